@@ -1,0 +1,5 @@
+export * from './block-header.js'
+export * from './block-parameter.js'
+export * from './hex.js'
+export * from './rpc-error.js'
+export * from './simulate/simulation-request.js'

@@ -1,0 +1,93 @@
+import type { Address, Hash, Hex } from '@upfront/protocol'
+import type { BlockRules, ChainRules } from '../plan/chain-rules.js'
+import type { ExecutedLog } from './engine.js'
+import type { StateLayer, StateSource } from './state-source.js'
+
+/** What an engine that can follow a block under construction offers beside `Engine`. */
+export interface PreconfirmationExecutor {
+  /**
+   * Executes signed transactions, in order and under full validation, on top of `state` with all its layers.
+   * @throws StretchRejected where a transaction is invalid; what `state.read` rejected with; the signal's reason
+   */
+  execute(stretch: BlockStretch, state: StateSource, signal: AbortSignal): Promise<ExecutedStretch>
+  /**
+   * Runs the transactions out of order, each on `state` alone, so that `state` reads what they need in few batches. Results
+   * and failures are thrown away.
+   */
+  warm(stretch: BlockStretch, state: StateSource, signal: AbortSignal): Promise<void>
+}
+
+/** The next transactions of a block under construction: one flashblock. */
+export interface BlockStretch {
+  rules: ChainRules
+  block: BlockEnvironment
+  /** The block's first stretch: its pre-execution system calls run before the transactions. */
+  opening: boolean
+  /** EIP-2718 bytes, signed, or an OP-stack deposit. */
+  transactions: Hex[]
+  /** What earlier stretches of the same block left, in order; empty when opening. */
+  earlierReceipts: ExecutedReceipt[]
+}
+
+export interface BlockEnvironment {
+  number: bigint
+  timestamp: bigint
+  parentHash: Hash
+  gasLimit: bigint
+  feeRecipient: Address
+  prevRandao: Hash
+  baseFeePerGas: bigint
+  /** Cancun. */
+  parentBeaconBlockRoot?: Hash
+  excessBlobGas?: bigint
+  extraData: Hex
+  rules: BlockRules
+}
+
+export interface ExecutedStretch {
+  /** What this stretch changed. */
+  layer: StateLayer
+  transactions: PreconfirmedTransaction[]
+  /** Of these transactions alone. */
+  receipts: ExecutedReceipt[]
+  /** Of the whole block so far, earlier stretches included. */
+  gasUsed: bigint
+  blobGasUsed: bigint
+  receiptsRoot: Hash
+  logsBloom: Hex
+}
+
+export interface PreconfirmedTransaction {
+  hash: Hash
+  /** Recovered from the signature, or a deposit's own. */
+  from: Address
+  to: Address | null
+  nonce: bigint
+  /** The EIP-2718 bytes. */
+  raw: Hex
+}
+
+export interface ExecutedReceipt {
+  type: number
+  succeeded: boolean
+  cumulativeGasUsed: bigint
+  gasUsed: bigint
+  effectiveGasPrice: bigint
+  logs: ExecutedLog[]
+  contractAddress: Address | null
+  blobGasUsed?: bigint
+  /** Consensus encoding (EIP-2718), from which the block's receipts root is made. */
+  encoded: Hex
+}
+
+/** A transaction that the block's rules don't allow here. */
+export class StretchRejected extends Error {
+  override readonly name = 'StretchRejected'
+  constructor(
+    message: string,
+    /** Index in `transactions`. */
+    readonly transaction: number,
+  ) {
+    super(message)
+  }
+}

@@ -1,0 +1,46 @@
+import type { Address, Hash, Hex } from '@upfront/protocol'
+
+/** One value of the state. `blockHash` is the hash of an ancestor (at most 256 back) of the pinned block. */
+export type StateRead =
+  | { kind: 'balance'; address: Address }
+  | { kind: 'nonce'; address: Address }
+  | { kind: 'code'; address: Address }
+  | { kind: 'storage'; address: Address; slot: Hash }
+  | { kind: 'blockHash'; number: bigint }
+
+/** By kind of read: `balance` and `nonce` bigint; `code` bytes; `storage` and `blockHash` 32 bytes. */
+export type StateValue = bigint | Hex
+
+/**
+ * State of one block, immutable. What `read` answers lies below `layers`: an engine looks in the layers first, newest
+ * first, and asks `read` only for what none of them holds.
+ */
+export interface StateSource {
+  /** The pinned block's hash. Equal keys mean equal answers from `read`: an engine may cache by it across requests. */
+  readonly key: Hash
+  readonly blockNumber: bigint
+  /** Pre-confirmed state on top of the pinned block, oldest first; empty on canonical state. */
+  readonly layers: readonly StateLayer[]
+  /**
+   * Values in the order of `reads`. Rejects where any of them can't be had: a value that could not be read is never zero.
+   * @throws RpcError -32603 (upstream failed), -32005 (the request's read limit), or the signal's reason
+   */
+  read(reads: readonly StateRead[], signal: AbortSignal): Promise<StateValue[]>
+}
+
+/** What one executed flashblock changed: never mutated once made, so an engine may keep it by `id`. */
+export interface StateLayer {
+  /** Unique for its content in this process. */
+  readonly id: string
+  readonly accounts: ReadonlyMap<Address, AccountChange>
+}
+
+/** Absent fields are unchanged. */
+export interface AccountChange {
+  balance?: bigint
+  nonce?: bigint
+  code?: Hex
+  /** The account was destroyed or made anew: slots that `storage` lacks are zero, whatever lies below. */
+  storageCleared: boolean
+  storage: ReadonlyMap<Hash, Hash>
+}

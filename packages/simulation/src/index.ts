@@ -1,0 +1,5 @@
+export * from './engine/engine.js'
+export * from './engine/preconfirmation-executor.js'
+export * from './engine/state-source.js'
+export * from './plan/chain-rules.js'
+export * from './plan/simulation-plan.js'

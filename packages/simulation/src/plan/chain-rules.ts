@@ -1,0 +1,60 @@
+import type { Address } from '@upfront/protocol'
+
+/** Ethereum's execution forks from the Merge on, oldest first. Blob-parameter-only forks change `BlobParameters` alone. */
+export const ETHEREUM_FORKS = ['paris', 'shanghai', 'cancun', 'prague', 'osaka'] as const
+export type EthereumFork = (typeof ETHEREUM_FORKS)[number]
+
+/** OP-stack hard forks, oldest first. */
+export const OP_FORKS = [
+  'bedrock',
+  'regolith',
+  'canyon',
+  'ecotone',
+  'fjord',
+  'granite',
+  'holocene',
+  'isthmus',
+  'jovian',
+] as const
+export type OpFork = (typeof OP_FORKS)[number]
+
+/** EIP-7840 (target and max in blobs, not gas). */
+export interface BlobParameters {
+  target: number
+  max: number
+  baseFeeUpdateFraction: bigint
+}
+
+/** EIP-1559 parameters of an OP-stack chain before its headers carry them (Holocene). */
+export interface OpBaseFeeParameters {
+  elasticity: bigint
+  denominator: bigint
+  denominatorCanyon: bigint
+}
+
+/** The rules of one chain, as activation times. Resolve a block's own with `rulesAt`. */
+export interface ChainRules {
+  chainId: bigint
+  stack: 'ethereum' | 'optimism'
+  /** Where these rules came from, for the log and `/health`. */
+  source: 'genesis-file' | 'known-chain' | 'eth_config' | 'debug_chainConfig' | 'inferred'
+  /** Forks with their activation time in seconds; `paris` and `bedrock` by block number where the chain was older. */
+  forks: ForkActivation[]
+  /** EIP-7840 schedule by activation time, ascending: the last that is active counts. Empty on OP-stack chains. */
+  blobSchedule: { timestamp: bigint; parameters: BlobParameters }[]
+  /** Seconds between blocks that name no time of their own. */
+  blockTime: bigint
+  /** EIP-6110 deposit contract, where the chain has one. */
+  depositContract?: Address
+  opBaseFee?: OpBaseFeeParameters
+}
+
+export type ForkActivation = { fork: EthereumFork | OpFork } & ({ timestamp: bigint } | { block: bigint })
+
+/** What applies to one block. An OP-stack block has the Ethereum fork that its own fork brings along. */
+export interface BlockRules {
+  fork: EthereumFork
+  opFork?: OpFork
+  /** From Cancun on, on Ethereum. */
+  blob?: BlobParameters
+}

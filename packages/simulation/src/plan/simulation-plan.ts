@@ -1,0 +1,71 @@
+import type {
+  AccessListEntry,
+  Address,
+  Authorization,
+  BlockHeader,
+  Hash,
+  Hex,
+  StateOverride,
+  Withdrawal,
+} from '@upfront/protocol'
+import type { BlockRules, ChainRules } from './chain-rules.js'
+
+/** All that an engine needs to know, save the state: gaps filled, numbers and times ordered, limits and static defaults applied. */
+export interface SimulationPlan {
+  rules: ChainRules
+  /** The real block that the first simulated one follows. */
+  base: BlockHeader
+  /** Rules of `base` itself: base fee and excess blob gas are derived from it. */
+  baseRules: BlockRules
+  blocks: PlannedBlock[]
+  validation: boolean
+  traceTransfers: boolean
+  /** Gas for all calls together: a call gets at most what is left of it. */
+  gasBudget: bigint
+}
+
+export interface PlannedBlock {
+  /** Index in the request's `blockStateCalls`; absent where a gap was filled. */
+  requestIndex?: number
+  number: bigint
+  timestamp: bigint
+  gasLimit: bigint
+  feeRecipient: Address
+  prevRandao: Hash
+  /** Absent: by EIP-1559 from the parent when validating. Without validation the planner sets 0. */
+  baseFeePerGas?: bigint
+  /** Absent: from the block's excess blob gas. Seen by BLOBBASEFEE; never in the header. */
+  blobBaseFee?: bigint
+  /** Cancun. */
+  parentBeaconBlockRoot?: Hash
+  withdrawals: Withdrawal[]
+  extraData: Hex
+  rules: BlockRules
+  stateOverrides: StateOverride[]
+  calls: PlannedCall[]
+}
+
+/**
+ * A call with geth's defaults in all that does not depend on running state. `type` is that of the transaction whose hash
+ * the answer carries; access list, blobs and authorizations take effect whatever the type.
+ */
+export interface PlannedCall {
+  type: 0 | 1 | 2 | 3 | 4
+  from: Address
+  to: Address | null
+  input: Hex
+  value: bigint
+  /** Absent: the sender's nonce in the running state. */
+  nonce?: bigint
+  /** Absent: what the block has left. */
+  gas?: bigint
+  /** Set for type 0 and 1. */
+  gasPrice?: bigint
+  /** Set for types 2 to 4. */
+  maxFeePerGas?: bigint
+  maxPriorityFeePerGas?: bigint
+  maxFeePerBlobGas?: bigint
+  accessList: AccessListEntry[]
+  blobVersionedHashes?: Hash[]
+  authorizationList?: Authorization[]
+}
