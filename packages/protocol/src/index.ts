@@ -1,3 +1,4 @@
+export * from './billing/index.js'
 export * from './block-header.js'
 export * from './block-parameter.js'
 export * from './hex.js'

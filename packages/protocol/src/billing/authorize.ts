@@ -1,0 +1,65 @@
+import type { Address } from '../hex.js'
+import { decodePayment, encodePayment, type Payment } from './payment.js'
+import type { Refusal } from './reasons.js'
+import {
+  decodeAddress,
+  decodeInteger,
+  decodeNullable,
+  decodeObject,
+  decodeOneOf,
+  decodeString,
+  type JsonObject,
+  refuseUnknownFields,
+} from './wire-fields.js'
+
+/**
+ * What billing adds to `minimumValiditySeconds`: the least time that it asks for between a charge and the deadline.
+ * A seller advertises `maxTimeoutSeconds` above its handler's time-out + this + the buyer's own delay.
+ */
+export const SETTLEMENT_MARGIN_SECONDS = 6
+
+/** Verify and reserve in one step. The x402 objects go as the buyer sent them and as the seller offered them. */
+export interface AuthorizeRequest {
+  paymentPayload: unknown
+  /** `amount` is the maximum. */
+  paymentRequirements: unknown
+  /** `<METHOD> <path>`, for the seller's totals. */
+  route: string | null
+  /** How long the handler may take: the deadline must be at least this + {@link SETTLEMENT_MARGIN_SECONDS} away. */
+  minimumValiditySeconds: number
+}
+
+export type AuthorizeResult = { outcome: 'authorized'; payment: Payment } | (Refusal & { payer: Address | null })
+
+/** Throws {@link BillingDecodeError} for the envelope only: a bad payload is the buyer's, and is refused as a value. */
+export function decodeAuthorizeRequest(value: unknown): AuthorizeRequest {
+  const object = decodeObject(value, 'body')
+  refuseUnknownFields(object, '', ['paymentPayload', 'paymentRequirements', 'route', 'minimumValiditySeconds'])
+  return {
+    paymentPayload: object.paymentPayload,
+    paymentRequirements: decodeObject(object.paymentRequirements, 'paymentRequirements'),
+    route: decodeNullable(object.route, 'route', (route, field) => decodeString(route, field, 512)),
+    minimumValiditySeconds:
+      object.minimumValiditySeconds === undefined
+        ? 0
+        : decodeInteger(object.minimumValiditySeconds, 'minimumValiditySeconds', 0, 86_400),
+  }
+}
+
+export function encodeAuthorizeResult(result: AuthorizeResult): JsonObject {
+  return result.outcome === 'authorized' ? { ...result, payment: encodePayment(result.payment) } : { ...result }
+}
+
+/** Throws {@link BillingDecodeError}. */
+export function decodeAuthorizeResult(value: unknown): AuthorizeResult {
+  const object = decodeObject(value, 'body')
+  if (decodeOneOf(object.outcome, 'outcome', ['authorized', 'refused']) === 'authorized') {
+    return { outcome: 'authorized', payment: decodePayment(object.payment) }
+  }
+  return {
+    outcome: 'refused',
+    reason: decodeString(object.reason, 'reason'),
+    message: decodeString(object.message, 'message'),
+    payer: decodeNullable(object.payer, 'payer', decodeAddress),
+  }
+}

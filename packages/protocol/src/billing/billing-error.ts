@@ -1,0 +1,35 @@
+import { decodeObject, decodeOneOf, decodeString } from './wire-fields.js'
+
+/**
+ * Why an internal call failed, with its HTTP status. Refusals are no errors: they are 200 with `outcome: 'refused'`.
+ *
+ * `unavailable` (node, database or shutdown) is worth repeating under the same key and comes with `Retry-After`.
+ */
+export const BILLING_ERROR_STATUS = {
+  invalid_request: 400,
+  unauthorized: 401,
+  not_found: 404,
+  /** The same idempotency key with another input (or for another operation). */
+  idempotency_key_reused: 422,
+  internal: 500,
+  unavailable: 503,
+} as const
+export type BillingErrorCode = keyof typeof BILLING_ERROR_STATUS
+
+/** The body of every answer that is not 2xx. */
+export interface BillingErrorBody {
+  error: { code: BillingErrorCode; message: string; field?: string }
+}
+
+/** Throws {@link BillingDecodeError}. */
+export function decodeBillingErrorBody(value: unknown): BillingErrorBody {
+  const error = decodeObject(decodeObject(value, 'body').error, 'error')
+  const codes = Object.keys(BILLING_ERROR_STATUS) as BillingErrorCode[]
+  return {
+    error: {
+      code: decodeOneOf(error.code, 'error.code', codes),
+      message: decodeString(error.message, 'error.message'),
+      ...(error.field === undefined ? {} : { field: decodeString(error.field, 'error.field') }),
+    },
+  }
+}

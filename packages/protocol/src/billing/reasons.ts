@@ -1,0 +1,45 @@
+/**
+ * Why a payment is refused or failed. The strings are those of @x402/core and @x402/evm 2.27.0 where they have one, so
+ * that a buyer's client knows them; the last group is billing's own.
+ */
+export const RefusalReason = {
+  invalidPayload: 'invalid_payload',
+  invalidNetwork: 'invalid_network',
+  invalidScheme: 'invalid_upto_evm_scheme',
+  networkMismatch: 'invalid_upto_evm_network_mismatch',
+  unsupportedPayloadType: 'unsupported_payload_type',
+  amountMismatch: 'permit2_amount_mismatch',
+  tokenMismatch: 'permit2_token_mismatch',
+  recipientMismatch: 'invalid_permit2_recipient_mismatch',
+  spenderMismatch: 'invalid_permit2_spender',
+  facilitatorMismatch: 'upto_facilitator_mismatch',
+  invalidSignature: 'invalid_permit2_signature',
+  /** Also: too close, the route's time-out and the settlement would not fit before the deadline. */
+  deadlineExpired: 'permit2_deadline_expired',
+  notYetValid: 'permit2_not_yet_valid',
+  /** Also: not enough beside the payer's other open reservations. */
+  insufficientBalance: 'permit2_insufficient_balance',
+  /** Also: not enough beside the payer's other open reservations. */
+  allowanceRequired: 'permit2_allowance_required',
+  assetNotContract: 'asset_not_deployed_contract',
+  simulationFailed: 'permit2_simulation_failed',
+  /** The (payer, nonce) was reserved before, or Permit2 has it burnt. */
+  nonceUsed: 'permit2_invalid_nonce',
+  exceedsMaximum: 'invalid_upto_evm_payload_settlement_exceeds_amount',
+  transactionFailed: 'invalid_upto_evm_transaction_failed',
+  settlementPending: 'settlement_pending',
+  /** The token is not one that billing was configured with. */
+  unknownAsset: 'unsupported_asset',
+  /** Charge or release of a payment that is no longer `authorized`. */
+  notAuthorized: 'payment_not_authorized',
+  /** The payer burnt the nonce on chain (Permit2 `invalidateUnorderedNonces`) after it was authorized. */
+  nonceInvalidated: 'permit2_nonce_invalidated',
+} as const
+export type RefusalReason = (typeof RefusalReason)[keyof typeof RefusalReason]
+
+/** An expected refusal: a value, never an HTTP error. `message` is for people and holds no secret. */
+export interface Refusal {
+  outcome: 'refused'
+  reason: string
+  message: string
+}

@@ -1,0 +1,98 @@
+import type { Address, Hex } from '../hex.js'
+import {
+  BillingDecodeError,
+  decodeAddress,
+  decodeDecimal,
+  decodeInteger,
+  decodeNetwork,
+  decodeObject,
+  decodeString,
+  type JsonObject,
+  type Network,
+} from './wire-fields.js'
+
+/** What a seller asks (x402 v2 `PaymentRequirements`, scheme `upto`). `amount`: smallest unit of `asset`. */
+export interface UptoRequirements {
+  scheme: 'upto'
+  network: Network
+  asset: Address
+  amount: bigint
+  payTo: Address
+  /** Seconds; 0 where the seller gave none. */
+  maxTimeoutSeconds: number
+  extra: JsonObject
+}
+
+/** What the buyer signed: Permit2's `PermitWitnessTransferFrom` with the upto proxy's witness. Amounts: smallest unit. */
+export interface UptoAuthorization {
+  payer: Address
+  token: Address
+  maximum: bigint
+  spender: Address
+  nonce: bigint
+  /** Seconds since 1970, inclusive. */
+  deadline: bigint
+  payTo: Address
+  facilitator: Address
+  /** Seconds since 1970. */
+  validAfter: bigint
+  signature: Hex
+}
+
+/** A decoded x402 v2 `PaymentPayload` of scheme `upto`. */
+export interface UptoPayment {
+  accepted: UptoRequirements
+  authorization: UptoAuthorization
+}
+
+export function decodeUptoRequirements(value: unknown, field: string): UptoRequirements {
+  const object = decodeObject(value, field)
+  if (object.scheme !== 'upto') throw new BillingDecodeError(`${field}.scheme`, 'must be upto')
+  return {
+    scheme: 'upto',
+    network: decodeNetwork(object.network, `${field}.network`),
+    asset: decodeAddress(object.asset, `${field}.asset`),
+    amount: decodeDecimal(object.amount, `${field}.amount`),
+    payTo: decodeAddress(object.payTo, `${field}.payTo`),
+    maxTimeoutSeconds:
+      object.maxTimeoutSeconds === undefined
+        ? 0
+        : decodeInteger(object.maxTimeoutSeconds, `${field}.maxTimeoutSeconds`, 0, 31_536_000),
+    extra: object.extra === undefined || object.extra === null ? {} : decodeObject(object.extra, `${field}.extra`),
+  }
+}
+
+/**
+ * Strict decoder of a `PaymentPayload`: one signed content has one accepted encoding of its numbers.
+ * Throws {@link BillingDecodeError}.
+ */
+export function decodeUptoPayment(value: unknown, field = 'paymentPayload'): UptoPayment {
+  const object = decodeObject(value, field)
+  if (object.x402Version !== 2) throw new BillingDecodeError(`${field}.x402Version`, 'must be 2')
+  const payload = decodeObject(object.payload, `${field}.payload`)
+  const at = `${field}.payload.permit2Authorization`
+  const authorization = decodeObject(payload.permit2Authorization, at)
+  const permitted = decodeObject(authorization.permitted, `${at}.permitted`)
+  const witness = decodeObject(authorization.witness, `${at}.witness`)
+  return {
+    accepted: decodeUptoRequirements(object.accepted, `${field}.accepted`),
+    authorization: {
+      payer: decodeAddress(authorization.from, `${at}.from`),
+      token: decodeAddress(permitted.token, `${at}.permitted.token`),
+      maximum: decodeDecimal(permitted.amount, `${at}.permitted.amount`),
+      spender: decodeAddress(authorization.spender, `${at}.spender`),
+      nonce: decodeDecimal(authorization.nonce, `${at}.nonce`),
+      deadline: decodeDecimal(authorization.deadline, `${at}.deadline`),
+      payTo: decodeAddress(witness.to, `${at}.witness.to`),
+      facilitator: decodeAddress(witness.facilitator, `${at}.witness.facilitator`),
+      validAfter: decodeDecimal(witness.validAfter, `${at}.witness.validAfter`),
+      signature: decodeSignature(payload.signature, `${field}.payload.signature`),
+    },
+  }
+}
+
+function decodeSignature(value: unknown, field: string): Hex {
+  const text = decodeString(value, field, 16_384)
+  if (!/^0x([0-9a-fA-F]{2})+$/.test(text)) throw new BillingDecodeError(field, 'must be a hex byte string')
+  return text.toLowerCase() as Hex
+}
