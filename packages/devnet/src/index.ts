@@ -1,1 +1,6 @@
-export {}
+export * from './accounts.js'
+export * from './anvil.js'
+export * from './devnet.js'
+export * from './payments.js'
+export * from './permit2.js'
+export * from './uniswap.js'

@@ -1,0 +1,50 @@
+// Compiles contracts/*.sol into artifacts/*.json. `--check` compares instead of writing.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import solc from 'solc'
+
+const contracts = new URL('../contracts/', import.meta.url)
+const artifacts = new URL('../artifacts/', import.meta.url)
+const check = process.argv.includes('--check')
+
+const names = readdirSync(contracts).filter((name) => name.endsWith('.sol'))
+const output = JSON.parse(
+  solc.compile(
+    JSON.stringify({
+      language: 'Solidity',
+      sources: Object.fromEntries(
+        names.map((name) => [name, { content: readFileSync(new URL(name, contracts), 'utf8') }]),
+      ),
+      settings: {
+        // The oldest fork that the tests run on: no PUSH0, no transient storage.
+        evmVersion: 'paris',
+        optimizer: { enabled: true, runs: 1_000_000 },
+        metadata: { bytecodeHash: 'none', appendCBOR: false },
+        outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },
+      },
+    }),
+  ),
+)
+for (const problem of output.errors ?? []) console.error(problem.formattedMessage)
+if (output.errors?.some((problem) => problem.severity === 'error')) process.exit(1)
+
+let stale = 0
+for (const file of names) {
+  const name = basename(file, '.sol')
+  const { abi, evm } = output.contracts[file][name]
+  const path = new URL(`${name}.json`, artifacts)
+  const text = `${JSON.stringify({
+    contractName: name,
+    compiler: solc.version(),
+    abi,
+    bytecode: `0x${evm.bytecode.object}`,
+    deployedBytecode: `0x${evm.deployedBytecode.object}`,
+  })}\n`
+  if (!check) writeFileSync(path, text)
+  else if (readFileSync(path, 'utf8') !== text) {
+    stale++
+    console.error(`artifacts/${name}.json differs from what contracts/${file} compiles to: run \`pnpm compile\``)
+  }
+}
+if (stale > 0) process.exit(1)
+console.log(`${names.length} contracts ${check ? 'checked' : 'compiled'}`)

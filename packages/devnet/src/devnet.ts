@@ -1,0 +1,68 @@
+import { createTestClient, http } from 'viem'
+import { DEVNET_ROLES } from './accounts.js'
+import { type Anvil, startAnvil } from './anvil.js'
+import { deployPayments, PAYMENT_CONTRACTS, type PaymentContracts } from './payments.js'
+import { deployUniswap, type UniswapContracts } from './uniswap.js'
+
+export interface DevnetOptions {
+  /** 0, the default, takes a free port. */
+  port?: number
+  /** Address to listen on; 127.0.0.1 unless given. */
+  host?: string
+  /** Seconds between blocks. Without it a block is made at once for each transaction. */
+  blockTimeSeconds?: number
+  /** anvil's name of a fork (`osaka`, `prague`, `cancun`, …); anvil's newest unless given. */
+  hardfork?: string
+  chainId?: number
+  /** Whether the payment contracts are put there; true unless given. */
+  payments?: boolean
+  /** Whether Uniswap v2 and v3 are deployed; false unless given. */
+  uniswap?: boolean
+  /** Further arguments for anvil's command line, last. */
+  anvilArgs?: readonly string[]
+}
+
+/** A running local chain. */
+export interface Devnet extends Anvil {
+  chainId: number
+  accounts: typeof DEVNET_ROLES
+  contracts: PaymentContracts
+  /** Present where `uniswap` was asked for. */
+  uniswap?: UniswapContracts
+}
+
+/**
+ * Starts a local chain (anvil) with the payment contracts on it and resolves when it can be used.
+ * @throws an `Error` with anvil's own words where it can't start.
+ */
+export async function startDevnet({
+  port = 0,
+  host = '127.0.0.1',
+  blockTimeSeconds,
+  hardfork,
+  chainId = 31337,
+  payments = true,
+  uniswap = false,
+  anvilArgs = [],
+}: DevnetOptions = {}): Promise<Devnet> {
+  const anvil = await startAnvil([
+    ...['--port', String(port), '--host', host, '--chain-id', String(chainId)],
+    // Blocks as large as Base's would be: 60M gas lets one block hold a few 16.7M-gas transactions.
+    ...['--gas-limit', '60000000'],
+    ...(hardfork === undefined ? [] : ['--hardfork', hardfork]),
+    ...anvilArgs,
+  ])
+  try {
+    const contracts = payments ? await deployPayments(anvil.rpcUrl) : PAYMENT_CONTRACTS
+    const deployed = uniswap ? { uniswap: await deployUniswap(anvil.rpcUrl) } : {}
+    // Only now: the deployments would wait for a block each.
+    if (blockTimeSeconds !== undefined)
+      await createTestClient({ mode: 'anvil', transport: http(anvil.rpcUrl) }).setIntervalMining({
+        interval: blockTimeSeconds,
+      })
+    return { ...anvil, chainId, accounts: DEVNET_ROLES, contracts, ...deployed }
+  } catch (error) {
+    await anvil.stop()
+    throw error
+  }
+}

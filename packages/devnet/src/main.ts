@@ -1,0 +1,37 @@
+#!/usr/bin/env node
+import { startDevnet } from './devnet.js'
+
+/** Reads a whole number between `least` and `most` from the environment; ends the process with a clear line if it isn't one. */
+function readInteger(name: string, least: number, most: number): number | undefined {
+  const text = process.env[name]
+  if (text === undefined || text === '') return undefined
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value >= least && value <= most) return value
+  console.error(`${name}: expected a whole number from ${least} to ${most}, got ${JSON.stringify(text)}`)
+  process.exit(1)
+}
+
+const port = readInteger('DEVNET_PORT', 0, 65_535) ?? 8545
+const blockTimeSeconds = readInteger('DEVNET_BLOCK_TIME_SECONDS', 1, 3_600)
+const host = process.env.DEVNET_HOST || '127.0.0.1'
+
+try {
+  const devnet = await startDevnet({ port, host, ...(blockTimeSeconds === undefined ? {} : { blockTimeSeconds }) })
+  let stopping = false
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => {
+      stopping = true
+      void devnet.stop()
+    })
+  console.log(`devnet: listening on ${devnet.rpcUrl}, chain id ${devnet.chainId}`)
+  const { code, signal } = await devnet.exited
+  if (!stopping) {
+    console.error(`devnet: anvil ended by itself (${signal ?? `exit code ${code}`})`)
+    process.exitCode = 1
+  }
+} catch (error) {
+  const message = error instanceof Error ? error.message : String(error)
+  const inUse = /address already in use|EADDRINUSE/i.test(message)
+  console.error(inUse ? `devnet: port ${port} is in use: set DEVNET_PORT to another one` : `devnet: ${message}`)
+  process.exit(1)
+}

@@ -1,0 +1,6 @@
+import { execFileSync } from 'node:child_process'
+
+test('the committed artifacts are what the contracts compile to', () => {
+  const script = new URL('../scripts/compile.mjs', import.meta.url).pathname
+  expect(execFileSync(process.execPath, [script, '--check'], { encoding: 'utf8' })).toContain('4 contracts checked')
+}, 60_000)

@@ -1,0 +1,45 @@
+import { createPublicClient, http } from 'viem'
+import { DEVNET_ROLES, type Devnet, startAnvil, startDevnet } from '../src/index.js'
+
+const running: Devnet[] = []
+const start = async (options: Parameters<typeof startDevnet>[0]) => {
+  const devnet = await startDevnet(options)
+  running.push(devnet)
+  return devnet
+}
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((devnet) => devnet.stop()))
+})
+
+test('without a block time, blocks come with transactions only', async () => {
+  const { rpcUrl } = await start({})
+  const client = createPublicClient({ transport: http(rpcUrl), cacheTime: 0 })
+  const before = await client.getBlockNumber()
+  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  expect(await client.getBlockNumber()).toBe(before)
+}, 30_000)
+
+test('with a block time, blocks come by themselves and transactions wait for them', async () => {
+  const { rpcUrl } = await start({ blockTimeSeconds: 1 })
+  const client = createPublicClient({ transport: http(rpcUrl), cacheTime: 0 })
+  const before = await client.getBlockNumber()
+  while ((await client.getBlockNumber()) < before + 2n) await new Promise((resolve) => setTimeout(resolve, 50))
+}, 30_000)
+
+test('a port in use is said in anvil’s own words', async () => {
+  const { port } = await start({ payments: false })
+  await expect(startAnvil(['--port', String(port)])).rejects.toThrow(/address already in use/i)
+}, 30_000)
+
+test('stop ends the process', async () => {
+  const devnet = await start({ payments: false })
+  await devnet.stop()
+  expect(() => process.kill(devnet.pid, 0)).toThrow('ESRCH')
+}, 30_000)
+
+test('the accounts are funded', async () => {
+  const { rpcUrl } = await start({ payments: false })
+  const client = createPublicClient({ transport: http(rpcUrl) })
+  for (const { address } of [DEVNET_ROLES.buyer, ...DEVNET_ROLES.facilitators])
+    expect(await client.getBalance({ address })).toBe(10_000n * 10n ** 18n)
+}, 30_000)
