@@ -1,0 +1,52 @@
+import type { BlockHeader } from './block-header.js'
+import { decodeAddress, decodeBytes, decodeHash } from './decode/bytes.js'
+import { mismatch, Place } from './decode/decode-error.js'
+import { decodeQuantity } from './decode/quantity.js'
+import { decodeObject } from './decode/structure.js'
+
+const BLOOM_LENGTH = 2 + 2 * 256
+const NONCE_LENGTH = 2 + 2 * 8
+
+/**
+ * The header in a node's answer to `eth_getBlockBy…` or `eth_getHeaderBy…`. Fields of a header that forks brought later may
+ * be absent or null; what is there must be well formed. Whether `hash` is the hash of the rest is not looked at.
+ * @throws DecodeError whose message begins with `block`
+ */
+export function blockHeaderFromRpc(value: unknown): BlockHeader {
+  const place = new Place(undefined, 'block')
+  const block = decodeObject(value, 'a block object', place)
+  const quantity = (key: string, bits: 64 | 256 = 64) => decodeQuantity(block[key], bits, place, key)
+  const hash = (key: string) => decodeHash(block[key], place, key)
+  const bytes = (key: string, length?: number) => {
+    const decoded = decodeBytes(block[key], place, key)
+    if (length !== undefined && decoded.length !== length) {
+      throw mismatch(new Place(place, key), `${length / 2 - 1} bytes in hex`, block[key])
+    }
+    return decoded
+  }
+  const has = (key: string) => block[key] !== undefined && block[key] !== null
+  return {
+    hash: hash('hash'),
+    parentHash: hash('parentHash'),
+    sha3Uncles: hash('sha3Uncles'),
+    miner: decodeAddress(block.miner, place, 'miner'),
+    stateRoot: hash('stateRoot'),
+    transactionsRoot: hash('transactionsRoot'),
+    receiptsRoot: hash('receiptsRoot'),
+    logsBloom: bytes('logsBloom', BLOOM_LENGTH),
+    difficulty: quantity('difficulty', 256),
+    number: quantity('number'),
+    gasLimit: quantity('gasLimit'),
+    gasUsed: quantity('gasUsed'),
+    timestamp: quantity('timestamp'),
+    extraData: bytes('extraData'),
+    mixHash: hash('mixHash'),
+    nonce: bytes('nonce', NONCE_LENGTH),
+    ...(has('baseFeePerGas') && { baseFeePerGas: quantity('baseFeePerGas', 256) }),
+    ...(has('withdrawalsRoot') && { withdrawalsRoot: hash('withdrawalsRoot') }),
+    ...(has('blobGasUsed') && { blobGasUsed: quantity('blobGasUsed') }),
+    ...(has('excessBlobGas') && { excessBlobGas: quantity('excessBlobGas') }),
+    ...(has('parentBeaconBlockRoot') && { parentBeaconBlockRoot: hash('parentBeaconBlockRoot') }),
+    ...(has('requestsHash') && { requestsHash: hash('requestsHash') }),
+  }
+}

@@ -1,0 +1,57 @@
+import { distance } from 'fastest-levenshtein'
+import { DecodeError, mismatch, Place } from './decode-error.js'
+import { quote } from './quote.js'
+
+/** A JSON object whose fields are looked at one by one. */
+export type JsonObject = Record<string, unknown>
+
+export function decodeObject(value: unknown, expected: string, place: Place | undefined): JsonObject {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw mismatch(place, expected, value)
+  return value as JsonObject
+}
+
+export function decodeArray(value: unknown, expected: string, parent: Place | undefined, key: string): unknown[] {
+  if (!Array.isArray(value)) throw mismatch(new Place(parent, key), expected, value)
+  return value
+}
+
+export function decodeBoolean(value: unknown, parent: Place | undefined, key: string): boolean {
+  if (typeof value !== 'boolean') throw mismatch(new Place(parent, key), 'true or false', value)
+  return value
+}
+
+/**
+ * A field that nobody knows, with the nearest known name where one is near.
+ * @param aliases names that other APIs use for a known field
+ */
+export function unknownField(
+  name: string,
+  known: readonly string[],
+  aliases: Readonly<Record<string, string>>,
+  place: Place | undefined,
+): DecodeError {
+  const nearest = nearestName(name, known, aliases)
+  const hint = nearest === undefined ? `known fields: ${known.join(', ')}` : `did you mean \`${nearest}\`?`
+  return new DecodeError(place, `unknown field ${quote(name)}; ${hint}`)
+}
+
+function nearestName(
+  name: string,
+  known: readonly string[],
+  aliases: Readonly<Record<string, string>>,
+): string | undefined {
+  if (name.length > 64) return undefined
+  if (Object.hasOwn(aliases, name)) return aliases[name]
+  const folded = name.toLowerCase()
+  let nearest: string | undefined
+  let smallest = Math.max(2, Math.floor(name.length / 3)) + 1
+  for (const candidate of known) {
+    const lower = candidate.toLowerCase()
+    const far = lower.startsWith(folded) && folded.length >= 3 ? 1 : distance(folded, lower)
+    if (far < smallest) {
+      smallest = far
+      nearest = candidate
+    }
+  }
+  return nearest
+}

@@ -1,0 +1,88 @@
+import { quote } from '../decode/quote.js'
+import { ErrorCode, RpcError } from '../rpc-error.js'
+import { boundExceeded, type JsonBounds } from './nesting.js'
+
+export type RpcId = string | number | null
+
+/** One entry of a body: what to call, or why it is no request. */
+export type EnvelopeEntry =
+  | { kind: 'request'; id: RpcId; method: string; params: unknown }
+  /** Has no `id`: it is carried out and not answered. */
+  | { kind: 'notification'; method: string; params: unknown }
+  /** `id` as far as it could be read, else null. */
+  | { kind: 'invalid'; id: RpcId; error: RpcError }
+
+/** A JSON-RPC 2.0 body: one entry, or a batch whose answers go back as an array. */
+export interface Envelope {
+  batch: boolean
+  entries: EnvelopeEntry[]
+}
+
+export interface EnvelopeLimits extends JsonBounds {
+  /** Entries of one batch. */
+  batchLength: number
+}
+
+export const DEFAULT_ENVELOPE_LIMITS: EnvelopeLimits = { depth: 64, values: 2_000_000, batchLength: 100 }
+
+/**
+ * Reads a JSON-RPC 2.0 body (https://www.jsonrpc.org/specification).
+ * @throws RpcError -32700 where it is no JSON, -32600 where it is no request or batch, -32005 where a batch is too long.
+ * These answer the whole body, with `id` null; an invalid entry of a batch is an entry of kind `invalid`.
+ */
+export function decodeEnvelope(text: string, limits: EnvelopeLimits = DEFAULT_ENVELOPE_LIMITS): Envelope {
+  const exceeded = boundExceeded(text, limits)
+  if (exceeded === 'depth') throw invalidRequest(`the body nests deeper than ${limits.depth} levels`)
+  if (exceeded === 'values') throw invalidRequest(`the body holds more than ${limits.values} values`)
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    throw new RpcError(ErrorCode.parseError, 'the body is not valid JSON')
+  }
+  if (!Array.isArray(body)) return { batch: false, entries: [decodeEntry(body)] }
+  if (body.length === 0) throw invalidRequest('the batch is empty')
+  if (body.length > limits.batchLength) {
+    throw new RpcError(
+      ErrorCode.limitExceeded,
+      `the batch has ${body.length} requests, at most ${limits.batchLength} are taken`,
+    )
+  }
+  return { batch: true, entries: body.map(decodeEntry) }
+}
+
+function decodeEntry(value: unknown): EnvelopeEntry {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return { kind: 'invalid', id: null, error: invalidRequest(`expected a request object, got ${quote(value)}`) }
+  }
+  const { jsonrpc, id, method, params } = value as Record<string, unknown>
+  const idFault = id === undefined ? undefined : faultOfId(id)
+  if (idFault !== undefined) return { kind: 'invalid', id: null, error: invalidRequest(`id: ${idFault}`) }
+  const fault = faultOfRequest(jsonrpc, method, params)
+  if (fault !== undefined)
+    return { kind: 'invalid', id: (id as RpcId | undefined) ?? null, error: invalidRequest(fault) }
+  const call = { method: method as string, params }
+  return id === undefined ? { kind: 'notification', ...call } : { kind: 'request', id: id as RpcId, ...call }
+}
+
+function faultOfId(id: unknown): string | undefined {
+  if (id === null || typeof id === 'string') return undefined
+  if (typeof id !== 'number') return `expected a string, a number or null, got ${quote(id)}`
+  if (!Number.isFinite(id) || (Number.isInteger(id) && !Number.isSafeInteger(id))) {
+    return 'a number beyond 2^53 can not be echoed exactly, send it as a string'
+  }
+  return undefined
+}
+
+function faultOfRequest(jsonrpc: unknown, method: unknown, params: unknown): string | undefined {
+  if (jsonrpc !== '2.0') return `jsonrpc: expected "2.0", got ${quote(jsonrpc)}`
+  if (typeof method !== 'string') return `method: expected a string, got ${quote(method)}`
+  if (params !== undefined && params !== null && typeof params !== 'object') {
+    return `params: expected an array or an object, got ${quote(params)}`
+  }
+  return undefined
+}
+
+function invalidRequest(message: string): RpcError {
+  return new RpcError(ErrorCode.invalidRequest, message)
+}

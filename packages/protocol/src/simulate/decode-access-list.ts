@@ -1,0 +1,26 @@
+import { decodeAddress, decodeHash } from '../decode/bytes.js'
+import { mismatch, Place } from '../decode/decode-error.js'
+import { decodeArray, decodeObject, unknownField } from '../decode/structure.js'
+import type { AccessListEntry } from './simulation-request.js'
+
+const FIELDS = ['address', 'storageKeys'] as const
+const ALIASES = { slots: 'storageKeys', storage: 'storageKeys', keys: 'storageKeys' }
+
+/** EIP-2930. Both fields of an entry are required, as in geth. */
+export function decodeAccessList(value: unknown, parent: Place, key: string): AccessListEntry[] {
+  const list = new Place(parent, key)
+  return decodeArray(value, 'an array of access-list entries', parent, key).map((entry, index) => {
+    const place = new Place(list, index)
+    const fields = decodeObject(entry, 'an object with `address` and `storageKeys`', place)
+    for (const name of Object.keys(fields)) {
+      if (name !== 'address' && name !== 'storageKeys') throw unknownField(name, FIELDS, ALIASES, place)
+    }
+    const keys = fields.storageKeys
+    if (!Array.isArray(keys)) throw mismatch(new Place(place, 'storageKeys'), 'an array of storage keys', keys)
+    const slots = new Place(place, 'storageKeys')
+    return {
+      address: decodeAddress(fields.address, place, 'address'),
+      storageKeys: keys.map((slot, i) => decodeHash(slot, slots, i)),
+    }
+  })
+}

@@ -1,0 +1,127 @@
+import { decodeAddress, decodeBytes, decodeHash } from '../decode/bytes.js'
+import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
+import { decodeQuantity } from '../decode/quantity.js'
+import { decodeArray, decodeObject, unknownField } from '../decode/structure.js'
+import type { Hex } from '../hex.js'
+import { decodeAccessList } from './decode-access-list.js'
+import { decodeAuthorizationList } from './decode-authorization-list.js'
+import type { Call } from './simulation-request.js'
+
+const FIELDS = [
+  'from',
+  'to',
+  'gas',
+  'value',
+  'nonce',
+  'input',
+  'data',
+  'gasPrice',
+  'maxFeePerGas',
+  'maxPriorityFeePerGas',
+  'maxFeePerBlobGas',
+  'accessList',
+  'blobVersionedHashes',
+  'authorizationList',
+  'type',
+  'chainId',
+] as const
+
+const ALIASES = {
+  gasLimit: 'gas',
+  calldata: 'input',
+  callData: 'input',
+  sender: 'from',
+  recipient: 'to',
+  amount: 'value',
+  authorizations: 'authorizationList',
+  blobHashes: 'blobVersionedHashes',
+  maxFeePerDataGas: 'maxFeePerBlobGas',
+  overrides: 'stateOverrides (of the block)',
+}
+
+const HIGHEST_TYPE = 4n
+
+/**
+ * execution-apis' GenericTransaction. `type` is checked and then left aside: like geth, the planner takes the type from the
+ * fields that are there.
+ */
+export function decodeCall(value: unknown, place: Place): Call {
+  const fields = decodeObject(value, 'a call object', place)
+  const call: Call = {}
+  let data: Hex | undefined
+  for (const key of Object.keys(fields)) {
+    const field = fields[key]
+    if (field === null) {
+      if (!isField(key)) throw unknownField(key, FIELDS, ALIASES, place)
+      continue
+    }
+    switch (key) {
+      case 'from':
+        call.from = decodeAddress(field, place, key)
+        break
+      case 'to':
+        call.to = decodeAddress(field, place, key)
+        break
+      case 'gas':
+        call.gas = decodeQuantity(field, 64, place, key)
+        break
+      case 'value':
+        call.value = decodeQuantity(field, 256, place, key)
+        break
+      case 'nonce':
+        call.nonce = decodeQuantity(field, 64, place, key)
+        break
+      case 'input':
+        call.input = decodeBytes(field, place, key)
+        break
+      case 'data':
+        data = decodeBytes(field, place, key)
+        break
+      case 'gasPrice':
+      case 'maxFeePerGas':
+      case 'maxPriorityFeePerGas':
+      case 'maxFeePerBlobGas':
+      case 'chainId':
+        call[key] = decodeQuantity(field, 256, place, key)
+        break
+      case 'accessList':
+        call.accessList = decodeAccessList(field, place, key)
+        break
+      case 'blobVersionedHashes': {
+        const hashes = new Place(place, key)
+        call.blobVersionedHashes = decodeArray(field, 'an array of versioned hashes', place, key).map((hash, i) =>
+          decodeHash(hash, hashes, i),
+        )
+        break
+      }
+      case 'authorizationList':
+        call.authorizationList = decodeAuthorizationList(field, place, key)
+        break
+      case 'type':
+        if (decodeQuantity(field, 8, place, key) > HIGHEST_TYPE) {
+          throw mismatch(new Place(place, key), 'a transaction type from 0x0 to 0x4', field)
+        }
+        break
+      case 'blobs':
+      case 'commitments':
+      case 'proofs':
+        throw new DecodeError(
+          new Place(place, key),
+          'blob sidecars are not simulated, give `blobVersionedHashes` instead',
+        )
+      default:
+        throw unknownField(key, FIELDS, ALIASES, place)
+    }
+  }
+  if (data !== undefined) {
+    if (call.input !== undefined && call.input !== data) {
+      throw new DecodeError(place, '`data` and `input` are both given and not equal, use `input` alone')
+    }
+    call.input = data
+  }
+  return call
+}
+
+function isField(key: string): boolean {
+  return FIELDS.includes(key as (typeof FIELDS)[number]) || key === 'blobs' || key === 'commitments' || key === 'proofs'
+}

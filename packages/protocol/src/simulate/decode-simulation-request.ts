@@ -1,0 +1,122 @@
+import { decodeBlockParameter } from '../block-parameter.js'
+import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
+import { decodeArray, decodeBoolean, decodeObject, unknownField } from '../decode/structure.js'
+import { ErrorCode, RpcError } from '../rpc-error.js'
+import { decodeBlockOverrides } from './decode-block-overrides.js'
+import { decodeCall } from './decode-call.js'
+import { decodeStateOverrides } from './decode-state-overrides.js'
+import type { SimulationLimits } from './simulation-limits.js'
+import type { BlockStateCall, SimulationRequest } from './simulation-request.js'
+
+const PAYLOAD_FIELDS = ['blockStateCalls', 'traceTransfers', 'validation', 'returnFullTransactions'] as const
+const PAYLOAD_ALIASES = {
+  blocks: 'blockStateCalls',
+  calls: 'blockStateCalls',
+  returnFullTransactionObjects: 'returnFullTransactions',
+}
+const BLOCK_FIELDS = ['blockOverrides', 'stateOverrides', 'calls'] as const
+const BLOCK_ALIASES = { transactions: 'calls', stateDiff: 'stateOverrides', overrides: 'stateOverrides' }
+
+/**
+ * The `params` of `eth_simulateV1`: `[payload, blockParameter]`, both required. A field that is null counts as absent, as
+ * in geth; a field that nobody knows is an error.
+ * @throws RpcError -32602 with the place of what is wrong, e.g. `blockStateCalls[1].calls[0].gas: expected a hex quantity,
+ * got "21000"`; -38026 over a limit
+ */
+export function decodeSimulationRequest(params: unknown, limits: SimulationLimits): SimulationRequest {
+  try {
+    return decode(params, limits)
+  } catch (error) {
+    if (error instanceof DecodeError) throw new RpcError(ErrorCode.invalidParams, error.message)
+    throw error
+  }
+}
+
+function decode(params: unknown, limits: SimulationLimits): SimulationRequest {
+  if (!Array.isArray(params)) throw mismatch(undefined, 'params to be [payload, blockParameter]', params)
+  if (params.length > 2)
+    throw new DecodeError(undefined, `expected two params, [payload, blockParameter], got ${params.length}`)
+  const payload = decodeObject(params[0], 'an object with `blockStateCalls`', new Place(undefined, 'params[0]'))
+  let blocks: unknown
+  let traceTransfers = false
+  let validation = false
+  let returnFullTransactions = false
+  for (const key of Object.keys(payload)) {
+    const value = payload[key]
+    switch (key) {
+      case 'blockStateCalls':
+        blocks = value
+        break
+      case 'traceTransfers':
+        traceTransfers = value !== null && decodeBoolean(value, undefined, key)
+        break
+      case 'validation':
+        validation = value !== null && decodeBoolean(value, undefined, key)
+        break
+      case 'returnFullTransactions':
+        returnFullTransactions = value !== null && decodeBoolean(value, undefined, key)
+        break
+      default:
+        throw unknownField(key, PAYLOAD_FIELDS, PAYLOAD_ALIASES, undefined)
+    }
+  }
+  return {
+    blockStateCalls: decodeBlocks(blocks, limits),
+    traceTransfers,
+    validation,
+    returnFullTransactions,
+    block: decodeBlockParameter(params[1], new Place(undefined, 'params[1]')),
+  }
+}
+
+function decodeBlocks(value: unknown, limits: SimulationLimits): BlockStateCall[] {
+  const place = new Place(undefined, 'blockStateCalls')
+  const blocks = decodeArray(value ?? undefined, 'an array of blocks', undefined, 'blockStateCalls')
+  if (blocks.length === 0) throw new DecodeError(place, 'expected at least one block (empty input)')
+  if (blocks.length > limits.blocks) {
+    throw overLimit(place, `too many blocks: ${blocks.length} > ${limits.blocks}`)
+  }
+  let totalCalls = 0
+  return blocks.map((block, index) => {
+    const decoded = decodeBlock(block, new Place(place, index), limits)
+    totalCalls += decoded.calls.length
+    if (totalCalls > limits.totalCalls) {
+      throw overLimit(new Place(place, index), `too many calls: ${totalCalls} > ${limits.totalCalls}`)
+    }
+    return decoded
+  })
+}
+
+function decodeBlock(value: unknown, place: Place, limits: SimulationLimits): BlockStateCall {
+  const fields = decodeObject(value, 'a block object', place)
+  const block: BlockStateCall = { calls: [], stateOverrides: [], blockOverrides: {} }
+  for (const key of Object.keys(fields)) {
+    const field = fields[key]
+    switch (key) {
+      case 'calls':
+        if (field === null) break
+        block.calls = decodeCalls(decodeArray(field, 'an array of calls', place, key), new Place(place, key), limits)
+        break
+      case 'stateOverrides':
+        if (field !== null) block.stateOverrides = decodeStateOverrides(field, new Place(place, key))
+        break
+      case 'blockOverrides':
+        if (field !== null) block.blockOverrides = decodeBlockOverrides(field, new Place(place, key))
+        break
+      default:
+        throw unknownField(key, BLOCK_FIELDS, BLOCK_ALIASES, place)
+    }
+  }
+  return block
+}
+
+function decodeCalls(calls: unknown[], place: Place, limits: SimulationLimits): BlockStateCall['calls'] {
+  if (calls.length > limits.callsPerBlock) {
+    throw overLimit(place, `too many calls in block: ${calls.length} > ${limits.callsPerBlock}`)
+  }
+  return calls.map((call, index) => decodeCall(call, new Place(place, index)))
+}
+
+function overLimit(place: Place, message: string): RpcError {
+  return new RpcError(ErrorCode.clientLimitExceeded, `${place}: ${message}`)
+}

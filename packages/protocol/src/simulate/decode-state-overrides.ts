@@ -1,0 +1,82 @@
+import { decodeAddress, decodeBytes, decodeHash } from '../decode/bytes.js'
+import { DecodeError, Place } from '../decode/decode-error.js'
+import { decodeQuantity } from '../decode/quantity.js'
+import { decodeObject, unknownField } from '../decode/structure.js'
+import type { Address, Hash } from '../hex.js'
+import { ErrorCode, RpcError } from '../rpc-error.js'
+import type { StateOverride } from './simulation-request.js'
+
+const FIELDS = ['balance', 'nonce', 'code', 'state', 'stateDiff', 'storage', 'movePrecompileToAddress'] as const
+const ALIASES = { slots: 'stateDiff', movePrecompileTo: 'movePrecompileToAddress' }
+
+/** An object keyed by address. An address that stands there twice, in different case, is an error: one of the two would be lost. */
+export function decodeStateOverrides(value: unknown, place: Place): StateOverride[] {
+  const accounts = decodeObject(value, 'an object keyed by address', place)
+  const overrides: StateOverride[] = []
+  const seen = new Set<Address>()
+  for (const key of Object.keys(accounts)) {
+    const account = new Place(place, key)
+    const address = decodeAddress(key, place, key)
+    if (seen.has(address)) throw new DecodeError(account, 'the same address is overridden twice')
+    seen.add(address)
+    const fields = accounts[key]
+    overrides.push(fields === null ? { address } : decodeAccount(address, fields, account))
+  }
+  return overrides.sort((a, b) => (a.address < b.address ? -1 : 1))
+}
+
+function decodeAccount(address: Address, value: unknown, place: Place): StateOverride {
+  const fields = decodeObject(value, 'an account override', place)
+  const override: StateOverride = { address }
+  let storage: StateOverride['stateDiff']
+  for (const key of Object.keys(fields)) {
+    const field = fields[key]
+    if (field === null && FIELDS.includes(key as (typeof FIELDS)[number])) continue
+    switch (key) {
+      case 'balance':
+        override.balance = decodeQuantity(field, 256, place, key)
+        break
+      case 'nonce':
+        override.nonce = decodeQuantity(field, 64, place, key)
+        break
+      case 'code':
+        override.code = decodeBytes(field, place, key)
+        break
+      case 'state':
+      case 'stateDiff':
+        override[key] = decodeSlots(field, new Place(place, key))
+        break
+      case 'storage':
+        storage = decodeSlots(field, new Place(place, key))
+        break
+      case 'movePrecompileToAddress':
+        override.movePrecompileToAddress = decodeAddress(field, place, key)
+        break
+      default:
+        throw unknownField(key, FIELDS, ALIASES, place)
+    }
+  }
+  if (storage !== undefined) {
+    if (override.state !== undefined || override.stateDiff !== undefined) {
+      throw new DecodeError(place, '`storage` means `stateDiff` and can not stand beside `state` or `stateDiff`')
+    }
+    override.stateDiff = storage
+  } else if (override.state !== undefined && override.stateDiff !== undefined) {
+    // geth notices this only when it applies the overrides, and has no code of its own for it.
+    throw new RpcError(ErrorCode.serverError, `${place}: both \`state\` and \`stateDiff\` are given`)
+  }
+  return override
+}
+
+function decodeSlots(value: unknown, place: Place): [slot: Hash, value: Hash][] {
+  const entries = decodeObject(value, 'an object of storage slots', place)
+  const slots: [Hash, Hash][] = []
+  const seen = new Set<Hash>()
+  for (const key of Object.keys(entries)) {
+    const slot = decodeHash(key, place, key)
+    if (seen.has(slot)) throw new DecodeError(new Place(place, key), 'the same slot is overridden twice')
+    seen.add(slot)
+    slots.push([slot, decodeHash(entries[key], place, key)])
+  }
+  return slots
+}
