@@ -1,5 +1,5 @@
 import type { BlockHeader } from './block-header.js'
-import { decodeAddress, decodeBytes, decodeHash } from './decode/bytes.js'
+import { decodeAddress, decodeBytes, decodeBytes32 } from './decode/bytes.js'
 import { mismatch, Place } from './decode/decode-error.js'
 import { decodeQuantity } from './decode/quantity.js'
 import { decodeObject } from './decode/structure.js'
@@ -16,7 +16,7 @@ export function blockHeaderFromRpc(value: unknown): BlockHeader {
   const place = new Place(undefined, 'block')
   const block = decodeObject(value, 'a block object', place)
   const quantity = (key: string, bits: 64 | 256 = 64) => decodeQuantity(block[key], bits, place, key)
-  const hash = (key: string) => decodeHash(block[key], place, key)
+  const hash = (key: string) => decodeBytes32(block[key], place, key)
   const bytes = (key: string, length?: number) => {
     const decoded = decodeBytes(block[key], place, key)
     if (length !== undefined && decoded.length !== length) {

@@ -1,4 +1,4 @@
-import { decodeHash } from './decode/bytes.js'
+import { decodeBytes32 } from './decode/bytes.js'
 import { DecodeError, mismatch, Place } from './decode/decode-error.js'
 import { decodeQuantity } from './decode/quantity.js'
 import { decodeBoolean, decodeObject, unknownField } from './decode/structure.js'
@@ -26,7 +26,7 @@ export function decodeBlockParameter(value: unknown, place: Place): BlockParamet
   if (typeof value !== 'string') throw mismatch(place, 'a block tag, number, hash or EIP-1898 object', value)
   if (isTag(value)) return { kind: 'tag', tag: value }
   if (value.length === 66)
-    return { kind: 'hash', hash: decodeHash(value, place.parent, place.key), requireCanonical: false }
+    return { kind: 'hash', hash: decodeBytes32(value, place.parent, place.key), requireCanonical: false }
   if (!value.startsWith('0x')) {
     throw mismatch(place, `a block number in hex, a hash, or one of ${BLOCK_TAGS.join(', ')}`, value)
   }
@@ -52,7 +52,7 @@ function decodeObjectForm(value: object, place: Place): BlockParameter {
   const numbered = (blockNumber ?? undefined) !== undefined
   const hashed = (blockHash ?? undefined) !== undefined
   if (numbered === hashed) throw new DecodeError(place, 'expected exactly one of `blockNumber` and `blockHash`')
-  if (hashed) return { kind: 'hash', hash: decodeHash(blockHash, place, 'blockHash'), requireCanonical: canonical }
+  if (hashed) return { kind: 'hash', hash: decodeBytes32(blockHash, place, 'blockHash'), requireCanonical: canonical }
   if (typeof blockNumber === 'string' && isTag(blockNumber)) return { kind: 'tag', tag: blockNumber }
   return { kind: 'number', number: decodeNumber(blockNumber, place, 'blockNumber') }
 }

@@ -14,7 +14,7 @@ export function decodeAddress(value: unknown, parent: Place | undefined, key: st
 }
 
 /** Exactly 32 bytes of hex: storage keys and values are not padded, as in geth. */
-export function decodeHash(value: unknown, parent: Place | undefined, key: string | number): Hash {
+export function decodeBytes32(value: unknown, parent: Place | undefined, key: string | number): Hash {
   if (typeof value !== 'string' || value.length !== 66 || !HASH.test(value)) {
     throw mismatch(new Place(parent, key), '32 bytes in hex', value)
   }

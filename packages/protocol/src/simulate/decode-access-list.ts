@@ -1,4 +1,4 @@
-import { decodeAddress, decodeHash } from '../decode/bytes.js'
+import { decodeAddress, decodeBytes32 } from '../decode/bytes.js'
 import { mismatch, Place } from '../decode/decode-error.js'
 import { decodeArray, decodeObject, unknownField } from '../decode/structure.js'
 import type { AccessListEntry } from './simulation-request.js'
@@ -20,7 +20,7 @@ export function decodeAccessList(value: unknown, parent: Place, key: string): Ac
     const slots = new Place(place, 'storageKeys')
     return {
       address: decodeAddress(fields.address, place, 'address'),
-      storageKeys: keys.map((slot, i) => decodeHash(slot, slots, i)),
+      storageKeys: keys.map((slot, i) => decodeBytes32(slot, slots, i)),
     }
   })
 }

@@ -1,4 +1,4 @@
-import { decodeAddress, decodeHash } from '../decode/bytes.js'
+import { decodeAddress, decodeBytes32 } from '../decode/bytes.js'
 import { DecodeError, Place } from '../decode/decode-error.js'
 import { decodeQuantity } from '../decode/quantity.js'
 import { decodeArray, decodeObject, unknownField } from '../decode/structure.js'
@@ -62,7 +62,7 @@ export function decodeBlockOverrides(value: unknown, place: Place): BlockOverrid
         break
       case 'prevRandao':
       case 'beaconRoot':
-        overrides[key] = decodeHash(field, place, key)
+        overrides[key] = decodeBytes32(field, place, key)
         break
       case 'withdrawals':
         overrides.withdrawals = decodeWithdrawals(field, place, key)

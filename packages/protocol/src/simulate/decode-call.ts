@@ -1,4 +1,4 @@
-import { decodeAddress, decodeBytes, decodeHash } from '../decode/bytes.js'
+import { decodeAddress, decodeBytes, decodeBytes32 } from '../decode/bytes.js'
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
 import { decodeQuantity } from '../decode/quantity.js'
 import { decodeArray, decodeObject, unknownField } from '../decode/structure.js'
@@ -90,7 +90,7 @@ export function decodeCall(value: unknown, place: Place): Call {
       case 'blobVersionedHashes': {
         const hashes = new Place(place, key)
         call.blobVersionedHashes = decodeArray(field, 'an array of versioned hashes', place, key).map((hash, i) =>
-          decodeHash(hash, hashes, i),
+          decodeBytes32(hash, hashes, i),
         )
         break
       }

@@ -1,4 +1,4 @@
-import { decodeAddress, decodeBytes, decodeHash } from '../decode/bytes.js'
+import { decodeAddress, decodeBytes, decodeBytes32 } from '../decode/bytes.js'
 import { DecodeError, Place } from '../decode/decode-error.js'
 import { decodeQuantity } from '../decode/quantity.js'
 import { decodeObject, unknownField } from '../decode/structure.js'
@@ -73,10 +73,10 @@ function decodeSlots(value: unknown, place: Place): [slot: Hash, value: Hash][] 
   const slots: [Hash, Hash][] = []
   const seen = new Set<Hash>()
   for (const key of Object.keys(entries)) {
-    const slot = decodeHash(key, place, key)
+    const slot = decodeBytes32(key, place, key)
     if (seen.has(slot)) throw new DecodeError(new Place(place, key), 'the same slot is overridden twice')
     seen.add(slot)
-    slots.push([slot, decodeHash(entries[key], place, key)])
+    slots.push([slot, decodeBytes32(entries[key], place, key)])
   }
   return slots
 }
