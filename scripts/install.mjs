@@ -1,0 +1,51 @@
+// Brings the dependencies that the lockfile names, through the pinned pnpm, and only when something changed.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { run } from './processes.mjs'
+
+export const root = fileURLToPath(new URL('..', import.meta.url))
+const stamp = join(root, 'node_modules', '.upfront-installed')
+const [, pnpmVersion] = /^pnpm@([\d.]+)/.exec(
+  JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).packageManager,
+)
+
+/** Folders of the workspace's packages, relative to the root. */
+export function packageFolders() {
+  return ['apps', 'packages', 'examples']
+    .flatMap((group) =>
+      existsSync(join(root, group)) ? readdirSync(join(root, group)).map((name) => `${group}/${name}`) : [],
+    )
+    .concat('bench')
+    .filter((folder) => existsSync(join(root, folder, 'package.json')))
+}
+
+/** Runs a shell line with the pinned pnpm on the PATH: the installed one where it is that version, else npx fetches it. */
+export async function withPnpm(line) {
+  const env = { ...process.env, TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1' }
+  const installed = spawnSync('pnpm', ['--version'], { cwd: root, encoding: 'utf8' })
+  if (installed.stdout?.trim() === pnpmVersion) return run('sh', ['-c', line], { cwd: root, env })
+  return run('npx', ['--yes', `--package=pnpm@${pnpmVersion}`, '-c', line], { cwd: root, env })
+}
+
+/** Installs unless node_modules already is what the lockfile and this Node ask for. */
+export async function install() {
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  if (major < 20 || (major === 20 && minor < 11))
+    throw new Error(`Node 20.11 or newer is needed, this is ${process.versions.node}`)
+  const wanted = fingerprint()
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
+  console.log('Installing dependencies …')
+  await withPnpm('pnpm install --frozen-lockfile --prod=false --config.confirmModulesPurge=false')
+  writeFileSync(stamp, wanted)
+}
+
+function fingerprint() {
+  const hash = createHash('sha256').update(`${process.platform} ${process.arch} ${process.versions.modules}`)
+  const manifests = ['.', ...packageFolders()].map((folder) => join(folder, 'package.json'))
+  for (const file of ['pnpm-lock.yaml', 'pnpm-workspace.yaml', ...manifests])
+    hash.update(file).update(readFileSync(join(root, file)))
+  return hash.digest('hex')
+}

@@ -1,0 +1,80 @@
+// What `npm start` runs: each service's program, its port, and the environment that joins it to the others.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from './install.mjs'
+
+const host = (name) => process.env[name] || '127.0.0.1'
+const url = (name, port) => `http://${['0.0.0.0', '::', ''].includes(host(name)) ? '127.0.0.1' : host(name)}:${port}`
+
+/**
+ * A service of the local stand.
+ * @typedef {{name: string, title: string, program: string, portVariable: string, port: number, host: string, url: string,
+ *   ready: () => Promise<boolean>, environment: () => Promise<Record<string, string>>}} Service
+ */
+
+/** The services to start, in order; later ones need the earlier ones. @returns {Service[]} @throws an `Error` naming a bad port. */
+export function chooseServices() {
+  const upstream = process.env.UPSTREAM_RPC_URL
+  const devnet = {
+    ...base('devnet', 'local chain', 'packages/devnet/dist/main.js', 'DEVNET', 8545),
+    ready: answersRpc,
+    environment: async () => ({}),
+  }
+  const billing = {
+    ...base('billing', 'billing', 'apps/billing/dist/main.js', 'BILLING', 8081),
+    ready: answersHealth,
+    environment: async () => ({ ...(upstream ? {} : await localPayments(devnet.url)) }),
+  }
+  const gateway = {
+    ...base('gateway', 'gateway', 'apps/simulator-gateway/dist/main.js', 'GATEWAY', 8080),
+    ready: answersHealth,
+    environment: async () => ({
+      UPSTREAM_RPC_URL: upstream || devnet.url,
+      ...(sells() ? await paidRoutes(billing) : {}),
+    }),
+  }
+  // On a real node payments need a funded facilitator: billing starts where one is configured.
+  const sells = () =>
+    existsSync(join(root, billing.program)) && (!upstream || Boolean(process.env.CHAINS && hasFacilitator()))
+  const services = [...(upstream ? [] : [devnet]), ...(sells() ? [billing] : []), gateway]
+  for (const [index, { port, portVariable }] of services.entries()) {
+    const other = services.slice(0, index).find((service) => service.port === port)
+    if (other) throw new Error(`${other.portVariable} and ${portVariable} are both ${port}: give them different ports`)
+  }
+  return services
+}
+
+function base(name, title, program, prefix, defaultPort) {
+  const portVariable = `${prefix}_PORT`
+  const text = process.env[portVariable] || String(defaultPort)
+  const port = Number(text)
+  if (!/^\d+$/.test(text) || port < 1 || port > 65_535)
+    throw new Error(`${portVariable}: expected a port from 1 to 65535, got ${JSON.stringify(text)}`)
+  const hostVariable = `${prefix}_HOST`
+  return { name, title, program, portVariable, port, host: host(hostVariable), url: url(hostVariable, port) }
+}
+
+const hasFacilitator = () => process.env.FACILITATOR_PRIVATE_KEYS || process.env.FACILITATOR_PRIVATE_KEYS_FILE
+
+async function localPayments(rpcUrl) {
+  const { DEVNET_ROLES, USDC_ADDRESS } = await import('../packages/devnet/dist/index.js')
+  const tokens = { [USDC_ADDRESS]: { name: 'USDC', version: '2', decimals: 6 } }
+  return {
+    FACILITATOR_PRIVATE_KEYS: DEVNET_ROLES.facilitators.map(({ privateKey }) => privateKey).join(','),
+    CHAINS: JSON.stringify({ 'eip155:31337': { rpcUrl, tokens } }),
+  }
+}
+
+async function paidRoutes(billing) {
+  return { BILLING_URL: billing.url }
+}
+
+async function answersRpc() {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] })
+  const headers = { 'content-type': 'application/json' }
+  return (await fetch(this.url, { method: 'POST', headers, body, signal: AbortSignal.timeout(2_000) })).ok
+}
+
+async function answersHealth() {
+  return (await fetch(`${this.url}/health/ready`, { signal: AbortSignal.timeout(2_000) })).ok
+}

@@ -1,0 +1,122 @@
+// `npm start`: installs and builds what is missing, then runs a local chain and the services until Ctrl-C.
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { build } from './build.mjs'
+import { root } from './install.mjs'
+import { endAll, onEnd, start } from './processes.mjs'
+import { chooseServices } from './services.mjs'
+
+const READY_TIMEOUT = 60_000
+const logs = join(root, '.data', 'logs')
+const began = Date.now()
+let ending = false
+
+onEnd(async (reason) => {
+  ending = true
+  if (reason !== 'output closed') console.log('\nStopping …')
+  await endAll()
+  process.exit(0)
+})
+
+try {
+  const services = chooseServices()
+  await Promise.all(services.map(demandFreePort))
+  await build()
+  mkdirSync(logs, { recursive: true })
+  for (const service of services) await startService(service)
+  console.log(farewell(services))
+} catch (error) {
+  await fail(error.message)
+}
+
+/** Prints why, ends everything and this process. */
+async function fail(message) {
+  if (ending) return
+  ending = true
+  console.error(`\nError: ${message}`)
+  await endAll()
+  process.exit(1)
+}
+
+/** @throws an `Error` that names the port and the variable that changes it. */
+async function demandFreePort({ port, host, portVariable, title }) {
+  const probe = createServer()
+  try {
+    await new Promise((resolve, reject) => probe.once('error', reject).listen({ port, host, exclusive: true }, resolve))
+  } catch (error) {
+    const free = `${portVariable}=${port + 1000 > 65_535 ? port - 1000 : port + 1000} npm start`
+    const why = error.code === 'EADDRINUSE' ? 'is in use' : `can't be opened (${error.code})`
+    throw new Error(`port ${port} of the ${title} ${why}: set ${portVariable} to another one, e.g. \`${free}\``)
+  } finally {
+    probe.close()
+  }
+}
+
+/** Resolves when the service answers; from then on its end ends everything. */
+async function startService(service) {
+  const { name, title, program, url } = service
+  process.stdout.write(`Starting the ${title} … `)
+  const log = openSync(join(logs, `${name}.log`), 'w')
+  const env = { ...process.env, ...(await service.environment()) }
+  const child = start(process.execPath, [program], { cwd: root, env, stdio: ['ignore', log, log] })
+  closeSync(log)
+  let ended = false
+  const crashed = child.exited.then(({ code, signal, error }) => {
+    ended = true
+    const how = error?.message ?? (signal ? `was ended by ${signal}` : `ended with exit code ${code}`)
+    const last = readFileSync(join(logs, `${name}.log`), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .slice(-15)
+      .join('\n  ')
+    return fail(`the ${title} ${how}. The end of .data/logs/${name}.log:\n  ${last}`)
+  })
+  for (const deadline = Date.now() + READY_TIMEOUT; ; ) {
+    if (await service.ready().catch(() => false)) break
+    if (ended || ending) await Promise.race([crashed, new Promise(() => {})])
+    if (Date.now() > deadline) throw new Error(`the ${title} did not become ready: see .data/logs/${name}.log`)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  console.log(url)
+}
+
+function farewell(services) {
+  const gateway = services.at(-1)
+  const request = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'eth_simulateV1',
+    params: [
+      {
+        blockStateCalls: [
+          {
+            stateOverrides: { '0xc000000000000000000000000000000000000000': { balance: '0xde0b6b3a7640000' } },
+            calls: [
+              {
+                from: '0xc000000000000000000000000000000000000000',
+                to: '0xc100000000000000000000000000000000000000',
+                value: '0x2386f26fc10000',
+              },
+            ],
+          },
+        ],
+        traceTransfers: true,
+      },
+      'pending',
+    ],
+  }
+  const width = Math.max(...services.map(({ title }) => title.length))
+  return [
+    '',
+    `Ready after ${((Date.now() - began) / 1000).toFixed(1)} s. Ctrl-C ends it; logs are in .data/logs.`,
+    '',
+    ...services.map(({ title, url }) => `  ${title.padEnd(width)}  ${url}`),
+    ...(process.env.UPSTREAM_RPC_URL ? ['  upstream: UPSTREAM_RPC_URL'] : []),
+    '',
+    'Simulate a transfer:',
+    '',
+    `curl -s ${gateway.url} -H 'content-type: application/json' -d '${JSON.stringify(request)}'`,
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const processes = new URL('../processes.mjs', import.meta.url).href
+const isAlive = (pid) => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Runs a program that starts a tree of processes and prints their pids; resolves once it has. */
+async function startTree(child) {
+  const program = `
+    import { endAll, onEnd, start } from ${JSON.stringify(processes)}
+    onEnd(async () => { await endAll(); process.exit(0) })
+    start('sh', ['-c', ${JSON.stringify(child)}], { stdio: ['ignore', 'inherit', 'ignore'] })
+    setInterval(() => {}, 1000)`
+  const parent = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { PATH: process.env.PATH },
+  })
+  let output = ''
+  for await (const chunk of parent.stdout) {
+    output += chunk
+    if (output.includes('ready')) break
+  }
+  const pids = output.match(/\d+/g).map(Number)
+  expect(pids.every(isAlive)).toBe(true)
+  return { parent, pids }
+}
+
+async function endsWithin(parent, pids, milliseconds) {
+  const deadline = Date.now() + milliseconds
+  while (Date.now() < deadline && (parent.exitCode === null || pids.some(isAlive))) await sleep(50)
+  return { exitCode: parent.exitCode, alive: pids.filter(isAlive) }
+}
+
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP'])(
+  '%s ends children of children',
+  async (signal) => {
+    const { parent, pids } = await startTree(
+      'sleep 100 & echo $!; (sleep 100 & echo $!; wait) & echo $!; echo ready; wait',
+    )
+    parent.kill(signal)
+    expect(await endsWithin(parent, pids, 5_000)).toEqual({ exitCode: 0, alive: [] })
+  },
+  20_000,
+)
+
+test('a child that ignores being asked is killed', async () => {
+  const { parent, pids } = await startTree(
+    `trap '' TERM INT; sh -c "trap '' TERM; echo \\$\\$; echo ready; while :; do sleep 1; done"`,
+  )
+  parent.kill('SIGINT')
+  expect(await endsWithin(parent, pids, 5_000)).toEqual({ exitCode: 0, alive: [] })
+}, 20_000)
+
+test('what moved to a session of its own is found too', async () => {
+  const { parent, pids } = await startTree(
+    `${process.execPath} -e "
+      const child = require('child_process').spawn('sleep', ['100'], { detached: true, stdio: 'ignore' })
+      console.log(child.pid, 'ready'); setInterval(() => {}, 1000)"`,
+  )
+  parent.kill('SIGTERM')
+  expect(await endsWithin(parent, pids, 5_000)).toEqual({ exitCode: 0, alive: [] })
+}, 20_000)
+
+test('a second signal kills at once', async () => {
+  const { parent, pids } = await startTree(`trap '' TERM INT; echo $$ ready; while :; do sleep 1; done`)
+  parent.kill('SIGINT')
+  await sleep(300)
+  parent.kill('SIGINT')
+  await once(parent, 'exit')
+  expect((await endsWithin(parent, pids, 2_000)).alive).toEqual([])
+}, 20_000)
