@@ -1,0 +1,127 @@
+import type { Address, Hash, Hex, Withdrawal } from '@upfront/protocol'
+
+/** One message of a Flashblocks stream, decoded: what it adds to the block under construction, and the block so far. */
+export interface Flashblock {
+  /** 8 bytes, one per attempt at a block. */
+  payloadId: Hex
+  /** From 0; only 0 carries `base`. */
+  index: number
+  blockNumber: bigint
+  base?: FlashblockBase
+  /** EIP-2718 bytes of the transactions that this flashblock adds. */
+  transactions: Hex[]
+  withdrawals: Withdrawal[]
+  /** The sequencer's own hash of the block so far; not the final one where `state_root` is left out. */
+  blockHash: Hash
+  /** Of the whole block so far, as are `receiptsRoot` and `logsBloom`. */
+  gasUsed: bigint
+  receiptsRoot: Hash
+  logsBloom: Hex
+}
+
+/** The environment of the block under construction. */
+export interface FlashblockBase {
+  parentHash: Hash
+  parentBeaconBlockRoot: Hash
+  feeRecipient: Address
+  prevRandao: Hash
+  gasLimit: bigint
+  /** Seconds since 1970. */
+  timestamp: bigint
+  extraData: Hex
+  baseFeePerGas: bigint
+}
+
+/** A message that is no flashblock. The text names the field; it never holds the message. */
+export class FlashblockError extends Error {
+  override readonly name = 'FlashblockError'
+}
+
+/**
+ * Decodes the JSON of one message. Fields beyond those that are used are let pass, as builders add their own.
+ * @throws FlashblockError
+ */
+export function flashblockFromJson(text: string): Flashblock {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    throw new FlashblockError('not JSON')
+  }
+  const message = object(parsed, 'message')
+  const diff = object(message.diff, 'diff')
+  const metadata = object(message.metadata, 'metadata')
+  const index = message.index
+  if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index > 0xffff)
+    throw new FlashblockError('index: expected a small whole number')
+  const blockNumber = plainNumber(metadata.block_number, 'metadata.block_number')
+  const flashblock: Flashblock = {
+    payloadId: bytes(message.payload_id, 'payload_id', 8),
+    index,
+    blockNumber,
+    transactions: list(diff.transactions, 'diff.transactions').map((raw, i) => bytes(raw, `diff.transactions[${i}]`)),
+    withdrawals: list(diff.withdrawals ?? [], 'diff.withdrawals').map((entry, i) => withdrawal(entry, i)),
+    blockHash: bytes(diff.block_hash, 'diff.block_hash', 32),
+    gasUsed: quantity(diff.gas_used, 'diff.gas_used'),
+    receiptsRoot: bytes(diff.receipts_root, 'diff.receipts_root', 32),
+    logsBloom: bytes(diff.logs_bloom, 'diff.logs_bloom', 256),
+  }
+  if (index > 0) return flashblock
+  const base = object(message.base, 'base')
+  const baseNumber = quantity(base.block_number, 'base.block_number')
+  if (baseNumber !== blockNumber)
+    throw new FlashblockError(`base.block_number: ${baseNumber} is not metadata.block_number, ${blockNumber}`)
+  flashblock.base = {
+    parentHash: bytes(base.parent_hash, 'base.parent_hash', 32),
+    parentBeaconBlockRoot: bytes(base.parent_beacon_block_root, 'base.parent_beacon_block_root', 32),
+    feeRecipient: bytes(base.fee_recipient, 'base.fee_recipient', 20),
+    prevRandao: bytes(base.prev_randao, 'base.prev_randao', 32),
+    gasLimit: quantity(base.gas_limit, 'base.gas_limit'),
+    timestamp: quantity(base.timestamp, 'base.timestamp'),
+    extraData: bytes(base.extra_data, 'base.extra_data'),
+    baseFeePerGas: quantity(base.base_fee_per_gas, 'base.base_fee_per_gas'),
+  }
+  return flashblock
+}
+
+function withdrawal(value: unknown, i: number): Withdrawal {
+  const at = `diff.withdrawals[${i}]`
+  const entry = object(value, at)
+  return {
+    index: quantity(entry.index, `${at}.index`),
+    validatorIndex: quantity(entry.validatorIndex ?? entry.validator_index, `${at}.validatorIndex`),
+    address: bytes(entry.address, `${at}.address`, 20),
+    amount: quantity(entry.amount, `${at}.amount`),
+  }
+}
+
+function object(value: unknown, at: string): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new FlashblockError(`${at}: expected an object`)
+  return value as Record<string, unknown>
+}
+
+function list(value: unknown, at: string): unknown[] {
+  if (!Array.isArray(value)) throw new FlashblockError(`${at}: expected a list`)
+  return value
+}
+
+function bytes(value: unknown, at: string, length?: number): Hex {
+  if (typeof value !== 'string' || value.length % 2 !== 0 || !/^0x[0-9a-fA-F]*$/.test(value))
+    throw new FlashblockError(`${at}: expected hex bytes`)
+  if (length !== undefined && value.length !== 2 + 2 * length)
+    throw new FlashblockError(`${at}: expected ${length} bytes, got ${(value.length - 2) / 2}`)
+  return value.toLowerCase() as Hex
+}
+
+function quantity(value: unknown, at: string): bigint {
+  if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{1,64}$/.test(value))
+    throw new FlashblockError(`${at}: expected a hex quantity`)
+  return BigInt(value)
+}
+
+/** The one field that builders write as a plain number; hex is taken as well. */
+function plainNumber(value: unknown, at: string): bigint {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value)
+  return quantity(value, at)
+}

@@ -1,0 +1,207 @@
+import { type Address, type Hash, type Hex, toQuantity, ZERO_HASH } from '@upfront/protocol'
+import type { ExecutedReceipt, PreconfirmedTransaction } from '@upfront/simulation'
+import { fromRlp, parseTransaction } from 'viem'
+import { parseTransaction as parseOpTransaction } from 'viem/op-stack'
+import { newestBlock, type PreconfirmedBlock, type PreconfirmedSnapshot } from './snapshot.js'
+
+const EMPTY_UNCLES: Hash = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
+const EMPTY_ROOT: Hash = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
+const DEPOSIT_TYPE = '0x7e'
+
+/**
+ * `eth_getBlockByNumber("pending")`: the block under construction with the transactions so far. `hash` is the sequencer's own
+ * of the block so far, the same in every answer of this snapshot; what is known only once a block is sealed is zero.
+ */
+export function pendingBlockToRpc(snapshot: PreconfirmedSnapshot, fullTransactions: boolean) {
+  const block = newestBlock(snapshot)
+  const { environment } = block
+  return {
+    hash: block.hash,
+    parentHash: environment.parentHash,
+    sha3Uncles: EMPTY_UNCLES,
+    miner: environment.feeRecipient,
+    stateRoot: ZERO_HASH,
+    transactionsRoot: ZERO_HASH,
+    receiptsRoot: block.receiptsRoot,
+    logsBloom: block.logsBloom,
+    difficulty: '0x0',
+    number: toQuantity(environment.number),
+    gasLimit: toQuantity(environment.gasLimit),
+    gasUsed: toQuantity(block.gasUsed),
+    timestamp: toQuantity(environment.timestamp),
+    extraData: environment.extraData,
+    mixHash: environment.prevRandao,
+    nonce: '0x0000000000000000',
+    baseFeePerGas: toQuantity(environment.baseFeePerGas),
+    size: toQuantity(block.transactions.reduce((size, { raw }) => size + (raw.length - 2) / 2, 600)),
+    uncles: [],
+    withdrawals: [],
+    withdrawalsRoot: EMPTY_ROOT,
+    ...(environment.excessBlobGas !== undefined && {
+      blobGasUsed: toQuantity(block.blobGasUsed),
+      excessBlobGas: toQuantity(environment.excessBlobGas),
+    }),
+    ...(environment.parentBeaconBlockRoot && { parentBeaconBlockRoot: environment.parentBeaconBlockRoot }),
+    transactions: block.transactions.map((transaction, i) =>
+      fullTransactions ? transactionToRpc(block, transaction, i) : transaction.hash,
+    ),
+  }
+}
+
+/** `eth_getTransactionByHash` of a pre-confirmed transaction; absent where the snapshot has none with this hash. */
+export function pendingTransactionToRpc(snapshot: PreconfirmedSnapshot, hash: Hash) {
+  const found = find(snapshot, hash)
+  return found && transactionToRpc(found.block, found.transaction, found.index)
+}
+
+/** `eth_getTransactionReceipt` of a pre-confirmed transaction; absent where the snapshot has none with this hash. */
+export function pendingReceiptToRpc(snapshot: PreconfirmedSnapshot, hash: Hash) {
+  const found = find(snapshot, hash)
+  if (!found) return undefined
+  const { block, transaction, receipt, index } = found
+  const place = {
+    blockHash: block.hash,
+    blockNumber: toQuantity(block.environment.number),
+    transactionHash: transaction.hash,
+    transactionIndex: toQuantity(index),
+  }
+  const logsBefore = block.receipts.slice(0, index).reduce((count, earlier) => count + earlier.logs.length, 0)
+  return {
+    ...place,
+    type: toQuantity(receipt.type),
+    status: receipt.succeeded ? '0x1' : '0x0',
+    from: transaction.from,
+    to: transaction.to,
+    contractAddress: receipt.contractAddress,
+    cumulativeGasUsed: toQuantity(receipt.cumulativeGasUsed),
+    gasUsed: toQuantity(receipt.gasUsed),
+    effectiveGasPrice: toQuantity(receipt.effectiveGasPrice),
+    ...(receipt.blobGasUsed !== undefined && { blobGasUsed: toQuantity(receipt.blobGasUsed) }),
+    logsBloom: bloomOf(receipt),
+    logs: receipt.logs.map((log, i) => ({
+      address: log.address,
+      topics: log.topics,
+      data: log.data,
+      ...place,
+      blockTimestamp: toQuantity(block.environment.timestamp),
+      logIndex: toQuantity(logsBefore + i),
+      removed: false,
+    })),
+  }
+}
+
+interface Found {
+  block: PreconfirmedBlock
+  transaction: PreconfirmedTransaction
+  receipt: ExecutedReceipt
+  index: number
+}
+
+function find(snapshot: PreconfirmedSnapshot, hash: Hash): Found | undefined {
+  for (const block of snapshot.blocks) {
+    const index = block.transactions.findIndex((transaction) => transaction.hash === hash)
+    const transaction = block.transactions[index]
+    const receipt = block.receipts[index]
+    if (transaction && receipt) return { block, transaction, receipt, index }
+  }
+  return undefined
+}
+
+/** The consensus encoding is the type's byte, save for type 0, before the list of status, cumulative gas, bloom and logs. */
+function bloomOf(receipt: ExecutedReceipt): Hex {
+  const [, , bloom] = fromRlp(receipt.type === 0 ? receipt.encoded : `0x${receipt.encoded.slice(4)}`, 'hex') as Hex[]
+  return bloom ?? '0x'
+}
+
+function transactionToRpc(block: PreconfirmedBlock, transaction: PreconfirmedTransaction, index: number) {
+  return {
+    ...signedFields(transaction.raw),
+    hash: transaction.hash,
+    from: transaction.from,
+    nonce: toQuantity(transaction.nonce),
+    to: transaction.to,
+    blockHash: block.hash,
+    blockNumber: toQuantity(block.environment.number),
+    transactionIndex: toQuantity(index),
+    gasPrice: toQuantity(block.receipts[index]?.effectiveGasPrice ?? 0n),
+  }
+}
+
+const TYPES = { legacy: '0x0', eip2930: '0x1', eip1559: '0x2', eip4844: '0x3', eip7702: '0x4' } as const
+
+/** What any type of transaction may have, in viem's words. */
+interface SignedFields {
+  type?: keyof typeof TYPES | undefined
+  chainId?: number | undefined
+  gas?: bigint | undefined
+  value?: bigint | undefined
+  data?: Hex | undefined
+  maxFeePerGas?: bigint | undefined
+  maxPriorityFeePerGas?: bigint | undefined
+  maxFeePerBlobGas?: bigint | undefined
+  accessList?: readonly unknown[] | undefined
+  blobVersionedHashes?: readonly Hash[] | undefined
+  authorizationList?:
+    | readonly {
+        chainId: number
+        address: Address
+        nonce: number
+        yParity?: number | undefined
+        r?: Hex | undefined
+        s?: Hex | undefined
+      }[]
+    | undefined
+  v?: bigint | undefined
+  yParity?: number | undefined
+  r?: Hex | undefined
+  s?: Hex | undefined
+}
+
+function signedFields(raw: Hex) {
+  if (raw.startsWith(DEPOSIT_TYPE)) {
+    const deposit = parseOpTransaction(raw as `0x7e${string}`)
+    return {
+      type: DEPOSIT_TYPE,
+      sourceHash: deposit.sourceHash,
+      mint: toQuantity(deposit.mint ?? 0n),
+      isSystemTx: deposit.isSystemTx ?? false,
+      gas: toQuantity(deposit.gas ?? 0n),
+      value: toQuantity(deposit.value ?? 0n),
+      input: deposit.data ?? '0x',
+      v: '0x0',
+      r: '0x0',
+      s: '0x0',
+    }
+  }
+  const signed: SignedFields = parseTransaction(raw)
+  return {
+    type: TYPES[signed.type ?? 'legacy'],
+    ...(signed.chainId !== undefined && { chainId: toQuantity(signed.chainId) }),
+    gas: toQuantity(signed.gas ?? 0n),
+    value: toQuantity(signed.value ?? 0n),
+    input: signed.data ?? '0x',
+    ...(signed.maxFeePerGas !== undefined && {
+      maxFeePerGas: toQuantity(signed.maxFeePerGas),
+      maxPriorityFeePerGas: toQuantity(signed.maxPriorityFeePerGas ?? 0n),
+    }),
+    ...(signed.type !== 'legacy' && { accessList: signed.accessList ?? [] }),
+    ...(signed.blobVersionedHashes && {
+      blobVersionedHashes: signed.blobVersionedHashes,
+      maxFeePerBlobGas: toQuantity(signed.maxFeePerBlobGas ?? 0n),
+    }),
+    ...(signed.authorizationList && {
+      authorizationList: signed.authorizationList.map((each) => ({
+        chainId: toQuantity(each.chainId),
+        address: each.address,
+        nonce: toQuantity(each.nonce),
+        yParity: toQuantity(each.yParity ?? 0),
+        r: each.r,
+        s: each.s,
+      })),
+    }),
+    v: toQuantity(signed.v ?? BigInt(signed.yParity ?? 0)),
+    ...(signed.yParity !== undefined && { yParity: toQuantity(signed.yParity) }),
+    r: toQuantity(BigInt(signed.r ?? '0x0')),
+    s: toQuantity(BigInt(signed.s ?? '0x0')),
+  }
+}

@@ -1,0 +1,307 @@
+import type { BlockHeader, Hash } from '@upfront/protocol'
+import {
+  type BlockEnvironment,
+  type BlockRules,
+  type ChainRules,
+  type ExecutedStretch,
+  type PreconfirmationExecutor,
+  type StateSource,
+  StretchRejected,
+} from '@upfront/simulation'
+import type { Flashblock } from './flashblock.js'
+import { type Arrival, type BlockPrefix, FlashblockStore } from './flashblock-store.js'
+import { type PreconfirmedBlock, type PreconfirmedSnapshot, withLayers } from './snapshot.js'
+
+/** A sealed block as the node has it. */
+export interface CanonicalBlock {
+  header: BlockHeader
+  transactionHashes: Hash[]
+}
+
+export interface PreconfirmedChainOptions {
+  rules: ChainRules
+  executor: PreconfirmationExecutor
+  /** State at a sealed block, without layers. */
+  stateAt: (header: BlockHeader) => StateSource
+  rulesAt: (number: bigint, timestamp: bigint) => BlockRules
+  /** Excess blob gas of a block on this parent; absent where the rules have none. */
+  excessBlobGas: (parent: BlockHeader, rules: BlockRules) => bigint | undefined
+  observe: (event: PreconfirmedEvent) => void
+  /** Bound on executing one stretch, reads included. */
+  executionTimeoutMs: number
+}
+
+/** What the metrics count and the log says. */
+export type PreconfirmedEvent =
+  | { kind: 'arrival'; arrival: Arrival; blockNumber: bigint; index: number }
+  /** A flashblock shows in `pending`. */
+  | { kind: 'visible'; blockNumber: bigint; index: number; transactions: number; gasUsed: bigint; afterMs: number }
+  /** The node's head is the block that was pre-confirmed: its layers are part of the head now. */
+  | { kind: 'folded'; blockNumber: bigint }
+  /** The node's head is another block than was pre-confirmed at its height. */
+  | { kind: 'differs'; blockNumber: bigint }
+  /** The node's head is no child of the one before. */
+  | { kind: 'reorganised'; blockNumber: bigint }
+  /** Executing gave something else than the flashblock claims, or the block's rules refuse a transaction. */
+  | { kind: 'mismatch'; blockNumber: bigint; index: number; reason: string }
+  /** The node could not be read; tried again. */
+  | { kind: 'unreadable'; blockNumber: bigint; reason: string }
+  /** `pending` stands on the canonical head from now on. */
+  | { kind: 'fallback' }
+
+const RETRY_MS = 100
+
+/**
+ * Keeps what is executed equal to what the flashblocks and the node's head say it should be. Everything that comes in only
+ * changes the wish; one loop compares wish and deed, drops what no longer fits and executes what is missing.
+ */
+export class PreconfirmedChain {
+  private readonly store = new FlashblockStore()
+  private readonly receivedAt = new WeakMap<Flashblock, number>()
+  /** Newest block seen at the node, and the one that `blocks` stand on. */
+  private head: CanonicalBlock
+  private base: CanonicalBlock
+  private blocks: PreconfirmedBlock[] = []
+  private snapshot: PreconfirmedSnapshot | undefined
+  private running = false
+  private again = false
+  private closed = false
+  private execution: { controller: AbortController; blockNumber: bigint } | undefined
+  /** After a coalesced stretch failed: flashblocks are executed one by one, to find the first faulty one. */
+  private singly = false
+
+  constructor(
+    private readonly options: PreconfirmedChainOptions,
+    head: CanonicalBlock,
+  ) {
+    this.head = head
+    this.base = head
+  }
+
+  /** The newest snapshot; absent where `pending` is the canonical head. */
+  current(): PreconfirmedSnapshot | undefined {
+    return this.snapshot
+  }
+
+  onFlashblock(flashblock: Flashblock): void {
+    const arrival = this.store.add(flashblock, this.head.header)
+    const { blockNumber, index } = flashblock
+    this.options.observe({ kind: 'arrival', arrival, blockNumber, index })
+    if (arrival === 'duplicate' || arrival === 'ahead') return
+    this.receivedAt.set(flashblock, Date.now())
+    this.wake()
+  }
+
+  onHead(head: CanonicalBlock): void {
+    if (head.header.hash === this.head.header.hash) return
+    const follows =
+      head.header.parentHash === this.head.header.hash || head.header.number > this.head.header.number + 1n
+    if (!follows) this.options.observe({ kind: 'reorganised', blockNumber: head.header.number })
+    this.head = head
+    this.store.prune(head.header)
+    if (this.execution && (!follows || this.execution.blockNumber <= head.header.number))
+      this.execution.controller.abort(new Error('overtaken by the head'))
+    this.wake()
+  }
+
+  /** The connection was lost: the newest block may miss its end. */
+  onInterrupted(): void {
+    this.store.interrupt()
+  }
+
+  close(): void {
+    this.closed = true
+    this.execution?.controller.abort(new Error('closed'))
+  }
+
+  private wake(): void {
+    this.again = true
+    if (!this.running) void this.run()
+  }
+
+  private async run(): Promise<void> {
+    this.running = true
+    while (this.again && !this.closed) {
+      this.again = false
+      this.adoptHead()
+      const desired = this.store.desiredChain(this.base.header)
+      this.dropWhatDiverged(desired)
+      this.publish()
+      const next = this.nextStretch(desired)
+      if (!next) continue
+      this.again = true
+      await this.executeStretch(next)
+    }
+    this.running = false
+  }
+
+  /** Moves `blocks` from their old base to the node's head, where the head is the block that was pre-confirmed. */
+  private adoptHead(): void {
+    const { head, base } = this
+    if (head === base) return
+    this.base = head
+    const [first, ...above] = this.blocks
+    if (!first) return
+    const sameHeight = first.environment.number === head.header.number
+    const same =
+      sameHeight &&
+      head.header.parentHash === base.header.hash &&
+      head.header.gasUsed === first.gasUsed &&
+      head.transactionHashes.length === first.transactions.length &&
+      head.transactionHashes.every((hash, i) => hash === first.transactions[i]?.hash)
+    if (same) this.options.observe({ kind: 'folded', blockNumber: head.header.number })
+    else if (sameHeight) this.options.observe({ kind: 'differs', blockNumber: head.header.number })
+    this.blocks = same && above[0]?.environment.parentHash === head.header.hash ? above : []
+  }
+
+  private dropWhatDiverged(desired: BlockPrefix[]): void {
+    const agreeing = this.blocks.findIndex(
+      (block, i) => desired[i]?.payloadId !== block.payloadId || desired[i].blockNumber !== block.environment.number,
+    )
+    if (agreeing !== -1) this.blocks = this.blocks.slice(0, agreeing)
+  }
+
+  private publish(): void {
+    const [first, ...above] = this.blocks
+    if (!first) {
+      if (this.snapshot) this.options.observe({ kind: 'fallback' })
+      this.snapshot = undefined
+      return
+    }
+    const newest = above.at(-1) ?? first
+    if (this.snapshot?.blocks.at(-1) === newest && this.snapshot.head === this.base.header) return
+    const flashblock = this.store.find(newest.environment.number, newest.payloadId)?.byIndex.get(newest.index)
+    this.snapshot = {
+      head: this.base.header,
+      blocks: [first, ...above],
+      state: withLayers(
+        this.options.stateAt(this.base.header),
+        this.blocks.flatMap((block) => block.layers),
+      ),
+      receivedAt: (flashblock && this.receivedAt.get(flashblock)) ?? Date.now(),
+    }
+  }
+
+  /** The flashblocks to execute next: all that one block lacks, as the newest counts and the checks are cumulative. */
+  private nextStretch(
+    desired: BlockPrefix[],
+  ): { prefix: BlockPrefix; from: number; to: number; at: number } | undefined {
+    for (const [at, prefix] of desired.entries()) {
+      const from = (this.blocks[at]?.index ?? -1) + 1
+      const to = this.singly ? from : prefix.flashblocks.length - 1
+      if (from < prefix.flashblocks.length) return { prefix, from, to, at }
+    }
+    return undefined
+  }
+
+  private async executeStretch(next: { prefix: BlockPrefix; from: number; to: number; at: number }): Promise<void> {
+    const { prefix, from, to, at } = next
+    const { base, blocks } = this
+    const below = blocks.slice(0, at)
+    const before = blocks[at]
+    const flashblocks = prefix.flashblocks.slice(from, to + 1)
+    const newest = flashblocks.at(-1) as Flashblock
+    const environment = before?.environment ?? this.environment(prefix, base.header)
+    const state = withLayers(
+      this.options.stateAt(base.header),
+      [...below, ...(before ? [before] : [])].flatMap((block) => block.layers),
+    )
+    const stretch = {
+      rules: this.options.rules,
+      block: environment,
+      opening: before === undefined,
+      transactions: flashblocks.flatMap((each) => each.transactions),
+      earlierReceipts: [...(before?.receipts ?? [])],
+    }
+    const controller = new AbortController()
+    this.execution = { controller, blockNumber: environment.number }
+    const signal = AbortSignal.any([controller.signal, AbortSignal.timeout(this.options.executionTimeoutMs)])
+    try {
+      if (stretch.transactions.length > 1) await this.options.executor.warm(stretch, state, signal)
+      const executed = await this.options.executor.execute(stretch, state, signal)
+      const difference = differenceOf(executed, newest)
+      if (difference) return this.refuse(next, difference)
+      this.blocks = [...below, extended(before, environment, executed, newest)]
+      this.singly = false
+      this.options.observe({
+        kind: 'visible',
+        blockNumber: environment.number,
+        index: newest.index,
+        transactions: stretch.transactions.length,
+        gasUsed: executed.gasUsed,
+        afterMs: Date.now() - (this.receivedAt.get(newest) ?? Date.now()),
+      })
+    } catch (error) {
+      if (error instanceof StretchRejected)
+        return this.refuse(next, `transaction ${error.transaction}: ${error.message}`)
+      if (controller.signal.aborted) return
+      const reason = error instanceof Error ? error.message : String(error)
+      this.options.observe({ kind: 'unreadable', blockNumber: environment.number, reason })
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+    } finally {
+      this.execution = undefined
+    }
+  }
+
+  /** One faulty flashblock is left out with all that follows it; of several, the first faulty one is looked for. */
+  private refuse({ prefix, from, to }: { prefix: BlockPrefix; from: number; to: number }, reason: string): void {
+    if (to > from) {
+      this.singly = true
+      return
+    }
+    this.singly = false
+    const attempt = this.store.find(prefix.blockNumber, prefix.payloadId)
+    if (attempt) attempt.faultyFrom = from
+    this.options.observe({ kind: 'mismatch', blockNumber: prefix.blockNumber, index: from, reason })
+  }
+
+  private environment(prefix: BlockPrefix, head: BlockHeader): BlockEnvironment {
+    const { base, blockNumber } = prefix
+    const rules = this.options.rulesAt(blockNumber, base.timestamp)
+    const excessBlobGas = this.options.excessBlobGas(head, rules)
+    return {
+      number: blockNumber,
+      timestamp: base.timestamp,
+      parentHash: base.parentHash,
+      gasLimit: base.gasLimit,
+      feeRecipient: base.feeRecipient,
+      prevRandao: base.prevRandao,
+      baseFeePerGas: base.baseFeePerGas,
+      extraData: base.extraData,
+      parentBeaconBlockRoot: base.parentBeaconBlockRoot,
+      ...(excessBlobGas === undefined ? {} : { excessBlobGas }),
+      rules,
+    }
+  }
+}
+
+function extended(
+  before: PreconfirmedBlock | undefined,
+  environment: BlockEnvironment,
+  executed: ExecutedStretch,
+  newest: Flashblock,
+): PreconfirmedBlock {
+  return {
+    payloadId: newest.payloadId,
+    index: newest.index,
+    hash: newest.blockHash,
+    environment,
+    layers: [...(before?.layers ?? []), executed.layer],
+    transactions: [...(before?.transactions ?? []), ...executed.transactions],
+    receipts: [...(before?.receipts ?? []), ...executed.receipts],
+    gasUsed: executed.gasUsed,
+    blobGasUsed: executed.blobGasUsed,
+    receiptsRoot: executed.receiptsRoot,
+    logsBloom: executed.logsBloom,
+  }
+}
+
+/** What of the flashblock's claims the execution contradicts; a builder that leaves the receipts root zero claims neither root nor bloom. */
+function differenceOf(executed: ExecutedStretch, claimed: Flashblock): string | undefined {
+  if (executed.gasUsed !== claimed.gasUsed) return `gas used ${executed.gasUsed}, claimed ${claimed.gasUsed}`
+  if (/^0x0*$/.test(claimed.receiptsRoot)) return undefined
+  if (executed.receiptsRoot !== claimed.receiptsRoot)
+    return `receipts root ${executed.receiptsRoot}, claimed ${claimed.receiptsRoot}`
+  if (executed.logsBloom !== claimed.logsBloom) return 'logs bloom is not the one claimed'
+  return undefined
+}

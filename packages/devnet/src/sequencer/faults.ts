@@ -1,0 +1,132 @@
+import type { FlashblockMessage } from './flashblock-message.js'
+import { compressed, type StreamServer } from './stream-server.js'
+
+/** What can be made to go wrong in the stream, each once for each time it is asked for. */
+export const FAULTS = [
+  'duplicate',
+  'missing',
+  'out-of-order',
+  'wrong-number',
+  'old-number',
+  'second-payload',
+  'wrong-parent',
+  'wrong-gas',
+  'invalid-json',
+  'truncated-brotli',
+  'bomb',
+  'invalid-transaction',
+  'disconnect',
+  'half-open',
+  'silent',
+] as const
+export type Fault = (typeof FAULTS)[number]
+
+export function isFault(name: string | null): name is Fault {
+  return FAULTS.some((fault) => fault === name)
+}
+
+/** How long `half-open` and `silent` last. */
+const OUTAGE_MS = 4_000
+
+/** Sends flashblocks, and what was asked for in place of one of them. */
+export class FaultyStream {
+  private readonly asked: Fault[] = []
+  private heldBack: FlashblockMessage | undefined
+  private quietUntil = 0
+
+  constructor(private readonly server: StreamServer) {}
+
+  inject(fault: Fault): void {
+    this.asked.push(fault)
+  }
+
+  send(message: FlashblockMessage): void {
+    if (Date.now() < this.quietUntil) return
+    const fault = this.take(message)
+    const text = JSON.stringify(message)
+    switch (fault) {
+      case undefined:
+        this.server.send(text)
+        break
+      case 'duplicate':
+        this.server.send(text)
+        this.server.send(text)
+        break
+      case 'missing':
+        break
+      case 'out-of-order':
+        this.heldBack = message
+        return
+      case 'wrong-number':
+        this.server.send(JSON.stringify(renumbered(message, message.metadata.block_number + 1_000)))
+        this.server.send(text)
+        break
+      case 'old-number':
+        this.server.send(JSON.stringify(renumbered(message, Math.max(0, message.metadata.block_number - 10))))
+        this.server.send(text)
+        break
+      case 'second-payload': {
+        const abandoned = { ...message, payload_id: '0xdead00000000dead' }
+        this.server.send(JSON.stringify(abandoned))
+        this.server.send(text)
+        break
+      }
+      case 'wrong-parent': {
+        const base = message.base && { ...message.base, parent_hash: `0x${'ba'.repeat(32)}` }
+        this.server.send(JSON.stringify({ ...message, payload_id: '0xbad000000000bad0', ...(base && { base }) }))
+        this.server.send(text)
+        break
+      }
+      case 'wrong-gas':
+        this.server.send(JSON.stringify({ ...message, diff: { ...message.diff, gas_used: '0x123456' } }))
+        break
+      case 'invalid-json':
+        this.server.sendFrame('{"payload_id": "0x00')
+        this.server.send(text)
+        break
+      case 'truncated-brotli':
+        this.server.sendFrame(compressed(text).subarray(0, 40))
+        this.server.send(text)
+        break
+      case 'bomb':
+        this.server.sendFrame(compressed(' '.repeat(256 * 2 ** 20)))
+        this.server.send(text)
+        break
+      case 'invalid-transaction': {
+        const transactions = [...message.diff.transactions, '0x02c0']
+        this.server.send(JSON.stringify({ ...message, diff: { ...message.diff, transactions } }))
+        break
+      }
+      case 'disconnect':
+        this.server.disconnect()
+        break
+      case 'half-open':
+        this.server.freeze(true)
+        this.quietUntil = Date.now() + OUTAGE_MS
+        setTimeout(() => this.server.freeze(false), OUTAGE_MS).unref()
+        break
+      case 'silent':
+        this.quietUntil = Date.now() + OUTAGE_MS
+        break
+    }
+    if (this.heldBack) {
+      this.server.send(JSON.stringify(this.heldBack))
+      this.heldBack = undefined
+    }
+  }
+
+  /** The oldest fault asked for that this message can show. */
+  private take(message: FlashblockMessage): Fault | undefined {
+    const opening: Fault[] = ['second-payload', 'wrong-parent']
+    const at = this.asked.findIndex((fault) => message.index === 0 || !opening.includes(fault))
+    return at === -1 ? undefined : this.asked.splice(at, 1)[0]
+  }
+}
+
+function renumbered(message: FlashblockMessage, number: number): FlashblockMessage {
+  return {
+    ...message,
+    ...(message.base && { base: { ...message.base, block_number: `0x${number.toString(16)}` } }),
+    metadata: { ...message.metadata, block_number: number },
+  }
+}

@@ -1,0 +1,53 @@
+import {
+  formatTransaction,
+  type Hex,
+  type RpcTransaction,
+  serializeTransaction,
+  type TransactionSerializable,
+} from 'viem'
+import { serializeTransaction as serializeOpTransaction } from 'viem/op-stack'
+
+/** A block with its transactions, as the node writes it. */
+export interface PendingBlock {
+  hash: string
+  parentHash: string
+  miner: string
+  mixHash: string
+  number: string
+  gasLimit: string
+  gasUsed: string
+  timestamp: string
+  extraData: string
+  baseFeePerGas: string
+  receiptsRoot: string
+  logsBloom: string
+  parentBeaconBlockRoot?: string
+  withdrawalsRoot?: string
+  transactions: NodeTransaction[]
+}
+
+export interface NodeTransaction {
+  hash: string
+  type: string
+  [field: string]: unknown
+}
+
+/** The EIP-2718 bytes of a transaction, made again from its fields. */
+export function rawTransaction(transaction: NodeTransaction): Hex {
+  if (transaction.type === '0x7e') {
+    return serializeOpTransaction({
+      type: 'deposit',
+      sourceHash: transaction.sourceHash as Hex,
+      from: transaction.from as Hex,
+      to: transaction.to as Hex,
+      mint: BigInt(transaction.mint as string),
+      value: BigInt(transaction.value as string),
+      gas: BigInt(transaction.gas as string),
+      data: transaction.input as Hex,
+      isSystemTx: false,
+    })
+  }
+  const { r, s, v, yParity, input, typeHex, ...fields } = formatTransaction(transaction as unknown as RpcTransaction)
+  const unsigned = { ...fields, data: input } as unknown as TransactionSerializable
+  return serializeTransaction(unsigned, { r, s, ...(yParity === undefined ? { v } : { v, yParity }) } as never)
+}

@@ -1,0 +1,32 @@
+import type { FlashblockMessage } from './flashblock-message.js'
+import { startStreamServer } from './stream-server.js'
+
+/**
+ * Serves a recorded stream again, one message every `intervalMs`, to whoever is connected.
+ * @returns the stream's URL, and a promise that resolves when all has been sent
+ */
+export async function replayStream(options: {
+  messages: readonly FlashblockMessage[]
+  port?: number
+  intervalMs?: number
+  encoding?: 'json' | 'brotli'
+}): Promise<{ url: string; done: Promise<void>; stop(): Promise<void> }> {
+  const server = await startStreamServer({ port: options.port ?? 0, encoding: options.encoding ?? 'json' })
+  let stopped = false
+  const done = (async () => {
+    for (const message of options.messages) {
+      if (stopped) return
+      server.send(JSON.stringify(message))
+      await new Promise((resolve) => setTimeout(resolve, options.intervalMs ?? 200))
+    }
+  })()
+  return {
+    url: server.url,
+    done,
+    stop: async () => {
+      stopped = true
+      await done
+      await server.stop()
+    },
+  }
+}

@@ -1,0 +1,187 @@
+import { randomBytes } from 'node:crypto'
+import { createPublicClient, type Hex, http, numberToHex, type PublicClient } from 'viem'
+import { type Fault, FaultyStream, isFault } from './faults.js'
+import type { FlashblockMessage } from './flashblock-message.js'
+import { type PendingBlock, rawTransaction } from './node-block.js'
+import { startStreamServer } from './stream-server.js'
+
+export interface SequencerOptions {
+  /** An anvil with `--order fifo`. Its own mining is switched off. */
+  rpcUrl: string
+  /** 0: any free port. */
+  port?: number
+  blockTimeMs?: number
+  flashblockMs?: number
+  encoding?: 'json' | 'brotli'
+  /**
+   * The node runs OP-stack rules: each block opens with a deposit, and receipts roots are left out (anvil counts a
+   * deposit's nonce after the deposit, the OP stack before it).
+   */
+  optimism?: boolean
+  /** Called when the node could not be asked; the sequencer tries again. */
+  onError?: (error: Error) => void
+}
+
+export interface Sequencer {
+  /** Of the stream. `POST /inject?fault=NAME` on the same port asks for a fault. */
+  url: string
+  inject(fault: Fault): void
+  /** The newest 1,000 messages, oldest first: what a recording is made of. */
+  recent(): FlashblockMessage[]
+  stop(): Promise<void>
+}
+
+const ZERO_HASH = `0x${'0'.repeat(64)}` as const
+const DEPOSITOR = '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001'
+const L1_BLOCK = '0x4200000000000000000000000000000000000015'
+
+/**
+ * Builds the local chain's blocks in public: every `flashblockMs` it streams what the node's pending block has gained, and
+ * every `blockTimeMs` it has the node seal the block. Until then the node's head stays where it was.
+ */
+export async function startSequencer(options: SequencerOptions): Promise<Sequencer> {
+  const { blockTimeMs = 2_000, flashblockMs = 200, encoding = 'json', optimism = false } = options
+  const server = await startStreamServer({ port: options.port ?? 0, encoding })
+  const stream = new FaultyStream(server)
+  server.onControl((path) => {
+    const fault = path.searchParams.get('fault')
+    if (path.pathname !== '/inject' || !isFault(fault)) return undefined
+    stream.inject(fault)
+    return `injecting ${fault}`
+  })
+  const client = createPublicClient({ transport: http(options.rpcUrl, { retryCount: 0 }) })
+  await request(client, 'evm_setAutomine', [false])
+  await request(client, 'evm_setIntervalMining', [0])
+  const sent: FlashblockMessage[] = []
+  let stopped = false
+  const building = buildBlocks().catch((error: Error) => options.onError?.(error))
+
+  async function buildBlocks(): Promise<void> {
+    while (!stopped) {
+      try {
+        await buildBlock()
+      } catch (error) {
+        if (stopped) return
+        options.onError?.(error as Error)
+        await sleep(flashblockMs)
+      }
+    }
+  }
+
+  async function buildBlock(): Promise<void> {
+    const started = Date.now()
+    const head = await blockAt(client, 'latest')
+    const timestamp = BigInt(head.timestamp) + BigInt(Math.max(1, Math.round(blockTimeMs / 1_000)))
+    await request(client, 'evm_setNextBlockTimestamp', [numberToHex(timestamp)])
+    if (optimism) await request(client, 'eth_sendRawTransaction', [deposit(BigInt(head.number) + 1n)])
+    let attempt = new Attempt(optimism)
+    for (let flashblockAt = started; flashblockAt < started + blockTimeMs; flashblockAt += flashblockMs) {
+      await sleep(flashblockAt - Date.now())
+      if (stopped) return
+      const pending = await blockAt(client, 'pending')
+      if (!attempt.continuedBy(pending)) attempt = new Attempt(optimism)
+      emit(attempt.next(pending))
+    }
+    await request(client, 'evm_mine', [])
+    const sealed = await blockAt(client, 'latest')
+    if (attempt.continuedBy(sealed) && sealed.transactions.length > attempt.count) emit(attempt.next(sealed))
+  }
+
+  function emit(message: FlashblockMessage): void {
+    sent.push(message)
+    if (sent.length > 1_000) sent.shift()
+    stream.send(message)
+  }
+
+  return {
+    url: server.url,
+    inject: (fault) => stream.inject(fault),
+    recent: () => [...sent],
+    stop: async () => {
+      stopped = true
+      await building
+      await server.stop()
+    },
+  }
+}
+
+/** One attempt at a block: what of it has been streamed under one payload id. */
+class Attempt {
+  private readonly payloadId = `0x${randomBytes(8).toString('hex')}`
+  private readonly hashes: string[] = []
+  private index = 0
+
+  constructor(private readonly optimism: boolean) {}
+
+  get count(): number {
+    return this.hashes.length
+  }
+
+  /** Whether the block still begins with all that was streamed: a replaced transaction asks for a new attempt. */
+  continuedBy(block: PendingBlock): boolean {
+    return this.hashes.every((hash, i) => hash === block.transactions[i]?.hash)
+  }
+
+  next(block: PendingBlock): FlashblockMessage {
+    const added = block.transactions.slice(this.hashes.length)
+    this.hashes.push(...added.map((transaction) => transaction.hash))
+    const index = this.index++
+    return {
+      payload_id: this.payloadId,
+      index,
+      ...(index === 0 && {
+        base: {
+          parent_beacon_block_root: block.parentBeaconBlockRoot ?? ZERO_HASH,
+          parent_hash: block.parentHash,
+          fee_recipient: block.miner,
+          prev_randao: block.mixHash,
+          block_number: block.number,
+          gas_limit: block.gasLimit,
+          timestamp: block.timestamp,
+          extra_data: block.extraData,
+          base_fee_per_gas: block.baseFeePerGas,
+        },
+      }),
+      diff: {
+        state_root: ZERO_HASH,
+        receipts_root: this.optimism ? ZERO_HASH : block.receiptsRoot,
+        logs_bloom: block.logsBloom,
+        gas_used: block.gasUsed,
+        block_hash: block.hash,
+        transactions: added.map(rawTransaction),
+        withdrawals: [],
+        withdrawals_root: block.withdrawalsRoot ?? ZERO_HASH,
+      },
+      metadata: { block_number: Number(block.number) },
+    }
+  }
+}
+
+function deposit(blockNumber: bigint): Hex {
+  return rawTransaction({
+    type: '0x7e',
+    hash: ZERO_HASH,
+    sourceHash: `0x${blockNumber.toString(16).padStart(64, '0')}`,
+    from: DEPOSITOR,
+    to: L1_BLOCK,
+    gas: '0xf4240',
+    value: '0x0',
+    mint: '0x0',
+    input: '0x',
+  })
+}
+
+async function blockAt(client: PublicClient, tag: 'latest' | 'pending'): Promise<PendingBlock> {
+  const block = await request<PendingBlock | null>(client, 'eth_getBlockByNumber', [tag, true])
+  if (!block) throw new Error(`the node has no ${tag} block`)
+  return block
+}
+
+function request<T = unknown>(client: PublicClient, method: string, params: unknown[]): Promise<T> {
+  const ask = client.request as (call: { method: string; params: unknown[] }) => Promise<unknown>
+  return ask({ method, params }) as Promise<T>
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)))
+}

@@ -1,0 +1,61 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { brotliCompressSync, constants } from 'node:zlib'
+import { type WebSocket, WebSocketServer } from 'ws'
+
+export interface StreamServer {
+  url: string
+  /** Sends one frame to every client: text as it is, or brotli over it in a binary frame. */
+  send(text: string): void
+  sendFrame(frame: string | Uint8Array): void
+  /** Ends all connections, as a server that restarts does. */
+  disconnect(): void
+  /** Keeps connections open and reads nothing from them: pings stay without an answer. */
+  freeze(frozen: boolean): void
+  onControl(handler: (path: URL) => string | undefined): void
+  stop(): Promise<void>
+}
+
+/** A WebSocket server that broadcasts, and answers `POST` on the same port for whoever steers the sequencer. */
+export async function startStreamServer(options: { port: number; encoding: 'json' | 'brotli' }): Promise<StreamServer> {
+  let control: (path: URL) => string | undefined = () => undefined
+  const http = createServer((request, response) => {
+    const answer = request.method === 'POST' ? control(new URL(request.url ?? '/', 'http://sequencer')) : undefined
+    response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'text/plain' })
+    response.end(`${answer ?? 'POST /inject?fault=NAME'}\n`)
+  })
+  const sockets = new WebSocketServer({ server: http, perMessageDeflate: false, autoPong: true })
+  await new Promise<void>((resolve, reject) => {
+    http.once('error', reject)
+    http.listen(options.port, '127.0.0.1', resolve)
+  })
+  sockets.on('error', () => undefined)
+  const clients = () => [...sockets.clients] as WebSocket[]
+  const sendFrame = (frame: string | Uint8Array) => {
+    for (const client of clients()) if (client.readyState === client.OPEN) client.send(frame)
+  }
+  return {
+    url: `ws://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    send: (text) => sendFrame(options.encoding === 'json' ? text : compressed(text)),
+    sendFrame,
+    disconnect: () => {
+      for (const client of clients()) client.terminate()
+    },
+    freeze: (frozen) => {
+      for (const client of clients()) frozen ? client.pause() : client.resume()
+    },
+    onControl: (handler) => {
+      control = handler
+    },
+    stop: async () => {
+      for (const client of clients()) client.terminate()
+      sockets.close()
+      await new Promise((resolve) => http.close(resolve))
+    },
+  }
+}
+
+/** Brotli at a quality that keeps up with a stream. */
+export function compressed(text: string): Uint8Array {
+  return brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } })
+}
