@@ -1,0 +1,52 @@
+import { type DynamicModule, Module } from '@nestjs/common'
+import { APP_FILTER } from '@nestjs/core'
+import { Environment } from './environment.js'
+import { HealthController } from './health/health.controller.js'
+import { Readiness } from './health/readiness.js'
+import { Admission } from './http/admission.js'
+import { BufferedBytes } from './http/buffered-bytes.js'
+import { FreeRateLimit } from './http/free-rate-limit.js'
+import { RefusalFilter } from './http/refusal.filter.js'
+import { createLogger, LOGGER } from './logger.js'
+import { MetricsController } from './metrics/metrics.controller.js'
+import { Metrics } from './metrics/metrics.js'
+import { rpcMethods } from './rpc/methods.js'
+import { RpcController } from './rpc/rpc.controller.js'
+import { RpcService } from './rpc/rpc.service.js'
+import { RpcJournal } from './rpc/rpc-journal.js'
+import { RPC_METHODS } from './rpc/rpc-method.js'
+import { Chain } from './simulate/chain.js'
+import { ENGINE, type EngineChoice } from './simulate/engine-choice.js'
+import { Simulator } from './simulate/simulator.js'
+import { clientVersion } from './version.js'
+
+/** The wiring of the gateway. What a paid route needs of it is exported to every module. */
+@Module({})
+export class AppModule {
+  static forRoot(environment: Environment): DynamicModule {
+    return {
+      module: AppModule,
+      global: true,
+      controllers: [RpcController, HealthController, MetricsController],
+      providers: [
+        { provide: Environment, useValue: environment },
+        { provide: LOGGER, useFactory: () => createLogger(environment.LOG_LEVEL) },
+        { provide: APP_FILTER, useClass: RefusalFilter },
+        { provide: Admission, useFactory: () => new Admission(environment.MAX_IN_FLIGHT, environment.MAX_QUEUED) },
+        { provide: BufferedBytes, useFactory: () => new BufferedBytes(environment.MAX_BUFFERED_BYTES) },
+        { provide: FreeRateLimit, useFactory: () => new FreeRateLimit(environment.FREE_RATE_LIMIT) },
+        {
+          provide: RPC_METHODS,
+          inject: [Simulator, Chain, ENGINE],
+          useFactory: (simulator: Simulator, chain: Chain, { engine }: EngineChoice) =>
+            rpcMethods(environment, simulator, chain, clientVersion(engine)),
+        },
+        Metrics,
+        Readiness,
+        RpcJournal,
+        RpcService,
+      ],
+      exports: [Environment, LOGGER, Metrics, Simulator, Chain, ENGINE, Admission],
+    }
+  }
+}

@@ -1,0 +1,208 @@
+import 'reflect-metadata'
+import { plainToInstance, Transform, type TransformFnParams } from 'class-transformer'
+import { IsArray, IsIn, IsInt, IsOptional, IsString, Matches, Max, Min, Validate, validateSync } from 'class-validator'
+import { GenesisFile, PassthroughMethods, UpstreamUrls } from './environment-rules.js'
+
+const wholeNumber = ({ value }: TransformFnParams): unknown =>
+  typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
+const list = ({ value }: TransformFnParams): unknown =>
+  typeof value === 'string' ? (value === 'none' ? [] : value.split(',').map((entry) => entry.trim())) : value
+const numberOr =
+  (word: string, meaning: number) =>
+  ({ value, ...rest }: TransformFnParams): unknown =>
+    value === word ? meaning : wholeNumber({ value, ...rest })
+
+/** Read-only methods that clients need beside the simulation: viem's `simulateCalls` asks for access lists, wallets for balances. */
+export const DEFAULT_PASSTHROUGH_METHODS = [
+  'eth_blobBaseFee',
+  'eth_call',
+  'eth_config',
+  'eth_createAccessList',
+  'eth_estimateGas',
+  'eth_feeHistory',
+  'eth_gasPrice',
+  'eth_getBalance',
+  'eth_getBlockByHash',
+  'eth_getBlockByNumber',
+  'eth_getBlockReceipts',
+  'eth_getCode',
+  'eth_getLogs',
+  'eth_getProof',
+  'eth_getStorageAt',
+  'eth_getTransactionByHash',
+  'eth_getTransactionCount',
+  'eth_getTransactionReceipt',
+  'eth_maxPriorityFeePerGas',
+  'eth_syncing',
+  'net_version',
+]
+
+/** How a failed call's `error` is written: the service description's string, or geth's `{code, message, data}`. */
+export const DIALECTS = ['description', 'ethereum'] as const
+export type Dialect = (typeof DIALECTS)[number]
+
+/** Every setting of the gateway, each an environment variable of the same name; README.md has the table. */
+export class Environment {
+  @Transform(list)
+  @Validate(UpstreamUrls)
+  UPSTREAM_RPC_URL!: string[]
+
+  @Transform(wholeNumber)
+  @IsInt()
+  @Min(0)
+  @Max(65_535)
+  GATEWAY_PORT = 8080
+
+  @IsString()
+  GATEWAY_HOST = '127.0.0.1'
+
+  @IsIn(['auto', 'revm', 'ethereumjs'])
+  EVM_ENGINE: 'auto' | 'revm' | 'ethereumjs' = 'auto'
+
+  @IsOptional()
+  @Validate(GenesisFile)
+  CHAIN_GENESIS_FILE?: string
+
+  @IsOptional()
+  @Transform(wholeNumber)
+  @IsInt()
+  @Min(1)
+  @Max(86_400)
+  BLOCK_TIME_SECONDS?: number
+
+  @IsIn(DIALECTS)
+  DIALECT: Dialect = 'description'
+
+  @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+  LOG_LEVEL: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent' = 'info'
+
+  @Transform(list)
+  @Validate(PassthroughMethods)
+  PASSTHROUGH_METHODS: string[] = DEFAULT_PASSTHROUGH_METHODS
+
+  /** Requests per second and client; 0 is off. */
+  @Transform(numberOr('off', 0))
+  @IsInt()
+  @Min(0)
+  FREE_RATE_LIMIT = 50
+
+  /** Gas of one `eth_simulateV1` on the free endpoint, all calls together. */
+  @Transform(wholeNumber)
+  @IsInt()
+  @Min(21_000)
+  FREE_GAS_CAP = 50_000_000
+
+  @Transform(wholeNumber)
+  @IsInt()
+  @Min(1)
+  MAX_CALLS_PER_BLOCK = 5_000
+
+  /** Of all blocks of a request together. */
+  @Transform(wholeNumber)
+  @IsInt()
+  @Min(1)
+  MAX_CALLS = 10_000
+
+  @Transform(wholeNumber)
+  @IsInt()
+  @Min(1_024)
+  @Max(256 * 1024 * 1024)
+  MAX_BODY_BYTES = 30 * 1024 * 1024
+
+  /** All bodies that are being received or worked on, together. */
+  @Transform(wholeNumber)
+  @IsInt()
+  @Min(1_024)
+  MAX_BUFFERED_BYTES = 256 * 1024 * 1024
+
+  @Transform(wholeNumber)
+  @IsInt()
+  @Min(100)
+  MAX_JSON_VALUES = 300_000
+
+  @Transform(wholeNumber)
+  @IsInt()
+  @Min(1_024)
+  @Max(256 * 1024 * 1024)
+  MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+  @Transform(wholeNumber)
+  @IsInt()
+  @Min(1)
+  MAX_BATCH_LENGTH = 100
+
+  @Transform(wholeNumber)
+  @IsInt()
+  @Min(10)
+  REQUEST_TIMEOUT_MS = 15_000
+
+  @Transform(wholeNumber)
+  @IsInt()
+  @Min(10)
+  BODY_TIMEOUT_MS = 30_000
+
+  @Transform(wholeNumber)
+  @IsInt()
+  @Min(1)
+  MAX_UPSTREAM_READS = 5_000
+
+  @Transform(wholeNumber)
+  @IsInt()
+  @Min(1)
+  MAX_IN_FLIGHT = 64
+
+  @Transform(wholeNumber)
+  @IsInt()
+  @Min(0)
+  MAX_QUEUED = 1_024
+
+  @Transform(wholeNumber)
+  @IsInt()
+  @Min(100)
+  SHUTDOWN_TIMEOUT_MS = 20_000
+
+  /** 0 is off. Absent: a minute, on chains that are known by their id. */
+  @IsOptional()
+  @Transform(numberOr('off', 0))
+  @IsInt()
+  @Min(0)
+  HEAD_MAX_AGE_SECONDS?: number
+
+  /** Proxies whose `X-Forwarded-For` names the client: addresses or CIDR ranges. */
+  @IsOptional()
+  @Transform(list)
+  @IsArray()
+  @Matches(/^([0-9a-fA-F.:]+(\/\d{1,3})?|loopback|linklocal|uniquelocal)$/, { each: true })
+  TRUSTED_PROXIES?: string[]
+
+  /** Web origins that may call from a browser, or `*`. */
+  @IsOptional()
+  @Transform(list)
+  @IsArray()
+  @Matches(/^(\*|https?:\/\/[^\s/,]+)$/, { each: true })
+  CORS_ORIGINS?: string[]
+}
+
+/** Names every variable that is wrong or missing, one line each. */
+export class EnvironmentError extends Error {
+  override readonly name = 'EnvironmentError'
+  constructor(readonly problems: string[]) {
+    super(`The environment is not valid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
+  }
+}
+
+/**
+ * The settings that `variables` hold; one that is empty counts as unset.
+ * @throws EnvironmentError
+ */
+export function readEnvironment(variables: Readonly<Record<string, string | undefined>>): Environment {
+  const known = Object.keys(variables).filter((name) => variables[name] !== undefined && variables[name] !== '')
+  const environment = plainToInstance(Environment, Object.fromEntries(known.map((name) => [name, variables[name]])))
+  const problems = validateSync(environment, { stopAtFirstError: true }).map(({ property, value, constraints }) => {
+    const reason = Object.values(constraints ?? {})[0] ?? 'not valid'
+    const shown = typeof value === 'string' && property !== 'UPSTREAM_RPC_URL' ? ` (got ${JSON.stringify(value)})` : ''
+    return `${property}: ${reason.replace(`${property} `, '')}${shown}`
+  })
+  if (problems.length > 0) throw new EnvironmentError(problems)
+  return environment
+}

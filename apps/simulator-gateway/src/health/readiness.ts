@@ -1,0 +1,67 @@
+import { Inject, Injectable } from '@nestjs/common'
+import { RpcError } from '@upfront/protocol'
+import { Environment } from '../environment.js'
+import { Chain } from '../simulate/chain.js'
+import { ENGINE, type EngineChoice } from '../simulate/engine-choice.js'
+
+const PROBE_TIMEOUT_MS = 3_000
+/** Probes come from several sides: one answer serves all of a second. */
+const PROBE_LASTS_MS = 1_000
+/** On chains known by their id; a development chain may rest for days. */
+const KNOWN_CHAIN_MAX_AGE_SECONDS = 60
+
+export interface ReadinessReport {
+  ready: boolean
+  /** Why not. */
+  reason?: string
+  engine: { name: string; version: string; reason: string }
+  chain?: { id: string; rules: string; head: string; headAgeSeconds: number }
+}
+
+/** Whether requests can be served rightly now: the upstream answers and its head is not stale. */
+@Injectable()
+export class Readiness {
+  private ending = false
+  private probe: { startedAt: number; report: Promise<ReadinessReport> } | undefined
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly chain: Chain,
+    @Inject(ENGINE) private readonly choice: EngineChoice,
+  ) {}
+
+  report(): Promise<ReadinessReport> {
+    const now = performance.now()
+    if (this.probe === undefined || now - this.probe.startedAt > PROBE_LASTS_MS) {
+      this.probe = { startedAt: now, report: this.look() }
+    }
+    return this.probe.report
+  }
+
+  /** Nest's hook: from here on, no. */
+  beforeApplicationShutdown(): void {
+    this.ending = true
+    this.probe = undefined
+  }
+
+  private async look(): Promise<ReadinessReport> {
+    const { name, version } = this.choice.engine
+    const engine = { name, version, reason: this.choice.reason }
+    if (this.ending) return { ready: false, reason: 'shutting down', engine }
+    try {
+      const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS)
+      const [rules, head] = await Promise.all([this.chain.rules(signal), this.chain.head(signal)])
+      const headAgeSeconds = Math.floor(Date.now() / 1000) - Number(head.timestamp)
+      const chain = { id: String(rules.chainId), rules: rules.source, head: String(head.number), headAgeSeconds }
+      const maxAge =
+        this.environment.HEAD_MAX_AGE_SECONDS ?? (rules.source === 'known-chain' ? KNOWN_CHAIN_MAX_AGE_SECONDS : 0)
+      if (maxAge > 0 && headAgeSeconds > maxAge) {
+        return { ready: false, reason: `the upstream's head is ${headAgeSeconds} s old`, engine, chain }
+      }
+      return { ready: true, engine, chain }
+    } catch (error) {
+      const timeout = `the upstream did not answer within ${PROBE_TIMEOUT_MS} ms`
+      return { ready: false, reason: error instanceof RpcError ? error.message : timeout, engine }
+    }
+  }
+}

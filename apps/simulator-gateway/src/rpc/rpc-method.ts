@@ -1,0 +1,21 @@
+import type { Dialect } from '../environment.js'
+
+/** What a method may know of the request that called it. */
+export interface RpcContext {
+  /** Aborts when the request's time is over or its client has gone. */
+  signal: AbortSignal
+  /** For the log. */
+  requestId: string
+  dialect: Dialect
+  /** Told how many calls the body holds before the first is served. */
+  admit?: (calls: number) => Promise<void>
+}
+
+/**
+ * Serves one call: the result as JSON text.
+ * @throws RpcError
+ */
+export type RpcMethod = (params: unknown, context: RpcContext) => string | Promise<string>
+
+/** Injection token of the methods served at `POST /`: `ReadonlyMap<string, RpcMethod>`. */
+export const RPC_METHODS = Symbol('RPC_METHODS')
