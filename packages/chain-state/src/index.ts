@@ -1,1 +1,8 @@
-export {}
+export * from './block/block-from-rpc.js'
+export * from './block/block-moved.js'
+export * from './block/pinned-block.js'
+export * from './chain-state.js'
+export { UpstreamRefusal } from './pass-through.js'
+export * from './upstream/upstream-client.js'
+export * from './upstream/upstream-fault.js'
+export * from './upstream/upstream-observer.js'

@@ -1,0 +1,170 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type BlockHeader, type BlockParameter, ErrorCode, type Hash, RpcError, toQuantity } from '@upfront/protocol'
+import { LRUCache } from 'lru-cache'
+import type { CallLimits, CallOutcome, UpstreamCall, UpstreamClient } from '../upstream/upstream-client.js'
+import { UpstreamError, UpstreamFault } from '../upstream/upstream-fault.js'
+import { within } from '../upstream/within.js'
+import { headerFromRpc, type PendingBlock, pendingFromRpc } from './block-from-rpc.js'
+import { pendingIdentity } from './pending-identity.js'
+import type { PinnedBlock } from './pinned-block.js'
+import { SharedLookup } from './shared-lookup.js'
+
+const BLOCK_BYTES = 8 * 1024 * 1024
+/** How often a node must say "no such block", while it answers otherwise, before it is believed. */
+const UNKNOWN_VERDICTS = 2
+const UNKNOWN_ATTEMPTS = 6
+const UNKNOWN_PAUSE_MS = 30
+const LOOKUP_TIMEOUT_MS = 12_000
+
+interface PendingAnswer {
+  block: PendingBlock
+  identity: Hash
+}
+
+/** Finds out which block a block parameter means right now, and pins it. */
+export class BlockResolver {
+  readonly #client: UpstreamClient
+  readonly #head: SharedLookup<BlockHeader>
+  readonly #pending: SharedLookup<PinnedBlock>
+  readonly #others = new LRUCache<string, SharedLookup<BlockHeader>>({ max: 1_000 })
+  readonly #byHash = new LRUCache<Hash, BlockHeader>({ max: 1_000 })
+
+  constructor(client: UpstreamClient) {
+    this.#client = client
+    this.#head = new SharedLookup(() => this.#remember(client.call(blockCall('latest'))))
+    this.#pending = new SharedLookup(() => this.#askPending())
+  }
+
+  /**
+   * The node's head as of the call, or at most 5 ms older under load.
+   * @throws UpstreamError, or the signal's reason
+   */
+  async head(limits: CallLimits = {}): Promise<BlockHeader> {
+    return within(this.#head.get(), limits, this.#late)
+  }
+
+  /** @throws RpcError -32000 where there is no such block; UpstreamError; the signal's reason */
+  async resolve(parameter: BlockParameter, limits: CallLimits = {}): Promise<PinnedBlock> {
+    if (parameter.kind === 'tag' && parameter.tag === 'latest') return pinned(await this.head(limits))
+    if (parameter.kind === 'tag' && parameter.tag === 'pending') return within(this.#pending.get(), limits, this.#late)
+    if (parameter.kind !== 'hash') return pinned(await this.#shared(parameter, limits))
+    const header = this.#byHash.get(parameter.hash) ?? (await this.#shared(parameter, limits))
+    if (parameter.requireCanonical) await this.#checkCanonical(header, limits)
+    return pinned(header)
+  }
+
+  async #shared(parameter: BlockParameter, limits: CallLimits): Promise<BlockHeader> {
+    const key = describe(parameter)
+    let lookup = this.#others.get(key)
+    if (lookup === undefined) {
+      lookup = new SharedLookup(() => this.#remember(this.#find(parameter)))
+      this.#others.set(key, lookup)
+    }
+    return within(lookup.get(), limits, this.#late)
+  }
+
+  async #checkCanonical(header: BlockHeader, limits: CallLimits): Promise<void> {
+    const canonical = await this.#shared({ kind: 'number', number: header.number }, limits)
+    if (canonical.hash !== header.hash)
+      throw new RpcError(ErrorCode.serverError, `hash ${header.hash} is not currently canonical`)
+  }
+
+  /**
+   * A node says null for a block that it does not have, and a sick one for blocks that it has. Its head, asked for in the
+   * same breath, tells which.
+   */
+  async #find(parameter: BlockParameter): Promise<BlockHeader> {
+    const call = blockCall(nodeParameter(parameter))
+    const once: UpstreamCall<BlockHeader> = { ...call, attempts: 1 }
+    const deadline = performance.now() + LOOKUP_TIMEOUT_MS
+    let verdicts = 0
+    let failure: UpstreamError | undefined
+    for (let attempt = 1; attempt <= UNKNOWN_ATTEMPTS && performance.now() < deadline; attempt += 1) {
+      if (attempt > 1) await sleep(UNKNOWN_PAUSE_MS * attempt)
+      const [wanted, head] = (await this.#client.batch([once, { ...blockCall('latest'), attempts: 1 }], {
+        deadline,
+      })) as [CallOutcome<BlockHeader>, CallOutcome<BlockHeader>]
+      if ('value' in wanted) return this.#checked(parameter, wanted.value)
+      failure = wanted.error
+      if (!saysNoSuchBlock(wanted.error.fault) || 'error' in head) continue
+      if (parameter.kind === 'number' && parameter.number <= head.value.number) continue
+      verdicts += 1
+      if (verdicts === UNKNOWN_VERDICTS)
+        throw new RpcError(ErrorCode.serverError, `header not found: ${describe(parameter)}`)
+    }
+    throw failure!
+  }
+
+  #checked(parameter: BlockParameter, header: BlockHeader): BlockHeader {
+    const wrong =
+      (parameter.kind === 'hash' && header.hash !== parameter.hash) ||
+      (parameter.kind === 'number' && header.number !== parameter.number)
+    if (!wrong) return header
+    const fault = new UpstreamFault('malformed', `asked for ${describe(parameter)}, got block ${header.number}`)
+    throw new UpstreamError(fault, this.#client.label, 'eth_getBlockBy…', 1)
+  }
+
+  async #askPending(): Promise<PinnedBlock> {
+    const pendingCall: UpstreamCall<PendingAnswer> = {
+      ...blockCall('pending'),
+      decode: (result) => ({ block: pendingFromRpc(result), identity: pendingIdentity(result) }),
+      attempts: 1,
+    }
+    const [pending, latest] = (await this.#client.batch<PendingAnswer | BlockHeader>([
+      pendingCall,
+      blockCall('latest'),
+    ])) as [CallOutcome<PendingAnswer>, CallOutcome<BlockHeader>]
+    if ('error' in latest) throw latest.error
+    const head = latest.value
+    this.#byHash.set(head.hash, head)
+    if ('error' in pending || pending.value.block.number <= head.number) return pinned(head)
+    const { block, identity } = pending.value
+    if (block.parentHash === head.hash) return { header: head, pending: block, key: identity }
+    const parent = await this.#parent(block)
+    return parent === undefined ? pinned(head) : { header: parent, pending: block, key: identity }
+  }
+
+  async #parent(pending: PendingBlock): Promise<BlockHeader | undefined> {
+    const known = this.#byHash.get(pending.parentHash)
+    if (known !== undefined) return known
+    const [outcome] = await this.#client.batch([{ ...blockCall({ hash: pending.parentHash }), attempts: 3 }])
+    return 'value' in outcome! ? outcome.value : undefined
+  }
+
+  async #remember(asked: Promise<BlockHeader>): Promise<BlockHeader> {
+    const header = await asked
+    this.#byHash.set(header.hash, header)
+    return header
+  }
+
+  readonly #late = (): Error =>
+    new UpstreamError(new UpstreamFault('timeout', 'no answer in time'), this.#client.label, 'eth_getBlockByNumber', 1)
+}
+
+function pinned(header: BlockHeader): PinnedBlock {
+  return { header, key: header.hash }
+}
+
+function blockCall(at: string | { hash: Hash }): UpstreamCall<BlockHeader> {
+  const byHash = typeof at !== 'string'
+  return {
+    method: byHash ? 'eth_getBlockByHash' : 'eth_getBlockByNumber',
+    params: [byHash ? at.hash : at, false],
+    decode: headerFromRpc,
+    maxBytes: BLOCK_BYTES,
+  }
+}
+
+function nodeParameter(parameter: BlockParameter): string | { hash: Hash } {
+  if (parameter.kind === 'hash') return { hash: parameter.hash }
+  return parameter.kind === 'tag' ? parameter.tag : toQuantity(parameter.number)
+}
+
+function describe(parameter: BlockParameter): string {
+  if (parameter.kind === 'hash') return parameter.hash
+  return parameter.kind === 'tag' ? parameter.tag : toQuantity(parameter.number)
+}
+
+function saysNoSuchBlock(fault: UpstreamFault): boolean {
+  return fault.kind === 'null' || /not found|unknown block|out of range/i.test(fault.detail.rpc?.message ?? '')
+}

@@ -1,0 +1,104 @@
+import type { BlockHeader, BlockParameter } from '@upfront/protocol'
+import type { StateSource } from '@upfront/simulation'
+import { BlockMoved } from './block/block-moved.js'
+import { BlockResolver } from './block/block-resolver.js'
+import type { PinnedBlock } from './block/pinned-block.js'
+import { passThrough } from './pass-through.js'
+import { StateCache } from './state/state-cache.js'
+import { StateReads } from './state/state-reads.js'
+import { UpstreamStateSource } from './state/upstream-state-source.js'
+import { CallQueue } from './upstream/call-queue.js'
+import { type CallLimits, UpstreamClient, type UpstreamOptions } from './upstream/upstream-client.js'
+import { UpstreamError, UpstreamFault } from './upstream/upstream-fault.js'
+
+export interface ChainStateOptions extends UpstreamOptions {
+  /** Most memory for cached state, bytes, as estimated. */
+  cacheBytes?: number
+}
+
+export interface StateLimits {
+  /** Most values of state that one request may have read from upstream. */
+  readLimit?: number
+  /** `performance.now()` at which reading ends. */
+  deadline?: number
+}
+
+const CACHE_BYTES = 96 * 1024 * 1024
+const READ_LIMIT = 5_000
+const READ_TIMEOUT_MS = 12_000
+const MOST_RUNS = 5
+
+/** One chain as its upstream serves it: blocks, and the state of each. */
+export class ChainState {
+  readonly client: UpstreamClient
+  readonly #resolver: BlockResolver
+  readonly #cache: StateCache
+  readonly #reads: StateReads
+
+  constructor(options: ChainStateOptions) {
+    this.client = new UpstreamClient(options)
+    this.#resolver = new BlockResolver(this.client)
+    this.#cache = new StateCache(options.cacheBytes ?? CACHE_BYTES)
+    const { label, observer } = this.client
+    this.#reads = new StateReads(new CallQueue(this.client), label, (lacks) =>
+      observer.onWorkaround?.({ upstream: label, lacks }),
+    )
+  }
+
+  /**
+   * The node's head: asked for after the call, save that requests share an answer for 1 ms, or for 5 ms from 1,000 requests
+   * a second on. @throws UpstreamError, or the signal's reason
+   */
+  head(limits: CallLimits = {}): Promise<BlockHeader> {
+    return this.#resolver.head(limits)
+  }
+
+  /**
+   * The block that the parameter means now. `latest` is what `head` says; `pending` the node's own block under construction
+   * where it offers one, else as `latest`.
+   * @throws RpcError -32000 where there is no such block; UpstreamError; the signal's reason
+   */
+  resolve(parameter: BlockParameter, limits: CallLimits = {}): Promise<PinnedBlock> {
+    return this.#resolver.resolve(parameter, limits)
+  }
+
+  /**
+   * Resolves the parameter and does the work on that block; anew where the block moved away meanwhile (a reorganisation, or
+   * the next pending block). @throws what `resolve` or `work` throws
+   */
+  async onBlock<T>(
+    parameter: BlockParameter,
+    limits: CallLimits,
+    work: (block: PinnedBlock) => Promise<T>,
+  ): Promise<T> {
+    for (let run = 1; ; run += 1) {
+      try {
+        return await work(await this.resolve(parameter, limits))
+      } catch (error) {
+        if (!(error instanceof BlockMoved) || parameter.kind === 'hash' || run === MOST_RUNS) throw error
+        limits.signal?.throwIfAborted()
+      }
+    }
+  }
+
+  /** The block's state for one request. */
+  stateSource(block: PinnedBlock, limits: StateLimits = {}): StateSource {
+    const { readLimit = READ_LIMIT, deadline = performance.now() + READ_TIMEOUT_MS } = limits
+    const late = () =>
+      new UpstreamError(new UpstreamFault('timeout', 'no answer in time'), this.client.label, 'reading state', 1)
+    const cache = this.#cache.at(block.key)
+    return new UpstreamStateSource(block, cache, this.#reads, this.client.observer, late, { readLimit, deadline })
+  }
+
+  /**
+   * Hands a read-only call to the node as it stands. Which methods may pass is the caller's business.
+   * @throws UpstreamRefusal, the node's own error; UpstreamError; the signal's reason
+   */
+  async passThrough(method: string, params: readonly unknown[], limits: CallLimits = {}): Promise<unknown> {
+    return passThrough(this.client, method, params, limits)
+  }
+
+  async close(): Promise<void> {
+    await this.client.close()
+  }
+}

@@ -1,0 +1,52 @@
+import type { StateRead, StateValue } from '@upfront/simulation'
+import { decodeBytes, decodeQuantity, decodeWord } from '../upstream/decode-result.js'
+import type { UpstreamCall } from '../upstream/upstream-client.js'
+
+/** Where a node shall read: EIP-1898, a number or a tag. */
+export type BlockReference = { blockHash: string } | string
+
+export type AccountRead = Exclude<StateRead, { kind: 'blockHash' }>
+
+const WORD_BYTES = 256
+/** Code of any chain that we know of, in hex: EIP-170 allows 24,576 bytes, some rollups ten times that. */
+const CODE_BYTES = 1024 * 1024
+
+/** What distinguishes a read among those of one block. */
+export function readKey(read: StateRead): string {
+  switch (read.kind) {
+    case 'balance':
+      return `b${read.address}`
+    case 'nonce':
+      return `n${read.address}`
+    case 'code':
+      return `c${read.address}`
+    case 'storage':
+      return `s${read.address}${read.slot}`
+    case 'blockHash':
+      return `h${read.number}`
+  }
+}
+
+/** The JSON-RPC call that answers a read of an account. */
+export function readCall(read: AccountRead, at: BlockReference): UpstreamCall<StateValue> {
+  switch (read.kind) {
+    case 'balance':
+      return { method: 'eth_getBalance', params: [read.address, at], decode: decodeQuantity, maxBytes: WORD_BYTES }
+    case 'nonce':
+      return {
+        method: 'eth_getTransactionCount',
+        params: [read.address, at],
+        decode: (result) => decodeQuantity(result, 64),
+        maxBytes: WORD_BYTES,
+      }
+    case 'code':
+      return { method: 'eth_getCode', params: [read.address, at], decode: decodeBytes, maxBytes: CODE_BYTES }
+    case 'storage':
+      return {
+        method: 'eth_getStorageAt',
+        params: [read.address, read.slot, at],
+        decode: decodeWord,
+        maxBytes: WORD_BYTES,
+      }
+  }
+}

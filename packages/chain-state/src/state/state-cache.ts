@@ -1,0 +1,73 @@
+import type { Hash } from '@upfront/protocol'
+import type { StateValue } from '@upfront/simulation'
+
+/** Map entry, string headers and the like, bytes. */
+const ENTRY_OVERHEAD = 120
+
+/** What is known of one pinned block's state. */
+export class BlockCache {
+  readonly #values = new Map<string, StateValue>()
+  /** Under way, by key, so that nobody asks twice. */
+  readonly inFlight = new Map<string, { startedAt: number; value: Promise<StateValue>; waiting: { count: number } }>()
+  readonly #onGrowth: (cache: BlockCache, bytes: number) => void
+  bytes = 0
+  #evicted = false
+
+  constructor(onGrowth: (cache: BlockCache, bytes: number) => void) {
+    this.#onGrowth = onGrowth
+  }
+
+  get(key: string): StateValue | undefined {
+    return this.#values.get(key)
+  }
+
+  set(key: string, value: StateValue): void {
+    if (this.#evicted || this.#values.has(key)) return
+    this.#values.set(key, value)
+    const bytes = ENTRY_OVERHEAD + key.length + (typeof value === 'string' ? value.length : 32)
+    this.bytes += bytes
+    this.#onGrowth(this, bytes)
+  }
+
+  /** From now on it holds nothing: whoever still reads the block asks the node. */
+  evict(): void {
+    this.#evicted = true
+    this.#values.clear()
+    this.bytes = 0
+  }
+}
+
+/** Caches of pinned blocks, together within `maxBytes`: the block that was used least recently goes first, as a whole. */
+export class StateCache {
+  readonly #blocks = new Map<Hash, BlockCache>()
+  readonly #maxBytes: number
+  #bytes = 0
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** The block's cache, made where it is new; from now on the most recently used. */
+  at(key: Hash): BlockCache {
+    let block = this.#blocks.get(key)
+    if (block === undefined) block = new BlockCache((grown, bytes) => this.#grow(key, grown, bytes))
+    else this.#blocks.delete(key)
+    this.#blocks.set(key, block)
+    return block
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  #grow(key: Hash, block: BlockCache, bytes: number): void {
+    if (this.#blocks.get(key) !== block) return
+    this.#bytes += bytes
+    for (const [oldest, cache] of this.#blocks) {
+      if (this.#bytes <= this.#maxBytes) return
+      this.#bytes -= cache.bytes
+      this.#blocks.delete(oldest)
+      cache.evict()
+    }
+  }
+}

@@ -1,0 +1,189 @@
+import type { Hash } from '@upfront/protocol'
+import { toQuantity } from '@upfront/protocol'
+import type { StateRead, StateValue } from '@upfront/simulation'
+import { headerFromRpc } from '../block/block-from-rpc.js'
+import { BlockMoved } from '../block/block-moved.js'
+import { pendingIdentity } from '../block/pending-identity.js'
+import type { PinnedBlock } from '../block/pinned-block.js'
+import type { CallQueue } from '../upstream/call-queue.js'
+import type { CallOutcome, UpstreamCall } from '../upstream/upstream-client.js'
+import { isMethodMissing } from '../upstream/upstream-client.js'
+import type { UpstreamError, UpstreamFault } from '../upstream/upstream-fault.js'
+import { type AccountRead, type BlockReference, readCall, readKey } from './read-call.js'
+import type { BlockCache } from './state-cache.js'
+
+/** An answer under way for longer is not waited for by newcomers: the node may be back by now. */
+const JOINABLE_MS = 1_000
+/** How long "this node does not know EIP-1898" is believed. */
+const BY_NUMBER_LASTS_MS = 600_000
+const BLOCK_BYTES = 8 * 1024 * 1024
+const ATTEMPTS_BY_HASH = 8
+
+/** Reads of pinned blocks: deduplicated, batched, and never handed out unless they are that very block's. */
+export class StateReads {
+  readonly #queue: CallQueue
+  readonly #label: string
+  readonly #onWorkaround: (lacks: string) => void
+  #byNumberUntil = 0
+
+  constructor(queue: CallQueue, label: string, onWorkaround: (lacks: string) => void) {
+    this.#queue = queue
+    this.#label = label
+    this.#onWorkaround = onWorkaround
+  }
+
+  /**
+   * The value, from the cache's answers under way or from the node. `waiting` counts those who wait: at zero, what was not
+   * sent yet is not sent.
+   * @throws UpstreamError, BlockMoved
+   */
+  get(
+    block: PinnedBlock,
+    cache: BlockCache,
+    read: StateRead,
+  ): { value: Promise<StateValue>; waiting: { count: number } } {
+    const key = readKey(read)
+    const known = cache.inFlight.get(key)
+    const now = performance.now()
+    if (known !== undefined && now - known.startedAt < JOINABLE_MS) return known
+    const waiting = { count: 0 }
+    const value = this.#read(block, read, () => waiting.count > 0)
+    const entry = { startedAt: now, value, waiting }
+    const forget = () => {
+      if (cache.inFlight.get(key) === entry) cache.inFlight.delete(key)
+    }
+    cache.inFlight.set(key, entry)
+    value.then((result) => {
+      cache.set(key, result)
+      forget()
+    }, forget)
+    return entry
+  }
+
+  /** How calls beside reads name the block; they can't be checked afterwards, so they are good for hints only. */
+  reference(block: PinnedBlock): BlockReference {
+    if (block.pending !== undefined) return 'pending'
+    return this.#byNumber ? toQuantity(block.header.number) : { blockHash: block.header.hash }
+  }
+
+  async #read(block: PinnedBlock, read: StateRead, isWanted: () => boolean): Promise<StateValue> {
+    if (read.kind === 'blockHash') return this.#readBlockHash(block, read.number, isWanted)
+    if (block.pending !== undefined) {
+      const value = settled(await this.#queue.send({ ...readCall(read, 'pending'), isWanted }))
+      await this.#checkPending(block)
+      return value
+    }
+    if (!this.#byNumber) {
+      const outcome = await this.#queue.send(this.#byHash(block, read, isWanted))
+      if ('value' in outcome) return outcome.value
+      if (isUnknownBlock(outcome.error.fault)) throw this.#gone(block)
+      if (outcome.error.fault.kind !== 'rpc-error' || isMethodMissing(outcome.error.fault)) throw outcome.error
+      return this.#readWithoutEip1898(block, read, isWanted, outcome.error)
+    }
+    return this.#readByNumber(block, read, isWanted)
+  }
+
+  #byHash(block: PinnedBlock, read: AccountRead, isWanted: () => boolean): UpstreamCall<StateValue> {
+    return {
+      ...readCall(read, { blockHash: block.header.hash }),
+      isWanted,
+      attempts: ATTEMPTS_BY_HASH,
+      retriesError: (fault) => !isMethodMissing(fault) && !looksLikeNoEip1898(fault) && !isPruned(fault),
+    }
+  }
+
+  /** A node that fails by hash and answers by number lacks EIP-1898, whatever its words were. */
+  async #readWithoutEip1898(
+    block: PinnedBlock,
+    read: AccountRead,
+    isWanted: () => boolean,
+    error: UpstreamError,
+  ): Promise<StateValue> {
+    if (isPruned(error.fault)) throw error
+    const value = await this.#readByNumber(block, read, isWanted).catch((byNumber) => {
+      throw byNumber instanceof BlockMoved ? byNumber : error
+    })
+    if (!this.#byNumber) this.#onWorkaround('EIP-1898 block hashes')
+    this.#byNumberUntil = performance.now() + BY_NUMBER_LASTS_MS
+    return value
+  }
+
+  async #readByNumber(block: PinnedBlock, read: AccountRead, isWanted: () => boolean): Promise<StateValue> {
+    const value = settled(await this.#queue.send({ ...readCall(read, toQuantity(block.header.number)), isWanted }))
+    await this.#checkCanonical(block)
+    return value
+  }
+
+  /** By number, then a look whether the pinned block is (still) canonical: then so are its ancestors. */
+  async #readBlockHash(block: PinnedBlock, number: bigint, isWanted: () => boolean): Promise<Hash> {
+    const { header } = block
+    if (number === header.number) return header.hash
+    if (number === header.number - 1n) return header.parentHash
+    const { hash } = settled(await this.#queue.send({ ...headerCall(number), isWanted }))
+    await this.#checkCanonical(block)
+    return hash
+  }
+
+  async #checkCanonical(block: PinnedBlock): Promise<void> {
+    const { hash, number } = block.header
+    const canonical = settled(await this.#queue.sendShared(`canonical ${number}`, headerCall(number)))
+    if (canonical.hash !== hash) throw this.#gone(block)
+  }
+
+  async #checkPending(block: PinnedBlock): Promise<void> {
+    const call: UpstreamCall<Hash> = {
+      method: 'eth_getBlockByNumber',
+      params: ['pending', false],
+      decode: pendingIdentity,
+      maxBytes: BLOCK_BYTES,
+    }
+    const identity = settled(await this.#queue.sendShared('pending', call))
+    if (identity !== block.key) throw new BlockMoved(this.#label, 'the pending block moved while it was read')
+  }
+
+  #gone(block: PinnedBlock): BlockMoved {
+    return new BlockMoved(this.#label, `block ${block.header.number} (${block.header.hash}) is no longer there`)
+  }
+
+  get #byNumber(): boolean {
+    return this.#byNumberUntil > performance.now()
+  }
+}
+
+function headerCall(number: bigint) {
+  return {
+    method: 'eth_getBlockByNumber',
+    params: [toQuantity(number), false],
+    decode: (result: unknown) => {
+      const header = headerFromRpc(result)
+      return header
+    },
+    maxBytes: BLOCK_BYTES,
+  }
+}
+
+function settled<T>(outcome: CallOutcome<T>): T {
+  if ('error' in outcome) throw outcome.error
+  return outcome.value
+}
+
+/** geth "header not found", reth and anvil -32001, erigon and nethermind "block not found" and the like. */
+export function isUnknownBlock(fault: UpstreamFault): boolean {
+  const { rpc } = fault.detail
+  if (rpc === undefined) return false
+  return (
+    rpc.code === -32001 || /(header|block)( for hash)?( is)? not found|unknown block|not canonical/i.test(rpc.message)
+  )
+}
+
+function looksLikeNoEip1898(fault: UpstreamFault): boolean {
+  const { rpc } = fault.detail
+  return (
+    rpc?.code === -32602 || /unmarshal|invalid (argument|params|type|block)|expected.*string/i.test(rpc?.message ?? '')
+  )
+}
+
+/** The node threw the block's state away: another attempt won't bring it back. */
+function isPruned(fault: UpstreamFault): boolean {
+  return /missing trie node|state .*(not|un)available|pruned|historical state/i.test(fault.detail.rpc?.message ?? '')
+}

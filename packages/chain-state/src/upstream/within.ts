@@ -1,0 +1,23 @@
+import type { CallLimits } from './upstream-client.js'
+
+/**
+ * What `shared` comes to, or, if that is sooner, the signal's reason or `late()` at the deadline. The shared work itself
+ * goes on: others may wait for it.
+ */
+export async function within<T>(shared: T | Promise<T>, limits: CallLimits, late: () => Error): Promise<T> {
+  const { signal, deadline } = limits
+  if (!(shared instanceof Promise) || (signal === undefined && deadline === undefined)) return shared
+  return new Promise<T>((resolve, reject) => {
+    const onAbort = () => reject(signal?.reason)
+    const timer =
+      deadline === undefined
+        ? undefined
+        : setTimeout(() => reject(late()), Math.max(0, Math.ceil(deadline - performance.now())))
+    if (signal?.aborted) onAbort()
+    else signal?.addEventListener('abort', onAbort, { once: true })
+    shared.then(resolve, reject).finally(() => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', onAbort)
+    })
+  })
+}
