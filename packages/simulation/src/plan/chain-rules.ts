@@ -4,7 +4,7 @@ import type { Address } from '@upfront/protocol'
 export const ETHEREUM_FORKS = ['paris', 'shanghai', 'cancun', 'prague', 'osaka'] as const
 export type EthereumFork = (typeof ETHEREUM_FORKS)[number]
 
-/** OP-stack hard forks, oldest first. */
+/** OP-stack hard forks, oldest first. Base's Azul is `karst`: both bring Osaka's EVM. */
 export const OP_FORKS = [
   'bedrock',
   'regolith',
@@ -15,6 +15,7 @@ export const OP_FORKS = [
   'holocene',
   'isthmus',
   'jovian',
+  'karst',
 ] as const
 export type OpFork = (typeof OP_FORKS)[number]
 
@@ -47,6 +48,10 @@ export interface ChainRules {
   /** EIP-6110 deposit contract, where the chain has one. */
   depositContract?: Address
   opBaseFee?: OpBaseFeeParameters
+  /** What of this chain is known to be simulated otherwise than its nodes do it, for the log and `/health`. */
+  caveats?: string[]
+  /** The first fork of this chain that is not known here: blocks from then on are refused, never simulated by older rules. */
+  unsupportedFrom?: { fork: string; timestamp: bigint }
 }
 
 export type ForkActivation = { fork: EthereumFork | OpFork } & ({ timestamp: bigint } | { block: bigint })

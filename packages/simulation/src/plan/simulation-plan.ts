@@ -8,6 +8,7 @@ import type {
   StateOverride,
   Withdrawal,
 } from '@upfront/protocol'
+import type { BaseFeeParameters } from '../rules/base-fee.js'
 import type { BlockRules, ChainRules } from './chain-rules.js'
 
 /** All that an engine needs to know, save the state: gaps filled, numbers and times ordered, limits and static defaults applied. */
@@ -32,13 +33,15 @@ export interface PlannedBlock {
   gasLimit: bigint
   feeRecipient: Address
   prevRandao: Hash
-  /** Absent: by EIP-1559 from the parent when validating. Without validation the planner sets 0. */
+  /** Absent: `nextBaseFee` of the parent with `baseFeeParameters`, when validating. Without validation the planner sets 0. */
   baseFeePerGas?: bigint
+  baseFeeParameters: BaseFeeParameters
   /** Absent: from the block's excess blob gas. Seen by BLOBBASEFEE; never in the header. */
   blobBaseFee?: bigint
   /** Cancun. */
   parentBeaconBlockRoot?: Hash
   withdrawals: Withdrawal[]
+  /** Empty, as in geth and op-geth: what an OP-stack parent's carries is in `baseFeeParameters`. */
   extraData: Hex
   rules: BlockRules
   stateOverrides: StateOverride[]

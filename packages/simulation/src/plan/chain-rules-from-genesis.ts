@@ -1,0 +1,172 @@
+import { type Address, DecodeError, decodeQuantity, mismatch, Place } from '@upfront/protocol'
+import { DEFAULT_BLOB_PARAMETERS, DEFAULT_BLOCK_TIME, DEFAULT_OP_BASE_FEE } from './chain-defaults.js'
+import type { BlobParameters, ChainRules, EthereumFork, ForkActivation, OpFork } from './chain-rules.js'
+
+/** Times of a geth or op-geth chain configuration, by the fork that they activate. */
+const ETHEREUM_TIMES: [field: string, fork: EthereumFork][] = [
+  ['shanghaiTime', 'shanghai'],
+  ['cancunTime', 'cancun'],
+  ['pragueTime', 'prague'],
+  ['osakaTime', 'osaka'],
+]
+const OP_TIMES: [field: string, fork: OpFork][] = [
+  ['regolithTime', 'regolith'],
+  ['canyonTime', 'canyon'],
+  ['ecotoneTime', 'ecotone'],
+  ['fjordTime', 'fjord'],
+  ['graniteTime', 'granite'],
+  ['holoceneTime', 'holocene'],
+  ['isthmusTime', 'isthmus'],
+  ['jovianTime', 'jovian'],
+  ['karstTime', 'karst'],
+]
+const BLOB_TIMES = ['cancun', 'prague', 'osaka', 'bpo1', 'bpo2', 'bpo3', 'bpo4', 'bpo5'] as const
+
+/** Forks that geth and op-reth know of and that change execution in ways not implemented here. */
+const UNSUPPORTED_TIMES = ['amsterdamTime', 'bogotaTime', 'ubtTime', 'verkleTime', 'interopTime', 'lagoonTime'] as const
+
+type Config = Record<string, unknown>
+
+/**
+ * Rules from a genesis file (its `config`) or a bare chain configuration, as geth, reth, op-geth and `debug_chainConfig`
+ * write it.
+ * @throws DecodeError with the place of what is wrong; a chain without a Merge has no rules here
+ */
+export function chainRulesFromGenesis(json: unknown, source: ChainRules['source'] = 'genesis-file'): ChainRules {
+  const config = configOf(json)
+  const chainId = numberAt(config, 'chainId')
+  if (chainId === undefined) throw mismatch(new Place(ROOT, 'chainId'), 'a chain id', config.chainId)
+  const optimism = objectAt(config, 'optimism')
+  const unsupportedFrom = firstUnsupported(config)
+  const shared = {
+    chainId,
+    source,
+    ...(unsupportedFrom && { unsupportedFrom }),
+  }
+  if (optimism !== undefined) {
+    return {
+      ...shared,
+      stack: 'optimism',
+      forks: opForks(config),
+      blobSchedule: [],
+      blockTime: DEFAULT_BLOCK_TIME.optimism,
+      opBaseFee: {
+        elasticity: numberAt(optimism, 'eip1559Elasticity') ?? DEFAULT_OP_BASE_FEE.elasticity,
+        denominator: numberAt(optimism, 'eip1559Denominator') ?? DEFAULT_OP_BASE_FEE.denominator,
+        denominatorCanyon: numberAt(optimism, 'eip1559DenominatorCanyon') ?? DEFAULT_OP_BASE_FEE.denominatorCanyon,
+      },
+    }
+  }
+  const depositContract = config.depositContractAddress
+  return {
+    ...shared,
+    stack: 'ethereum',
+    forks: ethereumForks(config),
+    blobSchedule: blobSchedule(config),
+    blockTime: DEFAULT_BLOCK_TIME.ethereum,
+    ...(depositContract !== undefined && depositContract !== null && { depositContract: addressOf(depositContract) }),
+  }
+}
+
+const ROOT = new Place(undefined, 'config')
+
+function configOf(json: unknown): Config {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    throw mismatch(undefined, 'a genesis file or chain configuration', json)
+  }
+  return objectAt(json as Config, 'config') ?? (json as Config)
+}
+
+function ethereumForks(config: Config): ForkActivation[] {
+  const forks = timedForks(config, ETHEREUM_TIMES)
+  const merged = mergeBlock(config)
+  if (merged !== undefined) return [{ fork: 'paris', block: merged }, ...forks]
+  if (forks.length === 0) {
+    throw new DecodeError(ROOT, 'expected a chain that went through the Merge, got one without proof of stake')
+  }
+  return forks
+}
+
+/** The first block under proof of stake, as far as the configuration tells. */
+function mergeBlock(config: Config): bigint | undefined {
+  const netsplit = numberAt(config, 'mergeNetsplitBlock')
+  if (netsplit !== undefined) return netsplit
+  const total = config.terminalTotalDifficulty
+  const atGenesis = total === 0 || total === '0x0' || total === '0' || config.terminalTotalDifficultyPassed === true
+  return atGenesis ? 0n : undefined
+}
+
+function opForks(config: Config): ForkActivation[] {
+  const bedrock = numberAt(config, 'bedrockBlock') ?? 0n
+  return [{ fork: 'bedrock', block: bedrock }, ...timedForks(config, OP_TIMES)]
+}
+
+function timedForks(config: Config, times: [field: string, fork: EthereumFork | OpFork][]): ForkActivation[] {
+  return times.flatMap(([field, fork]) => {
+    const timestamp = numberAt(config, field)
+    return timestamp === undefined ? [] : [{ fork, timestamp }]
+  })
+}
+
+function blobSchedule(config: Config): ChainRules['blobSchedule'] {
+  const given = objectAt(config, 'blobSchedule') ?? {}
+  const entries = BLOB_TIMES.flatMap((name) => {
+    const timestamp = numberAt(config, `${name}Time`)
+    if (timestamp === undefined) return []
+    const parameters = blobParametersAt(given, name) ?? DEFAULT_BLOB_PARAMETERS[name]
+    return parameters === undefined ? [] : [{ timestamp, parameters }]
+  })
+  return entries.sort((a, b) => Number(a.timestamp - b.timestamp))
+}
+
+function blobParametersAt(schedule: Config, name: string): BlobParameters | undefined {
+  const entry = objectAt(schedule, name)
+  return entry && decodeBlobParameters(entry, new Place(new Place(ROOT, 'blobSchedule'), name))
+}
+
+/** EIP-7840's `{target, max, baseFeeUpdateFraction}`, in blobs. */
+export function decodeBlobParameters(entry: Config, place: Place): BlobParameters {
+  const target = required(entry, 'target', place)
+  const max = required(entry, 'max', place)
+  const baseFeeUpdateFraction = required(entry, 'baseFeeUpdateFraction', place)
+  if (baseFeeUpdateFraction === 0n || max === 0n || target > max) {
+    throw new DecodeError(place, 'expected a target of at most `max` blobs and a fraction above 0')
+  }
+  return { target: Number(target), max: Number(max), baseFeeUpdateFraction }
+}
+
+function firstUnsupported(config: Config): ChainRules['unsupportedFrom'] {
+  const scheduled = UNSUPPORTED_TIMES.flatMap((field) => {
+    const timestamp = numberAt(config, field)
+    return timestamp === undefined ? [] : [{ fork: field.slice(0, -'Time'.length), timestamp }]
+  })
+  return scheduled.sort((a, b) => Number(a.timestamp - b.timestamp))[0]
+}
+
+function required(fields: Config, key: string, place: Place): bigint {
+  const value = numberAt(fields, key, place)
+  if (value === undefined) throw mismatch(new Place(place, key), 'a number', fields[key])
+  return value
+}
+
+function numberAt(fields: Config, key: string, place: Place = ROOT): bigint | undefined {
+  const value = fields[key]
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'string' && value.startsWith('0x')) return decodeQuantity(value, 64, place, key)
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value)
+  throw mismatch(new Place(place, key), 'a whole number', value)
+}
+
+function objectAt(fields: Config, key: string): Config | undefined {
+  const value = fields[key]
+  if (value === undefined || value === null) return undefined
+  if (typeof value !== 'object' || Array.isArray(value)) throw mismatch(new Place(ROOT, key), 'an object', value)
+  return value as Config
+}
+
+function addressOf(value: unknown): Address {
+  if (typeof value !== 'string' || !/^0x[0-9a-f]{40}$/i.test(value)) {
+    throw mismatch(new Place(ROOT, 'depositContractAddress'), 'an address of 20 bytes in hex', value)
+  }
+  return value.toLowerCase() as Address
+}

@@ -1,0 +1,173 @@
+import {
+  type BlockHeader,
+  type BlockOverrides,
+  type BlockStateCall,
+  type Call,
+  ErrorCode,
+  RpcError,
+  type SimulationLimits,
+  type SimulationRequest,
+  ZERO_HASH,
+} from '@upfront/protocol'
+import { baseFeeParameters, isOpForkActive } from '../rules/base-fee.js'
+import type { BlockRules, ChainRules } from './chain-rules.js'
+import { planCall } from './plan-call.js'
+import { isForkActive, rulesAt, rulesOfHeader } from './rules-at.js'
+import type { PlannedBlock, PlannedCall, SimulationPlan } from './simulation-plan.js'
+
+const HIGHEST_TIMESTAMP = (1n << 64n) - 1n
+const EMPTY: BlockStateCall = { calls: [], stateOverrides: [], blockOverrides: {} }
+
+/**
+ * The request as blocks on `base`: gaps filled, numbers and times strictly rising, geth's defaults in all that does not
+ * depend on running state. Fee recipient and gas limit are handed down from block to block; prevRandao and the beacon root
+ * are zero where not given.
+ * @throws RpcError with the place: -38020 and -38021 where blocks are out of order, -38026 over a limit, -32000 where the
+ * rules of a block are not known or a call is no transaction
+ */
+export function planSimulation(
+  request: SimulationRequest,
+  base: BlockHeader,
+  rules: ChainRules,
+  limits: SimulationLimits,
+): SimulationPlan {
+  const baseRules = rulesAt(rules, base.number, base.timestamp) ?? rulesOfHeader(base)
+  const blocks: PlannedBlock[] = []
+  let parent: Pick<PlannedBlock, 'number' | 'timestamp' | 'gasLimit' | 'feeRecipient'> = {
+    ...base,
+    feeRecipient: base.miner,
+  }
+  const follow = (source: BlockStateCall, requestIndex?: number) => {
+    const block = planBlock(source, requestIndex, parent, { request, base, baseRules, rules })
+    blocks.push(block)
+    parent = block
+  }
+  request.blockStateCalls.forEach((block, index) => {
+    const number = block.blockOverrides.number ?? parent.number + 1n
+    checkNumber(number, parent.number, base.number, limits, index)
+    while (parent.number + 1n < number) follow(EMPTY)
+    follow(block, index)
+  })
+  for (const block of blocks) {
+    const index = block.requestIndex
+    if (index !== undefined)
+      block.calls = planCalls(request.blockStateCalls[index]?.calls ?? [], index, rules, block.rules)
+  }
+  const { validation, traceTransfers } = request
+  return { rules, base, baseRules, blocks, validation, traceTransfers, gasBudget: limits.gas }
+}
+
+interface Context {
+  request: SimulationRequest
+  base: BlockHeader
+  baseRules: BlockRules
+  rules: ChainRules
+}
+
+function planBlock(
+  { blockOverrides, stateOverrides }: BlockStateCall,
+  requestIndex: number | undefined,
+  parent: Pick<PlannedBlock, 'number' | 'timestamp' | 'gasLimit' | 'feeRecipient'>,
+  { request, base, baseRules, rules: chain }: Context,
+): PlannedBlock {
+  const number = parent.number + 1n
+  const timestamp = timeOf(blockOverrides, parent.timestamp, chain.blockTime, requestIndex)
+  const rules = knownRules(chain, number, timestamp, requestIndex)
+  const block: PlannedBlock = {
+    number,
+    timestamp,
+    gasLimit: blockOverrides.gasLimit ?? parent.gasLimit,
+    feeRecipient: blockOverrides.feeRecipient ?? parent.feeRecipient,
+    prevRandao: blockOverrides.prevRandao ?? ZERO_HASH,
+    baseFeeParameters: baseFeeParameters(chain, base, baseRules, rules),
+    withdrawals: withdrawalsOf(blockOverrides, rules, requestIndex),
+    extraData: '0x',
+    rules,
+    stateOverrides,
+    calls: [],
+  }
+  if (requestIndex !== undefined) block.requestIndex = requestIndex
+  if (isForkActive(rules.fork, 'cancun')) block.parentBeaconBlockRoot = blockOverrides.beaconRoot ?? ZERO_HASH
+  if (blockOverrides.blobBaseFee !== undefined) block.blobBaseFee = blockOverrides.blobBaseFee
+  const baseFee = blockOverrides.baseFeePerGas ?? (request.validation ? undefined : 0n)
+  if (baseFee !== undefined) block.baseFeePerGas = baseFee
+  return block
+}
+
+function checkNumber(number: bigint, previous: bigint, base: bigint, limits: SimulationLimits, index: number): void {
+  const place = `blockStateCalls[${index}].blockOverrides.number`
+  if (number <= previous) {
+    throw new RpcError(
+      ErrorCode.blockNumberInvalid,
+      `${place}: block numbers must be in order: ${number} <= ${previous}`,
+    )
+  }
+  if (number - base > BigInt(limits.blocks)) {
+    throw new RpcError(
+      ErrorCode.clientLimitExceeded,
+      `${place}: too many blocks: ${number - base} > ${limits.blocks} after gaps are filled`,
+    )
+  }
+}
+
+function timeOf(overrides: BlockOverrides, previous: bigint, blockTime: bigint, index: number | undefined): bigint {
+  const timestamp = overrides.timestamp ?? previous + blockTime
+  if (timestamp <= previous) {
+    throw new RpcError(
+      ErrorCode.blockTimestampInvalid,
+      `blockStateCalls[${index}].blockOverrides.time: block timestamps must be in order: ${timestamp} <= ${previous}`,
+    )
+  }
+  if (timestamp > HIGHEST_TIMESTAMP) {
+    throw new RpcError(ErrorCode.blockTimestampInvalid, `${placeOf(index)}: no block time is left below 2^64`)
+  }
+  return timestamp
+}
+
+function knownRules(chain: ChainRules, number: bigint, timestamp: bigint, index: number | undefined): BlockRules {
+  const { unsupportedFrom } = chain
+  if (unsupportedFrom !== undefined && timestamp >= unsupportedFrom.timestamp) {
+    throw new RpcError(
+      ErrorCode.serverError,
+      `${placeOf(index)}: block ${number} at time ${timestamp} comes after fork ${unsupportedFrom.fork}, which is not supported`,
+    )
+  }
+  const rules = rulesAt(chain, number, timestamp)
+  if (rules === undefined) {
+    throw new RpcError(
+      ErrorCode.serverError,
+      `${placeOf(index)}: the rules of block ${number} at time ${timestamp} are not known (${chain.source}); blocks before the Merge are not simulated`,
+    )
+  }
+  return rules
+}
+
+function withdrawalsOf(
+  overrides: BlockOverrides,
+  rules: BlockRules,
+  index: number | undefined,
+): PlannedBlock['withdrawals'] {
+  const withdrawals = overrides.withdrawals ?? []
+  if (withdrawals.length > 0 && isOpForkActive(rules, 'isthmus')) {
+    throw new RpcError(
+      ErrorCode.serverError,
+      `blockStateCalls[${index}].blockOverrides.withdrawals: an OP-stack block has none from Isthmus on`,
+    )
+  }
+  return isForkActive(rules.fork, 'shanghai') ? withdrawals : []
+}
+
+function planCalls(calls: Call[], block: number, chain: ChainRules, rules: BlockRules): PlannedCall[] {
+  return calls.map((call, index) => {
+    try {
+      return planCall(call, chain.chainId, rules)
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error
+      throw new RpcError(error.code, `blockStateCalls[${block}].calls[${index}]: ${error.message}`)
+    }
+  })
+}
+
+function placeOf(index: number | undefined): string {
+  return index === undefined ? 'blockStateCalls' : `blockStateCalls[${index}]`
+}

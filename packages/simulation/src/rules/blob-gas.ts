@@ -1,0 +1,46 @@
+import type { BlockHeader } from '@upfront/protocol'
+import type { BlockRules } from '../plan/chain-rules.js'
+
+export const GAS_PER_BLOB = 131_072n
+
+/** EIP-7918. */
+const BLOB_BASE_COST = 8_192n
+const HIGHEST_FEE = (1n << 256n) - 1n
+
+/**
+ * Excess blob gas of the block after `parent` (EIP-4844, EIP-7918 from Osaka on). On OP-stack chains, and where the block
+ * has no blob parameters, it is 0.
+ * @param rules of the block that is asked for, not of its parent
+ */
+export function nextExcessBlobGas(
+  parent: Pick<BlockHeader, 'excessBlobGas' | 'blobGasUsed' | 'baseFeePerGas'>,
+  rules: BlockRules,
+): bigint {
+  if (rules.opFork !== undefined || rules.blob === undefined || parent.excessBlobGas === undefined) return 0n
+  const { target, max, baseFeeUpdateFraction } = rules.blob
+  const used = parent.blobGasUsed ?? 0n
+  const total = parent.excessBlobGas + used
+  const targetGas = BigInt(target) * GAS_PER_BLOB
+  if (total < targetGas) return 0n
+  if (rules.fork === 'osaka') {
+    const reserve = BLOB_BASE_COST * (parent.baseFeePerGas ?? 0n)
+    if (reserve > GAS_PER_BLOB * blobBaseFee(parent.excessBlobGas, baseFeeUpdateFraction)) {
+      return parent.excessBlobGas + (used * BigInt(max - target)) / BigInt(max)
+    }
+  }
+  return total - targetGas
+}
+
+/** Wei per blob gas, EIP-4844's `fake_exponential(1, excess, fraction)`, at most 2^256 - 1. */
+export function blobBaseFee(excessBlobGas: bigint, baseFeeUpdateFraction: bigint): bigint {
+  // e^178 is beyond 2^256: such an excess comes from no real chain, and the sum below would take for ever.
+  if (excessBlobGas / baseFeeUpdateFraction > 178n) return HIGHEST_FEE
+  let sum = 0n
+  let term = baseFeeUpdateFraction
+  for (let i = 1n; term > 0n; i++) {
+    sum += term
+    term = (term * excessBlobGas) / (baseFeeUpdateFraction * i)
+  }
+  const fee = sum / baseFeeUpdateFraction
+  return fee > HIGHEST_FEE ? HIGHEST_FEE : fee
+}
