@@ -54,7 +54,7 @@ export interface ExecutedCall {
   /** Empty on a halt; the revert data on a revert. */
   returnData: Hex
   /** In order, transfer logs included; empty where the call failed. */
-  logs: ExecutedLog[]
+  logs: IndexedLog[]
   /** Set where the call failed: `revert` carries its reason in `returnData`, `halt` says why in geth's words. */
   failure?: { kind: 'revert' } | { kind: 'halt'; message: string }
 }
@@ -63,6 +63,14 @@ export interface ExecutedLog {
   address: Address
   topics: Hash[]
   data: Hex
+}
+
+export interface IndexedLog extends ExecutedLog {
+  /**
+   * The answer's `logIndex`: how many logs (transfer logs included, where they are traced) the calls of this block emitted
+   * before it, those of frames and calls that reverted counted too, as geth counts.
+   */
+  index: number
 }
 
 /** A call that can't be executed as a transaction: the whole request fails, as in geth. */
