@@ -1,0 +1,111 @@
+import { type CanonicalBlock, PreconfirmedChain, type PreconfirmedChainOptions, type PreconfirmedEvent } from './preconfirmed-chain.js'
+import { followHead } from './follow-head.js'
+import { FlashblockStream } from './flashblock-stream.js'
+import { newestBlock, type PreconfirmedSnapshot } from './snapshot.js'
+
+export interface FlashblocksFollowerOptions extends Omit<PreconfirmedChainOptions, 'observe'> {
+  /** WebSocket URLs, tried in turn. */
+  urls: string[]
+  silenceMs: number
+  maxMessageBytes: number
+  latest: (signal: AbortSignal) => Promise<CanonicalBlock>
+  headPollMs: number
+  headTimeoutMs: number
+  observe: (event: FollowerEvent) => void
+}
+
+export type FollowerEvent =
+  | PreconfirmedEvent
+  | { kind: 'connected'; url: string }
+  | { kind: 'lost'; url: string; reason: string; retryInMs: number }
+  | { kind: 'undecodable'; reason: string }
+  | { kind: 'head'; blockNumber: bigint; hash: string }
+  | { kind: 'head-unknown'; reason: string }
+
+/** For `/health/ready`: where `pending` stands just now. */
+export interface FollowerStatus {
+  connected: boolean
+  head?: bigint
+  /** The block under construction and its newest flashblock; absent where `pending` is the canonical head. */
+  blockNumber?: bigint
+  flashblock?: number
+  /** Milliseconds since that flashblock came in. */
+  ageMs?: number
+}
+
+/** Follows the stream and the node's head for as long as it is not closed. */
+export class FlashblocksFollower {
+  private readonly ended = new AbortController()
+  private chain: PreconfirmedChain | undefined
+  private stream: FlashblockStream | undefined
+  private head: bigint | undefined
+  private connected = false
+
+  constructor(private readonly options: FlashblocksFollowerOptions) {
+    const { latest, headPollMs, headTimeoutMs, observe } = options
+    void followHead(
+      {
+        latest,
+        pollMs: headPollMs,
+        timeoutMs: headTimeoutMs,
+        onHead: (head) => this.onHead(head),
+        onError: (error) => observe({ kind: 'head-unknown', reason: error.message }),
+      },
+      this.ended.signal,
+    )
+  }
+
+  /** The newest snapshot; absent where `pending` is the canonical head. */
+  current(): PreconfirmedSnapshot | undefined {
+    return this.chain?.current()
+  }
+
+  status(): FollowerStatus {
+    const snapshot = this.current()
+    return {
+      connected: this.connected,
+      ...(this.head !== undefined && { head: this.head }),
+      ...(snapshot && {
+        blockNumber: newestBlock(snapshot).environment.number,
+        flashblock: newestBlock(snapshot).index,
+        ageMs: Date.now() - snapshot.receivedAt,
+      }),
+    }
+  }
+
+  close(): void {
+    this.ended.abort()
+    this.stream?.close()
+    this.chain?.close()
+  }
+
+  private onHead(head: CanonicalBlock): void {
+    this.head = head.header.number
+    this.options.observe({ kind: 'head', blockNumber: head.header.number, hash: head.header.hash })
+    if (this.chain) this.chain.onHead(head)
+    else {
+      this.chain = new PreconfirmedChain(this.options, head)
+      this.stream = this.connect(this.chain)
+    }
+  }
+
+  private connect(chain: PreconfirmedChain): FlashblockStream {
+    const { urls, silenceMs, maxMessageBytes, observe } = this.options
+    return new FlashblockStream({
+      urls,
+      silenceMs,
+      maxMessageBytes,
+      onFlashblock: (flashblock) => chain.onFlashblock(flashblock),
+      onUndecodable: (reason) => observe({ kind: 'undecodable', reason }),
+      onConnected: (url) => {
+        this.connected = true
+        observe({ kind: 'connected', url })
+      },
+      onLost: (url, reason, retryInMs) => {
+        if (this.connected) chain.onInterrupted()
+        this.connected = false
+        observe({ kind: 'lost', url, reason, retryInMs })
+      },
+    })
+  }
+}

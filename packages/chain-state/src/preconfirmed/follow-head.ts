@@ -1,0 +1,27 @@
+import type { CanonicalBlock } from './preconfirmed-chain.js'
+
+export interface FollowHeadOptions {
+  latest: (signal: AbortSignal) => Promise<CanonicalBlock>
+  pollMs: number
+  /** Bound on one question. */
+  timeoutMs: number
+  onHead: (head: CanonicalBlock) => void
+  /** The node could not be asked; it is asked again. */
+  onError: (error: Error) => void
+}
+
+/** Asks the node for its head again and again, never twice at once. Ends when `signal` aborts. */
+export async function followHead(options: FollowHeadOptions, signal: AbortSignal): Promise<void> {
+  let known: string | undefined
+  while (!signal.aborted) {
+    const asked = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)])
+    const head = await options.latest(asked).catch((error: Error) => error)
+    if (signal.aborted) return
+    if (head instanceof Error) options.onError(head)
+    else if (head.header.hash !== known) {
+      known = head.header.hash
+      options.onHead(head)
+    }
+    await new Promise((resolve) => setTimeout(resolve, options.pollMs))
+  }
+}
