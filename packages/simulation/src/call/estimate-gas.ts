@@ -1,0 +1,91 @@
+import { type CallRequest, ErrorCode, RpcError } from '@upfront/protocol'
+import type { ExecutedCall } from '../engine/engine.js'
+import type { StateRead, StateValue } from '../engine/state-source.js'
+import { type CallSite, executeCall } from './execute-call.js'
+
+const TRANSFER_GAS = 21_000n
+const CALL_STIPEND = 2_300n
+const BLOB_GAS = 131_072n
+/** EIP-7825. */
+const OSAKA_TRANSACTION_GAS = 1n << 24n
+/** An estimate may lie this much above the least gas that does, as wallets add more anyway (geth's figure). */
+const TOLERANCE = { numerator: 15n, denominator: 1_000n }
+
+export interface EstimateSite extends CallSite {
+  /** Reads on top of the pre-confirmed state. */
+  read: (reads: readonly StateRead[]) => Promise<StateValue[]>
+}
+
+/**
+ * The least gas limit, within 1.5%, with which the call succeeds in the block under construction.
+ * @returns the limit, or the call as it fails with all the gas it may have
+ * @throws RpcError -32000 where no gas limit that the sender can pay is enough
+ */
+export async function estimateGas(
+  request: CallRequest,
+  site: EstimateSite,
+): Promise<{ gas: bigint } | { failed: ExecutedCall }> {
+  const { call } = request
+  let high = await highestGas(request, site)
+  const run = (gas: bigint) => executeCall({ ...request, call: { ...call, gas } }, site)
+  if (await isPlainTransfer(request, site)) {
+    const transfer = await run(TRANSFER_GAS)
+    if (transfer.succeeded) return { gas: transfer.gasUsed }
+  }
+  const unconstrained = await run(high)
+  if (!unconstrained.succeeded) {
+    if (unconstrained.failure?.kind === 'halt' && unconstrained.failure.message === 'out of gas') throw tooLittle(high)
+    return { failed: unconstrained }
+  }
+  let low = unconstrained.gasUsed - 1n
+  const likely = ((unconstrained.maxUsedGas + CALL_STIPEND) * 64n) / 63n
+  if (likely < high) {
+    if ((await run(likely)).succeeded) high = likely
+    else low = likely
+  }
+  while (low + 1n < high && (high - low) * TOLERANCE.denominator >= high * TOLERANCE.numerator) {
+    const half = (low + high) / 2n
+    // Most calls need little more than they used: lean to the low side.
+    const middle = half > low * 2n ? low * 2n : half
+    if ((await run(middle)).succeeded) high = middle
+    else low = middle
+  }
+  return { gas: high }
+}
+
+async function highestGas(
+  { call, stateOverrides }: CallRequest,
+  { environment, gasCap, read }: EstimateSite,
+): Promise<bigint> {
+  let high = call.gas !== undefined && call.gas >= TRANSFER_GAS ? call.gas : environment.gasLimit
+  if (environment.rules.fork === 'osaka' && !environment.rules.opFork) high = least(high, OSAKA_TRANSACTION_GAS)
+  const price = call.gasPrice ?? call.maxFeePerGas ?? 0n
+  if (price > 0n && call.from) {
+    const { from } = call
+    const overridden = stateOverrides.find((override) => override.address === from)?.balance
+    const balance = overridden ?? ((await read([{ kind: 'balance', address: from }]))[0] as bigint)
+    const blobs = BigInt(call.blobVersionedHashes?.length ?? 0) * BLOB_GAS * (call.maxFeePerBlobGas ?? 0n)
+    const available = balance - (call.value ?? 0n) - blobs
+    if (available <= 0n) throw new RpcError(ErrorCode.serverError, 'insufficient funds for transfer')
+    high = least(high, available / price)
+  }
+  high = least(least(high, environment.gasLimit), gasCap)
+  if (high < TRANSFER_GAS) throw tooLittle(high)
+  return high
+}
+
+async function isPlainTransfer({ call, stateOverrides }: CallRequest, { read }: EstimateSite): Promise<boolean> {
+  const { to, input = '0x' } = call
+  if (!to || input !== '0x') return false
+  const overridden = stateOverrides.find((override) => override.address === to)?.code
+  const [code] = overridden === undefined ? await read([{ kind: 'code', address: to }]) : [overridden]
+  return code === '0x'
+}
+
+function tooLittle(gas: bigint): RpcError {
+  return new RpcError(ErrorCode.serverError, `gas required exceeds allowance (${gas})`)
+}
+
+function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}
