@@ -1,3 +1,5 @@
+export * from './call/estimate-gas.js'
+export * from './call/execute-call.js'
 export * from './engine/engine.js'
 export * from './engine/preconfirmation-executor.js'
 export * from './engine/state-source.js'

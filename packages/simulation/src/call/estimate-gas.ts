@@ -1,6 +1,7 @@
 import { type CallRequest, ErrorCode, RpcError } from '@upfront/protocol'
 import type { ExecutedCall } from '../engine/engine.js'
 import type { StateRead, StateValue } from '../engine/state-source.js'
+import { rulesAt } from '../plan/rules-at.js'
 import { type CallSite, executeCall } from './execute-call.js'
 
 const TRANSFER_GAS = 21_000n
@@ -55,10 +56,12 @@ export async function estimateGas(
 
 async function highestGas(
   { call, stateOverrides }: CallRequest,
-  { environment, gasCap, read }: EstimateSite,
+  { rules, base, opening, gasCap, read }: EstimateSite,
 ): Promise<bigint> {
-  let high = call.gas !== undefined && call.gas >= TRANSFER_GAS ? call.gas : environment.gasLimit
-  if (environment.rules.fork === 'osaka' && !environment.rules.opFork) high = least(high, OSAKA_TRANSACTION_GAS)
+  let high = call.gas !== undefined && call.gas >= TRANSFER_GAS ? call.gas : opening.gasLimit
+  const { timestamp = base.timestamp + rules.blockTime } = opening
+  const { fork, opFork } = rulesAt(rules, base.number + 1n, timestamp) ?? {}
+  if (fork === 'osaka' && opFork === undefined) high = least(high, OSAKA_TRANSACTION_GAS)
   const price = call.gasPrice ?? call.maxFeePerGas ?? 0n
   if (price > 0n && call.from) {
     const { from } = call
@@ -69,7 +72,7 @@ async function highestGas(
     if (available <= 0n) throw new RpcError(ErrorCode.serverError, 'insufficient funds for transfer')
     high = least(high, available / price)
   }
-  high = least(least(high, environment.gasLimit), gasCap)
+  high = least(least(high, opening.gasLimit), gasCap)
   if (high < TRANSFER_GAS) throw tooLittle(high)
   return high
 }

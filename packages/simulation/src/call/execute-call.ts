@@ -1,10 +1,9 @@
 import { type BlockHeader, type CallRequest, ErrorCode, RpcError } from '@upfront/protocol'
 import type { Engine, ExecutedCall } from '../engine/engine.js'
 import { SimulationRejected } from '../engine/engine.js'
-import type { BlockEnvironment } from '../engine/preconfirmation-executor.js'
 import type { StateSource } from '../engine/state-source.js'
 import type { ChainRules } from '../plan/chain-rules.js'
-import { planSimulation } from '../plan/plan-simulation.js'
+import { type OpeningBlock, planSimulation } from '../plan/plan-simulation.js'
 
 /** Where a single call runs: inside a block that is not sealed yet. */
 export interface CallSite {
@@ -12,7 +11,8 @@ export interface CallSite {
   rules: ChainRules
   /** Parent of the block under construction. */
   base: BlockHeader
-  environment: BlockEnvironment
+  /** The block under construction, and the rules that apply to it. */
+  opening: OpeningBlock & { gasLimit: bigint }
   state: StateSource
   /** Gas that a call gets at most. */
   gasCap: bigint
@@ -25,14 +25,14 @@ export interface CallSite {
  * @throws RpcError -32000 where the call is no transaction, in geth's words
  */
 export async function executeCall(request: CallRequest, site: CallSite): Promise<ExecutedCall> {
-  const { engine, rules, base, environment, state, gasCap, signal } = site
-  const most = environment.gasLimit < gasCap ? environment.gasLimit : gasCap
+  const { engine, rules, base, opening, state, gasCap, signal } = site
+  const most = least(opening.gasLimit, gasCap)
   const wanted = request.call.gas ?? most
   const plan = planSimulation(
     {
       blockStateCalls: [
         {
-          calls: [{ ...request.call, gas: wanted < most ? wanted : most }],
+          calls: [{ ...request.call, gas: least(wanted, most) }],
           stateOverrides: request.stateOverrides,
           blockOverrides: request.blockOverrides,
         },
@@ -45,7 +45,7 @@ export async function executeCall(request: CallRequest, site: CallSite): Promise
     base,
     rules,
     { blocks: 1, callsPerBlock: 1, totalCalls: 1, gas: most },
-    environment,
+    opening,
   )
   try {
     const { blocks } = await engine.simulate(plan, state, signal)
@@ -54,4 +54,8 @@ export async function executeCall(request: CallRequest, site: CallSite): Promise
     if (error instanceof SimulationRejected) throw new RpcError(ErrorCode.serverError, error.message)
     throw error
   }
+}
+
+function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
 }

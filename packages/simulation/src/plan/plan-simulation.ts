@@ -19,9 +19,19 @@ const HIGHEST_TIMESTAMP = (1n << 64n) - 1n
 const EMPTY: BlockStateCall = { calls: [], stateOverrides: [], blockOverrides: {} }
 
 /**
+ * What is known of the first simulated block where it is one under construction (`pending`): its overrides for whatever the
+ * request does not override.
+ */
+export type OpeningBlock = Pick<
+  BlockOverrides,
+  'timestamp' | 'gasLimit' | 'feeRecipient' | 'prevRandao' | 'baseFeePerGas' | 'beaconRoot'
+>
+
+/**
  * The request as blocks on `base`: gaps filled, numbers and times strictly rising, geth's defaults in all that does not
  * depend on running state. Fee recipient and gas limit are handed down from block to block; prevRandao and the beacon root
  * are zero where not given.
+ * @param opening the block after `base`, where it is under construction
  * @throws RpcError with the place: -38020 and -38021 where blocks are out of order, -38026 over a limit, -32000 where the
  * rules of a block are not known or a call is no transaction
  */
@@ -30,6 +40,7 @@ export function planSimulation(
   base: BlockHeader,
   rules: ChainRules,
   limits: SimulationLimits,
+  opening: OpeningBlock = {},
 ): SimulationPlan {
   const baseRules = rulesAt(rules, base.number, base.timestamp) ?? rulesOfHeader(base)
   const blocks: PlannedBlock[] = []
@@ -38,7 +49,8 @@ export function planSimulation(
     feeRecipient: base.miner,
   }
   const follow = (source: BlockStateCall, requestIndex?: number) => {
-    const block = planBlock(source, requestIndex, parent, { request, base, baseRules, rules })
+    const blockOverrides = blocks.length === 0 ? { ...opening, ...source.blockOverrides } : source.blockOverrides
+    const block = planBlock({ ...source, blockOverrides }, requestIndex, parent, { request, base, baseRules, rules })
     blocks.push(block)
     parent = block
   }
