@@ -1,0 +1,47 @@
+/** What a `FaultyUpstream` can do to a request. Each is what a real node, balancer or network was seen to do. */
+export const FAULTS = [
+  /** Answers after `slowMs`. */
+  'slow',
+  /** Takes the request and never answers. */
+  'silent',
+  /** Resets the connection. */
+  'reset',
+  /** HTTP 429, with and without Retry-After in turn. */
+  'http-429',
+  'http-500',
+  /** HTTP 200 with a page of HTML. */
+  'html',
+  /** The right answer, cut in the middle. */
+  'truncated',
+  /** HTTP 200 with no body. */
+  'empty',
+  /** `{}`, or an empty batch. */
+  'empty-json',
+  /** An answer with neither result nor error. */
+  'neither',
+  /** An answer with both. */
+  'both',
+  /** A JSON-RPC error for every call. */
+  'rpc-error',
+  /** `null` for every result. */
+  'null-results',
+  /** `null` for every block. */
+  'null-blocks',
+  /** The right answers under ids that nobody gave. */
+  'wrong-id',
+  /** A batch's answers in another order. */
+  'reordered',
+  /** Only the first answers of a batch. */
+  'cut-batches',
+  /** One error object for a whole batch, as nodes without batches answer. */
+  'refused-batches',
+  /** HTTP 400 for a batch. */
+  'forbidden-batches',
+  /** Block parameters must be strings. */
+  'no-eip-1898',
+  /** Every other `latest` is the block before the head. */
+  'head-goes-back',
+  /** 200 MB of spaces. */
+  'spaces',
+] as const
+export type Fault = (typeof FAULTS)[number]

@@ -1,0 +1,201 @@
+import { type Devnet, startDevnet } from '@upfront/devnet'
+import type { Address, Hash } from '@upfront/protocol'
+import type { StateRead, StateValue } from '@upfront/simulation'
+import { createTestClient, http, publicActions, toHex } from 'viem'
+import { FAULTS, type Fault, type FaultyUpstream, startFaultyUpstream } from '../src/faulty-upstream/index.js'
+import { ChainState, UpstreamError } from '../src/index.js'
+
+const ANSWERED_WITHIN_MS = 20_000
+const RIGHT_AGAIN_WITHIN_MS = 5_000
+const CONTRACT: Address = '0x00000000000000000000000000000000000c0de0'
+const CODE = '0x6001600255'
+const SLOT: Hash = `0x${'00'.repeat(31)}05`
+const WORD: Hash = `0x${'ab'.repeat(32)}`
+/** Faults that a client never sees: each is worked around or waited out. */
+const HARMLESS: ReadonlySet<Fault> = new Set([
+  'slow',
+  'reordered',
+  'cut-batches',
+  'refused-batches',
+  'forbidden-batches',
+  'no-eip-1898',
+  'head-goes-back',
+])
+
+const account = (n: number): Address => `0x7777${n.toString(16).padStart(36, '0')}`
+
+describe('an upstream that misbehaves', () => {
+  let devnet: Devnet
+  const opened: { close(): Promise<void> }[] = []
+  let hashes: Hash[]
+
+  beforeAll(async () => {
+    devnet = await startDevnet({ payments: false })
+    const node = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) }).extend(publicActions)
+    await node.setCode({ address: CONTRACT, bytecode: CODE })
+    await node.setStorageAt({ address: CONTRACT, index: SLOT, value: WORD })
+    for (let n = 0; n < 400; n += 1) await node.setBalance({ address: account(n), value: BigInt(n) })
+    await node.mine({ blocks: 10 })
+    const head = Number(await node.getBlockNumber())
+    hashes = await Promise.all(
+      Array.from({ length: head + 1 }, async (_, n) => (await node.getBlock({ blockNumber: BigInt(n) })).hash),
+    )
+  })
+  afterAll(async () => {
+    await Promise.all(opened.map((part) => part.close()))
+    await devnet.stop()
+  })
+
+  async function open(options: { targets?: number } = {}) {
+    const proxies = await Promise.all(
+      Array.from({ length: options.targets ?? 1 }, () => startFaultyUpstream(devnet.rpcUrl)),
+    )
+    const chain = new ChainState({ urls: proxies.map(({ url }) => url) })
+    opened.push(chain, ...proxies)
+    return { chain, proxy: proxies[0]!, proxies }
+  }
+
+  /** What an engine would do: a few reads one after another, on one block. Throws where any value is wrong. */
+  async function readAll(chain: ChainState, n: number): Promise<'right' | UpstreamError> {
+    const signal = AbortSignal.timeout(ANSWERED_WITHIN_MS)
+    try {
+      await chain.onBlock({ kind: 'tag', tag: 'latest' }, { signal }, async (block) => {
+        const { number } = block.header
+        expect(block.header.hash).toBe(hashes[Number(number)])
+        const state = chain.stateSource(block)
+        const steps: [StateRead, StateValue][][] = [
+          [
+            [{ kind: 'balance', address: account(n) }, BigInt(n)],
+            [{ kind: 'nonce', address: account(n) }, 0n],
+            [{ kind: 'code', address: CONTRACT }, CODE],
+          ],
+          [[{ kind: 'storage', address: CONTRACT, slot: SLOT }, WORD]],
+          [[{ kind: 'blockHash', number: number - 4n }, hashes[Number(number) - 4]!]],
+        ]
+        for (const step of steps) {
+          const values = await state.read(
+            step.map(([read]) => read),
+            signal,
+          )
+          expect(values).toEqual(step.map(([, value]) => value))
+        }
+      })
+      return 'right'
+    } catch (error) {
+      if (error instanceof UpstreamError) return error
+      throw error
+    }
+  }
+
+  function expectNamed(outcome: 'right' | UpstreamError, proxy: FaultyUpstream): void {
+    if (outcome === 'right') return
+    expect(outcome).toMatchObject({ code: -32603, data: { upstream: proxy.host } })
+    expect(outcome.message).toContain(`upstream ${proxy.host}: `)
+    expect([502, 504]).toContain(outcome.httpStatus)
+  }
+
+  /** All scenarios at once: each has a proxy and a chain state of its own, and most of their time is waiting. */
+  const scenarios = new Map<Fault, Promise<{ during: ('right' | UpstreamError)[]; slowest: number; after: number }>>()
+  async function scenario(fault: Fault) {
+    const { chain, proxy } = await open()
+    expect(await readAll(chain, 0)).toBe('right')
+    proxy.fault = fault
+    proxy.slowMs = 700
+    let slowest = 0
+    const during = await Promise.all(
+      [1, 2, 3].map(async (n) => {
+        const started = performance.now()
+        const outcome = await readAll(chain, n)
+        slowest = Math.max(slowest, performance.now() - started)
+        expectNamed(outcome, proxy)
+        return outcome
+      }),
+    )
+    const stuck = readAll(chain, 4)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    proxy.fault = undefined
+    const healed = performance.now()
+    const again = await readAll(chain, 5)
+    expect(again).toBe('right')
+    const after = performance.now() - healed
+    expectNamed(await stuck, proxy)
+    return { during, slowest, after }
+  }
+  beforeAll(() => {
+    for (const fault of FAULTS) {
+      const running = scenario(fault)
+      running.catch(() => undefined)
+      scenarios.set(fault, running)
+    }
+  })
+
+  it.each(FAULTS)(
+    '%s: right or a clear error, and right again',
+    async (fault) => {
+      const { during, slowest, after } = await scenarios.get(fault)!
+      expect(slowest).toBeLessThan(ANSWERED_WITHIN_MS)
+      expect(after).toBeLessThan(RIGHT_AGAIN_WITHIN_MS)
+      if (HARMLESS.has(fault)) expect(during).toEqual(['right', 'right', 'right'])
+      else for (const outcome of during) expect(outcome).toBeInstanceOf(UpstreamError)
+    },
+    60_000,
+  )
+
+  it.each(['http-500', 'reset', 'html', 'truncated', 'rpc-error', 'wrong-id'] as const)(
+    'one request in five fails with %s: at least 95%% are right',
+    async (fault) => {
+      const { chain, proxy } = await open()
+      proxy.fault = fault
+      proxy.oneIn = 5
+      const outcomes = await Promise.all(Array.from({ length: 60 }, (_, n) => readAll(chain, n)))
+      expect(outcomes.filter((outcome) => outcome === 'right').length).toBeGreaterThanOrEqual(57)
+    },
+    60_000,
+  )
+
+  it('null blocks for a moment are waited out', async () => {
+    const { chain, proxy } = await open()
+    proxy.fault = 'null-blocks'
+    const answer = readAll(chain, 1)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    proxy.fault = undefined
+    expect(await answer).toBe('right')
+  })
+
+  it('takes the next URL when the first is down, and the first again later', async () => {
+    const { chain, proxies } = await open({ targets: 2 })
+    proxies[0]!.fault = 'reset'
+    expect(await Promise.all([1, 2, 3].map((n) => readAll(chain, n)))).toEqual(['right', 'right', 'right'])
+    expect(proxies[1]!.stats.requests).toBeGreaterThan(0)
+    proxies[0]!.fault = undefined
+    proxies[1]!.fault = 'silent'
+    expect(await readAll(chain, 4)).toBe('right')
+  }, 30_000)
+
+  it('asks a node without batches once, then one by one', async () => {
+    const { chain, proxy } = await open()
+    proxy.fault = 'refused-batches'
+    expect(await readAll(chain, 1)).toBe('right')
+    const { requests } = proxy.stats
+    expect(await readAll(chain, 2)).toBe('right')
+    expect(proxy.stats.requests - requests).toBeLessThanOrEqual(3)
+  })
+
+  it('reads no more of an endless answer than an answer may have', async () => {
+    const { chain, proxy } = await open()
+    proxy.fault = 'spaces'
+    expect(await readAll(chain, 1)).toBeInstanceOf(UpstreamError)
+    expect(proxy.stats.bytesOut / proxy.stats.requests).toBeLessThan(20 * 1024 * 1024)
+  }, 30_000)
+
+  it('never shows credentials of a URL', async () => {
+    const proxy = await startFaultyUpstream(devnet.rpcUrl)
+    const chain = new ChainState({ urls: [`http://user:pass-word@${proxy.host}/v3/secret-key?token=hidden`] })
+    opened.push(chain, proxy)
+    expect(toHex(await chain.head().then(({ number }) => number))).toBe(toHex(hashes.length - 1))
+    proxy.fault = 'http-500'
+    const error: unknown = await chain.head().catch((reason) => reason)
+    expect(error).toBeInstanceOf(UpstreamError)
+    expect(JSON.stringify([error, String(error)])).not.toMatch(/pass-word|secret-key|hidden|user/)
+  })
+})
