@@ -85,8 +85,11 @@ export async function deployUniswap(
     if (!contractAddress) throw new Error(`deployUniswap: ${step} made no contract in ${hash}`)
     return contractAddress
   }
-  const send = async (step: string, to: Address, data: Hex) =>
-    confirm(step, await wallet.sendTransaction({ chain: null, to, data, nonce: nonce++ }))
+  const send = async (step: string, to: Address, data: Hex) => {
+    // The pools write more where a block's time has moved on: an estimate alone can fall short.
+    const gas = ((await client.estimateGas({ account, to, data })) * 3n) / 2n
+    return confirm(step, await wallet.sendTransaction({ chain: null, to, data, gas, nonce: nonce++ }))
+  }
 
   const token = readArtifact('TestToken')
   const a = await deploy('token', token.abi, token.bytecode, ['Wrapped Ether', 'WETH'])

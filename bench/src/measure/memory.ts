@@ -1,0 +1,83 @@
+import { DEVNET_ROLES } from '@upfront/devnet'
+import { Pool } from 'undici'
+import { createPublicClient, createWalletClient, http, parseEther } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { startGateway } from '../servers/gateway.js'
+import { residentBytes } from '../servers/process-usage.js'
+import { swapV3, tradingSlots, unseenAddress } from '../workloads/calls.js'
+import type { SimulationPayload } from '../workloads/workload.js'
+import { simulate } from './load.js'
+import type { Stand } from './stand.js'
+
+/** Resident memory of the gateway, in megabytes (10⁶), as work goes by. */
+export interface MemoryFigures {
+  /** After a tenth of the swaps. */
+  early: number
+  swaps: number
+  blocks: number
+  highest: number
+}
+
+/**
+ * Simulates different swaps (each another sender and amount) on one block, then lets blocks pass with a simulation on
+ * each, on a gateway of its own.
+ */
+export async function measureMemory(
+  stand: Stand,
+  { swaps, blocks }: { swaps: number; blocks: number },
+): Promise<MemoryFigures> {
+  const gateway = await startGateway(stand.node.url)
+  const pool = new Pool(gateway.url, { connections: 8 })
+  let highest = 0
+  const look = () => {
+    const megabytes = residentBytes(gateway.pid) / 1e6
+    highest = Math.max(highest, megabytes)
+    return megabytes
+  }
+  const swap = (index: number): SimulationPayload => {
+    const sender = unseenAddress(4, index)
+    const { token0 } = stand.stage.uniswap
+    const stateOverrides = { [token0]: { stateDiff: tradingSlots(stand.stage, sender) } }
+    const calls = [swapV3(stand.stage, sender, parseEther('1') + BigInt(index))]
+    return { blockStateCalls: [{ stateOverrides, calls }] }
+  }
+  const simulateFrom = async (first: number, count: number) => {
+    let index = first
+    const worker = async () => {
+      while (index < first + count) {
+        await simulate(pool, swap(index++))
+        if (index % 100 === 0) look()
+      }
+    }
+    await Promise.all(Array.from({ length: 8 }, worker))
+    return look()
+  }
+  try {
+    const early = await simulateFrom(0, Math.ceil(swaps / 10))
+    const afterSwaps = await simulateFrom(Math.ceil(swaps / 10), swaps - Math.ceil(swaps / 10))
+    const mine = await blockMaker(stand.node.url)
+    for (let block = 0; block < blocks; block++) {
+      await mine()
+      await simulate(pool, swap(swaps + block))
+      if (block % 10 === 0) look()
+    }
+    return { early, swaps: afterSwaps, blocks: look(), highest }
+  } finally {
+    await pool.destroy()
+    await gateway.stop()
+  }
+}
+
+/** Both nodes make a block for each transaction. */
+async function blockMaker(url: string): Promise<() => Promise<void>> {
+  const account = privateKeyToAccount(DEVNET_ROLES.deployer.privateKey)
+  const client = createPublicClient({ transport: http(url), pollingInterval: 5 })
+  const wallet = createWalletClient({ account, transport: http(url) })
+  let nonce = await client.getTransactionCount({ address: account.address })
+  const gas = { gas: 21_000n, maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 1n }
+  const chain = { chain: null, chainId: await client.getChainId() }
+  return async () => {
+    const hash = await wallet.sendTransaction({ ...gas, ...chain, to: account.address, value: 1n, nonce: nonce++ })
+    await client.waitForTransactionReceipt({ hash })
+  }
+}

@@ -1,0 +1,53 @@
+import { DEVNET_ROLES, deployUniswap } from '@upfront/devnet'
+import { createPublicClient, createWalletClient, http, parseEther } from 'viem'
+import { startAnvilFork, startAnvilNode } from '../servers/anvil.js'
+import { startGateway } from '../servers/gateway.js'
+import { findGeth, startGeth } from '../servers/geth.js'
+import type { Server } from '../servers/server.js'
+import type { Stage } from '../workloads/workload.js'
+
+/** The servers under comparison, all on one state. */
+export interface Stand {
+  /** Where the state is: geth, or anvil where geth can't be had. */
+  node: Server
+  upfront: Server
+  anvil: Server
+  /** The node itself where it is geth. */
+  geth: Server | undefined
+  stage: Stage
+  stop(): Promise<void>
+}
+
+/** Starts a node, deploys the contracts, and puts our gateway and an anvil fork on it. */
+export async function startStand(): Promise<Stand> {
+  const path = findGeth()
+  const started: Server[] = []
+  const stop = async () => {
+    for (const server of started.reverse()) await server.stop()
+  }
+  try {
+    const node = path === undefined ? await startAnvilNode() : await startGeth(path)
+    started.push(node)
+    const trader = DEVNET_ROLES.deployer.address
+    if (path !== undefined) await fund(node.url, trader)
+    const uniswap = await deployUniswap(node.url, DEVNET_ROLES.deployer.privateKey)
+    const anvil = await startAnvilFork(node.url)
+    started.push(anvil)
+    const upfront = await startGateway(node.url)
+    started.push(upfront)
+    return { node, upfront, anvil, geth: path === undefined ? undefined : node, stage: { uniswap, trader }, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** geth's development account is unlocked: it lets the trader have 1,000 ETH. */
+async function fund(url: string, to: `0x${string}`): Promise<void> {
+  const client = createPublicClient({ transport: http(url), pollingInterval: 50 })
+  const wallet = createWalletClient({ transport: http(url) })
+  const [account] = await wallet.getAddresses()
+  if (account === undefined) throw new Error('geth offers no development account')
+  const hash = await wallet.sendTransaction({ account, to, value: parseEther('1000'), chain: null })
+  await client.waitForTransactionReceipt({ hash })
+}

@@ -1,0 +1,25 @@
+import { fileURLToPath } from 'node:url'
+import { type Server, startServer } from './server.js'
+
+const PROGRAM = fileURLToPath(new URL('../../../apps/simulator-gateway/dist/main.js', import.meta.url))
+
+/** Our gateway on the given upstream, with the limits out of the way. `env` comes on top. */
+export async function startGateway(
+  upstream: string,
+  env: Record<string, string> = {},
+  flags: string[] = [],
+): Promise<Server> {
+  const server = await startServer('upfront', process.execPath, [...flags, PROGRAM], /(http:\/\/127\.0\.0\.1:\d+)/, {
+    UPSTREAM_RPC_URL: upstream,
+    GATEWAY_PORT: '0',
+    FREE_RATE_LIMIT: 'off',
+    FREE_GAS_CAP: '500000000',
+    REQUEST_TIMEOUT_MS: '120000',
+    LOG_LEVEL: 'info',
+    ...env,
+  })
+  for (const deadline = Date.now() + 30_000; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
+    if ((await fetch(`${server.url}/health/ready`)).ok) return server
+    if (Date.now() > deadline) throw new Error('the gateway did not become ready')
+  }
+}

@@ -1,0 +1,26 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Server, startServer } from './server.js'
+
+const VERSION = 'v1.17.8'
+
+/** The path of geth, built by `go install` if Go is there; undefined where it can't be had. */
+export function findGeth(): string | undefined {
+  if (spawnSync('go', ['version']).status !== 0) return undefined
+  const path = join(execFileSync('go', ['env', 'GOPATH'], { encoding: 'utf8' }).trim(), 'bin', 'geth')
+  if (existsSync(path)) return path
+  console.log(`Building geth ${VERSION} (a few minutes, once) …`)
+  const built = spawnSync('go', ['install', `github.com/ethereum/go-ethereum/cmd/geth@${VERSION}`], {
+    stdio: 'inherit',
+  })
+  return built.status === 0 && existsSync(path) ? path : undefined
+}
+
+/** Starts geth's development chain, in memory: a block per transaction, without limits on what a simulation may use. */
+export function startGeth(path: string): Promise<Server> {
+  const closed = ['--port=0', '--nodiscover', '--maxpeers=0', '--ipcdisable', '--authrpc.port=0']
+  const http = ['--http', '--http.port=0', '--http.api=eth,net,web3,debug']
+  const limits = ['--rpc.gascap=0', '--rpc.evmtimeout=0', '--dev.gaslimit=60000000']
+  return startServer('geth', path, ['--dev', ...closed, ...http, ...limits], /HTTP server started\s+endpoint=(\S+)/)
+}
