@@ -1,11 +1,7 @@
+import type { CanonicalBlock } from './canonical-block.js'
 import { FlashblockStream } from './flashblock-stream.js'
 import { followHead } from './follow-head.js'
-import {
-  type CanonicalBlock,
-  PreconfirmedChain,
-  type PreconfirmedChainOptions,
-  type PreconfirmedEvent,
-} from './preconfirmed-chain.js'
+import { PreconfirmedChain, type PreconfirmedChainOptions, type PreconfirmedEvent } from './preconfirmed-chain.js'
 import { newestBlock, type PreconfirmedSnapshot } from './snapshot.js'
 
 export interface FlashblocksFollowerOptions extends Omit<PreconfirmedChainOptions, 'observe'> {

@@ -1,4 +1,4 @@
-import type { CanonicalBlock } from './preconfirmed-chain.js'
+import type { CanonicalBlock } from './canonical-block.js'
 
 export interface FollowHeadOptions {
   latest: (signal: AbortSignal) => Promise<CanonicalBlock>

@@ -1,11 +1,20 @@
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import { type BlockStretch, type ChainRules, type ExecutedStretch, StretchRejected } from '@upfront/simulation'
 import { flashblockMessage, hashOf } from '../../test/preconfirmed/flashblock-message.js'
+import type { CanonicalBlock } from './canonical-block.js'
 import { flashblockFromJson } from './flashblock.js'
-import { type CanonicalBlock, PreconfirmedChain, type PreconfirmedEvent } from './preconfirmed-chain.js'
+import { PreconfirmedChain, type PreconfirmedEvent } from './preconfirmed-chain.js'
 import { newestBlock } from './snapshot.js'
 
 const GAS = 21_000
+const RULES: ChainRules = {
+  chainId: 1n,
+  stack: 'ethereum',
+  source: 'inferred',
+  forks: [{ fork: 'osaka', timestamp: 0n }],
+  blobSchedule: [],
+  blockTime: 12n,
+}
 
 describe('PreconfirmedChain', () => {
   it('shows each flashblock as one more snapshot of the same block', async () => {
@@ -210,7 +219,7 @@ function follow(headNumber: number) {
   })
   const chain = new PreconfirmedChain(
     {
-      rules: {} as ChainRules,
+      rules: RULES,
       executor: { execute, warm: async () => undefined },
       stateAt: (header) => ({
         key: header.hash,
@@ -218,8 +227,6 @@ function follow(headNumber: number) {
         layers: [],
         read: async () => [],
       }),
-      rulesAt: () => ({ fork: 'osaka' }),
-      excessBlobGas: () => 0n,
       observe: (event) => events.push(event),
       executionTimeoutMs: 1_000,
     },

@@ -1,31 +1,25 @@
-import type { BlockHeader, Hash } from '@upfront/protocol'
+import type { BlockHeader } from '@upfront/protocol'
 import {
   type BlockEnvironment,
-  type BlockRules,
   type ChainRules,
   type ExecutedStretch,
+  isForkActive,
+  nextExcessBlobGas,
   type PreconfirmationExecutor,
+  rulesAt,
   type StateSource,
   StretchRejected,
 } from '@upfront/simulation'
+import type { CanonicalBlock } from './canonical-block.js'
 import type { Flashblock } from './flashblock.js'
 import { type Arrival, type BlockPrefix, FlashblockStore } from './flashblock-store.js'
-import { type PreconfirmedBlock, type PreconfirmedSnapshot, withLayers } from './snapshot.js'
-
-/** A sealed block as the node has it. */
-export interface CanonicalBlock {
-  header: BlockHeader
-  transactionHashes: Hash[]
-}
+import { headerOf, type PreconfirmedBlock, type PreconfirmedSnapshot, withLayers } from './snapshot.js'
 
 export interface PreconfirmedChainOptions {
   rules: ChainRules
   executor: PreconfirmationExecutor
   /** State at a sealed block, without layers. */
   stateAt: (header: BlockHeader) => StateSource
-  rulesAt: (number: bigint, timestamp: bigint) => BlockRules
-  /** Excess blob gas of a block on this parent; absent where the rules have none. */
-  excessBlobGas: (parent: BlockHeader, rules: BlockRules) => bigint | undefined
   observe: (event: PreconfirmedEvent) => void
   /** Bound on executing one stretch, reads included. */
   executionTimeoutMs: number
@@ -201,7 +195,8 @@ export class PreconfirmedChain {
     const before = blocks[at]
     const flashblocks = prefix.flashblocks.slice(from, to + 1)
     const newest = flashblocks.at(-1) as Flashblock
-    const environment = before?.environment ?? this.environment(prefix, base.header)
+    const environment = before?.environment ?? this.environment(prefix, below.at(-1), base.header)
+    if (!environment) return this.refuse({ ...next, to: from }, `no rules are known for time ${prefix.base.timestamp}`)
     const state = withLayers(
       this.options.stateAt(base.header),
       [...below, ...(before ? [before] : [])].flatMap((block) => block.layers),
@@ -255,11 +250,12 @@ export class PreconfirmedChain {
     this.options.observe({ kind: 'mismatch', blockNumber: prefix.blockNumber, index: from, reason })
   }
 
-  private environment(prefix: BlockPrefix, head: BlockHeader): BlockEnvironment {
+  private environment(prefix: BlockPrefix, below: PreconfirmedBlock | undefined, head: BlockHeader) {
     const { base, blockNumber } = prefix
-    const rules = this.options.rulesAt(blockNumber, base.timestamp)
-    const excessBlobGas = this.options.excessBlobGas(head, rules)
-    return {
+    const rules = rulesAt(this.options.rules, blockNumber, base.timestamp)
+    if (!rules) return undefined
+    const parent = below ? headerOf(below, base.parentHash, head) : head
+    const environment: BlockEnvironment = {
       number: blockNumber,
       timestamp: base.timestamp,
       parentHash: base.parentHash,
@@ -268,9 +264,13 @@ export class PreconfirmedChain {
       prevRandao: base.prevRandao,
       baseFeePerGas: base.baseFeePerGas,
       extraData: base.extraData,
-      parentBeaconBlockRoot: base.parentBeaconBlockRoot,
-      ...(excessBlobGas === undefined ? {} : { excessBlobGas }),
       rules,
+    }
+    if (!isForkActive(rules.fork, 'cancun')) return environment
+    return {
+      ...environment,
+      parentBeaconBlockRoot: base.parentBeaconBlockRoot,
+      excessBlobGas: nextExcessBlobGas(parent, rules),
     }
   }
 }

@@ -2,6 +2,7 @@ import type { BlockHeader, Hash, Hex } from '@upfront/protocol'
 import type {
   BlockEnvironment,
   ExecutedReceipt,
+  OpeningBlock,
   PreconfirmedTransaction,
   StateLayer,
   StateSource,
@@ -42,6 +43,53 @@ export interface PreconfirmedSnapshot {
 /** The block under construction. */
 export function newestBlock(snapshot: PreconfirmedSnapshot): PreconfirmedBlock {
   return snapshot.blocks.at(-1) as PreconfirmedBlock
+}
+
+/** The block that the one under construction follows: the head, or a pre-confirmed block as far as it is known. */
+export function parentOfNewest(snapshot: PreconfirmedSnapshot): BlockHeader {
+  const below = snapshot.blocks.at(-2)
+  return below ? headerOf(below, newestBlock(snapshot).environment.parentHash, snapshot.head) : snapshot.head
+}
+
+/**
+ * A pre-confirmed block as a header: what sealing it will bring is left as it is in `head`.
+ * @param hash its final hash, as the block after it names it
+ */
+export function headerOf(block: PreconfirmedBlock, hash: Hash, head: BlockHeader): BlockHeader {
+  const { number, timestamp, parentHash, gasLimit, feeRecipient, prevRandao, extraData } = block.environment
+  const { baseFeePerGas, excessBlobGas, parentBeaconBlockRoot } = block.environment
+  return {
+    ...head,
+    hash,
+    parentHash,
+    number,
+    timestamp,
+    miner: feeRecipient,
+    mixHash: prevRandao,
+    extraData,
+    gasLimit,
+    gasUsed: block.gasUsed,
+    baseFeePerGas,
+    receiptsRoot: block.receiptsRoot,
+    logsBloom: block.logsBloom,
+    blobGasUsed: block.blobGasUsed,
+    ...(excessBlobGas !== undefined && { excessBlobGas }),
+    ...(parentBeaconBlockRoot && { parentBeaconBlockRoot }),
+  }
+}
+
+/** The block under construction as the first simulated block takes it on. */
+export function openingOf(snapshot: PreconfirmedSnapshot): OpeningBlock & { gasLimit: bigint } {
+  const { timestamp, gasLimit, feeRecipient, prevRandao, baseFeePerGas, parentBeaconBlockRoot } =
+    newestBlock(snapshot).environment
+  return {
+    timestamp,
+    gasLimit,
+    feeRecipient,
+    prevRandao,
+    baseFeePerGas,
+    ...(parentBeaconBlockRoot && { beaconRoot: parentBeaconBlockRoot }),
+  }
 }
 
 /** The same pinned block with other layers on top. */

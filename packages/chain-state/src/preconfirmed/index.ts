@@ -1,0 +1,7 @@
+export { type CanonicalBlock, latestBlock } from './canonical-block.js'
+export type { Arrival } from './flashblock-store.js'
+export * from './flashblocks-follower.js'
+export * from './pending-block.js'
+export type { PreconfirmedEvent } from './preconfirmed-chain.js'
+export * from './read-through-layers.js'
+export * from './snapshot.js'
