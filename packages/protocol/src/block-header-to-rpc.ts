@@ -1,9 +1,13 @@
 import type { BlockHeader } from './block-header.js'
-import { type Hex, toQuantity } from './hex.js'
+import { toQuantity } from './hex.js'
+import type { SimulatedBlock } from './simulate/simulated-block.js'
+
+/** The fields of a block that are its header's. */
+export type RpcHeader = Omit<SimulatedBlock, 'size' | 'transactions' | 'uncles' | 'withdrawals' | 'calls'>
 
 /** A header as geth writes it; fields that its fork lacks are absent. */
-export function blockHeaderToRpc(header: BlockHeader): Record<string, Hex> {
-  const fields: Record<string, Hex> = {
+export function blockHeaderToRpc(header: BlockHeader): RpcHeader {
+  const fields: RpcHeader = {
     number: toQuantity(header.number),
     hash: header.hash,
     parentHash: header.parentHash,

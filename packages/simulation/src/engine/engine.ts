@@ -68,7 +68,8 @@ export interface ExecutedLog {
 export interface IndexedLog extends ExecutedLog {
   /**
    * The answer's `logIndex`: how many logs (transfer logs included, where they are traced) the calls of this block emitted
-   * before it, those of frames and calls that reverted counted too, as geth counts.
+   * before it, those of frames and calls that reverted counted too, as geth counts. A traced transfer counts from the moment
+   * its frame is entered: one that fails for lack of balance or depth has used an index.
    */
   index: number
 }

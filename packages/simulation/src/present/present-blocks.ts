@@ -1,0 +1,103 @@
+import {
+  blockHeaderToRpc,
+  type Dialect,
+  type Hash,
+  type Hex,
+  type SimulatedBlock,
+  type SimulatedCall,
+  type SimulatedLog,
+  toQuantity,
+  type Withdrawal,
+} from '@upfront/protocol'
+import type { ExecutedBlock, ExecutedCall, IndexedLog } from '../engine/engine.js'
+import type { PlannedBlock, SimulationPlan } from '../plan/simulation-plan.js'
+import { presentFailure } from './present-failure.js'
+import { presentTransaction } from './present-transaction.js'
+
+export interface PresentOptions {
+  dialect: Dialect
+  returnFullTransactions: boolean
+}
+
+/** Executed blocks as the JSON of an answer: one for each planned block, filled gaps included. */
+export function presentBlocks(
+  blocks: ExecutedBlock[],
+  plan: SimulationPlan,
+  options: PresentOptions,
+): SimulatedBlock[] {
+  return blocks.map((block, index) => presentBlock(block, plan.blocks[index], plan.rules.chainId, options))
+}
+
+function presentBlock(
+  block: ExecutedBlock,
+  planned: PlannedBlock | undefined,
+  chainId: bigint,
+  { dialect, returnFullTransactions }: PresentOptions,
+): SimulatedBlock {
+  const { header, transactions } = block
+  const fields = blockHeaderToRpc(header)
+  const answer: SimulatedBlock = {
+    ...fields,
+    size: toQuantity(block.size),
+    transactions: returnFullTransactions
+      ? transactions.map((transaction, index) => presentTransaction(transaction, index, header, chainId))
+      : transactions.map(({ hash }) => hash),
+    uncles: [],
+    calls: block.calls.map((call, index) => {
+      const place = { blockNumber: fields.number, blockHash: fields.hash, blockTimestamp: fields.timestamp }
+      return presentCall(call, dialect, place, transactions[index]?.hash, index)
+    }),
+  }
+  if (header.withdrawalsRoot !== undefined) answer.withdrawals = (planned?.withdrawals ?? []).map(presentWithdrawal)
+  return answer
+}
+
+interface BlockPlace {
+  blockNumber: Hex
+  blockHash: Hash
+  blockTimestamp: Hex
+}
+
+function presentCall(
+  call: ExecutedCall,
+  dialect: Dialect,
+  place: BlockPlace,
+  transactionHash: Hash | undefined,
+  index: number,
+): SimulatedCall {
+  if (transactionHash === undefined) throw new Error(`call ${index} has no transaction`)
+  const answer: SimulatedCall = {
+    returnData: call.succeeded ? call.returnData : '0x',
+    logs: call.logs.map((log) => presentLog(log, place, transactionHash, index)),
+    gasUsed: toQuantity(call.gasUsed),
+    maxUsedGas: toQuantity(call.maxUsedGas),
+    status: call.succeeded ? '0x1' : '0x0',
+  }
+  const error = presentFailure(call, dialect)
+  if (error !== undefined) answer.error = error
+  return answer
+}
+
+function presentLog(log: IndexedLog, place: BlockPlace, transactionHash: Hash, transactionIndex: number): SimulatedLog {
+  return {
+    address: log.address,
+    topics: log.topics,
+    data: log.data,
+    blockNumber: place.blockNumber,
+    transactionHash,
+    transactionIndex: toQuantity(transactionIndex),
+    blockHash: place.blockHash,
+    blockTimestamp: place.blockTimestamp,
+    logIndex: toQuantity(log.index),
+    removed: false,
+  }
+}
+
+function presentWithdrawal({ index, validatorIndex, address, amount }: Withdrawal) {
+  return {
+    index: toQuantity(index),
+    validatorIndex: toQuantity(validatorIndex),
+    address,
+    amount: toQuantity(amount),
+  }
+}

@@ -1,0 +1,46 @@
+import { type Dialect, ErrorCode, type Hex, type SimulatedCall } from '@upfront/protocol'
+import type { ExecutedCall } from '../engine/engine.js'
+import { decodeRevertReason } from './revert-reason.js'
+
+const REVERTED = 'execution reverted'
+
+/** Data of a custom error that a message shows; all of it is in the `ethereum` dialect's `data`. */
+const SHOWN_DATA = 2 + 2 * 1024
+
+/** A failed call's `error`, or undefined where the call succeeded. */
+export function presentFailure(call: ExecutedCall, dialect: Dialect): SimulatedCall['error'] {
+  const { failure } = call
+  if (failure === undefined) return undefined
+  if (failure.kind === 'halt') {
+    return dialect === 'upfront' ? failure.message : { code: ErrorCode.vmError, message: failure.message }
+  }
+  if (dialect === 'upfront') return describeRevert(call.returnData)
+  return { code: ErrorCode.reverted, message: gethMessage(call.returnData), data: call.returnData }
+}
+
+/** `execution reverted: not the owner`, `execution reverted: custom error 0x3cc50b45`. */
+function describeRevert(data: Hex): string {
+  const reason = decodeRevertReason(data)
+  switch (reason.kind) {
+    case 'none':
+      return REVERTED
+    case 'error':
+      return `${REVERTED}: ${reason.reason}`
+    case 'panic':
+      return `${REVERTED}: panic 0x${reason.code.toString(16).padStart(2, '0')} (${reason.meaning})`
+    case 'custom':
+      return `${REVERTED}: custom error ${reason.selector}${reason.data === '0x' ? '' : ` with data ${shorten(reason.data)}`}`
+    case 'bytes':
+      return `${REVERTED}: ${reason.data}`
+  }
+}
+
+function gethMessage(data: Hex): string {
+  const reason = decodeRevertReason(data)
+  if (reason.kind === 'error') return `${REVERTED}: ${reason.reason}`
+  return reason.kind === 'panic' ? `${REVERTED}: ${reason.meaning}` : REVERTED
+}
+
+function shorten(data: Hex): string {
+  return data.length <= SHOWN_DATA ? data : `${data.slice(0, SHOWN_DATA)}… (${data.length / 2 - 1} bytes)`
+}
