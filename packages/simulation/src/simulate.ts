@@ -9,7 +9,7 @@ import {
 import { type Engine, type SimulationOutcome, SimulationRejected } from './engine/engine.js'
 import type { StateSource } from './engine/state-source.js'
 import type { ChainRules } from './plan/chain-rules.js'
-import { planSimulation } from './plan/plan-simulation.js'
+import { type OpeningBlock, planSimulation } from './plan/plan-simulation.js'
 import type { SimulationPlan } from './plan/simulation-plan.js'
 import { presentBlocks } from './present/present-blocks.js'
 
@@ -17,6 +17,8 @@ export interface Simulation {
   request: SimulationRequest
   /** The block that the request's block parameter stands for. */
   base: BlockHeader
+  /** The block after `base`, where it is under construction. */
+  opening?: OpeningBlock
   /** State after `base`. */
   state: StateSource
   rules: ChainRules
@@ -41,8 +43,8 @@ export interface SimulationAnswer {
  * rejected with; the signal's reason
  */
 export async function simulate(simulation: Simulation): Promise<SimulationAnswer> {
-  const { request, base, state, rules, engine, limits, signal, dialect } = simulation
-  const plan = planSimulation(request, base, rules, limits)
+  const { request, base, opening, state, rules, engine, limits, signal, dialect } = simulation
+  const plan = planSimulation(request, base, rules, limits, opening)
   const { blocks, touched } = await execute(engine, plan, state, signal)
   return {
     blocks: presentBlocks(blocks, plan, { dialect, returnFullTransactions: request.returnFullTransactions }),
