@@ -1,0 +1,99 @@
+import { type Call, type Hash, RpcError, ZERO_ADDRESS } from '@upfront/protocol'
+import type { BlockRules } from './chain-rules.js'
+import { planCall } from './plan-call.js'
+
+const PRAGUE: BlockRules = { fork: 'prague' }
+const OSAKA: BlockRules = { fork: 'osaka' }
+const to = `0x${'22'.repeat(20)}` as const
+const blob: Hash = `0x01${'00'.repeat(31)}`
+const authorization = { chainId: 0n, address: ZERO_ADDRESS, nonce: 0n, yParity: 0n, r: 1n, s: 1n }
+const accessList = [{ address: to, storageKeys: [] }]
+
+const plan = (call: Call, rules = PRAGUE) => planCall(call, 1n, rules)
+
+function refusal(call: Call, rules = PRAGUE): { code: number; message: string } {
+  try {
+    plan(call, rules)
+  } catch (error) {
+    if (error instanceof RpcError) return { code: error.code, message: error.message }
+    throw error
+  }
+  throw new Error('was taken')
+}
+
+describe('planCall', () => {
+  it('fills an empty call as geth does', () => {
+    expect(plan({})).toEqual({
+      type: 2,
+      from: ZERO_ADDRESS,
+      to: null,
+      input: '0x',
+      value: 0n,
+      maxFeePerGas: 0n,
+      maxPriorityFeePerGas: 0n,
+      accessList: [],
+    })
+  })
+
+  it.each<[string, Call, number]>([
+    ['nothing', { to }, 2],
+    ['an access list', { to, accessList }, 2],
+    ['a gas price', { to, gasPrice: 0n }, 0],
+    ['a gas price and an access list', { to, gasPrice: 1n, accessList }, 0],
+    ['a gas price and authorizations', { to, gasPrice: 1n, authorizationList: [authorization] }, 0],
+    ['blobs', { to, blobVersionedHashes: [blob] }, 3],
+    ['authorizations', { to, authorizationList: [authorization] }, 4],
+    ['both', { to, blobVersionedHashes: [blob], authorizationList: [authorization] }, 4],
+    ['a blob fee without blobs', { to, maxFeePerBlobGas: 1n }, 2],
+  ])('takes the type from the fields: %s', (_name, call, type) => {
+    expect(plan(call).type).toBe(type)
+  })
+
+  it('keeps what takes effect whatever the type', () => {
+    const planned = plan({
+      to,
+      gasPrice: 5n,
+      accessList,
+      authorizationList: [authorization],
+      blobVersionedHashes: [blob],
+    })
+    expect(planned).toMatchObject({
+      type: 0,
+      gasPrice: 5n,
+      accessList,
+      authorizationList: [authorization],
+      blobVersionedHashes: [blob],
+      maxFeePerBlobGas: 0n,
+    })
+    expect(planned).not.toHaveProperty('maxFeePerGas')
+  })
+
+  it.each<[Call, number, string]>([
+    [
+      { to, gasPrice: 1n, maxFeePerGas: 1n },
+      -32000,
+      'both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified',
+    ],
+    [
+      { to, gasPrice: 1n, maxPriorityFeePerGas: 0n },
+      -32000,
+      'both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified',
+    ],
+    [{ blobVersionedHashes: [blob] }, -32000, 'blob transaction of type create'],
+    [{ authorizationList: [authorization] }, -32000, 'EIP-7702 transaction cannot be used to create contract'],
+    [{ to, chainId: 2n }, -32000, "chainId does not match node's (have=2, want=1)"],
+    [{ to, blobVersionedHashes: [] }, -32602, 'blob transaction missing blob hashes'],
+    [{ to, blobVersionedHashes: [blob, `0x02${'00'.repeat(31)}`] }, -32602, 'blob 1 has invalid hash version'],
+    [{ to, authorizationList: [] }, -32602, 'EIP-7702 transaction with empty auth list'],
+  ])('refuses what is no transaction: %#', (call, code, message) => {
+    expect(refusal(call)).toEqual({ code, message })
+  })
+
+  it('asks the fork', () => {
+    const seven = Array<Hash>(7).fill(blob)
+    expect(plan({ to, blobVersionedHashes: seven }).type).toBe(3)
+    expect(refusal({ to, blobVersionedHashes: seven }, OSAKA).message).toContain('too many blobs: 7 > 6')
+    expect(refusal({ to, blobVersionedHashes: [blob] }, { fork: 'shanghai' }).code).toBe(-32602)
+    expect(refusal({ to, authorizationList: [authorization] }, { fork: 'cancun' }).code).toBe(-32602)
+  })
+})

@@ -1,0 +1,206 @@
+import { DEFAULT_SIMULATION_LIMITS, decodeSimulationRequest, RpcError, ZERO_HASH } from '@upfront/protocol'
+import fc from 'fast-check'
+import { aHeader, ethereumRules, optimismRules } from '../../test/fixtures.js'
+import type { ChainRules } from './chain-rules.js'
+import { planSimulation } from './plan-simulation.js'
+
+const A = `0x${'aa'.repeat(20)}`
+const base = aHeader({ number: 100n, timestamp: 1000n, miner: `0x${'11'.repeat(20)}` })
+
+function plan(payload: object, { rules = ethereumRules(), limits = DEFAULT_SIMULATION_LIMITS, on = base } = {}) {
+  return planSimulation(decodeSimulationRequest([payload, 'latest'], limits), on, rules, limits)
+}
+
+function refusal(run: () => unknown): { code: number; message: string } {
+  try {
+    run()
+  } catch (error) {
+    if (error instanceof RpcError) return { code: error.code, message: error.message }
+    throw error
+  }
+  throw new Error('was taken')
+}
+
+const overriding = (...blocks: object[]) => ({ blockStateCalls: blocks.map((blockOverrides) => ({ blockOverrides })) })
+
+describe('planSimulation', () => {
+  it('puts one empty block after the base with geth’s defaults', () => {
+    const { blocks, gasBudget, validation } = plan({ blockStateCalls: [{}] })
+    expect(blocks).toEqual([
+      {
+        requestIndex: 0,
+        number: 101n,
+        timestamp: 1012n,
+        gasLimit: base.gasLimit,
+        feeRecipient: base.miner,
+        prevRandao: ZERO_HASH,
+        baseFeePerGas: 0n,
+        baseFeeParameters: { elasticity: 2n, denominator: 8n, minimum: 0n },
+        parentBeaconBlockRoot: ZERO_HASH,
+        withdrawals: [],
+        extraData: '0x',
+        rules: { fork: 'prague', blob: { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716n } },
+        stateOverrides: [],
+        calls: [],
+      },
+    ])
+    expect(gasBudget).toBe(50_000_000n)
+    expect(validation).toBe(false)
+  })
+
+  it('leaves the base fee to the engine under validation, unless it is given', () => {
+    const blocks = plan({ ...overriding({}, { baseFeePerGas: '0x9' }), validation: true }).blocks
+    expect(blocks[0]).not.toHaveProperty('baseFeePerGas')
+    expect(blocks[1]?.baseFeePerGas).toBe(9n)
+  })
+
+  it('fills gaps with empty blocks at the chain’s block time', () => {
+    const { blocks } = plan(overriding({ number: '0x67' }, { number: '0x69', time: '0x500' }))
+    expect(blocks.map(({ number, timestamp, requestIndex }) => [number, timestamp, requestIndex])).toEqual([
+      [101n, 1012n, undefined],
+      [102n, 1024n, undefined],
+      [103n, 1036n, 0],
+      [104n, 1048n, undefined],
+      [105n, 1280n, 1],
+    ])
+    expect(plan(overriding({}, {}), { rules: optimismRules() }).blocks.map((block) => block.timestamp)).toEqual([
+      1002n,
+      1004n,
+    ])
+    expect(plan(overriding({}), { rules: ethereumRules({ blockTime: 1n }) }).blocks[0]?.timestamp).toBe(1001n)
+  })
+
+  it('hands fee recipient and gas limit down, prevRandao and beacon root not', () => {
+    const hash = `0x${'77'.repeat(32)}`
+    const [first, filled, last] = plan(
+      overriding({ feeRecipient: A, gasLimit: '0x5', prevRandao: hash, beaconRoot: hash }, { number: '0x67' }),
+    ).blocks
+    expect(first).toMatchObject({ feeRecipient: A, gasLimit: 5n, prevRandao: hash, parentBeaconBlockRoot: hash })
+    for (const block of [filled, last]) {
+      expect(block).toMatchObject({
+        feeRecipient: A,
+        gasLimit: 5n,
+        prevRandao: ZERO_HASH,
+        parentBeaconBlockRoot: ZERO_HASH,
+      })
+    }
+  })
+
+  it.each([
+    [
+      overriding({ number: '0x64' }),
+      -38020,
+      'blockStateCalls[0].blockOverrides.number: block numbers must be in order: 100 <= 100',
+    ],
+    [
+      overriding({}, { number: '0x65' }),
+      -38020,
+      'blockStateCalls[1].blockOverrides.number: block numbers must be in order: 101 <= 101',
+    ],
+    [
+      overriding({ time: '0x3e8' }),
+      -38021,
+      'blockStateCalls[0].blockOverrides.time: block timestamps must be in order: 1000 <= 1000',
+    ],
+    [
+      overriding({ number: '0x67', time: '0x3ee' }),
+      -38021,
+      'blockStateCalls[0].blockOverrides.time: block timestamps must be in order: 1006 <= 1024',
+    ],
+    [
+      overriding({ number: '0x165' }),
+      -38026,
+      'blockStateCalls[0].blockOverrides.number: too many blocks: 257 > 256 after gaps are filled',
+    ],
+    [
+      overriding({ number: `0x${'f'.repeat(64)}` }),
+      -38026,
+      `blockStateCalls[0].blockOverrides.number: too many blocks: ${2n ** 256n - 101n} > 256 after gaps are filled`,
+    ],
+    [overriding({ time: '0xffffffffffffffff' }, {}), -38021, 'blockStateCalls[1]: no block time is left below 2^64'],
+  ])('refuses blocks out of order: %#', (payload, code, message) => {
+    expect(refusal(() => plan(payload))).toEqual({ code, message })
+  })
+
+  it('takes 256 blocks in all, not one more', () => {
+    expect(plan(overriding({ number: '0x164' })).blocks).toHaveLength(256)
+    expect(plan({ blockStateCalls: Array(256).fill({}) }).blocks).toHaveLength(256)
+  })
+
+  it('refuses blocks whose rules it does not know', () => {
+    const paris: ChainRules = ethereumRules({ forks: [{ fork: 'paris', block: 200n }] })
+    expect(refusal(() => plan(overriding({}), { rules: paris })).code).toBe(-32000)
+    const amsterdam = ethereumRules({ unsupportedFrom: { fork: 'amsterdam', timestamp: 1020n } })
+    expect(plan(overriding({}), { rules: amsterdam }).blocks).toHaveLength(1)
+    expect(refusal(() => plan(overriding({}, {}), { rules: amsterdam }))).toEqual({
+      code: -32000,
+      message: 'blockStateCalls[1]: block 102 at time 1024 comes after fork amsterdam, which is not supported',
+    })
+  })
+
+  it('gives each block the rules of its own time', () => {
+    const rules = ethereumRules({
+      forks: [
+        { fork: 'cancun', timestamp: 0n },
+        { fork: 'osaka', timestamp: 1020n },
+      ],
+    })
+    const { baseRules, blocks } = plan(overriding({}, {}), { rules })
+    expect([baseRules.fork, ...blocks.map((block) => block.rules.fork)]).toEqual(['cancun', 'cancun', 'osaka'])
+  })
+
+  it('leaves out what a fork had not brought', () => {
+    const rules = ethereumRules({ forks: [{ fork: 'paris', block: 0n }], blobSchedule: [] })
+    const withdrawals = [{ index: '0x0', validatorIndex: '0x0', address: A, amount: '0x1' }]
+    const [block] = plan(overriding({ withdrawals, beaconRoot: ZERO_HASH }), { rules }).blocks
+    expect(block?.withdrawals).toEqual([])
+    expect(block).not.toHaveProperty('parentBeaconBlockRoot')
+  })
+
+  it('refuses withdrawals on OP-stack chains from Isthmus on', () => {
+    const withdrawals = [{ index: '0x0', validatorIndex: '0x0', address: A, amount: '0x1' }]
+    expect(refusal(() => plan(overriding({ withdrawals }), { rules: optimismRules() })).code).toBe(-32000)
+    expect(plan(overriding({ withdrawals: [] }), { rules: optimismRules() }).blocks).toHaveLength(1)
+  })
+
+  it('carries an OP-stack base’s fee parameters to every block', () => {
+    const on = aHeader({ extraData: '0x01000000fa0000000600000000000f4240' })
+    for (const block of plan(overriding({}, {}), { rules: optimismRules(), on }).blocks) {
+      expect(block).toMatchObject({
+        extraData: '0x',
+        baseFeeParameters: { elasticity: 6n, denominator: 250n, minimum: 1_000_000n },
+      })
+    }
+  })
+
+  it('reports the order of blocks before the faults of calls, as geth does', () => {
+    const both = { gasPrice: '0x1', maxFeePerGas: '0x1' }
+    const payload = { blockStateCalls: [{ calls: [both] }, { blockOverrides: { number: '0x1' } }] }
+    expect(refusal(() => plan(payload)).code).toBe(-38020)
+  })
+
+  it('always yields consecutive numbers and rising times', () => {
+    const block = fc.record(
+      { number: fc.integer({ min: 90, max: 400 }), time: fc.integer({ min: 900, max: 9000 }) },
+      { requiredKeys: [] },
+    )
+    fc.assert(
+      fc.property(fc.array(block, { minLength: 1, maxLength: 12 }), (overrides) => {
+        const hex = overrides.map((fields) =>
+          Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, `0x${value?.toString(16)}`])),
+        )
+        try {
+          const { blocks } = plan(overriding(...hex))
+          blocks.forEach((planned, i) => {
+            expect(planned.number).toBe(base.number + 1n + BigInt(i))
+            expect(planned.timestamp).toBeGreaterThan(blocks[i - 1]?.timestamp ?? base.timestamp)
+          })
+          expect(blocks.filter(({ requestIndex }) => requestIndex !== undefined)).toHaveLength(overrides.length)
+        } catch (error) {
+          if (!(error instanceof RpcError)) throw error
+          expect([-38020, -38021, -38026]).toContain(error.code)
+        }
+      }),
+    )
+  })
+})
