@@ -1,0 +1,74 @@
+import { RpcError } from '../rpc-error.js'
+import { decodeSimulationRequest } from '../simulate/decode-simulation-request.js'
+import { DEFAULT_SIMULATION_LIMITS } from '../simulate/simulation-limits.js'
+import { openRpcDocument } from './openrpc-document.js'
+import { SCHEMAS } from './schemas.js'
+
+const document = openRpcDocument({ version: '1.2.3', passedUpstream: ['eth_call', 'eth_chainId'] })
+const A = `0x${'a'.repeat(40)}`
+
+/** Every `$ref` below a value. */
+function refs(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) => (key === '$ref' ? [String(inner)] : refs(inner)))
+}
+
+function refusalOf(payload: unknown): string {
+  try {
+    decodeSimulationRequest([payload, 'latest'], DEFAULT_SIMULATION_LIMITS)
+    return ''
+  } catch (error) {
+    if (error instanceof RpcError) return error.message
+    throw error
+  }
+}
+
+/** How the payload looks that has `fields` where a schema stands. */
+const WRAPPED: Record<string, (fields: object) => unknown> = {
+  SimulationPayload: (fields) => fields,
+  BlockStateCall: (fields) => ({ blockStateCalls: [fields] }),
+  BlockOverrides: (blockOverrides) => ({ blockStateCalls: [{ blockOverrides }] }),
+  AccountOverride: (fields) => ({ blockStateCalls: [{ stateOverrides: { [A]: fields } }] }),
+  Call: (fields) => ({ blockStateCalls: [{ calls: [fields] }] }),
+  Withdrawal: (fields) => ({ blockStateCalls: [{ blockOverrides: { withdrawals: [fields] } }] }),
+  AccessListEntry: (fields) => ({ blockStateCalls: [{ calls: [{ accessList: [fields] }] }] }),
+  Authorization: (fields) => ({ blockStateCalls: [{ calls: [{ authorizationList: [fields] }] }] }),
+}
+
+describe('openRpcDocument', () => {
+  it('lists every method once', () => {
+    expect(document.methods.map(({ name }) => name)).toEqual([
+      'eth_simulateV1',
+      'eth_chainId',
+      'eth_blockNumber',
+      'web3_clientVersion',
+      'rpc.discover',
+      'eth_call',
+    ])
+    expect(document.info.version).toBe('1.2.3')
+  })
+
+  it('refers to schemas that are there', () => {
+    for (const reference of refs(document)) {
+      expect(SCHEMAS).toHaveProperty([reference.replace('#/components/schemas/', '')])
+    }
+  })
+
+  it('shows a request that the decoder takes', () => {
+    const example = document.methods[0]?.examples?.[0]
+    expect(example?.params).toHaveLength(2)
+    const params = example?.params.map(({ value }) => value)
+    expect(decodeSimulationRequest(params, DEFAULT_SIMULATION_LIMITS).blockStateCalls).toHaveLength(1)
+  })
+
+  it.each(Object.keys(WRAPPED))('names the fields of %s that the decoder knows, and no others', (name) => {
+    const wrap = WRAPPED[name]
+    const properties = SCHEMAS[name]?.properties
+    if (wrap === undefined || properties === undefined) throw new Error('no such schema')
+    for (const field of Object.keys(properties)) {
+      expect(refusalOf(wrap({ [field]: null }))).not.toContain('unknown field')
+    }
+    const known = /known fields: (.*)$/.exec(refusalOf(wrap({ qqqqqqqqqqqqqqqqqqqqqqqqqqqqqq: 1 })))?.[1]
+    expect(known?.split(', ').sort()).toEqual(Object.keys(properties).sort())
+  })
+})

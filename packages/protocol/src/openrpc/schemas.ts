@@ -1,0 +1,210 @@
+/** The part of JSON Schema (draft 7) that the document uses. */
+export interface JsonSchema {
+  $ref?: string
+  title?: string
+  description?: string
+  type?: 'object' | 'array' | 'string' | 'boolean' | 'integer' | 'null'
+  pattern?: string
+  enum?: readonly string[]
+  const?: string
+  default?: boolean
+  properties?: Record<string, JsonSchema>
+  required?: readonly string[]
+  additionalProperties?: boolean | JsonSchema
+  propertyNames?: JsonSchema
+  items?: JsonSchema
+  minItems?: number
+  maxItems?: number
+  oneOf?: JsonSchema[]
+  not?: JsonSchema
+}
+
+const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
+const described = (name: string, description: string): JsonSchema => ({ ...ref(name), description })
+const list = (name: string): JsonSchema => ({ type: 'array', items: ref(name) })
+const object = (properties: Record<string, JsonSchema>, required?: readonly string[]): JsonSchema => ({
+  type: 'object',
+  properties,
+  additionalProperties: false,
+  ...(required && { required }),
+})
+
+const slots: JsonSchema = { type: 'object', propertyNames: ref('Hash'), additionalProperties: ref('Hash') }
+
+/** `components.schemas`, in the words of execution-apis where it has them. */
+export const SCHEMAS: Record<string, JsonSchema> = {
+  Quantity: {
+    type: 'string',
+    pattern: '^0x(0|[1-9a-fA-F][0-9a-fA-F]*)$',
+    description: 'Unsigned integer in hex, no leading zeros',
+  },
+  Bytes: { type: 'string', pattern: '^0x([0-9a-fA-F]{2})*$', description: 'Whole bytes in hex' },
+  Address: { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$', description: '20 bytes in hex, any case' },
+  Hash: { type: 'string', pattern: '^0x[0-9a-fA-F]{64}$', description: '32 bytes in hex' },
+  BlockParameter: {
+    title: 'Block',
+    description: 'Tag, number, hash, or EIP-1898 object',
+    oneOf: [
+      { type: 'string', enum: ['latest', 'pending', 'safe', 'finalized', 'earliest'] },
+      ref('Quantity'),
+      ref('Hash'),
+      object({ blockNumber: ref('Quantity') }, ['blockNumber']),
+      object({ blockHash: ref('Hash'), requireCanonical: { type: 'boolean', default: false } }, ['blockHash']),
+    ],
+  },
+  SimulationPayload: object(
+    {
+      blockStateCalls: {
+        ...list('BlockStateCall'),
+        minItems: 1,
+        maxItems: 256,
+        description: 'One entry per simulated block; gaps between their numbers are filled with empty blocks',
+      },
+      traceTransfers: {
+        type: 'boolean',
+        default: false,
+        description: 'Native-currency transfers appear as logs of 0xeeee…eeee (ERC-7528)',
+      },
+      validation: {
+        type: 'boolean',
+        default: false,
+        description: 'Nonces, balances and fees are enforced as in a real block',
+      },
+      returnFullTransactions: {
+        type: 'boolean',
+        default: false,
+        description: '`transactions` holds objects, not hashes',
+      },
+    },
+    ['blockStateCalls'],
+  ),
+  BlockStateCall: object({
+    blockOverrides: ref('BlockOverrides'),
+    stateOverrides: {
+      type: 'object',
+      description: 'Keyed by address; applied before the calls of this block',
+      propertyNames: ref('Address'),
+      additionalProperties: ref('AccountOverride'),
+    },
+    calls: list('Call'),
+  }),
+  BlockOverrides: object({
+    number: described('Quantity', 'Above the number of the block before; default: one more'),
+    time: described('Quantity', 'Seconds since 1970, above that of the block before; default: one block time more'),
+    timestamp: described('Quantity', 'Another name for `time`'),
+    gasLimit: described('Quantity', 'Default: that of the block before'),
+    feeRecipient: described('Address', 'Default: that of the block before'),
+    prevRandao: described('Hash', 'Default: zero'),
+    baseFeePerGas: described('Quantity', 'Default: 0; with `validation`, by EIP-1559 from the block before'),
+    blobBaseFee: described('Quantity', 'What BLOBBASEFEE answers; default: from the excess blob gas'),
+    beaconRoot: described('Hash', 'EIP-4788; default: zero'),
+    withdrawals: list('Withdrawal'),
+    difficulty: described('Quantity', 'Without effect after the Merge'),
+  }),
+  Withdrawal: object(
+    {
+      index: ref('Quantity'),
+      validatorIndex: ref('Quantity'),
+      address: ref('Address'),
+      amount: described('Quantity', 'Gwei'),
+    },
+    ['index', 'validatorIndex', 'address', 'amount'],
+  ),
+  AccountOverride: object({
+    balance: described('Quantity', 'Wei'),
+    nonce: ref('Quantity'),
+    code: ref('Bytes'),
+    state: { ...slots, description: 'Replaces the whole storage; never together with `stateDiff` or `storage`' },
+    stateDiff: { ...slots, description: 'Replaces single slots' },
+    storage: { ...slots, description: 'Another name for `stateDiff`' },
+    movePrecompileToAddress: described('Address', 'Where the precompile at this address is to be found instead'),
+  }),
+  Call: object({
+    type: {
+      type: 'string',
+      enum: ['0x0', '0x1', '0x2', '0x3', '0x4'],
+      description: 'Checked only: the type follows from the other fields',
+    },
+    from: described('Address', 'Default: the zero address'),
+    to: described('Address', 'Absent: a contract is created'),
+    gas: described('Quantity', 'Default: what the block and the request have left'),
+    value: described('Quantity', 'Wei'),
+    nonce: described('Quantity', 'Default: that of the running state'),
+    input: ref('Bytes'),
+    data: described('Bytes', 'Another name for `input`'),
+    gasPrice: described('Quantity', 'Never together with `maxFeePerGas` or `maxPriorityFeePerGas`'),
+    maxFeePerGas: ref('Quantity'),
+    maxPriorityFeePerGas: ref('Quantity'),
+    maxFeePerBlobGas: ref('Quantity'),
+    accessList: list('AccessListEntry'),
+    blobVersionedHashes: list('Hash'),
+    authorizationList: list('Authorization'),
+    chainId: described('Quantity', 'Must be that of the chain'),
+  }),
+  AccessListEntry: object({ address: ref('Address'), storageKeys: list('Hash') }, ['address', 'storageKeys']),
+  Authorization: object(
+    {
+      chainId: ref('Quantity'),
+      address: ref('Address'),
+      nonce: ref('Quantity'),
+      yParity: ref('Quantity'),
+      r: ref('Quantity'),
+      s: ref('Quantity'),
+    },
+    ['chainId', 'address', 'nonce', 'yParity', 'r', 's'],
+  ),
+  SimulatedBlock: {
+    type: 'object',
+    description:
+      'A block object as `eth_getBlockByNumber` has it, and `calls`. `stateRoot` is zero; `hash` is that of the header as answered',
+    required: [
+      'number',
+      'hash',
+      'parentHash',
+      'timestamp',
+      'gasLimit',
+      'gasUsed',
+      'stateRoot',
+      'transactions',
+      'calls',
+    ],
+    properties: { calls: list('SimulatedCall'), stateRoot: ref('Hash') },
+  },
+  SimulatedCall: {
+    type: 'object',
+    required: ['status', 'returnData', 'gasUsed', 'maxUsedGas', 'logs'],
+    properties: {
+      status: { type: 'string', enum: ['0x0', '0x1'] },
+      returnData: ref('Bytes'),
+      gasUsed: described('Quantity', 'After refunds'),
+      maxUsedGas: described('Quantity', 'Before refunds'),
+      logs: list('SimulatedLog'),
+      error: {
+        description: 'Only where the call failed. With `dialect=ethereum` an object',
+        oneOf: [
+          { type: 'string', description: 'The decoded revert reason, or why the EVM halted' },
+          {
+            type: 'object',
+            required: ['code', 'message'],
+            properties: { code: { type: 'integer' }, message: { type: 'string' }, data: ref('Bytes') },
+          },
+        ],
+      },
+    },
+  },
+  SimulatedLog: {
+    type: 'object',
+    properties: {
+      address: ref('Address'),
+      topics: list('Hash'),
+      data: ref('Bytes'),
+      blockNumber: ref('Quantity'),
+      blockHash: ref('Hash'),
+      blockTimestamp: ref('Quantity'),
+      transactionHash: ref('Hash'),
+      transactionIndex: ref('Quantity'),
+      logIndex: ref('Quantity'),
+      removed: { type: 'boolean' },
+    },
+  },
+}
