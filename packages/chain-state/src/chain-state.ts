@@ -1,9 +1,11 @@
 import type { BlockHeader, BlockParameter } from '@upfront/protocol'
-import type { StateSource } from '@upfront/simulation'
+import type { ChainRules, SimulationPlan, StateSource } from '@upfront/simulation'
 import { BlockMoved } from './block/block-moved.js'
 import { BlockResolver } from './block/block-resolver.js'
 import type { PinnedBlock } from './block/pinned-block.js'
 import { passThrough } from './pass-through.js'
+import { Prefetch } from './prefetch/prefetch.js'
+import { type ChainRulesOptions, fetchChainRules } from './rules/fetch-chain-rules.js'
 import { StateCache } from './state/state-cache.js'
 import { StateReads } from './state/state-reads.js'
 import { UpstreamStateSource } from './state/upstream-state-source.js'
@@ -34,15 +36,17 @@ export class ChainState {
   readonly #resolver: BlockResolver
   readonly #cache: StateCache
   readonly #reads: StateReads
+  readonly #prefetch: Prefetch
 
   constructor(options: ChainStateOptions) {
     this.client = new UpstreamClient(options)
     this.#resolver = new BlockResolver(this.client)
     this.#cache = new StateCache(options.cacheBytes ?? CACHE_BYTES)
     const { label, observer } = this.client
-    this.#reads = new StateReads(new CallQueue(this.client), label, (lacks) =>
-      observer.onWorkaround?.({ upstream: label, lacks }),
-    )
+    const queue = new CallQueue(this.client)
+    const onWorkaround = (lacks: string) => observer.onWorkaround?.({ upstream: label, lacks })
+    this.#reads = new StateReads(queue, label, onWorkaround)
+    this.#prefetch = new Prefetch(queue, this.#reads, onWorkaround)
   }
 
   /**
@@ -81,13 +85,24 @@ export class ChainState {
     }
   }
 
-  /** The block's state for one request. */
-  stateSource(block: PinnedBlock, limits: StateLimits = {}): StateSource {
+  /** The chain's rules and where they came from. @throws ChainMismatch, DecodeError, UpstreamError, or the signal's reason */
+  rules(options: ChainRulesOptions = {}, limits: CallLimits = {}): Promise<ChainRules> {
+    return fetchChainRules(this.client, options, limits)
+  }
+
+  /**
+   * The block's state for one request. With a plan, what the plan will touch is read ahead once the cache lacks something.
+   */
+  stateSource(block: PinnedBlock, limits: StateLimits = {}, plan?: SimulationPlan): StateSource {
     const { readLimit = READ_LIMIT, deadline = performance.now() + READ_TIMEOUT_MS } = limits
     const late = () =>
       new UpstreamError(new UpstreamFault('timeout', 'no answer in time'), this.client.label, 'reading state', 1)
     const cache = this.#cache.at(block.key)
-    return new UpstreamStateSource(block, cache, this.#reads, this.client.observer, late, { readLimit, deadline })
+    return new UpstreamStateSource(block, cache, this.#reads, this.client.observer, late, {
+      readLimit,
+      deadline,
+      ...(plan !== undefined && { onFirstMiss: () => this.#prefetch.start(block, cache, plan) }),
+    })
   }
 
   /**

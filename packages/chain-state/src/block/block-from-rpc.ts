@@ -1,20 +1,14 @@
-import { type Address, type BlockHeader, blockHeaderFromRpc, DecodeError, type Hash, type Hex } from '@upfront/protocol'
-import { decodeBytes, decodeFixedBytes, decodeQuantity, malformed } from '../upstream/decode-result.js'
+import { type BlockHeader, blockHeaderFromRpc, DecodeError, type Hash } from '@upfront/protocol'
+import type { OpeningBlock } from '@upfront/simulation'
+import { decodeFixedBytes, decodeQuantity, malformed } from '../upstream/decode-result.js'
 import { UpstreamFault } from '../upstream/upstream-fault.js'
 
-/** Fields of a block under construction may be null until it is sealed. */
+/** A node's own block under construction. */
 export interface PendingBlock {
   number: bigint
-  /** Seconds since 1970. */
-  timestamp: bigint
   parentHash: Hash
-  gasLimit: bigint
-  feeRecipient?: Address
-  prevRandao?: Hash
-  baseFeePerGas?: bigint
-  excessBlobGas?: bigint
-  parentBeaconBlockRoot?: Hash
-  extraData?: Hex
+  /** What is said of its environment; some nodes answer null for what is settled when it is sealed. */
+  environment: OpeningBlock
 }
 
 /** A sealed block as `eth_getBlockBy…` answers it. @throws UpstreamFault, of kind `null` where there is no block */
@@ -31,17 +25,18 @@ export function headerFromRpc(block: unknown): BlockHeader {
 /** A block under construction as `eth_getBlockByNumber("pending")` answers it. @throws UpstreamFault */
 export function pendingFromRpc(block: unknown): PendingBlock {
   const fields = asBlock(block)
+  const bytes = (length: number) => (value: unknown) => decodeFixedBytes(value, length)
   return {
     number: decodeQuantity(fields.number, 64),
-    timestamp: decodeQuantity(fields.timestamp, 64),
     parentHash: decodeFixedBytes(fields.parentHash, 32),
-    gasLimit: decodeQuantity(fields.gasLimit, 64),
-    ...optional(fields, 'miner', (value) => decodeFixedBytes(value, 20), 'feeRecipient'),
-    ...optional(fields, 'mixHash', (value) => decodeFixedBytes(value, 32), 'prevRandao'),
-    ...optional(fields, 'baseFeePerGas', decodeQuantity),
-    ...optional(fields, 'excessBlobGas', decodeQuantity),
-    ...optional(fields, 'parentBeaconBlockRoot', (value) => decodeFixedBytes(value, 32)),
-    ...optional(fields, 'extraData', decodeBytes),
+    environment: {
+      timestamp: decodeQuantity(fields.timestamp, 64),
+      gasLimit: decodeQuantity(fields.gasLimit, 64),
+      ...optional('feeRecipient', fields.miner, bytes(20)),
+      ...optional('prevRandao', fields.mixHash, bytes(32)),
+      ...optional('baseFeePerGas', fields.baseFeePerGas, decodeQuantity),
+      ...optional('beaconRoot', fields.parentBeaconBlockRoot, bytes(32)),
+    },
   }
 }
 
@@ -51,22 +46,9 @@ function asBlock(block: unknown): Record<string, unknown> {
 }
 
 function optional<Name extends string, Value>(
-  fields: Record<string, unknown>,
-  field: Name,
-  decode: (value: unknown) => Value,
-): { [name in Name]?: Value }
-function optional<Name extends string, Value>(
-  fields: Record<string, unknown>,
-  field: string,
-  decode: (value: unknown) => Value,
   name: Name,
-): { [name in Name]?: Value }
-function optional(
-  fields: Record<string, unknown>,
-  field: string,
-  decode: (value: unknown) => unknown,
-  name: string = field,
-): Record<string, unknown> {
-  const value = fields[field]
-  return value === undefined || value === null ? {} : { [name]: decode(value) }
+  value: unknown,
+  decode: (value: unknown) => Value,
+): { [name in Name]?: Value } {
+  return value === undefined || value === null ? {} : ({ [name]: decode(value) } as { [name in Name]?: Value })
 }

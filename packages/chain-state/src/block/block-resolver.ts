@@ -119,9 +119,9 @@ export class BlockResolver {
     this.#byHash.set(head.hash, head)
     if ('error' in pending || pending.value.block.number <= head.number) return pinned(head)
     const { block, identity } = pending.value
-    if (block.parentHash === head.hash) return { header: head, pending: block, key: identity }
+    if (block.parentHash === head.hash) return { header: head, opening: block.environment, key: identity }
     const parent = await this.#parent(block)
-    return parent === undefined ? pinned(head) : { header: parent, pending: block, key: identity }
+    return parent === undefined ? pinned(head) : { header: parent, opening: block.environment, key: identity }
   }
 
   async #parent(pending: PendingBlock): Promise<BlockHeader | undefined> {

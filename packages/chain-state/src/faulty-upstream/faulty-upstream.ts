@@ -23,6 +23,8 @@ export interface FaultyUpstream {
   slowMs: number
   /** Added to every answer, milliseconds. */
   latencyMs: number
+  /** Methods that it says it does not have. */
+  readonly lacks: Set<string>
   /** Since the last `reset`. */
   readonly stats: { requests: number; calls: number; byMethod: Record<string, number>; bytesOut: number }
   reset(): void
@@ -36,7 +38,14 @@ const SPACES_MEGABYTES = 200
 /** Starts a proxy on a free port of 127.0.0.1 that passes JSON-RPC on to `target`. */
 export async function startFaultyUpstream(target: string): Promise<FaultyUpstream> {
   const emptyStats = () => ({ requests: 0, calls: 0, byMethod: {} as Record<string, number>, bytesOut: 0 })
-  const state = { fault: undefined as Fault | undefined, oneIn: 1, slowMs: 1_000, latencyMs: 0, stats: emptyStats() }
+  const state = {
+    fault: undefined as Fault | undefined,
+    oneIn: 1,
+    slowMs: 1_000,
+    latencyMs: 0,
+    lacks: new Set<string>(),
+    stats: emptyStats(),
+  }
   let sequence = 0
 
   const server = createServer((request, response) => {
@@ -55,6 +64,8 @@ export async function startFaultyUpstream(target: string): Promise<FaultyUpstrea
     if (state.latencyMs > 0) await sleep(state.latencyMs)
     if (await spoilConnection(fault, response)) return
     const answers = await passOn(target, fault === 'head-goes-back' && sequence % 2 === 0 ? await behind(calls) : calls)
+    for (const [index, { id, method }] of calls.entries())
+      if (state.lacks.has(method)) answers[index] = failure(id, -32601, `the method ${method} does not exist`)
     const text = spoilAnswers(fault, calls, answers, Array.isArray(body))
     state.stats.bytesOut += text.length
     response.statusCode = fault === 'forbidden-batches' && Array.isArray(body) ? 400 : 200

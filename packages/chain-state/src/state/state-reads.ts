@@ -62,13 +62,13 @@ export class StateReads {
 
   /** How calls beside reads name the block; they can't be checked afterwards, so they are good for hints only. */
   reference(block: PinnedBlock): BlockReference {
-    if (block.pending !== undefined) return 'pending'
+    if (block.opening !== undefined) return 'pending'
     return this.#byNumber ? toQuantity(block.header.number) : { blockHash: block.header.hash }
   }
 
   async #read(block: PinnedBlock, read: StateRead, isWanted: () => boolean): Promise<StateValue> {
     if (read.kind === 'blockHash') return this.#readBlockHash(block, read.number, isWanted)
-    if (block.pending !== undefined) {
+    if (block.opening !== undefined) {
       const value = settled(await this.#queue.send({ ...readCall(read, 'pending'), isWanted }))
       await this.#checkPending(block)
       return value

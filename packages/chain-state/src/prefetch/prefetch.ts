@@ -1,0 +1,113 @@
+import type { SimulationPlan, StateRead } from '@upfront/simulation'
+import type { PinnedBlock } from '../block/pinned-block.js'
+import { readKey } from '../state/read-call.js'
+import type { BlockCache } from '../state/state-cache.js'
+import type { StateReads } from '../state/state-reads.js'
+import type { CallQueue } from '../upstream/call-queue.js'
+import { isMethodMissing } from '../upstream/upstream-client.js'
+import type { UpstreamFault } from '../upstream/upstream-fault.js'
+import { expectedReads } from './expected-reads.js'
+import { Overridden } from './overridden.js'
+import { accessListHint, type HintedCall, hintedCalls, prestateHint, type Touched } from './touch-hints.js'
+
+const MOST_EXPECTED = 3_000
+const MOST_TOUCHED = 3_000
+const MOST_HINTED_CALLS = 16
+const LACKING_LASTS_MS = 600_000
+
+type Feature = 'debug_traceCall' | 'eth_createAccessList' | 'eth_createAccessList with overrides'
+
+/**
+ * Reads ahead what a plan will touch: at once what the plan itself tells, together with a question to the node what its
+ * calls touch; then what the node named. Whatever fails here is read when it is needed.
+ */
+export class Prefetch {
+  readonly #queue: CallQueue
+  readonly #reads: StateReads
+  readonly #onWorkaround: (lacks: string) => void
+  readonly #lackingUntil = new Map<Feature, number>()
+  /** Which hints work is not known yet: all are asked for at once, so that the first request does not pay for finding out. */
+  #preferred: Feature | undefined
+
+  constructor(queue: CallQueue, reads: StateReads, onWorkaround: (lacks: string) => void) {
+    this.#queue = queue
+    this.#reads = reads
+    this.#onWorkaround = onWorkaround
+  }
+
+  start(block: PinnedBlock, cache: BlockCache, plan: SimulationPlan): void {
+    for (const read of expectedReads(plan, MOST_EXPECTED)) this.#ahead(block, cache, read)
+    const overridden = new Overridden()
+    for (const { stateOverrides } of plan.blocks) overridden.add(stateOverrides)
+    let budget = MOST_TOUCHED
+    for (const call of hintedCalls(plan, MOST_HINTED_CALLS))
+      for (const hint of this.#hints(block, call))
+        hint.then(
+          (touched) => {
+            for (const read of touched) {
+              if (budget === 0) return
+              if (!overridden.has(read) && this.#ahead(block, cache, read)) budget -= 1
+            }
+          },
+          () => undefined,
+        )
+  }
+
+  #ahead(block: PinnedBlock, cache: BlockCache, read: StateRead): boolean {
+    if (cache.get(readKey(read)) !== undefined) return false
+    this.#reads.get(block, cache, read).waiting.count += 1
+    return true
+  }
+
+  #hints(block: PinnedBlock, call: HintedCall): Promise<Touched>[] {
+    const at = this.#reads.reference(block)
+    const hints: Promise<Touched>[] = []
+    if (this.#wants('debug_traceCall')) {
+      const hint = prestateHint(call, at)
+      if (hint !== undefined) hints.push(this.#ask('debug_traceCall', hint))
+    }
+    if (this.#wants('eth_createAccessList')) {
+      const withOverrides = call.overrides.length > 0 && !this.#lacks('eth_createAccessList with overrides')
+      const hint = accessListHint(call, at, withOverrides)
+      const feature = withOverrides ? 'eth_createAccessList with overrides' : 'eth_createAccessList'
+      if (hint !== undefined) hints.push(this.#ask(feature, hint))
+    }
+    return hints
+  }
+
+  async #ask(feature: Feature, hint: Parameters<CallQueue['send']>[0]): Promise<Touched> {
+    const outcome = await this.#queue.send(hint)
+    if ('value' in outcome) {
+      if (this.#preferred !== 'debug_traceCall' && feature !== 'eth_createAccessList with overrides')
+        this.#preferred = feature
+      return outcome.value as Touched
+    }
+    if (isUnavailable(feature, outcome.error.fault)) this.#noteLacking(feature)
+    return []
+  }
+
+  #wants(feature: 'debug_traceCall' | 'eth_createAccessList'): boolean {
+    if (this.#lacks(feature)) return false
+    return this.#preferred === undefined || this.#preferred === feature || this.#lacks(this.#preferred)
+  }
+
+  #lacks(feature: Feature): boolean {
+    return (this.#lackingUntil.get(feature) ?? 0) > performance.now()
+  }
+
+  #noteLacking(feature: Feature): void {
+    if (!this.#lacks(feature)) this.#onWorkaround(feature)
+    this.#lackingUntil.set(feature, performance.now() + LACKING_LASTS_MS)
+  }
+}
+
+/** A hint that took too long, or that the node won't give: do without it from now on. */
+function isUnavailable(feature: Feature, fault: UpstreamFault): boolean {
+  if (fault.kind !== 'rpc-error') return false
+  const { code, message = '' } = fault.detail.rpc ?? {}
+  return (
+    isMethodMissing(fault) ||
+    (feature === 'eth_createAccessList with overrides' && code === -32602) ||
+    /not (available|supported|allowed|enabled|whitelisted|exist)|unsupported|disabled|forbidden/i.test(message)
+  )
+}
