@@ -34,7 +34,7 @@ const OP_BASE_FEE = { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559Denom
 
 /**
  * Chain configurations, in geth's form. Ethereum: go-ethereum params/chainspecs v1.17.8 and EIP-7892's schedule. OP stack:
- * the superchain registry, op-node v1.19.1's notes (Karst) and docs.base.org/upgrades (Azul, which is `karst` here).
+ * the superchain registry, docs.optimism.io/notices/upgrade-19 (Karst) and docs.base.org/upgrades (Azul, which is `karst` here).
  */
 const CONFIGS = [
   {
@@ -98,7 +98,14 @@ const CONFIGS = [
     karstTime: 1_783_526_401,
     optimism: OP_BASE_FEE,
   },
-  { name: 'OP Sepolia', chainId: 11_155_420, bedrockBlock: 0, ...OP_SEPOLIA_TIMES, optimism: OP_BASE_FEE },
+  {
+    name: 'OP Sepolia',
+    chainId: 11_155_420,
+    bedrockBlock: 0,
+    ...OP_SEPOLIA_TIMES,
+    karstTime: 1_781_712_001,
+    optimism: OP_BASE_FEE,
+  },
   {
     name: 'Base',
     chainId: 8_453,
