@@ -1,0 +1,58 @@
+import { isDollars } from './amount.js'
+
+/** What a seller charges in a case: nothing, the route's maximum, or a dollar amount (at most the maximum). */
+export type ChargeRule = 'nothing' | 'maximum' | `$${string}`
+
+/** What is charged where the handler's own amount does not decide. All four cases must be said: there is no default. */
+export interface ChargePolicy {
+  /** The handler succeeded (status below 400) and set no amount. */
+  unset: ChargeRule
+  /** The handler answered with 400 or above; one rule for both, or one for each. */
+  failure: ChargeRule | { '4xx': ChargeRule; '5xx': ChargeRule }
+  /** The handler did not end within the route's time-out. */
+  timeout: ChargeRule
+  /** The client went away before its answer was released, or the handler's stream broke off. */
+  partial: ChargeRule
+  /**
+   * The handler set an amount that is above the maximum, negative or no amount. `maximum` (the default) charges the
+   * maximum and delivers the answer; `refuse` charges nothing and answers 500, saying so.
+   */
+  invalid?: 'maximum' | 'refuse'
+}
+
+/** Every fault of a policy, as `field: problem`. `maximum` is the price in dollars where it is one. */
+export function policyFaults(policy: unknown, maximum?: string): string[] {
+  if (typeof policy !== 'object' || policy === null) {
+    return ['charge: is missing: say what is charged as {unset, failure, timeout, partial}']
+  }
+  const given = policy as Record<string, unknown>
+  const faults = ['unset', 'timeout', 'partial'].flatMap((name) => ruleFaults(given[name], `charge.${name}`, maximum))
+  if (typeof given.failure === 'object' && given.failure !== null) {
+    const apart = given.failure as Record<string, unknown>
+    for (const name of ['4xx', '5xx']) faults.push(...ruleFaults(apart[name], `charge.failure.${name}`, maximum))
+  } else {
+    faults.push(...ruleFaults(given.failure, 'charge.failure', maximum))
+  }
+  if (given.invalid !== undefined && given.invalid !== 'maximum' && given.invalid !== 'refuse') {
+    faults.push(`charge.invalid: expected "maximum" or "refuse", got ${JSON.stringify(given.invalid)}`)
+  }
+  return faults
+}
+
+function ruleFaults(rule: unknown, field: string, maximum: string | undefined): string[] {
+  if (rule === undefined) return [`${field}: is missing: say "nothing", "maximum" or a dollar amount such as "$0.01"`]
+  if (rule === 'nothing' || rule === 'maximum') return []
+  if (typeof rule !== 'string' || !isDollars(rule)) {
+    return [`${field}: expected "nothing", "maximum" or a dollar amount such as "$0.01", got ${JSON.stringify(rule)}`]
+  }
+  return maximum !== undefined && exceeds(rule, maximum) ? [`${field}: ${rule} is above the price ${maximum}`] : []
+}
+
+function exceeds(dollars: string, maximum: string): boolean {
+  const scale = Math.max(...[dollars, maximum].map((text) => text.split('.')[1]?.length ?? 0))
+  const scaled = (text: string) => {
+    const [whole = '', fraction = ''] = text.slice(1).split('.')
+    return BigInt(whole + fraction.padEnd(scale, '0'))
+  }
+  return scaled(dollars) > scaled(maximum)
+}

@@ -1,0 +1,66 @@
+import { dollarsToUnits, parseSettlementAmount } from './amount.js'
+import type { ChargePolicy, ChargeRule } from './charge-policy.js'
+
+/** How a paid handler came to its end. */
+export type HandlerEnd =
+  /** Its answer is there, or enough of it (see `holdBytes`). */
+  | { kind: 'answered'; status: number }
+  | { kind: 'timeout' }
+  /** The client is gone, or the stream broke off. */
+  | { kind: 'partial' }
+
+/** Why this amount: `usage` is what the handler set, the others name the rule of the policy. */
+export type ChargeReason = 'usage' | 'unset' | 'failure' | 'timeout' | 'partial' | 'invalid'
+
+export interface ChargeTerms {
+  /** Smallest units. */
+  maximum: bigint
+  decimals: number
+  policy: ChargePolicy
+}
+
+export interface Charge {
+  /** Smallest units, 0 to the maximum. */
+  amount: bigint
+  reason: ChargeReason
+  /** The answer is not to be delivered: the policy refuses an invalid amount. */
+  refused: boolean
+  /** The seller's bug, for its log. */
+  fault?: string
+}
+
+/** @param set what the handler set, as it said it; undefined where it set nothing */
+export function decideCharge(end: HandlerEnd, set: unknown, terms: ChargeTerms): Charge {
+  const { policy } = terms
+  if (end.kind === 'timeout') return byRule(policy.timeout, 'timeout', terms)
+  if (end.kind === 'answered' && end.status >= 400) {
+    const { failure } = policy
+    if (typeof failure === 'string') return byRule(failure, 'failure', terms)
+    return byRule(end.status >= 500 ? failure['5xx'] : failure['4xx'], 'failure', terms)
+  }
+  if (end.kind === 'partial') return byRule(policy.partial, 'partial', terms)
+  if (set === undefined) return byRule(policy.unset, 'unset', terms)
+  const amount = parseSettlementAmount(set, terms.maximum, terms.decimals)
+  if (amount !== undefined && amount <= terms.maximum) return { amount, reason: 'usage', refused: false }
+  const refused = policy.invalid === 'refuse'
+  return {
+    amount: refused ? 0n : terms.maximum,
+    reason: 'invalid',
+    refused,
+    fault:
+      amount === undefined
+        ? `the handler set ${describe(set)}, which is no amount`
+        : `the handler set ${describe(set)}, above the maximum of ${terms.maximum}`,
+  }
+}
+
+function byRule(rule: ChargeRule, reason: ChargeReason, terms: ChargeTerms): Charge {
+  if (rule === 'nothing') return { amount: 0n, reason, refused: false }
+  if (rule === 'maximum') return { amount: terms.maximum, reason, refused: false }
+  const amount = dollarsToUnits(rule, terms.decimals) ?? terms.maximum
+  return { amount: amount < terms.maximum ? amount : terms.maximum, reason, refused: false }
+}
+
+function describe(set: unknown): string {
+  return (typeof set === 'string' ? JSON.stringify(set) : `a ${typeof set}`).slice(0, 100)
+}

@@ -1,0 +1,47 @@
+import type { FacilitatorClient } from '@x402/core/server'
+import type { PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse } from '@x402/core/types'
+
+/** What a facilitator may want to know beside x402's own arguments. */
+export interface VerifyTerms {
+  /** `<METHOD> <path>`, as configured. */
+  route: string
+  /** How long the handler may run, in seconds: the authorization must outlast it. */
+  handlerSeconds: number
+}
+
+export interface SettleTerms {
+  /** Why this amount: `usage`, `unset`, `failure`, `timeout`, `partial` or `invalid`. */
+  reason: string
+}
+
+export interface AssetDescription {
+  decimals: number
+  /** Of its EIP-712 domain. */
+  name?: string
+  version?: string
+}
+
+/**
+ * A facilitator that remembers: its `verify` also reserves, so that an authorization serves one request, for ever and
+ * across replicas, and a payer's open authorizations never exceed what it holds. Any plain `FacilitatorClient` works
+ * too; then single use is kept by this process alone, and a balance is not reserved.
+ *
+ * `verify` that rejects means: not verified, nothing reserved that will be used; the buyer gets 503 and, where the error
+ * has `retryAfterSeconds`, that as Retry-After. `settle` that rejects or answers `settlement_pending` means: perhaps
+ * charged; the buyer gets its answer and is told that the payment is pending, so the client has to go on by itself.
+ */
+export interface DurableFacilitatorClient extends FacilitatorClient {
+  verify(payload: PaymentPayload, requirements: PaymentRequirements, terms?: VerifyTerms): Promise<VerifyResponse>
+  settle(payload: PaymentPayload, requirements: PaymentRequirements, terms?: SettleTerms): Promise<SettleResponse>
+  /** Gives a verified payment up: nothing is charged. Repeats by itself what fails. */
+  release(payload: PaymentPayload, requirements: PaymentRequirements, reason: string): Promise<void>
+  /** For options that name an asset by its address alone. */
+  describeAsset?(network: string, asset: string): Promise<AssetDescription>
+}
+
+export function isDurable(client: FacilitatorClient): client is DurableFacilitatorClient {
+  return 'release' in client && typeof client.release === 'function'
+}
+
+/** x402's word for a charge that is stored, or may be, and not yet on chain. */
+export const SETTLEMENT_PENDING = 'settlement_pending'

@@ -1,0 +1,267 @@
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+
+/**
+ * - `ended`: the whole answer is there.
+ * - `full`: more is waiting than may be held; it streams on once released.
+ * - `cut`: the handler destroyed its response after it had begun to write (its stream broke off).
+ */
+export type HeldEnd = 'ended' | 'full' | 'cut'
+
+type Chunk = [chunk: unknown, encoding?: BufferEncoding]
+type Callback = (error?: Error | null) => void
+
+const HELD = ['writeHead', 'write', 'end', 'flushHeaders', 'destroy', 'writeEarlyHints', 'writeProcessing'] as const
+const HEADER_SETTERS = ['setHeader', 'setHeaders', 'appendHeader', 'removeHeader', 'addTrailers'] as const
+const VIEWS = ['headersSent', 'writableEnded'] as const
+const MASKED = [...HELD, ...HEADER_SETTERS, ...VIEWS]
+
+/**
+ * Keeps whatever is written to a Node response, by any framework or by hand, until it is released or replaced. To the
+ * writer it looks as if it were being sent.
+ */
+export class HeldResponse {
+  /** When enough is known of the answer to decide on it. Stays open where the handler never ends. */
+  readonly end: Promise<HeldEnd>
+  readonly #response: ServerResponse
+  readonly #holdBytes: number
+  /** What was there before the handler: security and CORS headers. */
+  readonly #headersBefore: OutgoingHttpHeaders
+  readonly #masked = new Map<string, PropertyDescriptor | undefined>()
+  #chunks: Chunk[] = []
+  #bytes = 0
+  #head: unknown[] | undefined
+  #begun = false
+  #ended = false
+  #cut: { error: Error | undefined } | undefined
+  #wantsDrain = false
+  #callbacks: Callback[] = []
+  #resolveEnd!: (end: HeldEnd) => void
+
+  /** @param headersBefore all headers set so far, also those that the framework keeps for itself */
+  constructor(response: ServerResponse, holdBytes: number, headersBefore: OutgoingHttpHeaders) {
+    this.#response = response
+    this.#holdBytes = holdBytes
+    this.#headersBefore = { ...headersBefore }
+    this.end = new Promise((resolve) => {
+      this.#resolveEnd = resolve
+    })
+    this.#hold()
+  }
+
+  get status(): number {
+    return this.#response.statusCode
+  }
+
+  /** True once the handler has written its last byte. */
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  /** Takes a header of the held answer out of it. */
+  takeHeader(name: string): string | undefined {
+    const set = this.#response.getHeader(name)
+    this.#response.removeHeader(name)
+    const given = this.#takeFromHead(name)
+    const value = given ?? set
+    return value === undefined ? undefined : String(value)
+  }
+
+  getHeader(name: string): string | undefined {
+    const headers = this.#headHeaders()
+    const key = headers && Object.keys(headers).find((candidate) => candidate.toLowerCase() === name.toLowerCase())
+    const value = key === undefined ? this.#response.getHeader(name) : headers?.[key]
+    return value === undefined ? undefined : String(value)
+  }
+
+  /** Sends what is held, with these headers in place of the handler's own, and lets the rest through. */
+  release(headers: Record<string, string>): void {
+    for (const name of Object.keys(headers)) this.takeHeader(name)
+    this.#unmask()
+    const response = this.#response
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+    if (this.#head !== undefined) Reflect.apply(response.writeHead, response, this.#head)
+    let flowing = true
+    const last = this.#ended ? this.#chunks.pop() : undefined
+    for (const [chunk, encoding] of this.#chunks) flowing = Reflect.apply(response.write, response, [chunk, encoding])
+    this.#chunks = []
+    if (this.#ended) Reflect.apply(response.end, response, last ?? [])
+    else if (this.#cut !== undefined) this.#destroyWhenSent(this.#cut.error)
+    else if (this.#begun && response.headersSent === false && this.#head === undefined) response.flushHeaders()
+    if (this.#wantsDrain && flowing) response.emit('drain')
+  }
+
+  /** Answers this instead; what the handler wrote, or will write, goes nowhere. */
+  replace(status: number, headers: Record<string, string>, body: string): void {
+    this.#unmask()
+    this.#chunks = []
+    this.#ended = true
+    const response = this.#response
+    for (const name of response.getHeaderNames()) response.removeHeader(name)
+    for (const [name, value] of Object.entries(this.#headersBefore)) {
+      if (value !== undefined) response.setHeader(name, value)
+    }
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+    response.setHeader('Content-Length', Buffer.byteLength(body))
+    response.writeHead(status)
+    response.end(body)
+    this.#swallow()
+    if (this.#wantsDrain) response.emit('drain')
+  }
+
+  #hold(): void {
+    this.#mask('writeHead', (...head: unknown[]) => {
+      this.#head = head
+      if (typeof head[0] === 'number') this.#response.statusCode = head[0]
+      this.#begin()
+      return this.#response
+    })
+    this.#mask('flushHeaders', () => this.#begin())
+    this.#mask('write', (chunk: unknown, ...rest: unknown[]) => this.#write(chunk, rest))
+    this.#mask('end', (...rest: unknown[]) => this.#finish(rest))
+    this.#mask('destroy', (error?: Error) => {
+      if (!this.#ended && this.#cut === undefined) {
+        this.#cut = { error }
+        this.#resolveEnd('cut')
+      }
+      return this.#response
+    })
+    // Informational answers would carry what the handler found out, so they are dropped.
+    this.#mask('writeEarlyHints', (_hints: unknown, callback?: Callback) => callback?.())
+    this.#mask('writeProcessing', () => undefined)
+    this.#view('headersSent', () => this.#begun)
+    this.#view('writableEnded', () => this.#ended)
+  }
+
+  #swallow(): void {
+    const response = this.#response
+    const callbackOf = (given: unknown[]) => given.find((value) => typeof value === 'function') as Callback | undefined
+    const drop = (...given: unknown[]) => {
+      const callback = callbackOf(given)
+      if (callback !== undefined) process.nextTick(callback)
+      return response
+    }
+    for (const name of ['writeHead', 'end', 'flushHeaders', 'writeEarlyHints', ...HEADER_SETTERS] as const) {
+      this.#mask(name, drop)
+    }
+    this.#mask('write', (...given: unknown[]) => {
+      drop(...given)
+      return true
+    })
+    // The writer's stream may break off after it was replaced: that must not cut the answer that stands in its place.
+    this.#mask('destroy', () => response)
+    this.#view('headersSent', () => true)
+    this.#view('writableEnded', () => true)
+  }
+
+  #begin(): void {
+    this.#begun = true
+    if (this.#holdBytes === 0) this.#resolveEnd('full')
+  }
+
+  #write(chunk: unknown, rest: unknown[]): boolean {
+    const { encoding, callback } = writeArguments(rest)
+    if (callback !== undefined) process.nextTick(callback)
+    if (this.#ended || this.#cut !== undefined) return false
+    this.#push(chunk, encoding)
+    this.#begin()
+    if (this.#bytes <= this.#holdBytes && this.#holdBytes > 0) return true
+    this.#wantsDrain = true
+    this.#resolveEnd('full')
+    return false
+  }
+
+  #finish(given: unknown[]): ServerResponse {
+    const [chunk, ...rest] = typeof given[0] === 'function' ? [undefined, given[0]] : given
+    const { encoding, callback } = writeArguments(rest)
+    if (callback !== undefined) this.#callbacks.push(callback)
+    if (this.#ended || this.#cut !== undefined) return this.#response
+    this.#ended = true
+    this.#begun = true
+    if (chunk !== undefined && chunk !== null) this.#push(chunk, encoding)
+    else if (this.#chunks.length > 0) this.#chunks.push([Buffer.alloc(0)])
+    if (this.#callbacks.length > 0) this.#response.once('finish', () => this.#callbacks.forEach((call) => void call()))
+    this.#resolveEnd('ended')
+    return this.#response
+  }
+
+  #push(chunk: unknown, encoding: BufferEncoding | undefined): void {
+    // A writer may use its buffer again once it was told that it is written.
+    const kept = chunk instanceof Uint8Array ? Buffer.from(chunk) : chunk
+    this.#chunks.push(encoding === undefined ? [kept] : [kept, encoding])
+    this.#bytes += typeof kept === 'string' ? Buffer.byteLength(kept, encoding) : (kept as Buffer).length
+  }
+
+  #destroyWhenSent(error: Error | undefined): void {
+    const response = this.#response
+    response.write('', () => response.destroy(error))
+  }
+
+  #headHeaders(): Record<string, unknown> | undefined {
+    const headers = this.#head?.find((part) => typeof part === 'object' && part !== null && !Array.isArray(part))
+    return headers as Record<string, unknown> | undefined
+  }
+
+  #takeFromHead(name: string): unknown {
+    const wanted = name.toLowerCase()
+    const list = this.#head?.find((part) => Array.isArray(part)) as unknown[] | undefined
+    if (list !== undefined) return takeFromList(list, wanted)
+    const headers = this.#headHeaders()
+    if (headers === undefined) return undefined
+    let taken: unknown
+    for (const key of Object.keys(headers)) {
+      if (key.toLowerCase() !== wanted) continue
+      taken = headers[key]
+      delete headers[key]
+    }
+    return taken
+  }
+
+  #mask(name: (typeof MASKED)[number], value: (...given: never[]) => unknown): void {
+    this.#remember(name)
+    Object.defineProperty(this.#response, name, { configurable: true, writable: true, value })
+  }
+
+  #view(name: (typeof VIEWS)[number], get: () => boolean): void {
+    this.#remember(name)
+    Object.defineProperty(this.#response, name, { configurable: true, get })
+  }
+
+  #remember(name: string): void {
+    if (!this.#masked.has(name)) this.#masked.set(name, Object.getOwnPropertyDescriptor(this.#response, name))
+  }
+
+  #unmask(): void {
+    for (const [name, own] of this.#masked) {
+      if (own === undefined) Reflect.deleteProperty(this.#response, name)
+      else Object.defineProperty(this.#response, name, own)
+    }
+    this.#masked.clear()
+  }
+}
+
+function writeArguments(rest: unknown[]): { encoding: BufferEncoding | undefined; callback: Callback | undefined } {
+  return {
+    encoding: rest.find((value): value is BufferEncoding => typeof value === 'string'),
+    callback: rest.find((value) => typeof value === 'function') as Callback | undefined,
+  }
+}
+
+/** `writeHead` takes `[name, value, name, value, …]` or `[[name, value], …]`. */
+function takeFromList(list: unknown[], wanted: string): unknown {
+  let taken: unknown
+  if (list.every((entry) => Array.isArray(entry))) {
+    for (let index = list.length - 1; index >= 0; index--) {
+      const [name, value] = list[index] as [unknown, unknown]
+      if (String(name).toLowerCase() !== wanted) continue
+      taken = value
+      list.splice(index, 1)
+    }
+    return taken
+  }
+  for (let index = list.length - 2; index >= 0; index -= 2) {
+    if (String(list[index]).toLowerCase() !== wanted) continue
+    taken = list[index + 1]
+    list.splice(index, 2)
+  }
+  return taken
+}

@@ -1,0 +1,155 @@
+import type { FacilitatorClient } from '@x402/core/server'
+import type { PaymentRequirements, SupportedKind } from '@x402/core/types'
+import { UptoEvmScheme } from '@x402/evm/upto/server'
+import { dollarsToUnits } from './amount.js'
+import { isDurable } from './facilitator.js'
+import type { PaidRouteSettings, PaymentOption } from './paid-route-options.js'
+
+/** What a route offers for one of its options. */
+export interface Offer {
+  /** `amount` is the maximum. */
+  requirements: PaymentRequirements
+  decimals: number
+}
+
+/** An option that can't be offered, whatever the facilitator's state. `message` starts with the field. */
+export class OfferError extends Error {
+  override readonly name = 'OfferError'
+}
+
+const SUPPORTED_FOR_MILLISECONDS = 60_000
+
+/** Makes offers from options: asks the facilitator what it settles, and for tokens that are known by address alone. */
+export class Offers {
+  readonly #client: FacilitatorClient
+  readonly #scheme = new UptoEvmScheme()
+  readonly #assets = new Map<string, Promise<{ address: string; decimals: number; extra: Record<string, string> }>>()
+  #kinds: { kinds: SupportedKind[]; until: number } | undefined
+  #asking: Promise<SupportedKind[]> | undefined
+
+  constructor(client: FacilitatorClient) {
+    this.#client = client
+  }
+
+  /** @throws OfferError, or what the facilitator rejected with */
+  async of(settings: PaidRouteSettings): Promise<Offer[]> {
+    return Promise.all(settings.accepts.map((option, index) => this.#offer(option, `accepts[${index}]`)))
+  }
+
+  async #offer(option: PaidRouteSettings['accepts'][number], field: string): Promise<Offer> {
+    const kinds = await this.#supported()
+    const kind = kinds.find(
+      ({ x402Version, scheme, network }) => x402Version === 2 && scheme === 'upto' && network === option.network,
+    )
+    if (kind === undefined) throw new OfferError(`${field}.network: the facilitator does not settle ${option.network}`)
+    const asset = await this.#asset(option, field)
+    const units = dollarsToUnits(option.price, asset.decimals)
+    if (units === undefined || units === 0n) {
+      throw new OfferError(`${field}.price: ${option.price} is nothing in an asset of ${asset.decimals} decimals`)
+    }
+    const base: PaymentRequirements = {
+      scheme: 'upto',
+      network: option.network,
+      amount: units.toString(),
+      asset: asset.address,
+      payTo: option.payTo,
+      maxTimeoutSeconds: option.maxTimeoutSeconds,
+      extra: { ...asset.extra },
+    }
+    return {
+      requirements: await this.#scheme.enhancePaymentRequirements(base, kind, []),
+      decimals: asset.decimals,
+    }
+  }
+
+  /** Kept for a minute; an older answer serves on while the facilitator does not answer. */
+  async #supported(): Promise<SupportedKind[]> {
+    if (this.#kinds !== undefined && Date.now() < this.#kinds.until) return this.#kinds.kinds
+    this.#asking ??= this.#client
+      .getSupported()
+      .then(({ kinds }) => {
+        this.#kinds = { kinds, until: Date.now() + SUPPORTED_FOR_MILLISECONDS }
+        return kinds
+      })
+      .finally(() => {
+        this.#asking = undefined
+      })
+    if (this.#kinds === undefined) return this.#asking
+    const stale = this.#kinds.kinds
+    return this.#asking.catch(() => stale)
+  }
+
+  #asset(option: PaymentOption, field: string) {
+    const { asset, network } = option
+    const key = `${network} ${typeof asset === 'object' ? asset.address : asset}`
+    const known = this.#assets.get(key)
+    if (known !== undefined) return known
+    const found = this.#findAsset(option, field)
+    this.#assets.set(key, found)
+    found.catch(() => this.#assets.delete(key))
+    return found
+  }
+
+  async #findAsset(
+    { asset, network }: PaymentOption,
+    field: string,
+  ): Promise<{ address: string; decimals: number; extra: Record<string, string> }> {
+    if (asset === undefined) {
+      const parsed = await this.#scheme.parsePrice('$1', network).catch(() => {
+        throw new OfferError(`${field}.asset: is missing: no dollar token is known on ${network}`)
+      })
+      const decimals = this.#scheme.getAssetDecimals(parsed.asset, network)
+      if (decimals === undefined) throw new OfferError(`${field}.asset: the decimals of ${parsed.asset} are unknown`)
+      return { address: parsed.asset, decimals, extra: eip712Domain(parsed.extra ?? {}) }
+    }
+    if (typeof asset === 'object') {
+      return { address: asset.address, decimals: asset.decimals, extra: eip712Domain(asset) }
+    }
+    const decimals = this.#scheme.getAssetDecimals(asset, network)
+    if (isDurable(this.#client) && this.#client.describeAsset !== undefined) {
+      const described = await this.#client.describeAsset(network, asset)
+      return { address: asset, decimals: described.decimals, extra: eip712Domain(described) }
+    }
+    if (decimals === undefined) {
+      throw new OfferError(`${field}.asset: the decimals of ${asset} are unknown: give {address, decimals}`)
+    }
+    return { address: asset, decimals, extra: {} }
+  }
+}
+
+function eip712Domain({ name, version }: { name?: unknown; version?: unknown }): Record<string, string> {
+  return {
+    ...(typeof name === 'string' ? { name } : {}),
+    ...(typeof version === 'string' ? { version } : {}),
+  }
+}
+
+/**
+ * The offer that a buyer accepted. A facilitator with several signers names any of them, so its address in `extra` may
+ * be another than this offer's; the facilitator itself refuses one that is not its own.
+ */
+export function findAccepted(offers: readonly Offer[], accepted: PaymentRequirements): Offer | undefined {
+  const offer = offers.find(({ requirements }) => sameTerms(requirements, accepted))
+  if (offer === undefined) return undefined
+  const facilitatorAddress = accepted.extra.facilitatorAddress
+  return {
+    ...offer,
+    requirements: { ...offer.requirements, extra: { ...offer.requirements.extra, facilitatorAddress } },
+  }
+}
+
+function sameTerms(offered: PaymentRequirements, accepted: PaymentRequirements): boolean {
+  const sameAddress = (one: string, other: string) => one.toLowerCase() === other.toLowerCase()
+  return (
+    offered.scheme === accepted.scheme &&
+    offered.network === accepted.network &&
+    offered.amount === accepted.amount &&
+    offered.maxTimeoutSeconds === accepted.maxTimeoutSeconds &&
+    sameAddress(offered.asset, accepted.asset) &&
+    sameAddress(offered.payTo, accepted.payTo) &&
+    typeof accepted.extra.facilitatorAddress === 'string' &&
+    Object.entries(offered.extra).every(
+      ([name, value]) => name === 'facilitatorAddress' || accepted.extra[name] === value,
+    )
+  )
+}

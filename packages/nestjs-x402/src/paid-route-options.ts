@@ -1,0 +1,136 @@
+import { isDollars } from './amount.js'
+import { type ChargePolicy, policyFaults } from './charge-policy.js'
+
+/** One way to pay for a route. */
+export interface PaymentOption {
+  scheme: 'upto'
+  /** The maximum that the buyer authorizes, such as `$0.10`. */
+  price: `$${string}`
+  /** CAIP-2, such as `eip155:8453`. */
+  network: `${string}:${string}`
+  /** Who is paid. */
+  payTo: string
+  /**
+   * The token: its address (described by the facilitator), or address and decimals. Absent: the network's USDC, where
+   * @x402/evm knows one.
+   */
+  asset?: string | { address: string; decimals: number; name?: string; version?: string }
+  /** How long the buyer's authorization is to be valid, from the offer on; at least the time-out and what settling takes. */
+  maxTimeoutSeconds?: number
+}
+
+export interface PaidRouteOptions {
+  /** Payment options, in the order of preference. */
+  accepts: PaymentOption | PaymentOption[]
+  /** For people, shown in the offer. */
+  description?: string
+  /** Of the answer, shown in the offer. */
+  mimeType?: string
+  charge: ChargePolicy
+  /** How long the handler may take, in milliseconds. Default 30,000. */
+  timeout?: number
+  /**
+   * How much of an answer is held back until the handler ends, in bytes; a longer one is charged at that point and
+   * streamed from there on. 0 charges before the first byte. Default 1 MiB.
+   */
+  holdBytes?: number
+}
+
+/** Settling needs this long before the deadline: @x402/evm refuses authorizations that end sooner. */
+export const SETTLEMENT_SECONDS = 6
+/** What a buyer has at least between the offer and the paid request. */
+const BUYER_SECONDS = 10
+const DEFAULT_VALIDITY_SECONDS = 300
+
+/** Options with their defaults. */
+export interface PaidRouteSettings {
+  accepts: (PaymentOption & { maxTimeoutSeconds: number })[]
+  description: string
+  mimeType: string
+  charge: ChargePolicy
+  timeout: number
+  holdBytes: number
+}
+
+export function withDefaults(options: PaidRouteOptions): PaidRouteSettings {
+  const timeout = options.timeout ?? 30_000
+  const validity = Math.max(DEFAULT_VALIDITY_SECONDS, leastValiditySeconds(timeout))
+  return {
+    accepts: [options.accepts].flat().map((option) => ({
+      ...option,
+      maxTimeoutSeconds: option.maxTimeoutSeconds ?? validity,
+    })),
+    description: options.description ?? '',
+    mimeType: options.mimeType ?? '',
+    charge: options.charge,
+    timeout,
+    holdBytes: options.holdBytes ?? 1024 * 1024,
+  }
+}
+
+function leastValiditySeconds(timeout: number): number {
+  return Math.ceil(timeout / 1000) + SETTLEMENT_SECONDS + BUYER_SECONDS
+}
+
+/** Every fault of a route's options, as `field: problem`. */
+export function routeFaults(options: unknown): string[] {
+  if (typeof options !== 'object' || options === null) return ['expected {accepts, charge, …}']
+  const given = options as Partial<Record<keyof PaidRouteOptions, unknown>>
+  const faults: string[] = []
+  const positive = (value: unknown, field: string, least: number) => {
+    if (value !== undefined && !(Number.isSafeInteger(value) && (value as number) >= least)) {
+      faults.push(`${field}: expected an integer of at least ${least}, got ${JSON.stringify(value)}`)
+    }
+  }
+  positive(given.timeout, 'timeout', 1)
+  positive(given.holdBytes, 'holdBytes', 0)
+  for (const name of ['description', 'mimeType'] as const) {
+    if (given[name] !== undefined && typeof given[name] !== 'string') faults.push(`${name}: expected a string`)
+  }
+  const accepts = given.accepts === undefined ? [] : [given.accepts].flat()
+  if (accepts.length === 0) faults.push('accepts: is missing: give at least one payment option')
+  const timeout = typeof given.timeout === 'number' ? given.timeout : 30_000
+  accepts.forEach((option, index) => {
+    faults.push(...optionFaults(option, `accepts[${index}]`, leastValiditySeconds(timeout)))
+  })
+  const prices = accepts.map((option) => (option as Partial<PaymentOption> | null)?.price)
+  const lowest = prices.filter((price): price is `$${string}` => typeof price === 'string' && isDollars(price))
+  faults.push(...policyFaults(given.charge, lowest.length === 1 ? lowest[0] : undefined))
+  return faults
+}
+
+function optionFaults(option: unknown, field: string, leastValidity: number): string[] {
+  if (typeof option !== 'object' || option === null) return [`${field}: expected a payment option`]
+  const { scheme, price, network, payTo, asset, maxTimeoutSeconds } = option as Partial<Record<string, unknown>>
+  const faults: string[] = []
+  const got = (value: unknown) => `got ${JSON.stringify(value)}`
+  if (scheme !== 'upto') faults.push(`${field}.scheme: expected "upto", ${got(scheme)}`)
+  if (typeof price !== 'string' || !isDollars(price) || /^\$0*(\.0*)?$/.test(price)) {
+    faults.push(`${field}.price: expected a positive dollar amount such as "$0.10", ${got(price)}`)
+  }
+  if (typeof network !== 'string' || !/^eip155:[1-9]\d*$/.test(network)) {
+    faults.push(`${field}.network: expected a CAIP-2 EVM network such as "eip155:8453", ${got(network)}`)
+  }
+  if (!isAddress(payTo)) faults.push(`${field}.payTo: expected a 20-byte hex address, ${got(payTo)}`)
+  if (typeof asset === 'string' && !isAddress(asset)) {
+    faults.push(`${field}.asset: expected a 20-byte hex address, ${got(asset)}`)
+  } else if (typeof asset === 'object' && asset !== null) {
+    const { address, decimals } = asset as Partial<Record<string, unknown>>
+    if (!isAddress(address)) faults.push(`${field}.asset.address: expected a 20-byte hex address, ${got(address)}`)
+    if (!Number.isInteger(decimals) || (decimals as number) < 0 || (decimals as number) > 77) {
+      faults.push(`${field}.asset.decimals: expected an integer from 0 to 77, ${got(decimals)}`)
+    }
+  }
+  if (maxTimeoutSeconds !== undefined) {
+    if (!Number.isSafeInteger(maxTimeoutSeconds) || (maxTimeoutSeconds as number) < leastValidity) {
+      faults.push(
+        `${field}.maxTimeoutSeconds: expected at least ${leastValidity} (the route's time-out and what paying and settling take), ${got(maxTimeoutSeconds)}`,
+      )
+    }
+  }
+  return faults
+}
+
+function isAddress(value: unknown): boolean {
+  return typeof value === 'string' && /^0x[0-9a-fA-F]{40}$/.test(value)
+}

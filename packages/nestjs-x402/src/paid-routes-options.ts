@@ -1,0 +1,51 @@
+import type { InjectionToken, ModuleMetadata, OptionalFactoryDependency } from '@nestjs/common'
+import type { FacilitatorClient } from '@x402/core/server'
+import type { ChargeReason } from './charge.js'
+import type { DurableFacilitatorClient } from './facilitator.js'
+import type { PaidRouteOptions } from './paid-route-options.js'
+
+export interface PaidRoutesOptions {
+  /** Who verifies and settles: any x402 facilitator, or one that remembers (see {@link DurableFacilitatorClient}). */
+  facilitator: FacilitatorClient | DurableFacilitatorClient
+  /**
+   * By `<METHOD> <path>`: the path as it is served (global prefix and version included), or as the controllers write it;
+   * parameters as in Nest (`/reports/:id`). Routes marked with `@PaidRoute` need no entry.
+   */
+  routes?: Record<string, PaidRouteOptions>
+  /** Called once for each request that was paid for, after its charge is decided and stored, or is not known to be. */
+  onPayment?: (record: PaymentRecord) => void
+}
+
+export interface PaidRoutesAsyncOptions extends Pick<ModuleMetadata, 'imports'> {
+  inject?: (InjectionToken | OptionalFactoryDependency)[]
+  useFactory: (...dependencies: never[]) => PaidRoutesOptions | Promise<PaidRoutesOptions>
+}
+
+/** What became of one paid request, for metrics and logs. Holds no signature. */
+export interface PaymentRecord {
+  route: string
+  payer: string
+  network: string
+  asset: string
+  /** Smallest units. */
+  amount: bigint
+  /** Smallest units. */
+  maximum: bigint
+  reason: ChargeReason
+  outcome: 'settled' | 'pending' | 'nothing' | 'failed'
+  /** Why it failed. */
+  failure?: string
+  transaction?: string
+  /** Of the answer. */
+  status: number
+}
+
+export const PAID_ROUTES_OPTIONS = Symbol('PAID_ROUTES_OPTIONS')
+
+/** The app's paid routes are not what they have to be. Names every route and field at once. */
+export class PaidRoutesConfigurationError extends Error {
+  override readonly name = 'PaidRoutesConfigurationError'
+  constructor(readonly faults: readonly string[]) {
+    super(`paid routes are misconfigured:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
+  }
+}

@@ -1,0 +1,96 @@
+import { encodePaymentRequiredHeader } from '@x402/core/http'
+import type { PaymentRequired, ResourceInfo } from '@x402/core/types'
+import { formatUnits } from './amount.js'
+import type { Offer } from './offers.js'
+import { paymentRequiredPage } from './payment-required-page.js'
+
+export interface HttpAnswer {
+  status: number
+  headers: Record<string, string>
+  body: string
+}
+
+/** Why a buyer gets no answer: an x402 reason for its client, and words for a person. */
+export interface Refusal {
+  reason: string
+  message: string
+}
+
+export const UNPAID: Refusal = { reason: 'payment_required', message: 'This route is paid.' }
+
+/** 402 as x402 v2 has it (412, as @x402/core, where only the Permit2 approval is missing), in JSON or for a browser. */
+export function paymentRequired(
+  refusal: Refusal,
+  offers: readonly Offer[],
+  resource: ResourceInfo,
+  accept: string | undefined,
+): HttpAnswer {
+  const required: PaymentRequired = {
+    x402Version: 2,
+    error: refusal.reason,
+    resource,
+    accepts: offers.map(({ requirements }) => requirements),
+  }
+  const headers = {
+    'PAYMENT-REQUIRED': encodePaymentRequiredHeader(required),
+    'Cache-Control': 'no-store',
+    Vary: 'Accept, PAYMENT-SIGNATURE',
+  }
+  const status = refusal.reason === 'permit2_allowance_required' ? 412 : 402
+  const prices = offers.map(
+    ({ requirements, decimals }) =>
+      `up to $${formatUnits(BigInt(requirements.amount), decimals)} on ${requirements.network} to ${requirements.payTo}`,
+  )
+  if (prefersHtml(accept)) {
+    return {
+      status,
+      headers: { ...headers, 'Content-Type': 'text/html; charset=utf-8' },
+      body: paymentRequiredPage(refusal.message, resource, prices),
+    }
+  }
+  const message = `${refusal.message} It charges for use, ${prices.join(', or ')}: sign one of "accepts" and repeat the request with a PAYMENT-SIGNATURE header (x402 v2, scheme upto).`
+  return {
+    status,
+    headers: { ...headers, 'Content-Type': 'application/json; charset=utf-8' },
+    body: JSON.stringify({ ...required, message }),
+  }
+}
+
+/** True where `Accept` names HTML, and not JSON before it. */
+export function prefersHtml(accept: string | undefined): boolean {
+  const types = (accept ?? '').split(',').map((part) => {
+    const [type = '', ...parameters] = part.split(';').map((word) => word.trim().toLowerCase())
+    const quality = parameters.find((parameter) => parameter.startsWith('q='))
+    return { type, quality: quality === undefined ? 1 : Number(quality.slice(2)) || 0 }
+  })
+  const html = Math.max(0, ...types.filter(({ type }) => type === 'text/html').map(({ quality }) => quality))
+  const json = Math.max(0, ...types.filter(({ type }) => type === 'application/json').map(({ quality }) => quality))
+  return html > json
+}
+
+const REASON = /^[a-zA-Z0-9_.-]{1,80}$/
+
+/** The facilitator's words for why it refused, or ours where they are no plain reason: no library text reaches a buyer. */
+export function refusalOf(reason: string | undefined): Refusal {
+  if (reason === undefined || !REASON.test(reason)) {
+    return { reason: 'payment_invalid', message: 'The payment was refused.' }
+  }
+  return { reason, message: MESSAGES[reason] ?? `The payment was refused (${reason}).` }
+}
+
+const MESSAGES: Record<string, string> = {
+  no_matching_payment_requirements: 'The payment accepts an offer that this route does not make.',
+  authorization_used: 'This authorization was used before. Sign a new one.',
+  permit2_invalid_nonce: 'This authorization was used before. Sign a new one.',
+  permit2_deadline_expired: 'The authorization ends too soon for this route. Sign a new one.',
+  permit2_not_yet_valid: 'The authorization is not valid yet.',
+  permit2_insufficient_balance: 'The balance does not cover this payment beside the open ones.',
+  permit2_allowance_required: 'Permit2 is not approved to spend this token. Approve it, then repeat.',
+  permit2_amount_mismatch: 'The signed maximum is not the offered one.',
+  permit2_token_mismatch: 'The signed token is not the offered one.',
+  invalid_permit2_recipient_mismatch: 'The signed recipient is not the offered one.',
+  invalid_permit2_signature: 'The signature does not fit the authorization.',
+  invalid_permit2_spender: 'The authorized spender is not the upto proxy.',
+  upto_facilitator_mismatch: 'The authorized facilitator is not the one that settles for this route.',
+  permit2_simulation_failed: 'The payment would fail on chain.',
+}
