@@ -61,7 +61,8 @@ async function localPayments(rpcUrl) {
   const tokens = { [USDC_ADDRESS]: { name: 'USDC', version: '2', decimals: 6 } }
   return {
     FACILITATOR_PRIVATE_KEYS: DEVNET_ROLES.facilitators.map(({ privateKey }) => privateKey).join(','),
-    CHAINS: JSON.stringify({ 'eip155:31337': { rpcUrl, tokens } }),
+    // Blocks come with transactions only: a second confirmation might never come.
+    CHAINS: JSON.stringify({ 'eip155:31337': { rpcUrl, confirmations: 1, tokens } }),
   }
 }
 
