@@ -14,6 +14,8 @@ const BLOCK_BYTES = 8 * 1024 * 1024
 const UNKNOWN_VERDICTS = 2
 const UNKNOWN_ATTEMPTS = 6
 const UNKNOWN_PAUSE_MS = 30
+const BACKWARD_REPEATS = 3
+const BACKWARD_PAUSE_MS = 25
 const LOOKUP_TIMEOUT_MS = 12_000
 
 interface PendingAnswer {
@@ -27,11 +29,12 @@ export class BlockResolver {
   readonly #head: SharedLookup<BlockHeader>
   readonly #pending: SharedLookup<PinnedBlock>
   readonly #others = new LRUCache<string, SharedLookup<BlockHeader>>({ max: 1_000 })
+  #newestNumber = 0n
   readonly #byHash = new LRUCache<Hash, BlockHeader>({ max: 1_000 })
 
   constructor(client: UpstreamClient) {
     this.#client = client
-    this.#head = new SharedLookup(() => this.#remember(client.call(blockCall('latest'))))
+    this.#head = new SharedLookup(() => this.#remember(this.#askHead()))
     this.#pending = new SharedLookup(() => this.#askPending())
   }
 
@@ -102,6 +105,20 @@ export class BlockResolver {
     if (!wrong) return header
     const fault = new UpstreamFault('malformed', `asked for ${describe(parameter)}, got block ${header.number}`)
     throw new UpstreamError(fault, this.#client.label, 'eth_getBlockBy…', 1)
+  }
+
+  /**
+   * Behind one URL, or two, there may be nodes of which one lags: a head that goes back is asked for again, and believed
+   * only if it stays so.
+   */
+  async #askHead(): Promise<BlockHeader> {
+    let header = await this.#client.call(blockCall('latest'))
+    for (let again = 0; again < BACKWARD_REPEATS && header.number < this.#newestNumber; again += 1) {
+      await sleep(BACKWARD_PAUSE_MS)
+      header = await this.#client.call(blockCall('latest'))
+    }
+    this.#newestNumber = header.number
+    return header
   }
 
   async #askPending(): Promise<PinnedBlock> {

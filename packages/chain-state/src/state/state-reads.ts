@@ -1,5 +1,4 @@
-import type { Hash } from '@upfront/protocol'
-import { toQuantity } from '@upfront/protocol'
+import { type BlockHeader, type Hash, toQuantity } from '@upfront/protocol'
 import type { StateRead, StateValue } from '@upfront/simulation'
 import { headerFromRpc } from '../block/block-from-rpc.js'
 import { BlockMoved } from '../block/block-moved.js'
@@ -60,10 +59,9 @@ export class StateReads {
     return entry
   }
 
-  /** How calls beside reads name the block; they can't be checked afterwards, so they are good for hints only. */
-  reference(block: PinnedBlock): BlockReference {
-    if (block.opening !== undefined) return 'pending'
-    return this.#byNumber ? toQuantity(block.header.number) : { blockHash: block.header.hash }
+  /** How calls beside reads name the block. For a pending block it is the one before: nodes don't trace on a pending one. */
+  reference({ header }: PinnedBlock): BlockReference {
+    return this.#byNumber ? toQuantity(header.number) : { blockHash: header.hash }
   }
 
   async #read(block: PinnedBlock, read: StateRead, isWanted: () => boolean): Promise<StateValue> {
@@ -150,14 +148,11 @@ export class StateReads {
   }
 }
 
-function headerCall(number: bigint) {
+function headerCall(number: bigint): UpstreamCall<BlockHeader> {
   return {
     method: 'eth_getBlockByNumber',
     params: [toQuantity(number), false],
-    decode: (result: unknown) => {
-      const header = headerFromRpc(result)
-      return header
-    },
+    decode: headerFromRpc,
     maxBytes: BLOCK_BYTES,
   }
 }

@@ -16,7 +16,6 @@ export class Endpoint {
   readonly #pool: Pool
   readonly #path: string
   readonly #headers: Record<string, string>
-  readonly #lacking = new Map<string, number>()
   readonly #largestBatch: number
   #batchLimit: number
   #batchLimitUntil = 0
@@ -104,17 +103,6 @@ export class Endpoint {
 
   batchSucceeded(): void {
     this.#failedBatches = 0
-  }
-
-  /** Notes that the node lacks a method or feature. True where this is news. */
-  noteLacking(feature: string, lastsMs = FINDING_LASTS_MS): boolean {
-    const news = !this.lacks(feature)
-    this.#lacking.set(feature, performance.now() + lastsMs)
-    return news
-  }
-
-  lacks(feature: string): boolean {
-    return (this.#lacking.get(feature) ?? 0) > performance.now()
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,72 @@
+import fc from 'fast-check'
+import { encodeCalls, matchAnswers } from './json-rpc-batch.js'
+import { UpstreamFault } from './upstream-fault.js'
+
+const call = { method: 'eth_chainId', params: [] }
+
+function faults(text: string, count: number): (string | undefined)[] {
+  return matchAnswers(text, 10, count).map((answer) => ('fault' in answer ? answer.fault.kind : undefined))
+}
+
+function thrown(text: string, count: number): string | undefined {
+  try {
+    matchAnswers(text, 10, count)
+  } catch (error) {
+    if (error instanceof UpstreamFault) return error.kind
+    throw error
+  }
+  return undefined
+}
+
+describe('JSON-RPC over one HTTP request', () => {
+  it('sends one call as an object and several as a batch', () => {
+    expect(JSON.parse(encodeCalls([call], 7))).toEqual({ jsonrpc: '2.0', id: 7, ...call })
+    expect(JSON.parse(encodeCalls([call, call], 7))).toMatchObject([{ id: 7 }, { id: 8 }])
+  })
+
+  it('puts answers in the order of the calls', () => {
+    const text = '[{"id":12,"result":"c"},{"id":10,"result":"a"},{"id":11,"result":null}]'
+    expect(matchAnswers(text, 10, 3)).toEqual([{ result: 'a' }, { result: null }, { result: 'c' }])
+  })
+
+  it('takes null beside the other for absent', () => {
+    expect(matchAnswers('{"id":10,"result":"a","error":null}', 10, 1)).toEqual([{ result: 'a' }])
+    expect(faults('{"id":10,"result":null,"error":{"code":-32000,"message":"no"}}', 1)).toEqual(['rpc-error'])
+  })
+
+  it('keeps what was answered of a batch that was cut', () => {
+    expect(faults('[{"id":10,"result":"a"}]', 3)).toEqual([undefined, 'missing-answer', 'missing-answer'])
+  })
+
+  it('names each kind of nonsense', () => {
+    expect(faults('{"id":11,"result":"a"}', 1)).toEqual(['malformed'])
+    expect(faults('{"id":10}', 1)).toEqual(['malformed'])
+    expect(faults('{"id":10,"result":"a","error":{"code":1,"message":"b"}}', 1)).toEqual(['malformed'])
+    expect(faults('[{"id":10,"result":"a"},{"id":10,"result":"b"}]', 2)).toEqual([undefined, 'malformed'])
+    expect(thrown('', 1)).toBe('not-json')
+    expect(thrown('<html>', 1)).toBe('not-json')
+    expect(thrown('"text"', 1)).toBe('malformed')
+    expect(thrown('{"id":10,"result":"a"}', 2)).toBe('malformed')
+    expect(thrown('[]', 2)).toBe('batch-refused')
+    expect(thrown('{"id":null,"error":{"code":-32600,"message":"no batches"}}', 2)).toBe('batch-refused')
+    expect(thrown('[{"id":10,"error":{"code":-32600,"message":"batch too large"}}]', 2)).toBe('batch-refused')
+  })
+
+  it('answers every call or throws a fault, whatever the text', () => {
+    const entry = fc.record(
+      { id: fc.oneof(fc.integer({ min: 8, max: 14 }), fc.anything()), result: fc.anything(), error: fc.anything() },
+      { requiredKeys: [] },
+    )
+    const text = fc.oneof(
+      fc.string(),
+      fc.json(),
+      fc.array(entry).map((all) => JSON.stringify(all) ?? ''),
+    )
+    fc.assert(
+      fc.property(text, fc.integer({ min: 1, max: 5 }), (body, count) => {
+        const kind = thrown(body, count)
+        if (kind === undefined) expect(matchAnswers(body, 10, count)).toHaveLength(count)
+      }),
+    )
+  })
+})
