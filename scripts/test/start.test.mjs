@@ -1,0 +1,98 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const started = []
+
+afterEach(() => {
+  for (const child of started.splice(0)) if (child.exitCode === null) child.kill('SIGKILL')
+})
+
+async function freePort() {
+  const server = createServer()
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+/** `npm start` on free ports; `output` grows as it prints. */
+async function npmStart(environment = {}) {
+  const ports = { DEVNET_PORT: await freePort(), GATEWAY_PORT: await freePort(), BILLING_PORT: await freePort() }
+  const child = spawn('npm', ['start'], {
+    cwd: root,
+    detached: true,
+    env: { ...process.env, NODE_OPTIONS: '', ...ports, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  started.push(child)
+  const stand = { child, ports, output: '', until }
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => {
+      stand.output += chunk
+    })
+  async function until(pattern) {
+    for (const deadline = Date.now() + 120_000; Date.now() < deadline; await sleep(100)) {
+      const match = pattern.exec(stand.output)
+      if (match !== null) return match
+      if (child.exitCode !== null) break
+    }
+    throw new Error(`${pattern} did not come up in:\n${stand.output}`)
+  }
+  return stand
+}
+
+/** Lines of `ps`-like text for every process whose environment names the stand's gateway port: all that it started. */
+function leftOf({ ports }) {
+  const script = `grep -lzs '^GATEWAY_PORT=${ports.GATEWAY_PORT}$' /proc/[0-9]*/environ || true`
+  return execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\n').filter(Boolean)
+}
+
+const onLinux = process.platform === 'linux' ? test : test.skip // Reads /proc to find what was left behind.
+
+onLinux(
+  'ends with a curl that answers; Ctrl-C ends everything within five seconds',
+  async () => {
+    const stand = await npmStart()
+    const [curl] = await stand.until(/^curl .*$/m)
+    const answer = JSON.parse(execFileSync('sh', ['-c', curl], { encoding: 'utf8' }))
+    expect(answer.result[0].calls[0]).toMatchObject({ status: '0x1', gasUsed: '0x5208' })
+    expect(answer.result[0].calls[0].logs).toHaveLength(1)
+
+    // As a terminal does it: to the whole foreground group at once.
+    process.kill(-stand.child.pid, 'SIGINT')
+    for (const deadline = Date.now() + 5_000; Date.now() < deadline && leftOf(stand).length > 0; ) await sleep(100)
+    expect(leftOf(stand)).toEqual([])
+  },
+  180_000,
+)
+
+test('a port in use is named, with the variable that changes it', async () => {
+  const server = createServer()
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address()
+  const stand = await npmStart({ GATEWAY_PORT: String(port) })
+  await stand.until(new RegExp(`port ${port} of the gateway is in use: set GATEWAY_PORT`))
+  server.close()
+}, 60_000)
+
+onLinux(
+  'a service that crashes ends the whole, and says which',
+  async () => {
+    const stand = await npmStart()
+    await stand.until(/^curl /m)
+    const [anvil] = leftOf(stand).filter((path) => {
+      const pid = path.split('/')[2]
+      return execFileSync('sh', ['-c', `tr '\\0' ' ' < /proc/${pid}/cmdline`], { encoding: 'utf8' }).includes(
+        'bin/anvil',
+      )
+    })
+    process.kill(Number(anvil.split('/')[2]), 'SIGKILL')
+    await stand.until(/Error: the local chain ended with exit code 1/)
+    for (const deadline = Date.now() + 5_000; Date.now() < deadline && leftOf(stand).length > 0; ) await sleep(100)
+    expect(leftOf(stand)).toEqual([])
+  },
+  180_000,
+)
