@@ -2,6 +2,7 @@ import { createTestClient, http } from 'viem'
 import { DEVNET_ROLES } from './accounts.js'
 import { type Anvil, startAnvil } from './anvil.js'
 import { deployPayments, PAYMENT_CONTRACTS, type PaymentContracts } from './payments.js'
+import { startSequencer } from './sequencer/sequencer.js'
 import { deployUniswap, type UniswapContracts } from './uniswap.js'
 
 export interface DevnetOptions {
@@ -18,6 +19,11 @@ export interface DevnetOptions {
   payments?: boolean
   /** Whether Uniswap v2 and v3 are deployed; false unless given. */
   uniswap?: boolean
+  /**
+   * Streams the block under construction as flashblocks, on this port (0 takes a free one): see `sequencer/`. Blocks then
+   * come every `blockTimeSeconds`, 2 unless given.
+   */
+  flashblocksPort?: number
   /** Further arguments for anvil's command line, last. */
   anvilArgs?: readonly string[]
 }
@@ -29,6 +35,8 @@ export interface Devnet extends Anvil {
   contracts: PaymentContracts
   /** Present where `uniswap` was asked for. */
   uniswap?: UniswapContracts
+  /** Of the stream; present where `flashblocksPort` was given. */
+  flashblocksUrl?: string
 }
 
 /**
@@ -43,6 +51,7 @@ export async function startDevnet({
   chainId = 31337,
   payments = true,
   uniswap = false,
+  flashblocksPort,
   anvilArgs = [],
 }: DevnetOptions = {}): Promise<Devnet> {
   const anvil = await startAnvil([
@@ -50,17 +59,38 @@ export async function startDevnet({
     // Blocks as large as Base's would be: 60M gas lets one block hold a few 16.7M-gas transactions.
     ...['--gas-limit', '60000000'],
     ...(hardfork === undefined ? [] : ['--hardfork', hardfork]),
+    // A flashblock only ever adds to the end of the block: transactions stand as they came.
+    ...(flashblocksPort === undefined ? [] : ['--order', 'fifo']),
     ...anvilArgs,
   ])
   try {
     const contracts = payments ? await deployPayments(anvil.rpcUrl) : PAYMENT_CONTRACTS
     const deployed = uniswap ? { uniswap: await deployUniswap(anvil.rpcUrl) } : {}
     // Only now: the deployments would wait for a block each.
-    if (blockTimeSeconds !== undefined)
+    const sequencer =
+      flashblocksPort === undefined
+        ? undefined
+        : await startSequencer({
+            rpcUrl: anvil.rpcUrl,
+            port: flashblocksPort,
+            blockTimeMs: (blockTimeSeconds ?? 2) * 1_000,
+          })
+    if (sequencer === undefined && blockTimeSeconds !== undefined)
       await createTestClient({ mode: 'anvil', transport: http(anvil.rpcUrl) }).setIntervalMining({
         interval: blockTimeSeconds,
       })
-    return { ...anvil, chainId, accounts: DEVNET_ROLES, contracts, ...deployed }
+    return {
+      ...anvil,
+      chainId,
+      accounts: DEVNET_ROLES,
+      contracts,
+      ...deployed,
+      ...(sequencer === undefined ? {} : { flashblocksUrl: sequencer.url }),
+      async stop() {
+        await sequencer?.stop()
+        await anvil.stop()
+      },
+    }
   } catch (error) {
     await anvil.stop()
     throw error

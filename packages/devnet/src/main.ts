@@ -13,10 +13,16 @@ function readInteger(name: string, least: number, most: number): number | undefi
 
 const port = readInteger('DEVNET_PORT', 0, 65_535) ?? 8545
 const blockTimeSeconds = readInteger('DEVNET_BLOCK_TIME_SECONDS', 1, 3_600)
+const flashblocksPort = readInteger('DEVNET_FLASHBLOCKS_PORT', 0, 65_535)
 const host = process.env.DEVNET_HOST || '127.0.0.1'
 
 try {
-  const devnet = await startDevnet({ port, host, ...(blockTimeSeconds === undefined ? {} : { blockTimeSeconds }) })
+  const devnet = await startDevnet({
+    port,
+    host,
+    ...(blockTimeSeconds === undefined ? {} : { blockTimeSeconds }),
+    ...(flashblocksPort === undefined ? {} : { flashblocksPort }),
+  })
   let stopping = false
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => {
@@ -24,6 +30,7 @@ try {
       void devnet.stop()
     })
   console.log(`devnet: listening on ${devnet.rpcUrl}, chain id ${devnet.chainId}`)
+  if (devnet.flashblocksUrl !== undefined) console.log(`devnet: flashblocks at ${devnet.flashblocksUrl}`)
   const { code, signal } = await devnet.exited
   if (!stopping) {
     console.error(`devnet: anvil ended by itself (${signal ?? `exit code ${code}`})`)
@@ -31,7 +38,10 @@ try {
   }
 } catch (error) {
   const message = error instanceof Error ? error.message : String(error)
-  const inUse = /address already in use|EADDRINUSE/i.test(message)
-  console.error(inUse ? `devnet: port ${port} is in use: set DEVNET_PORT to another one` : `devnet: ${message}`)
+  const [variable, taken] = message.includes(`:${flashblocksPort}`)
+    ? ['DEVNET_FLASHBLOCKS_PORT', flashblocksPort]
+    : ['DEVNET_PORT', port]
+  const inUse = /address already in use/i.test(message)
+  console.error(inUse ? `devnet: port ${taken} is in use: set ${variable} to another one` : `devnet: ${message}`)
   process.exit(1)
 }

@@ -1,4 +1,5 @@
 import { createPublicClient, http } from 'viem'
+import { WebSocket } from 'ws'
 import { DEVNET_ROLES, type Devnet, startAnvil, startDevnet } from '../src/index.js'
 
 const running: Devnet[] = []
@@ -19,11 +20,24 @@ test('without a block time, blocks come with transactions only', async () => {
   expect(await client.getBlockNumber()).toBe(before)
 }, 30_000)
 
-test('with a block time, blocks come by themselves and transactions wait for them', async () => {
+test('with a block time, blocks come by themselves', async () => {
   const { rpcUrl } = await start({ blockTimeSeconds: 1 })
   const client = createPublicClient({ transport: http(rpcUrl), cacheTime: 0 })
   const before = await client.getBlockNumber()
   while ((await client.getBlockNumber()) < before + 2n) await new Promise((resolve) => setTimeout(resolve, 50))
+}, 30_000)
+
+test('with a flashblocks port, a stream opens each block', async () => {
+  const { flashblocksUrl } = await start({ payments: false, flashblocksPort: 0 })
+  const socket = new WebSocket(String(flashblocksUrl))
+  const first = await new Promise<{ index: number; base?: object }>((resolve) => {
+    socket.on('message', (data) => {
+      const message = JSON.parse(String(data))
+      if (message.index === 0) resolve(message)
+    })
+  })
+  socket.close()
+  expect(first.base).toHaveProperty('parent_hash')
 }, 30_000)
 
 test('a port in use is said in anvil’s own words', async () => {
