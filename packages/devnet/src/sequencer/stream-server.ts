@@ -25,11 +25,12 @@ export async function startStreamServer(options: { port: number; encoding: 'json
     response.end(`${answer ?? 'POST /inject?fault=NAME'}\n`)
   })
   const sockets = new WebSocketServer({ server: http, perMessageDeflate: false, autoPong: true })
+  // It repeats the HTTP server's errors, which are handled there.
+  sockets.on('error', () => undefined)
   await new Promise<void>((resolve, reject) => {
     http.once('error', reject)
     http.listen(options.port, '127.0.0.1', resolve)
   })
-  sockets.on('error', () => undefined)
   const clients = () => [...sockets.clients] as WebSocket[]
   const sendFrame = (frame: string | Uint8Array) => {
     for (const client of clients()) if (client.readyState === client.OPEN) client.send(frame)
