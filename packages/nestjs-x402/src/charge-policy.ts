@@ -20,18 +20,18 @@ export interface ChargePolicy {
   invalid?: 'maximum' | 'refuse'
 }
 
-/** Every fault of a policy, as `field: problem`. `maximum` is the price in dollars where it is one. */
-export function policyFaults(policy: unknown, maximum?: string): string[] {
+/** Every fault of a policy, as `field: problem`. No amount may be above any of the prices. */
+export function policyFaults(policy: unknown, prices: readonly string[]): string[] {
   if (typeof policy !== 'object' || policy === null) {
     return ['charge: is missing: say what is charged as {unset, failure, timeout, partial}']
   }
   const given = policy as Record<string, unknown>
-  const faults = ['unset', 'timeout', 'partial'].flatMap((name) => ruleFaults(given[name], `charge.${name}`, maximum))
+  const faults = ['unset', 'timeout', 'partial'].flatMap((name) => ruleFaults(given[name], `charge.${name}`, prices))
   if (typeof given.failure === 'object' && given.failure !== null) {
     const apart = given.failure as Record<string, unknown>
-    for (const name of ['4xx', '5xx']) faults.push(...ruleFaults(apart[name], `charge.failure.${name}`, maximum))
+    for (const name of ['4xx', '5xx']) faults.push(...ruleFaults(apart[name], `charge.failure.${name}`, prices))
   } else {
-    faults.push(...ruleFaults(given.failure, 'charge.failure', maximum))
+    faults.push(...ruleFaults(given.failure, 'charge.failure', prices))
   }
   if (given.invalid !== undefined && given.invalid !== 'maximum' && given.invalid !== 'refuse') {
     faults.push(`charge.invalid: expected "maximum" or "refuse", got ${JSON.stringify(given.invalid)}`)
@@ -39,20 +39,21 @@ export function policyFaults(policy: unknown, maximum?: string): string[] {
   return faults
 }
 
-function ruleFaults(rule: unknown, field: string, maximum: string | undefined): string[] {
+function ruleFaults(rule: unknown, field: string, prices: readonly string[]): string[] {
   if (rule === undefined) return [`${field}: is missing: say "nothing", "maximum" or a dollar amount such as "$0.01"`]
   if (rule === 'nothing' || rule === 'maximum') return []
   if (typeof rule !== 'string' || !isDollars(rule)) {
     return [`${field}: expected "nothing", "maximum" or a dollar amount such as "$0.01", got ${JSON.stringify(rule)}`]
   }
-  return maximum !== undefined && exceeds(rule, maximum) ? [`${field}: ${rule} is above the price ${maximum}`] : []
+  const price = prices.find((each) => exceeds(rule, each))
+  return price === undefined ? [] : [`${field}: ${rule} is above the price ${price}`]
 }
 
-function exceeds(dollars: string, maximum: string): boolean {
-  const scale = Math.max(...[dollars, maximum].map((text) => text.split('.')[1]?.length ?? 0))
+function exceeds(dollars: string, price: string): boolean {
+  const scale = Math.max(...[dollars, price].map((text) => text.split('.')[1]?.length ?? 0))
   const scaled = (text: string) => {
     const [whole = '', fraction = ''] = text.slice(1).split('.')
     return BigInt(whole + fraction.padEnd(scale, '0'))
   }
-  return scaled(dollars) > scaled(maximum)
+  return scaled(dollars) > scaled(price)
 }

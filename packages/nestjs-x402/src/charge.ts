@@ -57,8 +57,9 @@ export function decideCharge(end: HandlerEnd, set: unknown, terms: ChargeTerms):
 function byRule(rule: ChargeRule, reason: ChargeReason, terms: ChargeTerms): Charge {
   if (rule === 'nothing') return { amount: 0n, reason, refused: false }
   if (rule === 'maximum') return { amount: terms.maximum, reason, refused: false }
-  const amount = dollarsToUnits(rule, terms.decimals) ?? terms.maximum
-  return { amount: amount < terms.maximum ? amount : terms.maximum, reason, refused: false }
+  const amount = dollarsToUnits(rule, terms.decimals)
+  if (amount === undefined || amount > terms.maximum) return { amount: terms.maximum, reason, refused: false }
+  return { amount, reason, refused: false }
 }
 
 function describe(set: unknown): string {

@@ -94,8 +94,8 @@ export function routeFaults(options: unknown): string[] {
     faults.push(...optionFaults(option, `accepts[${index}]`, leastValiditySeconds(timeout)))
   })
   const prices = accepts.map((option) => (option as Partial<PaymentOption> | null)?.price)
-  const lowest = prices.filter((price): price is `$${string}` => typeof price === 'string' && isDollars(price))
-  faults.push(...policyFaults(given.charge, lowest.length === 1 ? lowest[0] : undefined))
+  const dollars = prices.filter((price) => typeof price === 'string' && isDollars(price))
+  faults.push(...policyFaults(given.charge, dollars as string[]))
   return faults
 }
 

@@ -1,0 +1,125 @@
+import { Controller, Get, type Type } from '@nestjs/common'
+import { PaidRoute, type PaidRouteOptions } from '../src/index.js'
+import { DurableScriptedFacilitator, ScriptedFacilitator } from './app/facilitator.js'
+import { paid, startSeller, USDC, WorkController } from './app/seller.js'
+
+const without = (field: string) => {
+  const { [field as 'unset']: _left, ...charge } = paid().charge
+  return paid({ charge: charge as never })
+}
+const option = paid().accepts as PaidRouteOptions['accepts'] & object
+const start = (routes: Record<string, PaidRouteOptions>, controllers: Type[] = [WorkController]) =>
+  startSeller(new ScriptedFacilitator(), { routes, controllers }).then((seller) => seller.close())
+
+describe('an app does not start', () => {
+  it.each(['unset', 'failure', 'timeout', 'partial'])('where charge.%s is not said', async (field) => {
+    await expect(start({ 'GET /work': without(field) })).rejects.toThrow(
+      `routes["GET /work"].charge.${field}: is missing`,
+    )
+  })
+
+  it('where one of the failures is not said', async () => {
+    const charge = { ...paid().charge, failure: { '4xx': 'nothing' } as never }
+    await expect(start({ 'GET /work': paid({ charge }) })).rejects.toThrow(
+      'routes["GET /work"].charge.failure.5xx: is missing',
+    )
+  })
+
+  it.each([
+    ['charge.unset', paid({ charge: { ...paid().charge, unset: '$0.11' } })],
+    ['charge.partial', paid({ charge: { ...paid().charge, partial: 'everything' as never } })],
+    ['charge.invalid', paid({ charge: { ...paid().charge, invalid: 'clamp' as never } })],
+    ['accepts[0].scheme', paid({ accepts: { ...option, scheme: 'exact' } as never })],
+    ['accepts[0].price', paid({ accepts: { ...option, price: '0.10' } as never })],
+    ['accepts[0].price', paid({ accepts: { ...option, price: '$0' } as never })],
+    ['accepts[0].price', paid({ accepts: { ...option, price: '$0.0000001' } as never })],
+    ['accepts[0].network', paid({ accepts: { ...option, network: 'base' } as never })],
+    ['accepts[0].network', paid({ accepts: { ...option, network: 'eip155:1' } as never })],
+    ['accepts[0].payTo', paid({ accepts: { ...option, payTo: '0x1' } as never })],
+    ['accepts[0].asset', paid({ accepts: { ...option, asset: USDC } as never })],
+    ['accepts[0].asset', paid({ accepts: { ...option, asset: undefined } as never })],
+    ['accepts[0].maxTimeoutSeconds', paid({ timeout: 60_000, accepts: { ...option, maxTimeoutSeconds: 60 } as never })],
+    ['accepts', paid({ accepts: [] })],
+    ['timeout', paid({ timeout: 0 })],
+    ['holdBytes', paid({ holdBytes: -1 })],
+  ])('where %s is wrong, naming route and field', async (field, options) => {
+    const failure = await start({ 'GET /work': options }).catch((error: Error) => error.message)
+    expect(failure).toContain('GET /work')
+    expect(failure).toContain(`${field}:`)
+  })
+
+  it('where a route matches no handler, naming those that there are', async () => {
+    const failure = await start({ 'GET /wrok': paid(), 'POST /work': paid(), work: paid() }).catch(
+      (error: Error) => error.message,
+    )
+    expect(failure).toContain('routes["GET /wrok"]: matches no handler; there are GET /work')
+    expect(failure).toContain('routes["POST /work"]: matches no handler')
+    expect(failure).toContain('routes["work"]: expected "<METHOD> <path>"')
+  })
+
+  it('where a handler is made paid twice', async () => {
+    @Controller('twice')
+    class TwiceController {
+      @PaidRoute(paid())
+      @Get()
+      get() {
+        return {}
+      }
+    }
+    await expect(start({ 'GET /twice': paid() }, [TwiceController])).rejects.toThrow(
+      'which GET /twice makes paid already',
+    )
+  })
+
+  it('where a decorator leaves a rule out, naming handler and field', async () => {
+    @Controller('lax')
+    class LaxController {
+      @PaidRoute(without('timeout'))
+      @Get()
+      get() {
+        return {}
+      }
+    }
+    await expect(start({}, [LaxController])).rejects.toThrow(
+      '@PaidRoute on LaxController.get (GET /lax).charge.timeout: is missing',
+    )
+  })
+})
+
+describe('an app starts', () => {
+  it('without its facilitator, which it asks again for each request', async () => {
+    const facilitator = new DurableScriptedFacilitator()
+    const { supported } = facilitator
+    facilitator.supported = () => Promise.reject(new Error('not yet'))
+    const seller = await startSeller(facilitator, {
+      routes: { 'GET /work': paid({ accepts: { ...option, asset: USDC } as never }) },
+    })
+    expect((await fetch(`${seller.url}/work`)).status).toBe(503)
+    facilitator.supported = supported
+    expect((await fetch(`${seller.url}/work`)).status).toBe(402)
+    await seller.close()
+  })
+
+  it('with a network whose dollar token @x402/evm knows', async () => {
+    const facilitator = new ScriptedFacilitator()
+    facilitator.supported = async () => ({
+      kinds: [
+        {
+          x402Version: 2,
+          scheme: 'upto',
+          network: 'eip155:84532',
+          extra: { facilitatorAddress: `0x${'fa'.repeat(20)}` },
+        },
+      ],
+      extensions: [],
+      signers: {},
+    })
+    const { asset: _asset, ...rest } = option as Record<string, unknown>
+    const seller = await startSeller(facilitator, {
+      routes: { 'GET /work': paid({ accepts: { ...rest, network: 'eip155:84532' } as never }) },
+    })
+    const body = (await (await fetch(`${seller.url}/work`)).json()) as { accepts: { asset: string; amount: string }[] }
+    expect(body.accepts[0]).toMatchObject({ asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e', amount: '100000' })
+    await seller.close()
+  })
+})

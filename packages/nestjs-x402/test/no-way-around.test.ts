@@ -1,0 +1,196 @@
+import { connect } from 'node:net'
+import { Controller, Get, Inject, Injectable, RequestMethod, Scope, VersioningType } from '@nestjs/common'
+import { REQUEST, RouterModule } from '@nestjs/core'
+import { PaidRoute, PaidRoutesModule } from '../src/index.js'
+import { payingFetch } from './app/buyer.js'
+import { DurableScriptedFacilitator } from './app/facilitator.js'
+import { ADAPTERS, paid, runs, startSeller } from './app/seller.js'
+
+@Controller({ path: 'report', version: ['1', '2'] })
+class VersionedController {
+  @Get()
+  report() {
+    runs.push('report')
+    return { ok: true }
+  }
+}
+
+@Injectable({ scope: Scope.REQUEST })
+class PerRequest {
+  constructor(@Inject(REQUEST) readonly request: unknown) {}
+}
+
+class BaseController {
+  constructor(readonly per: PerRequest) {}
+
+  @PaidRoute(paid())
+  @Get(['decorated', 'alias'])
+  decorated() {
+    runs.push('decorated')
+    return { ok: true }
+  }
+}
+
+@Controller('inherited')
+class InheritingController extends BaseController {
+  constructor(per: PerRequest) {
+    super(per)
+  }
+}
+
+/** The status that a request line gets, sent as it is: fetch would tidy it up. */
+function statusOf(url: string, line: string): Promise<number> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () => {
+      socket.write(`${line} HTTP/1.1\r\nHost: ${hostname}\r\nConnection: close\r\n\r\n`)
+    })
+    let answer = ''
+    socket.on('data', (data) => {
+      answer += data.toString()
+    })
+    socket.on('end', () => resolve(Number(answer.split(' ')[1])))
+    socket.on('error', reject)
+  })
+}
+
+describe.each(ADAPTERS)('a paid handler on %s', (adapter) => {
+  const facilitator = new DurableScriptedFacilitator()
+  beforeEach(() => {
+    runs.length = 0
+  })
+
+  it('can not be reached unpaid by any writing of its path or method', async () => {
+    const seller = await startSeller(facilitator, {
+      adapter,
+      routes: { 'GET /work': paid(), 'GET /work/items/:id': paid(), 'GET /work/any': paid() },
+    })
+    const lines = [
+      ...['GET', 'HEAD'].flatMap((method) =>
+        [
+          '/work',
+          '/work/',
+          '/work?',
+          '/work?x=1',
+          '//work',
+          '/WORK',
+          '/Work/',
+          '/%77ork',
+          '/wor%6B/',
+          '/work#x',
+          '/./work',
+          '/x/../work',
+        ].map((path) => `${method} ${path}`),
+      ),
+      'GET /work;a=b',
+      'GET /work%2F',
+      'GET /work\\',
+      'GET http://elsewhere/work',
+      'GET /work/items/1',
+      'HEAD /work/items/%31',
+      'GET /WORK/items/a%2fb',
+      ...['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method) => `${method} /work/any`),
+      'OPTIONS /work',
+      'OPTIONS /work/any',
+    ]
+    for (const line of lines) {
+      const status = await statusOf(seller.url, line)
+      expect([line, runs.length]).toEqual([line, 0])
+      expect([200, 201].includes(status) && !line.startsWith('OPTIONS')).toBe(false)
+    }
+    expect(await statusOf(seller.url, 'GET /work')).toBe(402)
+    expect(await statusOf(seller.url, 'HEAD /work')).toBe(402)
+    expect(await statusOf(seller.url, 'POST /work/any')).toBe(402)
+    await seller.close()
+  })
+
+  it('runs once for a HEAD that is paid for, and is charged', async () => {
+    const seller = await startSeller(facilitator, { adapter, routes: { 'GET /work': paid() } })
+    facilitator.settled.length = 0
+    const response = await payingFetch()(`${seller.url}/work?charge=$0.01`, { method: 'HEAD' })
+    expect(response.status).toBe(200)
+    expect(runs).toHaveLength(1)
+    expect(facilitator.settled.map(({ amount }) => amount)).toEqual(['10000'])
+    await seller.close()
+  })
+
+  it.each(['GET /api/v1/report', 'GET /report'])('is found under a global prefix and a version as %s', async (name) => {
+    const both = name === 'GET /report'
+    const seller = await startSeller(facilitator, {
+      adapter,
+      controllers: [VersionedController],
+      routes: both ? { [name]: paid() } : { [name]: paid() },
+      prepare: (app) => {
+        app.setGlobalPrefix('api')
+        app.enableVersioning({ type: VersioningType.URI })
+      },
+    })
+    expect((await fetch(`${seller.url}/api/v1/report`)).status).toBe(402)
+    // One handler serves both versions: making one of its paths paid makes it paid.
+    expect((await fetch(`${seller.url}/api/v2/report`)).status).toBe(402)
+    expect(runs).toEqual([])
+    await seller.close()
+  })
+
+  it('is found with versions in a header', async () => {
+    const seller = await startSeller(facilitator, {
+      adapter,
+      controllers: [VersionedController],
+      routes: { 'GET /report': paid() },
+      prepare: (app) => app.enableVersioning({ type: VersioningType.HEADER, header: 'x-version' }),
+    })
+    for (const version of ['1', '2']) {
+      const response = await fetch(`${seller.url}/report`, { headers: { 'x-version': version } })
+      expect(response.status).toBe(402)
+    }
+    await seller.close()
+  })
+
+  it('is found where the global prefix leaves it out', async () => {
+    const seller = await startSeller(facilitator, {
+      adapter,
+      routes: { 'GET /work': paid() },
+      prepare: (app) => app.setGlobalPrefix('api', { exclude: [{ path: 'work', method: RequestMethod.GET }] }),
+    })
+    expect((await fetch(`${seller.url}/work`)).status).toBe(402)
+    await seller.close()
+  })
+
+  it('is paid by a decorator alone, inherited, request-scoped, and by each of its paths', async () => {
+    const { Test } = await import('@nestjs/testing')
+    const { FastifyAdapter } = await import('@nestjs/platform-fastify')
+    const { ExpressAdapter } = await import('@nestjs/platform-express')
+    class Inner {}
+    const { Module } = await import('@nestjs/common')
+    Module({ controllers: [InheritingController], providers: [PerRequest] })(Inner)
+    const module = await Test.createTestingModule({
+      imports: [
+        PaidRoutesModule.forRootAsync({ useFactory: () => ({ facilitator }) }),
+        Inner,
+        RouterModule.register([{ path: 'mounted', module: Inner }]),
+      ],
+    }).compile()
+    const app = module.createNestApplication(adapter === 'fastify' ? new FastifyAdapter() : new ExpressAdapter(), {
+      logger: false,
+    })
+    await app.listen(0, '127.0.0.1')
+    const url = `http://127.0.0.1:${(app.getHttpServer().address() as { port: number }).port}/mounted/inherited`
+    expect((await fetch(`${url}/decorated`)).status).toBe(402)
+    expect((await fetch(`${url}/alias`)).status).toBe(402)
+    expect(runs).toEqual([])
+    expect((await payingFetch()(`${url}/alias`)).status).toBe(200)
+    expect(runs).toEqual(['decorated'])
+    await app.close()
+  })
+})
+
+describe('a decorated handler without the module', () => {
+  it('does not start', async () => {
+    const { Test } = await import('@nestjs/testing')
+    const compiling = Test.createTestingModule({
+      controllers: [InheritingController],
+      providers: [PerRequest],
+    }).compile()
+    await expect(compiling).rejects.toThrow(/PaymentGuard/)
+  })
+})

@@ -1,0 +1,117 @@
+import { decodePaymentRequiredHeader } from '@x402/core/http'
+import { signPayment } from './app/buyer.js'
+import { NETWORK, ScriptedFacilitator } from './app/facilitator.js'
+import { ADAPTERS, PAY_TO, paid, runs, type Seller, startSeller, USDC } from './app/seller.js'
+
+describe.each(ADAPTERS)('an unpaid request on %s', (adapter) => {
+  let seller: Seller
+  const facilitator = new ScriptedFacilitator()
+
+  beforeAll(async () => {
+    seller = await startSeller(facilitator, { adapter, routes: { 'GET /work': paid() } })
+  })
+  afterAll(() => seller.close())
+  beforeEach(() => {
+    runs.length = 0
+  })
+
+  it('is answered 402 with the offer in the header and in words', async () => {
+    const response = await fetch(`${seller.url}/work?charge=1`)
+    expect(response.status).toBe(402)
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    const required = decodePaymentRequiredHeader(response.headers.get('payment-required')!)
+    expect(required).toEqual({
+      x402Version: 2,
+      error: 'payment_required',
+      resource: { url: `${seller.url}/work?charge=1`, description: 'Metered work', mimeType: 'application/json' },
+      accepts: [
+        {
+          scheme: 'upto',
+          network: NETWORK,
+          amount: '100000',
+          asset: USDC,
+          payTo: PAY_TO,
+          maxTimeoutSeconds: 300,
+          extra: expect.objectContaining({ name: 'USDC', version: '2', assetTransferMethod: 'permit2' }),
+        },
+      ],
+    })
+    const body = (await response.json()) as { message: string; accepts: unknown }
+    expect(body.message).toContain(`up to $0.1 on ${NETWORK} to ${PAY_TO}`)
+    expect(body.accepts).toEqual(required.accepts)
+    expect(runs).toEqual([])
+  })
+
+  it('is answered in HTML to a browser, and escaped', async () => {
+    const response = await fetch(`${seller.url}/work?q=<script>`, {
+      headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },
+    })
+    expect(response.status).toBe(402)
+    expect(response.headers.get('content-type')).toContain('text/html')
+    expect(response.headers.get('payment-required')).not.toBeNull()
+    const page = await response.text()
+    expect(page).toContain('up to $0.1')
+    expect(page).not.toContain('<script>')
+  })
+
+  it('keeps CORS headers, so that a browser can read the offer', async () => {
+    const open = await startSeller(facilitator, {
+      adapter,
+      routes: { 'GET /work': paid() },
+      prepare: (app) => app.enableCors({ origin: '*', exposedHeaders: ['PAYMENT-REQUIRED'] }),
+    })
+    const response = await fetch(`${open.url}/work`, { headers: { origin: 'https://dapp.example' } })
+    expect(response.status).toBe(402)
+    expect(response.headers.get('access-control-allow-origin')).toBe('*')
+    await open.close()
+  })
+
+  it('leaves free routes alone', async () => {
+    expect(await (await fetch(`${seller.url}/work/free`)).json()).toEqual({ free: true })
+  })
+
+  it('is answered 503 with Retry-After where the facilitator is down, and nothing runs', async () => {
+    const down = new ScriptedFacilitator()
+    down.supported = () => Promise.reject(Object.assign(new Error('ECONNREFUSED'), { retryAfterSeconds: 7 }))
+    const other = await startSeller(down, { adapter, routes: { 'GET /work': paid() } })
+    const response = await fetch(`${other.url}/work`)
+    expect(response.status).toBe(503)
+    expect(response.headers.get('retry-after')).toBe('7')
+    expect(await response.text()).not.toContain('ECONNREFUSED')
+    await other.close()
+  })
+
+  it('is answered 503 where verification is unavailable, and nothing runs', async () => {
+    const payment = await signPayment(`${seller.url}/work`)
+    facilitator.onVerify = () => Promise.reject(new Error('internal text'))
+    const response = await fetch(`${seller.url}/work`, { headers: { 'PAYMENT-SIGNATURE': payment } })
+    facilitator.onVerify = async () => ({ isValid: true })
+    expect(response.status).toBe(503)
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(await response.text()).not.toContain('internal text')
+    expect(runs).toEqual([])
+  })
+
+  it('never shows the facilitator’s own text', async () => {
+    facilitator.onVerify = async () => ({
+      isValid: false,
+      invalidReason: 'ContractFunctionExecutionError: 0xdead at https://rpc.example/key',
+      invalidMessage: 'secret',
+    })
+    const payment = await signPayment(`${seller.url}/work`)
+    const response = await fetch(`${seller.url}/work`, { headers: { 'PAYMENT-SIGNATURE': payment } })
+    facilitator.onVerify = async () => ({ isValid: true })
+    expect(response.status).toBe(402)
+    const required = decodePaymentRequiredHeader(response.headers.get('payment-required')!)
+    expect(required.error).toBe('payment_invalid')
+    expect(JSON.stringify([...response.headers]) + (await response.text())).not.toMatch(/rpc\.example|secret/)
+  })
+
+  it('is answered 412 where only the Permit2 approval is missing', async () => {
+    facilitator.onVerify = async () => ({ isValid: false, invalidReason: 'permit2_allowance_required' })
+    const payment = await signPayment(`${seller.url}/work`)
+    const response = await fetch(`${seller.url}/work`, { headers: { 'PAYMENT-SIGNATURE': payment } })
+    facilitator.onVerify = async () => ({ isValid: true })
+    expect(response.status).toBe(412)
+  })
+})
