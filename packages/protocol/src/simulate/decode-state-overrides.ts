@@ -1,8 +1,8 @@
 import { decodeAddress, decodeBytes, decodeBytes32 } from '../decode/bytes.js'
 import { DecodeError, Place } from '../decode/decode-error.js'
 import { decodeQuantity } from '../decode/quantity.js'
-import { decodeObject, unknownField } from '../decode/structure.js'
-import type { Address, Hash } from '../hex.js'
+import { decodeObject, type JsonObject, unknownField } from '../decode/structure.js'
+import type { Address, Hash, Hex } from '../hex.js'
 import { ErrorCode, RpcError } from '../rpc-error.js'
 import type { StateOverride } from './simulation-request.js'
 
@@ -12,17 +12,30 @@ const ALIASES = { slots: 'stateDiff', movePrecompileTo: 'movePrecompileToAddress
 /** An object keyed by address. An address that stands there twice, in different case, is an error: one of the two would be lost. */
 export function decodeStateOverrides(value: unknown, place: Place): StateOverride[] {
   const accounts = decodeObject(value, 'an object keyed by address', place)
-  const overrides: StateOverride[] = []
-  const seen = new Set<Address>()
-  for (const key of Object.keys(accounts)) {
-    const account = new Place(place, key)
-    const address = decodeAddress(key, place, key)
-    if (seen.has(address)) throw new DecodeError(account, 'the same address is overridden twice')
-    seen.add(address)
+  const { keys, originals } = lowerCaseKeys(accounts, place, decodeAddress, 'the same address is overridden twice')
+  return keys.sort().map((address) => {
+    const key = originals.get(address) ?? address
     const fields = accounts[key]
-    overrides.push(fields === null ? { address } : decodeAccount(address, fields, account))
-  }
-  return overrides.sort((a, b) => (a.address < b.address ? -1 : 1))
+    return fields === null ? { address } : decodeAccount(address, fields, new Place(place, key))
+  })
+}
+
+/** The keys of a map keyed by bytes, in lower case, and how those that were not were written. */
+function lowerCaseKeys(
+  map: JsonObject,
+  place: Place,
+  decode: (key: unknown, parent: Place, name: string) => Hex,
+  twice: string,
+): { keys: Hex[]; originals: Map<Hex, string> } {
+  const originals = new Map<Hex, string>()
+  const keys = Object.keys(map).map((key) => {
+    const bytes = decode(key, place, key)
+    if (bytes === key) return bytes
+    if (originals.has(bytes) || Object.hasOwn(map, bytes)) throw new DecodeError(new Place(place, key), twice)
+    originals.set(bytes, key)
+    return bytes
+  })
+  return { keys, originals }
 }
 
 function decodeAccount(address: Address, value: unknown, place: Place): StateOverride {
@@ -70,13 +83,9 @@ function decodeAccount(address: Address, value: unknown, place: Place): StateOve
 
 function decodeSlots(value: unknown, place: Place): [slot: Hash, value: Hash][] {
   const entries = decodeObject(value, 'an object of storage slots', place)
-  const slots: [Hash, Hash][] = []
-  const seen = new Set<Hash>()
-  for (const key of Object.keys(entries)) {
-    const slot = decodeBytes32(key, place, key)
-    if (seen.has(slot)) throw new DecodeError(new Place(place, key), 'the same slot is overridden twice')
-    seen.add(slot)
-    slots.push([slot, decodeBytes32(entries[key], place, key)])
-  }
-  return slots
+  const { keys, originals } = lowerCaseKeys(entries, place, decodeBytes32, 'the same slot is overridden twice')
+  return keys.map((slot) => {
+    const key = originals.get(slot) ?? slot
+    return [slot, decodeBytes32(entries[key], place, key)]
+  })
 }
