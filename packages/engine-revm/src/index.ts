@@ -1,1 +1,2 @@
-export {}
+export { loadRevm, type RevmAvailability } from './addon.js'
+export { createRevmEngine, type RevmEngine, type RevmEngineOptions } from './revm-engine.js'

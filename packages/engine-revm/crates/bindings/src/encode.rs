@@ -1,0 +1,114 @@
+//! Outcomes and reads to text.
+
+use crate::tokens::Lines;
+use upfront_engine::{
+    outcome::{ExecutedBlock, ExecutedCall, ExecutedLog, Outcome, Status},
+    rejection::Rejection,
+    state::Read,
+};
+
+pub fn outcome(outcome: &Outcome) -> String {
+    let mut out = Lines(String::with_capacity(1024 * outcome.blocks.len()));
+    out.number(outcome.touched_accounts as u64);
+    out.number(outcome.touched_slots as u64);
+    for executed in &outcome.blocks {
+        block(&mut out, executed);
+    }
+    out.0
+}
+
+/// Fields that never vary are JavaScript's to fill in: uncles, state root, difficulty, nonce.
+fn block(out: &mut Lines, block: &ExecutedBlock) {
+    let header = &block.header;
+    out.hex(block.hash.as_slice());
+    out.hex(header.parent_hash.as_slice());
+    out.hex(header.beneficiary.as_slice());
+    out.hex(header.transactions_root.as_slice());
+    out.hex(header.receipts_root.as_slice());
+    if header.logs_bloom.is_zero() {
+        out.absent();
+    } else {
+        out.hex(header.logs_bloom.as_slice());
+    }
+    out.number(header.number);
+    out.number(header.gas_limit);
+    out.number(header.gas_used);
+    out.number(header.timestamp);
+    out.hex(&header.extra_data);
+    out.hex(header.mix_hash.as_slice());
+    out.word(block.base_fee);
+    out.optional(header.withdrawals_root, |out, root| out.hex(root.as_slice()));
+    out.optional(header.blob_gas_used, Lines::number);
+    out.optional(header.excess_blob_gas, Lines::number);
+    out.optional(header.parent_beacon_block_root, |out, root| out.hex(root.as_slice()));
+    out.optional(header.requests_hash, |out, hash| out.hex(hash.as_slice()));
+    out.number(block.size as u64);
+    for executed in &block.calls {
+        call(out, executed);
+    }
+}
+
+fn call(out: &mut Lines, call: &ExecutedCall) {
+    out.hex(call.tx_hash.as_slice());
+    out.number(call.nonce);
+    out.number(call.gas);
+    out.number(call.gas_used);
+    out.number(call.max_used_gas);
+    match &call.status {
+        Status::Success => out.text("1"),
+        Status::Revert => out.text("0"),
+        Status::Halt(words) => out.text(words),
+    }
+    out.hex(&call.return_data);
+    logs(out, &call.logs);
+}
+
+pub fn logs(out: &mut Lines, logs: &[ExecutedLog]) {
+    out.number(logs.len() as u64);
+    for log in logs {
+        out.hex(log.address.as_slice());
+        out.number(log.index);
+        out.number(log.topics.len() as u64);
+        for topic in &log.topics {
+            out.hex(topic.as_slice());
+        }
+        out.hex(&log.data);
+    }
+}
+
+pub fn rejection(rejection: &Rejection) -> String {
+    let Rejection { code, message, block, call } = rejection;
+    let call = call.map_or_else(|| "-".into(), |call| call.to_string());
+    format!("{code}\n{block}\n{call}\n{message}\n")
+}
+
+pub fn reads(reads: &[Read]) -> String {
+    let mut out = Lines::default();
+    out.number(reads.len() as u64);
+    for read in reads {
+        match read {
+            Read::Balance(address) => {
+                out.text("balance");
+                out.hex(address.as_slice());
+            }
+            Read::Nonce(address) => {
+                out.text("nonce");
+                out.hex(address.as_slice());
+            }
+            Read::Code(address) => {
+                out.text("code");
+                out.hex(address.as_slice());
+            }
+            Read::Storage(address, slot) => {
+                out.text("storage");
+                out.hex(address.as_slice());
+                out.hex(&slot.to_be_bytes::<32>());
+            }
+            Read::BlockHash(number) => {
+                out.text("blockHash");
+                out.number(*number);
+            }
+        }
+    }
+    out.0
+}

@@ -1,0 +1,66 @@
+//! State that JavaScript reads for a thread that waits.
+
+use crate::{decode, encode, mailbox::Mailbox};
+use std::{
+    sync::{Arc, Condvar, Mutex},
+    time::Duration,
+};
+use upfront_engine::state::{Read, ReadError, StateSource, Stop, Value};
+
+/// Reads through the simulation `id`'s `StateSource`.
+pub struct Reader {
+    pub id: u32,
+    pub mailbox: Arc<Mailbox>,
+    pub stop: Arc<Stop>,
+    pub answer: Arc<Answer>,
+}
+
+/// Where JavaScript puts what it read. A simulation has one thread, so one read at a time.
+#[derive(Default)]
+pub struct Answer {
+    slot: Mutex<Option<Result<String, ReadError>>>,
+    signal: Condvar,
+}
+
+impl Answer {
+    pub fn put(&self, answer: Result<String, ReadError>) {
+        *self.slot.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(answer);
+        self.signal.notify_all();
+    }
+
+    fn wait(&self, stop: &Stop) -> Result<String, ReadError> {
+        let mut slot = self.slot.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        loop {
+            if stop.is_raised() {
+                return Err(ReadError::Cancelled);
+            }
+            if let Some(answer) = slot.take() {
+                return answer;
+            }
+            // A raised stop signals as well; the time is for one that was raised just before this wait.
+            let waited = self.signal.wait_timeout(slot, Duration::from_millis(50));
+            slot = waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+        }
+    }
+
+    pub fn wake(&self) {
+        self.signal.notify_all();
+    }
+}
+
+impl StateSource for Reader {
+    fn read(&self, reads: &[Read]) -> Result<Vec<Value>, ReadError> {
+        self.mailbox.post('r', self.id, &encode::reads(reads));
+        let text = self.answer.wait(&self.stop)?;
+        decode::values(&text, reads).map_err(|_| ReadError::Failed)
+    }
+}
+
+/// On the caller's own thread nobody waits.
+pub struct CachedOnly;
+
+impl StateSource for CachedOnly {
+    fn read(&self, _reads: &[Read]) -> Result<Vec<Value>, ReadError> {
+        Err(ReadError::WouldBlock)
+    }
+}

@@ -1,0 +1,44 @@
+use revm::{
+    context_interface::FrameStack,
+    handler::EthFrame,
+    interpreter::interpreter::EthInterpreter,
+};
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+};
+
+/// Frames and memory are costly to make (27 µs) and kept by each thread, unless a call made them large.
+pub struct FrameStore {
+    pub frames: FrameStack<EthFrame<EthInterpreter>>,
+    pub memory: Rc<RefCell<Vec<u8>>>,
+}
+
+/// 32 KiB of EVM stack each.
+const KEPT_FRAMES: usize = 8;
+const KEPT_MEMORY: usize = 64 * 1024;
+
+thread_local! {
+    static KEPT: Cell<Option<FrameStore>> = const { Cell::new(None) };
+}
+
+impl FrameStore {
+    pub fn take() -> Self {
+        KEPT.take().unwrap_or_else(|| Self { frames: FrameStack::new(), memory: Rc::new(RefCell::new(Vec::with_capacity(4096))) })
+    }
+
+    /// `deepest`: of all frames that ran, the outermost being 0.
+    pub fn give_back(mut self, deepest: usize) {
+        if deepest >= KEPT_FRAMES {
+            return;
+        }
+        self.frames.clear();
+        if let Ok(mut memory) = self.memory.try_borrow_mut() {
+            memory.clear();
+            if memory.capacity() > KEPT_MEMORY {
+                *memory = Vec::with_capacity(4096);
+            }
+        }
+        KEPT.set(Some(self));
+    }
+}

@@ -1,0 +1,243 @@
+use super::{
+    halt,
+    machine::{Context, Machine},
+};
+use crate::state::ReadError;
+use alloy_primitives::{Address, Bytes, Log, U256};
+use revm::{
+    context::{JournalTr, TxEnv},
+    context_interface::{
+        LocalContextTr,
+        context::take_error,
+        journaled_state::account::JournaledAccountTr,
+        result::{EVMError, ExecutionResult, HaltReason, InvalidTransaction, ResultGas},
+    },
+    handler::{FrameResult, Handler, pre_execution::apply_auth_list},
+    interpreter::{InitialAndFloorGas, InstructionResult},
+    primitives::{AddressMap, HashSet, hardfork::SpecId},
+};
+
+type Error = EVMError<ReadError, InvalidTransaction>;
+
+/// Who pays for a call and who gets it, in full 256 bits.
+#[derive(Clone, Debug, Default)]
+pub struct Charge {
+    /// Taken from the sender before execution, blob fee and roll-up fees included. May exceed the balance: geth, without
+    /// validation, lets it wrap.
+    pub upfront: U256,
+    /// Given back to the sender for each unit of gas left.
+    pub gas_price: U256,
+    /// Given to the fee recipient for each unit of gas used; `None` pays nobody.
+    pub tip: Option<U256>,
+    /// Roll-up fees and base fee, paid to their vaults on an OP-stack chain.
+    pub rollup: Option<RollupCharge>,
+}
+
+#[derive(Clone, Debug)]
+pub struct RollupCharge {
+    pub l1_fee: U256,
+    pub base_fee: U256,
+    pub operator: OperatorFee,
+}
+
+/// `gas * scalar (* 100 from Jovian, / 10^6 before) + constant`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OperatorFee {
+    pub scalar: U256,
+    pub constant: U256,
+    pub jovian: bool,
+}
+
+impl OperatorFee {
+    pub fn of(&self, gas: u64) -> U256 {
+        let product = U256::from(gas).saturating_mul(self.scalar);
+        let variable = if self.jovian {
+            product.saturating_mul(U256::from(100))
+        } else {
+            product / U256::from(1_000_000)
+        };
+        variable.saturating_add(self.constant)
+    }
+}
+
+/// One call, run.
+#[derive(Debug)]
+pub struct CallOutcome {
+    pub result: InstructionResult,
+    pub output: Bytes,
+    pub logs: Vec<Log>,
+    pub gas: ResultGas,
+}
+
+/// geth's state transition for a message whose validity was checked before: nonce, fees and authorizations take effect
+/// whatever the transaction's type.
+pub struct SimulationHandler<'a> {
+    pub charge: &'a Charge,
+    pub gas: InitialAndFloorGas,
+    pub access_list: &'a [(Address, Vec<alloy_primitives::B256>)],
+    pub authorizations: Option<&'a [crate::plan::Authorization]>,
+    pub outcome: Option<CallOutcome>,
+}
+
+impl SimulationHandler<'_> {
+    /// Runs the transaction that `machine` is set to.
+    pub fn execute(mut self, machine: &mut Machine, tx: TxEnv) -> Result<CallOutcome, ReadError> {
+        machine.evm.ctx.tx = tx;
+        machine.evm.ctx.chain.halt = None;
+        machine.evm.ctx.chain.places.clear();
+        machine.evm.ctx.chain.fee_only.clear();
+        match self.run(machine) {
+            Ok(_) => self.outcome.take().ok_or(ReadError::Failed),
+            Err(error) => Err(read_error(error)),
+        }
+    }
+}
+
+pub(super) fn read_error(error: Error) -> ReadError {
+    match error {
+        EVMError::Database(error) => error,
+        _ => ReadError::Failed,
+    }
+}
+
+impl Handler for SimulationHandler<'_> {
+    type Evm = Machine;
+    type Error = Error;
+    type HaltReason = HaltReason;
+
+    fn validate(&self, _evm: &mut Machine) -> Result<InitialAndFloorGas, Error> {
+        Ok(self.gas)
+    }
+
+    fn load_accounts(&self, evm: &mut Machine) -> Result<(), Error> {
+        let Machine { evm } = evm;
+        let context = &mut evm.ctx;
+        let precompiles = revm::handler::PrecompileProvider::<Context>::warm_addresses(&evm.precompiles);
+        context.journaled_state.warm_precompiles(precompiles.collect());
+        if context.cfg.spec.is_enabled_in(SpecId::SHANGHAI) {
+            context.journaled_state.warm_coinbase_account(context.block.beneficiary);
+        }
+        if !self.access_list.is_empty() {
+            let mut warm: AddressMap<HashSet<U256>> = AddressMap::default();
+            for (address, slots) in self.access_list {
+                warm.entry(*address).or_default().extend(slots.iter().map(|slot| U256::from_be_bytes(slot.0)));
+            }
+            context.journaled_state.warm_access_list(warm);
+        }
+        Ok(())
+    }
+
+    fn validate_against_state_and_deduct_caller(
+        &self,
+        evm: &mut Machine,
+        _gas: &mut InitialAndFloorGas,
+    ) -> Result<(), Error> {
+        let Context { journaled_state, tx, .. } = &mut evm.evm.ctx;
+        let mut caller = journaled_state.load_account_with_code_mut(tx.caller)?.data;
+        let balance = *caller.balance();
+        caller.set_balance(balance.wrapping_sub(self.charge.upfront));
+        if tx.kind.is_call() {
+            let nonce = caller.nonce();
+            caller.set_nonce(nonce.wrapping_add(1));
+        }
+        caller.touch();
+        Ok(())
+    }
+
+    fn apply_eip7702_auth_list(&self, evm: &mut Machine, _gas: &mut InitialAndFloorGas) -> Result<u64, Error> {
+        let Some(authorizations) = self.authorizations else { return Ok(0) };
+        let Context { journaled_state, cfg, .. } = &mut evm.evm.ctx;
+        let refund = cfg.gas_params.tx_eip7702_auth_refund();
+        let signed = authorizations.iter().map(|authorization| {
+            alloy_eips::eip7702::SignedAuthorization::new_unchecked(
+                alloy_eips::eip7702::Authorization {
+                    chain_id: authorization.chain_id,
+                    address: authorization.address,
+                    nonce: authorization.nonce,
+                },
+                authorization.y_parity,
+                authorization.r,
+                authorization.s,
+            )
+        });
+        apply_auth_list::<_, Error>(cfg.chain_id, refund, signed, journaled_state)
+    }
+
+    fn reimburse_caller(&self, evm: &mut Machine, exec_result: &mut FrameResult) -> Result<(), Error> {
+        let gas = exec_result.gas();
+        let left = gas.remaining() + gas.refunded() as u64;
+        let mut back = U256::from(left).wrapping_mul(self.charge.gas_price);
+        if let Some(rollup) = &self.charge.rollup {
+            let held = rollup.operator.of(gas.limit());
+            let due = rollup.operator.of(gas.limit() - left);
+            back = back.wrapping_add(held.saturating_sub(due));
+        }
+        if back.is_zero() {
+            return Ok(());
+        }
+        let caller = evm.evm.ctx.tx.caller;
+        add_balance(&mut evm.evm.ctx, caller, back)
+    }
+
+    fn reward_beneficiary(&self, evm: &mut Machine, exec_result: &mut FrameResult) -> Result<(), Error> {
+        let used = exec_result.gas().used();
+        if let Some(tip) = self.charge.tip {
+            let beneficiary = evm.evm.ctx.block.beneficiary;
+            pay(&mut evm.evm.ctx, beneficiary, U256::from(used).wrapping_mul(tip))?;
+        }
+        if let Some(rollup) = &self.charge.rollup {
+            let vaults = [
+                (op_revm::constants::L1_FEE_RECIPIENT, rollup.l1_fee),
+                (op_revm::constants::BASE_FEE_RECIPIENT, U256::from(used).wrapping_mul(rollup.base_fee)),
+                (op_revm::constants::OPERATOR_FEE_RECIPIENT, rollup.operator.of(used)),
+            ];
+            for (vault, amount) in vaults {
+                pay(&mut evm.evm.ctx, vault, amount)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn execution_result(
+        &mut self,
+        evm: &mut Machine,
+        result: FrameResult,
+        gas: ResultGas,
+    ) -> Result<ExecutionResult<HaltReason>, Error> {
+        take_error::<Error, _>(&mut evm.evm.ctx.error)?;
+        let logs = evm.evm.ctx.journaled_state.take_logs();
+        let result = result.into_interpreter_result();
+        self.outcome = Some(CallOutcome { result: result.result, output: result.output.clone(), logs, gas });
+        evm.evm.ctx.journaled_state.commit_tx();
+        evm.evm.ctx.local.clear();
+        evm.evm.frame_stack.clear();
+        Ok(ExecutionResult::Revert { gas, logs: Vec::new(), output: Bytes::new() })
+    }
+}
+
+/// Fees touch their recipient, but do not count as a call's touch.
+fn pay(context: &mut Context, to: Address, amount: U256) -> Result<(), Error> {
+    if amount.is_zero() {
+        return Ok(());
+    }
+    if !context.journaled_state.inner.state.contains_key(&to) {
+        context.chain.fee_only.push(to);
+    }
+    add_balance(context, to, amount)
+}
+
+fn add_balance(context: &mut Context, to: Address, amount: U256) -> Result<(), Error> {
+    let mut account = context.journaled_state.load_account_mut(to)?.data;
+    let balance = *account.balance();
+    account.set_balance(balance.wrapping_add(amount));
+    account.touch();
+    Ok(())
+}
+
+impl CallOutcome {
+    /// geth's words for a halt.
+    pub fn halt_words(&self, machine: &mut Machine) -> String {
+        machine.evm.ctx.chain.halt.take().unwrap_or_else(|| halt::words(self.result).into())
+    }
+}
+

@@ -1,0 +1,199 @@
+use super::{
+    machine::Context,
+    watch::LogPlace,
+};
+use crate::state::ReadError;
+use alloy_primitives::{Address, B256, Bytes, Log, LogData, U256, address, b256};
+use revm::{
+    context_interface::{JournalTr, context::ContextError},
+    interpreter::{
+        Instruction, InstructionContext, InstructionResult, InterpreterAction,
+        instructions::{InstructionTable, host, instruction_table_gas_changes_spec, memory, system},
+        interpreter::EthInterpreter,
+        interpreter_types::{InputsTr, LoopControl},
+    },
+    handler::instructions::InstructionProvider,
+    primitives::hardfork::SpecId,
+};
+use std::sync::OnceLock;
+
+type Table = InstructionTable<EthInterpreter, Context>;
+type Step<'a> = InstructionContext<'a, Context, EthInterpreter>;
+
+/// The instructions of a fork, with those that a simulation has to watch replaced. One table per fork for the whole process.
+#[derive(Clone, Copy)]
+pub struct Instructions(&'static Table);
+
+impl Instructions {
+    pub fn of(spec: SpecId) -> Self {
+        static PARIS: OnceLock<Box<Table>> = OnceLock::new();
+        static SHANGHAI: OnceLock<Box<Table>> = OnceLock::new();
+        static CANCUN: OnceLock<Box<Table>> = OnceLock::new();
+        static PRAGUE: OnceLock<Box<Table>> = OnceLock::new();
+        static OSAKA: OnceLock<Box<Table>> = OnceLock::new();
+        let (spec, table) = match spec {
+            spec if spec.is_enabled_in(SpecId::OSAKA) => (SpecId::OSAKA, &OSAKA),
+            spec if spec.is_enabled_in(SpecId::PRAGUE) => (SpecId::PRAGUE, &PRAGUE),
+            spec if spec.is_enabled_in(SpecId::CANCUN) => (SpecId::CANCUN, &CANCUN),
+            spec if spec.is_enabled_in(SpecId::SHANGHAI) => (SpecId::SHANGHAI, &SHANGHAI),
+            _ => (SpecId::MERGE, &PARIS),
+        };
+        Self(table.get_or_init(|| Box::new(watched(spec))))
+    }
+}
+
+impl InstructionProvider for Instructions {
+    type Context = Context;
+    type InterpreterTypes = EthInterpreter;
+
+    fn instruction_table(&self) -> &Table {
+        self.0
+    }
+}
+
+fn watched(spec: SpecId) -> Table {
+    let mut table: Table = instruction_table_gas_changes_spec(spec);
+    let mut replace = |opcode: u8, with: fn(Step<'_>)| {
+        table[opcode as usize] = Instruction::new(with, table[opcode as usize].static_gas());
+    };
+    replace(0x3a, gas_price);
+    replace(0x48, base_fee);
+    replace(0x5b, jump_destination);
+    if spec.is_enabled_in(SpecId::CANCUN) {
+        replace(0x4a, blob_base_fee);
+    }
+    replace(0x20, keccak);
+    replace(0x37, call_data_copy);
+    replace(0x39, code_copy);
+    replace(0x3c, external_code_copy);
+    replace(0x3e, return_data_copy);
+    if spec.is_enabled_in(SpecId::CANCUN) {
+        replace(0x5e, memory_copy);
+    }
+    replace(0xa0, log::<0>);
+    replace(0xa1, log::<1>);
+    replace(0xa2, log::<2>);
+    replace(0xa3, log::<3>);
+    replace(0xa4, log::<4>);
+    replace(0xff, self_destruct);
+    table
+}
+
+/// Every loop passes a JUMPDEST: here a runaway call is stopped.
+fn jump_destination(step: Step<'_>) {
+    let watch = &step.host.chain;
+    if watch.stop.is_raised() {
+        stop(step, ReadError::Cancelled);
+    } else if watch.allowance.is_some_and(|allowance| step.interpreter.gas.total_gas_spent() > allowance.gas) {
+        stop(step, ReadError::WouldBlock);
+    }
+}
+
+#[cold]
+fn stop(step: Step<'_>, why: ReadError) {
+    step.host.error = Err(ContextError::Db(why));
+    step.interpreter.halt_fatal();
+}
+
+/// Whether an instruction over as many bytes as the stack says, `position` from its top, is more than the allowance.
+#[inline]
+fn exceeds_allowance(step: &Step<'_>, position: usize) -> bool {
+    let Some(allowance) = step.host.chain.allowance else { return false };
+    let data = step.interpreter.stack.data();
+    let bytes = data.len().checked_sub(position + 1).map_or(U256::ZERO, |at| data[at]);
+    bytes > U256::from(allowance.bytes) || step.interpreter.gas.total_gas_spent() > allowance.gas
+}
+
+macro_rules! sized {
+    ($name:ident, $position:literal, $instruction:path) => {
+        fn $name(step: Step<'_>) {
+            if exceeds_allowance(&step, $position) {
+                return stop(step, ReadError::WouldBlock);
+            }
+            $instruction(step)
+        }
+    };
+}
+
+sized!(keccak, 1, system::keccak256);
+sized!(call_data_copy, 2, system::calldatacopy);
+sized!(code_copy, 2, system::codecopy);
+sized!(external_code_copy, 3, host::extcodecopy);
+sized!(return_data_copy, 2, system::returndatacopy);
+sized!(memory_copy, 2, memory::mcopy);
+
+fn push(step: Step<'_>, value: U256) {
+    if !step.interpreter.stack.push(value) {
+        step.interpreter.halt_overflow();
+    }
+}
+
+fn gas_price(step: Step<'_>) {
+    let value = step.host.chain.gas_price;
+    push(step, value);
+}
+
+fn base_fee(step: Step<'_>) {
+    let value = step.host.chain.base_fee;
+    push(step, value);
+}
+
+fn blob_base_fee(step: Step<'_>) {
+    let value = step.host.chain.blob_base_fee;
+    push(step, value);
+}
+
+fn log<const TOPICS: usize>(step: Step<'_>) {
+    if step.interpreter.stack.len() < TOPICS + 2 {
+        return step.interpreter.halt_underflow();
+    }
+    if exceeds_allowance(&step, 1) {
+        return stop(step, ReadError::WouldBlock);
+    }
+    let context: &mut Context = step.host;
+    let before = context.journaled_state.logs().len();
+    host::log::<TOPICS, Context>(InstructionContext { interpreter: step.interpreter, host: &mut *context });
+    let after = context.journaled_state.logs().len();
+    if after > before {
+        let index = context.chain.next_index();
+        context.chain.place_log(after, LogPlace { synthetic: false, index });
+    }
+}
+
+fn self_destruct(step: Step<'_>) {
+    let Context { journaled_state, chain, .. } = &*step.host;
+    if !chain.trace_transfers {
+        return host::selfdestruct(step);
+    }
+    let from = step.interpreter.input.target_address();
+    let balance = journaled_state.inner.state.get(&from).map(|account| account.info.balance).unwrap_or_default();
+    let to = step.interpreter.stack.data().last().copied();
+    let context: &mut Context = step.host;
+    host::selfdestruct(InstructionContext { interpreter: &mut *step.interpreter, host: &mut *context });
+    let done = matches!(step.interpreter.bytecode.action(), Some(InterpreterAction::Return(result))
+        if result.result == InstructionResult::SelfDestruct);
+    if let (true, Some(to), false) = (done, to, balance.is_zero()) {
+        let index = context.chain.next_index();
+        record_transfer(context, from, Address::from_word(B256::from(to)), balance, index);
+    }
+}
+
+/// keccak256("Transfer(address,address,uint256)")
+const TRANSFER: B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
+/// ERC-7528.
+const NATIVE: Address = address!("eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee");
+
+/// Puts a transfer among the logs of the frame that is open.
+pub fn record_transfer(
+    context: &mut Context,
+    from: Address,
+    to: Address,
+    value: U256,
+    index: u64,
+) {
+    let topics = vec![TRANSFER, from.into_word(), to.into_word()];
+    let data = Bytes::copy_from_slice(&value.to_be_bytes::<32>());
+    context.journaled_state.log(Log { address: NATIVE, data: LogData::new_unchecked(topics, data) });
+    let count = context.journaled_state.logs().len();
+    context.chain.place_log(count, LogPlace { synthetic: true, index });
+}

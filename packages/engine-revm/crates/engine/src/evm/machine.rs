@@ -1,0 +1,181 @@
+use super::{
+    halt,
+    frames::FrameStore,
+    instructions::{Instructions, record_transfer},
+    precompiles::PrecompileSet,
+    watch::Watch,
+};
+use crate::state::{ReadError, SimulationState};
+use alloy_primitives::{Address, U256};
+use revm::{
+    context::{BlockEnv, CfgEnv, Evm, Journal, JournalTr, LocalContext, TxEnv},
+    context_interface::{FrameStack, context::ContextError},
+    handler::{
+        EthFrame, EvmTr, FrameInitOrResult, FrameResult, ItemOrResult, evm::FrameInitResult,
+    },
+    interpreter::{
+        CallScheme, CallValue, FrameInput, InterpreterAction,
+        interpreter::EthInterpreter,
+        interpreter_action::FrameInit,
+    },
+    primitives::hardfork::SpecId,
+};
+
+pub type Context = revm::Context<BlockEnv, TxEnv, CfgEnv, SimulationState, Journal<SimulationState>, Watch, LocalContext>;
+
+/// revm with its frames watched: transfers become logs, and the outermost frame's halt is put in geth's words.
+pub struct Machine {
+    pub evm: Evm<Context, (), Instructions, PrecompileSet, EthFrame<EthInterpreter>>,
+}
+
+impl Machine {
+    pub fn new(state: SimulationState, watch: Watch, cfg: CfgEnv, block: BlockEnv, precompiles: PrecompileSet) -> Self {
+        let FrameStore { frames, memory } = FrameStore::take();
+        let spec = cfg.spec;
+        let mut journal = Journal::new(state);
+        journal.set_spec_id(spec);
+        let context = Context {
+            block,
+            tx: TxEnv::default(),
+            cfg,
+            journaled_state: journal,
+            chain: watch,
+            local: LocalContext { shared_memory_buffer: memory, precompile_error_message: None },
+            error: Ok(()),
+        };
+        Self {
+            evm: Evm { ctx: context, inspector: (), instruction: Instructions::of(spec), precompiles, frame_stack: frames },
+        }
+    }
+
+    /// The rules of the next block.
+    pub fn start_block(&mut self, cfg: CfgEnv, block: BlockEnv, precompiles: PrecompileSet) {
+        let spec: SpecId = cfg.spec;
+        self.evm.instruction = Instructions::of(spec);
+        self.evm.precompiles = precompiles;
+        self.evm.ctx.journaled_state.set_spec_id(spec);
+        self.evm.ctx.cfg = cfg;
+        self.evm.ctx.block = block;
+        self.evm.ctx.chain.log_count = 0;
+    }
+
+    pub fn state(&mut self) -> &mut SimulationState {
+        &mut self.evm.ctx.journaled_state.database
+    }
+
+    /// Gives the frames back to the thread.
+    pub fn finish(self) -> (SimulationState, Watch) {
+        let Context { journaled_state, chain, local, .. } = self.evm.ctx;
+        FrameStore { frames: self.evm.frame_stack, memory: local.shared_memory_buffer }.give_back(chain.deepest);
+        (journaled_state.database, chain)
+    }
+}
+
+/// Value that a frame moves, and where to; a creation's address is known only once it is made.
+struct Transfer {
+    from: Address,
+    to: Option<Address>,
+    value: U256,
+    index: u64,
+}
+
+impl Machine {
+    fn transfer_of(&mut self, input: &FrameInput) -> Option<Transfer> {
+        let (from, to, value) = match input {
+            FrameInput::Call(call) => match call.value {
+                CallValue::Transfer(value) if call.scheme == CallScheme::Call => {
+                    (call.caller, Some(call.target_address), value)
+                }
+                _ => return None,
+            },
+            FrameInput::Create(create) => (create.caller(), None, create.value()),
+            FrameInput::Empty => return None,
+        };
+        if value.is_zero() {
+            return None;
+        }
+        let index = self.evm.ctx.chain.next_index();
+        Some(Transfer { from, to, value, index })
+    }
+}
+
+impl EvmTr for Machine {
+    type Context = Context;
+    type Instructions = Instructions;
+    type Precompiles = PrecompileSet;
+    type Frame = EthFrame<EthInterpreter>;
+
+    #[inline]
+    fn all(&self) -> (&Context, &Instructions, &PrecompileSet, &FrameStack<Self::Frame>) {
+        self.evm.all()
+    }
+
+    #[inline]
+    fn all_mut(&mut self) -> (&mut Context, &mut Instructions, &mut PrecompileSet, &mut FrameStack<Self::Frame>) {
+        self.evm.all_mut()
+    }
+
+    fn frame_init(&mut self, frame_input: FrameInit) -> Result<FrameInitResult<'_, Self::Frame>, ContextError<ReadError>> {
+        let watch = &mut self.evm.ctx.chain;
+        watch.deepest = watch.deepest.max(frame_input.depth);
+        if watch.stop.is_raised() {
+            return Err(ContextError::Db(ReadError::Cancelled));
+        }
+        if let Some(allowance) = &mut watch.allowance {
+            match allowance.frames.checked_sub(1) {
+                Some(left) => allowance.frames = left,
+                None => return Err(ContextError::Db(ReadError::WouldBlock)),
+            }
+        }
+        if !watch.trace_transfers {
+            return self.evm.frame_init(frame_input);
+        }
+        let transfer = self.transfer_of(&frame_input.frame_input);
+        let made = match self.evm.frame_init(frame_input)? {
+            ItemOrResult::Item(frame) => Ok(frame.interpreter.input.target_address),
+            ItemOrResult::Result(result) => Err(result),
+        };
+        let succeeded = made.as_ref().map_or_else(|result| result.interpreter_result().is_ok(), |_| true);
+        if let (Some(Transfer { from, to, value, index }), true) = (transfer, succeeded) {
+            if let Some(to) = to.or(made.as_ref().ok().copied()) {
+                record_transfer(&mut self.evm.ctx, from, to, value, index);
+            }
+        }
+        Ok(match made {
+            Ok(_) => ItemOrResult::Item(self.evm.frame_stack.get()),
+            Err(result) => ItemOrResult::Result(result),
+        })
+    }
+
+    fn frame_run(&mut self) -> Result<FrameInitOrResult<Self::Frame>, ContextError<ReadError>> {
+        let Evm { ctx, instruction, frame_stack, .. } = &mut self.evm;
+        let frame = frame_stack.get();
+        let action = frame.interpreter.run_plain(
+            revm::handler::instructions::InstructionProvider::instruction_table(instruction),
+            ctx,
+        );
+        let outermost = frame.depth == 0;
+        let stopped = match &action {
+            InterpreterAction::Return(result) if outermost => Some((result.result, result.output.len())),
+            _ => None,
+        };
+        if let Some((result, _)) = stopped {
+            ctx.chain.halt = halt::of_frame(result, &frame.interpreter);
+        }
+        let next: FrameInitOrResult<Self::Frame> = frame.process_next_action::<_, ContextError<ReadError>>(ctx, action)?;
+        if let ItemOrResult::Result(result) = &next {
+            frame.set_finished(true);
+            if let (Some((before, output)), FrameResult::Create(created)) = (stopped, result) {
+                let after = created.result.result;
+                if before.is_ok() && !after.is_ok() {
+                    ctx.chain.halt = halt::of_deployment(after, output);
+                }
+            }
+        }
+        Ok(next)
+    }
+
+    fn frame_return_result(&mut self, result: FrameResult) -> Result<Option<FrameResult>, ContextError<ReadError>> {
+        self.evm.frame_return_result(result)
+    }
+}

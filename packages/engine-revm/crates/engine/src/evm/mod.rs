@@ -1,0 +1,16 @@
+//! revm, set up for simulations.
+
+mod frames;
+mod halt;
+mod handler;
+mod instructions;
+mod machine;
+mod opcode_names;
+mod precompiles;
+mod watch;
+
+pub use frames::FrameStore;
+pub use handler::{CallOutcome, Charge, OperatorFee, RollupCharge, SimulationHandler};
+pub use machine::{Context, Machine};
+pub use precompiles::{Moved, PrecompileSet, for_rules};
+pub use watch::{Allowance, LogPlace, Watch};

@@ -1,0 +1,79 @@
+use super::{halt, machine::Context};
+use crate::{plan::BlockRules, state::ReadError};
+use alloy_primitives::{Address, map::AddressMap};
+use op_revm::precompiles::OpPrecompiles;
+use revm::{
+    context_interface::context::ContextError,
+    handler::{PrecompileProvider, precompile_output_to_interpreter_result},
+    interpreter::{CallInputs, InterpreterResult},
+    precompile::{Precompile, PrecompileHalt, PrecompileOutput, Precompiles},
+    primitives::hardfork::SpecId,
+};
+
+/// The precompiled contracts that these rules have.
+pub fn for_rules(rules: &BlockRules) -> &'static Precompiles {
+    match rules.op {
+        Some(op) => OpPrecompiles::new_with_spec(op).precompiles(),
+        None => Precompiles::new(rules.spec.into()),
+    }
+}
+
+/// Of one block that overrides move or remove precompiles in.
+pub type Moved = AddressMap<Precompile>;
+
+/// The precompiles of one block. What is warm stays what the fork says, wherever they moved.
+#[derive(Debug)]
+pub struct PrecompileSet {
+    active: &'static Precompiles,
+    moved: Option<Moved>,
+}
+
+impl PrecompileSet {
+    pub fn new(active: &'static Precompiles, moved: Option<Moved>) -> Self {
+        Self { active, moved }
+    }
+
+    #[inline]
+    pub fn get(&self, address: &Address) -> Option<&Precompile> {
+        match &self.moved {
+            Some(moved) => moved.get(address),
+            None => self.active.get(address),
+        }
+    }
+}
+
+impl PrecompileProvider<Context> for PrecompileSet {
+    type Output = InterpreterResult;
+
+    fn set_spec(&mut self, _spec: SpecId) -> bool {
+        false
+    }
+
+    fn run(&mut self, context: &mut Context, inputs: &CallInputs) -> Result<Option<InterpreterResult>, String> {
+        let Some(precompile) = self.get(&inputs.bytecode_address) else {
+            return Ok(None);
+        };
+        let gas = context.chain.allowance.map_or(u64::MAX, |allowance| allowance.precompile_gas).min(inputs.gas_limit);
+        let mut output = precompile
+            .execute(&inputs.input.as_bytes(context), gas, inputs.reservoir)
+            .map_err(|error| error.to_string())?;
+        if gas < inputs.gas_limit && output.halt_reason().is_some_and(|reason| reason.is_oog()) {
+            context.error = Err(ContextError::Db(ReadError::WouldBlock));
+            output = PrecompileOutput::halt(PrecompileHalt::OutOfGas, inputs.reservoir);
+        }
+        if let Some(reason) = output.halt_reason() {
+            if context.journaled_state.inner.depth == 1 {
+                context.chain.halt = Some(halt::of_precompile(reason));
+            }
+        }
+        Ok(Some(precompile_output_to_interpreter_result(output, inputs.gas_limit)))
+    }
+
+    fn warm_addresses(&self) -> Box<impl Iterator<Item = Address>> {
+        Box::new(self.active.addresses().copied())
+    }
+
+    fn contains(&self, address: &Address) -> bool {
+        self.get(address).is_some()
+    }
+}

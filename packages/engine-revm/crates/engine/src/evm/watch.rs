@@ -1,0 +1,57 @@
+use crate::state::Stop;
+use alloy_primitives::{Address, U256};
+use std::sync::Arc;
+
+/// What the EVM carries along for a simulation, beside revm's own context.
+#[derive(Debug, Default)]
+pub struct Watch {
+    pub stop: Arc<Stop>,
+    /// Work that the caller's own thread may still do; absent on a thread of the pool.
+    pub allowance: Option<Allowance>,
+    pub trace_transfers: bool,
+    /// 256 bits each, where revm has 64 and 128.
+    pub base_fee: U256,
+    pub blob_base_fee: U256,
+    pub gas_price: U256,
+    /// One for each log in the journal.
+    pub places: Vec<LogPlace>,
+    /// Logs of the block so far, those of reverted frames too: geth numbers logs by it.
+    pub log_count: u64,
+    /// Why the outermost frame halted, in geth's words, where revm's reason alone does not say.
+    pub halt: Option<String>,
+    /// Accounts that fees alone touched.
+    pub fee_only: Vec<Address>,
+    pub deepest: usize,
+}
+
+/// The caller's thread serves everybody: it gives so much and no more.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowance {
+    /// Per frame.
+    pub gas: u64,
+    pub frames: usize,
+    /// Per instruction.
+    pub bytes: usize,
+    /// Per precompiled contract.
+    pub precompile_gas: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogPlace {
+    pub synthetic: bool,
+    pub index: u64,
+}
+
+impl Watch {
+    /// Numbers the newest of the journal's `count` logs.
+    pub fn place_log(&mut self, count: usize, place: LogPlace) {
+        self.places.truncate(count.saturating_sub(1));
+        self.places.push(place);
+    }
+
+    pub fn next_index(&mut self) -> u64 {
+        let index = self.log_count;
+        self.log_count += 1;
+        index
+    }
+}

@@ -1,0 +1,24 @@
+//! Executes whole `eth_simulateV1` plans and stretches of blocks under construction on revm, and seals what it executed.
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`plan`] | what to execute, as the TypeScript planner made it |
+//! | [`state`] | the pinned block's values, shared between requests; pre-confirmed layers; what a simulation changed |
+//! | [`evm`] | revm set up for simulations: logs of transfers, moved precompiles, cancellation |
+//! | [`simulate`] | blocks, calls, fees, system calls: geth's rules |
+//! | [`seal`] | transactions, receipts, roots and headers |
+//! | [`stretch`] | signed transactions of a block under construction |
+//! | [`pool`] | threads |
+
+pub mod evm;
+pub mod outcome;
+pub mod plan;
+pub mod pool;
+pub mod rejection;
+pub mod rules;
+pub mod seal;
+pub mod simulate;
+pub mod state;
+pub mod stretch;
+
+pub use alloy_primitives as primitives;

@@ -1,0 +1,169 @@
+//! The plan of a simulation: `packages/simulation/src/plan` in Rust.
+
+use alloy_primitives::{Address, B256, Bytes, U256};
+use op_revm::OpSpecId;
+use revm::primitives::hardfork::SpecId;
+
+/// EIP-7840, in blobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlobParameters {
+    pub target: u64,
+    pub max: u64,
+    pub update_fraction: u64,
+}
+
+/// What applies to one block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockRules {
+    pub spec: SpecId,
+    /// Set on OP-stack chains.
+    pub op: Option<OpSpecId>,
+    pub blob: Option<BlobParameters>,
+}
+
+impl BlockRules {
+    pub fn has(&self, fork: SpecId) -> bool {
+        self.spec.is_enabled_in(fork)
+    }
+
+    pub fn has_op(&self, fork: OpSpecId) -> bool {
+        self.op.is_some_and(|active| active.is_enabled_in(fork))
+    }
+}
+
+/// EIP-1559 parameters of an OP-stack chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpBaseFee {
+    pub elasticity: u64,
+    pub denominator: u64,
+    pub denominator_canyon: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChainRules {
+    pub chain_id: u64,
+    pub deposit_contract: Option<Address>,
+    pub op_base_fee: Option<OpBaseFee>,
+}
+
+/// What of the parent's header the next block depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParentHeader {
+    pub hash: B256,
+    pub number: u64,
+    pub timestamp: u64,
+    pub gas_limit: u64,
+    pub gas_used: u64,
+    pub base_fee: U256,
+    pub blob_gas_used: u64,
+    pub excess_blob_gas: u64,
+    pub withdrawals_root: Option<B256>,
+    pub extra_data: Bytes,
+    pub rules: BlockRules,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    pub chain: ChainRules,
+    pub base: ParentHeader,
+    pub blocks: Vec<PlannedBlock>,
+    pub validation: bool,
+    pub trace_transfers: bool,
+    pub gas_budget: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedBlock {
+    pub number: u64,
+    pub timestamp: u64,
+    pub gas_limit: u64,
+    pub fee_recipient: Address,
+    pub prev_randao: B256,
+    pub base_fee: Option<U256>,
+    pub blob_base_fee: Option<U256>,
+    pub parent_beacon_block_root: Option<B256>,
+    pub withdrawals: Vec<Withdrawal>,
+    pub extra_data: Bytes,
+    pub rules: BlockRules,
+    pub overrides: Vec<StateOverride>,
+    pub calls: Vec<PlannedCall>,
+}
+
+/// EIP-4895, amount in Gwei.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Withdrawal {
+    pub index: u64,
+    pub validator_index: u64,
+    pub address: Address,
+    pub amount: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateOverride {
+    pub address: Address,
+    pub balance: Option<U256>,
+    pub nonce: Option<u64>,
+    pub code: Option<Bytes>,
+    pub storage: StorageOverride,
+    pub move_precompile_to: Option<Address>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StorageOverride {
+    None,
+    /// The whole storage.
+    Replace(Vec<(U256, U256)>),
+    /// Single slots.
+    Diff(Vec<(U256, U256)>),
+}
+
+/// Fees by the type of transaction: `gasPrice`, or EIP-1559's two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fees {
+    pub cap: U256,
+    pub tip: U256,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedCall {
+    /// Of the transaction whose hash the answer carries.
+    pub tx_type: u8,
+    pub from: Address,
+    pub to: Option<Address>,
+    pub input: Bytes,
+    pub value: U256,
+    pub nonce: Option<u64>,
+    pub gas: Option<u64>,
+    /// Set for types 0 and 1.
+    pub gas_price: Option<U256>,
+    pub max_fee: U256,
+    pub max_priority_fee: U256,
+    pub max_blob_fee: U256,
+    pub access_list: Vec<(Address, Vec<B256>)>,
+    pub blob_hashes: Option<Vec<B256>>,
+    pub authorizations: Option<Vec<Authorization>>,
+}
+
+impl PlannedCall {
+    pub fn fees(&self) -> Fees {
+        match self.gas_price {
+            Some(price) => Fees { cap: price, tip: price },
+            None => Fees { cap: self.max_fee, tip: self.max_priority_fee },
+        }
+    }
+
+    pub fn blob_count(&self) -> u64 {
+        self.blob_hashes.as_ref().map_or(0, |hashes| hashes.len() as u64)
+    }
+}
+
+/// EIP-7702, signed. `y_parity` as it came: anything above 1 signs nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Authorization {
+    pub chain_id: U256,
+    pub address: Address,
+    pub nonce: u64,
+    pub y_parity: u8,
+    pub r: U256,
+    pub s: U256,
+}

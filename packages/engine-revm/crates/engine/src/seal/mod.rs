@@ -1,0 +1,9 @@
+//! Transactions, receipts, roots and headers, as they hash.
+
+mod header;
+mod receipt;
+mod transaction;
+
+pub use header::{Body, seal, withdrawals_root};
+pub use receipt::{Roots, encode_receipt, roots};
+pub use transaction::{UnsignedTransaction, encode_transaction};

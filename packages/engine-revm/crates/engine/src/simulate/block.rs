@@ -1,0 +1,200 @@
+use super::{
+    Progress, call,
+    call::{BlockFees, Executed},
+    fees, op, overrides, prefetch, requests, system_calls,
+};
+use crate::{
+    evm::Machine,
+    outcome::{ExecutedBlock, ExecutedCall},
+    plan::{ParentHeader, Plan, PlannedBlock},
+    rejection::{Failure, Fault, code},
+    seal::{self, Body},
+};
+use alloy_consensus::Header;
+use alloy_eips::eip7685::EMPTY_REQUESTS_HASH;
+use alloy_primitives::{Address, B64, B256, U256, address};
+use op_revm::OpSpecId;
+use revm::{
+    Database,
+    context::{BlockEnv, CfgEnv},
+    context_interface::block::BlobExcessGasAndPrice,
+    primitives::hardfork::SpecId,
+};
+
+/// L2ToL1MessagePasser: its storage root is an Isthmus header's withdrawalsRoot.
+pub const MESSAGE_PASSER: Address = address!("4200000000000000000000000000000000000016");
+
+pub fn execute(plan: &Plan, index: usize, machine: &mut Machine, progress: &mut Progress) -> Result<ExecutedBlock, Failure> {
+    let block = &plan.blocks[index];
+    let rules = &block.rules;
+    let here = |fault: Fault| fault.at(index, None);
+
+    let base_fee = block.base_fee.unwrap_or_else(|| match &progress.op_fees {
+        Some(parameters) => parameters.next_base_fee(&progress.parent),
+        None => fees::next_base_fee_ethereum(&progress.parent),
+    });
+    let excess_blob_gas = fees::next_excess_blob_gas(rules, &progress.parent);
+    let blob_base_fee = block.blob_base_fee.unwrap_or_else(|| match &rules.blob {
+        Some(blob) => fees::blob_price(blob, excess_blob_gas),
+        None => U256::from(1),
+    });
+
+    let precompiles = overrides::apply(machine.state(), rules, &block.overrides).map_err(here)?;
+    machine.start_block(environment(plan, block), block_environment(block, excess_blob_gas), precompiles);
+    machine.evm.ctx.chain.base_fee = base_fee;
+    machine.evm.ctx.chain.blob_base_fee = blob_base_fee;
+    if index == 0 {
+        machine.state().prefetch(prefetch::reads(plan))?;
+    }
+
+    if rules.has(SpecId::CANCUN) {
+        let root = block.parent_beacon_block_root.unwrap_or_default();
+        system_calls::store(machine, system_calls::BEACON_ROOTS, root)?;
+    }
+    if rules.has(SpecId::PRAGUE) {
+        system_calls::store(machine, system_calls::HISTORY, progress.parent.hash)?;
+    }
+
+    let fees = BlockFees { base_fee, blob_base_fee };
+    let mut gas_used = 0u64;
+    let mut executed: Vec<Executed> = Vec::with_capacity(block.calls.len());
+    for (position, planned) in block.calls.iter().enumerate() {
+        if machine.evm.ctx.chain.stop.is_raised() {
+            return Err(Failure::Cancelled);
+        }
+        let left = block.gas_limit - gas_used;
+        let done = call::execute(plan, block, planned, &fees, left, machine, progress)
+            .map_err(|fault| fault.at(index, Some(position)))?;
+        gas_used += done.call.gas_used;
+        executed.push(done);
+    }
+
+    withdraw(machine, block).map_err(here)?;
+    let requests_hash = requests_hash(plan, block, machine, &executed).map_err(here)?;
+    let blob_gas_used = blob_gas_used(block, machine, &executed)?;
+    let (calls, encoded): (Vec<ExecutedCall>, Vec<Vec<u8>>) = executed.into_iter().map(|done| (done.call, done.encoded)).unzip();
+    let roots = seal::roots(&block.calls, &calls, &encoded);
+
+    let header = Header {
+        parent_hash: progress.parent.hash,
+        ommers_hash: alloy_consensus::constants::EMPTY_OMMER_ROOT_HASH,
+        beneficiary: block.fee_recipient,
+        state_root: B256::ZERO,
+        transactions_root: roots.transactions,
+        receipts_root: roots.receipts,
+        logs_bloom: roots.bloom,
+        difficulty: U256::ZERO,
+        number: block.number,
+        gas_limit: block.gas_limit,
+        gas_used,
+        timestamp: block.timestamp,
+        extra_data: block.extra_data.clone(),
+        mix_hash: block.prev_randao,
+        nonce: B64::ZERO,
+        base_fee_per_gas: None,
+        withdrawals_root: withdrawals_root(block, progress),
+        blob_gas_used: rules.has(SpecId::CANCUN).then_some(blob_gas_used),
+        excess_blob_gas: rules.has(SpecId::CANCUN).then_some(excess_blob_gas),
+        parent_beacon_block_root: rules.has(SpecId::CANCUN).then(|| block.parent_beacon_block_root.unwrap_or_default()),
+        requests_hash,
+        ..Header::default()
+    };
+    let withdrawals = rules.has(SpecId::SHANGHAI).then_some(block.withdrawals.as_slice());
+    let (hash, size) = seal::seal(&header, base_fee, Body { transactions: &encoded, withdrawals });
+
+    machine.state().set_block_hash(block.number, hash);
+    progress.parent = ParentHeader {
+        hash,
+        number: block.number,
+        timestamp: block.timestamp,
+        gas_limit: block.gas_limit,
+        gas_used,
+        base_fee,
+        blob_gas_used,
+        excess_blob_gas,
+        withdrawals_root: header.withdrawals_root,
+        extra_data: block.extra_data.clone(),
+        rules: *rules,
+    };
+    Ok(ExecutedBlock { header, base_fee, hash, size, calls })
+}
+
+fn environment(plan: &Plan, block: &PlannedBlock) -> CfgEnv {
+    let mut cfg = CfgEnv::new_with_spec(block.rules.spec);
+    cfg.chain_id = plan.chain.chain_id;
+    // EIP-7825's cap does not bind a simulated call.
+    cfg.tx_gas_limit_cap = Some(u64::MAX);
+    cfg
+}
+
+fn block_environment(block: &PlannedBlock, excess_blob_gas: u64) -> BlockEnv {
+    BlockEnv {
+        number: U256::from(block.number),
+        beneficiary: block.fee_recipient,
+        timestamp: U256::from(block.timestamp),
+        gas_limit: block.gas_limit,
+        // The opcodes that show fees read them from the watch, 256 bits wide.
+        basefee: 0,
+        difficulty: U256::ZERO,
+        prevrandao: Some(block.prev_randao),
+        blob_excess_gas_and_price: Some(BlobExcessGasAndPrice { excess_blob_gas, blob_gasprice: 0 }),
+        slot_num: 0,
+    }
+}
+
+/// EIP-4895. Amounts are in Gwei.
+fn withdraw(machine: &mut Machine, block: &PlannedBlock) -> Result<(), Fault> {
+    if !block.rules.has(SpecId::SHANGHAI) {
+        return Ok(());
+    }
+    if block.rules.has_op(OpSpecId::ISTHMUS) && !block.withdrawals.is_empty() {
+        let words = "expected non-nil empty withdrawals operation list in Isthmus";
+        return Err(Fault::new(code::SERVER_ERROR, words));
+    }
+    for withdrawal in block.withdrawals.iter().filter(|withdrawal| withdrawal.amount > 0) {
+        let account = machine.state().basic(withdrawal.address)?.unwrap_or_default();
+        let amount = U256::from(withdrawal.amount) * U256::from(1_000_000_000u64);
+        machine.state().change(withdrawal.address).balance = Some(account.balance.wrapping_add(amount));
+    }
+    Ok(())
+}
+
+fn requests_hash(
+    plan: &Plan,
+    block: &PlannedBlock,
+    machine: &mut Machine,
+    executed: &[Executed],
+) -> Result<Option<B256>, Fault> {
+    if !block.rules.has(SpecId::PRAGUE) {
+        return Ok(None);
+    }
+    if block.rules.op.is_some() {
+        return Ok(Some(EMPTY_REQUESTS_HASH));
+    }
+    let logs = executed.iter().flat_map(|done| &done.call.logs);
+    requests::hash(machine, plan.chain.deposit_contract, logs).map(Some)
+}
+
+/// Blob gas, or on an OP-stack chain from Jovian on the DA footprint.
+fn blob_gas_used(block: &PlannedBlock, machine: &mut Machine, executed: &[Executed]) -> Result<u64, Failure> {
+    if block.rules.op.is_none() {
+        return Ok(block.calls.iter().filter(|call| call.tx_type == 3).map(|call| fees::blob_gas(call.blob_count())).sum());
+    }
+    if !block.rules.has_op(OpSpecId::JOVIAN) || executed.is_empty() {
+        return Ok(0);
+    }
+    let scalar = op::da_footprint_scalar(machine.state())?;
+    Ok(executed.iter().map(|done| op::da_footprint(&done.encoded, scalar)).fold(0, u64::saturating_add))
+}
+
+/// From Isthmus on the message passer's storage root: the parent's while nothing writes there, unknowable (zero) after.
+fn withdrawals_root(block: &PlannedBlock, progress: &Progress) -> Option<B256> {
+    if !block.rules.has(SpecId::SHANGHAI) {
+        return None;
+    }
+    if block.rules.has_op(OpSpecId::ISTHMUS) {
+        let inherited = progress.parent.withdrawals_root.filter(|_| !progress.message_passer_written);
+        return Some(inherited.unwrap_or_default());
+    }
+    Some(seal::withdrawals_root(&block.withdrawals))
+}

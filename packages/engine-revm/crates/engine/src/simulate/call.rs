@@ -1,0 +1,235 @@
+use super::{
+    Progress, op,
+    touched::Touched,
+    validity::Candidate,
+};
+use crate::{
+    evm::{CallOutcome, Charge, Machine, RollupCharge, SimulationHandler},
+    outcome::{ExecutedCall, ExecutedLog, Status},
+    plan::{Plan, PlannedBlock, PlannedCall},
+    rejection::{Fault, code},
+    seal::{self, UnsignedTransaction},
+};
+use alloy_primitives::{Bytes, TxKind, U256};
+use revm::{
+    Database,
+    context::{JournalTr, TxEnv},
+    interpreter::{InitialAndFloorGas, InstructionResult},
+    primitives::hardfork::SpecId,
+    state::AccountInfo,
+};
+
+/// One call, executed, and the transaction that stands for it.
+pub struct Executed {
+    pub call: ExecutedCall,
+    /// EIP-2718.
+    pub encoded: Vec<u8>,
+}
+
+/// Fees of the block that a call runs in.
+pub struct BlockFees {
+    pub base_fee: U256,
+    pub blob_base_fee: U256,
+}
+
+/// Runs one call as a transaction; `gas_left` is the block's.
+pub fn execute(
+    plan: &Plan,
+    block: &PlannedBlock,
+    call: &PlannedCall,
+    fees: &BlockFees,
+    gas_left: u64,
+    machine: &mut Machine,
+    progress: &mut Progress,
+) -> Result<Executed, Fault> {
+    let sender = machine.state().basic(call.from)?.unwrap_or_default();
+    let nonce = call.nonce.unwrap_or(sender.nonce);
+    let asked = call.gas.unwrap_or(gas_left);
+    if gas_left < asked {
+        let words = format!("block gas limit reached: remaining: {gas_left}, required: {asked}");
+        return Err(Fault::new(code::BLOCK_GAS_LIMIT_REACHED, words));
+    }
+    let gas = asked.min(progress.gas_budget);
+    let encoded = seal::encode_transaction(&UnsignedTransaction { call, chain_id: plan.chain.chain_id, nonce, gas });
+
+    let caps = call.fees();
+    let priced = !(caps.cap.is_zero() && caps.tip.is_zero());
+    let gas_price = effective_price(call, fees.base_fee, priced);
+    let rollup = rollup_charge(plan, block, priced, &encoded, fees.base_fee, machine)?;
+    let initial = initial_gas(machine, call);
+    let upfront = Candidate {
+        call,
+        spec: block.rules.spec,
+        validation: plan.validation,
+        nonce,
+        gas,
+        gas_price,
+        base_fee: fees.base_fee,
+        blob_base_fee: fees.blob_base_fee,
+        sender_nonce: sender.nonce,
+        sender_balance: sender.balance,
+        rollup: rollup.as_ref(),
+        initial,
+    }
+    .check()?;
+
+    let tip = (plan.validation || priced).then(|| gas_price.wrapping_sub(fees.base_fee));
+    let charge = Charge { upfront, gas_price, tip, rollup };
+    machine.evm.ctx.chain.gas_price = gas_price;
+    let outcome = run(machine, call, &sender, &charge, initial, nonce, gas)?;
+    let executed = present(machine, &outcome, Numbers { encoded: &encoded, nonce, gas, capped: gas < asked });
+    let changes = machine.evm.ctx.journaled_state.finalize();
+    count_touched(&mut progress.touched, machine, call, &changes);
+    if changes.get(&super::block::MESSAGE_PASSER).is_some_and(|account| account.changed_storage_slots().next().is_some()) {
+        progress.message_passer_written = true;
+    }
+    machine.state().commit(changes);
+    progress.gas_budget = progress.gas_budget.saturating_sub(executed.gas_used);
+    Ok(Executed { call: executed, encoded })
+}
+
+/// The price per unit of gas: geth leaves it at zero where no fee is named, and takes `gasPrice` as it is.
+fn effective_price(call: &PlannedCall, base_fee: U256, priced: bool) -> U256 {
+    match call.gas_price {
+        Some(price) => price,
+        None if priced => call.max_priority_fee.saturating_add(base_fee).min(call.max_fee),
+        None => U256::ZERO,
+    }
+}
+
+/// On an OP-stack chain a call pays what a block would ask, where it pays at all.
+fn rollup_charge(
+    plan: &Plan,
+    block: &PlannedBlock,
+    priced: bool,
+    encoded: &[u8],
+    base_fee: U256,
+    machine: &mut Machine,
+) -> Result<Option<RollupCharge>, Fault> {
+    match block.rules.op {
+        Some(op) if plan.validation || priced => {
+            Ok(Some(op::rollup_charge(machine.state(), op, block.number, encoded, base_fee)?))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn initial_gas(machine: &Machine, call: &PlannedCall) -> InitialAndFloorGas {
+    let cfg = &machine.evm.ctx.cfg;
+    let slots: usize = call.access_list.iter().map(|(_, slots)| slots.len()).sum();
+    let mut gas = cfg.gas_params.initial_tx_gas(
+        &call.input,
+        call.to.is_none(),
+        call.access_list.len() as u64,
+        slots as u64,
+        call.authorizations.as_ref().map_or(0, Vec::len) as u64,
+    );
+    if !cfg.spec.is_enabled_in(SpecId::PRAGUE) {
+        gas.floor_gas = 0;
+    }
+    gas
+}
+
+fn run(
+    machine: &mut Machine,
+    call: &PlannedCall,
+    sender: &AccountInfo,
+    charge: &Charge,
+    initial: InitialAndFloorGas,
+    nonce: u64,
+    gas: u64,
+) -> Result<CallOutcome, Fault> {
+    let tx = TxEnv {
+        // BLOBHASH looks at the type.
+        tx_type: if call.blob_hashes.is_some() { 3 } else { 0 },
+        caller: call.from,
+        gas_limit: gas,
+        gas_price: 0,
+        kind: call.to.map_or(TxKind::Create, TxKind::Call),
+        value: call.value,
+        data: call.input.clone(),
+        nonce,
+        chain_id: None,
+        blob_hashes: call.blob_hashes.clone().unwrap_or_default(),
+        ..TxEnv::default()
+    };
+    let handler = SimulationHandler {
+        charge,
+        gas: initial,
+        access_list: &call.access_list,
+        authorizations: call.authorizations.as_deref(),
+        outcome: None,
+    };
+    let mut outcome = handler.execute(machine, tx)?;
+    if call.to.is_none() && sender.nonce == u64::MAX {
+        outcome.result = InstructionResult::NonceOverflow;
+    }
+    Ok(outcome)
+}
+
+struct Numbers<'a> {
+    encoded: &'a [u8],
+    nonce: u64,
+    gas: u64,
+    capped: bool,
+}
+
+fn present(machine: &mut Machine, outcome: &CallOutcome, numbers: Numbers<'_>) -> ExecutedCall {
+    let (status, return_data) = if outcome.result.is_ok() {
+        (Status::Success, outcome.output.clone())
+    } else if outcome.result == InstructionResult::Revert {
+        (Status::Revert, outcome.output.clone())
+    } else {
+        let mut words = outcome.halt_words(machine);
+        if numbers.capped {
+            words.push_str(" (gas limit was capped by the RPC server's global gas cap)");
+        }
+        (Status::Halt(words), Bytes::new())
+    };
+    let logs = match status {
+        Status::Success => outcome
+            .logs
+            .iter()
+            .zip(&machine.evm.ctx.chain.places)
+            .map(|(log, place)| ExecutedLog {
+                address: log.address,
+                topics: log.data.topics().to_vec(),
+                data: log.data.data.clone(),
+                synthetic: place.synthetic,
+                index: place.index,
+            })
+            .collect(),
+        _ => Vec::new(),
+    };
+    ExecutedCall {
+        tx_hash: alloy_primitives::keccak256(numbers.encoded),
+        nonce: numbers.nonce,
+        gas: numbers.gas,
+        gas_used: outcome.gas.tx_gas_used(),
+        max_used_gas: outcome.gas.total_gas_spent().max(outcome.gas.floor_gas()),
+        status,
+        return_data,
+        logs,
+    }
+}
+
+fn count_touched(touched: &mut Touched, machine: &Machine, call: &PlannedCall, changes: &revm::state::EvmState) {
+    let context = &machine.evm.ctx;
+    for (address, account) in changes {
+        if machine.evm.precompiles.get(address).is_some() || context.chain.fee_only.contains(address) {
+            continue;
+        }
+        touched.account(*address);
+        for slot in account.storage.keys() {
+            touched.slot(*address, *slot);
+        }
+    }
+    for (address, slots) in &call.access_list {
+        if machine.evm.precompiles.get(address).is_none() {
+            touched.account(*address);
+        }
+        for slot in slots {
+            touched.slot(*address, U256::from_be_bytes(slot.0));
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Base fee (EIP-1559) and blob gas (EIP-4844, 7691, 7918).
+
+use crate::plan::{BlobParameters, BlockRules, ParentHeader};
+use alloy_primitives::U256;
+use revm::primitives::hardfork::SpecId;
+
+const GAS_PER_BLOB: u64 = 131_072;
+const BLOB_BASE_COST: u64 = 8_192;
+
+/// The base fee after `parent`. `gas_metered` is what it used in the sense of its rules.
+pub fn next_base_fee(parent: &ParentHeader, gas_metered: u64, elasticity: u64, denominator: u64) -> U256 {
+    let base = parent.base_fee;
+    let target = parent.gas_limit / elasticity.max(1);
+    if gas_metered == target || target == 0 {
+        return base;
+    }
+    let change = |distance: u64| {
+        base.saturating_mul(U256::from(distance)) / U256::from(target) / U256::from(denominator.max(1))
+    };
+    if gas_metered > target {
+        base.saturating_add(change(gas_metered - target).max(U256::from(1)))
+    } else {
+        base.saturating_sub(change(target - gas_metered))
+    }
+}
+
+pub fn next_base_fee_ethereum(parent: &ParentHeader) -> U256 {
+    next_base_fee(parent, parent.gas_used, 2, 8)
+}
+
+/// Excess blob gas of a block with these rules after `parent`.
+pub fn next_excess_blob_gas(rules: &BlockRules, parent: &ParentHeader) -> u64 {
+    let Some(blob) = rules.blob else { return 0 };
+    if !parent.rules.has(SpecId::CANCUN) {
+        return 0;
+    }
+    let excess = parent.excess_blob_gas.saturating_add(parent.blob_gas_used);
+    let target = blob.target * GAS_PER_BLOB;
+    if excess < target {
+        return 0;
+    }
+    if rules.has(SpecId::OSAKA) && blob.max > 0 {
+        let reserve = U256::from(BLOB_BASE_COST).saturating_mul(parent.base_fee);
+        let price = U256::from(GAS_PER_BLOB).saturating_mul(blob_price(&blob, parent.excess_blob_gas));
+        if reserve > price {
+            return parent.excess_blob_gas + parent.blob_gas_used * (blob.max - blob.target) / blob.max;
+        }
+    }
+    excess - target
+}
+
+/// Price of a unit of blob gas: e^(excess / fraction), by EIP-4844's series.
+pub fn blob_price(blob: &BlobParameters, excess: u64) -> U256 {
+    let fraction = U256::from(blob.update_fraction.max(1));
+    let excess = U256::from(excess);
+    let mut sum = U256::ZERO;
+    let mut term = fraction;
+    let mut step = U256::from(1);
+    while !term.is_zero() {
+        sum = sum.saturating_add(term);
+        let Some(product) = term.checked_mul(excess) else { return U256::MAX };
+        term = product / (fraction * step);
+        step += U256::from(1);
+    }
+    sum / fraction
+}
+
+pub fn blob_gas(blobs: u64) -> u64 {
+    blobs * GAS_PER_BLOB
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRAGUE: BlobParameters = BlobParameters { target: 6, max: 9, update_fraction: 5_007_716 };
+
+    fn parent(gas_used: u64, excess: u64, blobs: u64, base_fee: u64) -> ParentHeader {
+        ParentHeader {
+            hash: Default::default(),
+            number: 1,
+            timestamp: 12,
+            gas_limit: 30_000_000,
+            gas_used,
+            base_fee: U256::from(base_fee),
+            blob_gas_used: blobs * GAS_PER_BLOB,
+            excess_blob_gas: excess,
+            withdrawals_root: None,
+            extra_data: Default::default(),
+            rules: BlockRules { spec: SpecId::OSAKA, op: None, blob: Some(PRAGUE) },
+        }
+    }
+
+    #[test]
+    fn a_full_parent_raises_the_base_fee_by_an_eighth_and_an_empty_one_lowers_it() {
+        assert_eq!(next_base_fee_ethereum(&parent(30_000_000, 0, 0, 1_000)), U256::from(1_125));
+        assert_eq!(next_base_fee_ethereum(&parent(0, 0, 0, 1_000)), U256::from(875));
+        assert_eq!(next_base_fee_ethereum(&parent(15_000_000, 0, 0, 1_000)), U256::from(1_000));
+        assert_eq!(next_base_fee_ethereum(&parent(30_000_000, 0, 0, 1)), U256::from(2), "at least one wei");
+    }
+
+    #[test]
+    fn blob_price_is_one_without_excess_and_grows_by_e_per_fraction() {
+        assert_eq!(blob_price(&PRAGUE, 0), U256::from(1));
+        assert_eq!(blob_price(&PRAGUE, 10 * 5_007_716), U256::from(22_026));
+        assert_eq!(blob_price(&BlobParameters { update_fraction: 1, ..PRAGUE }, u64::MAX), U256::MAX);
+    }
+
+    #[test]
+    fn a_high_base_fee_keeps_blob_gas_from_falling_below_the_reserve() {
+        let rules = BlockRules { spec: SpecId::OSAKA, op: None, blob: Some(PRAGUE) };
+        let prague = BlockRules { spec: SpecId::PRAGUE, ..rules };
+        let parent = parent(0, 10 * GAS_PER_BLOB, 3, 1_000_000_000);
+        assert_eq!(next_excess_blob_gas(&prague, &parent), 7 * GAS_PER_BLOB);
+        assert_eq!(next_excess_blob_gas(&rules, &parent), 11 * GAS_PER_BLOB);
+    }
+}

@@ -1,0 +1,65 @@
+//! geth's rules of `eth_simulateV1` (internal/ethapi/simulate.go, core/state_transition.go), and those of OP-stack chains.
+
+mod block;
+mod call;
+mod fees;
+mod op;
+mod overrides;
+mod prefetch;
+mod requests;
+mod system_calls;
+mod touched;
+mod validity;
+
+use crate::{
+    evm::{Allowance, Machine, PrecompileSet, Watch, for_rules},
+    outcome::Outcome,
+    plan::Plan,
+    rejection::Failure,
+    state::{SimulationState, Stop},
+};
+use revm::context::{BlockEnv, CfgEnv};
+use std::sync::Arc;
+use touched::Touched;
+
+/// Executes and seals all blocks of the plan. With an `allowance` it neither waits nor works long: it gives up
+/// (`Failure::TooMuch`) where a value is not cached or a call needs more.
+pub fn simulate(
+    plan: &Plan,
+    mut state: SimulationState,
+    stop: Arc<Stop>,
+    allowance: Option<Allowance>,
+) -> Result<Outcome, Failure> {
+    state.set_block_hash(plan.base.number, plan.base.hash);
+    let watch = Watch { stop, allowance, trace_transfers: plan.trace_transfers, ..Watch::default() };
+    let precompiles = PrecompileSet::new(for_rules(&plan.base.rules), None);
+    let mut machine = Machine::new(state, watch, CfgEnv::new_with_spec(plan.base.rules.spec), BlockEnv::default(), precompiles);
+    let outcome = run(plan, &mut machine);
+    machine.finish();
+    outcome
+}
+
+fn run(plan: &Plan, machine: &mut Machine) -> Result<Outcome, Failure> {
+    let mut progress = Progress {
+        parent: plan.base.clone(),
+        op_fees: op::BaseFeeParameters::of_parent(&plan.chain, &plan.base),
+        gas_budget: plan.gas_budget,
+        touched: Touched::default(),
+        message_passer_written: false,
+    };
+    let mut blocks = Vec::with_capacity(plan.blocks.len());
+    for index in 0..plan.blocks.len() {
+        blocks.push(block::execute(plan, index, machine, &mut progress)?);
+    }
+    Ok(Outcome { blocks, touched_accounts: progress.touched.accounts(), touched_slots: progress.touched.slots() })
+}
+
+/// What one block leaves to the next.
+struct Progress {
+    parent: crate::plan::ParentHeader,
+    /// Carried on: simulated headers need not hold them.
+    op_fees: Option<op::BaseFeeParameters>,
+    gas_budget: u64,
+    touched: Touched,
+    message_passer_written: bool,
+}

@@ -1,0 +1,67 @@
+use crate::{
+    evm::{Moved, PrecompileSet, for_rules},
+    plan::{BlockRules, StateOverride, StorageOverride},
+    rejection::{Fault, code},
+    state::SimulationState,
+};
+use alloy_primitives::{Address, map::AddressSet};
+
+/// Applies a block's overrides (geth: override.go) and gives the precompiles that it runs with.
+pub fn apply(state: &mut SimulationState, rules: &BlockRules, overrides: &[StateOverride]) -> Result<PrecompileSet, Fault> {
+    let active = for_rules(rules);
+    let mut moved: Option<Moved> = None;
+    let overridden: AddressSet =
+        if overrides.iter().any(|entry| entry.move_precompile_to.is_some()) {
+            overrides.iter().map(|entry| entry.address).collect()
+        } else {
+            AddressSet::default()
+        };
+    let mut taken: Vec<Address> = Vec::new();
+    for entry in overrides {
+        if taken.contains(&entry.address) {
+            let words = format!("account {} has already been overridden by a precompile", entry.address);
+            return Err(Fault::new(code::SERVER_ERROR, words));
+        }
+        let precompile = match &moved {
+            Some(moved) => moved.get(&entry.address),
+            None => active.get(&entry.address),
+        }
+        .cloned();
+        if let Some(to) = entry.move_precompile_to {
+            let Some(precompile) = &precompile else {
+                return Err(Fault::new(code::SERVER_ERROR, format!("account {} is not a precompile", entry.address)));
+            };
+            if overridden.contains(&to) {
+                return Err(Fault::new(code::SERVER_ERROR, format!("account {to} is already overridden")));
+            }
+            moved.get_or_insert_with(|| active.inner().clone()).insert(to, precompile.clone());
+            taken.push(to);
+        }
+        if precompile.is_some() {
+            moved.get_or_insert_with(|| active.inner().clone()).remove(&entry.address);
+        }
+        change(state, entry);
+    }
+    Ok(PrecompileSet::new(active, moved))
+}
+
+fn change(state: &mut SimulationState, entry: &StateOverride) {
+    if let Some(code) = &entry.code {
+        state.set_code(entry.address, code.clone());
+    }
+    let change = state.change(entry.address);
+    change.exists |= entry.nonce.is_some()
+        || entry.code.is_some()
+        || entry.balance.is_some()
+        || !matches!(entry.storage, StorageOverride::None);
+    change.nonce = entry.nonce.or(change.nonce);
+    change.balance = entry.balance.or(change.balance);
+    match &entry.storage {
+        StorageOverride::None => {}
+        StorageOverride::Replace(slots) => {
+            change.storage_cleared = true;
+            change.storage = slots.iter().copied().collect();
+        }
+        StorageOverride::Diff(slots) => change.storage.extend(slots.iter().copied()),
+    }
+}

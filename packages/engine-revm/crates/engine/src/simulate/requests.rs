@@ -1,0 +1,47 @@
+//! Requests to the consensus layer (EIP-7685): deposits (EIP-6110), withdrawals (EIP-7002), consolidations (EIP-7251).
+
+use super::system_calls::{CONSOLIDATION_REQUESTS, WITHDRAWAL_REQUESTS, dequeue};
+use crate::{
+    evm::Machine,
+    outcome::ExecutedLog,
+    rejection::{Fault, code},
+};
+use alloy_eips::eip7685::Requests;
+use alloy_primitives::{Address, B256, Bytes, b256};
+
+const DEPOSIT_EVENT: B256 = b256!("649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5");
+const DEPOSIT_DATA: usize = 576;
+
+/// The hash over all requests of a block that made these logs; runs the queues' system calls.
+pub fn hash<'a>(
+    machine: &mut Machine,
+    deposit_contract: Option<Address>,
+    logs: impl Iterator<Item = &'a ExecutedLog>,
+) -> Result<B256, Fault> {
+    let mut requests = Requests::default();
+    requests.push_request_with_type(0, deposits(deposit_contract, logs)?);
+    requests.push_request_with_type(1, dequeue(machine, WITHDRAWAL_REQUESTS, "withdrawal")?);
+    requests.push_request_with_type(2, dequeue(machine, CONSOLIDATION_REQUESTS, "consolidation")?);
+    Ok(requests.requests_hash())
+}
+
+fn deposits<'a>(contract: Option<Address>, logs: impl Iterator<Item = &'a ExecutedLog>) -> Result<Bytes, Fault> {
+    // geth compares with the zero address where the chain names no contract.
+    let contract = contract.unwrap_or_default();
+    let mut deposits = Vec::new();
+    for log in logs.filter(|log| log.address == contract && log.topics.first() == Some(&DEPOSIT_EVENT)) {
+        let data = &log.data;
+        if data.len() != DEPOSIT_DATA {
+            let words = format!(
+                "failed to parse deposit logs: unable to parse deposit data: deposit wrong length: want {DEPOSIT_DATA}, have {}",
+                data.len()
+            );
+            return Err(Fault::new(code::SERVER_ERROR, words));
+        }
+        // Public key, withdrawal credentials, amount, signature, index: each after its length, padded to words.
+        for range in [192..240, 288..320, 352..360, 416..512, 544..552] {
+            deposits.extend_from_slice(&data[range]);
+        }
+    }
+    Ok(deposits.into())
+}

@@ -1,0 +1,29 @@
+use alloy_primitives::{
+    Address, U256,
+    map::{AddressSet, HashSet},
+};
+
+/// Distinct accounts and slots that calls touched, for metering.
+#[derive(Debug, Default)]
+pub struct Touched {
+    accounts: AddressSet,
+    slots: HashSet<(Address, U256)>,
+}
+
+impl Touched {
+    pub fn account(&mut self, address: Address) {
+        self.accounts.insert(address);
+    }
+
+    pub fn slot(&mut self, address: Address, slot: U256) {
+        self.slots.insert((address, slot));
+    }
+
+    pub fn accounts(&self) -> usize {
+        self.accounts.len()
+    }
+
+    pub fn slots(&self) -> usize {
+        self.slots.len()
+    }
+}

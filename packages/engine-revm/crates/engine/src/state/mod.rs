@@ -1,0 +1,13 @@
+//! Where values come from, nearest first: what the simulation changed, pre-confirmed layers, the pinned block.
+
+mod cache;
+mod change;
+mod pinned;
+mod read;
+mod simulation_state;
+
+pub use cache::StateCache;
+pub use change::{AccountChange, Layer, analysed};
+pub use pinned::PinnedState;
+pub use read::{Read, ReadError, StateSource, Stop, Value};
+pub use simulation_state::SimulationState;

@@ -1,0 +1,225 @@
+use super::{
+    cache::StateCache,
+    change::{AccountChange, Layer, analysed},
+    pinned::{Cached, PinnedState},
+    read::{Read, ReadError, StateSource, Stop},
+};
+use alloy_primitives::{
+    Address, B256, Bytes, U256,
+    map::{AddressMap, HashMap},
+};
+use revm::{
+    bytecode::Bytecode,
+    database_interface::Database,
+    state::{AccountInfo, EvmState},
+};
+use std::sync::Arc;
+
+/// The state that one simulation sees: its own changes over pre-confirmed layers over the pinned block.
+pub struct SimulationState {
+    changes: AddressMap<AccountChange>,
+    /// Of simulated blocks and their base.
+    hashes: HashMap<u64, B256>,
+    /// Oldest first.
+    layers: Vec<Arc<Layer>>,
+    pinned: Arc<PinnedState>,
+    source: Arc<dyn StateSource>,
+    stop: Arc<Stop>,
+}
+
+impl SimulationState {
+    pub fn new(cache: &StateCache, key: B256, layers: Vec<Arc<Layer>>, source: Arc<dyn StateSource>, stop: Arc<Stop>) -> Self {
+        let pinned = cache.pinned(key);
+        Self { changes: AddressMap::default(), hashes: HashMap::default(), layers, pinned, source, stop }
+    }
+
+    pub fn set_block_hash(&mut self, number: u64, hash: B256) {
+        self.hashes.insert(number, hash);
+    }
+
+    /// What is to be changed in this account, made if need be.
+    pub fn change(&mut self, address: Address) -> &mut AccountChange {
+        self.changes.entry(address).or_default()
+    }
+
+    pub fn into_changes(self) -> AddressMap<AccountChange> {
+        self.changes
+    }
+
+    pub fn set_code(&mut self, address: Address, code: Bytes) {
+        self.change(address).code = Some(analysed(code));
+    }
+
+    /// Asks for all that is missing among `reads` at once. Values that changes or layers hold are not asked for.
+    pub fn prefetch(&mut self, reads: impl IntoIterator<Item = Read>) -> Result<(), ReadError> {
+        let missing: Vec<Read> =
+            reads.into_iter().filter(|read| !self.is_above(read) && self.pinned.get(read).is_none()).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        self.pinned.fetch(&missing, &*self.source, &self.stop).map(drop)
+    }
+
+    fn is_above(&self, read: &Read) -> bool {
+        let known = |change: &AccountChange| match read {
+            Read::Balance(_) => change.balance.is_some(),
+            Read::Nonce(_) => change.nonce.is_some(),
+            Read::Code(_) => change.code.is_some(),
+            Read::Storage(_, slot) => change.storage_cleared || change.storage.contains_key(slot),
+            Read::BlockHash(_) => false,
+        };
+        match read {
+            Read::BlockHash(number) => self.hashes.contains_key(number),
+            Read::Balance(address) | Read::Nonce(address) | Read::Code(address) | Read::Storage(address, _) => {
+                self.above(*address).any(known)
+            }
+        }
+    }
+
+    /// What lies above the pinned block for this account, nearest first.
+    fn above(&self, address: Address) -> impl Iterator<Item = &AccountChange> {
+        self.changes
+            .get(&address)
+            .into_iter()
+            .chain(self.layers.iter().rev().filter_map(move |layer| layer.accounts.get(&address)))
+    }
+
+    fn read(&self, read: Read) -> Result<Cached, ReadError> {
+        if let Some(value) = self.pinned.get(&read) {
+            return Ok(value);
+        }
+        if self.stop.is_raised() {
+            return Err(ReadError::Cancelled);
+        }
+        self.pinned.fetch(&[read], &*self.source, &self.stop)?.pop().ok_or(ReadError::Failed)
+    }
+
+    fn word(&self, read: Read) -> Result<U256, ReadError> {
+        match self.read(read)? {
+            Cached::Word(word) => Ok(word),
+            Cached::Code(..) => Err(ReadError::Failed),
+        }
+    }
+
+    fn account(&self, address: Address) -> Result<Option<AccountInfo>, ReadError> {
+        let (mut balance, mut nonce, mut code, mut exists) = (None, None, None, false);
+        for change in self.above(address) {
+            balance = balance.or(change.balance);
+            nonce = nonce.or(change.nonce);
+            if code.is_none() {
+                code.clone_from(&change.code);
+            }
+            exists |= change.exists;
+        }
+        let wanted = [
+            (balance.is_none(), Read::Balance(address)),
+            (nonce.is_none(), Read::Nonce(address)),
+            (code.is_none(), Read::Code(address)),
+        ];
+        let mut missing = [Read::Balance(address); 3];
+        let mut count = 0;
+        for (_, read) in wanted.iter().filter(|(wanted, _)| *wanted) {
+            match self.pinned.get(read) {
+                Some(value) => take(*read, value, &mut balance, &mut nonce, &mut code),
+                None => {
+                    missing[count] = *read;
+                    count += 1;
+                }
+            }
+        }
+        if count > 0 {
+            if self.stop.is_raised() {
+                return Err(ReadError::Cancelled);
+            }
+            let values = self.pinned.fetch(&missing[..count], &*self.source, &self.stop)?;
+            for (read, value) in missing[..count].iter().zip(values) {
+                take(*read, value, &mut balance, &mut nonce, &mut code);
+            }
+        }
+        let (Some(balance), Some(nonce), Some((code_hash, code))) = (balance, nonce, code) else {
+            return Err(ReadError::Failed);
+        };
+        if !exists && balance.is_zero() && nonce == 0 && code.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(AccountInfo { balance, nonce, code_hash, code: Some(code), ..AccountInfo::default() }))
+    }
+
+    /// Takes over what a transaction changed.
+    pub fn commit(&mut self, state: EvmState) {
+        for (address, account) in state {
+            if !account.is_touched() {
+                continue;
+            }
+            if account.is_selfdestructed() || account.is_empty() {
+                self.changes.insert(address, AccountChange::destroyed());
+                continue;
+            }
+            let created = account.is_created();
+            let change = self.changes.entry(address).or_default();
+            if created {
+                change.storage_cleared = true;
+                change.storage.clear();
+            }
+            change.balance = Some(account.info.balance);
+            change.nonce = Some(account.info.nonce);
+            if let Some(code) = account.info.code {
+                if change.code.as_ref().is_none_or(|(hash, _)| *hash != account.info.code_hash) {
+                    change.code = Some((account.info.code_hash, code));
+                }
+            }
+            for (slot, value) in account.storage {
+                if value.is_changed() {
+                    change.storage.insert(slot, value.present_value);
+                }
+            }
+        }
+    }
+}
+
+fn take(
+    read: Read,
+    value: Cached,
+    balance: &mut Option<U256>,
+    nonce: &mut Option<u64>,
+    code: &mut Option<(B256, Bytecode)>,
+) {
+    match (read, value) {
+        (Read::Balance(_), Cached::Word(word)) => *balance = Some(word),
+        (Read::Nonce(_), Cached::Word(word)) => *nonce = Some(word.saturating_to()),
+        (Read::Code(_), Cached::Code(hash, bytecode)) => *code = Some((hash, bytecode)),
+        _ => {}
+    }
+}
+
+impl Database for SimulationState {
+    type Error = ReadError;
+
+    fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, ReadError> {
+        self.account(address)
+    }
+
+    /// Never asked: accounts come with their code.
+    fn code_by_hash(&mut self, _code_hash: B256) -> Result<Bytecode, ReadError> {
+        Err(ReadError::Failed)
+    }
+
+    fn storage(&mut self, address: Address, slot: U256) -> Result<U256, ReadError> {
+        for change in self.above(address) {
+            if let Some(value) = change.storage.get(&slot) {
+                return Ok(*value);
+            }
+            if change.storage_cleared {
+                return Ok(U256::ZERO);
+            }
+        }
+        self.word(Read::Storage(address, slot))
+    }
+
+    fn block_hash(&mut self, number: u64) -> Result<B256, ReadError> {
+        match self.hashes.get(&number) {
+            Some(hash) => Ok(*hash),
+            None => self.word(Read::BlockHash(number)).map(B256::from),
+        }
+    }
+}

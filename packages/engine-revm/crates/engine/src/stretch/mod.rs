@@ -1,0 +1,1 @@
+//! Signed transactions of a block under construction.

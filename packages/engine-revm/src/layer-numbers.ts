@@ -1,0 +1,41 @@
+import type { StateLayer } from '@upfront/simulation'
+import type { NativeEngine } from './addon.js'
+import { layerText } from './state-text.js'
+
+/** More than the flashblocks of a dozen blocks. */
+const KEPT_LAYERS = 128
+
+/** Layers that the addon holds, each crossing the border once; the least recently used leave first. */
+export class LayerNumbers {
+  readonly #numbers = new Map<string, number>()
+  #next = 0
+
+  constructor(readonly native: NativeEngine) {}
+
+  /** The numbers of these layers in the addon, which has them all then. */
+  of(layers: readonly StateLayer[]): number[] {
+    const numbers = layers.map((layer) => {
+      const known = this.#numbers.get(layer.id)
+      const number = known ?? this.#add(layer)
+      this.#numbers.delete(layer.id)
+      this.#numbers.set(layer.id, number)
+      return number
+    })
+    this.#forget(Math.max(KEPT_LAYERS, layers.length))
+    return numbers
+  }
+
+  #add(layer: StateLayer): number {
+    this.#next = (this.#next + 1) >>> 0
+    this.native.addLayer(this.#next, layerText(layer))
+    return this.#next
+  }
+
+  #forget(kept: number): void {
+    for (const [id, number] of this.#numbers) {
+      if (this.#numbers.size <= kept) return
+      this.#numbers.delete(id)
+      this.native.dropLayer(number)
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import { type Hex, ZERO_HASH } from '@upfront/protocol'
+import type {
+  ExecutedBlock,
+  ExecutedCall,
+  ExecutedLog,
+  ExecutedTransaction,
+  PlannedBlock,
+  PlannedCall,
+  SimulationOutcome,
+  SimulationPlan,
+} from '@upfront/simulation'
+import { TextReader } from './text-reader.js'
+
+const EMPTY_UNCLES: Hex = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
+const ZERO_BLOOM: Hex = `0x${'00'.repeat(256)}`
+const ZERO_NONCE: Hex = '0x0000000000000000'
+
+/** What crates/bindings/src/encode.rs wrote, from `at` on. */
+export function readOutcome(text: string, at: number, plan: SimulationPlan): SimulationOutcome {
+  const reader = new TextReader(text, at)
+  const touched = { accounts: reader.number(), slots: reader.number() }
+  return { blocks: plan.blocks.map((block) => readBlock(reader, block)), touched }
+}
+
+function readBlock(reader: TextReader, planned: PlannedBlock): ExecutedBlock {
+  const header = {
+    hash: reader.hex(),
+    parentHash: reader.hex(),
+    sha3Uncles: EMPTY_UNCLES,
+    miner: reader.hex(),
+    stateRoot: ZERO_HASH,
+    transactionsRoot: reader.hex(),
+    receiptsRoot: reader.hex(),
+    logsBloom: reader.optionalHex() ?? ZERO_BLOOM,
+    difficulty: 0n,
+    number: reader.bigint(),
+    gasLimit: reader.bigint(),
+    gasUsed: reader.bigint(),
+    timestamp: reader.bigint(),
+    extraData: reader.hex(),
+    mixHash: reader.hex(),
+    nonce: ZERO_NONCE,
+    baseFeePerGas: reader.bigint(),
+    ...defined('withdrawalsRoot', reader.optionalHex()),
+    ...defined('blobGasUsed', reader.optionalBigint()),
+    ...defined('excessBlobGas', reader.optionalBigint()),
+    ...defined('parentBeaconBlockRoot', reader.optionalHex()),
+    ...defined('requestsHash', reader.optionalHex()),
+  }
+  const size = reader.bigint()
+  const transactions: ExecutedTransaction[] = []
+  const calls: ExecutedCall[] = []
+  for (const call of planned.calls) {
+    transactions.push(readTransaction(reader, call))
+    calls.push(readCall(reader))
+  }
+  return { header, size, transactions, calls }
+}
+
+function defined<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { [P in K]?: V })
+}
+
+function readTransaction(reader: TextReader, call: PlannedCall): ExecutedTransaction {
+  return { hash: reader.hex(), nonce: reader.bigint(), gas: reader.bigint(), call }
+}
+
+function readCall(reader: TextReader): ExecutedCall {
+  const gasUsed = reader.bigint()
+  const maxUsedGas = reader.bigint()
+  const status = reader.word()
+  const returnData = reader.hex()
+  const logs = readLogs(reader)
+  if (status === '1') return { succeeded: true, gasUsed, maxUsedGas, returnData, logs }
+  const failure = status === '0' ? ({ kind: 'revert' } as const) : ({ kind: 'halt', message: status } as const)
+  return { succeeded: false, gasUsed, maxUsedGas, returnData, logs, failure }
+}
+
+export function readLogs(reader: TextReader): ExecutedLog[] {
+  const logs: ExecutedLog[] = []
+  for (let left = reader.number(); left > 0; left--) {
+    const address = reader.hex()
+    reader.word()
+    const topics: Hex[] = []
+    for (let count = reader.number(); count > 0; count--) topics.push(reader.hex())
+    logs.push({ address, topics, data: reader.hex() })
+  }
+  return logs
+}

@@ -1,0 +1,53 @@
+import type { Hex } from '@upfront/protocol'
+
+/** Reads what the addon says: one value a line, `-` for an absent one. */
+export class TextReader {
+  #at: number
+
+  constructor(
+    readonly text: string,
+    at = 0,
+  ) {
+    this.#at = at
+  }
+
+  get atEnd(): boolean {
+    return this.#at >= this.text.length
+  }
+
+  word(): string {
+    const end = this.text.indexOf('\n', this.#at)
+    const word = this.text.slice(this.#at, end)
+    this.#at = end + 1
+    return word
+  }
+
+  /** Exactly `length` characters. */
+  take(length: number): string {
+    const start = this.#at
+    this.#at += length
+    return this.text.slice(start, this.#at)
+  }
+
+  hex(): Hex {
+    return this.word() as Hex
+  }
+
+  bigint(): bigint {
+    return BigInt(this.word())
+  }
+
+  number(): number {
+    return Number(this.word())
+  }
+
+  optionalHex(): Hex | undefined {
+    const word = this.word()
+    return word === '-' ? undefined : (word as Hex)
+  }
+
+  optionalBigint(): bigint | undefined {
+    const word = this.word()
+    return word === '-' ? undefined : BigInt(word)
+  }
+}
