@@ -6,7 +6,7 @@ import type * as Native from '../index.cjs'
 export type Addon = typeof Native
 export type NativeEngine = Native.NativeEngine
 
-export type RevmAvailability = { addon: Addon } | { addon: undefined; reason: string }
+export type RevmAvailability = { addon: Addon; reason?: undefined } | { addon: undefined; reason: string }
 
 let loaded: RevmAvailability | undefined
 

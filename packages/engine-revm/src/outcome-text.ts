@@ -2,8 +2,8 @@ import { type Hex, ZERO_HASH } from '@upfront/protocol'
 import type {
   ExecutedBlock,
   ExecutedCall,
-  ExecutedLog,
   ExecutedTransaction,
+  IndexedLog,
   PlannedBlock,
   PlannedCall,
   SimulationOutcome,
@@ -76,14 +76,14 @@ function readCall(reader: TextReader): ExecutedCall {
   return { succeeded: false, gasUsed, maxUsedGas, returnData, logs, failure }
 }
 
-export function readLogs(reader: TextReader): ExecutedLog[] {
-  const logs: ExecutedLog[] = []
+export function readLogs(reader: TextReader): IndexedLog[] {
+  const logs: IndexedLog[] = []
   for (let left = reader.number(); left > 0; left--) {
     const address = reader.hex()
-    reader.word()
+    const index = reader.number()
     const topics: Hex[] = []
     for (let count = reader.number(); count > 0; count--) topics.push(reader.hex())
-    logs.push({ address, topics, data: reader.hex() })
+    logs.push({ address, topics, data: reader.hex(), index })
   }
   return logs
 }

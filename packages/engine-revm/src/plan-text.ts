@@ -34,19 +34,13 @@ export function planText(plan: SimulationPlan): string {
     flag(plan.validation) +
     flag(plan.traceTransfers) +
     quantity(plan.gasBudget) +
+    optionalQuantity(plan.daFootprintScalar) +
     list(plan.blocks, blockText)
   )
 }
 
 export function chainText(rules: ChainRules): string {
-  const fee = rules.opBaseFee
-  return (
-    quantity(rules.chainId) +
-    optionalText(rules.depositContract) +
-    (fee === undefined
-      ? '-\n'
-      : quantity(fee.elasticity) + quantity(fee.denominator) + quantity(fee.denominatorCanyon))
-  )
+  return quantity(rules.chainId) + optionalText(rules.depositContract)
 }
 
 export function rulesText(rules: BlockRules): string {
@@ -69,7 +63,6 @@ function parentText(header: BlockHeader, rules: BlockRules): string {
     quantity(header.blobGasUsed ?? 0n) +
     quantity(header.excessBlobGas ?? 0n) +
     optionalText(header.withdrawalsRoot) +
-    `${header.extraData}\n` +
     rulesText(rules)
   )
 }
@@ -81,6 +74,9 @@ function blockText(block: PlannedBlock): string {
     quantity(block.gasLimit) +
     `${block.feeRecipient}\n${block.prevRandao}\n` +
     optionalQuantity(block.baseFeePerGas) +
+    quantity(block.baseFeeParameters.elasticity) +
+    quantity(block.baseFeeParameters.denominator) +
+    quantity(block.baseFeeParameters.minimum) +
     optionalQuantity(block.blobBaseFee) +
     optionalText(block.parentBeaconBlockRoot) +
     `${block.extraData}\n` +

@@ -1,12 +1,12 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import {
   type Engine,
-  SimulationRejected,
   type SimulationOutcome,
   type SimulationPlan,
+  SimulationRejected,
   type StateSource,
 } from '@upfront/simulation'
-import { loadRevm, type NativeEngine } from './addon.js'
+import { type Addon, loadRevm, type NativeEngine } from './addon.js'
 import { LayerNumbers } from './layer-numbers.js'
 import { readOutcome } from './outcome-text.js'
 import { planText } from './plan-text.js'
@@ -56,7 +56,7 @@ class NativeBackedEngine implements RevmEngine {
   /** The addon's call-back does not keep the process alive: this does while work is under way. */
   readonly #alive = setInterval(() => {}, 2 ** 30).unref()
 
-  constructor(addon: { NativeEngine: typeof NativeEngine }, options: RevmEngineOptions) {
+  constructor(addon: Addon, options: RevmEngineOptions) {
     this.#native = new addon.NativeEngine(
       {
         cacheBytes: options.cacheBytes ?? 256 * 1024 * 1024,
@@ -162,17 +162,20 @@ class NativeBackedEngine implements RevmEngine {
 
   #settle(id: number, work: Work, kind: string, payload: string): void {
     this.#forget(id)
+    if (kind === 'd') work.done(payload, 0)
+    else work.failed(this.#reason(work, kind, payload))
+  }
+
+  #reason(work: Work, kind: string, payload: string): unknown {
     switch (kind) {
-      case 'd':
-        return work.done(payload, 0)
       case 'x':
-        return work.failed(rejection(payload, 0))
+        return rejection(payload, 0)
       case 'u':
-        return work.failed(work.readFailure ?? new RpcError(ErrorCode.internalError, 'state could not be read'))
+        return work.readFailure ?? new RpcError(ErrorCode.internalError, 'state could not be read')
       case 'c':
-        return work.failed(work.signal.reason ?? new Error('the engine was closed'))
+        return work.signal.reason ?? new Error('the engine was closed')
       default:
-        return work.failed(new Error('the native engine failed'))
+        return new Error('the native engine failed')
     }
   }
 

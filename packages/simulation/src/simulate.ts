@@ -24,6 +24,8 @@ export interface Simulation {
   rules: ChainRules
   engine: Engine
   limits: SimulationLimits
+  /** See `SimulationPlan`. */
+  daFootprintScalar?: bigint
   /** Its reason is thrown as it is. */
   signal: AbortSignal
   dialect: Dialect
@@ -43,8 +45,9 @@ export interface SimulationAnswer {
  * rejected with; the signal's reason
  */
 export async function simulate(simulation: Simulation): Promise<SimulationAnswer> {
-  const { request, base, opening, state, rules, engine, limits, signal, dialect } = simulation
+  const { request, base, opening, state, rules, engine, limits, daFootprintScalar, signal, dialect } = simulation
   const plan = planSimulation(request, base, rules, limits, opening)
+  if (daFootprintScalar !== undefined) plan.daFootprintScalar = daFootprintScalar
   const { blocks, touched } = await execute(engine, plan, state, signal)
   return {
     blocks: presentBlocks(blocks, plan, { dialect, returnFullTransactions: request.returnFullTransactions }),

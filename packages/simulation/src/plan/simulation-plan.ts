@@ -23,6 +23,11 @@ export interface SimulationPlan {
   traceTransfers: boolean
   /** Gas for all calls together: a call gets at most what is left of it. */
   gasBudget: bigint
+  /**
+   * OP-stack chains from Jovian on: the DA footprint's scalar that the attributes deposit of `base` set. Absent: what L1Block
+   * holds in the pinned state, which is the same on a node that has that state.
+   */
+  daFootprintScalar?: bigint
 }
 
 export interface PlannedBlock {

@@ -3,7 +3,7 @@
 use crate::tokens::{Decoded, Malformed, Tokens, address, bytes, hash, number, word};
 use upfront_engine::{
     plan::{
-        Authorization, BlobParameters, BlockRules, ChainRules, OpBaseFee, ParentHeader, Plan, PlannedBlock, PlannedCall,
+        Authorization, BaseFeeParameters, BlobParameters, BlockRules, ChainRules, ParentHeader, Plan, PlannedBlock, PlannedCall,
         StateOverride, StorageOverride, Withdrawal,
     },
     primitives::U256,
@@ -19,6 +19,7 @@ pub fn plan(text: &str) -> Decoded<Plan> {
         validation: t.flag()?,
         trace_transfers: t.flag()?,
         gas_budget: t.number()?,
+        da_footprint_scalar: t.optional(number)?,
         blocks: t.list(block)?,
     })
 }
@@ -26,11 +27,7 @@ pub fn plan(text: &str) -> Decoded<Plan> {
 fn chain(t: &mut Tokens<'_>) -> Decoded<ChainRules> {
     let chain_id = t.number()?;
     let deposit_contract = t.optional(address)?;
-    let op_base_fee = match t.optional(number)? {
-        Some(elasticity) => Some(OpBaseFee { elasticity, denominator: t.number()?, denominator_canyon: t.number()? }),
-        None => None,
-    };
-    Ok(ChainRules { chain_id, deposit_contract, op_base_fee })
+    Ok(ChainRules { chain_id, deposit_contract })
 }
 
 pub fn block_rules(t: &mut Tokens<'_>) -> Decoded<BlockRules> {
@@ -57,7 +54,6 @@ fn parent(t: &mut Tokens<'_>) -> Decoded<ParentHeader> {
         blob_gas_used: t.number()?,
         excess_blob_gas: t.number()?,
         withdrawals_root: t.optional(hash)?,
-        extra_data: t.bytes()?,
         rules: block_rules(t)?,
     })
 }
@@ -70,6 +66,7 @@ fn block(t: &mut Tokens<'_>) -> Decoded<PlannedBlock> {
         fee_recipient: t.address()?,
         prev_randao: t.hash()?,
         base_fee: t.optional(word)?,
+        base_fee_parameters: BaseFeeParameters { elasticity: t.number()?, denominator: t.number()?, minimum: t.word()? },
         blob_base_fee: t.optional(word)?,
         parent_beacon_block_root: t.optional(hash)?,
         extra_data: t.bytes()?,

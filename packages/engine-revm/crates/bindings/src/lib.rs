@@ -60,7 +60,7 @@ struct Running {
 impl NativeEngine {
     /// `wake` is called, on the event loop, when the mailbox holds something.
     #[napi(constructor, catch_unwind)]
-    pub fn new(options: NativeOptions, wake: Wake) -> Self {
+    pub fn new(options: NativeOptions, #[napi(ts_arg_type = "() => void")] wake: Wake) -> Self {
         Self {
             cache: Arc::new(StateCache::new(options.cache_bytes as usize)),
             pool: Pool::new(options.threads as usize, options.queue as usize),

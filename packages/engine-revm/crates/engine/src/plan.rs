@@ -31,19 +31,19 @@ impl BlockRules {
     }
 }
 
-/// EIP-1559 parameters of an OP-stack chain.
+/// How a block's base fee follows from its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OpBaseFee {
+pub struct BaseFeeParameters {
     pub elasticity: u64,
     pub denominator: u64,
-    pub denominator_canyon: u64,
+    /// Wei.
+    pub minimum: U256,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChainRules {
     pub chain_id: u64,
     pub deposit_contract: Option<Address>,
-    pub op_base_fee: Option<OpBaseFee>,
 }
 
 /// What of the parent's header the next block depends on.
@@ -58,7 +58,6 @@ pub struct ParentHeader {
     pub blob_gas_used: u64,
     pub excess_blob_gas: u64,
     pub withdrawals_root: Option<B256>,
-    pub extra_data: Bytes,
     pub rules: BlockRules,
 }
 
@@ -70,6 +69,8 @@ pub struct Plan {
     pub validation: bool,
     pub trace_transfers: bool,
     pub gas_budget: u64,
+    /// Jovian: from the attributes deposit of the base block; absent: as L1Block has it there.
+    pub da_footprint_scalar: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +81,7 @@ pub struct PlannedBlock {
     pub fee_recipient: Address,
     pub prev_randao: B256,
     pub base_fee: Option<U256>,
+    pub base_fee_parameters: BaseFeeParameters,
     pub blob_base_fee: Option<U256>,
     pub parent_beacon_block_root: Option<B256>,
     pub withdrawals: Vec<Withdrawal>,

@@ -25,6 +25,7 @@ pub fn op_fork(name: &str) -> Option<OpSpecId> {
         "holocene" => OpSpecId::HOLOCENE,
         "isthmus" => OpSpecId::ISTHMUS,
         "jovian" => OpSpecId::JOVIAN,
+        "karst" => OpSpecId::KARST,
         _ => return None,
     })
 }

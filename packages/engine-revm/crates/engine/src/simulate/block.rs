@@ -7,7 +7,7 @@ use crate::{
     evm::Machine,
     outcome::{ExecutedBlock, ExecutedCall},
     plan::{ParentHeader, Plan, PlannedBlock},
-    rejection::{Failure, Fault, code},
+    rejection::{Failure, Fault},
     seal::{self, Body},
 };
 use alloy_consensus::Header;
@@ -29,10 +29,7 @@ pub fn execute(plan: &Plan, index: usize, machine: &mut Machine, progress: &mut 
     let rules = &block.rules;
     let here = |fault: Fault| fault.at(index, None);
 
-    let base_fee = block.base_fee.unwrap_or_else(|| match &progress.op_fees {
-        Some(parameters) => parameters.next_base_fee(&progress.parent),
-        None => fees::next_base_fee_ethereum(&progress.parent),
-    });
+    let base_fee = block.base_fee.unwrap_or_else(|| fees::next_base_fee(&progress.parent, &block.base_fee_parameters));
     let excess_blob_gas = fees::next_excess_blob_gas(rules, &progress.parent);
     let blob_base_fee = block.blob_base_fee.unwrap_or_else(|| match &rules.blob {
         Some(blob) => fees::blob_price(blob, excess_blob_gas),
@@ -71,7 +68,7 @@ pub fn execute(plan: &Plan, index: usize, machine: &mut Machine, progress: &mut 
 
     withdraw(machine, block).map_err(here)?;
     let requests_hash = requests_hash(plan, block, machine, &executed).map_err(here)?;
-    let blob_gas_used = blob_gas_used(block, machine, &executed)?;
+    let blob_gas_used = blob_gas_used(plan, block, machine, &executed)?;
     let (calls, encoded): (Vec<ExecutedCall>, Vec<Vec<u8>>) = executed.into_iter().map(|done| (done.call, done.encoded)).unzip();
     let roots = seal::roots(&block.calls, &calls, &encoded);
 
@@ -113,7 +110,6 @@ pub fn execute(plan: &Plan, index: usize, machine: &mut Machine, progress: &mut 
         blob_gas_used,
         excess_blob_gas,
         withdrawals_root: header.withdrawals_root,
-        extra_data: block.extra_data.clone(),
         rules: *rules,
     };
     Ok(ExecutedBlock { header, base_fee, hash, size, calls })
@@ -147,10 +143,6 @@ fn withdraw(machine: &mut Machine, block: &PlannedBlock) -> Result<(), Fault> {
     if !block.rules.has(SpecId::SHANGHAI) {
         return Ok(());
     }
-    if block.rules.has_op(OpSpecId::ISTHMUS) && !block.withdrawals.is_empty() {
-        let words = "expected non-nil empty withdrawals operation list in Isthmus";
-        return Err(Fault::new(code::SERVER_ERROR, words));
-    }
     for withdrawal in block.withdrawals.iter().filter(|withdrawal| withdrawal.amount > 0) {
         let account = machine.state().basic(withdrawal.address)?.unwrap_or_default();
         let amount = U256::from(withdrawal.amount) * U256::from(1_000_000_000u64);
@@ -176,14 +168,14 @@ fn requests_hash(
 }
 
 /// Blob gas, or on an OP-stack chain from Jovian on the DA footprint.
-fn blob_gas_used(block: &PlannedBlock, machine: &mut Machine, executed: &[Executed]) -> Result<u64, Failure> {
+fn blob_gas_used(plan: &Plan, block: &PlannedBlock, machine: &mut Machine, executed: &[Executed]) -> Result<u64, Failure> {
     if block.rules.op.is_none() {
         return Ok(block.calls.iter().filter(|call| call.tx_type == 3).map(|call| fees::blob_gas(call.blob_count())).sum());
     }
     if !block.rules.has_op(OpSpecId::JOVIAN) || executed.is_empty() {
         return Ok(0);
     }
-    let scalar = op::da_footprint_scalar(machine.state())?;
+    let scalar = op::da_footprint_scalar(plan, machine.state())?;
     Ok(executed.iter().map(|done| op::da_footprint(&done.encoded, scalar)).fold(0, u64::saturating_add))
 }
 

@@ -1,31 +1,30 @@
 //! Base fee (EIP-1559) and blob gas (EIP-4844, 7691, 7918).
 
-use crate::plan::{BlobParameters, BlockRules, ParentHeader};
+use crate::plan::{BaseFeeParameters, BlobParameters, BlockRules, ParentHeader};
 use alloy_primitives::U256;
+use op_revm::OpSpecId;
 use revm::primitives::hardfork::SpecId;
 
 const GAS_PER_BLOB: u64 = 131_072;
 const BLOB_BASE_COST: u64 = 8_192;
 
-/// The base fee after `parent`. `gas_metered` is what it used in the sense of its rules.
-pub fn next_base_fee(parent: &ParentHeader, gas_metered: u64, elasticity: u64, denominator: u64) -> U256 {
+/// The base fee of the block after `parent`; on an OP-stack chain from Jovian on the DA footprint counts as gas.
+pub fn next_base_fee(parent: &ParentHeader, parameters: &BaseFeeParameters) -> U256 {
     let base = parent.base_fee;
-    let target = parent.gas_limit / elasticity.max(1);
-    if gas_metered == target || target == 0 {
-        return base;
-    }
+    let footprint = if parent.rules.has_op(OpSpecId::JOVIAN) { parent.blob_gas_used } else { 0 };
+    let used = parent.gas_used.max(footprint);
+    let target = parent.gas_limit / parameters.elasticity.max(1);
     let change = |distance: u64| {
-        base.saturating_mul(U256::from(distance)) / U256::from(target) / U256::from(denominator.max(1))
+        base.saturating_mul(U256::from(distance)) / U256::from(target) / U256::from(parameters.denominator.max(1))
     };
-    if gas_metered > target {
-        base.saturating_add(change(gas_metered - target).max(U256::from(1)))
+    let next = if target == 0 || used == target {
+        base
+    } else if used > target {
+        base.saturating_add(change(used - target).max(U256::from(1)))
     } else {
-        base.saturating_sub(change(target - gas_metered))
-    }
-}
-
-pub fn next_base_fee_ethereum(parent: &ParentHeader) -> U256 {
-    next_base_fee(parent, parent.gas_used, 2, 8)
+        base.saturating_sub(change(target - used))
+    };
+    next.max(parameters.minimum)
 }
 
 /// Excess blob gas of a block with these rules after `parent`.
@@ -75,6 +74,8 @@ mod tests {
 
     const PRAGUE: BlobParameters = BlobParameters { target: 6, max: 9, update_fraction: 5_007_716 };
 
+    const ETHEREUM: BaseFeeParameters = BaseFeeParameters { elasticity: 2, denominator: 8, minimum: U256::ZERO };
+
     fn parent(gas_used: u64, excess: u64, blobs: u64, base_fee: u64) -> ParentHeader {
         ParentHeader {
             hash: Default::default(),
@@ -86,17 +87,29 @@ mod tests {
             blob_gas_used: blobs * GAS_PER_BLOB,
             excess_blob_gas: excess,
             withdrawals_root: None,
-            extra_data: Default::default(),
             rules: BlockRules { spec: SpecId::OSAKA, op: None, blob: Some(PRAGUE) },
         }
     }
 
     #[test]
     fn a_full_parent_raises_the_base_fee_by_an_eighth_and_an_empty_one_lowers_it() {
-        assert_eq!(next_base_fee_ethereum(&parent(30_000_000, 0, 0, 1_000)), U256::from(1_125));
-        assert_eq!(next_base_fee_ethereum(&parent(0, 0, 0, 1_000)), U256::from(875));
-        assert_eq!(next_base_fee_ethereum(&parent(15_000_000, 0, 0, 1_000)), U256::from(1_000));
-        assert_eq!(next_base_fee_ethereum(&parent(30_000_000, 0, 0, 1)), U256::from(2), "at least one wei");
+        let next = |parent: &ParentHeader| next_base_fee(parent, &ETHEREUM);
+        assert_eq!(next(&parent(30_000_000, 0, 0, 1_000)), U256::from(1_125));
+        assert_eq!(next(&parent(0, 0, 0, 1_000)), U256::from(875));
+        assert_eq!(next(&parent(15_000_000, 0, 0, 1_000)), U256::from(1_000));
+        assert_eq!(next(&parent(30_000_000, 0, 0, 1)), U256::from(2), "at least one wei");
+    }
+
+    #[test]
+    fn on_an_op_stack_chain_the_footprint_counts_and_a_minimum_holds_the_fee_up() {
+        let parameters = BaseFeeParameters { elasticity: 6, denominator: 25, minimum: U256::from(900) };
+        let mut parent = parent(21_000, 0, 0, 1_000);
+        parent.blob_gas_used = 10_000_000;
+        assert_eq!(next_base_fee(&parent, &parameters), U256::from(961), "no OP chain: gas alone");
+        parent.rules.op = Some(OpSpecId::JOVIAN);
+        assert_eq!(next_base_fee(&parent, &parameters), U256::from(1_040));
+        parent.base_fee = U256::from(100);
+        assert_eq!(next_base_fee(&parent, &parameters), U256::from(900));
     }
 
     #[test]

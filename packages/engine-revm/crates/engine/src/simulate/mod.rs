@@ -42,7 +42,6 @@ pub fn simulate(
 fn run(plan: &Plan, machine: &mut Machine) -> Result<Outcome, Failure> {
     let mut progress = Progress {
         parent: plan.base.clone(),
-        op_fees: op::BaseFeeParameters::of_parent(&plan.chain, &plan.base),
         gas_budget: plan.gas_budget,
         touched: Touched::default(),
         message_passer_written: false,
@@ -57,8 +56,6 @@ fn run(plan: &Plan, machine: &mut Machine) -> Result<Outcome, Failure> {
 /// What one block leaves to the next.
 struct Progress {
     parent: crate::plan::ParentHeader,
-    /// Carried on: simulated headers need not hold them.
-    op_fees: Option<op::BaseFeeParameters>,
     gas_budget: u64,
     touched: Touched,
     message_passer_written: bool,

@@ -1,52 +1,17 @@
-//! OP-stack rules: base fee from the parent's extra data, roll-up fees, DA footprint.
+//! What an OP-stack chain asks beside gas: roll-up fees, DA footprint.
 
-use super::fees::next_base_fee;
 use crate::{
     evm::{OperatorFee, RollupCharge},
-    plan::{ChainRules, ParentHeader},
-    state::ReadError,
+    plan::Plan,
+    state::{ReadError, SimulationState},
 };
 use alloy_primitives::{B256, U256, keccak256};
-use op_revm::{L1BlockInfo, OpSpecId, estimate_tx_compressed_size};
+use op_revm::{
+    L1BlockInfo, OpSpecId,
+    constants::{DA_FOOTPRINT_GAS_SCALAR_OFFSET, DA_FOOTPRINT_GAS_SCALAR_SLOT, L1_BLOCK_CONTRACT},
+    estimate_tx_compressed_size,
+};
 use revm::Database;
-
-/// EIP-1559 parameters as a header carries them from Holocene on, with Jovian's minimum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BaseFeeParameters {
-    elasticity: u64,
-    denominator: u64,
-    minimum: U256,
-}
-
-impl BaseFeeParameters {
-    /// Those that the block after `parent` is priced by.
-    pub fn of_parent(chain: &ChainRules, parent: &ParentHeader) -> Option<Self> {
-        let configured = chain.op_base_fee?;
-        let denominator =
-            if parent.rules.has_op(OpSpecId::CANYON) { configured.denominator_canyon } else { configured.denominator };
-        let fallback = Self { elasticity: configured.elasticity, denominator, minimum: U256::ZERO };
-        if !parent.rules.has_op(OpSpecId::HOLOCENE) {
-            return Some(fallback);
-        }
-        let extra = &parent.extra_data;
-        let word = |from: usize, to: usize| extra.get(from..to).map(|bytes| U256::from_be_slice(bytes)).unwrap_or_default();
-        let (denominator, elasticity): (u64, u64) = (word(1, 5).to(), word(5, 9).to());
-        let minimum = if extra.first() == Some(&1) { word(9, 17) } else { U256::ZERO };
-        Some(match (denominator, elasticity) {
-            (0, _) | (_, 0) => Self { minimum, ..fallback },
-            _ => Self { elasticity, denominator, minimum },
-        })
-    }
-
-    pub fn next_base_fee(&self, parent: &ParentHeader) -> U256 {
-        let metered = if parent.rules.has_op(OpSpecId::JOVIAN) {
-            parent.gas_used.max(parent.blob_gas_used)
-        } else {
-            parent.gas_used
-        };
-        next_base_fee(parent, metered, self.elasticity, self.denominator).max(self.minimum)
-    }
-}
 
 /// What the roll-up asks for a transaction, by L1Block's slots as they stand.
 pub fn rollup_charge(
@@ -78,60 +43,26 @@ pub fn da_footprint(encoded: &[u8], scalar: u64) -> u64 {
     (estimate_tx_compressed_size(encoded) / 1_000_000).saturating_mul(scalar)
 }
 
-pub fn da_footprint_scalar(state: &mut impl Database<Error = ReadError>) -> Result<u64, ReadError> {
-    match L1BlockInfo::fetch_da_footprint_gas_scalar(state)? {
-        // The protocol's default where L1Block has none.
-        0 => Ok(400),
-        scalar => Ok(scalar.into()),
-    }
+/// The protocol's scalar where L1Block has none.
+const DEFAULT_SCALAR: u64 = 400;
+
+/// The scalar that holds for a whole simulation: overrides do not change it (as in op-geth, which has it from the attributes
+/// deposit of the block that the first simulated one follows).
+pub fn da_footprint_scalar(plan: &Plan, state: &SimulationState) -> Result<u64, ReadError> {
+    let scalar = match plan.da_footprint_scalar {
+        Some(scalar) => scalar,
+        None => {
+            let slot = state.initial_storage(L1_BLOCK_CONTRACT, DA_FOOTPRINT_GAS_SCALAR_SLOT)?.to_be_bytes::<32>();
+            let at = DA_FOOTPRINT_GAS_SCALAR_OFFSET;
+            u64::from(u16::from_be_bytes([slot[at], slot[at + 1]]))
+        }
+    };
+    Ok(if scalar == 0 { DEFAULT_SCALAR } else { scalar })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{BlockRules, OpBaseFee};
-    use alloy_primitives::{Bytes, bytes};
-    use revm::primitives::hardfork::SpecId;
-
-    fn parent(op: OpSpecId, extra_data: Bytes) -> ParentHeader {
-        ParentHeader {
-            hash: B256::ZERO,
-            number: 30,
-            timestamp: 60,
-            gas_limit: 40_000_000,
-            gas_used: 21_000,
-            base_fee: U256::from(2_000_000_000u64),
-            blob_gas_used: 10_000_000,
-            excess_blob_gas: 0,
-            withdrawals_root: None,
-            extra_data,
-            rules: BlockRules { spec: SpecId::PRAGUE, op: Some(op), blob: None },
-        }
-    }
-
-    fn chain() -> ChainRules {
-        let op_base_fee = Some(OpBaseFee { elasticity: 6, denominator: 50, denominator_canyon: 250 });
-        ChainRules { chain_id: 10, deposit_contract: None, op_base_fee }
-    }
-
-    #[test]
-    fn parameters_come_from_the_parents_extra_data() {
-        let jovian = parent(OpSpecId::JOVIAN, bytes!("0100000019000000060000000077359400"));
-        let parameters = BaseFeeParameters::of_parent(&chain(), &jovian).expect("an OP chain");
-        assert_eq!(parameters, BaseFeeParameters { elasticity: 6, denominator: 25, minimum: U256::from(2_000_000_000u64) });
-        assert_eq!(parameters.next_base_fee(&jovian), U256::from(2_040_000_000u64), "the footprint counts as gas");
-        let holocene = parent(OpSpecId::HOLOCENE, bytes!("000000000000000000"));
-        let parameters = BaseFeeParameters::of_parent(&chain(), &holocene).expect("an OP chain");
-        assert_eq!(parameters, BaseFeeParameters { elasticity: 6, denominator: 250, minimum: U256::ZERO });
-    }
-
-    #[test]
-    fn the_minimum_holds_the_base_fee_up() {
-        let mut jovian = parent(OpSpecId::JOVIAN, bytes!("0100000019000000060000000077359400"));
-        jovian.blob_gas_used = 0;
-        let parameters = BaseFeeParameters::of_parent(&chain(), &jovian).expect("an OP chain");
-        assert_eq!(parameters.next_base_fee(&jovian), U256::from(2_000_000_000u64));
-    }
 
     #[test]
     fn a_small_transaction_has_the_least_footprint() {

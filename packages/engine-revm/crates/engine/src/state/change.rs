@@ -18,6 +18,11 @@ pub struct AccountChange {
 }
 
 impl AccountChange {
+    /// The slot's value, where this change decides it.
+    pub fn slot(&self, slot: &U256) -> Option<U256> {
+        self.storage.get(slot).copied().or(self.storage_cleared.then_some(U256::ZERO))
+    }
+
     /// An account that is not there.
     pub fn destroyed() -> Self {
         Self {

@@ -76,6 +76,15 @@ impl SimulationState {
         }
     }
 
+    /// A slot as it was before the simulation changed anything.
+    pub fn initial_storage(&self, address: Address, slot: U256) -> Result<U256, ReadError> {
+        let mut layers = self.layers.iter().rev().filter_map(|layer| layer.accounts.get(&address));
+        match layers.find_map(|change| change.slot(&slot)) {
+            Some(value) => Ok(value),
+            None => self.word(Read::Storage(address, slot)),
+        }
+    }
+
     /// What lies above the pinned block for this account, nearest first.
     fn above(&self, address: Address) -> impl Iterator<Item = &AccountChange> {
         self.changes
@@ -205,15 +214,10 @@ impl Database for SimulationState {
     }
 
     fn storage(&mut self, address: Address, slot: U256) -> Result<U256, ReadError> {
-        for change in self.above(address) {
-            if let Some(value) = change.storage.get(&slot) {
-                return Ok(*value);
-            }
-            if change.storage_cleared {
-                return Ok(U256::ZERO);
-            }
+        match self.above(address).find_map(|change| change.slot(&slot)) {
+            Some(value) => Ok(value),
+            None => self.word(Read::Storage(address, slot)),
         }
-        self.word(Read::Storage(address, slot))
     }
 
     fn block_hash(&mut self, number: u64) -> Result<B256, ReadError> {
