@@ -27,6 +27,86 @@ const overridesOf = (stateOverrides: unknown) =>
 const blockOf = (blockOverrides: unknown) =>
   decode({ blockStateCalls: [{ blockOverrides }] }).blockStateCalls[0]?.blockOverrides
 
+/** A payload that has every field. */
+const EVERYTHING = {
+  validation: true,
+  traceTransfers: false,
+  returnFullTransactions: true,
+  blockStateCalls: [
+    {
+      blockOverrides: {
+        number: '0x1',
+        time: '0x2',
+        gasLimit: '0x3',
+        feeRecipient: A,
+        prevRandao: slot(1),
+        baseFeePerGas: '0x4',
+        blobBaseFee: '0x5',
+        beaconRoot: slot(2),
+        withdrawals: [{ index: '0x1', validatorIndex: '0x2', address: A, amount: '0x3' }],
+      },
+    },
+    {
+      blockOverrides: { timestamp: '0x9', difficulty: '0x0' },
+      stateOverrides: {
+        [A]: { balance: '0x1', nonce: '0x2', code: '0x', state: { [slot(1)]: slot(2) } },
+        [slot(1).slice(0, 42)]: { stateDiff: { [slot(3)]: slot(4) }, movePrecompileToAddress: A },
+        [B]: { storage: { [slot(5)]: slot(6) } },
+      },
+      calls: [
+        {},
+        {
+          type: '0x2',
+          from: A,
+          to: B,
+          gas: '0x1',
+          value: '0x2',
+          nonce: '0x3',
+          input: '0xab',
+          maxFeePerGas: '0x4',
+          maxPriorityFeePerGas: '0x5',
+          maxFeePerBlobGas: '0x6',
+          chainId: '0x7',
+          accessList: [{ address: A, storageKeys: [slot(1), slot(2)] }],
+          blobVersionedHashes: [slot(3)],
+          authorizationList: [{ chainId: '0x0', address: A, nonce: '0x1', yParity: '0x1', r: '0x5', s: '0x6' }],
+        },
+        { data: '0x01', gasPrice: '0x1' },
+      ],
+    },
+  ],
+}
+
+interface Leaf {
+  place: string
+  set: (payload: object, value: unknown) => void
+}
+
+/** Every value that is no container, with the place that an error should name and a way to replace it in a copy. */
+function leavesOf(value: unknown, place: string, path: string[] = []): Leaf[] {
+  if (typeof value !== 'object' || value === null) {
+    return [
+      {
+        place,
+        set: (payload, replacement) => {
+          const parent = path
+            .slice(0, -1)
+            .reduce((at, key) => at[key] as Record<string, unknown>, payload as Record<string, unknown>)
+          parent[path.at(-1) as string] = replacement
+        },
+      },
+    ]
+  }
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const step = Array.isArray(value)
+      ? `[${key}]`
+      : key.startsWith('0x')
+        ? `["${key}"]`
+        : `${place === '' ? '' : '.'}${key}`
+    return leavesOf(inner, place + step, [...path, key])
+  })
+}
+
 describe('decodeSimulationRequest', () => {
   it('reads the smallest request', () => {
     expect(decode({ blockStateCalls: [{}] }, 'pending')).toEqual({
@@ -254,6 +334,21 @@ describe('decodeSimulationRequest', () => {
     expect(message.length).toBeLessThan(250)
     expect(refusal(() => withCall({ ['x'.repeat(1_000_000)]: 1 })).message.length).toBeLessThan(500)
     expect(refusal(() => withCall({ input: '\ud800' })).message).toContain('"\\ud800"')
+  })
+
+  it('names the place of every single leaf', () => {
+    const leaves = leavesOf(EVERYTHING, '')
+    expect(leaves.length).toBeGreaterThan(40)
+    for (const { place, set } of leaves) {
+      for (const junk of [7, {}, '0xnothex']) {
+        const payload = structuredClone(EVERYTHING)
+        set(payload, junk)
+        const { code, message } = refusal(() => decode(payload))
+        expect(code).toBe(-32602)
+        expect(message.startsWith(`${place}: expected `)).toBe(true)
+      }
+    }
+    expect(decode(EVERYTHING).blockStateCalls).toHaveLength(2)
   })
 
   it('refuses any JSON with -32602 or takes it', () => {
