@@ -28,7 +28,7 @@ export interface StateLimits {
 const CACHE_BYTES = 96 * 1024 * 1024
 const READ_LIMIT = 5_000
 const READ_TIMEOUT_MS = 12_000
-const MOST_RUNS = 5
+const MOST_RUNS = 10
 
 /** One chain as its upstream serves it: blocks, and the state of each. */
 export class ChainState {

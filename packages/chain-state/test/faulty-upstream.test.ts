@@ -147,7 +147,13 @@ describe('an upstream that misbehaves', () => {
       const { chain, proxy } = await open()
       proxy.fault = fault
       proxy.oneIn = 5
-      const outcomes = await Promise.all(Array.from({ length: 60 }, (_, n) => readAll(chain, n)))
+      const workers = Array.from({ length: 4 }, async (_, worker) => {
+        const outcomes: unknown[] = []
+        for (let n = 0; n < 15; n += 1) outcomes.push(await readAll(chain, worker * 15 + n))
+        return outcomes
+      })
+      const outcomes = (await Promise.all(workers)).flat()
+      expect(proxy.stats.requests).toBeGreaterThan(30)
       expect(outcomes.filter((outcome) => outcome === 'right').length).toBeGreaterThanOrEqual(57)
     },
     60_000,
@@ -170,6 +176,19 @@ describe('an upstream that misbehaves', () => {
     proxies[0]!.fault = undefined
     proxies[1]!.fault = 'silent'
     expect(await readAll(chain, 4)).toBe('right')
+  }, 30_000)
+
+  it('takes no state from a URL that serves another chain', async () => {
+    const other = await startDevnet({ payments: false, chainId: 999 })
+    const { proxy } = await open()
+    const chain = new ChainState({ urls: [proxy.url, other.rpcUrl] })
+    opened.push(chain)
+    expect(await readAll(chain, 1)).toBe('right')
+    proxy.fault = 'reset'
+    expect(await readAll(chain, 2)).toBeInstanceOf(UpstreamError)
+    proxy.fault = undefined
+    expect(await readAll(chain, 3)).toBe('right')
+    await other.stop()
   }, 30_000)
 
   it('asks a node without batches once, then one by one', async () => {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Endpoint } from './endpoint.js'
 import { type Answer, encodeCalls, matchAnswers } from './json-rpc-batch.js'
+import { SameChain } from './same-chain.js'
 import { UpstreamError, UpstreamFault } from './upstream-fault.js'
 import type { UpstreamObserver } from './upstream-observer.js'
 
@@ -52,6 +53,7 @@ const BACKOFF_FIRST_MS = 40
 const BACKOFF_MOST_MS = 1_000
 const RETRY_AFTER_MOST_MS = 5_000
 const REST_MS = 2_000
+const WRONG_CHAIN_REST_MS = 60_000
 /** Of one HTTP answer, whatever its calls may have together. */
 const ANSWER_MOST_BYTES = 64 * 1024 * 1024
 /** Together with the answer's own size limits: what the envelope of one call may take. */
@@ -71,6 +73,7 @@ export class UpstreamClient {
   readonly observer: UpstreamObserver
   readonly #attemptTimeoutMs: number
   readonly #callTimeoutMs: number
+  readonly #sameChain = new SameChain()
   #nextId = 1
 
   constructor(options: UpstreamOptions) {
@@ -188,10 +191,12 @@ export class UpstreamClient {
     const started = performance.now()
     const patience = Math.max(this.#attemptTimeoutMs, ...calls.map((call) => call.attemptTimeoutMs ?? 0))
     const maxBytes = calls.reduce((sum, call) => sum + call.maxBytes + ENVELOPE_BYTES, 0)
+    const timeoutMs = Math.ceil(Math.max(1, Math.min(patience, deadline - started)))
     try {
+      if (this.endpoints.length > 1) await this.#sameChain.check(endpoint, timeoutMs, signal)
       const text = await endpoint.post(encodeCalls(calls, firstId), {
         maxBytes: Math.min(maxBytes, ANSWER_MOST_BYTES),
-        timeoutMs: Math.ceil(Math.max(1, Math.min(patience, deadline - started))),
+        timeoutMs,
         ...(signal === undefined ? {} : { signal }),
       })
       const answers = matchAnswers(text, firstId, calls.length)
@@ -227,8 +232,9 @@ export class UpstreamClient {
       this.#limitBatches(endpoint, Math.floor(size / 10))
       return
     }
-    if (size > 1 && fault.kind !== 'timeout' && !isRateLimit(fault)) endpoint.batchFailed(size)
-    endpoint.restingUntil = performance.now() + REST_MS
+    if (size > 1 && fault.kind !== 'timeout' && fault.kind !== 'wrong-chain' && !isRateLimit(fault))
+      endpoint.batchFailed(size)
+    endpoint.restingUntil = performance.now() + (fault.kind === 'wrong-chain' ? WRONG_CHAIN_REST_MS : REST_MS)
   }
 
   #limitBatches(endpoint: Endpoint, limit: number): void {

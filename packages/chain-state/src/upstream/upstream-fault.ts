@@ -12,7 +12,7 @@ export type FaultKind =
   | 'missing-answer'
   | 'rpc-error'
   | 'null'
-  | 'unknown-block'
+  | 'wrong-chain'
 
 /** One attempt's failure. Becomes an `UpstreamError` once no attempt is left. */
 export class UpstreamFault extends Error {

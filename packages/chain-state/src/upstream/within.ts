@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { CallLimits } from './upstream-client.js'
 
 /**
@@ -8,6 +9,7 @@ export async function within<T>(shared: T | Promise<T>, limits: CallLimits, late
   const { signal, deadline } = limits
   if (!(shared instanceof Promise) || (signal === undefined && deadline === undefined)) return shared
   return new Promise<T>((resolve, reject) => {
+    if (signal !== undefined) setMaxListeners(0, signal)
     const onAbort = () => reject(signal?.reason)
     const timer =
       deadline === undefined
