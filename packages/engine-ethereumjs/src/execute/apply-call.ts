@@ -1,0 +1,180 @@
+import { createAddressFromString } from '@ethereumjs/util'
+import type { ExecutedCall, ExecutedLog, PlannedCall, SimulationPlan } from '@upfront/simulation'
+import { isTransferLog } from '../evm/simulation-evm.js'
+import { bytesOf, EMPTY_BYTES, hexOf, uint64, uint256 } from '../state/bytes.js'
+import { delegationTarget } from '../state/world-state.js'
+import { applyAuthorizations } from './authorizations.js'
+import type { BlockContext } from './block-context.js'
+import { CallRejected } from './call-rejected.js'
+import { isActive } from './fork.js'
+import { haltReason } from './halt-reason.js'
+import { floorGas, intrinsicGas } from './intrinsic-gas.js'
+import type { Machine } from './machine.js'
+import { type CallFees, checkCall, effectiveFees } from './check-call.js'
+
+/** EIP-3529 */
+const REFUND_QUOTIENT = 5n
+const MAX_NONCE = (1n << 64n) - 1n
+const GAS_CAPPED = " (gas limit was capped by the RPC server's global gas cap)"
+
+export interface AppliedCall extends ExecutedCall {
+  /** As a receipt has them: without transfer logs. */
+  receiptLogs: ExecutedLog[]
+}
+
+/** A call ready to run: gas and nonce filled in. */
+export interface ReadyCall {
+  call: PlannedCall
+  gas: bigint
+  nonce: bigint
+  /** The request's gas budget left less than the call asked for. */
+  gasCapped: boolean
+}
+
+interface FrameResult {
+  gasLeft: bigint
+  refund: bigint
+  returnData: Uint8Array
+  logs: { all: ExecutedLog[]; receipt: ExecutedLog[] }
+  failure?: NonNullable<ExecutedCall['failure']>
+}
+
+/**
+ * Runs one call by the rules of a transaction, as geth does in a simulation: nonce and a fee below the base fee matter under
+ * validation alone, a sender with code and the gas cap of EIP-7825 never do.
+ * @throws CallRejected where it is no valid transaction; the state is unchanged then
+ */
+export async function applyCall(
+  machine: Machine,
+  context: BlockContext,
+  plan: SimulationPlan,
+  ready: ReadyCall,
+): Promise<AppliedCall> {
+  const { world, evm } = machine
+  const { call, gas } = ready
+  const input = bytesOf(call.input)
+  const fees = effectiveFees(call, context.baseFee)
+  const intrinsic = intrinsicGas(call, input, evm.fork)
+  const floor = floorGas(input, evm.fork)
+  try {
+    await checkCall(machine, context, plan, { ...ready, fees, input, intrinsic, floor })
+  } catch (error) {
+    if (!(error instanceof CallRejected)) throw error
+    throw new CallRejected(error.code, `err: ${error.message} (supplied gas ${gas})`)
+  }
+  const { gasLeft: left, refund, returnData, logs, failure } = await runTopFrame(machine, context, plan, {
+    ...ready,
+    input,
+    fees,
+    executionGas: gas - intrinsic,
+  })
+  const beforeRefund = gas - left
+  const refunded = beforeRefund - min(refund, beforeRefund / REFUND_QUOTIENT)
+  const gasUsed = max(refunded, floor)
+  await world.addBalance(call.from, (gas - gasUsed) * fees.gasPrice)
+  const reward = uint256(gasUsed * fees.tip)
+  if (reward > 0n) await world.addBalance(context.header.miner, reward)
+  return {
+    succeeded: failure === undefined,
+    gasUsed,
+    maxUsedGas: max(beforeRefund, floor),
+    returnData: hexOf(returnData),
+    logs: logs.all,
+    receiptLogs: logs.receipt,
+    ...(failure && { failure: capped(failure, ready.gasCapped) }),
+  }
+}
+
+async function runTopFrame(
+  machine: Machine,
+  context: BlockContext,
+  plan: SimulationPlan,
+  ready: ReadyCall & { input: Uint8Array; fees: CallFees; executionGas: bigint },
+): Promise<FrameResult> {
+  const { world, evm, journal, touched } = machine
+  const { call, input, fees, executionGas } = ready
+  warmUp(machine, context, call)
+  const { nonce } = await world.account(call.from)
+  if (call.to === null && nonce === MAX_NONCE) {
+    return { ...NOTHING_RAN, gasLeft: executionGas, failure: { kind: 'halt', message: 'nonce uint64 overflow' } }
+  }
+  await world.update(call.from, { nonce: uint64(nonce + 1n) })
+  let refund = 0n
+  if (call.to !== null) {
+    refund = await applyAuthorizations(call.authorizationList ?? [], plan.rules.chainId, world, journal, (authority) =>
+      touched.account(authority),
+    )
+    if (isActive('prague', evm.fork)) {
+      const target = delegationTarget((await world.account(call.to)).code)
+      if (target) journal.warm(target)
+    }
+  }
+  evm.deployed = undefined
+  const { execResult } = await evm.runCall({
+    block: context.evmBlock,
+    caller: createAddressFromString(call.from),
+    ...(call.to !== null && { to: createAddressFromString(call.to) }),
+    gasLimit: executionGas,
+    gasPrice: fees.gasPrice,
+    value: call.value,
+    data: input,
+    blobVersionedHashes: call.blobVersionedHashes ?? [],
+    skipNonceIncrement: true,
+  })
+  const reverted = execResult.exceptionError?.error === 'revert' && execResult.runState !== undefined
+  const frame: FrameResult = {
+    gasLeft: executionGas - execResult.executionGasUsed,
+    refund: refund + (execResult.gasRefund ?? 0n),
+    returnData: execResult.exceptionError && !reverted ? EMPTY_BYTES : execResult.returnValue,
+    logs: { all: [], receipt: [] },
+  }
+  if (execResult.exceptionError) {
+    frame.failure = reverted ? { kind: 'revert' } : { kind: 'halt', message: haltReason(execResult, evm.deployed) }
+    return frame
+  }
+  const logs = execResult.logs ?? []
+  frame.logs = { all: logs.map(executedLog), receipt: logs.filter((log) => !isTransferLog(log)).map(executedLog) }
+  const created = execResult.createdAddresses
+  const onlyCreated = isActive('cancun', evm.fork)
+  for (const [address] of execResult.selfdestruct ?? []) {
+    if (!onlyCreated || created?.has(address)) machine.destroyed.add(address)
+  }
+  return frame
+}
+
+/** Warm from the start: EIP-2929, EIP-2930 and EIP-3651. */
+function warmUp({ evm, journal, touched }: Machine, { header }: BlockContext, call: PlannedCall): void {
+  journal.cleanJournal()
+  for (const address of evm.precompileAddresses) journal.warm(address)
+  if (isActive('shanghai', evm.fork)) journal.warm(header.miner)
+  for (const address of [call.from, ...(call.to === null ? [] : [call.to])]) {
+    journal.warm(address)
+    touched.account(address)
+  }
+  for (const { address, storageKeys } of call.accessList) {
+    journal.warm(address)
+    touched.account(address)
+    for (const slot of storageKeys) {
+      journal.warmSlot(address, slot)
+      touched.slot(address, slot)
+    }
+  }
+}
+
+const NOTHING_RAN = { refund: 0n, returnData: EMPTY_BYTES, logs: { all: [], receipt: [] } }
+
+function executedLog([address, topics, data]: [Uint8Array, Uint8Array[], Uint8Array]): ExecutedLog {
+  return { address: hexOf(address), topics: topics.map(hexOf), data: hexOf(data) }
+}
+
+function capped(failure: NonNullable<ExecutedCall['failure']>, gasCapped: boolean) {
+  return gasCapped && failure.kind === 'halt' ? { ...failure, message: failure.message + GAS_CAPPED } : failure
+}
+
+function min(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}
+
+function max(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
+}

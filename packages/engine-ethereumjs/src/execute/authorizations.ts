@@ -1,0 +1,58 @@
+import { ecrecover, publicToAddress } from '@ethereumjs/util'
+import { keccak_256 } from '@noble/hashes/sha3.js'
+import { type Address, type Authorization, ZERO_ADDRESS } from '@upfront/protocol'
+import { encodeRlp, withType } from '../seal/rlp.js'
+import type { AccessJournal } from '../state/access-journal.js'
+import { bytesOf, EMPTY_BYTES, hash32, hexOf } from '../state/bytes.js'
+import { delegationTarget, type WorldState } from '../state/world-state.js'
+import { AUTHORIZATION } from './intrinsic-gas.js'
+
+const SIGNING_MAGIC = 0x05
+/** EIP-7702, PER_AUTH_BASE_COST */
+const AUTHORIZATION_BASE = 12_500n
+const MAX_NONCE = (1n << 64n) - 1n
+const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+
+/**
+ * Installs the delegations that hold (EIP-7702); the others are passed over. Returns the refund for authorities that existed.
+ * `onAuthority` is told of each that signed, valid or not.
+ */
+export async function applyAuthorizations(
+  authorizations: readonly Authorization[],
+  chainId: bigint,
+  world: WorldState,
+  journal: AccessJournal,
+  onAuthority: (authority: Address) => void,
+): Promise<bigint> {
+  let refund = 0n
+  for (const authorization of authorizations) {
+    if (authorization.chainId !== 0n && authorization.chainId !== chainId) continue
+    if (authorization.nonce >= MAX_NONCE) continue
+    const authority = recoverAuthority(authorization)
+    if (!authority) continue
+    onAuthority(authority)
+    journal.warm(authority)
+    const { code, nonce, exists } = await world.account(authority)
+    if (code.length > 0 && !delegationTarget(code)) continue
+    if (nonce !== authorization.nonce) continue
+    if (exists) refund += AUTHORIZATION - AUTHORIZATION_BASE
+    await world.update(authority, { nonce: nonce + 1n, code: designator(authorization.address) })
+  }
+  return refund
+}
+
+export function recoverAuthority({ chainId, address, nonce, yParity, r, s }: Authorization): Address | undefined {
+  if (yParity > 1n || r === 0n || s === 0n || r >= SECP256K1_ORDER || s > SECP256K1_ORDER / 2n) return undefined
+  const hash = keccak_256(withType(SIGNING_MAGIC, encodeRlp([chainId, address, nonce])))
+  try {
+    return hexOf(publicToAddress(ecrecover(hash, yParity, bytesOf(hash32(r)), bytesOf(hash32(s)))))
+  } catch {
+    // No point of the curve answers to this signature.
+    return undefined
+  }
+}
+
+/** The zero address clears a delegation. */
+function designator(address: Address): Uint8Array {
+  return address === ZERO_ADDRESS ? EMPTY_BYTES : bytesOf(`0xef0100${address.slice(2)}`)
+}

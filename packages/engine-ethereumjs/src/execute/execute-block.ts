@@ -1,0 +1,160 @@
+import { type BlockHeader, ErrorCode } from '@upfront/protocol'
+import { type ExecutedBlock, type ExecutedCall, type ExecutedLog, type PlannedBlock, type PlannedCall, SimulationRejected, type SimulationPlan } from '@upfront/simulation'
+import type { Precompiles } from '../evm/simulation-evm.js'
+import { type Receipt, sealReceipt } from '../seal/receipt.js'
+import { sealBlock } from '../seal/seal-block.js'
+import { encodeTransaction, type FilledCall, transactionHash } from '../seal/transaction.js'
+import { applyCall, type ReadyCall } from './apply-call.js'
+import { type BlockContext, openBlock } from './block-context.js'
+import { CallRejected } from './call-rejected.js'
+import { BLOB_GAS } from './fees.js'
+import { isActive } from './fork.js'
+import type { Machine } from './machine.js'
+import { applyStateOverrides } from './state-overrides.js'
+import { collectRequests, runPreExecutionCalls, systemReads } from './system-calls.js'
+
+const GWEI = 1_000_000_000n
+const BLOB_TRANSACTION = 3
+
+/** Gas that the calls of the whole request may still use. */
+export interface GasBudget {
+  left: bigint
+}
+
+/**
+ * Executes and seals one block.
+ * @throws SimulationRejected
+ */
+export async function executeBlock(
+  machine: Machine,
+  plan: SimulationPlan,
+  index: number,
+  parent: BlockHeader,
+  budget: GasBudget,
+): Promise<ExecutedBlock> {
+  const block = plan.blocks[index]!
+  const context = openBlock(block, parent, plan)
+  const precompiles = machine.evm.activePrecompiles()
+  rejecting(index, undefined, () => applyStateOverrides(block.stateOverrides, machine.world, precompiles))
+  machine.world.finalise()
+  machine.evm.usePrecompiles(precompiles)
+  machine.evm.traceTransfers = plan.traceTransfers
+  const prague = isActive('prague', block.rules.fork)
+  await preload(machine, block, context, prague)
+  await runPreExecutionCalls(machine, context, prague)
+
+  const run = await runCalls(machine, plan, index, context, precompiles, budget)
+  for (const { address, amount } of block.withdrawals) await machine.world.addBalance(address, amount * GWEI)
+  machine.world.finalise()
+  const requestsHash = prague
+    ? await rejectingAsync(index, undefined, () => collectRequests(machine, context, run.logs, plan.rules.depositContract))
+    : undefined
+  const { header, size } = sealBlock(
+    {
+      ...context.header,
+      gasUsed: run.gasUsed,
+      ...(isActive('cancun', block.rules.fork) && { blobGasUsed: run.blobGasUsed }),
+      ...(requestsHash && { requestsHash }),
+    },
+    {
+      chainId: plan.rules.chainId,
+      transactions: run.transactions,
+      receipts: run.receipts,
+      ...(isActive('shanghai', block.rules.fork) && { withdrawals: block.withdrawals }),
+    },
+  )
+  return {
+    header,
+    size,
+    calls: run.calls,
+    transactions: run.transactions.map((filled) => ({
+      ...filled,
+      hash: transactionHash(encodeTransaction(filled, plan.rules.chainId)),
+    })),
+  }
+}
+
+interface CallsRun {
+  transactions: FilledCall[]
+  calls: ExecutedCall[]
+  receipts: Receipt[]
+  /** Of the calls that succeeded, transfer logs included. */
+  logs: ExecutedLog[]
+  gasUsed: bigint
+  blobGasUsed: bigint
+}
+
+async function runCalls(
+  machine: Machine,
+  plan: SimulationPlan,
+  index: number,
+  context: BlockContext,
+  precompiles: Precompiles,
+  budget: GasBudget,
+): Promise<CallsRun> {
+  const run: CallsRun = { transactions: [], calls: [], receipts: [], logs: [], gasUsed: 0n, blobGasUsed: 0n }
+  const { calls } = plan.blocks[index]!
+  for (const [position, call] of calls.entries()) {
+    const { receiptLogs, ...executed } = await rejectingAsync(index, position, async () => {
+      const ready = await makeReady(machine, call, context.header.gasLimit - run.gasUsed, budget)
+      run.transactions.push({ call, nonce: ready.nonce, gas: ready.gas })
+      return machine.touched.during(precompiles, () => applyCall(machine, context, plan, ready))
+    })
+    machine.world.finalise(machine.destroyed)
+    machine.destroyed.clear()
+    budget.left -= executed.gasUsed
+    run.gasUsed += executed.gasUsed
+    run.calls.push(executed)
+    for (const log of executed.logs) run.logs.push(log)
+    run.receipts.push(sealReceipt(call.type, executed.succeeded, run.gasUsed, receiptLogs))
+    if (call.type === BLOB_TRANSACTION) run.blobGasUsed += BigInt(call.blobVersionedHashes?.length ?? 0) * BLOB_GAS
+  }
+  return run
+}
+
+async function makeReady({ world }: Machine, call: PlannedCall, blockGas: bigint, budget: GasBudget): Promise<ReadyCall> {
+  const nonce = call.nonce ?? (await world.account(call.from)).nonce
+  const wanted = call.gas ?? blockGas
+  if (wanted > blockGas) {
+    throw new CallRejected(
+      ErrorCode.blockGasLimitReached,
+      `block gas limit reached: remaining: ${blockGas}, required: ${wanted}`,
+    )
+  }
+  const gasCapped = budget.left < wanted
+  return { call, nonce, gas: gasCapped ? budget.left : wanted, gasCapped }
+}
+
+/** Reads in one batch what the block is sure to need. */
+async function preload({ world }: Machine, block: PlannedBlock, context: BlockContext, prague: boolean): Promise<void> {
+  const system = systemReads(context, prague)
+  const accounts = block.calls.flatMap(({ from, to, accessList }) => [
+    from,
+    ...(to === null ? [] : [to]),
+    ...accessList.map(({ address }) => address),
+  ])
+  const slots = block.calls.flatMap(({ accessList }) =>
+    accessList.flatMap(({ address, storageKeys }) => storageKeys.map((slot) => [address, slot] as const)),
+  )
+  await world.preload([...system.accounts, ...accounts], [...system.slots, ...slots])
+}
+
+function rejecting<T>(block: number, call: number | undefined, run: () => T): T {
+  try {
+    return run()
+  } catch (error) {
+    throw located(error, block, call)
+  }
+}
+
+async function rejectingAsync<T>(block: number, call: number | undefined, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    throw located(error, block, call)
+  }
+}
+
+function located(error: unknown, block: number, call: number | undefined): unknown {
+  return error instanceof CallRejected ? new SimulationRejected(error.code, error.message, block, call) : error
+}

@@ -1,0 +1,15 @@
+import type { Address } from '@upfront/protocol'
+import type { SimulationEvm } from '../evm/simulation-evm.js'
+import type { AccessJournal } from '../state/access-journal.js'
+import type { WorldState } from '../state/world-state.js'
+import type { TouchedState } from './touched.js'
+
+/** What a simulation runs on. */
+export interface Machine {
+  evm: SimulationEvm
+  world: WorldState
+  journal: AccessJournal
+  touched: TouchedState
+  /** Accounts that self-destructed in the running transaction and go with its end. */
+  destroyed: Set<Address>
+}

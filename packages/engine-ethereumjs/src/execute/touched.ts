@@ -1,0 +1,33 @@
+import type { Address, Hash } from '@upfront/protocol'
+import type { Precompiles } from '../evm/simulation-evm.js'
+
+/** Counts what the calls of a request touch, for metering: see `SimulationOutcome.touched`. */
+export class TouchedState {
+  private readonly accounts = new Set<Address>()
+  private readonly slots = new Set<string>()
+  private precompiles: Precompiles = new Map()
+  private counting = false
+
+  /** What runs within counts; system calls run outside of it. */
+  async during<T>(precompiles: Precompiles, run: () => Promise<T>): Promise<T> {
+    this.precompiles = precompiles
+    this.counting = true
+    try {
+      return await run()
+    } finally {
+      this.counting = false
+    }
+  }
+
+  account(address: Address): void {
+    if (this.counting && !this.precompiles.has(address)) this.accounts.add(address)
+  }
+
+  slot(address: Address, slot: Hash): void {
+    if (this.counting) this.slots.add(address + slot)
+  }
+
+  counts(): { accounts: number; slots: number } {
+    return { accounts: this.accounts.size, slots: this.slots.size }
+  }
+}

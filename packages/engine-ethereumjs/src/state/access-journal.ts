@@ -1,0 +1,107 @@
+import type { EVM } from '@ethereumjs/evm'
+import type { Account, Address as AddressBytes } from '@ethereumjs/util'
+import type { Address, Hash } from '@upfront/protocol'
+import { hexOf } from './bytes.js'
+import type { WorldState } from './world-state.js'
+
+type EvmJournal = Pick<EVM['journal'], keyof EVM['journal']>
+
+/**
+ * What EthereumJS keeps beside the state: which accounts and slots are warm (EIP-2929). It shares the undo list of
+ * `WorldState`, so a frame costs no allocation of its own, however many there are.
+ */
+export class AccessJournal implements EvmJournal {
+  private warmAccounts = new Set<Address>()
+  private warmSlots = new Set<string>()
+
+  constructor(
+    private readonly world: WorldState,
+    private readonly onAccess: { account(address: Address): void; slot(address: Address, slot: Hash): void },
+  ) {}
+
+  async putAccount(address: AddressBytes, account: Account | undefined): Promise<void> {
+    this.world.touch(hexOf(address.bytes))
+    await this.world.putAccount(address, account)
+  }
+
+  async deleteAccount(address: AddressBytes): Promise<void> {
+    this.world.remove(hexOf(address.bytes))
+  }
+
+  async checkpoint(): Promise<void> {
+    await this.world.checkpoint()
+  }
+
+  async commit(): Promise<void> {
+    await this.world.commit()
+  }
+
+  async revert(): Promise<void> {
+    await this.world.revert()
+  }
+
+  cleanJournal(): void {
+    this.warmAccounts = new Set()
+    this.warmSlots = new Set()
+  }
+
+  async cleanup(): Promise<void> {
+    this.world.finalise()
+    this.cleanJournal()
+  }
+
+  /** For the whole transaction. */
+  warm(address: Address): void {
+    this.warmAccounts.add(address)
+  }
+
+  /** For the whole transaction. */
+  warmSlot(address: Address, slot: Hash): void {
+    this.warmSlots.add(address + slot)
+  }
+
+  addAlwaysWarmAddress(address: string): void {
+    this.warm(prefixed(address))
+  }
+
+  addAlwaysWarmSlot(address: string, slot: string): void {
+    this.warm(prefixed(address))
+    this.warmSlot(prefixed(address), prefixed(slot))
+  }
+
+  isWarmedAddress(bytes: Uint8Array): boolean {
+    const address = hexOf(bytes)
+    this.onAccess.account(address)
+    return this.warmAccounts.has(address)
+  }
+
+  addWarmedAddress(bytes: Uint8Array): void {
+    const address = hexOf(bytes)
+    this.onAccess.account(address)
+    if (this.warmAccounts.has(address)) return
+    this.warmAccounts.add(address)
+    this.world.onRevert(() => this.warmAccounts.delete(address))
+  }
+
+  isWarmedStorage(bytes: Uint8Array, slotBytes: Uint8Array): boolean {
+    const address = hexOf(bytes)
+    const slot = hexOf(slotBytes)
+    this.onAccess.slot(address, slot)
+    return this.warmSlots.has(address + slot)
+  }
+
+  addWarmedStorage(bytes: Uint8Array, slotBytes: Uint8Array): void {
+    const key = hexOf(bytes) + hexOf(slotBytes)
+    if (this.warmSlots.has(key)) return
+    this.warmSlots.add(key)
+    this.world.onRevert(() => this.warmSlots.delete(key))
+  }
+
+  startReportingAccessList(): void {}
+
+  startReportingPreimages(): void {}
+}
+
+function prefixed(hex: string): `0x${string}` {
+  return `0x${hex.replace(/^0x/, '')}`
+}

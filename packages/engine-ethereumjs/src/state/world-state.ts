@@ -1,0 +1,338 @@
+import type { StateManagerInterface } from '@ethereumjs/common'
+import { Account, type Address as AddressBytes, KECCAK256_NULL } from '@ethereumjs/util'
+import { keccak_256 } from '@noble/hashes/sha3.js'
+import type { Address, Hash, StateOverride } from '@upfront/protocol'
+import { ZERO_HASH } from '@upfront/protocol'
+import type { StateRead, StateValue } from '@upfront/simulation'
+import { bytesOf, EMPTY_BYTES, hexOf, uint64, uint256 } from './bytes.js'
+
+export type ReadState = (reads: StateRead[]) => Promise<StateValue[]>
+
+/** One account as it stands; never mutated, always replaced. */
+export interface AccountRecord {
+  readonly balance: bigint
+  readonly nonce: bigint
+  readonly code: Uint8Array
+  /** In geth's sense: an account can exist and be empty until the transaction that touched it ends (EIP-161). */
+  readonly exists: boolean
+}
+
+interface Entry {
+  /** Absent until read. */
+  record?: AccountRecord
+  /** Overridden before anything was read: these fields need no read. */
+  overridden?: { balance?: bigint; nonce?: bigint; code?: Uint8Array }
+  storage: Map<Hash, Uint8Array>
+  /** Slots that `storage` lacks are zero: nothing below needs to be asked. */
+  storageKnown: boolean
+}
+
+const NOT_EXISTING: AccountRecord = { balance: 0n, nonce: 0n, code: EMPTY_BYTES, exists: false }
+const ZERO_SLOT = EMPTY_BYTES
+
+const hashes = new WeakMap<Uint8Array, Uint8Array>()
+
+export function codeHash(code: Uint8Array): Uint8Array {
+  if (code.length === 0) return KECCAK256_NULL
+  let hash = hashes.get(code)
+  if (!hash) {
+    hash = keccak_256(code)
+    hashes.set(code, hash)
+  }
+  return hash
+}
+
+/** EthereumJS' view of a record. Code is hashed only where its hash is asked for. */
+class AccountView extends Account {
+  constructor(private readonly record: AccountRecord) {
+    super(record.nonce, record.balance)
+  }
+  override get codeHash(): Uint8Array {
+    return codeHash(this.record.code)
+  }
+  override isContract(): boolean {
+    return this.record.code.length > 0
+  }
+  override isEmpty(): boolean {
+    return this.balance === 0n && this.nonce === 0n && this.record.code.length === 0
+  }
+}
+
+export function isEmpty(record: AccountRecord): boolean {
+  return record.balance === 0n && record.nonce === 0n && record.code.length === 0
+}
+
+/** EIP-7702: the account that `code` delegates to. */
+export function delegationTarget(code: Uint8Array): Address | undefined {
+  if (code.length !== 23 || code[0] !== 0xef || code[1] !== 0x01 || code[2] !== 0x00) return undefined
+  return hexOf(code.subarray(3))
+}
+
+/**
+ * The state that one simulation sees and changes: read lazily, kept for the whole request, undone frame by frame. It is what
+ * EthereumJS asks as its state manager.
+ */
+export class WorldState implements StateManagerInterface {
+  private readonly entries = new Map<Address, Entry>()
+  private readonly undo: (() => void)[] = []
+  private readonly checkpoints: number[] = []
+  /** Slots as they stood when the running transaction began (EIP-2200). */
+  private readonly originals = new Map<Address, Map<Hash, Uint8Array>>()
+  private touched = new Set<Address>()
+
+  constructor(private readonly read: ReadState) {}
+
+  /** Reads in one batch whatever of this is not known yet. */
+  async preload(accounts: Iterable<Address>, slots: Iterable<readonly [Address, Hash]>): Promise<void> {
+    const addresses = [...new Set(accounts)].filter((address) => !this.entry(address).record)
+    const missingSlots = [...slots].filter(([address, slot]) => {
+      const entry = this.entry(address)
+      return !entry.storageKnown && !entry.storage.has(slot)
+    })
+    const perAccount = addresses.map((address) => this.missingFields(address))
+    const reads = [
+      ...perAccount.flat(),
+      ...missingSlots.map(([address, slot]): StateRead => ({ kind: 'storage', address, slot })),
+    ]
+    if (reads.length === 0) return
+    const values = await this.read(reads)
+    let next = 0
+    addresses.forEach((address, index) => {
+      const count = perAccount[index]!.length
+      this.fill(address, reads.slice(next, next + count), values.slice(next, next + count))
+      next += count
+    })
+    for (const [address, slot] of missingSlots) {
+      const { storage } = this.entry(address)
+      const value = values[next++]
+      if (!storage.has(slot)) storage.set(slot, slotBytes(value))
+    }
+  }
+
+  async account(address: Address): Promise<AccountRecord> {
+    const known = this.entry(address).record
+    if (known) return known
+    const reads = this.missingFields(address)
+    return this.fill(address, reads, reads.length > 0 ? await this.read(reads) : [])
+  }
+
+  async update(address: Address, change: Partial<Omit<AccountRecord, 'exists'>>): Promise<void> {
+    this.replace(address, { ...(await this.account(address)), ...change, exists: true })
+    this.touch(address)
+  }
+
+  async addBalance(address: Address, amount: bigint): Promise<void> {
+    const { balance } = await this.account(address)
+    await this.update(address, { balance: uint256(balance + amount) })
+  }
+
+  remove(address: Address): void {
+    const entry = this.entry(address)
+    const { record, storage, storageKnown } = entry
+    entry.record = NOT_EXISTING
+    entry.storage = new Map()
+    entry.storageKnown = true
+    this.undo.push(() => Object.assign(entry, { record, storage, storageKnown }))
+  }
+
+  touch(address: Address): void {
+    if (this.touched.has(address)) return
+    this.touched.add(address)
+    this.undo.push(() => this.touched.delete(address))
+  }
+
+  /** The undo goes with the frame that is running. */
+  onRevert(undo: () => void): void {
+    this.undo.push(undo)
+  }
+
+  /** Between transactions only. Follows geth: an overridden account exists, be it empty. */
+  override({ address, balance, nonce, code, state, stateDiff }: StateOverride): void {
+    const entry = this.entry(address)
+    const fields = {
+      ...(balance !== undefined && { balance }),
+      ...(nonce !== undefined && { nonce }),
+      ...(code !== undefined && { code: bytesOf(code) }),
+    }
+    const changesStorage = state !== undefined || stateDiff !== undefined
+    if (Object.keys(fields).length === 0 && !changesStorage) return
+    if (entry.record) entry.record = { ...entry.record, ...fields, exists: true }
+    else entry.overridden = { ...entry.overridden, ...fields }
+    if (state) {
+      entry.storage = new Map()
+      entry.storageKnown = true
+    }
+    for (const [slot, value] of state ?? stateDiff ?? []) entry.storage.set(slot, slotBytes(value))
+  }
+
+  /** Ends a transaction: what self-destructed and what was touched and is empty is gone (EIP-161), all else stands. */
+  finalise(destroyed: Iterable<Address> = []): void {
+    for (const address of destroyed) this.remove(address)
+    for (const address of this.touched) {
+      const { record } = this.entry(address)
+      if (record?.exists && isEmpty(record)) this.remove(address)
+    }
+    this.touched = new Set()
+    this.undo.length = 0
+    this.checkpoints.length = 0
+    this.originals.clear()
+  }
+
+  async getAccount(address: AddressBytes): Promise<Account | undefined> {
+    const record = await this.account(hexOf(address.bytes))
+    return record.exists ? new AccountView(record) : undefined
+  }
+
+  async putAccount(address: AddressBytes, account?: Account): Promise<void> {
+    const key = hexOf(address.bytes)
+    if (!account) return this.remove(key)
+    const { code } = await this.account(key)
+    this.replace(key, { balance: uint256(account.balance), nonce: uint64(account.nonce), code, exists: true })
+  }
+
+  async deleteAccount(address: AddressBytes): Promise<void> {
+    this.remove(hexOf(address.bytes))
+  }
+
+  async modifyAccountFields(address: AddressBytes, fields: { nonce?: bigint; balance?: bigint }): Promise<void> {
+    const key = hexOf(address.bytes)
+    const record = await this.account(key)
+    this.replace(key, {
+      ...record,
+      ...(fields.nonce !== undefined && { nonce: fields.nonce }),
+      ...(fields.balance !== undefined && { balance: fields.balance }),
+      exists: true,
+    })
+  }
+
+  async putCode(address: AddressBytes, code: Uint8Array): Promise<void> {
+    const key = hexOf(address.bytes)
+    this.replace(key, { ...(await this.account(key)), code: code.slice(), exists: true })
+  }
+
+  /**
+   * Asked by EthereumJS only when it prices a call to a delegated account (EIP-7702): it takes whatever begins like a
+   * designator for one, so what has another length is hidden from it.
+   */
+  async getCode(address: AddressBytes): Promise<Uint8Array> {
+    const { code } = await this.account(hexOf(address.bytes))
+    return delegationTarget(code) ? code : EMPTY_BYTES
+  }
+
+  async getCodeSize(address: AddressBytes): Promise<number> {
+    return (await this.account(hexOf(address.bytes))).code.length
+  }
+
+  async getStorage(address: AddressBytes, slot: Uint8Array): Promise<Uint8Array> {
+    return this.storage(hexOf(address.bytes), hexOf(slot))
+  }
+
+  async putStorage(address: AddressBytes, slot: Uint8Array, value: Uint8Array): Promise<void> {
+    const key = hexOf(address.bytes)
+    const slotKey = hexOf(slot)
+    const previous = await this.storage(key, slotKey)
+    let originals = this.originals.get(key)
+    if (!originals) {
+      originals = new Map()
+      this.originals.set(key, originals)
+    }
+    if (!originals.has(slotKey)) originals.set(slotKey, previous)
+    const { storage } = this.entry(key)
+    storage.set(slotKey, value)
+    this.undo.push(() => storage.set(slotKey, previous))
+  }
+
+  /** geth keeps what storage the address of a new contract has. */
+  async clearStorage(): Promise<void> {}
+
+  readonly originalStorageCache = {
+    get: async (address: AddressBytes, slot: Uint8Array): Promise<Uint8Array> => {
+      const key = hexOf(address.bytes)
+      const slotKey = hexOf(slot)
+      return this.originals.get(key)?.get(slotKey) ?? this.storage(key, slotKey)
+    },
+    clear: () => this.originals.clear(),
+  }
+
+  async checkpoint(): Promise<void> {
+    this.checkpoints.push(this.undo.length)
+  }
+
+  async commit(): Promise<void> {
+    this.checkpoints.pop()
+  }
+
+  async revert(): Promise<void> {
+    const mark = this.checkpoints.pop() ?? 0
+    while (this.undo.length > mark) this.undo.pop()!()
+  }
+
+  async getStateRoot(): Promise<Uint8Array> {
+    return bytesOf(ZERO_HASH)
+  }
+
+  async setStateRoot(): Promise<void> {}
+
+  async hasStateRoot(): Promise<boolean> {
+    return false
+  }
+
+  clearCaches(): void {}
+
+  shallowCopy(): WorldState {
+    return this
+  }
+
+  private entry(address: Address): Entry {
+    let entry = this.entries.get(address)
+    if (!entry) {
+      entry = { storage: new Map(), storageKnown: false }
+      this.entries.set(address, entry)
+    }
+    return entry
+  }
+
+  private replace(address: Address, record: AccountRecord): void {
+    const entry = this.entry(address)
+    const previous = entry.record
+    entry.record = record
+    this.undo.push(() => Object.assign(entry, { record: previous }))
+  }
+
+  private missingFields(address: Address): StateRead[] {
+    const known = this.entry(address).overridden ?? {}
+    const kinds = (['balance', 'nonce', 'code'] as const).filter((kind) => known[kind] === undefined)
+    return kinds.map((kind) => ({ kind, address }))
+  }
+
+  private fill(address: Address, reads: StateRead[], values: StateValue[]): AccountRecord {
+    const entry = this.entry(address)
+    const below: { balance?: bigint; nonce?: bigint; code?: Uint8Array } = {}
+    reads.forEach(({ kind }, index) => {
+      const value = values[index]
+      if (kind === 'code') below.code = typeof value === 'string' ? bytesOf(value) : EMPTY_BYTES
+      else if (kind === 'balance' || kind === 'nonce') below[kind] = BigInt(value ?? 0n)
+    })
+    const fields = { ...NOT_EXISTING, ...below, ...entry.overridden }
+    const record = { ...fields, exists: entry.overridden !== undefined || !isEmpty(fields) }
+    if (reads.length === 3 && isEmpty(fields)) entry.storageKnown = true
+    entry.record = record
+    return record
+  }
+
+  private async storage(address: Address, slot: Hash): Promise<Uint8Array> {
+    const entry = this.entry(address)
+    const known = entry.storage.get(slot)
+    if (known) return known
+    if (!entry.storageKnown && !entry.record) await this.account(address)
+    if (entry.storageKnown) return ZERO_SLOT
+    const [value] = await this.read([{ kind: 'storage', address, slot }])
+    const bytes = slotBytes(value)
+    entry.storage.set(slot, bytes)
+    return bytes
+  }
+}
+
+function slotBytes(value: StateValue | undefined): Uint8Array {
+  return typeof value === 'string' && value !== ZERO_HASH ? bytesOf(value) : ZERO_SLOT
+}
