@@ -1,1 +1,1 @@
-export {}
+export { createEthereumJsEngine, type EthereumJsEngineOptions } from './ethereumjs-engine.js'

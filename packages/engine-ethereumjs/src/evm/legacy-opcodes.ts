@@ -18,7 +18,10 @@ function addressAt(word: bigint) {
  * Opcodes in which EthereumJS looks for EOF containers (EIP-3540) even where no fork has them: code that begins with 0xef00
  * is code like any other here, as in geth.
  */
-export function legacyOpcodes(world: () => WorldState, maxInitCodeSize: number | undefined): Map<number, OpcodeHandler> {
+export function legacyOpcodes(
+  world: () => WorldState,
+  maxInitCodeSize: number | undefined,
+): Map<number, OpcodeHandler> {
   const account = (word: bigint) => world().account(hexOf(addressAt(word).bytes))
 
   const create = (hasSalt: boolean): OpcodeHandler => {

@@ -1,10 +1,19 @@
 import { createCustomCommon, Mainnet } from '@ethereumjs/common'
-import { EVM, type EVMResult, type ExecResult, getActivePrecompiles, type Log, type Message, NobleBN254, type PrecompileFunc } from '@ethereumjs/evm'
+import {
+  EVM,
+  type EVMResult,
+  type ExecResult,
+  getActivePrecompiles,
+  type Log,
+  type Message,
+  NobleBN254,
+  type PrecompileFunc,
+} from '@ethereumjs/evm'
 import { bigIntToBytes, setLengthLeft } from '@ethereumjs/util'
 import type { Address } from '@upfront/protocol'
 import type { EthereumFork } from '@upfront/simulation'
 import type { AccessJournal } from '../state/access-journal.js'
-import { bytesOf, EMPTY_BYTES, hexOf, uint256 } from '../state/bytes.js'
+import { bytesOf, hexOf, uint256 } from '../state/bytes.js'
 import { delegationTarget, type WorldState } from '../state/world-state.js'
 import { legacyOpcodes, type OpcodeHandler, type RunState } from './legacy-opcodes.js'
 
@@ -12,7 +21,16 @@ import { legacyOpcodes, type OpcodeHandler, type RunState } from './legacy-opcod
 const TRANSFER_EMITTER = bytesOf('0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee')
 /** keccak256('Transfer(address,address,uint256)') */
 const TRANSFER_TOPIC = bytesOf('0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef')
+const LOG0 = 0xa0
+const LOG4 = 0xa4
 const SELFDESTRUCT = 0xff
+/** Where CREATE, CALL and CREATE2 have the value on the stack. */
+const VALUE_DEPTH = [
+  [0xf0, 0],
+  [0xf1, 2],
+  [0xf5, 0],
+] as const
+const MAX_DEPTH = 1_024
 
 export type Precompiles = Map<Address, PrecompileFunc>
 
@@ -24,8 +42,10 @@ export function isTransferLog(log: Log): boolean {
 /** EthereumJS under the rules of one chain and fork, bent to geth where the two differ. One simulation at a time. */
 export class SimulationEvm extends EVM {
   private world!: WorldState
-  /** Whether native transfers become logs, in execution order, gone with their frame. */
-  traceTransfers = false
+  private traceTransfers = false
+  /** Logs of the running block so far, reverted ones included: geth counts them all. */
+  private logCount = 0
+  private readonly logIndices = new WeakMap<Log, number>()
   /** What a contract's constructor returned, before the rules of deployment judged it. */
   deployed: ExecResult | undefined
   /** As the fork has them, wherever overrides move them. */
@@ -39,10 +59,22 @@ export class SimulationEvm extends EVM {
     super({ common, bn254: new NobleBN254() })
     this.precompileAddresses = [...this.activePrecompiles().keys()]
     const maxInitCodeSize = common.isActivatedEIP(3860) ? Number(common.param('maxInitCodeSize')) : undefined
-    for (const [opcode, handler] of legacyOpcodes(() => this.world, maxInitCodeSize)) this.replaceOpcode(opcode, handler)
-    const selfdestruct = this._opcodeMap[SELFDESTRUCT]!.opHandler as OpcodeHandler
-    this.replaceOpcode(SELFDESTRUCT, async (runState) => {
-      this.logSelfdestruct(runState)
+    for (const [opcode, handler] of legacyOpcodes(() => this.world, maxInitCodeSize))
+      this.replaceOpcode(opcode, handler)
+    for (let opcode = LOG0; opcode <= LOG4; opcode++) {
+      this.wrapOpcode(opcode, async (runState, log) => {
+        await log(runState)
+        this.countLog(runState.interpreter._result.logs.at(-1)!)
+      })
+    }
+    for (const [opcode, valueDepth] of VALUE_DEPTH) {
+      this.wrapOpcode(opcode, async (runState, transfer) => {
+        if (this.traceTransfers) this.countFailedTransfer(runState, valueDepth)
+        await transfer(runState)
+      })
+    }
+    this.wrapOpcode(SELFDESTRUCT, async (runState, selfdestruct) => {
+      if (this.traceTransfers) this.logSelfdestruct(runState)
       await selfdestruct(runState)
     })
   }
@@ -62,6 +94,17 @@ export class SimulationEvm extends EVM {
     }
   }
 
+  /** @param traceTransfers whether native transfers become logs, in execution order, gone with their frame */
+  beginBlock(traceTransfers: boolean): void {
+    this.traceTransfers = traceTransfers
+    this.logCount = 0
+  }
+
+  /** How many logs of the block were emitted before this one. */
+  logIndex(log: Log): number {
+    return this.logIndices.get(log) ?? 0
+  }
+
   /** As the fork has them, to be moved and removed by overrides. */
   activePrecompiles(): Precompiles {
     return new Map([...getActivePrecompiles(this.common)].map(([address, run]) => [`0x${address}`, run]))
@@ -73,19 +116,21 @@ export class SimulationEvm extends EVM {
 
   protected override async _executeCall(message: MessageWithTo): Promise<EVMResult> {
     const { caller, to, value, delegatecall, codeAddress } = message
-    const result = await super._executeCall(message)
-    if (!delegatecall && codeAddress.equals(to)) this.logTransfer(result, caller.bytes, to.bytes, value)
-    return result
+    const moves = this.traceTransfers && value > 0n && !delegatecall && codeAddress.equals(to)
+    const log = moves ? this.transferLog(caller.bytes, to.bytes, value) : undefined
+    return withTransfer(log, await super._executeCall(message))
   }
 
   protected override async _executeCreate(message: Message): Promise<EVMResult> {
     const { caller, value } = message
-    const result = await super._executeCreate(message)
-    if (result.createdAddress) this.logTransfer(result, caller.bytes, result.createdAddress.bytes, value)
-    return result
+    const moves = this.traceTransfers && value > 0n
+    const log = moves ? this.transferLog(caller.bytes, (await this._generateAddress(message)).bytes, value) : undefined
+    return withTransfer(log, await super._executeCreate(message))
   }
 
-  protected override async runInterpreter(...[message, options]: Parameters<EVM['runInterpreter']>): Promise<ExecResult> {
+  protected override async runInterpreter(
+    ...[message, options]: Parameters<EVM['runInterpreter']>
+  ): Promise<ExecResult> {
     const result = await super.runInterpreter(message, options)
     if (message.depth === 0) this.deployed = message.isCreate ? { ...result } : undefined
     return result
@@ -112,28 +157,46 @@ export class SimulationEvm extends EVM {
   }
 
   private replaceOpcode(opcode: number, opHandler: OpcodeHandler): void {
-    this._opcodeMap[opcode] = { ...this._opcodeMap[opcode]!, opHandler }
+    const entry = this._opcodeMap[opcode]!
+    this._opcodeMap[opcode] = { ...entry, opHandler, opcodeInfo: Object.freeze({ ...entry.opcodeInfo, isAsync: true }) }
   }
 
-  private logTransfer({ execResult }: EVMResult, from: Uint8Array, to: Uint8Array, value: bigint): void {
-    if (!this.traceTransfers || value === 0n || execResult.exceptionError) return
-    execResult.logs = [transferLog(from, to, value), ...(execResult.logs ?? [])]
+  private wrapOpcode(opcode: number, wrapper: (runState: RunState, original: OpcodeHandler) => Promise<void>): void {
+    const original = this._opcodeMap[opcode]!.opHandler
+    this.replaceOpcode(opcode, (runState) => wrapper(runState, async (state) => original(state, this.common)))
+  }
+
+  private countLog(log: Log): void {
+    this.logIndices.set(log, this.logCount++)
+  }
+
+  /** A call or creation that fails before its frame is entered: geth has counted its transfer by then. */
+  private countFailedTransfer({ interpreter, stack }: RunState, valueDepth: number): void {
+    const value = stack.peek(valueDepth + 1)[valueDepth]!
+    const { depth, contract } = interpreter._env
+    if (value > 0n && (depth >= MAX_DEPTH || contract.balance < value)) this.logCount++
   }
 
   private logSelfdestruct({ interpreter, stack }: RunState): void {
     const balance = interpreter._env.contract.balance
-    if (!this.traceTransfers || balance === 0n || stack.length === 0) return
+    if (balance === 0n) return
     const beneficiary = setLengthLeft(bigIntToBytes(stack.peek()[0]!), 32).subarray(12)
-    interpreter._result.logs.push(transferLog(interpreter._env.address.bytes, beneficiary, balance))
+    interpreter._result.logs.push(this.transferLog(interpreter._env.address.bytes, beneficiary, balance))
+  }
+
+  private transferLog(from: Uint8Array, to: Uint8Array, value: bigint): Log {
+    const topics = [TRANSFER_TOPIC, setLengthLeft(from, 32), setLengthLeft(to, 32)]
+    const log: Log = [TRANSFER_EMITTER, topics, setLengthLeft(bigIntToBytes(value), 32)]
+    this.countLog(log)
+    return log
   }
 }
 
-type MessageWithTo = Parameters<EVM['_executeCall']>[0]
-
-function transferLog(from: Uint8Array, to: Uint8Array, value: bigint): Log {
-  return [
-    TRANSFER_EMITTER,
-    [TRANSFER_TOPIC, setLengthLeft(from, 32), setLengthLeft(to, 32)],
-    setLengthLeft(value === 0n ? EMPTY_BYTES : bigIntToBytes(value), 32),
-  ]
+/** What a frame that did not fail moved comes before all that it emitted. */
+function withTransfer(log: Log | undefined, result: EVMResult): EVMResult {
+  const { execResult } = result
+  if (log && !execResult.exceptionError) execResult.logs = [log, ...(execResult.logs ?? [])]
+  return result
 }
+
+type MessageWithTo = Parameters<EVM['_executeCall']>[0]

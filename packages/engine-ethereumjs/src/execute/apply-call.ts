@@ -1,16 +1,22 @@
 import { createAddressFromString } from '@ethereumjs/util'
-import type { ExecutedCall, ExecutedLog, PlannedCall, SimulationPlan } from '@upfront/simulation'
+import {
+  type ExecutedCall,
+  type ExecutedLog,
+  type IndexedLog,
+  isForkActive,
+  type PlannedCall,
+  type SimulationPlan,
+} from '@upfront/simulation'
 import { isTransferLog } from '../evm/simulation-evm.js'
 import { bytesOf, EMPTY_BYTES, hexOf, uint64, uint256 } from '../state/bytes.js'
 import { delegationTarget } from '../state/world-state.js'
 import { applyAuthorizations } from './authorizations.js'
 import type { BlockContext } from './block-context.js'
 import { CallRejected } from './call-rejected.js'
-import { isActive } from './fork.js'
+import { type CallFees, checkCall, effectiveFees } from './check-call.js'
 import { haltReason } from './halt-reason.js'
 import { floorGas, intrinsicGas } from './intrinsic-gas.js'
 import type { Machine } from './machine.js'
-import { type CallFees, checkCall, effectiveFees } from './check-call.js'
 
 /** EIP-3529 */
 const REFUND_QUOTIENT = 5n
@@ -35,7 +41,7 @@ interface FrameResult {
   gasLeft: bigint
   refund: bigint
   returnData: Uint8Array
-  logs: { all: ExecutedLog[]; receipt: ExecutedLog[] }
+  logs: { all: IndexedLog[]; receipt: ExecutedLog[] }
   failure?: NonNullable<ExecutedCall['failure']>
 }
 
@@ -62,7 +68,13 @@ export async function applyCall(
     if (!(error instanceof CallRejected)) throw error
     throw new CallRejected(error.code, `err: ${error.message} (supplied gas ${gas})`)
   }
-  const { gasLeft: left, refund, returnData, logs, failure } = await runTopFrame(machine, context, plan, {
+  const {
+    gasLeft: left,
+    refund,
+    returnData,
+    logs,
+    failure,
+  } = await runTopFrame(machine, context, plan, {
     ...ready,
     input,
     fees,
@@ -104,7 +116,7 @@ async function runTopFrame(
     refund = await applyAuthorizations(call.authorizationList ?? [], plan.rules.chainId, world, journal, (authority) =>
       touched.account(authority),
     )
-    if (isActive('prague', evm.fork)) {
+    if (isForkActive(evm.fork, 'prague')) {
       const target = delegationTarget((await world.account(call.to)).code)
       if (target) journal.warm(target)
     }
@@ -133,9 +145,12 @@ async function runTopFrame(
     return frame
   }
   const logs = execResult.logs ?? []
-  frame.logs = { all: logs.map(executedLog), receipt: logs.filter((log) => !isTransferLog(log)).map(executedLog) }
+  frame.logs = {
+    all: logs.map((log) => ({ ...executedLog(log), index: evm.logIndex(log) })),
+    receipt: logs.filter((log) => !isTransferLog(log)).map(executedLog),
+  }
   const created = execResult.createdAddresses
-  const onlyCreated = isActive('cancun', evm.fork)
+  const onlyCreated = isForkActive(evm.fork, 'cancun')
   for (const [address] of execResult.selfdestruct ?? []) {
     if (!onlyCreated || created?.has(address)) machine.destroyed.add(address)
   }
@@ -146,7 +161,7 @@ async function runTopFrame(
 function warmUp({ evm, journal, touched }: Machine, { header }: BlockContext, call: PlannedCall): void {
   journal.cleanJournal()
   for (const address of evm.precompileAddresses) journal.warm(address)
-  if (isActive('shanghai', evm.fork)) journal.warm(header.miner)
+  if (isForkActive(evm.fork, 'shanghai')) journal.warm(header.miner)
   for (const address of [call.from, ...(call.to === null ? [] : [call.to])]) {
     journal.warm(address)
     touched.account(address)

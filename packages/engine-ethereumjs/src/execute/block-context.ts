@@ -1,11 +1,17 @@
-import type { BlockHeader } from '@upfront/protocol'
-import { type BlobParameters, type PlannedBlock, type SimulationPlan } from '@upfront/simulation'
 import { createAddressFromString } from '@ethereumjs/util'
+import { type BlockHeader, ZERO_HASH } from '@upfront/protocol'
+import {
+  type BlobParameters,
+  blobBaseFee,
+  isForkActive,
+  nextBaseFee,
+  nextExcessBlobGas,
+  type PlannedBlock,
+  type SimulationPlan,
+} from '@upfront/simulation'
 import type { SimulationEvm } from '../evm/simulation-evm.js'
 import type { OpenHeader } from '../seal/seal-block.js'
 import { bytesOf } from '../state/bytes.js'
-import { blobBaseFee, nextBaseFee, nextExcessBlobGas } from './fees.js'
-import { isActive } from './fork.js'
 
 type EvmBlock = NonNullable<Parameters<SimulationEvm['runCall']>[0]['block']>
 
@@ -18,13 +24,16 @@ export interface BlockContext {
   evmBlock: EvmBlock
 }
 
-export function openBlock(block: PlannedBlock, parent: BlockHeader, plan: SimulationPlan): BlockContext {
+export function openBlock(plan: SimulationPlan, index: number, parent: BlockHeader): BlockContext {
+  const block = plan.blocks[index]!
   const { rules } = block
-  const baseFee = block.baseFeePerGas ?? (plan.validation ? nextBaseFee(parent) : 0n)
-  const cancun = isActive('cancun', rules.fork)
-  const blob = cancun ? blobParameters(block) : undefined
-  const excessBlobGas = blob && (parent.excessBlobGas === undefined ? 0n : nextExcessBlobGas(parent, rules, blob))
-  const blobFee = block.blobBaseFee ?? (blob ? blobBaseFee(excessBlobGas ?? 0n, blob) : 0n)
+  const parentRules = plan.blocks[index - 1]?.rules ?? plan.baseRules
+  const derivedFee = plan.validation ? nextBaseFee(parent, parentRules, block.baseFeeParameters) : 0n
+  const baseFee = block.baseFeePerGas ?? derivedFee
+  const cancun = isForkActive(rules.fork, 'cancun')
+  const excessBlobGas = cancun ? nextExcessBlobGas(parent, rules) : undefined
+  const blobFee =
+    block.blobBaseFee ?? (cancun ? blobBaseFee(excessBlobGas ?? 0n, blobParameters(block).baseFeeUpdateFraction) : 0n)
   return {
     header: {
       parentHash: parent.hash,
@@ -36,7 +45,7 @@ export function openBlock(block: PlannedBlock, parent: BlockHeader, plan: Simula
       mixHash: block.prevRandao,
       baseFeePerGas: baseFee,
       ...(excessBlobGas !== undefined && { excessBlobGas }),
-      ...(cancun && { parentBeaconBlockRoot: block.parentBeaconBlockRoot ?? `0x${'0'.repeat(64)}` }),
+      ...(cancun && { parentBeaconBlockRoot: block.parentBeaconBlockRoot ?? ZERO_HASH }),
     },
     baseFee,
     blobBaseFee: blobFee,

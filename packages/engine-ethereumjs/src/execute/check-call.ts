@@ -1,12 +1,10 @@
 import { type Address, ErrorCode, type Hash } from '@upfront/protocol'
-import type { PlannedCall, SimulationPlan } from '@upfront/simulation'
+import { GAS_PER_BLOB, isForkActive, type PlannedCall, type SimulationPlan } from '@upfront/simulation'
 import { uint256 } from '../state/bytes.js'
 import type { ReadyCall } from './apply-call.js'
 import type { BlockContext } from './block-context.js'
 import { CallRejected } from './call-rejected.js'
 import { checksumAddress } from './checksum-address.js'
-import { BLOB_GAS } from './fees.js'
-import { isActive } from './fork.js'
 import type { Machine } from './machine.js'
 
 const MAX_NONCE = (1n << 64n) - 1n
@@ -27,12 +25,21 @@ export interface CallFees {
 }
 
 /** EIP-1559. A call without any price pays none, whatever the base fee. */
-export function effectiveFees({ gasPrice, maxFeePerGas = 0n, maxPriorityFeePerGas = 0n }: PlannedCall, baseFee: bigint): CallFees {
-  if (gasPrice !== undefined) return { gasPrice, cap: gasPrice, tipCap: gasPrice, tip: tipOf(gasPrice, gasPrice, gasPrice, baseFee) }
+export function effectiveFees(
+  { gasPrice, maxFeePerGas = 0n, maxPriorityFeePerGas = 0n }: PlannedCall,
+  baseFee: bigint,
+): CallFees {
+  if (gasPrice !== undefined)
+    return { gasPrice, cap: gasPrice, tipCap: gasPrice, tip: tipOf(gasPrice, gasPrice, gasPrice, baseFee) }
   const free = maxFeePerGas === 0n && maxPriorityFeePerGas === 0n
   const wanted = uint256(maxPriorityFeePerGas + baseFee)
   const price = free ? 0n : wanted < maxFeePerGas ? wanted : maxFeePerGas
-  return { gasPrice: price, cap: maxFeePerGas, tipCap: maxPriorityFeePerGas, tip: tipOf(price, maxFeePerGas, maxPriorityFeePerGas, baseFee) }
+  return {
+    gasPrice: price,
+    cap: maxFeePerGas,
+    tipCap: maxPriorityFeePerGas,
+    tip: tipOf(price, maxFeePerGas, maxPriorityFeePerGas, baseFee),
+  }
 }
 
 function tipOf(price: bigint, cap: bigint, tipCap: bigint, baseFee: bigint): bigint {
@@ -45,21 +52,26 @@ type CheckedCall = ReadyCall & { fees: CallFees; input: Uint8Array; intrinsic: b
  * geth's checks in geth's order, then takes the price of all gas, and of blobs, from the sender.
  * @throws CallRejected
  */
-export async function checkCall({ world, evm }: Machine, context: BlockContext, plan: SimulationPlan, ready: CheckedCall): Promise<void> {
+export async function checkCall(
+  { world, evm }: Machine,
+  context: BlockContext,
+  plan: SimulationPlan,
+  ready: CheckedCall,
+): Promise<void> {
   const { call, gas, nonce, fees, input, intrinsic, floor } = ready
   const who = `address ${checksumAddress(call.from)}`
   const sender = await world.account(call.from)
   if (plan.validation) checkNonce(nonce, sender.nonce, who)
   checkPrice(fees, context.baseFee, plan.validation, who)
   const blobHashes = checkBlobs(call, context, plan.validation, who, evm.fork)
-  checkAuthorizationList(call, isActive('prague', evm.fork))
-  if (call.to === null && isActive('shanghai', evm.fork) && input.length > MAX_INIT_CODE) {
+  checkAuthorizationList(call, isForkActive(evm.fork, 'prague'))
+  if (call.to === null && isForkActive(evm.fork, 'shanghai') && input.length > MAX_INIT_CODE) {
     throw new CallRejected(
       ErrorCode.initCodeTooLarge,
       `max initcode size exceeded: code size ${input.length} limit ${MAX_INIT_CODE}`,
     )
   }
-  const blobGas = isActive('cancun', evm.fork) ? BigInt(blobHashes.length) * BLOB_GAS : 0n
+  const blobGas = isForkActive(evm.fork, 'cancun') ? BigInt(blobHashes.length) * GAS_PER_BLOB : 0n
   const prepaid = payable(who, gas * fees.gasPrice) + payable(who, blobGas * context.blobBaseFee)
   const wanted = payable(who, gas * fees.cap + call.value + blobGas * (call.maxFeePerBlobGas ?? 0n))
   payable(who, prepaid)
@@ -73,7 +85,10 @@ export async function checkCall({ world, evm }: Machine, context: BlockContext, 
     throw new CallRejected(ErrorCode.intrinsicGas, `intrinsic gas too low: have ${gas}, want ${intrinsic}`)
   }
   if (gas < floor) {
-    throw new CallRejected(ErrorCode.internalError, `insufficient gas for floor data gas cost: have ${gas}, want ${floor}`)
+    throw new CallRejected(
+      ErrorCode.internalError,
+      `insufficient gas for floor data gas cost: have ${gas}, want ${floor}`,
+    )
   }
   const balance = uint256(sender.balance - prepaid)
   if (call.value > 0n && balance < call.value) {
@@ -120,10 +135,11 @@ function checkBlobs(
   const { blobVersionedHashes: hashes, maxFeePerBlobGas: cap = 0n } = call
   if (!hashes) return []
   const invalid = (message: string) => new CallRejected(ErrorCode.internalError, message)
-  if (!isActive('cancun', fork)) throw invalid(`transaction type not supported: blob tx (sender ${sender(call.from)})`)
+  if (!isForkActive(fork, 'cancun'))
+    throw invalid(`transaction type not supported: blob tx (sender ${sender(call.from)})`)
   if (call.to === null) throw invalid('blob transaction of type create')
   if (hashes.length === 0) throw invalid('blob transaction missing blob hashes')
-  if (isActive('osaka', fork) && hashes.length > MAX_BLOBS) throw invalid('blob transaction has too many blobs')
+  if (isForkActive(fork, 'osaka') && hashes.length > MAX_BLOBS) throw invalid('blob transaction has too many blobs')
   const wrong = hashes.findIndex((hash) => !hash.startsWith('0x01'))
   if (wrong !== -1) throw invalid(`blob ${wrong} has invalid hash version`)
   if ((validation || cap > 0n) && cap < blobBaseFee) {
@@ -139,7 +155,8 @@ function checkAuthorizationList({ authorizationList, from, to }: PlannedCall, pr
   const invalid = (message: string) => new CallRejected(ErrorCode.internalError, message)
   if (!prague) throw invalid(`transaction type not supported: setcode tx (sender ${sender(from)})`)
   if (to === null) throw invalid(`EIP-7702 transaction cannot be used to create contract (sender ${sender(from)})`)
-  if (authorizationList.length === 0) throw invalid(`EIP-7702 transaction with empty auth list (sender ${sender(from)})`)
+  if (authorizationList.length === 0)
+    throw invalid(`EIP-7702 transaction with empty auth list (sender ${sender(from)})`)
 }
 
 function sender(address: Address): string {

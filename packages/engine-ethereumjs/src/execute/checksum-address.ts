@@ -6,6 +6,8 @@ import { hexOf } from '../state/bytes.js'
 export function checksumAddress(address: Address): string {
   const digits = address.slice(2)
   const hash = hexOf(keccak_256(new TextEncoder().encode(digits))).slice(2)
-  const cased = [...digits].map((digit, index) => (Number.parseInt(hash[index]!, 16) >= 8 ? digit.toUpperCase() : digit))
+  const cased = [...digits].map((digit, index) =>
+    Number.parseInt(hash[index]!, 16) >= 8 ? digit.toUpperCase() : digit,
+  )
   return `0x${cased.join('')}`
 }

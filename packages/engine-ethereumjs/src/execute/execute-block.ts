@@ -1,5 +1,15 @@
 import { type BlockHeader, ErrorCode } from '@upfront/protocol'
-import { type ExecutedBlock, type ExecutedCall, type ExecutedLog, type PlannedBlock, type PlannedCall, SimulationRejected, type SimulationPlan } from '@upfront/simulation'
+import {
+  type ExecutedBlock,
+  type ExecutedCall,
+  type ExecutedLog,
+  GAS_PER_BLOB,
+  isForkActive,
+  type PlannedBlock,
+  type PlannedCall,
+  type SimulationPlan,
+  SimulationRejected,
+} from '@upfront/simulation'
 import type { Precompiles } from '../evm/simulation-evm.js'
 import { type Receipt, sealReceipt } from '../seal/receipt.js'
 import { sealBlock } from '../seal/seal-block.js'
@@ -7,8 +17,6 @@ import { encodeTransaction, type FilledCall, transactionHash } from '../seal/tra
 import { applyCall, type ReadyCall } from './apply-call.js'
 import { type BlockContext, openBlock } from './block-context.js'
 import { CallRejected } from './call-rejected.js'
-import { BLOB_GAS } from './fees.js'
-import { isActive } from './fork.js'
 import type { Machine } from './machine.js'
 import { applyStateOverrides } from './state-overrides.js'
 import { collectRequests, runPreExecutionCalls, systemReads } from './system-calls.js'
@@ -33,13 +41,13 @@ export async function executeBlock(
   budget: GasBudget,
 ): Promise<ExecutedBlock> {
   const block = plan.blocks[index]!
-  const context = openBlock(block, parent, plan)
+  const context = openBlock(plan, index, parent)
   const precompiles = machine.evm.activePrecompiles()
   rejecting(index, undefined, () => applyStateOverrides(block.stateOverrides, machine.world, precompiles))
   machine.world.finalise()
   machine.evm.usePrecompiles(precompiles)
-  machine.evm.traceTransfers = plan.traceTransfers
-  const prague = isActive('prague', block.rules.fork)
+  machine.evm.beginBlock(plan.traceTransfers)
+  const prague = isForkActive(block.rules.fork, 'prague')
   await preload(machine, block, context, prague)
   await runPreExecutionCalls(machine, context, prague)
 
@@ -47,20 +55,22 @@ export async function executeBlock(
   for (const { address, amount } of block.withdrawals) await machine.world.addBalance(address, amount * GWEI)
   machine.world.finalise()
   const requestsHash = prague
-    ? await rejectingAsync(index, undefined, () => collectRequests(machine, context, run.logs, plan.rules.depositContract))
+    ? await rejectingAsync(index, undefined, () =>
+        collectRequests(machine, context, run.logs, plan.rules.depositContract),
+      )
     : undefined
   const { header, size } = sealBlock(
     {
       ...context.header,
       gasUsed: run.gasUsed,
-      ...(isActive('cancun', block.rules.fork) && { blobGasUsed: run.blobGasUsed }),
+      ...(isForkActive(block.rules.fork, 'cancun') && { blobGasUsed: run.blobGasUsed }),
       ...(requestsHash && { requestsHash }),
     },
     {
       chainId: plan.rules.chainId,
       transactions: run.transactions,
       receipts: run.receipts,
-      ...(isActive('shanghai', block.rules.fork) && { withdrawals: block.withdrawals }),
+      ...(isForkActive(block.rules.fork, 'shanghai') && { withdrawals: block.withdrawals }),
     },
   )
   return {
@@ -107,12 +117,17 @@ async function runCalls(
     run.calls.push(executed)
     for (const log of executed.logs) run.logs.push(log)
     run.receipts.push(sealReceipt(call.type, executed.succeeded, run.gasUsed, receiptLogs))
-    if (call.type === BLOB_TRANSACTION) run.blobGasUsed += BigInt(call.blobVersionedHashes?.length ?? 0) * BLOB_GAS
+    if (call.type === BLOB_TRANSACTION) run.blobGasUsed += BigInt(call.blobVersionedHashes?.length ?? 0) * GAS_PER_BLOB
   }
   return run
 }
 
-async function makeReady({ world }: Machine, call: PlannedCall, blockGas: bigint, budget: GasBudget): Promise<ReadyCall> {
+async function makeReady(
+  { world }: Machine,
+  call: PlannedCall,
+  blockGas: bigint,
+  budget: GasBudget,
+): Promise<ReadyCall> {
   const nonce = call.nonce ?? (await world.account(call.from)).nonce
   const wanted = call.gas ?? blockGas
   if (wanted > blockGas) {

@@ -1,5 +1,4 @@
-import type { EthereumFork, PlannedCall } from '@upfront/simulation'
-import { isActive } from './fork.js'
+import { type EthereumFork, isForkActive, type PlannedCall } from '@upfront/simulation'
 
 const TRANSACTION = 21_000n
 const CREATION = 53_000n
@@ -20,7 +19,7 @@ export function intrinsicGas(call: PlannedCall, input: Uint8Array, fork: Ethereu
   const { zero, nonZero } = countBytes(input)
   const creation = call.to === null
   let gas = (creation ? CREATION : TRANSACTION) + zero * ZERO_BYTE + nonZero * NON_ZERO_BYTE
-  if (creation && isActive('shanghai', fork)) gas += BigInt(Math.ceil(input.length / 32)) * INIT_CODE_WORD
+  if (creation && isForkActive(fork, 'shanghai')) gas += BigInt(Math.ceil(input.length / 32)) * INIT_CODE_WORD
   gas += BigInt(call.authorizationList?.length ?? 0) * AUTHORIZATION
   for (const { storageKeys } of call.accessList) {
     gas += ACCESS_LIST_ADDRESS + BigInt(storageKeys.length) * ACCESS_LIST_SLOT
@@ -30,7 +29,7 @@ export function intrinsicGas(call: PlannedCall, input: Uint8Array, fork: Ethereu
 
 /** EIP-7623: what a transaction pays at least for its calldata. */
 export function floorGas(input: Uint8Array, fork: EthereumFork): bigint {
-  if (!isActive('prague', fork)) return 0n
+  if (!isForkActive(fork, 'prague')) return 0n
   const { zero, nonZero } = countBytes(input)
   return TRANSACTION + (zero + nonZero * TOKENS_PER_NON_ZERO_BYTE) * FLOOR_TOKEN
 }

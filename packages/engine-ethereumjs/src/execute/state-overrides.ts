@@ -8,7 +8,11 @@ import { checksumAddress } from './checksum-address.js'
  * Applies a block's overrides, in ascending order of address, to the state and to `precompiles`. A precompile that any
  * override names is one no longer.
  */
-export function applyStateOverrides(overrides: readonly StateOverride[], world: WorldState, precompiles: Precompiles): void {
+export function applyStateOverrides(
+  overrides: readonly StateOverride[],
+  world: WorldState,
+  precompiles: Precompiles,
+): void {
   const overridden = new Set(overrides.map(({ address }) => address))
   const destinations = new Set<Address>()
   for (const override of overrides) {

@@ -30,7 +30,10 @@ const REQUEST_TYPE = { deposit: 0, withdrawal: 1, consolidation: 2 } as const
 const DEPOSIT_TOPIC: Hash = '0x649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5'
 
 /** Slots that the system calls of a block will read, so that they can be read ahead. */
-export function systemReads({ header }: BlockContext, prague: boolean): { accounts: Address[]; slots: [Address, Hash][] } {
+export function systemReads(
+  { header }: BlockContext,
+  prague: boolean,
+): { accounts: Address[]; slots: [Address, Hash][] } {
   const accounts: Address[] = []
   const slots: [Address, Hash][] = []
   if (header.parentBeaconBlockRoot) {

@@ -1,6 +1,6 @@
-import { encodeRlp, keccak, type RlpItem } from './rlp.js'
 import type { Hash } from '@upfront/protocol'
 import { bytesOf } from '../state/bytes.js'
+import { encodeRlp, keccak, type RlpItem } from './rlp.js'
 
 type Leaf = { path: Uint8Array; value: Uint8Array }
 
@@ -47,11 +47,14 @@ function sharedPrefix(a: Uint8Array, b: Uint8Array, from: number): number {
 }
 
 function nibbles(bytes: Uint8Array): Uint8Array {
-  return Uint8Array.from(bytes).reduce((path, byte, index) => {
-    path[2 * index] = byte >> 4
-    path[2 * index + 1] = byte & 0xf
-    return path
-  }, new Uint8Array(2 * bytes.length))
+  return Uint8Array.from(bytes).reduce(
+    (path, byte, index) => {
+      path[2 * index] = byte >> 4
+      path[2 * index + 1] = byte & 0xf
+      return path
+    },
+    new Uint8Array(2 * bytes.length),
+  )
 }
 
 /** Hex-prefix encoding (Yellow Paper, appendix C). */
@@ -60,6 +63,7 @@ function compactPath(path: Uint8Array, leaf: boolean): Uint8Array {
   const odd = path.length % 2
   const compact = new Uint8Array(1 + (path.length >> 1))
   compact[0] = odd ? ((flag + 1) << 4) | path[0]! : flag << 4
-  for (let index = odd; index < path.length; index += 2) compact[1 + (index >> 1)] = (path[index]! << 4) | path[index + 1]!
+  for (let index = odd; index < path.length; index += 2)
+    compact[1 + (index >> 1)] = (path[index]! << 4) | path[index + 1]!
   return compact
 }

@@ -13,7 +13,15 @@ const NO_UNCLES: Hash = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a14
 /** A header but for what sealing adds. */
 export type OpenHeader = Omit<
   BlockHeader,
-  'hash' | 'sha3Uncles' | 'stateRoot' | 'transactionsRoot' | 'receiptsRoot' | 'logsBloom' | 'withdrawalsRoot' | 'nonce' | 'difficulty'
+  | 'hash'
+  | 'sha3Uncles'
+  | 'stateRoot'
+  | 'transactionsRoot'
+  | 'receiptsRoot'
+  | 'logsBloom'
+  | 'withdrawalsRoot'
+  | 'nonce'
+  | 'difficulty'
 >
 
 export interface BlockBody {
