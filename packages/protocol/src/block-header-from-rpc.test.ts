@@ -41,6 +41,10 @@ describe('blockHeaderFromRpc', () => {
     expect([requestsHash, parentBeaconBlockRoot]).not.toContain(undefined)
   })
 
+  it('recognizes a block of a fork that is not implemented', () => {
+    expect(blockHeaderFromRpc({ ...block, blockAccessListHash: hash('c') }).blockAccessListHash).toBe(hash('c'))
+  })
+
   it.each([
     [null, 'block: expected a block object, got null'],
     ['<html>', 'block: expected a block object, got "<html>"'],

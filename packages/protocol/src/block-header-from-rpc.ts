@@ -48,5 +48,6 @@ export function blockHeaderFromRpc(value: unknown): BlockHeader {
     ...(has('excessBlobGas') && { excessBlobGas: quantity('excessBlobGas') }),
     ...(has('parentBeaconBlockRoot') && { parentBeaconBlockRoot: hash('parentBeaconBlockRoot') }),
     ...(has('requestsHash') && { requestsHash: hash('requestsHash') }),
+    ...(has('blockAccessListHash') && { blockAccessListHash: hash('blockAccessListHash') }),
   }
 }

@@ -31,4 +31,6 @@ export interface BlockHeader {
   parentBeaconBlockRoot?: Hash
   /** Prague, EIP-7685. */
   requestsHash?: Hash
+  /** Amsterdam, EIP-7928: read so that such a block is recognized; its rules are not implemented. */
+  blockAccessListHash?: Hash
 }

@@ -138,6 +138,11 @@ describe('planSimulation', () => {
     })
   })
 
+  it('refuses a base of a fork that is not implemented, whatever the rules say', () => {
+    const on = aHeader({ blockAccessListHash: ZERO_HASH })
+    expect(refusal(() => plan(overriding({}), { on })).code).toBe(-32000)
+  })
+
   it('gives each block the rules of its own time', () => {
     const rules = ethereumRules({
       forks: [

@@ -42,6 +42,9 @@ export function planSimulation(
   limits: SimulationLimits,
   opening: OpeningBlock = {},
 ): SimulationPlan {
+  if (base.blockAccessListHash !== undefined) {
+    throw new RpcError(ErrorCode.serverError, `block ${base.number} belongs to fork amsterdam, which is not supported`)
+  }
   const baseRules = rulesAt(rules, base.number, base.timestamp) ?? rulesOfHeader(base)
   const blocks: PlannedBlock[] = []
   let parent: Pick<PlannedBlock, 'number' | 'timestamp' | 'gasLimit' | 'feeRecipient'> = {
