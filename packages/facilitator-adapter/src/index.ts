@@ -1,1 +1,3 @@
-export {}
+export { BillingRejected, BillingUnavailable } from './billing-error.js'
+export { BillingFacilitator, type BillingFacilitatorOptions } from './billing-facilitator.js'
+export type { Log } from './pursuits.js'

@@ -35,8 +35,8 @@ export interface DurableFacilitatorClient extends FacilitatorClient {
   settle(payload: PaymentPayload, requirements: PaymentRequirements, terms?: SettleTerms): Promise<SettleResponse>
   /** Gives a verified payment up: nothing is charged. Repeats by itself what fails. */
   release(payload: PaymentPayload, requirements: PaymentRequirements, reason: string): Promise<void>
-  /** For options that name an asset by its address alone. */
-  describeAsset?(network: string, asset: string): Promise<AssetDescription>
+  /** For options that name an asset by its address alone; undefined where it is not settled. */
+  describeAsset?(network: string, asset: string): Promise<AssetDescription | undefined>
 }
 
 export function isDurable(client: FacilitatorClient): client is DurableFacilitatorClient {

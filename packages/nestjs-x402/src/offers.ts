@@ -108,6 +108,7 @@ export class Offers {
     const decimals = this.#scheme.getAssetDecimals(asset, network)
     if (isDurable(this.#client) && this.#client.describeAsset !== undefined) {
       const described = await this.#client.describeAsset(network, asset)
+      if (described === undefined) throw new OfferError(`${field}.asset: the facilitator does not settle ${asset}`)
       return { address: asset, decimals: described.decimals, extra: eip712Domain(described) }
     }
     if (decimals === undefined) {

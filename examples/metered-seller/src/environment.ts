@@ -1,0 +1,39 @@
+import 'reflect-metadata'
+import { plainToInstance, Type } from 'class-transformer'
+import { IsInt, IsNotEmpty, IsUrl, Matches, Max, Min, validateSync } from 'class-validator'
+
+export class Environment {
+  @Type(() => Number)
+  @IsInt()
+  @Min(0)
+  @Max(65_535)
+  PORT = 8082
+
+  /** CAIP-2. */
+  @Matches(/^eip155:[1-9]\d*$/, { message: 'NETWORK must be a CAIP-2 network such as eip155:8453' })
+  NETWORK!: `eip155:${number}`
+
+  /** The token; billing knows its decimals. */
+  @Matches(/^0x[0-9a-fA-F]{40}$/, { message: 'ASSET must be a token address' })
+  ASSET!: string
+
+  @Matches(/^0x[0-9a-fA-F]{40}$/, { message: 'PAY_TO must be an address' })
+  PAY_TO!: string
+
+  @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
+  BILLING_URL!: string
+
+  @IsNotEmpty()
+  BILLING_TOKEN!: string
+}
+
+/** @throws Error that names every variable that is missing or wrong */
+export function readEnvironment(variables: Readonly<Record<string, string | undefined>>): Environment {
+  const names = ['PORT', 'NETWORK', 'ASSET', 'PAY_TO', 'BILLING_URL', 'BILLING_TOKEN'].filter((name) => variables[name])
+  const environment = plainToInstance(Environment, Object.fromEntries(names.map((name) => [name, variables[name]])))
+  const problems = validateSync(environment, { stopAtFirstError: true }).flatMap(({ constraints }) =>
+    Object.values(constraints ?? {}),
+  )
+  if (problems.length > 0) throw new Error(`The environment is not valid:\n  ${problems.join('\n  ')}`)
+  return environment
+}

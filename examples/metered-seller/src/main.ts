@@ -1,0 +1,36 @@
+import { ConsoleLogger } from '@nestjs/common'
+import { NestFactory } from '@nestjs/core'
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
+import { BillingFacilitator } from '@upfront/facilitator-adapter'
+import { AppModule } from './app.module.js'
+import { readEnvironment } from './environment.js'
+
+try {
+  const environment = readEnvironment(process.env)
+  const logger = new ConsoleLogger({ json: true, logLevels: ['log', 'warn', 'error', 'fatal'] })
+  const facilitator = new BillingFacilitator({
+    url: environment.BILLING_URL,
+    token: environment.BILLING_TOKEN,
+    log: (level, message, fields) => logger[level === 'info' ? 'log' : level]({ message, ...fields }, 'Payments'),
+  })
+  const app = await NestFactory.create<NestFastifyApplication>(
+    AppModule.forRoot(environment, facilitator),
+    new FastifyAdapter(),
+    { logger, abortOnError: false },
+  )
+  await app.listen(environment.PORT, '127.0.0.1')
+  process.stdout.write(`The metered seller listens on ${await app.getUrl()}\n`)
+
+  let ending = false
+  const end = async () => {
+    if (ending) process.exit(1)
+    ending = true
+    await app.close()
+    await facilitator.close()
+    process.exit(0)
+  }
+  process.on('SIGTERM', end).on('SIGINT', end)
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.exit(1)
+}

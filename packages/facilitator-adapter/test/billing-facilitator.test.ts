@@ -1,0 +1,210 @@
+import { BillingFacilitator } from '../src/index.js'
+import { type Fault, payment, ScriptedBilling, TOKEN } from './scripted-billing.js'
+
+let billing: ScriptedBilling
+let facilitator: BillingFacilitator
+let log: string[]
+
+beforeEach(async () => {
+  billing = new ScriptedBilling()
+  await billing.start()
+  log = []
+  facilitator = new BillingFacilitator({
+    url: billing.url,
+    token: TOKEN,
+    receiptWait: 100,
+    acknowledgementWait: 200,
+    log: (level, message) => log.push(`${level}: ${message}`),
+  })
+})
+afterEach(async () => {
+  await facilitator.close(0)
+  await billing.stop()
+})
+
+const terms = { route: 'GET /metered', handlerSeconds: 10 }
+const until = async (condition: () => boolean) => {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10))
+}
+
+describe('what is said to billing', () => {
+  it('is authorize at verify, with the route and the time that its handler may take', async () => {
+    const signed = payment()
+    expect(await facilitator.verify(signed, signed.accepted, terms)).toMatchObject({ isValid: true })
+    expect(billing.seen).toEqual([
+      expect.objectContaining({
+        authorization: `Bearer ${TOKEN}`,
+        body: {
+          paymentPayload: signed,
+          paymentRequirements: signed.accepted,
+          route: 'GET /metered',
+          minimumValiditySeconds: 10,
+        },
+      }),
+    ])
+  })
+
+  it('is charge at settle, under a key of that payment’s own', async () => {
+    const signed = payment()
+    await facilitator.verify(signed, signed.accepted, terms)
+    const receipt = await facilitator.settle(signed, { ...signed.accepted, amount: '30000' }, { reason: 'usage' })
+    expect(receipt).toMatchObject({ success: true, amount: '30000', transaction: `0x${'ab'.repeat(32)}` })
+    expect(billing.calls('/charge')).toEqual([
+      expect.objectContaining({
+        key: 'charge-pay_1',
+        body: { amount: '30000', reason: 'usage', waitMilliseconds: 100 },
+      }),
+    ])
+  })
+
+  it('is release where nothing is charged', async () => {
+    const signed = payment()
+    await facilitator.verify(signed, signed.accepted, terms)
+    await facilitator.release(signed, signed.accepted, 'failure')
+    expect(billing.payments.get('pay_1')?.state).toBe('released')
+  })
+
+  it('finds the payment of an earlier life of the process', async () => {
+    const signed = payment()
+    await facilitator.verify(signed, signed.accepted, terms)
+    const next = new BillingFacilitator({ url: billing.url, token: TOKEN })
+    expect(await next.settle(signed, signed.accepted)).toMatchObject({ success: true })
+    await next.close(0)
+  })
+
+  it('asks for the kinds and for tokens', async () => {
+    expect((await facilitator.getSupported()).kinds).toHaveLength(1)
+    expect(await facilitator.describeAsset('eip155:31337', `0x${'05'.repeat(20)}`)).toEqual({
+      decimals: 6,
+      name: 'USDC',
+      version: '2',
+    })
+    expect(await facilitator.describeAsset('eip155:31337', `0x${'06'.repeat(20)}`)).toBeUndefined()
+  })
+})
+
+describe('what billing answers', () => {
+  it.each<[string, object, object]>([
+    [
+      'mined, not yet confirmed',
+      { state: 'submitted', transaction: `0x${'cd'.repeat(32)}`, blockNumber: 7n },
+      { success: true, transaction: `0x${'cd'.repeat(32)}` },
+    ],
+    [
+      'submitted',
+      { state: 'submitted', transaction: `0x${'cd'.repeat(32)}` },
+      { success: false, errorReason: 'settlement_pending', transaction: `0x${'cd'.repeat(32)}` },
+    ],
+    ['charging', { state: 'charging' }, { success: false, errorReason: 'settlement_pending', transaction: '' }],
+    [
+      'failed',
+      { state: 'failed', reason: 'permit2_insufficient_balance' },
+      { success: false, errorReason: 'permit2_insufficient_balance' },
+    ],
+  ])('%s becomes a receipt', async (_state, end, receipt) => {
+    billing.settle = () => end
+    const signed = payment()
+    await facilitator.verify(signed, signed.accepted, terms)
+    expect(await facilitator.settle(signed, signed.accepted)).toMatchObject(receipt)
+  })
+
+  it('zero becomes a success without a transaction', async () => {
+    const signed = payment()
+    await facilitator.verify(signed, signed.accepted, terms)
+    const receipt = await facilitator.settle(signed, { ...signed.accepted, amount: '0' })
+    expect(receipt).toMatchObject({ success: true, amount: '0', transaction: '' })
+  })
+
+  it('refuses a second use of an authorization, each with a key of its own', async () => {
+    const signed = payment()
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => facilitator.verify(signed, signed.accepted, terms)),
+    )
+    expect(answers.filter(({ isValid }) => isValid)).toHaveLength(1)
+    expect(new Set(billing.seen.map(({ key }) => key)).size).toBe(20)
+  })
+})
+
+describe('a call whose answer is lost', () => {
+  it.each<Fault>(['lose the answer', 'reset', 'internal error', 'unavailable', 'html', 'truncated'])(
+    'is repeated under the same key (%s), and works once',
+    async (fault) => {
+      const signed = payment()
+      billing.faults = [fault]
+      expect(await facilitator.verify(signed, signed.accepted, terms)).toMatchObject({ isValid: true })
+      billing.faults = [fault]
+      expect(await facilitator.settle(signed, { ...signed.accepted, amount: '5' })).toMatchObject({ success: true })
+      expect(new Set(billing.calls('/internal/payments').map(({ key }) => key)).size).toBe(1)
+      expect(billing.calls('/charge').map(({ key }) => key)).toEqual(['charge-pay_1', 'charge-pay_1'])
+      expect(billing.payments.get('pay_1')).toMatchObject({ state: 'settled', charge: 5n })
+    },
+  )
+})
+
+describe('a billing that is down', () => {
+  it('lets nothing be verified, and says when to come back; after some failures at once', async () => {
+    await billing.stop()
+    const signed = payment()
+    await expect(facilitator.verify(signed, signed.accepted, terms)).rejects.toMatchObject({
+      name: 'BillingUnavailable',
+      retryAfterSeconds: expect.any(Number),
+      arrived: false,
+    })
+    await expect(facilitator.verify(signed, signed.accepted, terms)).rejects.toThrow('has not been answering')
+    expect(facilitator.unacknowledged).toBe(0)
+    await billing.start()
+  })
+
+  it('is charged in the background once it is back, under the same key', async () => {
+    const signed = payment()
+    await facilitator.verify(signed, signed.accepted, terms)
+    await billing.stop()
+    const receipt = await facilitator.settle(signed, { ...signed.accepted, amount: '30000' })
+    expect(receipt).toMatchObject({ success: false, errorReason: 'settlement_pending' })
+    expect(facilitator.unacknowledged).toBe(1)
+    await billing.start()
+    await until(() => facilitator.unacknowledged === 0)
+    expect(billing.payments.get('pay_1')).toMatchObject({ state: 'settled', charge: 30_000n })
+    expect(billing.calls('/charge').every(({ key }) => key === 'charge-pay_1')).toBe(true)
+    expect(log.at(-1)).toBe('info: a charge is acknowledged')
+  })
+
+  it('is not charged any more after the authorization’s deadline, and the log says so', async () => {
+    const signed = payment(1)
+    await facilitator.verify(signed, signed.accepted, terms)
+    await billing.stop()
+    await facilitator.settle(signed, signed.accepted)
+    await until(() => facilitator.unacknowledged === 0)
+    expect(log.at(-1)).toBe('error: a charge is given up: the authorization has ended')
+    await billing.start()
+  })
+
+  it('is told of a release in the background', async () => {
+    const signed = payment()
+    await facilitator.verify(signed, signed.accepted, terms)
+    await billing.stop()
+    await facilitator.release(signed, signed.accepted, 'failure')
+    await billing.start()
+    await until(() => facilitator.unacknowledged === 0)
+    expect(billing.payments.get('pay_1')?.state).toBe('released')
+  })
+})
+
+describe('a verification whose answer stays lost', () => {
+  it('is given up in the background, so that nothing stays reserved', async () => {
+    const signed = payment()
+    billing.faults = Array.from({ length: 50 }, () => 'lose the answer' as const)
+    await expect(facilitator.verify(signed, signed.accepted, terms)).rejects.toThrow()
+    billing.faults = []
+    await until(() => facilitator.unacknowledged === 0)
+    expect(billing.payments.get('pay_1')?.state).toBe('released')
+  })
+})
+
+it('rejects at once what billing will never accept', async () => {
+  const stranger = new BillingFacilitator({ url: billing.url, token: 'wrong' })
+  const signed = payment()
+  await expect(stranger.verify(signed, signed.accepted, terms)).rejects.toMatchObject({ status: 401 })
+  expect(billing.seen).toHaveLength(1)
+  await stranger.close(0)
+})
