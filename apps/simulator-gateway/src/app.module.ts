@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common'
 import { APP_FILTER } from '@nestjs/core'
+import { ChainState } from '@upfront/chain-state'
 import { Environment } from './environment.js'
 import { HealthController } from './health/health.controller.js'
 import { Readiness } from './health/readiness.js'
@@ -10,15 +11,15 @@ import { RefusalFilter } from './http/refusal.filter.js'
 import { createLogger, LOGGER } from './logger.js'
 import { MetricsController } from './metrics/metrics.controller.js'
 import { Metrics } from './metrics/metrics.js'
+import { UpstreamJournal } from './metrics/upstream-journal.js'
 import { rpcMethods } from './rpc/methods.js'
 import { RpcController } from './rpc/rpc.controller.js'
 import { RpcService } from './rpc/rpc.service.js'
 import { RpcJournal } from './rpc/rpc-journal.js'
 import { RPC_METHODS } from './rpc/rpc-method.js'
-import { Chain } from './simulate/chain.js'
-import { ENGINE, type EngineChoice } from './simulate/engine-choice.js'
+import { chooseEngine, ENGINE, type EngineChoice } from './simulate/engine-choice.js'
+import { ServedChain } from './simulate/served-chain.js'
 import { Simulator } from './simulate/simulator.js'
-import { clientVersion } from './version.js'
 
 /** The wiring of the gateway. What a paid route needs of it is exported to every module. */
 @Module({})
@@ -37,16 +38,28 @@ export class AppModule {
         { provide: FreeRateLimit, useFactory: () => new FreeRateLimit(environment.FREE_RATE_LIMIT) },
         {
           provide: RPC_METHODS,
-          inject: [Simulator, Chain, ENGINE],
-          useFactory: (simulator: Simulator, chain: Chain, { engine }: EngineChoice) =>
-            rpcMethods(environment, simulator, chain, clientVersion(engine)),
+          inject: [Simulator, ChainState, ServedChain, ENGINE],
+          useFactory: (simulator: Simulator, chain: ChainState, served: ServedChain, { engine }: EngineChoice) =>
+            rpcMethods(environment, simulator, chain, served, engine),
         },
+        {
+          provide: ChainState,
+          inject: [UpstreamJournal],
+          useFactory: (observer: UpstreamJournal) => new ChainState({ urls: environment.UPSTREAM_RPC_URL, observer }),
+        },
+        {
+          provide: ENGINE,
+          useFactory: () => chooseEngine(environment.EVM_ENGINE),
+        },
+        ServedChain,
         Metrics,
         Readiness,
         RpcJournal,
         RpcService,
+        Simulator,
+        UpstreamJournal,
       ],
-      exports: [Environment, LOGGER, Metrics, Simulator, Chain, ENGINE, Admission],
+      exports: [Environment, LOGGER, Metrics, Simulator, ChainState, ENGINE, Admission],
     }
   }
 }

@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { DecodeError } from '@upfront/protocol'
+import { chainRulesFromGenesis } from '@upfront/simulation'
 import { type ValidationArguments, ValidatorConstraint, type ValidatorConstraintInterface } from 'class-validator'
 
 @ValidatorConstraint()
@@ -38,18 +40,24 @@ export class GenesisFile implements ValidatorConstraintInterface {
 
   private problem(path: unknown): string | undefined {
     let text: string
+    let genesis: unknown
     try {
       text = readFileSync(String(path), 'utf8')
     } catch (error) {
       return `can't be read: ${error instanceof Error && 'code' in error ? error.code : 'unknown reason'}`
     }
     try {
-      const genesis: unknown = JSON.parse(text)
-      if (typeof genesis === 'object' && genesis !== null && 'config' in genesis) return undefined
+      genesis = JSON.parse(text)
     } catch {
       return 'is not JSON'
     }
-    return 'has no `config` object: a genesis file as geth takes it is expected'
+    try {
+      chainRulesFromGenesis(genesis)
+    } catch (error) {
+      if (error instanceof DecodeError) return error.message
+      throw error
+    }
+    return undefined
   }
 }
 

@@ -1,7 +1,9 @@
 import 'reflect-metadata'
+import { DIALECTS, type Dialect } from '@upfront/protocol'
 import { plainToInstance, Transform, type TransformFnParams } from 'class-transformer'
 import { IsArray, IsIn, IsInt, IsOptional, IsString, Matches, Max, Min, Validate, validateSync } from 'class-validator'
 import { GenesisFile, PassthroughMethods, UpstreamUrls } from './environment-rules.js'
+import { DEFAULT_PASSTHROUGH_METHODS } from './passthrough-methods.js'
 
 const wholeNumber = ({ value }: TransformFnParams): unknown =>
   typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
@@ -11,35 +13,6 @@ const numberOr =
   (word: string, meaning: number) =>
   ({ value, ...rest }: TransformFnParams): unknown =>
     value === word ? meaning : wholeNumber({ value, ...rest })
-
-/** Read-only methods that clients need beside the simulation: viem's `simulateCalls` asks for access lists, wallets for balances. */
-export const DEFAULT_PASSTHROUGH_METHODS = [
-  'eth_blobBaseFee',
-  'eth_call',
-  'eth_config',
-  'eth_createAccessList',
-  'eth_estimateGas',
-  'eth_feeHistory',
-  'eth_gasPrice',
-  'eth_getBalance',
-  'eth_getBlockByHash',
-  'eth_getBlockByNumber',
-  'eth_getBlockReceipts',
-  'eth_getCode',
-  'eth_getLogs',
-  'eth_getProof',
-  'eth_getStorageAt',
-  'eth_getTransactionByHash',
-  'eth_getTransactionCount',
-  'eth_getTransactionReceipt',
-  'eth_maxPriorityFeePerGas',
-  'eth_syncing',
-  'net_version',
-]
-
-/** How a failed call's `error` is written: the service description's string, or geth's `{code, message, data}`. */
-export const DIALECTS = ['description', 'ethereum'] as const
-export type Dialect = (typeof DIALECTS)[number]
 
 /** Every setting of the gateway, each an environment variable of the same name; README.md has the table. */
 export class Environment {
@@ -71,7 +44,7 @@ export class Environment {
   BLOCK_TIME_SECONDS?: number
 
   @IsIn(DIALECTS)
-  DIALECT: Dialect = 'description'
+  DIALECT: Dialect = 'upfront'
 
   @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
   LOG_LEVEL: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent' = 'info'

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { NestFactory } from '@nestjs/core'
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
-import { ErrorCode, RpcError, rpcFailure } from '@upfront/protocol'
+import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { Logger } from 'pino'
 import { AppModule } from './app.module.js'
 import { Environment } from './environment.js'
@@ -11,6 +11,8 @@ import { BufferedBytes } from './http/buffered-bytes.js'
 import { FreeRateLimit } from './http/free-rate-limit.js'
 import { requestId } from './http/request-id.js'
 import { LOGGER, nestLogger } from './logger.js'
+import { failureBody, failureOf } from './rpc/failure.js'
+import { ENGINE, type EngineChoice } from './simulate/engine-choice.js'
 
 const SOCKET_SWEEP_MS = 100
 
@@ -18,6 +20,8 @@ export interface Gateway {
   app: NestFastifyApplication
   /** Where it listens, with the real port where 0 was asked for. */
   url: string
+  /** The line that says so, with the engine. */
+  greeting: string
   /** Takes no new connections, finishes what is in flight (`SHUTDOWN_TIMEOUT_MS` at most), then ends all it started. */
   close(): Promise<void>
 }
@@ -73,7 +77,10 @@ export async function startGateway(environment: Environment): Promise<Gateway> {
   const { port } = app.getHttpServer().address() as AddressInfo
   const host = environment.GATEWAY_HOST.includes(':') ? `[${environment.GATEWAY_HOST}]` : environment.GATEWAY_HOST
   const url = `http://${host}:${port}`
-  return { app, url, close: () => close(app, environment.SHUTDOWN_TIMEOUT_MS, logger) }
+  const { engine, reason } = app.get<EngineChoice>(ENGINE)
+  logger.info({ engine: engine.name, version: engine.version, reason }, 'the engine')
+  const greeting = `Upfront's gateway listens on ${url} (${engine.name} ${engine.version})`
+  return { app, url, greeting, close: () => close(app, environment.SHUTDOWN_TIMEOUT_MS, logger) }
 }
 
 async function close(app: NestFastifyApplication, timeoutMs: number, logger: Logger): Promise<void> {
@@ -114,7 +121,7 @@ function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): 
       : error.code === 'HPE_HEADER_OVERFLOW'
         ? [431, 'the headers are too long']
         : [400, 'the request is not valid HTTP']
-  const body = JSON.stringify(rpcFailure(null, new RpcError(ErrorCode.invalidRequest, message)))
+  const body = failureBody(null, failureOf(new RpcError(ErrorCode.invalidRequest, message)))
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,

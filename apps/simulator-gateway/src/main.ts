@@ -3,6 +3,7 @@ import { startGateway } from './gateway.js'
 
 try {
   const gateway = await startGateway(readEnvironment(process.env))
+  process.stdout.write(`${gateway.greeting}\n`)
   let ending = false
   const end = () => {
     if (ending) process.exit(1)

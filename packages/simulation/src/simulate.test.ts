@@ -58,7 +58,7 @@ function run(payload: object, engine: Engine, dialect: 'upfront' | 'ethereum' = 
   return simulate({
     request: decodeSimulationRequest([payload, 'latest'], DEFAULT_SIMULATION_LIMITS),
     base: aHeader(),
-    state: unread,
+    openState: () => unread,
     rules: ethereumRules(),
     engine,
     limits: DEFAULT_SIMULATION_LIMITS,

@@ -19,8 +19,8 @@ export interface Simulation {
   base: BlockHeader
   /** The block after `base`, where it is under construction. */
   opening?: OpeningBlock
-  /** State after `base`. */
-  state: StateSource
+  /** State after `base`, opened for the plan: what that will touch can be read ahead. */
+  openState: (plan: SimulationPlan) => StateSource
   rules: ChainRules
   engine: Engine
   limits: SimulationLimits
@@ -45,10 +45,10 @@ export interface SimulationAnswer {
  * rejected with; the signal's reason
  */
 export async function simulate(simulation: Simulation): Promise<SimulationAnswer> {
-  const { request, base, opening, state, rules, engine, limits, daFootprintScalar, signal, dialect } = simulation
+  const { request, base, opening, openState, rules, engine, limits, daFootprintScalar, signal, dialect } = simulation
   const plan = planSimulation(request, base, rules, limits, opening)
   if (daFootprintScalar !== undefined) plan.daFootprintScalar = daFootprintScalar
-  const { blocks, touched } = await execute(engine, plan, state, signal)
+  const { blocks, touched } = await execute(engine, plan, openState(plan), signal)
   return {
     blocks: presentBlocks(blocks, plan, { dialect, returnFullTransactions: request.returnFullTransactions }),
     gasUsed: blocks.reduce((sum, { header }) => sum + header.gasUsed, 0n),

@@ -1,8 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common'
+import { ChainMismatch, ChainState } from '@upfront/chain-state'
 import { RpcError } from '@upfront/protocol'
 import { Environment } from '../environment.js'
-import { Chain } from '../simulate/chain.js'
 import { ENGINE, type EngineChoice } from '../simulate/engine-choice.js'
+import { ServedChain } from '../simulate/served-chain.js'
 
 const PROBE_TIMEOUT_MS = 3_000
 /** Probes come from several sides: one answer serves all of a second. */
@@ -26,7 +27,8 @@ export class Readiness {
 
   constructor(
     private readonly environment: Environment,
-    private readonly chain: Chain,
+    private readonly chain: ChainState,
+    private readonly served: ServedChain,
     @Inject(ENGINE) private readonly choice: EngineChoice,
   ) {}
 
@@ -50,7 +52,7 @@ export class Readiness {
     if (this.ending) return { ready: false, reason: 'shutting down', engine }
     try {
       const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS)
-      const [rules, head] = await Promise.all([this.chain.rules(signal), this.chain.head(signal)])
+      const [rules, head] = await Promise.all([this.served.rules(signal), this.chain.head({ signal })])
       const headAgeSeconds = Math.floor(Date.now() / 1000) - Number(head.timestamp)
       const chain = { id: String(rules.chainId), rules: rules.source, head: String(head.number), headAgeSeconds }
       const maxAge =
@@ -60,8 +62,9 @@ export class Readiness {
       }
       return { ready: true, engine, chain }
     } catch (error) {
+      const unreadable = error instanceof RpcError || error instanceof ChainMismatch
       const timeout = `the upstream did not answer within ${PROBE_TIMEOUT_MS} ms`
-      return { ready: false, reason: error instanceof RpcError ? error.message : timeout, engine }
+      return { ready: false, reason: unreadable ? error.message : timeout, engine }
     }
   }
 }

@@ -1,9 +1,10 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject } from '@nestjs/common'
-import { ErrorCode, RpcError, rpcFailure } from '@upfront/protocol'
+import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { LOGGER } from '../logger.js'
 import { Metrics } from '../metrics/metrics.js'
+import { failureBody, failureOf } from '../rpc/failure.js'
 import { Overloaded } from './admission.js'
 import { ClientGone } from './request-lifetime.js'
 
@@ -27,7 +28,7 @@ export class RefusalFilter implements ExceptionFilter {
     if (error instanceof Overloaded) reply.header('retry-after', String(error.retryAfterSeconds))
     if (error.httpStatus === 405) reply.header('allow', 'POST')
     reply.code(error.httpStatus).header('content-type', 'application/json; charset=utf-8')
-    reply.send(JSON.stringify(rpcFailure(null, error)))
+    reply.send(failureBody(null, failureOf(error)))
   }
 }
 

@@ -13,12 +13,15 @@ export class ClientGone extends Error {
 export class RequestLifetime {
   private readonly controller = new AbortController()
   private readonly timer: NodeJS.Timeout
+  /** When it ends, by `performance.now()`. */
+  readonly deadline: number
   private readonly onClose = () => this.controller.abort(new ClientGone())
 
   constructor(
     private readonly response: ServerResponse,
     timeoutMs: number,
   ) {
+    this.deadline = performance.now() + timeoutMs
     this.timer = setTimeout(() => {
       this.controller.abort(new RpcError(ErrorCode.limitExceeded, `the request took longer than ${timeoutMs} ms`))
     }, timeoutMs)

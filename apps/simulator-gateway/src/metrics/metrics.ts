@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
-const LATENCIES = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]
+export const LATENCIES = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]
 
 /** What `/metrics` shows, in one place. */
 @Injectable()
@@ -9,7 +9,7 @@ export class Metrics {
   readonly registry = new Registry()
   private readonly calls = new Counter({
     name: 'upfront_rpc_calls_total',
-    help: 'JSON-RPC calls by method and outcome (ok, client_gone, or the error code)',
+    help: 'JSON-RPC calls by method and outcome',
     labelNames: ['method', 'outcome'],
     registers: [this.registry],
   })
@@ -43,7 +43,7 @@ export class Metrics {
   }
 
   /** `method` and `outcome` come from closed sets: never what a client sent. */
-  call(method: string, outcome: string, seconds: number): void {
+  call(method: string, outcome: string, milliseconds: number): void {
     const key = `${method} ${outcome}`
     let series = this.bound.get(key)
     if (series === undefined) {
@@ -51,7 +51,7 @@ export class Metrics {
       this.bound.set(key, series)
     }
     series.count.inc()
-    series.seconds.observe(seconds)
+    series.seconds.observe(milliseconds / 1000)
   }
 
   simulated(blocks: number, gas: bigint): void {

@@ -1,6 +1,24 @@
-import { ErrorCode, RpcError } from '@upfront/protocol'
+import { ChainMismatch, UpstreamRefusal } from '@upfront/chain-state'
+import { ErrorCode, RpcError, type RpcFailure, type RpcId } from '@upfront/protocol'
 
-/** What the client is told of `error`: its own words where they are meant for clients, nothing else. */
-export function asRpcError(error: unknown): RpcError {
-  return error instanceof RpcError ? error : new RpcError(ErrorCode.internalError, 'internal error', undefined, 500)
+/** What the client is told of something thrown: its own words where they are meant for clients, nothing else. */
+export interface Failure {
+  error: RpcFailure['error']
+  httpStatus: number
+}
+
+export function failureOf(thrown: unknown): Failure {
+  if (thrown instanceof RpcError) {
+    const { code, message, data, httpStatus } = thrown
+    return { error: data === undefined ? { code, message } : { code, message, data }, httpStatus }
+  }
+  if (thrown instanceof UpstreamRefusal) return { error: thrown.error, httpStatus: 200 }
+  if (thrown instanceof ChainMismatch) {
+    return { error: { code: ErrorCode.internalError, message: thrown.message }, httpStatus: 502 }
+  }
+  return { error: { code: ErrorCode.internalError, message: 'internal error' }, httpStatus: 500 }
+}
+
+export function failureBody(id: RpcId, { error }: Failure): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, error } satisfies RpcFailure)
 }

@@ -1,31 +1,35 @@
-import { ErrorCode, RpcError, toQuantity } from '@upfront/protocol'
+import type { ChainState } from '@upfront/chain-state'
+import { ErrorCode, openRpcDocument, RpcError, toQuantity } from '@upfront/protocol'
+import type { Engine } from '@upfront/simulation'
 import type { Environment } from '../environment.js'
-import type { Chain } from '../simulate/chain.js'
+import type { ServedChain } from '../simulate/served-chain.js'
 import { freeLimits, type Simulator } from '../simulate/simulator.js'
-import { describeMethods } from './discover.js'
+import { clientVersion, version } from '../version.js'
 import type { RpcMethod } from './rpc-method.js'
 
 /** Everything that `POST /` serves, by name. What is not in here is -32601. */
 export function rpcMethods(
   environment: Environment,
   simulator: Simulator,
-  chain: Chain,
-  clientVersion: string,
+  chain: ChainState,
+  served: ServedChain,
+  engine: Engine,
 ): ReadonlyMap<string, RpcMethod> {
   const limits = freeLimits(environment)
-  const passed = environment.PASSTHROUGH_METHODS.map((name): [string, RpcMethod] => [
-    name,
-    async (params, { signal }) => JSON.stringify((await chain.request(name, positional(params), signal)) ?? null),
-  ])
-  const methods: Map<string, RpcMethod> = new Map<string, RpcMethod>([
-    ...passed,
-    ['eth_simulateV1', (params, { dialect, signal }) => simulator.simulate(params, limits, dialect, signal)],
-    ['eth_chainId', async (_, { signal }) => JSON.stringify(toQuantity((await chain.rules(signal)).chainId))],
-    ['eth_blockNumber', async (_, { signal }) => JSON.stringify(toQuantity((await chain.head(signal)).number))],
-    ['web3_clientVersion', () => JSON.stringify(clientVersion)],
-    ['rpc.discover', () => openRpc],
-  ])
-  const openRpc: string = JSON.stringify(describeMethods(methods.keys(), clientVersion))
+  const methods = new Map<string, RpcMethod>()
+  for (const name of environment.PASSTHROUGH_METHODS) {
+    methods.set(name, async (params, context) =>
+      JSON.stringify((await chain.passThrough(name, positional(params), context)) ?? null),
+    )
+  }
+  methods.set('eth_simulateV1', async (params, context) =>
+    JSON.stringify((await simulator.simulate(params, limits, context)).blocks),
+  )
+  methods.set('eth_chainId', async (_, { signal }) => JSON.stringify(toQuantity((await served.rules(signal)).chainId)))
+  methods.set('eth_blockNumber', async (_, context) => JSON.stringify(toQuantity((await chain.head(context)).number)))
+  methods.set('web3_clientVersion', () => JSON.stringify(clientVersion(engine)))
+  const openRpc = JSON.stringify(openRpcDocument({ version, passedUpstream: environment.PASSTHROUGH_METHODS }))
+  methods.set('rpc.discover', () => openRpc)
   return methods
 }
 

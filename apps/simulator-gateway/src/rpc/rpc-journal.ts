@@ -1,41 +1,55 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { RpcError } from '@upfront/protocol'
 import type { Logger } from 'pino'
 import { ClientGone } from '../http/request-lifetime.js'
 import { LOGGER } from '../logger.js'
 import { Metrics } from '../metrics/metrics.js'
+import type { Failure } from './failure.js'
 import type { RpcContext } from './rpc-method.js'
 
 /**
  * Says of each call what became of it: to the metrics always; to the log at `error` where the gateway is at fault, at
- * `warn` where the upstream is (HTTP 5xx), else at `debug`.
+ * `warn` where the upstream is, else at `debug`.
  */
 @Injectable()
 export class RpcJournal {
+  private readonly debugging: boolean
+
   constructor(
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly metrics: Metrics,
-  ) {}
-
-  /** `failure` is what the client is told, `cause` what was thrown; both absent on success. */
-  note(method: string, context: RpcContext, startedAt: number, failure?: RpcError, cause?: unknown): void {
-    const milliseconds = performance.now() - startedAt
-    const gone = cause instanceof ClientGone
-    const outcome = failure === undefined ? 'ok' : gone ? 'client_gone' : String(failure.code)
-    this.metrics.call(method, outcome, milliseconds / 1000)
-    if (failure === undefined || gone || failure.httpStatus < 500) {
-      if (!this.logger.isLevelEnabled('debug')) return
-      this.logger.debug(
-        { requestId: context.requestId, method, outcome, milliseconds, reason: failure?.message },
-        'call',
-      )
-    } else if (cause instanceof RpcError) {
-      this.logger.warn(
-        { requestId: context.requestId, method, outcome, milliseconds, reason: failure.message },
-        'call failed',
-      )
-    } else {
-      this.logger.error({ requestId: context.requestId, method, milliseconds, err: cause }, 'internal error')
-    }
+  ) {
+    this.debugging = logger.isLevelEnabled('debug')
   }
+
+  served(method: string, { requestId }: RpcContext, startedAt: number): void {
+    const milliseconds = performance.now() - startedAt
+    this.metrics.call(method, 'ok', milliseconds)
+    if (this.debugging) this.logger.debug({ requestId, method, outcome: 'ok', milliseconds }, 'call')
+  }
+
+  /** `thrown` is what `failure`, told to the client, was made of. */
+  failed(method: string, { requestId }: RpcContext, startedAt: number, failure: Failure, thrown: unknown): void {
+    const milliseconds = performance.now() - startedAt
+    const outcome = thrown instanceof ClientGone ? 'client_gone' : outcomeOf(failure)
+    this.metrics.call(method, outcome, milliseconds)
+    const entry = { requestId, method, outcome, milliseconds, reason: failure.error.message }
+    if (outcome === 'internal_error') this.logger.error({ ...entry, err: thrown }, 'internal error')
+    else if (outcome === 'upstream_failed') this.logger.warn(entry, 'upstream failed')
+    else if (this.debugging) this.logger.debug(entry, 'call')
+  }
+}
+
+const OUTCOMES: ReadonlyMap<number, string> = new Map([
+  [-32700, 'parse_error'],
+  [-32600, 'invalid_request'],
+  [-32601, 'method_not_found'],
+  [-32602, 'invalid_params'],
+  [-32005, 'limit_exceeded'],
+  [-38026, 'limit_exceeded'],
+])
+
+function outcomeOf({ error, httpStatus }: Failure): string {
+  if (httpStatus === 502 || httpStatus === 504) return 'upstream_failed'
+  if (httpStatus === 500) return 'internal_error'
+  return OUTCOMES.get(error.code) ?? 'rejected'
 }

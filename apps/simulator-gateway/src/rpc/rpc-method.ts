@@ -1,9 +1,11 @@
-import type { Dialect } from '../environment.js'
+import type { Dialect } from '@upfront/protocol'
 
 /** What a method may know of the request that called it. */
 export interface RpcContext {
   /** Aborts when the request's time is over or its client has gone. */
   signal: AbortSignal
+  /** When `signal` aborts for want of time, by `performance.now()`. */
+  deadline: number
   /** For the log. */
   requestId: string
   dialect: Dialect

@@ -1,7 +1,7 @@
 import { Controller, Post, Req, Res } from '@nestjs/common'
-import { ErrorCode, RpcError } from '@upfront/protocol'
+import { DIALECTS, type Dialect, ErrorCode, RpcError } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { DIALECTS, type Dialect, Environment } from '../environment.js'
+import { Environment } from '../environment.js'
 import { Admission } from '../http/admission.js'
 import { RequestLifetime } from '../http/request-lifetime.js'
 import { RpcService } from './rpc.service.js'
@@ -23,7 +23,8 @@ export class RpcController {
       if (turn !== undefined) await turn
       try {
         const body = Buffer.isBuffer(request.body) ? request.body.toString() : ''
-        const answer = await this.rpc.answer(body, { signal: lifetime.signal, requestId: request.id, dialect })
+        const { signal, deadline } = lifetime
+        const answer = await this.rpc.answer(body, { signal, deadline, requestId: request.id, dialect })
         reply.code(answer.status)
         if (answer.body === undefined) reply.send()
         else reply.header('content-type', 'application/json; charset=utf-8').send(answer.body)

@@ -1,14 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common'
-import {
-  decodeEnvelope,
-  type EnvelopeEntry,
-  type EnvelopeLimits,
-  ErrorCode,
-  RpcError,
-  rpcFailure,
-} from '@upfront/protocol'
+import { decodeEnvelope, type EnvelopeEntry, type EnvelopeLimits, ErrorCode, quote, RpcError } from '@upfront/protocol'
 import { Environment } from '../environment.js'
-import { asRpcError } from './failure.js'
+import { failureBody, failureOf } from './failure.js'
 import { RpcJournal } from './rpc-journal.js'
 import { RPC_METHODS, type RpcContext, type RpcMethod } from './rpc-method.js'
 
@@ -17,6 +10,8 @@ export interface RpcAnswer {
   /** JSON; absent where the request held nothing but notifications. */
   body?: string
 }
+
+const NOTHING: RpcAnswer = { status: 204 }
 
 /** Answers JSON-RPC 2.0 bodies. */
 @Injectable()
@@ -42,58 +37,56 @@ export class RpcService {
       if (!envelope.batch && only !== undefined) return await this.answerEntry(only, context)
       entries = envelope.entries
     } catch (error) {
-      const refusal = asRpcError(error)
-      this.journal.note('none', context, performance.now(), refusal, error)
-      return { status: refusal.httpStatus, body: JSON.stringify(rpcFailure(null, refusal)) }
+      return this.refuse(null, error, context)
     }
+    await context.admit?.(entries.length)
     return await this.answerBatch(entries, context)
   }
 
   private async answerBatch(entries: EnvelopeEntry[], context: RpcContext): Promise<RpcAnswer> {
-    await context.admit?.(entries.length)
     const answers: string[] = []
     let length = 0
     for (const entry of entries) {
-      const { body } = length > this.maxAnswerLength ? this.tooLong(entry) : await this.answerEntry(entry, context)
+      const { body } =
+        length > this.maxAnswerLength ? this.tooLong(entry, context) : await this.answerEntry(entry, context)
       if (body === undefined) continue
       length += body.length
       answers.push(body)
     }
-    return answers.length === 0 ? { status: 204 } : { status: 200, body: `[${answers.join(',')}]` }
+    return answers.length === 0 ? NOTHING : { status: 200, body: `[${answers.join(',')}]` }
   }
 
   private async answerEntry(entry: EnvelopeEntry, context: RpcContext): Promise<RpcAnswer> {
-    if (entry.kind === 'notification') return { status: 204 }
-    if (entry.kind === 'invalid') {
-      this.journal.note('none', context, performance.now(), entry.error, entry.error)
-      return { status: entry.error.httpStatus, body: JSON.stringify(rpcFailure(entry.id, entry.error)) }
+    if (entry.kind === 'notification') return NOTHING
+    if (entry.kind === 'invalid') return this.refuse(entry.id, entry.error, context)
+    const { id, method: name, params } = entry
+    const method = this.methods.get(name)
+    if (method === undefined) {
+      const error = new RpcError(ErrorCode.methodNotFound, `the method ${quote(name)} is not served`)
+      return this.refuse(id, error, context)
     }
     const started = performance.now()
-    const method = this.methods.get(entry.method)
     try {
       context.signal.throwIfAborted()
-      if (method === undefined) {
-        throw new RpcError(
-          ErrorCode.methodNotFound,
-          `the method ${JSON.stringify(entry.method.slice(0, 64))} is not served`,
-        )
-      }
-      const result = await method(entry.params, context)
-      this.journal.note(entry.method, context, started)
-      return { status: 200, body: `{"jsonrpc":"2.0","id":${JSON.stringify(entry.id)},"result":${result}}` }
-    } catch (error) {
-      const failure = asRpcError(error)
-      this.journal.note(method === undefined ? 'unknown' : entry.method, context, started, failure, error)
-      return { status: failure.httpStatus, body: JSON.stringify(rpcFailure(entry.id, failure)) }
+      const result = await method(params, context)
+      this.journal.served(name, context, started)
+      return { status: 200, body: `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}` }
+    } catch (thrown) {
+      const failure = failureOf(thrown)
+      this.journal.failed(name, context, started, failure, thrown)
+      return { status: failure.httpStatus, body: failureBody(id, failure) }
     }
   }
 
-  private tooLong(entry: EnvelopeEntry): RpcAnswer {
-    if (entry.kind === 'notification') return { status: 204 }
-    const error = new RpcError(
-      ErrorCode.limitExceeded,
-      `the batch's answer is longer than ${this.maxAnswerLength} bytes: this call was not carried out`,
-    )
-    return { status: 200, body: JSON.stringify(rpcFailure(entry.id, error)) }
+  private refuse(id: string | number | null, thrown: unknown, context: RpcContext): RpcAnswer {
+    const failure = failureOf(thrown)
+    this.journal.failed('none', context, performance.now(), failure, thrown)
+    return { status: failure.httpStatus, body: failureBody(id, failure) }
+  }
+
+  private tooLong(entry: EnvelopeEntry, context: RpcContext): RpcAnswer {
+    if (entry.kind === 'notification') return NOTHING
+    const message = `not carried out: the batch's answer is over ${this.maxAnswerLength} bytes already`
+    return this.refuse(entry.id, new RpcError(ErrorCode.limitExceeded, message), context)
   }
 }

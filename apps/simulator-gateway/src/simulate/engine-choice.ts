@@ -1,3 +1,4 @@
+import { createRevmEngine, loadRevm } from '@upfront/engine-revm'
 import type { Engine } from '@upfront/simulation'
 
 /** Injection token of the `EngineChoice`. */
@@ -7,4 +8,11 @@ export const ENGINE = Symbol('ENGINE')
 export interface EngineChoice {
   engine: Engine
   reason: string
+}
+
+/** @throws Error where the engine that was asked for is not to be had here */
+export function chooseEngine(wanted: 'auto' | 'revm' | 'ethereumjs'): EngineChoice {
+  const revm = loadRevm()
+  if (wanted === 'ethereumjs' || 'reason' in revm) throw new Error('engine-ethereumjs has not landed yet')
+  return { engine: createRevmEngine(), reason: wanted === 'revm' ? 'EVM_ENGINE asks for it' : 'its addon loads' }
 }

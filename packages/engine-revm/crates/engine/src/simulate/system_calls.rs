@@ -36,8 +36,9 @@ pub fn store(machine: &mut Machine, contract: Address, word: B256) -> Result<(),
 /// What a request queue has for the consensus layer (EIP-7685). `queue` is how geth names it in an error.
 pub fn dequeue(machine: &mut Machine, contract: Address, queue: &str) -> Result<Bytes, Fault> {
     let failed = |why: String| Fault::new(code::SERVER_ERROR, format!("failed to process {queue} queue: {why}"));
+    // geth refuses such a block; development chains (anvil) have none of these contracts, and must be served.
     if !has_code(machine, contract)? {
-        return Err(failed(format!("empty system contract: no code at {contract}")));
+        return Ok(Bytes::new());
     }
     match call(machine, contract, Bytes::new())? {
         ExecutionResult::Success { output, .. } => Ok(output.into_data()),

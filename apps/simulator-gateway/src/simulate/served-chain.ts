@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs'
+import { Inject, Injectable } from '@nestjs/common'
+import { ChainState } from '@upfront/chain-state'
+import type { ChainRules } from '@upfront/simulation'
+import type { Logger } from 'pino'
+import { Environment } from '../environment.js'
+import { LOGGER } from '../logger.js'
+
+/** A node may be upgraded, a fork may come: what was asked of it or inferred is looked at again. */
+const RULES_LAST_MS = 600_000
+
+/** The rules of the chain that the gateway serves: fetched once there is an upstream to ask, and again from time to time. */
+@Injectable()
+export class ServedChain {
+  private known: ChainRules | undefined
+  private staleAt = 0
+  private fetching: Promise<ChainRules> | undefined
+  private readonly genesis: unknown
+
+  constructor(
+    private readonly chain: ChainState,
+    private readonly environment: Environment,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    const file = environment.CHAIN_GENESIS_FILE
+    if (file !== undefined) this.genesis = JSON.parse(readFileSync(file, 'utf8'))
+  }
+
+  /** @throws UpstreamError, ChainMismatch, or the signal's reason */
+  async rules(signal: AbortSignal): Promise<ChainRules> {
+    if (this.known !== undefined) {
+      if (performance.now() > this.staleAt) this.fetch().catch(() => undefined)
+      return this.known
+    }
+    return await unlessAborted(this.fetch(), signal)
+  }
+
+  private fetch(): Promise<ChainRules> {
+    const { BLOCK_TIME_SECONDS: seconds } = this.environment
+    this.fetching ??= this.chain
+      .rules({
+        ...(this.genesis === undefined ? {} : { genesis: this.genesis }),
+        ...(seconds === undefined ? {} : { blockTime: BigInt(seconds) }),
+      })
+      .then((rules) => this.remember(rules))
+      .finally(() => {
+        this.fetching = undefined
+      })
+    return this.fetching
+  }
+
+  private remember(rules: ChainRules): ChainRules {
+    const { chainId, stack, source, blockTime } = rules
+    if (this.known?.source !== source) {
+      const forks = rules.forks.map(({ fork }) => fork)
+      const entry = { chainId: String(chainId), stack, source, newestFork: forks.at(-1), blockTime: Number(blockTime) }
+      this.logger.info(entry, `the rules of chain ${chainId} come from ${source}`)
+    }
+    this.known = rules
+    this.staleAt =
+      performance.now() + (source === 'genesis-file' || source === 'known-chain' ? Infinity : RULES_LAST_MS)
+    return rules
+  }
+}
+
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted()
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}

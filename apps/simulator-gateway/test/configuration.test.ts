@@ -1,0 +1,44 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { spawnGateway } from './gateway-process.js'
+
+const UPSTREAM_RPC_URL = 'http://127.0.0.1:1'
+
+async function failure(environment: Record<string, string>): Promise<{ code: number; output: string }> {
+  const { child, output } = spawnGateway(environment)
+  const [code] = (await once(child, 'close')) as [number]
+  return { code, output: output() }
+}
+
+describe('a gateway that is configured wrongly', () => {
+  it('does not start, and names every bad variable at once', async () => {
+    const { code, output } = await failure({
+      GATEWAY_PORT: '-1',
+      EVM_ENGINE: 'geth',
+      FREE_RATE_LIMIT: 'fast',
+      MAX_BODY_BYTES: '1e9',
+    })
+    expect(code).toBe(1)
+    for (const name of ['UPSTREAM_RPC_URL', 'GATEWAY_PORT', 'EVM_ENGINE', 'FREE_RATE_LIMIT', 'MAX_BODY_BYTES']) {
+      expect(output).toMatch(new RegExp(`^  ${name}: `, 'm'))
+    }
+    expect(output).not.toContain('    at ')
+  })
+
+  it('names the port that is in use and the variable that changes it', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as { port: number }
+    const { code, output } = await failure({ UPSTREAM_RPC_URL, GATEWAY_PORT: String(port) })
+    taken.close()
+    expect(code).toBe(1)
+    expect(output).toContain(`port ${port}`)
+    expect(output).toContain('GATEWAY_PORT')
+  })
+
+  it('names the host that is not this machine', async () => {
+    const { code, output } = await failure({ UPSTREAM_RPC_URL, GATEWAY_HOST: '192.0.2.1' })
+    expect(code).toBe(1)
+    expect(output).toContain('GATEWAY_HOST')
+  })
+})

@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
+
+export interface RpcReply<T> {
+  result?: T
+  error?: { code: number; message: string; data?: unknown }
+}
+
+export interface GatewayProcess {
+  url: string
+  process: ChildProcess
+  /** All that it has written so far. */
+  output(): string
+  /** One call at `POST /`: the JSON-RPC answer. */
+  call<T = unknown>(method: string, params?: unknown): Promise<RpcReply<T>>
+  /** One body at `POST /`, as it is. */
+  post(body: string, headers?: Record<string, string>): Promise<Response>
+  /** The value of a sample on `/metrics`. */
+  metric(name: string): Promise<number>
+  stop(): Promise<void>
+}
+
+/** Starts the built gateway as a deployment does, on a free port, and resolves once it listens. */
+export async function startGatewayProcess(environment: Record<string, string>): Promise<GatewayProcess> {
+  const { child, output } = spawnGateway({ FREE_RATE_LIMIT: 'off', ...environment })
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout?.on('data', () => {
+      const match = /listens on (http:\/\/\S+)/.exec(output())
+      if (match?.[1] !== undefined) resolve(match[1])
+    })
+    child.once('close', (code) => reject(new Error(`the gateway ended with ${code}: ${output()}`)))
+  })
+  const post = (body: string, headers: Record<string, string> = {}) =>
+    fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body })
+  return {
+    url,
+    process: child,
+    output,
+    post,
+    async call<T>(method: string, params: unknown = []) {
+      const response = await post(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
+      return (await response.json()) as RpcReply<T>
+    },
+    async metric(name) {
+      const text = await (await fetch(`${url}/metrics`)).text()
+      const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `))
+      return Number(line?.slice(name.length + 1))
+    },
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      child.kill('SIGTERM')
+      await once(child, 'close')
+    },
+  }
+}
+
+/** The built gateway with this environment and nothing else of ours. */
+export function spawnGateway(environment: Record<string, string>): { child: ChildProcess; output(): string } {
+  const { PATH = '', HOME = '' } = process.env
+  const child = spawn(process.execPath, [main], {
+    env: { PATH, HOME, GATEWAY_PORT: '0', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('close', () => process.off('exit', kill))
+  return { child, output: () => text }
+}

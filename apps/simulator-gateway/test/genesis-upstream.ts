@@ -1,0 +1,57 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+interface Account {
+  balance: string
+  nonce?: string
+  code?: string
+  storage?: Record<string, string>
+}
+
+const read = (name: string) => JSON.parse(readFileSync(new URL(`./conformance/${name}.json`, import.meta.url), 'utf8'))
+
+/** A read-only node on the chain of `conformance/`, which has a genesis block and no other. Executes nothing. */
+export async function startGenesisUpstream(): Promise<{ url: string; close(): void }> {
+  const head = read('head')
+  const { alloc, config } = read('genesis') as { alloc: Record<string, Account>; config: { chainId: number } }
+  const account = (address: unknown) => alloc[String(address).toLowerCase().slice(2)]
+  const has = (block: unknown) => {
+    const { blockHash, blockNumber } = Object(block) as { blockHash?: unknown; blockNumber?: unknown }
+    const name = typeof block === 'object' ? (blockHash ?? blockNumber) : block
+    return name === undefined || ['latest', 'safe', 'finalized', 'earliest', '0x0', head.hash].includes(name)
+  }
+  const methods: Record<string, (first?: unknown, second?: unknown) => unknown> = {
+    eth_chainId: () => `0x${config.chainId.toString(16)}`,
+    eth_getBlockByNumber: (block) => (has(block) ? head : null),
+    eth_getBlockByHash: (block) => (has(block) ? head : null),
+    eth_getBalance: (address) => account(address)?.balance ?? '0x0',
+    eth_getTransactionCount: (address) => account(address)?.nonce ?? '0x0',
+    eth_getCode: (address) => account(address)?.code ?? '0x',
+    eth_getStorageAt: (address, slot) => {
+      const key = `0x${BigInt(String(slot)).toString(16).padStart(64, '0')}`
+      return account(address)?.storage?.[key] ?? `0x${'0'.repeat(64)}`
+    },
+  }
+  const answer = ({ id, method, params }: { id: unknown; method: string; params: unknown[] }) => {
+    const serve = methods[method]
+    if (serve === undefined) return { jsonrpc: '2.0', id, error: { code: -32601, message: `no method ${method}` } }
+    return { jsonrpc: '2.0', id, result: serve(...params) }
+  }
+  const server = createServer(async (request, response) => {
+    let text = ''
+    for await (const chunk of request) text += chunk
+    const body = JSON.parse(text)
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify(Array.isArray(body) ? body.map(answer) : answer(body)))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}

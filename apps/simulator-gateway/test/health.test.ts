@@ -1,0 +1,78 @@
+import { type FaultyUpstream, startFaultyUpstream } from '@upfront/chain-state/faulty-upstream'
+import { type Anvil, startAnvil } from '@upfront/devnet'
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+
+let anvil: Anvil
+let upstream: FaultyUpstream
+let gateway: GatewayProcess
+
+beforeAll(async () => {
+  anvil = await startAnvil(['--port', '0'])
+  upstream = await startFaultyUpstream(anvil.rpcUrl)
+})
+afterEach(() => gateway?.stop())
+afterAll(async () => {
+  await upstream?.close()
+  await anvil?.stop()
+})
+
+const ready = async () => {
+  const response = await fetch(`${gateway.url}/health/ready`)
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+}
+
+describe('health', () => {
+  it('is ready on a fresh head, and says on what it stands', async () => {
+    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url, EVM_ENGINE: 'ethereumjs' })
+    expect((await fetch(`${gateway.url}/health/live`)).status).toBe(200)
+    expect(await ready()).toEqual({
+      status: 200,
+      body: {
+        ready: true,
+        engine: { name: 'ethereumjs', version: expect.any(String), reason: expect.any(String) },
+        chain: { id: '31337', rules: expect.any(String), head: '0', headAgeSeconds: expect.any(Number) },
+      },
+    })
+  })
+
+  it('starts without the upstream, is not ready, and gets ready with it', async () => {
+    upstream.fault = 'http-500'
+    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url })
+    expect((await fetch(`${gateway.url}/health/live`)).status).toBe(200)
+    const down = await ready()
+    expect(down.status).toBe(503)
+    expect(down.body).toMatchObject({ ready: false, reason: expect.stringContaining('upstream') })
+    upstream.fault = undefined
+    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    expect((await ready()).status).toBe(200)
+  })
+
+  it('is not ready on a stale head', async () => {
+    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url, HEAD_MAX_AGE_SECONDS: '1' })
+    await new Promise((resolve) => setTimeout(resolve, 2_100))
+    const stale = await ready()
+    expect(stale.status).toBe(503)
+    expect(stale.body).toMatchObject({ ready: false, reason: expect.stringContaining('head') })
+  })
+})
+
+describe('metrics', () => {
+  it('count calls by method and outcome, gas, cache hits and upstream calls', async () => {
+    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url })
+    const params = [{ blockStateCalls: [{ calls: [{ to: '0x0000000000000000000000000000000000c0ffee' }] }] }, 'latest']
+    await gateway.call('eth_simulateV1', params)
+    await gateway.call('eth_simulateV1', params)
+    await gateway.call('eth_simulateV1', [])
+    await gateway.call('anything_else')
+    expect(await gateway.metric('upfront_rpc_calls_total{method="eth_simulateV1",outcome="ok"}')).toBe(2)
+    expect(await gateway.metric('upfront_rpc_calls_total{method="eth_simulateV1",outcome="invalid_params"}')).toBe(1)
+    expect(await gateway.metric('upfront_rpc_calls_total{method="none",outcome="method_not_found"}')).toBe(1)
+    expect(await gateway.metric('upfront_rpc_call_seconds_count{method="eth_simulateV1"}')).toBe(3)
+    expect(await gateway.metric('upfront_simulated_gas_total')).toBe(42_000)
+    expect(await gateway.metric('upfront_state_cache_hits_total')).toBeGreaterThan(0)
+    const { host } = upstream
+    const calls = `upfront_upstream_calls_total{upstream="${host}",method="eth_getBlockByNumber",outcome="ok"}`
+    expect(await gateway.metric(calls)).toBeGreaterThan(0)
+    expect(await gateway.metric('process_resident_memory_bytes')).toBeGreaterThan(0)
+  })
+})

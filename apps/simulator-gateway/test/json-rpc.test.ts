@@ -1,0 +1,144 @@
+import { type Anvil, startAnvil } from '@upfront/devnet'
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+
+let anvil: Anvil
+let gateway: GatewayProcess
+
+beforeAll(async () => {
+  anvil = await startAnvil(['--port', '0'])
+  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, MAX_BATCH_LENGTH: '5' })
+})
+afterAll(async () => {
+  await gateway?.stop()
+  await anvil?.stop()
+})
+
+const request = (id: unknown, method = 'eth_chainId', params: unknown = []) => ({ jsonrpc: '2.0', id, method, params })
+const post = async (body: unknown) => {
+  const response = await gateway.post(typeof body === 'string' ? body : JSON.stringify(body))
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
+}
+const refusal = (code: number, id: unknown = null) => ({
+  jsonrpc: '2.0',
+  id,
+  error: expect.objectContaining({ code, message: expect.any(String) }),
+})
+
+describe('JSON-RPC 2.0', () => {
+  it.each([1, 'a', null, 0, -1, 1.5, '\ud800', ''])('echoes the id %j', async (id) => {
+    expect((await post(request(id))).body).toEqual({ jsonrpc: '2.0', id, result: '0x7a69' })
+  })
+
+  it('answers with the JSON content type', async () => {
+    expect((await post(request(1))).headers.get('content-type')).toBe('application/json; charset=utf-8')
+  })
+
+  it.each([
+    ['{"jsonrpc":"2.0","id":1', -32700],
+    ['', -32700],
+    ['[]', -32600],
+    ['1', -32600],
+    ['null', -32600],
+    ['{"jsonrpc":"1.0","id":null,"method":"eth_chainId"}', -32600],
+    ['{"jsonrpc":"2.0","id":{},"method":"eth_chainId"}', -32600],
+    ['{"jsonrpc":"2.0","id":null}', -32600],
+    [JSON.stringify(Array(6).fill(request(1))), -32005],
+  ])('refuses %s with %i', async (body, code) => {
+    const answer = await post(body)
+    expect(answer.status).toBe(200)
+    expect(answer.body).toEqual(refusal(code))
+  })
+
+  it('answers a batch in order, each entry for itself', async () => {
+    const answer = await post([request(1), 5, request('b', 'eth_nothing'), request(3, 'web3_clientVersion')])
+    expect(answer.status).toBe(200)
+    expect(answer.body).toEqual([
+      { jsonrpc: '2.0', id: 1, result: '0x7a69' },
+      refusal(-32600),
+      refusal(-32601, 'b'),
+      { jsonrpc: '2.0', id: 3, result: expect.stringMatching(/^upfront\/\d+\.\d+\.\d+\/(revm|ethereumjs)-/) },
+    ])
+  })
+
+  it('does not answer notifications', async () => {
+    const notification = { jsonrpc: '2.0', method: 'eth_chainId' }
+    expect(await post(notification)).toMatchObject({ status: 204, body: undefined })
+    expect(await post([notification, notification])).toMatchObject({ status: 204, body: undefined })
+    expect((await post([notification, request(1)])).body).toEqual([{ jsonrpc: '2.0', id: 1, result: '0x7a69' }])
+  })
+
+  it('describes what it serves', async () => {
+    const { result } = await gateway.call<{ openrpc: string; methods: { name: string }[] }>('rpc.discover')
+    const names = result?.methods.map(({ name }) => name) ?? []
+    expect(result?.openrpc).toMatch(/^1\./)
+    expect(names).toEqual(expect.arrayContaining(['eth_simulateV1', 'eth_chainId', 'rpc.discover', 'eth_call']))
+    for (const name of names) {
+      expect((await gateway.call(name)).error?.code).not.toBe(-32601)
+    }
+  })
+
+  it('passes read-only methods on and refuses every other', async () => {
+    const [account] = ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266']
+    expect(await gateway.call('eth_getBalance', [account, 'latest'])).toMatchObject({ result: '0x21e19e0c9bab2400000' })
+    expect(await gateway.call('eth_blockNumber')).toMatchObject({ result: '0x0' })
+    expect((await gateway.call('eth_getBlockByNumber', ['0x99', false])).result).toBeNull()
+    for (const method of ['eth_sendRawTransaction', 'anvil_setBalance', '__proto__', 'constructor', 'toString', '']) {
+      expect((await gateway.call(method)).error?.code).toBe(-32601)
+    }
+  })
+
+  it("passes the node's own error on", async () => {
+    const answer = await gateway.call('eth_getBalance', ['0x12', 'latest'])
+    expect(answer.error).toMatchObject({ code: -32602 })
+  })
+})
+
+describe('HTTP', () => {
+  it.each(['GET', 'PUT', 'DELETE', 'PATCH'])('says how to ask, to %s /', async (method) => {
+    const response = await fetch(gateway.url, { method })
+    expect(response.status).toBe(405)
+    expect(response.headers.get('allow')).toBe('POST')
+    expect(await response.json()).toEqual(refusal(-32600))
+  })
+
+  it('knows no other path', async () => {
+    const response = await fetch(`${gateway.url}/nothing`)
+    expect(response.status).toBe(404)
+    expect(await response.json()).toEqual(refusal(-32600))
+  })
+
+  it.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'])(
+    'refuses %s',
+    async (type) => {
+      const response = await gateway.post(JSON.stringify(request(1)), { 'content-type': type })
+      expect(response.status).toBe(415)
+      expect(await response.json()).toEqual(refusal(-32600))
+    },
+  )
+
+  it.each(['application/json; charset=utf-8', 'application/json-rpc'])('takes %s', async (type) => {
+    const response = await gateway.post(JSON.stringify(request(1)), { 'content-type': type })
+    expect(response.status).toBe(200)
+  })
+
+  it('refuses a dialect that it does not speak', async () => {
+    const headers = { 'content-type': 'application/json' }
+    const body = JSON.stringify(request(1))
+    const response = await fetch(`${gateway.url}?dialect=klingon`, { method: 'POST', headers, body })
+    expect(response.status).toBe(400)
+    expect(await response.json()).toEqual(refusal(-32600))
+  })
+
+  it.each([
+    ['caller-1.2_3:4', true],
+    ['a'.repeat(65), false],
+    ['spa ce', false],
+    ['{"$ne":1}', false],
+  ])('echoes the request id %s only if it is safe', async (id, echoed) => {
+    const response = await gateway.post(JSON.stringify(request(1)), { 'x-request-id': id })
+    const given = response.headers.get('x-request-id')
+    expect(given).toMatch(/^[A-Za-z0-9._:-]{1,64}$/)
+    expect(given === id).toBe(echoed)
+  })
+})

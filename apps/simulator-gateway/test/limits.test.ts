@@ -1,0 +1,186 @@
+import { type Anvil, startAnvil } from '@upfront/devnet'
+import { assemble } from './assemble.js'
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { HOSTILE_PROGRAMS } from './programs.js'
+import { type BlockResult, callOf } from './simulate-params.js'
+
+const ENDLESS = callOf(assemble(HOSTILE_PROGRAMS['endless loop']))
+const SLOTS = callOf(assemble(HOSTILE_PROGRAMS['cold slots']))
+const HUGE_GAS = '1000000000000'
+
+let anvil: Anvil
+const gateways: GatewayProcess[] = []
+
+beforeAll(async () => {
+  anvil = await startAnvil(['--port', '0'])
+})
+afterAll(async () => {
+  await Promise.all(gateways.map((gateway) => gateway.stop()))
+  await anvil?.stop()
+})
+
+async function start(environment: Record<string, string>): Promise<GatewayProcess> {
+  const gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, ...environment })
+  gateways.push(gateway)
+  return gateway
+}
+
+const request = (method: string, params: unknown = []) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+
+describe('limits', () => {
+  it('MAX_BODY_BYTES: 413, declared or not, and the connection goes on', async () => {
+    const gateway = await start({ MAX_BODY_BYTES: '2000' })
+    const long = request('eth_chainId', ['x'.repeat(2_000)])
+    const chunked = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode(long))
+        controller.close()
+      },
+    })
+    const streamed = fetch(gateway.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: chunked,
+      duplex: 'half',
+    } as RequestInit)
+    for (const response of [await gateway.post(long), await streamed]) {
+      expect(response.status).toBe(413)
+      expect(await response.json()).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: -32600 } })
+    }
+    expect(await gateway.call('eth_chainId')).toMatchObject({ result: '0x7a69' })
+  })
+
+  it('MAX_BUFFERED_BYTES: 503 for large bodies beyond it', async () => {
+    const gateway = await start({ MAX_BUFFERED_BYTES: '100000' })
+    const large = await gateway.post(request('eth_chainId', ['x'.repeat(200_000)]))
+    expect(large.status).toBe(503)
+    expect(large.headers.get('retry-after')).toBe('1')
+    expect((await gateway.post(request('eth_chainId', ['x'.repeat(80_000)]))).status).toBe(200)
+  })
+
+  it('content-encoding: 415, whatever it would inflate to', async () => {
+    const gateway = await start({})
+    for (const encoding of ['gzip', 'br', 'deflate', 'zstd']) {
+      const response = await gateway.post('bomb', { 'content-encoding': encoding })
+      expect(response.status).toBe(415)
+      expect(await response.json()).toMatchObject({ error: { code: -32600 } })
+    }
+  })
+
+  it('MAX_CALLS_PER_BLOCK and MAX_CALLS: -38026', async () => {
+    const gateway = await start({ MAX_CALLS_PER_BLOCK: '2', MAX_CALLS: '3' })
+    const blocks = (...lengths: number[]) => lengths.map((length) => ({ calls: Array(length).fill({}) }))
+    const simulate = (blockStateCalls: unknown) =>
+      gateway.call<BlockResult[]>('eth_simulateV1', [{ blockStateCalls }, 'latest'])
+    expect((await simulate(blocks(2, 1))).result).toHaveLength(2)
+    expect((await simulate(blocks(3))).error?.code).toBe(-38026)
+    expect((await simulate(blocks(2, 2))).error?.code).toBe(-38026)
+  })
+
+  it('FREE_GAS_CAP: calls get what is left of it', async () => {
+    const gateway = await start({ FREE_GAS_CAP: '100000' })
+    const { result } = await gateway.call<BlockResult[]>('eth_simulateV1', ENDLESS)
+    expect(result?.[0]?.calls[0]).toMatchObject({ status: '0x0', gasUsed: '0x186a0' })
+  })
+
+  it('REQUEST_TIMEOUT_MS: a runaway call is stopped and said to be', async () => {
+    const gateway = await start({ FREE_GAS_CAP: HUGE_GAS, REQUEST_TIMEOUT_MS: '500' })
+    const params = callOf(assemble(HOSTILE_PROGRAMS['endless loop']), { gas: '0x2540be400' }, {})
+    const [payload] = params as [{ blockStateCalls: Record<string, unknown>[] }]
+    payload.blockStateCalls[0]!.blockOverrides = { gasLimit: '0xffffffffff' }
+    const { error } = await gateway.call('eth_simulateV1', params)
+    expect(error).toMatchObject({ code: -32005, message: expect.stringContaining('500 ms') })
+    expect(await gateway.call('eth_chainId')).toMatchObject({ result: '0x7a69' })
+  })
+
+  it('MAX_UPSTREAM_READS: -32005', async () => {
+    const gateway = await start({ MAX_UPSTREAM_READS: '50' })
+    const { error } = await gateway.call('eth_simulateV1', SLOTS)
+    expect(error).toMatchObject({ code: -32005, message: expect.stringContaining('50') })
+  })
+
+  it('MAX_IN_FLIGHT and MAX_QUEUED: 503 with Retry-After beyond them', async () => {
+    const gateway = await start({
+      MAX_IN_FLIGHT: '1',
+      MAX_QUEUED: '1',
+      FREE_GAS_CAP: HUGE_GAS,
+      REQUEST_TIMEOUT_MS: '1500',
+    })
+    const [payload] = ENDLESS as [{ blockStateCalls: Record<string, unknown>[] }]
+    const blockStateCalls = [{ ...payload.blockStateCalls[0], blockOverrides: { gasLimit: '0xffffffffff' } }]
+    const body = request('eth_simulateV1', [{ blockStateCalls }, 'latest'])
+    const responses = await Promise.all([1, 2, 3].map(() => gateway.post(body)))
+    const statuses = responses.map(({ status }) => status).sort()
+    expect(statuses).toContain(503)
+    for (const response of responses.filter(({ status }) => status === 503)) {
+      expect(response.headers.get('retry-after')).toBe('1')
+      expect(await response.json()).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: -32005 } })
+    }
+    expect(await gateway.call('eth_chainId')).toMatchObject({ result: '0x7a69' })
+  })
+
+  it('FREE_RATE_LIMIT: 429 with Retry-After, again in the next second, and not for health', async () => {
+    const gateway = await start({ FREE_RATE_LIMIT: '5' })
+    const responses = await Promise.all(Array.from({ length: 12 }, () => gateway.post(request('eth_chainId'))))
+    const refused = responses.filter(({ status }) => status === 429)
+    expect(refused.length).toBeGreaterThanOrEqual(2)
+    expect(responses.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(5)
+    for (const response of refused) {
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+      expect(await response.json()).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: -32005 } })
+    }
+    expect((await fetch(`${gateway.url}/health/live`)).status).toBe(200)
+    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    expect((await gateway.post(request('eth_chainId'))).status).toBe(200)
+  })
+
+  it('FREE_RATE_LIMIT: each entry of a batch counts', async () => {
+    const gateway = await start({ FREE_RATE_LIMIT: '5' })
+    const batch = `[${Array(10).fill(request('eth_chainId')).join()}]`
+    expect((await gateway.post(batch)).status).toBe(200)
+    expect((await gateway.post(request('eth_chainId'))).status).toBe(429)
+  })
+
+  it('FREE_RATE_LIMIT: by the client that a trusted proxy names, and by nobody else', async () => {
+    const trusting = await start({ FREE_RATE_LIMIT: '1', TRUSTED_PROXIES: '127.0.0.1' })
+    const from = (gateway: GatewayProcess, address: string) =>
+      gateway.post(request('eth_chainId'), { 'x-forwarded-for': address }).then(({ status }) => status)
+    expect(await from(trusting, '198.51.100.1')).toBe(200)
+    expect(await from(trusting, '198.51.100.2')).toBe(200)
+    expect(await from(trusting, '2001:db8::1')).toBe(200)
+    expect(await from(trusting, '2001:db8::2')).toBe(429)
+    const wary = await start({ FREE_RATE_LIMIT: '1' })
+    expect(await from(wary, '198.51.100.1')).toBe(200)
+    expect(await from(wary, '198.51.100.2')).toBe(429)
+  })
+
+  it('MAX_JSON_VALUES and depth: refused before they are parsed', async () => {
+    const gateway = await start({ MAX_JSON_VALUES: '5000' })
+    const wide = await gateway.post(`[${'{},'.repeat(6_000)}{}]`)
+    expect(await wide.json()).toMatchObject({ id: null, error: { code: -32600 } })
+    const deep = await gateway.post(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)
+    expect(await deep.json()).toMatchObject({ id: null, error: { code: -32600 } })
+  })
+
+  it('MAX_ANSWER_BYTES: -32005', async () => {
+    const gateway = await start({ MAX_ANSWER_BYTES: '100000' })
+    const { error } = await gateway.call('eth_simulateV1', callOf(assemble(HOSTILE_PROGRAMS['return bomb'])))
+    expect(error).toMatchObject({ code: -32005, message: expect.stringContaining('100000') })
+  })
+
+  it('BODY_TIMEOUT_MS: a body that trickles in is cut off with 408', async () => {
+    const gateway = await start({ BODY_TIMEOUT_MS: '600' })
+    const { hostname, port } = new URL(gateway.url)
+    const { connect } = await import('node:net')
+    const socket = connect(Number(port), hostname)
+    let answer = ''
+    socket.on('data', (chunk) => (answer += chunk))
+    socket.on('error', () => undefined)
+    socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{')
+    const trickle = setInterval(() => socket.write(' '), 100)
+    await new Promise((resolve) => socket.once('close', resolve))
+    clearInterval(trickle)
+    expect(answer).toContain('408 Request Timeout')
+    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({ error: { code: -32600 } })
+  })
+})

@@ -1,0 +1,66 @@
+import { once } from 'node:events'
+import { type FaultyUpstream, startFaultyUpstream } from '@upfront/chain-state/faulty-upstream'
+import { type Anvil, startAnvil } from '@upfront/devnet'
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+
+let anvil: Anvil
+let upstream: FaultyUpstream
+let gateway: GatewayProcess
+
+beforeAll(async () => {
+  anvil = await startAnvil(['--port', '0'])
+})
+beforeEach(async () => {
+  upstream = await startFaultyUpstream(anvil.rpcUrl)
+})
+afterEach(async () => {
+  await gateway?.stop()
+  await upstream?.close()
+})
+afterAll(() => anvil?.stop())
+
+const CALL = [
+  { blockStateCalls: [{ calls: [{ to: '0x0000000000000000000000000000000000000004', data: '0x01' }] }] },
+  'latest',
+]
+const ended = () => once(gateway.process, 'close') as Promise<[number | null, NodeJS.Signals | null]>
+
+describe.each(['SIGTERM', 'SIGINT'] as const)('on %s', (signal) => {
+  it('finishes what is in flight, takes nothing new and ends with 0', async () => {
+    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url })
+    await gateway.call('eth_simulateV1', CALL)
+    upstream.fault = 'slow'
+    upstream.slowMs = 1_000
+    const inFlight = gateway.call<unknown[]>('eth_simulateV1', CALL)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    const end = ended()
+    gateway.process.kill(signal)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    await expect(fetch(`${gateway.url}/health/live`)).rejects.toThrow()
+    expect((await inFlight).result).toHaveLength(1)
+    expect(await end).toEqual([0, null])
+  })
+
+  it('cuts off what does not end in time', async () => {
+    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url, SHUTDOWN_TIMEOUT_MS: '300' })
+    await gateway.call('eth_simulateV1', CALL)
+    upstream.fault = 'silent'
+    const inFlight = gateway.call('eth_simulateV1', CALL).then(
+      () => 'answered',
+      () => 'cut off',
+    )
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    const end = ended()
+    gateway.process.kill(signal)
+    expect(await inFlight).toBe('cut off')
+    expect(await end).toEqual([0, null])
+  })
+})
+
+it('ends at once where nothing is in flight, kept-alive connections or not', async () => {
+  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url })
+  await gateway.call('eth_simulateV1', CALL)
+  const started = performance.now()
+  await gateway.stop()
+  expect(performance.now() - started).toBeLessThan(5_000)
+})
