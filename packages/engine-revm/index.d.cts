@@ -10,6 +10,10 @@ export declare class NativeEngine {
   cachedBytes(): number
   /** Simulates. The outcome is returned where it takes next to no time; else (null) it comes by mail. */
   simulate(id: number, key: string, layers: Array<number>, plan: string): string | null
+  /** Executes a stretch of a block under construction; what comes of it comes by mail. */
+  execute(id: number, key: string, layers: Array<number>, stretch: string): void
+  /** Runs the one transaction of a stretch for the sake of what it reads. */
+  warm(id: number, key: string, layers: Array<number>, stretch: string): void
   /** What was read for `id`, in the order in which it was asked. */
   answer(id: number, values: string): void
   answerFailed(id: number): void

@@ -8,6 +8,7 @@ use upfront_engine::{
     },
     primitives::U256,
     rules,
+    stretch::{BlockEnvironment, Stretch},
     state::{AccountChange, Layer, Read, Value, analysed},
 };
 
@@ -30,7 +31,7 @@ fn chain(t: &mut Tokens<'_>) -> Decoded<ChainRules> {
     Ok(ChainRules { chain_id, deposit_contract })
 }
 
-pub fn block_rules(t: &mut Tokens<'_>) -> Decoded<BlockRules> {
+fn block_rules(t: &mut Tokens<'_>) -> Decoded<BlockRules> {
     let spec = rules::ethereum_fork(t.next()?).ok_or(Malformed("an unknown fork"))?;
     let op = match t.optional(Ok)? {
         Some(name) => Some(rules::op_fork(name).ok_or(Malformed("an unknown OP fork"))?),
@@ -128,6 +129,30 @@ fn authorization(t: &mut Tokens<'_>) -> Decoded<Authorization> {
         y_parity: t.word()?.saturating_to(),
         r: t.word()?,
         s: t.word()?,
+    })
+}
+
+pub fn stretch(text: &str) -> Decoded<Stretch> {
+    let t = &mut Tokens::new(text);
+    Ok(Stretch {
+        chain: chain(t)?,
+        block: BlockEnvironment {
+            number: t.number()?,
+            timestamp: t.number()?,
+            parent_hash: t.hash()?,
+            gas_limit: t.number()?,
+            fee_recipient: t.address()?,
+            prev_randao: t.hash()?,
+            base_fee: t.number()?,
+            parent_beacon_block_root: t.optional(hash)?,
+            excess_blob_gas: t.number()?,
+            rules: block_rules(t)?,
+        },
+        opening: t.flag()?,
+        transactions: t.list(Tokens::bytes)?,
+        earlier_receipts: t.list(Tokens::bytes)?,
+        earlier_gas_used: t.number()?,
+        earlier_blob_gas_used: t.number()?,
     })
 }
 

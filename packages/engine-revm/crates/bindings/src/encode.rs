@@ -4,7 +4,8 @@ use crate::tokens::Lines;
 use upfront_engine::{
     outcome::{ExecutedBlock, ExecutedCall, ExecutedLog, Outcome, Status},
     rejection::Rejection,
-    state::Read,
+    state::{AccountChange, Read},
+    stretch::{ExecutedStretch, StretchReceipt},
 };
 
 pub fn outcome(outcome: &Outcome) -> String {
@@ -63,7 +64,54 @@ fn call(out: &mut Lines, call: &ExecutedCall) {
     logs(out, &call.logs);
 }
 
-pub fn logs(out: &mut Lines, logs: &[ExecutedLog]) {
+/// The layer, the transactions, their receipts, and what there is of the block now.
+pub fn executed(executed: &ExecutedStretch) -> String {
+    let out = &mut Lines::default();
+    out.number(executed.changes.len() as u64);
+    for (address, account) in &executed.changes {
+        out.hex(address.as_slice());
+        change(out, account);
+    }
+    out.number(executed.transactions.len() as u64);
+    for (transaction, receipt) in executed.transactions.iter().zip(&executed.receipts) {
+        out.hex(transaction.hash.as_slice());
+        out.hex(transaction.from.as_slice());
+        out.optional(transaction.to(), |out, to| out.hex(to.as_slice()));
+        out.number(transaction.env.nonce);
+        stretch_receipt(out, receipt);
+    }
+    out.number(executed.gas_used);
+    out.number(executed.blob_gas_used);
+    out.hex(executed.receipts_root.as_slice());
+    out.hex(executed.logs_bloom.as_slice());
+    std::mem::take(&mut out.0)
+}
+
+fn change(out: &mut Lines, account: &AccountChange) {
+    out.optional(account.balance, Lines::word);
+    out.optional(account.nonce, Lines::number);
+    out.optional(account.code.as_ref(), |out, (_, code)| out.hex(&code.original_bytes()));
+    out.text(if account.storage_cleared { "1" } else { "0" });
+    out.number(account.storage.len() as u64);
+    for (slot, value) in &account.storage {
+        out.hex(&slot.to_be_bytes::<32>());
+        out.hex(&value.to_be_bytes::<32>());
+    }
+}
+
+fn stretch_receipt(out: &mut Lines, receipt: &StretchReceipt) {
+    out.number(receipt.tx_type.into());
+    out.text(if receipt.succeeded { "1" } else { "0" });
+    out.number(receipt.cumulative_gas_used);
+    out.number(receipt.gas_used);
+    out.word(receipt.effective_gas_price.try_into().unwrap_or_default());
+    logs(out, &receipt.logs);
+    out.optional(receipt.contract_address, |out, address| out.hex(address.as_slice()));
+    out.optional(receipt.blob_gas_used, Lines::number);
+    out.hex(&receipt.encoded);
+}
+
+fn logs(out: &mut Lines, logs: &[ExecutedLog]) {
     out.number(logs.len() as u64);
     for log in logs {
         out.hex(log.address.as_slice());

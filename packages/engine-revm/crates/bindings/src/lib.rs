@@ -23,9 +23,10 @@ use upfront_engine::{
     plan::Plan,
     pool::Pool,
     primitives::B256,
-    rejection::Failure,
+    rejection::{Failure, Rejection},
     simulate::simulate,
     state::{Layer, ReadError, SimulationState, StateCache, Stop},
+    stretch::{self, StretchFailure},
 };
 
 /// What the event loop gives a simulation at most: well under a millisecond.
@@ -98,6 +99,33 @@ impl NativeEngine {
             simulate(&plan, state, stop, None).map(|outcome| encode::outcome(&outcome))
         })?;
         Ok(None)
+    }
+
+    /// Executes a stretch of a block under construction; what comes of it comes by mail.
+    #[napi(catch_unwind)]
+    pub fn execute(&self, id: u32, key: String, layers: Vec<u32>, stretch: String) -> Result<()> {
+        let stretch = decode::stretch(&stretch).map_err(malformed)?;
+        self.start(id, state_key(&key)?, self.layers(&layers)?, move |state, stop| {
+            match stretch::execute(&stretch, state, stop) {
+                Ok(executed) => Ok(encode::executed(&executed)),
+                Err(StretchFailure::Read(error)) => Err(error.into()),
+                Err(StretchFailure::Rejected { transaction, message }) => {
+                    Err(Failure::Rejected(Rejection { code: 0, message, block: 0, call: Some(transaction) }))
+                }
+            }
+        })
+    }
+
+    /// Runs the one transaction of a stretch for the sake of what it reads.
+    #[napi(catch_unwind)]
+    pub fn warm(&self, id: u32, key: String, layers: Vec<u32>, stretch: String) -> Result<()> {
+        let stretch = decode::stretch(&stretch).map_err(malformed)?;
+        self.start(id, state_key(&key)?, self.layers(&layers)?, move |state, stop| {
+            match stretch.transactions.first() {
+                Some(raw) => stretch::warm(&stretch, raw, state, stop).map(|()| String::new()).map_err(Failure::from),
+                None => Ok(String::new()),
+            }
+        })
     }
 
     /// What was read for `id`, in the order in which it was asked.

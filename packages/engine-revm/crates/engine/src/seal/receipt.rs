@@ -27,7 +27,7 @@ pub fn roots(planned: &[PlannedCall], calls: &[ExecutedCall], encoded: &[Vec<u8>
         .map(|(planned, call)| {
             cumulative += call.gas_used;
             let succeeded = call.status == Status::Success;
-            let (receipt, own_bloom) = encode_receipt(planned.tx_type, succeeded, cumulative, &call.logs);
+            let (receipt, own_bloom) = encode_receipt_fields(planned.tx_type, succeeded, cumulative, &call.logs, &[]);
             bloom |= own_bloom;
             receipt
         })
@@ -40,8 +40,15 @@ pub fn roots(planned: &[PlannedCall], calls: &[ExecutedCall], encoded: &[Vec<u8>
     }
 }
 
-/// EIP-2718 bytes of a receipt, and its bloom filter. Synthetic logs are in neither.
-pub fn encode_receipt(tx_type: u8, succeeded: bool, cumulative_gas: u64, logs: &[ExecutedLog]) -> (Vec<u8>, Bloom) {
+/// EIP-2718 bytes of a receipt, and its bloom filter. Synthetic logs are in neither. `tail` holds what a deposit's receipt has
+/// at its end.
+pub fn encode_receipt_fields(
+    tx_type: u8,
+    succeeded: bool,
+    cumulative_gas: u64,
+    logs: &[ExecutedLog],
+    tail: &[u64],
+) -> (Vec<u8>, Bloom) {
     let mut bloom = Bloom::ZERO;
     let mut encoded_logs = Vec::new();
     for log in logs.iter().filter(|log| !log.synthetic) {
@@ -56,8 +63,13 @@ pub fn encode_receipt(tx_type: u8, succeeded: bool, cumulative_gas: u64, logs: &
         log.data.encode(&mut encoded_logs);
     }
     let logs_header = Header { list: true, payload_length: encoded_logs.len() };
-    let payload_length =
-        succeeded.length() + cumulative_gas.length() + bloom.length() + logs_header.length() + encoded_logs.len();
+    let tail_length: usize = tail.iter().map(Encodable::length).sum();
+    let payload_length = succeeded.length()
+        + cumulative_gas.length()
+        + bloom.length()
+        + logs_header.length()
+        + encoded_logs.len()
+        + tail_length;
     let mut out = Vec::with_capacity(payload_length + 8);
     out.extend((tx_type > 0).then_some(tx_type));
     Header { list: true, payload_length }.encode(&mut out);
@@ -66,5 +78,6 @@ pub fn encode_receipt(tx_type: u8, succeeded: bool, cumulative_gas: u64, logs: &
     bloom.encode(&mut out);
     logs_header.encode(&mut out);
     out.extend_from_slice(&encoded_logs);
+    tail.iter().for_each(|value| value.encode(&mut out));
     (out, bloom)
 }

@@ -7,7 +7,7 @@ mod op;
 mod overrides;
 mod prefetch;
 mod requests;
-mod system_calls;
+pub(crate) mod system_calls;
 mod touched;
 mod validity;
 
@@ -20,6 +20,9 @@ use crate::{
 };
 use revm::context::{BlockEnv, CfgEnv};
 use std::sync::Arc;
+
+pub(crate) use fees::{blob_gas, blob_price};
+pub(crate) use op::{current_da_footprint_scalar, da_footprint};
 use touched::Touched;
 
 /// Executes and seals all blocks of the plan. With an `allowance` it neither waits nor works long: it gives up

@@ -49,15 +49,25 @@ const DEFAULT_SCALAR: u64 = 400;
 /// The scalar that holds for a whole simulation: overrides do not change it (as in op-geth, which has it from the attributes
 /// deposit of the block that the first simulated one follows).
 pub fn da_footprint_scalar(plan: &Plan, state: &SimulationState) -> Result<u64, ReadError> {
-    let scalar = match plan.da_footprint_scalar {
-        Some(scalar) => scalar,
-        None => {
-            let slot = state.initial_storage(L1_BLOCK_CONTRACT, DA_FOOTPRINT_GAS_SCALAR_SLOT)?.to_be_bytes::<32>();
-            let at = DA_FOOTPRINT_GAS_SCALAR_OFFSET;
-            u64::from(u16::from_be_bytes([slot[at], slot[at + 1]]))
-        }
-    };
-    Ok(if scalar == 0 { DEFAULT_SCALAR } else { scalar })
+    match plan.da_footprint_scalar {
+        Some(0) => Ok(DEFAULT_SCALAR),
+        Some(scalar) => Ok(scalar),
+        None => state.initial_storage(L1_BLOCK_CONTRACT, DA_FOOTPRINT_GAS_SCALAR_SLOT).map(scalar_in),
+    }
+}
+
+/// The scalar as the block's own attributes deposit has set it.
+pub fn current_da_footprint_scalar(state: &mut SimulationState) -> Result<u64, ReadError> {
+    state.storage(L1_BLOCK_CONTRACT, DA_FOOTPRINT_GAS_SCALAR_SLOT).map(scalar_in)
+}
+
+fn scalar_in(slot: U256) -> u64 {
+    let bytes = slot.to_be_bytes::<32>();
+    let at = DA_FOOTPRINT_GAS_SCALAR_OFFSET;
+    match u16::from_be_bytes([bytes[at], bytes[at + 1]]) {
+        0 => DEFAULT_SCALAR,
+        scalar => scalar.into(),
+    }
 }
 
 #[cfg(test)]

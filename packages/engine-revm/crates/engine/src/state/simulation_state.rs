@@ -161,7 +161,9 @@ impl SimulationState {
                 continue;
             }
             if account.is_selfdestructed() || account.is_empty() {
-                self.changes.insert(address, AccountChange::destroyed());
+                if !account.is_loaded_as_not_existing() || self.changes.contains_key(&address) {
+                    self.changes.insert(address, AccountChange::destroyed());
+                }
                 continue;
             }
             let created = account.is_created();
@@ -170,12 +172,15 @@ impl SimulationState {
                 change.storage_cleared = true;
                 change.storage.clear();
             }
-            change.balance = Some(account.info.balance);
-            change.nonce = Some(account.info.nonce);
-            if let Some(code) = account.info.code {
-                if change.code.as_ref().is_none_or(|(hash, _)| *hash != account.info.code_hash) {
-                    change.code = Some((account.info.code_hash, code));
-                }
+            let (now, before) = (account.info, &account.original_info);
+            if created || now.balance != before.balance {
+                change.balance = Some(now.balance);
+            }
+            if created || now.nonce != before.nonce {
+                change.nonce = Some(now.nonce);
+            }
+            if created || now.code_hash != before.code_hash {
+                change.code = Some((now.code_hash, now.code.unwrap_or_default()));
             }
             for (slot, value) in account.storage {
                 if value.is_changed() {

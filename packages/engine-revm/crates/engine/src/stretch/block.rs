@@ -1,0 +1,100 @@
+use crate::{
+    evm::{Machine, PrecompileSet, Watch, for_rules},
+    plan::{BlockRules, ChainRules},
+    simulate::{blob_price, system_calls},
+    state::{ReadError, SimulationState, Stop},
+};
+use alloy_primitives::{Address, B256, Bytes, U256};
+use revm::{
+    context::{BlockEnv, CfgEnv},
+    context_interface::block::BlobExcessGasAndPrice,
+    primitives::hardfork::SpecId,
+};
+use std::sync::Arc;
+
+/// The block that the transactions are part of.
+#[derive(Clone, Debug)]
+pub struct BlockEnvironment {
+    pub number: u64,
+    pub timestamp: u64,
+    pub parent_hash: B256,
+    pub gas_limit: u64,
+    pub fee_recipient: Address,
+    pub prev_randao: B256,
+    pub base_fee: u64,
+    pub parent_beacon_block_root: Option<B256>,
+    pub excess_blob_gas: u64,
+    pub rules: BlockRules,
+}
+
+/// The next transactions of a block: one flashblock.
+#[derive(Clone, Debug)]
+pub struct Stretch {
+    pub chain: ChainRules,
+    pub block: BlockEnvironment,
+    /// The block's first: its system calls come first.
+    pub opening: bool,
+    /// EIP-2718 bytes.
+    pub transactions: Vec<Bytes>,
+    /// EIP-2718 bytes of what earlier stretches left.
+    pub earlier_receipts: Vec<Bytes>,
+    pub earlier_gas_used: u64,
+    pub earlier_blob_gas_used: u64,
+}
+
+impl Stretch {
+    pub fn block_env(&self) -> BlockEnv {
+        let block = &self.block;
+        let price = match &block.rules.blob {
+            Some(blob) => blob_price(blob, block.excess_blob_gas).saturating_to(),
+            None => 1,
+        };
+        BlockEnv {
+            number: U256::from(block.number),
+            beneficiary: block.fee_recipient,
+            timestamp: U256::from(block.timestamp),
+            gas_limit: block.gas_limit,
+            basefee: block.base_fee,
+            difficulty: U256::ZERO,
+            prevrandao: Some(block.prev_randao),
+            blob_excess_gas_and_price: Some(BlobExcessGasAndPrice {
+                excess_blob_gas: block.excess_blob_gas,
+                blob_gasprice: price,
+            }),
+            slot_num: 0,
+        }
+    }
+
+    pub fn cfg<SPEC: Into<SpecId> + Clone>(&self, spec: SPEC) -> CfgEnv<SPEC> {
+        let mut cfg = CfgEnv::new_with_spec(spec);
+        cfg.chain_id = self.chain.chain_id;
+        // EIP-7825 came to Ethereum with Osaka; OP-stack chains have no such cap.
+        if self.block.rules.op.is_some() {
+            cfg.tx_gas_limit_cap = Some(u64::MAX);
+        }
+        cfg
+    }
+
+    /// A machine for what is no signed transaction: system calls, warming.
+    pub fn machine(&self, state: SimulationState, stop: Arc<Stop>) -> Machine {
+        let rules = &self.block.rules;
+        let mut cfg = self.cfg(rules.spec);
+        cfg.tx_gas_limit_cap = Some(u64::MAX);
+        let watch = Watch { stop, base_fee: U256::from(self.block.base_fee), ..Watch::default() };
+        let mut machine = Machine::new(state, watch, cfg, self.block_env(), PrecompileSet::new(for_rules(rules), None));
+        machine.state().set_block_hash(self.block.number.saturating_sub(1), self.block.parent_hash);
+        machine
+    }
+
+    /// EIP-4788 and EIP-2935.
+    pub fn open(&self, machine: &mut Machine) -> Result<(), ReadError> {
+        if self.block.rules.has(SpecId::CANCUN) {
+            let root = self.block.parent_beacon_block_root.unwrap_or_default();
+            system_calls::store(machine, system_calls::BEACON_ROOTS, root)?;
+        }
+        if self.block.rules.has(SpecId::PRAGUE) {
+            system_calls::store(machine, system_calls::HISTORY, self.block.parent_hash)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,254 @@
+use super::{
+    block::Stretch,
+    ethereum::EthereumEvm,
+    optimism::OptimismEvm,
+    receipt::{StretchReceipt, bloom_of},
+    transaction::{PooledTransaction, decode},
+};
+use crate::{
+    outcome::ExecutedLog,
+    simulate::{blob_gas, current_da_footprint_scalar, da_footprint},
+    state::{AccountChange, ReadError, SimulationState, Stop},
+};
+use alloy_primitives::{Address, B256, Bloom, Log, map::AddressMap};
+use alloy_trie::root::ordered_trie_root_with_encoder;
+use op_revm::OpSpecId;
+use revm::{
+    Database,
+    context_interface::result::ExecutionResult,
+};
+use std::sync::Arc;
+
+#[derive(Debug)]
+pub struct ExecutedStretch {
+    pub changes: AddressMap<AccountChange>,
+    pub transactions: Vec<PooledTransaction>,
+    pub receipts: Vec<StretchReceipt>,
+    /// Of the whole block so far, as the rest.
+    pub gas_used: u64,
+    pub blob_gas_used: u64,
+    pub receipts_root: B256,
+    pub logs_bloom: Bloom,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StretchFailure {
+    /// The block's rules don't allow this transaction here.
+    Rejected { transaction: usize, message: String },
+    Read(ReadError),
+}
+
+impl From<ReadError> for StretchFailure {
+    fn from(error: ReadError) -> Self {
+        Self::Read(error)
+    }
+}
+
+/// What a transaction did.
+pub struct Applied {
+    pub succeeded: bool,
+    pub gas_used: u64,
+    pub logs: Vec<Log>,
+}
+
+impl Applied {
+    pub fn of<HALT>(result: ExecutionResult<HALT>) -> Self {
+        let gas_used = match &result {
+            ExecutionResult::Success { gas, .. } | ExecutionResult::Revert { gas, .. } | ExecutionResult::Halt { gas, .. } => {
+                gas.tx_gas_used()
+            }
+        };
+        match result {
+            ExecutionResult::Success { logs, .. } => Self { succeeded: true, gas_used, logs },
+            _ => Self { succeeded: false, gas_used, logs: Vec::new() },
+        }
+    }
+}
+
+enum BlockEvm {
+    Ethereum(Box<EthereumEvm>),
+    Optimism(Box<OptimismEvm>),
+}
+
+impl BlockEvm {
+    fn state(&mut self) -> &mut SimulationState {
+        match self {
+            Self::Ethereum(evm) => evm.state(),
+            Self::Optimism(evm) => evm.state(),
+        }
+    }
+
+    fn into_state(self) -> SimulationState {
+        match self {
+            Self::Ethereum(evm) => evm.into_state(),
+            Self::Optimism(evm) => evm.into_state(),
+        }
+    }
+
+    fn apply(&mut self, transaction: &PooledTransaction) -> Result<Applied, Result<ReadError, String>> {
+        match self {
+            Self::Ethereum(evm) => evm.apply(transaction),
+            Self::Optimism(evm) => evm.apply(transaction),
+        }
+    }
+}
+
+/// Executes the stretch's transactions in order, under full validation.
+pub fn execute(stretch: &Stretch, mut state: SimulationState, stop: Arc<Stop>) -> Result<ExecutedStretch, StretchFailure> {
+    let mut transactions = Vec::with_capacity(stretch.transactions.len());
+    for (index, raw) in stretch.transactions.iter().enumerate() {
+        transactions.push(decode(raw).map_err(|fault| StretchFailure::Rejected { transaction: index, message: fault.0 })?);
+    }
+    if stretch.opening {
+        let mut machine = stretch.machine(state, stop.clone());
+        let opened = stretch.open(&mut machine);
+        (state, _) = machine.finish();
+        opened?;
+    }
+    state.set_block_hash(stretch.block.number.saturating_sub(1), stretch.block.parent_hash);
+    let mut evm = match stretch.block.rules.op {
+        Some(op) => BlockEvm::Optimism(Box::new(OptimismEvm::new(stretch, op, state))),
+        None => BlockEvm::Ethereum(Box::new(EthereumEvm::new(stretch, state))),
+    };
+    let mut progress = Progress { gas_used: stretch.earlier_gas_used, blob_gas_used: stretch.earlier_blob_gas_used, scalar: None };
+    let mut receipts = Vec::with_capacity(transactions.len());
+    for (index, transaction) in transactions.iter_mut().enumerate() {
+        if stop.is_raised() {
+            return Err(ReadError::Cancelled.into());
+        }
+        receipts.push(apply(stretch, &mut evm, transaction, &mut progress).map_err(|error| match error {
+            Ok(error) => StretchFailure::Read(error),
+            Err(message) => StretchFailure::Rejected { transaction: index, message },
+        })?);
+    }
+    let (receipts_root, logs_bloom) = seal(stretch, &receipts);
+    Ok(ExecutedStretch {
+        changes: evm.into_state().into_changes(),
+        transactions,
+        receipts,
+        gas_used: progress.gas_used,
+        blob_gas_used: progress.blob_gas_used,
+        receipts_root,
+        logs_bloom,
+    })
+}
+
+struct Progress {
+    gas_used: u64,
+    blob_gas_used: u64,
+    /// Of the DA footprint, once a transaction asks for it: the attributes deposit comes first and sets it.
+    scalar: Option<u64>,
+}
+
+fn apply(
+    stretch: &Stretch,
+    evm: &mut BlockEvm,
+    transaction: &mut PooledTransaction,
+    progress: &mut Progress,
+) -> Result<StretchReceipt, Result<ReadError, String>> {
+    let block = &stretch.block;
+    let left = block.gas_limit.saturating_sub(progress.gas_used);
+    if transaction.env.gas_limit > left {
+        return Err(Err(format!("gas limit reached: {left} left, {} asked", transaction.env.gas_limit)));
+    }
+    let blob_gas_used = blob_gas_used(stretch, evm, transaction, progress).map_err(Ok)?;
+    let most = most_blob_gas(stretch);
+    if progress.blob_gas_used.saturating_add(blob_gas_used.unwrap_or_default()) > most {
+        return Err(Err(format!("blob gas limit reached: {most}")));
+    }
+    let deposit_nonce = match &transaction.deposit {
+        Some(_) if block.rules.op.is_none() => return Err(Err("a deposit on a chain that has none".into())),
+        Some(_) => {
+            let nonce = evm.state().basic(transaction.from).map_err(Ok)?.map_or(0, |account| account.nonce);
+            transaction.env.nonce = nonce;
+            Some(nonce)
+        }
+        None if block.rules.op.is_some() && transaction.env.tx_type == 3 => {
+            return Err(Err("a blob transaction on a chain that takes none".into()));
+        }
+        None => None,
+    };
+    let applied = evm.apply(transaction)?;
+    progress.gas_used += applied.gas_used;
+    progress.blob_gas_used += blob_gas_used.unwrap_or_default();
+    let receipt = StretchReceipt {
+        tx_type: transaction.tx_type(),
+        succeeded: applied.succeeded,
+        cumulative_gas_used: progress.gas_used,
+        gas_used: applied.gas_used,
+        effective_gas_price: effective_gas_price(transaction, block.base_fee),
+        logs: applied.logs.into_iter().map(plain).collect(),
+        contract_address: created(transaction),
+        blob_gas_used,
+        encoded: Vec::new(),
+        bloom: Bloom::ZERO,
+    };
+    Ok(receipt.sealed(deposit_nonce.filter(|_| block.rules.has_op(OpSpecId::CANYON))))
+}
+
+/// Of a blob transaction, or what a transaction of an OP-stack chain takes of the L1's data.
+fn blob_gas_used(
+    stretch: &Stretch,
+    evm: &mut BlockEvm,
+    transaction: &PooledTransaction,
+    progress: &mut Progress,
+) -> Result<Option<u64>, ReadError> {
+    let rules = &stretch.block.rules;
+    if rules.op.is_none() {
+        return Ok((transaction.env.tx_type == 3).then(|| blob_gas(transaction.env.blob_hashes.len() as u64)));
+    }
+    if !rules.has_op(OpSpecId::JOVIAN) {
+        return Ok(None);
+    }
+    if transaction.deposit.is_some() {
+        return Ok(Some(0));
+    }
+    let scalar = match progress.scalar {
+        Some(scalar) => scalar,
+        None => *progress.scalar.insert(current_da_footprint_scalar(evm.state())?),
+    };
+    Ok(Some(da_footprint(&transaction.raw, scalar)))
+}
+
+fn most_blob_gas(stretch: &Stretch) -> u64 {
+    match stretch.block.rules.blob {
+        Some(blob) => blob_gas(blob.max),
+        // Jovian: the footprint is bounded as gas is.
+        None => stretch.block.gas_limit,
+    }
+}
+
+fn effective_gas_price(transaction: &PooledTransaction, base_fee: u64) -> u128 {
+    let env = &transaction.env;
+    match (&transaction.deposit, env.gas_priority_fee) {
+        (Some(_), _) => 0,
+        (None, Some(tip)) => env.gas_price.min(tip.saturating_add(base_fee.into())),
+        (None, None) => env.gas_price,
+    }
+}
+
+fn created(transaction: &PooledTransaction) -> Option<Address> {
+    transaction.env.kind.is_create().then(|| transaction.from.create(transaction.env.nonce))
+}
+
+fn plain(log: Log) -> ExecutedLog {
+    let (topics, data) = log.data.split();
+    ExecutedLog { address: log.address, topics, data, synthetic: false, index: 0 }
+}
+
+fn seal(stretch: &Stretch, receipts: &[StretchReceipt]) -> (B256, Bloom) {
+    let mut bloom = Bloom::ZERO;
+    for earlier in &stretch.earlier_receipts {
+        bloom |= bloom_of(earlier).unwrap_or_default();
+    }
+    for receipt in receipts {
+        bloom |= receipt.bloom;
+    }
+    let all: Vec<&[u8]> = stretch
+        .earlier_receipts
+        .iter()
+        .map(|encoded| encoded.as_ref())
+        .chain(receipts.iter().map(|receipt| receipt.encoded.as_slice()))
+        .collect();
+    (ordered_trie_root_with_encoder(&all, |encoded, out| out.extend_from_slice(encoded)), bloom)
+}

@@ -1,0 +1,52 @@
+use super::{block::Stretch, execute::Applied, transaction::PooledTransaction};
+use crate::state::{ReadError, SimulationState};
+use op_revm::{L1BlockInfo, OpEvm, OpSpecId, OpTransaction, api::default_ctx::OpContext};
+use revm::{
+    ExecuteEvm,
+    context::{Journal, JournalTr, LocalContext, TxEnv},
+    context_interface::result::{EVMError, ResultAndState},
+};
+
+/// OP-stack rules, fully validated; deposits run unvalidated, as they must.
+pub struct OptimismEvm(OpEvm<OpContext<SimulationState>, ()>);
+
+impl OptimismEvm {
+    pub fn new(stretch: &Stretch, op: OpSpecId, state: SimulationState) -> Self {
+        let mut journal = Journal::new(state);
+        journal.set_spec_id(op.into_eth_spec());
+        let context = OpContext {
+            block: stretch.block_env(),
+            tx: OpTransaction::default(),
+            cfg: stretch.cfg(op),
+            journaled_state: journal,
+            chain: L1BlockInfo::default(),
+            local: LocalContext::default(),
+            error: Ok(()),
+        };
+        Self(OpEvm::new(context, ()))
+    }
+
+    pub fn state(&mut self) -> &mut SimulationState {
+        &mut self.0.0.ctx.journaled_state.database
+    }
+
+    pub fn into_state(self) -> SimulationState {
+        self.0.0.ctx.journaled_state.database
+    }
+
+    pub fn apply(&mut self, transaction: &PooledTransaction) -> Result<Applied, Result<ReadError, String>> {
+        let tx: OpTransaction<TxEnv> = OpTransaction {
+            base: transaction.env.clone(),
+            enveloped_tx: Some(transaction.raw.clone()),
+            deposit: transaction.deposit.clone().unwrap_or_default(),
+        };
+        match self.0.transact(tx) {
+            Ok(ResultAndState { result, state }) => {
+                self.state().commit(state);
+                Ok(Applied::of(result))
+            }
+            Err(EVMError::Database(error)) => Err(Ok(error)),
+            Err(error) => Err(Err(error.to_string())),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+use crate::{outcome::ExecutedLog, seal::encode_receipt_fields};
+use alloy_primitives::{Address, Bloom, Bytes};
+use alloy_rlp::{Decodable, Header};
+
+#[derive(Clone, Debug)]
+pub struct StretchReceipt {
+    pub tx_type: u8,
+    pub succeeded: bool,
+    pub cumulative_gas_used: u64,
+    pub gas_used: u64,
+    pub effective_gas_price: u128,
+    pub logs: Vec<ExecutedLog>,
+    pub contract_address: Option<Address>,
+    pub blob_gas_used: Option<u64>,
+    /// EIP-2718 bytes.
+    pub encoded: Vec<u8>,
+    pub bloom: Bloom,
+}
+
+/// A deposit's receipt carries its sender's nonce from Canyon on.
+const DEPOSIT_RECEIPT_VERSION: u64 = 1;
+
+impl StretchReceipt {
+    /// Fills in what follows from the rest.
+    pub fn sealed(mut self, deposit_nonce: Option<u64>) -> Self {
+        let tail: Vec<u64> = deposit_nonce.map_or_else(Vec::new, |nonce| vec![nonce, DEPOSIT_RECEIPT_VERSION]);
+        (self.encoded, self.bloom) =
+            encode_receipt_fields(self.tx_type, self.succeeded, self.cumulative_gas_used, &self.logs, &tail);
+        self
+    }
+}
+
+/// The bloom filter of an encoded receipt.
+pub fn bloom_of(encoded: &Bytes) -> alloy_rlp::Result<Bloom> {
+    let typed = encoded.first().is_some_and(|first| *first < 0xc0);
+    let rest = &mut &encoded[usize::from(typed)..];
+    Header::decode(rest)?;
+    bool::decode(rest)?;
+    u64::decode(rest)?;
+    Bloom::decode(rest)
+}

@@ -1,0 +1,117 @@
+use crate::plan::{Authorization, PlannedCall};
+use alloy_consensus::{Transaction, TxEnvelope, transaction::SignerRecoverable};
+use alloy_eips::eip2718::Decodable2718;
+use alloy_primitives::{Address, B256, Bytes, TxKind, U256, keccak256};
+use alloy_rlp::{Decodable, Header};
+use op_revm::transaction::deposit::{DEPOSIT_TRANSACTION_TYPE, DepositTransactionParts};
+use revm::{context::TxEnv, context_interface::either::Either};
+
+/// Bytes that are no transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecodeFault(pub String);
+
+/// A transaction of a block: signed, or an OP-stack deposit.
+#[derive(Clone, Debug)]
+pub struct PooledTransaction {
+    pub hash: B256,
+    pub from: Address,
+    /// A deposit's nonce is its sender's.
+    pub env: TxEnv,
+    pub deposit: Option<DepositTransactionParts>,
+    pub raw: Bytes,
+}
+
+impl PooledTransaction {
+    pub fn tx_type(&self) -> u8 {
+        if self.deposit.is_some() { DEPOSIT_TRANSACTION_TYPE } else { self.env.tx_type }
+    }
+
+    pub fn to(&self) -> Option<Address> {
+        self.env.kind.to().copied()
+    }
+
+    /// As a call, to find out what it reads.
+    pub fn as_call(&self) -> PlannedCall {
+        PlannedCall {
+            tx_type: self.env.tx_type,
+            from: self.from,
+            to: self.to(),
+            input: self.env.data.clone(),
+            value: self.env.value,
+            nonce: None,
+            gas: Some(self.env.gas_limit),
+            gas_price: None,
+            max_fee: U256::ZERO,
+            max_priority_fee: U256::ZERO,
+            max_blob_fee: U256::ZERO,
+            access_list: self.env.access_list.iter().map(|item| (item.address, item.storage_keys.clone())).collect(),
+            blob_hashes: None,
+            authorizations: Some(self.env.authorization_list.iter().filter_map(signed).collect()),
+        }
+    }
+}
+
+fn signed<R>(authorization: &Either<alloy_eips::eip7702::SignedAuthorization, R>) -> Option<Authorization> {
+    let Either::Left(signed) = authorization else { return None };
+    Some(Authorization {
+        chain_id: signed.chain_id,
+        address: signed.address,
+        nonce: signed.nonce,
+        y_parity: signed.y_parity(),
+        r: signed.r(),
+        s: signed.s(),
+    })
+}
+
+/// From EIP-2718 bytes; the sender is recovered.
+pub fn decode(raw: &Bytes) -> Result<PooledTransaction, DecodeFault> {
+    if raw.first() == Some(&DEPOSIT_TRANSACTION_TYPE) {
+        return decode_deposit(raw).map_err(|error| DecodeFault(format!("no deposit: {error}")));
+    }
+    let mut rest = raw.as_ref();
+    let tx = TxEnvelope::decode_2718(&mut rest).map_err(|error| DecodeFault(format!("no transaction: {error}")))?;
+    if !rest.is_empty() {
+        return Err(DecodeFault("no transaction: bytes are left over".into()));
+    }
+    let from = tx.recover_signer().map_err(|_| DecodeFault("invalid signature".into()))?;
+    let env = TxEnv {
+        tx_type: tx.tx_type() as u8,
+        caller: from,
+        gas_limit: tx.gas_limit(),
+        gas_price: tx.max_fee_per_gas(),
+        kind: tx.kind(),
+        value: tx.value(),
+        data: tx.input().clone(),
+        nonce: tx.nonce(),
+        chain_id: tx.chain_id(),
+        access_list: tx.access_list().cloned().unwrap_or_default(),
+        gas_priority_fee: tx.max_priority_fee_per_gas(),
+        blob_hashes: tx.blob_versioned_hashes().unwrap_or_default().to_vec(),
+        max_fee_per_blob_gas: tx.max_fee_per_blob_gas().unwrap_or_default(),
+        authorization_list: tx.authorization_list().unwrap_or_default().iter().cloned().map(Either::Left).collect(),
+    };
+    Ok(PooledTransaction { hash: keccak256(raw), from, env, deposit: None, raw: raw.clone() })
+}
+
+/// https://specs.optimism.io/protocol/deposits.html
+fn decode_deposit(raw: &Bytes) -> alloy_rlp::Result<PooledTransaction> {
+    let rest = &mut &raw[1..];
+    let header = Header::decode(rest)?;
+    if !header.list || header.payload_length != rest.len() {
+        return Err(alloy_rlp::Error::Custom("not one list"));
+    }
+    let source_hash = B256::decode(rest)?;
+    let from = Address::decode(rest)?;
+    let kind = TxKind::decode(rest)?;
+    let mint = u128::decode(rest)?;
+    let value = U256::decode(rest)?;
+    let gas_limit = u64::decode(rest)?;
+    let is_system_transaction = bool::decode(rest)?;
+    let data = Bytes::decode(rest)?;
+    if !rest.is_empty() || source_hash.is_zero() {
+        return Err(alloy_rlp::Error::Custom("not a deposit's fields"));
+    }
+    let env = TxEnv { caller: from, gas_limit, gas_price: 0, kind, value, data, nonce: 0, chain_id: None, ..TxEnv::default() };
+    let deposit = DepositTransactionParts::new(source_hash, (mint > 0).then_some(mint), is_system_transaction);
+    Ok(PooledTransaction { hash: keccak256(raw), from, env, deposit: Some(deposit), raw: raw.clone() })
+}

@@ -1,0 +1,51 @@
+use super::{block::Stretch, transaction::decode};
+use crate::{
+    evm::{Charge, SimulationHandler},
+    simulate::system_calls,
+    state::{Read, ReadError, SimulationState, Stop},
+};
+use alloy_primitives::{Address, Bytes, U256};
+use op_revm::constants::{
+    BASE_FEE_RECIPIENT, ECOTONE_L1_BLOB_BASE_FEE_SLOT, ECOTONE_L1_FEE_SCALARS_SLOT, L1_BASE_FEE_SLOT, L1_BLOCK_CONTRACT,
+    L1_FEE_RECIPIENT, OPERATOR_FEE_RECIPIENT, OPERATOR_FEE_SCALARS_SLOT,
+};
+use revm::{context::TxEnv, interpreter::InitialAndFloorGas};
+use std::sync::Arc;
+
+/// Runs one transaction on the state alone, unvalidated, for the sake of what it reads. What comes of it is nobody's concern.
+pub fn warm(stretch: &Stretch, raw: &Bytes, mut state: SimulationState, stop: Arc<Stop>) -> Result<(), ReadError> {
+    let Ok(transaction) = decode(raw) else { return Ok(()) };
+    state.prefetch(certain(stretch, transaction.from, transaction.to()))?;
+    // Rich enough for whatever it sends, wherever the money comes from in its block.
+    state.change(transaction.from).balance = Some(U256::MAX >> 1);
+    let call = transaction.as_call();
+    let handler = SimulationHandler {
+        charge: &Charge::default(),
+        gas: InitialAndFloorGas::default(),
+        access_list: &call.access_list,
+        authorizations: call.authorizations.as_deref().filter(|list| !list.is_empty()),
+        outcome: None,
+    };
+    let mut machine = stretch.machine(state, stop);
+    let tx = TxEnv { tx_type: 0, ..transaction.env };
+    let ran = handler.execute(&mut machine, tx);
+    machine.finish();
+    ran.map(drop)
+}
+
+fn certain(stretch: &Stretch, from: Address, to: Option<Address>) -> Vec<Read> {
+    let mut accounts = vec![from, stretch.block.fee_recipient];
+    accounts.extend(to);
+    let mut reads = Vec::new();
+    if stretch.block.rules.op.is_some() {
+        accounts.extend([L1_BLOCK_CONTRACT, L1_FEE_RECIPIENT, BASE_FEE_RECIPIENT, OPERATOR_FEE_RECIPIENT]);
+        let slots =
+            [L1_BASE_FEE_SLOT, ECOTONE_L1_FEE_SCALARS_SLOT, ECOTONE_L1_BLOB_BASE_FEE_SLOT, OPERATOR_FEE_SCALARS_SLOT];
+        reads.extend(slots.map(|slot| Read::Storage(L1_BLOCK_CONTRACT, slot)));
+    }
+    if stretch.opening {
+        accounts.extend([system_calls::BEACON_ROOTS, system_calls::HISTORY]);
+    }
+    reads.extend(accounts.into_iter().flat_map(|address| [Read::Balance(address), Read::Nonce(address), Read::Code(address)]));
+    reads
+}

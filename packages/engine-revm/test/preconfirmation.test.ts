@@ -1,0 +1,186 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Address, type BlockHeader, blockHeaderFromRpc, type Hash, type Hex, ZERO_HASH } from '@upfront/protocol'
+import {
+  type BlockEnvironment,
+  chainRulesFromGenesis,
+  type ExecutedReceipt,
+  rulesAt,
+  type StateLayer,
+  type StateRead,
+  type StateSource,
+  type StateValue,
+  StretchRejected,
+} from '@upfront/simulation'
+import { createRevmEngine, loadRevm, type RevmEngine } from '../src/index.js'
+import { hasShared, SHARED } from './recorded-chain.js'
+import { signedBytes } from './signed-bytes.js'
+
+type Account = { balance?: Hex; nonce?: Hex; code?: Hex; storage?: Record<Hash, Hash> }
+type Receipt = Record<'status' | 'gasUsed' | 'cumulativeGasUsed' | 'effectiveGasPrice', Hex> & {
+  contractAddress: Address | null
+  from: Address
+  transactionHash: Hash
+  logs: { address: Address; topics: Hash[]; data: Hex }[]
+}
+
+const available = loadRevm()
+const skip = available.addon === undefined ? available.reason : hasShared ? undefined : `no recorded chain at ${SHARED}`
+if (skip !== undefined) console.log(`execution of recorded blocks is skipped: ${skip}`)
+const describeIf = skip === undefined ? describe : describe.skip
+
+describeIf('a chain that op-geth built, executed again from its genesis', () => {
+  const folder = join(SHARED, 'conformance-op/chain')
+  const load = (name: string) => (skip === undefined ? JSON.parse(readFileSync(join(folder, name), 'utf8')) : undefined)
+  let engine: RevmEngine
+  beforeAll(() => {
+    engine = createRevmEngine()
+  })
+  afterAll(() => engine.close())
+
+  const signal = new AbortController().signal
+
+  it('gives every receipt, root, bloom and the state at its head', async () => {
+    const blocks: { transactions: unknown[] }[] = load('blocks.json')
+    const receipts: Receipt[][] = load('receipts.json')
+    const genesis = load('genesis.json')
+    const rules = chainRulesFromGenesis(genesis)
+    const headers = blocks.map(blockHeaderFromRpc)
+    const layers: StateLayer[] = []
+    for (const [number, header] of headers.entries()) {
+      if (number === 0) continue
+      const block = environment(header, rulesAt(rules, header.number, header.timestamp))
+      const raw = blocks[number]?.transactions.map(signedBytes) ?? []
+      // As flashblocks come: the deposits first, then the rest.
+      const parts = [raw.slice(0, 1), raw.slice(1)]
+      let earlierReceipts: ExecutedReceipt[] = []
+      let executed: Awaited<ReturnType<RevmEngine['execute']>> | undefined
+      for (const [part, transactions] of parts.entries()) {
+        const stretch = { rules, block, opening: part === 0, transactions, earlierReceipts }
+        const state = source(genesis.alloc, headers, layers)
+        await engine.warm(stretch, state, signal)
+        executed = await engine.execute(stretch, state, signal)
+        earlierReceipts = [...earlierReceipts, ...executed.receipts]
+        layers.push(executed.layer)
+      }
+      expect(earlierReceipts.map(shown)).toEqual(receipts[number]?.map(recorded))
+      expect({
+        receiptsRoot: executed?.receiptsRoot,
+        logsBloom: executed?.logsBloom,
+        gasUsed: executed?.gasUsed,
+        blobGasUsed: executed?.blobGasUsed,
+      }).toEqual({
+        receiptsRoot: header.receiptsRoot,
+        logsBloom: header.logsBloom,
+        gasUsed: header.gasUsed,
+        blobGasUsed: header.blobGasUsed,
+      })
+    }
+    const head: Record<Address, Account> = load('head-state.json')
+    const end = flattened(genesis.alloc, layers)
+    for (const [address, account] of Object.entries(head)) {
+      expect({ address, ...end(address as Address) }).toEqual({ address, ...normal(account) })
+    }
+  })
+
+  it('refuses a transaction that its block does not allow, by its place', async () => {
+    const blocks: { transactions: unknown[] }[] = load('blocks.json')
+    const headers = blocks.map(blockHeaderFromRpc)
+    const genesis = load('genesis.json')
+    const rules = chainRulesFromGenesis(genesis)
+    const header = headers.at(-1) as BlockHeader
+    const block = environment(header, rulesAt(rules, header.number, header.timestamp))
+    const [deposit = '0x', signed = '0x'] = blocks.at(-1)?.transactions.map(signedBytes) ?? []
+    const stretch = { rules, block, opening: true, transactions: [deposit, signed], earlierReceipts: [] }
+    const refused = engine.execute(stretch, source(genesis.alloc, headers, []), signal)
+    await expect(refused).rejects.toThrow(StretchRejected)
+    await expect(refused).rejects.toMatchObject({ transaction: 1, message: expect.stringContaining('nonce') })
+    const garbled = { ...stretch, transactions: ['0x02c0' as const] }
+    const refusal = engine.execute(garbled, source(genesis.alloc, headers, []), signal)
+    await expect(refusal).rejects.toMatchObject({ transaction: 0 })
+  })
+})
+
+function environment(header: BlockHeader, rules: BlockEnvironment['rules'] | undefined): BlockEnvironment {
+  if (rules === undefined) throw new Error('unknown rules')
+  return {
+    number: header.number,
+    timestamp: header.timestamp,
+    parentHash: header.parentHash,
+    gasLimit: header.gasLimit,
+    feeRecipient: header.miner,
+    prevRandao: header.mixHash,
+    baseFeePerGas: header.baseFeePerGas ?? 0n,
+    extraData: header.extraData,
+    excessBlobGas: header.excessBlobGas ?? 0n,
+    parentBeaconBlockRoot: header.parentBeaconBlockRoot ?? ZERO_HASH,
+    rules,
+  }
+}
+
+function source(alloc: Record<string, Account>, headers: BlockHeader[], layers: readonly StateLayer[]): StateSource {
+  const genesis = headers[0] as BlockHeader
+  const read = (read: StateRead): StateValue => {
+    if (read.kind === 'blockHash') return headers[Number(read.number)]?.hash ?? ZERO_HASH
+    const account = alloc[read.address] ?? alloc[read.address.slice(2)]
+    switch (read.kind) {
+      case 'balance':
+        return BigInt(account?.balance ?? 0)
+      case 'nonce':
+        return BigInt(account?.nonce ?? 0)
+      case 'code':
+        return account?.code ?? '0x'
+      case 'storage':
+        return account?.storage?.[read.slot] ?? ZERO_HASH
+    }
+  }
+  return {
+    key: genesis.hash,
+    blockNumber: genesis.number,
+    layers: [...layers],
+    read: (reads) => Promise.resolve(reads.map(read)),
+  }
+}
+
+function shown(receipt: ExecutedReceipt) {
+  const { succeeded, gasUsed, cumulativeGasUsed, effectiveGasPrice, contractAddress, logs } = receipt
+  return { succeeded, gasUsed, cumulativeGasUsed, effectiveGasPrice, contractAddress, logs }
+}
+
+function recorded(receipt: Receipt) {
+  return {
+    succeeded: receipt.status === '0x1',
+    gasUsed: BigInt(receipt.gasUsed),
+    cumulativeGasUsed: BigInt(receipt.cumulativeGasUsed),
+    effectiveGasPrice: BigInt(receipt.effectiveGasPrice),
+    contractAddress: receipt.contractAddress,
+    logs: receipt.logs.map(({ address, topics, data }) => ({ address, topics, data })),
+  }
+}
+
+function normal(account: Account | undefined) {
+  const slots = Object.entries(account?.storage ?? {}).filter(([, value]) => value !== ZERO_HASH)
+  return {
+    balance: BigInt(account?.balance ?? 0),
+    nonce: BigInt(account?.nonce ?? 0),
+    code: account?.code ?? '0x',
+    storage: Object.fromEntries(slots.sort()),
+  }
+}
+
+function flattened(alloc: Record<string, Account>, layers: readonly StateLayer[]) {
+  return (address: Address) => {
+    const account = normal(alloc[address] ?? alloc[address.slice(2)])
+    for (const layer of layers) {
+      const change = layer.accounts.get(address)
+      if (change === undefined) continue
+      account.balance = change.balance ?? account.balance
+      account.nonce = change.nonce ?? account.nonce
+      account.code = change.code ?? account.code
+      const storage = new Map(change.storageCleared ? [] : Object.entries(account.storage))
+      for (const [slot, value] of change.storage) storage.set(slot, value)
+      account.storage = Object.fromEntries([...storage].filter(([, value]) => value !== ZERO_HASH).sort())
+    }
+    return account
+  }
+}
