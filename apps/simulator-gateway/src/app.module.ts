@@ -12,6 +12,9 @@ import { createLogger, LOGGER } from './logger.js'
 import { MetricsController } from './metrics/metrics.controller.js'
 import { Metrics } from './metrics/metrics.js'
 import { UpstreamJournal } from './metrics/upstream-journal.js'
+import { Preconfirmed } from './pending/preconfirmed.js'
+import { PreconfirmedJournal } from './pending/preconfirmed-journal.js'
+import { Standpoints } from './pending/standpoints.js'
 import { rpcMethods } from './rpc/methods.js'
 import { RpcController } from './rpc/rpc.controller.js'
 import { RpcService } from './rpc/rpc.service.js'
@@ -38,9 +41,14 @@ export class AppModule {
         { provide: FreeRateLimit, useFactory: () => new FreeRateLimit(environment.FREE_RATE_LIMIT) },
         {
           provide: RPC_METHODS,
-          inject: [Simulator, ChainState, ServedChain, ENGINE],
-          useFactory: (simulator: Simulator, chain: ChainState, served: ServedChain, { engine }: EngineChoice) =>
-            rpcMethods(environment, simulator, chain, served, engine),
+          inject: [Simulator, ChainState, ServedChain, ENGINE, Preconfirmed],
+          useFactory: (
+            simulator: Simulator,
+            chain: ChainState,
+            served: ServedChain,
+            { engine }: EngineChoice,
+            preconfirmed: Preconfirmed,
+          ) => rpcMethods(environment, simulator, chain, served, engine, preconfirmed),
         },
         {
           provide: ChainState,
@@ -52,7 +60,10 @@ export class AppModule {
           useFactory: () => chooseEngine(environment.EVM_ENGINE),
         },
         ServedChain,
+        Standpoints,
         Metrics,
+        Preconfirmed,
+        PreconfirmedJournal,
         Readiness,
         RpcJournal,
         RpcService,

@@ -53,6 +53,26 @@ export class Environment {
   @Validate(PassthroughMethods)
   PASSTHROUGH_METHODS: string[] = DEFAULT_PASSTHROUGH_METHODS
 
+  /** Flashblocks streams, tried in turn; with one, `pending` is the block under construction. */
+  @IsOptional()
+  @Transform(list)
+  @IsArray()
+  @Matches(/^wss?:\/\/[^\s/]+/, { each: true })
+  FLASHBLOCKS_WS_URL?: string[]
+
+  /** A stream without a flashblock for so long is given up for the next. */
+  @Transform(wholeNumber)
+  @IsInt()
+  @Min(250)
+  FLASHBLOCKS_SILENCE_MS = 2_000
+
+  /** One message of the stream, decompressed. */
+  @Transform(wholeNumber)
+  @IsInt()
+  @Min(1_024)
+  @Max(64 * 1024 * 1024)
+  FLASHBLOCKS_MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+
   /** Requests per second and client; 0 is off. */
   @Transform(numberOr('off', 0))
   @IsInt()
@@ -156,6 +176,9 @@ export class Environment {
   CORS_ORIGINS?: string[]
 }
 
+/** These may hold keys: an error does not repeat them. */
+const SECRET_URLS = new Set(['UPSTREAM_RPC_URL', 'FLASHBLOCKS_WS_URL'])
+
 /** Names every variable that is wrong or missing, one line each. */
 export class EnvironmentError extends Error {
   override readonly name = 'EnvironmentError'
@@ -173,7 +196,7 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
   const environment = plainToInstance(Environment, Object.fromEntries(known.map((name) => [name, variables[name]])))
   const problems = validateSync(environment, { stopAtFirstError: true }).map(({ property, value, constraints }) => {
     const reason = Object.values(constraints ?? {})[0] ?? 'not valid'
-    const shown = typeof value === 'string' && property !== 'UPSTREAM_RPC_URL' ? ` (got ${JSON.stringify(value)})` : ''
+    const shown = typeof value === 'string' && !SECRET_URLS.has(property) ? ` (got ${JSON.stringify(value)})` : ''
     return `${property}: ${reason.replace(`${property} `, '')}${shown}`
   })
   if (problems.length > 0) throw new EnvironmentError(problems)

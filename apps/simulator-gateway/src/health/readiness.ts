@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common'
 import { ChainMismatch, ChainState } from '@upfront/chain-state'
 import { RpcError } from '@upfront/protocol'
 import { Environment } from '../environment.js'
+import { Preconfirmed } from '../pending/preconfirmed.js'
 import { ENGINE, type EngineChoice } from '../simulate/engine-choice.js'
 import { ServedChain } from '../simulate/served-chain.js'
 
@@ -16,6 +17,8 @@ export interface ReadinessReport {
   /** Why not. */
   reason?: string
   engine: { name: string; version: string; reason: string }
+  /** Where `pending` stands; absent where no stream is followed. */
+  preconfirmed?: { connected: boolean; block?: string; flashblock?: number; ageMs?: number }
   chain?: { id: string; rules: string; head: string; headAgeSeconds: number }
 }
 
@@ -30,6 +33,7 @@ export class Readiness {
     private readonly chain: ChainState,
     private readonly served: ServedChain,
     @Inject(ENGINE) private readonly choice: EngineChoice,
+    private readonly preconfirmed: Preconfirmed,
   ) {}
 
   report(): Promise<ReadinessReport> {
@@ -60,11 +64,19 @@ export class Readiness {
       if (maxAge > 0 && headAgeSeconds > maxAge) {
         return { ready: false, reason: `the upstream's head is ${headAgeSeconds} s old`, engine, chain }
       }
-      return { ready: true, engine, chain }
+      return { ready: true, engine, chain, ...this.pending() }
     } catch (error) {
       const unreadable = error instanceof RpcError || error instanceof ChainMismatch
       const timeout = `the upstream did not answer within ${PROBE_TIMEOUT_MS} ms`
       return { ready: false, reason: unreadable ? error.message : timeout, engine }
     }
+  }
+
+  private pending(): Pick<ReadinessReport, 'preconfirmed'> {
+    const status = this.preconfirmed.status()
+    if (status === undefined) return {}
+    const { connected, blockNumber, flashblock, ageMs } = status
+    if (blockNumber === undefined) return { preconfirmed: { connected } }
+    return { preconfirmed: { connected, block: String(blockNumber), flashblock: flashblock!, ageMs: ageMs! } }
   }
 }

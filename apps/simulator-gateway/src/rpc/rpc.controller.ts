@@ -4,6 +4,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment.js'
 import { Admission } from '../http/admission.js'
 import { RequestLifetime } from '../http/request-lifetime.js'
+import { RequestView } from '../pending/request-view.js'
+import { STATE_HEADER, standingToHeader } from '../pending/standing.js'
 import { RpcService } from './rpc.service.js'
 
 @Controller()
@@ -24,8 +26,10 @@ export class RpcController {
       try {
         const body = Buffer.isBuffer(request.body) ? request.body.toString() : ''
         const { signal, deadline } = lifetime
-        const answer = await this.rpc.answer(body, { signal, deadline, requestId: request.id, dialect })
+        const view = new RequestView()
+        const answer = await this.rpc.answer(body, { signal, deadline, requestId: request.id, dialect, view })
         reply.code(answer.status)
+        if (view.standing) reply.header(STATE_HEADER, standingToHeader(view.standing))
         if (answer.body === undefined) reply.send()
         else reply.header('content-type', 'application/json; charset=utf-8').send(answer.body)
       } finally {

@@ -1,9 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { ChainState } from '@upfront/chain-state'
 import { type Dialect, decodeSimulationRequest, type SimulationLimits } from '@upfront/protocol'
-import { type Engine, type SimulationAnswer, type SimulationPlan, simulate } from '@upfront/simulation'
+import { type Engine, type SimulationAnswer, simulate } from '@upfront/simulation'
 import { Environment } from '../environment.js'
 import { Metrics } from '../metrics/metrics.js'
+import type { RequestView } from '../pending/request-view.js'
+import { Standpoints } from '../pending/standpoints.js'
 import { withAnswerLimit } from './answer-limit.js'
 import { ENGINE, type EngineChoice } from './engine-choice.js'
 import { ServedChain } from './served-chain.js'
@@ -30,6 +32,8 @@ export interface SimulationContext {
   signal: AbortSignal
   /** When the signal aborts for want of time, by `performance.now()`. */
   deadline: number
+  /** What this request's answers stand on. */
+  view: RequestView
 }
 
 /** Left of the deadline when reads from upstream end, so that it is the upstream that the answer names. */
@@ -43,6 +47,7 @@ export class Simulator {
   constructor(
     private readonly chain: ChainState,
     private readonly served: ServedChain,
+    private readonly standpoints: Standpoints,
     @Inject(ENGINE) choice: EngineChoice,
     private readonly metrics: Metrics,
     environment: Environment,
@@ -59,13 +64,10 @@ export class Simulator {
     const request = decodeSimulationRequest(params, limits)
     const rules = await this.served.rules(signal)
     const deadline = context.deadline - READ_MARGIN_MS
-    const answer = await this.chain.onBlock(request.block, { signal, deadline }, (block) => {
-      const { engine } = this
-      const reading = { readLimit: limits.upstreamReads, deadline }
-      const openState = (plan: SimulationPlan) => this.chain.stateSource(block, reading, plan)
-      const { header: base, opening } = block
-      return simulate({ request, base, ...(opening && { opening }), openState, rules, engine, limits, signal, dialect })
-    })
+    const reading = { signal, deadline, readLimit: limits.upstreamReads }
+    const answer = await this.standpoints.on(request.block, context.view, reading, (standpoint) =>
+      simulate({ ...standpoint, request, rules, engine: this.engine, limits, signal, dialect }),
+    )
     this.metrics.simulated(answer.blocks.length, answer.gasUsed)
     return answer
   }

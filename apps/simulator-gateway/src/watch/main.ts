@@ -16,7 +16,8 @@ const stream = new FlashblockStream({
   onFlashblock: (flashblock: Flashblock) => watch.flashblock(flashblock),
   onUndecodable: (reason) => watch.say(`stream: a message that is no flashblock: ${reason}`),
   onConnected: (url) => watch.say(`stream: connected to ${new URL(url).host}`),
-  onLost: (url, reason, retryInMs) => watch.say(`stream: lost ${new URL(url).host} (${reason}), again in ${retryInMs} ms`),
+  onLost: (url, reason, retryInMs) =>
+    watch.say(`stream: lost ${new URL(url).host} (${reason}), again in ${retryInMs} ms`),
 })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
@@ -43,7 +44,8 @@ async function lookAtGateway(): Promise<void> {
     if (response.ok && header) watch.gateway(standingFromHeader(header))
     else watch.gatewayProblem(`answers ${response.status}`)
   } catch (error) {
-    const cause = error instanceof Error ? ((error.cause as Error | undefined)?.message ?? error.message) : String(error)
+    const cause =
+      error instanceof Error ? ((error.cause as Error | undefined)?.message ?? error.message) : String(error)
     watch.gatewayProblem(cause)
   }
 }
