@@ -15,10 +15,11 @@ const url = (name, port) => `http://${['0.0.0.0', '::', ''].includes(host(name))
 /** The services to start, in order; later ones need the earlier ones. @returns {Service[]} @throws an `Error` naming a bad port. */
 export function chooseServices() {
   const upstream = process.env.UPSTREAM_RPC_URL
+  const flashblocksPort = portFrom('DEVNET_FLASHBLOCKS_PORT', 8546)
   const devnet = {
     ...base('devnet', 'local chain', 'packages/devnet/dist/main.js', 'DEVNET', 8545),
     ready: answersRpc,
-    environment: async () => ({}),
+    environment: async () => (followsFlashblocks() ? { DEVNET_FLASHBLOCKS_PORT: String(flashblocksPort) } : {}),
   }
   const billing = {
     ...base('billing', 'billing', 'apps/billing/dist/main.js', 'BILLING', 8081),
@@ -30,6 +31,7 @@ export function chooseServices() {
     ready: answersHealth,
     environment: async () => ({
       UPSTREAM_RPC_URL: upstream || devnet.url,
+      ...(!upstream && followsFlashblocks() ? { FLASHBLOCKS_WS_URL: `ws://127.0.0.1:${flashblocksPort}` } : {}),
       ...(sells() ? await paidRoutes(billing) : {}),
     }),
   }
@@ -46,13 +48,22 @@ export function chooseServices() {
 
 function base(name, title, program, prefix, defaultPort) {
   const portVariable = `${prefix}_PORT`
-  const text = process.env[portVariable] || String(defaultPort)
-  const port = Number(text)
-  if (!/^\d+$/.test(text) || port < 1 || port > 65_535)
-    throw new Error(`${portVariable}: expected a port from 1 to 65535, got ${JSON.stringify(text)}`)
+  const port = portFrom(portVariable, defaultPort)
   const hostVariable = `${prefix}_HOST`
   return { name, title, program, portVariable, port, host: host(hostVariable), url: url(hostVariable, port) }
 }
+
+function portFrom(variable, fallback) {
+  const text = process.env[variable] || String(fallback)
+  const port = Number(text)
+  if (!/^\d+$/.test(text) || port < 1 || port > 65_535)
+    throw new Error(`${variable}: expected a port from 1 to 65535, got ${JSON.stringify(text)}`)
+  return port
+}
+
+/** Pre-confirmed state needs the native engine: without it the local chain makes its blocks at once, as anvil does. */
+const followsFlashblocks = () =>
+  process.env.EVM_ENGINE !== 'ethereumjs' && existsSync(join(root, 'packages/engine-revm/index.node'))
 
 const hasFacilitator = () => process.env.FACILITATOR_PRIVATE_KEYS || process.env.FACILITATOR_PRIVATE_KEYS_FILE
 
