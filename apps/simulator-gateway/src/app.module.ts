@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common'
 import { APP_FILTER } from '@nestjs/core'
 import { ChainState } from '@upfront/chain-state'
+import type { Logger } from 'pino'
 import { Environment } from './environment.js'
 import { HealthController } from './health/health.controller.js'
 import { Readiness } from './health/readiness.js'
@@ -8,7 +9,7 @@ import { Admission } from './http/admission.js'
 import { BufferedBytes } from './http/buffered-bytes.js'
 import { FreeRateLimit } from './http/free-rate-limit.js'
 import { RefusalFilter } from './http/refusal.filter.js'
-import { createLogger, LOGGER } from './logger.js'
+import { LOGGER } from './logger.js'
 import { MetricsController } from './metrics/metrics.controller.js'
 import { Metrics } from './metrics/metrics.js'
 import { UpstreamJournal } from './metrics/upstream-journal.js'
@@ -27,14 +28,14 @@ import { Simulator } from './simulate/simulator.js'
 /** The wiring of the gateway. What a paid route needs of it is exported to every module. */
 @Module({})
 export class AppModule {
-  static forRoot(environment: Environment): DynamicModule {
+  static forRoot(environment: Environment, logger: Logger): DynamicModule {
     return {
       module: AppModule,
       global: true,
       controllers: [RpcController, HealthController, MetricsController],
       providers: [
         { provide: Environment, useValue: environment },
-        { provide: LOGGER, useFactory: () => createLogger(environment.LOG_LEVEL) },
+        { provide: LOGGER, useValue: logger },
         { provide: APP_FILTER, useClass: RefusalFilter },
         { provide: Admission, useFactory: () => new Admission(environment.MAX_IN_FLIGHT, environment.MAX_QUEUED) },
         { provide: BufferedBytes, useFactory: () => new BufferedBytes(environment.MAX_BUFFERED_BYTES) },

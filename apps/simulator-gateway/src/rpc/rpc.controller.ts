@@ -3,6 +3,8 @@ import { DIALECTS, type Dialect, ErrorCode, RpcError } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment.js'
 import { Admission } from '../http/admission.js'
+import { BufferedBytes } from '../http/buffered-bytes.js'
+import { FreeRateLimit } from '../http/free-rate-limit.js'
 import { RequestLifetime } from '../http/request-lifetime.js'
 import { RequestView } from '../pending/request-view.js'
 import { STATE_HEADER, standingToHeader } from '../pending/standing.js'
@@ -13,6 +15,8 @@ export class RpcController {
   constructor(
     private readonly rpc: RpcService,
     private readonly admission: Admission,
+    private readonly freeRate: FreeRateLimit,
+    private readonly buffered: BufferedBytes,
     private readonly environment: Environment,
   ) {}
 
@@ -27,11 +31,17 @@ export class RpcController {
         const body = Buffer.isBuffer(request.body) ? request.body.toString() : ''
         const { signal, deadline } = lifetime
         const view = new RequestView()
-        const answer = await this.rpc.answer(body, { signal, deadline, requestId: request.id, dialect, view })
-        reply.code(answer.status)
+        const admit = (calls: number) => this.freeRate.takeMore(request.ip, calls - 1)
+        const context = { signal, deadline, requestId: request.id, dialect, view, admit }
+        const { status, body: text } = await this.rpc.answer(body, context)
+        reply.code(status)
         if (view.standing) reply.header(STATE_HEADER, standingToHeader(view.standing))
-        if (answer.body === undefined) reply.send()
-        else reply.header('content-type', 'application/json; charset=utf-8').send(answer.body)
+        if (text === undefined) {
+          reply.send()
+        } else {
+          this.buffered.hold(text.length, reply.raw)
+          reply.header('content-type', 'application/json; charset=utf-8').send(text)
+        }
       } finally {
         this.admission.leave()
       }

@@ -1,7 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { ChainState } from '@upfront/chain-state'
 import { type Dialect, decodeSimulationRequest, type SimulationLimits } from '@upfront/protocol'
-import { type Engine, type SimulationAnswer, simulate } from '@upfront/simulation'
+import {
+  type Engine,
+  type SimulationAnswer,
+  type SimulationPlan,
+  type StateSource,
+  simulate,
+} from '@upfront/simulation'
 import { Environment } from '../environment.js'
 import { Metrics } from '../metrics/metrics.js'
 import type { RequestView } from '../pending/request-view.js'
@@ -65,10 +71,15 @@ export class Simulator {
     const rules = await this.served.rules(signal)
     const deadline = context.deadline - READ_MARGIN_MS
     const reading = { signal, deadline, readLimit: limits.upstreamReads }
-    const answer = await this.standpoints.on(request.block, context.view, reading, (standpoint) =>
-      simulate({ ...standpoint, request, rules, engine: this.engine, limits, signal, dialect }),
-    )
-    this.metrics.simulated(answer.blocks.length, answer.gasUsed)
+    let cached = true
+    const noticeRead = () => {
+      cached = false
+    }
+    const answer = await this.standpoints.on(request.block, context.view, reading, (standpoint) => {
+      const openState = (plan: SimulationPlan) => noticingReads(standpoint.openState(plan), noticeRead)
+      return simulate({ ...standpoint, openState, request, rules, engine: this.engine, limits, signal, dialect })
+    })
+    this.metrics.simulated(answer.blocks.length, answer.gasUsed, cached)
     return answer
   }
 
@@ -76,5 +87,17 @@ export class Simulator {
   async onApplicationShutdown(): Promise<void> {
     await this.engine.close()
     await this.chain.close()
+  }
+}
+
+function noticingReads(state: StateSource, notice: () => void): StateSource {
+  return {
+    key: state.key,
+    blockNumber: state.blockNumber,
+    layers: state.layers,
+    read(reads, signal) {
+      notice()
+      return state.read(reads, signal)
+    },
   }
 }
