@@ -1,8 +1,17 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { ChainState } from '@upfront/chain-state'
-import { type Dialect, decodeSimulationRequest, type SimulationLimits } from '@upfront/protocol'
 import {
+  type BlockHeader,
+  type BlockParameter,
+  type Dialect,
+  decodeSimulationRequest,
+  type SimulationLimits,
+} from '@upfront/protocol'
+import {
+  type ChainRules,
   type Engine,
+  isOpForkActive,
+  rulesAt,
   type SimulationAnswer,
   type SimulationPlan,
   type StateSource,
@@ -11,7 +20,7 @@ import {
 import { Environment } from '../environment.js'
 import { Metrics } from '../metrics/metrics.js'
 import type { RequestView } from '../pending/request-view.js'
-import { Standpoints } from '../pending/standpoints.js'
+import { type ReadLimits, Standpoints } from '../pending/standpoints.js'
 import { withAnswerLimit } from './answer-limit.js'
 import { ENGINE, type EngineChoice } from './engine-choice.js'
 import { ServedChain } from './served-chain.js'
@@ -75,12 +84,26 @@ export class Simulator {
     const noticeRead = () => {
       cached = false
     }
-    const answer = await this.standpoints.on(request.block, context.view, reading, (standpoint) => {
+    const answer = await this.standpoints.on(request.block, context.view, reading, async (standpoint) => {
+      const opStack = await this.opStackValues(request.block, standpoint.base, rules, reading)
       const openState = (plan: SimulationPlan) => noticingReads(standpoint.openState(plan), noticeRead)
-      return simulate({ ...standpoint, openState, request, rules, engine: this.engine, limits, signal, dialect })
+      const { engine } = this
+      return simulate({ ...standpoint, ...opStack, openState, request, rules, engine, limits, signal, dialect })
     })
     this.metrics.simulated(answer.blocks.length, answer.gasUsed, cached)
     return answer
+  }
+
+  /** What the head's state tells, and an older block's own deposit where its state may be gone. */
+  private async opStackValues(
+    block: BlockParameter,
+    base: BlockHeader,
+    rules: ChainRules,
+    reading: ReadLimits,
+  ): Promise<{ daFootprintScalar?: bigint }> {
+    if (block.kind === 'tag' || !isOpForkActive(rulesAt(rules, base.number, base.timestamp), 'jovian')) return {}
+    const daFootprintScalar = await this.chain.daFootprintScalar(base, reading)
+    return daFootprintScalar === undefined ? {} : { daFootprintScalar }
   }
 
   /** Nest's hook, once nothing is in flight. */
