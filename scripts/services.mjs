@@ -32,6 +32,9 @@ export function chooseServices() {
     environment: async () => ({
       UPSTREAM_RPC_URL: upstream || devnet.url,
       ...(!upstream && followsFlashblocks() ? { FLASHBLOCKS_WS_URL: `ws://127.0.0.1:${flashblocksPort}` } : {}),
+      ...(!upstream && process.env.DEVNET_OPTIMISM === '1'
+        ? { CHAIN_GENESIS_FILE: join(root, 'packages/devnet/op-genesis.json') }
+        : {}),
       ...(sells() ? await paidRoutes(billing) : {}),
     }),
   }
