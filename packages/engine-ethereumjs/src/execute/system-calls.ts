@@ -105,6 +105,6 @@ async function systemCall({ evm, world, journal }: Machine, context: BlockContex
     skipNonceIncrement: true,
   })
   world.finalise()
-  const failure = execResult.exceptionError && haltReason(execResult)
+  const failure = execResult.exceptionError && haltReason(execResult, { fork: evm.fork })
   return { returnValue: execResult.returnValue, failure }
 }

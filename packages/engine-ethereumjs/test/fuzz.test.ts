@@ -1,0 +1,82 @@
+import { fileURLToPath } from 'node:url'
+import {
+  type BlockHeader,
+  blockHeaderFromRpc,
+  DEFAULT_SIMULATION_LIMITS,
+  decodeSimulationRequest,
+} from '@upfront/protocol'
+import { type Engine, simulate } from '@upfront/simulation'
+import { createEthereumJsEngine } from '../src/index.js'
+import { comparable, withoutPlace } from './comparable.js'
+import { readGenesis } from './genesis-state.js'
+import { findGeth, type Geth, startGeth } from './geth.js'
+import { RandomRequest } from './random-request.js'
+
+const GENESIS = fileURLToPath(new URL('./genesis.json', import.meta.url))
+const FIRST_SEED = Number(process.env.FIRST_SEED ?? 1)
+const SEEDS = Number(process.env.SEEDS ?? 200)
+
+const binary = findGeth()
+// geth is not on every machine: `go install github.com/ethereum/go-ethereum/cmd/geth@v1.17.8` brings it.
+const describeGeth = binary ? describe : describe.skip
+
+describeGeth('random requests, the same on geth', () => {
+  const chain = readGenesis(GENESIS)
+  let geth: Geth
+  let engine: Engine
+  let base: BlockHeader
+
+  beforeAll(async () => {
+    geth = await startGeth(binary!, GENESIS)
+    engine = createEthereumJsEngine()
+    base = blockHeaderFromRpc((await geth.call('eth_getBlockByNumber', ['latest', false])).result)
+  }, 60_000)
+
+  afterAll(async () => {
+    await engine.close()
+    await geth.stop()
+  })
+
+  it(`seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1}`, async () => {
+    const out: string[] = []
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
+      const params = [new RandomRequest(seed).payload(), 'latest']
+      const { result, error } = await geth.call('eth_simulateV1', params)
+      const expected = error ? { code: error.code, message: error.message } : comparable(result)
+      const got = await answerOf(params)
+      const found: string[] = []
+      diff(expected, got, '', found)
+      if (found.length) out.push(seed + ' ' + found.slice(0, 4).join(' | '))
+    }
+    const fs = await import('node:fs')
+    fs.writeFileSync('/tmp/fuzz.out', out.join('\n') + '\n' + out.length + ' differ')
+  }, 600_000)
+
+  async function answerOf(params: unknown) {
+    try {
+      const { blocks } = await simulate({
+        request: decodeSimulationRequest(params, DEFAULT_SIMULATION_LIMITS),
+        base,
+        state: chain.stateAt(base),
+        rules: chain.rules,
+        engine,
+        limits: DEFAULT_SIMULATION_LIMITS,
+        signal: AbortSignal.timeout(15_000),
+        dialect: 'ethereum',
+      })
+      return comparable(JSON.parse(JSON.stringify(blocks)))
+    } catch (error) {
+      const { code, message } = error as { code?: number; message: string }
+      return { code, message: withoutPlace(message) }
+    }
+  }
+})
+
+if (!binary) test.skip('random requests on geth: no geth binary found', () => {})
+
+function diff(a: any, b: any, at: string, found: string[]) {
+  if (a && b && typeof a === 'object' && typeof b === 'object') {
+    for (const k of new Set([...Object.keys(a), ...Object.keys(b)])) diff(a[k], b[k], at + '.' + k, found)
+  } else if (a !== b)
+    found.push(`${at}: geth ${JSON.stringify(a)?.slice(0, 150)} ours ${JSON.stringify(b)?.slice(0, 150)}`)
+}
