@@ -13,6 +13,7 @@ import { LOGGER } from './logger.js'
 import { MetricsController } from './metrics/metrics.controller.js'
 import { Metrics } from './metrics/metrics.js'
 import { UpstreamJournal } from './metrics/upstream-journal.js'
+import { PaidModule } from './paid/paid.module.js'
 import { Preconfirmed } from './pending/preconfirmed.js'
 import { PreconfirmedJournal } from './pending/preconfirmed-journal.js'
 import { Standpoints } from './pending/standpoints.js'
@@ -32,6 +33,7 @@ export class AppModule {
     return {
       module: AppModule,
       global: true,
+      imports: environment.BILLING_URL === undefined ? [] : [PaidModule.forRoot(environment, logger)],
       controllers: [RpcController, HealthController, MetricsController],
       providers: [
         { provide: Environment, useValue: environment },

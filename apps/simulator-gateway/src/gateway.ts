@@ -52,7 +52,10 @@ export async function createGateway(environment: Environment): Promise<NestFasti
   })
   if (environment.CORS_ORIGINS !== undefined) {
     const [first] = environment.CORS_ORIGINS
-    app.enableCors({ origin: first === '*' ? '*' : environment.CORS_ORIGINS, exposedHeaders: ['x-request-id'] })
+    app.enableCors({
+      origin: first === '*' ? '*' : environment.CORS_ORIGINS,
+      exposedHeaders: ['x-request-id', 'payment-required', 'payment-response'],
+    })
   }
   const server = adapter.getInstance()
   server.addHook('onRequest', (request, reply, done) => {

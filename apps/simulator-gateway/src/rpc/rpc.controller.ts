@@ -1,5 +1,4 @@
 import { Controller, Post, Req, Res } from '@nestjs/common'
-import { DIALECTS, type Dialect, ErrorCode, RpcError } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment.js'
 import { Admission } from '../http/admission.js'
@@ -8,6 +7,7 @@ import { FreeRateLimit } from '../http/free-rate-limit.js'
 import { RequestLifetime } from '../http/request-lifetime.js'
 import { RequestView } from '../pending/request-view.js'
 import { STATE_HEADER, standingToHeader } from '../pending/standing.js'
+import { dialectOf } from './dialect.js'
 import { RpcService } from './rpc.service.js'
 
 @Controller()
@@ -22,7 +22,7 @@ export class RpcController {
 
   @Post()
   async serve(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const dialect = this.dialectOf(request.query)
+    const dialect = dialectOf(request.query, this.environment.DIALECT)
     const lifetime = new RequestLifetime(reply.raw, this.environment.REQUEST_TIMEOUT_MS)
     try {
       const turn = this.admission.enter(lifetime.signal)
@@ -48,15 +48,5 @@ export class RpcController {
     } finally {
       lifetime.end()
     }
-  }
-
-  private dialectOf(query: unknown): Dialect {
-    const named = (query as { dialect?: unknown }).dialect
-    if (named === undefined) return this.environment.DIALECT
-    const dialect = DIALECTS.find((known) => known === named)
-    if (dialect === undefined) {
-      throw new RpcError(ErrorCode.invalidRequest, `dialect: expected one of ${DIALECTS.join(', ')}`, undefined, 400)
-    }
-    return dialect
   }
 }
