@@ -35,7 +35,7 @@ export function chooseServices() {
       ...(!upstream && process.env.DEVNET_OPTIMISM === '1'
         ? { CHAIN_GENESIS_FILE: join(root, 'packages/devnet/op-genesis.json') }
         : {}),
-      ...(sells() ? await paidRoutes(billing) : {}),
+      ...(sells() ? await paidRoutes(billing, upstream) : {}),
     }),
   }
   // On a real node payments need a funded facilitator: billing starts where one is configured.
@@ -80,8 +80,16 @@ async function localPayments(rpcUrl) {
   }
 }
 
-async function paidRoutes(billing) {
-  return { BILLING_URL: billing.url }
+/** What the gateway needs to sell, beside BILLING_TOKEN. On a real node NETWORK, ASSET and PAY_TO are the user's to set. */
+async function paidRoutes(billing, upstream) {
+  if (upstream) return { BILLING_URL: billing.url }
+  const { DEVNET_ROLES, USDC_ADDRESS } = await import('../packages/devnet/dist/index.js')
+  return {
+    BILLING_URL: billing.url,
+    NETWORK: 'eip155:31337',
+    ASSET: USDC_ADDRESS,
+    PAY_TO: DEVNET_ROLES.seller.address,
+  }
 }
 
 async function answersRpc() {
