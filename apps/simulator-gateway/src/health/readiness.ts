@@ -19,7 +19,7 @@ export interface ReadinessReport {
   engine: { name: string; version: string; reason: string }
   /** Where `pending` stands; absent where no stream is followed. */
   preconfirmed?: { connected: boolean; block?: string; flashblock?: number; ageMs?: number }
-  chain?: { id: string; rules: string; head: string; headAgeSeconds: number }
+  chain?: { id: string; rules: string; caveats?: string[]; head: string; headAgeSeconds: number }
 }
 
 /** Whether requests can be served rightly now: the upstream answers and its head is not stale. */
@@ -58,7 +58,13 @@ export class Readiness {
       const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS)
       const [rules, head] = await Promise.all([this.served.rules(signal), this.chain.head({ signal })])
       const headAgeSeconds = Math.floor(Date.now() / 1000) - Number(head.timestamp)
-      const chain = { id: String(rules.chainId), rules: rules.source, head: String(head.number), headAgeSeconds }
+      const chain = {
+        id: String(rules.chainId),
+        rules: rules.source,
+        ...(rules.caveats && { caveats: rules.caveats }),
+        head: String(head.number),
+        headAgeSeconds,
+      }
       const maxAge =
         this.environment.HEAD_MAX_AGE_SECONDS ?? (rules.source === 'known-chain' ? KNOWN_CHAIN_MAX_AGE_SECONDS : 0)
       if (maxAge > 0 && headAgeSeconds > maxAge) {
