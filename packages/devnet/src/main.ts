@@ -22,7 +22,6 @@ try {
     host,
     ...(blockTimeSeconds === undefined ? {} : { blockTimeSeconds }),
     ...(flashblocksPort === undefined ? {} : { flashblocksPort }),
-    optimism: process.env.DEVNET_OPTIMISM === '1',
   })
   let stopping = false
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)

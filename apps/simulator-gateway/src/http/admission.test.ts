@@ -1,5 +1,4 @@
-import { Admission } from './admission.js'
-import { Overloaded } from './overloaded.js'
+import { Admission, Overloaded } from './admission.js'
 import { ClientGone } from './request-lifetime.js'
 
 const never = new AbortController().signal

@@ -1,5 +1,4 @@
 import type { Dialect } from '@upfront/protocol'
-import type { RequestView } from '../pending/request-view.js'
 
 /** What a method may know of the request that called it. */
 export interface RpcContext {
@@ -10,7 +9,6 @@ export interface RpcContext {
   /** For the log. */
   requestId: string
   dialect: Dialect
-  view: RequestView
   /** Told how many calls the body holds before the first is served. */
   admit?: (calls: number) => Promise<void>
 }

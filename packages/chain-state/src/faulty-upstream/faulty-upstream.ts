@@ -66,7 +66,7 @@ export async function startFaultyUpstream(target: string): Promise<FaultyUpstrea
     const answers = await passOn(target, fault === 'head-goes-back' && sequence % 2 === 0 ? await behind(calls) : calls)
     for (const [index, { id, method }] of calls.entries())
       if (state.lacks.has(method)) answers[index] = failure(id, -32601, `the method ${method} does not exist`)
-    const text = spoilAnswers(fault, calls, answers, Array.isArray(body), request.url)
+    const text = spoilAnswers(fault, calls, answers, Array.isArray(body))
     state.stats.bytesOut += text.length
     response.statusCode = fault === 'forbidden-batches' && Array.isArray(body) ? 400 : 200
     response.setHeader('content-type', 'application/json')
@@ -149,13 +149,7 @@ async function passOn(target: string, calls: RpcCall[]): Promise<RpcAnswer[]> {
   return (await body.json()) as RpcAnswer[]
 }
 
-function spoilAnswers(
-  fault: Fault | undefined,
-  calls: RpcCall[],
-  answers: RpcAnswer[],
-  isBatch: boolean,
-  url: string | undefined,
-): string {
+function spoilAnswers(fault: Fault | undefined, calls: RpcCall[], answers: RpcAnswer[], isBatch: boolean): string {
   const send = (all: RpcAnswer[]) => JSON.stringify(isBatch ? all : all[0])
   switch (fault) {
     case 'truncated': {
@@ -170,8 +164,6 @@ function spoilAnswers(
       return send(answers.map((answer) => ({ ...answer, error: { code: -32000, message: 'both' } })))
     case 'rpc-error':
       return send(answers.map(({ id }) => failure(id, -32000, 'internal failure')))
-    case 'tells-url':
-      return send(answers.map(({ id }) => failure(id, -32000, `no access to ${url}`)))
     case 'null-results':
       return send(answers.map((answer) => ({ ...answer, result: null })))
     case 'null-blocks':

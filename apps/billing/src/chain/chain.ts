@@ -1,0 +1,165 @@
+import type { Address, Hash, Hex, Network, Token } from '@upfront/protocol'
+import type { ChainSettings } from '../environment/chains.js'
+import type { SignerKey } from '../environment/signer-keys.js'
+import { Head } from './head.js'
+import type { Node } from './node.js'
+import { encodeBalanceOf, encodeNonceBitmap, encodePermit2Allowance, isNonceUsed, PERMIT2 } from './settlement-call.js'
+
+export interface Log {
+  address: Address
+  topics: Hash[]
+  data: Hex
+  transactionHash: Hash
+}
+
+export interface Receipt {
+  hash: Hash
+  succeeded: boolean
+  blockNumber: bigint
+  blockHash: Hash
+  gasUsed: bigint
+  /** Wei, with an OP-stack chain's L1 fee. */
+  fee: bigint
+  logs: Log[]
+}
+
+/** Wei. */
+export interface Fees {
+  maxFeePerGas: bigint
+  maxPriorityFeePerGas: bigint
+}
+
+const PRIORITY_FEE_MAX_AGE_MILLISECONDS = 10_000
+
+/** One chain as billing uses it: reads, sends, and the newest head. All methods throw `NodeFault` or `NodeRefusal`. */
+export class Chain {
+  readonly network: Network
+  readonly chainId: number
+  readonly confirmations: number
+  readonly tokens: ReadonlyMap<Address, Token>
+  readonly head: Head
+  /** By lower-case address. */
+  readonly signers: ReadonlyMap<Address, SignerKey>
+  readonly #contracts = new Set<Address>()
+  #priorityFee: { wei: bigint; at: number } | null = null
+
+  constructor(
+    settings: ChainSettings,
+    signers: readonly SignerKey[],
+    readonly node: Node,
+  ) {
+    this.network = settings.network
+    this.chainId = settings.chainId
+    this.confirmations = settings.confirmations
+    this.tokens = settings.tokens
+    this.signers = new Map(signers.map((signer) => [signer.address, signer]))
+    this.head = new Head(node)
+  }
+
+  call(to: Address, data: Hex, from?: Address): Promise<Hex> {
+    return this.node.request('eth_call', [{ to, data, ...(from === undefined ? {} : { from }) }, 'latest'])
+  }
+
+  code(address: Address): Promise<Hex> {
+    return this.node.request('eth_getCode', [address, 'latest'])
+  }
+
+  /** Remembers a yes: contracts do not go away. */
+  async isContract(address: Address): Promise<boolean> {
+    if (this.#contracts.has(address)) return true
+    if ((await this.code(address)) === '0x') return false
+    if (this.tokens.has(address)) this.#contracts.add(address)
+    return true
+  }
+
+  async balanceOf(token: Address, owner: Address): Promise<bigint> {
+    return toUint(await this.call(token, encodeBalanceOf(owner)))
+  }
+
+  async permit2Allowance(token: Address, owner: Address): Promise<bigint> {
+    return toUint(await this.call(token, encodePermit2Allowance(owner)))
+  }
+
+  async isPermit2NonceUsed(owner: Address, nonce: bigint): Promise<boolean> {
+    return isNonceUsed(await this.call(PERMIT2, encodeNonceBitmap(owner, nonce)), nonce)
+  }
+
+  async estimateGas(from: Address, to: Address, data: Hex): Promise<bigint> {
+    return BigInt(await this.node.request<Hex>('eth_estimateGas', [{ from, to, data }]))
+  }
+
+  async transactionCount(address: Address, block: 'latest' | 'pending'): Promise<number> {
+    return Number(await this.node.request<Hex>('eth_getTransactionCount', [address, block]))
+  }
+
+  /** Native balance in wei. */
+  async balance(address: Address): Promise<bigint> {
+    return BigInt(await this.node.request<Hex>('eth_getBalance', [address, 'latest']))
+  }
+
+  async send(raw: Hex): Promise<void> {
+    await this.node.request('eth_sendRawTransaction', [raw])
+  }
+
+  async receipt(hash: Hash): Promise<Receipt | null> {
+    const found = await this.node.request<RpcReceipt | null>('eth_getTransactionReceipt', [hash])
+    if (found === null || found.blockNumber === null) return null
+    const gasUsed = BigInt(found.gasUsed)
+    const receipt = {
+      hash,
+      succeeded: BigInt(found.status) === 1n,
+      blockNumber: BigInt(found.blockNumber),
+      blockHash: found.blockHash,
+      gasUsed,
+      fee: gasUsed * BigInt(found.effectiveGasPrice) + BigInt(found.l1Fee ?? 0),
+      logs: found.logs.map(lowerCaseAddress),
+    }
+    this.head.atLeast(receipt.blockNumber)
+    return receipt
+  }
+
+  /** The calldata of a mined or pending transaction. */
+  async transaction(hash: Hash): Promise<{ to: Address | null; input: Hex } | null> {
+    const found = await this.node.request<{ to: Address | null; input: Hex } | null>('eth_getTransactionByHash', [hash])
+    return found === null ? null : { to: (found.to?.toLowerCase() as Address | undefined) ?? null, input: found.input }
+  }
+
+  async logs(address: Address, topics: Hash[], fromBlock: bigint, toBlock: bigint): Promise<Log[]> {
+    const range = { fromBlock: `0x${fromBlock.toString(16)}`, toBlock: `0x${toBlock.toString(16)}` }
+    const found = await this.node.request<Log[]>('eth_getLogs', [{ address, topics, ...range }])
+    return found.map(lowerCaseAddress)
+  }
+
+  /** Room for two base fee doublings, as wallets leave it. */
+  async fees(): Promise<Fees> {
+    const [{ baseFeePerGas }, maxPriorityFeePerGas] = await Promise.all([this.head.current(), this.priorityFee()])
+    return { maxFeePerGas: baseFeePerGas * 2n + maxPriorityFeePerGas, maxPriorityFeePerGas }
+  }
+
+  private async priorityFee(): Promise<bigint> {
+    const known = this.#priorityFee
+    if (known !== null && Date.now() - known.at < PRIORITY_FEE_MAX_AGE_MILLISECONDS) return known.wei
+    const wei = BigInt(await this.node.request<Hex>('eth_maxPriorityFeePerGas', []))
+    this.#priorityFee = { wei, at: Date.now() }
+    return wei
+  }
+}
+
+interface RpcReceipt {
+  status: Hex
+  blockNumber: Hex | null
+  blockHash: Hash
+  gasUsed: Hex
+  effectiveGasPrice: Hex
+  l1Fee?: Hex
+  logs: Log[]
+}
+
+function lowerCaseAddress(log: Log): Log {
+  return { ...log, address: log.address.toLowerCase() as Address }
+}
+
+/** A call's one word; a contract that answers nothing holds nothing. */
+function toUint(word: Hex): bigint {
+  return word === '0x' ? 0n : BigInt(word.slice(0, 66))
+}

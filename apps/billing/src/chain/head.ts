@@ -1,0 +1,84 @@
+import type { Hash, Hex } from '@upfront/protocol'
+import type { Node } from './node.js'
+
+export interface HeadBlock {
+  number: bigint
+  /** Seconds since 1970. */
+  timestamp: bigint
+  /** Wei. */
+  baseFeePerGas: bigint
+}
+
+const FRESH_MILLISECONDS = 2_000
+
+/** The chain's newest block as far as this process knows. */
+export class Head {
+  #block: HeadBlock | null = null
+  #readAt = 0
+  #reading: Promise<HeadBlock> | null = null
+  #atLeast = 0n
+  readonly #listeners = new Set<() => void>()
+
+  constructor(private readonly node: Node) {}
+
+  /** Never higher than the chain's; 0 before the first read. */
+  get number(): bigint {
+    const known = this.#block?.number ?? 0n
+    return known > this.#atLeast ? known : this.#atLeast
+  }
+
+  /** When a block was last read, in milliseconds; 0: never. */
+  get readAt(): number {
+    return this.#readAt
+  }
+
+  /** A receipt told of this block. */
+  atLeast(number: bigint): void {
+    if (number > this.#atLeast) this.#atLeast = number
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener)
+  }
+
+  /** At most two seconds old. Throws `NodeFault`. */
+  async current(): Promise<HeadBlock> {
+    const block = this.#block
+    if (block !== null && Date.now() - this.#readAt < FRESH_MILLISECONDS && block.number >= this.#atLeast) return block
+    return this.refresh()
+  }
+
+  /** Reads the head now; concurrent callers share one read. Throws `NodeFault`. */
+  refresh(): Promise<HeadBlock> {
+    this.#reading ??= this.read().finally(() => {
+      this.#reading = null
+    })
+    return this.#reading
+  }
+
+  /** The later of the clock and the chain's time, in seconds: what a deadline has to be after. */
+  now(): bigint {
+    const clock = BigInt(Math.floor(Date.now() / 1_000))
+    const chain = this.#block?.timestamp ?? 0n
+    return chain > clock ? chain : clock
+  }
+
+  private async read(): Promise<HeadBlock> {
+    const found = await this.node.request<{ number: Hex; timestamp: Hex; baseFeePerGas?: Hex; hash: Hash }>(
+      'eth_getBlockByNumber',
+      ['latest', false],
+    )
+    const block = {
+      number: BigInt(found.number),
+      timestamp: BigInt(found.timestamp),
+      baseFeePerGas: BigInt(found.baseFeePerGas ?? 0),
+    }
+    const changed = block.number !== this.#block?.number
+    // A chain that went back (a reorg, a local chain begun anew) is believed.
+    if (this.#block !== null && block.number < this.#block.number) this.#atLeast = 0n
+    this.#block = block
+    this.#readAt = Date.now()
+    if (changed) for (const listener of this.#listeners) listener()
+    return block
+  }
+}

@@ -1,0 +1,80 @@
+import type { Address, Hash, Hex } from '@upfront/protocol'
+import { PERMIT2_ADDRESS, x402UptoPermit2ProxyABI, x402UptoPermit2ProxyAddress } from '@x402/evm'
+import { decodeFunctionData, encodeFunctionData, erc20Abi, pad, parseErc6492Signature, toEventSelector } from 'viem'
+import type { PaymentRow } from '../ledger/schema.js'
+
+export const UPTO_PROXY = x402UptoPermit2ProxyAddress.toLowerCase() as Address
+export const PERMIT2 = PERMIT2_ADDRESS.toLowerCase() as Address
+export const TRANSFER_TOPIC: Hash = toEventSelector('Transfer(address,address,uint256)')
+
+/** The calldata that moves `amount` (smallest unit) of what the buyer signed. */
+export function encodeSettlement(
+  payment: Pick<
+    PaymentRow,
+    'asset' | 'maximum' | 'nonce' | 'deadline' | 'payer' | 'payTo' | 'facilitator' | 'validAfter' | 'signature'
+  >,
+  amount: bigint,
+): Hex {
+  return encodeFunctionData({
+    abi: x402UptoPermit2ProxyABI,
+    functionName: 'settle',
+    args: [
+      {
+        permitted: { token: payment.asset, amount: payment.maximum },
+        nonce: payment.nonce,
+        deadline: payment.deadline,
+      },
+      amount,
+      payment.payer,
+      { to: payment.payTo, facilitator: payment.facilitator, validAfter: payment.validAfter },
+      parseErc6492Signature(payment.signature).signature,
+    ],
+  })
+}
+
+/** Whose authorization a transaction's calldata settles; `null` where it is no settlement. */
+export function decodeSettlement(calldata: Hex): { payer: Address; nonce: bigint } | null {
+  try {
+    const { functionName, args } = decodeFunctionData({ abi: x402UptoPermit2ProxyABI, data: calldata })
+    if (functionName === 'settle') return { payer: args[2].toLowerCase() as Address, nonce: args[0].nonce }
+    if (functionName === 'settleWithPermit') return { payer: args[3].toLowerCase() as Address, nonce: args[1].nonce }
+    return null
+  } catch {
+    return null
+  }
+}
+
+/** Permit2 keeps nonce `n` as bit `n % 256` of word `n / 256`. */
+const nonceBitmapAbi = [
+  {
+    type: 'function',
+    name: 'nonceBitmap',
+    stateMutability: 'view',
+    inputs: [
+      { name: 'owner', type: 'address' },
+      { name: 'word', type: 'uint256' },
+    ],
+    outputs: [{ name: 'bits', type: 'uint256' }],
+  },
+] as const
+
+export function encodeNonceBitmap(owner: Address, nonce: bigint): Hex {
+  return encodeFunctionData({ abi: nonceBitmapAbi, functionName: 'nonceBitmap', args: [owner, nonce >> 8n] })
+}
+
+export function isNonceUsed(bitmap: Hex, nonce: bigint): boolean {
+  return ((BigInt(bitmap) >> (nonce & 0xffn)) & 1n) === 1n
+}
+
+export function encodeBalanceOf(owner: Address): Hex {
+  return encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [owner] })
+}
+
+export function encodePermit2Allowance(owner: Address): Hex {
+  return encodeFunctionData({ abi: erc20Abi, functionName: 'allowance', args: [owner, PERMIT2] })
+}
+
+/** Topics of the token's Transfer event from payer to payTo. */
+export function transferTopics(payment: Pick<PaymentRow, 'payer' | 'payTo'>): [Hash, Hash, Hash] {
+  return [TRANSFER_TOPIC, pad(payment.payer), pad(payment.payTo)]
+}

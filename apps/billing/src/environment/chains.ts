@@ -1,0 +1,120 @@
+import {
+  type Address,
+  BillingDecodeError,
+  decodeNetwork,
+  decodeToken,
+  type Network,
+  type Token,
+} from '@upfront/protocol'
+import { DEFAULT_ASSETS } from '@x402/evm'
+import { EnvironmentError } from './environment.js'
+
+/** One entry of `CHAINS`. */
+export interface ChainSettings {
+  network: Network
+  chainId: number
+  /** May carry an access key: never log it. */
+  rpcUrl: string
+  tokens: ReadonlyMap<Address, Token>
+  /** Blocks, the transaction's own included, before a settlement counts. */
+  confirmations: number
+}
+
+/** Base and Base Sepolia, whose USDC need not be given. */
+const BUILT_IN_NETWORKS: readonly string[] = ['eip155:8453', 'eip155:84532']
+
+/**
+ * `{"eip155:84532": {"rpcUrl": "https://…", "confirmations"?: 3, "tokens"?: {"0x…": {"name": "USDC", "version": "2", "decimals": 6}}}}`.
+ * Throws {@link EnvironmentError} with every problem.
+ */
+export function parseChains(text: string | undefined, confirmations: number): ChainSettings[] {
+  if (text === undefined) throw new EnvironmentError(['CHAINS: must be set, such as {"eip155:84532": {"rpcUrl": "…"}}'])
+  const entries = Object.entries(parseObject(text))
+  if (entries.length === 0) throw new EnvironmentError(['CHAINS: names no network'])
+  const problems: string[] = []
+  const chains = entries.map(([network, entry]) => parseChain(network, entry, confirmations, problems))
+  if (problems.length > 0) throw new EnvironmentError(problems)
+  return chains
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    if (isObject(parsed)) return parsed
+  } catch {
+    // The parser's message would quote the text, which may hold an access key.
+  }
+  throw new EnvironmentError(['CHAINS: must be a JSON object keyed by network'])
+}
+
+function parseChain(key: string, entry: unknown, fallback: number, problems: string[]): ChainSettings {
+  const report = (field: string, problem: string) => problems.push(`CHAINS["${key}"]${field}: ${problem}`)
+  const settings = isObject(entry) ? entry : {}
+  if (!isObject(entry)) report('', 'must be an object')
+  for (const name of Object.keys(settings)) {
+    if (!['rpcUrl', 'tokens', 'confirmations'].includes(name)) report(`.${name}`, 'is not known')
+  }
+  const network = parseNetwork(key, report)
+  if (!isHttpUrl(settings.rpcUrl)) report('.rpcUrl', 'must be an http or https URL')
+  const confirmations = settings.confirmations ?? fallback
+  if (!Number.isInteger(confirmations) || Number(confirmations) < 1 || Number(confirmations) > 1_000) {
+    report('.confirmations', 'must be an integer from 1 to 1000')
+  }
+  const tokens = new Map(builtInTokens(network).map((token) => [token.asset, token]))
+  const given = settings.tokens ?? {}
+  if (!isObject(given)) report('.tokens', 'must be an object keyed by token address')
+  for (const [asset, metadata] of Object.entries(isObject(given) ? given : {})) {
+    const token = parseToken(network, asset, metadata, report)
+    if (token !== null) tokens.set(token.asset, token)
+  }
+  if (tokens.size === 0)
+    report('.tokens', 'must name at least one token (only Base and Base Sepolia have one built in)')
+  return {
+    network,
+    chainId: Number(network.slice('eip155:'.length)),
+    rpcUrl: String(settings.rpcUrl),
+    tokens,
+    confirmations: Number(confirmations),
+  }
+}
+
+type Report = (field: string, problem: string) => void
+
+function parseNetwork(key: string, report: Report): Network {
+  try {
+    return decodeNetwork(key, 'network')
+  } catch (error) {
+    if (!(error instanceof BillingDecodeError)) throw error
+    report('', error.problem)
+    return 'eip155:0'
+  }
+}
+
+function parseToken(network: Network, asset: string, metadata: unknown, report: Report): Token | null {
+  try {
+    return decodeToken({ network, asset, ...(isObject(metadata) ? metadata : {}) })
+  } catch (error) {
+    if (!(error instanceof BillingDecodeError)) throw error
+    report(`.tokens["${asset}"]`, error.message.replace(/^token\./, ''))
+    return null
+  }
+}
+
+function builtInTokens(network: Network): Token[] {
+  if (!BUILT_IN_NETWORKS.includes(network)) return []
+  return (DEFAULT_ASSETS[network] ?? []).map(({ asset, name, version, decimals }) => ({
+    network,
+    asset: asset.toLowerCase() as Address,
+    name,
+    version,
+    decimals,
+  }))
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isHttpUrl(value: unknown): boolean {
+  return typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
+}

@@ -1,0 +1,59 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+/** What `/metrics` shows. */
+export class Metrics {
+  readonly registry = new Registry()
+  readonly authorizations = new Counter({
+    name: 'billing_authorizations_total',
+    help: 'Authorize calls by outcome: authorized, or the reason of the refusal',
+    labelNames: ['outcome'],
+    registers: [this.registry],
+  })
+  readonly transitions = new Counter({
+    name: 'billing_payment_transitions_total',
+    help: 'Payments that came into a state, by the process that brought them there',
+    labelNames: ['state'],
+    registers: [this.registry],
+  })
+  readonly open = new Gauge({
+    name: 'billing_open_payments',
+    help: 'Payments that are not final, by state, as of the last recovery round',
+    labelNames: ['state'],
+    registers: [this.registry],
+  })
+  readonly settlementSeconds = new Histogram({
+    name: 'billing_settlement_seconds',
+    help: 'From the stored charge to the settled payment',
+    buckets: [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 16, 30, 60, 120, 300],
+    registers: [this.registry],
+  })
+  readonly feeBumps = new Counter({
+    name: 'billing_fee_bumps_total',
+    help: 'Transactions signed again with a higher fee',
+    labelNames: ['network'],
+    registers: [this.registry],
+  })
+  readonly nodeFaults = new Counter({
+    name: 'billing_node_faults_total',
+    help: 'Requests that the node did not answer, by method (before they were repeated)',
+    labelNames: ['network', 'method'],
+    registers: [this.registry],
+  })
+  readonly signerBalance = new Gauge({
+    name: 'billing_signer_balance_wei',
+    help: 'Native balance of each own signer, as of the last recovery round',
+    labelNames: ['network', 'signer'],
+    registers: [this.registry],
+  })
+  readonly requestSeconds = new Histogram({
+    name: 'billing_http_request_seconds',
+    help: 'Time to answer',
+    labelNames: ['route', 'status'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    registers: [this.registry],
+  })
+
+  constructor() {
+    collectDefaultMetrics({ register: this.registry })
+  }
+}

@@ -1,0 +1,15 @@
+import { BILLING_ERROR_STATUS, type BillingErrorCode } from '@upfront/protocol'
+
+/** A call that did not happen, and why: what the client is told. Never holds a secret or a library's text. */
+export class BillingError extends Error {
+  override readonly name = 'BillingError'
+  readonly status: number
+  constructor(
+    readonly code: BillingErrorCode,
+    message: string,
+    readonly field?: string,
+  ) {
+    super(message)
+    this.status = BILLING_ERROR_STATUS[code]
+  }
+}

@@ -1,0 +1,69 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common'
+import { BillingDecodeError, type BillingErrorBody, type BillingErrorCode } from '@upfront/protocol'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { NodeFault, NodeRefusal } from '../chain/node.js'
+import { errorText, type Log } from '../log.js'
+import { BillingError } from './billing-error.js'
+
+/** Postgres' classes for lost connections, shutdown and exhaustion, and Node's for the same. */
+const UNAVAILABLE_CODES = /^(08|53|57P|40001|40P01|ECONN|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN)/
+const RETRY_AFTER_SECONDS = 1
+
+/** Turns every failure into the contract's error body. A library's own text stays in the log. */
+@Catch()
+export class ErrorFilter implements ExceptionFilter {
+  constructor(private readonly log: Log) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const reply = host.switchToHttp().getResponse<FastifyReply>()
+    const request = host.switchToHttp().getRequest<FastifyRequest>()
+    const failure = describe(error)
+    if (failure.status >= 500) {
+      const ids = { requestId: request.id, route: request.routeOptions.url, problem: errorText(error) }
+      this.log[failure.code === 'unavailable' ? 'warn' : 'error'](ids, 'a request failed')
+    }
+    if (failure.code === 'unavailable') void reply.header('retry-after', String(RETRY_AFTER_SECONDS))
+    const { code, message, field } = failure
+    const body: BillingErrorBody = { error: { code, message, ...(field === undefined ? {} : { field }) } }
+    void reply.status(failure.status).send(body)
+  }
+}
+
+interface Failure {
+  status: number
+  code: BillingErrorCode
+  message: string
+  field?: string | undefined
+}
+
+function describe(error: unknown): Failure {
+  if (error instanceof BillingError) return error
+  if (error instanceof BillingDecodeError) {
+    return { status: 400, code: 'invalid_request', message: error.message, field: error.field }
+  }
+  if (error instanceof NodeFault || error instanceof NodeRefusal) {
+    return { status: 503, code: 'unavailable', message: "the chain's node does not answer; try again" }
+  }
+  if (isDatabaseOutage(error))
+    return { status: 503, code: 'unavailable', message: 'the ledger is not reachable; try again' }
+  const status = error instanceof HttpException ? error.getStatus() : clientErrorStatus(error)
+  if (status === 404) return { status, code: 'not_found', message: 'there is nothing here' }
+  if (status !== null && status < 500) return { status, code: 'invalid_request', message: (error as Error).message }
+  return { status: 500, code: 'internal', message: 'something went wrong here' }
+}
+
+/** Fastify's own refusals: a body that is no JSON, or too large. */
+function clientErrorStatus(error: unknown): number | null {
+  const status = (error as { statusCode?: unknown } | null)?.statusCode
+  return typeof status === 'number' && status >= 400 ? status : null
+}
+
+function isDatabaseOutage(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code } = cause as { code?: unknown }
+    if (typeof code === 'string' && UNAVAILABLE_CODES.test(code)) return true
+    if (/Connection terminated|connection timeout|PGlite is closed|Cannot use a pool after/i.test(cause.message))
+      return true
+  }
+  return false
+}

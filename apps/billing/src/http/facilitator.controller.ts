@@ -1,0 +1,46 @@
+import { Body, Controller, Get, HttpCode, Post } from '@nestjs/common'
+import { decodeObject } from '@upfront/protocol'
+import type { SettleResponse, SupportedResponse, VerifyResponse } from '@x402/core/types'
+import { Chains } from '../chain/chains.js'
+import { Facilitator } from '../payments/facilitate.js'
+import { SignerDirectory } from '../payments/signer-directory.js'
+
+/** x402's facilitator endpoints, for any x402 seller. */
+@Controller()
+export class FacilitatorController {
+  constructor(
+    private readonly facilitator: Facilitator,
+    private readonly chains: Chains,
+    private readonly signers: SignerDirectory,
+  ) {}
+
+  @Post('verify')
+  @HttpCode(200)
+  async verify(@Body() body: unknown): Promise<VerifyResponse> {
+    const { paymentPayload, paymentRequirements } = decodeObject(body, 'body')
+    return this.facilitator.verify(paymentPayload, paymentRequirements)
+  }
+
+  @Post('settle')
+  @HttpCode(200)
+  async settle(@Body() body: unknown): Promise<SettleResponse> {
+    const { paymentPayload, paymentRequirements } = decodeObject(body, 'body')
+    return this.facilitator.settle(paymentPayload, paymentRequirements)
+  }
+
+  /** The same `facilitatorAddress` from every replica: else a seller's copies refuse each other's offers. */
+  @Get('supported')
+  async supported(): Promise<SupportedResponse> {
+    const accepted = await this.signers.accepted()
+    const kinds = await Promise.all(
+      this.chains.all().map(async ({ network }) => ({
+        x402Version: 2,
+        scheme: 'upto',
+        network,
+        extra: { facilitatorAddress: await this.signers.offered(network) },
+      })),
+    )
+    const all = new Set([...accepted.values()].flatMap((addresses) => [...addresses]))
+    return { kinds, extensions: [], signers: { 'eip155:*': [...all].sort() } }
+  }
+}

@@ -1,0 +1,97 @@
+import { Body, Controller, Get, Headers, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common'
+import {
+  decodeAddress,
+  decodeAuthorizeRequest,
+  decodeChargeRequest,
+  decodeDecimal,
+  decodeInteger,
+  decodeNetwork,
+  decodeReleaseRequest,
+  encodeAuthorizeResult,
+  encodeChargeResult,
+  encodePayment,
+  IDEMPOTENCY_KEY_HEADER,
+  type JsonObject,
+  type Token,
+} from '@upfront/protocol'
+import { Chains } from '../chain/chains.js'
+import { LEDGER, type LedgerStore } from '../ledger/database.js'
+import { toPayment } from '../ledger/transition.js'
+import { Authorizations } from '../payments/authorize.js'
+import { Charges } from '../payments/charge.js'
+import { findPayment, findPaymentById } from '../payments/lookup.js'
+import { Settler } from '../settle/settler.js'
+import { BillingError } from './billing-error.js'
+import { ServiceTokenGuard } from './service-token.guard.js'
+
+/** The contract of `@upfront/protocol`'s `billing` folder. */
+@Controller('internal')
+@UseGuards(ServiceTokenGuard)
+export class InternalController {
+  constructor(
+    private readonly authorizations: Authorizations,
+    private readonly charges: Charges,
+    private readonly settler: Settler,
+    private readonly chains: Chains,
+    @Inject(LEDGER) private readonly ledger: LedgerStore,
+  ) {}
+
+  @Post('payments')
+  @HttpCode(200)
+  async authorize(@Body() body: unknown, @Headers(IDEMPOTENCY_KEY_HEADER) key: unknown): Promise<JsonObject> {
+    return encodeAuthorizeResult(await this.authorizations.authorize(decodeAuthorizeRequest(body), readKey(key)))
+  }
+
+  @Post('payments/:id/charge')
+  @HttpCode(200)
+  async charge(
+    @Param('id') id: string,
+    @Body() body: unknown,
+    @Headers(IDEMPOTENCY_KEY_HEADER) key: unknown,
+  ): Promise<JsonObject> {
+    return encodeChargeResult(await this.charges.charge(id, decodeChargeRequest(body), readKey(key)))
+  }
+
+  @Post('payments/:id/release')
+  @HttpCode(200)
+  async release(
+    @Param('id') id: string,
+    @Body() body: unknown,
+    @Headers(IDEMPOTENCY_KEY_HEADER) key: unknown,
+  ): Promise<JsonObject> {
+    return encodeChargeResult(await this.charges.release(id, decodeReleaseRequest(body), readKey(key)))
+  }
+
+  @Get('payments/:id')
+  async payment(@Param('id') id: string, @Query('waitMilliseconds') wait?: string): Promise<JsonObject> {
+    const found = await findPaymentById(this.ledger.db, id)
+    if (found === null) throw new BillingError('not_found', 'there is no such payment')
+    const milliseconds = wait === undefined ? 0 : decodeInteger(Number(wait), 'waitMilliseconds', 0, 300_000)
+    return { payment: encodePayment(toPayment(await this.settler.waitUntilMined(found, milliseconds))) }
+  }
+
+  @Get('payments')
+  async paymentByAuthorization(@Query() query: JsonObject): Promise<JsonObject> {
+    const found = await findPayment(
+      this.ledger.db,
+      decodeNetwork(query.network, 'network'),
+      decodeAddress(query.payer, 'payer'),
+      decodeDecimal(query.nonce, 'nonce'),
+    )
+    if (found === null) throw new BillingError('not_found', 'this authorization is not known')
+    return { payment: encodePayment(toPayment(found)) }
+  }
+
+  @Get('tokens/:network/:asset')
+  token(@Param('network') network: string, @Param('asset') asset: string): Token {
+    const token = this.chains.get(decodeNetwork(network, 'network'))?.tokens.get(decodeAddress(asset, 'asset'))
+    if (token === undefined) throw new BillingError('not_found', 'this token is not settled here')
+    return token
+  }
+}
+
+function readKey(value: unknown): string {
+  if (typeof value === 'string' && /^[\x21-\x7e]{1,200}$/.test(value)) return value
+  const message = 'Idempotency-Key: must be set, 1 to 200 printable ASCII characters'
+  throw new BillingError('invalid_request', message, 'Idempotency-Key')
+}

@@ -1,0 +1,134 @@
+import type { Address, Hash, Hex, Network, PaymentState } from '@upfront/protocol'
+import { sql } from 'drizzle-orm'
+import { bigint, index, jsonb, numeric, pgTable, primaryKey, text, timestamp, unique } from 'drizzle-orm/pg-core'
+
+const uint256 = (name: string) => numeric(name, { precision: 78, scale: 0, mode: 'bigint' })
+const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3 })
+
+/** Who made a payment: a seller over the internal contract, or any x402 seller through `POST /settle`. */
+export type PaymentOrigin = 'internal' | 'facilitator'
+
+/** One row per authorization, for ever. Amounts: smallest unit of `asset`; fees: wei; times of the authorization: seconds. */
+export const payments = pgTable(
+  'payments',
+  {
+    sequence: bigint('sequence', { mode: 'bigint' }).generatedAlwaysAsIdentity().unique(),
+    id: text('id').primaryKey(),
+    origin: text('origin').$type<PaymentOrigin>().notNull(),
+    state: text('state').$type<PaymentState>().notNull(),
+    network: text('network').$type<Network>().notNull(),
+    asset: text('asset').$type<Address>().notNull(),
+    payer: text('payer').$type<Address>().notNull(),
+    payTo: text('pay_to').$type<Address>().notNull(),
+    facilitator: text('facilitator').$type<Address>().notNull(),
+    nonce: uint256('nonce').notNull(),
+    maximum: uint256('maximum').notNull(),
+    validAfter: uint256('valid_after').notNull(),
+    deadline: uint256('deadline').notNull(),
+    signature: text('signature').$type<Hex>().notNull(),
+    charge: uint256('charge'),
+    route: text('route'),
+    reason: text('reason'),
+    /** The chain's head when it was authorized: a search for its transfer begins there. */
+    authorizedBlock: bigint('authorized_block', { mode: 'bigint' }).notNull(),
+    transaction: text('transaction').$type<Hash>(),
+    blockNumber: bigint('block_number', { mode: 'bigint' }),
+    blockHash: text('block_hash').$type<Hash>(),
+    gasUsed: uint256('gas_used'),
+    feePaid: uint256('fee_paid'),
+    createdAt: time('created_at').notNull(),
+    chargedAt: time('charged_at'),
+    submittedAt: time('submitted_at'),
+    finishedAt: time('finished_at'),
+    updatedAt: time('updated_at').notNull(),
+  },
+  (table) => [
+    unique('payments_authorization_used_once').on(table.network, table.payer, table.nonce),
+    index('payments_not_final')
+      .on(table.deadline)
+      .where(sql`${table.state} in ('authorized', 'charging', 'submitted')`),
+    index('payments_open_by_payer')
+      .on(table.network, table.payer, table.asset)
+      .where(sql`${table.state} in ('authorized', 'charging', 'submitted')`),
+    index('payments_settled_by_payer').on(table.network, table.payer, table.asset, table.blockNumber),
+    index('payments_by_route').on(table.route, table.createdAt),
+  ],
+)
+
+/** Append-only, by trigger. Written in the transaction that changes the payment. */
+export const paymentEvents = pgTable(
+  'payment_events',
+  {
+    id: bigint('id', { mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
+    paymentId: text('payment_id')
+      .notNull()
+      .references(() => payments.id),
+    at: time('at').notNull(),
+    kind: text('kind').notNull(),
+    fromState: text('from_state').$type<PaymentState>(),
+    toState: text('to_state').$type<PaymentState>().notNull(),
+    reason: text('reason'),
+    data: jsonb('data').$type<Record<string, string | number | null>>().notNull(),
+  },
+  (table) => [index('payment_events_by_payment').on(table.paymentId, table.id)],
+)
+
+/**
+ * - `open`: may still be mined. `mined`: has a receipt. `displaced`: its nonce went to another transaction.
+ */
+export type TransactionStatus = 'open' | 'mined' | 'displaced'
+
+/** Every transaction that was ever signed, stored before it is broadcast. Without a payment: one that only fills its nonce. */
+export const signedTransactions = pgTable(
+  'signed_transactions',
+  {
+    hash: text('hash').$type<Hash>().primaryKey(),
+    paymentId: text('payment_id').references(() => payments.id),
+    network: text('network').$type<Network>().notNull(),
+    signer: text('signer').$type<Address>().notNull(),
+    nonce: bigint('nonce', { mode: 'number' }).notNull(),
+    raw: text('raw').$type<Hex>().notNull(),
+    gas: bigint('gas', { mode: 'bigint' }).notNull(),
+    maxFeePerGas: uint256('max_fee_per_gas').notNull(),
+    maxPriorityFeePerGas: uint256('max_priority_fee_per_gas').notNull(),
+    status: text('status').$type<TransactionStatus>().notNull(),
+    signedAt: time('signed_at').notNull(),
+  },
+  (table) => [
+    index('signed_transactions_by_payment').on(table.paymentId),
+    index('signed_transactions_open').on(table.network, table.signer, table.nonce).where(sql`${table.status} = 'open'`),
+  ],
+)
+
+/** A signer's nonces on one network. Its row lock is the lease: who holds it gives out the next nonce and signs with it. */
+export const signers = pgTable(
+  'signers',
+  {
+    network: text('network').$type<Network>().notNull(),
+    address: text('address').$type<Address>().notNull(),
+    nextNonce: bigint('next_nonce', { mode: 'number' }).notNull(),
+    /** When a process that holds its key was last alive. */
+    seenAt: time('seen_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.network, table.address] })],
+)
+
+export const idempotencyKeys = pgTable(
+  'idempotency_keys',
+  {
+    key: text('key').primaryKey(),
+    operation: text('operation').notNull(),
+    /** SHA-256 of the operation's input. */
+    inputHash: text('input_hash').notNull(),
+    /** No foreign key: the key is taken before the payment is written. */
+    paymentId: text('payment_id'),
+    refusal: jsonb('refusal').$type<{ reason: string; message: string; payer: Address | null }>(),
+    createdAt: time('created_at').notNull(),
+  },
+  (table) => [index('idempotency_keys_by_age').on(table.createdAt)],
+)
+
+export type PaymentRow = typeof payments.$inferSelect
+export type NewPaymentRow = typeof payments.$inferInsert
+export type PaymentEventRow = typeof paymentEvents.$inferSelect
+export type SignedTransactionRow = typeof signedTransactions.$inferSelect

@@ -1,0 +1,179 @@
+import { randomUUID } from 'node:crypto'
+import { type Address, type AuthorizeRequest, type AuthorizeResult, RefusalReason } from '@upfront/protocol'
+import { and, eq } from 'drizzle-orm'
+import type { Chains } from '../chain/chains.js'
+import type { Metrics } from '../health/metrics.js'
+import type { Database, Transaction } from '../ledger/database.js'
+import { type PaymentOrigin, type PaymentRow, payments } from '../ledger/schema.js'
+import { insertPayment, toPayment } from '../ledger/transition.js'
+import {
+  type Holdings,
+  type ReadAuthorization,
+  readAuthorization,
+  readHoldings,
+  verifyOnChain,
+} from '../verify/verify.js'
+import { findShortfall, lockAccount } from './coverage.js'
+import { findFirstResult, hashInput, type KeyedCall, takeKey } from './idempotency.js'
+import { findPayment } from './lookup.js'
+import type { SignerDirectory } from './signer-directory.js'
+
+type Refused = Extract<AuthorizeResult, { outcome: 'refused' }>
+type Reservation = { outcome: 'reserved'; payment: PaymentRow } | Refused
+
+const NO_SIGNERS: ReadonlySet<Address> = new Set()
+
+/** Verify and reserve. */
+export class Authorizations {
+  constructor(
+    private readonly db: Database,
+    private readonly chains: Chains,
+    private readonly signers: SignerDirectory,
+    private readonly metrics: Metrics,
+  ) {}
+
+  /** The internal contract's authorize, once per key. Throws `NodeFault` and `BillingError`. */
+  async authorize(request: AuthorizeRequest, key: string): Promise<AuthorizeResult> {
+    const call: KeyedCall = { key, operation: 'authorize', inputHash: hashInput(request) }
+    const first = await findFirstResult(this.db, call)
+    if (first !== null) return this.repeat(first)
+    const result = await this.reserve(request, 'internal', call)
+    this.metrics.authorizations.inc({ outcome: result.outcome === 'reserved' ? 'authorized' : result.reason })
+    if (result.outcome === 'reserved') return { outcome: 'authorized', payment: toPayment(result.payment) }
+    return this.storeRefusal(call, result)
+  }
+
+  /** All checks without a reservation: what `POST /verify` answers. Throws `NodeFault`. */
+  async check(request: AuthorizeRequest): Promise<{ outcome: 'valid'; payer: Address } | Refused> {
+    const verified = await this.verify(request)
+    if ('outcome' in verified) return verified
+    const { payer } = verified.authorization
+    const account = { network: verified.chain.network, asset: verified.requirements.asset, payer }
+    const shortfall = await findShortfall(this.db, account, verified.authorization.maximum, verified.holdings)
+    return shortfall === null ? { outcome: 'valid', payer } : refused(shortfall, payer)
+  }
+
+  /**
+   * Verifies and reserves. With a call, its key is taken in the same database transaction. `extend` runs in that
+   * transaction too, on the new payment. Throws `NodeFault` and `BillingError`.
+   */
+  async reserve(
+    request: AuthorizeRequest,
+    origin: PaymentOrigin,
+    call: KeyedCall | null,
+    extend: (tx: Transaction, payment: PaymentRow) => Promise<PaymentRow> = async (_, payment) => payment,
+  ): Promise<Reservation> {
+    const verified = await this.verify(request)
+    if ('outcome' in verified) return verified
+    const stored = await this.store(verified, verified.holdings, request, origin, call, extend)
+    if (stored.outcome === 'reserved' || stored.reason === RefusalReason.nonceUsed) return stored
+    // Its own settlement may have been mined just after the block that the holdings count from.
+    await verified.chain.head.refresh()
+    const holdings = await readHoldings(verified.chain, verified.requirements.asset, verified.authorization.payer)
+    return this.store(verified, holdings, request, origin, call, extend)
+  }
+
+  private async verify(request: AuthorizeRequest): Promise<(ReadAuthorization & { holdings: Holdings }) | Refused> {
+    const accepted = await this.signers.accepted()
+    const network = (request.paymentRequirements as { network?: unknown } | null)?.network
+    const own = accepted.get(network as `eip155:${number}`) ?? NO_SIGNERS
+    const read = readAuthorization(this.chains, own, request)
+    if (!read.valid) return refused(read, read.payer)
+    const { payer, nonce } = read.authorization
+    if ((await findPayment(this.db, read.chain.network, payer, nonce)) !== null) return nonceUsed(payer)
+    const verdict = await verifyOnChain(read, own)
+    return verdict.valid ? { ...read, holdings: verdict } : refused(verdict, verdict.payer)
+  }
+
+  private store(
+    { chain, authorization }: ReadAuthorization,
+    holdings: Holdings,
+    { route }: AuthorizeRequest,
+    origin: PaymentOrigin,
+    call: KeyedCall | null,
+    extend: (tx: Transaction, payment: PaymentRow) => Promise<PaymentRow>,
+  ): Promise<Reservation> {
+    const { network } = chain
+    const { payer, token: asset, maximum, signature, spender: _, ...signed } = authorization
+    const id = `pay_${randomUUID()}`
+    return this.db
+      .transaction(async (tx): Promise<Reservation> => {
+        if (call !== null && !(await takeKey(tx, call, { paymentId: id, refusal: null }))) {
+          const first = await findFirstResult(tx, call)
+          const [payment] =
+            first?.paymentId == null ? [] : await tx.select().from(payments).where(eq(payments.id, first.paymentId))
+          return payment === undefined ? nonceUsed(payer) : { outcome: 'reserved', payment }
+        }
+        await lockAccount(tx, { network, asset, payer })
+        const shortfall = await findShortfall(tx, { network, asset, payer }, maximum, holdings)
+        if (shortfall !== null) return rollBackTo(refused(shortfall, payer))
+        const now = new Date()
+        const row = {
+          id,
+          origin,
+          state: 'authorized' as const,
+          network,
+          asset,
+          payer,
+          maximum,
+          signature,
+          ...signed,
+          route,
+        }
+        const data = { maximum: maximum.toString(), deadline: signed.deadline.toString() }
+        const payment = await insertPayment(
+          tx,
+          { ...row, authorizedBlock: holdings.block, createdAt: now, updatedAt: now },
+          data,
+        )
+        if (payment === null) return rollBackTo(nonceUsed(payer))
+        return { outcome: 'reserved', payment: await extend(tx, payment) }
+      })
+      .catch((error: unknown) => {
+        if (error instanceof RolledBack) return error.result
+        throw error
+      })
+  }
+
+  private async repeat(first: {
+    paymentId: string | null
+    refusal: Omit<Refused, 'outcome'> | null
+  }): Promise<AuthorizeResult> {
+    if (first.refusal !== null) return { outcome: 'refused', ...first.refusal }
+    const [payment] = await this.db
+      .select()
+      .from(payments)
+      .where(and(eq(payments.id, first.paymentId ?? '')))
+    if (payment === undefined) throw new Error('an idempotency key points to no payment')
+    return { outcome: 'authorized', payment: toPayment(payment) }
+  }
+
+  /** Keeps a refusal for its key; where another call took the key meanwhile, that one's result is the answer. */
+  private async storeRefusal(call: KeyedCall, refusal: Refused): Promise<AuthorizeResult> {
+    const { reason, message, payer } = refusal
+    return this.db.transaction(async (tx) => {
+      if (await takeKey(tx, call, { paymentId: null, refusal: { reason, message, payer } })) return refusal
+      const first = await findFirstResult(tx, call)
+      return first === null ? refusal : this.repeat(first)
+    })
+  }
+}
+
+/** Carries a refusal out of a database transaction that has to be undone. */
+class RolledBack extends Error {
+  constructor(readonly result: Refused) {
+    super('rolled back')
+  }
+}
+
+function rollBackTo(result: Refused): never {
+  throw new RolledBack(result)
+}
+
+function refused({ reason, message }: { reason: string; message: string }, payer: Address | null): Refused {
+  return { outcome: 'refused', reason, message, payer }
+}
+
+function nonceUsed(payer: Address): Refused {
+  return refused({ reason: RefusalReason.nonceUsed, message: 'this authorization was used before' }, payer)
+}

@@ -1,0 +1,101 @@
+import { type ChargeRequest, type ChargeResult, RefusalReason, type ReleaseRequest } from '@upfront/protocol'
+import { eq } from 'drizzle-orm'
+import type { Chains } from '../chain/chains.js'
+import { BillingError } from '../http/billing-error.js'
+import type { Database, Transaction } from '../ledger/database.js'
+import { type PaymentRow, payments } from '../ledger/schema.js'
+import { changePayment, toPayment } from '../ledger/transition.js'
+import type { Settler } from '../settle/settler.js'
+import { findFirstResult, hashInput, type KeyedCall, takeKey } from './idempotency.js'
+
+type Refused = { reason: string; message: string }
+type Outcome = { payment: PaymentRow; refusal: Refused | null }
+
+/** Charge and release: what a seller does with a payment that it has authorized. */
+export class Charges {
+  constructor(
+    private readonly db: Database,
+    private readonly chains: Chains,
+    private readonly settler: Settler,
+    private readonly receiptWaitMilliseconds: number,
+  ) {}
+
+  /** Stores the charge, then waits for its settlement within bounds. Throws `BillingError`. */
+  async charge(paymentId: string, request: ChargeRequest, key: string): Promise<ChargeResult> {
+    const { waitMilliseconds = this.receiptWaitMilliseconds, ...input } = request
+    const call: KeyedCall = { key, operation: 'charge', inputHash: hashInput({ paymentId, ...input }) }
+    const { payment, refusal } = await this.once(paymentId, call, (tx, found) => this.apply(tx, found, request))
+    if (refusal !== null) return { outcome: 'refused', ...refusal, payment: toPayment(payment) }
+    this.settler.begin(payment)
+    return { outcome: 'done', payment: toPayment(await this.settler.waitUntilMined(payment, waitMilliseconds)) }
+  }
+
+  /** Throws `BillingError`. */
+  async release(paymentId: string, { reason }: ReleaseRequest, key: string): Promise<ChargeResult> {
+    const call: KeyedCall = { key, operation: 'release', inputHash: hashInput({ paymentId, reason }) }
+    const { payment, refusal } = await this.once(paymentId, call, async (tx, found) => {
+      if (found.state !== 'authorized') return { payment: found, refusal: notAuthorized(found) }
+      return { payment: await this.change(tx, found, { kind: 'released', to: 'released', reason }), refusal: null }
+    })
+    return refusal === null
+      ? { outcome: 'done', payment: toPayment(payment) }
+      : { outcome: 'refused', ...refusal, payment: toPayment(payment) }
+  }
+
+  /** Writes the charge of an authorized payment that is locked by `tx`. */
+  async apply(tx: Transaction, found: PaymentRow, request: Pick<ChargeRequest, 'amount' | 'reason'>): Promise<Outcome> {
+    const { amount, reason } = request
+    if (found.state !== 'authorized') return { payment: found, refusal: notAuthorized(found) }
+    if (amount > found.maximum) {
+      const message = `the charge ${amount} is above the authorized maximum ${found.maximum}`
+      return { payment: found, refusal: { reason: RefusalReason.exceedsMaximum, message } }
+    }
+    if (found.deadline < this.chains.of(found.network).head.now()) {
+      return { payment: found, refusal: { reason: RefusalReason.deadlineExpired, message: 'the deadline has passed' } }
+    }
+    const payment = await this.change(tx, found, {
+      kind: 'charged',
+      to: amount === 0n ? 'zero' : 'charging',
+      reason,
+      set: { charge: amount, chargedAt: new Date() },
+      data: { charge: amount.toString() },
+    })
+    return { payment, refusal: null }
+  }
+
+  private async once(
+    paymentId: string,
+    call: KeyedCall,
+    act: (tx: Transaction, found: PaymentRow) => Promise<Outcome>,
+  ): Promise<Outcome> {
+    return this.db.transaction(async (tx) => {
+      const [found] = await tx.select().from(payments).where(eq(payments.id, paymentId)).for('update')
+      if (found === undefined) throw new BillingError('not_found', 'there is no such payment')
+      const first = await findFirstResult(tx, call)
+      if (first !== null) return { payment: found, refusal: first.refusal }
+      const outcome = await act(tx, found)
+      const refusal = outcome.refusal === null ? null : { ...outcome.refusal, payer: null }
+      if (await takeKey(tx, call, { paymentId, refusal })) return outcome
+      // Taken meanwhile, for another payment: the throw undoes what was done here.
+      throw new BillingError(
+        'idempotency_key_reused',
+        'this idempotency key was used for another call',
+        'Idempotency-Key',
+      )
+    })
+  }
+
+  private async change(
+    tx: Transaction,
+    found: PaymentRow,
+    change: Parameters<typeof changePayment>[2],
+  ): Promise<PaymentRow> {
+    const changed = await changePayment(tx, found, change)
+    if (changed === null) throw new Error(`payment ${found.id} changed while it was locked`)
+    return changed
+  }
+}
+
+function notAuthorized(payment: PaymentRow): Refused {
+  return { reason: RefusalReason.notAuthorized, message: `the payment is ${payment.state} already` }
+}

@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto'
+import type { Address } from '@upfront/protocol'
+import { eq } from 'drizzle-orm'
+import { BillingError } from '../http/billing-error.js'
+import type { Database, Transaction } from '../ledger/database.js'
+import { idempotencyKeys } from '../ledger/schema.js'
+
+/** One call under a caller-chosen key. */
+export interface KeyedCall {
+  key: string
+  operation: 'authorize' | 'charge' | 'release'
+  /** {@link hashInput} of everything that the call depends on. */
+  inputHash: string
+}
+
+/** What an earlier call under the same key came to. */
+export interface FirstResult {
+  paymentId: string | null
+  refusal: { reason: string; message: string; payer: Address | null } | null
+}
+
+/** SHA-256 over JSON with sorted keys: the same input however its fields are ordered. */
+export function hashInput(input: unknown): string {
+  const sorted = JSON.stringify(input, (_, value: unknown) =>
+    typeof value === 'bigint'
+      ? value.toString()
+      : typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+        : value,
+  )
+  return createHash('sha256').update(sorted).digest('hex')
+}
+
+/** The first result under this key, `null` if it is new. Throws `idempotency_key_reused` where the input differs. */
+export async function findFirstResult(db: Database | Transaction, call: KeyedCall): Promise<FirstResult | null> {
+  const [row] = await db.select().from(idempotencyKeys).where(eq(idempotencyKeys.key, call.key))
+  if (row === undefined) return null
+  if (row.operation !== call.operation || row.inputHash !== call.inputHash) {
+    throw new BillingError(
+      'idempotency_key_reused',
+      'this idempotency key was used for another call',
+      'Idempotency-Key',
+    )
+  }
+  return { paymentId: row.paymentId, refusal: row.refusal }
+}
+
+/**
+ * Takes the key for this database transaction's result. `false`: another call took it first, and has committed; nothing
+ * was written.
+ */
+export async function takeKey(tx: Transaction, call: KeyedCall, result: FirstResult): Promise<boolean> {
+  const taken = await tx
+    .insert(idempotencyKeys)
+    .values({ ...call, ...result, createdAt: new Date() })
+    .onConflictDoNothing()
+    .returning({ key: idempotencyKeys.key })
+  return taken.length === 1
+}

@@ -1,0 +1,83 @@
+import { and, eq, ne } from 'drizzle-orm'
+import type { Chain, Receipt } from '../chain/chain.js'
+import type { Database } from '../ledger/database.js'
+import { type PaymentRow, signedTransactions } from '../ledger/schema.js'
+import { changePayment } from '../ledger/transition.js'
+import { transferredAmount } from './find-settlement.js'
+
+/** Writes what a receipt says: mined at once, settled (or failed) once it has its confirmations. `null`: moved on meanwhile. */
+export async function concludeMined(
+  db: Database,
+  chain: Chain,
+  payment: PaymentRow,
+  receipt: Receipt,
+): Promise<PaymentRow | null> {
+  const confirmed = chain.head.number - receipt.blockNumber + 1n >= BigInt(chain.confirmations)
+  if (payment.blockHash === receipt.blockHash && !confirmed) return payment
+  const moved = transferredAmount(payment, receipt.logs)
+  const set = {
+    transaction: receipt.hash,
+    blockNumber: receipt.blockNumber,
+    blockHash: receipt.blockHash,
+    gasUsed: receipt.gasUsed,
+    feePaid: receipt.fee,
+  }
+  const data = {
+    transaction: receipt.hash,
+    block: receipt.blockNumber.toString(),
+    gasUsed: receipt.gasUsed.toString(),
+    feePaid: receipt.fee.toString(),
+    transferred: moved?.toString() ?? null,
+  }
+  return db.transaction(async (tx) => {
+    const changed = await changePayment(
+      tx,
+      payment,
+      !confirmed
+        ? { kind: 'mined', set, data }
+        : moved === payment.charge
+          ? { kind: 'settled', to: 'settled', set, data }
+          : { kind: 'failed', to: 'failed', reason: 'transfer_event_mismatch', set, data },
+    )
+    if (changed === null) return null
+    await tx.update(signedTransactions).set({ status: 'mined' }).where(eq(signedTransactions.hash, receipt.hash))
+    return changed
+  })
+}
+
+/** Ends a payment that can't be settled. `receipt`: of the transaction that reverted, where one was mined. */
+export async function concludeFailed(
+  db: Database,
+  payment: PaymentRow,
+  reason: string,
+  receipt: Receipt | null,
+): Promise<PaymentRow | null> {
+  const spent = receipt === null ? {} : { gasUsed: receipt.gasUsed, feePaid: receipt.fee }
+  return db.transaction(async (tx) => {
+    const failed = await changePayment(tx, payment, {
+      kind: 'failed',
+      to: 'failed',
+      reason,
+      set: { ...spent, ...(receipt === null ? {} : { transaction: receipt.hash, blockHash: receipt.blockHash }) },
+      data: { transaction: receipt?.hash ?? payment.transaction, gasUsed: receipt?.gasUsed.toString() ?? null },
+    })
+    if (failed !== null && receipt !== null) {
+      await tx.update(signedTransactions).set({ status: 'mined' }).where(eq(signedTransactions.hash, receipt.hash))
+    }
+    return failed
+  })
+}
+
+/** Its block is gone: the payment is submitted as before it was mined. */
+export async function concludeReorged(db: Database, payment: PaymentRow): Promise<PaymentRow | null> {
+  return db.transaction(async (tx) => {
+    const changed = await changePayment(tx, payment, {
+      kind: 'reorged',
+      set: { blockNumber: null, blockHash: null, gasUsed: null, feePaid: null },
+      data: { transaction: payment.transaction, block: payment.blockNumber?.toString() ?? null },
+    })
+    const ofPayment = and(eq(signedTransactions.paymentId, payment.id), ne(signedTransactions.status, 'displaced'))
+    if (changed !== null) await tx.update(signedTransactions).set({ status: 'open' }).where(ofPayment)
+    return changed
+  })
+}

@@ -1,0 +1,147 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { and, asc, count, eq, inArray, isNotNull, lt, sql } from 'drizzle-orm'
+import type { Chain } from '../chain/chain.js'
+import type { Chains } from '../chain/chains.js'
+import type { Metrics } from '../health/metrics.js'
+import type { Database } from '../ledger/database.js'
+import { idempotencyKeys, payments } from '../ledger/schema.js'
+import { changePayment } from '../ledger/transition.js'
+import { errorText, type Log } from '../log.js'
+import type { Settler } from './settler.js'
+import { mendNonces } from './signer-nonces.js'
+
+const BATCH = 500
+/** A payment that its own process has not touched for this long is taken up by whoever finds it. */
+const ABANDONED_MILLISECONDS = 3_000
+/** Signers' heartbeats and stray charges are looked after at least this often. */
+const HANDOVER_MILLISECONDS = 500
+const KEY_RETENTION_MILLISECONDS = 7 * 24 * 3_600_000
+
+/** At start and on a timer: takes up every payment that is not final, wherever it was left. */
+export class Recovery {
+  readonly #stop = new AbortController()
+  #loops: Promise<void>[] = []
+
+  constructor(
+    private readonly db: Database,
+    private readonly chains: Chains,
+    private readonly settler: Settler,
+    private readonly metrics: Metrics,
+    private readonly log: Log,
+    private readonly intervalMilliseconds: number,
+  ) {}
+
+  /** The first round is done when this resolves, as far as the nodes answer. */
+  async start(): Promise<void> {
+    await this.round(0)
+    this.#loops = [
+      this.every(this.intervalMilliseconds, 'a recovery round', () => this.round(ABANDONED_MILLISECONDS)),
+      this.every(HANDOVER_MILLISECONDS, 'taking over charges', () => this.takeOverCharges()),
+    ]
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    await Promise.all(this.#loops)
+  }
+
+  private async round(untouchedMilliseconds: number): Promise<void> {
+    await Promise.all(
+      this.chains
+        .all()
+        .flatMap((chain) =>
+          [...chain.signers.keys()].map((signer) => this.attempt('mending nonces', () => this.mend(chain, signer))),
+        ),
+    )
+    await this.attempt('expiring authorizations', () => this.expire())
+    await this.attempt('taking up payments', () => this.takeUp(untouchedMilliseconds))
+    await this.attempt('counting payments', () => this.measure())
+  }
+
+  private async mend(chain: Chain, signer: `0x${string}`): Promise<void> {
+    await mendNonces(this.db, chain, signer, this.log)
+    this.metrics.signerBalance.set({ network: chain.network, signer }, Number(await chain.balance(signer)))
+  }
+
+  /** Ends the reservations of authorizations that can no longer be settled. */
+  private async expire(): Promise<void> {
+    for (const chain of this.chains.all()) {
+      const due = and(
+        eq(payments.network, chain.network),
+        eq(payments.state, 'authorized'),
+        sql`${payments.deadline} < ${chain.head.now().toString()}::numeric`,
+      )
+      const rows = await this.db.select().from(payments).where(due).orderBy(asc(payments.deadline)).limit(BATCH)
+      for (const row of rows) {
+        const change = { kind: 'expired', to: 'expired', reason: 'permit2_deadline_expired' } as const
+        const expired = await this.db.transaction((tx) => changePayment(tx, row, change))
+        if (expired !== null) this.metrics.transitions.inc({ state: 'expired' })
+      }
+    }
+  }
+
+  private async takeUp(untouchedMilliseconds: number): Promise<void> {
+    const untouchedSince = new Date(Date.now() - untouchedMilliseconds)
+    const rows = await this.db
+      .select()
+      .from(payments)
+      .where(and(inArray(payments.state, ['charging', 'submitted']), lt(payments.updatedAt, untouchedSince)))
+      .orderBy(asc(payments.deadline))
+      .limit(BATCH)
+    const abandoned = rows.filter(
+      ({ id, network }) => !this.settler.drives(id) && this.chains.get(network) !== undefined,
+    )
+    if (abandoned.length > 0) this.log.info({ payments: abandoned.length }, 'taking up payments')
+    for (const row of abandoned) this.settler.begin(row)
+  }
+
+  /** Charges that another process stored for a signer whose key is here. */
+  private async takeOverCharges(): Promise<void> {
+    const own = this.chains.signerAddresses()
+    if (own.length === 0) return
+    const rows = await this.db
+      .select()
+      .from(payments)
+      .where(
+        and(
+          eq(payments.state, 'charging'),
+          inArray(payments.facilitator, own),
+          lt(payments.updatedAt, new Date(Date.now() - HANDOVER_MILLISECONDS)),
+        ),
+      )
+      .orderBy(asc(payments.deadline))
+      .limit(BATCH)
+    for (const row of rows) if (this.chains.get(row.network) !== undefined) this.settler.begin(row)
+  }
+
+  private async measure(): Promise<void> {
+    const states = ['authorized', 'charging', 'submitted'] as const
+    const rows = await this.db
+      .select({ state: payments.state, payments: count() })
+      .from(payments)
+      .where(inArray(payments.state, [...states]))
+      .groupBy(payments.state)
+    for (const state of states) {
+      this.metrics.open.set({ state }, rows.find((row) => row.state === state)?.payments ?? 0)
+    }
+    const old = new Date(Date.now() - KEY_RETENTION_MILLISECONDS)
+    await this.db
+      .delete(idempotencyKeys)
+      .where(and(lt(idempotencyKeys.createdAt, old), isNotNull(idempotencyKeys.refusal)))
+  }
+
+  private async every(milliseconds: number, doing: string, act: () => Promise<void>): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      await sleep(milliseconds, undefined, { signal: this.#stop.signal }).catch(() => undefined)
+      if (!this.#stop.signal.aborted) await this.attempt(doing, act)
+    }
+  }
+
+  private async attempt(doing: string, act: () => Promise<void>): Promise<void> {
+    try {
+      await act()
+    } catch (error) {
+      this.log.warn({ problem: errorText(error) }, `${doing} failed; it will be repeated`)
+    }
+  }
+}

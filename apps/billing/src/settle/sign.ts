@@ -1,0 +1,86 @@
+import type { Address, Hash, Hex } from '@upfront/protocol'
+import { and, eq, sql } from 'drizzle-orm'
+import { keccak256 } from 'viem'
+import type { Chain, Fees } from '../chain/chain.js'
+import { NodeFault } from '../chain/node.js'
+import type { Transaction } from '../ledger/database.js'
+import { type SignedTransactionRow, signedTransactions, signers } from '../ledger/schema.js'
+
+/** What a transaction does; who sends it and with which nonce is decided when it is signed. */
+export interface Intent {
+  /** `null`: it only fills a nonce. */
+  paymentId: string | null
+  signer: Address
+  to: Address
+  data: Hex
+  gas: bigint
+}
+
+/**
+ * Takes the signer's next nonce, signs and stores. The signer's row stays locked until `tx` ends, so no two processes give
+ * out one nonce, and a nonce is used up only together with a stored transaction.
+ */
+export async function signWithNextNonce(
+  tx: Transaction,
+  chain: Chain,
+  intent: Intent,
+  fees: Fees,
+): Promise<SignedTransactionRow> {
+  const ofSigner = and(eq(signers.network, chain.network), eq(signers.address, intent.signer))
+  const [lease] = await tx.select().from(signers).where(ofSigner).for('update')
+  if (lease === undefined) throw new NodeFault(`the nonce of ${intent.signer} is not known yet`)
+  const signed = await signAndStore(tx, chain, intent, lease.nextNonce, fees)
+  await tx
+    .update(signers)
+    .set({ nextNonce: sql`${signers.nextNonce} + 1` })
+    .where(ofSigner)
+  return signed
+}
+
+/** Signs and stores a transaction for a nonce that the signer already has: a replacement. */
+export async function signAndStore(
+  tx: Transaction,
+  chain: Chain,
+  { paymentId, signer, to, data, gas }: Intent,
+  nonce: number,
+  fees: Fees,
+): Promise<SignedTransactionRow> {
+  const key = chain.signers.get(signer)
+  if (key === undefined) throw new Error(`no key for ${signer}`)
+  const raw = await key.account.signTransaction({
+    type: 'eip1559',
+    chainId: chain.chainId,
+    nonce,
+    to,
+    data,
+    gas,
+    ...fees,
+  })
+  const hash: Hash = keccak256(raw)
+  const [stored] = await tx
+    .insert(signedTransactions)
+    .values({
+      hash,
+      paymentId,
+      network: chain.network,
+      signer,
+      nonce,
+      raw,
+      gas,
+      ...fees,
+      status: 'open',
+      signedAt: new Date(),
+    })
+    .returning()
+  return stored as SignedTransactionRow
+}
+
+/** Nodes take a replacement for at least 10 % more; base fees may have risen by more than that meanwhile. */
+export function raisedFees(previous: Fees, current: Fees): Fees {
+  const raise = (fee: bigint) => (fee * 1125n) / 1000n + 1n
+  const larger = (a: bigint, b: bigint) => (a > b ? a : b)
+  return {
+    maxFeePerGas: larger(raise(previous.maxFeePerGas), current.maxFeePerGas),
+    maxPriorityFeePerGas: larger(raise(previous.maxPriorityFeePerGas), current.maxPriorityFeePerGas),
+  }
+}

@@ -1,0 +1,98 @@
+import type { Address } from '@upfront/protocol'
+import { PAYMENT_TRANSITIONS } from '@upfront/protocol'
+import { and, asc, desc, eq, inArray } from 'drizzle-orm'
+import type { Chain } from '../chain/chain.js'
+import type { Database } from '../ledger/database.js'
+import { payments, type SignedTransactionRow, signedTransactions, signers } from '../ledger/schema.js'
+import type { Log } from '../log.js'
+import { broadcast } from './broadcast.js'
+import { raisedFees, signAndStore } from './sign.js'
+
+/** A nonce that nobody fills keeps every later one from being mined; it is taken for lost after this long. */
+const GAP_MILLISECONDS = 15_000
+/** Without a transaction for this long, the chain's count is believed over ours. */
+const QUIET_MILLISECONDS = 60_000
+const TRANSFER_GAS = 21_000n
+
+/**
+ * Makes a signer known to the ledger and keeps its nonces whole: takes over the chain's count where the ledger is behind
+ * (or where nothing is under way), gives out a lost nonce again, and fills nonces whose payment has ended otherwise.
+ * Throws `NodeFault`.
+ */
+export async function mendNonces(db: Database, chain: Chain, signer: Address, log: Log): Promise<void> {
+  const count = await chain.transactionCount(signer, 'latest')
+  const ofSigner = and(eq(signers.network, chain.network), eq(signers.address, signer))
+  const orphans = await db.transaction(async (tx) => {
+    const now = new Date()
+    await tx
+      .insert(signers)
+      .values({ network: chain.network, address: signer, nextNonce: count, seenAt: now })
+      .onConflictDoNothing()
+    const [lease] = await tx.select().from(signers).where(ofSigner).for('update')
+    const ofSignerTransactions = and(
+      eq(signedTransactions.network, chain.network),
+      eq(signedTransactions.signer, signer),
+    )
+    const open = await tx
+      .select({ transaction: signedTransactions, state: payments.state })
+      .from(signedTransactions)
+      .leftJoin(payments, eq(payments.id, signedTransactions.paymentId))
+      .where(and(ofSignerTransactions, eq(signedTransactions.status, 'open')))
+      .orderBy(asc(signedTransactions.nonce))
+    const ended = ({ state }: { state: keyof typeof PAYMENT_TRANSITIONS | null }) =>
+      state === null || PAYMENT_TRANSITIONS[state] === undefined
+    const over = open.filter((entry) => entry.transaction.nonce < count && ended(entry))
+    const waiting = open.filter((entry) => entry.transaction.nonce >= count).map(({ transaction }) => transaction)
+    const [latest] = await tx
+      .select({ signedAt: signedTransactions.signedAt })
+      .from(signedTransactions)
+      .where(ofSignerTransactions)
+      .orderBy(desc(signedTransactions.signedAt))
+      .limit(1)
+    const quiet = latest === undefined || Date.now() - latest.signedAt.getTime() > QUIET_MILLISECONDS
+    const first = waiting[0]
+    const gap = first !== undefined && first.nonce > count && isOlderThan(waiting, GAP_MILLISECONDS)
+    const lost = gap ? waiting : []
+    const behind = (lease?.nextNonce ?? 0) < count
+    const nextNonce = behind || gap || (waiting.length === 0 && quiet) ? count : lease?.nextNonce
+    await tx.update(signers).set({ nextNonce, seenAt: now }).where(ofSigner)
+    const displaced = [...over.map(({ transaction }) => transaction.hash), ...lost.map(({ hash }) => hash)]
+    if (displaced.length > 0) {
+      await tx
+        .update(signedTransactions)
+        .set({ status: 'displaced' })
+        .where(inArray(signedTransactions.hash, displaced))
+    }
+    if (gap) log.warn({ network: chain.network, signer, nonce: count }, 'a nonce was lost; it is given out again')
+    if (gap) return []
+    const needed = new Set(open.filter((entry) => !ended(entry)).map(({ transaction }) => transaction.nonce))
+    return newestByNonce(waiting).filter(({ nonce }) => !needed.has(nonce))
+  })
+  for (const orphan of orphans) await fillNonce(db, chain, orphan, log)
+}
+
+function isOlderThan(transactions: readonly SignedTransactionRow[], milliseconds: number): boolean {
+  return transactions.every(({ signedAt }) => Date.now() - signedAt.getTime() > milliseconds)
+}
+
+function newestByNonce(transactions: readonly SignedTransactionRow[]): SignedTransactionRow[] {
+  const newest = new Map<number, SignedTransactionRow>()
+  for (const transaction of transactions) {
+    const known = newest.get(transaction.nonce)
+    if (known === undefined || known.signedAt < transaction.signedAt) newest.set(transaction.nonce, transaction)
+  }
+  return [...newest.values()]
+}
+
+/** Replaces a transaction that is no longer wanted by one that does nothing, so that the later ones can be mined. */
+async function fillNonce(db: Database, chain: Chain, orphan: SignedTransactionRow, log: Log): Promise<void> {
+  if (orphan.paymentId === null && Date.now() - orphan.signedAt.getTime() < GAP_MILLISECONDS) {
+    return broadcast(chain, orphan, log)
+  }
+  const fees = raisedFees(orphan, await chain.fees())
+  const { signer } = orphan
+  const filler = { paymentId: null, signer, to: signer, data: '0x' as const, gas: TRANSFER_GAS }
+  const transaction = await db.transaction((tx) => signAndStore(tx, chain, filler, orphan.nonce, fees))
+  log.info({ network: chain.network, signer, nonce: orphan.nonce, transaction: transaction.hash }, 'filling a nonce')
+  await broadcast(chain, transaction, log)
+}

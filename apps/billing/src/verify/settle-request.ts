@@ -1,0 +1,57 @@
+import {
+  type Address,
+  BillingDecodeError,
+  decodeUptoPayment,
+  decodeUptoRequirements,
+  type Hex,
+  type Network,
+  RefusalReason,
+} from '@upfront/protocol'
+
+export interface SettleRequest {
+  network: Network
+  payer: Address
+  nonce: bigint
+  signature: Hex
+  /** The charge, smallest unit. */
+  amount: bigint
+  /** The requirements with the signed maximum as their amount, as a verification wants them. */
+  maximumRequirements: Record<string, unknown>
+}
+
+/** Reads `POST /settle`: there the requirements' amount is the charge. */
+export function readSettleRequest(
+  paymentPayload: unknown,
+  paymentRequirements: unknown,
+): ({ valid: true } & SettleRequest) | { valid: false; reason: string; message: string; network: Network } {
+  try {
+    const requirements = decodeUptoRequirements(paymentRequirements, 'paymentRequirements')
+    const { authorization } = decodeUptoPayment(paymentPayload)
+    const { amount, network } = requirements
+    if (amount > authorization.maximum) {
+      const message = `the charge ${amount} is above the authorized maximum ${authorization.maximum}`
+      return { valid: false, reason: RefusalReason.exceedsMaximum, message, network }
+    }
+    return {
+      valid: true,
+      network,
+      payer: authorization.payer,
+      nonce: authorization.nonce,
+      signature: authorization.signature,
+      amount,
+      maximumRequirements: {
+        ...(paymentRequirements as Record<string, unknown>),
+        amount: authorization.maximum.toString(),
+      },
+    }
+  } catch (error) {
+    if (!(error instanceof BillingDecodeError)) throw error
+    const network = networkOf(paymentRequirements)
+    return { valid: false, reason: RefusalReason.invalidPayload, message: error.message, network }
+  }
+}
+
+function networkOf(requirements: unknown): Network {
+  const network = (requirements as { network?: unknown } | null | undefined)?.network
+  return typeof network === 'string' && /^eip155:[0-9]{1,16}$/.test(network) ? (network as Network) : 'eip155:0'
+}

@@ -1,0 +1,75 @@
+import type { Address, Hex } from '@upfront/protocol'
+import type { FacilitatorEvmSigner } from '@x402/evm'
+import { decodeFunctionResult, encodeFunctionData } from 'viem'
+import type { Chain } from '../chain/chain.js'
+import { NodeFault } from '../chain/node.js'
+
+type ReadContractArguments = Parameters<FacilitatorEvmSigner['readContract']>[0]
+
+/**
+ * The chain as @x402/evm's checks see it, for one verification.
+ *
+ * The library takes an unanswered call for a failed check, and leaves one promise without a catch: so `getCode` never
+ * rejects here, and what went wrong is kept in `fault`, to be looked at before the library's verdict is believed.
+ */
+export class VerificationSigner implements FacilitatorEvmSigner {
+  fault: NodeFault | null = null
+
+  constructor(
+    private readonly chain: Chain,
+    private readonly addresses: readonly Address[],
+    /** Whom the simulated settlement is sent from. */
+    private readonly sender: Address,
+  ) {}
+
+  getAddresses(): readonly Address[] {
+    return this.addresses
+  }
+
+  async getCode({ address }: { address: Hex }): Promise<Hex> {
+    const account = address.toLowerCase() as Address
+    try {
+      if (!this.chain.tokens.has(account)) return await this.chain.code(account)
+      return (await this.chain.isContract(account)) ? '0x01' : '0x'
+    } catch (error) {
+      this.note(error)
+      return '0x'
+    }
+  }
+
+  async readContract({ address, abi, functionName, args = [] }: ReadContractArguments): Promise<unknown> {
+    const contract = { abi, functionName } as { abi: typeof abi; functionName: string }
+    // Its diagnosis of a failed simulation goes through Multicall3; we have read balance and allowance ourselves.
+    if (functionName === 'aggregate3' || functionName === 'tryAggregate') throw new Error('not needed')
+    try {
+      const data = encodeFunctionData({ ...contract, args })
+      const result = await this.chain.call(address, data, this.sender)
+      return decodeFunctionResult({ ...contract, data: result })
+    } catch (error) {
+      this.note(error)
+      throw error
+    }
+  }
+
+  verifyTypedData(): Promise<never> {
+    return this.refuse()
+  }
+  writeContract(): Promise<never> {
+    return this.refuse()
+  }
+  sendTransaction(): Promise<never> {
+    return this.refuse()
+  }
+  waitForTransactionReceipt(): Promise<never> {
+    return this.refuse()
+  }
+
+  private refuse(): Promise<never> {
+    return Promise.reject(new Error('a verification does not send'))
+  }
+
+  private note(error: unknown): void {
+    // Only silence is a fault: a contract that reverts, burns all gas or answers rubbish is the payer's own.
+    if (error instanceof NodeFault) this.fault ??= error
+  }
+}

@@ -1,0 +1,144 @@
+import {
+  type Address,
+  BillingDecodeError,
+  decodeUptoPayment,
+  decodeUptoRequirements,
+  RefusalReason,
+  SETTLEMENT_MARGIN_SECONDS,
+  type UptoAuthorization,
+  type UptoRequirements,
+} from '@upfront/protocol'
+import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
+import { UptoEvmScheme } from '@x402/evm/upto/facilitator'
+import type { Chain } from '../chain/chain.js'
+import type { Chains } from '../chain/chains.js'
+import { VerificationSigner } from './verification-signer.js'
+
+/** What one payer holds and lets Permit2 move, not older than `block`. Smallest unit. */
+export interface Holdings {
+  balance: bigint
+  allowance: bigint
+  block: bigint
+}
+
+/** Decoded, and in order as far as can be seen without the chain. */
+export interface ReadAuthorization {
+  chain: Chain
+  requirements: UptoRequirements
+  authorization: UptoAuthorization
+  /** The objects as they came, for @x402/evm. */
+  wire: { payload: PaymentPayload; requirements: PaymentRequirements }
+}
+
+export interface Invalid {
+  valid: false
+  reason: string
+  message: string
+  payer: Address | null
+}
+
+/**
+ * Decodes a payment strictly and checks what needs no chain: network, token, facilitator, and that its deadline leaves
+ * `minimumValiditySeconds` + {@link SETTLEMENT_MARGIN_SECONDS}.
+ */
+export function readAuthorization(
+  chains: Chains,
+  acceptedSigners: ReadonlySet<Address>,
+  input: { paymentPayload: unknown; paymentRequirements: unknown; minimumValiditySeconds: number },
+): ({ valid: true } & ReadAuthorization) | Invalid {
+  let decoded: { requirements: UptoRequirements; authorization: UptoAuthorization }
+  const invalid = (reason: string, message: string, payer: Address | null): Invalid => ({
+    valid: false,
+    reason,
+    message,
+    payer,
+  })
+  try {
+    decoded = {
+      requirements: decodeUptoRequirements(input.paymentRequirements, 'paymentRequirements'),
+      authorization: decodeUptoPayment(input.paymentPayload).authorization,
+    }
+  } catch (error) {
+    if (!(error instanceof BillingDecodeError)) throw error
+    return invalid(reasonOfField(error.field), error.message, null)
+  }
+  const { requirements, authorization } = decoded
+  const { payer } = authorization
+  const chain = chains.get(requirements.network)
+  if (chain === undefined) return invalid(RefusalReason.invalidNetwork, `${requirements.network} is not served`, payer)
+  if (!chain.tokens.has(requirements.asset)) {
+    return invalid(RefusalReason.unknownAsset, `${requirements.asset} is not a token that is settled here`, payer)
+  }
+  if (!acceptedSigners.has(authorization.facilitator)) {
+    return invalid(
+      RefusalReason.facilitatorMismatch,
+      `${authorization.facilitator} is no signer of this facilitator`,
+      payer,
+    )
+  }
+  const needed = BigInt(input.minimumValiditySeconds + SETTLEMENT_MARGIN_SECONDS)
+  if (authorization.deadline < chain.head.now() + needed) {
+    return invalid(RefusalReason.deadlineExpired, `the deadline must be at least ${needed} s away`, payer)
+  }
+  return {
+    valid: true,
+    chain,
+    requirements,
+    authorization,
+    wire: {
+      payload: input.paymentPayload as PaymentPayload,
+      requirements: input.paymentRequirements as PaymentRequirements,
+    },
+  }
+}
+
+/** The wire's own reason for a field that does not decode. */
+function reasonOfField(field: string): string {
+  if (field.endsWith('.scheme')) return RefusalReason.invalidScheme
+  if (field.endsWith('.network')) return RefusalReason.invalidNetwork
+  return RefusalReason.invalidPayload
+}
+
+/**
+ * Checks a payment against the chain with @x402/evm: amount, token, payTo, spender, facilitator, times, signature
+ * (ERC-1271 too), and a simulated settlement of the maximum; and reads what the payer holds. Throws `NodeFault`.
+ */
+export async function verifyOnChain(
+  { chain, requirements, authorization, wire }: ReadAuthorization,
+  acceptedSigners: ReadonlySet<Address>,
+): Promise<({ valid: true } & Holdings) | Invalid> {
+  const { payer } = authorization
+  const signer = new VerificationSigner(chain, [...acceptedSigners], authorization.facilitator)
+  const [verdict, holdings] = await Promise.all([
+    // Without its extensions: gas sponsoring is not offered, so none may stand in for an allowance.
+    new UptoEvmScheme(signer).verify({ ...wire.payload, extensions: {} }, wire.requirements),
+    readHoldings(chain, requirements.asset, payer),
+  ])
+  if (signer.fault !== null) throw signer.fault
+  const invalid = (reason: string, message: string): Invalid => ({ valid: false, reason, message, payer })
+  const simulationFailed = verdict.invalidReason === RefusalReason.simulationFailed
+  if (!verdict.isValid && !simulationFailed) {
+    return invalid(verdict.invalidReason ?? RefusalReason.invalidPayload, 'the authorization does not fit the offer')
+  }
+  if (holdings.balance < requirements.amount) {
+    return invalid(RefusalReason.insufficientBalance, `the payer holds ${holdings.balance} of ${requirements.amount}`)
+  }
+  if (holdings.allowance < requirements.amount) {
+    return invalid(
+      RefusalReason.allowanceRequired,
+      `Permit2 may move ${holdings.allowance} of ${requirements.amount}: the payer has to approve it`,
+    )
+  }
+  if (!simulationFailed) return { valid: true, ...holdings }
+  return (await chain.isPermit2NonceUsed(payer, authorization.nonce))
+    ? invalid(RefusalReason.nonceUsed, 'the nonce of this authorization was used before')
+    : invalid(RefusalReason.simulationFailed, 'the settlement would revert')
+}
+
+/** Reads balance and Permit2 allowance. Throws `NodeFault`. */
+export async function readHoldings(chain: Chain, asset: Address, payer: Address): Promise<Holdings> {
+  // Taken before the reads: whatever is mined after this block may or may not be in them.
+  const block = chain.head.number
+  const [balance, allowance] = await Promise.all([chain.balanceOf(asset, payer), chain.permit2Allowance(asset, payer)])
+  return { balance, allowance, block }
+}

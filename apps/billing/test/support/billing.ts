@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DEVNET_ROLES, USDC_ADDRESS } from '@upfront/devnet'
+import {
+  type AuthorizeResult,
+  billingPath,
+  type ChargeResult,
+  decodeAuthorizeResult,
+  decodeChargeResult,
+  decodePayment,
+  type Payment,
+} from '@upfront/protocol'
+import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
+import { type Billing, startBilling } from '../../src/billing.js'
+import { readEnvironment } from '../../src/environment/environment.js'
+import { createLog } from '../../src/log.js'
+import { makeRequirements, sign } from './buyer.js'
+
+export const TOKEN = 'test-token'
+
+/** The variables of a billing on a local chain, with its own empty PGlite directory unless a database is given. */
+export function billingVariables(rpcUrl: string, variables: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+  const tokens = { [USDC_ADDRESS]: { name: 'USDC', version: '2', decimals: 6 } }
+  return {
+    BILLING_PORT: '0',
+    BILLING_TOKEN: TOKEN,
+    FACILITATOR_PRIVATE_KEYS: DEVNET_ROLES.facilitators[0].privateKey,
+    CHAINS: JSON.stringify({ 'eip155:31337': { rpcUrl, tokens } }),
+    LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
+    ...variables,
+  }
+}
+
+/** Billing in this process. */
+export async function runBilling(rpcUrl: string, variables: NodeJS.ProcessEnv = {}): Promise<Billing & BillingClient> {
+  const directory = mkdtempSync(join(tmpdir(), 'billing-'))
+  const environment = readEnvironment(
+    billingVariables(rpcUrl, { BILLING_DATA_DIR: join(directory, 'ledger'), ...variables }),
+  )
+  const billing = await startBilling(environment, createLog(environment.logLevel))
+  return Object.assign(new BillingClient(billing.url), {
+    close: async () => {
+      await billing.close()
+      rmSync(directory, { recursive: true, force: true })
+    },
+  })
+}
+
+export interface Answer {
+  status: number
+  headers: Headers
+  body: unknown
+}
+
+/** Billing's HTTP as a seller calls it. */
+export class BillingClient {
+  constructor(readonly url: string) {}
+
+  async send(
+    path: string,
+    { body, key, token = TOKEN }: { body?: unknown; key?: string; token?: string } = {},
+  ): Promise<Answer> {
+    const response = await fetch(`${this.url}${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(key === undefined ? {} : { 'idempotency-key': key }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    const json = response.headers.get('content-type')?.includes('json')
+    return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text }
+  }
+
+  async authorize(
+    paymentPayload: PaymentPayload,
+    {
+      requirements = paymentPayload.accepted,
+      key = randomUUID(),
+      ...more
+    }: { requirements?: PaymentRequirements; key?: string; route?: string; minimumValiditySeconds?: number } = {},
+  ): Promise<AuthorizeResult> {
+    const body = { paymentPayload, paymentRequirements: requirements, ...more }
+    const answer = await this.send(billingPath.authorize, { body, key })
+    if (answer.status !== 200) throw new Error(`authorize: ${answer.status} ${JSON.stringify(answer.body)}`)
+    return decodeAuthorizeResult(answer.body)
+  }
+
+  async charge(
+    paymentId: string,
+    amount: string,
+    { key = randomUUID(), ...more }: { key?: string; waitMilliseconds?: number; reason?: string } = {},
+  ): Promise<ChargeResult> {
+    const answer = await this.send(billingPath.charge(paymentId), { body: { amount, ...more }, key })
+    if (answer.status !== 200) throw new Error(`charge: ${answer.status} ${JSON.stringify(answer.body)}`)
+    return decodeChargeResult(answer.body)
+  }
+
+  async release(paymentId: string, reason: string, key: string = randomUUID()): Promise<ChargeResult> {
+    const answer = await this.send(billingPath.release(paymentId), { body: { reason }, key })
+    return decodeChargeResult(answer.body)
+  }
+
+  async payment(paymentId: string): Promise<Payment> {
+    const { body } = await this.send(billingPath.payment(paymentId))
+    return decodePayment((body as { payment: unknown }).payment)
+  }
+
+  /** Signs and authorizes; throws where it is refused. */
+  async authorizeNew(requirements: PaymentRequirements = makeRequirements()): Promise<Payment> {
+    const result = await this.authorize(await sign(requirements))
+    if (result.outcome !== 'authorized') throw new Error(`refused: ${result.reason} ${result.message}`)
+    return result.payment
+  }
+
+  async verify(paymentPayload: PaymentPayload, paymentRequirements: PaymentRequirements = paymentPayload.accepted) {
+    return this.send('/verify', { body: { x402Version: 2, paymentPayload, paymentRequirements } })
+  }
+
+  async settle(paymentPayload: PaymentPayload, amount: string) {
+    const paymentRequirements = { ...paymentPayload.accepted, amount }
+    return this.send('/settle', { body: { x402Version: 2, paymentPayload, paymentRequirements } })
+  }
+}
