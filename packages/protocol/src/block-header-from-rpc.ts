@@ -25,7 +25,7 @@ export function blockHeaderFromRpc(value: unknown): BlockHeader {
     return decoded
   }
   const has = (key: string) => block[key] !== undefined && block[key] !== null
-  return {
+  const header: BlockHeader = {
     hash: hash('hash'),
     parentHash: hash('parentHash'),
     sha3Uncles: hash('sha3Uncles'),
@@ -42,12 +42,13 @@ export function blockHeaderFromRpc(value: unknown): BlockHeader {
     extraData: bytes('extraData'),
     mixHash: hash('mixHash'),
     nonce: bytes('nonce', NONCE_LENGTH),
-    ...(has('baseFeePerGas') && { baseFeePerGas: quantity('baseFeePerGas', 256) }),
-    ...(has('withdrawalsRoot') && { withdrawalsRoot: hash('withdrawalsRoot') }),
-    ...(has('blobGasUsed') && { blobGasUsed: quantity('blobGasUsed') }),
-    ...(has('excessBlobGas') && { excessBlobGas: quantity('excessBlobGas') }),
-    ...(has('parentBeaconBlockRoot') && { parentBeaconBlockRoot: hash('parentBeaconBlockRoot') }),
-    ...(has('requestsHash') && { requestsHash: hash('requestsHash') }),
-    ...(has('blockAccessListHash') && { blockAccessListHash: hash('blockAccessListHash') }),
   }
+  if (has('baseFeePerGas')) header.baseFeePerGas = quantity('baseFeePerGas', 256)
+  if (has('withdrawalsRoot')) header.withdrawalsRoot = hash('withdrawalsRoot')
+  if (has('blobGasUsed')) header.blobGasUsed = quantity('blobGasUsed')
+  if (has('excessBlobGas')) header.excessBlobGas = quantity('excessBlobGas')
+  if (has('parentBeaconBlockRoot')) header.parentBeaconBlockRoot = hash('parentBeaconBlockRoot')
+  if (has('requestsHash')) header.requestsHash = hash('requestsHash')
+  if (has('blockAccessListHash')) header.blockAccessListHash = hash('blockAccessListHash')
+  return header
 }

@@ -48,7 +48,9 @@ export function planSimulation(
   const baseRules = rulesAt(rules, base.number, base.timestamp) ?? rulesOfHeader(base)
   const blocks: PlannedBlock[] = []
   let parent: Pick<PlannedBlock, 'number' | 'timestamp' | 'gasLimit' | 'feeRecipient'> = {
-    ...base,
+    number: base.number,
+    timestamp: base.timestamp,
+    gasLimit: base.gasLimit,
     feeRecipient: base.miner,
   }
   const follow = (source: BlockStateCall, requestIndex?: number) => {

@@ -26,12 +26,13 @@ const ETHEREUM_FORK_OF: Record<OpFork, EthereumFork> = {
 
 /** The rules of one block; undefined where it comes before all that `rules` tell of (before the Merge, say). */
 export function rulesAt(rules: ChainRules, number: bigint, timestamp: bigint): BlockRules | undefined {
-  const active = rules.forks.filter((activation) => isActive(activation, number, timestamp)).map(({ fork }) => fork)
+  const active = (fork: EthereumFork | OpFork) =>
+    rules.forks.some((activation) => activation.fork === fork && isActive(activation, number, timestamp))
   if (rules.stack === 'optimism') {
-    const opFork = OP_FORKS.findLast((fork) => active.includes(fork))
+    const opFork = OP_FORKS.findLast(active)
     return opFork && { fork: ETHEREUM_FORK_OF[opFork], opFork }
   }
-  const fork = ETHEREUM_FORKS.findLast((known) => active.includes(known))
+  const fork = ETHEREUM_FORKS.findLast(active)
   if (fork === undefined) return undefined
   const blob = isForkActive(fork, 'cancun') ? blobParametersAt(rules, timestamp) : undefined
   return blob === undefined ? { fork } : { fork, blob }
