@@ -15,10 +15,11 @@ const url = (name, port) => `http://${['0.0.0.0', '::', ''].includes(host(name))
 /** The services to start, in order; later ones need the earlier ones. @returns {Service[]} @throws an `Error` naming a bad port. */
 export function chooseServices() {
   const upstream = process.env.UPSTREAM_RPC_URL
+  const flashblocksPort = portFrom('DEVNET_FLASHBLOCKS_PORT', 8546)
   const devnet = {
     ...base('devnet', 'local chain', 'packages/devnet/dist/main.js', 'DEVNET', 8545),
     ready: answersRpc,
-    environment: async () => ({}),
+    environment: async () => (followsFlashblocks() ? { DEVNET_FLASHBLOCKS_PORT: String(flashblocksPort) } : {}),
   }
   const billing = {
     ...base('billing', 'billing', 'apps/billing/dist/main.js', 'BILLING', 8081),
@@ -30,7 +31,11 @@ export function chooseServices() {
     ready: answersHealth,
     environment: async () => ({
       UPSTREAM_RPC_URL: upstream || devnet.url,
-      ...(sells() ? await paidRoutes(billing) : {}),
+      ...(!upstream && followsFlashblocks() ? { FLASHBLOCKS_WS_URL: `ws://127.0.0.1:${flashblocksPort}` } : {}),
+      ...(!upstream && process.env.DEVNET_OPTIMISM === '1'
+        ? { CHAIN_GENESIS_FILE: join(root, 'packages/devnet/op-genesis.json') }
+        : {}),
+      ...(sells() ? await paidRoutes(billing, upstream) : {}),
     }),
   }
   // On a real node payments need a funded facilitator: billing starts where one is configured.
@@ -46,13 +51,22 @@ export function chooseServices() {
 
 function base(name, title, program, prefix, defaultPort) {
   const portVariable = `${prefix}_PORT`
-  const text = process.env[portVariable] || String(defaultPort)
-  const port = Number(text)
-  if (!/^\d+$/.test(text) || port < 1 || port > 65_535)
-    throw new Error(`${portVariable}: expected a port from 1 to 65535, got ${JSON.stringify(text)}`)
+  const port = portFrom(portVariable, defaultPort)
   const hostVariable = `${prefix}_HOST`
   return { name, title, program, portVariable, port, host: host(hostVariable), url: url(hostVariable, port) }
 }
+
+function portFrom(variable, fallback) {
+  const text = process.env[variable] || String(fallback)
+  const port = Number(text)
+  if (!/^\d+$/.test(text) || port < 1 || port > 65_535)
+    throw new Error(`${variable}: expected a port from 1 to 65535, got ${JSON.stringify(text)}`)
+  return port
+}
+
+/** Pre-confirmed state needs the native engine: without it the local chain makes its blocks at once, as anvil does. */
+const followsFlashblocks = () =>
+  process.env.EVM_ENGINE !== 'ethereumjs' && existsSync(join(root, 'packages/engine-revm/index.node'))
 
 const hasFacilitator = () => process.env.FACILITATOR_PRIVATE_KEYS || process.env.FACILITATOR_PRIVATE_KEYS_FILE
 
@@ -66,8 +80,16 @@ async function localPayments(rpcUrl) {
   }
 }
 
-async function paidRoutes(billing) {
-  return { BILLING_URL: billing.url }
+/** What the gateway needs to sell, beside BILLING_TOKEN. On a real node NETWORK, ASSET and PAY_TO are the user's to set. */
+async function paidRoutes(billing, upstream) {
+  if (upstream) return { BILLING_URL: billing.url }
+  const { DEVNET_ROLES, USDC_ADDRESS } = await import('../packages/devnet/dist/index.js')
+  return {
+    BILLING_URL: billing.url,
+    NETWORK: 'eip155:31337',
+    ASSET: USDC_ADDRESS,
+    PAY_TO: DEVNET_ROLES.seller.address,
+  }
 }
 
 async function answersRpc() {

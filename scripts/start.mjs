@@ -118,5 +118,6 @@ function farewell(services) {
     '',
     `curl -s ${gateway.url} -H 'content-type: application/json' -d '${JSON.stringify(request)}'`,
     '',
+    ...(process.env.UPSTREAM_RPC_URL ? [] : ['Watch the block under construction: `npm run watch`', '']),
   ].join('\n')
 }

@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common'
 import { APP_FILTER } from '@nestjs/core'
 import { ChainState } from '@upfront/chain-state'
+import type { Logger } from 'pino'
 import { Environment } from './environment.js'
 import { HealthController } from './health/health.controller.js'
 import { Readiness } from './health/readiness.js'
@@ -8,10 +9,14 @@ import { Admission } from './http/admission.js'
 import { BufferedBytes } from './http/buffered-bytes.js'
 import { FreeRateLimit } from './http/free-rate-limit.js'
 import { RefusalFilter } from './http/refusal.filter.js'
-import { createLogger, LOGGER } from './logger.js'
+import { LOGGER } from './logger.js'
 import { MetricsController } from './metrics/metrics.controller.js'
 import { Metrics } from './metrics/metrics.js'
 import { UpstreamJournal } from './metrics/upstream-journal.js'
+import { PaidModule } from './paid/paid.module.js'
+import { Preconfirmed } from './pending/preconfirmed.js'
+import { PreconfirmedJournal } from './pending/preconfirmed-journal.js'
+import { Standpoints } from './pending/standpoints.js'
 import { rpcMethods } from './rpc/methods.js'
 import { RpcController } from './rpc/rpc.controller.js'
 import { RpcService } from './rpc/rpc.service.js'
@@ -24,23 +29,29 @@ import { Simulator } from './simulate/simulator.js'
 /** The wiring of the gateway. What a paid route needs of it is exported to every module. */
 @Module({})
 export class AppModule {
-  static forRoot(environment: Environment): DynamicModule {
+  static forRoot(environment: Environment, logger: Logger): DynamicModule {
     return {
       module: AppModule,
       global: true,
+      imports: environment.BILLING_URL === undefined ? [] : [PaidModule.forRoot(environment, logger)],
       controllers: [RpcController, HealthController, MetricsController],
       providers: [
         { provide: Environment, useValue: environment },
-        { provide: LOGGER, useFactory: () => createLogger(environment.LOG_LEVEL) },
+        { provide: LOGGER, useValue: logger },
         { provide: APP_FILTER, useClass: RefusalFilter },
         { provide: Admission, useFactory: () => new Admission(environment.MAX_IN_FLIGHT, environment.MAX_QUEUED) },
         { provide: BufferedBytes, useFactory: () => new BufferedBytes(environment.MAX_BUFFERED_BYTES) },
         { provide: FreeRateLimit, useFactory: () => new FreeRateLimit(environment.FREE_RATE_LIMIT) },
         {
           provide: RPC_METHODS,
-          inject: [Simulator, ChainState, ServedChain, ENGINE],
-          useFactory: (simulator: Simulator, chain: ChainState, served: ServedChain, { engine }: EngineChoice) =>
-            rpcMethods(environment, simulator, chain, served, engine),
+          inject: [Simulator, ChainState, ServedChain, ENGINE, Preconfirmed],
+          useFactory: (
+            simulator: Simulator,
+            chain: ChainState,
+            served: ServedChain,
+            { engine }: EngineChoice,
+            preconfirmed: Preconfirmed,
+          ) => rpcMethods(environment, simulator, chain, served, engine, preconfirmed),
         },
         {
           provide: ChainState,
@@ -52,7 +63,10 @@ export class AppModule {
           useFactory: () => chooseEngine(environment.EVM_ENGINE),
         },
         ServedChain,
+        Standpoints,
         Metrics,
+        Preconfirmed,
+        PreconfirmedJournal,
         Readiness,
         RpcJournal,
         RpcService,

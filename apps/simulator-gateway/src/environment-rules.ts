@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { DecodeError } from '@upfront/protocol'
 import { chainRulesFromGenesis } from '@upfront/simulation'
 import { type ValidationArguments, ValidatorConstraint, type ValidatorConstraintInterface } from 'class-validator'
+import { decodePriceList } from './paid/price-list.js'
 
 @ValidatorConstraint()
 export class UpstreamUrls implements ValidatorConstraintInterface {
@@ -13,6 +14,37 @@ export class UpstreamUrls implements ValidatorConstraintInterface {
   defaultMessage({ value }: ValidationArguments): string {
     if (!Array.isArray(value)) return 'is missing: the http(s) URL of an Ethereum node, or several, comma-separated'
     return `entry ${value.findIndex((url) => !isHttpUrl(url)) + 1} is not an http(s) URL`
+  }
+}
+
+@ValidatorConstraint()
+export class HttpUrl implements ValidatorConstraintInterface {
+  validate(value: unknown): boolean {
+    return isHttpUrl(value)
+  }
+
+  defaultMessage(): string {
+    return 'is not an http(s) URL'
+  }
+}
+
+@ValidatorConstraint()
+export class PriceListJson implements ValidatorConstraintInterface {
+  validate(value: unknown): boolean {
+    return this.problem(value) === undefined
+  }
+
+  defaultMessage({ value }: ValidationArguments): string {
+    return this.problem(value) ?? ''
+  }
+
+  private problem(value: unknown): string | undefined {
+    try {
+      decodePriceList(String(value))
+      return undefined
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error)
+    }
   }
 }
 

@@ -1,8 +1,21 @@
 import 'reflect-metadata'
 import { DIALECTS, type Dialect } from '@upfront/protocol'
 import { plainToInstance, Transform, type TransformFnParams } from 'class-transformer'
-import { IsArray, IsIn, IsInt, IsOptional, IsString, Matches, Max, Min, Validate, validateSync } from 'class-validator'
-import { GenesisFile, PassthroughMethods, UpstreamUrls } from './environment-rules.js'
+import {
+  IsArray,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  Matches,
+  Max,
+  Min,
+  Validate,
+  ValidateIf,
+  validateSync,
+} from 'class-validator'
+import { GenesisFile, HttpUrl, PassthroughMethods, PriceListJson, UpstreamUrls } from './environment-rules.js'
+import { DEFAULT_PRICE_LIST } from './paid/price-list.js'
 import { DEFAULT_PASSTHROUGH_METHODS } from './passthrough-methods.js'
 
 const wholeNumber = ({ value }: TransformFnParams): unknown =>
@@ -52,6 +65,26 @@ export class Environment {
   @Transform(list)
   @Validate(PassthroughMethods)
   PASSTHROUGH_METHODS: string[] = DEFAULT_PASSTHROUGH_METHODS
+
+  /** Flashblocks streams, tried in turn; with one, `pending` is the block under construction. */
+  @IsOptional()
+  @Transform(list)
+  @IsArray()
+  @Matches(/^wss?:\/\/[^\s/]+/, { each: true })
+  FLASHBLOCKS_WS_URL?: string[]
+
+  /** A stream without a flashblock for so long is given up for the next. */
+  @Transform(wholeNumber)
+  @IsInt()
+  @Min(250)
+  FLASHBLOCKS_SILENCE_MS = 2_000
+
+  /** One message of the stream, decompressed. */
+  @Transform(wholeNumber)
+  @IsInt()
+  @Min(1_024)
+  @Max(64 * 1024 * 1024)
+  FLASHBLOCKS_MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 
   /** Requests per second and client; 0 is off. */
   @Transform(numberOr('off', 0))
@@ -154,7 +187,58 @@ export class Environment {
   @IsArray()
   @Matches(/^(\*|https?:\/\/[^\s/,]+)$/, { each: true })
   CORS_ORIGINS?: string[]
+
+  /** Where billing listens. With it the paid routes are served, and the five settings that follow are needed. */
+  @IsOptional()
+  @Validate(HttpUrl)
+  BILLING_URL?: string
+
+  @ValidateIf(sells)
+  @IsString({ message: 'is missing: the service token of the billing at BILLING_URL' })
+  BILLING_TOKEN?: string
+
+  /** CAIP-2: where buyers pay. */
+  @ValidateIf(sells)
+  @Matches(/^eip155:[1-9]\d{0,15}$/, { message: 'expected a CAIP-2 network such as eip155:8453' })
+  NETWORK?: `eip155:${number}`
+
+  /** The token in which buyers pay. */
+  @ValidateIf(sells)
+  @Matches(/^0x[0-9a-fA-F]{40}$/, { message: 'expected the address of a token' })
+  ASSET?: string
+
+  @ValidateIf(sells)
+  @Matches(/^0x[0-9a-fA-F]{40}$/, { message: 'expected the address that is paid' })
+  PAY_TO?: string
+
+  /** JSON: see `paid/price-list.ts`. */
+  @Validate(PriceListJson)
+  PRICE_LIST = JSON.stringify(DEFAULT_PRICE_LIST)
+
+  /** Gas of one paid simulation. */
+  @Transform(wholeNumber)
+  @IsInt()
+  @Min(21_000)
+  PAID_GAS_CAP = 250_000_000
+
+  @Transform(wholeNumber)
+  @IsInt()
+  @Min(1)
+  PAID_UPSTREAM_READS = 20_000
+
+  @Transform(wholeNumber)
+  @IsInt()
+  @Min(10)
+  @Max(120_000)
+  PAID_TIMEOUT_MS = 30_000
 }
+
+function sells({ BILLING_URL }: Environment): boolean {
+  return BILLING_URL !== undefined
+}
+
+/** These may hold keys: an error does not repeat them. */
+const SECRETS = new Set(['UPSTREAM_RPC_URL', 'FLASHBLOCKS_WS_URL', 'BILLING_URL', 'BILLING_TOKEN'])
 
 /** Names every variable that is wrong or missing, one line each. */
 export class EnvironmentError extends Error {
@@ -173,7 +257,7 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
   const environment = plainToInstance(Environment, Object.fromEntries(known.map((name) => [name, variables[name]])))
   const problems = validateSync(environment, { stopAtFirstError: true }).map(({ property, value, constraints }) => {
     const reason = Object.values(constraints ?? {})[0] ?? 'not valid'
-    const shown = typeof value === 'string' && property !== 'UPSTREAM_RPC_URL' ? ` (got ${JSON.stringify(value)})` : ''
+    const shown = typeof value === 'string' && !SECRETS.has(property) ? ` (got ${JSON.stringify(value)})` : ''
     return `${property}: ${reason.replace(`${property} `, '')}${shown}`
   })
   if (problems.length > 0) throw new EnvironmentError(problems)

@@ -10,11 +10,13 @@ import { acceptJsonBodies } from './http/body.js'
 import { BufferedBytes } from './http/buffered-bytes.js'
 import { FreeRateLimit } from './http/free-rate-limit.js'
 import { requestId } from './http/request-id.js'
-import { LOGGER, nestLogger } from './logger.js'
+import { createLogger, LOGGER, nestLogger } from './logger.js'
 import { failureBody, failureOf } from './rpc/failure.js'
 import { ENGINE, type EngineChoice } from './simulate/engine-choice.js'
 
 const SOCKET_SWEEP_MS = 100
+/** A connection on which nothing moves, in neither direction. */
+const SILENT_CONNECTION_MS = 60_000
 
 export interface Gateway {
   app: NestFastifyApplication
@@ -28,26 +30,32 @@ export interface Gateway {
 
 /** The Nest application on Fastify, ready to listen. */
 export async function createGateway(environment: Environment): Promise<NestFastifyApplication> {
+  const arrival = environment.BODY_TIMEOUT_MS
   const adapter = new FastifyAdapter({
     skipMiddie: true,
     exposeHeadRoutes: true,
     genReqId: requestId,
-    requestTimeout: environment.BODY_TIMEOUT_MS,
-    http: { connectionsCheckingInterval: Math.min(1_000, environment.BODY_TIMEOUT_MS) },
+    requestTimeout: arrival,
+    connectionTimeout: Math.max(SILENT_CONNECTION_MS, 2 * environment.REQUEST_TIMEOUT_MS),
+    // Node takes the time-outs only as it makes the server.
+    http: { requestTimeout: arrival, headersTimeout: arrival, connectionsCheckingInterval: Math.min(1_000, arrival) },
     trustProxy: environment.TRUSTED_PROXIES ?? false,
     return503OnClosing: false,
     clientErrorHandler: answerBrokenRequest,
   })
-  const module = AppModule.forRoot(environment)
+  const logger = createLogger(environment.LOG_LEVEL)
+  const module = AppModule.forRoot(environment, logger)
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
-    bufferLogs: true,
+    logger: nestLogger(logger),
     abortOnError: false,
   })
-  app.useLogger(nestLogger(app.get<Logger>(LOGGER)))
   if (environment.CORS_ORIGINS !== undefined) {
     const [first] = environment.CORS_ORIGINS
-    app.enableCors({ origin: first === '*' ? '*' : environment.CORS_ORIGINS, exposedHeaders: ['x-request-id'] })
+    app.enableCors({
+      origin: first === '*' ? '*' : environment.CORS_ORIGINS,
+      exposedHeaders: ['x-request-id', 'payment-required', 'payment-response'],
+    })
   }
   const server = adapter.getInstance()
   server.addHook('onRequest', (request, reply, done) => {

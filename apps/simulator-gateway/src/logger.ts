@@ -11,11 +11,18 @@ export function createLogger(level: string): Logger {
 /** Nest's own messages: its warnings and errors as they are, its start-up chatter at debug. */
 export function nestLogger(logger: Logger): LoggerService {
   return {
-    log: (message: unknown) => logger.debug(String(message)),
-    verbose: (message: unknown) => logger.trace(String(message)),
-    debug: (message: unknown) => logger.debug(String(message)),
-    warn: (message: unknown) => logger.warn(String(message)),
-    error: (message: unknown, stack?: unknown) => logger.error({ stack }, String(message)),
-    fatal: (message: unknown) => logger.fatal(String(message)),
+    log: (message: unknown) => logger.debug(entryOf(message)),
+    verbose: (message: unknown) => logger.trace(entryOf(message)),
+    debug: (message: unknown) => logger.debug(entryOf(message)),
+    warn: (message: unknown) => logger.warn(entryOf(message)),
+    error: (message: unknown, stack?: unknown) => logger.error({ stack, ...entryOf(message) }),
+    fatal: (message: unknown) => logger.fatal(entryOf(message)),
   }
+}
+
+/** Libraries log words or fields. */
+function entryOf(message: unknown): object {
+  if (typeof message !== 'object' || message === null) return { msg: String(message) }
+  const { message: msg, ...fields } = message as { message?: unknown }
+  return msg === undefined ? fields : { ...fields, msg }
 }

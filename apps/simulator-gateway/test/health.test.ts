@@ -69,7 +69,8 @@ describe('metrics', () => {
     expect(await gateway.metric('upfront_rpc_calls_total{method="none",outcome="method_not_found"}')).toBe(1)
     expect(await gateway.metric('upfront_rpc_call_seconds_count{method="eth_simulateV1"}')).toBe(3)
     expect(await gateway.metric('upfront_simulated_gas_total')).toBe(42_000)
-    expect(await gateway.metric('upfront_state_cache_hits_total')).toBeGreaterThan(0)
+    expect(await gateway.metric('upfront_simulations_total{state="read"}')).toBe(1)
+    expect(await gateway.metric('upfront_simulations_total{state="cached"}')).toBe(1)
     const { host } = upstream
     const calls = `upfront_upstream_calls_total{upstream="${host}",method="eth_getBlockByNumber",outcome="ok"}`
     expect(await gateway.metric(calls)).toBeGreaterThan(0)

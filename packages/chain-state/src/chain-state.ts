@@ -2,6 +2,7 @@ import type { BlockHeader, BlockParameter } from '@upfront/protocol'
 import type { ChainRules, SimulationPlan, StateSource } from '@upfront/simulation'
 import { BlockMoved } from './block/block-moved.js'
 import { BlockResolver } from './block/block-resolver.js'
+import { daFootprintScalar } from './block/da-footprint-scalar.js'
 import type { PinnedBlock } from './block/pinned-block.js'
 import { passThrough } from './pass-through.js'
 import { Prefetch } from './prefetch/prefetch.js'
@@ -88,6 +89,14 @@ export class ChainState {
   /** The chain's rules and where they came from. @throws ChainMismatch, DecodeError, UpstreamError, or the signal's reason */
   rules(options: ChainRulesOptions = {}, limits: CallLimits = {}): Promise<ChainRules> {
     return fetchChainRules(this.client, options, limits)
+  }
+
+  /**
+   * The DA footprint's scalar of an OP-stack block from Jovian on; undefined where the node doesn't tell.
+   * @throws UpstreamError, or the signal's reason
+   */
+  daFootprintScalar(block: BlockHeader, limits: CallLimits = {}): Promise<bigint | undefined> {
+    return daFootprintScalar(this.client, block, limits)
   }
 
   /**

@@ -1,7 +1,7 @@
 import { type Devnet, startDevnet } from '@upfront/devnet'
 import type { Address, Hash } from '@upfront/protocol'
 import type { StateRead, StateValue } from '@upfront/simulation'
-import { createTestClient, http, publicActions, toHex } from 'viem'
+import { createTestClient, http, publicActions } from 'viem'
 import { FAULTS, type Fault, type FaultyUpstream, startFaultyUpstream } from '../src/faulty-upstream/index.js'
 import { ChainState, UpstreamError } from '../src/index.js'
 
@@ -207,14 +207,32 @@ describe('an upstream that misbehaves', () => {
     expect(proxy.stats.bytesOut / proxy.stats.requests).toBeLessThan(20 * 1024 * 1024)
   }, 30_000)
 
-  it('never shows credentials of a URL', async () => {
+  it.each(['http-500', 'tells-url'] as const)('never shows credentials of a URL: %s', async (fault) => {
     const proxy = await startFaultyUpstream(devnet.rpcUrl)
-    const chain = new ChainState({ urls: [`http://user:pass-word@${proxy.host}/v3/secret-key?token=hidden`] })
+    const url = `http://some-user:some-pass-word@${proxy.host}/v3/0123456789abcdef?token=so-very-hidden`
+    const chain = new ChainState({ urls: [url] })
     opened.push(chain, proxy)
-    expect(toHex(await chain.head().then(({ number }) => number))).toBe(toHex(hashes.length - 1))
-    proxy.fault = 'http-500'
-    const error: unknown = await chain.head().catch((reason) => reason)
-    expect(error).toBeInstanceOf(UpstreamError)
-    expect(JSON.stringify([error, String(error)])).not.toMatch(/pass-word|secret-key|hidden|user/)
+    expect((await chain.head()).hash).toBe(hashes.at(-1))
+    proxy.fault = fault
+    const errors = [
+      await chain.head().catch((reason: unknown) => reason),
+      await chain.passThrough('eth_gasPrice', []).catch((reason: unknown) => reason),
+    ]
+    for (const error of errors) {
+      expect(error).toBeInstanceOf(Error)
+      expect(JSON.stringify([error, String(error)])).not.toMatch(
+        /some-user|some-pass-word|0123456789abcdef|so-very-hidden/,
+      )
+    }
+  })
+
+  it('goes to the next URL at once when the first asks for time', async () => {
+    const { chain, proxies } = await open({ targets: 2 })
+    expect(await readAll(chain, 1)).toBe('right')
+    proxies[0]!.fault = 'http-429'
+    const before = proxies[1]!.stats.requests
+    expect(await Promise.all([2, 3, 4].map((n) => readAll(chain, n)))).toEqual(['right', 'right', 'right'])
+    expect(proxies[1]!.stats.requests).toBeGreaterThan(before)
+    expect(proxies[0]!.stats.requests).toBeLessThan(20)
   })
 })

@@ -1,89 +1,92 @@
 import { DEVNET_ROLES, type Devnet, startDevnet } from '@upfront/devnet'
 import type { Address, BlockParameter } from '@upfront/protocol'
+import type { StateRead } from '@upfront/simulation'
 import { createTestClient, http, publicActions, walletActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { type FaultyUpstream, startFaultyUpstream } from '../src/faulty-upstream/index.js'
-import { BlockMoved, ChainState } from '../src/index.js'
+import { ChainState } from '../src/index.js'
 
 const BOB: Address = '0x00000000000000000000000000000000000b0b00'
-const LASTS_MS = 1_500
+const LATEST = { kind: 'tag', tag: 'latest' } as const
+const PENDING = { kind: 'tag', tag: 'pending' } as const
 
-/** Every transaction sends Bob 1 wei: the sender's nonce and Bob's balance are equal in every block there ever is. */
+/**
+ * Every transaction sends Bob 1 wei: the sender's nonce and Bob's balance are equal in every block there ever is. The node
+ * is never read while it mines: anvil answers for its head, by hash too, with what it is just about to mine.
+ */
 describe('two values that every transaction changes together', () => {
   let devnet: Devnet
   let proxy: FaultyUpstream
+  let chain: ChainState
   const account = privateKeyToAccount(DEVNET_ROLES.deployer.privateKey)
+  const nonceRead: StateRead = { kind: 'nonce', address: account.address.toLowerCase() as Address }
+  const balanceRead: StateRead = { kind: 'balance', address: BOB }
+  const signal = new AbortController().signal
 
   beforeEach(async () => {
     devnet = await startDevnet({ payments: false })
     proxy = await startFaultyUpstream(devnet.rpcUrl)
+    chain = new ChainState({ urls: [proxy.url] })
   })
   afterEach(async () => {
+    await chain.close()
     await proxy.close()
     await devnet.stop()
   })
 
   const node = () =>
-    createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl), account })
+    createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl), account, pollingInterval: 20 })
       .extend(publicActions)
       .extend(walletActions)
-
-  async function readWhilePaying(
-    parameter: BlockParameter,
-    pauseMs = 0,
-  ): Promise<{ values: Set<bigint>; moved: number }> {
-    const chain = new ChainState({ urls: [proxy.url] })
-    const until = performance.now() + LASTS_MS
-    const client = node()
-    const paying = (async () => {
-      for (let nonce = 0; performance.now() < until; nonce += 1) {
-        if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs))
-        await client.sendTransaction({ chain: null, to: BOB, value: 1n, nonce, gas: 21_000n, gasPrice: 10n ** 10n })
-      }
-    })()
-    const values = new Set<bigint>()
-    let moved = 0
-    const reading = Array.from({ length: 4 }, async () => {
-      const signal = AbortSignal.timeout(20_000)
-      while (performance.now() < until) {
-        try {
-          await chain.onBlock(parameter, { signal }, async (block) => {
-            const state = chain.stateSource(block)
-            const [nonce] = await state.read(
-              [{ kind: 'nonce', address: account.address.toLowerCase() as Address }],
-              signal,
-            )
-            const [balance] = await state.read([{ kind: 'balance', address: BOB }], signal)
-            expect(balance).toBe(nonce)
-            values.add(nonce as bigint)
-          })
-        } catch (error) {
-          if (!(error instanceof BlockMoved)) throw error
-          moved += 1
-        }
-      }
-    })
-    await Promise.all([paying, ...reading])
-    await chain.close()
-    return { values, moved }
+  const pay = () => node().sendTransaction({ chain: null, to: BOB, value: 1n, gas: 21_000n })
+  const mine = async () => {
+    await node().waitForTransactionReceipt({ hash: await pay() })
   }
 
-  it('agree on latest, block after block', async () => {
-    const { values, moved } = await readWhilePaying({ kind: 'tag', tag: 'latest' })
-    expect(values.size).toBeGreaterThan(5)
-    expect(moved).toBe(0)
+  /** How often the work began, and the value that both reads agreed on. */
+  async function readAround(parameter: BlockParameter, between: (run: number) => Promise<unknown>) {
+    let runs = 0
+    const value = await chain.onBlock(parameter, { signal }, async (block) => {
+      runs += 1
+      const state = chain.stateSource(block)
+      const [nonce] = await state.read([nonceRead], signal)
+      await between(runs)
+      const [balance] = await state.read([balanceRead], signal)
+      expect(balance).toBe(nonce)
+      return nonce as bigint
+    })
+    return { value, runs }
+  }
+
+  it.each([undefined, 'no-eip-1898'] as const)('agree on latest though the chain goes on (%s)', async (fault) => {
+    proxy.fault = fault
+    for (let round = 0n; round < 5n; round += 1n)
+      expect(await readAround(LATEST, mine)).toEqual({ value: round, runs: 1 })
   })
 
-  it('agree on latest where the node does not know EIP-1898', async () => {
+  it('agree after a reorganisation, where the node can only be read by number', async () => {
     proxy.fault = 'no-eip-1898'
-    const { values, moved } = await readWhilePaying({ kind: 'tag', tag: 'latest' })
-    expect(values.size).toBeGreaterThan(5)
-    expect(moved).toBe(0)
+    await mine()
+    const reorganise = async (run: number) => {
+      if (run === 1) await node().request({ method: 'anvil_reorg', params: [1, []] } as never)
+    }
+    expect(await readAround(LATEST, reorganise)).toEqual({ value: 0n, runs: 2 })
   })
 
-  it('agree on pending, or the request is refused, while the pending block grows', async () => {
+  it('agree on a pending block that grew between the reads', async () => {
     await node().setAutomine(false)
-    const { values } = await readWhilePaying({ kind: 'tag', tag: 'pending' }, 50)
-    expect(values.size).toBeGreaterThan(2)
+    await pay()
+    const growTwice = async (run: number) => {
+      if (run <= 2) await pay()
+    }
+    expect(await readAround(PENDING, growTwice)).toEqual({ value: 3n, runs: 3 })
+  })
+
+  it('are refused where the pending block never stands still', async () => {
+    await node().setAutomine(false)
+    await expect(readAround(PENDING, pay)).rejects.toMatchObject({
+      code: -32603,
+      data: { upstream: proxy.host, fault: 'block-moved' },
+    })
   })
 })

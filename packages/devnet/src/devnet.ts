@@ -1,6 +1,7 @@
 import { createTestClient, http } from 'viem'
 import { DEVNET_ROLES } from './accounts.js'
 import { type Anvil, startAnvil } from './anvil.js'
+import { setL1Fees } from './optimism.js'
 import { deployPayments, PAYMENT_CONTRACTS, type PaymentContracts } from './payments.js'
 import { startSequencer } from './sequencer/sequencer.js'
 import { deployUniswap, type UniswapContracts } from './uniswap.js'
@@ -24,6 +25,8 @@ export interface DevnetOptions {
    * come every `blockTimeSeconds`, 2 unless given.
    */
   flashblocksPort?: number
+  /** OP-stack rules with L1 fees to pay, and a deposit first in each streamed block; its rules are in `OP_GENESIS_FILE`. */
+  optimism?: boolean
   /** Further arguments for anvil's command line, last. */
   anvilArgs?: readonly string[]
 }
@@ -52,6 +55,7 @@ export async function startDevnet({
   payments = true,
   uniswap = false,
   flashblocksPort,
+  optimism = false,
   anvilArgs = [],
 }: DevnetOptions = {}): Promise<Devnet> {
   const anvil = await startAnvil([
@@ -61,9 +65,11 @@ export async function startDevnet({
     ...(hardfork === undefined ? [] : ['--hardfork', hardfork]),
     // A flashblock only ever adds to the end of the block: transactions stand as they came.
     ...(flashblocksPort === undefined ? [] : ['--order', 'fifo']),
+    ...(optimism ? ['--network', 'optimism'] : []),
     ...anvilArgs,
   ])
   try {
+    if (optimism) await setL1Fees(anvil.rpcUrl)
     const contracts = payments ? await deployPayments(anvil.rpcUrl) : PAYMENT_CONTRACTS
     const deployed = uniswap ? { uniswap: await deployUniswap(anvil.rpcUrl) } : {}
     // Only now: the deployments would wait for a block each.
@@ -74,6 +80,7 @@ export async function startDevnet({
             rpcUrl: anvil.rpcUrl,
             port: flashblocksPort,
             blockTimeMs: (blockTimeSeconds ?? 2) * 1_000,
+            optimism,
           })
     if (sequencer === undefined && blockTimeSeconds !== undefined)
       await createTestClient({ mode: 'anvil', transport: http(anvil.rpcUrl) }).setIntervalMining({

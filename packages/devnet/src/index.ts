@@ -1,6 +1,7 @@
 export * from './accounts.js'
 export * from './anvil.js'
 export * from './devnet.js'
+export * from './optimism.js'
 export * from './payments.js'
 export * from './permit2.js'
 export * from './sequencer/faults.js'

@@ -22,6 +22,7 @@ try {
     host,
     ...(blockTimeSeconds === undefined ? {} : { blockTimeSeconds }),
     ...(flashblocksPort === undefined ? {} : { flashblocksPort }),
+    optimism: process.env.DEVNET_OPTIMISM === '1',
   })
   let stopping = false
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)

@@ -3,30 +3,12 @@ import path from 'node:path'
 import { DEFAULT_SIMULATION_LIMITS, decodeSimulationRequest, RpcError } from '@upfront/protocol'
 import { type Engine, simulate } from '@upfront/simulation'
 import { createEthereumJsEngine } from '../src/index.js'
+import { comparable, withoutPlace } from './comparable.js'
 import { readRecordedChain } from './recorded-chain.js'
 import { sharedFolder } from './shared-folder.js'
 
-type Json = { [key: string]: Json } | Json[] | string | number | boolean | null
-
 const folder = sharedFolder('conformance')
 const cases = folder ? fs.readdirSync(path.join(folder, 'cases')).filter((name) => name.endsWith('.io')) : []
-
-/** Without what follows from our state root, which is zero: it and each block's hash. */
-function comparable(blocks: Json): Json {
-  let text = JSON.stringify(blocks)
-  if (Array.isArray(blocks)) {
-    blocks.forEach((block, index) => {
-      const { hash } = block as { hash: string }
-      text = text.replaceAll(hash.slice(2), `hash of block ${index}`)
-    })
-  }
-  return JSON.parse(text, (key, value) => (key === 'stateRoot' ? undefined : value))
-}
-
-/** Without the place that our messages begin with. */
-function withoutPlace(message: string): string {
-  return message.replace(/^blockStateCalls[^ ]*: /, '')
-}
 
 // The recorded exchanges are not part of the repository.
 const describeRecorded = folder ? describe : describe.skip

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common'
 import { ChainMismatch, ChainState } from '@upfront/chain-state'
 import { RpcError } from '@upfront/protocol'
 import { Environment } from '../environment.js'
+import { Preconfirmed } from '../pending/preconfirmed.js'
 import { ENGINE, type EngineChoice } from '../simulate/engine-choice.js'
 import { ServedChain } from '../simulate/served-chain.js'
 
@@ -16,7 +17,9 @@ export interface ReadinessReport {
   /** Why not. */
   reason?: string
   engine: { name: string; version: string; reason: string }
-  chain?: { id: string; rules: string; head: string; headAgeSeconds: number }
+  /** Where `pending` stands; absent where no stream is followed. */
+  preconfirmed?: { connected: boolean; block?: string; flashblock?: number; ageMs?: number }
+  chain?: { id: string; rules: string; caveats?: string[]; head: string; headAgeSeconds: number }
 }
 
 /** Whether requests can be served rightly now: the upstream answers and its head is not stale. */
@@ -30,6 +33,7 @@ export class Readiness {
     private readonly chain: ChainState,
     private readonly served: ServedChain,
     @Inject(ENGINE) private readonly choice: EngineChoice,
+    private readonly preconfirmed: Preconfirmed,
   ) {}
 
   report(): Promise<ReadinessReport> {
@@ -54,17 +58,31 @@ export class Readiness {
       const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS)
       const [rules, head] = await Promise.all([this.served.rules(signal), this.chain.head({ signal })])
       const headAgeSeconds = Math.floor(Date.now() / 1000) - Number(head.timestamp)
-      const chain = { id: String(rules.chainId), rules: rules.source, head: String(head.number), headAgeSeconds }
+      const chain = {
+        id: String(rules.chainId),
+        rules: rules.source,
+        ...(rules.caveats && { caveats: rules.caveats }),
+        head: String(head.number),
+        headAgeSeconds,
+      }
       const maxAge =
         this.environment.HEAD_MAX_AGE_SECONDS ?? (rules.source === 'known-chain' ? KNOWN_CHAIN_MAX_AGE_SECONDS : 0)
       if (maxAge > 0 && headAgeSeconds > maxAge) {
         return { ready: false, reason: `the upstream's head is ${headAgeSeconds} s old`, engine, chain }
       }
-      return { ready: true, engine, chain }
+      return { ready: true, engine, chain, ...this.pending() }
     } catch (error) {
       const unreadable = error instanceof RpcError || error instanceof ChainMismatch
       const timeout = `the upstream did not answer within ${PROBE_TIMEOUT_MS} ms`
       return { ready: false, reason: unreadable ? error.message : timeout, engine }
     }
+  }
+
+  private pending(): Pick<ReadinessReport, 'preconfirmed'> {
+    const status = this.preconfirmed.status()
+    if (status === undefined) return {}
+    const { connected, blockNumber, flashblock, ageMs } = status
+    if (blockNumber === undefined) return { preconfirmed: { connected } }
+    return { preconfirmed: { connected, block: String(blockNumber), flashblock: flashblock!, ageMs: ageMs! } }
   }
 }

@@ -1,4 +1,5 @@
-import { Admission, Overloaded } from './admission.js'
+import { Admission } from './admission.js'
+import { Overloaded } from './overloaded.js'
 import { ClientGone } from './request-lifetime.js'
 
 const never = new AbortController().signal

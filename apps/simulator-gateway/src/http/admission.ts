@@ -1,13 +1,5 @@
-import { ErrorCode, RpcError } from '@upfront/protocol'
+import { Overloaded } from './overloaded.js'
 import { ClientGone } from './request-lifetime.js'
-
-/** More work than the gateway takes on: HTTP 503, to be tried again after `retryAfterSeconds`. */
-export class Overloaded extends RpcError {
-  readonly retryAfterSeconds = 1
-  constructor(message: string) {
-    super(ErrorCode.limitExceeded, message, undefined, 503)
-  }
-}
 
 interface Waiting {
   enter: () => void

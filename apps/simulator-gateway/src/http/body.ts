@@ -1,14 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Overloaded } from './admission.js'
-import type { BufferedBytes } from './buffered-bytes.js'
+import { type BufferedBytes, SMALL_BYTES } from './buffered-bytes.js'
 
 /** What clients of Ethereum nodes send, as geth takes it. */
 const JSON_TYPES = ['application/json', 'application/json-rpc', 'application/jsonrequest']
-
-/** Bodies up to this size are bounded by the number of requests alone. */
-const SMALL = 65_536
 
 type Done = (error: Error | null, body?: Buffer) => void
 
@@ -35,7 +31,7 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, budg
       )
     }
     const length = headers['content-length']
-    if (length === undefined ? headers['transfer-encoding'] !== undefined : Number(length) > SMALL) {
+    if (length === undefined ? headers['transfer-encoding'] !== undefined : Number(length) > SMALL_BYTES) {
       if (Number(length) > maxBytes) return done(tooLong(maxBytes))
       reply.raw.once('close', () => budget.give(request.heldBytes))
     }
@@ -48,7 +44,7 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, budg
   function receive(request: FastifyRequest, payload: IncomingMessage, done: Done): void {
     const chunks: Buffer[] = []
     let length = 0
-    const counted = !(Number(payload.headers['content-length']) <= SMALL)
+    const counted = !(Number(payload.headers['content-length']) <= SMALL_BYTES)
     const stop = (error: Error | null, body?: Buffer) => {
       payload.off('data', onData).off('end', onEnd).off('error', onError)
       done(error, body)
@@ -62,7 +58,11 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, budg
       length += chunk.length
       if (length > maxBytes) return refuse(tooLong(maxBytes))
       if (counted) {
-        if (!budget.take(chunk.length)) return refuse(new Overloaded('too many large requests at once'))
+        try {
+          budget.take(chunk.length)
+        } catch (error) {
+          return refuse(error as Error)
+        }
         request.heldBytes += chunk.length
       }
       chunks.push(chunk)

@@ -1,4 +1,10 @@
-/** Counts the bytes of large bodies that are held at one time, over all connections. */
+import type { ServerResponse } from 'node:http'
+import { Overloaded } from './overloaded.js'
+
+/** Smaller bodies and answers are bounded by the number of requests alone. */
+export const SMALL_BYTES = 65_536
+
+/** Counts the bytes of large bodies and answers that are held at one time, over all connections. */
 export class BufferedBytes {
   private held = 0
 
@@ -8,14 +14,20 @@ export class BufferedBytes {
     return this.held
   }
 
-  /** Whether the bytes still fit; if so they are held until `give` is called with as many. */
-  take(bytes: number): boolean {
-    if (this.held + bytes > this.limit) return false
+  /** @throws Overloaded where the bytes don't fit; else they are held until `give` is called with as many */
+  take(bytes: number): void {
+    if (this.held + bytes > this.limit) throw new Overloaded('too many large requests at once')
     this.held += bytes
-    return true
   }
 
   give(bytes: number): void {
     this.held -= bytes
+  }
+
+  /** Holds a large answer until it is sent or its client has gone. @throws Overloaded */
+  hold(bytes: number, response: ServerResponse): void {
+    if (bytes <= SMALL_BYTES) return
+    this.take(bytes)
+    response.once('close', () => this.give(bytes))
   }
 }

@@ -14,16 +14,17 @@ export class RateLimited extends RpcError {
 
 /** `FREE_RATE_LIMIT`: calls per second and client at `POST /`. An IPv6 client is its /64, which one host has to itself. */
 export class FreeRateLimit {
-  private readonly limiter: RateLimiterMemory
+  private readonly limiter: RateLimiterMemory | undefined
 
+  /** @param callsPerSecond 0 is no limit */
   constructor(private readonly callsPerSecond: number) {
-    this.limiter = new RateLimiterMemory({ points: callsPerSecond, duration: 1 })
+    if (callsPerSecond > 0) this.limiter = new RateLimiterMemory({ points: callsPerSecond, duration: 1 })
   }
 
   /** @throws RateLimited */
   async take(ip: string): Promise<void> {
     try {
-      await this.limiter.consume(clientOf(ip))
+      await this.limiter?.consume(clientOf(ip))
     } catch (refused) {
       if (!(refused instanceof RateLimiterRes)) throw refused
       throw new RateLimited(this.callsPerSecond, Math.max(1, Math.ceil(refused.msBeforeNext / 1000)))
@@ -32,7 +33,7 @@ export class FreeRateLimit {
 
   /** Counts the other entries of a batch that has been let in. */
   async takeMore(ip: string, calls: number): Promise<void> {
-    await this.limiter.penalty(clientOf(ip), calls)
+    await this.limiter?.penalty(clientOf(ip), calls)
   }
 }
 

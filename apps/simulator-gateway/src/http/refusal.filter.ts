@@ -5,7 +5,8 @@ import type { Logger } from 'pino'
 import { LOGGER } from '../logger.js'
 import { Metrics } from '../metrics/metrics.js'
 import { failureBody, failureOf } from '../rpc/failure.js'
-import { Overloaded } from './admission.js'
+import { RateLimited } from './free-rate-limit.js'
+import { Overloaded } from './overloaded.js'
 import { ClientGone } from './request-lifetime.js'
 
 /** Answers what no handler answered, as JSON-RPC with `id` null: that is what its clients can read. */
@@ -25,7 +26,9 @@ export class RefusalFilter implements ExceptionFilter {
       this.logger.error({ requestId: request.id, err: thrown }, 'internal error')
     }
     this.metrics.refused(error.httpStatus)
-    if (error instanceof Overloaded) reply.header('retry-after', String(error.retryAfterSeconds))
+    if (error instanceof Overloaded || error instanceof RateLimited) {
+      reply.header('retry-after', String(error.retryAfterSeconds))
+    }
     if (error.httpStatus === 405) reply.header('allow', 'POST')
     reply.code(error.httpStatus).header('content-type', 'application/json; charset=utf-8')
     reply.send(failureBody(null, failureOf(error)))

@@ -25,6 +25,14 @@ export class Metrics {
     help: 'Gas used by simulated calls, failed ones too',
     registers: [this.registry],
   })
+  private readonly simulations = new Counter({
+    name: 'upfront_simulations_total',
+    help: 'Simulations by where their state came from: all of it cached, or some read from the upstream',
+    labelNames: ['state'],
+    registers: [this.registry],
+  })
+  private readonly cached = this.simulations.labels('cached')
+  private readonly read = this.simulations.labels('read')
   private readonly blocks = new Counter({
     name: 'upfront_simulated_blocks_total',
     help: 'Blocks simulated',
@@ -54,7 +62,9 @@ export class Metrics {
     series.seconds.observe(milliseconds / 1000)
   }
 
-  simulated(blocks: number, gas: bigint): void {
+  simulated(blocks: number, gas: bigint, cached: boolean): void {
+    const series = cached ? this.cached : this.read
+    series.inc()
     this.blocks.inc(blocks)
     this.gas.inc(Number(gas))
   }

@@ -2,6 +2,8 @@ import type { ChainState } from '@upfront/chain-state'
 import { ErrorCode, openRpcDocument, RpcError, toQuantity } from '@upfront/protocol'
 import type { Engine } from '@upfront/simulation'
 import type { Environment } from '../environment.js'
+import { pendingMethods } from '../pending/pending-methods.js'
+import type { Preconfirmed } from '../pending/preconfirmed.js'
 import type { ServedChain } from '../simulate/served-chain.js'
 import { freeLimits, type Simulator } from '../simulate/simulator.js'
 import { clientVersion, version } from '../version.js'
@@ -14,6 +16,7 @@ export function rpcMethods(
   chain: ChainState,
   served: ServedChain,
   engine: Engine,
+  preconfirmed: Preconfirmed,
 ): ReadonlyMap<string, RpcMethod> {
   const limits = freeLimits(environment)
   const methods = new Map<string, RpcMethod>()
@@ -21,6 +24,11 @@ export function rpcMethods(
     methods.set(name, async (params, context) =>
       JSON.stringify((await chain.passThrough(name, positional(params), context)) ?? null),
     )
+  }
+  if (preconfirmed.enabled) {
+    const gasCap = BigInt(environment.FREE_GAS_CAP)
+    for (const [name, method] of pendingMethods({ preconfirmed, served, engine, gasCap }, methods))
+      methods.set(name, method)
   }
   methods.set('eth_simulateV1', async (params, context) =>
     JSON.stringify((await simulator.simulate(params, limits, context)).blocks),

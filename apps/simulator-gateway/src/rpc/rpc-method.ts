@@ -1,4 +1,5 @@
 import type { Dialect } from '@upfront/protocol'
+import type { RequestView } from '../pending/request-view.js'
 
 /** What a method may know of the request that called it. */
 export interface RpcContext {
@@ -9,6 +10,7 @@ export interface RpcContext {
   /** For the log. */
   requestId: string
   dialect: Dialect
+  view: RequestView
   /** Told how many calls the body holds before the first is served. */
   admit?: (calls: number) => Promise<void>
 }

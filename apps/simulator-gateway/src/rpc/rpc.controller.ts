@@ -1,9 +1,13 @@
 import { Controller, Post, Req, Res } from '@nestjs/common'
-import { DIALECTS, type Dialect, ErrorCode, RpcError } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment.js'
 import { Admission } from '../http/admission.js'
+import { BufferedBytes } from '../http/buffered-bytes.js'
+import { FreeRateLimit } from '../http/free-rate-limit.js'
 import { RequestLifetime } from '../http/request-lifetime.js'
+import { RequestView } from '../pending/request-view.js'
+import { STATE_HEADER, standingToHeader } from '../pending/standing.js'
+import { dialectOf } from './dialect.js'
 import { RpcService } from './rpc.service.js'
 
 @Controller()
@@ -11,12 +15,14 @@ export class RpcController {
   constructor(
     private readonly rpc: RpcService,
     private readonly admission: Admission,
+    private readonly freeRate: FreeRateLimit,
+    private readonly buffered: BufferedBytes,
     private readonly environment: Environment,
   ) {}
 
   @Post()
   async serve(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const dialect = this.dialectOf(request.query)
+    const dialect = dialectOf(request.query, this.environment.DIALECT)
     const lifetime = new RequestLifetime(reply.raw, this.environment.REQUEST_TIMEOUT_MS)
     try {
       const turn = this.admission.enter(lifetime.signal)
@@ -24,25 +30,23 @@ export class RpcController {
       try {
         const body = Buffer.isBuffer(request.body) ? request.body.toString() : ''
         const { signal, deadline } = lifetime
-        const answer = await this.rpc.answer(body, { signal, deadline, requestId: request.id, dialect })
-        reply.code(answer.status)
-        if (answer.body === undefined) reply.send()
-        else reply.header('content-type', 'application/json; charset=utf-8').send(answer.body)
+        const view = new RequestView()
+        const admit = (calls: number) => this.freeRate.takeMore(request.ip, calls - 1)
+        const context = { signal, deadline, requestId: request.id, dialect, view, admit }
+        const { status, body: text } = await this.rpc.answer(body, context)
+        reply.code(status)
+        if (view.standing) reply.header(STATE_HEADER, standingToHeader(view.standing))
+        if (text === undefined) {
+          reply.send()
+        } else {
+          this.buffered.hold(text.length, reply.raw)
+          reply.header('content-type', 'application/json; charset=utf-8').send(text)
+        }
       } finally {
         this.admission.leave()
       }
     } finally {
       lifetime.end()
     }
-  }
-
-  private dialectOf(query: unknown): Dialect {
-    const named = (query as { dialect?: unknown }).dialect
-    if (named === undefined) return this.environment.DIALECT
-    const dialect = DIALECTS.find((known) => known === named)
-    if (dialect === undefined) {
-      throw new RpcError(ErrorCode.invalidRequest, `dialect: expected one of ${DIALECTS.join(', ')}`, undefined, 400)
-    }
-    return dialect
   }
 }

@@ -1,3 +1,4 @@
+import { createEthereumJsEngine } from '@upfront/engine-ethereumjs'
 import { createRevmEngine, loadRevm } from '@upfront/engine-revm'
 import type { Engine } from '@upfront/simulation'
 
@@ -12,7 +13,12 @@ export interface EngineChoice {
 
 /** @throws Error where the engine that was asked for is not to be had here */
 export function chooseEngine(wanted: 'auto' | 'revm' | 'ethereumjs'): EngineChoice {
+  if (wanted === 'ethereumjs') return { engine: createEthereumJsEngine(), reason: 'EVM_ENGINE asks for it' }
   const revm = loadRevm()
-  if (wanted === 'ethereumjs' || 'reason' in revm) throw new Error('engine-ethereumjs has not landed yet')
-  return { engine: createRevmEngine(), reason: wanted === 'revm' ? 'EVM_ENGINE asks for it' : 'its addon loads' }
+  const missing = 'reason' in revm ? revm.reason : undefined
+  if (missing === undefined) {
+    return { engine: createRevmEngine(), reason: wanted === 'revm' ? 'EVM_ENGINE asks for it' : 'its addon loads' }
+  }
+  if (wanted === 'revm') throw new Error(`EVM_ENGINE: revm is not to be had here: ${missing}`)
+  return { engine: createEthereumJsEngine(), reason: missing }
 }

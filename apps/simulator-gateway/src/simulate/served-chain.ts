@@ -55,6 +55,7 @@ export class ServedChain {
       const forks = rules.forks.map(({ fork }) => fork)
       const entry = { chainId: String(chainId), stack, source, newestFork: forks.at(-1), blockTime: Number(blockTime) }
       this.logger.info(entry, `the rules of chain ${chainId} come from ${source}`)
+      for (const caveat of rules.caveats ?? []) this.logger.warn({ chainId: String(chainId) }, caveat)
     }
     this.known = rules
     this.staleAt =

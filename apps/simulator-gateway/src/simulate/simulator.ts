@@ -1,9 +1,26 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { ChainState } from '@upfront/chain-state'
-import { type Dialect, decodeSimulationRequest, type SimulationLimits } from '@upfront/protocol'
-import { type Engine, type SimulationAnswer, type SimulationPlan, simulate } from '@upfront/simulation'
+import {
+  type BlockHeader,
+  type BlockParameter,
+  type Dialect,
+  decodeSimulationRequest,
+  type SimulationLimits,
+} from '@upfront/protocol'
+import {
+  type ChainRules,
+  type Engine,
+  isOpForkActive,
+  rulesAt,
+  type SimulationAnswer,
+  type SimulationPlan,
+  type StateSource,
+  simulate,
+} from '@upfront/simulation'
 import { Environment } from '../environment.js'
 import { Metrics } from '../metrics/metrics.js'
+import type { RequestView } from '../pending/request-view.js'
+import { type ReadLimits, Standpoints } from '../pending/standpoints.js'
 import { withAnswerLimit } from './answer-limit.js'
 import { ENGINE, type EngineChoice } from './engine-choice.js'
 import { ServedChain } from './served-chain.js'
@@ -30,6 +47,8 @@ export interface SimulationContext {
   signal: AbortSignal
   /** When the signal aborts for want of time, by `performance.now()`. */
   deadline: number
+  /** What this request's answers stand on. */
+  view: RequestView
 }
 
 /** Left of the deadline when reads from upstream end, so that it is the upstream that the answer names. */
@@ -43,6 +62,7 @@ export class Simulator {
   constructor(
     private readonly chain: ChainState,
     private readonly served: ServedChain,
+    private readonly standpoints: Standpoints,
     @Inject(ENGINE) choice: EngineChoice,
     private readonly metrics: Metrics,
     environment: Environment,
@@ -59,20 +79,48 @@ export class Simulator {
     const request = decodeSimulationRequest(params, limits)
     const rules = await this.served.rules(signal)
     const deadline = context.deadline - READ_MARGIN_MS
-    const answer = await this.chain.onBlock(request.block, { signal, deadline }, (block) => {
+    const reading = { signal, deadline, readLimit: limits.upstreamReads }
+    let cached = true
+    const noticeRead = () => {
+      cached = false
+    }
+    const answer = await this.standpoints.on(request.block, context.view, reading, async (standpoint) => {
+      const opStack = await this.opStackValues(request.block, standpoint.base, rules, reading)
+      const openState = (plan: SimulationPlan) => noticingReads(standpoint.openState(plan), noticeRead)
       const { engine } = this
-      const reading = { readLimit: limits.upstreamReads, deadline }
-      const openState = (plan: SimulationPlan) => this.chain.stateSource(block, reading, plan)
-      const { header: base, opening } = block
-      return simulate({ request, base, ...(opening && { opening }), openState, rules, engine, limits, signal, dialect })
+      return simulate({ ...standpoint, ...opStack, openState, request, rules, engine, limits, signal, dialect })
     })
-    this.metrics.simulated(answer.blocks.length, answer.gasUsed)
+    this.metrics.simulated(answer.blocks.length, answer.gasUsed, cached)
     return answer
+  }
+
+  /** What the head's state tells, and an older block's own deposit where its state may be gone. */
+  private async opStackValues(
+    block: BlockParameter,
+    base: BlockHeader,
+    rules: ChainRules,
+    reading: ReadLimits,
+  ): Promise<{ daFootprintScalar?: bigint }> {
+    if (block.kind === 'tag' || !isOpForkActive(rulesAt(rules, base.number, base.timestamp), 'jovian')) return {}
+    const daFootprintScalar = await this.chain.daFootprintScalar(base, reading)
+    return daFootprintScalar === undefined ? {} : { daFootprintScalar }
   }
 
   /** Nest's hook, once nothing is in flight. */
   async onApplicationShutdown(): Promise<void> {
     await this.engine.close()
     await this.chain.close()
+  }
+}
+
+function noticingReads(state: StateSource, notice: () => void): StateSource {
+  return {
+    key: state.key,
+    blockNumber: state.blockNumber,
+    layers: state.layers,
+    read(reads, signal) {
+      notice()
+      return state.read(reads, signal)
+    },
   }
 }

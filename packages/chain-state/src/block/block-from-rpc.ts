@@ -34,7 +34,6 @@ export function pendingFromRpc(block: unknown): PendingBlock {
       gasLimit: decodeQuantity(fields.gasLimit, 64),
       ...optional('feeRecipient', fields.miner, bytes(20)),
       ...optional('prevRandao', fields.mixHash, bytes(32)),
-      ...optional('baseFeePerGas', fields.baseFeePerGas, decodeQuantity),
       ...optional('beaconRoot', fields.parentBeaconBlockRoot, bytes(32)),
     },
   }

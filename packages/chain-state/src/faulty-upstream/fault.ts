@@ -23,6 +23,8 @@ export const FAULTS = [
   'both',
   /** A JSON-RPC error for every call. */
   'rpc-error',
+  /** A JSON-RPC error that quotes the whole request URL. */
+  'tells-url',
   /** `null` for every result. */
   'null-results',
   /** `null` for every block. */

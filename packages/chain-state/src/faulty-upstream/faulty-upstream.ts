@@ -66,7 +66,7 @@ export async function startFaultyUpstream(target: string): Promise<FaultyUpstrea
     const answers = await passOn(target, fault === 'head-goes-back' && sequence % 2 === 0 ? await behind(calls) : calls)
     for (const [index, { id, method }] of calls.entries())
       if (state.lacks.has(method)) answers[index] = failure(id, -32601, `the method ${method} does not exist`)
-    const text = spoilAnswers(fault, calls, answers, Array.isArray(body))
+    const text = spoilAnswers(fault, calls, answers, Array.isArray(body), request.url)
     state.stats.bytesOut += text.length
     response.statusCode = fault === 'forbidden-batches' && Array.isArray(body) ? 400 : 200
     response.setHeader('content-type', 'application/json')
@@ -149,7 +149,13 @@ async function passOn(target: string, calls: RpcCall[]): Promise<RpcAnswer[]> {
   return (await body.json()) as RpcAnswer[]
 }
 
-function spoilAnswers(fault: Fault | undefined, calls: RpcCall[], answers: RpcAnswer[], isBatch: boolean): string {
+function spoilAnswers(
+  fault: Fault | undefined,
+  calls: RpcCall[],
+  answers: RpcAnswer[],
+  isBatch: boolean,
+  url: string | undefined,
+): string {
   const send = (all: RpcAnswer[]) => JSON.stringify(isBatch ? all : all[0])
   switch (fault) {
     case 'truncated': {
@@ -164,6 +170,8 @@ function spoilAnswers(fault: Fault | undefined, calls: RpcCall[], answers: RpcAn
       return send(answers.map((answer) => ({ ...answer, error: { code: -32000, message: 'both' } })))
     case 'rpc-error':
       return send(answers.map(({ id }) => failure(id, -32000, 'internal failure')))
+    case 'tells-url':
+      return send(answers.map(({ id }) => failure(id, -32000, `no access to ${url}`)))
     case 'null-results':
       return send(answers.map((answer) => ({ ...answer, result: null })))
     case 'null-blocks':

@@ -1,5 +1,7 @@
 export { type CanonicalBlock, latestBlock } from './canonical-block.js'
+export type { Flashblock } from './flashblock.js'
 export type { Arrival } from './flashblock-store.js'
+export * from './flashblock-stream.js'
 export * from './flashblocks-follower.js'
 export * from './pending-block.js'
 export type { PreconfirmedEvent } from './preconfirmed-chain.js'

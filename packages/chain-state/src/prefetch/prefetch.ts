@@ -14,6 +14,9 @@ const MOST_EXPECTED = 3_000
 const MOST_TOUCHED = 3_000
 const MOST_HINTED_CALLS = 16
 const LACKING_LASTS_MS = 600_000
+/** Hints share an HTTP request with reads: where they hold those up, they are left out for a while. */
+const SLOW_HINT_MS = 1_500
+const SLOW_LASTS_MS = 60_000
 
 type Feature = 'debug_traceCall' | 'eth_createAccessList' | 'eth_createAccessList with overrides'
 
@@ -26,6 +29,7 @@ export class Prefetch {
   readonly #reads: StateReads
   readonly #onWorkaround: (lacks: string) => void
   readonly #lackingUntil = new Map<Feature, number>()
+  #pausedUntil = 0
   /** Which hints work is not known yet: all are asked for at once, so that the first request does not pay for finding out. */
   #preferred: Feature | undefined
 
@@ -40,6 +44,7 @@ export class Prefetch {
     const overridden = new Overridden()
     for (const { stateOverrides } of plan.blocks) overridden.add(stateOverrides)
     let budget = MOST_TOUCHED
+    if (this.#pausedUntil > performance.now()) return
     for (const call of hintedCalls(plan, MOST_HINTED_CALLS))
       for (const hint of this.#hints(block, call))
         hint.then(
@@ -76,7 +81,10 @@ export class Prefetch {
   }
 
   async #ask(feature: Feature, hint: Parameters<CallQueue['send']>[0]): Promise<Touched> {
+    const started = performance.now()
     const outcome = await this.#queue.send(hint)
+    const ended = performance.now()
+    if (ended - started > SLOW_HINT_MS) this.#pausedUntil = ended + SLOW_LASTS_MS
     if ('value' in outcome) {
       if (this.#preferred !== 'debug_traceCall' && feature !== 'eth_createAccessList with overrides')
         this.#preferred = feature

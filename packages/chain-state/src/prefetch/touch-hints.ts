@@ -9,8 +9,8 @@ import { accountReads } from './expected-reads.js'
 export type Touched = StateRead[]
 
 const HINT_BYTES = 4 * 1024 * 1024
-/** EIP-7825's cap: a hint is not worth more of the node's time. */
-const HINT_GAS = 1n << 24n
+/** A hint is not worth more of the node's time; out of gas, it still names what it touched before. */
+const HINT_GAS = 3_000_000n
 const MOST_OVERRIDDEN_ACCOUNTS = 100
 const MOST_OVERRIDE_DIGITS = 500_000
 /** What a sender has in a hint, so that no lack of funds stops it. */

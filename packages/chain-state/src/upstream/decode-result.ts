@@ -26,6 +26,7 @@ export function decodeFixedBytes(value: unknown, length: number): Hex {
 /** A storage word; what a node shortens (`0x0`, `0x1`) is padded. @throws UpstreamFault */
 export function decodeWord(value: unknown): Hash {
   if (typeof value !== 'string' || !/^0x[0-9a-f]{0,64}$/i.test(value)) throw malformed('32 bytes', value)
+  if (value.length === 66) return value.toLowerCase() as Hash
   return `0x${value.slice(2).toLowerCase().padStart(64, '0')}`
 }
 

@@ -16,6 +16,7 @@ export class Endpoint {
   readonly #pool: Pool
   readonly #path: string
   readonly #headers: Record<string, string>
+  readonly #secrets: readonly string[]
   readonly #largestBatch: number
   #batchLimit: number
   #batchLimitUntil = 0
@@ -30,6 +31,7 @@ export class Endpoint {
       this.#headers.authorization = `Basic ${Buffer.from(userInfo).toString('base64')}`
     }
     this.#pool = new Pool(url.origin, { connections: options.connections, connect: { timeout: 3_000 } })
+    this.#secrets = secretsOf(url)
     this.#largestBatch = options.maxBatch
     this.#batchLimit = options.maxBatch
   }
@@ -58,7 +60,7 @@ export class Endpoint {
         headersTimeout: 0,
         bodyTimeout: 0,
       })
-      const text = await readBounded(response.body, limits.maxBytes)
+      const text = this.#withoutSecrets(await readBounded(response.body, limits.maxBytes))
       const status = response.statusCode
       if (status >= 300 && !mayHoldAnswer(status, text)) {
         const retryAfter = parseRetryAfter(response.headers['retry-after'])
@@ -105,9 +107,20 @@ export class Endpoint {
     this.#failedBatches = 0
   }
 
+  /** Nodes like to quote the key in their errors, and clients are shown those. */
+  #withoutSecrets(text: string): string {
+    return this.#secrets.reduce((shown, secret) => shown.replaceAll(secret, '…'), text)
+  }
+
   async close(): Promise<void> {
     await this.#pool.destroy()
   }
+}
+
+/** Parts of a URL that may be keys, if they are long enough not to be words that an answer has anyhow. */
+function secretsOf(url: URL): string[] {
+  const parts = [...url.pathname.split('/'), ...url.searchParams.values(), url.username, url.password]
+  return [...new Set(parts.flatMap((part) => [part, decodeURIComponent(part)]))].filter(({ length }) => length >= 12)
 }
 
 async function readBounded(body: AsyncIterable<Buffer>, maxBytes: number): Promise<string> {

@@ -106,8 +106,8 @@ export class UpstreamClient {
     const deadline = Math.min(limits.deadline ?? Number.POSITIVE_INFINITY, performance.now() + this.#callTimeoutMs)
     const outcomes = new Array<CallOutcome<T>>(calls.length)
     let open: OpenCall<T>[] = calls.map((call, index) => ({ call, index }))
+    let endpoint = this.#pick(undefined)
     for (let attempt = 1; ; attempt += 1) {
-      const endpoint = this.#pick(attempt)
       const answers = await this.#attempt(endpoint, open, deadline, limits.signal)
       const again: OpenCall<T>[] = []
       let retryAfter = 0
@@ -125,10 +125,12 @@ export class UpstreamClient {
         }
       })
       if (again.length === 0) return outcomes
-      const pause = this.#pause(attempt, retryAfter)
+      const next = this.#pick(endpoint)
+      const pause = next !== endpoint && attempt < this.endpoints.length ? 0 : backoff(attempt, retryAfter)
       if (performance.now() + pause >= deadline) return outcomes
       if (pause > 0) await sleep(pause, undefined, limits.signal === undefined ? {} : { signal: limits.signal })
       open = again
+      endpoint = next
     }
   }
 
@@ -136,11 +138,13 @@ export class UpstreamClient {
     await Promise.all(this.endpoints.map((endpoint) => endpoint.close()))
   }
 
-  /** The first that is not resting after a failure; if all are, each in turn. */
-  #pick(attempt: number): Endpoint {
+  /** The first that is not resting after a failure and did not fail just now; if there is none, the next in turn. */
+  #pick(failed: Endpoint | undefined): Endpoint {
     const now = performance.now()
-    const rested = this.endpoints.find((endpoint) => endpoint.restingUntil <= now)
-    return rested ?? this.endpoints[(attempt - 1) % this.endpoints.length]!
+    const rested = this.endpoints.find((endpoint) => endpoint !== failed && endpoint.restingUntil <= now)
+    if (rested !== undefined) return rested
+    const turn = failed === undefined ? 0 : this.endpoints.indexOf(failed) + 1
+    return this.endpoints[turn % this.endpoints.length]!
   }
 
   #mostAttempts(call: UpstreamCall<unknown>, fault: UpstreamFault): number {
@@ -157,13 +161,6 @@ export class UpstreamClient {
     if (status !== undefined && status >= 400 && status < 500 && status !== 429 && status !== 408)
       return fault.kind === 'batch-refused' ? MAX_ATTEMPTS : MAX_ATTEMPTS_CLIENT_ERROR
     return MAX_ATTEMPTS
-  }
-
-  #pause(attempt: number, retryAfter: number): number {
-    if (retryAfter > 0) return Math.min(retryAfter, RETRY_AFTER_MOST_MS)
-    if (this.endpoints.length > attempt) return 0
-    const most = Math.min(BACKOFF_FIRST_MS * 2 ** (attempt - 1), BACKOFF_MOST_MS)
-    return most * (0.5 + Math.random() / 2)
   }
 
   async #attempt<T>(
@@ -249,6 +246,12 @@ export class UpstreamClient {
 }
 
 const REFUSING_STATUS = new Set([400, 405, 413, 415, 422, 501])
+
+/** Milliseconds: doubled each time, with jitter; what the node asked for instead, within reason. */
+function backoff(attempt: number, retryAfter: number): number {
+  if (retryAfter > 0) return Math.min(retryAfter, RETRY_AFTER_MOST_MS)
+  return Math.min(BACKOFF_FIRST_MS * 2 ** (attempt - 1), BACKOFF_MOST_MS) * (0.5 + Math.random() / 2)
+}
 
 function decode<T>(call: UpstreamCall<T>, result: unknown): { value: T } | { fault: UpstreamFault } {
   try {

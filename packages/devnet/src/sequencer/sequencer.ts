@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { createPublicClient, type Hex, http, numberToHex, type PublicClient } from 'viem'
+import { L1_BLOCK } from '../optimism.js'
 import { type Fault, FaultyStream, isFault } from './faults.js'
 import type { FlashblockMessage } from './flashblock-message.js'
 import { type PendingBlock, rawTransaction } from './node-block.js'
@@ -33,7 +34,6 @@ export interface Sequencer {
 
 const ZERO_HASH = `0x${'0'.repeat(64)}` as const
 const DEPOSITOR = '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001'
-const L1_BLOCK = '0x4200000000000000000000000000000000000015'
 
 /**
  * Builds the local chain's blocks in public: every `flashblockMs` it streams what the node's pending block has gained, and

@@ -16,7 +16,9 @@ import type { AccessJournal } from '../state/access-journal.js'
 import { bytesOf, hexOf, uint256 } from '../state/bytes.js'
 import { delegationTarget, type WorldState } from '../state/world-state.js'
 import { legacyOpcodes, type OpcodeHandler, type RunState } from './legacy-opcodes.js'
+import { pointEvaluation } from './point-evaluation.js'
 
+const POINT_EVALUATION: Address = '0x000000000000000000000000000000000000000a'
 /** ERC-7528: where a log of a native transfer claims to come from. */
 const TRANSFER_EMITTER = bytesOf('0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee')
 /** keccak256('Transfer(address,address,uint256)') */
@@ -31,6 +33,23 @@ const VALUE_DEPTH = [
   [0xf5, 0],
 ] as const
 const MAX_DEPTH = 1_024
+/** SSTORE, creations, calls and SELFDESTRUCT, with where the account that they access stands on the stack. */
+const PRICED_OPCODES: readonly (readonly [opcode: number, addressDepth?: number])[] = [
+  [0x55],
+  [0xf0],
+  [0xf1, 1],
+  [0xf2, 1],
+  [0xf4, 1],
+  [0xf5],
+  [0xfa, 1],
+  [SELFDESTRUCT, 0],
+]
+
+export interface PricedOpcode {
+  gas: bigint
+  /** Whether the account that it accesses was not warm (EIP-2929). */
+  cold: boolean
+}
 
 export type Precompiles = Map<Address, PrecompileFunc>
 
@@ -48,8 +67,11 @@ export class SimulationEvm extends EVM {
   private readonly logIndices = new WeakMap<Log, number>()
   /** What a contract's constructor returned, before the rules of deployment judged it. */
   deployed: ExecResult | undefined
+  /** Gas that the top frame had before the opcode that ran last among those whose price geth refuses in two ways. */
+  priced: PricedOpcode | undefined
   /** As the fork has them, wherever overrides move them. */
   readonly precompileAddresses: readonly Address[]
+  private readonly standard: Precompiles
 
   constructor(
     chainId: bigint,
@@ -57,7 +79,8 @@ export class SimulationEvm extends EVM {
   ) {
     const common = createCustomCommon({ chainId: chainId.toString() }, Mainnet, { hardfork: fork })
     super({ common, bn254: new NobleBN254() })
-    this.precompileAddresses = [...this.activePrecompiles().keys()]
+    this.standard = this.activePrecompiles()
+    this.precompileAddresses = [...this.standard.keys()]
     const maxInitCodeSize = common.isActivatedEIP(3860) ? Number(common.param('maxInitCodeSize')) : undefined
     for (const [opcode, handler] of legacyOpcodes(() => this.world, maxInitCodeSize))
       this.replaceOpcode(opcode, handler)
@@ -73,6 +96,7 @@ export class SimulationEvm extends EVM {
         await transfer(runState)
       })
     }
+    for (const [opcode, addressDepth] of PRICED_OPCODES) this.notePrice(opcode, addressDepth)
     this.wrapOpcode(SELFDESTRUCT, async (runState, selfdestruct) => {
       if (this.traceTransfers) this.logSelfdestruct(runState)
       await selfdestruct(runState)
@@ -107,11 +131,21 @@ export class SimulationEvm extends EVM {
 
   /** As the fork has them, to be moved and removed by overrides. */
   activePrecompiles(): Precompiles {
-    return new Map([...getActivePrecompiles(this.common)].map(([address, run]) => [`0x${address}`, run]))
+    const precompiles: Precompiles = new Map(
+      [...getActivePrecompiles(this.common)].map(([address, run]) => [`0x${address}`, run]),
+    )
+    if (precompiles.has(POINT_EVALUATION)) precompiles.set(POINT_EVALUATION, pointEvaluation)
+    return precompiles
   }
 
   usePrecompiles(precompiles: Precompiles): void {
     this._precompiles = new Map([...precompiles].map(([address, run]) => [address.slice(2), run]))
+  }
+
+  /** The address at which the fork has the precompile that now stands at `address`. */
+  originOf(address: Address): Address | undefined {
+    const run = this.getPrecompile(address)
+    return run && this.precompileAddresses.find((origin) => this.standard.get(origin) === run)
   }
 
   protected override async _executeCall(message: MessageWithTo): Promise<EVMResult> {
@@ -166,6 +200,27 @@ export class SimulationEvm extends EVM {
     this.replaceOpcode(opcode, (runState) => wrapper(runState, async (state) => original(state, this.common)))
   }
 
+  private notePrice(opcode: number, addressDepth: number | undefined): void {
+    const entry = this._opcodeMap[opcode]!
+    this._opcodeMap[opcode] = {
+      ...entry,
+      gasHandler: async (runState, gas, common) => {
+        const { depth } = runState.interpreter._env
+        if (depth === 0) this.priced = { gas: runState.gasLeft, cold: this.accessesCold(runState, addressDepth) }
+        return entry.gasHandler(runState, gas, common)
+      },
+    }
+  }
+
+  private accessesCold({ stack }: RunState, addressDepth: number | undefined): boolean {
+    if (addressDepth === undefined || stack.length <= addressDepth) return false
+    return !this.journal.isWarmedAddress(this.addressBytes(stack.peek(addressDepth + 1)[addressDepth]!))
+  }
+
+  private addressBytes(word: bigint): Uint8Array {
+    return setLengthLeft(bigIntToBytes(word), 32).subarray(12)
+  }
+
   private countLog(log: Log): void {
     this.logIndices.set(log, this.logCount++)
   }
@@ -180,7 +235,7 @@ export class SimulationEvm extends EVM {
   private logSelfdestruct({ interpreter, stack }: RunState): void {
     const balance = interpreter._env.contract.balance
     if (balance === 0n) return
-    const beneficiary = setLengthLeft(bigIntToBytes(stack.peek()[0]!), 32).subarray(12)
+    const beneficiary = this.addressBytes(stack.peek()[0]!)
     interpreter._result.logs.push(this.transferLog(interpreter._env.address.bytes, beneficiary, balance))
   }
 

@@ -14,7 +14,7 @@ import { applyAuthorizations } from './authorizations.js'
 import type { BlockContext } from './block-context.js'
 import { CallRejected } from './call-rejected.js'
 import { type CallFees, checkCall, effectiveFees } from './check-call.js'
-import { haltReason } from './halt-reason.js'
+import { type HaltContext, haltReason } from './halt-reason.js'
 import { floorGas, intrinsicGas } from './intrinsic-gas.js'
 import type { Machine } from './machine.js'
 
@@ -36,6 +36,8 @@ export interface ReadyCall {
   /** The request's gas budget left less than the call asked for. */
   gasCapped: boolean
 }
+
+type RunnableCall = ReadyCall & { input: Uint8Array; fees: CallFees; executionGas: bigint }
 
 interface FrameResult {
   gasLeft: bigint
@@ -101,7 +103,7 @@ async function runTopFrame(
   machine: Machine,
   context: BlockContext,
   plan: SimulationPlan,
-  ready: ReadyCall & { input: Uint8Array; fees: CallFees; executionGas: bigint },
+  ready: RunnableCall,
 ): Promise<FrameResult> {
   const { world, evm, journal, touched } = machine
   const { call, input, fees, executionGas } = ready
@@ -122,6 +124,7 @@ async function runTopFrame(
     }
   }
   evm.deployed = undefined
+  evm.priced = undefined
   const { execResult } = await evm.runCall({
     block: context.evmBlock,
     caller: createAddressFromString(call.from),
@@ -141,7 +144,9 @@ async function runTopFrame(
     logs: { all: [], receipt: [] },
   }
   if (execResult.exceptionError) {
-    frame.failure = reverted ? { kind: 'revert' } : { kind: 'halt', message: haltReason(execResult, evm.deployed) }
+    frame.failure = reverted
+      ? { kind: 'revert' }
+      : { kind: 'halt', message: haltReason(execResult, haltContext(machine, ready)) }
     return frame
   }
   const logs = execResult.logs ?? []
@@ -177,6 +182,11 @@ function warmUp({ evm, journal, touched }: Machine, { header }: BlockContext, ca
 }
 
 const NOTHING_RAN = { refund: 0n, returnData: EMPTY_BYTES, logs: { all: [], receipt: [] } }
+
+function haltContext({ evm }: Machine, { call: { to }, input, executionGas }: RunnableCall): HaltContext {
+  const precompile = to === null ? undefined : evm.originOf(to)
+  return { fork: evm.fork, deployed: evm.deployed, priced: evm.priced, precompile, input, gas: executionGas }
+}
 
 function executedLog([address, topics, data]: [Uint8Array, Uint8Array[], Uint8Array]): ExecutedLog {
   return { address: hexOf(address), topics: topics.map(hexOf), data: hexOf(data) }

@@ -34,6 +34,12 @@ describe('chainRulesFromEthConfig', () => {
     expect(chainRulesFromEthConfig({ current: prague, next: null, last: null }).forks).toHaveLength(1)
   })
 
+  it('says so where the node runs a fork that is not implemented', () => {
+    const systemContracts = { ...osaka.systemContracts, BUILDER_DEPOSIT_CONTRACT_ADDRESS: '0x' }
+    expect(chainRulesFromEthConfig({ current: { ...osaka, systemContracts } }).caveats?.join()).toContain('after Osaka')
+    expect(chainRulesFromEthConfig({ current: osaka })).not.toHaveProperty('caveats')
+  })
+
   it.each([
     [null, 'eth_config: expected an object, got null'],
     [{ current: null }, 'eth_config.current: expected an object, got null'],

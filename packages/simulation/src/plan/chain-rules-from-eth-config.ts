@@ -5,6 +5,9 @@ import { decodeBlobParameters } from './chain-rules-from-genesis.js'
 
 type Fields = Record<string, unknown>
 
+/** A system contract that came after Osaka; geth's dev mode lists it and charges by the newer gas costs. */
+const AFTER_OSAKA = 'BUILDER_DEPOSIT_CONTRACT_ADDRESS'
+
 /**
  * Rules from a node's answer to `eth_config` (EIP-7910): its `current`, `next` and `last` forks. An entry doesn't name its
  * fork; the precompiles and system contracts that it lists tell it apart. Blocks before `current` are left untold.
@@ -22,6 +25,11 @@ export function chainRulesFromEthConfig(json: unknown): ChainRules {
     forks: [],
     blobSchedule: [],
     blockTime: DEFAULT_BLOCK_TIME.ethereum,
+  }
+  if (
+    AFTER_OSAKA in objectOf(current.systemContracts ?? {}, new Place(new Place(root, 'current'), 'systemContracts'))
+  ) {
+    rules.caveats = ['the node runs a fork after Osaka; what that fork changed (gas costs above all) is not simulated']
   }
   for (const name of ['current', 'next', 'last']) {
     const entry = config[name]

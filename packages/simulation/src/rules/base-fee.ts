@@ -14,8 +14,8 @@ const ETHEREUM: BaseFeeParameters = { elasticity: 2n, denominator: 8n, minimum: 
 const INITIAL_BASE_FEE = 1_000_000_000n
 
 /** Whether an OP-stack block has `fork` behind it. */
-export function isOpForkActive(rules: BlockRules, fork: OpFork): boolean {
-  return rules.opFork !== undefined && OP_FORKS.indexOf(rules.opFork) >= OP_FORKS.indexOf(fork)
+export function isOpForkActive(rules: BlockRules | undefined, fork: OpFork): boolean {
+  return rules?.opFork !== undefined && OP_FORKS.indexOf(rules.opFork) >= OP_FORKS.indexOf(fork)
 }
 
 /**

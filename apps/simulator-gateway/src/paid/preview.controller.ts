@@ -1,0 +1,78 @@
+import { Controller, Get, Inject, Query, Res } from '@nestjs/common'
+import { type PaidRequest, Payment } from '@upfront/nestjs-x402'
+import { type ErrorCode, type Hex, RpcError, type SimulatedBlock } from '@upfront/protocol'
+import type { FastifyReply } from 'fastify'
+import { RequestView } from '../pending/request-view.js'
+import { STATE_HEADER, type Standing, standingToHeader } from '../pending/standing.js'
+import { failureOf } from '../rpc/failure.js'
+import { type AssetChange, assetChanges } from './asset-changes.js'
+import { type ChargeStatement, chargeFor } from './metered-charge.js'
+import { PaidSimulator } from './paid-simulator.js'
+import { previewParams } from './preview-request.js'
+import { PRICE_LIST, type PriceList } from './price-list.js'
+
+/** What one call would do, for people. Numbers are decimal strings. */
+export interface Preview {
+  status: 'success' | 'reverted'
+  gasUsed: string
+  /** Why it failed, decoded; null where it did not. */
+  revertReason: string | null
+  returnData: Hex
+  changes: AssetChange[]
+  /** The simulated block, and what it stands on: its parent, or the block under construction as of a flashblock. */
+  block: {
+    number: string
+    parentHash: Hex
+    timestamp: string
+    state: Standing['kind']
+    flashblock: number | null
+  }
+  charge: ChargeStatement
+}
+
+/** `GET /v1/preview`. */
+@Controller('v1/preview')
+export class PreviewController {
+  constructor(
+    private readonly simulator: PaidSimulator,
+    @Inject(PRICE_LIST) private readonly prices: PriceList,
+  ) {}
+
+  @Get()
+  async preview(
+    @Query() query: unknown,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Payment() payment: PaidRequest,
+  ): Promise<Preview> {
+    try {
+      const view = new RequestView()
+      const answer = await this.simulator.simulate(previewParams(query), 'upfront', view, reply.raw)
+      if (view.standing) reply.header(STATE_HEADER, standingToHeader(view.standing))
+      return { ...describe(answer.blocks, view.standing), charge: chargeFor(answer, this.prices, payment) }
+    } catch (error) {
+      const { error: failure, httpStatus } = failureOf(error)
+      if (httpStatus === 500) throw error
+      throw new RpcError(failure.code as ErrorCode, failure.message, failure.data, Math.max(httpStatus, 400))
+    }
+  }
+}
+
+function describe([block]: SimulatedBlock[], standing: Standing | undefined): Omit<Preview, 'charge'> {
+  const call = block?.calls[0]
+  if (block === undefined || call === undefined) throw new Error('a simulation of one call has no call')
+  const { number, parentHash, timestamp } = block
+  return {
+    status: call.status === '0x1' ? 'success' : 'reverted',
+    gasUsed: BigInt(call.gasUsed).toString(),
+    revertReason: call.error === undefined ? null : typeof call.error === 'string' ? call.error : call.error.message,
+    returnData: call.returnData,
+    changes: assetChanges(call.logs),
+    block: {
+      number: BigInt(number).toString(),
+      parentHash,
+      timestamp: BigInt(timestamp).toString(),
+      state: standing?.kind ?? 'latest',
+      flashblock: standing?.kind === 'preconfirmed' ? standing.flashblock : null,
+    },
+  }
+}

@@ -1,0 +1,98 @@
+import { Inject, Injectable } from '@nestjs/common'
+import {
+  ChainState,
+  FlashblocksFollower,
+  type FollowerStatus,
+  latestBlock,
+  type PreconfirmedSnapshot,
+} from '@upfront/chain-state'
+import type { Engine, PreconfirmationExecutor } from '@upfront/simulation'
+import { Environment } from '../environment.js'
+import { ENGINE, type EngineChoice } from '../simulate/engine-choice.js'
+import { ServedChain } from '../simulate/served-chain.js'
+import { PreconfirmedJournal } from './preconfirmed-journal.js'
+import type { RequestView } from './request-view.js'
+
+const HEAD_POLL_MS = 100
+const HEAD_TIMEOUT_MS = 5_000
+const EXECUTION_TIMEOUT_MS = 10_000
+const START_RETRY_MS = 1_000
+/** Values of state that the transactions of a block may need. */
+const EXECUTION_READ_LIMIT = 1_000_000
+
+/** The pre-confirmed chain, where `FLASHBLOCKS_WS_URL` names a stream of it. */
+@Injectable()
+export class Preconfirmed {
+  private follower: FlashblocksFollower | undefined
+  private closed = false
+
+  /** @throws Error where the engine can't execute a stream's transactions */
+  constructor(
+    private readonly environment: Environment,
+    private readonly chain: ChainState,
+    private readonly served: ServedChain,
+    private readonly journal: PreconfirmedJournal,
+    @Inject(ENGINE) choice: EngineChoice,
+  ) {
+    if (!environment.FLASHBLOCKS_WS_URL) return
+    const { engine } = choice
+    if (!executesTransactions(engine))
+      throw new Error(`FLASHBLOCKS_WS_URL: the engine ${engine.name} can't execute a stream's transactions; use revm`)
+    journal.watch(() => this.status())
+    void this.follow(engine, environment.FLASHBLOCKS_WS_URL)
+  }
+
+  /** Whether a stream is followed at all: without one `pending` is the node's. */
+  get enabled(): boolean {
+    return this.environment.FLASHBLOCKS_WS_URL !== undefined
+  }
+
+  /** What `pending` is for this request; absent where it is the canonical head. */
+  snapshotFor(view: RequestView): PreconfirmedSnapshot | undefined {
+    view.snapshot ??= this.follower?.current() ?? 'none'
+    return view.snapshot === 'none' ? undefined : view.snapshot
+  }
+
+  /** Absent where no stream is followed. */
+  status(): FollowerStatus | undefined {
+    return this.enabled ? (this.follower?.status() ?? { connected: false }) : undefined
+  }
+
+  /** Nest's hook, once nothing is in flight. */
+  onApplicationShutdown(): void {
+    this.closed = true
+    this.follower?.close()
+  }
+
+  private async follow(executor: PreconfirmationExecutor, urls: string[]): Promise<void> {
+    const rules = await this.served.rules(AbortSignal.timeout(HEAD_TIMEOUT_MS)).catch((error: Error) => error)
+    if (this.closed) return
+    if (rules instanceof Error) {
+      this.journal.observe({ kind: 'head-unknown', reason: rules.message })
+      setTimeout(() => void this.follow(executor, urls), START_RETRY_MS)
+      return
+    }
+    const { chain, environment } = this
+    this.follower = new FlashblocksFollower({
+      urls,
+      rules,
+      executor,
+      silenceMs: environment.FLASHBLOCKS_SILENCE_MS,
+      maxMessageBytes: environment.FLASHBLOCKS_MAX_MESSAGE_BYTES,
+      latest: (signal) => latestBlock(chain.client, signal),
+      stateAt: (header) =>
+        chain.stateSource(
+          { header, key: header.hash },
+          { readLimit: EXECUTION_READ_LIMIT, deadline: performance.now() + EXECUTION_TIMEOUT_MS },
+        ),
+      headPollMs: HEAD_POLL_MS,
+      headTimeoutMs: HEAD_TIMEOUT_MS,
+      executionTimeoutMs: EXECUTION_TIMEOUT_MS,
+      observe: (event) => this.journal.observe(event),
+    })
+  }
+}
+
+function executesTransactions(engine: Engine): engine is Engine & PreconfirmationExecutor {
+  return 'execute' in engine && 'warm' in engine
+}

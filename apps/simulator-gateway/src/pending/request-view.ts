@@ -1,0 +1,10 @@
+import type { PreconfirmedSnapshot } from '@upfront/chain-state'
+import type { Standing } from './standing.js'
+
+/** One HTTP request's look at the chain: whatever in it asks for `pending` stands on one and the same snapshot. */
+export class RequestView {
+  /** `none` where `pending` was the canonical head when the request first asked. */
+  snapshot: PreconfirmedSnapshot | 'none' | undefined
+  /** What the answer stands on; of a batch, its last call. */
+  standing: Standing | undefined
+}

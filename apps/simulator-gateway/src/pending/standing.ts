@@ -1,0 +1,45 @@
+import { newestBlock, type PreconfirmedSnapshot } from '@upfront/chain-state'
+
+/** The response header that says what an answer stands on. */
+export const STATE_HEADER = 'upfront-state'
+
+/** What an answer stands on: a sealed block, or a block under construction as of one flashblock. */
+export type Standing =
+  | { kind: 'latest'; block: bigint }
+  | {
+      kind: 'preconfirmed'
+      /** The block under construction. */
+      block: bigint
+      flashblock: number
+      /** Milliseconds since the flashblock came in. */
+      ageMs: number
+      payloadId: string
+    }
+
+export function standingOn(snapshot: PreconfirmedSnapshot): Standing {
+  const { environment, index, payloadId } = newestBlock(snapshot)
+  const ageMs = Date.now() - snapshot.receivedAt
+  return { kind: 'preconfirmed', block: environment.number, flashblock: index, ageMs, payloadId }
+}
+
+/** `preconfirmed; block=105; flashblock=3; age=120; payload=0x…` or `latest; block=104`. */
+export function standingToHeader(standing: Standing): string {
+  if (standing.kind === 'latest') return `latest; block=${standing.block}`
+  const { block, flashblock, ageMs, payloadId } = standing
+  return `preconfirmed; block=${block}; flashblock=${flashblock}; age=${ageMs}; payload=${payloadId}`
+}
+
+/** Reads what `standingToHeader` wrote. */
+export function standingFromHeader(header: string): Standing {
+  const [kind, ...pairs] = header.split('; ')
+  const fields = new Map(pairs.map((pair) => pair.split('=') as [string, string]))
+  const block = BigInt(fields.get('block') ?? 0)
+  if (kind !== 'preconfirmed') return { kind: 'latest', block }
+  return {
+    kind,
+    block,
+    flashblock: Number(fields.get('flashblock')),
+    ageMs: Number(fields.get('age')),
+    payloadId: fields.get('payload') ?? '',
+  }
+}

@@ -1,0 +1,51 @@
+import { type Flashblock, FlashblockStream } from '@upfront/chain-state'
+import { standingFromHeader } from '../pending/standing.js'
+import { Watch } from './watch.js'
+
+const POLL_MS = 40
+
+const urls = (process.env.FLASHBLOCKS_WS_URL ?? 'ws://127.0.0.1:8546').split(',')
+const gateway = process.env.GATEWAY_URL ?? 'http://127.0.0.1:8080'
+const watch = new Watch((line) => process.stdout.write(`${line}\n`))
+
+watch.say(`watching ${urls.map((url) => new URL(url).host).join(', ')} and the gateway at ${gateway}; Ctrl-C ends`)
+const stream = new FlashblockStream({
+  urls,
+  silenceMs: 5_000,
+  maxMessageBytes: 16 * 2 ** 20,
+  onFlashblock: (flashblock: Flashblock) => watch.flashblock(flashblock),
+  onUndecodable: (reason) => watch.say(`stream: a message that is no flashblock: ${reason}`),
+  onConnected: (url) => watch.say(`stream: connected to ${new URL(url).host}`),
+  onLost: (url, reason, retryInMs) =>
+    watch.say(`stream: lost ${new URL(url).host} (${reason}), again in ${retryInMs} ms`),
+})
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    stream.close()
+    process.exit(0)
+  })
+}
+
+for (;;) {
+  await lookAtGateway()
+  await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+}
+
+async function lookAtGateway(): Promise<void> {
+  try {
+    const response = await fetch(gateway, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_getBlockByNumber', params: ['pending', false] }),
+      signal: AbortSignal.timeout(5_000),
+    })
+    await response.arrayBuffer()
+    const header = response.headers.get('upfront-state')
+    if (response.ok && header) watch.gateway(standingFromHeader(header))
+    else watch.gatewayProblem(`answers ${response.status}`)
+  } catch (error) {
+    const cause =
+      error instanceof Error ? ((error.cause as Error | undefined)?.message ?? error.message) : String(error)
+    watch.gatewayProblem(cause)
+  }
+}

@@ -1,0 +1,158 @@
+import { DEVNET_ACCOUNTS } from '@upfront/devnet'
+import { type Hex, numberToHex, parseEther } from 'viem'
+import { type PreconfirmedStand, send, startStand, until } from './preconfirmed-stand.js'
+
+const [ALICE] = DEVNET_ACCOUNTS as [(typeof DEVNET_ACCOUNTS)[number]]
+const VAULTS = ['0x4200000000000000000000000000000000000019', '0x420000000000000000000000000000000000001a'] as const
+
+interface RpcBlock {
+  number: Hex
+  hash: Hex
+  parentHash: Hex
+  timestamp: Hex
+  gasLimit: Hex
+  baseFeePerGas: Hex
+  miner: Hex
+  mixHash: Hex
+  gasUsed: Hex
+  transactions: Hex[]
+}
+
+describe.each([
+  ['Ethereum rules', false],
+  ['OP-stack rules', true],
+])('pending on a stream with %s', (_, optimism) => {
+  let stand: PreconfirmedStand
+  let shown = 0
+  const recipient = () => numberToHex(0xb0b0_0000 + shown++, { size: 20 })
+  beforeAll(async () => {
+    stand = await startStand({ optimism })
+  })
+  afterAll(() => stand.stop())
+
+  /** Sends a transfer right after a block, and waits until `pending` shows it. */
+  async function preconfirmed(to: Hex, value: bigint) {
+    const before = await stand.node.getBlockNumber()
+    await until(async () => (await stand.node.getBlockNumber()) > before)
+    const hash = await send(stand, ALICE.privateKey, { to, value, gas: 21_000n })
+    await until(async () => (await stand.ask<Hex>('eth_getBalance', [to, 'pending'])).result !== '0x0')
+    return hash
+  }
+
+  it('shows a transfer in every method before the node has its block, and agrees with the node afterwards', async () => {
+    const to = recipient()
+    const hash = await preconfirmed(to, parseEther('1'))
+    const body = [
+      ['eth_getBlockByNumber', ['pending', false]],
+      ['eth_getBalance', [to, 'pending']],
+      ['eth_getTransactionCount', [ALICE.address, 'pending']],
+      ['eth_getBalance', [ALICE.address, 'pending']],
+      ['eth_getTransactionReceipt', [hash]],
+      ['eth_getTransactionByHash', [hash]],
+      ...VAULTS.map((vault) => ['eth_getBalance', [vault, 'pending']]),
+      ['eth_blockNumber', []],
+    ].map(([method, params], id) => ({ jsonrpc: '2.0', id, method, params }))
+    const answers = (await (await stand.gateway.post(JSON.stringify(body))).json()) as { result: never }[]
+    const [block, balance, nonce, left, receipt, transaction, baseFees, l1Fees, head] = answers.map(
+      ({ result }) => result,
+    ) as unknown as [RpcBlock, Hex, Hex, Hex, Record<string, Hex>, Record<string, Hex>, Hex, Hex, Hex]
+    expect(BigInt(block.number)).toBe(BigInt(head) + 1n)
+    expect(balance).toBe(numberToHex(parseEther('1')))
+    expect(block.transactions).toContain(hash)
+    expect(receipt).toMatchObject({ status: '0x1', blockNumber: block.number, blockHash: block.hash })
+    expect(transaction).toMatchObject({
+      blockNumber: block.number,
+      blockHash: block.hash,
+      from: ALICE.address.toLowerCase(),
+    })
+
+    const blockNumber = BigInt(block.number)
+    await until(async () => (await stand.node.getBlockNumber()) >= blockNumber)
+    const sealed = await stand.node.getBlock({ blockNumber })
+    expect(sealed.transactions).toEqual(block.transactions)
+    expect(sealed.gasUsed).toBe(BigInt(block.gasUsed))
+    const at = { blockNumber }
+    expect(await stand.node.getBalance({ address: ALICE.address, ...at })).toBe(BigInt(left))
+    expect(await stand.node.getTransactionCount({ address: ALICE.address, ...at })).toBe(Number(nonce))
+    const [baseFeeVault, l1FeeVault] = VAULTS
+    expect(await stand.node.getBalance({ address: baseFeeVault, ...at })).toBe(BigInt(baseFees))
+    expect(await stand.node.getBalance({ address: l1FeeVault, ...at })).toBe(BigInt(l1Fees))
+    expect(BigInt(l1Fees) > 0n).toBe(optimism)
+    const sealedReceipt = await stand.node.getTransactionReceipt({ hash })
+    expect(sealedReceipt.gasUsed).toBe(BigInt(receipt.gasUsed ?? 0))
+    expect(sealedReceipt.effectiveGasPrice).toBe(BigInt(receipt.effectiveGasPrice ?? 0))
+    expect(sealedReceipt.transactionIndex).toBe(Number(receipt.transactionIndex))
+  })
+
+  it('simulates in the block under construction, after its transactions, and further blocks on top', async () => {
+    const to = recipient()
+    await preconfirmed(to, parseEther('2'))
+    const call = { from: to, to: ALICE.address, value: numberToHex(parseEther('1')) }
+    const body = JSON.stringify([
+      { jsonrpc: '2.0', id: 1, method: 'eth_getBlockByNumber', params: ['pending', false] },
+      {
+        jsonrpc: '2.0',
+        id: 2,
+        method: 'eth_simulateV1',
+        params: [{ blockStateCalls: [{ calls: [call] }, { calls: [call] }], traceTransfers: true }, 'pending'],
+      },
+      { jsonrpc: '2.0', id: 3, method: 'eth_getBlockByNumber', params: ['latest', false] },
+    ])
+    const [{ result: pending }, { result: simulated }, { result: latest }] = (await (
+      await stand.gateway.post(body)
+    ).json()) as [{ result: RpcBlock }, { result: (RpcBlock & { calls: { status: Hex }[] })[] }, { result: RpcBlock }]
+    const [first, second] = simulated
+    const { number, timestamp, gasLimit, baseFeePerGas, miner, mixHash, parentHash } = pending
+    expect(first).toMatchObject({ number, timestamp, gasLimit, baseFeePerGas, miner, mixHash, parentHash })
+    expect(first?.parentHash).toBe(latest.hash)
+    expect(first?.transactions).toHaveLength(1)
+    expect(second?.parentHash).toBe(first?.hash)
+    expect(BigInt(second?.number ?? 0)).toBe(BigInt(number) + 1n)
+    expect(simulated.flatMap(({ calls }) => calls.map(({ status }) => status))).toEqual(['0x1', '0x1'])
+  })
+
+  it('puts overrides on top of what is pre-confirmed', async () => {
+    const to = recipient()
+    await preconfirmed(to, parseEther('1'))
+    const { result } = await stand.ask<{ calls: { status: Hex }[] }[]>('eth_simulateV1', [
+      {
+        blockStateCalls: [
+          {
+            stateOverrides: { [to]: { balance: numberToHex(parseEther('5')) } },
+            calls: [{ from: to, to: ALICE.address, value: numberToHex(parseEther('5')) }],
+          },
+        ],
+      },
+      'pending',
+    ])
+    expect(result[0]?.calls[0]?.status).toBe('0x1')
+  })
+
+  it('calls and estimates in the block under construction', async () => {
+    const to = recipient()
+    await preconfirmed(to, parseEther('1'))
+    const transfer = { from: to, to: ALICE.address, value: numberToHex(parseEther('1')) }
+    expect((await stand.ask('eth_estimateGas', [transfer, 'pending'])).result).toBe('0x5208')
+    expect((await stand.ask('eth_call', [transfer, 'pending'])).result).toBe('0x')
+    const more = { ...transfer, value: numberToHex(parseEther('2')) }
+    await expect(stand.ask('eth_call', [more, 'pending'])).rejects.toThrow('insufficient funds')
+    // NUMBER and TIMESTAMP returned by init code.
+    const code = '0x4360005242602052604060' + '00f3'
+    const pending = await stand.ask<RpcBlock>('eth_getBlockByNumber', ['pending', false])
+    const { result, standing } = await stand.ask<Hex>('eth_call', [{ data: code }, 'pending'])
+    if (standing?.kind === 'preconfirmed' && standing.block === BigInt(pending.result.number)) {
+      expect(BigInt(result.slice(0, 66))).toBe(BigInt(pending.result.number))
+      expect(BigInt(`0x${result.slice(66)}`)).toBe(BigInt(pending.result.timestamp))
+    }
+  })
+
+  it('says what an answer stands on, and where pending stands on /health/ready', async () => {
+    const { standing } = await stand.ask('eth_getBalance', [ALICE.address, 'pending'])
+    expect(standing).toMatchObject({ kind: 'preconfirmed', block: expect.any(BigInt), flashblock: expect.any(Number) })
+    const simulated = await stand.ask('eth_simulateV1', [{ blockStateCalls: [{}] }, 'latest'])
+    expect(simulated.standing).toMatchObject({ kind: 'latest', block: expect.any(BigInt) })
+    const health = (await (await fetch(`${stand.gateway.url}/health/ready`)).json()) as Record<string, unknown>
+    expect(health.preconfirmed).toMatchObject({ connected: true, block: expect.any(String) })
+    expect(await stand.gateway.metric('upfront_preconfirmed_connected')).toBe(1)
+  })
+})

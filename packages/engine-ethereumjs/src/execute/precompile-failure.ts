@@ -1,0 +1,79 @@
+import { EVMError } from '@ethereumjs/evm'
+import type { Address } from '@upfront/protocol'
+import { hexOf } from '../state/bytes.js'
+
+const { errorMessages } = EVMError
+const BLAKE2F_INPUT = 213
+const WORD = 32
+const PAIRING_GAS = 45_000n
+const PAIR_GAS = 34_000n
+const PAIR_BYTES = 192
+const BN254_PRIME = 0x30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd47n
+
+/** Why a precompile failed, in geth's words. `precompile` is its usual address, `gas` what it was given. */
+export function precompileFailure(
+  precompile: Address,
+  error: string | undefined,
+  input: Uint8Array,
+  gas: bigint,
+): string {
+  switch (Number(precompile)) {
+    case 5:
+      // Lengths above 1,024 bytes (EIP-7823) fail like a lack of gas in EthereumJS.
+      return 'out of gas'
+    case 6:
+      return error === errorMessages.OUT_OF_GAS ? 'out of gas' : badPoint(input, 4)
+    case 7:
+      return error === errorMessages.OUT_OF_GAS ? 'out of gas' : badPoint(input, 2)
+    case 8:
+      if (error === errorMessages.OUT_OF_GAS || gas < pairingGas(input)) return 'out of gas'
+      if (error === errorMessages.INVALID_INPUT_LENGTH) return 'bad elliptic curve pairing size'
+      return badPoint(input, input.length / WORD)
+    case 9:
+      if (error !== errorMessages.OUT_OF_RANGE) return 'out of gas'
+      return input.length === BLAKE2F_INPUT ? 'invalid final flag' : 'invalid input length'
+    case 10:
+      if (error === errorMessages.INVALID_INPUT_LENGTH) return 'invalid input length'
+      if (error === errorMessages.INVALID_COMMITMENT) return 'mismatched versioned hash'
+      return error === errorMessages.INVALID_PROOF
+        ? "error verifying kzg proof: can't verify opening proof"
+        : 'out of gas'
+    default:
+      return gas < blsGas(Number(precompile), input) ? 'out of gas' : blsFailure(error)
+  }
+}
+
+function pairingGas(input: Uint8Array): bigint {
+  return PAIRING_GAS + BigInt(Math.floor(input.length / PAIR_BYTES)) * PAIR_GAS
+}
+
+/** On alt_bn128, by its first coordinates. */
+function badPoint(input: Uint8Array, words: number): string {
+  for (let index = 0; index < words; index++) {
+    const word = new Uint8Array(WORD)
+    word.set(input.subarray(index * WORD, index * WORD + WORD))
+    if (BigInt(hexOf(word)) >= BN254_PRIME) return 'invalid fp.Element encoding'
+  }
+  return 'point is not on curve'
+}
+
+/** EIP-2537, the multiplications left out: EthereumJS prices those before it looks at their length. */
+function blsGas(precompile: number, input: Uint8Array): bigint {
+  if (precompile === 15) return 37_700n + BigInt(Math.floor(input.length / 384)) * 32_600n
+  return { 11: 375n, 13: 600n, 16: 5_500n, 17: 23_800n }[precompile] ?? 0n
+}
+
+function blsFailure(error: string | undefined): string {
+  switch (error) {
+    case errorMessages.BLS_12_381_INPUT_EMPTY:
+    case errorMessages.BLS_12_381_INVALID_INPUT_LENGTH:
+      return 'invalid input length'
+    case errorMessages.BLS_12_381_POINT_NOT_ON_CURVE:
+      // EthereumJS says this of the sixteen bytes above each field element.
+      return 'invalid field element top bytes'
+    case errorMessages.REVERT:
+      return 'invalid point: not on curve'
+    default:
+      return error ?? ''
+  }
+}

@@ -1,0 +1,69 @@
+import { fileURLToPath } from 'node:url'
+import {
+  type BlockHeader,
+  blockHeaderFromRpc,
+  DEFAULT_SIMULATION_LIMITS,
+  decodeSimulationRequest,
+} from '@upfront/protocol'
+import { type Engine, simulate } from '@upfront/simulation'
+import { createEthereumJsEngine } from '../src/index.js'
+import { comparable, withoutPlace } from './comparable.js'
+import { readGenesis } from './genesis-state.js'
+import { findGeth, type Geth, startGeth } from './geth.js'
+import { RandomRequest } from './random-request.js'
+
+const GENESIS = fileURLToPath(new URL('./genesis.json', import.meta.url))
+const FIRST_SEED = Number(process.env.FIRST_SEED ?? 1)
+const SEEDS = Number(process.env.SEEDS ?? 200)
+
+const binary = findGeth()
+// geth is not on every machine: `go install github.com/ethereum/go-ethereum/cmd/geth@v1.17.8` brings it.
+const describeGeth = binary ? describe : describe.skip
+
+describeGeth('random requests, the same on geth', () => {
+  const chain = readGenesis(GENESIS)
+  let geth: Geth
+  let engine: Engine
+  let base: BlockHeader
+
+  beforeAll(async () => {
+    geth = await startGeth(binary!, GENESIS)
+    engine = createEthereumJsEngine()
+    base = blockHeaderFromRpc((await geth.call('eth_getBlockByNumber', ['latest', false])).result)
+  }, 60_000)
+
+  afterAll(async () => {
+    await engine.close()
+    await geth.stop()
+  })
+
+  it(`seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1}`, async () => {
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
+      const params = [new RandomRequest(seed).payload(), 'latest']
+      const { result, error } = await geth.call('eth_simulateV1', params)
+      const expected = error ? { code: error.code, message: error.message } : comparable(result)
+      expect({ seed, answer: await answerOf(params) }).toEqual({ seed, answer: expected })
+    }
+  }, 600_000)
+
+  async function answerOf(params: unknown) {
+    try {
+      const { blocks } = await simulate({
+        request: decodeSimulationRequest(params, DEFAULT_SIMULATION_LIMITS),
+        base,
+        state: chain.stateAt(base),
+        rules: chain.rules,
+        engine,
+        limits: DEFAULT_SIMULATION_LIMITS,
+        signal: AbortSignal.timeout(15_000),
+        dialect: 'ethereum',
+      })
+      return comparable(JSON.parse(JSON.stringify(blocks)))
+    } catch (error) {
+      const { code, message } = error as { code?: number; message: string }
+      return { code, message: withoutPlace(message) }
+    }
+  }
+})
+
+if (!binary) test.skip('random requests on geth: no geth binary found', () => {})
