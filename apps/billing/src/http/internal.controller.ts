@@ -1,6 +1,6 @@
 import { Body, Controller, Get, Headers, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common'
 import {
-  decodeAddress,
+  decodeAddressField,
   decodeAuthorizeRequest,
   decodeChargeRequest,
   decodeDecimal,
@@ -75,7 +75,7 @@ export class InternalController {
     const found = await findPayment(
       this.ledger.db,
       decodeNetwork(query.network, 'network'),
-      decodeAddress(query.payer, 'payer'),
+      decodeAddressField(query.payer, 'payer'),
       decodeDecimal(query.nonce, 'nonce'),
     )
     if (found === null) throw new BillingError('not_found', 'this authorization is not known')
@@ -84,7 +84,7 @@ export class InternalController {
 
   @Get('tokens/:network/:asset')
   token(@Param('network') network: string, @Param('asset') asset: string): Token {
-    const token = this.chains.get(decodeNetwork(network, 'network'))?.tokens.get(decodeAddress(asset, 'asset'))
+    const token = this.chains.get(decodeNetwork(network, 'network'))?.tokens.get(decodeAddressField(asset, 'asset'))
     if (token === undefined) throw new BillingError('not_found', 'this token is not settled here')
     return token
   }

@@ -2,7 +2,7 @@ import type { Address } from '../hex.js'
 import { decodePayment, encodePayment, type Payment } from './payment.js'
 import type { Refusal } from './reasons.js'
 import {
-  decodeAddress,
+  decodeAddressField,
   decodeInteger,
   decodeNullable,
   decodeObject,
@@ -60,6 +60,6 @@ export function decodeAuthorizeResult(value: unknown): AuthorizeResult {
     outcome: 'refused',
     reason: decodeString(object.reason, 'reason'),
     message: decodeString(object.message, 'message'),
-    payer: decodeNullable(object.payer, 'payer', decodeAddress),
+    payer: decodeNullable(object.payer, 'payer', decodeAddressField),
   }
 }

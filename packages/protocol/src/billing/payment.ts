@@ -1,6 +1,6 @@
 import type { Address, Hash } from '../hex.js'
 import {
-  decodeAddress,
+  decodeAddressField,
   decodeDecimal,
   decodeHash,
   decodeNetwork,
@@ -104,10 +104,10 @@ export function decodePayment(value: unknown, field = 'payment'): Payment {
     id: text('id'),
     state: decodeOneOf(object.state, at('state'), PAYMENT_STATES),
     network: decodeNetwork(object.network, at('network')),
-    asset: decodeAddress(object.asset, at('asset')),
-    payer: decodeAddress(object.payer, at('payer')),
-    payTo: decodeAddress(object.payTo, at('payTo')),
-    facilitator: decodeAddress(object.facilitator, at('facilitator')),
+    asset: decodeAddressField(object.asset, at('asset')),
+    payer: decodeAddressField(object.payer, at('payer')),
+    payTo: decodeAddressField(object.payTo, at('payTo')),
+    facilitator: decodeAddressField(object.facilitator, at('facilitator')),
     nonce: decodeDecimal(object.nonce, at('nonce')),
     maximum: decodeDecimal(object.maximum, at('maximum')),
     charge: optionalDecimal('charge'),

@@ -1,5 +1,12 @@
 import type { Address } from '../hex.js'
-import { decodeAddress, decodeInteger, decodeNetwork, decodeObject, decodeString, type Network } from './wire-fields.js'
+import {
+  decodeAddressField,
+  decodeInteger,
+  decodeNetwork,
+  decodeObject,
+  decodeString,
+  type Network,
+} from './wire-fields.js'
 
 /** A token that billing settles. `name` and `version` are its EIP-712 domain's, as an offer's `extra` carries them. */
 export interface Token {
@@ -15,7 +22,7 @@ export function decodeToken(value: unknown): Token {
   const object = decodeObject(value, 'token')
   return {
     network: decodeNetwork(object.network, 'token.network'),
-    asset: decodeAddress(object.asset, 'token.asset'),
+    asset: decodeAddressField(object.asset, 'token.asset'),
     name: decodeString(object.name, 'token.name'),
     version: decodeString(object.version, 'token.version'),
     decimals: decodeInteger(object.decimals, 'token.decimals', 0, 77),

@@ -1,7 +1,7 @@
 import type { Address, Hex } from '../hex.js'
 import {
   BillingDecodeError,
-  decodeAddress,
+  decodeAddressField,
   decodeDecimal,
   decodeInteger,
   decodeNetwork,
@@ -51,9 +51,9 @@ export function decodeUptoRequirements(value: unknown, field: string): UptoRequi
   return {
     scheme: 'upto',
     network: decodeNetwork(object.network, `${field}.network`),
-    asset: decodeAddress(object.asset, `${field}.asset`),
+    asset: decodeAddressField(object.asset, `${field}.asset`),
     amount: decodeDecimal(object.amount, `${field}.amount`),
-    payTo: decodeAddress(object.payTo, `${field}.payTo`),
+    payTo: decodeAddressField(object.payTo, `${field}.payTo`),
     maxTimeoutSeconds:
       object.maxTimeoutSeconds === undefined
         ? 0
@@ -77,14 +77,14 @@ export function decodeUptoPayment(value: unknown, field = 'paymentPayload'): Upt
   return {
     accepted: decodeUptoRequirements(object.accepted, `${field}.accepted`),
     authorization: {
-      payer: decodeAddress(authorization.from, `${at}.from`),
-      token: decodeAddress(permitted.token, `${at}.permitted.token`),
+      payer: decodeAddressField(authorization.from, `${at}.from`),
+      token: decodeAddressField(permitted.token, `${at}.permitted.token`),
       maximum: decodeDecimal(permitted.amount, `${at}.permitted.amount`),
-      spender: decodeAddress(authorization.spender, `${at}.spender`),
+      spender: decodeAddressField(authorization.spender, `${at}.spender`),
       nonce: decodeDecimal(authorization.nonce, `${at}.nonce`),
       deadline: decodeDecimal(authorization.deadline, `${at}.deadline`),
-      payTo: decodeAddress(witness.to, `${at}.witness.to`),
-      facilitator: decodeAddress(witness.facilitator, `${at}.witness.facilitator`),
+      payTo: decodeAddressField(witness.to, `${at}.witness.to`),
+      facilitator: decodeAddressField(witness.facilitator, `${at}.witness.facilitator`),
       validAfter: decodeDecimal(witness.validAfter, `${at}.witness.validAfter`),
       signature: decodeSignature(payload.signature, `${field}.payload.signature`),
     },

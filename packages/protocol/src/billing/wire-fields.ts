@@ -38,7 +38,7 @@ export function decodeDecimal(value: unknown, field: string): bigint {
   return decoded
 }
 
-export function decodeAddress(value: unknown, field: string): Address {
+export function decodeAddressField(value: unknown, field: string): Address {
   if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{40}$/.test(value)) {
     throw new BillingDecodeError(field, 'must be a 20-byte hex address')
   }
