@@ -51,7 +51,7 @@ describeGeth('random requests, the same on geth', () => {
       const { blocks } = await simulate({
         request: decodeSimulationRequest(params, DEFAULT_SIMULATION_LIMITS),
         base,
-        state: chain.stateAt(base),
+        openState: () => chain.stateAt(base),
         rules: chain.rules,
         engine,
         limits: DEFAULT_SIMULATION_LIMITS,

@@ -43,7 +43,7 @@ describeRecorded('exchanges recorded from geth', () => {
     const { blocks } = await simulate({
       request,
       base,
-      state: stateAt(base),
+      openState: () => stateAt(base),
       rules,
       engine,
       limits: DEFAULT_SIMULATION_LIMITS,

@@ -6,7 +6,7 @@ import { codeHash, isEmpty, type WorldState } from '../state/world-state.js'
 type ExecutionResult = Awaited<ReturnType<EVM['runCall']>>['execResult']
 /** One frame's machine. */
 export type RunState = NonNullable<ExecutionResult['runState']>
-export type OpcodeHandler = (runState: RunState) => Promise<void>
+export type OpcodeHandler = (runState: RunState) => Promise<void> | undefined
 
 const ADDRESS_MASK = (1n << 160n) - 1n
 

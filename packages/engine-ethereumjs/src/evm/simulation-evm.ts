@@ -12,6 +12,7 @@ import {
 import { bigIntToBytes, setLengthLeft } from '@ethereumjs/util'
 import type { Address } from '@upfront/protocol'
 import type { EthereumFork } from '@upfront/simulation'
+import type { TimeSlice } from '../execute/time-slice.js'
 import type { AccessJournal } from '../state/access-journal.js'
 import { bytesOf, hexOf, uint256 } from '../state/bytes.js'
 import { delegationTarget, type WorldState } from '../state/world-state.js'
@@ -23,6 +24,7 @@ const POINT_EVALUATION: Address = '0x000000000000000000000000000000000000000a'
 const TRANSFER_EMITTER = bytesOf('0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee')
 /** keccak256('Transfer(address,address,uint256)') */
 const TRANSFER_TOPIC = bytesOf('0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef')
+const JUMPDEST = 0x5b
 const LOG0 = 0xa0
 const LOG4 = 0xa4
 const SELFDESTRUCT = 0xff
@@ -61,6 +63,7 @@ export function isTransferLog(log: Log): boolean {
 /** EthereumJS under the rules of one chain and fork, bent to geth where the two differ. One simulation at a time. */
 export class SimulationEvm extends EVM {
   private world!: WorldState
+  private slice!: TimeSlice
   private traceTransfers = false
   /** Logs of the running block so far, reverted ones included: geth counts them all. */
   private logCount = 0
@@ -96,6 +99,7 @@ export class SimulationEvm extends EVM {
         await transfer(runState)
       })
     }
+    this.replaceOpcode(JUMPDEST, () => this.slice.check())
     for (const [opcode, addressDepth] of PRICED_OPCODES) this.notePrice(opcode, addressDepth)
     this.wrapOpcode(SELFDESTRUCT, async (runState, selfdestruct) => {
       if (this.traceTransfers) this.logSelfdestruct(runState)
@@ -104,8 +108,14 @@ export class SimulationEvm extends EVM {
   }
 
   /** The simulation that follows. */
-  begin(world: WorldState, journal: AccessJournal, blockHash: (number: bigint) => Promise<Uint8Array>): void {
+  begin(
+    world: WorldState,
+    journal: AccessJournal,
+    slice: TimeSlice,
+    blockHash: (number: bigint) => Promise<Uint8Array>,
+  ): void {
     this.world = world
+    this.slice = slice
     this.stateManager = world
     this.journal = journal as unknown as EVM['journal']
     this.blockchain = {
@@ -206,6 +216,7 @@ export class SimulationEvm extends EVM {
       ...entry,
       gasHandler: async (runState, gas, common) => {
         const { depth } = runState.interpreter._env
+        await this.slice.check()
         if (depth === 0) this.priced = { gas: runState.gasLeft, cold: this.accessesCold(runState, addressDepth) }
         return entry.gasHandler(runState, gas, common)
       },

@@ -105,6 +105,7 @@ async function runCalls(
   const run: CallsRun = { transactions: [], calls: [], receipts: [], logs: [], gasUsed: 0n, blobGasUsed: 0n }
   const { calls } = plan.blocks[index]!
   for (const [position, call] of calls.entries()) {
+    await machine.slice.look()
     const { receiptLogs, ...executed } = await rejectingAsync(index, position, async () => {
       const ready = await makeReady(machine, call, context.header.gasLimit - run.gasUsed, budget)
       run.transactions.push({ call, nonce: ready.nonce, gas: ready.gas })

@@ -2,6 +2,7 @@ import type { Address } from '@upfront/protocol'
 import type { SimulationEvm } from '../evm/simulation-evm.js'
 import type { AccessJournal } from '../state/access-journal.js'
 import type { WorldState } from '../state/world-state.js'
+import type { TimeSlice } from './time-slice.js'
 import type { TouchedState } from './touched.js'
 
 /** What a simulation runs on. */
@@ -10,6 +11,7 @@ export interface Machine {
   world: WorldState
   journal: AccessJournal
   touched: TouchedState
+  slice: TimeSlice
   /** Accounts that self-destructed in the running transaction and go with its end. */
   destroyed: Set<Address>
 }

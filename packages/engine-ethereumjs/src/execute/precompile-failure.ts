@@ -8,6 +8,7 @@ const WORD = 32
 const PAIRING_GAS = 45_000n
 const PAIR_GAS = 34_000n
 const PAIR_BYTES = 192
+const NOT_CANONICAL = 'invalid fp.Element encoding'
 const BN254_PRIME = 0x30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd47n
 
 /** Why a precompile failed, in geth's words. `precompile` is its usual address, `gas` what it was given. */
@@ -28,7 +29,7 @@ export function precompileFailure(
     case 8:
       if (error === errorMessages.OUT_OF_GAS || gas < pairingGas(input)) return 'out of gas'
       if (error === errorMessages.INVALID_INPUT_LENGTH) return 'bad elliptic curve pairing size'
-      return badPoint(input, input.length / WORD)
+      return badPoint(input, input.length / WORD, PAIR_BYTES / WORD)
     case 9:
       if (error !== errorMessages.OUT_OF_RANGE) return 'out of gas'
       return input.length === BLAKE2F_INPUT ? 'invalid final flag' : 'invalid input length'
@@ -47,14 +48,22 @@ function pairingGas(input: Uint8Array): bigint {
   return PAIRING_GAS + BigInt(Math.floor(input.length / PAIR_BYTES)) * PAIR_GAS
 }
 
-/** On alt_bn128, by its first coordinates. */
-function badPoint(input: Uint8Array, words: number): string {
-  for (let index = 0; index < words; index++) {
-    const word = new Uint8Array(WORD)
-    word.set(input.subarray(index * WORD, index * WORD + WORD))
-    if (BigInt(hexOf(word)) >= BN254_PRIME) return 'invalid fp.Element encoding'
+/** The first of the points of alt_bn128 in `words` words, in groups of G1 and the rest, that is none. */
+function badPoint(input: Uint8Array, words: number, group = 2): string {
+  for (let start = 0; start < words; start += group) {
+    const coordinates = Array.from({ length: group }, (_, index) => wordAt(input, start + index))
+    const [x, y] = coordinates as [bigint, bigint]
+    if (x >= BN254_PRIME || y >= BN254_PRIME) return NOT_CANONICAL
+    if ((x !== 0n || y !== 0n) && (y * y - x ** 3n - 3n) % BN254_PRIME !== 0n) break
+    if (coordinates.some((coordinate) => coordinate >= BN254_PRIME)) return NOT_CANONICAL
   }
   return 'point is not on curve'
+}
+
+function wordAt(input: Uint8Array, index: number): bigint {
+  const word = new Uint8Array(WORD)
+  word.set(input.subarray(index * WORD, index * WORD + WORD))
+  return BigInt(hexOf(word))
 }
 
 /** EIP-2537, the multiplications left out: EthereumJS prices those before it looks at their length. */

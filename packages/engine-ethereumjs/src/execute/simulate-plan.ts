@@ -5,45 +5,52 @@ import { AccessJournal } from '../state/access-journal.js'
 import { bytesOf } from '../state/bytes.js'
 import { type ReadState, WorldState } from '../state/world-state.js'
 import { executeBlock, type GasBudget } from './execute-block.js'
+import type { TimeSlice } from './time-slice.js'
 import { TouchedState } from './touched.js'
 
-/** Kept from one simulation to the next: making one takes a millisecond. */
-const evms = new Map<string, SimulationEvm>()
+/** Between simulations, by chain and fork: making one takes a millisecond. */
+const idleEvms = new Map<string, SimulationEvm[]>()
 
 /**
- * Executes and seals all blocks of a plan, in the calling thread.
- * @throws SimulationRejected; what `read` rejected with
+ * Executes and seals all blocks of a plan, in the calling thread, in slices of time.
+ * @throws SimulationRejected; what `read` rejected with; what the slice was cancelled with
  */
-export async function simulatePlan(plan: SimulationPlan, read: ReadState): Promise<SimulationOutcome> {
+export async function simulatePlan(
+  plan: SimulationPlan,
+  read: ReadState,
+  slice: TimeSlice,
+): Promise<SimulationOutcome> {
   const world = new WorldState(read)
   const touched = new TouchedState()
   const journal = new AccessJournal(world, touched)
   const blocks: ExecutedBlock[] = []
   const budget: GasBudget = { left: plan.gasBudget }
   const blockHash = ancestorHashes(plan, blocks, read)
+  const evms = new Map<EthereumFork, SimulationEvm>()
   let parent = plan.base
-  try {
-    for (const [index, { rules }] of plan.blocks.entries()) {
-      const evm = evmFor(plan.rules.chainId, rules.fork)
-      evm.begin(world, journal, blockHash)
-      const machine = { evm, world, journal, touched, destroyed: new Set<Address>() }
-      const executed = await executeBlock(machine, plan, index, parent, budget)
-      blocks.push(executed)
-      parent = executed.header
-    }
-  } catch (error) {
-    // A frame that was left half way leaves its marks in the machine.
-    evms.clear()
-    throw error
+  for (const [index, { rules }] of plan.blocks.entries()) {
+    const evm = evms.get(rules.fork) ?? takeEvm(plan.rules.chainId, rules.fork)
+    evms.set(rules.fork, evm)
+    evm.begin(world, journal, slice, blockHash)
+    const machine = { evm, world, journal, touched, slice, destroyed: new Set<Address>() }
+    const executed = await executeBlock(machine, plan, index, parent, budget)
+    blocks.push(executed)
+    parent = executed.header
   }
+  // After a failure they are left to the garbage: a frame that was cut short leaves its marks in the machine.
+  for (const [fork, evm] of evms) idleFor(plan.rules.chainId, fork).push(evm)
   return { blocks, touched: touched.counts() }
 }
 
-function evmFor(chainId: bigint, fork: EthereumFork): SimulationEvm {
+function takeEvm(chainId: bigint, fork: EthereumFork): SimulationEvm {
+  return idleFor(chainId, fork).pop() ?? new SimulationEvm(chainId, fork)
+}
+
+function idleFor(chainId: bigint, fork: EthereumFork): SimulationEvm[] {
   const key = `${chainId}:${fork}`
-  const evm = evms.get(key) ?? new SimulationEvm(chainId, fork)
-  evms.set(key, evm)
-  return evm
+  const idle = idleEvms.get(key) ?? []
+  idleEvms.set(key, idle)
+  return idle
 }
 
 /** BLOCKHASH: simulated blocks by what they were sealed as, real ones below the base by what the state source says. */

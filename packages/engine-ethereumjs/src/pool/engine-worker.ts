@@ -1,11 +1,11 @@
 import { Worker } from 'node:worker_threads'
-import { ErrorCode, RpcError } from '@upfront/protocol'
-import { type SimulationOutcome, type SimulationPlan, SimulationRejected, type StateSource } from '@upfront/simulation'
+import { type SimulationOutcome, type SimulationPlan, SimulationRejected } from '@upfront/simulation'
 import { readThroughLayers } from '../state/read-through-layers.js'
+import type { Job } from './job.js'
 import type { FromWorker, SentOutcome, ToWorker } from './messages.js'
 
 /** Of V8's heap, for each worker. */
-const HEAP_MB = 512
+export const HEAP_MB = 512
 
 /** Workers run what was built: the compiled file stands beside this one, or in dist where this one is TypeScript. */
 const WORKER_FILE = new URL(
@@ -13,28 +13,15 @@ const WORKER_FILE = new URL(
   import.meta.url,
 )
 
-export interface Job {
-  plan: SimulationPlan
-  state: StateSource
-  signal: AbortSignal
-  resolve(outcome: SimulationOutcome): void
-  reject(reason: unknown): void
-}
-
-/** One thread, one simulation at a time. */
+/** One thread and the simulations that take turns in it. */
 export class EngineWorker {
   private readonly thread: Worker
-  private job: Job | undefined
-  private ended = false
+  private readonly jobs = new Map<number, Job>()
+  private readonly started = new Set<number>()
+  private lastError: Error | undefined
 
-  constructor(
-    private readonly on: {
-      /** It takes the next job. */
-      idle(worker: EngineWorker): void
-      /** The thread is gone, whatever the cause. */
-      gone(worker: EngineWorker): void
-    },
-  ) {
+  /** @param onGone told once when the thread is gone, with the jobs that it leaves behind and why if it did not end by our will */
+  constructor(onGone: (worker: EngineWorker, left: Job[], error: Error | undefined) => void) {
     this.thread = new Worker(WORKER_FILE, {
       execArgv: [],
       env: {},
@@ -42,27 +29,43 @@ export class EngineWorker {
     })
     this.thread.unref()
     this.thread.on('message', (message: FromWorker) => this.receive(message))
-    this.thread.on('error', (error) => this.settle((job) => job.reject(fromThread(error))))
-    this.thread.on('exit', () => this.leave())
+    this.thread.on('error', (error) => {
+      this.lastError = error
+    })
+    this.thread.on('exit', () => {
+      const left = [...this.jobs.values()]
+      this.jobs.clear()
+      onGone(this, left, this.lastError)
+    })
   }
 
-  get busy(): boolean {
-    return this.job !== undefined
+  get load(): number {
+    return this.jobs.size
   }
 
-  runs(job: Job): boolean {
-    return this.job === job
+  has(job: Job): boolean {
+    return this.jobs.has(job.id)
+  }
+
+  hasStarted(job: Job): boolean {
+    return this.started.has(job.id)
   }
 
   start(job: Job): void {
-    this.job = job
+    this.jobs.set(job.id, job)
     this.thread.ref()
-    this.post({ kind: 'simulate', plan: job.plan })
+    this.post({ job: job.id, kind: 'simulate', plan: job.plan })
   }
 
-  /** Lets a simulation that waits for state end by itself: nothing comes back to it. */
-  failRead(): void {
-    this.post({ kind: 'readFailed' })
+  cancel(job: Job): void {
+    this.post({ job: job.id, kind: 'cancel' })
+  }
+
+  /** What it still answers about the job is not listened to. */
+  forget(job: Job): void {
+    this.jobs.delete(job.id)
+    this.started.delete(job.id)
+    if (this.jobs.size === 0) this.thread.unref()
   }
 
   async terminate(): Promise<void> {
@@ -70,40 +73,30 @@ export class EngineWorker {
   }
 
   private receive(message: FromWorker): void {
-    const { job } = this
+    const job = this.jobs.get(message.job)
     if (!job) return
-    if (message.kind === 'read') return void this.answer(job, message.reads)
-    this.settle(() => {
-      if (message.kind === 'done') job.resolve(withCalls(message.outcome, job.plan))
-      else if (message.kind === 'failed')
-        job.reject(Object.assign(new Error(message.message), { stack: message.stack }))
-      else job.reject(new SimulationRejected(message.code, message.message, message.block, message.call))
-    })
-    this.on.idle(this)
+    if (message.kind === 'started') {
+      this.started.add(job.id)
+      return
+    }
+    if (message.kind === 'read') {
+      void this.answer(job, message.reads)
+      return
+    }
+    this.forget(job)
+    if (message.kind === 'done') job.resolve(withCalls(message.outcome, job.plan))
+    else if (message.kind === 'failed') job.reject(Object.assign(new Error(message.message), { stack: message.stack }))
+    else job.reject(new SimulationRejected(message.code, message.message, message.block, message.call))
   }
 
   private async answer(job: Job, reads: Parameters<typeof readThroughLayers>[1]): Promise<void> {
     try {
       const values = await readThroughLayers(job.state, reads, job.signal)
-      if (this.job === job) this.post({ kind: 'values', values })
+      if (this.has(job)) this.post({ job: job.id, kind: 'values', values })
     } catch (error) {
       job.reject(error)
-      if (this.job === job) this.failRead()
+      if (this.has(job)) this.cancel(job)
     }
-  }
-
-  private settle(how: (job: Job) => void): void {
-    const { job } = this
-    this.job = undefined
-    this.thread.unref()
-    if (job) how(job)
-  }
-
-  private leave(): void {
-    if (this.ended) return
-    this.ended = true
-    this.settle((job) => job.reject(new Error('the engine thread ended')))
-    this.on.gone(this)
   }
 
   private post(message: ToWorker): void {
@@ -122,11 +115,4 @@ function withCalls({ blocks, touched }: SentOutcome, plan: SimulationPlan): Simu
       })),
     })),
   }
-}
-
-function fromThread(error: Error): Error {
-  const outOfMemory = 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
-  return outOfMemory
-    ? new RpcError(ErrorCode.limitExceeded, `the simulation needs more memory than one request may use (${HEAP_MB} MB)`)
-    : error
 }

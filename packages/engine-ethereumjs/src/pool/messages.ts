@@ -10,16 +10,20 @@ import type {
 
 /** The outcome without the calls of the plan: whoever sent the plan has them. */
 export type SentOutcome = Omit<SimulationOutcome, 'blocks'> & { blocks: SentBlock[] }
-export type SentBlock = Omit<ExecutedBlock, 'transactions'> & { transactions: Omit<ExecutedTransaction, 'call'>[] }
+type SentBlock = Omit<ExecutedBlock, 'transactions'> & { transactions: Omit<ExecutedTransaction, 'call'>[] }
 
-export type ToWorker =
+/** Each about one simulation, by its number. */
+export type ToWorker = { job: number } & (
   | { kind: 'simulate'; plan: SimulationPlan }
   | { kind: 'values'; values: StateValue[] }
-  /** The read that the worker waits for failed: whoever asked knows why already. */
-  | { kind: 'readFailed' }
+  /** Nobody waits for it any more. */
+  | { kind: 'cancel' }
+)
 
-export type FromWorker =
+export type FromWorker = { job: number } & (
+  | { kind: 'started' }
   | { kind: 'read'; reads: StateRead[] }
   | { kind: 'done'; outcome: SentOutcome }
   | { kind: 'rejected'; code: ErrorCode; message: string; block: number; call?: number }
   | { kind: 'failed'; message: string; stack?: string }
+)

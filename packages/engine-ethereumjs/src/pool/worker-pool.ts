@@ -1,118 +1,138 @@
+import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { SimulationOutcome } from '@upfront/simulation'
-import { EngineWorker, type Job } from './engine-worker.js'
+import { EngineWorker, HEAP_MB } from './engine-worker.js'
+import type { Job } from './job.js'
 
-/** A simulation that has run this long no longer counts against `threads`: others need not wait for it. */
-const LONG_RUN_MS = 50
-/** Workers beyond `threads`, for simulations that run long. */
-const EXTRA_WORKERS = 6
+/** A thread that has not begun a simulation by then is held up by another one that can't be interrupted. */
+const START_MS = 150
+/** Workers beyond `threads`, for when some are held up. */
+const EXTRA_WORKERS = 4
 /** How long a simulation that was given up may take to notice before its thread is ended. */
-const ABORT_GRACE_MS = 20
+const ABORT_GRACE_MS = 500
+/** A simulation is tried again when its thread died: another one there may have been the cause. */
+const MAX_DEATHS = 2
 
 /**
- * Threads that run simulations. At most `threads` run short ones; what runs long keeps its thread while another takes its
- * place, up to a bound, so that small requests are answered beside big ones.
+ * Threads that run simulations, each taking turns between its own every few milliseconds, so that small requests are
+ * answered beside big ones. Where a thread can't take turns (a precompile that computes for seconds) others take over.
  */
 export class WorkerPool {
   private readonly workers = new Set<EngineWorker>()
-  private readonly longRunning = new Set<EngineWorker>()
-  private queue: Job[] = []
+  /** Workers that don't react, until they do. */
+  private readonly heldUp = new Set<EngineWorker>()
+  private readonly jobs = new Set<Job>()
+  private lastJob = 0
   private closed = false
 
   constructor(private readonly threads: number) {
     this.add()
   }
 
-  run(job: Omit<Job, 'resolve' | 'reject'>): Promise<SimulationOutcome> {
-    const { signal } = job
+  run({ plan, state, signal }: Pick<Job, 'plan' | 'state' | 'signal'>): Promise<SimulationOutcome> {
     if (this.closed) return Promise.reject(new Error('the engine is closed'))
     if (signal.aborted) return Promise.reject(signal.reason)
     return new Promise((resolve, reject) => {
-      const queued: Job = { ...job, resolve, reject }
-      const onAbort = () => this.abandon(queued)
-      const settled = () => signal.removeEventListener('abort', onAbort)
-      queued.resolve = (outcome) => {
-        settled()
-        resolve(outcome)
+      const settled = () => {
+        this.jobs.delete(job)
+        signal.removeEventListener('abort', onAbort)
       }
-      queued.reject = (reason) => {
-        settled()
-        reject(reason)
+      const job: Job = {
+        id: ++this.lastJob,
+        plan,
+        state,
+        signal,
+        deaths: 0,
+        resolve: (outcome) => {
+          settled()
+          resolve(outcome)
+        },
+        reject: (reason) => {
+          settled()
+          reject(reason)
+        },
       }
+      const onAbort = () => this.abandon(job)
       signal.addEventListener('abort', onAbort, { once: true })
-      this.queue.push(queued)
-      this.dispatch()
+      this.jobs.add(job)
+      this.assign(job)
     })
   }
 
   async close(): Promise<void> {
     this.closed = true
-    for (const job of this.queue) job.reject(new Error('the engine is closed'))
-    this.queue = []
+    for (const job of this.jobs) job.reject(new Error('the engine is closed'))
     await Promise.all([...this.workers].map((worker) => worker.terminate()))
   }
 
-  private dispatch(): void {
-    while (this.queue.length > 0) {
-      const worker = this.free()
-      if (!worker) return
-      this.start(worker, this.queue.shift()!)
-    }
-  }
-
-  private start(worker: EngineWorker, job: Job): void {
+  private assign(job: Job): void {
+    const worker = this.choose()
     worker.start(job)
-    const timer = setTimeout(() => {
-      if (!worker.runs(job)) return
-      this.longRunning.add(worker)
-      this.dispatch()
-      this.keepSpare()
-    }, LONG_RUN_MS)
+    const timer = setTimeout(() => this.checkStart(worker, job), START_MS)
     timer.unref()
   }
 
-  private free(): EngineWorker | undefined {
-    const idle = [...this.workers].find((worker) => !worker.busy)
-    const short = [...this.workers].filter((worker) => worker.busy && !this.longRunning.has(worker)).length
-    if (short >= this.threads) return undefined
-    return idle ?? this.add()
+  /** The least busy of those that react; a new one where all are busy and more are allowed. */
+  private choose(): EngineWorker {
+    const all = [...this.workers]
+    const reacting = all.filter((worker) => !this.heldUp.has(worker))
+    const [best] = reacting.sort((a, b) => a.load - b.load)
+    const busy = !best || best.load > 0
+    if (busy && reacting.length < this.threads && all.length < this.threads + EXTRA_WORKERS) return this.add()
+    return best ?? all.sort((a, b) => a.load - b.load)[0] ?? this.add()
   }
 
-  /** A worker takes a while to load: one should stand ready when a long run holds the others. */
-  private keepSpare(): void {
-    if ([...this.workers].every((worker) => worker.busy)) this.add()
+  private checkStart(worker: EngineWorker, job: Job): void {
+    if (!this.jobs.has(job) || !worker.has(job)) return
+    if (worker.hasStarted(job)) {
+      this.heldUp.delete(worker)
+      return
+    }
+    const others = [...this.workers].some((other) => other !== worker && !this.heldUp.has(other))
+    if (worker.load > 1 && (others || this.workers.size < this.threads + EXTRA_WORKERS)) {
+      this.heldUp.add(worker)
+      worker.forget(job)
+      worker.cancel(job)
+      this.assign(job)
+      return
+    }
+    const timer = setTimeout(() => this.checkStart(worker, job), START_MS)
+    timer.unref()
   }
 
-  private add(): EngineWorker | undefined {
-    if (this.closed || this.workers.size >= this.threads + EXTRA_WORKERS) return undefined
-    const worker = new EngineWorker({
-      idle: (free) => {
-        this.longRunning.delete(free)
-        this.dispatch()
-        this.shrink(free)
-      },
-      gone: (lost) => {
-        this.workers.delete(lost)
-        this.longRunning.delete(lost)
-        this.dispatch()
-        this.keepSpare()
-      },
-    })
+  private add(): EngineWorker {
+    const worker = new EngineWorker((gone, left, error) => this.replace(gone, left, error))
     this.workers.add(worker)
     return worker
   }
 
-  private shrink(worker: EngineWorker): void {
-    if (!worker.busy && this.workers.size > this.threads + 1) void worker.terminate()
+  private replace(gone: EngineWorker, left: Job[], error: Error | undefined): void {
+    this.workers.delete(gone)
+    this.heldUp.delete(gone)
+    if (this.closed) return
+    for (const job of left) {
+      if (!this.jobs.has(job)) continue
+      job.deaths += error ? 1 : 0
+      if (error && (left.length === 1 || job.deaths >= MAX_DEATHS)) job.reject(causeOfDeath(error))
+      else this.assign(job)
+    }
+    if (this.workers.size === 0) this.add()
   }
 
   private abandon(job: Job): void {
-    this.queue = this.queue.filter((queued) => queued !== job)
     job.reject(job.signal.reason)
-    const worker = [...this.workers].find((candidate) => candidate.runs(job))
+    const worker = [...this.workers].find((candidate) => candidate.has(job))
     if (!worker) return
-    worker.failRead()
-    setTimeout(() => {
-      if (worker.runs(job)) void worker.terminate()
+    worker.cancel(job)
+    const timer = setTimeout(() => {
+      if (worker.has(job)) void worker.terminate()
     }, ABORT_GRACE_MS)
+    timer.unref()
   }
+}
+
+function causeOfDeath(error: Error): Error {
+  const outOfMemory = 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+  return outOfMemory
+    ? new RpcError(ErrorCode.limitExceeded, `the simulation needs more memory than one request may use (${HEAP_MB} MB)`)
+    : error
 }
