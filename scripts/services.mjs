@@ -9,7 +9,8 @@ const url = (name, port) => `http://${['0.0.0.0', '::', ''].includes(host(name))
 /**
  * A service of the local stand.
  * @typedef {{name: string, title: string, program: string, portVariable: string, port: number, host: string, url: string,
- *   ready: () => Promise<boolean>, environment: () => Promise<Record<string, string>>}} Service
+ *   problem: () => Promise<string | undefined>, environment: () => Promise<Record<string, string>>}} Service
+ * `problem` resolves with why the service can't work yet, though it listens, and rejects while it doesn't listen.
  */
 
 /** The services to start, in order; later ones need the earlier ones. @returns {Service[]} @throws an `Error` naming a bad port. */
@@ -18,17 +19,19 @@ export function chooseServices() {
   const flashblocksPort = portFrom('DEVNET_FLASHBLOCKS_PORT', 8546)
   const devnet = {
     ...base('devnet', 'local chain', 'packages/devnet/dist/main.js', 'DEVNET', 8545),
-    ready: answersRpc,
+    problem: answersRpc,
     environment: async () => (followsFlashblocks() ? { DEVNET_FLASHBLOCKS_PORT: String(flashblocksPort) } : {}),
   }
   const billing = {
     ...base('billing', 'billing', 'apps/billing/dist/main.js', 'BILLING', 8081),
-    ready: answersHealth,
+    health: '/health',
+    problem: answersHealth,
     environment: async () => ({ ...(upstream ? {} : await localPayments(devnet.url)) }),
   }
   const gateway = {
     ...base('gateway', 'gateway', 'apps/simulator-gateway/dist/main.js', 'GATEWAY', 8080),
-    ready: answersHealth,
+    health: '/health/ready',
+    problem: answersHealth,
     environment: async () => ({
       UPSTREAM_RPC_URL: upstream || devnet.url,
       ...(!upstream && followsFlashblocks() ? { FLASHBLOCKS_WS_URL: `ws://127.0.0.1:${flashblocksPort}` } : {}),
@@ -95,9 +98,11 @@ async function paidRoutes(billing, upstream) {
 async function answersRpc() {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] })
   const headers = { 'content-type': 'application/json' }
-  return (await fetch(this.url, { method: 'POST', headers, body, signal: AbortSignal.timeout(2_000) })).ok
+  const { ok } = await fetch(this.url, { method: 'POST', headers, body, signal: AbortSignal.timeout(2_000) })
+  return ok ? undefined : 'it does not answer'
 }
 
 async function answersHealth() {
-  return (await fetch(`${this.url}/health/ready`, { signal: AbortSignal.timeout(2_000) })).ok
+  const response = await fetch(`${this.url}${this.health}`, { signal: AbortSignal.timeout(5_000) })
+  return response.ok ? undefined : (await response.text()).slice(0, 500)
 }

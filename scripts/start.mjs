@@ -7,9 +7,12 @@ import { root } from './install.mjs'
 import { endAll, onEnd, start } from './processes.mjs'
 import { chooseServices } from './services.mjs'
 
-const READY_TIMEOUT = 60_000
+const LISTEN_TIMEOUT = 60_000
+/** A service that listens and has a problem (its node does not answer, say) may still get over it. */
+const READY_TIMEOUT = 10_000
+const NOT_LISTENING = 'it does not listen'
 const logs = join(root, '.data', 'logs')
-const began = Date.now()
+const startedAt = Date.now()
 let ending = false
 
 onEnd(async (reason) => {
@@ -62,7 +65,7 @@ async function startService(service) {
   const child = start(process.execPath, [program], { cwd: root, env, stdio: ['ignore', log, log] })
   closeSync(log)
   let ended = false
-  const crashed = child.exited.then(({ code, signal, error }) => {
+  child.exited.then(({ code, signal, error }) => {
     ended = true
     const how = error?.message ?? (signal ? `was ended by ${signal}` : `ended with exit code ${code}`)
     const last = readFileSync(join(logs, `${name}.log`), 'utf8')
@@ -72,13 +75,16 @@ async function startService(service) {
       .join('\n  ')
     return fail(`the ${title} ${how}. The end of .data/logs/${name}.log:\n  ${last}`)
   })
-  for (const deadline = Date.now() + READY_TIMEOUT; ; ) {
-    if (await service.ready().catch(() => false)) break
-    if (ended || ending) await Promise.race([crashed, new Promise(() => {})])
-    if (Date.now() > deadline) throw new Error(`the ${title} did not become ready: see .data/logs/${name}.log`)
+  const began = Date.now()
+  for (;;) {
+    const problem = await service.problem().catch(() => NOT_LISTENING)
+    if (ended || ending) await new Promise(() => {})
+    if (problem === undefined) return console.log(url)
+    const listens = problem !== NOT_LISTENING
+    if (listens && Date.now() - began > READY_TIMEOUT) return console.log(`${url}, but it is not ready: ${problem}`)
+    if (Date.now() - began > LISTEN_TIMEOUT) throw new Error(`the ${title} does not listen: see .data/logs/${name}.log`)
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
-  console.log(url)
 }
 
 function farewell(services) {
@@ -109,7 +115,7 @@ function farewell(services) {
   const width = Math.max(...services.map(({ title }) => title.length))
   return [
     '',
-    `Ready after ${((Date.now() - began) / 1000).toFixed(1)} s. Ctrl-C ends it; logs are in .data/logs.`,
+    `Ready after ${((Date.now() - startedAt) / 1000).toFixed(1)} s. Ctrl-C ends it; logs are in .data/logs.`,
     '',
     ...services.map(({ title, url }) => `  ${title.padEnd(width)}  ${url}`),
     ...(process.env.UPSTREAM_RPC_URL ? ['  upstream: UPSTREAM_RPC_URL'] : []),
