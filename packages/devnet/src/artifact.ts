@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Abi, Hex } from 'viem'
+import type { Abi, Address, Hex } from 'viem'
 
 /** A compiled contract of `contracts/`: see `scripts/compile.mjs`. */
 export interface Artifact {
@@ -14,8 +14,14 @@ export interface Permit2Artifact {
   immutables: { chainId: number; domainSeparator: number }
 }
 
+/** The contracts that the protocol itself calls around a block's transactions: see `scripts/extract-system-contracts.mjs`. */
+export interface SystemContractsArtifact {
+  contracts: { eip: number; address: Address; code: Hex }[]
+}
+
 export function readArtifact(name: 'Permit2'): Permit2Artifact
+export function readArtifact(name: 'SystemContracts'): SystemContractsArtifact
 export function readArtifact(name: 'SwapRouter' | 'TestToken' | 'TestUsdc' | 'UptoPermit2Proxy'): Artifact
-export function readArtifact(name: string): Artifact | Permit2Artifact {
+export function readArtifact(name: string): Artifact | Permit2Artifact | SystemContractsArtifact {
   return JSON.parse(readFileSync(new URL(`../artifacts/${name}.json`, import.meta.url), 'utf8'))
 }

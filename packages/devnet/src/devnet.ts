@@ -4,6 +4,7 @@ import { type Anvil, startAnvil } from './anvil.js'
 import { setL1Fees } from './optimism.js'
 import { deployPayments, PAYMENT_CONTRACTS, type PaymentContracts } from './payments.js'
 import { startSequencer } from './sequencer/sequencer.js'
+import { deploySystemContracts } from './system-contracts.js'
 import { deployUniswap, type UniswapContracts } from './uniswap.js'
 
 export interface DevnetOptions {
@@ -70,6 +71,7 @@ export async function startDevnet({
   ])
   try {
     if (optimism) await setL1Fees(anvil.rpcUrl)
+    else await deploySystemContracts(anvil.rpcUrl)
     const contracts = payments ? await deployPayments(anvil.rpcUrl) : PAYMENT_CONTRACTS
     const deployed = uniswap ? { uniswap: await deployUniswap(anvil.rpcUrl) } : {}
     // Only now: the deployments would wait for a block each.

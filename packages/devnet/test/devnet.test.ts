@@ -51,6 +51,20 @@ test('stop ends the process', async () => {
   expect(() => process.kill(devnet.pid, 0)).toThrow('ESRCH')
 }, 30_000)
 
+test.each([
+  [4788, '0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02'],
+  [2935, '0x0000F90827F1C53a10cb7A02335B175320002935'],
+  [7002, '0x00000961Ef480Eb55e80D19ad83579A64c007002'],
+  [7251, '0x0000BBdDc7CE488642fb579F8B00f3A590007251'],
+] as const)(
+  'the system contract of EIP-%d is there',
+  async (_, address) => {
+    const { rpcUrl } = await start({ payments: false })
+    expect(await createPublicClient({ transport: http(rpcUrl) }).getCode({ address })).toMatch(/^0x3373fffff/)
+  },
+  30_000,
+)
+
 test('the accounts are funded', async () => {
   const { rpcUrl } = await start({ payments: false })
   const client = createPublicClient({ transport: http(rpcUrl) })
