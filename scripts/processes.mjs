@@ -64,11 +64,17 @@ export function onEnd(handler) {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => tell(signal))
   // A closed terminal or pipe: nobody reads any more. Without these handlers the write error would end us, not the rest.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => !told && tell('output closed'))
-  // npm may be killed without passing that on; only then is a new parent a reason to end.
-  const parent = process.ppid
+  // npm (and the shell that it puts between) may be killed without passing that on; only then is a lost ancestor a reason to end.
+  const ancestors = ancestry()
   if (process.env.npm_lifecycle_event !== undefined)
-    setInterval(() => !told && process.ppid !== parent && tell('npm ended'), 500).unref()
+    setInterval(() => !told && ancestry() !== ancestors && tell('npm ended'), 500).unref()
   process.on('exit', killAll)
+}
+
+/** The pids of the parent and of its parent. */
+function ancestry() {
+  const parent = listProcesses().find(({ pid }) => pid === process.ppid)
+  return `${process.ppid} ${parent?.parent}`
 }
 
 async function endEverything() {

@@ -1,14 +1,17 @@
 // What `npm start` runs: each service's program, its port, and the environment that joins it to the others.
+import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './install.mjs'
 
+/** What the gateway shows to billing; a new one for each start. */
+const token = process.env.BILLING_TOKEN || randomBytes(24).toString('hex')
 const host = (name) => process.env[name] || '127.0.0.1'
 const url = (name, port) => `http://${['0.0.0.0', '::', ''].includes(host(name)) ? '127.0.0.1' : host(name)}:${port}`
 
 /**
  * A service of the local stand.
- * @typedef {{name: string, title: string, program: string, portVariable: string, port: number, host: string, url: string,
+ * @typedef {{name: string, title: string, program: string, host: string, ports: {variable: string, port: number}[], url: string,
  *   problem: () => Promise<string | undefined>, environment: () => Promise<Record<string, string>>}} Service
  * `problem` resolves with why the service can't work yet, though it listens, and rejects while it doesn't listen.
  */
@@ -16,47 +19,49 @@ const url = (name, port) => `http://${['0.0.0.0', '::', ''].includes(host(name))
 /** The services to start, in order; later ones need the earlier ones. @returns {Service[]} @throws an `Error` naming a bad port. */
 export function chooseServices() {
   const upstream = process.env.UPSTREAM_RPC_URL
-  const flashblocksPort = portFrom('DEVNET_FLASHBLOCKS_PORT', 8546)
+  const flashblocks = portFrom('DEVNET_FLASHBLOCKS_PORT', 8546)
   const devnet = {
     ...base('devnet', 'local chain', 'packages/devnet/dist/main.js', 'DEVNET', 8545),
     problem: answersRpc,
-    environment: async () => (followsFlashblocks() ? { DEVNET_FLASHBLOCKS_PORT: String(flashblocksPort) } : {}),
+    environment: async () => (followsFlashblocks() ? { DEVNET_FLASHBLOCKS_PORT: String(flashblocks.port) } : {}),
   }
+  if (process.env.EVM_ENGINE !== 'ethereumjs') devnet.ports.push(flashblocks)
   const billing = {
     ...base('billing', 'billing', 'apps/billing/dist/main.js', 'BILLING', 8081),
     health: '/health',
     problem: answersHealth,
-    environment: async () => ({ ...(upstream ? {} : await localPayments(devnet.url)) }),
+    environment: async () => ({ BILLING_TOKEN: token, ...(upstream ? {} : await localPayments(devnet.url)) }),
   }
+  // On a real node payments need a funded facilitator: billing starts where one is configured.
+  const sells =
+    existsSync(join(root, 'apps/billing/src/main.ts')) && (!upstream || Boolean(process.env.CHAINS && hasFacilitator()))
   const gateway = {
     ...base('gateway', 'gateway', 'apps/simulator-gateway/dist/main.js', 'GATEWAY', 8080),
     health: '/health/ready',
     problem: answersHealth,
     environment: async () => ({
       UPSTREAM_RPC_URL: upstream || devnet.url,
-      ...(!upstream && followsFlashblocks() ? { FLASHBLOCKS_WS_URL: `ws://127.0.0.1:${flashblocksPort}` } : {}),
+      ...(!upstream && followsFlashblocks() ? { FLASHBLOCKS_WS_URL: `ws://127.0.0.1:${flashblocks.port}` } : {}),
       ...(!upstream && process.env.DEVNET_OPTIMISM === '1'
         ? { CHAIN_GENESIS_FILE: join(root, 'packages/devnet/op-genesis.json') }
         : {}),
-      ...(sells() ? await paidRoutes(billing, upstream) : {}),
+      ...(sells ? await paidRoutes(billing, upstream) : {}),
     }),
   }
-  // On a real node payments need a funded facilitator: billing starts where one is configured.
-  const sells = () =>
-    existsSync(join(root, billing.program)) && (!upstream || Boolean(process.env.CHAINS && hasFacilitator()))
-  const services = [...(upstream ? [] : [devnet]), ...(sells() ? [billing] : []), gateway]
-  for (const [index, { port, portVariable }] of services.entries()) {
-    const other = services.slice(0, index).find((service) => service.port === port)
-    if (other) throw new Error(`${other.portVariable} and ${portVariable} are both ${port}: give them different ports`)
+  const services = [...(upstream ? [] : [devnet]), ...(sells ? [billing] : []), gateway]
+  const taken = new Map()
+  for (const { port, variable } of services.flatMap(({ ports }) => ports)) {
+    if (taken.has(port))
+      throw new Error(`${taken.get(port)} and ${variable} are both ${port}: give them different ports`)
+    taken.set(port, variable)
   }
   return services
 }
 
 function base(name, title, program, prefix, defaultPort) {
-  const portVariable = `${prefix}_PORT`
-  const port = portFrom(portVariable, defaultPort)
+  const own = portFrom(`${prefix}_PORT`, defaultPort)
   const hostVariable = `${prefix}_HOST`
-  return { name, title, program, portVariable, port, host: host(hostVariable), url: url(hostVariable, port) }
+  return { name, title, program, host: host(hostVariable), ports: [own], url: url(hostVariable, own.port) }
 }
 
 function portFrom(variable, fallback) {
@@ -64,7 +69,7 @@ function portFrom(variable, fallback) {
   const port = Number(text)
   if (!/^\d+$/.test(text) || port < 1 || port > 65_535)
     throw new Error(`${variable}: expected a port from 1 to 65535, got ${JSON.stringify(text)}`)
-  return port
+  return { variable, port }
 }
 
 /** Pre-confirmed state needs the native engine: without it the local chain makes its blocks at once, as anvil does. */
@@ -83,12 +88,13 @@ async function localPayments(rpcUrl) {
   }
 }
 
-/** What the gateway needs to sell, beside BILLING_TOKEN. On a real node NETWORK, ASSET and PAY_TO are the user's to set. */
+/** What the gateway needs to sell. On a real node NETWORK, ASSET and PAY_TO are the user's to set. */
 async function paidRoutes(billing, upstream) {
-  if (upstream) return { BILLING_URL: billing.url }
+  if (upstream) return { BILLING_URL: billing.url, BILLING_TOKEN: token }
   const { DEVNET_ROLES, USDC_ADDRESS } = await import('../packages/devnet/dist/index.js')
   return {
     BILLING_URL: billing.url,
+    BILLING_TOKEN: token,
     NETWORK: 'eip155:31337',
     ASSET: USDC_ADDRESS,
     PAY_TO: DEVNET_ROLES.seller.address,

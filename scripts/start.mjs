@@ -24,7 +24,7 @@ onEnd(async (reason) => {
 
 try {
   const services = chooseServices()
-  await Promise.all(services.map(demandFreePort))
+  await Promise.all(services.flatMap((service) => service.ports.map((port) => demandFreePort(service, port))))
   await build()
   mkdirSync(logs, { recursive: true })
   for (const service of services) await startService(service)
@@ -43,14 +43,14 @@ async function fail(message) {
 }
 
 /** @throws an `Error` that names the port and the variable that changes it. */
-async function demandFreePort({ port, host, portVariable, title }) {
+async function demandFreePort({ host, title }, { port, variable }) {
   const probe = createServer()
   try {
     await new Promise((resolve, reject) => probe.once('error', reject).listen({ port, host, exclusive: true }, resolve))
   } catch (error) {
-    const free = `${portVariable}=${port + 1000 > 65_535 ? port - 1000 : port + 1000} npm start`
+    const free = `${variable}=${port + 1000 > 65_535 ? port - 1000 : port + 1000} npm start`
     const why = error.code === 'EADDRINUSE' ? 'is in use' : `can't be opened (${error.code})`
-    throw new Error(`port ${port} of the ${title} ${why}: set ${portVariable} to another one, e.g. \`${free}\``)
+    throw new Error(`port ${port} of the ${title} ${why}: set ${variable} to another one, e.g. \`${free}\``)
   } finally {
     probe.close()
   }

@@ -7,7 +7,8 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const started = []
 
 afterEach(() => {
-  for (const child of started.splice(0)) if (child.exitCode === null) child.kill('SIGKILL')
+  for (const stand of started.splice(0))
+    for (const path of leftOf(stand)) process.kill(Number(path.split('/')[2]), 'SIGKILL')
 })
 
 async function freePort() {
@@ -20,15 +21,17 @@ async function freePort() {
 
 /** `npm start` on free ports; `output` grows as it prints. */
 async function npmStart(environment = {}) {
-  const ports = { DEVNET_PORT: await freePort(), GATEWAY_PORT: await freePort(), BILLING_PORT: await freePort() }
+  const ports = {}
+  for (const service of ['DEVNET', 'DEVNET_FLASHBLOCKS', 'GATEWAY', 'BILLING'])
+    ports[`${service}_PORT`] = await freePort()
   const child = spawn('npm', ['start'], {
     cwd: root,
     detached: true,
     env: { ...process.env, NODE_OPTIONS: '', ...ports, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  started.push(child)
-  const stand = { child, ports, output: '', until }
+  const stand = { child, ports: { ...ports, ...environment }, output: '', until }
+  started.push(stand)
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk) => {
       stand.output += chunk
@@ -63,6 +66,18 @@ onLinux(
 
     // As a terminal does it: to the whole foreground group at once.
     process.kill(-stand.child.pid, 'SIGINT')
+    for (const deadline = Date.now() + 5_000; Date.now() < deadline && leftOf(stand).length > 0; ) await sleep(100)
+    expect(leftOf(stand)).toEqual([])
+  },
+  180_000,
+)
+
+onLinux.each(['SIGTERM', 'SIGKILL'])(
+  '%s to npm alone ends everything too',
+  async (signal) => {
+    const stand = await npmStart()
+    await stand.until(/^curl /m)
+    stand.child.kill(signal)
     for (const deadline = Date.now() + 5_000; Date.now() < deadline && leftOf(stand).length > 0; ) await sleep(100)
     expect(leftOf(stand)).toEqual([])
   },

@@ -35,7 +35,7 @@ try {
   const { code, signal } = await devnet.exited
   if (!stopping) {
     console.error(`devnet: anvil ended by itself (${signal ?? `exit code ${code}`})`)
-    process.exitCode = 1
+    process.exit(1)
   }
 } catch (error) {
   const message = error instanceof Error ? error.message : String(error)
