@@ -1,0 +1,141 @@
+import { type Devnet, DEVNET_ACCOUNTS, DEVNET_ROLES, fundBuyer, startDevnet, USDC_ADDRESS, usdcAbi } from '@upfront/devnet'
+import { createPublicClient, http } from 'viem'
+import { type BillingClient, runBilling } from './support/billing.js'
+import { makeRequirements, SELLER, sign } from './support/buyer.js'
+import { stores } from './support/stores.js'
+
+type RunningBilling = BillingClient & { close(): Promise<void> }
+
+async function inParallel<T>(count: number, concurrency: number, act: (index: number) => Promise<T>): Promise<T[]> {
+  const results: T[] = []
+  let next = 0
+  const worker = async () => {
+    while (next < count) {
+      const index = next++
+      results[index] = await act(index)
+    }
+  }
+  await Promise.all(Array.from({ length: concurrency }, worker))
+  return results
+}
+
+const balanceOf = (devnet: Devnet, address: `0x${string}`) =>
+  createPublicClient({ transport: http(devnet.rpcUrl) }).readContract({
+    address: USDC_ADDRESS,
+    abi: usdcAbi,
+    functionName: 'balanceOf',
+    args: [address],
+  })
+
+/** Authorizes and charges 50 payments, 10 at a time, spread over the given processes. */
+async function settleFifty(devnet: Devnet, billings: RunningBilling[]): Promise<void> {
+  const before = await balanceOf(devnet, SELLER)
+  const payments = await inParallel(50, 10, async (index) => {
+    const billing = billings[index % billings.length] as RunningBilling
+    const { id } = await billing.authorizeNew(makeRequirements({ maxTimeoutSeconds: 3_000 }))
+    return (await billing.charge(id, String(1_000 + index))).payment
+  })
+  expect(payments.filter(({ state }) => state === 'settled')).toHaveLength(50)
+  expect(new Set(payments.map(({ transaction }) => transaction)).size).toBe(50)
+  expect((await balanceOf(devnet, SELLER)) - before).toBe(BigInt(50 * 1_000 + (49 * 50) / 2))
+}
+
+describe.each(stores())('races, on $name', (store) => {
+  const test = store.missing === null ? it : it.skip
+  let devnet: Devnet
+  let billing: RunningBilling
+
+  beforeAll(async () => {
+    if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
+    await store.start()
+    devnet = await startDevnet()
+    billing = await runBilling(devnet.rpcUrl, await store.variables())
+  }, 60_000)
+  afterAll(async () => {
+    await billing?.close()
+    await devnet?.stop()
+    await store.stop()
+  })
+
+  test('100 parallel uses of one authorization make one reservation', async () => {
+    const payload = await sign()
+    const results = await Promise.all(Array.from({ length: 100 }, () => billing.authorize(payload)))
+    expect(results.filter(({ outcome }) => outcome === 'authorized')).toHaveLength(1)
+    const reasons = results.flatMap((result) => (result.outcome === 'refused' ? [result.reason] : []))
+    expect(new Set(reasons)).toEqual(new Set(['permit2_invalid_nonce']))
+  }, 30_000)
+
+  test('parallel calls under one key make one payment, and answer it to all', async () => {
+    const payload = await sign()
+    const results = await Promise.all(Array.from({ length: 20 }, () => billing.authorize(payload, { key: 'same-key' })))
+    const ids = results.map((result) => (result.outcome === 'authorized' ? result.payment.id : result.reason))
+    expect(new Set(ids).size).toBe(1)
+    expect(ids[0]).toMatch(/^pay_/)
+  })
+
+  test('a balance for one lets one of five authorizations through, and the next after a release', async () => {
+    const buyer = DEVNET_ACCOUNTS[store.name === 'PGlite' ? 7 : 8] ?? DEVNET_ROLES.buyer
+    await fundBuyer(devnet.rpcUrl, buyer, { amount: 150_000n })
+    const payloads = await Promise.all(Array.from({ length: 5 }, () => sign(makeRequirements(), buyer)))
+    const results = await Promise.all(payloads.map((payload) => billing.authorize(payload)))
+    const [authorized] = results.flatMap((result) => (result.outcome === 'authorized' ? [result.payment] : []))
+    const refused = results.filter(({ outcome }) => outcome === 'refused')
+    expect(refused).toHaveLength(4)
+    for (const result of refused) expect(result).toMatchObject({ reason: 'permit2_insufficient_balance' })
+    await billing.release(authorized?.id ?? '', 'test')
+    const next = await billing.authorize(await sign(makeRequirements(), buyer))
+    if (next.outcome !== 'authorized') throw new Error(next.reason)
+    expect((await billing.charge(next.payment.id, '50000')).payment.state).toBe('settled')
+    // What is left covers exactly one more, at once: the settled charge is not counted twice.
+    expect(await billing.authorize(await sign(makeRequirements(), buyer))).toMatchObject({ outcome: 'authorized' })
+  })
+
+  test('one payment that is charged by ten calls at once is charged once', async () => {
+    const { id } = await billing.authorizeNew()
+    const results = await Promise.all(Array.from({ length: 10 }, (_, index) => billing.charge(id, String(100 + index))))
+    expect(results.filter(({ outcome }) => outcome === 'done')).toHaveLength(1)
+  })
+
+  test('50 authorizations at concurrency 10 settle', () => settleFifty(devnet, [billing]), 30_000)
+})
+
+const postgres = stores().find(({ name }) => name === 'Postgres')
+describe('50 authorizations at concurrency 10 settle', () => {
+  const test = postgres?.missing === null ? it : it.skip
+  beforeAll(async () => {
+    if (postgres?.missing === null) await postgres.start()
+  }, 60_000)
+  afterAll(() => postgres?.stop())
+
+  test('with a block per second, through two billing processes with one key', async () => {
+    const devnet = await startDevnet({ blockTimeSeconds: 1 })
+    const variables = (await postgres?.variables()) ?? {}
+    const billings = await Promise.all([runBilling(devnet.rpcUrl, variables), runBilling(devnet.rpcUrl, variables)])
+    try {
+      await settleFifty(devnet, billings)
+    } finally {
+      await Promise.all(billings.map((billing) => billing.close()))
+      await devnet.stop()
+    }
+  }, 60_000)
+
+  test('where each of two processes holds another key, and each serves the offers of both', async () => {
+    const devnet = await startDevnet()
+    const variables = (await postgres?.variables()) ?? {}
+    const [first, second] = DEVNET_ROLES.facilitators
+    const run = (key: string) => runBilling(devnet.rpcUrl, { ...variables, FACILITATOR_PRIVATE_KEYS: key })
+    const billings = [await run(first.privateKey), await run(second.privateKey)] as const
+    try {
+      const supported = await Promise.all(billings.map((billing) => billing.send('/supported')))
+      const [, other] = supported.map(({ body }) => body as { kinds: unknown; signers: { 'eip155:*': string[] } })
+      expect(other?.signers['eip155:*']).toHaveLength(2)
+      // Asked at the process that does not hold the key.
+      const { id } = await billings[1].authorizeNew(makeRequirements({ facilitator: first.address }))
+      const { payment } = await billings[1].charge(id, '4000')
+      expect(payment).toMatchObject({ state: 'settled', facilitator: first.address.toLowerCase() })
+    } finally {
+      await Promise.all(billings.map((billing) => billing.close()))
+      await devnet.stop()
+    }
+  }, 60_000)
+})
