@@ -7,6 +7,7 @@ import { ErrorFilter } from './http/error.filter.js'
 import { FacilitatorController } from './http/facilitator.controller.js'
 import { HealthController } from './http/health.controller.js'
 import { InternalController } from './http/internal.controller.js'
+import { SellerController } from './http/seller.controller.js'
 import { SERVICE_TOKEN } from './http/service-token.guard.js'
 import { LEDGER, type LedgerStore, openLedger } from './ledger/database.js'
 import type { Log } from './log.js'
@@ -29,7 +30,7 @@ export class AppModule implements OnApplicationShutdown {
   static forRoot(environment: BillingEnvironment, log: Log): DynamicModule {
     return {
       module: AppModule,
-      controllers: [InternalController, FacilitatorController, HealthController],
+      controllers: [InternalController, FacilitatorController, SellerController, HealthController],
       providers: [
         { provide: LEDGER, useFactory: () => openLedger(environment, log) },
         { provide: Metrics, useFactory: () => new Metrics() },

@@ -1,4 +1,12 @@
-import { type Devnet, DEVNET_ACCOUNTS, DEVNET_ROLES, fundBuyer, startDevnet, USDC_ADDRESS, usdcAbi } from '@upfront/devnet'
+import {
+  DEVNET_ACCOUNTS,
+  DEVNET_ROLES,
+  type Devnet,
+  fundBuyer,
+  startDevnet,
+  USDC_ADDRESS,
+  usdcAbi,
+} from '@upfront/devnet'
 import { createPublicClient, http } from 'viem'
 import { type BillingClient, runBilling } from './support/billing.js'
 import { makeRequirements, SELLER, sign } from './support/buyer.js'

@@ -124,7 +124,7 @@ export class Chain {
     return found === null ? null : { to: (found.to?.toLowerCase() as Address | undefined) ?? null, input: found.input }
   }
 
-  async logs(address: Address, topics: Hash[], fromBlock: bigint, toBlock: bigint): Promise<Log[]> {
+  async logs(address: Address, topics: (Hash | null)[], fromBlock: bigint, toBlock: bigint): Promise<Log[]> {
     const range = { fromBlock: `0x${fromBlock.toString(16)}`, toBlock: `0x${toBlock.toString(16)}` }
     const found = await this.node.request<Log[]>('eth_getLogs', [{ address, topics, ...range }])
     return found.map(lowerCaseAddress)

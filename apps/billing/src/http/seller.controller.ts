@@ -1,0 +1,63 @@
+import { Readable } from 'node:stream'
+import { Controller, Get, Inject, Param, Query, StreamableFile, UseGuards, ValidationPipe } from '@nestjs/common'
+import type { JsonObject } from '@upfront/protocol'
+import { Chains } from '../chain/chains.js'
+import { LEDGER, type LedgerStore } from '../ledger/database.js'
+import { describePayment, exportCsv, listPayments } from '../seller/list.js'
+import { PaymentFilter, PaymentPage } from '../seller/payment-filter.js'
+import { reconcile } from '../seller/reconcile.js'
+import { totalPayments } from '../seller/totals.js'
+import { BillingError } from './billing-error.js'
+import { ServiceTokenGuard } from './service-token.guard.js'
+
+const strictly = new ValidationPipe({
+  transform: true,
+  whitelist: true,
+  forbidNonWhitelisted: true,
+  exceptionFactory: ([first]) => {
+    const message = Object.values(first?.constraints ?? {})[0] ?? 'the query is not valid'
+    const unknown = first?.constraints?.whitelistValidation !== undefined
+    return new BillingError('invalid_request', unknown ? `${first?.property}: is not known` : message, first?.property)
+  },
+})
+
+/** The ledger for the seller. Every path takes the filters of {@link PaymentFilter}. */
+@Controller()
+@UseGuards(ServiceTokenGuard)
+export class SellerController {
+  constructor(
+    @Inject(LEDGER) private readonly ledger: LedgerStore,
+    private readonly chains: Chains,
+  ) {}
+
+  @Get('payments')
+  async list(@Query(strictly) page: PaymentPage): Promise<JsonObject> {
+    return listPayments(this.ledger.db, page)
+  }
+
+  @Get('payments.csv')
+  csv(@Query(strictly) filter: PaymentFilter): StreamableFile {
+    const disposition = 'attachment; filename="payments.csv"'
+    return new StreamableFile(Readable.from(exportCsv(this.ledger.db, filter)), {
+      type: 'text/csv; charset=utf-8',
+      disposition,
+    })
+  }
+
+  @Get('payments/totals')
+  async totals(@Query(strictly) filter: PaymentFilter): Promise<JsonObject> {
+    return totalPayments(this.ledger.db, filter)
+  }
+
+  @Get('payments/:id')
+  async payment(@Param('id') id: string): Promise<JsonObject> {
+    const found = await describePayment(this.ledger.db, id)
+    if (found === null) throw new BillingError('not_found', 'there is no such payment')
+    return found
+  }
+
+  @Get('reconciliation')
+  async reconciliation(@Query(strictly) filter: PaymentFilter): Promise<JsonObject> {
+    return reconcile(this.ledger.db, this.chains, filter)
+  }
+}

@@ -1,0 +1,104 @@
+import { encodePayment, type JsonObject } from '@upfront/protocol'
+import { and, asc, desc, eq, lt } from 'drizzle-orm'
+import type { Database } from '../ledger/database.js'
+import { type PaymentRow, paymentEvents, payments, signedTransactions } from '../ledger/schema.js'
+import { toPayment } from '../ledger/transition.js'
+import { findPaymentById } from '../payments/lookup.js'
+import { type PaymentFilter, type PaymentPage, whereOf } from './payment-filter.js'
+
+const EXPORT_PAGE = 500
+
+/** Newest first. A cursor stays valid however many payments come meanwhile. */
+export async function listPayments(db: Database, page: PaymentPage): Promise<JsonObject> {
+  const rows = await readPage(db, page, page.cursor === undefined ? null : BigInt(page.cursor), page.limit + 1)
+  const shown = rows.slice(0, page.limit)
+  const nextCursor = rows.length > page.limit ? (shown.at(-1)?.sequence?.toString() ?? null) : null
+  return { payments: shown.map((row) => encodePayment(toPayment(row))), nextCursor }
+}
+
+/** One payment with all its events and the transactions that were signed for it; `null`: there is none. */
+export async function describePayment(db: Database, id: string): Promise<JsonObject | null> {
+  const payment = await findPaymentById(db, id)
+  if (payment === null) return null
+  const events = await db
+    .select()
+    .from(paymentEvents)
+    .where(eq(paymentEvents.paymentId, id))
+    .orderBy(asc(paymentEvents.id))
+  const transactions = await db
+    .select()
+    .from(signedTransactions)
+    .where(eq(signedTransactions.paymentId, id))
+    .orderBy(asc(signedTransactions.signedAt))
+  return {
+    payment: encodePayment(toPayment(payment)),
+    events: events.map(({ id: eventId, paymentId: _, at, ...event }) => ({
+      id: eventId.toString(),
+      at: at.toISOString(),
+      ...event,
+    })),
+    transactions: transactions.map((transaction) => ({
+      hash: transaction.hash,
+      signer: transaction.signer,
+      nonce: transaction.nonce,
+      status: transaction.status,
+      maxFeePerGas: transaction.maxFeePerGas.toString(),
+      signedAt: transaction.signedAt.toISOString(),
+    })),
+  }
+}
+
+const CSV_COLUMNS = [
+  'id',
+  'state',
+  'network',
+  'asset',
+  'payer',
+  'payTo',
+  'facilitator',
+  'nonce',
+  'maximum',
+  'charge',
+  'deadline',
+  'route',
+  'reason',
+  'transaction',
+  'blockNumber',
+  'gasUsed',
+  'feePaid',
+  'createdAt',
+  'chargedAt',
+  'submittedAt',
+  'finishedAt',
+] as const
+
+/** All payments of a filter as CSV (RFC 4180), newest first, page by page. */
+export async function* exportCsv(db: Database, filter: PaymentFilter): AsyncGenerator<string> {
+  yield `${CSV_COLUMNS.join(',')}\r\n`
+  let cursor: bigint | null = null
+  for (;;) {
+    const rows = await readPage(db, filter, cursor, EXPORT_PAGE)
+    for (const row of rows) {
+      const payment = encodePayment(toPayment(row))
+      yield `${CSV_COLUMNS.map((column) => csvCell(payment[column] ?? '')).join(',')}\r\n`
+    }
+    const last = rows.at(-1)?.sequence
+    if (rows.length < EXPORT_PAGE || last === undefined || last === null) return
+    cursor = last
+  }
+}
+
+/** A spreadsheet takes `=`, `+`, `-` and `@` at the front for a formula: a route is a stranger's text. */
+export function csvCell(text: string): string {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}
+
+function readPage(db: Database, filter: PaymentFilter, cursor: bigint | null, limit: number): Promise<PaymentRow[]> {
+  return db
+    .select()
+    .from(payments)
+    .where(and(whereOf(filter), cursor === null ? undefined : lt(payments.sequence, cursor)))
+    .orderBy(desc(payments.sequence))
+    .limit(limit)
+}

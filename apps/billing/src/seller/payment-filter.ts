@@ -1,0 +1,78 @@
+import { type Address, type Network, PAYMENT_STATES, type PaymentState } from '@upfront/protocol'
+import { Transform } from 'class-transformer'
+import { IsIn, IsInt, IsISO8601, IsOptional, IsString, Matches, Max, MaxLength, Min } from 'class-validator'
+import { and, eq, gte, inArray, lt, type SQL } from 'drizzle-orm'
+import { payments } from '../ledger/schema.js'
+
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/
+const LowerCase = () => Transform(({ value }) => (typeof value === 'string' ? value.toLowerCase() : value))
+
+/** Which payments: the query parameters that list, totals, CSV and reconciliation have in common. */
+export class PaymentFilter {
+  /** One or several, separated by commas. */
+  @IsOptional()
+  @Transform(({ value }) => (typeof value === 'string' ? value.split(',') : value))
+  @IsIn(PAYMENT_STATES, { each: true, message: `state: must be one of ${PAYMENT_STATES.join(', ')}` })
+  state?: PaymentState[]
+
+  @IsOptional()
+  @Matches(/^eip155:[1-9][0-9]{0,15}$/, { message: 'network: must be a CAIP-2 network such as eip155:8453' })
+  network?: Network
+
+  @IsOptional()
+  @LowerCase()
+  @Matches(ADDRESS, { message: 'asset: must be an address' })
+  asset?: Address
+
+  @IsOptional()
+  @LowerCase()
+  @Matches(ADDRESS, { message: 'payer: must be an address' })
+  payer?: Address
+
+  @IsOptional()
+  @LowerCase()
+  @Matches(ADDRESS, { message: 'payTo: must be an address' })
+  payTo?: Address
+
+  @IsOptional()
+  @IsString({ message: 'route: must be given once' })
+  @MaxLength(512, { message: 'route: must have at most 512 characters' })
+  route?: string
+
+  /** Created at or after. */
+  @IsOptional()
+  @IsISO8601({ strict: true }, { message: 'from: must be an ISO 8601 date or time' })
+  from?: string
+
+  /** Created before. */
+  @IsOptional()
+  @IsISO8601({ strict: true }, { message: 'to: must be an ISO 8601 date or time' })
+  to?: string
+}
+
+/** A filter with a page. */
+export class PaymentPage extends PaymentFilter {
+  @Transform(({ value }) => (value === undefined ? 50 : Number(value)))
+  @IsInt({ message: 'limit: must be an integer' })
+  @Min(1, { message: 'limit: must be at least 1' })
+  @Max(500, { message: 'limit: must be at most 500' })
+  limit = 50
+
+  /** `nextCursor` of the page before. */
+  @IsOptional()
+  @Matches(/^[0-9]{1,18}$/, { message: 'cursor: must be the nextCursor of an earlier page' })
+  cursor?: string
+}
+
+export function whereOf(filter: PaymentFilter): SQL | undefined {
+  return and(
+    filter.state === undefined ? undefined : inArray(payments.state, filter.state),
+    filter.network === undefined ? undefined : eq(payments.network, filter.network),
+    filter.asset === undefined ? undefined : eq(payments.asset, filter.asset),
+    filter.payer === undefined ? undefined : eq(payments.payer, filter.payer),
+    filter.payTo === undefined ? undefined : eq(payments.payTo, filter.payTo),
+    filter.route === undefined ? undefined : eq(payments.route, filter.route),
+    filter.from === undefined ? undefined : gte(payments.createdAt, new Date(filter.from)),
+    filter.to === undefined ? undefined : lt(payments.createdAt, new Date(filter.to)),
+  )
+}

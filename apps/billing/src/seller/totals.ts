@@ -1,0 +1,39 @@
+import type { JsonObject } from '@upfront/protocol'
+import { sql } from 'drizzle-orm'
+import type { Database } from '../ledger/database.js'
+import { payments } from '../ledger/schema.js'
+import { type PaymentFilter, whereOf } from './payment-filter.js'
+
+/**
+ * What each route took on each day (UTC, by when the payment was authorized), per network and token. `charged` is what
+ * was asked, `settled` what has moved (smallest unit), `feePaid` what the signers paid for it (wei).
+ */
+export async function totalPayments(db: Database, filter: PaymentFilter): Promise<JsonObject> {
+  const day = sql<string>`to_char(${payments.createdAt} at time zone 'UTC', 'YYYY-MM-DD')`
+  const sumWhere = (amount: unknown, condition: unknown) =>
+    sql<string>`coalesce(sum(${amount}) filter (where ${condition}), 0)::text`
+  const countWhere = (condition: unknown) => sql<number>`(count(*) filter (where ${condition}))::int`
+  const inStates = (states: string) => sql`${payments.state} in (${sql.raw(states)})`
+  const rows = await db
+    .select({
+      day,
+      route: payments.route,
+      network: payments.network,
+      asset: payments.asset,
+      payments: sql<number>`count(*)::int`,
+      settledPayments: countWhere(inStates(`'settled'`)),
+      zeroPayments: countWhere(inStates(`'zero'`)),
+      failedPayments: countWhere(inStates(`'failed'`)),
+      openPayments: countWhere(inStates(`'authorized', 'charging', 'submitted'`)),
+      charged: sumWhere(payments.charge, sql`true`),
+      settled: sumWhere(payments.charge, inStates(`'settled'`)),
+      pending: sumWhere(payments.charge, inStates(`'charging', 'submitted'`)),
+      failed: sumWhere(payments.charge, inStates(`'failed'`)),
+      feePaid: sumWhere(payments.feePaid, sql`true`),
+    })
+    .from(payments)
+    .where(whereOf(filter))
+    .groupBy(day, payments.route, payments.network, payments.asset)
+    .orderBy(sql`1 desc`, payments.route)
+  return { totals: rows }
+}
