@@ -178,6 +178,31 @@ describe('planSimulation', () => {
     }
   })
 
+  it('takes what is known of a block under construction, below what the request says', () => {
+    const opening = {
+      timestamp: 1002n,
+      gasLimit: 9n,
+      feeRecipient: A,
+      prevRandao: ZERO_HASH,
+      baseFeePerGas: 5n,
+    } as const
+    const request = decodeSimulationRequest([overriding({ gasLimit: '0x7' }, {}), 'pending'], DEFAULT_SIMULATION_LIMITS)
+    const { blocks } = planSimulation(request, base, ethereumRules(), DEFAULT_SIMULATION_LIMITS, opening)
+    expect(blocks[0]).toMatchObject({ timestamp: 1002n, gasLimit: 7n, feeRecipient: A, baseFeePerGas: 5n })
+    expect(blocks[1]).toMatchObject({ timestamp: 1014n, gasLimit: 7n, feeRecipient: A, baseFeePerGas: 0n })
+  })
+
+  it('leaves the time of a block under construction aside where it is not after the base', () => {
+    const request = decodeSimulationRequest([{ blockStateCalls: [{}] }, 'pending'], DEFAULT_SIMULATION_LIMITS)
+    for (const timestamp of [0n, base.timestamp]) {
+      const { blocks } = planSimulation(request, base, ethereumRules(), DEFAULT_SIMULATION_LIMITS, {
+        timestamp,
+        gasLimit: 9n,
+      })
+      expect(blocks[0]).toMatchObject({ timestamp: 1012n, gasLimit: 9n })
+    }
+  })
+
   it('reports the order of blocks before the faults of calls, as geth does', () => {
     const both = { gasPrice: '0x1', maxFeePerGas: '0x1' }
     const payload = { blockStateCalls: [{ calls: [both] }, { blockOverrides: { number: '0x1' } }] }

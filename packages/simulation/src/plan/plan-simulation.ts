@@ -53,8 +53,9 @@ export function planSimulation(
     gasLimit: base.gasLimit,
     feeRecipient: base.miner,
   }
+  const known = openingAfter(base, opening)
   const follow = (source: BlockStateCall, requestIndex?: number) => {
-    const blockOverrides = blocks.length === 0 ? { ...opening, ...source.blockOverrides } : source.blockOverrides
+    const blockOverrides = blocks.length === 0 ? { ...known, ...source.blockOverrides } : source.blockOverrides
     const block = planBlock({ ...source, blockOverrides }, requestIndex, parent, { request, base, baseRules, rules })
     blocks.push(block)
     parent = block
@@ -72,6 +73,13 @@ export function planSimulation(
   }
   const { validation, traceTransfers } = request
   return { rules, base, baseRules, blocks, validation, traceTransfers, gasBudget: limits.gas }
+}
+
+/** A node may stamp its block under construction with a clock that is behind its head: such a time is left aside. */
+function openingAfter(base: BlockHeader, opening: OpeningBlock): OpeningBlock {
+  if (opening.timestamp === undefined || opening.timestamp > base.timestamp) return opening
+  const { timestamp: _behind, ...rest } = opening
+  return rest
 }
 
 interface Context {
