@@ -1,6 +1,6 @@
 // What `npm start` runs: each service's program, its port, and the environment that joins it to the others.
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './install.mjs'
 
@@ -27,7 +27,7 @@ export function chooseServices() {
   }
   if (process.env.EVM_ENGINE !== 'ethereumjs') devnet.ports.push(flashblocks)
   const billing = {
-    ...base('billing', 'billing', 'apps/billing/dist/main.js', 'BILLING', 8081),
+    ...base('billing', 'billing service', 'apps/billing/dist/main.js', 'BILLING', 8081),
     health: '/health',
     problem: answersHealth,
     environment: async () => ({ BILLING_TOKEN: token, ...(upstream ? {} : await localPayments(devnet.url)) }),
@@ -73,7 +73,7 @@ function portFrom(variable, fallback) {
 }
 
 /** Pre-confirmed state needs the native engine: without it the local chain makes its blocks at once, as anvil does. */
-const followsFlashblocks = () =>
+export const followsFlashblocks = () =>
   process.env.EVM_ENGINE !== 'ethereumjs' && existsSync(join(root, 'packages/engine-revm/index.node'))
 
 const hasFacilitator = () => process.env.FACILITATOR_PRIVATE_KEYS || process.env.FACILITATOR_PRIVATE_KEYS_FILE
@@ -81,7 +81,11 @@ const hasFacilitator = () => process.env.FACILITATOR_PRIVATE_KEYS || process.env
 async function localPayments(rpcUrl) {
   const { DEVNET_ROLES, USDC_ADDRESS } = await import('../packages/devnet/dist/index.js')
   const tokens = { [USDC_ADDRESS]: { name: 'USDC', version: '2', decimals: 6 } }
+  // The local chain begins anew at each start: a ledger of another one would have nothing to stand on.
+  const ledger = join(root, '.data', 'local-ledger')
+  rmSync(ledger, { recursive: true, force: true })
   return {
+    ...(process.env.DATABASE_URL || process.env.BILLING_DATA_DIR ? {} : { BILLING_DATA_DIR: ledger }),
     FACILITATOR_PRIVATE_KEYS: DEVNET_ROLES.facilitators.map(({ privateKey }) => privateKey).join(','),
     // Blocks come with transactions only: a second confirmation might never come.
     CHAINS: JSON.stringify({ 'eip155:31337': { rpcUrl, confirmations: 1, tokens } }),

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { build } from './build.mjs'
 import { root } from './install.mjs'
 import { endAll, onEnd, start } from './processes.mjs'
-import { chooseServices } from './services.mjs'
+import { chooseServices, followsFlashblocks } from './services.mjs'
 
 const LISTEN_TIMEOUT = 60_000
 /** A service that listens and has a problem (its node does not answer, say) may still get over it. */
@@ -124,6 +124,9 @@ function farewell(services) {
     '',
     `curl -s ${gateway.url} -H 'content-type: application/json' -d '${JSON.stringify(request)}'`,
     '',
-    ...(process.env.UPSTREAM_RPC_URL ? [] : ['Watch the block under construction: `npm run watch`', '']),
+    ...(services.some(({ name }) => name === 'billing') ? ['Pay for a simulation: `npm run demo`', ''] : []),
+    ...(services.some(({ name }) => name === 'devnet') && followsFlashblocks()
+      ? ['Watch the block under construction: `npm run watch`', '']
+      : []),
   ].join('\n')
 }

@@ -1,0 +1,84 @@
+// `npm run demo`: a buyer asks the gateway what a transfer of USDC would do, and pays for the answer what it took.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { x402Client } from '@x402/core/client'
+import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
+import { UptoEvmScheme } from '@x402/evm/upto/client'
+import { wrapFetchWithPayment } from '@x402/fetch'
+import { type Address, createPublicClient, encodeFunctionData, erc20Abi, formatUnits, type Hex, http } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+
+const gateway = process.env.GATEWAY_URL ?? `http://127.0.0.1:${process.env.GATEWAY_PORT ?? 8080}`
+/** Unless given: the local chain's buyer, whose key the whole world knows. */
+const account = privateKeyToAccount(
+  (process.env.BUYER_PRIVATE_KEY ?? '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d') as Hex,
+)
+const chain = createPublicClient({ transport: http(gateway) })
+
+async function balanceOf(token: Address, owner: Address): Promise<bigint> {
+  return chain.readContract({ address: token, abi: erc20Abi, functionName: 'balanceOf', args: [owner] })
+}
+
+/** Waits until the chain's head shows the transaction: a charge may be answered before it is mined. */
+async function mined(hash: Hex): Promise<void> {
+  for (;;) {
+    const receipt = await chain.getTransactionReceipt({ hash }).catch(() => undefined)
+    if (receipt !== undefined && (await chain.getBlockNumber({ cacheTime: 0 })) >= receipt.blockNumber) return
+    await sleep(200)
+  }
+}
+
+async function main(): Promise<void> {
+  console.log(`1. Ask ${gateway} what a transfer would do, without paying`)
+  const chainId = await chain.getChainId()
+  const probe = `${gateway}/v1/preview?from=${account.address}&to=${account.address}`
+  const refusal = await fetch(probe)
+  const header = refusal.headers.get('payment-required')
+  if (refusal.status !== 402 || header === null)
+    throw new Error(`expected 402, got ${refusal.status}: does this gateway sell? (billing must run beside it)`)
+  const offer = decodePaymentRequiredHeader(header).accepts.find(({ scheme }) => scheme === 'upto')
+  if (offer === undefined) throw new Error('the gateway offers no `upto` payment')
+  const token = offer.asset as Address
+  const decimals = await chain.readContract({ address: token, abi: erc20Abi, functionName: 'decimals' })
+  const dollars = (amount: bigint | string) => `$${formatUnits(BigInt(amount), decimals)}`
+  console.log(`   402 Payment Required: at most ${dollars(offer.amount)}, to ${offer.payTo}\n`)
+
+  const balances = async () => {
+    const [buyer, seller] = await Promise.all(
+      [account.address, offer.payTo as Address].map((owner) => balanceOf(token, owner)),
+    )
+    return { buyer: buyer ?? 0n, seller: seller ?? 0n }
+  }
+  const before = await balances()
+
+  console.log('2. Sign that maximum, and ask again: send 25 USDC to the seller')
+  const client = new x402Client()
+    .register(`eip155:${chainId}`, new UptoEvmScheme(account))
+    .setSpendControls({ allowedAssets: true })
+  const args = [offer.payTo as Address, 25n * 10n ** BigInt(decimals)] as const
+  const data = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args })
+  const answer = await wrapFetchWithPayment(
+    fetch,
+    client,
+  )(`${gateway}/v1/preview?from=${account.address}&to=${token}&data=${data}`)
+  const body: unknown = await answer.json()
+  const receiptHeader = answer.headers.get('payment-response')
+  if (!answer.ok || receiptHeader === null) throw new Error(`HTTP ${answer.status}: ${JSON.stringify(body)}`)
+  console.log(`${JSON.stringify(body, null, 2).replace(/^/gm, '   ')}\n`)
+
+  const receipt = decodePaymentResponseHeader(receiptHeader)
+  const charged = BigInt(receipt.amount ?? 0)
+  console.log(`3. Charged ${dollars(charged)} of at most ${dollars(offer.amount)}`)
+  console.log(`   transaction ${receipt.transaction || 'none: nothing was charged'}`)
+  if (receipt.transaction) await mined(receipt.transaction as Hex)
+  const after = await balances()
+  console.log(`   buyer   ${dollars(before.buyer)} -> ${dollars(after.buyer)}`)
+  console.log(`   seller  ${dollars(before.seller)} -> ${dollars(after.seller)}`)
+  if (before.buyer - after.buyer !== charged) throw new Error('the balances do not show the charge')
+}
+
+main().catch((error: unknown) => {
+  const message = error instanceof Error ? error.message : String(error)
+  const unreachable = error instanceof TypeError || /fetch failed|ECONNREFUSED/.test(message)
+  console.error(unreachable ? `${gateway} does not answer: run \`npm start\` first, in another terminal` : message)
+  process.exitCode = 1
+})
