@@ -9,7 +9,7 @@ import { parseDeposit } from './deposit.js'
 import { haltReason } from './halt-reason.js'
 import type { Machine } from './machine.js'
 
-const SYSTEM_ADDRESS = createAddressFromString('0xfffffffffffffffffffffffffffffffffffffffe')
+const SYSTEM_ADDRESS: Address = '0xfffffffffffffffffffffffffffffffffffffffe'
 const SYSTEM_GAS = 30_000_000n
 
 /** EIP-4788 */
@@ -37,7 +37,7 @@ export function systemReads(
   const slots: [Address, Hash][] = []
   if (header.parentBeaconBlockRoot) {
     const slot = header.timestamp % RING_LENGTH
-    accounts.push(BEACON_ROOTS)
+    accounts.push(SYSTEM_ADDRESS, BEACON_ROOTS)
     slots.push([BEACON_ROOTS, hash32(slot)], [BEACON_ROOTS, hash32(slot + RING_LENGTH)])
   }
   if (prague) {
@@ -96,7 +96,7 @@ async function systemCall({ evm, world, journal }: Machine, context: BlockContex
   journal.warm(to)
   const { execResult } = await evm.runCall({
     block: context.evmBlock,
-    caller: SYSTEM_ADDRESS,
+    caller: createAddressFromString(SYSTEM_ADDRESS),
     to: createAddressFromString(to),
     gasLimit: SYSTEM_GAS,
     gasPrice: 0n,
