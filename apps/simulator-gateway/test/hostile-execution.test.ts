@@ -1,0 +1,79 @@
+import { type Anvil, startAnvil } from '@upfront/devnet'
+import { assemble } from './assemble.js'
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { HOSTILE_PROGRAMS } from './programs.js'
+import { type BlockResult, callOf, TARGET } from './simulate-params.js'
+
+const REQUEST_TIMEOUT_MS = 15_000
+/** Requests of one attacker at a time. */
+const ATTACKERS = 6
+const HUGE_GAS = '0xffffffffffff'
+
+let anvil: Anvil
+
+beforeAll(async () => {
+  anvil = await startAnvil(['--port', '0'])
+})
+afterAll(() => anvil?.stop())
+
+describe.each(['auto', 'ethereumjs'])('programs made to hurt, on engine %s', (engine) => {
+  let gateway: GatewayProcess
+
+  beforeAll(async () => {
+    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, EVM_ENGINE: engine })
+    await gateway.call('eth_simulateV1', callOf('0x00'))
+  })
+  afterAll(() => gateway?.stop())
+
+  /** The slowest of small requests by another client, sent one after another while `work` goes on. */
+  async function slowestSmallRequest(work: Promise<unknown>): Promise<number> {
+    let working = true
+    const done = work.finally(() => {
+      working = false
+    })
+    let slowest = 0
+    while (working) {
+      const started = performance.now()
+      const { result } = await gateway.call<BlockResult[]>('eth_simulateV1', callOf('0x602a60005260206000f3'))
+      slowest = Math.max(slowest, performance.now() - started)
+      expect(result?.[0]?.calls[0]?.status).toBe('0x1')
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    await done
+    return slowest
+  }
+
+  it.each(Object.entries(HOSTILE_PROGRAMS))(
+    '%s',
+    async (_, program) => {
+      const override = { stateOverrides: { [TARGET]: { code: assemble(program) } }, blockOverrides: { gasLimit: HUGE_GAS } }
+      const params = [{ blockStateCalls: [{ ...override, calls: [{ to: TARGET, gas: HUGE_GAS }] }] }, 'latest']
+      const started = performance.now()
+      const attack = Promise.all(
+        Array.from({ length: ATTACKERS }, () => gateway.call<BlockResult[]>('eth_simulateV1', params)),
+      )
+      const slowest = await slowestSmallRequest(attack)
+      expect(performance.now() - started).toBeLessThan(REQUEST_TIMEOUT_MS + 5_000)
+      for (const { result, error } of await attack) {
+        if (error === undefined) expect(result?.[0]?.calls[0]?.gasUsed).toMatch(/^0x/)
+        else expect(error.code).toBe(-32005)
+      }
+      expect(slowest).toBeLessThan(1_000)
+    },
+    30_000,
+  )
+
+  it('a block of thousands of calls that each return much', async () => {
+    const code = assemble('0x018000 0 RETURN')
+    const blockStateCalls = [{ stateOverrides: { [TARGET]: { code } }, calls: Array(950).fill({ to: TARGET }) }]
+    const attack = Promise.all([1, 2, 3].map(() => gateway.call('eth_simulateV1', [{ blockStateCalls }, 'latest'])))
+    expect(await slowestSmallRequest(attack)).toBeLessThan(1_000)
+    for (const { error } of await attack) expect(error?.code).toBe(-32005)
+  }, 30_000)
+
+  it('leaves memory bounded and the gateway well', async () => {
+    expect(await gateway.metric('process_resident_memory_bytes')).toBeLessThan(2_000_000_000)
+    expect(gateway.output()).not.toContain('internal error')
+    expect((await gateway.call('eth_simulateV1', callOf('0x00'))).error).toBeUndefined()
+  })
+})
