@@ -1,0 +1,214 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  DEVNET_ROLES,
+  deployUniswap,
+  swapRouterAbi,
+  TEST_TOKEN_SLOTS,
+  testTokenAbi,
+  type UniswapContracts,
+} from '@upfront/devnet'
+import { encodeAbiParameters, encodeFunctionData, keccak256, numberToHex, parseEther } from 'viem'
+import { assemble } from './assemble.js'
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+
+/** `GETH`, or a geth on the path, or where `go install` puts it. */
+function findGeth(): string | undefined {
+  const { GETH, GOPATH = join(homedir(), 'go'), PATH = '' } = process.env
+  const candidates = [...PATH.split(':'), join(GOPATH, 'bin')].map((directory) => join(directory, 'geth'))
+  return [GETH, ...candidates].find((path) => path !== undefined && existsSync(path))
+}
+
+interface Block {
+  hash: string
+  stateRoot: string
+}
+
+const geth = findGeth()
+const title = 'answers agree with a real geth'
+const suite = geth === undefined ? describe.skip : describe
+const { deployer } = DEVNET_ROLES
+const NOBODY = '0x00000000000000000000000000000000000d0b0d'
+const CODE = '0x00000000000000000000000000000000000c0de7'
+
+suite(geth === undefined ? `${title} (skipped: no geth here, see GETH)` : title, () => {
+  const directory = mkdtempSync(join(tmpdir(), 'geth-'))
+  let node: ChildProcess
+  let nodeUrl: string
+  let uniswap: UniswapContracts
+  let gateways: GatewayProcess[]
+
+  const callNode = async (method: string, params: unknown) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    const response = await fetch(nodeUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    return (await response.json()) as { result?: unknown; error?: { code: number; message: string } }
+  }
+
+  beforeAll(async () => {
+    // Its own dev chain has a fork after Osaka: this one has none.
+    const genesis = JSON.parse(readFileSync(new URL('./conformance/genesis.json', import.meta.url), 'utf8'))
+    genesis.alloc[deployer.address.slice(2)] = { balance: numberToHex(parseEther('1000')) }
+    writeFileSync(join(directory, 'genesis.json'), JSON.stringify(genesis))
+    execFileSync(geth as string, ['init', '--datadir', directory, join(directory, 'genesis.json')], { stdio: 'ignore' })
+    const apart = ['--nodiscover', '--maxpeers=0', '--ipcdisable', '--port=0', '--authrpc.port=0']
+    const args = [
+      '--dev',
+      `--datadir=${directory}`,
+      ...apart,
+      '--http',
+      '--http.port=0',
+      '--http.api=eth,net,web3,debug',
+    ]
+    node = spawn(geth as string, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+    nodeUrl = await new Promise<string>((resolve, reject) => {
+      let said = ''
+      node.stderr?.on('data', (chunk: Buffer) => {
+        said += chunk
+        const port = /HTTP server started\s+endpoint=\S+:(\d+)/.exec(said)?.[1]
+        if (port !== undefined) resolve(`http://127.0.0.1:${port}`)
+      })
+      node.once('close', () => reject(new Error(`geth ended: ${said.slice(-500)}`)))
+    })
+    uniswap = await deployUniswap(nodeUrl, deployer.privateKey)
+    gateways = await Promise.all(
+      ['auto', 'ethereumjs'].map((engine) =>
+        startGatewayProcess({ UPSTREAM_RPC_URL: nodeUrl, DIALECT: 'ethereum', EVM_ENGINE: engine }),
+      ),
+    )
+  }, 120_000)
+  afterAll(async () => {
+    await Promise.all((gateways ?? []).map((gateway) => gateway.stop()))
+    if (node === undefined) return
+    node.kill()
+    await once(node, 'close')
+    rmSync(directory, { recursive: true, force: true })
+  })
+
+  /** geth's answer with state roots as zero, and so with our block hashes. */
+  function asOurs(answer: { result?: unknown; error?: { code: number } }, ours: unknown): unknown {
+    if (answer.error !== undefined) return { error: expect.objectContaining({ code: answer.error.code }) }
+    let text = JSON.stringify(answer.result)
+    for (const [index, { hash, stateRoot }] of (answer.result as Block[]).entries()) {
+      const { hash: ourHash = '0xnone' } = (ours as Block[] | undefined)?.[index] ?? {}
+      text = text.replaceAll(hash.slice(2), ourHash.slice(2)).replaceAll(stateRoot.slice(2), '0'.repeat(64))
+    }
+    return { result: JSON.parse(text) }
+  }
+
+  async function expectAgreement(payload: object, block: string = 'latest'): Promise<Block[]> {
+    const expected = await callNode('eth_simulateV1', [payload, block])
+    for (const gateway of gateways) {
+      const { result, error } = await gateway.call('eth_simulateV1', [payload, block])
+      expect(error === undefined ? { result } : { error }).toEqual(asOurs(expected, result))
+    }
+    return (expected.result ?? []) as Block[]
+  }
+
+  const swap = (version: 'swapV2' | 'swapV3', tokenIn: 'token0' | 'token1', amount: bigint, minimum = 0n) => {
+    const pool = version === 'swapV2' ? uniswap.pairV2 : uniswap.poolV3
+    const args = [pool, uniswap[tokenIn], amount, minimum, deployer.address] as const
+    const data = encodeFunctionData({ abi: swapRouterAbi, functionName: version, args })
+    return { from: deployer.address, to: uniswap.router, data }
+  }
+  const transfer = (from: string, amount: bigint) => ({
+    from,
+    to: uniswap.token0,
+    data: encodeFunctionData({ abi: testTokenAbi, functionName: 'transfer', args: [NOBODY, amount] }),
+  })
+  const balanceSlot = (account: `0x${string}`) =>
+    keccak256(encodeAbiParameters([{ type: 'address' }, { type: 'uint256' }], [account, TEST_TOKEN_SLOTS.balanceOf]))
+
+  it('swaps on Uniswap v2 and v3, block after block', async () => {
+    const calls = [swap('swapV3', 'token0', parseEther('10')), swap('swapV2', 'token1', parseEther('7'))]
+    const blocks = await expectAgreement({ blockStateCalls: [{ calls }, { calls }, { calls: [...calls, ...calls] }] })
+    expect(blocks).toHaveLength(3)
+  })
+
+  it('failures: custom errors, reverts, panics, halts', async () => {
+    const stateOverrides = { [CODE]: { code: assemble('INVALID') } }
+    const calls = [
+      swap('swapV3', 'token0', parseEther('10'), parseEther('11')),
+      transfer(NOBODY, 1n),
+      { to: CODE },
+      { to: uniswap.poolV3, data: '0x12345678' },
+      { from: deployer.address, to: uniswap.token0, data: transfer(NOBODY, 1n).data, gas: '0x5300' },
+    ]
+    await expectAgreement({ blockStateCalls: [{ stateOverrides, calls }] })
+  })
+
+  it('a sender never seen, given tokens by an override', async () => {
+    const value = numberToHex(parseEther('5'), { size: 32 })
+    const stateOverrides = {
+      [uniswap.token0]: { stateDiff: { [balanceSlot(NOBODY)]: value } },
+      [NOBODY]: { balance: numberToHex(parseEther('1')) },
+    }
+    const calls = [transfer(NOBODY, parseEther('2')), { from: NOBODY, to: CODE, value: '0x1' }]
+    await expectAgreement({ traceTransfers: true, validation: false, blockStateCalls: [{ stateOverrides, calls }] })
+  })
+
+  it('validation: fees, nonces, base fee', async () => {
+    const fees = { maxFeePerGas: numberToHex(parseEther('0.0000001')), maxPriorityFeePerGas: '0x3b9aca00' }
+    const calls = [
+      { ...swap('swapV3', 'token0', 1_000n), ...fees },
+      { ...transfer(deployer.address, 1n), ...fees },
+    ]
+    await expectAgreement({ validation: true, returnFullTransactions: true, blockStateCalls: [{ calls }, { calls }] })
+    await expectAgreement({ validation: true, blockStateCalls: [{ calls: [{ ...calls[0], nonce: '0x0' }] }] })
+    await expectAgreement({
+      validation: true,
+      blockStateCalls: [{ calls: [{ ...calls[0], maxFeePerGas: '0x1', maxPriorityFeePerGas: '0x1' }] }],
+    })
+  })
+
+  it('the environment, ancestors real and simulated, gaps', async () => {
+    const program = `NUMBER 0 MSTORE TIMESTAMP 32 MSTORE BASEFEE 64 MSTORE COINBASE 96 MSTORE GASLIMIT 128 MSTORE
+      PREVRANDAO 160 MSTORE CHAINID 192 MSTORE 1 BLOCKHASH 224 MSTORE 0 CALLDATALOAD BLOCKHASH 256 MSTORE 288 0 RETURN`
+    const { result } = await callNode('eth_blockNumber', [])
+    const ask = (ahead: number) => ({
+      to: CODE,
+      data: numberToHex(BigInt(result as string) + BigInt(ahead), { size: 32 }),
+    })
+    const stateOverrides = { [CODE]: { code: assemble(program) } }
+    const number = numberToHex(BigInt(result as string) + 5n)
+    const blockStateCalls = [
+      { stateOverrides, calls: [ask(0), ask(-1), ask(1)] },
+      {
+        blockOverrides: { number, feeRecipient: NOBODY, gasLimit: '0x1000000' },
+        calls: [ask(0), ask(2), ask(4), ask(5)],
+      },
+      { calls: [ask(5)] },
+    ]
+    await expectAgreement({ blockStateCalls })
+  })
+
+  it('creations, self-destruction, access lists, an earlier block', async () => {
+    const stateOverrides = { [CODE]: { code: assemble(`${NOBODY} SELFDESTRUCT`), balance: '0x64' } }
+    const accessList = [{ address: uniswap.token0, storageKeys: [balanceSlot(NOBODY)] }]
+    const calls = [
+      { from: deployer.address, data: assemble('0 0 SSTORE 0x600160005500 0 MSTORE 6 26 RETURN') },
+      { from: deployer.address, to: CODE },
+      { ...transfer(deployer.address, 5n), accessList },
+    ]
+    await expectAgreement({ traceTransfers: true, blockStateCalls: [{ stateOverrides, calls }] })
+    const { result } = await callNode('eth_blockNumber', [])
+    await expectAgreement(
+      { blockStateCalls: [{ calls: [transfer(deployer.address, 5n)] }] },
+      numberToHex(BigInt(result as string) - 3n),
+    )
+  })
+
+  it('requests that geth refuses', async () => {
+    await expectAgreement({ blockStateCalls: [] })
+    await expectAgreement({ blockStateCalls: [{ blockOverrides: { number: '0x1' } }] })
+    await expectAgreement({ blockStateCalls: [{ blockOverrides: { time: '0x1' } }] })
+    await expectAgreement({
+      blockStateCalls: [{ calls: [{ from: CODE, to: NOBODY, value: '0x1' }] }],
+      validation: true,
+    })
+    await expectAgreement({ blockStateCalls: [{ calls: [{ to: NOBODY, gas: '0xffffffff' }] }] })
+    await expectAgreement({ blockStateCalls: [{ calls: [] }] }, '0xffffff')
+  })
+})
