@@ -49,8 +49,11 @@ progress('Starting the node, our gateway and an anvil fork')
 const stand = await startStand()
 process.once('SIGINT', () => void stand.stop().finally(() => process.exit(130)))
 try {
-  const { engine } = (await (await fetch(`${stand.upfront.url}/health`)).json()) as { engine?: string }
-  console.log(`${cpus().length} × ${cpus()[0]?.model}, Node ${process.versions.node}, engine ${engine ?? 'unknown'},`)
+  const ready = await fetch(`${stand.upfront.url}/health/ready`)
+  const { engine } = (await ready.json()) as { engine?: { name: string; version: string } }
+  console.log(
+    `${cpus().length} × ${cpus()[0]?.model}, Node ${process.versions.node}, engine ${engine?.name} ${engine?.version},`,
+  )
   console.log(`state on ${stand.geth === undefined ? 'anvil (geth is not there: no column for it)' : 'geth --dev'}\n`)
   await reportWarm(stand)
   await reportCold(stand)
@@ -63,7 +66,7 @@ if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(re
 console.log(missed === 0 ? 'Every target is met.' : `${missed} targets are missed.`)
 
 async function reportWarm(on: Stand): Promise<void> {
-  const effort = options.quick ? { seconds: 0.5, rounds: 1 } : { seconds: 2, rounds: 3 }
+  const effort = options.quick ? { seconds: 1, rounds: 1 } : { seconds: 2, rounds: 3 }
   const rows: string[][] = []
   for (const workload of chosen(WARM_WORKLOADS)) {
     progress(workload.title)
