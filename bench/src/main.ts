@@ -16,11 +16,14 @@ const { values: options } = parseArgs({
     only: { type: 'string', multiple: true },
     quick: { type: 'boolean', default: false },
     json: { type: 'string' },
+    profile: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
 if (options.help) {
-  console.log(`npm run bench -- [--quick] [--only NAME[,NAME…]] [--json FILE]\nNames: ${NAMES.join(', ')}`)
+  console.log(
+    `npm run bench -- [--quick] [--only NAME[,NAME…]] [--json FILE] [--profile FOLDER]\nNames: ${NAMES.join(', ')}`,
+  )
   process.exit(0)
 }
 const only = options.only?.flatMap((names) => names.split(','))
@@ -46,7 +49,7 @@ const verdict = (met: boolean) => {
 const progress = (text: string) => process.stderr.write(`${text} …\n`)
 
 progress('Starting the node, our gateway and an anvil fork')
-const stand = await startStand()
+const stand = await startStand(options.profile)
 process.once('SIGINT', () => void stand.stop().finally(() => process.exit(130)))
 try {
   const ready = await fetch(`${stand.upfront.url}/health/ready`)

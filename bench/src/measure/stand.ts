@@ -18,8 +18,11 @@ export interface Stand {
   stop(): Promise<void>
 }
 
-/** Starts a node, deploys the contracts, and puts our gateway and an anvil fork on it. */
-export async function startStand(): Promise<Stand> {
+/**
+ * Starts a node, deploys the contracts, and puts our gateway and an anvil fork on it. With a folder, the gateway leaves a
+ * CPU profile of its main thread there when it stops.
+ */
+export async function startStand(profileFolder?: string): Promise<Stand> {
   const path = findGeth()
   const started: Server[] = []
   const stop = async () => {
@@ -33,7 +36,11 @@ export async function startStand(): Promise<Stand> {
     const uniswap = await deployUniswap(node.url, DEVNET_ROLES.deployer.privateKey)
     const anvil = await startAnvilFork(node.url)
     started.push(anvil)
-    const upfront = await startGateway(node.url)
+    const upfront = await startGateway(
+      node.url,
+      {},
+      profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`],
+    )
     started.push(upfront)
     return { node, upfront, anvil, geth: path === undefined ? undefined : node, stage: { uniswap, trader }, stop }
   } catch (error) {
