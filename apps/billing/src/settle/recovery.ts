@@ -15,6 +15,7 @@ const BATCH = 500
 const ABANDONED_MILLISECONDS = 3_000
 /** Signers' heartbeats and stray charges are looked after at least this often. */
 const HANDOVER_MILLISECONDS = 500
+const FIRST_ROUND_MILLISECONDS = 1_500
 const KEY_RETENTION_MILLISECONDS = 7 * 24 * 3_600_000
 
 /** At start and on a timer: takes up every payment that is not final, wherever it was left. */
@@ -31,10 +32,12 @@ export class Recovery {
     private readonly intervalMilliseconds: number,
   ) {}
 
-  /** The first round is done when this resolves, as far as the nodes answer. */
+  /** Begins the first round, and waits for it as long as the nodes answer soon: a node that hangs keeps nobody waiting. */
   async start(): Promise<void> {
-    await this.round(0)
+    const first = this.round(0)
+    await Promise.race([first, sleep(FIRST_ROUND_MILLISECONDS)])
     this.#loops = [
+      first,
       this.every(this.intervalMilliseconds, 'a recovery round', () => this.round(ABANDONED_MILLISECONDS)),
       this.every(HANDOVER_MILLISECONDS, 'taking over charges', () => this.takeOverCharges()),
     ]

@@ -25,8 +25,8 @@ export function postgresMissing(): string | null {
 export async function startPostgres(): Promise<Postgres> {
   const binaries = execFileSync('pg_config', ['--bindir'], { encoding: 'utf8' }).trim()
   const root = mkdtempSync(join(tmpdir(), 'billing-postgres-'))
-  const user = process.getuid?.() === 0 ? { uid: userId('-u'), gid: userId('-g') } : {}
-  if ('uid' in user) chownSync(root, user.uid, user.gid)
+  const user = process.getuid?.() === 0 ? { uid: userId('-u'), gid: userId('-g') } : null
+  if (user !== null) chownSync(root, user.uid, user.gid)
   const data = join(root, 'data')
   const port = await freePort()
   const run = { stdio: 'ignore', cwd: root, ...user } as const

@@ -1,0 +1,218 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DEVNET_ROLES, type Devnet, startDevnet, USDC_ADDRESS } from '@upfront/devnet'
+import { decodePayment, isFinal, type Payment } from '@upfront/protocol'
+import { UptoEvmScheme } from '@x402/evm/upto/client'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { createTestClient, http } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { BillingClient, billingVariables, TOKEN } from '../support/billing.js'
+import { startFaultyNode } from '../support/faulty-node.js'
+import { freePort } from '../support/postgres.js'
+import { type OnChainSettlement, readSettlements } from './chain-record.js'
+import { Service } from './service.js'
+
+export interface CrashPlan {
+  /** How many are to be served, however many attempts that takes. */
+  payments: number
+  concurrency: number
+  /** Who is killed; `both`: at the same moment. */
+  victims: ('billing' | 'seller' | 'both')[]
+  /** Milliseconds between two kills, at least and at most. */
+  pause: [number, number]
+  faultyNode: boolean
+  /** The variables that put billing's ledger somewhere. */
+  store: NodeJS.ProcessEnv
+}
+
+/** What a buyer has seen of one paid request. */
+export interface Purchase {
+  /** `null`: the connection broke, so the buyer was told nothing. */
+  status: number | null
+  /** The header that paid, and the Permit2 nonce in it; `null`: it never got an offer. */
+  header: string | null
+  nonce: bigint | null
+  asked: bigint
+}
+
+export interface CrashReport {
+  purchases: Purchase[]
+  ledger: Payment[]
+  settlements: Map<bigint, OnChainSettlement[]>
+  reconciliation: { differences: unknown[] }
+  kills: { billing: number; seller: number }
+  /** Handler runs that replaying every used header brought about. */
+  servedAgain: number
+  /** Statuses that the replays were answered with. */
+  replayed: (number | null)[]
+}
+
+const random = (least: number, most: number) => least + Math.floor(Math.random() * (most - least + 1))
+
+/** Buys from the metered seller while processes are killed, lets everything come to its end, and reports what is where. */
+export async function runCrash(plan: CrashPlan): Promise<CrashReport> {
+  const devnet = await startDevnet({ blockTimeSeconds: 1 })
+  const node = await startFaultyNode(devnet.rpcUrl)
+  const billing = await makeBilling(node.url, plan.store)
+  const seller = await makeSeller(billing.url)
+  try {
+    await billing.start()
+    await seller.start()
+    if (plan.faultyNode) node.choose = chooseFault
+    const killing = new AbortController()
+    const killer = kill(plan, billing, seller, killing.signal)
+    const purchases = await buy(plan, seller.url)
+    killing.abort()
+    await killer
+    node.choose = () => null
+    const client = new BillingClient(billing.url)
+    const ledger = await finish(devnet, client)
+    const { servedAgain, replayed } = await replay(seller.url, purchases)
+    return {
+      purchases,
+      ledger,
+      settlements: await readSettlements(devnet.rpcUrl),
+      reconciliation: (await client.send('/reconciliation')).body as { differences: unknown[] },
+      kills: { billing: billing.kills, seller: seller.kills },
+      servedAgain,
+      replayed,
+    }
+  } finally {
+    await seller.kill()
+    await billing.kill()
+    await node.stop()
+    await devnet.stop()
+  }
+}
+
+async function makeBilling(rpcUrl: string, store: NodeJS.ProcessEnv): Promise<Service> {
+  const port = await freePort()
+  const variables = billingVariables(rpcUrl, {
+    ...store,
+    BILLING_PORT: String(port),
+    RECOVERY_INTERVAL_MS: '500',
+    NODE_TIMEOUT_MS: '1000',
+    LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'error',
+  })
+  return new Service(`http://127.0.0.1:${port}`, 'apps/billing/dist/main.js', '/supported', variables)
+}
+
+async function makeSeller(billingUrl: string): Promise<Service> {
+  const port = await freePort()
+  return new Service(`http://127.0.0.1:${port}`, 'examples/metered-seller/dist/main.js', '/runs', {
+    PORT: String(port),
+    NETWORK: 'eip155:31337',
+    ASSET: USDC_ADDRESS,
+    PAY_TO: DEVNET_ROLES.seller.address,
+    BILLING_URL: billingUrl,
+    BILLING_TOKEN: TOKEN,
+  })
+}
+
+function chooseFault(method: string) {
+  const dice = Math.random()
+  if (method === 'eth_sendRawTransaction' && dice < 0.3) return { kind: 'drop after' } as const
+  if (dice < 0.04) return { kind: '429' } as const
+  if (dice < 0.07) return { kind: 'drop before' } as const
+  if (dice < 0.12) return { kind: 'pause', milliseconds: random(100, 1_500) } as const
+  return null
+}
+
+async function kill(plan: CrashPlan, billing: Service, seller: Service, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(random(...plan.pause), undefined, { signal }).catch(() => undefined)
+    if (signal.aborted) return
+    const victim = plan.victims[random(0, plan.victims.length - 1)] ?? 'billing'
+    const victims = victim === 'both' ? [billing, seller] : [victim === 'billing' ? billing : seller]
+    await Promise.all(victims.map((service) => service.kill()))
+    for (const service of victims) await service.start()
+  }
+}
+
+async function buy(plan: CrashPlan, sellerUrl: string): Promise<Purchase[]> {
+  const purchases: Purchase[] = []
+  let served = 0
+  let asking = 0
+  const buyer = async () => {
+    while (served < plan.payments && asking < plan.payments * 10) {
+      const index = asking++
+      const asked = index % 3 === 0 ? 0n : BigInt(1_000 + index)
+      const bought = await purchase(`${sellerUrl}/metered?charge=${asked}&slowMs=${random(0, 400)}`, asked)
+      purchases.push(bought)
+      if (bought.status === 200) served += 1
+      else await sleep(700)
+    }
+  }
+  await Promise.all(Array.from({ length: plan.concurrency }, buyer))
+  return purchases
+}
+
+/** One paid request of an unmodified x402 buyer. A buyer that was told nothing, or to come back, does not pay again. */
+async function purchase(url: string, asked: bigint): Promise<Purchase> {
+  let header: string | null = null
+  const client = new x402Client()
+    .register('eip155:31337', new UptoEvmScheme(privateKeyToAccount(DEVNET_ROLES.buyer.privateKey)))
+    .setSpendControls({ allowedAssets: [{ network: 'eip155:31337', asset: USDC_ADDRESS }] })
+  const watched: typeof fetch = async (input, init) => {
+    const request = new Request(input, init)
+    header = request.headers.get('payment-signature') ?? header
+    return fetch(request)
+  }
+  const status = await wrapFetchWithPayment(
+    watched,
+    client,
+  )(url).then(
+    async (response) => {
+      await response.text()
+      return response.status
+    },
+    () => null,
+  )
+  return { status, header, nonce: nonceOf(header), asked }
+}
+
+function nonceOf(header: string | null): bigint | null {
+  if (header === null) return null
+  const { payload } = JSON.parse(Buffer.from(header, 'base64').toString('utf8'))
+  return BigInt(payload.permit2Authorization.nonce)
+}
+
+/** Lets charges settle, then takes the chain past every deadline, so that what nobody charged expires. */
+async function finish(devnet: Devnet, client: BillingClient): Promise<Payment[]> {
+  const underWay = (payments: Payment[]) =>
+    payments.filter(({ state }) => state === 'charging' || state === 'submitted')
+  await until(async () => underWay(await readLedger(client)).length === 0)
+  // The adapter repeats charges that billing has not acknowledged, at most ten seconds apart.
+  await sleep(3_000)
+  const test = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
+  await test.increaseTime({ seconds: 3_600 })
+  await test.mine({ blocks: 1 })
+  await until(async () => (await readLedger(client)).every(({ state }) => isFinal(state)))
+  return readLedger(client)
+}
+
+async function until(isDone: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 60_000; Date.now() < end; await sleep(200)) if (await isDone()) return
+}
+
+async function readLedger(client: BillingClient): Promise<Payment[]> {
+  const payments: Payment[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const { body } = await client.send(`/payments?limit=500${cursor === '' ? '' : `&cursor=${cursor}`}`)
+    const page = body as { payments: unknown[]; nextCursor: string | null }
+    payments.push(...page.payments.map((payment) => decodePayment(payment)))
+    cursor = page.nextCursor
+  }
+  return payments
+}
+
+async function replay(sellerUrl: string, purchases: Purchase[]) {
+  const runs = async () => ((await (await fetch(`${sellerUrl}/runs`)).json()) as { runs: number }).runs
+  const before = await runs()
+  const replayed: (number | null)[] = []
+  for (const { header } of purchases) {
+    if (header === null) continue
+    const response = await fetch(`${sellerUrl}/metered?charge=0`, { headers: { 'payment-signature': header } })
+    replayed.push(response.status)
+  }
+  return { servedAgain: (await runs()) - before, replayed }
+}

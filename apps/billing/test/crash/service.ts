@@ -1,0 +1,48 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
+
+/** A service of its own process, which is killed without warning and started again. */
+export class Service {
+  kills = 0
+  #child: ChildProcess | null = null
+
+  constructor(
+    readonly url: string,
+    private readonly program: string,
+    private readonly readyPath: string,
+    private readonly environment: NodeJS.ProcessEnv,
+  ) {}
+
+  /** Resolves when it answers. */
+  async start(): Promise<void> {
+    const verbose = process.env.TEST_LOG_LEVEL !== undefined
+    const child = spawn(process.execPath, [`${ROOT}${this.program}`], {
+      env: { PATH: process.env.PATH, ...this.environment },
+      stdio: ['ignore', verbose ? 'inherit' : 'ignore', verbose ? 'inherit' : 'ignore'],
+    })
+    this.#child = child
+    for (let attempt = 0; attempt < 600; attempt++) {
+      if (child.exitCode !== null) throw new Error(`${this.program} ended with ${child.exitCode}`)
+      const status = await fetch(`${this.url}${this.readyPath}`).then(
+        (response) => response.status,
+        () => 0,
+      )
+      if (status !== 0) return
+      await sleep(50)
+    }
+    throw new Error(`${this.program} does not answer`)
+  }
+
+  /** SIGKILL. */
+  async kill(): Promise<void> {
+    const child = this.#child
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return
+    this.kills += 1
+    const gone = new Promise((resolve) => child.once('exit', resolve))
+    child.kill('SIGKILL')
+    await gone
+  }
+}
