@@ -20,7 +20,7 @@ async function answer(engine: RevmEngine, chain: RecordedChain, params: unknown)
     const { blocks } = await simulate({
       request,
       base,
-      state: chain.source(base),
+      openState: () => chain.source(base),
       rules: chain.rules,
       engine,
       limits: DEFAULT_SIMULATION_LIMITS,

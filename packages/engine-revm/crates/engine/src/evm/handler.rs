@@ -110,10 +110,7 @@ impl Handler for SimulationHandler<'_> {
     }
 
     fn load_accounts(&self, evm: &mut Machine) -> Result<(), Error> {
-        let Machine { evm } = evm;
-        let context = &mut evm.ctx;
-        let precompiles = revm::handler::PrecompileProvider::<Context>::warm_addresses(&evm.precompiles);
-        context.journaled_state.warm_precompiles(precompiles.collect());
+        let context = &mut evm.evm.ctx;
         if context.cfg.spec.is_enabled_in(SpecId::SHANGHAI) {
             context.journaled_state.warm_coinbase_account(context.block.beneficiary);
         }

@@ -34,6 +34,7 @@ impl Machine {
         let spec = cfg.spec;
         let mut journal = Journal::new(state);
         journal.set_spec_id(spec);
+        journal.warm_precompiles(precompiles.warm().clone());
         let context = Context {
             block,
             tx: TxEnv::default(),
@@ -52,6 +53,9 @@ impl Machine {
     pub fn start_block(&mut self, cfg: CfgEnv, block: BlockEnv, precompiles: PrecompileSet) {
         let spec: SpecId = cfg.spec;
         self.evm.instruction = Instructions::of(spec);
+        if self.evm.ctx.journaled_state.precompile_addresses() != precompiles.warm() {
+            self.evm.ctx.journaled_state.warm_precompiles(precompiles.warm().clone());
+        }
         self.evm.precompiles = precompiles;
         self.evm.ctx.journaled_state.set_spec_id(spec);
         self.evm.ctx.cfg = cfg;

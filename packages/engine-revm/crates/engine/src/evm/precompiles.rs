@@ -1,6 +1,6 @@
 use super::{halt, machine::Context};
 use crate::{plan::BlockRules, state::ReadError};
-use alloy_primitives::{Address, map::AddressMap};
+use alloy_primitives::{Address, map::{AddressMap, AddressSet}};
 use op_revm::precompiles::OpPrecompiles;
 use revm::{
     context_interface::context::ContextError,
@@ -31,6 +31,11 @@ pub struct PrecompileSet {
 impl PrecompileSet {
     pub fn new(active: &'static Precompiles, moved: Option<Moved>) -> Self {
         Self { active, moved }
+    }
+
+    /// Addresses that every transaction starts with warm.
+    pub fn warm(&self) -> &'static AddressSet {
+        self.active.addresses_set()
     }
 
     #[inline]

@@ -1,0 +1,43 @@
+import { blockHeaderFromRpc, type BlockHeader, DEFAULT_SIMULATION_LIMITS, decodeSimulationRequest, RpcError } from '@upfront/protocol'
+import { type ChainRules, type Engine, type StateSource, simulate } from '@upfront/simulation'
+
+export interface Answer {
+  result?: unknown
+  error?: { code: number; message: string }
+}
+
+/** The chain that requests are simulated on: one block, and its state. */
+export interface Ground {
+  rules: ChainRules
+  base: BlockHeader
+  state: StateSource
+}
+
+/** The genesis block of a chain that nobody runs, where geth is not there to say what it is. */
+export function groundOf(
+  { rules, stateAt }: { rules: ChainRules; stateAt(header: BlockHeader): StateSource },
+  genesisBlock: unknown,
+): Ground {
+  const base = blockHeaderFromRpc(genesisBlock)
+  return { rules, base, state: stateAt(base) }
+}
+
+/** What an engine makes of a payload of `eth_simulateV1`; without the place that our messages begin with. */
+export async function answerOf(engine: Engine, payload: unknown, { rules, base, state }: Ground): Promise<Answer> {
+  try {
+    const { blocks } = await simulate({
+      request: decodeSimulationRequest([payload, 'latest'], DEFAULT_SIMULATION_LIMITS),
+      base,
+      openState: () => state,
+      rules,
+      engine,
+      limits: DEFAULT_SIMULATION_LIMITS,
+      signal: AbortSignal.timeout(20_000),
+      dialect: 'ethereum',
+    })
+    return { result: JSON.parse(JSON.stringify(blocks)) }
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error
+    return { error: { code: error.code, message: error.message.replace(/^blockStateCalls[^ ]*: /, '') } }
+  }
+}
