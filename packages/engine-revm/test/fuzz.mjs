@@ -10,7 +10,9 @@ if (!(minutes > 0) || !Number.isInteger(seed)) {
   console.error('usage: npm run fuzz -- --minutes N [--seed N]')
   process.exit(2)
 }
-console.log(`fuzzing for ${minutes} minutes from seed ${seed}; differences are kept in packages/engine-revm/test/regressions`)
+console.log(
+  `fuzzing for ${minutes} minutes from seed ${seed}; differences are kept in packages/engine-revm/test/regressions`,
+)
 const jest = fileURLToPath(new URL('../../../node_modules/jest/bin/jest.js', import.meta.url))
 const flags = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning']
 const { status } = spawnSync(process.execPath, [...flags, jest, 'test/differential.test.ts'], {

@@ -1,4 +1,10 @@
-import { blockHeaderFromRpc, type BlockHeader, DEFAULT_SIMULATION_LIMITS, decodeSimulationRequest, RpcError } from '@upfront/protocol'
+import {
+  type BlockHeader,
+  blockHeaderFromRpc,
+  DEFAULT_SIMULATION_LIMITS,
+  decodeSimulationRequest,
+  RpcError,
+} from '@upfront/protocol'
 import { type ChainRules, type Engine, type StateSource, simulate } from '@upfront/simulation'
 
 export interface Answer {

@@ -31,7 +31,13 @@ function* reductions(value: Json): Generator<Json> {
     for (const [key, item] of Object.entries(value)) {
       for (const reduced of reductions(item)) yield { ...value, [key]: reduced }
     }
-  } else if (typeof value === 'string' && value.length > 6 && value.length % 2 === 0 && value.length !== 42 && value.length !== 66) {
+  } else if (
+    typeof value === 'string' &&
+    value.length > 6 &&
+    value.length % 2 === 0 &&
+    value.length !== 42 &&
+    value.length !== 66
+  ) {
     const bytes = value.length / 2 - 1
     for (let cut = bytes >> 1; cut > 0; cut >>= 1) {
       yield value.slice(0, value.length - 2 * cut)

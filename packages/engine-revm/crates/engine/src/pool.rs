@@ -116,7 +116,10 @@ mod tests {
         let pool = Pool::new(4, 8);
         let (release, gate) = mpsc::channel::<()>();
         let (tell, told) = mpsc::channel();
-        pool.run(move || drop(gate.recv())).unwrap();
+        pool.run(move || {
+            let _ = gate.recv();
+        })
+        .unwrap();
         for number in 0..3 {
             let tell = tell.clone();
             pool.run(move || tell.send(number).unwrap()).unwrap();

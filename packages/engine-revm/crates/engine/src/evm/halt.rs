@@ -1,6 +1,7 @@
 //! Why the EVM halted, in geth's words (core/vm/errors.go, contracts.go).
 
-use super::opcode_names;
+use super::{last_step::LastStep, opcode_names};
+use alloy_primitives::U256;
 use revm::{
     bytecode::opcode::OpCode,
     interpreter::{
@@ -9,6 +10,7 @@ use revm::{
         interpreter_types::{Jumps, LegacyBytecode},
     },
     precompile::PrecompileHalt,
+    primitives::hardfork::SpecId,
 };
 
 const STACK_LIMIT: usize = 1024;
@@ -40,8 +42,21 @@ pub fn words(result: InstructionResult) -> &'static str {
     }
 }
 
+/// Marks words that the halting instruction's operands may change.
+const AMBIGUOUS: &str = "out of gas?";
+
+pub fn is_ambiguous(words: &str) -> bool {
+    words == AMBIGUOUS
+}
+
 /// Words for a halt of the outermost frame, as its interpreter stands: the opcode that failed is the last one stepped over.
-pub fn of_frame(result: InstructionResult, interpreter: &Interpreter<EthInterpreter>) -> Option<String> {
+/// `step` is what that opcode found, where it was kept.
+pub fn of_frame(
+    result: InstructionResult,
+    interpreter: &Interpreter<EthInterpreter>,
+    step: Option<&LastStep>,
+    spec: SpecId,
+) -> Option<String> {
     use InstructionResult as R;
     if result.is_ok_or_revert() {
         return None;
@@ -51,25 +66,30 @@ pub fn of_frame(result: InstructionResult, interpreter: &Interpreter<EthInterpre
     let depth = interpreter.stack.len();
     Some(match result {
         R::OpcodeNotFound | R::NotActivated | R::InvalidFEOpcode => format!("invalid opcode: {}", opcode_names::of(opcode)),
-        R::StackUnderflow => underflow(opcode, depth),
-        R::StackOverflow => overflow(opcode, depth),
-        R::OutOfGas => match stack_fault(opcode, depth) {
-            Some(words) => words,
-            None => words(result).into(),
-        },
+        // revm calls a DUP or SWAP that reaches too deep an overflow.
+        R::StackUnderflow | R::StackOverflow if depth < inputs(opcode) => underflow(opcode, depth),
+        R::StackUnderflow | R::StackOverflow => overflow(opcode, depth),
+        R::OutOfGas | R::MemoryOOG | R::InvalidOperandOOG | R::OutOfOffset | R::CreateInitCodeSizeLimit | R::ReentrancySentryOOG => {
+            match step {
+                Some(step) => step.out_of_gas(spec),
+                None if has_dynamic_gas(opcode) => AMBIGUOUS.into(),
+                None => stack_fault(opcode, depth).unwrap_or_else(|| words(result).into()),
+            }
+        }
+        R::StateChangeDuringStaticCall | R::CallNotAllowedInsideStatic => words(result).into(),
         _ => words(result).into(),
     })
 }
 
-fn inputs(opcode: u8) -> usize {
+pub(super) fn inputs(opcode: u8) -> usize {
     OpCode::info_by_op(opcode).map_or(0, |info| usize::from(info.inputs()))
 }
 
-fn underflow(opcode: u8, depth: usize) -> String {
+pub(super) fn underflow(opcode: u8, depth: usize) -> String {
     format!("stack underflow ({depth} <=> {})", inputs(opcode))
 }
 
-fn overflow(opcode: u8, depth: usize) -> String {
+pub(super) fn overflow(opcode: u8, depth: usize) -> String {
     let grown = OpCode::info_by_op(opcode).map_or(0, |info| info.io_diff());
     format!("stack limit reached {depth} ({})", STACK_LIMIT as i64 - i64::from(grown))
 }
@@ -105,15 +125,19 @@ pub fn of_deployment(result: InstructionResult, size: usize) -> Option<String> {
     }
 }
 
-pub fn of_precompile(reason: &PrecompileHalt) -> String {
+/// Why a precompiled contract failed on this input with that much gas.
+pub fn of_precompile(reason: &PrecompileHalt, input: &[u8], gas: u64) -> String {
     use PrecompileHalt as P;
+    if *reason == P::ModexpEip7823LimitSize && gas < modexp_gas(input) {
+        return "out of gas".into();
+    }
     match reason {
         P::OutOfGas => "out of gas",
         P::ModexpEip7823LimitSize => "one or more of base/exponent/modulus length exceeded 1024 bytes",
         P::Blake2WrongFinalIndicatorFlag => "invalid final flag",
         P::Bn254PairLength => "bad elliptic curve pairing size",
-        P::Bn254FieldPointNotAMember => "bn256: coordinate exceeds modulus",
-        P::Bn254AffineGFailedToCreate => "bn256: malformed point",
+        P::Bn254FieldPointNotAMember => "invalid fp.Element encoding",
+        P::Bn254AffineGFailedToCreate => "point is not on curve",
         P::BlobMismatchedVersion => "mismatched versioned hash",
         P::BlobVerifyKzgProofFailed => "error verifying kzg proof: can't verify opening proof",
         P::Bls12381FpPaddingInvalid => "invalid field element top bytes",
@@ -124,4 +148,29 @@ pub fn of_precompile(reason: &PrecompileHalt) -> String {
         _ => "invalid input length",
     }
     .into()
+}
+
+/// EIP-7883. revm looks at the lengths first, geth at the price.
+fn modexp_gas(input: &[u8]) -> u64 {
+    let word = |at: usize| {
+        let mut bytes = [0u8; 32];
+        for (to, from) in bytes.iter_mut().zip(input.iter().skip(at)) {
+            *to = *from;
+        }
+        U256::from_be_bytes(bytes)
+    };
+    let (base, exponent, modulus) = (word(0), word(32), word(64));
+    let longest = base.max(modulus);
+    let words: U256 = longest.saturating_add(U256::from(7)) >> 3;
+    let complexity = if longest > U256::from(32) { words.saturating_mul(words).saturating_mul(U256::from(2)) } else { U256::from(16) };
+    let head_at = U256::from(96).saturating_add(base);
+    let head = if head_at < U256::from(input.len()) { word(head_at.to()) } else { U256::ZERO };
+    let head = if exponent < U256::from(32) { head >> (256 - 8 * exponent.to::<usize>()) } else { head };
+    let head_bits = U256::from(head.bit_len().saturating_sub(1));
+    let rounds = if exponent > U256::from(32) {
+        (exponent - U256::from(32)).saturating_mul(U256::from(16)).saturating_add(head_bits)
+    } else {
+        head_bits
+    };
+    complexity.saturating_mul(rounds.max(U256::from(1))).max(U256::from(500)).saturating_to()
 }

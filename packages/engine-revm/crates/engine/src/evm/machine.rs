@@ -1,8 +1,9 @@
 use super::{
-    halt,
     frames::FrameStore,
+    halt,
     instructions::{Instructions, record_transfer},
     precompiles::PrecompileSet,
+    last_step::LastStep,
     watch::Watch,
 };
 use crate::state::{ReadError, SimulationState};
@@ -14,9 +15,11 @@ use revm::{
         EthFrame, EvmTr, FrameInitOrResult, FrameResult, ItemOrResult, evm::FrameInitResult,
     },
     interpreter::{
-        CallScheme, CallValue, FrameInput, InterpreterAction,
+        CallScheme, CallValue, FrameInput, Interpreter, InterpreterAction,
+        instructions::InstructionTable,
         interpreter::EthInterpreter,
         interpreter_action::FrameInit,
+        interpreter_types::LoopControl,
     },
     primitives::hardfork::SpecId,
 };
@@ -58,6 +61,7 @@ impl Machine {
         }
         self.evm.precompiles = precompiles;
         self.evm.ctx.journaled_state.set_spec_id(spec);
+        self.state().set_delegations(spec.is_enabled_in(SpecId::PRAGUE));
         self.evm.ctx.cfg = cfg;
         self.evm.ctx.block = block;
         self.evm.ctx.chain.log_count = 0;
@@ -73,6 +77,20 @@ impl Machine {
         FrameStore { frames: self.evm.frame_stack, memory: local.shared_memory_buffer }.give_back(chain.deepest);
         (journaled_state.database, chain)
     }
+}
+
+/// Runs a frame and keeps what its last instruction found: on the stack, in gas, in memory.
+fn run_stepwise(
+    interpreter: &mut Interpreter<EthInterpreter>,
+    table: &InstructionTable<EthInterpreter, Context>,
+    context: &mut Context,
+) -> InterpreterAction {
+    while interpreter.bytecode.is_not_end() {
+        let step = LastStep::of(interpreter, context);
+        context.chain.last_step = Some(step);
+        interpreter.step(table, context);
+    }
+    interpreter.take_next_action()
 }
 
 /// Value that a frame moves, and where to; a creation's address is known only once it is made.
@@ -154,17 +172,19 @@ impl EvmTr for Machine {
     fn frame_run(&mut self) -> Result<FrameInitOrResult<Self::Frame>, ContextError<ReadError>> {
         let Evm { ctx, instruction, frame_stack, .. } = &mut self.evm;
         let frame = frame_stack.get();
-        let action = frame.interpreter.run_plain(
-            revm::handler::instructions::InstructionProvider::instruction_table(instruction),
-            ctx,
-        );
         let outermost = frame.depth == 0;
+        let table = revm::handler::instructions::InstructionProvider::instruction_table(instruction);
+        let action = if outermost && ctx.chain.keep_last_step {
+            run_stepwise(&mut frame.interpreter, table, ctx)
+        } else {
+            frame.interpreter.run_plain(table, ctx)
+        };
         let stopped = match &action {
             InterpreterAction::Return(result) if outermost => Some((result.result, result.output.len())),
             _ => None,
         };
         if let Some((result, _)) = stopped {
-            ctx.chain.halt = halt::of_frame(result, &frame.interpreter);
+            ctx.chain.halt = halt::of_frame(result, &frame.interpreter, ctx.chain.last_step.as_ref(), ctx.cfg.spec);
         }
         let next: FrameInitOrResult<Self::Frame> = frame.process_next_action::<_, ContextError<ReadError>>(ctx, action)?;
         if let ItemOrResult::Result(result) = &next {

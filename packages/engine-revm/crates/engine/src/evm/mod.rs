@@ -4,12 +4,14 @@ mod frames;
 mod halt;
 mod handler;
 mod instructions;
+mod last_step;
 mod machine;
 mod opcode_names;
 mod precompiles;
 mod watch;
 
 pub use frames::FrameStore;
+pub use halt::is_ambiguous;
 pub use handler::{CallOutcome, Charge, OperatorFee, RollupCharge, SimulationHandler};
 pub use machine::{Context, Machine};
 pub use precompiles::{Moved, PrecompileSet, for_rules};

@@ -68,7 +68,8 @@ impl PrecompileProvider<Context> for PrecompileSet {
         }
         if let Some(reason) = output.halt_reason() {
             if context.journaled_state.inner.depth == 1 {
-                context.chain.halt = Some(halt::of_precompile(reason));
+                let words = halt::of_precompile(reason, &inputs.input.as_bytes(context), inputs.gas_limit);
+                context.chain.halt = Some(words);
             }
         }
         Ok(Some(precompile_output_to_interpreter_result(output, inputs.gas_limit)))

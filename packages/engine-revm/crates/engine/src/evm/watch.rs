@@ -1,3 +1,4 @@
+use super::last_step::LastStep;
 use crate::state::Stop;
 use alloy_primitives::{Address, U256};
 use std::sync::Arc;
@@ -19,6 +20,9 @@ pub struct Watch {
     pub log_count: u64,
     /// Why the outermost frame halted, in geth's words, where revm's reason alone does not say.
     pub halt: Option<String>,
+    /// Set to run once more and find out what the halting instruction found.
+    pub keep_last_step: bool,
+    pub last_step: Option<LastStep>,
     /// Accounts that fees alone touched.
     pub fee_only: Vec<Address>,
     pub deepest: usize,

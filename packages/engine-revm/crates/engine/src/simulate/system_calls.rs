@@ -1,7 +1,7 @@
 //! Calls that the protocol makes around a block's transactions.
 
 use crate::{
-    evm::Machine,
+    evm::{Machine, is_ambiguous},
     rejection::{Fault, code},
     state::ReadError,
 };
@@ -44,7 +44,7 @@ pub fn dequeue(machine: &mut Machine, contract: Address, queue: &str) -> Result<
         ExecutionResult::Success { output, .. } => Ok(output.into_data()),
         ExecutionResult::Revert { .. } => Err(failed("system call failed to execute: execution reverted".into())),
         ExecutionResult::Halt { .. } => {
-            let why = machine.evm.ctx.chain.halt.take().unwrap_or_else(|| "out of gas".into());
+            let why = machine.evm.ctx.chain.halt.take().filter(|words| !is_ambiguous(words)).unwrap_or_else(|| "out of gas".into());
             Err(failed(format!("system call failed to execute: {why}")))
         }
     }

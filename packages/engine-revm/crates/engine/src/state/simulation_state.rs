@@ -25,12 +25,18 @@ pub struct SimulationState {
     pinned: Arc<PinnedState>,
     source: Arc<dyn StateSource>,
     stop: Arc<Stop>,
+    /// Whether code may be a delegation (EIP-7702): before Prague it runs as it stands.
+    delegations: bool,
 }
 
 impl SimulationState {
     pub fn new(cache: &StateCache, key: B256, layers: Vec<Arc<Layer>>, source: Arc<dyn StateSource>, stop: Arc<Stop>) -> Self {
         let pinned = cache.pinned(key);
-        Self { changes: AddressMap::default(), hashes: HashMap::default(), layers, pinned, source, stop }
+        Self { changes: AddressMap::default(), hashes: HashMap::default(), layers, pinned, source, stop, delegations: true }
+    }
+
+    pub fn set_delegations(&mut self, active: bool) {
+        self.delegations = active;
     }
 
     pub fn set_block_hash(&mut self, number: u64, hash: B256) {
@@ -145,9 +151,12 @@ impl SimulationState {
                 take(*read, value, &mut balance, &mut nonce, &mut code);
             }
         }
-        let (Some(balance), Some(nonce), Some((code_hash, code))) = (balance, nonce, code) else {
+        let (Some(balance), Some(nonce), Some((code_hash, mut code))) = (balance, nonce, code) else {
             return Err(ReadError::Failed);
         };
+        if !self.delegations && code.is_eip7702() {
+            code = Bytecode::new_legacy(code.original_bytes());
+        }
         if !exists && balance.is_zero() && nonce == 0 && code.is_empty() {
             return Ok(None);
         }
