@@ -39,6 +39,8 @@ const ALIASES = {
   overrides: 'stateOverrides (of the block)',
 }
 
+const SIDECAR = ['blobs', 'commitments', 'proofs']
+
 const HIGHEST_TYPE = 4n
 
 /**
@@ -51,10 +53,7 @@ export function decodeCall(value: unknown, place: Place): Call {
   let data: Hex | undefined
   for (const key of Object.keys(fields)) {
     const field = fields[key]
-    if (field === null) {
-      if (!isField(key)) throw unknownField(key, FIELDS, ALIASES, place)
-      continue
-    }
+    if (field === null && (FIELDS.includes(key as (typeof FIELDS)[number]) || SIDECAR.includes(key))) continue
     switch (key) {
       case 'from':
         call.from = decodeAddress(field, place, key)
@@ -120,8 +119,4 @@ export function decodeCall(value: unknown, place: Place): Call {
     call.input = data
   }
   return call
-}
-
-function isField(key: string): boolean {
-  return FIELDS.includes(key as (typeof FIELDS)[number]) || key === 'blobs' || key === 'commitments' || key === 'proofs'
 }
