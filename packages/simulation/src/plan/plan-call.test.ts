@@ -1,19 +1,16 @@
 import { type Call, type Hash, RpcError, ZERO_ADDRESS } from '@upfront/protocol'
-import type { BlockRules } from './chain-rules.js'
 import { planCall } from './plan-call.js'
 
-const PRAGUE: BlockRules = { fork: 'prague' }
-const OSAKA: BlockRules = { fork: 'osaka' }
 const to = `0x${'22'.repeat(20)}` as const
 const blob: Hash = `0x01${'00'.repeat(31)}`
 const authorization = { chainId: 0n, address: ZERO_ADDRESS, nonce: 0n, yParity: 0n, r: 1n, s: 1n }
 const accessList = [{ address: to, storageKeys: [] }]
 
-const plan = (call: Call, rules = PRAGUE) => planCall(call, 1n, rules)
+const plan = (call: Call) => planCall(call, 1n)
 
-function refusal(call: Call, rules = PRAGUE): { code: number; message: string } {
+function refusal(call: Call): { code: number; message: string } {
   try {
-    plan(call, rules)
+    plan(call)
   } catch (error) {
     if (error instanceof RpcError) return { code: error.code, message: error.message }
     throw error
@@ -82,18 +79,7 @@ describe('planCall', () => {
     [{ blobVersionedHashes: [blob] }, -32000, 'blob transaction of type create'],
     [{ authorizationList: [authorization] }, -32000, 'EIP-7702 transaction cannot be used to create contract'],
     [{ to, chainId: 2n }, -32000, "chainId does not match node's (have=2, want=1)"],
-    [{ to, blobVersionedHashes: [] }, -32602, 'blob transaction missing blob hashes'],
-    [{ to, blobVersionedHashes: [blob, `0x02${'00'.repeat(31)}`] }, -32602, 'blob 1 has invalid hash version'],
-    [{ to, authorizationList: [] }, -32602, 'EIP-7702 transaction with empty auth list'],
   ])('refuses what is no transaction: %#', (call, code, message) => {
     expect(refusal(call)).toEqual({ code, message })
-  })
-
-  it('asks the fork', () => {
-    const seven = Array<Hash>(7).fill(blob)
-    expect(plan({ to, blobVersionedHashes: seven }).type).toBe(3)
-    expect(refusal({ to, blobVersionedHashes: seven }, OSAKA).message).toContain('too many blobs: 7 > 6')
-    expect(refusal({ to, blobVersionedHashes: [blob] }, { fork: 'shanghai' }).code).toBe(-32602)
-    expect(refusal({ to, authorizationList: [authorization] }, { fork: 'cancun' }).code).toBe(-32602)
   })
 })

@@ -1,10 +1,10 @@
-import { DEFAULT_SIMULATION_LIMITS, decodeSimulationRequest, RpcError, ZERO_HASH } from '@upfront/protocol'
+import { DEFAULT_SIMULATION_LIMITS, decodeSimulationRequest, type Hex, RpcError, ZERO_HASH } from '@upfront/protocol'
 import fc from 'fast-check'
 import { aHeader, ethereumRules, optimismRules } from '../../test/fixtures.js'
 import type { ChainRules } from './chain-rules.js'
 import { planSimulation } from './plan-simulation.js'
 
-const A = `0x${'aa'.repeat(20)}`
+const A: Hex = `0x${'aa'.repeat(20)}`
 const base = aHeader({ number: 100n, timestamp: 1000n, miner: `0x${'11'.repeat(20)}` })
 
 function plan(payload: object, { rules = ethereumRules(), limits = DEFAULT_SIMULATION_LIMITS, on = base } = {}) {

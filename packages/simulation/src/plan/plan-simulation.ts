@@ -68,8 +68,7 @@ export function planSimulation(
   })
   for (const block of blocks) {
     const index = block.requestIndex
-    if (index !== undefined)
-      block.calls = planCalls(request.blockStateCalls[index]?.calls ?? [], index, rules, block.rules)
+    if (index !== undefined) block.calls = planCalls(request.blockStateCalls[index]?.calls ?? [], index, rules.chainId)
   }
   const { validation, traceTransfers } = request
   return { rules, base, baseRules, blocks, validation, traceTransfers, gasBudget: limits.gas }
@@ -182,10 +181,10 @@ function withdrawalsOf(
   return isForkActive(rules.fork, 'shanghai') ? withdrawals : []
 }
 
-function planCalls(calls: Call[], block: number, chain: ChainRules, rules: BlockRules): PlannedCall[] {
+function planCalls(calls: Call[], block: number, chainId: bigint): PlannedCall[] {
   return calls.map((call, index) => {
     try {
-      return planCall(call, chain.chainId, rules)
+      return planCall(call, chainId)
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
       throw new RpcError(error.code, `blockStateCalls[${block}].calls[${index}]: ${error.message}`)
