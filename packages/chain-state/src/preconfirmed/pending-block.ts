@@ -122,6 +122,7 @@ function transactionToRpc(block: PreconfirmedBlock, transaction: PreconfirmedTra
     to: transaction.to,
     blockHash: block.hash,
     blockNumber: toQuantity(block.environment.number),
+    blockTimestamp: toQuantity(block.environment.timestamp),
     transactionIndex: toQuantity(index),
     gasPrice: toQuantity(block.receipts[index]?.effectiveGasPrice ?? 0n),
   }
@@ -199,8 +200,8 @@ function signedFields(raw: Hex) {
         s: each.s,
       })),
     }),
-    v: toQuantity(signed.v ?? BigInt(signed.yParity ?? 0)),
-    ...(signed.yParity !== undefined && { yParity: toQuantity(signed.yParity) }),
+    v: toQuantity(signed.type === 'legacy' ? (signed.v ?? 0n) : (signed.yParity ?? 0)),
+    ...(signed.type !== 'legacy' && { yParity: toQuantity(signed.yParity ?? 0) }),
     r: toQuantity(BigInt(signed.r ?? '0x0')),
     s: toQuantity(BigInt(signed.s ?? '0x0')),
   }

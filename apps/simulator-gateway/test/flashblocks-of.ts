@@ -1,0 +1,66 @@
+import { type FlashblockMessage, type PendingBlock, rawTransaction } from '@upfront/devnet'
+
+const ZERO_HASH = `0x${'0'.repeat(64)}`
+const NO_BLOOM = `0x${'0'.repeat(512)}`
+
+/**
+ * A sealed block of a node as flashblocks: index 0 without transactions, then `perFlashblock` in each. Gas is that of the
+ * node's receipts; receipts root and bloom are claimed by the last one only.
+ */
+export async function flashblocksOf(
+  rpcUrl: string,
+  blockNumber: bigint,
+  options: { perFlashblock?: number; payloadId?: string } = {},
+): Promise<FlashblockMessage[]> {
+  const { perFlashblock = 3, payloadId = `0x${blockNumber.toString(16).padStart(16, '0')}` } = options
+  const number = `0x${blockNumber.toString(16)}`
+  const block = await rpc<PendingBlock>(rpcUrl, 'eth_getBlockByNumber', [number, true])
+  const receipts = await rpc<{ cumulativeGasUsed: string }[]>(rpcUrl, 'eth_getBlockReceipts', [number])
+  const messages: FlashblockMessage[] = []
+  for (let from = -perFlashblock; from < block.transactions.length; from += perFlashblock) {
+    const added = from < 0 ? [] : block.transactions.slice(from, from + perFlashblock)
+    const count = Math.max(0, from) + added.length
+    const last = count === block.transactions.length
+    messages.push({
+      payload_id: payloadId,
+      index: messages.length,
+      ...(from < 0 && {
+        base: {
+          parent_beacon_block_root: block.parentBeaconBlockRoot ?? ZERO_HASH,
+          parent_hash: block.parentHash,
+          fee_recipient: block.miner,
+          prev_randao: block.mixHash,
+          block_number: block.number,
+          gas_limit: block.gasLimit,
+          timestamp: block.timestamp,
+          extra_data: block.extraData,
+          base_fee_per_gas: block.baseFeePerGas,
+        },
+      }),
+      diff: {
+        state_root: ZERO_HASH,
+        receipts_root: last ? block.receiptsRoot : ZERO_HASH,
+        logs_bloom: last ? block.logsBloom : NO_BLOOM,
+        gas_used: count === 0 ? '0x0' : (receipts[count - 1]?.cumulativeGasUsed ?? '0x0'),
+        block_hash: last ? block.hash : ZERO_HASH,
+        transactions: added.map(rawTransaction),
+        withdrawals: [],
+        withdrawals_root: block.withdrawalsRoot ?? ZERO_HASH,
+      },
+      metadata: { block_number: Number(blockNumber) },
+    })
+  }
+  return messages
+}
+
+/** One call at a node. @throws Error with the node's words */
+export async function rpc<T>(rpcUrl: string, method: string, params: unknown[]): Promise<T> {
+  const response = await fetch(rpcUrl, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  })
+  const { result, error } = (await response.json()) as { result: T; error?: { message: string } }
+  if (error) throw new Error(`${method}: ${error.message}`)
+  return result
+}

@@ -1,0 +1,157 @@
+import {
+  deployUniswap,
+  findGeth,
+  GETH_DEVELOPER,
+  type Geth,
+  type StreamServer,
+  startGeth,
+  startStreamServer,
+  swapRouterAbi,
+  TEST_TOKEN_SLOTS,
+  type UniswapContracts,
+} from '@upfront/devnet'
+import {
+  createPublicClient,
+  createWalletClient,
+  encodeAbiParameters,
+  encodeFunctionData,
+  type Hex,
+  http,
+  keccak256,
+  numberToHex,
+  parseEther,
+} from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { type CappedNode, startCappedNode } from './capped-node.js'
+import { flashblocksOf, rpc } from './flashblocks-of.js'
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { until } from './preconfirmed-stand.js'
+
+const path = findGeth()
+if (!path) console.log('pre-confirmed state beside geth is skipped: there is no geth in $GETH, PATH or ~/go/bin')
+const describeIf = path ? describe : describe.skip
+
+describeIf('pending beside a real geth, whose next block is streamed', () => {
+  const developer = privateKeyToAccount(GETH_DEVELOPER.privateKey)
+  let geth: Geth
+  let node: CappedNode
+  let stream: StreamServer
+  let gateway: GatewayProcess
+  let uniswap: UniswapContracts
+  let sealed: bigint
+  const addresses: Hex[] = []
+
+  beforeAll(async () => {
+    geth = await startGeth(path as string, { blockTimeSeconds: 1 })
+    uniswap = await deployUniswap(geth.rpcUrl, GETH_DEVELOPER.privateKey)
+    const client = createPublicClient({ transport: http(geth.rpcUrl), cacheTime: 0 })
+    const wallet = createWalletClient({ account: developer, transport: http(geth.rpcUrl) })
+    let nonce = await client.getTransactionCount({ address: developer.address })
+    const before = await client.getBlockNumber()
+    await until(async () => (await client.getBlockNumber()) > before)
+    const swap = (functionName: 'swapV2' | 'swapV3', amount: bigint) => {
+      const pool = functionName === 'swapV2' ? uniswap.pairV2 : uniswap.poolV3
+      return encodeFunctionData({
+        abi: swapRouterAbi,
+        functionName,
+        args: [pool, uniswap.token0, amount, 0n, developer.address],
+      })
+    }
+    const hashes: Hex[] = []
+    for (let i = 0; i < 8; i++) {
+      const to = numberToHex(0xabc0_0000 + i, { size: 20 })
+      addresses.push(to)
+      const send = { chain: null, nonce: nonce++ }
+      hashes.push(await wallet.sendTransaction({ ...send, to, value: parseEther('0.5'), gas: 21_000n }))
+      const data = swap(i % 2 ? 'swapV2' : 'swapV3', parseEther('10'))
+      hashes.push(
+        await wallet.sendTransaction({ chain: null, nonce: nonce++, to: uniswap.router, data, gas: 400_000n }),
+      )
+    }
+    const receipt = await client.waitForTransactionReceipt({ hash: hashes[0] as Hex, pollingInterval: 50 })
+    await client.waitForTransactionReceipt({ hash: hashes.at(-1) as Hex, pollingInterval: 50 })
+    sealed = receipt.blockNumber
+    node = await startCappedNode(geth.rpcUrl)
+    node.cap = sealed - 1n
+    stream = await startStreamServer({ port: 0, encoding: 'brotli' })
+    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: node.url, FLASHBLOCKS_WS_URL: stream.url })
+    await until(async () => (await gateway.metric('upfront_preconfirmed_connected')) === 1)
+    for (const message of await flashblocksOf(geth.rpcUrl, sealed)) stream.send(JSON.stringify(message))
+    const { transactions } = await rpc<{ transactions: Hex[] }>(geth.rpcUrl, 'eth_getBlockByNumber', [at(), false])
+    expect(transactions.length).toBeGreaterThan(4)
+    await until(async () => {
+      const pending = await gateway.call<{ transactions: Hex[] }>('eth_getBlockByNumber', ['pending', false])
+      return pending.result?.transactions.length === transactions.length
+    })
+  }, 90_000)
+  afterAll(async () => {
+    await gateway?.stop()
+    await stream?.stop()
+    await node?.stop()
+    await geth?.stop()
+  })
+
+  const at = () => numberToHex(sealed)
+  async function agree(method: string, params: (block: string) => unknown[]) {
+    const { result, error } = await gateway.call(method, params('pending'))
+    expect(error).toBeUndefined()
+    expect(result).toEqual(await rpc(geth.rpcUrl, method, params(at())))
+  }
+
+  it('agrees on balances and nonces', async () => {
+    for (const address of [...addresses, developer.address]) await agree('eth_getBalance', (block) => [address, block])
+    await agree('eth_getTransactionCount', (block) => [developer.address, block])
+    const { result } = await gateway.call('eth_getBalance', [developer.address, 'latest'])
+    expect(result).not.toEqual(await rpc(geth.rpcUrl, 'eth_getBalance', [developer.address, at()]))
+  })
+
+  it('agrees on code and storage', async () => {
+    await agree('eth_getCode', (block) => [uniswap.poolV3, block])
+    const pools = [uniswap.poolV3, uniswap.pairV2].flatMap((pool) =>
+      Array.from({ length: 16 }, (_, slot) => [pool, numberToHex(slot)]),
+    )
+    const holders = [developer.address, uniswap.poolV3, uniswap.pairV2].map((holder) => [
+      uniswap.token0,
+      keccak256(encodeAbiParameters([{ type: 'address' }, { type: 'uint256' }], [holder, TEST_TOKEN_SLOTS.balanceOf])),
+    ])
+    for (const [address, slot] of [...pools, ...holders])
+      await agree('eth_getStorageAt', (block) => [address, slot, block])
+  })
+
+  it('agrees on what a swap would give, and on its gas', async () => {
+    for (const functionName of ['swapV2', 'swapV3'] as const) {
+      const pool = functionName === 'swapV2' ? uniswap.pairV2 : uniswap.poolV3
+      const args = [pool, uniswap.token1, parseEther('25'), 0n, developer.address] as const
+      const data = encodeFunctionData({ abi: swapRouterAbi, functionName, args })
+      const call = { from: developer.address, to: uniswap.router, data, gas: '0x7a120' }
+      await agree('eth_call', (block) => [call, block])
+      const simulate = (block: string) => [{ blockStateCalls: [{ calls: [call] }], traceTransfers: true }, block]
+      type Block = { calls: { status: Hex; returnData: Hex; logs: { address: Hex; data: Hex; topics: Hex[] }[] }[] }
+      const ours = (await gateway.call<Block[]>('eth_simulateV1', simulate('pending'))).result?.[0]?.calls[0]
+      const theirs = (await rpc<Block[]>(geth.rpcUrl, 'eth_simulateV1', simulate(at())))[0]?.calls[0]
+      const told = (logs: Block['calls'][0]['logs'] = []) =>
+        logs.map(({ address, data, topics }) => [address, data, topics])
+      expect(ours?.status).toBe('0x1')
+      expect(ours?.returnData).toBe(theirs?.returnData)
+      expect(told(ours?.logs)).toEqual(told(theirs?.logs))
+    }
+  })
+
+  it('agrees on receipts and transactions, and goes on agreeing once the node has the block', async () => {
+    const { result: block } = await gateway.call<{ transactions: Hex[] }>('eth_getBlockByNumber', ['pending', false])
+    const known = block?.transactions ?? []
+    const ours = await Promise.all(
+      known.map(async (hash) => [
+        (await gateway.call<object>('eth_getTransactionReceipt', [hash])).result,
+        (await gateway.call<object>('eth_getTransactionByHash', [hash])).result,
+      ]),
+    )
+    for (const [i, hash] of known.entries()) {
+      expect(ours[i]?.[0]).toMatchObject(await rpc<object>(geth.rpcUrl, 'eth_getTransactionReceipt', [hash]))
+      expect(ours[i]?.[1]).toMatchObject(await rpc<object>(geth.rpcUrl, 'eth_getTransactionByHash', [hash]))
+    }
+    node.cap = sealed
+    await until(async () => (await gateway.metric('upfront_preconfirmed_events_total{event="folded"}')) === 1)
+    for (const address of addresses) await agree('eth_getBalance', (where) => [address, where])
+  })
+})
