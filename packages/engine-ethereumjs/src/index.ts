@@ -1,1 +1,1 @@
-export { createEthereumJsEngine, type EthereumJsEngineOptions } from './ethereumjs-engine.js'
+export { createEthereumJsEngine, type EthereumJsEngine, type EthereumJsEngineOptions } from './ethereumjs-engine.js'

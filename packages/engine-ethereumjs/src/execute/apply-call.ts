@@ -28,6 +28,9 @@ export interface AppliedCall extends ExecutedCall {
   receiptLogs: ExecutedLog[]
 }
 
+/** Of the plan, what a single call depends on. */
+export type CallTerms = Pick<SimulationPlan, 'rules' | 'validation'>
+
 /** A call ready to run: gas and nonce filled in. */
 export interface ReadyCall {
   call: PlannedCall
@@ -55,7 +58,7 @@ interface FrameResult {
 export async function applyCall(
   machine: Machine,
   context: BlockContext,
-  plan: SimulationPlan,
+  terms: CallTerms,
   ready: ReadyCall,
 ): Promise<AppliedCall> {
   const { world, evm } = machine
@@ -65,7 +68,7 @@ export async function applyCall(
   const intrinsic = intrinsicGas(call, input, evm.fork)
   const floor = floorGas(input, evm.fork)
   try {
-    await checkCall(machine, context, plan, { ...ready, fees, input, intrinsic, floor })
+    await checkCall(machine, context, terms, { ...ready, fees, input, intrinsic, floor })
   } catch (error) {
     if (!(error instanceof CallRejected)) throw error
     throw new CallRejected(error.code, `err: ${error.message} (supplied gas ${gas})`)
@@ -76,7 +79,7 @@ export async function applyCall(
     returnData,
     logs,
     failure,
-  } = await runTopFrame(machine, context, plan, {
+  } = await runTopFrame(machine, context, terms, {
     ...ready,
     input,
     fees,
@@ -102,7 +105,7 @@ export async function applyCall(
 async function runTopFrame(
   machine: Machine,
   context: BlockContext,
-  plan: SimulationPlan,
+  terms: CallTerms,
   ready: RunnableCall,
 ): Promise<FrameResult> {
   const { world, evm, journal, touched } = machine
@@ -115,7 +118,7 @@ async function runTopFrame(
   await world.update(call.from, { nonce: uint64(nonce + 1n) })
   let refund = 0n
   if (call.to !== null) {
-    refund = await applyAuthorizations(call.authorizationList ?? [], plan.rules.chainId, world, journal, (authority) =>
+    refund = await applyAuthorizations(call.authorizationList ?? [], terms.rules.chainId, world, journal, (authority) =>
       touched.account(authority),
     )
     if (isForkActive(evm.fork, 'prague')) {

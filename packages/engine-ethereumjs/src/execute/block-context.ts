@@ -49,17 +49,27 @@ export function openBlock(plan: SimulationPlan, index: number, parent: BlockHead
     },
     baseFee,
     blobBaseFee: blobFee,
-    evmBlock: {
-      header: {
-        number: block.number,
-        coinbase: createAddressFromString(block.feeRecipient),
-        timestamp: block.timestamp,
-        difficulty: 0n,
-        prevRandao: bytesOf(block.prevRandao),
-        gasLimit: block.gasLimit,
-        baseFeePerGas: baseFee,
-        getBlobGasPrice: () => blobFee,
-      },
+    evmBlock: evmBlock(block, baseFee, blobFee),
+  }
+}
+
+/** What opcodes see of a block. */
+export function evmBlock(
+  block: Pick<PlannedBlock, 'number' | 'feeRecipient' | 'timestamp' | 'prevRandao' | 'gasLimit'>,
+  baseFeePerGas: bigint,
+  blobFee: bigint,
+): EvmBlock {
+  const { number, feeRecipient, timestamp, prevRandao, gasLimit } = block
+  return {
+    header: {
+      number,
+      coinbase: createAddressFromString(feeRecipient),
+      timestamp,
+      difficulty: 0n,
+      prevRandao: bytesOf(prevRandao),
+      gasLimit,
+      baseFeePerGas,
+      getBlobGasPrice: () => blobFee,
     },
   }
 }

@@ -1,7 +1,7 @@
 import { type Address, ErrorCode, type Hash } from '@upfront/protocol'
-import { GAS_PER_BLOB, isForkActive, type PlannedCall, type SimulationPlan } from '@upfront/simulation'
+import { GAS_PER_BLOB, isForkActive, type PlannedCall } from '@upfront/simulation'
 import { uint256 } from '../state/bytes.js'
-import type { ReadyCall } from './apply-call.js'
+import type { CallTerms, ReadyCall } from './apply-call.js'
 import type { BlockContext } from './block-context.js'
 import { CallRejected } from './call-rejected.js'
 import { checksumAddress } from './checksum-address.js'
@@ -55,15 +55,15 @@ type CheckedCall = ReadyCall & { fees: CallFees; input: Uint8Array; intrinsic: b
 export async function checkCall(
   { world, evm }: Machine,
   context: BlockContext,
-  plan: SimulationPlan,
+  terms: CallTerms,
   ready: CheckedCall,
 ): Promise<void> {
   const { call, gas, nonce, fees, input, intrinsic, floor } = ready
   const who = `address ${checksumAddress(call.from)}`
   const sender = await world.account(call.from)
-  if (plan.validation) checkNonce(nonce, sender.nonce, who)
-  checkPrice(fees, context.baseFee, plan.validation, who)
-  const blobHashes = checkBlobs(call, context, plan.validation, who, evm.fork)
+  if (terms.validation) checkNonce(nonce, sender.nonce, who)
+  checkPrice(fees, context.baseFee, terms.validation, who)
+  const blobHashes = checkBlobs(call, context, terms.validation, who, evm.fork)
   checkAuthorizationList(call, isForkActive(evm.fork, 'prague'))
   if (call.to === null && isForkActive(evm.fork, 'shanghai') && input.length > MAX_INIT_CODE) {
     throw new CallRejected(

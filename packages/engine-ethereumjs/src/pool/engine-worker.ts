@@ -1,8 +1,7 @@
 import { Worker } from 'node:worker_threads'
-import { type SimulationOutcome, type SimulationPlan, SimulationRejected } from '@upfront/simulation'
 import { readThroughLayers } from '../state/read-through-layers.js'
 import type { Job } from './job.js'
-import type { FromWorker, SentOutcome, ToWorker } from './messages.js'
+import type { FromWorker, ToWorker } from './messages.js'
 
 /** Of V8's heap, for each worker. */
 export const HEAP_MB = 512
@@ -13,7 +12,7 @@ const WORKER_FILE = new URL(
   import.meta.url,
 )
 
-/** One thread and the simulations that take turns in it. */
+/** One thread and the jobs that take turns in it. */
 export class EngineWorker {
   private readonly thread: Worker
   private readonly jobs = new Map<number, Job>()
@@ -54,7 +53,7 @@ export class EngineWorker {
   start(job: Job): void {
     this.jobs.set(job.id, job)
     this.thread.ref()
-    this.post({ job: job.id, kind: 'simulate', plan: job.plan })
+    this.post({ job: job.id, ...job.work })
   }
 
   cancel(job: Job): void {
@@ -84,9 +83,7 @@ export class EngineWorker {
       return
     }
     this.forget(job)
-    if (message.kind === 'done') job.resolve(withCalls(message.outcome, job.plan))
-    else if (message.kind === 'failed') job.reject(Object.assign(new Error(message.message), { stack: message.stack }))
-    else job.reject(new SimulationRejected(message.code, message.message, message.block, message.call))
+    job.resolve(message)
   }
 
   private async answer(job: Job, reads: Parameters<typeof readThroughLayers>[1]): Promise<void> {
@@ -101,18 +98,5 @@ export class EngineWorker {
 
   private post(message: ToWorker): void {
     this.thread.postMessage(message)
-  }
-}
-
-function withCalls({ blocks, touched }: SentOutcome, plan: SimulationPlan): SimulationOutcome {
-  return {
-    touched,
-    blocks: blocks.map((block, index) => ({
-      ...block,
-      transactions: block.transactions.map((sent, position) => ({
-        ...sent,
-        call: plan.blocks[index]!.calls[position]!,
-      })),
-    })),
   }
 }

@@ -1,13 +1,14 @@
-import type { SimulationOutcome, SimulationPlan, StateSource } from '@upfront/simulation'
+import type { StateSource } from '@upfront/simulation'
+import type { Answer, Work } from './messages.js'
 
-/** A simulation that somebody waits for. */
+/** Work that somebody waits for. */
 export interface Job {
   readonly id: number
-  readonly plan: SimulationPlan
+  readonly work: Work
   readonly state: StateSource
   readonly signal: AbortSignal
   /** How often its thread died under it. */
   deaths: number
-  resolve(outcome: SimulationOutcome): void
+  resolve(answer: Answer): void
   reject(reason: unknown): void
 }

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '@upfront/protocol'
 import type {
+  BlockStretch,
   ExecutedBlock,
   ExecutedTransaction,
   SimulationOutcome,
@@ -7,23 +8,32 @@ import type {
   StateRead,
   StateValue,
 } from '@upfront/simulation'
+import type { NamelessStretch } from '../preconfirm/execute-stretch.js'
+
+/** What a worker is asked to do. */
+export type Work =
+  | { kind: 'simulate'; plan: SimulationPlan }
+  /** `validation`: see `executeStretch`. */
+  | { kind: 'execute'; stretch: BlockStretch; validation: boolean }
 
 /** The outcome without the calls of the plan: whoever sent the plan has them. */
 export type SentOutcome = Omit<SimulationOutcome, 'blocks'> & { blocks: SentBlock[] }
 type SentBlock = Omit<ExecutedBlock, 'transactions'> & { transactions: Omit<ExecutedTransaction, 'call'>[] }
 
-/** Each about one simulation, by its number. */
+/** How a job ended. */
+export type Answer =
+  | { kind: 'simulated'; outcome: SentOutcome }
+  | { kind: 'executed'; executed: NamelessStretch }
+  | { kind: 'simulationRejected'; code: ErrorCode; message: string; block: number; call?: number }
+  | { kind: 'stretchRejected'; message: string; transaction: number }
+  | { kind: 'failed'; message: string; stack?: string }
+
+/** Each about one job, by its number. */
 export type ToWorker = { job: number } & (
-  | { kind: 'simulate'; plan: SimulationPlan }
+  | Work
   | { kind: 'values'; values: StateValue[] }
   /** Nobody waits for it any more. */
   | { kind: 'cancel' }
 )
 
-export type FromWorker = { job: number } & (
-  | { kind: 'started' }
-  | { kind: 'read'; reads: StateRead[] }
-  | { kind: 'done'; outcome: SentOutcome }
-  | { kind: 'rejected'; code: ErrorCode; message: string; block: number; call?: number }
-  | { kind: 'failed'; message: string; stack?: string }
-)
+export type FromWorker = { job: number } & ({ kind: 'started' } | { kind: 'read'; reads: StateRead[] } | Answer)

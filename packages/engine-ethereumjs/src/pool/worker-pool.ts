@@ -1,7 +1,7 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
-import type { SimulationOutcome } from '@upfront/simulation'
 import { EngineWorker, HEAP_MB } from './engine-worker.js'
 import type { Job } from './job.js'
+import type { Answer } from './messages.js'
 
 /** A thread that has not begun a simulation by then is held up by another one that can't be interrupted. */
 const START_MS = 150
@@ -28,7 +28,8 @@ export class WorkerPool {
     this.add()
   }
 
-  run({ plan, state, signal }: Pick<Job, 'plan' | 'state' | 'signal'>): Promise<SimulationOutcome> {
+  /** @throws what `state.read` rejected with; the signal's reason; what its thread died of */
+  run({ work, state, signal }: Pick<Job, 'work' | 'state' | 'signal'>): Promise<Answer> {
     if (this.closed) return Promise.reject(new Error('the engine is closed'))
     if (signal.aborted) return Promise.reject(signal.reason)
     return new Promise((resolve, reject) => {
@@ -38,13 +39,13 @@ export class WorkerPool {
       }
       const job: Job = {
         id: ++this.lastJob,
-        plan,
+        work,
         state,
         signal,
         deaths: 0,
-        resolve: (outcome) => {
+        resolve: (answer) => {
           settled()
-          resolve(outcome)
+          resolve(answer)
         },
         reject: (reason) => {
           settled()

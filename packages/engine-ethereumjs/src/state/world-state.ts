@@ -3,7 +3,7 @@ import { Account, type Address as AddressBytes, KECCAK256_NULL } from '@ethereum
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import type { Address, Hash, StateOverride } from '@upfront/protocol'
 import { ZERO_HASH } from '@upfront/protocol'
-import type { StateRead, StateValue } from '@upfront/simulation'
+import type { AccountChange, StateRead, StateValue } from '@upfront/simulation'
 import { bytesOf, EMPTY_BYTES, hexOf, uint64, uint256 } from './bytes.js'
 
 export type ReadState = (reads: StateRead[]) => Promise<StateValue[]>
@@ -20,6 +20,12 @@ export interface AccountRecord {
 interface Entry {
   /** Absent until read. */
   record?: AccountRecord
+  /** As it was read. */
+  initial?: AccountRecord
+  /** Slots that were written, be it only for a time. */
+  written: Set<Hash>
+  /** It was destroyed, or emptied and dropped. */
+  removed: boolean
   /** Overridden before anything was read: these fields need no read. */
   overridden?: { balance?: bigint; nonce?: bigint; code?: Uint8Array }
   storage: Map<Hash, Uint8Array>
@@ -128,11 +134,12 @@ export class WorldState implements StateManagerInterface {
 
   remove(address: Address): void {
     const entry = this.entry(address)
-    const { record, storage, storageKnown } = entry
+    const { record, removed, storage, storageKnown } = entry
     entry.record = NOT_EXISTING
+    entry.removed = true
     entry.storage = new Map()
     entry.storageKnown = true
-    this.undo.push(() => Object.assign(entry, { record, storage, storageKnown }))
+    this.undo.push(() => Object.assign(entry, { record, removed, storage, storageKnown }))
   }
 
   touch(address: Address): void {
@@ -176,6 +183,16 @@ export class WorldState implements StateManagerInterface {
     this.undo.length = 0
     this.checkpoints.length = 0
     this.originals.clear()
+  }
+
+  /** All that is other than it was read, by account. */
+  changes(): Map<Address, AccountChange> {
+    const changes = new Map<Address, AccountChange>()
+    for (const [address, entry] of this.entries) {
+      const change = changeOf(entry)
+      if (change) changes.set(address, change)
+    }
+    return changes
   }
 
   async getAccount(address: AddressBytes): Promise<Account | undefined> {
@@ -237,7 +254,8 @@ export class WorldState implements StateManagerInterface {
       this.originals.set(key, originals)
     }
     if (!originals.has(slotKey)) originals.set(slotKey, previous)
-    const { storage } = this.entry(key)
+    const { storage, written } = this.entry(key)
+    written.add(slotKey)
     storage.set(slotKey, value)
     this.undo.push(() => storage.set(slotKey, previous))
   }
@@ -286,7 +304,7 @@ export class WorldState implements StateManagerInterface {
   private entry(address: Address): Entry {
     let entry = this.entries.get(address)
     if (!entry) {
-      entry = { storage: new Map(), storageKnown: false }
+      entry = { written: new Set(), removed: false, storage: new Map(), storageKnown: false }
       this.entries.set(address, entry)
     }
     return entry
@@ -317,6 +335,7 @@ export class WorldState implements StateManagerInterface {
     const record = { ...fields, exists: entry.overridden !== undefined || !isEmpty(fields) }
     if (reads.length === 3 && isEmpty(fields)) entry.storageKnown = true
     entry.record = record
+    entry.initial = record
     return record
   }
 
@@ -331,6 +350,24 @@ export class WorldState implements StateManagerInterface {
     entry.storage.set(slot, bytes)
     return bytes
   }
+}
+
+function changeOf({ record, initial, written, removed, storage }: Entry): AccountChange | undefined {
+  if (!record || !initial) return undefined
+  const storageCleared = removed && initial.exists
+  const change: AccountChange = {
+    storageCleared,
+    storage: new Map([...written].map((slot) => [slot, slotHash(storage.get(slot) ?? ZERO_SLOT)])),
+    ...(record.balance !== initial.balance && { balance: record.balance }),
+    ...(record.nonce !== initial.nonce && { nonce: record.nonce }),
+    ...(record.code !== initial.code && { code: hexOf(record.code) }),
+  }
+  const nothing = Object.keys(change).length === 2 && written.size === 0 && !storageCleared
+  return nothing ? undefined : change
+}
+
+function slotHash(bytes: Uint8Array): Hash {
+  return `0x${hexOf(bytes).slice(2).padStart(64, '0')}`
 }
 
 function slotBytes(value: StateValue | undefined): Uint8Array {
