@@ -17,6 +17,7 @@ import { type Billing, startBilling } from '../../src/billing.js'
 import { readEnvironment } from '../../src/environment/environment.js'
 import { createLog } from '../../src/log.js'
 import { makeRequirements, sign } from './buyer.js'
+import { copyEmptyPglite } from './empty-pglite.js'
 
 export const TOKEN = 'test-token'
 
@@ -36,9 +37,9 @@ export function billingVariables(rpcUrl: string, variables: NodeJS.ProcessEnv = 
 /** Billing in this process. */
 export async function runBilling(rpcUrl: string, variables: NodeJS.ProcessEnv = {}): Promise<Billing & BillingClient> {
   const directory = mkdtempSync(join(tmpdir(), 'billing-'))
-  const environment = readEnvironment(
-    billingVariables(rpcUrl, { BILLING_DATA_DIR: join(directory, 'ledger'), ...variables }),
-  )
+  const ledger = join(directory, 'ledger')
+  if (variables.DATABASE_URL === undefined) await copyEmptyPglite(ledger)
+  const environment = readEnvironment(billingVariables(rpcUrl, { BILLING_DATA_DIR: ledger, ...variables }))
   const billing = await startBilling(environment, createLog(environment.logLevel))
   return Object.assign(new BillingClient(billing.url), {
     close: async () => {

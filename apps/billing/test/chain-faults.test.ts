@@ -1,0 +1,227 @@
+import { DEVNET_ROLES, type Devnet, startDevnet, USDC_ADDRESS, usdcAbi } from '@upfront/devnet'
+import type { Payment } from '@upfront/protocol'
+import { createPublicClient, createTestClient, createWalletClient, http, parseAbi } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { type BillingClient, runBilling } from './support/billing.js'
+import { makeRequirements, SELLER, sign } from './support/buyer.js'
+import { type FaultyNode, startFaultyNode } from './support/faulty-node.js'
+import { stores } from './support/stores.js'
+
+type RunningBilling = BillingClient & { close(): Promise<void> }
+
+const PERMIT2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
+const quick = { RECOVERY_INTERVAL_MS: '200', NODE_TIMEOUT_MS: '1000' }
+
+describe.each(stores())('when the chain or its node misbehaves, on $name', (store) => {
+  const test = store.missing === null ? it : it.skip
+  let devnet: Devnet
+  let node: FaultyNode
+  let variables: NodeJS.ProcessEnv
+  let billing: RunningBilling
+  const running: RunningBilling[] = []
+  const rejections: unknown[] = []
+  const onRejection = (error: unknown) => rejections.push(error)
+
+  const run = async (more: NodeJS.ProcessEnv = {}) => {
+    const started = await runBilling(node.url, { ...quick, ...variables, ...more })
+    running.push(started)
+    return started
+  }
+  const anvil = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
+  const balanceOf = (address: `0x${string}`) =>
+    createPublicClient({ transport: http(devnet.rpcUrl) }).readContract({
+      address: USDC_ADDRESS,
+      abi: usdcAbi,
+      functionName: 'balanceOf',
+      args: [address],
+    })
+  const untilState = async (id: string, ...states: Payment['state'][]): Promise<Payment> => {
+    for (let attempt = 0; attempt < 200; attempt++) {
+      const payment = await billing.payment(id)
+      if (states.includes(payment.state)) return payment
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    throw new Error(`${id} is ${(await billing.payment(id)).state}, not ${states.join(' or ')}`)
+  }
+  const eventsOf = async (id: string) => {
+    const { body } = await billing.send(`/payments/${id}`)
+    return (body as { events: { kind: string }[] }).events.map(({ kind }) => kind)
+  }
+
+  beforeAll(async () => {
+    if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
+    process.on('unhandledRejection', onRejection)
+    await store.start()
+  }, 60_000)
+  beforeEach(async () => {
+    if (store.missing !== null) return
+    devnet = await startDevnet()
+    node = await startFaultyNode(devnet.rpcUrl)
+    variables = await store.variables()
+    billing = await run()
+  }, 30_000)
+  afterEach(async () => {
+    for (const started of running.splice(0)) await started.close()
+    await node?.stop()
+    await devnet?.stop()
+    expect(rejections.splice(0)).toEqual([])
+  }, 30_000)
+  afterAll(async () => {
+    process.off('unhandledRejection', onRejection)
+    await store.stop()
+  })
+
+  test('a node that answers 429 makes verification unavailable, never invalid, and ends nothing', async () => {
+    const payload = await sign()
+    const wrongSpender = structuredClone(payload)
+    Object.assign((wrongSpender.payload as { permit2Authorization: object }).permit2Authorization, { spender: SELLER })
+    for (const failing of ['eth_getCode', 'eth_call']) {
+      node.choose = (method) => (method === failing ? { kind: '429' } : null)
+      const { status, headers, body } = await billing.verify(payload)
+      expect({ status, body }).toMatchObject({ status: 503, body: { error: { code: 'unavailable' } } })
+      expect(headers.get('retry-after')).toBe('1')
+      // The library begins to read the token's code, and returns for another reason before it looks at the answer.
+      const { body: verdict } = await billing.verify(wrongSpender)
+      expect(verdict).not.toMatchObject({ isValid: true })
+    }
+    node.choose = () => null
+    expect((await billing.verify(payload)).body).toMatchObject({ isValid: true })
+  }, 40_000)
+
+  test('a node that takes a transaction and cuts the connection does not make it sent twice', async () => {
+    node.choose = (method) => (method === 'eth_sendRawTransaction' ? { kind: 'drop after' } : null)
+    const before = await balanceOf(SELLER)
+    const { id } = await billing.authorizeNew()
+    expect((await billing.charge(id, '1234')).payment.state).toBe('settled')
+    expect(new Set(node.sent).size).toBe(1)
+    expect(await balanceOf(SELLER)).toBe(before + 1_234n)
+  }, 20_000)
+
+  test('a charge that the node can not take is stored, said to be pending, and settled later', async () => {
+    const { id } = await billing.authorizeNew()
+    node.choose = () => ({ kind: '429' })
+    const { payment } = await billing.charge(id, '1234', { waitMilliseconds: 300 })
+    expect(payment).toMatchObject({ state: 'charging', charge: 1_234n, transaction: null })
+    node.choose = () => null
+    expect(await untilState(id, 'settled')).toMatchObject({ charge: 1_234n })
+  }, 20_000)
+
+  test('a transaction that is not mined is pending for x402 sellers, and settled when asked again', async () => {
+    await anvil().setAutomine(false)
+    const impatient = await run({ RECEIPT_WAIT_MS: '300', ...(store.name === 'PGlite' ? {} : await store.variables()) })
+    const payload = await sign()
+    const pending = await impatient.settle(payload, '500')
+    expect(pending.body).toMatchObject({ success: false, errorReason: 'settlement_pending' })
+    const { transaction } = pending.body as { transaction: string }
+    expect(transaction).toMatch(/^0x[0-9a-f]{64}$/)
+    await anvil().mine({ blocks: 1 })
+    await anvil().setAutomine(true)
+    expect((await impatient.settle(payload, '500')).body).toMatchObject({ success: true, transaction, amount: '500' })
+  }, 20_000)
+
+  test('a stuck transaction is replaced by one with a higher fee', async () => {
+    await billing.close()
+    billing = await run({ FEE_BUMP_MS: '500' })
+    await anvil().setAutomine(false)
+    const { id } = await billing.authorizeNew()
+    await billing.charge(id, '900', { waitMilliseconds: 0 })
+    for (let attempt = 0; attempt < 60 && !(await eventsOf(id)).includes('fee raised'); attempt++) {
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    const { transaction } = await billing.payment(id)
+    await anvil().mine({ blocks: 1 })
+    expect(await untilState(id, 'settled')).toMatchObject({ charge: 900n })
+    expect(transaction).not.toBeNull()
+    expect(await eventsOf(id)).toContain('fee raised')
+  }, 30_000)
+
+  test('a payment is settled after its confirmations, and comes back from a reorg', async () => {
+    await billing.close()
+    billing = await run({ CONFIRMATIONS: '3' })
+    const { id } = await billing.authorizeNew()
+    const snapshot = await anvil().snapshot()
+    const { payment } = await billing.charge(id, '800')
+    expect(payment.state).toBe('submitted')
+    expect(payment.blockNumber).not.toBeNull()
+    await anvil().revert({ id: snapshot })
+    await anvil().mine({ blocks: 1 })
+    for (let attempt = 0; attempt < 80 && (await billing.payment(id)).state !== 'settled'; attempt++) {
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      if (attempt > 15) await anvil().mine({ blocks: 1 })
+    }
+    expect(await billing.payment(id)).toMatchObject({ state: 'settled', charge: 800n })
+    expect(await eventsOf(id)).toEqual(expect.arrayContaining(['mined', 'reorged', 'settled']))
+  }, 40_000)
+
+  test('a payer who empties the account after the handler ran is a failed payment with its reason', async () => {
+    const { id } = await billing.authorizeNew()
+    const wallet = createWalletClient({
+      account: privateKeyToAccount(DEVNET_ROLES.buyer.privateKey),
+      transport: http(devnet.rpcUrl),
+    })
+    const all = await balanceOf(DEVNET_ROLES.buyer.address)
+    await wallet.writeContract({
+      chain: null,
+      address: USDC_ADDRESS,
+      abi: usdcAbi,
+      functionName: 'transfer',
+      args: [SELLER, all],
+    })
+    const { payment } = await billing.charge(id, '700')
+    expect(payment).toMatchObject({
+      state: 'failed',
+      reason: 'permit2_insufficient_balance',
+      charge: 700n,
+      transaction: null,
+    })
+  }, 20_000)
+
+  test('a payer who burns the nonce after the handler ran is a failed payment with its reason', async () => {
+    const { id, nonce } = await billing.authorizeNew()
+    const wallet = createWalletClient({
+      account: privateKeyToAccount(DEVNET_ROLES.buyer.privateKey),
+      transport: http(devnet.rpcUrl),
+    })
+    await wallet.writeContract({
+      chain: null,
+      address: PERMIT2,
+      abi: parseAbi(['function invalidateUnorderedNonces(uint256 wordPos, uint256 mask)']),
+      functionName: 'invalidateUnorderedNonces',
+      args: [nonce >> 8n, 1n << (nonce & 0xffn)],
+    })
+    expect((await billing.charge(id, '700')).payment).toMatchObject({
+      state: 'failed',
+      reason: 'permit2_nonce_invalidated',
+    })
+  }, 20_000)
+
+  test('a nonce that the signer spent elsewhere does not stop settlements', async () => {
+    const account = privateKeyToAccount(DEVNET_ROLES.facilitators[0].privateKey)
+    const wallet = createWalletClient({ account, transport: http(devnet.rpcUrl) })
+    await wallet.sendTransaction({ chain: null, to: SELLER, value: 1n })
+    const { id } = await billing.authorizeNew()
+    expect((await billing.charge(id, '600')).payment.state).toBe('settled')
+  }, 20_000)
+
+  test('an authorization that nobody charged expires, and stays used', async () => {
+    const payload = await sign(makeRequirements({ maxTimeoutSeconds: 60 }))
+    const authorized = await billing.authorize(payload)
+    if (authorized.outcome !== 'authorized') throw new Error(authorized.reason)
+    await anvil().increaseTime({ seconds: 100 })
+    await anvil().mine({ blocks: 1 })
+    expect(await untilState(authorized.payment.id, 'expired')).toMatchObject({ charge: null })
+    expect(await billing.charge(authorized.payment.id, '1')).toMatchObject({ outcome: 'refused' })
+    expect(await billing.authorize(payload)).toMatchObject({ outcome: 'refused' })
+  }, 20_000)
+
+  test('a settlement that the same key made elsewhere is found by its transfer', async () => {
+    const payload = await sign()
+    const authorized = await billing.authorize(payload)
+    if (authorized.outcome !== 'authorized') throw new Error(authorized.reason)
+    const elsewhere = await runBilling(devnet.rpcUrl)
+    running.push(elsewhere)
+    const { transaction } = (await elsewhere.settle(payload, '555')).body as { transaction: string }
+    const { payment } = await billing.charge(authorized.payment.id, '555')
+    expect(payment).toMatchObject({ state: 'settled', transaction, charge: 555n })
+  }, 20_000)
+})

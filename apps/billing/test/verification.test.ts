@@ -1,0 +1,198 @@
+import {
+  DEVNET_ACCOUNTS,
+  DEVNET_ROLES,
+  type Devnet,
+  fundBuyer,
+  startDevnet,
+  USDC_ADDRESS,
+  usdcAbi,
+} from '@upfront/devnet'
+import type { PaymentPayload } from '@x402/core/types'
+import { createWalletClient, http } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { type BillingClient, runBilling } from './support/billing.js'
+import { makeRequirements, sign } from './support/buyer.js'
+import { stores } from './support/stores.js'
+
+type Fields = Record<string, unknown>
+
+/** A signed payload with fields of its authorization replaced after it was signed. */
+async function forged(change: (authorization: Fields & { witness: Fields; permitted: Fields }) => void) {
+  const payload = structuredClone(await sign()) as PaymentPayload
+  change(
+    (payload.payload as { permit2Authorization: Fields & { witness: Fields; permitted: Fields } }).permit2Authorization,
+  )
+  return payload
+}
+
+const OTHER = `0x${'12'.repeat(20)}`
+
+describe.each(stores())('verification, on $name', (store) => {
+  const test = store.missing === null ? it : it.skip
+  let devnet: Devnet
+  let billing: BillingClient & { close(): Promise<void> }
+
+  beforeAll(async () => {
+    if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
+    await store.start()
+    devnet = await startDevnet()
+    billing = await runBilling(devnet.rpcUrl, await store.variables())
+  }, 60_000)
+  afterAll(async () => {
+    await billing?.close()
+    await devnet?.stop()
+    await store.stop()
+  })
+
+  const hex = (value: unknown) => `0x${BigInt(String(value)).toString(16)}`
+  test.each<[string, string, () => Promise<PaymentPayload>]>([
+    [
+      'another token',
+      'permit2_token_mismatch',
+      () => forged(({ permitted }) => Object.assign(permitted, { token: OTHER })),
+    ],
+    [
+      'a lower amount',
+      'permit2_amount_mismatch',
+      () => forged(({ permitted }) => Object.assign(permitted, { amount: '1' })),
+    ],
+    [
+      'another payTo',
+      'invalid_permit2_recipient_mismatch',
+      () => forged(({ witness }) => Object.assign(witness, { to: OTHER })),
+    ],
+    ['another spender', 'invalid_permit2_spender', () => forged((all) => Object.assign(all, { spender: OTHER }))],
+    [
+      "a stranger's facilitator",
+      'upto_facilitator_mismatch',
+      () => forged(({ witness }) => Object.assign(witness, { facilitator: OTHER })),
+    ],
+    [
+      'a nonce that was not signed',
+      'invalid_permit2_signature',
+      () => forged((all) => Object.assign(all, { nonce: '1' })),
+    ],
+    [
+      'a deadline that has passed',
+      'permit2_deadline_expired',
+      () => forged((all) => Object.assign(all, { deadline: '1' })),
+    ],
+    [
+      'a time to come',
+      'permit2_not_yet_valid',
+      () => forged(({ witness }) => Object.assign(witness, { validAfter: '99999999999' })),
+    ],
+    [
+      'an amount in hex',
+      'invalid_payload',
+      () => forged(({ permitted }) => Object.assign(permitted, { amount: hex(permitted.amount) })),
+    ],
+    [
+      'an amount with leading zeros',
+      'invalid_payload',
+      () => forged(({ permitted }) => Object.assign(permitted, { amount: `0${permitted.amount}` })),
+    ],
+    ['a nonce in hex', 'invalid_payload', () => forged((all) => Object.assign(all, { nonce: hex(all.nonce) }))],
+    ['no witness', 'invalid_payload', () => forged((all) => Object.assign(all, { witness: null }))],
+    [
+      'a payer without an approval',
+      'permit2_allowance_required',
+      () => sign(makeRequirements(), DEVNET_ROLES.unapprovedBuyer),
+    ],
+    ['a payer without tokens', 'permit2_insufficient_balance', () => sign(makeRequirements(), DEVNET_ACCOUNTS[9])],
+    ['a network that is not served', 'invalid_network', () => sign(makeRequirements({ network: 'eip155:1' }))],
+  ])('refuses %s as %s, in both APIs, and reserves nothing', async (_, reason, make) => {
+    const payload = await make()
+    const refused = await billing.authorize(payload)
+    expect(refused).toMatchObject({ outcome: 'refused', reason })
+    expect((await billing.verify(payload)).body).toMatchObject({ isValid: false, invalidReason: reason })
+    expect(JSON.stringify(refused)).not.toMatch(/viem|docs:|Error|at .*\.js/)
+  })
+
+  test('asks for time that covers the handler and the settlement', async () => {
+    const payload = await sign(makeRequirements({ maxTimeoutSeconds: 20 }))
+    expect(await billing.authorize(payload, { minimumValiditySeconds: 15 })).toMatchObject({
+      reason: 'permit2_deadline_expired',
+    })
+    expect(await billing.authorize(payload, { minimumValiditySeconds: 10 })).toMatchObject({ outcome: 'authorized' })
+  })
+
+  test('sees an allowance that covers one payment of two', async () => {
+    const account = privateKeyToAccount(DEVNET_ROLES.unapprovedBuyer.privateKey)
+    const wallet = createWalletClient({ account, transport: http(devnet.rpcUrl) })
+    const args = ['0x000000000022D473030F116dDEE9F6B43aC78BA3', 150_000n] as const
+    await wallet.writeContract({ chain: null, address: USDC_ADDRESS, abi: usdcAbi, functionName: 'approve', args })
+    const [first, second] = [1, 2].map(() => sign(makeRequirements(), DEVNET_ROLES.unapprovedBuyer))
+    expect(await billing.authorize((await first) as PaymentPayload)).toMatchObject({ outcome: 'authorized' })
+    expect(await billing.authorize((await second) as PaymentPayload)).toMatchObject({
+      reason: 'permit2_allowance_required',
+    })
+    expect((await billing.verify((await second) as PaymentPayload)).body).toMatchObject({ isValid: false })
+    await wallet.writeContract({
+      chain: null,
+      address: USDC_ADDRESS,
+      abi: usdcAbi,
+      functionName: 'approve',
+      args: [args[0], 0n],
+    })
+  })
+
+  test.each([
+    ['no body', undefined, 'body'],
+    ['an unknown field', { paymentRequirements: {}, colour: 1 }, 'colour'],
+    ['requirements that are no object', { paymentPayload: {}, paymentRequirements: 7 }, 'paymentRequirements'],
+    [
+      'a validity that is no number',
+      { paymentRequirements: {}, minimumValiditySeconds: '5' },
+      'minimumValiditySeconds',
+    ],
+  ])('answers %s with 400 and the field', async (_, body, field) => {
+    const answer = await billing.send('/internal/payments', { body: body ?? null, key: 'any' })
+    expect(answer.status).toBe(400)
+    expect(answer.body).toMatchObject({ error: { code: 'invalid_request', field } })
+  })
+
+  test('lets nobody in without the token, and does nothing without a key', async () => {
+    expect((await billing.send('/internal/payments', { body: {}, key: 'any', token: 'wrong' })).status).toBe(401)
+    expect((await billing.send('/internal/tokens/eip155:31337/0x0', { token: '' })).status).toBe(401)
+    const { status, body } = await billing.send('/internal/payments', { body: { paymentRequirements: {} } })
+    expect(status).toBe(400)
+    expect(body).toMatchObject({ error: { field: 'Idempotency-Key' } })
+  })
+
+  test('tells the decimals of its tokens', async () => {
+    const { body } = await billing.send(`/internal/tokens/eip155:31337/${USDC_ADDRESS}`)
+    expect(body).toMatchObject({ asset: USDC_ADDRESS.toLowerCase(), decimals: 6, name: 'USDC', version: '2' })
+    expect((await billing.send(`/internal/tokens/eip155:31337/${OTHER}`)).status).toBe(404)
+  })
+
+  test('offers one facilitator address, and accepts each of its signers', async () => {
+    const keys = DEVNET_ROLES.facilitators.map(({ privateKey }) => privateKey)
+    const run = async (order: string[]) =>
+      runBilling(devnet.rpcUrl, { ...(await store.variables()), FACILITATOR_PRIVATE_KEYS: order.join(',') })
+    const replicas = [await run(keys), await run([...keys].reverse())] as const
+    try {
+      const offers = await Promise.all(replicas.map((replica) => replica.send('/supported')))
+      expect(offers[0]?.body).toEqual(offers[1]?.body)
+      for (const { address } of DEVNET_ROLES.facilitators) {
+        const { id } = await replicas[0].authorizeNew(makeRequirements({ facilitator: address }))
+        const { payment } = await replicas[0].charge(id, '10')
+        expect(payment).toMatchObject({ state: 'settled', facilitator: address.toLowerCase() })
+      }
+    } finally {
+      for (const replica of replicas) await replica.close()
+    }
+  }, 30_000)
+
+  test('survives bodies of any shape', async () => {
+    await fundBuyer(devnet.rpcUrl, DEVNET_ROLES.buyer, { amount: 1n })
+    for (const path of ['/verify', '/settle']) {
+      for (const body of [null, [], 'x', 7, {}, { paymentPayload: null, paymentRequirements: null }]) {
+        expect((await billing.send(path, { body })).status).toBeLessThan(500)
+      }
+      const huge = { paymentPayload: 'x'.repeat(200_000) }
+      expect((await billing.send(path, { body: huge })).status).toBe(413)
+    }
+    expect((await billing.send('/health')).status).toBe(200)
+  })
+})
