@@ -79,7 +79,9 @@ describe('two values that every transaction changes together', () => {
     const growTwice = async (run: number) => {
       if (run <= 2) await pay()
     }
-    expect(await readAround(PENDING, growTwice)).toEqual({ value: 3n, runs: 3 })
+    const { value, runs } = await readAround(PENDING, growTwice)
+    expect(value).toBe(3n)
+    expect(runs).toBeGreaterThanOrEqual(3)
   })
 
   it('are refused where the pending block never stands still', async () => {

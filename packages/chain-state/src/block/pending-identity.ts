@@ -1,12 +1,21 @@
 import { createHash } from 'node:crypto'
-import type { Hash } from '@upfront/protocol'
+import { type Hash, ZERO_HASH } from '@upfront/protocol'
 import { malformed } from '../upstream/decode-result.js'
 
 /**
- * A digest of all that a node says about its block under construction. Its hash is often null, and a state root zero, so
- * that no single field tells two of them apart. @throws UpstreamFault
+ * A digest of what makes the state of a node's block under construction. No single field does: the hash is often null, and
+ * anvil's state root zero. Its time alone, which some nodes move on every second, makes no other state, unless there is
+ * neither a state root nor an empty block to show that. @throws UpstreamFault
  */
 export function pendingIdentity(block: unknown): Hash {
   if (typeof block !== 'object' || block === null) throw malformed('a block', block)
-  return `0x${createHash('sha256').update(JSON.stringify(block)).digest('hex')}`
+  const { number, parentHash, stateRoot, transactionsRoot, receiptsRoot, transactions } = block as Record<
+    string,
+    unknown
+  >
+  const empty = Array.isArray(transactions) && transactions.length === 0
+  const told = typeof stateRoot === 'string' && stateRoot !== ZERO_HASH
+  const identity =
+    told || empty ? [number, parentHash, stateRoot, transactionsRoot, receiptsRoot, transactions] : [block]
+  return `0x${createHash('sha256').update(JSON.stringify(identity)).digest('hex')}`
 }
