@@ -63,4 +63,8 @@ impl StateSource for CachedOnly {
     fn read(&self, _reads: &[Read]) -> Result<Vec<Value>, ReadError> {
         Err(ReadError::WouldBlock)
     }
+
+    fn may_wait(&self) -> bool {
+        false
+    }
 }
