@@ -10,6 +10,7 @@ import { createEthereumJsEngine } from '../src/index.js'
 import { comparable, withoutPlace } from './comparable.js'
 import { readGenesis } from './genesis-state.js'
 import { findGeth, type Geth, startGeth } from './geth.js'
+import { HANDMADE } from './handmade-requests.js'
 import { RandomRequest } from './random-request.js'
 
 const GENESIS = fileURLToPath(new URL('./genesis.json', import.meta.url))
@@ -20,7 +21,7 @@ const binary = findGeth()
 // geth is not on every machine: `go install github.com/ethereum/go-ethereum/cmd/geth@v1.17.8` brings it.
 const describeGeth = binary ? describe : describe.skip
 
-describeGeth('random requests, the same on geth', () => {
+describeGeth('requests that geth answers the same', () => {
   const chain = readGenesis(GENESIS)
   let geth: Geth
   let engine: Engine
@@ -37,19 +38,26 @@ describeGeth('random requests, the same on geth', () => {
     await geth.stop()
   })
 
-  it(`seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1}`, async () => {
+  it.each(Object.entries(HANDMADE))('%s', async (_name, payload) => {
+    expect(await answerOf([payload, 'latest'])).toEqual(await gethAnswer([payload, 'latest']))
+  })
+
+  it(`random ones, seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1}`, async () => {
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
       const params = [new RandomRequest(seed).payload(), 'latest']
-      const { result, error } = await geth.call('eth_simulateV1', params)
-      const expected = error ? { code: error.code, message: error.message } : comparable(result)
-      expect({ seed, answer: await answerOf(params) }).toEqual({ seed, answer: expected })
+      expect({ seed, answer: await answerOf(params) }).toEqual({ seed, answer: await gethAnswer(params) })
     }
   }, 600_000)
+
+  async function gethAnswer(params: unknown[]) {
+    const { result, error } = await geth.call('eth_simulateV1', params)
+    return error ? { code: error.code, message: error.message } : comparable(result)
+  }
 
   async function answerOf(params: unknown) {
     try {
       const { blocks } = await simulate({
-        request: decodeSimulationRequest(params, DEFAULT_SIMULATION_LIMITS),
+        request: decodeSimulationRequest(JSON.parse(JSON.stringify(params)), DEFAULT_SIMULATION_LIMITS),
         base,
         openState: () => chain.stateAt(base),
         rules: chain.rules,

@@ -172,6 +172,18 @@ describe('the ethereumjs engine', () => {
     expect(after! - before!).toBe(2_000_000_000n)
   })
 
+  it('serves chains without the contracts of EIP-7002 and EIP-7251, where geth refuses', async () => {
+    const stateOverrides = Object.fromEntries(
+      ['0x00000961ef480eb55e80d19ad83579a64c007002', '0x0000bbddc7ce488642fb579f8b00f3a590007251'].map((queue) => [
+        queue,
+        { code: '0x' },
+      ]),
+    )
+    const { blocks } = await engine.simulate(planOf({ blockStateCalls: [{ stateOverrides }] }), state, never)
+    const hashOfNoRequests = '0xe3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+    expect(blocks[0]!.header.requestsHash).toBe(hashOfNoRequests)
+  })
+
   it('refuses OP-stack chains', async () => {
     const plan = codePlan('0x00')
     const optimism = { ...plan, rules: { ...plan.rules, stack: 'optimism' as const } }

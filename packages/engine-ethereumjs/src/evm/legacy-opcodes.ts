@@ -26,10 +26,12 @@ export function legacyOpcodes(
 
   const create = (hasSalt: boolean): OpcodeHandler => {
     return async (runState) => {
-      const [value, offset, length, salt] = runState.stack.popN(hasSalt ? 4 : 3) as [bigint, bigint, bigint, bigint]
+      const operands = hasSalt ? 4 : 3
+      const [value, offset, length, salt] = runState.stack.peek(operands) as [bigint, bigint, bigint, bigint]
       if (maxInitCodeSize !== undefined && length > maxInitCodeSize) {
         throw new EVMError(EVMError.errorMessages.INITCODE_SIZE_VIOLATION)
       }
+      runState.stack.popN(operands)
       const gasLimit = runState.messageGasLimit!
       delete runState.messageGasLimit
       const code = length === 0n ? new Uint8Array(0) : runState.memory.read(Number(offset), Number(length))

@@ -53,6 +53,8 @@ export function haltReason(result: ExecResult, context: HaltContext): string {
       return `stack limit reached ${STACK_LIMIT} (${STACK_LIMIT - 1})`
     case errorMessages.INVALID_OPCODE:
       return `invalid opcode: ${opcodeName(frame.opCode)}`
+    case errorMessages.REVERT:
+      return 'execution reverted'
     case errorMessages.STATIC_STATE_CHANGE:
       return 'write protection'
     case errorMessages.INITCODE_SIZE_VIOLATION:
