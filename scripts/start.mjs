@@ -61,7 +61,9 @@ async function startService(service) {
   const { name, title, program, url } = service
   process.stdout.write(`Starting the ${title} … `)
   const log = openSync(join(logs, `${name}.log`), 'w')
-  const env = { ...process.env, ...(await service.environment()) }
+  // What the user set goes before what joins the services; an empty variable counts as unset.
+  const set = Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== ''))
+  const env = { ...(await service.environment()), ...set }
   const child = start(process.execPath, [program], { cwd: root, env, stdio: ['ignore', log, log] })
   closeSync(log)
   let ended = false
