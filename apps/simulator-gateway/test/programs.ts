@@ -5,8 +5,8 @@ export const HOSTILE_PROGRAMS = {
   'memory growth': '@loop 1 MSIZE MSTORE >loop JUMP',
   'one huge memory access': '1 0xffffffffffffffff MSTORE',
   'sha256 loop': '@loop 32 0 0x010000 0 2 GAS STATICCALL POP >loop JUMP',
-  'modexp loop': `1024 0 MSTORE 1024 32 MSTORE 1024 64 MSTORE 0 NOT 96 MSTORE 0 NOT 1120 MSTORE 0 NOT 2144 MSTORE
-    1 3167 MSTORE8 @loop 32 0 3168 0 5 GAS STATICCALL POP >loop JUMP`,
+  'modexp loop': `256 0 MSTORE 32 32 MSTORE 256 64 MSTORE 0 NOT 96 MSTORE 0 NOT 352 MSTORE 0 NOT 384 MSTORE
+    @loop 32 0 640 0 5 GAS STATICCALL POP >loop JUMP`,
   'pairing loop': '@loop 32 0 1920 0 8 GAS STATICCALL POP >loop JUMP',
   'log bomb': '@loop 0x010000 0 LOG0 >loop JUMP',
   'return bomb': '0x300000 0 RETURN',

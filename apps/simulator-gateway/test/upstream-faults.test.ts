@@ -10,8 +10,17 @@ const WORD = `0x${'ab'.repeat(32)}` as const
 /** Returns slot 5. */
 const READER = assemble('5 SLOAD 0 MSTORE 32 0 RETURN')
 
+/** Each with a proxy of its own; most of a scenario's time is waiting. */
+const LANES = 6
+
+interface Lane {
+  gateway: GatewayProcess
+  upstream: FaultyUpstream
+}
+
 let devnet: Devnet
-const parts: { gateway: GatewayProcess; upstream: FaultyUpstream }[] = []
+let lanes: Lane[] = []
+const scenarios = new Map<Fault, Promise<Scenario>>()
 
 beforeAll(async () => {
   devnet = await startDevnet({ payments: false })
@@ -19,23 +28,52 @@ beforeAll(async () => {
   await node.setCode({ address: CONTRACT, bytecode: READER })
   await node.setStorageAt({ address: CONTRACT, index: `0x${'0'.repeat(63)}5`, value: WORD })
   await node.mine({ blocks: 5 })
+  lanes = await Promise.all(Array.from({ length: LANES }, start))
+  for (const [index, lane] of lanes.entries()) {
+    let before: Promise<unknown> = Promise.resolve()
+    for (const fault of FAULTS.filter((_, position) => position % LANES === index)) {
+      const running = before.then(() => scenario(fault, lane))
+      scenarios.set(fault, running)
+      before = running.catch(() => undefined)
+    }
+  }
 })
 afterAll(async () => {
-  await Promise.all(parts.map(({ gateway }) => gateway.stop()))
-  await Promise.all(parts.map(({ upstream }) => upstream.close()))
+  await Promise.allSettled(scenarios.values())
+  await Promise.all(lanes.map(({ gateway }) => gateway.stop()))
+  await Promise.all(lanes.map(({ upstream }) => upstream.close()))
   await devnet?.stop()
 })
 
-async function start() {
+async function start(): Promise<Lane> {
   const upstream = await startFaultyUpstream(devnet.rpcUrl)
-  const gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url })
-  parts.push({ gateway, upstream })
-  return { gateway, upstream }
+  return { upstream, gateway: await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url }) }
 }
 
+interface Scenario {
+  during: ('right' | 'named')[]
+  slowest: number
+  after: 'right' | 'named'
+  afterMs: number
+}
+
+async function scenario(fault: Fault, { gateway, upstream }: Lane): Promise<Scenario> {
+  expect(await outcome(gateway, upstream)).toBe('right')
+  upstream.fault = fault
+  const started = performance.now()
+  const during = await Promise.all([1, 2, 3].map(() => outcome(gateway, upstream)))
+  const slowest = performance.now() - started
+  upstream.fault = undefined
+  const healed = performance.now()
+  const after = await outcome(gateway, upstream)
+  return { during, slowest, after, afterMs: performance.now() - healed }
+}
+
+let senders = 0
+
 /** What one simulation came to: the right value, or an error that names the upstream. Anything else throws. */
-async function outcome(gateway: GatewayProcess, upstream: FaultyUpstream, sender: number): Promise<'right' | 'named'> {
-  const from = `0x${(0x7777_0000 + sender).toString(16).padStart(40, '0')}`
+async function outcome(gateway: GatewayProcess, upstream: FaultyUpstream): Promise<'right' | 'named'> {
+  const from = `0x${(0x7777_0000 + ++senders).toString(16).padStart(40, '0')}`
   const body = { blockStateCalls: [{ calls: [{ from, to: CONTRACT }] }] }
   const response = await gateway.post(
     JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [body, 'latest'] }),
@@ -57,29 +95,24 @@ async function outcome(gateway: GatewayProcess, upstream: FaultyUpstream, sender
 describe('a faulty upstream', () => {
   it.each(FAULTS)(
     '%s: right or an error that names it, in time, and right again',
-    async (fault: Fault) => {
-      const { gateway, upstream } = await start()
-      expect(await outcome(gateway, upstream, 0)).toBe('right')
-      upstream.fault = fault
-      const started = performance.now()
-      await Promise.all([1, 2, 3].map((sender) => outcome(gateway, upstream, sender)))
-      expect(performance.now() - started).toBeLessThan(20_000)
-      upstream.fault = undefined
-      const healed = performance.now()
-      expect(await outcome(gateway, upstream, 4)).toBe('right')
-      expect(performance.now() - healed).toBeLessThan(5_000)
-      await gateway.stop()
+    async (fault) => {
+      const { slowest, after, afterMs } = await scenarios.get(fault)!
+      expect(slowest).toBeLessThan(20_000)
+      expect(after).toBe('right')
+      expect(afterMs).toBeLessThan(5_000)
     },
-    60_000,
+    90_000,
   )
 
   it.each(['http-500', 'reset', 'truncated', 'null-blocks'] as const)(
     'one request in five fails with %s: at least 95%% are right',
     async (fault) => {
-      const { gateway, upstream } = await start()
+      await Promise.allSettled(scenarios.values())
+      const { gateway, upstream } = lanes[0]!
       upstream.fault = fault
       upstream.oneIn = 5
-      const outcomes = await Promise.all(Array.from({ length: 40 }, (_, sender) => outcome(gateway, upstream, sender)))
+      const outcomes = await Promise.all(Array.from({ length: 40 }, () => outcome(gateway, upstream)))
+      upstream.fault = undefined
       expect(outcomes.filter((each) => each === 'right').length).toBeGreaterThanOrEqual(38)
     },
     60_000,
