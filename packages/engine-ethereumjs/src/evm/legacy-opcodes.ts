@@ -1,7 +1,8 @@
 import { type EVM, EVMError } from '@ethereumjs/evm'
 import { bigIntToBytes, bytesToBigInt, createAddressFromBigInt, setLengthLeft } from '@ethereumjs/util'
+import { codeHash, isEmpty } from '../state/account-record.js'
 import { hexOf } from '../state/bytes.js'
-import { codeHash, isEmpty, type WorldState } from '../state/world-state.js'
+import { type WorldState } from '../state/world-state.js'
 
 type ExecutionResult = Awaited<ReturnType<EVM['runCall']>>['execResult']
 /** One frame's machine. */

@@ -14,8 +14,9 @@ import type { Address } from '@upfront/protocol'
 import type { EthereumFork } from '@upfront/simulation'
 import type { TimeSlice } from '../execute/time-slice.js'
 import type { AccessJournal } from '../state/access-journal.js'
+import { delegationTarget } from '../state/account-record.js'
 import { bytesOf, hexOf, uint256 } from '../state/bytes.js'
-import { delegationTarget, type WorldState } from '../state/world-state.js'
+import { type WorldState } from '../state/world-state.js'
 import { legacyOpcodes, type OpcodeHandler, type RunState } from './legacy-opcodes.js'
 import { pointEvaluation } from './point-evaluation.js'
 
@@ -117,6 +118,7 @@ export class SimulationEvm extends EVM {
     this.world = world
     this.slice = slice
     this.stateManager = world
+    // EthereumJS' class has private members, so that nothing else can be of its type.
     this.journal = journal as unknown as EVM['journal']
     this.blockchain = {
       getBlock: async (number: number) => {

@@ -8,8 +8,8 @@ import {
   type SimulationPlan,
 } from '@upfront/simulation'
 import { isTransferLog } from '../evm/simulation-evm.js'
+import { delegationTarget } from '../state/account-record.js'
 import { bytesOf, EMPTY_BYTES, hexOf, uint64, uint256 } from '../state/bytes.js'
-import { delegationTarget } from '../state/world-state.js'
 import { applyAuthorizations } from './authorizations.js'
 import type { BlockContext } from './block-context.js'
 import { CallRejected } from './call-rejected.js'

@@ -3,8 +3,9 @@ import { keccak_256 } from '@noble/hashes/sha3.js'
 import { type Address, type Authorization, ZERO_ADDRESS } from '@upfront/protocol'
 import { encodeRlp, withType } from '../seal/rlp.js'
 import type { AccessJournal } from '../state/access-journal.js'
+import { delegationTarget } from '../state/account-record.js'
 import { bytesOf, EMPTY_BYTES, hash32, hexOf } from '../state/bytes.js'
-import { delegationTarget, type WorldState } from '../state/world-state.js'
+import { type WorldState } from '../state/world-state.js'
 import { AUTHORIZATION } from './intrinsic-gas.js'
 
 const SIGNING_MAGIC = 0x05

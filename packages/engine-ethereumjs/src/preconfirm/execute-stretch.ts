@@ -22,8 +22,9 @@ import { logsBloom, mergeBlooms } from '../seal/bloom.js'
 import { orderedTrieRoot } from '../seal/ordered-trie.js'
 import { sealReceipt } from '../seal/receipt.js'
 import { AccessJournal } from '../state/access-journal.js'
+import { delegationTarget } from '../state/account-record.js'
 import { bytesOf, hexOf } from '../state/bytes.js'
-import { delegationTarget, type ReadState, WorldState } from '../state/world-state.js'
+import { type ReadState, WorldState } from '../state/world-state.js'
 import { readSignedTransaction, type SignedTransaction } from './signed-transaction.js'
 
 /** Whoever keeps the layer names it. */

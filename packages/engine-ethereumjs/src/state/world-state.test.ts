@@ -1,8 +1,9 @@
 import { createAddressFromString } from '@ethereumjs/util'
 import { type Address, ZERO_HASH } from '@upfront/protocol'
 import type { StateRead, StateValue } from '@upfront/simulation'
+import { delegationTarget } from './account-record.js'
 import { bytesOf, hash32, hexOf } from './bytes.js'
-import { delegationTarget, WorldState } from './world-state.js'
+import { WorldState } from './world-state.js'
 
 const A: Address = `0x${'a1'.repeat(20)}`
 const B: Address = `0x${'b2'.repeat(20)}`
