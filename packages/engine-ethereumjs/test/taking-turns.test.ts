@@ -51,6 +51,22 @@ describe('simulations side by side', () => {
     for (const end of await Promise.allSettled(waiting)) expect(end).toMatchObject({ reason: { message: 'enough' } })
   })
 
+  it('goes round threads that can not take turns', async () => {
+    // Megabytes without a jump: nothing in it yields, for seconds.
+    const straight = codePlan(`0x${'5a50'.repeat(5_000_000)}`)
+    const abort = new AbortController()
+    let running = 2
+    const hurting = Array.from({ length: running }, () =>
+      engine.simulate(straight, state, abort.signal).finally(() => {
+        running--
+      }),
+    )
+    await engine.simulate(small, state, never)
+    expect(running).toBe(2)
+    abort.abort(new Error('enough'))
+    for (const end of await Promise.allSettled(hurting)) expect(end).toMatchObject({ reason: { message: 'enough' } })
+  })
+
   it('ends a thread that computes on after its simulation was given up', async () => {
     // Two megabytes without a jump: nothing in it yields.
     const straight = codePlan(`0x${'5a50'.repeat(1_000_000)}`)

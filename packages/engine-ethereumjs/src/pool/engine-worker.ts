@@ -18,23 +18,32 @@ export class EngineWorker {
   private readonly jobs = new Map<number, Job>()
   private readonly started = new Set<number>()
   private lastError: Error | undefined
+  /** Whether it has loaded. */
+  ready = false
 
-  /** @param onGone told once when the thread is gone, with the jobs that it leaves behind and why if it did not end by our will */
-  constructor(onGone: (worker: EngineWorker, left: Job[], error: Error | undefined) => void) {
+  constructor(on: {
+    /** It reacts: told after each message. */
+    heard(worker: EngineWorker): void
+    /** Told once when the thread is gone, with the jobs that it leaves behind and why if it did not end by our will. */
+    gone(worker: EngineWorker, left: Job[], error: Error | undefined): void
+  }) {
     this.thread = new Worker(WORKER_FILE, {
       execArgv: [],
       env: {},
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
     })
     this.thread.unref()
-    this.thread.on('message', (message: FromWorker) => this.receive(message))
+    this.thread.on('message', (message: FromWorker) => {
+      this.receive(message)
+      on.heard(this)
+    })
     this.thread.on('error', (error) => {
       this.lastError = error
     })
     this.thread.on('exit', () => {
       const left = [...this.jobs.values()]
       this.jobs.clear()
-      onGone(this, left, this.lastError)
+      on.gone(this, left, this.lastError)
     })
   }
 
@@ -72,6 +81,10 @@ export class EngineWorker {
   }
 
   private receive(message: FromWorker): void {
+    if (message.kind === 'ready') {
+      this.ready = true
+      return
+    }
     const job = this.jobs.get(message.job)
     if (!job) return
     if (message.kind === 'started') {

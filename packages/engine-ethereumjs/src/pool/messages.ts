@@ -36,4 +36,7 @@ export type ToWorker = { job: number } & (
   | { kind: 'cancel' }
 )
 
-export type FromWorker = { job: number } & ({ kind: 'started' } | { kind: 'read'; reads: StateRead[] } | Answer)
+/** `ready` comes once, when the worker has loaded. */
+export type FromWorker =
+  | { kind: 'ready' }
+  | ({ job: number } & ({ kind: 'started' } | { kind: 'read'; reads: StateRead[] } | Answer))

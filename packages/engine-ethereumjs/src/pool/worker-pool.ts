@@ -84,12 +84,9 @@ export class WorkerPool {
 
   private checkStart(worker: EngineWorker, job: Job): void {
     if (!this.jobs.has(job) || !worker.has(job)) return
-    if (worker.hasStarted(job)) {
-      this.heldUp.delete(worker)
-      return
-    }
+    if (worker.hasStarted(job)) return
     const others = [...this.workers].some((other) => other !== worker && !this.heldUp.has(other))
-    if (worker.load > 1 && (others || this.workers.size < this.threads + EXTRA_WORKERS)) {
+    if (worker.ready && worker.load > 1 && (others || this.workers.size < this.threads + EXTRA_WORKERS)) {
       this.heldUp.add(worker)
       worker.forget(job)
       worker.cancel(job)
@@ -100,8 +97,21 @@ export class WorkerPool {
     timer.unref()
   }
 
+  /** Workers that took over are let go when all react again. */
+  private settleDown(heard: EngineWorker): void {
+    this.heldUp.delete(heard)
+    if (this.heldUp.size > 0 || this.workers.size <= this.threads) return
+    const idle = [...this.workers].find((worker) => worker.load === 0)
+    if (!idle) return
+    this.workers.delete(idle)
+    void idle.terminate()
+  }
+
   private add(): EngineWorker {
-    const worker = new EngineWorker((gone, left, error) => this.replace(gone, left, error))
+    const worker = new EngineWorker({
+      heard: (heard) => this.settleDown(heard),
+      gone: (gone, left, error) => this.replace(gone, left, error),
+    })
     this.workers.add(worker)
     return worker
   }

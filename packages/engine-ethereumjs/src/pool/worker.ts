@@ -78,3 +78,5 @@ port.on('message', ({ job, ...message }: ToWorker) => {
     state?.waiting?.reject(cancelled)
   }
 })
+
+send({ kind: 'ready' })
