@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DEVNET_ROLES, type Devnet, startDevnet, USDC_ADDRESS } from '@upfront/devnet'
+import { DEVNET_ROLES, type Devnet, freePort, startDevnet, USDC_ADDRESS } from '@upfront/devnet'
 import { decodePayment, isFinal, type Payment } from '@upfront/protocol'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
@@ -7,7 +7,7 @@ import { createTestClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { BillingClient, billingVariables, TOKEN } from '../support/billing.js'
 import { startFaultyNode } from '../support/faulty-node.js'
-import { freePort } from '../support/postgres.js'
+
 import { type OnChainSettlement, readSettlements } from './chain-record.js'
 import { Service } from './service.js'
 

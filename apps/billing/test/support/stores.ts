@@ -1,4 +1,4 @@
-import { createDatabase, type Postgres, postgresMissing, startPostgres } from './postgres.js'
+import { type Postgres, postgresMissing, startPostgres } from '@upfront/devnet'
 
 export interface Store {
   name: 'PGlite' | 'Postgres'
@@ -26,7 +26,7 @@ export function stores(): Store[] {
       variables: async () => {
         if (postgres === null) throw new Error('postgres is not started')
         databases += 1
-        return { DATABASE_URL: await createDatabase(postgres, `ledger_${process.pid}_${databases}`) }
+        return { DATABASE_URL: postgres.createDatabase(`ledger_${process.pid}_${databases}`) }
       },
       stop: async () => postgres?.stop(),
     },

@@ -4,40 +4,55 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client } from 'pg'
 
+/** A running Postgres of our own. */
 export interface Postgres {
+  /** Of its first, empty database. */
   url: string
+  /** Makes a further empty database and answers its URL. */
+  createDatabase(name: string): string
   stop(): Promise<void>
 }
 
-/** Why there is no Postgres to test against, or `null`. */
+/** Why there is no Postgres on this machine to start, or `null`. */
 export function postgresMissing(): string | null {
   try {
-    execFileSync('pg_config', ['--bindir'])
+    execFileSync('pg_config', ['--bindir'], { stdio: 'ignore' })
     return null
   } catch {
     return 'pg_config is not installed'
   }
 }
 
-/** A Postgres of its own in a temporary directory, on a free port. As root it runs as user `postgres`, which it demands. */
+/**
+ * Starts a Postgres in a temporary directory on a free port, for tests and benchmarks. Under root it runs as the user
+ * `postgres`, as it demands.
+ * @throws an `Error` where it can't start
+ */
 export async function startPostgres(): Promise<Postgres> {
   const binaries = execFileSync('pg_config', ['--bindir'], { encoding: 'utf8' }).trim()
-  const root = mkdtempSync(join(tmpdir(), 'billing-postgres-'))
+  const root = mkdtempSync(join(tmpdir(), 'devnet-postgres-'))
   const user = process.getuid?.() === 0 ? { uid: userId('-u'), gid: userId('-g') } : null
   if (user !== null) chownSync(root, user.uid, user.gid)
   const data = join(root, 'data')
-  const port = await freePort()
+  const port = String(await freePort())
   const run = { stdio: 'ignore', cwd: root, ...user } as const
   execFileSync(join(binaries, 'initdb'), ['-D', data, '-U', 'billing', '-A', 'trust', '--no-sync', '-E', 'UTF8'], run)
   const options = ['-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${root}`]
-  const server = spawn(join(binaries, 'postgres'), ['-D', data, '-p', String(port), ...options], run)
-  const url = `postgres://billing@127.0.0.1:${port}/postgres`
-  await untilItAnswers(url, server)
+  const server = spawn(join(binaries, 'postgres'), ['-D', data, '-p', port, ...options], run)
+  const endNow = () => server.kill('SIGQUIT')
+  process.once('exit', endNow)
+  const address = ['-h', '127.0.0.1', '-p', port, '-U', 'billing']
+  const urlOf = (name: string) => `postgres://billing@127.0.0.1:${port}/${name}`
+  await untilReady(server, () => execFileSync(join(binaries, 'pg_isready'), address, run))
   return {
-    url,
+    url: urlOf('postgres'),
+    createDatabase: (name) => {
+      execFileSync(join(binaries, 'createdb'), [...address, name], run)
+      return urlOf(name)
+    },
     stop: async () => {
+      process.off('exit', endNow)
       const gone = new Promise((resolve) => server.once('exit', resolve))
       server.kill('SIGINT')
       await gone
@@ -46,34 +61,25 @@ export async function startPostgres(): Promise<Postgres> {
   }
 }
 
-/** An empty database of its own on a running Postgres. */
-export async function createDatabase(postgres: Postgres, name: string): Promise<string> {
-  const client = new Client({ connectionString: postgres.url })
-  await client.connect()
-  await client.query(`create database ${name}`)
-  await client.end()
-  return postgres.url.replace(/postgres$/, name)
-}
-
 function userId(flag: '-u' | '-g'): number {
   return Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
 }
 
-async function untilItAnswers(url: string, server: ChildProcess): Promise<void> {
-  for (let attempt = 0; attempt < 300; attempt++) {
+async function untilReady(server: ChildProcess, check: () => void): Promise<void> {
+  for (const deadline = Date.now() + 30_000; Date.now() < deadline; await sleep(50)) {
     if (server.exitCode !== null) throw new Error(`postgres ended with ${server.exitCode}`)
-    const client = new Client({ connectionString: url })
     try {
-      await client.connect()
-      await client.end()
+      check()
       return
     } catch {
-      await sleep(50)
+      // pg_isready says no by its exit code.
     }
   }
+  server.kill('SIGKILL')
   throw new Error('postgres does not answer')
 }
 
+/** A TCP port of 127.0.0.1 that was free a moment ago. */
 export async function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()

@@ -1,0 +1,117 @@
+import { cpus } from 'node:os'
+import { parseArgs } from 'node:util'
+import { DEVNET_ROLES, postgresMissing, startDevnet, startPostgres, USDC_ADDRESS } from '@upfront/devnet'
+import type { PaymentPayload } from '@x402/core/types'
+import { UptoEvmScheme } from '@x402/evm/upto/client'
+import { privateKeyToAccount } from 'viem/accounts'
+import { cpuMilliseconds } from '../servers/process-usage.js'
+import { formatNumber, formatTable } from '../table.js'
+import { type Contestant, startBilling, startReference } from './contestants.js'
+
+const { values: options } = parseArgs({
+  options: {
+    payments: { type: 'string', default: '200' },
+    concurrency: { type: 'string', default: '10' },
+    rounds: { type: 'string', default: '3' },
+  },
+})
+const payments = Number(options.payments)
+const concurrency = Number(options.concurrency)
+const MAXIMUM = '1000'
+const CHARGE = '300'
+
+interface Figures {
+  perSecond: number
+  /** Milliseconds of CPU per payment, of the process alone (a Postgres server's is not in it). */
+  cpu: number
+}
+
+const devnet = await startDevnet()
+const missing = postgresMissing()
+const postgres = missing === null ? await startPostgres() : null
+if (missing !== null) console.log(`no row for Postgres: ${missing}`)
+const contestants: Contestant[] = []
+const results = new Map<Contestant, { verify: Figures; settle: Figures }[]>()
+try {
+  const [first, second, third] = DEVNET_ROLES.facilitators
+  contestants.push(await startReference(devnet.rpcUrl, first))
+  contestants.push(await startBilling('billing on PGlite', devnet.rpcUrl, second, null))
+  if (postgres !== null) {
+    contestants.push(await startBilling('billing on Postgres', devnet.rpcUrl, third, postgres.url))
+  }
+  for (const contestant of contestants) await measureRound(contestant, Math.min(payments, 40))
+  for (let round = 0; round < Number(options.rounds); round++) {
+    for (const contestant of contestants) {
+      const known = results.get(contestant) ?? []
+      results.set(contestant, [...known, await measureRound(contestant, payments)])
+    }
+  }
+  report()
+} finally {
+  for (const contestant of contestants) await contestant.stop()
+  await postgres?.stop()
+  await devnet.stop()
+}
+
+async function measureRound(contestant: Contestant, count: number) {
+  const payloads = await Promise.all(Array.from({ length: count }, () => sign(contestant.facilitator.address)))
+  const verified: string[] = []
+  const verify = await measure(contestant, payloads, async (payload, index) => {
+    verified[index] = await contestant.verify(payload)
+  })
+  const settle = await measure(contestant, payloads, (payload, index) =>
+    contestant.settle(payload, verified[index] ?? '', CHARGE),
+  )
+  return { verify, settle }
+}
+
+async function measure(
+  contestant: Contestant,
+  payloads: readonly PaymentPayload[],
+  act: (payload: PaymentPayload, index: number) => Promise<void>,
+): Promise<Figures> {
+  const cpuBefore = cpuMilliseconds(contestant.pid)
+  const began = performance.now()
+  let next = 0
+  const worker = async () => {
+    while (next < payloads.length) {
+      const index = next++
+      await act(payloads[index] as PaymentPayload, index)
+    }
+  }
+  await Promise.all(Array.from({ length: concurrency }, worker))
+  const seconds = (performance.now() - began) / 1_000
+  const cpu = (cpuMilliseconds(contestant.pid) - cpuBefore) / payloads.length
+  return { perSecond: payloads.length / seconds, cpu }
+}
+
+/** A day to the deadline: anvil's clock runs ahead by a second per block. */
+async function sign(facilitatorAddress: string): Promise<PaymentPayload> {
+  const accepted = {
+    scheme: 'upto',
+    network: 'eip155:31337' as const,
+    amount: MAXIMUM,
+    asset: USDC_ADDRESS,
+    payTo: DEVNET_ROLES.seller.address,
+    maxTimeoutSeconds: 86_400,
+    extra: { name: 'USDC', version: '2', assetTransferMethod: 'permit2', facilitatorAddress },
+  }
+  const scheme = new UptoEvmScheme(privateKeyToAccount(DEVNET_ROLES.buyer.privateKey))
+  return { ...(await scheme.createPaymentPayload(2, accepted)), accepted } as PaymentPayload
+}
+
+function report(): void {
+  const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)]
+  const rows = [...results].map(([{ name }, rounds]) => [
+    name,
+    ...(['verify', 'settle'] as const).flatMap((step) => [
+      formatNumber(median(rounds.map((round) => round[step].perSecond))),
+      formatNumber(median(rounds.map((round) => round[step].cpu))),
+    ]),
+  ])
+  console.log(
+    `${cpus().length} × ${cpus()[0]?.model}, Node ${process.versions.node}; ${payments} payments, ${concurrency} at a time, median of ${options.rounds} rounds, anvil mines at once\n`,
+  )
+  const head = ['', 'verify(+reserve)/s', 'CPU ms', 'settle/s', 'CPU ms']
+  console.log(formatTable(head, rows))
+}
