@@ -159,6 +159,36 @@ describe('an upstream that misbehaves', () => {
     60_000,
   )
 
+  it.each(['http-500', 'reset', 'null-blocks'] as const)(
+    '%s now and then is not taken for having no pending block',
+    async (fault) => {
+      const { chain, proxy } = await open()
+      proxy.fault = fault
+      proxy.oneIn = 2
+      for (let n = 0; n < 6; n += 1) {
+        const block = await chain.resolve({ kind: 'tag', tag: 'pending' })
+        expect(block.opening).toBeDefined()
+      }
+    },
+  )
+
+  it('one value that can not be had holds up no other', async () => {
+    const { chain, proxy } = await open()
+    const block = await chain.resolve({ kind: 'tag', tag: 'latest' })
+    proxy.failing.add('eth_getCode')
+    const state = chain.stateSource(block)
+    const signal = AbortSignal.timeout(20_000)
+    const order: string[] = []
+    const code = state.read([{ kind: 'code', address: CONTRACT }], signal).catch((error) => {
+      order.push('code')
+      return error
+    })
+    const balance = state.read([{ kind: 'balance', address: account(9) }], signal).finally(() => order.push('balance'))
+    expect(await balance).toEqual([9n])
+    expect(await code).toBeInstanceOf(UpstreamError)
+    expect(order).toEqual(['balance', 'code'])
+  })
+
   it('null blocks for a moment are waited out', async () => {
     const { chain, proxy } = await open()
     proxy.fault = 'null-blocks'

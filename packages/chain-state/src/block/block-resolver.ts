@@ -16,6 +16,8 @@ const UNKNOWN_ATTEMPTS = 6
 const UNKNOWN_PAUSE_MS = 30
 const BACKWARD_REPEATS = 3
 const BACKWARD_PAUSE_MS = 25
+const PENDING_ATTEMPTS = 7
+const PENDING_PAUSE_MS = 20
 const LOOKUP_TIMEOUT_MS = 12_000
 
 interface PendingAnswer {
@@ -84,7 +86,7 @@ export class BlockResolver {
     let failure: UpstreamError | undefined
     for (let attempt = 1; attempt <= UNKNOWN_ATTEMPTS && performance.now() < deadline; attempt += 1) {
       if (attempt > 1) await sleep(UNKNOWN_PAUSE_MS * attempt)
-      const [wanted, head] = (await this.#client.batch([once, { ...blockCall('latest'), attempts: 1 }], {
+      const [wanted, head] = (await this.#client.batch([once, LATEST_ONCE], {
         deadline,
       })) as [CallOutcome<BlockHeader>, CallOutcome<BlockHeader>]
       if ('value' in wanted) return this.#checked(parameter, wanted.value)
@@ -121,23 +123,25 @@ export class BlockResolver {
     return header
   }
 
+  /** Both blocks come of one answer, so that a node's bad moment is not taken for having no pending block. */
   async #askPending(): Promise<PinnedBlock> {
-    const pendingCall: UpstreamCall<PendingAnswer> = {
-      ...blockCall('pending'),
-      decode: (result) => ({ block: pendingFromRpc(result), identity: pendingIdentity(result) }),
-      attempts: 1,
+    const deadline = performance.now() + LOOKUP_TIMEOUT_MS
+    for (let attempt = 1; ; attempt += 1) {
+      const [pending, latest] = (await this.#client.batch<PendingAnswer | BlockHeader>([PENDING_CALL, LATEST_ONCE], {
+        deadline,
+      })) as [CallOutcome<PendingAnswer>, CallOutcome<BlockHeader>]
+      const failure = 'error' in latest ? latest.error : failureOf(pending)
+      if (failure === undefined && 'value' in latest) return this.#pinPending(pending, latest.value)
+      if (attempt === PENDING_ATTEMPTS || performance.now() >= deadline) throw failure!
+      await sleep(PENDING_PAUSE_MS * 2 ** attempt)
     }
-    const [pending, latest] = (await this.#client.batch<PendingAnswer | BlockHeader>([
-      pendingCall,
-      blockCall('latest'),
-    ])) as [CallOutcome<PendingAnswer>, CallOutcome<BlockHeader>]
-    if ('error' in latest) throw latest.error
-    const head = latest.value
+  }
+
+  async #pinPending(pending: CallOutcome<PendingAnswer>, head: BlockHeader): Promise<PinnedBlock> {
     this.#byHash.set(head.hash, head)
     if ('error' in pending || pending.value.block.number <= head.number) return pinned(head)
     const { block, identity } = pending.value
-    if (block.parentHash === head.hash) return { header: head, opening: block.environment, key: identity }
-    const parent = await this.#parent(block)
+    const parent = block.parentHash === head.hash ? head : await this.#parent(block)
     return parent === undefined ? pinned(head) : { header: parent, opening: block.environment, key: identity }
   }
 
@@ -170,6 +174,20 @@ function blockCall(at: string | { hash: Hash }): UpstreamCall<BlockHeader> {
     decode: headerFromRpc,
     maxBytes: BLOCK_BYTES,
   }
+}
+
+const LATEST_ONCE: UpstreamCall<BlockHeader> = { ...blockCall('latest'), attempts: 1 }
+const PENDING_CALL: UpstreamCall<PendingAnswer> = {
+  ...blockCall('pending'),
+  decode: (result) => ({ block: pendingFromRpc(result), identity: pendingIdentity(result) }),
+  attempts: 1,
+}
+
+/** A node without a pending block says null, or that it can't: that is no failure. */
+function failureOf(pending: CallOutcome<PendingAnswer>): UpstreamError | undefined {
+  if ('value' in pending) return undefined
+  const { kind } = pending.error.fault
+  return kind === 'null' || kind === 'rpc-error' ? undefined : pending.error
 }
 
 function nodeParameter(parameter: BlockParameter): string | { hash: Hash } {

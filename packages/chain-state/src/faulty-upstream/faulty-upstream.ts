@@ -25,6 +25,8 @@ export interface FaultyUpstream {
   latencyMs: number
   /** Methods that it says it does not have. */
   readonly lacks: Set<string>
+  /** Methods that it answers with an internal error. */
+  readonly failing: Set<string>
   /** Since the last `reset`. */
   readonly stats: { requests: number; calls: number; byMethod: Record<string, number>; bytesOut: number }
   reset(): void
@@ -44,6 +46,7 @@ export async function startFaultyUpstream(target: string): Promise<FaultyUpstrea
     slowMs: 1_000,
     latencyMs: 0,
     lacks: new Set<string>(),
+    failing: new Set<string>(),
     stats: emptyStats(),
   }
   let sequence = 0
@@ -65,7 +68,8 @@ export async function startFaultyUpstream(target: string): Promise<FaultyUpstrea
     if (await spoilConnection(fault, response)) return
     const answers = await passOn(target, fault === 'head-goes-back' && sequence % 2 === 0 ? await behind(calls) : calls)
     for (const [index, { id, method }] of calls.entries())
-      if (state.lacks.has(method)) answers[index] = failure(id, -32601, `the method ${method} does not exist`)
+      if (state.failing.has(method)) answers[index] = failure(id, -32000, 'internal failure')
+      else if (state.lacks.has(method)) answers[index] = failure(id, -32601, `the method ${method} does not exist`)
     const text = spoilAnswers(fault, calls, answers, Array.isArray(body), request.url)
     state.stats.bytesOut += text.length
     response.statusCode = fault === 'forbidden-batches' && Array.isArray(body) ? 400 : 200

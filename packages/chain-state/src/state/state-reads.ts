@@ -16,7 +16,6 @@ const JOINABLE_MS = 1_000
 /** How long "this node does not know EIP-1898" is believed. */
 const BY_NUMBER_LASTS_MS = 600_000
 const BLOCK_BYTES = 8 * 1024 * 1024
-const ATTEMPTS_BY_HASH = 8
 
 /** Reads of pinned blocks: deduplicated, batched, and never handed out unless they are that very block's. */
 export class StateReads {
@@ -85,7 +84,6 @@ export class StateReads {
     return {
       ...readCall(read, { blockHash: block.header.hash }),
       isWanted,
-      attempts: ATTEMPTS_BY_HASH,
       retriesError: (fault) => !isMethodMissing(fault) && !looksLikeNoEip1898(fault) && !isPruned(fault),
     }
   }

@@ -66,14 +66,12 @@ export class CallQueue {
     this.#unsent.clear()
     if (entries.length === 0) return
     this.#inFlight += 1
+    const calls = entries.map((entry) => entry.call)
     this.#client
-      .batch(entries.map((entry) => entry.call))
-      .then(
-        (outcomes) => entries.forEach((entry, index) => void entry.settle(outcomes[index]!)),
-        (reason) => {
-          for (const entry of entries) entry.fail(reason)
-        },
-      )
+      .batch(calls, {}, (index, outcome) => entries[index]!.settle(outcome))
+      .catch((reason) => {
+        for (const entry of entries) entry.fail(reason)
+      })
       .finally(() => {
         this.#inFlight -= 1
         if (this.#waiting.length > 0) this.#schedule()

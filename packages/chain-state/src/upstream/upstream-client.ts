@@ -99,10 +99,14 @@ export class UpstreamClient {
 
   /**
    * Sends the calls in as few HTTP requests as the node allows. Outcomes come in the order of the calls; one call's failure
-   * is not another's.
+   * is not another's. `onOutcome` hears of each as soon as it is final: one call's retries don't hold up the others.
    * @throws the signal's reason
    */
-  async batch<T>(calls: readonly UpstreamCall<T>[], limits: CallLimits = {}): Promise<CallOutcome<T>[]> {
+  async batch<T>(
+    calls: readonly UpstreamCall<T>[],
+    limits: CallLimits = {},
+    onOutcome?: (index: number, outcome: CallOutcome<T>) => void,
+  ): Promise<CallOutcome<T>[]> {
     const deadline = Math.min(limits.deadline ?? Number.POSITIVE_INFINITY, performance.now() + this.#callTimeoutMs)
     const outcomes = new Array<CallOutcome<T>>(calls.length)
     let open: OpenCall<T>[] = calls.map((call, index) => ({ call, index }))
@@ -113,21 +117,25 @@ export class UpstreamClient {
       let retryAfter = 0
       open.forEach((entry, position) => {
         const answer = answers[position]!
-        if ('value' in answer) {
-          outcomes[entry.index] = answer
-        } else if (attempt >= this.#mostAttempts(entry.call, answer.fault) || entry.call.isWanted?.() === false) {
-          outcomes[entry.index] = { error: new UpstreamError(answer.fault, endpoint.label, entry.call.method, attempt) }
-        } else {
-          retryAfter = Math.max(retryAfter, answer.fault.detail.retryAfter ?? 0)
-          outcomes[entry.index] = { error: new UpstreamError(answer.fault, endpoint.label, entry.call.method, attempt) }
-          this.observer.onRetry?.({ upstream: endpoint.label, method: entry.call.method, fault: answer.fault.kind })
-          again.push(entry)
+        const { call, index } = entry
+        const outcome =
+          'value' in answer ? answer : { error: new UpstreamError(answer.fault, endpoint.label, call.method, attempt) }
+        outcomes[index] = outcome
+        if ('value' in answer || attempt >= this.#mostAttempts(call, answer.fault) || call.isWanted?.() === false) {
+          onOutcome?.(index, outcome)
+          return
         }
+        retryAfter = Math.max(retryAfter, answer.fault.detail.retryAfter ?? 0)
+        again.push(entry)
       })
       if (again.length === 0) return outcomes
       const next = this.#pick(endpoint)
       const pause = next !== endpoint && attempt < this.endpoints.length ? 0 : backoff(attempt, retryAfter)
-      if (performance.now() + pause >= deadline) return outcomes
+      if (performance.now() + pause >= deadline) {
+        for (const { index } of again) onOutcome?.(index, outcomes[index]!)
+        return outcomes
+      }
+      for (const { call, index } of again) this.#observeRetry(endpoint, call, outcomes[index]!)
       if (pause > 0) await sleep(pause, undefined, limits.signal === undefined ? {} : { signal: limits.signal })
       open = again
       endpoint = next
@@ -237,6 +245,11 @@ export class UpstreamClient {
   #limitBatches(endpoint: Endpoint, limit: number): void {
     const news = endpoint.limitBatches(Math.max(1, limit))
     if (news) this.observer.onWorkaround?.({ upstream: endpoint.label, lacks: `batches over ${Math.max(1, limit)}` })
+  }
+
+  #observeRetry(endpoint: Endpoint, { method }: UpstreamCall<unknown>, outcome: CallOutcome<unknown>): void {
+    if ('error' in outcome)
+      this.observer.onRetry?.({ upstream: endpoint.label, method, fault: outcome.error.fault.kind })
   }
 
   #observeHttp(endpoint: Endpoint, calls: number, outcome: 'ok' | UpstreamFault['kind'], started: number): void {
