@@ -1,8 +1,8 @@
 import { Pool } from 'undici'
 import { UpstreamFault } from './upstream-fault.js'
 
-/** After this a finding about a node ("refuses batches") is tried anew: nodes are upgraded and balancers change. */
-const FINDING_LASTS_MS = 600_000
+/** After this, larger batches are tried anew: finding out costs one request, a bad moment taken for a limit costs many. */
+const FINDING_LASTS_MS = 60_000
 /** A finding that may as well have been a bad moment. */
 const SUSPICION_LASTS_MS = 10_000
 const LEADING_WHITESPACE_LIMIT = 65_536
