@@ -154,7 +154,8 @@ export class NativeWork {
   }
 }
 
+/** The addon's own errors come from outside of any realm: their message alone tells. */
 function refusal(error: unknown): unknown {
-  const full = error instanceof Error && error.message === 'full'
+  const full = (error as Error).message === 'full'
   return full ? new RpcError(ErrorCode.limitExceeded, 'too many simulations at once', undefined, 503) : error
 }

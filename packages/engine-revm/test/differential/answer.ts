@@ -38,7 +38,7 @@ export async function answerOf(engine: Engine, payload: unknown, { rules, base, 
       rules,
       engine,
       limits: DEFAULT_SIMULATION_LIMITS,
-      signal: AbortSignal.timeout(20_000),
+      signal: AbortSignal.timeout(60_000),
       dialect: 'ethereum',
     })
     return { result: JSON.parse(JSON.stringify(blocks)) }

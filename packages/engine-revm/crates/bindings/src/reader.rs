@@ -60,6 +60,10 @@ impl StateSource for Reader {
 pub struct CachedOnly;
 
 impl StateSource for CachedOnly {
+    fn may_wait(&self) -> bool {
+        false
+    }
+
     fn read(&self, _reads: &[Read]) -> Result<Vec<Value>, ReadError> {
         Err(ReadError::WouldBlock)
     }

@@ -9,7 +9,7 @@ use revm::{
         interpreter::EthInterpreter,
         interpreter_types::{Jumps, LegacyBytecode},
     },
-    precompile::PrecompileHalt,
+    precompile::{PrecompileHalt, bls12_381_const as bls, bls12_381_utils::msm_required_gas},
     primitives::hardfork::SpecId,
 };
 
@@ -128,7 +128,16 @@ pub fn of_deployment(result: InstructionResult, size: usize) -> Option<String> {
 /// Why a precompiled contract failed on this input with that much gas.
 pub fn of_precompile(reason: &PrecompileHalt, input: &[u8], gas: u64) -> String {
     use PrecompileHalt as P;
-    if *reason == P::ModexpEip7823LimitSize && gas < modexp_gas(input) {
+    // revm looks at an input's length first, geth at its price.
+    let price = match reason {
+        P::ModexpEip7823LimitSize => modexp_gas(input),
+        P::Bls12381PairingInputLength => 37_700 + 32_600 * (input.len() as u64 / 384),
+        P::Bls12381G1MsmInputLength => msm_required_gas(input.len() / 160, &bls::DISCOUNT_TABLE_G1_MSM, bls::G1_MSM_BASE_GAS_FEE),
+        P::Bls12381G2MsmInputLength => msm_required_gas(input.len() / 288, &bls::DISCOUNT_TABLE_G2_MSM, bls::G2_MSM_BASE_GAS_FEE),
+        P::Bn254PairLength => 45_000 + 34_000 * (input.len() as u64 / 192),
+        _ => 0,
+    };
+    if gas < price {
         return "out of gas".into();
     }
     match reason {

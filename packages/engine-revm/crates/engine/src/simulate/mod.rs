@@ -11,6 +11,9 @@ pub(crate) mod system_calls;
 mod touched;
 mod validity;
 
+#[cfg(test)]
+mod tests;
+
 use crate::{
     evm::{Allowance, Machine, PrecompileSet, Watch, for_rules},
     outcome::Outcome,

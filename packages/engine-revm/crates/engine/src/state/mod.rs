@@ -6,6 +6,9 @@ mod pinned;
 mod read;
 mod simulation_state;
 
+#[cfg(test)]
+mod tests;
+
 pub use cache::StateCache;
 pub use change::{AccountChange, Layer, analysed};
 pub use pinned::PinnedState;

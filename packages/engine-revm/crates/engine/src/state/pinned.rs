@@ -97,6 +97,9 @@ impl PinnedState {
     /// Values in the order of `reads`, from the cache or `source`. A read that another thread waits for is not asked again,
     /// unless it fails there: then it is this thread's own to ask.
     pub fn fetch(&self, reads: &[Read], source: &dyn StateSource, stop: &Stop) -> Result<Vec<Cached>, ReadError> {
+        if !source.may_wait() {
+            return reads.iter().map(|read| self.get(read).ok_or(ReadError::WouldBlock)).collect();
+        }
         let mut found: Vec<Option<Cached>> = vec![None; reads.len()];
         loop {
             let mut own: Vec<Read> = Vec::new();

@@ -1,0 +1,219 @@
+use super::*;
+use crate::{
+    outcome::{ExecutedCall, Status},
+    plan::{
+        BaseFeeParameters, BlockRules, ChainRules, ParentHeader, PlannedBlock, PlannedCall, StateOverride, StorageOverride,
+    },
+    rejection::{Rejection, code},
+    state::{Read, ReadError, StateCache, StateSource, Value},
+};
+use alloy_primitives::{Address, B256, Bytes, U256, address, bytes};
+use revm::primitives::hardfork::SpecId;
+use std::{
+    sync::Mutex,
+    thread,
+    time::Duration,
+};
+
+const ALICE: Address = address!("00000000000000000000000000000000000a11ce");
+const BOB: Address = address!("0000000000000000000000000000000000000b0b");
+const PROGRAM: Address = address!("00000000000000000000000000000000000c0de0");
+const ETHER: u64 = 1_000_000_000_000_000_000;
+
+/// Everybody has nothing; reads are kept.
+#[derive(Default)]
+struct Nothing(Mutex<Vec<Read>>);
+
+impl StateSource for Nothing {
+    fn read(&self, reads: &[Read]) -> Result<Vec<Value>, ReadError> {
+        self.0.lock().unwrap().extend_from_slice(reads);
+        let value = |read: &Read| match read {
+            Read::Code(_) => Value::Code(Bytes::new()),
+            _ => Value::Word(U256::ZERO),
+        };
+        Ok(reads.iter().map(value).collect())
+    }
+}
+
+fn rules() -> BlockRules {
+    BlockRules { spec: SpecId::SHANGHAI, op: None, blob: None }
+}
+
+fn override_of(address: Address, balance: u64, code: Bytes) -> StateOverride {
+    StateOverride {
+        address,
+        balance: Some(U256::from(balance)),
+        nonce: Some(0),
+        code: Some(code),
+        storage: StorageOverride::None,
+        move_precompile_to: None,
+    }
+}
+
+fn call(to: Option<Address>, value: u64, input: Bytes) -> PlannedCall {
+    PlannedCall {
+        tx_type: 2,
+        from: ALICE,
+        to,
+        input,
+        value: U256::from(value),
+        nonce: None,
+        gas: Some(1_000_000),
+        gas_price: None,
+        max_fee: U256::ZERO,
+        max_priority_fee: U256::ZERO,
+        max_blob_fee: U256::ZERO,
+        access_list: Vec::new(),
+        blob_hashes: None,
+        authorizations: None,
+    }
+}
+
+fn plan(overrides: Vec<StateOverride>, calls: Vec<PlannedCall>) -> Plan {
+    Plan {
+        chain: ChainRules { chain_id: 1, deposit_contract: None },
+        base: ParentHeader {
+            hash: B256::repeat_byte(1),
+            number: 10,
+            timestamp: 100,
+            gas_limit: 30_000_000,
+            gas_used: 0,
+            base_fee: U256::from(8),
+            blob_gas_used: 0,
+            excess_blob_gas: 0,
+            withdrawals_root: None,
+            rules: rules(),
+        },
+        blocks: vec![PlannedBlock {
+            number: 11,
+            timestamp: 112,
+            gas_limit: 30_000_000,
+            fee_recipient: Address::ZERO,
+            prev_randao: B256::ZERO,
+            base_fee: Some(U256::ZERO),
+            base_fee_parameters: BaseFeeParameters { elasticity: 2, denominator: 8, minimum: U256::ZERO },
+            blob_base_fee: None,
+            parent_beacon_block_root: None,
+            withdrawals: Vec::new(),
+            extra_data: Bytes::new(),
+            rules: rules(),
+            overrides,
+            calls,
+        }],
+        validation: false,
+        trace_transfers: true,
+        gas_budget: 50_000_000,
+        da_footprint_scalar: None,
+    }
+}
+
+fn run_on(source: &Arc<Nothing>, plan: &Plan, stop: Arc<Stop>, allowance: Option<Allowance>) -> Result<Outcome, Failure> {
+    let cache = StateCache::new(1 << 20);
+    let state = SimulationState::new(&cache, plan.base.hash, Vec::new(), source.clone(), stop.clone());
+    simulate(plan, state, stop, allowance)
+}
+
+fn run(plan: &Plan) -> Result<Outcome, Failure> {
+    run_on(&Arc::default(), plan, Arc::default(), None)
+}
+
+fn only_call(outcome: &Outcome) -> &ExecutedCall {
+    &outcome.blocks[0].calls[0]
+}
+
+#[test]
+fn a_transfer_moves_value_and_leaves_a_log_that_no_receipt_has() {
+    let outcome = run(&plan(vec![override_of(ALICE, 5, Bytes::new())], vec![call(Some(BOB), 5, Bytes::new())])).unwrap();
+    let done = only_call(&outcome);
+    assert_eq!((done.status.clone(), done.gas_used), (Status::Success, 21_000));
+    assert!(done.logs[0].synthetic && done.logs[0].topics[2] == BOB.into_word());
+    assert!(outcome.blocks[0].header.logs_bloom.is_zero());
+    assert_eq!((outcome.touched_accounts, outcome.touched_slots), (2, 0));
+}
+
+#[test]
+fn a_reverted_frame_takes_its_transfers_along() {
+    // Sends 1 wei to 0x0b0b.., then reverts.
+    let send = bytes!("5f5f5f5f6001610b0b5af1");
+    let reverting: Bytes = [send.as_ref(), &[0x5f, 0x5f, 0xfd]].concat().into();
+    // Calls the reverting program, then sends by itself.
+    let caller = address!("00000000000000000000000000000000000ca11e");
+    let code: Bytes = [&bytes!("5f5f5f5f5f620c0de05af1")[..], &send].concat().into();
+    let overrides = vec![
+        override_of(ALICE, 0, Bytes::new()),
+        override_of(PROGRAM, 10, reverting),
+        override_of(caller, 10, code),
+    ];
+    let outcome = run(&plan(overrides, vec![call(Some(caller), 0, Bytes::new())])).unwrap();
+    let logs = &only_call(&outcome).logs;
+    assert_eq!(logs.len(), 1);
+    assert_eq!(logs[0].topics[1], caller.into_word());
+    assert_eq!(logs[0].index, 1, "the reverted transfer has used an index");
+}
+
+#[test]
+fn what_overrides_replace_is_not_read() {
+    let many = (0..1_000u64).map(|at| override_of(Address::left_padding_from(&(0x5000_0000 + at).to_be_bytes()), at, Bytes::new()));
+    let overrides = many.chain([override_of(ALICE, 5, Bytes::new()), override_of(BOB, 0, Bytes::new())]).collect();
+    let source = Arc::new(Nothing::default());
+    run_on(&source, &plan(overrides, vec![call(Some(BOB), 5, Bytes::new())]), Arc::default(), None).unwrap();
+    assert_eq!(*source.0.lock().unwrap(), []);
+}
+
+#[test]
+fn a_fault_names_its_place_in_geths_words() {
+    let failure = run(&plan(vec![override_of(ALICE, 4, Bytes::new())], vec![call(Some(BOB), 5, Bytes::new())])).unwrap_err();
+    let message = "err: insufficient funds for gas * price + value: address 0x00000000000000000000000000000000000A11cE have 4 want 5 \
+                   (supplied gas 1000000)";
+    let rejection = Rejection { code: code::INSUFFICIENT_FUNDS, message: message.into(), block: 0, call: Some(0) };
+    assert_eq!(failure, Failure::Rejected(rejection));
+}
+
+#[test]
+fn an_endless_loop_is_stopped_in_time() {
+    let mut endless = call(Some(PROGRAM), 0, Bytes::new());
+    endless.gas = None;
+    let mut plan = plan(vec![override_of(PROGRAM, 0, bytes!("5b5f56"))], vec![endless]);
+    (plan.gas_budget, plan.blocks[0].gas_limit) = (u64::MAX, u64::MAX);
+    let stop = Arc::new(Stop::default());
+    let running = {
+        let stop = stop.clone();
+        thread::spawn(move || run_on(&Arc::default(), &plan, stop, None).map(drop))
+    };
+    thread::sleep(Duration::from_millis(50));
+    assert!(!running.is_finished());
+    stop.raise();
+    assert_eq!(running.join().unwrap(), Err(Failure::Cancelled));
+}
+
+#[test]
+fn the_callers_thread_gives_up_on_what_takes_long_or_has_to_wait() {
+    let allowance = Some(Allowance { gas: 100_000, frames: 24, bytes: 4_096, precompile_gas: 20_000 });
+    let giving_up = |code: Bytes| {
+        let plan = plan(vec![override_of(ALICE, 0, Bytes::new()), override_of(PROGRAM, 0, code)], vec![call(Some(PROGRAM), 0, Bytes::new())]);
+        run_on(&Arc::default(), &plan, Arc::default(), allowance).map(drop)
+    };
+    assert_eq!(giving_up(bytes!("00")), Ok(()));
+    assert_eq!(giving_up(bytes!("5b5f56")), Err(Failure::TooMuch), "a loop");
+    assert_eq!(giving_up(bytes!("620fffff5f20")), Err(Failure::TooMuch), "a hash of a megabyte");
+    assert_eq!(giving_up(bytes!("5f5f5f5f620c0de05af4")), Err(Failure::TooMuch), "recursion");
+    assert_eq!(giving_up(bytes!("5f5f6201ffff5f5f60085af1")), Err(Failure::TooMuch), "a costly precompile");
+}
+
+#[test]
+fn fees_are_paid_where_they_are_named() {
+    let mut priced = call(Some(BOB), 0, Bytes::new());
+    (priced.max_fee, priced.max_priority_fee, priced.gas) = (U256::from(10), U256::from(2), Some(21_000));
+    // Returns the balance of the fee recipient, then of the sender.
+    let code = bytes!("4131 5f52 620a11ce31 602052 60405ff3");
+    let mut plan = plan(
+        vec![override_of(ALICE, ETHER, Bytes::new()), override_of(PROGRAM, 0, code)],
+        vec![priced, call(Some(PROGRAM), 0, Bytes::new())],
+    );
+    plan.blocks[0].base_fee = Some(U256::from(8));
+    plan.blocks[0].fee_recipient = BOB;
+    let outcome = run(&plan).unwrap();
+    let read = &outcome.blocks[0].calls[1].return_data;
+    assert_eq!(U256::from_be_slice(&read[..32]), U256::from(2 * 21_000));
+    assert_eq!(U256::from_be_slice(&read[32..]), U256::from(ETHER - 10 * 21_000));
+}

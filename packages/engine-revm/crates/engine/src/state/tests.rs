@@ -1,0 +1,206 @@
+use super::*;
+use alloy_primitives::{Address, B256, U256, address};
+use revm::Database;
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+const ALICE: Address = address!("00000000000000000000000000000000000a11ce");
+const BOB: Address = address!("0000000000000000000000000000000000000b0b");
+
+/// Answers every word with 7 and every code with nothing, and counts.
+#[derive(Default)]
+struct Counting {
+    reads: Mutex<Vec<Read>>,
+    batches: AtomicUsize,
+    delay: Duration,
+    fail_first: AtomicUsize,
+}
+
+impl StateSource for Counting {
+    fn read(&self, reads: &[Read]) -> Result<Vec<Value>, ReadError> {
+        self.batches.fetch_add(1, Ordering::SeqCst);
+        self.reads.lock().unwrap().extend_from_slice(reads);
+        thread::sleep(self.delay);
+        if self.fail_first.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok() {
+            return Err(ReadError::Failed);
+        }
+        let value = |read: &Read| match read {
+            Read::Code(_) => Value::Code(Default::default()),
+            _ => Value::Word(U256::from(7)),
+        };
+        Ok(reads.iter().map(value).collect())
+    }
+}
+
+fn state_on(cache: &StateCache, key: u8, source: &Arc<Counting>) -> SimulationState {
+    SimulationState::new(cache, B256::repeat_byte(key), Vec::new(), source.clone(), Arc::default())
+}
+
+#[test]
+fn an_account_is_asked_for_once_and_in_one_batch() {
+    let (cache, source) = (StateCache::new(1 << 20), Arc::new(Counting::default()));
+    let account = state_on(&cache, 1, &source).basic(ALICE).unwrap().unwrap();
+    assert_eq!((account.balance, account.nonce), (U256::from(7), 7));
+    state_on(&cache, 1, &source).basic(ALICE).unwrap();
+    assert_eq!(source.batches.load(Ordering::SeqCst), 1);
+    assert_eq!(source.reads.lock().unwrap().len(), 3);
+    state_on(&cache, 2, &source).basic(ALICE).unwrap();
+    assert_eq!(source.batches.load(Ordering::SeqCst), 2, "another block has a state of its own");
+}
+
+#[test]
+fn what_is_overridden_is_not_asked_for() {
+    let (cache, source) = (StateCache::new(1 << 20), Arc::new(Counting::default()));
+    let mut state = state_on(&cache, 1, &source);
+    let change = state.change(ALICE);
+    (change.balance, change.nonce, change.storage_cleared) = (Some(U256::from(1)), Some(2), true);
+    state.set_code(ALICE, Default::default());
+    assert_eq!(state.basic(ALICE).unwrap().unwrap().balance, U256::from(1));
+    assert_eq!(state.storage(ALICE, U256::from(3)).unwrap(), U256::ZERO);
+    assert_eq!(source.batches.load(Ordering::SeqCst), 0);
+    state.change(BOB).balance = Some(U256::from(1));
+    state.basic(BOB).unwrap();
+    assert_eq!(*source.reads.lock().unwrap(), [Read::Nonce(BOB), Read::Code(BOB)]);
+}
+
+#[test]
+fn layers_lie_between_the_simulation_and_the_pinned_block() {
+    let (cache, source) = (StateCache::new(1 << 20), Arc::new(Counting::default()));
+    let layer = |balance: u64, slot: Option<u64>, cleared: bool| {
+        let mut layer = Layer::default();
+        let storage = slot.map(|slot| (U256::from(slot), U256::from(balance))).into_iter().collect();
+        let change = AccountChange { balance: Some(U256::from(balance)), storage_cleared: cleared, storage, ..Default::default() };
+        layer.accounts.insert(ALICE, change);
+        Arc::new(layer)
+    };
+    let layers = vec![layer(10, Some(1), false), layer(20, Some(2), true), layer(30, Some(3), false)];
+    let mut state = SimulationState::new(&cache, B256::ZERO, layers, source.clone(), Arc::default());
+    assert_eq!(state.basic(ALICE).unwrap().unwrap().balance, U256::from(30), "the newest counts");
+    let mut slot = |slot: u64| state.storage(ALICE, U256::from(slot)).unwrap();
+    assert_eq!((slot(3), slot(2)), (U256::from(30), U256::from(20)));
+    assert_eq!((slot(1), slot(9)), (U256::ZERO, U256::ZERO), "cleared: nothing below counts");
+    assert_eq!(state.storage(BOB, U256::from(1)).unwrap(), U256::from(7));
+}
+
+#[test]
+fn threads_that_miss_the_same_ask_once() {
+    let cache = Arc::new(StateCache::new(1 << 20));
+    let source = Arc::new(Counting { delay: Duration::from_millis(50), ..Counting::default() });
+    let threads: Vec<_> = (0..8)
+        .map(|_| {
+            let (cache, source) = (cache.clone(), source.clone());
+            thread::spawn(move || state_on(&cache, 1, &source).storage(ALICE, U256::from(1)).unwrap())
+        })
+        .collect();
+    for thread in threads {
+        assert_eq!(thread.join().unwrap(), U256::from(7));
+    }
+    assert_eq!(source.batches.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn a_failed_read_is_no_value_and_another_thread_asks_for_itself() {
+    let cache = Arc::new(StateCache::new(1 << 20));
+    let delay = Duration::from_millis(50);
+    let source = Arc::new(Counting { delay, fail_first: AtomicUsize::new(1), ..Counting::default() });
+    let first = {
+        let (cache, source) = (cache.clone(), source.clone());
+        thread::spawn(move || state_on(&cache, 1, &source).storage(ALICE, U256::from(1)))
+    };
+    thread::sleep(Duration::from_millis(10));
+    let second = state_on(&cache, 1, &source).storage(ALICE, U256::from(1));
+    let mut results = [first.join().unwrap(), second];
+    results.sort_by_key(Result::is_ok);
+    assert_eq!(results, [Err(ReadError::Failed), Ok(U256::from(7))]);
+}
+
+#[test]
+fn the_cache_stays_within_its_bytes_and_keeps_what_is_in_use() {
+    let limit = 100_000;
+    let (cache, source) = (StateCache::new(limit), Arc::new(Counting::default()));
+    for block in 0..40 {
+        let mut state = state_on(&cache, block, &source);
+        for slot in 0..50 {
+            state.storage(ALICE, U256::from(slot)).unwrap();
+        }
+        // Block 0 is asked for again and again.
+        state_on(&cache, 0, &source).storage(ALICE, U256::ZERO).unwrap();
+    }
+    assert!(cache.bytes() <= limit + 50 * 300, "{} bytes", cache.bytes());
+    let before = source.batches.load(Ordering::SeqCst);
+    state_on(&cache, 0, &source).storage(ALICE, U256::from(49)).unwrap();
+    assert_eq!(source.batches.load(Ordering::SeqCst), before, "the most used block is still there");
+    state_on(&cache, 2, &source).storage(ALICE, U256::ZERO).unwrap();
+    assert_eq!(source.batches.load(Ordering::SeqCst), before + 1, "the least recently used is not");
+}
+
+#[test]
+fn one_block_alone_stays_within_its_bytes_too() {
+    let limit = 100_000;
+    let (cache, source) = (StateCache::new(limit), Arc::new(Counting::default()));
+    for slot in 0..5_000 {
+        state_on(&cache, 1, &source).storage(ALICE, U256::from(slot)).unwrap();
+        state_on(&cache, 1, &source).storage(ALICE, U256::ZERO).unwrap();
+    }
+    assert!(cache.bytes() <= limit + 1_000, "{} bytes", cache.bytes());
+    let before = source.batches.load(Ordering::SeqCst);
+    state_on(&cache, 1, &source).storage(ALICE, U256::ZERO).unwrap();
+    assert_eq!(source.batches.load(Ordering::SeqCst), before, "what is always used stays");
+}
+
+/// As the caller's own thread reads.
+struct CachedOnly;
+
+impl StateSource for CachedOnly {
+    fn may_wait(&self) -> bool {
+        false
+    }
+
+    fn read(&self, _reads: &[Read]) -> Result<Vec<Value>, ReadError> {
+        Err(ReadError::WouldBlock)
+    }
+}
+
+#[test]
+fn who_may_not_wait_does_not_wait_for_anothers_read_either() {
+    let cache = Arc::new(StateCache::new(1 << 20));
+    let source = Arc::new(Counting { delay: Duration::from_secs(1), ..Counting::default() });
+    let owner = {
+        let (cache, source) = (cache.clone(), source.clone());
+        thread::spawn(move || state_on(&cache, 1, &source).storage(ALICE, U256::from(1)))
+    };
+    thread::sleep(Duration::from_millis(50));
+    let mut state = SimulationState::new(&cache, B256::repeat_byte(1), Vec::new(), Arc::new(CachedOnly), Arc::default());
+    assert_eq!(state.storage(ALICE, U256::from(1)), Err(ReadError::WouldBlock));
+    assert!(!owner.is_finished());
+    assert_eq!(owner.join().unwrap(), Ok(U256::from(7)));
+}
+
+#[test]
+fn who_waits_for_another_can_be_stopped() {
+    let cache = Arc::new(StateCache::new(1 << 20));
+    let source = Arc::new(Counting { delay: Duration::from_secs(1), ..Counting::default() });
+    let owner = {
+        let (cache, source) = (cache.clone(), source.clone());
+        thread::spawn(move || state_on(&cache, 1, &source).storage(ALICE, U256::from(1)))
+    };
+    thread::sleep(Duration::from_millis(50));
+    let stop = Arc::new(Stop::default());
+    let waiting = {
+        let (cache, source, stop) = (cache.clone(), source.clone(), stop.clone());
+        thread::spawn(move || {
+            SimulationState::new(&cache, B256::repeat_byte(1), Vec::new(), source, stop).storage(ALICE, U256::from(1))
+        })
+    };
+    thread::sleep(Duration::from_millis(50));
+    stop.raise();
+    assert_eq!(waiting.join().unwrap(), Err(ReadError::Cancelled));
+    assert!(!owner.is_finished(), "it did not wait for the owner");
+    assert_eq!(owner.join().unwrap(), Ok(U256::from(7)));
+}
