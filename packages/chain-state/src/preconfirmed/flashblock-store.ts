@@ -117,7 +117,7 @@ export class FlashblockStore {
       const base = attempt?.byIndex.get(0)?.base
       if (!attempt || !base) return chain
       const below = chain.at(-1)
-      if (below && base.timestamp <= below.base.timestamp) return chain
+      if (below && base.timestamp < below.base.timestamp) return chain
       const length = Math.min(prefixLength(attempt), attempt.faultyFrom)
       chain.push({
         blockNumber: number,

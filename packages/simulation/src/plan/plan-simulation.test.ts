@@ -192,14 +192,18 @@ describe('planSimulation', () => {
     expect(blocks[1]).toMatchObject({ timestamp: 1014n, gasLimit: 7n, feeRecipient: A, baseFeePerGas: 0n })
   })
 
-  it('leaves the time of a block under construction aside where it is not after the base', () => {
+  it('leaves the time of a block under construction aside where it is before the base', () => {
     const request = decodeSimulationRequest([{ blockStateCalls: [{}] }, 'pending'], DEFAULT_SIMULATION_LIMITS)
-    for (const timestamp of [0n, base.timestamp]) {
+    for (const [timestamp, planned] of [
+      [0n, 1012n],
+      [base.timestamp - 1n, 1012n],
+      [base.timestamp, base.timestamp],
+    ] as const) {
       const { blocks } = planSimulation(request, base, ethereumRules(), DEFAULT_SIMULATION_LIMITS, {
         timestamp,
         gasLimit: 9n,
       })
-      expect(blocks[0]).toMatchObject({ timestamp: 1012n, gasLimit: 9n })
+      expect(blocks[0]).toMatchObject({ timestamp: planned, gasLimit: 9n })
     }
   })
 

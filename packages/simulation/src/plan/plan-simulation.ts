@@ -56,7 +56,11 @@ export function planSimulation(
   const known = openingAfter(base, opening)
   const follow = (source: BlockStateCall, requestIndex?: number) => {
     const blockOverrides = blocks.length === 0 ? { ...known, ...source.blockOverrides } : source.blockOverrides
-    const block = planBlock({ ...source, blockOverrides }, requestIndex, parent, { request, base, baseRules, rules })
+    // A real block's time stands as it is: a development chain may give two blocks the same.
+    const isGiven =
+      blocks.length === 0 && source.blockOverrides.timestamp === undefined && known.timestamp !== undefined
+    const before = isGiven ? { ...parent, timestamp: parent.timestamp - 1n } : parent
+    const block = planBlock({ ...source, blockOverrides }, requestIndex, before, { request, base, baseRules, rules })
     blocks.push(block)
     parent = block
   }
@@ -76,7 +80,7 @@ export function planSimulation(
 
 /** A node may stamp its block under construction with a clock that is behind its head: such a time is left aside. */
 function openingAfter(base: BlockHeader, opening: OpeningBlock): OpeningBlock {
-  if (opening.timestamp === undefined || opening.timestamp > base.timestamp) return opening
+  if (opening.timestamp === undefined || opening.timestamp >= base.timestamp) return opening
   const { timestamp: _behind, ...rest } = opening
   return rest
 }
