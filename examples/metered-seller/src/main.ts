@@ -25,6 +25,8 @@ try {
   const end = async () => {
     if (ending) process.exit(1)
     ending = true
+    // A connection on which nothing was ever asked would keep the server open; what is in flight has ended by then.
+    setTimeout(() => app.getHttpServer().closeAllConnections(), 12_000).unref()
     await app.close()
     await facilitator.close()
     process.exit(0)

@@ -120,13 +120,14 @@ function handlerEnd({ route, payment, held, response }: RunningRequest): Promise
   return new Promise((resolve) => {
     let gone = false
     let done = false
+    let gaveUp = false
     const settle = (end: HandlerEnd) => {
       clearTimeout(timer)
       response.off('close', onGone)
       resolve(end)
     }
     const answered = (): HandlerEnd =>
-      gone && held.status < 400 ? { kind: 'partial' } : { kind: 'answered', status: held.status }
+      gone && (gaveUp || held.status < 400) ? { kind: 'partial' } : { kind: 'answered', status: held.status }
     const timer = setTimeout(() => {
       payment.abort('the time-out of the paid route has passed')
       settle({ kind: 'timeout' })
@@ -141,8 +142,9 @@ function handlerEnd({ route, payment, held, response }: RunningRequest): Promise
       leave()
     }
     response.once('close', onGone)
-    rememberDone(response, () => {
+    rememberDone(response, (becauseOfSignal) => {
       done = true
+      gaveUp = becauseOfSignal
       leave()
     })
     held.end.then((end) => settle(end === 'cut' ? { kind: 'partial' } : answered()))

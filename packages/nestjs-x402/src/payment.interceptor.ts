@@ -1,5 +1,5 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common'
-import { finalize, type Observable } from 'rxjs'
+import { finalize, type Observable, tap } from 'rxjs'
 import { handlerDone, paymentOf } from './paid-requests.js'
 import { runPaid } from './settlement.js'
 
@@ -11,6 +11,21 @@ export class PaymentInterceptor implements NestInterceptor {
     const response = context.switchToHttp().getResponse()
     const payment = paymentOf(response)
     if (payment === undefined) return next.handle()
-    return runPaid(payment, () => next.handle()).pipe(finalize(() => handlerDone(response)))
+    let gaveUp = false
+    return runPaid(payment, () => next.handle()).pipe(
+      tap({
+        error: (error: unknown) => {
+          gaveUp = isAbort(error, payment.signal)
+        },
+      }),
+      finalize(() => handlerDone(response, gaveUp)),
+    )
   }
+}
+
+/** Node's own functions reject with an AbortError whose cause is the signal's reason, others with the reason itself. */
+function isAbort(error: unknown, signal: AbortSignal): boolean {
+  if (!signal.aborted || typeof error !== 'object' || error === null) return false
+  const { name, cause } = error as { name?: unknown; cause?: unknown }
+  return error === signal.reason || cause === signal.reason || name === 'AbortError'
 }

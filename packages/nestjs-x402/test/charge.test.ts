@@ -20,6 +20,7 @@ describe.each(ADAPTERS)('what a paid request is charged on %s', (adapter) => {
           charge: { ...paid().charge, failure: { '4xx': '$0.01', '5xx': 'nothing' } },
         }),
         'GET /work/parameter': paid(),
+        'GET /work/abortable': paid(),
         'GET /work/header': paid(),
         'GET /work/items/:id': paid({ charge: { ...paid().charge, unset: '$0.04' } }),
         'POST /work/echo': paid({ charge: { ...paid().charge, unset: 'nothing', invalid: 'refuse' } }),
@@ -137,6 +138,20 @@ describe.each(ADAPTERS)('what a paid request is charged on %s', (adapter) => {
     while (records.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
     expect(records[0]).toMatchObject({ reason: 'partial', amount: 100_000n })
     expect(charged()).toEqual(['100000'])
+  })
+
+  it('follows the policy where the handler gives up because the client went away', async () => {
+    const payment = await signPayment(`${seller.url}/work/abortable`)
+    const control = new AbortController()
+    const request = fetch(`${seller.url}/work/abortable`, {
+      headers: { 'PAYMENT-SIGNATURE': payment },
+      signal: control.signal,
+    })
+    while (runs.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    control.abort()
+    await expect(request).rejects.toThrow()
+    while (records.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    expect(records[0]).toMatchObject({ reason: 'partial', amount: 100_000n })
   })
 
   it('is nothing where settling fails, and the answer does not go out', async () => {

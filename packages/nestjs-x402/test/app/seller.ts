@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   All,
   Body,
@@ -74,6 +75,13 @@ export class WorkController {
     runs.push('parameter')
     payment.setSettlementAmount('$0.02')
     return { maximum: payment.maximum.toString(), payer: payment.payer }
+  }
+
+  @Get('abortable')
+  async abortable(@Payment() payment: PaidRequest) {
+    runs.push('abortable')
+    await sleep(20_000, undefined, { signal: payment.signal })
+    return { ok: true }
   }
 
   @Get('header')

@@ -1,0 +1,34 @@
+import { USDC_ADDRESS, usdcAbi } from '@upfront/devnet'
+import { x402Client } from '@x402/core/client'
+import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
+import { UptoEvmScheme } from '@x402/evm/upto/client'
+import { wrapFetchWithPayment } from '@x402/fetch'
+import { type Address, createPublicClient, type Hex, http } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { NETWORK } from './stand.js'
+
+/** x402's own buyer, unmodified. */
+export function buyer(privateKey: Hex) {
+  const client = new x402Client()
+    .register(NETWORK, new UptoEvmScheme(privateKeyToAccount(privateKey)))
+    .setSpendControls({ allowedAssets: true })
+  return {
+    pay: wrapFetchWithPayment(fetch, client),
+    /** A signed payment for what `url` offers, to be sent once or more often. */
+    async sign(url: string): Promise<{ headers: { 'PAYMENT-SIGNATURE': string } }> {
+      const offer = await fetch(url)
+      const required = decodePaymentRequiredHeader(offer.headers.get('payment-required') ?? '')
+      const payload = await client.createPaymentPayload(required)
+      return { headers: { 'PAYMENT-SIGNATURE': Buffer.from(JSON.stringify(payload)).toString('base64') } }
+    },
+  }
+}
+
+export function receiptOf(response: Response) {
+  return decodePaymentResponseHeader(response.headers.get('payment-response') ?? '')
+}
+
+export function balanceOf(rpcUrl: string, account: Address): Promise<bigint> {
+  const client = createPublicClient({ transport: http(rpcUrl) })
+  return client.readContract({ address: USDC_ADDRESS, abi: usdcAbi, functionName: 'balanceOf', args: [account] })
+}
