@@ -1,4 +1,4 @@
-import { DEVNET_ROLES, type Devnet, startDevnet, USDC_ADDRESS, usdcAbi } from '@upfront/devnet'
+import { DEVNET_ROLES, type Devnet, fundBuyer, startDevnet, USDC_ADDRESS, usdcAbi } from '@upfront/devnet'
 import { createPublicClient, http } from 'viem'
 import { type BillingClient, runBilling } from './support/billing.js'
 import { makeRequirements, SELLER, sign } from './support/buyer.js'
@@ -88,6 +88,15 @@ describe.each(stores())('a payment, on $name', (store) => {
       outcome: 'refused',
       reason: 'payment_not_authorized',
     })
+  })
+
+  test('answers a refusal again under the same key, also once it would be authorized', async () => {
+    const payload = await sign(makeRequirements(), DEVNET_ROLES.unapprovedBuyer)
+    const first = await billing.authorize(payload, { key: 'authorize-2' })
+    expect(first).toMatchObject({ outcome: 'refused', reason: 'permit2_allowance_required' })
+    await fundBuyer(devnet.rpcUrl, DEVNET_ROLES.unapprovedBuyer, { amount: 1n })
+    expect(await billing.authorize(payload, { key: 'authorize-2' })).toEqual(first)
+    expect(await billing.authorize(payload, { key: 'authorize-3' })).toMatchObject({ outcome: 'authorized' })
   })
 
   test('serves any x402 seller through verify and settle, and settles once', async () => {

@@ -1,5 +1,5 @@
 import { PAYMENT_TRANSITIONS, type Payment, type PaymentState } from '@upfront/protocol'
-import { and, eq } from 'drizzle-orm'
+import { and, eq, isNull } from 'drizzle-orm'
 import type { Transaction } from './database.js'
 import { type NewPaymentRow, type PaymentRow, paymentEvents, payments } from './schema.js'
 
@@ -38,12 +38,12 @@ export async function insertPayment(tx: Transaction, row: NewPaymentRow, data: E
 }
 
 /**
- * Changes a payment and appends the event that says so. `payment` is the row as last read: where its state has moved on
+ * Changes a payment and appends the event that says so. `payment` is the row as last read: where it has moved on
  * meanwhile nothing is written and `null` is answered.
  */
 export async function changePayment(
   tx: Transaction,
-  payment: Pick<PaymentRow, 'id' | 'state'>,
+  payment: Pick<PaymentRow, 'id' | 'state' | 'transaction'>,
   change: PaymentChange,
 ): Promise<PaymentRow | null> {
   const to = change.to ?? payment.state
@@ -61,7 +61,13 @@ export async function changePayment(
       ...(change.reason === undefined ? {} : { reason: change.reason }),
       ...(finished ? { finishedAt: now } : {}),
     })
-    .where(and(eq(payments.id, payment.id), eq(payments.state, payment.state)))
+    .where(
+      and(
+        eq(payments.id, payment.id),
+        eq(payments.state, payment.state),
+        payment.transaction === null ? isNull(payments.transaction) : eq(payments.transaction, payment.transaction),
+      ),
+    )
     .returning()
   if (updated === undefined) return null
   await tx.insert(paymentEvents).values({

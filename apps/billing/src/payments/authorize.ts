@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { type Address, type AuthorizeRequest, type AuthorizeResult, RefusalReason } from '@upfront/protocol'
-import { and, eq } from 'drizzle-orm'
 import type { Chains } from '../chain/chains.js'
 import type { Metrics } from '../health/metrics.js'
 import type { Database, Transaction } from '../ledger/database.js'
-import { type PaymentOrigin, type PaymentRow, payments } from '../ledger/schema.js'
+import type { PaymentOrigin, PaymentRow } from '../ledger/schema.js'
 import { insertPayment, toPayment } from '../ledger/transition.js'
 import {
   type Holdings,
@@ -15,7 +14,7 @@ import {
 } from '../verify/verify.js'
 import { findShortfall, lockAccount } from './coverage.js'
 import { findFirstResult, hashInput, type KeyedCall, takeKey } from './idempotency.js'
-import { findPayment } from './lookup.js'
+import { findPayment, findPaymentById } from './lookup.js'
 import type { SignerDirectory } from './signer-directory.js'
 
 type Refused = Extract<AuthorizeResult, { outcome: 'refused' }>
@@ -35,11 +34,10 @@ export class Authorizations {
   /** The internal contract's authorize, once per key. Throws `NodeFault` and `BillingError`. */
   async authorize(request: AuthorizeRequest, key: string): Promise<AuthorizeResult> {
     const call: KeyedCall = { key, operation: 'authorize', inputHash: hashInput(request) }
-    const first = await findFirstResult(this.db, call)
-    if (first !== null) return this.repeat(first)
     const result = await this.reserve(request, 'internal', call)
     this.metrics.authorizations.inc({ outcome: result.outcome === 'reserved' ? 'authorized' : result.reason })
     if (result.outcome === 'reserved') return { outcome: 'authorized', payment: toPayment(result.payment) }
+    // Where the key is known already, its first result is the answer: its authorization is refused as used before.
     return this.storeRefusal(call, result)
   }
 
@@ -100,9 +98,9 @@ export class Authorizations {
       .transaction(async (tx): Promise<Reservation> => {
         if (call !== null && !(await takeKey(tx, call, { paymentId: id, refusal: null }))) {
           const first = await findFirstResult(tx, call)
-          const [payment] =
-            first?.paymentId == null ? [] : await tx.select().from(payments).where(eq(payments.id, first.paymentId))
-          return payment === undefined ? nonceUsed(payer) : { outcome: 'reserved', payment }
+          if (first?.refusal) return { outcome: 'refused', ...first.refusal }
+          const payment = first?.paymentId == null ? null : await findPaymentById(tx, first.paymentId)
+          return payment === null ? nonceUsed(payer) : { outcome: 'reserved', payment }
         }
         await lockAccount(tx, { network, asset, payer })
         const shortfall = await findShortfall(tx, { network, asset, payer }, maximum, holdings)
@@ -135,16 +133,16 @@ export class Authorizations {
       })
   }
 
-  private async repeat(first: {
-    paymentId: string | null
-    refusal: Omit<Refused, 'outcome'> | null
-  }): Promise<AuthorizeResult> {
+  private async repeat(
+    tx: Transaction,
+    first: {
+      paymentId: string | null
+      refusal: Omit<Refused, 'outcome'> | null
+    },
+  ): Promise<AuthorizeResult> {
     if (first.refusal !== null) return { outcome: 'refused', ...first.refusal }
-    const [payment] = await this.db
-      .select()
-      .from(payments)
-      .where(and(eq(payments.id, first.paymentId ?? '')))
-    if (payment === undefined) throw new Error('an idempotency key points to no payment')
+    const payment = await findPaymentById(tx, first.paymentId ?? '')
+    if (payment === null) throw new Error('an idempotency key points to no payment')
     return { outcome: 'authorized', payment: toPayment(payment) }
   }
 
@@ -154,7 +152,7 @@ export class Authorizations {
     return this.db.transaction(async (tx) => {
       if (await takeKey(tx, call, { paymentId: null, refusal: { reason, message, payer } })) return refusal
       const first = await findFirstResult(tx, call)
-      return first === null ? refusal : this.repeat(first)
+      return first === null ? refusal : this.repeat(tx, first)
     })
   }
 }

@@ -6,7 +6,7 @@ import type { Database, Transaction } from '../ledger/database.js'
 import { type PaymentRow, payments } from '../ledger/schema.js'
 import { changePayment, toPayment } from '../ledger/transition.js'
 import type { Settler } from '../settle/settler.js'
-import { findFirstResult, hashInput, type KeyedCall, takeKey } from './idempotency.js'
+import { findFirstResult, hashInput, type KeyedCall, keepRefusal, takeKey } from './idempotency.js'
 
 type Refused = { reason: string; message: string }
 type Outcome = { payment: PaymentRow; refusal: Refused | null }
@@ -71,17 +71,13 @@ export class Charges {
     return this.db.transaction(async (tx) => {
       const [found] = await tx.select().from(payments).where(eq(payments.id, paymentId)).for('update')
       if (found === undefined) throw new BillingError('not_found', 'there is no such payment')
-      const first = await findFirstResult(tx, call)
-      if (first !== null) return { payment: found, refusal: first.refusal }
+      if (!(await takeKey(tx, call, { paymentId, refusal: null }))) {
+        const first = await findFirstResult(tx, call)
+        return { payment: found, refusal: first?.refusal ?? null }
+      }
       const outcome = await act(tx, found)
-      const refusal = outcome.refusal === null ? null : { ...outcome.refusal, payer: null }
-      if (await takeKey(tx, call, { paymentId, refusal })) return outcome
-      // Taken meanwhile, for another payment: the throw undoes what was done here.
-      throw new BillingError(
-        'idempotency_key_reused',
-        'this idempotency key was used for another call',
-        'Idempotency-Key',
-      )
+      if (outcome.refusal !== null) await keepRefusal(tx, call, { ...outcome.refusal, payer: null })
+      return outcome
     })
   }
 

@@ -57,3 +57,12 @@ export async function takeKey(tx: Transaction, call: KeyedCall, result: FirstRes
     .returning({ key: idempotencyKeys.key })
   return taken.length === 1
 }
+
+/** Makes a refusal the result of a key that was taken in this database transaction. */
+export async function keepRefusal(
+  tx: Transaction,
+  { key }: KeyedCall,
+  refusal: NonNullable<FirstResult['refusal']>,
+): Promise<void> {
+  await tx.update(idempotencyKeys).set({ refusal }).where(eq(idempotencyKeys.key, key))
+}

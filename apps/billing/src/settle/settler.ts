@@ -12,7 +12,7 @@ import { findPaymentById } from '../payments/lookup.js'
 import { broadcast } from './broadcast.js'
 import { concludeFailed } from './conclude.js'
 import { submit } from './submit.js'
-import { MAXIMUM_REVERTS, spentElsewhere, type TrackResult, track, type Watch } from './track.js'
+import { MAXIMUM_REVERTS, spentElsewhere, type TrackResult, track, trackFirst, type Watch } from './track.js'
 
 /** Payments that one process drives at a time; the rest wait, the one that expires first in front. */
 const CONCURRENCY = 24
@@ -79,20 +79,21 @@ export class Settler {
     const until = Date.now() + milliseconds
     let current = payment
     while (!isFinal(current.state) && current.blockNumber === null && Date.now() < until) {
-      await this.nextProgress(payment.id, Math.min(WAIT_POLL_MILLISECONDS, until - Date.now()))
-      current = (await findPaymentById(this.db, payment.id)) ?? current
+      const told = await this.nextProgress(payment.id, Math.min(WAIT_POLL_MILLISECONDS, until - Date.now()))
+      current = told ?? (await findPaymentById(this.db, payment.id)) ?? current
     }
     return current
   }
 
-  private nextProgress(paymentId: string, milliseconds: number): Promise<void> {
+  /** What this process did to the payment next; `null` where it did nothing in time. */
+  private nextProgress(paymentId: string, milliseconds: number): Promise<PaymentRow | null> {
     return new Promise((resolve) => {
-      const done = () => {
+      const done = (payment: PaymentRow | null) => {
         clearTimeout(timer)
         this.#progress.off(paymentId, done)
-        resolve()
+        resolve(payment)
       }
-      const timer = setTimeout(done, milliseconds)
+      const timer = setTimeout(done, milliseconds, null)
       this.#progress.once(paymentId, done)
     })
   }
@@ -163,7 +164,7 @@ export class Settler {
   private async follow(chain: Chain, payment: PaymentRow, driven: Driven, result: TrackResult): Promise<void> {
     switch (result.outcome) {
       case 'waiting':
-        if (result.payment.blockNumber !== null) this.#progress.emit(driven.id)
+        if (result.payment.blockNumber !== null) this.#progress.emit(driven.id, result.payment)
         return
       case 'moved on':
         return
@@ -196,11 +197,8 @@ export class Settler {
         this.metrics.transitions.inc({ state: 'submitted' })
         driven.broadcastAt.set(submitted.transaction.hash, Date.now())
         await broadcast(chain, submitted.transaction, this.log)
-        // A chain that mines at once has the receipt by now.
-        const result = await this.track(chain, submitted.payment, driven)
-        if (result.outcome === 'final' || result.outcome === 'waiting') {
-          await this.follow(chain, submitted.payment, driven, result)
-        }
+        const result = await trackFirst(this.db, chain, submitted.payment, submitted.transaction, driven)
+        await this.follow(chain, submitted.payment, driven, result)
       }
     }
   }
@@ -212,7 +210,7 @@ export class Settler {
 
   private end(driven: Driven, payment: PaymentRow | null): void {
     this.#driven.delete(driven.id)
-    this.#progress.emit(driven.id)
+    this.#progress.emit(driven.id, payment)
     if (payment === null) return
     const { id: paymentId, network, state, transaction, reason, chargedAt, finishedAt } = payment
     this.metrics.transitions.inc({ state })

@@ -26,15 +26,13 @@ export async function signWithNextNonce(
   intent: Intent,
   fees: Fees,
 ): Promise<SignedTransactionRow> {
-  const ofSigner = and(eq(signers.network, chain.network), eq(signers.address, intent.signer))
-  const [lease] = await tx.select().from(signers).where(ofSigner).for('update')
-  if (lease === undefined) throw new NodeFault(`the nonce of ${intent.signer} is not known yet`)
-  const signed = await signAndStore(tx, chain, intent, lease.nextNonce, fees)
-  await tx
+  const [lease] = await tx
     .update(signers)
     .set({ nextNonce: sql`${signers.nextNonce} + 1` })
-    .where(ofSigner)
-  return signed
+    .where(and(eq(signers.network, chain.network), eq(signers.address, intent.signer)))
+    .returning()
+  if (lease === undefined) throw new NodeFault(`the nonce of ${intent.signer} is not known yet`)
+  return signAndStore(tx, chain, intent, lease.nextNonce - 1, fees)
 }
 
 /** Signs and stores a transaction for a nonce that the signer already has: a replacement. */
@@ -75,8 +73,15 @@ export async function signAndStore(
   return stored as SignedTransactionRow
 }
 
-/** Nodes take a replacement for at least 10 % more; base fees may have risen by more than that meanwhile. */
-export function raisedFees(previous: Fees, current: Fees): Fees {
+/** What a replacement may offer at most, as a multiple of the fees that are usual now. */
+const HIGHEST_RAISE = 10n
+
+/**
+ * Nodes take a replacement for at least 10 % more; base fees may have risen by more than that meanwhile. `null`: it offers
+ * so much already that more would not help.
+ */
+export function raisedFees(previous: Fees, current: Fees): Fees | null {
+  if (previous.maxFeePerGas > current.maxFeePerGas * HIGHEST_RAISE) return null
   const raise = (fee: bigint) => (fee * 1125n) / 1000n + 1n
   const larger = (a: bigint, b: bigint) => (a > b ? a : b)
   return {

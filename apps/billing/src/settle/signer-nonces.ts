@@ -90,6 +90,7 @@ async function fillNonce(db: Database, chain: Chain, orphan: SignedTransactionRo
     return broadcast(chain, orphan, log)
   }
   const fees = raisedFees(orphan, await chain.fees())
+  if (fees === null) return broadcast(chain, orphan, log)
   const { signer } = orphan
   const filler = { paymentId: null, signer, to: signer, data: '0x' as const, gas: TRANSFER_GAS }
   const transaction = await db.transaction((tx) => signAndStore(tx, chain, filler, orphan.nonce, fees))

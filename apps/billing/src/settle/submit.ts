@@ -1,10 +1,9 @@
 import { RefusalReason } from '@upfront/protocol'
-import { eq } from 'drizzle-orm'
 import type { Chain } from '../chain/chain.js'
 import { Revert } from '../chain/node.js'
 import { encodeSettlement, UPTO_PROXY } from '../chain/settlement-call.js'
 import type { Database } from '../ledger/database.js'
-import { type PaymentRow, payments, type SignedTransactionRow } from '../ledger/schema.js'
+import type { PaymentRow, SignedTransactionRow } from '../ledger/schema.js'
 import { changePayment } from '../ledger/transition.js'
 import { signWithNextNonce } from './sign.js'
 
@@ -38,21 +37,27 @@ export async function submit(db: Database, chain: Chain, payment: PaymentRow): P
   const [fees, estimate] = await Promise.all([chain.fees(), estimateSettlement(chain, payment, data)])
   if (typeof estimate !== 'bigint') return estimate
   const gas = (estimate * GAS_HEADROOM.numerator) / GAS_HEADROOM.denominator + GAS_HEADROOM.plus
-  return db.transaction(async (tx): Promise<SubmitResult> => {
-    const [current] = await tx.select().from(payments).where(eq(payments.id, payment.id)).for('update')
-    if (current?.state !== payment.state || current.transaction !== payment.transaction) return { outcome: 'moved on' }
-    const intent = { paymentId: payment.id, signer: payment.facilitator, to: UPTO_PROXY, data, gas }
-    const transaction = await signWithNextNonce(tx, chain, intent, fees)
-    const submitted = await changePayment(tx, current, {
-      kind: payment.state === 'charging' ? 'submitted' : 'resubmitted',
-      to: 'submitted',
-      set: { transaction: transaction.hash, submittedAt: current.submittedAt ?? new Date() },
-      data: { transaction: transaction.hash, signer: transaction.signer, nonce: transaction.nonce },
+  return db
+    .transaction(async (tx): Promise<SubmitResult> => {
+      const intent = { paymentId: payment.id, signer: payment.facilitator, to: UPTO_PROXY, data, gas }
+      const transaction = await signWithNextNonce(tx, chain, intent, fees)
+      const submitted = await changePayment(tx, payment, {
+        kind: payment.state === 'charging' ? 'submitted' : 'resubmitted',
+        to: 'submitted',
+        set: { transaction: transaction.hash, submittedAt: payment.submittedAt ?? new Date() },
+        data: { transaction: transaction.hash, signer: transaction.signer, nonce: transaction.nonce },
+      })
+      if (submitted === null) throw new MovedOn()
+      return { outcome: 'signed', payment: submitted, transaction }
     })
-    if (submitted === null) throw new Error(`payment ${payment.id} changed while it was locked`)
-    return { outcome: 'signed', payment: submitted, transaction }
-  })
+    .catch((error: unknown): SubmitResult => {
+      if (error instanceof MovedOn) return { outcome: 'moved on' }
+      throw error
+    })
 }
+
+/** Undoes the database transaction, its nonce included: the payment is no longer as it was read. */
+class MovedOn extends Error {}
 
 async function estimateSettlement(
   chain: Chain,

@@ -1,6 +1,6 @@
 import { RefusalReason } from '@upfront/protocol'
 import { desc, eq, inArray } from 'drizzle-orm'
-import type { Chain, Receipt } from '../chain/chain.js'
+import type { Chain, Fees, Receipt } from '../chain/chain.js'
 import { encodeSettlement, UPTO_PROXY } from '../chain/settlement-call.js'
 import type { Database } from '../ledger/database.js'
 import { type PaymentRow, type SignedTransactionRow, signedTransactions } from '../ledger/schema.js'
@@ -41,11 +41,7 @@ export async function track(
   watch: Watch,
   feeBumpMilliseconds: number,
 ): Promise<TrackResult> {
-  const transactions = await db
-    .select()
-    .from(signedTransactions)
-    .where(eq(signedTransactions.paymentId, payment.id))
-    .orderBy(desc(signedTransactions.signedAt))
+  const transactions = await readTransactions(db, payment)
   const receipt = await findReceipt(chain, transactions)
   if (receipt !== null) return mined(db, chain, payment, receipt, watch)
   if (payment.blockNumber !== null) {
@@ -62,12 +58,24 @@ export async function track(
     return final(await concludeFailed(db, payment, RefusalReason.deadlineExpired, null))
   }
   if (newest.nonce === count && Date.now() - newest.signedAt.getTime() > feeBumpMilliseconds) {
-    const transaction = await bump(db, chain, payment, newest)
-    return transaction === null ? { outcome: 'moved on' } : { outcome: 'broadcast', transaction, bumped: true }
+    const fees = raisedFees(newest, await chain.fees())
+    if (fees !== null) {
+      const transaction = await bump(db, chain, payment, newest, fees)
+      return transaction === null ? { outcome: 'moved on' } : { outcome: 'broadcast', transaction, bumped: true }
+    }
   }
   const sentAt = watch.broadcastAt.get(newest.hash) ?? 0
   if (Date.now() - sentAt < REBROADCAST_MILLISECONDS) return { outcome: 'waiting', payment }
   return { outcome: 'broadcast', transaction: newest, bumped: false }
+}
+
+/** Newest first. */
+function readTransactions(db: Database, payment: PaymentRow): Promise<SignedTransactionRow[]> {
+  return db
+    .select()
+    .from(signedTransactions)
+    .where(eq(signedTransactions.paymentId, payment.id))
+    .orderBy(desc(signedTransactions.signedAt))
 }
 
 async function findReceipt(chain: Chain, transactions: readonly SignedTransactionRow[]): Promise<Receipt | null> {
@@ -79,6 +87,18 @@ async function findReceipt(chain: Chain, transactions: readonly SignedTransactio
   }
   // A revert counts while it is the newest word; an older one was resubmitted.
   return reverted?.hash === transactions[0]?.hash ? reverted : null
+}
+
+/** A look right after the broadcast: a chain that mines at once has the receipt by now. Throws `NodeFault`. */
+export async function trackFirst(
+  db: Database,
+  chain: Chain,
+  payment: PaymentRow,
+  transaction: SignedTransactionRow,
+  watch: Watch,
+): Promise<TrackResult> {
+  const receipt = await chain.receipt(transaction.hash)
+  return receipt?.succeeded ? mined(db, chain, payment, receipt, watch) : { outcome: 'waiting', payment }
 }
 
 async function mined(
@@ -148,8 +168,8 @@ async function bump(
   chain: Chain,
   payment: PaymentRow,
   stuck: SignedTransactionRow,
+  fees: Fees,
 ): Promise<SignedTransactionRow | null> {
-  const fees = raisedFees(stuck, await chain.fees())
   const data = encodeSettlement(payment, payment.charge ?? 0n)
   return db.transaction(async (tx) => {
     const [locked] = await tx
