@@ -21,7 +21,7 @@ export declare class NativeEngine {
   /** Keeps a layer under a number of JavaScript's choosing. */
   addLayer(number: number, layer: string): void
   dropLayer(number: number): void
-  /** Stops everything that runs. */
+  /** Stops everything that runs; its threads end. */
   close(): void
 }
 

@@ -45,7 +45,8 @@ pub struct NativeOptions {
 #[napi]
 pub struct NativeEngine {
     cache: Arc<StateCache>,
-    pool: Pool,
+    /// Absent once closed.
+    pool: Option<Pool>,
     mailbox: Arc<Mailbox>,
     layers: HashMap<u32, Arc<Layer>>,
     running: Arc<Mutex<HashMap<u32, Running>>>,
@@ -64,7 +65,7 @@ impl NativeEngine {
     pub fn new(options: NativeOptions, #[napi(ts_arg_type = "() => void")] wake: Wake) -> Self {
         Self {
             cache: Arc::new(StateCache::new(options.cache_bytes as usize)),
-            pool: Pool::new(options.threads as usize, options.queue as usize),
+            pool: Some(Pool::new(options.threads as usize, options.queue as usize)),
             mailbox: Arc::new(Mailbox::new(wake)),
             layers: HashMap::new(),
             running: Arc::default(),
@@ -164,9 +165,10 @@ impl NativeEngine {
         self.layers.remove(&number);
     }
 
-    /// Stops everything that runs.
+    /// Stops everything that runs; its threads end.
     #[napi(catch_unwind)]
-    pub fn close(&self) {
+    pub fn close(&mut self) {
+        self.pool = None;
         for running in self.running.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).values() {
             running.stop.raise();
             running.answer.wake();
@@ -229,7 +231,8 @@ impl NativeEngine {
                 }
             }
         };
-        self.pool.run(job).map_err(|_| {
+        let pool = self.pool.as_ref().ok_or_else(|| Error::from_reason("closed"))?;
+        pool.run(job).map_err(|_| {
             table.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).remove(&id);
             Error::from_reason("full")
         })

@@ -67,8 +67,4 @@ impl StateSource for CachedOnly {
     fn read(&self, _reads: &[Read]) -> Result<Vec<Value>, ReadError> {
         Err(ReadError::WouldBlock)
     }
-
-    fn may_wait(&self) -> bool {
-        false
-    }
 }

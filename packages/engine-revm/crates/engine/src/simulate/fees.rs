@@ -34,7 +34,7 @@ pub fn next_excess_blob_gas(rules: &BlockRules, parent: &ParentHeader) -> u64 {
         return 0;
     }
     let excess = parent.excess_blob_gas.saturating_add(parent.blob_gas_used);
-    let target = blob.target * GAS_PER_BLOB;
+    let target = blob.target.saturating_mul(GAS_PER_BLOB);
     if excess < target {
         return 0;
     }
@@ -42,7 +42,7 @@ pub fn next_excess_blob_gas(rules: &BlockRules, parent: &ParentHeader) -> u64 {
         let reserve = U256::from(BLOB_BASE_COST).saturating_mul(parent.base_fee);
         let price = U256::from(GAS_PER_BLOB).saturating_mul(blob_price(&blob, parent.excess_blob_gas));
         if reserve > price {
-            return parent.excess_blob_gas + parent.blob_gas_used * (blob.max - blob.target) / blob.max;
+            return parent.excess_blob_gas + parent.blob_gas_used * blob.max.saturating_sub(blob.target) / blob.max;
         }
     }
     excess - target

@@ -132,9 +132,6 @@ impl PinnedState {
                 self.insert(fetched);
                 drop(landing);
             }
-            if !others.is_empty() && !source.may_wait() {
-                return Err(ReadError::WouldBlock);
-            }
             for other in others {
                 other.wait(stop)?;
             }
@@ -237,56 +234,4 @@ fn size_of_value(value: &Cached) -> usize {
             Cached::Word(_) => 0,
             Cached::Code(_, code) => code.len() + code.len() / 8 + 160,
         }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::state::Read;
-    use revm::primitives::{Address, U256};
-    use std::sync::mpsc;
-
-    struct Slow {
-        asked: mpsc::Sender<()>,
-        go_on: Mutex<mpsc::Receiver<()>>,
-    }
-
-    impl StateSource for Slow {
-        fn read(&self, _reads: &[Read]) -> Result<Vec<Value>, ReadError> {
-            self.asked.send(()).expect("the test listens");
-            self.go_on.lock().expect("not poisoned").recv().expect("the test goes on");
-            Ok(vec![Value::Word(U256::from(7))])
-        }
-    }
-
-    struct NoWaiting;
-
-    impl StateSource for NoWaiting {
-        fn read(&self, _reads: &[Read]) -> Result<Vec<Value>, ReadError> {
-            Err(ReadError::WouldBlock)
-        }
-
-        fn may_wait(&self) -> bool {
-            false
-        }
-    }
-
-    /// The event loop answers the reads of the other threads: had it to wait for one of them, nobody would ever go on.
-    #[test]
-    fn a_thread_that_must_not_wait_does_not_wait_for_another_threads_read() {
-        let state = Arc::new(PinnedState::new(Arc::default()));
-        let (asked, was_asked) = mpsc::channel();
-        let (release, go_on) = mpsc::channel();
-        let reads = [Read::Balance(Address::ZERO)];
-        let other = std::thread::spawn({
-            let state = state.clone();
-            move || state.fetch(&reads, &Slow { asked, go_on: Mutex::new(go_on) }, &Stop::default()).map(|found| found.len())
-        });
-        was_asked.recv().expect("the other thread reads");
-        let refused = state.fetch(&reads, &NoWaiting, &Stop::default());
-        assert!(matches!(refused, Err(ReadError::WouldBlock)));
-        release.send(()).expect("the other thread waits");
-        assert_eq!(other.join().expect("no panic").ok(), Some(1));
-        assert!(state.fetch(&reads, &NoWaiting, &Stop::default()).is_ok());
-    }
 }

@@ -63,9 +63,4 @@ pub trait StateSource: Send + Sync {
 
     /// Values in the order of `reads`, each of the kind that was asked for.
     fn read(&self, reads: &[Read]) -> Result<Vec<Value>, ReadError>;
-
-    /// Whether this thread may wait for what another thread reads. The one that answers reads never may.
-    fn may_wait(&self) -> bool {
-        true
-    }
 }

@@ -16,6 +16,7 @@ use op_revm::OpSpecId;
 use revm::{
     Database,
     context_interface::result::ExecutionResult,
+    primitives::hardfork::SpecId,
 };
 use std::sync::Arc;
 
@@ -106,6 +107,7 @@ pub fn execute(stretch: &Stretch, mut state: SimulationState, stop: Arc<Stop>) -
         opened?;
     }
     state.set_block_hash(stretch.block.number.saturating_sub(1), stretch.block.parent_hash);
+    state.set_delegations(stretch.block.rules.has(SpecId::PRAGUE));
     let mut evm = match stretch.block.rules.op {
         Some(op) => BlockEvm::Optimism(Box::new(OptimismEvm::new(stretch, op, state))),
         None => BlockEvm::Ethereum(Box::new(EthereumEvm::new(stretch, state))),
