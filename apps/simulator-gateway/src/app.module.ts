@@ -9,7 +9,7 @@ import { Admission } from './http/admission.js'
 import { BufferedBytes } from './http/buffered-bytes.js'
 import { FreeRateLimit } from './http/free-rate-limit.js'
 import { RefusalFilter } from './http/refusal.filter.js'
-import { LOGGER } from './logger.js'
+import { createLogger, LOGGER } from './logger.js'
 import { MetricsController } from './metrics/metrics.controller.js'
 import { Metrics } from './metrics/metrics.js'
 import { UpstreamJournal } from './metrics/upstream-journal.js'
@@ -29,7 +29,7 @@ import { Simulator } from './simulate/simulator.js'
 /** The wiring of the gateway. What a paid route needs of it is exported to every module. */
 @Module({})
 export class AppModule {
-  static forRoot(environment: Environment, logger: Logger): DynamicModule {
+  static forRoot(environment: Environment, logger: Logger = createLogger(environment.LOG_LEVEL)): DynamicModule {
     return {
       module: AppModule,
       global: true,

@@ -1,3 +1,4 @@
+import { availableParallelism, loadavg } from 'node:os'
 import { type Anvil, startAnvil } from '@upfront/devnet'
 import { assemble } from './assemble.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
@@ -8,6 +9,8 @@ import { type BlockResult, callOf, TARGET } from './simulate-params.js'
 const REQUEST_TIMEOUT_MS = 3_000
 /** Requests of one attacker at a time. */
 const ATTACKERS = 4
+/** A small request is answered within a second; on a machine that does other work, within its share of one. */
+const patienceMs = () => 1_000 * Math.max(1, loadavg()[0]! / availableParallelism())
 const HUGE_GAS = '0xffffffffffff'
 
 let anvil: Anvil
@@ -66,7 +69,7 @@ describe.each(['auto', 'ethereumjs'])('programs made to hurt, on engine %s', (en
         if (error === undefined) expect(result?.[0]?.calls[0]?.gasUsed).toMatch(/^0x/)
         else expect([-32005, -32603]).toContain(error.code)
       }
-      expect(slowest).toBeLessThan(1_000)
+      expect(slowest).toBeLessThan(patienceMs())
     },
     30_000,
   )
@@ -77,7 +80,7 @@ describe.each(['auto', 'ethereumjs'])('programs made to hurt, on engine %s', (en
     const calls = Array(950).fill({ to: TARGET })
     const blockStateCalls = [{ blockOverrides, stateOverrides: { [TARGET]: { code } }, calls }]
     const attack = Promise.all([1, 2, 3].map(() => gateway.call('eth_simulateV1', [{ blockStateCalls }, 'latest'])))
-    expect(await slowestSmallRequest(attack)).toBeLessThan(1_000)
+    expect(await slowestSmallRequest(attack)).toBeLessThan(patienceMs())
     for (const { error } of await attack) expect(error?.code).toBe(-32005)
   }, 30_000)
 

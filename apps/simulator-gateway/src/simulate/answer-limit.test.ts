@@ -1,0 +1,35 @@
+import type { Hex } from '@upfront/protocol'
+import type { Engine, ExecutedBlock, SimulationPlan, StateSource } from '@upfront/simulation'
+import { withAnswerLimit } from './answer-limit.js'
+
+const outcomeOf = (returnData: Hex, logs: { data: Hex; topics: Hex[] }[]) => ({
+  blocks: [{ calls: [{ returnData, logs }] }] as unknown as ExecutedBlock[],
+  touched: { accounts: 0, slots: 0 },
+})
+const engineOf = (outcome: Awaited<ReturnType<Engine['simulate']>>): Engine => ({
+  name: 'revm',
+  version: '0',
+  simulate: () => Promise.resolve(outcome),
+  close: () => Promise.resolve(),
+})
+const run = (outcome: ReturnType<typeof outcomeOf>) =>
+  withAnswerLimit(engineOf(outcome), 1_000).simulate(
+    {} as SimulationPlan,
+    {} as StateSource,
+    new AbortController().signal,
+  )
+
+describe('withAnswerLimit', () => {
+  it('lets pass what fits', async () => {
+    const outcome = outcomeOf(`0x${'00'.repeat(400)}`, [])
+    expect(await run(outcome)).toBe(outcome)
+  })
+
+  it.each([
+    ['return data', outcomeOf(`0x${'00'.repeat(500)}`, [])],
+    ['log data', outcomeOf('0x', [{ data: `0x${'00'.repeat(500)}`, topics: [] }])],
+    ['topics', outcomeOf('0x', Array(5).fill({ data: '0x', topics: Array(3).fill(`0x${'00'.repeat(32)}`) }))],
+  ])('refuses too many bytes of %s', async (_, outcome) => {
+    await expect(run(outcome)).rejects.toMatchObject({ code: -32005 })
+  })
+})
