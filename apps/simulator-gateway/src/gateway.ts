@@ -13,6 +13,7 @@ import { requestId } from './http/request-id.js'
 import { createLogger, LOGGER, nestLogger } from './logger.js'
 import { failureBody, failureOf } from './rpc/failure.js'
 import { ENGINE, type EngineChoice } from './simulate/engine-choice.js'
+import { ServedChain } from './simulate/served-chain.js'
 
 const SOCKET_SWEEP_MS = 100
 /** A connection on which nothing moves, in neither direction. */
@@ -24,6 +25,7 @@ export interface Gateway {
   url: string
   /** The line that says so, with the engine. */
   greeting: string
+  logger: Logger
   /** Takes no new connections, finishes what is in flight (`SHUTDOWN_TIMEOUT_MS` at most), then ends all it started. */
   close(): Promise<void>
 }
@@ -87,8 +89,12 @@ export async function startGateway(environment: Environment): Promise<Gateway> {
   const url = `http://${host}:${port}`
   const { engine, reason } = app.get<EngineChoice>(ENGINE)
   logger.info({ engine: engine.name, version: engine.version, reason }, 'the engine')
+  app
+    .get(ServedChain)
+    .rules(AbortSignal.timeout(environment.REQUEST_TIMEOUT_MS))
+    .catch((error: unknown) => logger.warn({ reason: failureOf(error).error.message }, 'the upstream is not there yet'))
   const greeting = `Upfront's gateway listens on ${url} (${engine.name} ${engine.version})`
-  return { app, url, greeting, close: () => close(app, environment.SHUTDOWN_TIMEOUT_MS, logger) }
+  return { app, url, greeting, logger, close: () => close(app, environment.SHUTDOWN_TIMEOUT_MS, logger) }
 }
 
 async function close(app: NestFastifyApplication, timeoutMs: number, logger: Logger): Promise<void> {

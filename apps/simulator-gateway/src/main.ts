@@ -4,6 +4,8 @@ import { startGateway } from './gateway.js'
 try {
   const gateway = await startGateway(readEnvironment(process.env))
   process.stdout.write(`${gateway.greeting}\n`)
+  // A promise that nobody waits for any more must not take all other requests down.
+  process.on('unhandledRejection', (error) => gateway.logger.error({ err: error }, 'unhandled rejection'))
   let ending = false
   const end = () => {
     if (ending) process.exit(1)

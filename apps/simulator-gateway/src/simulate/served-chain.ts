@@ -29,9 +29,10 @@ export class ServedChain {
   /** @throws UpstreamError, ChainMismatch, or the signal's reason */
   async rules(signal: AbortSignal): Promise<ChainRules> {
     if (this.known !== undefined) {
-      if (performance.now() > this.staleAt) this.fetch().catch(() => undefined)
+      if (performance.now() > this.staleAt) this.fetch().catch(() => 'the known ones stay')
       return this.known
     }
+    signal.throwIfAborted()
     return await unlessAborted(this.fetch(), signal)
   }
 
@@ -65,7 +66,6 @@ export class ServedChain {
 }
 
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted()
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason)
     signal.addEventListener('abort', abort, { once: true })
