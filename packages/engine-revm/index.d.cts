@@ -4,7 +4,7 @@
 export declare class NativeEngine {
   /** `wake` is called, on the event loop, when the mailbox holds something. */
   constructor(options: NativeOptions, wake: () => void)
-  /** Everything in the mailbox, which is empty then. */
+  /** What is in the mailbox: the oldest bundle of it, where it is much. */
   take(): string
   /** Bytes of cached state, estimated. */
   cachedBytes(): number

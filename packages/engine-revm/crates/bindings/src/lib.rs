@@ -72,7 +72,7 @@ impl NativeEngine {
         }
     }
 
-    /// Everything in the mailbox, which is empty then.
+    /// What is in the mailbox: the oldest bundle of it, where it is much.
     #[napi(catch_unwind)]
     pub fn take(&self) -> String {
         self.mailbox.take()

@@ -7,6 +7,7 @@ pub mod code {
     pub const INVALID_PARAMS: i32 = -32602;
     pub const INTERNAL_ERROR: i32 = -32603;
     pub const SERVER_ERROR: i32 = -32000;
+    pub const LIMIT_EXCEEDED: i32 = -32005;
     pub const NONCE_TOO_LOW: i32 = -38010;
     pub const NONCE_TOO_HIGH: i32 = -38011;
     pub const BASE_FEE_TOO_LOW: i32 = -38012;

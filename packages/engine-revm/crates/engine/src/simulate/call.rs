@@ -84,6 +84,11 @@ pub fn execute(
         progress.message_passer_written = true;
     }
     machine.state().commit(changes);
+    let output = executed.return_data.len() + executed.logs.iter().map(|log| log.data.len()).sum::<usize>();
+    progress.output_left = progress
+        .output_left
+        .checked_sub(output)
+        .ok_or_else(|| Fault::new(code::LIMIT_EXCEEDED, "return data and logs come to more than 64 MiB"))?;
     progress.gas_budget = progress.gas_budget.saturating_sub(executed.gas_used);
     Ok(Executed { call: executed, encoded })
 }

@@ -49,6 +49,7 @@ fn run(plan: &Plan, machine: &mut Machine) -> Result<Outcome, Failure> {
     let mut progress = Progress {
         parent: plan.base.clone(),
         gas_budget: plan.gas_budget,
+        output_left: OUTPUT_BYTES,
         touched: Touched::default(),
         message_passer_written: false,
     };
@@ -59,10 +60,16 @@ fn run(plan: &Plan, machine: &mut Machine) -> Result<Outcome, Failure> {
     Ok(Outcome { blocks, touched_accounts: progress.touched.accounts(), touched_slots: progress.touched.slots() })
 }
 
+/// Return data and logs of a whole simulation: 50M gas could make three times as much, and JavaScript's strings end at
+/// 512 MB.
+const OUTPUT_BYTES: usize = 64 << 20;
+
 /// What one block leaves to the next.
 struct Progress {
     parent: crate::plan::ParentHeader,
     gas_budget: u64,
+    /// Bytes of return data and logs.
+    output_left: usize,
     touched: Touched,
     message_passer_written: bool,
 }
