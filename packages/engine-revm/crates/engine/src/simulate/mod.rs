@@ -62,7 +62,7 @@ fn run(plan: &Plan, machine: &mut Machine) -> Result<Outcome, Failure> {
 
 /// Return data and logs of a whole simulation: 50M gas could make three times as much, and JavaScript's strings end at
 /// 512 MB.
-const OUTPUT_BYTES: usize = 64 << 20;
+const OUTPUT_BYTES: usize = 32 << 20;
 
 /// What one block leaves to the next.
 struct Progress {
