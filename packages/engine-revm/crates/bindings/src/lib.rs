@@ -29,8 +29,8 @@ use upfront_engine::{
     stretch::{self, StretchFailure},
 };
 
-/// What the event loop gives a simulation at most: well under a millisecond.
-const ALLOWANCE: Allowance = Allowance { gas: 100_000, frames: 24, bytes: 4_096, precompile_gas: 20_000 };
+/// What the event loop gives a simulation at most: enough for a swap (a tenth of a millisecond), and made to hurt some 10 ms.
+const ALLOWANCE: Allowance = Allowance { gas: 200_000, frames: 20, bytes: 4_096, precompile_gas: 20_000 };
 const SMALL_PLAN: usize = 8_192;
 
 #[napi(object)]
