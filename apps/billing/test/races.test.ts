@@ -1,18 +1,8 @@
-import {
-  DEVNET_ACCOUNTS,
-  DEVNET_ROLES,
-  type Devnet,
-  fundBuyer,
-  startDevnet,
-  USDC_ADDRESS,
-  usdcAbi,
-} from '@upfront/devnet'
-import { createPublicClient, http } from 'viem'
-import { type BillingClient, runBilling } from './support/billing.js'
+import { DEVNET_ACCOUNTS, DEVNET_ROLES, type Devnet, fundBuyer, startDevnet } from '@upfront/devnet'
+import { runBilling } from './support/billing.js'
 import { makeRequirements, SELLER, sign } from './support/buyer.js'
+import { type RunningBilling, usdcBalance, useStand } from './support/stand.js'
 import { stores } from './support/stores.js'
-
-type RunningBilling = BillingClient & { close(): Promise<void> }
 
 async function inParallel<T>(count: number, concurrency: number, act: (index: number) => Promise<T>): Promise<T[]> {
   const results: T[] = []
@@ -27,17 +17,9 @@ async function inParallel<T>(count: number, concurrency: number, act: (index: nu
   return results
 }
 
-const balanceOf = (devnet: Devnet, address: `0x${string}`) =>
-  createPublicClient({ transport: http(devnet.rpcUrl) }).readContract({
-    address: USDC_ADDRESS,
-    abi: usdcAbi,
-    functionName: 'balanceOf',
-    args: [address],
-  })
-
 /** Authorizes and charges 50 payments, 10 at a time, spread over the given processes. */
 async function settleFifty(devnet: Devnet, billings: RunningBilling[]): Promise<void> {
-  const before = await balanceOf(devnet, SELLER)
+  const before = await usdcBalance(devnet, SELLER)
   const payments = await inParallel(50, 10, async (index) => {
     const billing = billings[index % billings.length] as RunningBilling
     const { id } = await billing.authorizeNew(makeRequirements({ maxTimeoutSeconds: 3_000 }))
@@ -45,29 +27,16 @@ async function settleFifty(devnet: Devnet, billings: RunningBilling[]): Promise<
   })
   expect(payments.filter(({ state }) => state === 'settled')).toHaveLength(50)
   expect(new Set(payments.map(({ transaction }) => transaction)).size).toBe(50)
-  expect((await balanceOf(devnet, SELLER)) - before).toBe(BigInt(50 * 1_000 + (49 * 50) / 2))
+  expect((await usdcBalance(devnet, SELLER)) - before).toBe(BigInt(50 * 1_000 + (49 * 50) / 2))
 }
 
 describe.each(stores())('races, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
-  let devnet: Devnet
-  let billing: RunningBilling
-
-  beforeAll(async () => {
-    if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
-    await store.start()
-    devnet = await startDevnet()
-    billing = await runBilling(devnet.rpcUrl, await store.variables())
-  }, 60_000)
-  afterAll(async () => {
-    await billing?.close()
-    await devnet?.stop()
-    await store.stop()
-  })
+  const stand = useStand(store)
 
   test('100 parallel uses of one authorization make one reservation', async () => {
     const payload = await sign()
-    const results = await Promise.all(Array.from({ length: 100 }, () => billing.authorize(payload)))
+    const results = await Promise.all(Array.from({ length: 100 }, () => stand.billing.authorize(payload)))
     expect(results.filter(({ outcome }) => outcome === 'authorized')).toHaveLength(1)
     const reasons = results.flatMap((result) => (result.outcome === 'refused' ? [result.reason] : []))
     expect(new Set(reasons)).toEqual(new Set(['permit2_invalid_nonce']))
@@ -75,7 +44,9 @@ describe.each(stores())('races, on $name', (store) => {
 
   test('parallel calls under one key make one payment, and answer it to all', async () => {
     const payload = await sign()
-    const results = await Promise.all(Array.from({ length: 20 }, () => billing.authorize(payload, { key: 'same-key' })))
+    const results = await Promise.all(
+      Array.from({ length: 20 }, () => stand.billing.authorize(payload, { key: 'same-key' })),
+    )
     const ids = results.map((result) => (result.outcome === 'authorized' ? result.payment.id : result.reason))
     expect(new Set(ids).size).toBe(1)
     expect(ids[0]).toMatch(/^pay_/)
@@ -83,28 +54,32 @@ describe.each(stores())('races, on $name', (store) => {
 
   test('a balance for one lets one of five authorizations through, and the next after a release', async () => {
     const buyer = DEVNET_ACCOUNTS[store.name === 'PGlite' ? 7 : 8] ?? DEVNET_ROLES.buyer
-    await fundBuyer(devnet.rpcUrl, buyer, { amount: 150_000n })
+    await fundBuyer(stand.devnet.rpcUrl, buyer, { amount: 150_000n })
     const payloads = await Promise.all(Array.from({ length: 5 }, () => sign(makeRequirements(), buyer)))
-    const results = await Promise.all(payloads.map((payload) => billing.authorize(payload)))
+    const results = await Promise.all(payloads.map((payload) => stand.billing.authorize(payload)))
     const [authorized] = results.flatMap((result) => (result.outcome === 'authorized' ? [result.payment] : []))
     const refused = results.filter(({ outcome }) => outcome === 'refused')
     expect(refused).toHaveLength(4)
     for (const result of refused) expect(result).toMatchObject({ reason: 'permit2_insufficient_balance' })
-    await billing.release(authorized?.id ?? '', 'test')
-    const next = await billing.authorize(await sign(makeRequirements(), buyer))
+    await stand.billing.release(authorized?.id ?? '', 'test')
+    const next = await stand.billing.authorize(await sign(makeRequirements(), buyer))
     if (next.outcome !== 'authorized') throw new Error(next.reason)
-    expect((await billing.charge(next.payment.id, '50000')).payment.state).toBe('settled')
+    expect((await stand.billing.charge(next.payment.id, '50000')).payment.state).toBe('settled')
     // What is left covers exactly one more, at once: the settled charge is not counted twice.
-    expect(await billing.authorize(await sign(makeRequirements(), buyer))).toMatchObject({ outcome: 'authorized' })
+    expect(await stand.billing.authorize(await sign(makeRequirements(), buyer))).toMatchObject({
+      outcome: 'authorized',
+    })
   })
 
   test('one payment that is charged by ten calls at once is charged once', async () => {
-    const { id } = await billing.authorizeNew()
-    const results = await Promise.all(Array.from({ length: 10 }, (_, index) => billing.charge(id, String(100 + index))))
+    const { id } = await stand.billing.authorizeNew()
+    const results = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => stand.billing.charge(id, String(100 + index))),
+    )
     expect(results.filter(({ outcome }) => outcome === 'done')).toHaveLength(1)
   })
 
-  test('50 authorizations at concurrency 10 settle', () => settleFifty(devnet, [billing]), 30_000)
+  test('50 authorizations at concurrency 10 settle', () => settleFifty(stand.devnet, [stand.billing]), 30_000)
 })
 
 const postgres = stores().find(({ name }) => name === 'Postgres')

@@ -1,6 +1,7 @@
-import { DEVNET_ROLES, type Devnet, startDevnet } from '@upfront/devnet'
-import { type BillingClient, runBilling } from './support/billing.js'
+import { DEVNET_ROLES } from '@upfront/devnet'
+import { runBilling } from './support/billing.js'
 import { makeRequirements, sign } from './support/buyer.js'
+import { useStand } from './support/stand.js'
 import { stores } from './support/stores.js'
 
 interface Listed {
@@ -10,31 +11,21 @@ interface Listed {
 
 describe.each(stores())("the seller's view, on $name", (store) => {
   const test = store.missing === null ? it : it.skip
-  let devnet: Devnet
-  let billing: BillingClient & { close(): Promise<void> }
-
+  const stand = useStand(store)
   beforeAll(async () => {
-    if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
-    await store.start()
-    devnet = await startDevnet()
-    billing = await runBilling(devnet.rpcUrl, await store.variables())
+    if (store.missing !== null) return
     for (const [index, charge] of ['1000', '0', '3000', '4000', '5000'].entries()) {
       const route = index % 2 === 0 ? 'GET /even' : '=GET /odd, "quoted"'
-      const result = await billing.authorize(await sign(makeRequirements()), { route })
-      if (result.outcome === 'authorized') await billing.charge(result.payment.id, charge)
+      const result = await stand.billing.authorize(await sign(makeRequirements()), { route })
+      if (result.outcome === 'authorized') await stand.billing.charge(result.payment.id, charge)
     }
-  }, 60_000)
-  afterAll(async () => {
-    await billing?.close()
-    await devnet?.stop()
-    await store.stop()
-  })
+  }, 30_000)
 
-  const list = async (query: string) => (await billing.send(`/payments${query}`)).body as Listed
+  const list = async (query: string) => (await stand.billing.send(`/payments${query}`)).body as Listed
 
   test('needs the token', async () => {
     for (const path of ['/payments', '/payments/x', '/payments.csv', '/payments/totals', '/reconciliation']) {
-      expect((await billing.send(path, { token: 'wrong' })).status).toBe(401)
+      expect((await stand.billing.send(path, { token: 'wrong' })).status).toBe(401)
     }
   })
 
@@ -71,7 +62,7 @@ describe.each(stores())("the seller's view, on $name", (store) => {
     ['?payer=0x1', 'payer'],
     ['?colour=blue', 'colour'],
   ])('refuses %s and names the field', async (query, field) => {
-    const { status, body } = await billing.send(`/payments${query}`)
+    const { status, body } = await stand.billing.send(`/payments${query}`)
     expect(status).toBe(400)
     expect(body).toMatchObject({
       error: { code: 'invalid_request', field, message: expect.stringMatching(`^${field}: `) },
@@ -80,7 +71,7 @@ describe.each(stores())("the seller's view, on $name", (store) => {
 
   test('shows a payment with its events, and no signature', async () => {
     const [{ id } = { id: '' }] = (await list('?state=settled')).payments
-    const { body } = await billing.send(`/payments/${id}`)
+    const { body } = await stand.billing.send(`/payments/${id}`)
     expect(body).toMatchObject({
       payment: { id, state: 'settled' },
       events: [
@@ -92,11 +83,11 @@ describe.each(stores())("the seller's view, on $name", (store) => {
       transactions: [{ status: 'mined' }],
     })
     expect(JSON.stringify(body)).not.toMatch(/signature|"raw"/)
-    expect((await billing.send('/payments/pay_none')).status).toBe(404)
+    expect((await stand.billing.send('/payments/pay_none')).status).toBe(404)
   })
 
   test('totals by route and day', async () => {
-    const { totals } = (await billing.send('/payments/totals')).body as { totals: Record<string, unknown>[] }
+    const { totals } = (await stand.billing.send('/payments/totals')).body as { totals: Record<string, unknown>[] }
     expect(totals).toHaveLength(2)
     expect(totals.find(({ route }) => route === 'GET /even')).toMatchObject({
       payments: 3,
@@ -108,7 +99,7 @@ describe.each(stores())("the seller's view, on $name", (store) => {
   })
 
   test('exports CSV in which no cell is a formula', async () => {
-    const { body, headers } = await billing.send('/payments.csv')
+    const { body, headers } = await stand.billing.send('/payments.csv')
     expect(headers.get('content-type')).toContain('text/csv')
     const lines = String(body).trimEnd().split('\r\n')
     expect(lines).toHaveLength(6)
@@ -117,16 +108,16 @@ describe.each(stores())("the seller's view, on $name", (store) => {
   })
 
   test('finds no difference between ledger and chain where there is none', async () => {
-    const { body } = await billing.send('/reconciliation')
+    const { body } = await stand.billing.send('/reconciliation')
     expect(body).toEqual({ settledPayments: 4, openPayments: 0, differences: [] })
   })
 
   test('lists a settlement that another ledger made with our key', async () => {
-    const other = await runBilling(devnet.rpcUrl)
+    const other = await runBilling(stand.devnet.rpcUrl)
     const { id } = await other.authorizeNew()
     const { payment } = await other.charge(id, '77')
     await other.close()
-    const { body } = await billing.send('/reconciliation')
+    const { body } = await stand.billing.send('/reconciliation')
     expect(body).toMatchObject({
       differences: [{ kind: 'not in ledger', transaction: payment.transaction, chainAmount: '77' }],
     })

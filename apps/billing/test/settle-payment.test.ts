@@ -1,90 +1,79 @@
-import { DEVNET_ROLES, type Devnet, fundBuyer, startDevnet, USDC_ADDRESS, usdcAbi } from '@upfront/devnet'
-import { createPublicClient, http } from 'viem'
-import { type BillingClient, runBilling } from './support/billing.js'
+import { DEVNET_ROLES, fundBuyer } from '@upfront/devnet'
 import { makeRequirements, SELLER, sign } from './support/buyer.js'
+import { usdcBalance, useStand } from './support/stand.js'
 import { stores } from './support/stores.js'
 
 describe.each(stores())('a payment, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
-  let devnet: Devnet
-  let billing: BillingClient & { close(): Promise<void> }
-
-  const balanceOf = (address: `0x${string}`) =>
-    createPublicClient({ transport: http(devnet.rpcUrl) }).readContract({
-      address: USDC_ADDRESS,
-      abi: usdcAbi,
-      functionName: 'balanceOf',
-      args: [address],
-    })
-
-  beforeAll(async () => {
-    if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
-    await store.start()
-    devnet = await startDevnet()
-    billing = await runBilling(devnet.rpcUrl, await store.variables())
-  }, 60_000)
-  afterAll(async () => {
-    await billing?.close()
-    await devnet?.stop()
-    await store.stop()
-  })
+  const stand = useStand(store)
 
   test('moves exactly its charge', async () => {
-    const before = await balanceOf(SELLER)
-    const { id } = await billing.authorizeNew()
-    const result = await billing.charge(id, '30000')
+    const before = await usdcBalance(stand.devnet, SELLER)
+    const { id } = await stand.billing.authorizeNew()
+    const result = await stand.billing.charge(id, '30000')
     expect(result).toMatchObject({
       outcome: 'done',
       payment: { id, state: 'settled', charge: 30_000n, maximum: 100_000n, reason: 'usage' },
     })
-    expect(await balanceOf(SELLER)).toBe(before + 30_000n)
+    expect(await usdcBalance(stand.devnet, SELLER)).toBe(before + 30_000n)
     expect(result.payment.feePaid).toBeGreaterThan(0n)
   })
 
   test('is consumed by a zero charge without a transaction, for ever', async () => {
     const payload = await sign()
-    const authorized = await billing.authorize(payload)
+    const authorized = await stand.billing.authorize(payload)
     if (authorized.outcome !== 'authorized') throw new Error(authorized.reason)
-    const { payment } = await billing.charge(authorized.payment.id, '0')
+    const { payment } = await stand.billing.charge(authorized.payment.id, '0')
     expect(payment).toMatchObject({ state: 'zero', charge: 0n, transaction: null })
-    expect(await billing.authorize(payload)).toMatchObject({ outcome: 'refused', reason: 'permit2_invalid_nonce' })
-    expect((await billing.verify(payload)).body).toMatchObject({
+    expect(await stand.billing.authorize(payload)).toMatchObject({
+      outcome: 'refused',
+      reason: 'permit2_invalid_nonce',
+    })
+    expect((await stand.billing.verify(payload)).body).toMatchObject({
       isValid: false,
       invalidReason: 'permit2_invalid_nonce',
     })
-    expect((await billing.settle(payload, '1000')).body).toMatchObject({ success: false })
+    expect((await stand.billing.settle(payload, '1000')).body).toMatchObject({ success: false })
   })
 
   test('is refused above its maximum and stays chargeable', async () => {
-    const { id } = await billing.authorizeNew()
-    expect(await billing.charge(id, '100001')).toMatchObject({
+    const { id } = await stand.billing.authorizeNew()
+    expect(await stand.billing.charge(id, '100001')).toMatchObject({
       outcome: 'refused',
       reason: 'invalid_upto_evm_payload_settlement_exceeds_amount',
       payment: { state: 'authorized' },
     })
-    expect((await billing.charge(id, '100000')).payment.state).toBe('settled')
+    expect((await stand.billing.charge(id, '100000')).payment.state).toBe('settled')
   })
 
   test('is given up by a release and stays used', async () => {
     const payload = await sign()
-    const authorized = await billing.authorize(payload)
+    const authorized = await stand.billing.authorize(payload)
     if (authorized.outcome !== 'authorized') throw new Error(authorized.reason)
     const { id } = authorized.payment
-    expect((await billing.release(id, 'handler failed')).payment).toMatchObject({ state: 'released', charge: null })
-    expect(await billing.charge(id, '1')).toMatchObject({ outcome: 'refused', reason: 'payment_not_authorized' })
-    expect(await billing.authorize(payload)).toMatchObject({ outcome: 'refused', reason: 'permit2_invalid_nonce' })
+    expect((await stand.billing.release(id, 'handler failed')).payment).toMatchObject({
+      state: 'released',
+      charge: null,
+    })
+    expect(await stand.billing.charge(id, '1')).toMatchObject({ outcome: 'refused', reason: 'payment_not_authorized' })
+    expect(await stand.billing.authorize(payload)).toMatchObject({
+      outcome: 'refused',
+      reason: 'permit2_invalid_nonce',
+    })
   })
 
   test('answers the first result again under the same key, and refuses the key for another input', async () => {
     const payload = await sign()
-    const first = await billing.authorize(payload, { key: 'authorize-1' })
-    expect(await billing.authorize(payload, { key: 'authorize-1' })).toEqual(first)
-    await expect(billing.authorize(await sign(), { key: 'authorize-1' })).rejects.toThrow('idempotency_key_reused')
+    const first = await stand.billing.authorize(payload, { key: 'authorize-1' })
+    expect(await stand.billing.authorize(payload, { key: 'authorize-1' })).toEqual(first)
+    await expect(stand.billing.authorize(await sign(), { key: 'authorize-1' })).rejects.toThrow(
+      'idempotency_key_reused',
+    )
     if (first.outcome !== 'authorized') throw new Error(first.reason)
-    const charged = await billing.charge(first.payment.id, '5', { key: 'charge-1' })
-    expect(await billing.charge(first.payment.id, '5', { key: 'charge-1' })).toEqual(charged)
-    await expect(billing.charge(first.payment.id, '6', { key: 'charge-1' })).rejects.toThrow('422')
-    expect(await billing.charge(first.payment.id, '5', { key: 'charge-2' })).toMatchObject({
+    const charged = await stand.billing.charge(first.payment.id, '5', { key: 'charge-1' })
+    expect(await stand.billing.charge(first.payment.id, '5', { key: 'charge-1' })).toEqual(charged)
+    await expect(stand.billing.charge(first.payment.id, '6', { key: 'charge-1' })).rejects.toThrow('422')
+    expect(await stand.billing.charge(first.payment.id, '5', { key: 'charge-2' })).toMatchObject({
       outcome: 'refused',
       reason: 'payment_not_authorized',
     })
@@ -92,36 +81,36 @@ describe.each(stores())('a payment, on $name', (store) => {
 
   test('answers a refusal again under the same key, also once it would be authorized', async () => {
     const payload = await sign(makeRequirements(), DEVNET_ROLES.unapprovedBuyer)
-    const first = await billing.authorize(payload, { key: 'authorize-2' })
+    const first = await stand.billing.authorize(payload, { key: 'authorize-2' })
     expect(first).toMatchObject({ outcome: 'refused', reason: 'permit2_allowance_required' })
-    await fundBuyer(devnet.rpcUrl, DEVNET_ROLES.unapprovedBuyer, { amount: 1n })
-    expect(await billing.authorize(payload, { key: 'authorize-2' })).toEqual(first)
-    expect(await billing.authorize(payload, { key: 'authorize-3' })).toMatchObject({ outcome: 'authorized' })
+    await fundBuyer(stand.devnet.rpcUrl, DEVNET_ROLES.unapprovedBuyer, { amount: 1n })
+    expect(await stand.billing.authorize(payload, { key: 'authorize-2' })).toEqual(first)
+    expect(await stand.billing.authorize(payload, { key: 'authorize-3' })).toMatchObject({ outcome: 'authorized' })
   })
 
   test('serves any x402 seller through verify and settle, and settles once', async () => {
     const payload = await sign()
-    expect((await billing.verify(payload)).body).toEqual({
+    expect((await stand.billing.verify(payload)).body).toEqual({
       isValid: true,
       payer: DEVNET_ROLES.buyer.address.toLowerCase(),
     })
-    expect((await billing.verify(payload)).body).toMatchObject({ isValid: true })
-    const before = await balanceOf(SELLER)
-    const answers = await Promise.all([1, 2, 3, 4].map(() => billing.settle(payload, '7000')))
+    expect((await stand.billing.verify(payload)).body).toMatchObject({ isValid: true })
+    const before = await usdcBalance(stand.devnet, SELLER)
+    const answers = await Promise.all([1, 2, 3, 4].map(() => stand.billing.settle(payload, '7000')))
     for (const { body } of answers)
       expect(body).toMatchObject({ success: true, amount: '7000', network: 'eip155:31337' })
     expect(new Set(answers.map(({ body }) => (body as { transaction: string }).transaction)).size).toBe(1)
-    expect(await balanceOf(SELLER)).toBe(before + 7_000n)
-    expect((await billing.settle(payload, '6999')).body).toMatchObject({
+    expect(await usdcBalance(stand.devnet, SELLER)).toBe(before + 7_000n)
+    expect((await stand.billing.settle(payload, '6999')).body).toMatchObject({
       success: false,
       errorReason: 'permit2_invalid_nonce',
     })
-    expect((await billing.verify(payload)).body).toMatchObject({ isValid: false })
+    expect((await stand.billing.verify(payload)).body).toMatchObject({ isValid: false })
   })
 
   test('lets a charge be a part of a larger maximum', async () => {
-    const { id } = await billing.authorizeNew(makeRequirements({ maximum: '900000' }))
-    expect((await billing.charge(id, '1', { reason: 'partial' })).payment).toMatchObject({
+    const { id } = await stand.billing.authorizeNew(makeRequirements({ maximum: '900000' }))
+    expect((await stand.billing.charge(id, '1', { reason: 'partial' })).payment).toMatchObject({
       state: 'settled',
       reason: 'partial',
     })

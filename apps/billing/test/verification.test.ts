@@ -1,17 +1,10 @@
-import {
-  DEVNET_ACCOUNTS,
-  DEVNET_ROLES,
-  type Devnet,
-  fundBuyer,
-  startDevnet,
-  USDC_ADDRESS,
-  usdcAbi,
-} from '@upfront/devnet'
+import { DEVNET_ACCOUNTS, DEVNET_ROLES, fundBuyer, USDC_ADDRESS, usdcAbi } from '@upfront/devnet'
 import type { PaymentPayload } from '@x402/core/types'
 import { createWalletClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { type BillingClient, runBilling } from './support/billing.js'
+import { runBilling } from './support/billing.js'
 import { makeRequirements, sign } from './support/buyer.js'
+import { useStand } from './support/stand.js'
 import { stores } from './support/stores.js'
 
 type Fields = Record<string, unknown>
@@ -29,20 +22,7 @@ const OTHER = `0x${'12'.repeat(20)}`
 
 describe.each(stores())('verification, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
-  let devnet: Devnet
-  let billing: BillingClient & { close(): Promise<void> }
-
-  beforeAll(async () => {
-    if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
-    await store.start()
-    devnet = await startDevnet()
-    billing = await runBilling(devnet.rpcUrl, await store.variables())
-  }, 60_000)
-  afterAll(async () => {
-    await billing?.close()
-    await devnet?.stop()
-    await store.stop()
-  })
+  const stand = useStand(store)
 
   const hex = (value: unknown) => `0x${BigInt(String(value)).toString(16)}`
   test.each<[string, string, () => Promise<PaymentPayload>]>([
@@ -103,31 +83,33 @@ describe.each(stores())('verification, on $name', (store) => {
     ['a network that is not served', 'invalid_network', () => sign(makeRequirements({ network: 'eip155:1' }))],
   ])('refuses %s as %s, in both APIs, and reserves nothing', async (_, reason, make) => {
     const payload = await make()
-    const refused = await billing.authorize(payload)
+    const refused = await stand.billing.authorize(payload)
     expect(refused).toMatchObject({ outcome: 'refused', reason })
-    expect((await billing.verify(payload)).body).toMatchObject({ isValid: false, invalidReason: reason })
+    expect((await stand.billing.verify(payload)).body).toMatchObject({ isValid: false, invalidReason: reason })
     expect(JSON.stringify(refused)).not.toMatch(/viem|docs:|Error|at .*\.js/)
   })
 
   test('asks for time that covers the handler and the settlement', async () => {
     const payload = await sign(makeRequirements({ maxTimeoutSeconds: 20 }))
-    expect(await billing.authorize(payload, { minimumValiditySeconds: 15 })).toMatchObject({
+    expect(await stand.billing.authorize(payload, { minimumValiditySeconds: 15 })).toMatchObject({
       reason: 'permit2_deadline_expired',
     })
-    expect(await billing.authorize(payload, { minimumValiditySeconds: 10 })).toMatchObject({ outcome: 'authorized' })
+    expect(await stand.billing.authorize(payload, { minimumValiditySeconds: 10 })).toMatchObject({
+      outcome: 'authorized',
+    })
   })
 
   test('sees an allowance that covers one payment of two', async () => {
     const account = privateKeyToAccount(DEVNET_ROLES.unapprovedBuyer.privateKey)
-    const wallet = createWalletClient({ account, transport: http(devnet.rpcUrl) })
+    const wallet = createWalletClient({ account, transport: http(stand.devnet.rpcUrl) })
     const args = ['0x000000000022D473030F116dDEE9F6B43aC78BA3', 150_000n] as const
     await wallet.writeContract({ chain: null, address: USDC_ADDRESS, abi: usdcAbi, functionName: 'approve', args })
     const [first, second] = [1, 2].map(() => sign(makeRequirements(), DEVNET_ROLES.unapprovedBuyer))
-    expect(await billing.authorize((await first) as PaymentPayload)).toMatchObject({ outcome: 'authorized' })
-    expect(await billing.authorize((await second) as PaymentPayload)).toMatchObject({
+    expect(await stand.billing.authorize((await first) as PaymentPayload)).toMatchObject({ outcome: 'authorized' })
+    expect(await stand.billing.authorize((await second) as PaymentPayload)).toMatchObject({
       reason: 'permit2_allowance_required',
     })
-    expect((await billing.verify((await second) as PaymentPayload)).body).toMatchObject({ isValid: false })
+    expect((await stand.billing.verify((await second) as PaymentPayload)).body).toMatchObject({ isValid: false })
     await wallet.writeContract({
       chain: null,
       address: USDC_ADDRESS,
@@ -147,29 +129,29 @@ describe.each(stores())('verification, on $name', (store) => {
       'minimumValiditySeconds',
     ],
   ])('answers %s with 400 and the field', async (_, body, field) => {
-    const answer = await billing.send('/internal/payments', { body: body ?? null, key: 'any' })
+    const answer = await stand.billing.send('/internal/payments', { body: body ?? null, key: 'any' })
     expect(answer.status).toBe(400)
     expect(answer.body).toMatchObject({ error: { code: 'invalid_request', field } })
   })
 
   test('lets nobody in without the token, and does nothing without a key', async () => {
-    expect((await billing.send('/internal/payments', { body: {}, key: 'any', token: 'wrong' })).status).toBe(401)
-    expect((await billing.send('/internal/tokens/eip155:31337/0x0', { token: '' })).status).toBe(401)
-    const { status, body } = await billing.send('/internal/payments', { body: { paymentRequirements: {} } })
+    expect((await stand.billing.send('/internal/payments', { body: {}, key: 'any', token: 'wrong' })).status).toBe(401)
+    expect((await stand.billing.send('/internal/tokens/eip155:31337/0x0', { token: '' })).status).toBe(401)
+    const { status, body } = await stand.billing.send('/internal/payments', { body: { paymentRequirements: {} } })
     expect(status).toBe(400)
     expect(body).toMatchObject({ error: { field: 'Idempotency-Key' } })
   })
 
   test('tells the decimals of its tokens', async () => {
-    const { body } = await billing.send(`/internal/tokens/eip155:31337/${USDC_ADDRESS}`)
+    const { body } = await stand.billing.send(`/internal/tokens/eip155:31337/${USDC_ADDRESS}`)
     expect(body).toMatchObject({ asset: USDC_ADDRESS.toLowerCase(), decimals: 6, name: 'USDC', version: '2' })
-    expect((await billing.send(`/internal/tokens/eip155:31337/${OTHER}`)).status).toBe(404)
+    expect((await stand.billing.send(`/internal/tokens/eip155:31337/${OTHER}`)).status).toBe(404)
   })
 
   test('offers one facilitator address, and accepts each of its signers', async () => {
     const keys = DEVNET_ROLES.facilitators.map(({ privateKey }) => privateKey)
     const run = async (order: string[]) =>
-      runBilling(devnet.rpcUrl, { ...(await store.variables()), FACILITATOR_PRIVATE_KEYS: order.join(',') })
+      runBilling(stand.devnet.rpcUrl, { ...(await store.variables()), FACILITATOR_PRIVATE_KEYS: order.join(',') })
     const replicas = [await run(keys), await run([...keys].reverse())] as const
     try {
       const offers = await Promise.all(replicas.map((replica) => replica.send('/supported')))
@@ -185,14 +167,14 @@ describe.each(stores())('verification, on $name', (store) => {
   }, 30_000)
 
   test('survives bodies of any shape', async () => {
-    await fundBuyer(devnet.rpcUrl, DEVNET_ROLES.buyer, { amount: 1n })
+    await fundBuyer(stand.devnet.rpcUrl, DEVNET_ROLES.buyer, { amount: 1n })
     for (const path of ['/verify', '/settle']) {
       for (const body of [null, [], 'x', 7, {}, { paymentPayload: null, paymentRequirements: null }]) {
-        expect((await billing.send(path, { body })).status).toBeLessThan(500)
+        expect((await stand.billing.send(path, { body })).status).toBeLessThan(500)
       }
       const huge = { paymentPayload: 'x'.repeat(200_000) }
-      expect((await billing.send(path, { body: huge })).status).toBe(413)
+      expect((await stand.billing.send(path, { body: huge })).status).toBe(413)
     }
-    expect((await billing.send('/health')).status).toBe(200)
+    expect((await stand.billing.send('/health')).status).toBe(200)
   })
 })

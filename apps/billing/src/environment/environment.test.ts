@@ -1,0 +1,72 @@
+import { type BillingEnvironment, EnvironmentError, readEnvironment } from './environment.js'
+
+const KEY = `0x${'ab'.repeat(32)}`
+const usable = {
+  BILLING_TOKEN: 'token',
+  FACILITATOR_PRIVATE_KEYS: KEY,
+  CHAINS: JSON.stringify({ 'eip155:84532': { rpcUrl: 'https://node.example/secret-path' } }),
+}
+
+function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    readEnvironment(environment)
+  } catch (error) {
+    if (error instanceof EnvironmentError) return error.problems
+    throw error
+  }
+  return []
+}
+
+describe('readEnvironment', () => {
+  it('has defaults, and knows the USDC of Base Sepolia', () => {
+    const environment: BillingEnvironment = readEnvironment({ ...usable, BILLING_PORT: '' })
+    expect(environment).toMatchObject({ port: 8081, host: '127.0.0.1', receiptWaitMilliseconds: 30_000 })
+    const [chain] = environment.chains
+    expect(chain).toMatchObject({ network: 'eip155:84532', chainId: 84_532, confirmations: 1 })
+    expect([...(chain?.tokens.values() ?? [])]).toMatchObject([{ name: 'USDC', version: '2', decimals: 6 }])
+  })
+
+  it('takes several keys, with and without 0x, in any white space', () => {
+    const other = 'cd'.repeat(32)
+    expect(readEnvironment({ ...usable, FACILITATOR_PRIVATE_KEYS: ` ${KEY},\n${other}\n` }).signers).toHaveLength(2)
+  })
+
+  it('names everything that is wrong at once', () => {
+    const problems = problemsOf({ BILLING_PORT: '70000', RECEIPT_WAIT_MS: '-1', LOG_LEVEL: 'loud', CHAINS: '{' })
+    for (const variable of [
+      'BILLING_PORT',
+      'BILLING_TOKEN',
+      'RECEIPT_WAIT_MS',
+      'LOG_LEVEL',
+      'FACILITATOR_PRIVATE_KEYS',
+      'CHAINS',
+    ]) {
+      expect(problems.filter((problem) => problem.startsWith(`${variable}: `))).toHaveLength(1)
+    }
+  })
+
+  it.each([
+    ['FACILITATOR_PRIVATE_KEYS', `0x${'hunter2'.repeat(9)}`],
+    ['FACILITATOR_PRIVATE_KEYS', `${KEY},${KEY}`],
+    ['FACILITATOR_PRIVATE_KEYS', `0x${'0'.repeat(64)}`],
+    ['BILLING_TOKEN', 'with blank'],
+    ['DATABASE_URL', 'mysql://user:hunter2@host'],
+    ['CHAINS', '{"eip155:1": {"rpcUrl": "ftp://hunter2"}}'],
+  ])('refuses %s without quoting it', (variable, value) => {
+    const problems = problemsOf({ ...usable, [variable]: value })
+    expect(problems.length).toBeGreaterThan(0)
+    expect(problems.join()).not.toMatch(/hunter2|with blank|abab/)
+  })
+
+  it.each([
+    ['{"eip155:1": {"rpcUrl": "http://x"}}', 'CHAINS["eip155:1"].tokens: '],
+    ['{"mainnet": {"rpcUrl": "http://x"}}', 'CHAINS["mainnet"]: '],
+    ['{"eip155:8453": {"rpcUrl": "http://x", "colour": 1}}', 'CHAINS["eip155:8453"].colour: is not known'],
+    ['{"eip155:8453": {"rpcUrl": "http://x", "confirmations": 0}}', 'CHAINS["eip155:8453"].confirmations: '],
+    ['{"eip155:8453": {"rpcUrl": "http://x", "tokens": {"0x1": {}}}}', 'CHAINS["eip155:8453"].tokens["0x1"]: '],
+    ['[]', 'CHAINS: '],
+    ['{}', 'CHAINS: '],
+  ])('names the field of CHAINS=%s', (CHAINS, problem) => {
+    expect(problemsOf({ ...usable, CHAINS })[0]).toContain(problem)
+  })
+})
