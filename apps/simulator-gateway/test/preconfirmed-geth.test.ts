@@ -1,9 +1,13 @@
 import {
+  type CappedNode,
   deployUniswap,
   findGeth,
+  flashblocksOf,
   GETH_DEVELOPER,
   type Geth,
+  rpc,
   type StreamServer,
+  startCappedNode,
   startGeth,
   startStreamServer,
   swapRouterAbi,
@@ -22,8 +26,6 @@ import {
   parseEther,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { type CappedNode, startCappedNode } from './capped-node.js'
-import { flashblocksOf, rpc } from './flashblocks-of.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 import { until } from './preconfirmed-stand.js'
 

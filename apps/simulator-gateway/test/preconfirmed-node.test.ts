@@ -1,16 +1,18 @@
 import {
+  type CappedNode,
   DEVNET_ACCOUNTS,
   type Devnet,
   type FlashblockMessage,
+  flashblocksOf,
+  rpc,
   type StreamServer,
+  startCappedNode,
   startDevnet,
   startStreamServer,
 } from '@upfront/devnet'
 import { createWalletClient, type Hex, http, numberToHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
-import { type CappedNode, startCappedNode } from './capped-node.js'
-import { flashblocksOf, rpc } from './flashblocks-of.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 import { until } from './preconfirmed-stand.js'
 

@@ -1,4 +1,6 @@
-import { type FlashblockMessage, type PendingBlock, rawTransaction } from '@upfront/devnet'
+import { rpc } from '../rpc.js'
+import type { FlashblockMessage } from './flashblock-message.js'
+import { type PendingBlock, rawTransaction } from './node-block.js'
 
 const ZERO_HASH = `0x${'0'.repeat(64)}`
 const NO_BLOOM = `0x${'0'.repeat(512)}`
@@ -51,16 +53,4 @@ export async function flashblocksOf(
     })
   }
   return messages
-}
-
-/** One call at a node. @throws Error with the node's words */
-export async function rpc<T>(rpcUrl: string, method: string, params: unknown[]): Promise<T> {
-  const response = await fetch(rpcUrl, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-  })
-  const { result, error } = (await response.json()) as { result: T; error?: { message: string } }
-  if (error) throw new Error(`${method}: ${error.message}`)
-  return result
 }
