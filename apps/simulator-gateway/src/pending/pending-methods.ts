@@ -6,7 +6,6 @@ import {
   pendingBlockToRpc,
   pendingReceiptToRpc,
   pendingTransactionToRpc,
-  readThroughLayers,
 } from '@upfront/chain-state'
 import {
   DecodeError,
@@ -25,6 +24,7 @@ import {
   estimateGas,
   executeCall,
   presentFailure,
+  readThroughLayers,
   type StateRead,
 } from '@upfront/simulation'
 import type { RpcContext, RpcMethod } from '../rpc/rpc-method.js'

@@ -1,6 +1,6 @@
 import { rpc } from '../rpc.js'
 import type { FlashblockMessage } from './flashblock-message.js'
-import { type PendingBlock, rawTransaction } from './node-block.js'
+import { baseOf, type PendingBlock, rawTransaction } from './node-block.js'
 
 const ZERO_HASH = `0x${'0'.repeat(64)}`
 const NO_BLOOM = `0x${'0'.repeat(512)}`
@@ -27,17 +27,7 @@ export async function flashblocksOf(
       payload_id: payloadId,
       index: messages.length,
       ...(from < 0 && {
-        base: {
-          parent_beacon_block_root: block.parentBeaconBlockRoot ?? ZERO_HASH,
-          parent_hash: block.parentHash,
-          fee_recipient: block.miner,
-          prev_randao: block.mixHash,
-          block_number: block.number,
-          gas_limit: block.gasLimit,
-          timestamp: block.timestamp,
-          extra_data: block.extraData,
-          base_fee_per_gas: block.baseFeePerGas,
-        },
+        base: baseOf(block),
       }),
       diff: {
         state_root: ZERO_HASH,

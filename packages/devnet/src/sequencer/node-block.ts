@@ -6,6 +6,7 @@ import {
   type TransactionSerializable,
 } from 'viem'
 import { serializeTransaction as serializeOpTransaction } from 'viem/op-stack'
+import type { FlashblockMessage } from './flashblock-message.js'
 
 /** A block with its transactions, as the node writes it. */
 export interface PendingBlock {
@@ -50,4 +51,21 @@ export function rawTransaction(transaction: NodeTransaction): Hex {
   const { r, s, v, yParity, input, typeHex, ...fields } = formatTransaction(transaction as unknown as RpcTransaction)
   const unsigned = { ...fields, data: input } as unknown as TransactionSerializable
   return serializeTransaction(unsigned, { r, s, ...(yParity === undefined ? { v } : { v, yParity }) } as never)
+}
+
+const ZERO_HASH = `0x${'0'.repeat(64)}`
+
+/** The environment of a block, as a flashblock's index 0 tells it. */
+export function baseOf(block: PendingBlock): NonNullable<FlashblockMessage['base']> {
+  return {
+    parent_beacon_block_root: block.parentBeaconBlockRoot ?? ZERO_HASH,
+    parent_hash: block.parentHash,
+    fee_recipient: block.miner,
+    prev_randao: block.mixHash,
+    block_number: block.number,
+    gas_limit: block.gasLimit,
+    timestamp: block.timestamp,
+    extra_data: block.extraData,
+    base_fee_per_gas: block.baseFeePerGas,
+  }
 }

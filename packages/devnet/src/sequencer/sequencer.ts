@@ -3,7 +3,7 @@ import { createPublicClient, type Hex, http, numberToHex, type PublicClient } fr
 import { L1_BLOCK } from '../optimism.js'
 import { type Fault, FaultyStream, isFault } from './faults.js'
 import type { FlashblockMessage } from './flashblock-message.js'
-import { type PendingBlock, rawTransaction } from './node-block.js'
+import { baseOf, type PendingBlock, rawTransaction } from './node-block.js'
 import { startStreamServer } from './stream-server.js'
 
 export interface SequencerOptions {
@@ -130,17 +130,7 @@ class Attempt {
       payload_id: this.payloadId,
       index,
       ...(index === 0 && {
-        base: {
-          parent_beacon_block_root: block.parentBeaconBlockRoot ?? ZERO_HASH,
-          parent_hash: block.parentHash,
-          fee_recipient: block.miner,
-          prev_randao: block.mixHash,
-          block_number: block.number,
-          gas_limit: block.gasLimit,
-          timestamp: block.timestamp,
-          extra_data: block.extraData,
-          base_fee_per_gas: block.baseFeePerGas,
-        },
+        base: baseOf(block),
       }),
       diff: {
         state_root: ZERO_HASH,

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { readThroughLayers } from '../state/read-through-layers.js'
+import { readThroughLayers } from '@upfront/simulation'
 import type { Job } from './job.js'
 import type { FromWorker, ToWorker } from './messages.js'
 

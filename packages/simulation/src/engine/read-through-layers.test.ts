@@ -1,8 +1,8 @@
-import { type Address, ZERO_HASH } from '@upfront/protocol'
-import type { AccountChange, StateLayer, StateRead, StateSource } from '@upfront/simulation'
-import { hash32 } from './bytes.js'
+import { type Address, type Hash, ZERO_HASH } from '@upfront/protocol'
 import { readThroughLayers } from './read-through-layers.js'
+import type { AccountChange, StateLayer, StateRead, StateSource } from './state-source.js'
 
+const hash32 = (value: bigint): Hash => `0x${value.toString(16).padStart(64, '0')}`
 const A: Address = `0x${'a1'.repeat(20)}`
 const balance: StateRead = { kind: 'balance', address: A }
 const slot = (number: bigint): StateRead => ({ kind: 'storage', address: A, slot: hash32(number) })
