@@ -1,0 +1,87 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Devnet, startDevnet, usdcAbi } from '@upfront/devnet'
+import { x402Client } from '@x402/core/client'
+import { UptoEvmScheme } from '@x402/evm/upto/client'
+import { wrapFetchWithPayment } from '@x402/fetch'
+import { type Address, createPublicClient, http } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { freePort } from './free-port.js'
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+
+const NETWORK = 'eip155:31337'
+const TOKEN = 'a-service-token'
+const billingMain = fileURLToPath(new URL('../../billing/dist/main.js', import.meta.url))
+
+export interface PaidStand {
+  devnet: Devnet
+  gateway: GatewayProcess
+  /** x402's own buyer, unmodified. */
+  pay: typeof fetch
+  usdcOf(account: Address): Promise<bigint>
+  stop(): Promise<void>
+}
+
+/** The local chain, billing (PGlite) and the gateway that sells on it. */
+export async function startPaidStand(environment: Record<string, string> = {}): Promise<PaidStand> {
+  const devnet = await startDevnet()
+  const { accounts, contracts, rpcUrl } = devnet
+  const directory = await mkdtemp(join(tmpdir(), 'paid-gateway-'))
+  const port = await freePort()
+  const tokens = { [contracts.usdc]: { name: 'USDC', version: '2', decimals: 6 } }
+  const billing = spawn(process.execPath, [billingMain], {
+    env: {
+      PATH: process.env.PATH,
+      BILLING_PORT: String(port),
+      BILLING_TOKEN: TOKEN,
+      BILLING_DATA_DIR: directory,
+      FACILITATOR_PRIVATE_KEYS: accounts.facilitators[0].privateKey,
+      CHAINS: JSON.stringify({ [NETWORK]: { rpcUrl, confirmations: 1, tokens } }),
+      LOG_LEVEL: 'warn',
+    },
+    stdio: 'ignore',
+  })
+  const url = `http://127.0.0.1:${port}`
+  const answers = () =>
+    fetch(`${url}/health`).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  while (!(await answers())) {
+    if (billing.exitCode !== null) throw new Error(`billing ended with ${billing.exitCode}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  const gateway = await startGatewayProcess({
+    UPSTREAM_RPC_URL: rpcUrl,
+    LOG_LEVEL: 'warn',
+    BILLING_URL: url,
+    BILLING_TOKEN: TOKEN,
+    NETWORK,
+    ASSET: contracts.usdc,
+    PAY_TO: accounts.seller.address,
+    ...environment,
+  })
+  const client = new x402Client()
+    .register(NETWORK, new UptoEvmScheme(privateKeyToAccount(accounts.buyer.privateKey)))
+    .setSpendControls({ allowedAssets: true })
+  const chain = createPublicClient({ transport: http(rpcUrl) })
+  return {
+    devnet,
+    gateway,
+    pay: wrapFetchWithPayment(fetch, client) as typeof fetch,
+    usdcOf: (account) =>
+      chain.readContract({ address: contracts.usdc, abi: usdcAbi, functionName: 'balanceOf', args: [account] }),
+    async stop() {
+      await gateway.stop()
+      const closed = once(billing, 'close')
+      billing.kill('SIGKILL')
+      await closed
+      await devnet.stop()
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
