@@ -59,8 +59,9 @@ export async function runCrash(plan: CrashPlan): Promise<CrashReport> {
     await seller.start()
     if (plan.faultyNode) node.choose = chooseFault
     const killing = new AbortController()
-    const killer = kill(plan, billing, seller, killing.signal)
-    const purchases = await buy(plan, seller.url)
+    const purchases: Purchase[] = []
+    const killer = kill(plan, billing, seller, killing.signal, () => countServed(purchases))
+    await buy(plan, seller.url, purchases)
     killing.abort()
     await killer
     node.choose = () => null
@@ -117,9 +118,20 @@ function chooseFault(method: string) {
   return null
 }
 
-async function kill(plan: CrashPlan, billing: Service, seller: Service, signal: AbortSignal): Promise<void> {
+const countServed = (purchases: readonly Purchase[]) => purchases.filter(({ status }) => status === 200).length
+
+/** Between two kills a few payments come through, however slow the machine is. */
+async function kill(
+  plan: CrashPlan,
+  billing: Service,
+  seller: Service,
+  signal: AbortSignal,
+  served: () => number,
+): Promise<void> {
   while (!signal.aborted) {
+    const enough = served() + random(1, 5)
     await sleep(random(...plan.pause), undefined, { signal }).catch(() => undefined)
+    await until(async () => signal.aborted || served() >= enough, 10_000)
     if (signal.aborted) return
     const victim = plan.victims[random(0, plan.victims.length - 1)] ?? 'billing'
     const victims = victim === 'both' ? [billing, seller] : [victim === 'billing' ? billing : seller]
@@ -128,22 +140,18 @@ async function kill(plan: CrashPlan, billing: Service, seller: Service, signal: 
   }
 }
 
-async function buy(plan: CrashPlan, sellerUrl: string): Promise<Purchase[]> {
-  const purchases: Purchase[] = []
-  let served = 0
+async function buy(plan: CrashPlan, sellerUrl: string, purchases: Purchase[]): Promise<void> {
   let asking = 0
   const buyer = async () => {
-    while (served < plan.payments && asking < plan.payments * 10) {
+    while (countServed(purchases) < plan.payments && asking < plan.payments * 10) {
       const index = asking++
       const asked = index % 3 === 0 ? 0n : BigInt(1_000 + index)
       const bought = await purchase(`${sellerUrl}/metered?charge=${asked}&slowMs=${random(0, 400)}`, asked)
       purchases.push(bought)
-      if (bought.status === 200) served += 1
-      else await sleep(700)
+      if (bought.status !== 200) await sleep(700)
     }
   }
   await Promise.all(Array.from({ length: plan.concurrency }, buyer))
-  return purchases
 }
 
 /** One paid request of an unmodified x402 buyer. A buyer that was told nothing, or to come back, does not pay again. */
@@ -190,8 +198,8 @@ async function finish(devnet: Devnet, client: BillingClient): Promise<Payment[]>
   return readLedger(client)
 }
 
-async function until(isDone: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 60_000; Date.now() < end; await sleep(200)) if (await isDone()) return
+async function until(isDone: () => Promise<boolean>, milliseconds = 60_000): Promise<void> {
+  for (const end = Date.now() + milliseconds; Date.now() < end; await sleep(200)) if (await isDone()) return
 }
 
 async function readLedger(client: BillingClient): Promise<Payment[]> {

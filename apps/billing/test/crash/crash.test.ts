@@ -5,7 +5,7 @@ import { stores } from '../support/stores.js'
 import { type CrashPlan, type CrashReport, runCrash } from './crash-run.js'
 
 /** `npm run test:crash` sets it to 200; as part of `npm test` the run is shorter. */
-const payments = Number(process.env.CRASH_PAYMENTS ?? 24)
+const payments = Number(process.env.CRASH_PAYMENTS ?? 16)
 const directory = mkdtempSync(join(tmpdir(), 'billing-crash-'))
 
 const plans: (Omit<CrashPlan, 'store'> & { title: string })[] = [
@@ -15,7 +15,7 @@ const plans: (Omit<CrashPlan, 'store'> & { title: string })[] = [
   { title: 'both are killed and the node fails', victims: ['billing', 'seller', 'both'], faultyNode: true },
 ].map(
   (plan) =>
-    ({ ...plan, payments, concurrency: 8, pause: [1_000, 3_000] }) as Omit<CrashPlan, 'store'> & { title: string },
+    ({ ...plan, payments, concurrency: 8, pause: [300, 2_000] }) as Omit<CrashPlan, 'store'> & { title: string },
 )
 
 /** In the short run, each store has one of the harder plans. */
