@@ -1,4 +1,5 @@
 import {
+  type ChainState,
   newestBlock,
   openingOf,
   type PreconfirmedSnapshot,
@@ -34,6 +35,7 @@ import { standingOn } from './standing.js'
 
 export interface PendingMethodsOptions {
   preconfirmed: Preconfirmed
+  chain: ChainState
   served: ServedChain
   engine: Engine
   gasCap: bigint
@@ -57,13 +59,13 @@ const BLOCK_AT = new Map([
 
 /**
  * The methods of `passed` that answer on pre-confirmed state where they are asked for `pending`, all of one request on the
- * same snapshot. Without a snapshot, and for a method that has no answer here, `pending` means `latest`.
+ * same snapshot. Without a snapshot, and for a method that has no answer here, `pending` means the head.
  */
 export function pendingMethods(
   options: PendingMethodsOptions,
   passed: ReadonlyMap<string, RpcMethod>,
 ): Map<string, RpcMethod> {
-  const { preconfirmed } = options
+  const { preconfirmed, chain } = options
   const answers = pendingAnswers(options)
   const methods = new Map<string, RpcMethod>()
   for (const [name, at] of BLOCK_AT) {
@@ -73,7 +75,11 @@ export function pendingMethods(
       if (!Array.isArray(params) || params[at] !== 'pending') return pass(params, context)
       const answer = answers.get(name)
       const snapshot = answer && preconfirmed.snapshotFor(context.view)
-      if (!snapshot) return pass(params.with(at, 'latest'), context)
+      if (!snapshot) {
+        const { number } = await chain.head(context)
+        context.view.standing = { kind: 'latest', block: number }
+        return pass(params.with(at, toQuantity(number)), context)
+      }
       context.view.standing = standingOn(snapshot)
       return JSON.stringify((await decoded(() => answer(snapshot, params, context))) ?? null)
     })

@@ -27,7 +27,7 @@ export function rpcMethods(
   }
   if (preconfirmed.enabled) {
     const gasCap = BigInt(environment.FREE_GAS_CAP)
-    for (const [name, method] of pendingMethods({ preconfirmed, served, engine, gasCap }, methods))
+    for (const [name, method] of pendingMethods({ preconfirmed, chain, served, engine, gasCap }, methods))
       methods.set(name, method)
   }
   methods.set('eth_simulateV1', async (params, context) =>

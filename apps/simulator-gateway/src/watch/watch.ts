@@ -9,7 +9,7 @@ export class Watch {
   private readonly arrived = new Map<string, number>()
   private standing = ''
   private problem: string | undefined
-  private head = 0n
+  private newest = 0n
 
   constructor(private readonly print: (line: string) => void) {}
 
@@ -27,18 +27,19 @@ export class Watch {
     this.say(`block ${blockNumber} flashblock ${index}: +${transactions.length} transactions, ${mgas} Mgas so far`)
   }
 
+  /** The newest sealed block that the gateway's node has. */
+  head(number: bigint): void {
+    if (number !== this.newest) this.say(`head: block ${number} is sealed`)
+    this.newest = number
+  }
+
   /** What the gateway's `pending` stands on just now. */
   gateway(standing: Standing): void {
     this.problem = undefined
-    if (standing.kind === 'latest') {
-      if (standing.block !== this.head) this.say(`gateway: pending is the head, block ${standing.block}`)
-      this.head = standing.block
-      this.standing = ''
-      return
-    }
-    const shown = `${standing.block}/${standing.flashblock}`
+    const shown = standing.kind === 'latest' ? 'latest' : `${standing.block}/${standing.flashblock}`
     if (shown === this.standing) return
     this.standing = shown
+    if (standing.kind === 'latest') return this.say(`gateway: pending is the head, block ${standing.block}`)
     const arrived = this.arrived.get(shown)
     const lag = arrived === undefined ? '' : `, ${Math.round(performance.now() - arrived)} ms after it came`
     this.say(`gateway: shows block ${standing.block} flashblock ${standing.flashblock}${lag}`)
