@@ -39,7 +39,10 @@ export class Watch {
     const shown = standing.kind === 'latest' ? 'latest' : `${standing.block}/${standing.flashblock}`
     if (shown === this.standing) return
     this.standing = shown
-    if (standing.kind === 'latest') return this.say(`gateway: pending is the head, block ${standing.block}`)
+    if (standing.kind === 'latest') {
+      this.say(`gateway: pending is the head, block ${standing.block}`)
+      return
+    }
     const arrived = this.arrived.get(shown)
     const lag = arrived === undefined ? '' : `, ${Math.round(performance.now() - arrived)} ms after it came`
     this.say(`gateway: shows block ${standing.block} flashblock ${standing.flashblock}${lag}`)

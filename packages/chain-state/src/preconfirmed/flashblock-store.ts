@@ -23,7 +23,7 @@ export interface Attempt {
   readonly payloadId: Hex
   readonly blockNumber: bigint
   readonly byIndex: Map<number, Flashblock>
-  /** Flashblocks from this index on are not used: executing them gave another result than they claim. */
+  /** Flashblocks from this index on are not used: executing them on what lies below gave another result than they claim. */
   faultyFrom: number
   /** The connection was lost since: whether more came is unknown, so that no later block may stand on it. */
   interrupted: boolean
@@ -98,6 +98,12 @@ export class FlashblockStore {
   /** To be called when the connection is lost: what comes after may miss the end of the newest blocks. */
   interrupt(): void {
     for (const attempts of this.attempts.values()) for (const attempt of attempts) attempt.interrupted = true
+  }
+
+  /** Takes back what was said of blocks above `blockNumber`: what they stand on has changed. */
+  forgiveAbove(blockNumber: bigint): void {
+    for (const [number, attempts] of this.attempts)
+      if (number > blockNumber) for (const attempt of attempts) attempt.faultyFrom = Number.POSITIVE_INFINITY
   }
 
   find(blockNumber: bigint, payloadId: Hex): Attempt | undefined {

@@ -1,5 +1,11 @@
 import type { BlockHeader, Hash } from '@upfront/protocol'
-import { type BlockStretch, type ChainRules, type ExecutedStretch, StretchRejected } from '@upfront/simulation'
+import {
+  type BlockStretch,
+  type ChainRules,
+  type ExecutedStretch,
+  type StateSource,
+  StretchRejected,
+} from '@upfront/simulation'
 import { flashblockMessage, hashOf } from '../../test/preconfirmed/flashblock-message.js'
 import type { CanonicalBlock } from './canonical-block.js'
 import { flashblockFromJson } from './flashblock.js'
@@ -153,6 +159,19 @@ describe('PreconfirmedChain', () => {
     )
   })
 
+  it('judges a block anew once the head has brought what it stands on', async () => {
+    const { chain, receive, head, settled, events } = follow(10)
+    receive({ number: 11, index: 0, transactions: ['0x01'] })
+    receive({ number: 12, index: 0, transactions: ['0x02'] })
+    receive({ number: 12, index: 1, transactions: ['0xdd'], gasUsed: 2 * GAS })
+    await settled()
+    expect(transactions(chain)).toEqual([['0x01'], ['0x02']])
+    expect(events).toContainEqual(expect.objectContaining({ kind: 'mismatch', blockNumber: 12n, index: 1 }))
+    head(11, { transactions: ['0x01', '0x09'] })
+    await settled()
+    expect(transactions(chain)).toEqual([['0x02', '0xdd']])
+  })
+
   it('stands no later block on one whose end the lost connection may have swallowed', async () => {
     const { chain, receive, head, settled } = follow(10)
     receive({ number: 11, index: 0, transactions: ['0x01'] })
@@ -180,13 +199,18 @@ function transactions(chain: PreconfirmedChain) {
   return chain.current()?.blocks.map((block) => block.transactions.map((transaction) => transaction.hash))
 }
 
-/** A chain whose executor charges 21,000 gas for any transaction but 0xee, which is invalid; a hash is the bytes. */
+/**
+ * A chain whose executor charges 21,000 gas for any transaction; a hash is the bytes. 0xee is invalid, 0xdd too but on the
+ * sealed block 11.
+ */
 function follow(headNumber: number) {
   const events: PreconfirmedEvent[] = []
   let layers = 0
-  const execute = async (stretch: BlockStretch): Promise<ExecutedStretch> => {
+  const execute = async (stretch: BlockStretch, state: StateSource): Promise<ExecutedStretch> => {
     await new Promise((resolve) => setTimeout(resolve, 1))
-    const invalid = stretch.transactions.indexOf('0xee')
+    const invalid = stretch.transactions.findIndex(
+      (raw) => raw === '0xee' || (raw === '0xdd' && state.blockNumber !== 11n),
+    )
     if (invalid !== -1) throw new StretchRejected('invalid', invalid)
     const count = stretch.earlierReceipts.length + stretch.transactions.length
     return {

@@ -134,6 +134,7 @@ export class PreconfirmedChain {
     const { head, base } = this
     if (head === base) return
     this.base = head
+    this.store.forgiveAbove(head.header.number)
     const [first, ...above] = this.blocks
     if (!first) return
     const sameHeight = first.environment.number === head.header.number
@@ -217,6 +218,7 @@ export class PreconfirmedChain {
       const difference = differenceOf(executed, newest)
       if (difference) return this.refuse(next, difference)
       this.blocks = [...below, extended(before, environment, executed, newest)]
+      this.store.forgiveAbove(environment.number)
       this.singly = false
       this.options.observe({
         kind: 'visible',
