@@ -2,7 +2,6 @@ import type { BlockHeader } from '@upfront/protocol'
 import {
   type BlockEnvironment,
   type ChainRules,
-  type ExecutedStretch,
   isForkActive,
   nextExcessBlobGas,
   type PreconfirmationExecutor,
@@ -11,8 +10,10 @@ import {
   StretchRejected,
 } from '@upfront/simulation'
 import type { CanonicalBlock } from './canonical-block.js'
+import { differenceOf, extended } from './executed-block.js'
 import type { Flashblock } from './flashblock.js'
 import { type Arrival, type BlockPrefix, FlashblockStore } from './flashblock-store.js'
+import { RecentReads } from './recent-reads.js'
 import { headerOf, type PreconfirmedBlock, type PreconfirmedSnapshot, withLayers } from './snapshot.js'
 
 export interface PreconfirmedChainOptions {
@@ -44,6 +45,8 @@ export type PreconfirmedEvent =
   | { kind: 'fallback' }
 
 const RETRY_MS = 100
+/** Values read again as soon as there is a new head, in a few HTTP requests. */
+const READ_AHEAD = 4_096
 
 /**
  * Keeps what is executed equal to what the flashblocks and the node's head say it should be. Everything that comes in only
@@ -52,6 +55,7 @@ const RETRY_MS = 100
 export class PreconfirmedChain {
   private readonly store = new FlashblockStore()
   private readonly receivedAt = new WeakMap<Flashblock, number>()
+  private readonly recentReads = new RecentReads(READ_AHEAD)
   /** Newest block seen at the node, and the one that `blocks` stand on. */
   private head: CanonicalBlock
   private base: CanonicalBlock
@@ -135,6 +139,7 @@ export class PreconfirmedChain {
     if (head === base) return
     this.base = head
     this.store.forgiveAbove(head.header.number)
+    this.readAhead(head.header)
     const [first, ...above] = this.blocks
     if (!first) return
     const sameHeight = first.environment.number === head.header.number
@@ -147,6 +152,18 @@ export class PreconfirmedChain {
     if (same) this.options.observe({ kind: 'folded', blockNumber: head.header.number })
     else if (sameHeight) this.options.observe({ kind: 'differs', blockNumber: head.header.number })
     this.blocks = same && above[0]?.environment.parentHash === head.header.hash ? above : []
+  }
+
+  /** What the last blocks read, at the new head: into the cache, before its flashblocks ask for it. */
+  private readAhead(head: BlockHeader): void {
+    const reads = this.recentReads.all()
+    if (reads.length === 0) return
+    const signal = AbortSignal.timeout(this.options.executionTimeoutMs)
+    // Only a help: what fails here is read again, and reported, by the execution that needs it.
+    this.options
+      .stateAt(head)
+      .read(reads, signal)
+      .catch(() => undefined)
   }
 
   private dropWhatDiverged(desired: BlockPrefix[]): void {
@@ -198,10 +215,15 @@ export class PreconfirmedChain {
     const newest = flashblocks.at(-1) as Flashblock
     const environment = before?.environment ?? this.environment(prefix, below.at(-1), base.header)
     if (!environment) return this.refuse({ ...next, to: from }, `no rules are known for time ${prefix.base.timestamp}`)
-    const state = withLayers(
-      this.options.stateAt(base.header),
-      [...below, ...(before ? [before] : [])].flatMap((block) => block.layers),
-    )
+    const source = this.options.stateAt(base.header)
+    const layers = [...below, ...(before ? [before] : [])].flatMap((block) => block.layers)
+    const state: StateSource = {
+      ...withLayers(source, layers),
+      read: (reads, signal) => {
+        this.recentReads.note(reads)
+        return source.read(reads, signal)
+      },
+    }
     const stretch = {
       rules: this.options.rules,
       block: environment,
@@ -275,35 +297,4 @@ export class PreconfirmedChain {
       excessBlobGas: nextExcessBlobGas(parent, rules),
     }
   }
-}
-
-function extended(
-  before: PreconfirmedBlock | undefined,
-  environment: BlockEnvironment,
-  executed: ExecutedStretch,
-  newest: Flashblock,
-): PreconfirmedBlock {
-  return {
-    payloadId: newest.payloadId,
-    index: newest.index,
-    hash: newest.blockHash,
-    environment,
-    layers: [...(before?.layers ?? []), executed.layer],
-    transactions: [...(before?.transactions ?? []), ...executed.transactions],
-    receipts: [...(before?.receipts ?? []), ...executed.receipts],
-    gasUsed: executed.gasUsed,
-    blobGasUsed: executed.blobGasUsed,
-    receiptsRoot: executed.receiptsRoot,
-    logsBloom: executed.logsBloom,
-  }
-}
-
-/** What of the flashblock's claims the execution contradicts; a builder that leaves the receipts root zero claims neither root nor bloom. */
-function differenceOf(executed: ExecutedStretch, claimed: Flashblock): string | undefined {
-  if (executed.gasUsed !== claimed.gasUsed) return `gas used ${executed.gasUsed}, claimed ${claimed.gasUsed}`
-  if (/^0x0*$/.test(claimed.receiptsRoot)) return undefined
-  if (executed.receiptsRoot !== claimed.receiptsRoot)
-    return `receipts root ${executed.receiptsRoot}, claimed ${claimed.receiptsRoot}`
-  if (executed.logsBloom !== claimed.logsBloom) return 'logs bloom is not the one claimed'
-  return undefined
 }
