@@ -132,7 +132,7 @@ export function readEnvironment(environment: NodeJS.ProcessEnv): BillingEnvironm
     signers,
     chains,
     ...(variables.DATABASE_URL === undefined ? {} : { databaseUrl: variables.DATABASE_URL }),
-    dataDirectory: variables.BILLING_DATA_DIR ?? 'data/billing',
+    dataDirectory: variables.BILLING_DATA_DIR ?? '.data/billing',
     receiptWaitMilliseconds: variables.RECEIPT_WAIT_MS,
     nodeTimeoutMilliseconds: variables.NODE_TIMEOUT_MS,
     recoveryIntervalMilliseconds: variables.RECOVERY_INTERVAL_MS,
