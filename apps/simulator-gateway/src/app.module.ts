@@ -73,7 +73,7 @@ export class AppModule {
         Simulator,
         UpstreamJournal,
       ],
-      exports: [Environment, LOGGER, Metrics, Simulator, ChainState, ENGINE, Admission],
+      exports: [Environment, LOGGER, Metrics, Simulator, ChainState, ENGINE, Admission, BufferedBytes, RpcJournal],
     }
   }
 }

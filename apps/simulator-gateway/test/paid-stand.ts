@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Devnet, startDevnet, usdcAbi } from '@upfront/devnet'
+import { type Devnet, type LedgerStore, startDevnet, usdcAbi } from '@upfront/devnet'
 import { x402Client } from '@x402/core/client'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { wrapFetchWithPayment } from '@x402/fetch'
@@ -20,14 +20,17 @@ const billingMain = fileURLToPath(new URL('../../billing/dist/main.js', import.m
 export interface PaidStand {
   devnet: Devnet
   gateway: GatewayProcess
+  /** Another gateway that sells through the same billing, with other settings. */
+  startGateway(environment: Record<string, string>): Promise<GatewayProcess>
   /** x402's own buyer, unmodified. */
   pay: typeof fetch
   usdcOf(account: Address): Promise<bigint>
   stop(): Promise<void>
 }
 
-/** The local chain, billing (PGlite) and the gateway that sells on it. */
-export async function startPaidStand(environment: Record<string, string> = {}): Promise<PaidStand> {
+/** The local chain, billing on the store, and the gateway that sells on it. */
+export async function startPaidStand(store: LedgerStore, environment: Record<string, string> = {}): Promise<PaidStand> {
+  await store.start()
   const devnet = await startDevnet()
   const { accounts, contracts, rpcUrl } = devnet
   const directory = await mkdtemp(join(tmpdir(), 'paid-gateway-'))
@@ -39,6 +42,7 @@ export async function startPaidStand(environment: Record<string, string> = {}): 
       BILLING_PORT: String(port),
       BILLING_TOKEN: TOKEN,
       BILLING_DATA_DIR: directory,
+      ...(await store.variables()),
       FACILITATOR_PRIVATE_KEYS: accounts.facilitators[0].privateKey,
       CHAINS: JSON.stringify({ [NETWORK]: { rpcUrl, confirmations: 1, tokens } }),
       LOG_LEVEL: 'warn',
@@ -55,16 +59,18 @@ export async function startPaidStand(environment: Record<string, string> = {}): 
     if (billing.exitCode !== null) throw new Error(`billing ended with ${billing.exitCode}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  const gateway = await startGatewayProcess({
-    UPSTREAM_RPC_URL: rpcUrl,
-    LOG_LEVEL: 'warn',
-    BILLING_URL: url,
-    BILLING_TOKEN: TOKEN,
-    NETWORK,
-    ASSET: contracts.usdc,
-    PAY_TO: accounts.seller.address,
-    ...environment,
-  })
+  const startGateway = (settings: Record<string, string>) =>
+    startGatewayProcess({
+      UPSTREAM_RPC_URL: rpcUrl,
+      LOG_LEVEL: 'warn',
+      BILLING_URL: url,
+      BILLING_TOKEN: TOKEN,
+      NETWORK,
+      ASSET: contracts.usdc,
+      PAY_TO: accounts.seller.address,
+      ...settings,
+    })
+  const gateway = await startGateway(environment)
   const client = new x402Client()
     .register(NETWORK, new UptoEvmScheme(privateKeyToAccount(accounts.buyer.privateKey)))
     .setSpendControls({ allowedAssets: true })
@@ -72,6 +78,7 @@ export async function startPaidStand(environment: Record<string, string> = {}): 
   return {
     devnet,
     gateway,
+    startGateway,
     pay: wrapFetchWithPayment(fetch, client) as typeof fetch,
     usdcOf: (account) =>
       chain.readContract({ address: contracts.usdc, abi: usdcAbi, functionName: 'balanceOf', args: [account] }),
@@ -81,6 +88,7 @@ export async function startPaidStand(environment: Record<string, string> = {}): 
       billing.kill('SIGKILL')
       await closed
       await devnet.stop()
+      await store.stop()
       await rm(directory, { recursive: true, force: true })
     },
   }

@@ -1,4 +1,4 @@
-import { usdcAbi } from '@upfront/devnet'
+import { ledgerStores, usdcAbi } from '@upfront/devnet'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { encodeFunctionData } from 'viem'
 import type { ChargeStatement } from '../src/paid/metered-charge.js'
@@ -6,131 +6,200 @@ import type { Preview } from '../src/paid/preview.controller.js'
 import { DEFAULT_PRICE_LIST, meter, type PriceList } from '../src/paid/price-list.js'
 import { type PaidStand, startPaidStand } from './paid-stand.js'
 
-let stand: PaidStand
-let sellerHad: bigint
+interface Answer {
+  id: unknown
+  result?: { calls: { status: string; gasUsed: string }[] }[]
+  charge?: ChargeStatement
+  error?: { code: number; message: string }
+}
 
-beforeAll(async () => {
-  stand = await startPaidStand({ FREE_GAS_CAP: '100000', FREE_RATE_LIMIT: '1' })
-}, 120_000)
-afterAll(() => stand?.stop(), 60_000)
-beforeEach(async () => {
-  sellerHad = await stand.usdcOf(seller())
-})
-
-const seller = () => stand.devnet.accounts.seller.address
-const buyer = () => stand.devnet.accounts.buyer.address
-const earned = async () => (await stand.usdcOf(seller())) - sellerHad
-const preview = (query: Record<string, string>) =>
-  stand.pay(`${stand.gateway.url}/v1/preview?${new URLSearchParams(query)}`)
-const simulate = (body: unknown, query = '') =>
-  stand.pay(`${stand.gateway.url}/v1/simulate${query}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
 const receipt = (response: Response) => decodePaymentResponseHeader(response.headers.get('payment-response') ?? '')
 const recomputed = ({ usage, priceList, maximum }: ChargeStatement) =>
   meter({ ...usage, gas: BigInt(usage.gas) }, priceList as PriceList, 6, BigInt(maximum)).toString()
-const transferOfUsdc = (amount: bigint) =>
-  encodeFunctionData({ abi: usdcAbi, functionName: 'transfer', args: [seller(), amount] })
-const call = (input: string, gas?: string) => ({
-  ...{ jsonrpc: '2.0', id: 'paid', method: 'eth_simulateV1' },
-  params: [
-    { blockStateCalls: [{ calls: [{ from: buyer(), to: stand.devnet.contracts.usdc, input, ...(gas && { gas }) }] }] },
-    'pending',
-  ],
-})
+const chargesOf = (answers: Answer[]) => answers.flatMap(({ charge }) => (charge === undefined ? [] : [charge]))
+const sumOf = (charges: ChargeStatement[]) => charges.reduce((sum, { amount }) => sum + BigInt(amount), 0n)
 
-describe('an unpaid request', () => {
-  it.each([
-    ['GET', '/v1/preview'],
-    ['HEAD', '/v1/preview?to=0x0000000000000000000000000000000000000001'],
-    ['GET', '/v1/Preview/'],
-    ['POST', '/v1/simulate'],
-  ])('%s %s runs nothing', async (method, path) => {
-    const response = await fetch(stand.gateway.url + path, { method })
-    expect([402, 404]).toContain(response.status)
-    expect(response.headers.get('payment-response')).toBeNull()
+describe.each(ledgerStores())('the paid routes, with billing on $name', (store) => {
+  const test = store.missing === null ? it : it.skip
+  let stand: PaidStand
+  let sellerHad: bigint
+
+  beforeAll(async () => {
+    if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
+    stand = await startPaidStand(store, { FREE_GAS_CAP: '100000', FREE_RATE_LIMIT: '1' })
+  }, 120_000)
+  afterAll(() => stand?.stop(), 60_000)
+  beforeEach(async () => {
+    if (store.missing === null) sellerHad = await stand.usdcOf(seller())
   })
-})
 
-describe('GET /v1/preview', () => {
-  it('says what changes hands, on which block, and what it cost', async () => {
-    const { usdc } = stand.devnet.contracts
-    const response = await preview({ from: buyer(), to: usdc, data: transferOfUsdc(25n) })
-    expect(response.status).toBe(200)
-    const answer = (await response.json()) as Preview
-    const token = usdc.toLowerCase()
-    expect(answer).toMatchObject({
-      status: 'success',
-      revertReason: null,
-      changes: [
-        { address: buyer().toLowerCase(), type: 'erc20', token, amount: '-25' },
-        { address: seller().toLowerCase(), type: 'erc20', token, amount: '25' },
-      ],
-      block: { state: 'latest', parentHash: expect.stringMatching(/^0x[0-9a-f]{64}$/) },
+  const seller = () => stand.devnet.accounts.seller.address
+  const buyer = () => stand.devnet.accounts.buyer.address
+  const earned = async () => (await stand.usdcOf(seller())) - sellerHad
+  const preview = (query: Record<string, string>) =>
+    stand.pay(`${stand.gateway.url}/v1/preview?${new URLSearchParams(query)}`)
+  const simulate = (body: unknown, url = stand.gateway.url) =>
+    stand.pay(`${url}/v1/simulate`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
     })
-    expect(answer.charge.priceList).toEqual(DEFAULT_PRICE_LIST)
-    expect(answer.charge.amount).toBe(recomputed(answer.charge))
-    expect(receipt(response)).toMatchObject({ success: true, amount: answer.charge.amount })
-    expect(await earned()).toBe(BigInt(answer.charge.amount))
+  const transferOfUsdc = (amount: bigint) =>
+    encodeFunctionData({ abi: usdcAbi, functionName: 'transfer', args: [seller(), amount] })
+  const call = (input: string, { gas, id = 'paid' }: { gas?: string; id?: unknown } = {}) => ({
+    ...{ jsonrpc: '2.0', id, method: 'eth_simulateV1' },
+    params: [
+      {
+        blockStateCalls: [{ calls: [{ from: buyer(), to: stand.devnet.contracts.usdc, input, ...(gas && { gas }) }] }],
+      },
+      'pending',
+    ],
+  })
+  const notification = () => ({ ...call(transferOfUsdc(1n)), id: undefined })
+
+  describe('an unpaid request', () => {
+    test.each([
+      ['GET', '/v1/preview'],
+      ['HEAD', '/v1/preview?to=0x0000000000000000000000000000000000000001'],
+      ['GET', '/v1/Preview/'],
+      ['POST', '/v1/simulate'],
+    ])('%s %s runs nothing', async (method, path) => {
+      const response = await fetch(stand.gateway.url + path, { method })
+      expect([402, 404]).toContain(response.status)
+      expect(response.headers.get('payment-response')).toBeNull()
+    })
   })
 
-  it('shows the native currency, in wei given as decimal or hex', async () => {
-    for (const value of ['1000', '0x3e8']) {
-      const answer = (await (await preview({ from: buyer(), to: seller(), value })).json()) as Preview
-      expect(answer.changes).toEqual([
-        { address: buyer().toLowerCase(), type: 'native', amount: '-1000' },
-        { address: seller().toLowerCase(), type: 'native', amount: '1000' },
+  describe('GET /v1/preview', () => {
+    test('says what changes hands, on which block, and what it cost', async () => {
+      const { usdc } = stand.devnet.contracts
+      const response = await preview({ from: buyer(), to: usdc, data: transferOfUsdc(25n) })
+      expect(response.status).toBe(200)
+      const answer = (await response.json()) as Preview
+      const token = usdc.toLowerCase()
+      expect(answer).toMatchObject({
+        status: 'success',
+        revertReason: null,
+        changes: [
+          { address: buyer().toLowerCase(), type: 'erc20', token, amount: '-25' },
+          { address: seller().toLowerCase(), type: 'erc20', token, amount: '25' },
+        ],
+        block: { state: 'latest', parentHash: expect.stringMatching(/^0x[0-9a-f]{64}$/) },
+      })
+      expect(answer.charge.priceList).toEqual(DEFAULT_PRICE_LIST)
+      expect(answer.charge.amount).toBe(recomputed(answer.charge))
+      expect(receipt(response)).toMatchObject({ success: true, amount: answer.charge.amount })
+      expect(await earned()).toBe(BigInt(answer.charge.amount))
+    })
+
+    test('shows the native currency, in wei given as decimal or hex', async () => {
+      for (const value of ['1000', '0x3e8']) {
+        const answer = (await (await preview({ from: buyer(), to: seller(), value })).json()) as Preview
+        expect(answer.changes).toEqual([
+          { address: buyer().toLowerCase(), type: 'native', amount: '-1000' },
+          { address: seller().toLowerCase(), type: 'native', amount: '1000' },
+        ])
+      }
+    })
+
+    test('charges a reverted call as a simulation, with its reason', async () => {
+      const data = transferOfUsdc(10n ** 30n)
+      const answer = (await (await preview({ from: buyer(), to: stand.devnet.contracts.usdc, data })).json()) as Preview
+      expect(answer).toMatchObject({ status: 'reverted', changes: [], revertReason: expect.stringContaining('revert') })
+      expect(await earned()).toBe(BigInt(answer.charge.amount))
+    })
+
+    test.each([
+      [{ to: 'bob' }, 'to: expected an address'],
+      [{ to: '0x0000000000000000000000000000000000000001', value: '-1' }, 'value: expected an amount in wei'],
+      [{ to: '0x0000000000000000000000000000000000000001', data: '0x1' }, 'data: expected hex bytes'],
+      [{ to: '0x0000000000000000000000000000000000000001', gass: '1' }, '"gass": not known'],
+      [{}, 'to: is missing'],
+    ])('refuses %j with 400, for nothing', async (query, problem) => {
+      const response = await preview(query as unknown as Record<string, string>)
+      expect(response.status).toBe(400)
+      expect(await response.text()).toContain(problem.replaceAll('"', '\\"'))
+      expect(receipt(response)).toMatchObject({ amount: '0' })
+      expect(await earned()).toBe(0n)
+    })
+  })
+
+  describe('POST /v1/simulate', () => {
+    test('answers as POST / does, beyond its gas cap, and states the charge', async () => {
+      const response = await simulate(call(transferOfUsdc(1n), { gas: '0x1312d00' }))
+      const answer = (await response.json()) as Answer
+      expect(answer.id).toBe('paid')
+      expect(answer.result?.[0]?.calls[0]?.status).toBe('0x1')
+      const [charge] = chargesOf([answer]) as [ChargeStatement]
+      expect(charge.usage.gas).toBe(BigInt(answer.result?.[0]?.calls[0]?.gasUsed ?? 0).toString())
+      expect(charge.amount).toBe(recomputed(charge))
+      expect(await earned()).toBe(BigInt(charge.amount))
+    })
+
+    test.each<[string, unknown, number]>([
+      ['bad params', { jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [{}, 'pending'] }, -32602],
+      ['another method', { jsonrpc: '2.0', id: 1, method: 'eth_call', params: [] }, -32601],
+      ['no JSON-RPC', { hello: 1 }, -32600],
+      ['an empty batch', [], -32600],
+      ['a batch that is too long', Array.from({ length: 101 }, () => ({ jsonrpc: '2.0', id: 1 })), -32005],
+    ])('refuses %s with a JSON-RPC error, for nothing', async (_what, body, code) => {
+      const response = await simulate(body)
+      expect(await response.json()).toMatchObject({ error: { code } })
+      expect(receipt(response)).toMatchObject({ amount: '0' })
+      expect(await earned()).toBe(0n)
+    })
+
+    test('answers a batch entry by entry, and charges the sum of those that it served', async () => {
+      const body = [
+        call(transferOfUsdc(1n), { id: 1, gas: '0x1312d00' }),
+        { jsonrpc: '2.0', id: 2, method: 'eth_simulateV1', params: [{}, 'pending'] },
+        call(transferOfUsdc(10n ** 30n), { id: 3 }),
+        { jsonrpc: '2.0', id: 4, method: 'eth_call', params: [] },
+        notification(),
+        'no request',
+      ]
+      const response = await simulate(body)
+      expect(response.status).toBe(200)
+      expect(response.headers.get('upfront-state')).toContain('latest')
+      const answers = (await response.json()) as Answer[]
+      expect(answers.map(({ id, result, error }) => [id, result?.[0]?.calls[0]?.status, error?.code])).toEqual([
+        [1, '0x1', undefined],
+        [2, undefined, -32602],
+        [3, '0x0', undefined],
+        [4, undefined, -32601],
+        [null, undefined, -32600],
       ])
-    }
-  })
+      const charges = chargesOf(answers)
+      expect(charges).toHaveLength(2)
+      for (const charge of charges) expect(charge.amount).toBe(recomputed(charge))
+      expect(receipt(response)).toMatchObject({ success: true, amount: sumOf(charges).toString() })
+      expect(await earned()).toBe(sumOf(charges))
+    })
 
-  it('charges a reverted call as a simulation, with its reason', async () => {
-    const data = transferOfUsdc(10n ** 30n)
-    const answer = (await (await preview({ from: buyer(), to: stand.devnet.contracts.usdc, data })).json()) as Preview
-    expect(answer).toMatchObject({ status: 'reverted', changes: [], revertReason: expect.stringContaining('revert') })
-    expect(await earned()).toBe(BigInt(answer.charge.amount))
-  })
+    test('charges nothing for a batch of which it serves nothing', async () => {
+      const response = await simulate([{ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [] }])
+      expect(await response.json()).toMatchObject([{ id: 1, error: { code: -32602 } }])
+      expect(receipt(response)).toMatchObject({ amount: '0' })
+      const silent = await simulate([notification()])
+      expect([silent.status, await silent.text()]).toEqual([204, ''])
+      expect(await earned()).toBe(0n)
+    })
 
-  it.each([
-    [{ to: 'bob' }, 'to: expected an address'],
-    [{ to: '0x0000000000000000000000000000000000000001', value: '-1' }, 'value: expected an amount in wei'],
-    [{ to: '0x0000000000000000000000000000000000000001', data: '0x1' }, 'data: expected hex bytes'],
-    [{ to: '0x0000000000000000000000000000000000000001', gass: '1' }, '"gass": not known'],
-    [{}, 'to: is missing'],
-  ])('refuses %j with 400, for nothing', async (query, problem) => {
-    const response = await preview(query as unknown as Record<string, string>)
-    expect(response.status).toBe(400)
-    expect(await response.text()).toContain(problem.replaceAll('"', '\\"'))
-    expect(receipt(response)).toMatchObject({ amount: '0' })
-    expect(await earned()).toBe(0n)
-  })
-})
-
-describe('POST /v1/simulate', () => {
-  it('answers as POST / does, beyond its gas cap, and states the charge', async () => {
-    const response = await simulate(call(transferOfUsdc(1n), '0x1312d00'))
-    const answer = (await response.json()) as {
-      id: string
-      result: { calls: { status: string; gasUsed: string }[] }[]
-      charge: ChargeStatement
-    }
-    expect(answer.id).toBe('paid')
-    expect(answer.result[0]?.calls[0]?.status).toBe('0x1')
-    expect(answer.charge.usage.gas).toBe(BigInt(answer.result[0]?.calls[0]?.gasUsed ?? 0).toString())
-    expect(answer.charge.amount).toBe(recomputed(answer.charge))
-    expect(await earned()).toBe(BigInt(answer.charge.amount))
-  })
-
-  it.each<[string, unknown, number]>([
-    ['bad params', { jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [{}, 'pending'] }, -32602],
-    ['another method', { jsonrpc: '2.0', id: 1, method: 'eth_call', params: [] }, -32601],
-    ['a batch', [{ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [] }], -32600],
-  ])('refuses %s with a JSON-RPC error, for nothing', async (_what, body, code) => {
-    const response = await simulate(body)
-    expect(await response.json()).toMatchObject({ error: { code } })
-    expect(receipt(response)).toMatchObject({ amount: '0' })
-    expect(await earned()).toBe(0n)
+    test('serves a batch up to the signed maximum, and never charges more', async () => {
+      const dear: PriceList = { ...DEFAULT_PRICE_LIST, version: 'dear', base: '$0.04', maximum: '$0.10' }
+      const gateway = await stand.startGateway({ PRICE_LIST: JSON.stringify(dear) })
+      try {
+        const body = [1, 2, 3, 4].map((id) => call(transferOfUsdc(1n), { id }))
+        const response = await simulate(body, gateway.url)
+        const answers = (await response.json()) as Answer[]
+        const amounts = chargesOf(answers).map(({ amount }) => Number(amount))
+        expect(amounts).toEqual([expect.any(Number), amounts[0], 100_000 - 2 * (amounts[0] ?? 0)])
+        expect(amounts[0]).toBeGreaterThan(40_000)
+        expect(answers[3]).toMatchObject({ id: 4, error: { code: -32005 } })
+        expect(await earned()).toBe(100_000n)
+      } finally {
+        await gateway.stop()
+      }
+    })
   })
 })

@@ -56,7 +56,13 @@ export class Admissions {
       mimeType: settings.mimeType,
     }
     const refuse = (refusal: Refusal): Admission => ({
-      answer: paymentRequired(refusal, offers, resource, attempt.payment === undefined ? attempt.accept : undefined),
+      answer: paymentRequired(
+        refusal,
+        offers,
+        resource,
+        settings.charge,
+        attempt.payment === undefined ? attempt.accept : undefined,
+      ),
     })
     if (attempt.payment === undefined) return refuse(UNPAID)
     let signed: SignedPayment

@@ -20,6 +20,24 @@ export interface ChargePolicy {
   invalid?: 'maximum' | 'refuse'
 }
 
+/** The policy as a buyer reads it, a sentence for each case. */
+export function policyInWords({ unset, failure, timeout, partial }: ChargePolicy): string[] {
+  const failures =
+    typeof failure === 'string'
+      ? [`If it fails: ${inWords(failure)}.`]
+      : [`If it refuses (4xx): ${inWords(failure['4xx'])}.`, `If it fails (5xx): ${inWords(failure['5xx'])}.`]
+  return [
+    `If it meters nothing: ${inWords(unset)}.`,
+    ...failures,
+    `If it takes too long: ${inWords(timeout)}.`,
+    `If you leave before the answer, or it breaks off: ${inWords(partial)}.`,
+  ]
+}
+
+function inWords(rule: ChargeRule): string {
+  return rule === 'maximum' ? 'the maximum' : rule
+}
+
 /** Every fault of a policy, as `field: problem`. No amount may be above any of the prices. */
 export function policyFaults(policy: unknown, prices: readonly string[]): string[] {
   if (typeof policy !== 'object' || policy === null) {

@@ -1,9 +1,14 @@
 import type { ResourceInfo } from '@x402/core/types'
 
 /** The offer for a browser; wallets and scripts read the PAYMENT-REQUIRED header beside it. */
-export function paymentRequiredPage(message: string, resource: ResourceInfo, prices: readonly string[]): string {
+export function paymentRequiredPage(
+  message: string,
+  resource: ResourceInfo,
+  prices: readonly string[],
+  policy: readonly string[],
+): string {
   const description = resource.description ? `<p>${escapeHtml(resource.description)}</p>` : ''
-  const items = prices.map((price) => `<li>${escapeHtml(price)}</li>`).join('')
+  const items = (texts: readonly string[]) => texts.map((text) => `<li>${escapeHtml(text)}</li>`).join('')
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -17,9 +22,10 @@ export function paymentRequiredPage(message: string, resource: ResourceInfo, pri
 <p>${escapeHtml(message)}</p>
 ${description}
 <p><code>${escapeHtml(resource.url)}</code> charges for use:</p>
-<ul>${items}</ul>
+<ul>${items(prices)}</ul>
 <p>You authorize a maximum and are charged what your request took. An x402 client (v2, scheme <code>upto</code>) pays by
 itself: the offer is in the <code>PAYMENT-REQUIRED</code> header of this answer.</p>
+<ul>${items(policy)}</ul>
 </body>
 </html>
 `

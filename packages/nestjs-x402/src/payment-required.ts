@@ -1,6 +1,7 @@
 import { encodePaymentRequiredHeader } from '@x402/core/http'
 import type { PaymentRequired, ResourceInfo } from '@x402/core/types'
 import { formatUnits } from './amount.js'
+import { type ChargePolicy, policyInWords } from './charge-policy.js'
 import type { Offer } from './offers.js'
 import { paymentRequiredPage } from './payment-required-page.js'
 
@@ -23,6 +24,7 @@ export function paymentRequired(
   refusal: Refusal,
   offers: readonly Offer[],
   resource: ResourceInfo,
+  charge: ChargePolicy,
   accept: string | undefined,
 ): HttpAnswer {
   const required: PaymentRequired = {
@@ -45,14 +47,15 @@ export function paymentRequired(
     return {
       status,
       headers: { ...headers, 'Content-Type': 'text/html; charset=utf-8' },
-      body: paymentRequiredPage(refusal.message, resource, prices),
+      body: paymentRequiredPage(refusal.message, resource, prices, policyInWords(charge)),
     }
   }
-  const message = `${refusal.message} It charges for use, ${prices.join(', or ')}: sign one of "accepts" and repeat the request with a PAYMENT-SIGNATURE header (x402 v2, scheme upto).`
+  const { unset, failure, timeout, partial } = charge
+  const message = `${refusal.message} It charges for use, ${prices.join(', or ')}: sign one of "accepts" and repeat the request with a PAYMENT-SIGNATURE header (x402 v2, scheme upto). ${policyInWords(charge).join(' ')}`
   return {
     status,
     headers: { ...headers, 'Content-Type': 'application/json; charset=utf-8' },
-    body: JSON.stringify({ ...required, message }),
+    body: JSON.stringify({ ...required, message, charge: { unset, failure, timeout, partial } }),
   }
 }
 

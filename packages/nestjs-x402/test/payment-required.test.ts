@@ -36,9 +36,11 @@ describe.each(ADAPTERS)('an unpaid request on %s', (adapter) => {
         },
       ],
     })
-    const body = (await response.json()) as { message: string; accepts: unknown }
+    const body = (await response.json()) as { message: string; accepts: unknown; charge: unknown }
     expect(body.message).toContain(`up to $0.1 on ${NETWORK} to ${PAY_TO}`)
     expect(body.accepts).toEqual(required.accepts)
+    expect(body.message).toContain('If you leave before the answer, or it breaks off: the maximum.')
+    expect(body.charge).toEqual({ unset: 'maximum', failure: 'nothing', timeout: 'nothing', partial: 'maximum' })
     expect(runs).toEqual([])
   })
 
@@ -51,6 +53,7 @@ describe.each(ADAPTERS)('an unpaid request on %s', (adapter) => {
     expect(response.headers.get('payment-required')).not.toBeNull()
     const page = await response.text()
     expect(page).toContain('up to $0.1')
+    expect(page).toContain('<li>If it fails: nothing.</li>')
     expect(page).not.toContain('<script>')
   })
 

@@ -1,12 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import { Injectable } from '@nestjs/common'
-import type { Dialect } from '@upfront/protocol'
 import type { SimulationAnswer } from '@upfront/simulation'
 import { Environment } from '../environment.js'
 import { Admission } from '../http/admission.js'
 import { RequestLifetime } from '../http/request-lifetime.js'
-import type { RequestView } from '../pending/request-view.js'
-import { freeLimits, type RequestLimits, Simulator } from '../simulate/simulator.js'
+import { freeLimits, type RequestLimits, type SimulationContext, Simulator } from '../simulate/simulator.js'
 
 /** The simulator with the limits of the paid routes, in the same queue as everybody. */
 @Injectable()
@@ -26,27 +24,29 @@ export class PaidSimulator {
   }
 
   /**
-   * @param view filled with what the answer stands on
-   * @throws RpcError, ClientGone
+   * Does a request's work once it is its turn: whatever it simulates, it is one unit of load with one time-out.
+   * @throws Overloaded, ClientGone, what `work` throws
    */
-  async simulate(
-    params: unknown,
-    dialect: Dialect,
-    view: RequestView,
+  async inTurn<T>(
     response: ServerResponse,
-  ): Promise<SimulationAnswer> {
+    work: (time: Pick<RequestLifetime, 'signal' | 'deadline'>) => Promise<T>,
+  ): Promise<T> {
     const lifetime = new RequestLifetime(response, this.environment.PAID_TIMEOUT_MS)
-    const { signal, deadline } = lifetime
     try {
-      const turn = this.admission.enter(signal)
+      const turn = this.admission.enter(lifetime.signal)
       if (turn !== undefined) await turn
       try {
-        return await this.simulator.simulate(params, this.limits, { dialect, signal, deadline, view })
+        return await work(lifetime)
       } finally {
         this.admission.leave()
       }
     } finally {
       lifetime.end()
     }
+  }
+
+  /** @throws RpcError, ClientGone */
+  simulate(params: unknown, context: SimulationContext): Promise<SimulationAnswer> {
+    return this.simulator.simulate(params, this.limits, context)
   }
 }

@@ -2,11 +2,12 @@ import { Controller, Get, Inject, Query, Res } from '@nestjs/common'
 import { type PaidRequest, Payment } from '@upfront/nestjs-x402'
 import { type ErrorCode, type Hex, RpcError, type SimulatedBlock } from '@upfront/protocol'
 import type { FastifyReply } from 'fastify'
+import { Overloaded } from '../http/overloaded.js'
 import { RequestView } from '../pending/request-view.js'
 import { STATE_HEADER, type Standing, standingToHeader } from '../pending/standing.js'
 import { failureOf } from '../rpc/failure.js'
 import { type AssetChange, assetChanges } from './asset-changes.js'
-import { type ChargeStatement, chargeFor } from './metered-charge.js'
+import { type ChargeStatement, MeteredCharge } from './metered-charge.js'
 import { PaidSimulator } from './paid-simulator.js'
 import { previewParams } from './preview-request.js'
 import { PRICE_LIST, type PriceList } from './price-list.js'
@@ -45,13 +46,17 @@ export class PreviewController {
     @Payment() payment: PaidRequest,
   ): Promise<Preview> {
     try {
+      const charge = new MeteredCharge(this.prices, payment)
+      const params = previewParams(query)
       const view = new RequestView()
-      const answer = await this.simulator.simulate(previewParams(query), 'upfront', view, reply.raw)
+      const answer = await this.simulator.inTurn(reply.raw, ({ signal, deadline }) =>
+        this.simulator.simulate(params, { dialect: 'upfront', signal, deadline, view }),
+      )
       if (view.standing) reply.header(STATE_HEADER, standingToHeader(view.standing))
-      return { ...describe(answer.blocks, view.standing), charge: chargeFor(answer, this.prices, payment) }
+      return { ...describe(answer.blocks, view.standing), charge: charge.add(answer) }
     } catch (error) {
       const { error: failure, httpStatus } = failureOf(error)
-      if (httpStatus === 500) throw error
+      if (httpStatus === 500 || error instanceof Overloaded) throw error
       throw new RpcError(failure.code as ErrorCode, failure.message, failure.data, Math.max(httpStatus, 400))
     }
   }

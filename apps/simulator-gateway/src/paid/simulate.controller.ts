@@ -1,70 +1,70 @@
-import { Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common'
+import { Controller, Inject, Post, Req, Res } from '@nestjs/common'
 import { type PaidRequest, Payment } from '@upfront/nestjs-x402'
-import { decodeEnvelope, type EnvelopeEntry, ErrorCode, quote, RpcError, type RpcId } from '@upfront/protocol'
+import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment.js'
+import { BufferedBytes } from '../http/buffered-bytes.js'
+import { ClientGone } from '../http/request-lifetime.js'
 import { RequestView } from '../pending/request-view.js'
 import { STATE_HEADER, standingToHeader } from '../pending/standing.js'
 import { dialectOf } from '../rpc/dialect.js'
-import { failureBody, failureOf } from '../rpc/failure.js'
-import { chargeFor } from './metered-charge.js'
+import { RpcService } from '../rpc/rpc.service.js'
+import { RpcJournal } from '../rpc/rpc-journal.js'
+import type { RpcMethod } from '../rpc/rpc-method.js'
+import { MeteredCharge } from './metered-charge.js'
 import { PaidSimulator } from './paid-simulator.js'
 import { PRICE_LIST, type PriceList } from './price-list.js'
 
-/** `POST /v1/simulate`: one `eth_simulateV1` for each payment. */
+/** `POST /v1/simulate`: `eth_simulateV1`, one call or a batch for each payment. */
 @Controller('v1/simulate')
 export class SimulateController {
   constructor(
     private readonly simulator: PaidSimulator,
+    private readonly journal: RpcJournal,
+    private readonly buffered: BufferedBytes,
     private readonly environment: Environment,
     @Inject(PRICE_LIST) private readonly prices: PriceList,
   ) {}
 
-  /** The answer of `POST /` with a `charge` beside the `result`. What is refused has an `error`, and costs nothing. */
+  /** The answer of `POST /`, each `result` with its `charge` beside it. What is refused has an `error`, and costs nothing. */
   @Post()
-  @HttpCode(200)
   async serve(
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
     @Payment() payment: PaidRequest,
   ): Promise<void> {
-    payment.setSettlementAmount('0')
-    const json = reply.header('content-type', 'application/json; charset=utf-8')
-    let id: RpcId = null
-    try {
-      const dialect = dialectOf(request.query, this.environment.DIALECT)
-      const entry = this.readEntry(request.body)
-      id = entry.id
-      if (entry.method !== 'eth_simulateV1') {
-        throw new RpcError(ErrorCode.methodNotFound, `only eth_simulateV1 is sold here, not ${quote(entry.method)}`)
-      }
-      const view = new RequestView()
-      const answer = await this.simulator.simulate(entry.params, dialect, view, reply.raw)
-      if (view.standing) json.header(STATE_HEADER, standingToHeader(view.standing))
-      const charge = chargeFor(answer, this.prices, payment)
-      json.send(JSON.stringify({ jsonrpc: '2.0', id, result: answer.blocks, charge }))
-    } catch (error) {
-      const failure = failureOf(error)
-      if (failure.httpStatus === 500) throw error
-      json.code(failure.httpStatus).send(failureBody(id, failure))
+    const charge = new MeteredCharge(this.prices, payment)
+    const dialect = dialectOf(request.query, this.environment.DIALECT)
+    const body = Buffer.isBuffer(request.body) ? request.body.toString() : ''
+    const view = new RequestView()
+    const sold = new Map([['eth_simulateV1', this.selling(charge)]])
+    const rpc = new RpcService(sold, this.journal, this.environment)
+    const { status, body: text } = await this.simulator.inTurn(reply.raw, async ({ signal, deadline }) => {
+      const answer = await rpc.answer(body, { signal, deadline, requestId: request.id, dialect, view })
+      if (signal.reason instanceof ClientGone) throw signal.reason
+      return answer
+    })
+    reply.code(status)
+    if (view.standing) reply.header(STATE_HEADER, standingToHeader(view.standing))
+    if (text === undefined) {
+      reply.send()
+    } else {
+      this.buffered.hold(text.length, reply.raw)
+      reply.header('content-type', 'application/json; charset=utf-8').send(text)
     }
   }
 
-  private readEntry(body: unknown): EnvelopeEntry & { kind: 'request' } {
-    const { MAX_JSON_VALUES: values } = this.environment
-    const { batch, entries } = decodeEnvelope(Buffer.isBuffer(body) ? body.toString() : '', {
-      depth: 64,
-      values,
-      batchLength: 1,
-    })
-    const [entry] = entries
-    if (batch || entry === undefined) {
-      throw new RpcError(ErrorCode.invalidRequest, 'one call is paid for at a time: send no batch')
+  private selling(charge: MeteredCharge): RpcMethod {
+    return async (params, context) => {
+      if (charge.reachedMaximum) {
+        throw new RpcError(
+          ErrorCode.limitExceeded,
+          'not carried out: the calls before it cost the signed maximum already',
+        )
+      }
+      const answer = await this.simulator.simulate(params, context)
+      const result = JSON.stringify(answer.blocks)
+      return { result, charge: JSON.stringify(charge.add(answer)) }
     }
-    if (entry.kind === 'invalid') throw entry.error
-    if (entry.kind === 'notification') {
-      throw new RpcError(ErrorCode.invalidRequest, 'id: is missing, and a paid call wants its answer')
-    }
-    return entry
   }
 }

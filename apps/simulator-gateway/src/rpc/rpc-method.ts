@@ -15,11 +15,14 @@ export interface RpcContext {
   admit?: (calls: number) => Promise<void>
 }
 
+/** JSON text of a result; where the call was sold, of what it cost as well. */
+export type RpcResult = string | { result: string; charge: string }
+
 /**
- * Serves one call: the result as JSON text.
+ * Serves one call.
  * @throws RpcError
  */
-export type RpcMethod = (params: unknown, context: RpcContext) => string | Promise<string>
+export type RpcMethod = (params: unknown, context: RpcContext) => RpcResult | Promise<RpcResult>
 
 /** Injection token of the methods served at `POST /`: `ReadonlyMap<string, RpcMethod>`. */
 export const RPC_METHODS = Symbol('RPC_METHODS')

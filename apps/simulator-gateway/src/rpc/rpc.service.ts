@@ -3,7 +3,7 @@ import { decodeEnvelope, type EnvelopeEntry, type EnvelopeLimits, ErrorCode, quo
 import { Environment } from '../environment.js'
 import { failureBody, failureOf } from './failure.js'
 import { RpcJournal } from './rpc-journal.js'
-import { RPC_METHODS, type RpcContext, type RpcMethod } from './rpc-method.js'
+import { RPC_METHODS, type RpcContext, type RpcMethod, type RpcResult } from './rpc-method.js'
 
 export interface RpcAnswer {
   status: number
@@ -70,7 +70,7 @@ export class RpcService {
       context.signal.throwIfAborted()
       const result = await method(params, context)
       this.journal.served(name, context, started)
-      return { status: 200, body: `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}` }
+      return { status: 200, body: `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${membersOf(result)}}` }
     } catch (thrown) {
       const failure = failureOf(thrown)
       this.journal.failed(name, context, started, failure, thrown)
@@ -89,4 +89,8 @@ export class RpcService {
     const message = `not carried out: the batch's answer is over ${this.maxAnswerLength} bytes already`
     return this.refuse(entry.id, new RpcError(ErrorCode.limitExceeded, message), context)
   }
+}
+
+function membersOf(served: RpcResult): string {
+  return typeof served === 'string' ? `"result":${served}` : `"result":${served.result},"charge":${served.charge}`
 }

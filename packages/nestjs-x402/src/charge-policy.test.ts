@@ -1,0 +1,16 @@
+import { policyInWords } from './charge-policy.js'
+
+it('is told to buyers case by case', () => {
+  expect(policyInWords({ unset: 'maximum', failure: 'nothing', timeout: '$0.01', partial: '$0.001' })).toEqual([
+    'If it meters nothing: the maximum.',
+    'If it fails: nothing.',
+    'If it takes too long: $0.01.',
+    'If you leave before the answer, or it breaks off: $0.001.',
+  ])
+})
+
+it('tells refusals and failures apart where the seller does', () => {
+  const failure = { '4xx': '$0.01', '5xx': 'nothing' } as const
+  const sentences = policyInWords({ unset: 'nothing', failure, timeout: 'nothing', partial: 'nothing' })
+  expect(sentences.slice(1, 3)).toEqual(['If it refuses (4xx): $0.01.', 'If it fails (5xx): nothing.'])
+})
