@@ -1,93 +1,123 @@
 import { createServer, request as forward } from 'node:http'
+import { ledgerStores } from '@upfront/devnet'
+import { createTestClient, http, publicActions } from 'viem'
 import { balanceOf, buyer, receiptOf } from './buyer.js'
 import { type Stand, startStand } from './stand.js'
 
 const { pay, sign } = buyer('0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d')
-let stand: Stand
-let url: string
-/** Paths whose answers are lost on the way back, each so many times. */
-const lost = new Map<string, number>()
-const proxy = createServer((request, response) => {
-  const { port } = new URL(stand?.billing.url ?? billingUrl)
-  const onward = forward({
-    port,
-    host: '127.0.0.1',
-    method: request.method,
-    path: request.url,
-    headers: request.headers,
+
+describe.each(ledgerStores())('a billing that can not be reached or dies, on $name', (store) => {
+  const test = store.missing === null ? it : it.skip
+  let stand: Stand
+  let url: string
+  /** Paths whose answers are lost on the way back, each so many times. */
+  const lost = new Map<string, number>()
+  const proxy = createServer((request, response) => {
+    const { port } = new URL(stand?.billing.url ?? billingUrl)
+    const onward = forward({
+      port,
+      host: '127.0.0.1',
+      method: request.method,
+      path: request.url,
+      headers: request.headers,
+    })
+    onward.on('response', (answer) => {
+      const verb = [...lost.keys()].find((path) => request.url?.endsWith(path)) ?? ''
+      const left = lost.get(verb) ?? 0
+      if (left > 0) {
+        lost.set(verb, left - 1)
+        answer.resume().on('end', () => response.destroy())
+        return
+      }
+      response.writeHead(answer.statusCode ?? 500, answer.headers)
+      answer.pipe(response)
+    })
+    onward.on('error', () => response.destroy())
+    request.pipe(onward)
   })
-  onward.on('response', (answer) => {
-    const verb = [...lost.keys()].find((path) => request.url?.endsWith(path)) ?? ''
-    const left = lost.get(verb) ?? 0
-    if (left > 0) {
-      lost.set(verb, left - 1)
-      answer.resume().on('end', () => response.destroy())
-      return
+  let billingUrl = ''
+
+  beforeAll(async () => {
+    if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
+    stand = await startStand(store, {
+      billingUrl: (real) => {
+        billingUrl = real
+        return new Promise((resolve) => {
+          proxy.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${(proxy.address() as { port: number }).port}`))
+        })
+      },
+    })
+    url = `${stand.seller.url}/metered`
+  }, 120_000)
+  afterAll(async () => {
+    await stand?.stop()
+    proxy.closeAllConnections()
+    proxy.close()
+  }, 30_000)
+
+  const sellerHas = () => balanceOf(stand.devnet.rpcUrl, stand.devnet.accounts.seller.address)
+  const until = async (condition: () => Promise<boolean>) => {
+    while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+
+  test('a charge whose acknowledgement is lost is repeated under the same key, and moves once', async () => {
+    const had = await sellerHas()
+    lost.set('/charge', 2)
+    const response = await pay(`${url}?charge=$0.03`)
+    expect(receiptOf(response)).toMatchObject({ success: true, amount: '30000' })
+    expect((await sellerHas()) - had).toBe(30_000n)
+  }, 30_000)
+
+  test('an authorization whose acknowledgement is lost serves its buyer once', async () => {
+    lost.set('/internal/payments', 1)
+    const response = await pay(`${url}?charge=$0.01`)
+    expect(response.status).toBe(200)
+  }, 30_000)
+
+  test('a billing that is down before the handler gets 503 with Retry-After, and runs nothing', async () => {
+    const [payment, before] = [await sign(url), await stand.runs()]
+    await stand.billing.kill()
+    const response = await fetch(`${url}?charge=$0.03`, payment)
+    expect(response.status).toBe(503)
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(await stand.runs()).toBe(before)
+    await stand.billing.restart()
+  }, 60_000)
+
+  test('a billing that dies while the handler runs costs the seller nothing: the answer goes out, the charge follows', async () => {
+    const [had, before] = [await sellerHas(), await stand.runs()]
+    await until(async () => (await fetch(url, await sign(url))).status === 200)
+    const base = (await sellerHas()) - had
+    const answer = fetch(`${url}?charge=$0.02&slowMs=1500`, await sign(url))
+    await until(async () => (await stand.runs()) >= before + 2)
+    await stand.billing.kill()
+    const response = await answer
+    expect(response.status).toBe(200)
+    expect(receiptOf(response)).toMatchObject({ success: false, errorReason: 'settlement_pending', amount: '20000' })
+    await stand.billing.restart()
+    await until(async () => (await sellerHas()) - had === base + 20_000n)
+  }, 60_000)
+
+  test('a crash between broadcast and receipt forgets nothing and sends nothing twice', async () => {
+    const chain = createTestClient({ mode: 'anvil', transport: http(stand.devnet.rpcUrl) }).extend(publicActions)
+    const { address } = stand.devnet.accounts.facilitators[0]
+    const had = await sellerHas()
+    const sentBefore = await chain.getTransactionCount({ address })
+    await chain.setAutomine(false)
+    try {
+      const answer = pay(`${url}?charge=$0.04`)
+      await until(async () => (await chain.getTransactionCount({ address, blockTag: 'pending' })) > sentBefore)
+      await stand.billing.kill()
+      await stand.billing.restart()
+      const response = await answer
+      expect(response.status).toBe(200)
+      expect(receiptOf(response)).toMatchObject({ errorReason: 'settlement_pending', amount: '40000' })
+    } finally {
+      await chain.mine({ blocks: 1 })
+      await chain.setAutomine(true)
     }
-    response.writeHead(answer.statusCode ?? 500, answer.headers)
-    answer.pipe(response)
-  })
-  onward.on('error', () => response.destroy())
-  request.pipe(onward)
+    await until(async () => (await stand.payments())[0]?.state === 'settled')
+    expect((await sellerHas()) - had).toBe(40_000n)
+    expect(await chain.getTransactionCount({ address })).toBe(sentBefore + 1)
+  }, 60_000)
 })
-let billingUrl = ''
-
-beforeAll(async () => {
-  stand = await startStand({
-    billingUrl: (real) => {
-      billingUrl = real
-      return new Promise((resolve) => {
-        proxy.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${(proxy.address() as { port: number }).port}`))
-      })
-    },
-  })
-  url = `${stand.seller.url}/metered`
-}, 120_000)
-afterAll(async () => {
-  await stand?.stop()
-  proxy.closeAllConnections()
-  proxy.close()
-}, 30_000)
-
-const sellerHas = () => balanceOf(stand.devnet.rpcUrl, stand.devnet.accounts.seller.address)
-const until = async (condition: () => Promise<boolean>) => {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 100))
-}
-
-it('a charge whose acknowledgement is lost is repeated under the same key, and moves once', async () => {
-  const had = await sellerHas()
-  lost.set('/charge', 2)
-  const response = await pay(`${url}?charge=$0.03`)
-  expect(receiptOf(response)).toMatchObject({ success: true, amount: '30000' })
-  expect((await sellerHas()) - had).toBe(30_000n)
-}, 30_000)
-
-it('an authorization whose acknowledgement is lost serves its buyer once', async () => {
-  lost.set('/internal/payments', 1)
-  const response = await pay(`${url}?charge=$0.01`)
-  expect(response.status).toBe(200)
-}, 30_000)
-
-it('a billing that is down before the handler gets 503 with Retry-After, and runs nothing', async () => {
-  const [payment, before] = [await sign(url), await stand.runs()]
-  await stand.billing.kill()
-  const response = await fetch(`${url}?charge=$0.03`, payment)
-  expect(response.status).toBe(503)
-  expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
-  expect(await stand.runs()).toBe(before)
-  await stand.billing.restart()
-}, 60_000)
-
-it('a billing that dies while the handler runs costs the seller nothing: the answer goes out, the charge follows', async () => {
-  const [had, before] = [await sellerHas(), await stand.runs()]
-  await until(async () => (await fetch(url, await sign(url))).status === 200)
-  const base = (await sellerHas()) - had
-  const answer = fetch(`${url}?charge=$0.02&slowMs=1500`, await sign(url))
-  await until(async () => (await stand.runs()) >= before + 2)
-  await stand.billing.kill()
-  const response = await answer
-  expect(response.status).toBe(200)
-  expect(receiptOf(response)).toMatchObject({ success: false, errorReason: 'settlement_pending', amount: '20000' })
-  await stand.billing.restart()
-  await until(async () => (await sellerHas()) - had === base + 20_000n)
-}, 60_000)

@@ -7,6 +7,14 @@ import { type Address, createPublicClient, type Hex, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { NETWORK } from './stand.js'
 
+export interface SignedRequest {
+  headers: { 'PAYMENT-SIGNATURE': string }
+}
+
+export function signedRequest(payload: unknown): SignedRequest {
+  return { headers: { 'PAYMENT-SIGNATURE': Buffer.from(JSON.stringify(payload)).toString('base64') } }
+}
+
 /** x402's own buyer, unmodified. */
 export function buyer(privateKey: Hex) {
   const client = new x402Client()
@@ -14,12 +22,15 @@ export function buyer(privateKey: Hex) {
     .setSpendControls({ allowedAssets: true })
   return {
     pay: wrapFetchWithPayment(fetch, client),
-    /** A signed payment for what `url` offers, to be sent once or more often. */
-    async sign(url: string): Promise<{ headers: { 'PAYMENT-SIGNATURE': string } }> {
+    /** A signed payment for what `url` offers, to be sent once or more often; valid for less than asked where said. */
+    async sign(url: string, { validSeconds }: { validSeconds?: number } = {}): Promise<SignedRequest> {
       const offer = await fetch(url)
       const required = decodePaymentRequiredHeader(offer.headers.get('payment-required') ?? '')
-      const payload = await client.createPaymentPayload(required)
-      return { headers: { 'PAYMENT-SIGNATURE': Buffer.from(JSON.stringify(payload)).toString('base64') } }
+      const [asked] = required.accepts
+      if (asked === undefined) throw new Error(`${url} offers nothing`)
+      const accepts = [{ ...asked, maxTimeoutSeconds: validSeconds ?? asked.maxTimeoutSeconds }]
+      const payload = await client.createPaymentPayload({ ...required, accepts })
+      return signedRequest({ ...payload, accepted: asked })
     },
   }
 }

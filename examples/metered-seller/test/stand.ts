@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Devnet, startDevnet } from '@upfront/devnet'
+import { type Devnet, type LedgerStore, startDevnet } from '@upfront/devnet'
 
 export const NETWORK = 'eip155:31337'
 const TOKEN = 'a-service-token'
@@ -14,6 +14,7 @@ const program = (path: string) => fileURLToPath(new URL(`../../../${path}/dist/m
 /** A service in a process of its own, as a deployment runs it. */
 export interface Service {
   url: string
+  isRunning(): boolean
   output(): string
   kill(signal?: NodeJS.Signals): Promise<void>
   /** Again, with the same environment and on the same port. */
@@ -49,6 +50,7 @@ async function startService(
   await start()
   return {
     url,
+    isRunning: () => child.exitCode === null && child.signalCode === null,
     output: () => output,
     async kill(signal = 'SIGKILL') {
       if (child.exitCode !== null || child.signalCode !== null) return
@@ -69,60 +71,94 @@ async function freePort(): Promise<number> {
   return port
 }
 
+export interface StandOptions {
+  /** What stands in the first billing's place for the first seller. */
+  billingUrl?: (url: string) => string | Promise<string>
+  /** What stands in the chain's place for billing. */
+  nodeUrl?: (url: string) => string | Promise<string>
+  /** Signers of each billing process, by their place among the local chain's facilitators; one process with one unless given. */
+  signers?: number[][]
+  /** Sellers, each behind a billing of its own where there are as many. */
+  sellers?: number
+}
+
 export interface Stand {
   devnet: Devnet
+  /** The first, mostly the only one. */
   billing: Service
   seller: Service
-  /** How often the seller's handler ran. */
+  billings: Service[]
+  sellers: Service[]
+  /** How often the sellers' handlers ran. */
   runs(): Promise<number>
   /** What billing's ledger holds, newest first. */
   payments(): Promise<{ state: string; charge: string | null; maximum: string; transaction: string | null }[]>
   stop(): Promise<void>
 }
 
-/** The local chain, billing (PGlite) and the metered seller, as three processes. */
-export async function startStand({
-  billingUrl = (url: string) => url,
-}: {
-  billingUrl?: (url: string) => string | Promise<string>
-} = {}): Promise<Stand> {
+/** The local chain, billing on the store, and the metered seller, each a process of its own. */
+export async function startStand(
+  store: LedgerStore,
+  { billingUrl = (url) => url, nodeUrl = (url) => url, signers = [[0]], sellers: count = 1 }: StandOptions = {},
+): Promise<Stand> {
+  await store.start()
   const devnet = await startDevnet()
   const { accounts, contracts } = devnet
   const directory = await mkdtemp(join(tmpdir(), 'metered-seller-'))
-  const billingPort = await freePort()
   const tokens = { [contracts.usdc]: { name: 'USDC', version: '2', decimals: 6 } }
-  const billing = await startService(program('apps/billing'), billingPort, '/health', {
-    BILLING_PORT: String(billingPort),
-    BILLING_TOKEN: TOKEN,
-    BILLING_DATA_DIR: directory,
-    FACILITATOR_PRIVATE_KEYS: accounts.facilitators[0]!.privateKey,
-    CHAINS: JSON.stringify({ [NETWORK]: { rpcUrl: devnet.rpcUrl, confirmations: 1, tokens } }),
-    LOG_LEVEL: 'warn',
-  })
-  const sellerPort = await freePort()
-  const seller = await startService(program('examples/metered-seller'), sellerPort, '/runs', {
-    PORT: String(sellerPort),
-    NETWORK,
-    ASSET: contracts.usdc,
-    PAY_TO: accounts.seller.address,
-    BILLING_URL: await billingUrl(billing.url),
-    BILLING_TOKEN: TOKEN,
-  })
+  const ledger = { BILLING_DATA_DIR: directory, ...(await store.variables()) }
+  const rpcUrl = await nodeUrl(devnet.rpcUrl)
+  const billings: Service[] = []
+  for (const keys of signers) {
+    const port = await freePort()
+    const service = await startService(program('apps/billing'), port, '/health', {
+      BILLING_PORT: String(port),
+      BILLING_TOKEN: TOKEN,
+      ...ledger,
+      FACILITATOR_PRIVATE_KEYS: keys.map((key) => accounts.facilitators[key]?.privateKey).join(','),
+      CHAINS: JSON.stringify({ [NETWORK]: { rpcUrl, confirmations: 1, tokens } }),
+      RECOVERY_INTERVAL_MS: '500',
+      NODE_TIMEOUT_MS: '1000',
+      LOG_LEVEL: 'warn',
+    })
+    billings.push(service)
+  }
+  const [billing] = billings as [Service]
+  const sellers: Service[] = []
+  for (let index = 0; index < count; index++) {
+    const port = await freePort()
+    const service = await startService(program('examples/metered-seller'), port, '/runs', {
+      PORT: String(port),
+      NETWORK,
+      ASSET: contracts.usdc,
+      PAY_TO: accounts.seller.address,
+      BILLING_URL: index === 0 ? await billingUrl(billing.url) : (billings[index] ?? billing).url,
+      BILLING_TOKEN: TOKEN,
+    })
+    sellers.push(service)
+  }
   return {
     devnet,
     billing,
-    seller,
+    seller: sellers[0] as Service,
+    billings,
+    sellers,
     async runs() {
-      return ((await (await fetch(`${seller.url}/runs`)).json()) as { runs: number }).runs
+      const counts = sellers.map(
+        async ({ url }) => ((await (await fetch(`${url}/runs`)).json()) as { runs: number }).runs,
+      )
+      return (await Promise.all(counts)).reduce((sum, runs) => sum + runs, 0)
     },
     async payments() {
       const headers = { authorization: `Bearer ${TOKEN}` }
       const answer = await fetch(`${billing.url}/payments`, { headers })
+      if (!answer.ok) throw new Error(`GET /payments: ${answer.status} ${await answer.text()}`)
       return ((await answer.json()) as { payments: Awaited<ReturnType<Stand['payments']>> }).payments
     },
     async stop() {
-      await Promise.all([seller.kill(), billing.kill()])
+      await Promise.all([...sellers, ...billings].map((service) => service.kill()))
       await devnet.stop()
+      await store.stop()
       await rm(directory, { recursive: true, force: true })
     },
   }
