@@ -52,7 +52,8 @@ export function haltReason(result: ExecResult, context: HaltContext): string {
     case errorMessages.STACK_OVERFLOW:
       return `stack limit reached ${STACK_LIMIT} (${STACK_LIMIT - 1})`
     case errorMessages.INVALID_OPCODE:
-      return `invalid opcode: ${opcodeName(frame.opCode)}`
+      // Once EthereumJS has looked for jump destinations, `opCode` is 0xfe for whatever is undefined.
+      return `invalid opcode: ${opcodeName(frame.code[frame.programCounter] ?? frame.opCode)}`
     case errorMessages.REVERT:
       return 'execution reverted'
     case errorMessages.STATIC_STATE_CHANGE:
