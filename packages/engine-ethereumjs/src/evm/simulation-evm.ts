@@ -18,6 +18,7 @@ import { delegationTarget } from '../state/account-record.js'
 import { bytesOf, hexOf, uint256 } from '../state/bytes.js'
 import { type WorldState } from '../state/world-state.js'
 import { legacyOpcodes, type OpcodeHandler, type RunState } from './legacy-opcodes.js'
+import { ACCESSING_OPCODES, type AccessCounter, countPaidAccesses } from './paid-accesses.js'
 import { pointEvaluation } from './point-evaluation.js'
 
 const POINT_EVALUATION: Address = '0x000000000000000000000000000000000000000a'
@@ -64,6 +65,8 @@ export function isTransferLog(log: Log): boolean {
 /** EthereumJS under the rules of one chain and fork, bent to geth where the two differ. One simulation at a time. */
 export class SimulationEvm extends EVM {
   private world!: WorldState
+  private touched!: AccessCounter
+  private accesses!: { world: WorldState; journal: AccessJournal; delegates: boolean }
   private slice!: TimeSlice
   private traceTransfers = false
   /** Logs of the running block so far, reverted ones included: geth counts them all. */
@@ -102,6 +105,9 @@ export class SimulationEvm extends EVM {
     }
     this.replaceOpcode(JUMPDEST, () => this.slice.check())
     for (const [opcode, addressDepth] of PRICED_OPCODES) this.notePrice(opcode, addressDepth)
+    for (const opcode of ACCESSING_OPCODES) {
+      this.beforeGas(opcode, (runState) => countPaidAccesses(runState, this.accesses, this.touched))
+    }
     this.wrapOpcode(SELFDESTRUCT, async (runState, selfdestruct) => {
       if (this.traceTransfers) this.logSelfdestruct(runState)
       await selfdestruct(runState)
@@ -112,10 +118,13 @@ export class SimulationEvm extends EVM {
   begin(
     world: WorldState,
     journal: AccessJournal,
+    touched: AccessCounter,
     slice: TimeSlice,
     blockHash: (number: bigint) => Promise<Uint8Array>,
   ): void {
     this.world = world
+    this.touched = touched
+    this.accesses = { world, journal, delegates: this.common.isActivatedEIP(7702) }
     this.slice = slice
     this.stateManager = world
     // EthereumJS' class has private members, so that nothing else can be of its type.
@@ -171,7 +180,9 @@ export class SimulationEvm extends EVM {
     const { caller, value } = message
     const moves = this.traceTransfers && value > 0n
     const log = moves ? this.transferLog(caller.bytes, (await this._generateAddress(message)).bytes, value) : undefined
-    return withTransfer(log, await super._executeCreate(message))
+    const result = await super._executeCreate(message)
+    if (message.to) this.touched.account(hexOf(message.to.bytes))
+    return withTransfer(log, result)
   }
 
   protected override async runInterpreter(
@@ -213,13 +224,19 @@ export class SimulationEvm extends EVM {
   }
 
   private notePrice(opcode: number, addressDepth: number | undefined): void {
+    this.beforeGas(opcode, async (runState) => {
+      await this.slice.check()
+      if (runState.interpreter._env.depth > 0) return
+      this.priced = { gas: runState.gasLeft, cold: this.accessesCold(runState, addressDepth) }
+    })
+  }
+
+  private beforeGas(opcode: number, look: (runState: RunState) => Promise<void>): void {
     const entry = this._opcodeMap[opcode]!
     this._opcodeMap[opcode] = {
       ...entry,
       gasHandler: async (runState, gas, common) => {
-        const { depth } = runState.interpreter._env
-        await this.slice.check()
-        if (depth === 0) this.priced = { gas: runState.gasLeft, cold: this.accessesCold(runState, addressDepth) }
+        await look(runState)
         return entry.gasHandler(runState, gas, common)
       },
     }

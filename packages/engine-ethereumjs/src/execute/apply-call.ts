@@ -123,7 +123,10 @@ async function runTopFrame(
     )
     if (isForkActive(evm.fork, 'prague')) {
       const target = delegationTarget((await world.account(call.to)).code)
-      if (target) journal.warm(target)
+      if (target) {
+        journal.warm(target)
+        touched.account(target)
+      }
     }
   }
   evm.deployed = undefined

@@ -31,7 +31,7 @@ function signed(chainId = 1, nonce = 0, address: Address = TARGET): Authorizatio
 async function apply(authorizations: Authorization[], overrides: { code?: Hex; balance?: bigint } = {}) {
   const world = new WorldState(async (reads) => reads.map(({ kind }) => (kind === 'code' ? '0x' : 0n)))
   if (Object.keys(overrides).length > 0) world.override({ address: AUTHORITY, ...overrides })
-  const journal = new AccessJournal(world, { account: () => {}, slot: () => {} })
+  const journal = new AccessJournal(world)
   const authorities: Address[] = []
   const refund = await applyAuthorizations(authorizations, 1n, world, journal, (authority) =>
     authorities.push(authority),

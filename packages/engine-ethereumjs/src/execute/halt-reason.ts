@@ -1,6 +1,7 @@
 import { EVMError, type ExecResult } from '@ethereumjs/evm'
 import type { Address } from '@upfront/protocol'
 import { type EthereumFork, isForkActive } from '@upfront/simulation'
+import { expansionGas, memoryEnd, operands, wordsOf } from '../evm/instruction-memory.js'
 import type { RunState } from '../evm/legacy-opcodes.js'
 import type { PricedOpcode } from '../evm/simulation-evm.js'
 import { EMPTY_BYTES } from '../state/bytes.js'
@@ -89,7 +90,7 @@ function outOfGas(frame: RunState, context: HaltContext): string {
     return short ? 'out of gas: out of gas' : 'out of gas'
   }
   if (isCreation(opCode) && isForkActive(fork, 'shanghai')) {
-    const size = depths(frame, 3)[2]!
+    const size = operands(frame, 3)[2]!
     if (size > MAX_INIT_CODE) return `out of gas: max initcode size exceeded: code size ${size} limit ${MAX_INIT_CODE}`
   }
   return isCall(opCode) && isCallUnaffordable(frame, gas, context) ? 'out of gas: out of gas' : 'out of gas'
@@ -99,75 +100,15 @@ function outOfGas(frame: RunState, context: HaltContext): string {
 function isCallUnaffordable(frame: RunState, gas: bigint, { fork, priced }: HaltContext): boolean {
   if (isForkActive(fork, 'prague')) return true
   const afterAccess = gas - (priced?.cold ? COLD_ACCOUNT : WARM_ACCESS)
-  const transfer = frame.opCode === CALL && (depths(frame, 3)[2] ?? 0n) > 0n ? CALL_VALUE_GAS : 0n
+  const transfer = frame.opCode === CALL && (operands(frame, 3)[2] ?? 0n) > 0n ? CALL_VALUE_GAS : 0n
   return afterAccess < transfer
 }
 
 function returnDataCopy(frame: RunState, memory: bigint): string {
-  const [, offset, length] = depths(frame, 3) as [bigint, bigint, bigint]
+  const [, offset, length] = operands(frame, 3) as [bigint, bigint, bigint]
   if (offset + length <= BigInt(frame.returnBytes.length)) return 'out of gas'
-  const words = (memory + 31n) / 32n
-  const expansion = words > frame.memoryWordCount ? 3n * words + (words * words) / 512n - frame.highestMemCost : 0n
-  const price = COPY_WORD_GAS + expansion + COPY_WORD_GAS * ((length + 31n) / 32n)
+  const price = COPY_WORD_GAS + expansionGas(frame, memory) + COPY_WORD_GAS * wordsOf(length)
   return price > frame.gasLeft ? 'out of gas' : 'return data out of bounds'
-}
-
-/** Where offset and length of the memory that an opcode uses stand on the stack; a number in quotes is a fixed length. */
-const MEMORY_OPERANDS: Record<number, readonly (readonly [offset: number, length: number | bigint])[]> = {
-  32: [[0, 1]],
-  55: [[0, 2]],
-  57: [[0, 2]],
-  60: [[1, 3]],
-  62: [[0, 2]],
-  81: [[0, 32n]],
-  82: [[0, 32n]],
-  83: [[0, 1n]],
-  94: [
-    [0, 2],
-    [1, 2],
-  ],
-  160: [[0, 1]],
-  161: [[0, 1]],
-  162: [[0, 1]],
-  163: [[0, 1]],
-  164: [[0, 1]],
-  240: [[1, 2]],
-  241: [
-    [5, 6],
-    [3, 4],
-  ],
-  242: [
-    [5, 6],
-    [3, 4],
-  ],
-  243: [[0, 1]],
-  244: [
-    [4, 5],
-    [2, 3],
-  ],
-  245: [[1, 2]],
-  250: [
-    [4, 5],
-    [2, 3],
-  ],
-  253: [[0, 1]],
-}
-
-/** The end of the memory that the opcode wants, bytes. */
-function memoryEnd(frame: RunState): bigint {
-  const operands = MEMORY_OPERANDS[frame.opCode] ?? []
-  const stack = depths(frame, stackItems(frame.opCode))
-  let end = 0n
-  for (const [offset, length] of operands) {
-    const bytes = typeof length === 'bigint' ? length : (stack[length] ?? 0n)
-    const last = bytes === 0n ? 0n : (stack[offset] ?? 0n) + bytes
-    if (last > end) end = last
-  }
-  return end
-}
-
-function depths({ stack }: RunState, count: number): bigint[] {
-  return stack.length < count ? [] : stack.peek(count)
 }
 
 function isCall(opCode: number): boolean {

@@ -22,7 +22,7 @@ export async function simulatePlan(
 ): Promise<SimulationOutcome> {
   const world = new WorldState(read)
   const touched = new TouchedState()
-  const journal = new AccessJournal(world, touched)
+  const journal = new AccessJournal(world)
   const blocks: ExecutedBlock[] = []
   const budget: GasBudget = { left: plan.gasBudget }
   const blockHash = ancestorHashes(plan, blocks, read)
@@ -31,7 +31,7 @@ export async function simulatePlan(
   for (const [index, { rules }] of plan.blocks.entries()) {
     const evm = evms.get(rules.fork) ?? takeEvm(plan.rules.chainId, rules.fork)
     evms.set(rules.fork, evm)
-    evm.begin(world, journal, slice, blockHash)
+    evm.begin(world, journal, touched, slice, blockHash)
     const machine = { evm, world, journal, touched, slice, destroyed: new Set<Address>() }
     const executed = await executeBlock(machine, plan, index, parent, budget)
     blocks.push(executed)

@@ -128,9 +128,9 @@ async function checkInclusion(
 function openMachine({ block, rules }: BlockStretch, read: ReadState, slice: TimeSlice): Machine {
   const world = new WorldState(read)
   const touched = new TouchedState()
-  const journal = new AccessJournal(world, touched)
+  const journal = new AccessJournal(world)
   const evm = new SimulationEvm(rules.chainId, block.rules.fork)
-  evm.begin(world, journal, slice, async (number) => {
+  evm.begin(world, journal, touched, slice, async (number) => {
     if (number === block.number - 1n) return bytesOf(block.parentHash)
     const [hash] = await read([{ kind: 'blockHash', number }])
     return bytesOf(typeof hash === 'string' ? hash : '0x')

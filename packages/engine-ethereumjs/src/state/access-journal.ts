@@ -14,10 +14,7 @@ export class AccessJournal implements EvmJournal {
   private warmAccounts = new Set<Address>()
   private warmSlots = new Set<string>()
 
-  constructor(
-    private readonly world: WorldState,
-    private readonly onAccess: { account(address: Address): void; slot(address: Address, slot: Hash): void },
-  ) {}
+  constructor(private readonly world: WorldState) {}
 
   async putAccount(address: AddressBytes, account: Account | undefined): Promise<void> {
     this.world.touch(hexOf(address.bytes))
@@ -69,25 +66,27 @@ export class AccessJournal implements EvmJournal {
     this.warmSlot(prefixed(address), prefixed(slot))
   }
 
-  isWarmedAddress(bytes: Uint8Array): boolean {
-    const address = hexOf(bytes)
-    this.onAccess.account(address)
+  isWarm(address: Address): boolean {
     return this.warmAccounts.has(address)
+  }
+
+  isWarmSlot(address: Address, slot: Hash): boolean {
+    return this.warmSlots.has(address + slot)
+  }
+
+  isWarmedAddress(bytes: Uint8Array): boolean {
+    return this.isWarm(hexOf(bytes))
   }
 
   addWarmedAddress(bytes: Uint8Array): void {
     const address = hexOf(bytes)
-    this.onAccess.account(address)
     if (this.warmAccounts.has(address)) return
     this.warmAccounts.add(address)
     this.world.onRevert(() => this.warmAccounts.delete(address))
   }
 
   isWarmedStorage(bytes: Uint8Array, slotBytes: Uint8Array): boolean {
-    const address = hexOf(bytes)
-    const slot = hexOf(slotBytes)
-    this.onAccess.slot(address, slot)
-    return this.warmSlots.has(address + slot)
+    return this.isWarmSlot(hexOf(bytes), hexOf(slotBytes))
   }
 
   addWarmedStorage(bytes: Uint8Array, slotBytes: Uint8Array): void {

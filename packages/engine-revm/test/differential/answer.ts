@@ -5,11 +5,13 @@ import {
   decodeSimulationRequest,
   RpcError,
 } from '@upfront/protocol'
-import { type ChainRules, type Engine, type StateSource, simulate } from '@upfront/simulation'
+import { type ChainRules, type Engine, type SimulationOutcome, type StateSource, simulate } from '@upfront/simulation'
 
 export interface Answer {
   result?: unknown
   error?: { code: number; message: string }
+  /** What metering counts; geth has no such thing. */
+  touched?: SimulationOutcome['touched']
 }
 
 /** The chain that requests are simulated on: one block, and its state. */
@@ -31,7 +33,7 @@ export function groundOf(
 /** What an engine makes of a payload of `eth_simulateV1`; without the place that our messages begin with. */
 export async function answerOf(engine: Engine, payload: unknown, { rules, base, state }: Ground): Promise<Answer> {
   try {
-    const { blocks } = await simulate({
+    const { blocks, touched } = await simulate({
       request: decodeSimulationRequest([payload, 'latest'], DEFAULT_SIMULATION_LIMITS),
       base,
       openState: () => state,
@@ -41,7 +43,7 @@ export async function answerOf(engine: Engine, payload: unknown, { rules, base, 
       signal: AbortSignal.timeout(60_000),
       dialect: 'ethereum',
     })
-    return { result: JSON.parse(JSON.stringify(blocks)) }
+    return { result: JSON.parse(JSON.stringify(blocks)), touched }
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
     return { error: { code: error.code, message: error.message.replace(/^blockStateCalls[^ ]*: /, '') } }

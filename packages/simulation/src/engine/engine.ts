@@ -20,9 +20,19 @@ export interface Engine {
 export interface SimulationOutcome {
   blocks: ExecutedBlock[]
   /**
-   * Distinct accounts and storage slots that the calls touched, for metering: senders, recipients, created contracts,
-   * access-list entries, authorities, and whatever an opcode accessed in the sense of EIP-2929, reverted or not. Precompiles,
-   * the fee recipient and what system calls touch do not count unless a call touches them as above (precompiles never do).
+   * Distinct accounts and storage slots that the calls touched, for metering, reverted or not:
+   * - senders and recipients, and the account that a recipient delegates to (EIP-7702);
+   * - access-list entries, used or not;
+   * - authorities of authorizations that are for this chain or any, whose nonce is below 2^64 - 1 and whose signature is
+   *   valid, whether or not they then hold;
+   * - contracts created, once depth, balance and nonce let the creation begin, be it that it fails then;
+   * - what BALANCE, EXTCODE*, SLOAD, SSTORE, SELFDESTRUCT and calls name, and the account that a callee delegates to, each once
+   *   the gas left pays for the access (EIP-2929) beside what comes first: the opcode's constant price, memory, words
+   *   copied, value moved; for SSTORE its sentry of 2,300. What comes later (a new account, a slot's change, gas passed on)
+   *   may fail: the access was made. What a static frame may not do accesses nothing.
+   *
+   * Accounts at which the block has a precompile never count (their access-list slots do). The fee recipient, withdrawals,
+   * overrides and what system calls touch do not count of themselves.
    */
   touched: { accounts: number; slots: number }
 }
