@@ -25,6 +25,7 @@ export class AppModule implements OnApplicationShutdown {
     @Inject(LEDGER) private readonly ledger: LedgerStore,
     private readonly settler: Settler,
     private readonly recovery: Recovery,
+    private readonly chains: Chains,
   ) {}
 
   static forRoot(environment: BillingEnvironment, log: Log): DynamicModule {
@@ -80,5 +81,6 @@ export class AppModule implements OnApplicationShutdown {
     await this.recovery.stop()
     await this.settler.stop()
     await this.ledger.close()
+    await this.chains.close()
   }
 }

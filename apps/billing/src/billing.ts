@@ -4,7 +4,7 @@ import { NestFactory } from '@nestjs/core'
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
 import { AppModule } from './app.module.js'
 import { Chains } from './chain/chains.js'
-import { NodeFault } from './chain/node.js'
+import { NodeFault, WrongChain } from './chain/node-error.js'
 import type { BillingEnvironment } from './environment/environment.js'
 import { Metrics } from './health/metrics.js'
 import { type Log, nestLogger } from './log.js'
@@ -66,14 +66,11 @@ function logRequests(app: NestFastifyApplication, log: Log): void {
 
 /** A wrong `rpcUrl` would let signatures be checked on one chain and settled on another. */
 async function refuseWrongChains(chains: Chains, log: Log): Promise<void> {
-  for (const { network, chainId, node } of chains.all()) {
-    const found = await node.request<string>('eth_chainId', []).catch((error: unknown) => {
+  for (const { network, node } of chains.all()) {
+    await node.request('eth_chainId', []).catch((error: unknown) => {
+      if (error instanceof WrongChain) throw new Error(`CHAINS["${network}"].rpcUrl: ${error.message}`)
       if (!(error instanceof NodeFault)) throw error
       log.warn({ network, problem: error.message }, 'the node does not answer yet')
-      return null
     })
-    if (found !== null && Number(found) !== chainId) {
-      throw new Error(`CHAINS["${network}"].rpcUrl: its node is of chain ${Number(found)}`)
-    }
   }
 }

@@ -132,7 +132,7 @@ export class Chain {
 
   /** Room for two base fee doublings, as wallets leave it. */
   async fees(): Promise<Fees> {
-    const [{ baseFeePerGas }, maxPriorityFeePerGas] = await Promise.all([this.head.current(), this.priorityFee()])
+    const [{ baseFeePerGas }, maxPriorityFeePerGas] = await Promise.all([this.head.recent(), this.priorityFee()])
     return { maxFeePerGas: baseFeePerGas * 2n + maxPriorityFeePerGas, maxPriorityFeePerGas }
   }
 

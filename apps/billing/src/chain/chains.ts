@@ -2,7 +2,8 @@ import type { Address, Network } from '@upfront/protocol'
 import type { BillingEnvironment } from '../environment/environment.js'
 import type { Metrics } from '../health/metrics.js'
 import { Chain } from './chain.js'
-import { Node, NodeFault } from './node.js'
+import { Node } from './node.js'
+import { NodeFault } from './node-error.js'
 
 /** Every configured chain, by network. */
 export class Chains {
@@ -11,8 +12,8 @@ export class Chains {
   constructor(environment: BillingEnvironment, metrics: Metrics) {
     this.#chains = new Map(
       environment.chains.map((settings) => {
-        const { network, rpcUrl } = settings
-        const node = new Node(rpcUrl, environment.nodeTimeoutMilliseconds, (method) =>
+        const { network, chainId, rpcUrl } = settings
+        const node = new Node(rpcUrl, chainId, environment.nodeTimeoutMilliseconds, (method) =>
           metrics.nodeFaults.inc({ network, method }),
         )
         return [network, new Chain(settings, environment.signers, node)]
@@ -33,6 +34,10 @@ export class Chains {
     const chain = this.#chains.get(network)
     if (chain === undefined) throw new NodeFault(`CHAINS does not name ${network}`)
     return chain
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.all().map(({ node }) => node.close()))
   }
 
   /** Own signers, in the order of the environment. */

@@ -48,6 +48,12 @@ export class Head {
     return this.refresh()
   }
 
+  /** At most two seconds old; a receipt may have told of a later one. Throws `NodeFault`. */
+  async recent(): Promise<HeadBlock> {
+    const block = this.#block
+    return block !== null && Date.now() - this.#readAt < FRESH_MILLISECONDS ? block : this.refresh()
+  }
+
   /** Reads the head now; concurrent callers share one read. Throws `NodeFault`. */
   refresh(): Promise<HeadBlock> {
     this.#reading ??= this.read().finally(() => {

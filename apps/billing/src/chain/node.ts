@@ -1,97 +1,129 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Hex } from '@upfront/protocol'
-import { BaseError, createClient, HttpRequestError, http, type RpcError } from 'viem'
-
-/** The node did not answer, or answered that it can't now (429, 5xx, time-out, rate limit): nothing is known. */
-export class NodeFault extends Error {
-  override readonly name = 'NodeFault'
-}
-
-/** The node understood and said no. */
-export class NodeRefusal extends Error {
-  override readonly name: string = 'NodeRefusal'
-  constructor(
-    message: string,
-    readonly code: number,
-  ) {
-    super(message)
-  }
-}
-
-/** The call or the estimated transaction reverted. */
-export class Revert extends NodeRefusal {
-  override readonly name = 'Revert'
-  constructor(
-    message: string,
-    code: number,
-    readonly data: Hex,
-  ) {
-    super(message, code)
-  }
-}
+import { Exchange, ExchangeFault } from './exchange.js'
+import { NodeFault, readNodeError, WrongChain } from './node-error.js'
 
 const RETRY_DELAYS_MILLISECONDS = [60, 250, 700]
-/** EIP-1474's limit exceeded, QuickNode's and Alchemy's rate limits. */
-const RATE_LIMIT_CODES = new Set([-32005, -32007, -32097, 429])
+const LARGEST_BATCH = 40
+/** After a batch that failed, reads go alone for this long: not every node takes batches. */
+const WITHOUT_BATCHES_MILLISECONDS = 10_000
+/** Between two looks at the chain id where no batch has carried one. */
+const CHAIN_ID_MAX_AGE_MILLISECONDS = 10_000
+/** Slow ones would hold back the answers beside them, and a transaction should not share its fate with reads. */
+const ALONE = new Set(['eth_sendRawTransaction', 'eth_estimateGas', 'eth_getLogs'])
 
-type Request = (request: { method: string; params: unknown[] }) => Promise<unknown>
+interface Waiting {
+  method: string
+  params: unknown[]
+  resolve: (result: unknown) => void
+  reject: (error: Error) => void
+}
 
-/** JSON-RPC to one node. Every request has a time-out, is repeated on a fault, and fails with one of three errors above. */
+interface Answer {
+  id?: unknown
+  result?: unknown
+  error?: unknown
+}
+
+/**
+ * JSON-RPC to one node. Reads of one turn of the event loop share an HTTP request, which asks for the chain id too: what a
+ * node of another chain answers is never believed. Every request has a time-out, is repeated on a fault, and fails with
+ * `NodeFault`, `NodeRefusal` or `Revert`.
+ */
 export class Node {
-  readonly #request: Request
+  readonly #exchange: Exchange
+  #waiting: Waiting[] = []
+  #batchesFrom = 0
+  #chainSeenAt = Number.NEGATIVE_INFINITY
 
   constructor(
     url: string,
+    private readonly chainId: number,
     timeoutMilliseconds: number,
     private readonly onFault: (method: string) => void = () => {},
   ) {
-    // viem's own retries obey any Retry-After, however long.
-    const client = createClient({ transport: http(url, { retryCount: 0, timeout: timeoutMilliseconds }) })
-    this.#request = client.request as Request
+    this.#exchange = new Exchange(url, timeoutMilliseconds)
   }
 
   /** Safe for every method that billing uses: sending the same raw transaction again changes nothing. */
   async request<T>(method: string, params: unknown[]): Promise<T> {
-    for (const delay of RETRY_DELAYS_MILLISECONDS) {
+    for (let attempt = 0; ; attempt++) {
+      const together = attempt === 0 && !ALONE.has(method) && performance.now() >= this.#batchesFrom
       try {
-        return await this.once<T>(method, params)
+        return (await (together ? this.#join(method, params) : this.#alone(method, params))) as T
       } catch (error) {
-        if (!(error instanceof NodeFault)) throw error
+        const fault = error instanceof ExchangeFault ? new NodeFault(`${method}: ${error.message}`) : error
+        if (!(fault instanceof NodeFault)) throw fault
+        this.#chainSeenAt = Number.NEGATIVE_INFINITY
+        this.onFault(method)
+        const delay = RETRY_DELAYS_MILLISECONDS[attempt]
+        if (fault instanceof WrongChain || delay === undefined) throw fault
         await sleep(delay)
       }
     }
-    return this.once<T>(method, params)
   }
 
-  async once<T>(method: string, params: unknown[]): Promise<T> {
-    try {
-      return (await this.#request({ method, params })) as T
-    } catch (error) {
-      const classified = classify(error, method)
-      if (classified instanceof NodeFault) this.onFault(method)
-      throw classified
+  close(): Promise<void> {
+    return this.#exchange.close()
+  }
+
+  async #alone(method: string, params: unknown[]): Promise<unknown> {
+    if (performance.now() - this.#chainSeenAt > CHAIN_ID_MAX_AGE_MILLISECONDS) {
+      this.#believe((await this.#exchange.post(toMessage('eth_chainId', [], 1))) as Answer | null)
     }
+    return readAnswer((await this.#exchange.post(toMessage(method, params, 1))) as Answer | null, method)
+  }
+
+  #join(method: string, params: unknown[]): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      if (this.#waiting.length === 0) setImmediate(() => this.#flush())
+      this.#waiting.push({ method, params, resolve, reject })
+    })
+  }
+
+  #flush(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (let from = 0; from < waiting.length; from += LARGEST_BATCH) {
+      void this.#sendBatch(waiting.slice(from, from + LARGEST_BATCH))
+    }
+  }
+
+  async #sendBatch(batch: Waiting[]): Promise<void> {
+    try {
+      const messages = batch.map(({ method, params }, index) => toMessage(method, params, index + 1))
+      const answers = await this.#exchange.post([toMessage('eth_chainId', [], 0), ...messages])
+      if (!Array.isArray(answers)) throw new ExchangeFault('no answer to a batch')
+      const byId = new Map(answers.map((answer: Answer | null) => [answer?.id, answer]))
+      this.#believe(byId.get(0))
+      batch.forEach(({ method, resolve, reject }, index) => {
+        try {
+          resolve(readAnswer(byId.get(index + 1), method))
+        } catch (error) {
+          reject(error as Error)
+        }
+      })
+    } catch (error) {
+      this.#batchesFrom = performance.now() + WITHOUT_BATCHES_MILLISECONDS
+      for (const { reject } of batch) reject(error as Error)
+    }
+  }
+
+  /** Throws {@link WrongChain}. */
+  #believe(answer: Answer | null | undefined): void {
+    const chainId = answer?.result
+    if (typeof chainId !== 'string') throw new ExchangeFault('no chain id')
+    if (Number(chainId) !== this.chainId) throw new WrongChain(Number(chainId))
+    this.#chainSeenAt = performance.now()
   }
 }
 
-function classify(error: unknown, method: string): NodeFault | NodeRefusal {
-  if (!(error instanceof BaseError))
-    return new NodeFault(`${method}: ${error instanceof Error ? error.name : 'failed'}`)
-  if (error.walk((cause) => cause instanceof HttpRequestError) !== null) {
-    const status = (error.walk((cause) => cause instanceof HttpRequestError) as HttpRequestError).status
-    return new NodeFault(`${method}: ${status === undefined ? 'no answer' : `HTTP ${status}`}`)
-  }
-  const answered = error.walk(
-    (cause) => cause instanceof BaseError && cause.name === 'RpcRequestError',
-  ) as RpcError | null
-  if (answered === null) return new NodeFault(`${method}: ${error.name}`)
-  const message = answered.details.split('\n', 1)[0]?.slice(0, 300) ?? ''
-  const data = (answered as { data?: unknown }).data
-  if (answered.code === 3 || /execution reverted|revert/i.test(message)) {
-    return new Revert(message, answered.code, typeof data === 'string' && data.startsWith('0x') ? (data as Hex) : '0x')
-  }
-  if (RATE_LIMIT_CODES.has(answered.code) || /rate limit|too many|header not found|overloaded/i.test(message)) {
-    return new NodeFault(`${method}: ${message}`)
-  }
-  return new NodeRefusal(message, answered.code)
+function toMessage(method: string, params: unknown[], id: number): unknown {
+  return { jsonrpc: '2.0', id, method, params }
+}
+
+function readAnswer(answer: Answer | null | undefined, method: string): unknown {
+  if (typeof answer !== 'object' || answer === null) throw new ExchangeFault('no answer')
+  if (answer.error !== undefined && answer.error !== null) throw readNodeError(answer.error, method)
+  if (answer.result === undefined) throw new ExchangeFault('neither result nor error')
+  return answer.result
 }

@@ -1,7 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common'
 import { BillingDecodeError, type BillingErrorBody, type BillingErrorCode } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { NodeFault, NodeRefusal } from '../chain/node.js'
+import { NodeFault, NodeRefusal } from '../chain/node-error.js'
 import { errorText, type Log } from '../log.js'
 import { BillingError } from './billing-error.js'
 

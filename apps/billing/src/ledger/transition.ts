@@ -1,6 +1,6 @@
 import { PAYMENT_TRANSITIONS, type Payment, type PaymentState } from '@upfront/protocol'
-import { and, eq, isNull } from 'drizzle-orm'
-import type { Transaction } from './database.js'
+import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import type { Database, Transaction } from './database.js'
 import { type NewPaymentRow, type PaymentRow, paymentEvents, payments } from './schema.js'
 
 /** What an event says beyond states and reason: amounts and numbers as strings, never a signature. */
@@ -15,34 +15,18 @@ export interface PaymentChange {
   reason?: string
   set?: Partial<NewPaymentRow>
   data?: EventData
-}
-
-/** Stores a new payment with its first event. `null`: its (network, payer, nonce) is already used. */
-export async function insertPayment(tx: Transaction, row: NewPaymentRow, data: EventData): Promise<PaymentRow | null> {
-  const [inserted] = await tx
-    .insert(payments)
-    .values(row)
-    .onConflictDoNothing({ target: [payments.network, payments.payer, payments.nonce] })
-    .returning()
-  if (inserted === undefined) return null
-  await tx.insert(paymentEvents).values({
-    paymentId: inserted.id,
-    at: inserted.updatedAt,
-    kind: 'authorized',
-    fromState: null,
-    toState: inserted.state,
-    reason: inserted.reason,
-    data,
-  })
-  return inserted
+  /** A further condition on the row. */
+  where?: SQL | undefined
+  /** Written if, and only if, the payment changes: a statement that selects from `changed`, the payment's new row. */
+  along?: SQL | undefined
 }
 
 /**
- * Changes a payment and appends the event that says so. `payment` is the row as last read: where it has moved on
- * meanwhile nothing is written and `null` is answered.
+ * Changes a payment and appends the event that says so, in one statement. `payment` is the row as last read: where it has
+ * moved on meanwhile nothing is written and `null` is answered.
  */
 export async function changePayment(
-  tx: Transaction,
+  db: Database | Transaction,
   payment: Pick<PaymentRow, 'id' | 'state' | 'transaction'>,
   change: PaymentChange,
 ): Promise<PaymentRow | null> {
@@ -52,34 +36,37 @@ export async function changePayment(
   }
   const now = new Date()
   const finished = to !== payment.state && PAYMENT_TRANSITIONS[to] === undefined
-  const [updated] = await tx
-    .update(payments)
-    .set({
-      ...change.set,
-      state: to,
-      updatedAt: now,
-      ...(change.reason === undefined ? {} : { reason: change.reason }),
-      ...(finished ? { finishedAt: now } : {}),
-    })
-    .where(
-      and(
-        eq(payments.id, payment.id),
-        eq(payments.state, payment.state),
-        payment.transaction === null ? isNull(payments.transaction) : eq(payments.transaction, payment.transaction),
-      ),
-    )
-    .returning()
-  if (updated === undefined) return null
-  await tx.insert(paymentEvents).values({
-    paymentId: payment.id,
-    at: now,
-    kind: change.kind,
-    fromState: payment.state,
-    toState: to,
-    reason: change.reason ?? null,
-    data: change.data ?? {},
-  })
-  return updated
+  const changed = db.$with('changed').as(
+    db
+      .update(payments)
+      .set({
+        ...change.set,
+        state: to,
+        updatedAt: now,
+        ...(change.reason === undefined ? {} : { reason: change.reason }),
+        ...(finished ? { finishedAt: now } : {}),
+      })
+      .where(
+        and(
+          eq(payments.id, payment.id),
+          eq(payments.state, payment.state),
+          payment.transaction === null ? isNull(payments.transaction) : eq(payments.transaction, payment.transaction),
+          change.where,
+        ),
+      )
+      .returning(),
+  )
+  const event = db.$with('event', {}).as(
+    sql`insert into ${paymentEvents} (payment_id, at, kind, from_state, to_state, reason, data)
+      select id, updated_at, ${change.kind}::text, ${payment.state}::text, state, ${change.reason ?? null}::text,
+        ${JSON.stringify(change.data ?? {})}::jsonb from changed`,
+  )
+  const along = change.along === undefined ? [] : [db.$with('along', {}).as(change.along)]
+  const [updated] = await db
+    .with(changed, event, ...along)
+    .select()
+    .from(changed)
+  return updated ?? null
 }
 
 /** The row as the contract shows it: without its signature. */

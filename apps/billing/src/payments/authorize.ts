@@ -3,8 +3,9 @@ import { type Address, type AuthorizeRequest, type AuthorizeResult, RefusalReaso
 import type { Chains } from '../chain/chains.js'
 import type { Metrics } from '../health/metrics.js'
 import type { Database, Transaction } from '../ledger/database.js'
+import { KeyTaken, readReserved, reservePayment } from '../ledger/reserve.js'
 import type { PaymentOrigin, PaymentRow } from '../ledger/schema.js'
-import { insertPayment, toPayment } from '../ledger/transition.js'
+import { toPayment } from '../ledger/transition.js'
 import {
   type Holdings,
   type ReadAuthorization,
@@ -12,7 +13,6 @@ import {
   readHoldings,
   verifyOnChain,
 } from '../verify/verify.js'
-import { findShortfall, lockAccount } from './coverage.js'
 import { findFirstResult, hashInput, type KeyedCall, takeKey } from './idempotency.js'
 import { findPayment, findPaymentById } from './lookup.js'
 import type { SignerDirectory } from './signer-directory.js'
@@ -21,6 +21,20 @@ type Refused = Extract<AuthorizeResult, { outcome: 'refused' }>
 type Reservation = { outcome: 'reserved'; payment: PaymentRow } | Refused
 
 const NO_SIGNERS: ReadonlySet<Address> = new Set()
+/** What a payment is before anything was done with it. */
+const NOTHING_YET = {
+  state: 'authorized',
+  charge: null,
+  reason: null,
+  transaction: null,
+  blockNumber: null,
+  blockHash: null,
+  gasUsed: null,
+  feePaid: null,
+  chargedAt: null,
+  submittedAt: null,
+  finishedAt: null,
+} as const
 
 /** Verify and reserve. */
 export class Authorizations {
@@ -47,8 +61,12 @@ export class Authorizations {
     if ('outcome' in verified) return verified
     const { payer } = verified.authorization
     const account = { network: verified.chain.network, asset: verified.requirements.asset, payer }
-    const shortfall = await findShortfall(this.db, account, verified.authorization.maximum, verified.holdings)
-    return shortfall === null ? { outcome: 'valid', payer } : refused(shortfall, payer)
+    const { maximum } = verified.authorization
+    const reserved = await readReserved(this.db, account, verified.holdings.block)
+    const { balance, allowance } = verified.holdings
+    const wanted = reserved + maximum
+    if (reserved === 0n || (wanted <= balance && wanted <= allowance)) return { outcome: 'valid', payer }
+    return refused(describeShortfall(maximum, reserved, verified.holdings), payer)
   }
 
   /**
@@ -59,7 +77,7 @@ export class Authorizations {
     request: AuthorizeRequest,
     origin: PaymentOrigin,
     call: KeyedCall | null,
-    extend: (tx: Transaction, payment: PaymentRow) => Promise<PaymentRow> = async (_, payment) => payment,
+    extend: ((tx: Transaction, payment: PaymentRow) => Promise<PaymentRow>) | null = null,
   ): Promise<Reservation> {
     const verified = await this.verify(request)
     if ('outcome' in verified) return verified
@@ -83,54 +101,51 @@ export class Authorizations {
     return verdict.valid ? { ...read, holdings: verdict } : refused(verdict, verdict.payer)
   }
 
-  private store(
+  private async store(
     { chain, authorization }: ReadAuthorization,
     holdings: Holdings,
     { route }: AuthorizeRequest,
     origin: PaymentOrigin,
     call: KeyedCall | null,
-    extend: (tx: Transaction, payment: PaymentRow) => Promise<PaymentRow>,
+    extend: ((tx: Transaction, payment: PaymentRow) => Promise<PaymentRow>) | null,
   ): Promise<Reservation> {
-    const { network } = chain
     const { payer, token: asset, maximum, signature, spender: _, ...signed } = authorization
-    const id = `pay_${randomUUID()}`
-    return this.db
-      .transaction(async (tx): Promise<Reservation> => {
-        if (call !== null && !(await takeKey(tx, call, { paymentId: id, refusal: null }))) {
-          const first = await findFirstResult(tx, call)
-          if (first?.refusal) return { outcome: 'refused', ...first.refusal }
-          const payment = first?.paymentId == null ? null : await findPaymentById(tx, first.paymentId)
-          return payment === null ? nonceUsed(payer) : { outcome: 'reserved', payment }
-        }
-        await lockAccount(tx, { network, asset, payer })
-        const shortfall = await findShortfall(tx, { network, asset, payer }, maximum, holdings)
-        if (shortfall !== null) return rollBackTo(refused(shortfall, payer))
-        const now = new Date()
-        const row = {
-          id,
-          origin,
-          state: 'authorized' as const,
-          network,
-          asset,
-          payer,
-          maximum,
-          signature,
-          ...signed,
-          route,
-        }
-        const data = { maximum: maximum.toString(), deadline: signed.deadline.toString() }
-        const payment = await insertPayment(
-          tx,
-          { ...row, authorizedBlock: holdings.block, createdAt: now, updatedAt: now },
-          data,
-        )
-        if (payment === null) return rollBackTo(nonceUsed(payer))
-        return { outcome: 'reserved', payment: await extend(tx, payment) }
+    const now = new Date()
+    const payment = {
+      ...NOTHING_YET,
+      id: `pay_${randomUUID()}`,
+      origin,
+      network: chain.network,
+      asset,
+      payer,
+      maximum,
+      signature,
+      ...signed,
+      route,
+      authorizedBlock: holdings.block,
+      createdAt: now,
+      updatedAt: now,
+    }
+    const event = { maximum: maximum.toString(), deadline: signed.deadline.toString() }
+    const key = call === null ? null : { ...call, paymentId: payment.id, createdAt: now }
+    const reserve = async (db: Database | Transaction): Promise<Reservation> => {
+      const { outcome, reserved, sequence } = await reservePayment(db, payment, event, key, holdings)
+      if (sequence !== null) return { outcome: 'reserved', payment: { ...payment, sequence } }
+      return outcome === 'used' ? nonceUsed(payer) : refused(describeShortfall(maximum, reserved, holdings), payer)
+    }
+    try {
+      if (extend === null) return await reserve(this.db)
+      return await this.db.transaction(async (tx) => {
+        const result = await reserve(tx)
+        return result.outcome === 'reserved' ? { ...result, payment: await extend(tx, result.payment) } : result
       })
-      .catch((error: unknown) => {
-        if (error instanceof RolledBack) return error.result
-        throw error
-      })
+    } catch (error) {
+      if (!(error instanceof KeyTaken) || call === null) throw error
+      const first = await findFirstResult(this.db, call)
+      if (first?.refusal) return { outcome: 'refused', ...first.refusal }
+      const found = first?.paymentId == null ? null : await findPaymentById(this.db, first.paymentId)
+      return found === null ? nonceUsed(payer) : { outcome: 'reserved', payment: found }
+    }
   }
 
   private async repeat(
@@ -157,21 +172,20 @@ export class Authorizations {
   }
 }
 
-/** Carries a refusal out of a database transaction that has to be undone. */
-class RolledBack extends Error {
-  constructor(readonly result: Refused) {
-    super('rolled back')
-  }
-}
-
-function rollBackTo(result: Refused): never {
-  throw new RolledBack(result)
-}
-
 function refused({ reason, message }: { reason: string; message: string }, payer: Address | null): Refused {
   return { outcome: 'refused', reason, message, payer }
 }
 
 function nonceUsed(payer: Address): Refused {
   return refused({ reason: RefusalReason.nonceUsed, message: 'this authorization was used before' }, payer)
+}
+
+/** Why `maximum` is not covered beside what is reserved. */
+function describeShortfall(maximum: bigint, reserved: bigint, { balance, allowance }: Holdings) {
+  const lacksBalance = balance < reserved + maximum
+  const held = lacksBalance ? balance : allowance
+  return {
+    reason: lacksBalance ? RefusalReason.insufficientBalance : RefusalReason.allowanceRequired,
+    message: `${maximum} is asked, ${reserved} of ${held} is reserved by other payments`,
+  }
 }

@@ -1,10 +1,11 @@
 import { type ChargeRequest, type ChargeResult, RefusalReason, type ReleaseRequest } from '@upfront/protocol'
-import { eq } from 'drizzle-orm'
+import { and, eq, gte, or, sql } from 'drizzle-orm'
 import type { Chains } from '../chain/chains.js'
 import { BillingError } from '../http/billing-error.js'
 import type { Database, Transaction } from '../ledger/database.js'
-import { type PaymentRow, payments } from '../ledger/schema.js'
-import { changePayment, toPayment } from '../ledger/transition.js'
+import { isKeyTaken } from '../ledger/reserve.js'
+import { idempotencyKeys, type PaymentRow, payments } from '../ledger/schema.js'
+import { changePayment, type PaymentChange, toPayment } from '../ledger/transition.js'
 import type { Settler } from '../settle/settler.js'
 import { findFirstResult, hashInput, type KeyedCall, keepRefusal, takeKey } from './idempotency.js'
 
@@ -24,7 +25,11 @@ export class Charges {
   async charge(paymentId: string, request: ChargeRequest, key: string): Promise<ChargeResult> {
     const { waitMilliseconds = this.receiptWaitMilliseconds, ...input } = request
     const call: KeyedCall = { key, operation: 'charge', inputHash: hashInput({ paymentId, ...input }) }
-    const { payment, refusal } = await this.once(paymentId, call, (tx, found) => this.apply(tx, found, request))
+    const charged = await this.chargeAtOnce(paymentId, call, request)
+    const { payment, refusal } =
+      charged === null
+        ? await this.once(paymentId, call, (tx, found) => this.apply(tx, found, request))
+        : { payment: charged, refusal: null }
     if (refusal !== null) return { outcome: 'refused', ...refusal, payment: toPayment(payment) }
     this.settler.begin(payment)
     return { outcome: 'done', payment: toPayment(await this.settler.waitUntilMined(payment, waitMilliseconds)) }
@@ -53,14 +58,28 @@ export class Charges {
     if (found.deadline < this.chains.of(found.network).head.now()) {
       return { payment: found, refusal: { reason: RefusalReason.deadlineExpired, message: 'the deadline has passed' } }
     }
-    const payment = await this.change(tx, found, {
-      kind: 'charged',
-      to: amount === 0n ? 'zero' : 'charging',
-      reason,
-      set: { charge: amount, chargedAt: new Date() },
-      data: { charge: amount.toString() },
-    })
-    return { payment, refusal: null }
+    return { payment: await this.change(tx, found, charged(amount, reason)), refusal: null }
+  }
+
+  /** The usual charge in one statement, its key included. `null`: nothing was written, and {@link once} says why. */
+  private async chargeAtOnce(
+    id: string,
+    { key, operation, inputHash }: KeyedCall,
+    { amount, reason }: ChargeRequest,
+  ): Promise<PaymentRow | null> {
+    const inTime = this.chains
+      .all()
+      .map(({ network, head }) => and(eq(payments.network, network), gte(payments.deadline, head.now())))
+    const along = sql`insert into ${idempotencyKeys} (key, operation, input_hash, payment_id, created_at)
+      select ${key}::text, ${operation}::text, ${inputHash}::text, id, updated_at from changed`
+    try {
+      const authorized = { id, state: 'authorized', transaction: null } as const
+      const where = and(gte(payments.maximum, amount), or(...inTime))
+      return await changePayment(this.db, authorized, { ...charged(amount, reason), where, along })
+    } catch (error) {
+      if (isKeyTaken(error)) return null
+      throw error
+    }
   }
 
   private async once(
@@ -81,14 +100,20 @@ export class Charges {
     })
   }
 
-  private async change(
-    tx: Transaction,
-    found: PaymentRow,
-    change: Parameters<typeof changePayment>[2],
-  ): Promise<PaymentRow> {
+  private async change(tx: Transaction, found: PaymentRow, change: PaymentChange): Promise<PaymentRow> {
     const changed = await changePayment(tx, found, change)
     if (changed === null) throw new Error(`payment ${found.id} changed while it was locked`)
     return changed
+  }
+}
+
+function charged(amount: bigint, reason: string): PaymentChange {
+  return {
+    kind: 'charged',
+    to: amount === 0n ? 'zero' : 'charging',
+    reason,
+    set: { charge: amount, chargedAt: new Date() },
+    data: { charge: amount.toString() },
   }
 }
 

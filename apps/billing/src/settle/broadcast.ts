@@ -1,5 +1,5 @@
 import type { Chain } from '../chain/chain.js'
-import { NodeFault, NodeRefusal } from '../chain/node.js'
+import { NodeFault, NodeRefusal } from '../chain/node-error.js'
 import type { SignedTransactionRow } from '../ledger/schema.js'
 import type { Log } from '../log.js'
 

@@ -1,4 +1,4 @@
-import { and, eq, ne } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { Chain, Receipt } from '../chain/chain.js'
 import type { Database } from '../ledger/database.js'
 import { type PaymentRow, signedTransactions } from '../ledger/schema.js'
@@ -29,20 +29,20 @@ export async function concludeMined(
     feePaid: receipt.fee.toString(),
     transferred: moved?.toString() ?? null,
   }
-  return db.transaction(async (tx) => {
-    const changed = await changePayment(
-      tx,
-      payment,
-      !confirmed
-        ? { kind: 'mined', set, data }
-        : moved === payment.charge
-          ? { kind: 'settled', to: 'settled', set, data }
-          : { kind: 'failed', to: 'failed', reason: 'transfer_event_mismatch', set, data },
-    )
-    if (changed === null) return null
-    await tx.update(signedTransactions).set({ status: 'mined' }).where(eq(signedTransactions.hash, receipt.hash))
-    return changed
-  })
+  const along = markMined(receipt)
+  return changePayment(
+    db,
+    payment,
+    !confirmed
+      ? { kind: 'mined', set, data, along }
+      : moved === payment.charge
+        ? { kind: 'settled', to: 'settled', set, data, along }
+        : { kind: 'failed', to: 'failed', reason: 'transfer_event_mismatch', set, data, along },
+  )
+}
+
+function markMined({ hash }: Receipt): SQL {
+  return sql`update ${signedTransactions} set status = 'mined' from changed where ${signedTransactions.hash} = ${hash}`
 }
 
 /** Ends a payment that can't be settled. `receipt`: of the transaction that reverted, where one was mined. */
@@ -53,31 +53,23 @@ export async function concludeFailed(
   receipt: Receipt | null,
 ): Promise<PaymentRow | null> {
   const spent = receipt === null ? {} : { gasUsed: receipt.gasUsed, feePaid: receipt.fee }
-  return db.transaction(async (tx) => {
-    const failed = await changePayment(tx, payment, {
-      kind: 'failed',
-      to: 'failed',
-      reason,
-      set: { ...spent, ...(receipt === null ? {} : { transaction: receipt.hash, blockHash: receipt.blockHash }) },
-      data: { transaction: receipt?.hash ?? payment.transaction, gasUsed: receipt?.gasUsed.toString() ?? null },
-    })
-    if (failed !== null && receipt !== null) {
-      await tx.update(signedTransactions).set({ status: 'mined' }).where(eq(signedTransactions.hash, receipt.hash))
-    }
-    return failed
+  return changePayment(db, payment, {
+    kind: 'failed',
+    to: 'failed',
+    reason,
+    set: { ...spent, ...(receipt === null ? {} : { transaction: receipt.hash, blockHash: receipt.blockHash }) },
+    data: { transaction: receipt?.hash ?? payment.transaction, gasUsed: receipt?.gasUsed.toString() ?? null },
+    along: receipt === null ? undefined : markMined(receipt),
   })
 }
 
 /** Its block is gone: the payment is submitted as before it was mined. */
 export async function concludeReorged(db: Database, payment: PaymentRow): Promise<PaymentRow | null> {
-  return db.transaction(async (tx) => {
-    const changed = await changePayment(tx, payment, {
-      kind: 'reorged',
-      set: { blockNumber: null, blockHash: null, gasUsed: null, feePaid: null },
-      data: { transaction: payment.transaction, block: payment.blockNumber?.toString() ?? null },
-    })
-    const ofPayment = and(eq(signedTransactions.paymentId, payment.id), ne(signedTransactions.status, 'displaced'))
-    if (changed !== null) await tx.update(signedTransactions).set({ status: 'open' }).where(ofPayment)
-    return changed
+  return changePayment(db, payment, {
+    kind: 'reorged',
+    set: { blockNumber: null, blockHash: null, gasUsed: null, feePaid: null },
+    data: { transaction: payment.transaction, block: payment.blockNumber?.toString() ?? null },
+    along: sql`update ${signedTransactions} set status = 'open' from changed
+      where ${signedTransactions.paymentId} = changed.id and ${signedTransactions.status} <> 'displaced'`,
   })
 }

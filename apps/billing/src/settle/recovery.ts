@@ -77,7 +77,7 @@ export class Recovery {
       const rows = await this.db.select().from(payments).where(due).orderBy(asc(payments.deadline)).limit(BATCH)
       for (const row of rows) {
         const change = { kind: 'expired', to: 'expired', reason: 'permit2_deadline_expired' } as const
-        const expired = await this.db.transaction((tx) => changePayment(tx, row, change))
+        const expired = await changePayment(this.db, row, change)
         if (expired !== null) this.metrics.transitions.inc({ state: 'expired' })
       }
     }

@@ -1,29 +1,41 @@
 import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isFinal, RefusalReason } from '@upfront/protocol'
+import { isFinal, type Network, RefusalReason } from '@upfront/protocol'
 import type { Chain } from '../chain/chain.js'
 import type { Chains } from '../chain/chains.js'
-import { NodeFault, NodeRefusal } from '../chain/node.js'
+import { NodeFault, NodeRefusal } from '../chain/node-error.js'
 import type { Metrics } from '../health/metrics.js'
 import type { Database } from '../ledger/database.js'
-import type { PaymentRow } from '../ledger/schema.js'
+import type { PaymentRow, SignedTransactionRow } from '../ledger/schema.js'
 import { errorText, type Log } from '../log.js'
 import { findPaymentById } from '../payments/lookup.js'
 import { broadcast } from './broadcast.js'
 import { concludeFailed } from './conclude.js'
+import { HeadPoll } from './head-poll.js'
+import { type Signed, SigningQueue } from './signing-queue.js'
 import { submit } from './submit.js'
-import { MAXIMUM_REVERTS, spentElsewhere, type TrackResult, track, trackFirst, type Watch } from './track.js'
+import { MAXIMUM_REVERTS, spentElsewhere, type TrackResult, track, trackReceipt, type Watch } from './track.js'
 
 /** Payments that one process drives at a time; the rest wait, the one that expires first in front. */
 const CONCURRENCY = 24
-const HEAD_POLL_MILLISECONDS = 200
-const IDLE_POLL_MILLISECONDS = 2_000
 /** Watched payments are looked at this often even where no new block comes. */
 const ROUND_MILLISECONDS = 1_000
 /** Another process may have brought a payment on. */
 const WAIT_POLL_MILLISECONDS = 1_000
 
-type Driven = Watch & { id: string; network: PaymentRow['network']; deadline: bigint; running: boolean; again: boolean }
+type Driven = Watch & {
+  id: string
+  network: PaymentRow['network']
+  deadline: bigint
+  running: boolean
+  again: boolean
+  /** Whether to read the ledger at the next look; else the receipt of what is in flight will do. */
+  thorough: boolean
+  /** As just written: it need not be read again. */
+  fresh: PaymentRow | null
+  /** Signed here, as it was then. */
+  inFlight: Signed | null
+}
 
 /** Drives every charged payment that it is given to its end, whatever the node does. */
 export class Settler {
@@ -31,7 +43,9 @@ export class Settler {
   readonly #queue: Driven[] = []
   readonly #progress = new EventEmitter().setMaxListeners(0)
   readonly #loops: Promise<void>[] = []
+  readonly #headPolls = new Map<Network, HeadPoll>()
   readonly #stop = new AbortController()
+  readonly #signing: SigningQueue
   #running = 0
 
   constructor(
@@ -40,12 +54,18 @@ export class Settler {
     private readonly metrics: Metrics,
     private readonly log: Log,
     private readonly feeBumpMilliseconds: number,
-  ) {}
+  ) {
+    this.#signing = new SigningQueue(db)
+  }
 
   start(): void {
     for (const chain of this.chains.all()) {
-      chain.head.onChange(() => this.look(chain))
-      this.#loops.push(this.pollHead(chain))
+      chain.head.onChange(() => this.look(chain, false))
+      const isBusy = () => [...this.#driven.values()].some(({ network }) => network === chain.network)
+      const read = () => this.attempt('reading the head', {}, async () => void (await chain.head.refresh()))
+      const poll = new HeadPoll(isBusy, read)
+      this.#headPolls.set(chain.network, poll)
+      this.#loops.push(poll.run())
     }
     this.#loops.push(this.rounds())
   }
@@ -53,6 +73,7 @@ export class Settler {
   /** Lets what is under way end; what is not is found again at the next start. */
   async stop(): Promise<void> {
     this.#stop.abort()
+    for (const poll of this.#headPolls.values()) poll.stop()
     this.#queue.length = 0
     await Promise.all(this.#loops)
     while (this.#running > 0) await sleep(20)
@@ -62,16 +83,27 @@ export class Settler {
     return this.#driven.has(paymentId)
   }
 
-  /** Begins, or goes on, to drive a payment that is charging or submitted. */
-  begin({ id, network, deadline, state }: Pick<PaymentRow, 'id' | 'network' | 'deadline' | 'state'>): void {
+  /** Begins, or goes on, to drive a payment that is charging or submitted; the row as it was just read or written. */
+  begin(payment: PaymentRow): void {
+    const { id, network, deadline, state } = payment
     if (isFinal(state) || state === 'authorized' || this.#stop.signal.aborted) return
     let driven = this.#driven.get(id)
     if (driven === undefined) {
       const watch: Watch = { broadcastAt: new Map(), displacedSince: null, reverts: 0 }
-      driven = { ...watch, id, network, deadline, running: false, again: false }
+      driven = {
+        ...watch,
+        id,
+        network,
+        deadline,
+        running: false,
+        again: false,
+        thorough: true,
+        fresh: payment,
+        inFlight: null,
+      }
       this.#driven.set(id, driven)
     }
-    this.enqueue(driven)
+    this.enqueue(driven, true)
   }
 
   /** Resolves with the payment as soon as it is mined or final, at the latest after `milliseconds`. */
@@ -98,18 +130,10 @@ export class Settler {
     })
   }
 
-  private async pollHead(chain: Chain): Promise<void> {
-    while (!this.#stop.signal.aborted) {
-      const busy = [...this.#driven.values()].some(({ network }) => network === chain.network)
-      await this.attempt('reading the head', {}, async () => void (await chain.head.refresh()))
-      await this.pause(busy ? HEAD_POLL_MILLISECONDS : IDLE_POLL_MILLISECONDS)
-    }
-  }
-
   private async rounds(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       await this.pause(ROUND_MILLISECONDS)
-      for (const chain of this.chains.all()) this.look(chain)
+      for (const chain of this.chains.all()) this.look(chain, true)
     }
   }
 
@@ -117,11 +141,12 @@ export class Settler {
     await sleep(milliseconds, undefined, { signal: this.#stop.signal }).catch(() => undefined)
   }
 
-  private look(chain: Chain): void {
-    for (const driven of this.#driven.values()) if (driven.network === chain.network) this.enqueue(driven)
+  private look(chain: Chain, thorough: boolean): void {
+    for (const driven of this.#driven.values()) if (driven.network === chain.network) this.enqueue(driven, thorough)
   }
 
-  private enqueue(driven: Driven): void {
+  private enqueue(driven: Driven, thorough: boolean): void {
+    driven.thorough ||= thorough
     if (driven.running) {
       driven.again = true
       return
@@ -143,17 +168,31 @@ export class Settler {
     await this.attempt('driving a payment', { paymentId: driven.id }, () => this.drive(driven))
     driven.running = false
     this.#running -= 1
-    if (driven.again && this.#driven.has(driven.id) && !this.#stop.signal.aborted) this.enqueue(driven)
+    if (driven.again && this.#driven.has(driven.id) && !this.#stop.signal.aborted) this.enqueue(driven, false)
     this.pump()
   }
 
   /** One look at a payment, and whatever follows from it at once. */
   private async drive(driven: Driven): Promise<void> {
-    const payment = await findPaymentById(this.db, driven.id)
+    const { thorough, inFlight, fresh } = driven
+    driven.thorough = false
+    driven.fresh = null
+    if (!thorough && inFlight !== null) return this.glance(driven, inFlight)
+    const payment = fresh ?? (await findPaymentById(this.db, driven.id))
     if (payment === null || isFinal(payment.state)) return this.end(driven, payment)
     const chain = this.chains.of(payment.network)
     const result =
       payment.state === 'charging' ? { outcome: 'resubmit' as const } : await this.track(chain, payment, driven)
+    await this.follow(chain, payment, driven, result)
+  }
+
+  /** After a new block: has what was sent been mined? */
+  private async glance(driven: Driven, { payment, transaction }: Signed): Promise<void> {
+    const chain = this.chains.of(payment.network)
+    const result = await trackReceipt(this.db, chain, payment, transaction, driven)
+    if (result === null) return
+    this.#headPolls.get(payment.network)?.mined(Date.now() - (driven.broadcastAt.get(transaction.hash) ?? Date.now()))
+    driven.inFlight = null
     await this.follow(chain, payment, driven, result)
   }
 
@@ -172,8 +211,9 @@ export class Settler {
         return this.end(driven, result.payment)
       case 'broadcast':
         if (result.bumped) this.metrics.feeBumps.inc({ network: chain.network })
+        if (result.bumped) driven.inFlight = null
         driven.broadcastAt.set(result.transaction.hash, Date.now())
-        return broadcast(chain, result.transaction, this.log)
+        return this.broadcast(chain, result.transaction)
       case 'resubmit':
         return this.submit(chain, payment, driven)
     }
@@ -181,7 +221,7 @@ export class Settler {
 
   private async submit(chain: Chain, payment: PaymentRow, driven: Driven): Promise<void> {
     if (!chain.signers.has(payment.facilitator)) return
-    const submitted = await submit(this.db, chain, payment)
+    const submitted = await submit(this.#signing, chain, payment)
     switch (submitted.outcome) {
       case 'moved on':
         return
@@ -196,11 +236,15 @@ export class Settler {
       case 'signed': {
         this.metrics.transitions.inc({ state: 'submitted' })
         driven.broadcastAt.set(submitted.transaction.hash, Date.now())
-        await broadcast(chain, submitted.transaction, this.log)
-        const result = await trackFirst(this.db, chain, submitted.payment, submitted.transaction, driven)
-        await this.follow(chain, submitted.payment, driven, result)
+        driven.inFlight = submitted
+        return this.broadcast(chain, submitted.transaction)
       }
     }
+  }
+
+  private async broadcast(chain: Chain, transaction: SignedTransactionRow): Promise<void> {
+    await broadcast(chain, transaction, this.log)
+    this.#headPolls.get(chain.network)?.sent()
   }
 
   private async fail(driven: Driven, payment: PaymentRow, reason: string): Promise<void> {

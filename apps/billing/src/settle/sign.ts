@@ -2,7 +2,7 @@ import type { Address, Hash, Hex } from '@upfront/protocol'
 import { and, eq, sql } from 'drizzle-orm'
 import { keccak256 } from 'viem'
 import type { Chain, Fees } from '../chain/chain.js'
-import { NodeFault } from '../chain/node.js'
+import { NodeFault } from '../chain/node-error.js'
 import type { Transaction } from '../ledger/database.js'
 import { type SignedTransactionRow, signedTransactions, signers } from '../ledger/schema.js'
 
@@ -17,60 +17,46 @@ export interface Intent {
 }
 
 /**
- * Takes the signer's next nonce, signs and stores. The signer's row stays locked until `tx` ends, so no two processes give
- * out one nonce, and a nonce is used up only together with a stored transaction.
+ * Takes the signer's next `count` nonces and answers the first. The signer's row stays locked until `tx` ends, so no two
+ * processes give out one nonce, and nonces are used up only together with stored transactions.
  */
-export async function signWithNextNonce(
-  tx: Transaction,
-  chain: Chain,
-  intent: Intent,
-  fees: Fees,
-): Promise<SignedTransactionRow> {
+export async function takeNonces(tx: Transaction, chain: Chain, signer: Address, count: number): Promise<number> {
   const [lease] = await tx
     .update(signers)
-    .set({ nextNonce: sql`${signers.nextNonce} + 1` })
-    .where(and(eq(signers.network, chain.network), eq(signers.address, intent.signer)))
-    .returning()
-  if (lease === undefined) throw new NodeFault(`the nonce of ${intent.signer} is not known yet`)
-  return signAndStore(tx, chain, intent, lease.nextNonce - 1, fees)
+    .set({ nextNonce: sql`${signers.nextNonce} + ${count}` })
+    .where(and(eq(signers.network, chain.network), eq(signers.address, signer)))
+    .returning({ nextNonce: signers.nextNonce })
+  if (lease === undefined) throw new NodeFault(`the nonce of ${signer} is not known yet`)
+  return lease.nextNonce - count
 }
 
 /** Signs and stores a transaction for a nonce that the signer already has: a replacement. */
 export async function signAndStore(
   tx: Transaction,
   chain: Chain,
-  { paymentId, signer, to, data, gas }: Intent,
+  intent: Intent,
   nonce: number,
   fees: Fees,
 ): Promise<SignedTransactionRow> {
+  const signed = await signTransaction(chain, intent, nonce, fees)
+  await tx.insert(signedTransactions).values(signed)
+  return signed
+}
+
+/** The row to be stored. */
+export async function signTransaction(
+  chain: Chain,
+  { paymentId, signer, to, data, gas }: Intent,
+  nonce: number,
+  { maxFeePerGas, maxPriorityFeePerGas }: Fees,
+): Promise<SignedTransactionRow> {
   const key = chain.signers.get(signer)
   if (key === undefined) throw new Error(`no key for ${signer}`)
-  const raw = await key.account.signTransaction({
-    type: 'eip1559',
-    chainId: chain.chainId,
-    nonce,
-    to,
-    data,
-    gas,
-    ...fees,
-  })
+  const fees = { maxFeePerGas, maxPriorityFeePerGas }
+  const { chainId, network } = chain
+  const raw = await key.account.signTransaction({ type: 'eip1559', chainId, nonce, to, data, gas, ...fees })
   const hash: Hash = keccak256(raw)
-  const [stored] = await tx
-    .insert(signedTransactions)
-    .values({
-      hash,
-      paymentId,
-      network: chain.network,
-      signer,
-      nonce,
-      raw,
-      gas,
-      ...fees,
-      status: 'open',
-      signedAt: new Date(),
-    })
-    .returning()
-  return stored as SignedTransactionRow
+  return { hash, paymentId, network, signer, nonce, raw, gas, ...fees, status: 'open', signedAt: new Date() }
 }
 
 /** What a replacement may offer at most, as a multiple of the fees that are usual now. */

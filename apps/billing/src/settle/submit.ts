@@ -1,11 +1,9 @@
 import { RefusalReason } from '@upfront/protocol'
 import type { Chain } from '../chain/chain.js'
-import { Revert } from '../chain/node.js'
+import { Revert } from '../chain/node-error.js'
 import { encodeSettlement, UPTO_PROXY } from '../chain/settlement-call.js'
-import type { Database } from '../ledger/database.js'
 import type { PaymentRow, SignedTransactionRow } from '../ledger/schema.js'
-import { changePayment } from '../ledger/transition.js'
-import { signWithNextNonce } from './sign.js'
+import type { SigningQueue } from './signing-queue.js'
 
 /** A payTo that never held the token, a rebasing token: what an estimate on the newest block may fall short of. */
 const GAS_HEADROOM = { numerator: 13n, denominator: 10n, plus: 15_000n }
@@ -26,7 +24,7 @@ export type SubmitResult =
  * Estimates a charge's settlement and, where it would succeed, signs it and stores it. Also signs anew for a submitted
  * payment whose transactions can no longer be mined. Throws `NodeFault`.
  */
-export async function submit(db: Database, chain: Chain, payment: PaymentRow): Promise<SubmitResult> {
+export async function submit(signing: SigningQueue, chain: Chain, payment: PaymentRow): Promise<SubmitResult> {
   if (payment.charge === null) throw new Error(`payment ${payment.id} was not charged`)
   if (payment.deadline < chain.head.now()) {
     return (await chain.isPermit2NonceUsed(payment.payer, payment.nonce))
@@ -37,27 +35,10 @@ export async function submit(db: Database, chain: Chain, payment: PaymentRow): P
   const [fees, estimate] = await Promise.all([chain.fees(), estimateSettlement(chain, payment, data)])
   if (typeof estimate !== 'bigint') return estimate
   const gas = (estimate * GAS_HEADROOM.numerator) / GAS_HEADROOM.denominator + GAS_HEADROOM.plus
-  return db
-    .transaction(async (tx): Promise<SubmitResult> => {
-      const intent = { paymentId: payment.id, signer: payment.facilitator, to: UPTO_PROXY, data, gas }
-      const transaction = await signWithNextNonce(tx, chain, intent, fees)
-      const submitted = await changePayment(tx, payment, {
-        kind: payment.state === 'charging' ? 'submitted' : 'resubmitted',
-        to: 'submitted',
-        set: { transaction: transaction.hash, submittedAt: payment.submittedAt ?? new Date() },
-        data: { transaction: transaction.hash, signer: transaction.signer, nonce: transaction.nonce },
-      })
-      if (submitted === null) throw new MovedOn()
-      return { outcome: 'signed', payment: submitted, transaction }
-    })
-    .catch((error: unknown): SubmitResult => {
-      if (error instanceof MovedOn) return { outcome: 'moved on' }
-      throw error
-    })
+  const intent = { paymentId: payment.id, signer: payment.facilitator, to: UPTO_PROXY, data, gas }
+  const signed = await signing.sign(chain, payment, intent, fees)
+  return signed === null ? { outcome: 'moved on' } : { outcome: 'signed', ...signed }
 }
-
-/** Undoes the database transaction, its nonce included: the payment is no longer as it was read. */
-class MovedOn extends Error {}
 
 async function estimateSettlement(
   chain: Chain,

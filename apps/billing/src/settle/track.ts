@@ -89,16 +89,16 @@ async function findReceipt(chain: Chain, transactions: readonly SignedTransactio
   return reverted?.hash === transactions[0]?.hash ? reverted : null
 }
 
-/** A look right after the broadcast: a chain that mines at once has the receipt by now. Throws `NodeFault`. */
-export async function trackFirst(
+/** What follows from the receipt of a transaction that succeeded; `null`: there is none. Throws `NodeFault`. */
+export async function trackReceipt(
   db: Database,
   chain: Chain,
   payment: PaymentRow,
   transaction: SignedTransactionRow,
   watch: Watch,
-): Promise<TrackResult> {
+): Promise<TrackResult | null> {
   const receipt = await chain.receipt(transaction.hash)
-  return receipt?.succeeded ? mined(db, chain, payment, receipt, watch) : { outcome: 'waiting', payment }
+  return receipt?.succeeded ? mined(db, chain, payment, receipt, watch) : null
 }
 
 async function mined(

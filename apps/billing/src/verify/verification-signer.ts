@@ -2,9 +2,18 @@ import type { Address, Hex } from '@upfront/protocol'
 import type { FacilitatorEvmSigner } from '@x402/evm'
 import { decodeFunctionResult, encodeFunctionData } from 'viem'
 import type { Chain } from '../chain/chain.js'
-import { NodeFault } from '../chain/node.js'
+import { NodeFault } from '../chain/node-error.js'
+import { UPTO_PROXY } from '../chain/settlement-call.js'
 
 type ReadContractArguments = Parameters<FacilitatorEvmSigner['readContract']>[0]
+
+/** What every verification asks, asked before the library does so that it shares a request with our own reads. */
+export interface EarlyReads {
+  payer: Address
+  payerCode: Promise<Hex>
+  /** Of the maximum, from the facilitator. */
+  simulatedSettlement: Promise<Hex>
+}
 
 /**
  * The chain as @x402/evm's checks see it, for one verification.
@@ -18,9 +27,11 @@ export class VerificationSigner implements FacilitatorEvmSigner {
   constructor(
     private readonly chain: Chain,
     private readonly addresses: readonly Address[],
-    /** Whom the simulated settlement is sent from. */
-    private readonly sender: Address,
-  ) {}
+    private readonly reads: EarlyReads,
+  ) {
+    // The library may be done before it asks.
+    for (const read of [reads.payerCode, reads.simulatedSettlement]) read.catch((error: unknown) => this.note(error))
+  }
 
   getAddresses(): readonly Address[] {
     return this.addresses
@@ -29,6 +40,7 @@ export class VerificationSigner implements FacilitatorEvmSigner {
   async getCode({ address }: { address: Hex }): Promise<Hex> {
     const account = address.toLowerCase() as Address
     try {
+      if (account === this.reads.payer) return await this.reads.payerCode
       if (!this.chain.tokens.has(account)) return await this.chain.code(account)
       return (await this.chain.isContract(account)) ? '0x01' : '0x'
     } catch (error) {
@@ -42,8 +54,8 @@ export class VerificationSigner implements FacilitatorEvmSigner {
     // Its diagnosis of a failed simulation goes through Multicall3; we have read balance and allowance ourselves.
     if (functionName === 'aggregate3' || functionName === 'tryAggregate') throw new Error('not needed')
     try {
-      const data = encodeFunctionData({ ...contract, args })
-      const result = await this.chain.call(address, data, this.sender)
+      if (functionName === 'settle' && address.toLowerCase() === UPTO_PROXY) return await this.reads.simulatedSettlement
+      const result = await this.chain.call(address, encodeFunctionData({ ...contract, args }))
       return decodeFunctionResult({ ...contract, data: result })
     } catch (error) {
       this.note(error)

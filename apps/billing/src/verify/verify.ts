@@ -3,6 +3,7 @@ import {
   BillingDecodeError,
   decodeUptoPayment,
   decodeUptoRequirements,
+  type Hex,
   RefusalReason,
   SETTLEMENT_MARGIN_SECONDS,
   type UptoAuthorization,
@@ -10,8 +11,10 @@ import {
 } from '@upfront/protocol'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { UptoEvmScheme } from '@x402/evm/upto/facilitator'
+import { BaseError, isErc6492Signature } from 'viem'
 import type { Chain } from '../chain/chain.js'
 import type { Chains } from '../chain/chains.js'
+import { encodeSettlement, UPTO_PROXY } from '../chain/settlement-call.js'
 import { VerificationSigner } from './verification-signer.js'
 
 /** What one payer holds and lets Permit2 move, not older than `block`. Smallest unit. */
@@ -108,17 +111,30 @@ export async function verifyOnChain(
   acceptedSigners: ReadonlySet<Address>,
 ): Promise<({ valid: true } & Holdings) | Invalid> {
   const { payer } = authorization
-  const signer = new VerificationSigner(chain, [...acceptedSigners], authorization.facilitator)
+  const invalid = (reason: string, message: string): Invalid => ({ valid: false, reason, message, payer })
+  const settlement = encodeSimulation(authorization)
+  if (settlement === null) return invalid(RefusalReason.invalidSignature, 'its ERC-6492 wrapping does not decode')
+  const signer = new VerificationSigner(chain, [...acceptedSigners], {
+    payer,
+    payerCode: chain.code(payer),
+    simulatedSettlement: chain.call(UPTO_PROXY, settlement, authorization.facilitator),
+  })
   const [verdict, holdings] = await Promise.all([
     // Without its extensions: gas sponsoring is not offered, so none may stand in for an allowance.
     new UptoEvmScheme(signer).verify({ ...wire.payload, extensions: {} }, wire.requirements),
     readHoldings(chain, requirements.asset, payer),
   ])
   if (signer.fault !== null) throw signer.fault
-  const invalid = (reason: string, message: string): Invalid => ({ valid: false, reason, message, payer })
   const simulationFailed = verdict.invalidReason === RefusalReason.simulationFailed
   if (!verdict.isValid && !simulationFailed) {
-    return invalid(verdict.invalidReason ?? RefusalReason.invalidPayload, 'the authorization does not fit the offer')
+    const reason = verdict.invalidReason ?? RefusalReason.invalidPayload
+    const undeployed = reason === RefusalReason.invalidSignature && isErc6492Signature(authorization.signature)
+    return invalid(
+      reason,
+      undeployed
+        ? "a signature in ERC-6492's wrapping: Permit2 can't check it before the payer's wallet is deployed"
+        : 'the authorization does not fit the offer',
+    )
   }
   if (holdings.balance < requirements.amount) {
     return invalid(RefusalReason.insufficientBalance, `the payer holds ${holdings.balance} of ${requirements.amount}`)
@@ -133,6 +149,16 @@ export async function verifyOnChain(
   return (await chain.isPermit2NonceUsed(payer, authorization.nonce))
     ? invalid(RefusalReason.nonceUsed, 'the nonce of this authorization was used before')
     : invalid(RefusalReason.simulationFailed, 'the settlement would revert')
+}
+
+/** Settling the maximum; `null` where the signature claims to be wrapped (ERC-6492) and can't be unwrapped. */
+function encodeSimulation({ token: asset, ...authorization }: UptoAuthorization): Hex | null {
+  try {
+    return encodeSettlement({ asset, ...authorization }, authorization.maximum)
+  } catch (error) {
+    if (error instanceof BaseError) return null
+    throw error
+  }
 }
 
 /** Reads balance and Permit2 allowance. Throws `NodeFault`. */

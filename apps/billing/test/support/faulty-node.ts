@@ -11,11 +11,18 @@ export type Fault =
   /** Cut the connection before the request is handed on. */
   | { kind: 'drop before' }
 
+interface RpcCall {
+  method: string
+  params: unknown[]
+}
+
 export interface FaultyNode {
   url: string
+  /** Where requests are handed on to. */
+  target: string
   /** Raw transactions handed on, in order. */
   sent: string[]
-  /** Decides, per request, what goes wrong; `null`: nothing. */
+  /** Decides, per call, what goes wrong; `null`: nothing. */
   choose: (method: string) => Fault | null
   stop(): Promise<void>
 }
@@ -25,16 +32,17 @@ export async function startFaultyNode(rpcUrl: string): Promise<FaultyNode> {
   const server = createServer(async (request, response) => {
     try {
       const body = await read(request)
-      const { method, params } = JSON.parse(body) as { method: string; params: unknown[] }
-      const fault = node.choose(method)
+      const message = JSON.parse(body) as RpcCall | RpcCall[]
+      const calls = Array.isArray(message) ? message : [message]
+      const fault = calls.map(({ method }) => node.choose(method)).find((chosen) => chosen !== null)
       if (fault?.kind === 'drop before') return void request.socket.destroy()
       if (fault?.kind === '429') {
         response.writeHead(429, { 'retry-after': '3600' }).end('slow down')
         return
       }
       if (fault?.kind === 'pause') await sleep(fault.milliseconds)
-      if (method === 'eth_sendRawTransaction') node.sent.push(String(params[0]))
-      const answer = await fetch(rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+      for (const { method, params } of calls) if (method === 'eth_sendRawTransaction') node.sent.push(String(params[0]))
+      const answer = await fetch(node.target, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
       const text = await answer.text()
       if (fault?.kind === 'drop after') return void request.socket.destroy()
       response.writeHead(answer.status, { 'content-type': 'application/json' }).end(text)
@@ -47,6 +55,7 @@ export async function startFaultyNode(rpcUrl: string): Promise<FaultyNode> {
   const { port } = server.address() as AddressInfo
   const node: FaultyNode = {
     url: `http://127.0.0.1:${port}`,
+    target: rpcUrl,
     sent: [],
     choose: () => null,
     stop: () =>

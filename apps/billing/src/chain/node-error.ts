@@ -1,0 +1,54 @@
+import type { Hex } from '@upfront/protocol'
+
+/** The node did not answer, or answered that it can't now (429, 5xx, time-out, rate limit): nothing is known. */
+export class NodeFault extends Error {
+  override readonly name: string = 'NodeFault'
+}
+
+/** The node is of another chain than it was configured for: nothing that it says counts. */
+export class WrongChain extends NodeFault {
+  override readonly name = 'WrongChain'
+  constructor(readonly found: number) {
+    super(`its node is of chain ${found}`)
+  }
+}
+
+/** The node understood and said no. */
+export class NodeRefusal extends Error {
+  override readonly name: string = 'NodeRefusal'
+  constructor(
+    message: string,
+    readonly code: number,
+  ) {
+    super(message)
+  }
+}
+
+/** The call or the estimated transaction reverted. */
+export class Revert extends NodeRefusal {
+  override readonly name = 'Revert'
+  constructor(
+    message: string,
+    code: number,
+    readonly data: Hex,
+  ) {
+    super(message, code)
+  }
+}
+
+/** EIP-1474's limit exceeded, QuickNode's and Alchemy's rate limits. */
+const RATE_LIMIT_CODES = new Set([-32005, -32007, -32097, 429])
+
+/** What an `error` of a JSON-RPC answer means. */
+export function readNodeError(error: unknown, method: string): NodeFault | NodeRefusal {
+  const { code, message: text, data } = (error ?? {}) as { code?: unknown; message?: unknown; data?: unknown }
+  const message = typeof text === 'string' ? (text.split('\n', 1)[0]?.slice(0, 300) ?? '') : ''
+  const number = typeof code === 'number' ? code : 0
+  if (number === 3 || /execution reverted|revert/i.test(message)) {
+    return new Revert(message, number, typeof data === 'string' && data.startsWith('0x') ? (data as Hex) : '0x')
+  }
+  if (RATE_LIMIT_CODES.has(number) || /rate limit|too many|header not found|overloaded/i.test(message)) {
+    return new NodeFault(`${method}: ${message}`)
+  }
+  return new NodeRefusal(message, number)
+}
