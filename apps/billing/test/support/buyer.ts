@@ -29,8 +29,8 @@ export function makeRequirements({
 /** A payload as @x402/evm's own client signs it. */
 export async function sign(
   requirements: PaymentRequirements = makeRequirements(),
-  buyer: DevnetAccount = DEVNET_ROLES.buyer,
+  buyer: DevnetAccount | ConstructorParameters<typeof UptoEvmScheme>[0] = DEVNET_ROLES.buyer,
 ): Promise<PaymentPayload> {
-  const scheme = new UptoEvmScheme(privateKeyToAccount(buyer.privateKey))
+  const scheme = new UptoEvmScheme('privateKey' in buyer ? privateKeyToAccount(buyer.privateKey) : buyer)
   return { ...(await scheme.createPaymentPayload(2, requirements)), accepted: requirements } as PaymentPayload
 }

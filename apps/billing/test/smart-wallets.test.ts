@@ -1,0 +1,80 @@
+import type { PaymentPayload } from '@x402/core/types'
+import type { Hex } from 'viem'
+import { makeRequirements, SELLER, sign } from './support/buyer.js'
+import { makeSmartWallet, type SmartWallet } from './support/smart-wallet.js'
+import { usdcBalance, useStand } from './support/stand.js'
+import { stores } from './support/stores.js'
+
+/** The same payload under another signature. */
+function withSignature(payload: PaymentPayload, change: (signature: Hex) => Hex): PaymentPayload {
+  const { signature } = payload.payload as { signature: Hex }
+  return { ...payload, payload: { ...payload.payload, signature: change(signature) } }
+}
+
+describe.each(stores())('a buyer whose account is a contract, on $name', (store) => {
+  const test = store.missing === null ? it : it.skip
+  const stand = useStand(store)
+  let wallet: SmartWallet
+
+  beforeAll(async () => {
+    if (store.missing !== null) return
+    wallet = await makeSmartWallet(stand.devnet.rpcUrl, 1n)
+    await wallet.deploy()
+    await wallet.fund(1_000_000n)
+  }, 60_000)
+
+  test('pays with the signature of its owner, checked by ERC-1271', async () => {
+    const before = await usdcBalance(stand.devnet, SELLER)
+    const payload = await sign(makeRequirements(), wallet.signer)
+    const authorized = await stand.billing.authorize(payload)
+    if (authorized.outcome !== 'authorized') throw new Error(`${authorized.reason}: ${authorized.message}`)
+    const { payment } = await stand.billing.charge(authorized.payment.id, '1234')
+    expect(payment).toMatchObject({ state: 'settled', charge: 1_234n, payer: wallet.address.toLowerCase() })
+    expect(await usdcBalance(stand.devnet, SELLER)).toBe(before + 1_234n)
+    expect(await stand.billing.authorize(payload)).toMatchObject({ reason: 'permit2_invalid_nonce' })
+  })
+
+  test('pays any x402 seller through verify and settle', async () => {
+    const payload = await sign(makeRequirements(), wallet.signer)
+    expect((await stand.billing.verify(payload)).body).toMatchObject({ isValid: true })
+    expect((await stand.billing.settle(payload, '77')).body).toMatchObject({ success: true, amount: '77' })
+  })
+
+  test('is refused where its contract says no, and where it answers rubbish', async () => {
+    const payload = await sign(makeRequirements(), wallet.signer)
+    const forged = withSignature(payload, (signature) => `0x${signature.slice(2, -4)}ab1b`)
+    for (const wrong of [forged, withSignature(payload, () => '0x00')]) {
+      expect(await stand.billing.authorize(wrong)).toMatchObject({ reason: 'invalid_permit2_signature' })
+    }
+    expect(await stand.billing.authorize(payload)).toMatchObject({ outcome: 'authorized' })
+  })
+
+  test('is refused before it is deployed, as @x402/evm refuses ERC-6492 for upto, and told why', async () => {
+    const counterfactual = await makeSmartWallet(stand.devnet.rpcUrl, 2n)
+    const payload = await sign(makeRequirements(), counterfactual.signer)
+    const wrapped = withSignature(payload, counterfactual.wrap)
+    const refused = { outcome: 'refused', reason: 'invalid_permit2_signature' }
+    expect(await stand.billing.authorize(payload)).toMatchObject(refused)
+    expect(await stand.billing.authorize(wrapped)).toMatchObject({
+      ...refused,
+      message: expect.stringContaining('ERC-6492'),
+    })
+    expect((await stand.billing.verify(wrapped)).body).toMatchObject({
+      isValid: false,
+      invalidReason: refused.reason,
+      invalidMessage: expect.stringContaining('ERC-6492'),
+    })
+    // Once it is deployed the wrapping is not for Permit2 either; the bare signature is.
+    await counterfactual.deploy()
+    await counterfactual.fund(1_000_000n)
+    expect(await stand.billing.authorize(wrapped)).toMatchObject(refused)
+    expect(await stand.billing.authorize(payload)).toMatchObject({ outcome: 'authorized' })
+  }, 30_000)
+
+  test('is refused where the wrapping of ERC-6492 does not decode', async () => {
+    const magic = '6492'.repeat(16)
+    const payload = withSignature(await sign(makeRequirements(), wallet.signer), () => `0x${'00'.repeat(40)}${magic}`)
+    expect(await stand.billing.authorize(payload)).toMatchObject({ reason: 'invalid_permit2_signature' })
+    expect((await stand.billing.settle(payload, '1')).body).toMatchObject({ success: false })
+  })
+})
