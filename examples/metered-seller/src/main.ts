@@ -3,6 +3,7 @@ import { NestFactory } from '@nestjs/core'
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
 import { BillingFacilitator } from '@upfront/facilitator-adapter'
 import { AppModule } from './app.module.js'
+import { Connections } from './connections.js'
 import { readEnvironment } from './environment.js'
 
 try {
@@ -18,6 +19,7 @@ try {
     new FastifyAdapter(),
     { logger, abortOnError: false },
   )
+  const connections = new Connections(app.getHttpServer())
   await app.listen(environment.PORT, '127.0.0.1')
   process.stdout.write(`The metered seller listens on ${await app.getUrl()}\n`)
 
@@ -25,8 +27,7 @@ try {
   const end = async () => {
     if (ending) process.exit(1)
     ending = true
-    // A connection on which nothing was ever asked would keep the server open; what is in flight has ended by then.
-    setTimeout(() => app.getHttpServer().closeAllConnections(), 12_000).unref()
+    connections.end()
     await app.close()
     await facilitator.close()
     process.exit(0)

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { Inject, Injectable, Logger } from '@nestjs/common'
+import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common'
 import { encodePaymentResponseHeader } from '@x402/core/http'
 import { withPrivateCacheControl } from '@x402/core/server'
 import type { Admitted } from './admission.js'
@@ -24,7 +24,8 @@ export interface RunningRequest {
 
 /** From the start of a paid handler to its answer: waits for its end, decides the charge, has it stored, lets it out. */
 @Injectable()
-export class Completions {
+export class Completions implements OnApplicationShutdown {
+  readonly #underWay = new Set<Promise<void>>()
   readonly #logger = new Logger('PaidRoutes')
 
   constructor(
@@ -33,14 +34,22 @@ export class Completions {
   ) {}
 
   begin(running: RunningRequest): void {
-    this.#complete(running).catch((error: unknown) => {
-      this.#logger.error({
-        message: 'a paid answer could not be sent',
-        route: running.route.name,
-        error: String(error),
+    const completion = this.#complete(running)
+      .catch((error: unknown) => {
+        this.#logger.error({
+          message: 'a paid answer could not be sent',
+          route: running.route.name,
+          error: String(error),
+        })
+        running.response.destroy()
       })
-      running.response.destroy()
-    })
+      .finally(() => this.#underWay.delete(completion))
+    this.#underWay.add(completion)
+  }
+
+  /** Nest's hook, once its server is closed: of clients that are gone no connection is left, but perhaps a charge. */
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all(this.#underWay)
   }
 
   async #complete(running: RunningRequest): Promise<void> {
