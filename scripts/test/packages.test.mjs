@@ -1,0 +1,116 @@
+// What a stranger gets who installs our packages: the tarballs alone, with what they say that they need.
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { root } from '../install.mjs'
+
+const run = promisify(execFile)
+const PACKAGES = ['protocol', 'facilitator-adapter', 'nestjs-x402']
+const project = mkdtempSync(join(tmpdir(), 'stranger-'))
+const modules = join(project, 'node_modules')
+const manifests = {}
+
+/** npm lists what it packed, npm 11.19 and later by name. */
+const firstPacked = (report) => Object.values(report)[0]
+
+/** The folder of a package as another one finds it. */
+const folderOf = (name, from) => realpathSync(join(from, 'node_modules', name))
+
+function link(name, from, to) {
+  const place = join(to, name)
+  mkdirSync(dirname(place), { recursive: true })
+  symlinkSync(folderOf(name, from), place)
+}
+
+beforeAll(async () => {
+  for (const name of PACKAGES) {
+    const source = join(root, 'packages', name)
+    const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', project], {
+      cwd: source,
+    })
+    const { filename } = firstPacked(JSON.parse(stdout))
+    const folder = join(modules, '@upfront', name)
+    mkdirSync(folder, { recursive: true })
+    await run('tar', ['-xzf', join(project, filename), '-C', folder, '--strip-components=1'])
+    const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+    manifests[name] = manifest
+    // Its dependencies where only it sees them, its peers where the project has them.
+    for (const dependency of Object.keys(manifest.dependencies ?? {}))
+      if (!dependency.startsWith('@upfront/')) link(dependency, source, join(folder, 'node_modules'))
+    for (const peer of Object.keys(manifest.peerDependencies ?? {})) link(peer, source, modules)
+  }
+  // What the READMEs say to install beside them, and what every NestJS project has.
+  const seller = join(root, 'packages', 'nestjs-x402')
+  for (const name of ['@x402/core', '@nestjs/platform-express']) link(name, seller, modules)
+  link('@types/node', root, modules)
+}, 60_000)
+afterAll(() => rmSync(project, { recursive: true, force: true }))
+
+const exampleOf = (name) =>
+  /```ts\n([\s\S]*?)```/.exec(readFileSync(join(modules, '@upfront', name, 'README.md'), 'utf8'))[1]
+
+/** Compiles as the compiler settings of a new NestJS project have it, types of libraries checked too. */
+async function compile(files) {
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(project, name), text)
+  const settings = ['strict', 'experimentalDecorators', 'emitDecoratorMetadata'].map((name) => `--${name}`)
+  const targets = ['--target', 'es2022', '--module', 'nodenext', '--types', 'node']
+  const tsc = join(root, 'node_modules', '.bin', 'tsc')
+  await run(tsc, [...settings, ...targets, ...Object.keys(files)], { cwd: project }).catch((error) => {
+    throw new Error(error.stdout)
+  })
+}
+
+it.each(PACKAGES)('%s is ready to be published', (name) => {
+  const manifest = manifests[name]
+  expect(manifest.private).toBeUndefined()
+  expect(manifest).toMatchObject({
+    license: 'Apache-2.0',
+    description: expect.any(String),
+    version: expect.any(String),
+  })
+  expect(readFileSync(join(modules, '@upfront', name, 'LICENSE'), 'utf8')).toContain('Apache License')
+  for (const [dependency, range] of Object.entries(manifest.dependencies)) {
+    expect([dependency, range]).toEqual([dependency, expect.stringMatching(/^\d+\.\d+\.\d+$/)])
+  }
+  expect(manifest.dependencies['@upfront/protocol'] ?? manifests.protocol.version).toBe(manifests.protocol.version)
+})
+
+it('the examples of the READMEs compile, and the app answers 402', async () => {
+  const facilitator = createServer((_request, response) => {
+    const extra = { facilitatorAddress: `0x${'fa'.repeat(20)}` }
+    const kinds = [{ x402Version: 2, scheme: 'upto', network: 'eip155:84532', extra }]
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ kinds, extensions: [], signers: {} }))
+  }).listen(0, '127.0.0.1')
+  await once(facilitator, 'listening')
+  const main = exampleOf('nestjs-x402')
+    .replace('https://facilitator.example', `http://127.0.0.1:${facilitator.address().port}`)
+    .replace('app.listen(3000)', "app.listen(0, '127.0.0.1')\nconsole.log('at', await app.getUrl())")
+  writeFileSync(join(project, 'package.json'), '{"type": "module"}')
+  await compile({ 'main.ts': main, 'adapter.ts': exampleOf('facilitator-adapter') })
+  await run(process.execPath, ['adapter.js'], { cwd: project })
+
+  const app = spawn(process.execPath, ['main.js'], { cwd: project, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [app.stdout, app.stderr]) stream.on('data', (data) => (output += data))
+  try {
+    while (!/at http:\S+\n/.test(output)) {
+      if (app.exitCode !== null) throw new Error(output)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    const response = await fetch(`${/at (http:\S+)\n/.exec(output)[1]}/report`)
+    expect(response.status).toBe(402)
+    const { accepts } = await response.json()
+    expect(accepts).toMatchObject([{ scheme: 'upto', network: 'eip155:84532', amount: '100000' }])
+  } finally {
+    const closed = once(app, 'close')
+    app.kill('SIGKILL')
+    await closed
+    facilitator.closeAllConnections()
+    facilitator.close()
+  }
+}, 60_000)
