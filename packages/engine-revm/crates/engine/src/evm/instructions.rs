@@ -1,6 +1,6 @@
 use super::{
     machine::Context,
-    watch::LogPlace,
+    watch::{LogPlace, Watch},
 };
 use crate::state::ReadError;
 use alloy_primitives::{Address, B256, Bytes, Log, LogData, U256, address, b256};
@@ -8,7 +8,7 @@ use revm::{
     context_interface::{JournalTr, context::ContextError},
     interpreter::{
         Instruction, InstructionContext, InstructionResult, InterpreterAction,
-        instructions::{InstructionTable, host, instruction_table_gas_changes_spec, memory, system},
+        instructions::{InstructionTable, arithmetic, host, instruction_table_gas_changes_spec, memory, system},
         interpreter::EthInterpreter,
         interpreter_types::{InputsTr, LoopControl},
     },
@@ -56,6 +56,7 @@ fn watched(spec: SpecId) -> Table {
     let mut replace = |opcode: u8, with: fn(Step<'_>)| {
         table[opcode as usize] = Instruction::new(with, table[opcode as usize].static_gas());
     };
+    replace(0x0a, power);
     replace(0x3a, gas_price);
     replace(0x48, base_fee);
     replace(0x5b, jump_destination);
@@ -84,9 +85,15 @@ fn jump_destination(step: Step<'_>) {
     let watch = &step.host.chain;
     if watch.stop.is_raised() {
         stop(step, ReadError::Cancelled);
-    } else if watch.allowance.is_some_and(|allowance| step.interpreter.gas.total_gas_spent() > allowance.gas) {
+    } else if is_allowance_spent(&step) {
         stop(step, ReadError::WouldBlock);
     }
+}
+
+#[inline]
+fn is_allowance_spent(step: &Step<'_>) -> bool {
+    let Watch { allowance, run_from, .. } = &step.host.chain;
+    allowance.as_ref().is_some_and(|allowance| run_from.saturating_sub(step.interpreter.gas.remaining()) > allowance.gas)
 }
 
 #[cold]
@@ -101,7 +108,7 @@ fn exceeds_allowance(step: &Step<'_>, position: usize) -> bool {
     let Some(allowance) = step.host.chain.allowance else { return false };
     let data = step.interpreter.stack.data();
     let bytes = data.len().checked_sub(position + 1).map_or(U256::ZERO, |at| data[at]);
-    bytes > U256::from(allowance.bytes) || step.interpreter.gas.total_gas_spent() > allowance.gas
+    bytes > U256::from(allowance.bytes) || is_allowance_spent(step)
 }
 
 macro_rules! sized {
@@ -121,6 +128,14 @@ sized!(code_copy, 2, system::codecopy);
 sized!(external_code_copy, 3, host::extcodecopy);
 sized!(return_data_copy, 2, system::returndatacopy);
 sized!(memory_copy, 2, memory::mcopy);
+
+/// The one instruction on numbers that takes long: it costs 1,610 gas at most, and a contract has room for thousands.
+fn power(step: Step<'_>) {
+    if is_allowance_spent(&step) {
+        return stop(step, ReadError::WouldBlock);
+    }
+    arithmetic::exp(step)
+}
 
 fn push(step: Step<'_>, value: U256) {
     if !step.interpreter.stack.push(value) {

@@ -93,6 +93,15 @@ fn run_stepwise(
     interpreter.take_next_action()
 }
 
+/// Gas that a frame gives to the one it opens.
+fn passed_on(action: &InterpreterAction) -> u64 {
+    match action {
+        InterpreterAction::NewFrame(FrameInput::Call(call)) => call.gas_limit,
+        InterpreterAction::NewFrame(FrameInput::Create(create)) => create.gas_limit(),
+        _ => 0,
+    }
+}
+
 /// Value that a frame moves, and where to; a creation's address is known only once it is made.
 struct Transfer {
     from: Address,
@@ -173,12 +182,19 @@ impl EvmTr for Machine {
         let Evm { ctx, instruction, frame_stack, .. } = &mut self.evm;
         let frame = frame_stack.get();
         let outermost = frame.depth == 0;
+        ctx.chain.run_from = frame.interpreter.gas.remaining();
         let table = revm::handler::instructions::InstructionProvider::instruction_table(instruction);
         let action = if outermost && ctx.chain.keep_last_step {
             run_stepwise(&mut frame.interpreter, table, ctx)
         } else {
             frame.interpreter.run_plain(table, ctx)
         };
+        if let Some(allowance) = &mut ctx.chain.allowance {
+            let spent = ctx.chain.run_from.saturating_sub(frame.interpreter.gas.remaining());
+            if !allowance.spend(spent.saturating_sub(passed_on(&action))) {
+                return Err(ContextError::Db(ReadError::WouldBlock));
+            }
+        }
         let stopped = match &action {
             InterpreterAction::Return(result) if outermost => Some((result.result, result.output.len())),
             _ => None,

@@ -66,6 +66,9 @@ impl PrecompileProvider<Context> for PrecompileSet {
             context.error = Err(ContextError::Db(ReadError::WouldBlock));
             output = PrecompileOutput::halt(PrecompileHalt::OutOfGas, inputs.reservoir);
         }
+        if let Some(allowance) = &mut context.chain.allowance {
+            allowance.precompile_gas = allowance.precompile_gas.saturating_sub(if output.is_halt() { gas } else { output.gas_used });
+        }
         if let Some(reason) = output.halt_reason() {
             if context.journaled_state.inner.depth == 1 {
                 let words = halt::of_precompile(reason, &inputs.input.as_bytes(context), inputs.gas_limit);

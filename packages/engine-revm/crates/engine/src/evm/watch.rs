@@ -9,6 +9,8 @@ pub struct Watch {
     pub stop: Arc<Stop>,
     /// Work that the caller's own thread may still do; absent on a thread of the pool.
     pub allowance: Option<Allowance>,
+    /// Gas left to the frame that runs when it was last entered; kept where there is an allowance.
+    pub run_from: u64,
     pub trace_transfers: bool,
     /// 256 bits each, where revm has 64 and 128.
     pub base_fee: U256,
@@ -28,16 +30,25 @@ pub struct Watch {
     pub deepest: usize,
 }
 
-/// The caller's thread serves everybody: it gives so much and no more.
+/// The caller's thread serves everybody: it gives so much for a whole simulation, its system calls included, and no more.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowance {
-    /// Per frame.
+    /// Of instructions. What runs between two looks at it is at most a contract's length of cheap ones.
     pub gas: u64,
     pub frames: usize,
-    /// Per instruction.
+    /// Of one instruction.
     pub bytes: usize,
-    /// Per precompiled contract.
     pub precompile_gas: u64,
+}
+
+impl Allowance {
+    /// False where that is more than is left.
+    #[must_use]
+    pub fn spend(&mut self, gas: u64) -> bool {
+        let left = self.gas.checked_sub(gas);
+        self.gas = left.unwrap_or(0);
+        left.is_some()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -189,15 +189,27 @@ fn an_endless_loop_is_stopped_in_time() {
 #[test]
 fn the_callers_thread_gives_up_on_what_takes_long_or_has_to_wait() {
     let allowance = Some(Allowance { gas: 100_000, frames: 24, bytes: 4_096, precompile_gas: 20_000 });
-    let giving_up = |code: Bytes| {
-        let plan = plan(vec![override_of(ALICE, 0, Bytes::new()), override_of(PROGRAM, 0, code)], vec![call(Some(PROGRAM), 0, Bytes::new())]);
+    let calling = |code: Bytes, times: usize| {
+        let calls = (0..times).map(|_| call(Some(PROGRAM), 0, Bytes::new())).collect();
+        let plan = plan(vec![override_of(ALICE, 0, Bytes::new()), override_of(PROGRAM, 0, code)], calls);
         run_on(&Arc::default(), &plan, Arc::default(), allowance).map(drop)
     };
+    let giving_up = |code: Bytes| calling(code, 1);
     assert_eq!(giving_up(bytes!("00")), Ok(()));
     assert_eq!(giving_up(bytes!("5b5f56")), Err(Failure::TooMuch), "a loop");
     assert_eq!(giving_up(bytes!("620fffff5f20")), Err(Failure::TooMuch), "a hash of a megabyte");
     assert_eq!(giving_up(bytes!("5f5f5f5f620c0de05af4")), Err(Failure::TooMuch), "recursion");
     assert_eq!(giving_up(bytes!("5f5f6201ffff5f5f60085af1")), Err(Failure::TooMuch), "a costly precompile");
+    assert_eq!(giving_up(bytes!("620400005ff3")), Err(Failure::TooMuch), "256 KiB returned");
+    assert_eq!(giving_up([bytes!("5f19").as_ref(), &bytes!("80800a50").repeat(5_000)].concat().into()), Err(Failure::TooMuch), "powers");
+    // 6,000 gas each, for the product of the point at infinity.
+    let products = |times| bytes!("5f5f5f5f600761ffff fa50").repeat(times).into();
+    assert_eq!(giving_up(products(3)), Ok(()));
+    assert_eq!(giving_up(products(4)), Err(Failure::TooMuch), "many precompiles that are not costly each");
+    // 38,000 gas each.
+    let hashes: Bytes = [bytes!("610fff5f2050").repeat(48), bytes!("00").to_vec()].concat().into();
+    assert_eq!(calling(hashes.clone(), 2), Ok(()));
+    assert_eq!(calling(hashes, 3), Err(Failure::TooMuch), "many calls that are not long each");
 }
 
 #[test]
