@@ -118,6 +118,12 @@ export class Chain {
     return receipt
   }
 
+  /** `null`: the chain has no such block (any more). */
+  async blockHash(number: bigint): Promise<Hash | null> {
+    const params = [`0x${number.toString(16)}`, false]
+    return (await this.node.request<{ hash: Hash } | null>('eth_getBlockByNumber', params))?.hash ?? null
+  }
+
   /** The calldata of a mined or pending transaction. */
   async transaction(hash: Hash): Promise<{ to: Address | null; input: Hex } | null> {
     const found = await this.node.request<{ to: Address | null; input: Hex } | null>('eth_getTransactionByHash', [hash])

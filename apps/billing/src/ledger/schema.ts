@@ -51,6 +51,7 @@ export const payments = pgTable(
       .on(table.network, table.payer, table.asset)
       .where(sql`${table.state} in ('authorized', 'charging', 'submitted')`),
     index('payments_settled_by_payer').on(table.network, table.payer, table.asset, table.blockNumber),
+    index('payments_settled_by_block').on(table.network, table.blockNumber).where(sql`${table.state} = 'settled'`),
     index('payments_by_route').on(table.route, table.createdAt),
   ],
 )

@@ -1,8 +1,8 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { isNotNull, isNull, ne, or, type SQL, sql } from 'drizzle-orm'
 import type { Chain, Receipt } from '../chain/chain.js'
 import type { Database } from '../ledger/database.js'
-import { type PaymentRow, signedTransactions } from '../ledger/schema.js'
-import { changePayment } from '../ledger/transition.js'
+import { type PaymentRow, payments, signedTransactions } from '../ledger/schema.js'
+import { changePayment, type PaymentChange } from '../ledger/transition.js'
 import { transferredAmount } from './find-settlement.js'
 
 /** Writes what a receipt says: mined at once, settled (or failed) once it has its confirmations. `null`: moved on meanwhile. */
@@ -15,30 +15,42 @@ export async function concludeMined(
   const confirmed = chain.head.number - receipt.blockNumber + 1n >= BigInt(chain.confirmations)
   if (payment.blockHash === receipt.blockHash && !confirmed) return payment
   const moved = transferredAmount(payment, receipt.logs)
-  const set = {
-    transaction: receipt.hash,
-    blockNumber: receipt.blockNumber,
-    blockHash: receipt.blockHash,
-    gasUsed: receipt.gasUsed,
-    feePaid: receipt.fee,
-  }
-  const data = {
-    transaction: receipt.hash,
-    block: receipt.blockNumber.toString(),
-    gasUsed: receipt.gasUsed.toString(),
-    feePaid: receipt.fee.toString(),
-    transferred: moved?.toString() ?? null,
-  }
-  const along = markMined(receipt)
+  const mined = describeMined(payment, receipt)
   return changePayment(
     db,
     payment,
     !confirmed
-      ? { kind: 'mined', set, data, along }
+      ? { kind: 'mined', ...mined }
       : moved === payment.charge
-        ? { kind: 'settled', to: 'settled', set, data, along }
-        : { kind: 'failed', to: 'failed', reason: 'transfer_event_mismatch', set, data, along },
+        ? { kind: 'settled', to: 'settled', ...mined }
+        : { kind: 'failed', to: 'failed', reason: 'transfer_event_mismatch', ...mined },
   )
+}
+
+/** Writes that a settlement is in another block than it was before a reorg. */
+export function recordMined(db: Database, payment: PaymentRow, receipt: Receipt): Promise<PaymentRow | null> {
+  const elsewhere = or(isNull(payments.blockHash), ne(payments.blockHash, receipt.blockHash))
+  return changePayment(db, payment, { kind: 'mined', ...describeMined(payment, receipt), where: elsewhere })
+}
+
+function describeMined(payment: PaymentRow, receipt: Receipt): Pick<PaymentChange, 'set' | 'data' | 'along'> {
+  return {
+    set: {
+      transaction: receipt.hash,
+      blockNumber: receipt.blockNumber,
+      blockHash: receipt.blockHash,
+      gasUsed: receipt.gasUsed,
+      feePaid: receipt.fee,
+    },
+    data: {
+      transaction: receipt.hash,
+      block: receipt.blockNumber.toString(),
+      gasUsed: receipt.gasUsed.toString(),
+      feePaid: receipt.fee.toString(),
+      transferred: transferredAmount(payment, receipt.logs)?.toString() ?? null,
+    },
+    along: markMined(receipt),
+  }
 }
 
 function markMined({ hash }: Receipt): SQL {
@@ -63,10 +75,11 @@ export async function concludeFailed(
   })
 }
 
-/** Its block is gone: the payment is submitted as before it was mined. */
+/** Its block is gone: the payment is as before it was mined. `null`: moved on meanwhile. */
 export async function concludeReorged(db: Database, payment: PaymentRow): Promise<PaymentRow | null> {
   return changePayment(db, payment, {
     kind: 'reorged',
+    where: isNotNull(payments.blockNumber),
     set: { blockNumber: null, blockHash: null, gasUsed: null, feePaid: null },
     data: { transaction: payment.transaction, block: payment.blockNumber?.toString() ?? null },
     along: sql`update ${signedTransactions} set status = 'open' from changed

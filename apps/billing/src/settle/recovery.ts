@@ -7,6 +7,7 @@ import type { Database } from '../ledger/database.js'
 import { idempotencyKeys, payments } from '../ledger/schema.js'
 import { changePayment } from '../ledger/transition.js'
 import { errorText, type Log } from '../log.js'
+import { mendReorgs } from './reorg-watch.js'
 import type { Settler } from './settler.js'
 import { mendNonces } from './signer-nonces.js'
 
@@ -56,6 +57,9 @@ export class Recovery {
           [...chain.signers.keys()].map((signer) => this.attempt('mending nonces', () => this.mend(chain, signer))),
         ),
     )
+    for (const chain of this.chains.all()) {
+      await this.attempt('looking for reorgs', () => mendReorgs(this.db, chain, this.settler.signing, this.log))
+    }
     await this.attempt('expiring authorizations', () => this.expire())
     await this.attempt('taking up payments', () => this.takeUp(untouchedMilliseconds))
     await this.attempt('counting payments', () => this.measure())

@@ -45,7 +45,7 @@ export class Settler {
   readonly #loops: Promise<void>[] = []
   readonly #headPolls = new Map<Network, HeadPoll>()
   readonly #stop = new AbortController()
-  readonly #signing: SigningQueue
+  readonly signing: SigningQueue
   #running = 0
 
   constructor(
@@ -55,7 +55,7 @@ export class Settler {
     private readonly log: Log,
     private readonly feeBumpMilliseconds: number,
   ) {
-    this.#signing = new SigningQueue(db)
+    this.signing = new SigningQueue(db)
   }
 
   start(): void {
@@ -221,7 +221,7 @@ export class Settler {
 
   private async submit(chain: Chain, payment: PaymentRow, driven: Driven): Promise<void> {
     if (!chain.signers.has(payment.facilitator)) return
-    const submitted = await submit(this.#signing, chain, payment)
+    const submitted = await submit(this.signing, chain, payment)
     switch (submitted.outcome) {
       case 'moved on':
         return

@@ -34,13 +34,14 @@ export async function mendNonces(db: Database, chain: Chain, signer: Address, lo
       eq(signedTransactions.signer, signer),
     )
     const open = await tx
-      .select({ transaction: signedTransactions, state: payments.state })
+      .select({ transaction: signedTransactions, state: payments.state, blockNumber: payments.blockNumber })
       .from(signedTransactions)
       .leftJoin(payments, eq(payments.id, signedTransactions.paymentId))
       .where(and(ofSignerTransactions, eq(signedTransactions.status, 'open')))
       .orderBy(asc(signedTransactions.nonce))
-    const ended = ({ state }: { state: keyof typeof PAYMENT_TRANSITIONS | null }) =>
-      state === null || PAYMENT_TRANSITIONS[state] === undefined
+    // A settlement that fell out of the chain is to be mined again.
+    const ended = ({ state, blockNumber }: Pick<(typeof open)[number], 'state' | 'blockNumber'>) =>
+      state === null || (PAYMENT_TRANSITIONS[state] === undefined && (state !== 'settled' || blockNumber !== null))
     const over = open.filter((entry) => entry.transaction.nonce < count && ended(entry))
     const waiting = open.filter((entry) => entry.transaction.nonce >= count).map(({ transaction }) => transaction)
     const [latest] = await tx

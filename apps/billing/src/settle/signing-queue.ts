@@ -88,7 +88,8 @@ async function signBatch(tx: Transaction, chain: Chain, batch: readonly Waiting[
     const { payment } = waiting
     const changed = await changePayment(tx, payment, {
       kind: payment.state === 'charging' ? 'submitted' : 'resubmitted',
-      to: 'submitted',
+      // One that fell out of the chain after its confirmations stays settled.
+      to: payment.state === 'settled' ? 'settled' : 'submitted',
       set: { transaction: transaction.hash, submittedAt: payment.submittedAt ?? new Date() },
       data: { transaction: transaction.hash, signer: transaction.signer, nonce: transaction.nonce },
     })

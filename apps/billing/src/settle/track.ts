@@ -45,6 +45,7 @@ export async function track(
   const receipt = await findReceipt(chain, transactions)
   if (receipt !== null) return mined(db, chain, payment, receipt, watch)
   if (payment.blockNumber !== null) {
+    watch.broadcastAt.clear()
     const reorged = await concludeReorged(db, payment)
     return reorged === null ? { outcome: 'moved on' } : { outcome: 'waiting', payment: reorged }
   }

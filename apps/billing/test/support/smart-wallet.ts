@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { DEVNET_ACCOUNTS, type DevnetAccount, USDC_ADDRESS, usdcAbi } from '@upfront/devnet'
 import {
   type Abi,
@@ -41,12 +42,16 @@ export interface SmartWallet {
 /** Puts Safe's contracts on the chain and tells where a wallet would be; it is not deployed yet. */
 export async function makeSmartWallet(rpcUrl: string, salt: bigint): Promise<SmartWallet> {
   const owner = privateKeyToAccount(OWNER.privateKey)
-  const client = createPublicClient({ transport: http(rpcUrl), pollingInterval: 50 })
+  const client = createPublicClient({ transport: http(rpcUrl) })
   const wallet = createWalletClient({ account: owner, transport: http(rpcUrl) })
   const mined = async (hash: Hex) => {
-    const receipt = await client.waitForTransactionReceipt({ hash })
-    if (receipt.status !== 'success') throw new Error(`${hash} reverted`)
-    return receipt
+    for (let attempt = 0; attempt < 200; attempt++) {
+      const receipt = await client.getTransactionReceipt({ hash }).catch(() => null)
+      if (receipt?.status === 'success') return receipt
+      if (receipt !== null) throw new Error(`${hash} reverted`)
+      await sleep(10)
+    }
+    throw new Error(`${hash} is not mined`)
   }
   const deployContract = async ({ abi, bytecode }: Artifact): Promise<Address> => {
     const { contractAddress } = await mined(await wallet.deployContract({ chain: null, abi, bytecode }))

@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Devnet, startDevnet } from '@upfront/devnet'
+import { createTestClient, http } from 'viem'
+import { runBilling } from './support/billing.js'
+import { SELLER } from './support/buyer.js'
+import { type FaultyNode, startFaultyNode } from './support/faulty-node.js'
+import { type RunningBilling, usdcBalance } from './support/stand.js'
+import { stores } from './support/stores.js'
+
+interface Description {
+  payment: { state: string; blockNumber: string | null }
+  events: { kind: string }[]
+  transactions: { hash: string; status: string }[]
+}
+
+describe.each(stores())('when the chain drops the block of a settlement, on $name', (store) => {
+  const test = store.missing === null ? it : it.skip
+  let devnet: Devnet
+  let node: FaultyNode
+  let billing: RunningBilling
+
+  const run = async (variables: NodeJS.ProcessEnv) => {
+    billing = await runBilling(node.url, { RECOVERY_INTERVAL_MS: '200', ...(await store.variables()), ...variables })
+  }
+  const anvil = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
+  /** Replaces the newest blocks by as many empty ones. */
+  const reorg = (depth: number) => anvil().request({ method: 'anvil_reorg', params: [depth, []] } as never)
+  const describePayment = async (id: string) => (await billing.send(`/payments/${id}`)).body as Description
+  const kinds = async (id: string) => (await describePayment(id)).events.map(({ kind }) => kind)
+  const until = async (isDone: () => Promise<boolean>) => {
+    for (let attempt = 0; attempt < 150 && !(await isDone()); attempt++) await sleep(100)
+  }
+
+  beforeAll(async () => {
+    if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
+    await store.start()
+  }, 60_000)
+  beforeEach(async () => {
+    if (store.missing !== null) return
+    devnet = await startDevnet()
+    node = await startFaultyNode(devnet.rpcUrl)
+  }, 30_000)
+  afterEach(async () => {
+    await billing?.close()
+    await node?.stop()
+    await devnet?.stop()
+  }, 30_000)
+  afterAll(() => store.stop())
+
+  test('before its confirmations: it is sent again as it was signed, and settled once', async () => {
+    await run({ CONFIRMATIONS: '3' })
+    const before = await usdcBalance(devnet, SELLER)
+    const { id } = await billing.authorizeNew()
+    const { payment } = await billing.charge(id, '800')
+    expect(payment.state).toBe('submitted')
+    expect(payment.blockNumber).not.toBeNull()
+    await reorg(1)
+    expect(await usdcBalance(devnet, SELLER)).toBe(before)
+    await until(async () => (await kinds(id)).filter((kind) => kind === 'mined').length === 2)
+    expect((await billing.payment(id)).state).toBe('submitted')
+    await anvil().mine({ blocks: 2 })
+    await until(async () => (await billing.payment(id)).state === 'settled')
+    expect(await kinds(id)).toEqual(['authorized', 'charged', 'submitted', 'mined', 'reorged', 'mined', 'settled'])
+    expect((await describePayment(id)).transactions).toMatchObject([{ status: 'mined' }])
+    expect(new Set(node.sent).size).toBe(1)
+    expect(await usdcBalance(devnet, SELLER)).toBe(before + 800n)
+  }, 40_000)
+
+  test('after its confirmations: it stays settled and is brought back', async () => {
+    await run({})
+    const before = await usdcBalance(devnet, SELLER)
+    const ids = [(await billing.authorizeNew()).id, (await billing.authorizeNew()).id] as const
+    for (const id of ids) expect((await billing.charge(id, '700')).payment.state).toBe('settled')
+    await reorg(2)
+    expect(await usdcBalance(devnet, SELLER)).toBe(before)
+    await until(async () => (await usdcBalance(devnet, SELLER)) === before + 1_400n)
+    for (const id of ids) {
+      await until(async () => (await describePayment(id)).payment.blockNumber !== null)
+      expect(await kinds(id)).toEqual(['authorized', 'charged', 'submitted', 'settled', 'reorged', 'mined'])
+      expect((await describePayment(id)).payment.state).toBe('settled')
+    }
+    expect(new Set(node.sent).size).toBe(2)
+    expect(await usdcBalance(devnet, SELLER)).toBe(before + 1_400n)
+    const { body } = await billing.send('/reconciliation')
+    expect(body).toMatchObject({ settledPayments: 2, differences: [] })
+    // The signer's nonces are whole.
+    const next = await billing.authorizeNew()
+    expect((await billing.charge(next.id, '1')).payment.state).toBe('settled')
+  }, 40_000)
+})
