@@ -55,9 +55,9 @@ export class AppModule implements OnApplicationShutdown {
         },
         {
           provide: Charges,
-          useFactory: ({ db }: LedgerStore, chains: Chains, settler: Settler) =>
-            new Charges(db, chains, settler, environment.receiptWaitMilliseconds),
-          inject: [LEDGER, Chains, Settler],
+          useFactory: ({ db }: LedgerStore, chains: Chains, settler: Settler, metrics: Metrics) =>
+            new Charges(db, chains, settler, metrics, environment.receiptWaitMilliseconds),
+          inject: [LEDGER, Chains, Settler, Metrics],
         },
         {
           provide: Facilitator,

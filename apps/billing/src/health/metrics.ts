@@ -27,6 +27,29 @@ export class Metrics {
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 16, 30, 60, 120, 300],
     registers: [this.registry],
   })
+  readonly oldestUnsettled = new Gauge({
+    name: 'billing_oldest_unsettled_seconds',
+    help: 'Since when the oldest payment that is charging or submitted was charged, as of the last recovery round; 0: none',
+    registers: [this.registry],
+  })
+  readonly gasUsed = new Counter({
+    name: 'billing_gas_used_total',
+    help: 'Gas of the settlements that this process has ended',
+    labelNames: ['network'],
+    registers: [this.registry],
+  })
+  readonly feesPaid = new Counter({
+    name: 'billing_fees_paid_wei_total',
+    help: 'What they cost the signers, L1 fees included',
+    labelNames: ['network'],
+    registers: [this.registry],
+  })
+  readonly reorgs = new Counter({
+    name: 'billing_reorged_settlements_total',
+    help: 'Settlements whose block the chain has dropped after their confirmations',
+    labelNames: ['network'],
+    registers: [this.registry],
+  })
   readonly feeBumps = new Counter({
     name: 'billing_fee_bumps_total',
     help: 'Transactions signed again with a higher fee',
@@ -42,6 +65,18 @@ export class Metrics {
   readonly signerBalance = new Gauge({
     name: 'billing_signer_balance_wei',
     help: 'Native balance of each own signer, as of the last recovery round',
+    labelNames: ['network', 'signer'],
+    registers: [this.registry],
+  })
+  readonly signerNextNonce = new Gauge({
+    name: 'billing_signer_next_nonce',
+    help: 'The nonce that the ledger gives out next, as of the last recovery round',
+    labelNames: ['network', 'signer'],
+    registers: [this.registry],
+  })
+  readonly signerMinedNonce = new Gauge({
+    name: 'billing_signer_mined_nonce',
+    help: 'How many transactions of the signer are mined, as of the last recovery round',
     labelNames: ['network', 'signer'],
     registers: [this.registry],
   })

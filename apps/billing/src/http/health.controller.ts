@@ -7,7 +7,10 @@ import { LEDGER, type LedgerStore } from '../ledger/database.js'
 
 const HEAD_STALE_MILLISECONDS = 30_000
 
-/** `/health`: 200 while payments can be taken, 503 while the ledger or a node can't be reached. `/metrics`: Prometheus. */
+/**
+ * `/health`: 200 while payments can be taken, 503 while the ledger or a node can't be reached. `/health/live`: 200 while the
+ * process answers; what is out of reach does not get better by a restart. `/metrics`: Prometheus.
+ */
 @Controller()
 export class HealthController {
   constructor(
@@ -39,6 +42,11 @@ export class HealthController {
       ledger: { store: this.ledger.kind, status: reachable ? 'ok' : 'unreachable' },
       chains,
     }
+  }
+
+  @Get('health/live')
+  live() {
+    return { status: 'ok' }
   }
 
   @Get('metrics')

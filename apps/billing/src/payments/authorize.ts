@@ -130,7 +130,10 @@ export class Authorizations {
     const key = call === null ? null : { ...call, paymentId: payment.id, createdAt: now }
     const reserve = async (db: Database | Transaction): Promise<Reservation> => {
       const { outcome, reserved, sequence } = await reservePayment(db, payment, event, key, holdings)
-      if (sequence !== null) return { outcome: 'reserved', payment: { ...payment, sequence } }
+      if (sequence !== null) {
+        this.metrics.transitions.inc({ state: 'authorized' })
+        return { outcome: 'reserved', payment: { ...payment, sequence } }
+      }
       return outcome === 'used' ? nonceUsed(payer) : refused(describeShortfall(maximum, reserved, holdings), payer)
     }
     try {

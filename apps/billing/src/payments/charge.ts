@@ -1,6 +1,7 @@
 import { type ChargeRequest, type ChargeResult, RefusalReason, type ReleaseRequest } from '@upfront/protocol'
 import { and, eq, gte, or, sql } from 'drizzle-orm'
 import type { Chains } from '../chain/chains.js'
+import type { Metrics } from '../health/metrics.js'
 import { BillingError } from '../http/billing-error.js'
 import type { Database, Transaction } from '../ledger/database.js'
 import { isKeyTaken } from '../ledger/reserve.js'
@@ -8,6 +9,7 @@ import { idempotencyKeys, type PaymentRow, payments } from '../ledger/schema.js'
 import { changePayment, type PaymentChange, toPayment } from '../ledger/transition.js'
 import type { Settler } from '../settle/settler.js'
 import { findFirstResult, hashInput, type KeyedCall, keepRefusal, takeKey } from './idempotency.js'
+import { PAYMENT_ID } from './lookup.js'
 
 type Refused = { reason: string; message: string }
 type Outcome = { payment: PaymentRow; refusal: Refused | null }
@@ -18,11 +20,13 @@ export class Charges {
     private readonly db: Database,
     private readonly chains: Chains,
     private readonly settler: Settler,
+    private readonly metrics: Metrics,
     private readonly receiptWaitMilliseconds: number,
   ) {}
 
   /** Stores the charge, then waits for its settlement within bounds. Throws `BillingError`. */
   async charge(paymentId: string, request: ChargeRequest, key: string): Promise<ChargeResult> {
+    refuseStrangeId(paymentId)
     const { waitMilliseconds = this.receiptWaitMilliseconds, ...input } = request
     const call: KeyedCall = { key, operation: 'charge', inputHash: hashInput({ paymentId, ...input }) }
     const charged = await this.chargeAtOnce(paymentId, call, request)
@@ -37,6 +41,7 @@ export class Charges {
 
   /** Throws `BillingError`. */
   async release(paymentId: string, { reason }: ReleaseRequest, key: string): Promise<ChargeResult> {
+    refuseStrangeId(paymentId)
     const call: KeyedCall = { key, operation: 'release', inputHash: hashInput({ paymentId, reason }) }
     const { payment, refusal } = await this.once(paymentId, call, async (tx, found) => {
       if (found.state !== 'authorized') return { payment: found, refusal: notAuthorized(found) }
@@ -75,7 +80,9 @@ export class Charges {
     try {
       const authorized = { id, state: 'authorized', transaction: null } as const
       const where = and(gte(payments.maximum, amount), or(...inTime))
-      return await changePayment(this.db, authorized, { ...charged(amount, reason), where, along })
+      const payment = await changePayment(this.db, authorized, { ...charged(amount, reason), where, along })
+      if (payment !== null) this.metrics.transitions.inc({ state: payment.state })
+      return payment
     } catch (error) {
       if (isKeyTaken(error)) return null
       throw error
@@ -89,7 +96,7 @@ export class Charges {
   ): Promise<Outcome> {
     return this.db.transaction(async (tx) => {
       const [found] = await tx.select().from(payments).where(eq(payments.id, paymentId)).for('update')
-      if (found === undefined) throw new BillingError('not_found', 'there is no such payment')
+      if (found === undefined) throw noSuchPayment()
       if (!(await takeKey(tx, call, { paymentId, refusal: null }))) {
         const first = await findFirstResult(tx, call)
         return { payment: found, refusal: first?.refusal ?? null }
@@ -103,8 +110,17 @@ export class Charges {
   private async change(tx: Transaction, found: PaymentRow, change: PaymentChange): Promise<PaymentRow> {
     const changed = await changePayment(tx, found, change)
     if (changed === null) throw new Error(`payment ${found.id} changed while it was locked`)
+    this.metrics.transitions.inc({ state: changed.state })
     return changed
   }
+}
+
+function refuseStrangeId(paymentId: string): void {
+  if (!PAYMENT_ID.test(paymentId)) throw noSuchPayment()
+}
+
+function noSuchPayment(): BillingError {
+  return new BillingError('not_found', 'there is no such payment')
 }
 
 function charged(amount: bigint, reason: string): PaymentChange {

@@ -19,16 +19,24 @@ export interface FirstResult {
   refusal: { reason: string; message: string; payer: Address | null } | null
 }
 
-/** SHA-256 over JSON with sorted keys: the same input however its fields are ordered. */
+/** An offer with its extensions is nested far less; what is nested without end would exhaust the stack. */
+const DEEPEST = 64
+
+/** SHA-256 over JSON with sorted keys: the same input however its fields are ordered. Throws `invalid_request` on endless nesting. */
 export function hashInput(input: unknown): string {
-  const sorted = JSON.stringify(input, (_, value: unknown) =>
-    typeof value === 'bigint'
-      ? value.toString()
-      : typeof value === 'object' && value !== null && !Array.isArray(value)
-        ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-        : value,
-  )
-  return createHash('sha256').update(sorted).digest('hex')
+  return createHash('sha256')
+    .update(JSON.stringify(sorted(input, 0)))
+    .digest('hex')
+}
+
+function sorted(value: unknown, depth: number): unknown {
+  if (typeof value === 'bigint') return value.toString()
+  if (typeof value !== 'object' || value === null) return value
+  if (depth > DEEPEST)
+    throw new BillingError('invalid_request', `body: is nested deeper than ${DEEPEST} levels`, 'body')
+  if (Array.isArray(value)) return value.map((item) => sorted(item, depth + 1))
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item, depth + 1)]))
 }
 
 /** The first result under this key, `null` if it is new. Throws `idempotency_key_reused` where the input differs. */

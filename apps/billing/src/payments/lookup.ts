@@ -17,7 +17,11 @@ export async function findPayment(
   return row ?? null
 }
 
+/** As ids are given out; anything else is nobody's, and need not be storable text. */
+export const PAYMENT_ID = /^pay_[0-9a-f-]{36}$/
+
 export async function findPaymentById(db: Database | Transaction, id: string): Promise<PaymentRow | null> {
+  if (!PAYMENT_ID.test(id)) return null
   const [row] = await db.select().from(payments).where(eq(payments.id, id))
   return row ?? null
 }

@@ -37,6 +37,7 @@ export class PaymentFilter {
   @IsOptional()
   @IsString({ message: 'route: must be given once' })
   @MaxLength(512, { message: 'route: must have at most 512 characters' })
+  @Matches(/^[^\0]*$/, { message: 'route: must be text' })
   route?: string
 
   /** Created at or after. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { and, asc, count, eq, inArray, isNotNull, lt, sql } from 'drizzle-orm'
+import { and, asc, count, eq, inArray, isNotNull, lt, min, sql } from 'drizzle-orm'
 import type { Chain } from '../chain/chain.js'
 import type { Chains } from '../chain/chains.js'
 import type { Metrics } from '../health/metrics.js'
@@ -58,7 +58,10 @@ export class Recovery {
         ),
     )
     for (const chain of this.chains.all()) {
-      await this.attempt('looking for reorgs', () => mendReorgs(this.db, chain, this.settler.signing, this.log))
+      await this.attempt('looking for reorgs', async () => {
+        const reorged = await mendReorgs(this.db, chain, this.settler.signing, this.log)
+        this.metrics.reorgs.inc({ network: chain.network }, reorged)
+      })
     }
     await this.attempt('expiring authorizations', () => this.expire())
     await this.attempt('taking up payments', () => this.takeUp(untouchedMilliseconds))
@@ -66,8 +69,11 @@ export class Recovery {
   }
 
   private async mend(chain: Chain, signer: `0x${string}`): Promise<void> {
-    await mendNonces(this.db, chain, signer, this.log)
-    this.metrics.signerBalance.set({ network: chain.network, signer }, Number(await chain.balance(signer)))
+    const { mined, next } = await mendNonces(this.db, chain, signer, this.log)
+    const labels = { network: chain.network, signer }
+    this.metrics.signerMinedNonce.set(labels, mined)
+    this.metrics.signerNextNonce.set(labels, next)
+    this.metrics.signerBalance.set(labels, Number(await chain.balance(signer)))
   }
 
   /** Ends the reservations of authorizations that can no longer be settled. */
@@ -124,13 +130,15 @@ export class Recovery {
   private async measure(): Promise<void> {
     const states = ['authorized', 'charging', 'submitted'] as const
     const rows = await this.db
-      .select({ state: payments.state, payments: count() })
+      .select({ state: payments.state, payments: count(), oldest: min(payments.chargedAt) })
       .from(payments)
       .where(inArray(payments.state, [...states]))
       .groupBy(payments.state)
     for (const state of states) {
       this.metrics.open.set({ state }, rows.find((row) => row.state === state)?.payments ?? 0)
     }
+    const oldest = Math.min(...rows.map((row) => row.oldest?.getTime() ?? Date.now()), Date.now())
+    this.metrics.oldestUnsettled.set((Date.now() - oldest) / 1_000)
     const old = new Date(Date.now() - KEY_RETENTION_MILLISECONDS)
     await this.db
       .delete(idempotencyKeys)

@@ -14,13 +14,16 @@ const WATCHED_BLOCKS = 64n
 
 /**
  * Looks after settlements that had their confirmations: one whose block the chain has dropped is sent again as it was
- * signed, or anew where its nonce went to another. It stays `settled`; its events tell. Throws `NodeFault`.
+ * signed, or anew where its nonce went to another. It stays `settled`; its events tell. Answers how many
+ * were dropped since the last look. Throws `NodeFault`.
  */
-export async function mendReorgs(db: Database, chain: Chain, signing: SigningQueue, log: Log): Promise<void> {
-  for (const payment of await findReorged(db, chain)) {
+export async function mendReorgs(db: Database, chain: Chain, signing: SigningQueue, log: Log): Promise<number> {
+  const reorged = await findReorged(db, chain)
+  for (const payment of reorged) {
     log.warn({ paymentId: payment.id, network: chain.network }, 'a settlement fell out of the chain')
     await settleAgain(db, chain, payment, signing, log)
   }
+  return reorged.filter(({ blockNumber }) => blockNumber !== null).length
 }
 
 /** Settled payments whose block is not the chain's. */

@@ -258,6 +258,8 @@ export class Settler {
     if (payment === null) return
     const { id: paymentId, network, state, transaction, reason, chargedAt, finishedAt } = payment
     this.metrics.transitions.inc({ state })
+    this.metrics.gasUsed.inc({ network }, Number(payment.gasUsed ?? 0))
+    this.metrics.feesPaid.inc({ network }, Number(payment.feePaid ?? 0))
     if (state === 'settled' && chargedAt !== null && finishedAt !== null) {
       this.metrics.settlementSeconds.observe((finishedAt.getTime() - chargedAt.getTime()) / 1_000)
     }

@@ -17,12 +17,17 @@ const TRANSFER_GAS = 21_000n
 /**
  * Makes a signer known to the ledger and keeps its nonces whole: takes over the chain's count where the ledger is behind
  * (or where nothing is under way), gives out a lost nonce again, and fills nonces whose payment has ended otherwise.
- * Throws `NodeFault`.
+ * Answers how many of its transactions are mined, and the nonce that is given out next. Throws `NodeFault`.
  */
-export async function mendNonces(db: Database, chain: Chain, signer: Address, log: Log): Promise<void> {
+export async function mendNonces(
+  db: Database,
+  chain: Chain,
+  signer: Address,
+  log: Log,
+): Promise<{ mined: number; next: number }> {
   const count = await chain.transactionCount(signer, 'latest')
   const ofSigner = and(eq(signers.network, chain.network), eq(signers.address, signer))
-  const orphans = await db.transaction(async (tx) => {
+  const { orphans, next } = await db.transaction(async (tx) => {
     const now = new Date()
     await tx
       .insert(signers)
@@ -55,7 +60,7 @@ export async function mendNonces(db: Database, chain: Chain, signer: Address, lo
     const gap = first !== undefined && first.nonce > count && isOlderThan(waiting, GAP_MILLISECONDS)
     const lost = gap ? waiting : []
     const behind = (lease?.nextNonce ?? 0) < count
-    const nextNonce = behind || gap || (waiting.length === 0 && quiet) ? count : lease?.nextNonce
+    const nextNonce = behind || gap || (waiting.length === 0 && quiet) ? count : (lease?.nextNonce ?? count)
     await tx.update(signers).set({ nextNonce, seenAt: now }).where(ofSigner)
     const displaced = [...over.map(({ transaction }) => transaction.hash), ...lost.map(({ hash }) => hash)]
     if (displaced.length > 0) {
@@ -65,11 +70,12 @@ export async function mendNonces(db: Database, chain: Chain, signer: Address, lo
         .where(inArray(signedTransactions.hash, displaced))
     }
     if (gap) log.warn({ network: chain.network, signer, nonce: count }, 'a nonce was lost; it is given out again')
-    if (gap) return []
+    if (gap) return { orphans: [], next: nextNonce }
     const needed = new Set(open.filter((entry) => !ended(entry)).map(({ transaction }) => transaction.nonce))
-    return newestByNonce(waiting).filter(({ nonce }) => !needed.has(nonce))
+    return { orphans: newestByNonce(waiting).filter(({ nonce }) => !needed.has(nonce)), next: nextNonce }
   })
   for (const orphan of orphans) await fillNonce(db, chain, orphan, log)
+  return { mined: count, next }
 }
 
 function isOlderThan(transactions: readonly SignedTransactionRow[], milliseconds: number): boolean {

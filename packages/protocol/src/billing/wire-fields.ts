@@ -22,8 +22,12 @@ export function decodeObject(value: unknown, field: string): JsonObject {
   return value as JsonObject
 }
 
+/** Neither NUL nor half a surrogate pair: databases store neither. */
+const UNSTORABLE = /\0|\p{Surrogate}/u
+
 export function decodeString(value: unknown, field: string, maximumLength = 2_048): string {
   if (typeof value !== 'string') throw new BillingDecodeError(field, 'must be a string')
+  if (UNSTORABLE.test(value)) throw new BillingDecodeError(field, 'must be text')
   if (value.length > maximumLength) throw new BillingDecodeError(field, `must have at most ${maximumLength} characters`)
   return value
 }

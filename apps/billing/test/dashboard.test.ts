@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs'
+import { useStand } from './support/stand.js'
+import { type Store, stores } from './support/stores.js'
+
+interface Dashboard {
+  panels: { title: string; targets: { expr: string }[] }[]
+}
+
+const dashboard = JSON.parse(
+  readFileSync(new URL('../../../infra/dashboards/billing.json', import.meta.url), 'utf8'),
+) as Dashboard
+const panels = dashboard.panels.map(
+  ({ title, targets }) => [title, targets.map(({ expr }) => expr).join('\n')] as const,
+)
+/** Added by whoever scrapes. */
+const SCRAPED_LABELS = ['job', 'instance']
+const [pglite] = stores()
+
+describe('the dashboard of billing', () => {
+  const stand = useStand(pglite as Store)
+  let metrics: string
+
+  beforeAll(async () => {
+    const { id } = await stand.billing.authorizeNew()
+    await stand.billing.charge(id, '5')
+    metrics = String((await stand.billing.send('/metrics')).body)
+  }, 60_000)
+
+  test.each(panels)('%s: shows metrics that there are, by labels that they have', (_, expressions) => {
+    const names = expressions.match(/\b(billing|process|nodejs)_[a-z0-9_]+/g) ?? []
+    expect(names.length).toBeGreaterThan(0)
+    for (const name of names) expect(metrics).toMatch(new RegExp(`^# HELP ${name.replace(/_bucket$/, '')} `, 'm'))
+    for (const [, labels] of expressions.matchAll(/by \(([^)]*)\)/g)) {
+      for (const label of (labels ?? '').split(', ').filter((name) => !SCRAPED_LABELS.includes(name))) {
+        const declared = names.some((name) => metrics.match(new RegExp(`^${name}\\{[^}]*\\b${label}="`, 'm')))
+        const silent = names.every((name) => !new RegExp(`^${name}[{ ]`, 'm').test(metrics))
+        expect({ label, names, known: declared || silent }).toMatchObject({ known: true })
+      }
+    }
+  })
+
+  test('counts what a settlement did', () => {
+    for (const line of [
+      /^billing_payment_transitions_total\{state="authorized"\} 1$/m,
+      /^billing_payment_transitions_total\{state="charging"\} 1$/m,
+      /^billing_payment_transitions_total\{state="settled"\} 1$/m,
+      /^billing_gas_used_total\{network="eip155:31337"\} [1-9]/m,
+      /^billing_fees_paid_wei_total\{network="eip155:31337"\} [1-9]/m,
+      /^billing_signer_next_nonce\{network="eip155:31337",signer="0x[0-9a-f]{40}"\} [0-9]/m,
+      /^billing_oldest_unsettled_seconds 0/m,
+    ]) {
+      expect(metrics).toMatch(line)
+    }
+  })
+})
