@@ -1,7 +1,8 @@
+import { USDC_ADDRESS, usdcAbi } from '@upfront/devnet'
 import type { PaymentPayload } from '@x402/core/types'
-import type { Hex } from 'viem'
+import { createTestClient, createWalletClient, type Hex, http } from 'viem'
 import { makeRequirements, SELLER, sign } from './support/buyer.js'
-import { makeSmartWallet, type SmartWallet } from './support/smart-wallet.js'
+import { makeSmartWallet, PERMIT2, type SmartWallet } from './support/smart-wallet.js'
 import { usdcBalance, useStand } from './support/stand.js'
 import { stores } from './support/stores.js'
 
@@ -70,6 +71,26 @@ describe.each(stores())('a buyer whose account is a contract, on $name', (store)
     expect(await stand.billing.authorize(wrapped)).toMatchObject(refused)
     expect(await stand.billing.authorize(payload)).toMatchObject({ outcome: 'authorized' })
   }, 30_000)
+
+  test('is refused where its contract would burn the gas that the signer pays', async () => {
+    const address = '0x00000000000000000000000000000000000b0b0b'
+    const anvil = createTestClient({ mode: 'anvil', transport: http(stand.devnet.rpcUrl) })
+    // 131,072 rounds of a loop, then isValidSignature's yes.
+    const burnAndAgree = '0x620200005b6001900380600457631626ba7e60e01b60005260206000f3'
+    await anvil.setCode({ address, bytecode: burnAndAgree as Hex })
+    await anvil.setBalance({ address, value: 10n ** 18n })
+    await anvil.impersonateAccount({ address })
+    const sender = createWalletClient({ account: address, transport: http(stand.devnet.rpcUrl) })
+    const usdc = { chain: null, address: USDC_ADDRESS, abi: usdcAbi, gas: 100_000n } as const
+    await sender.writeContract({ ...usdc, functionName: 'mint', args: [address, 1_000_000n] })
+    await sender.writeContract({ ...usdc, functionName: 'approve', args: [PERMIT2, 1_000_000n] })
+    const signer = { address, signTypedData: async (): Promise<Hex> => '0x1234' } as const
+    expect(await stand.billing.authorize(await sign(makeRequirements(), signer))).toMatchObject({ outcome: 'refused' })
+    // What makes the difference is the gas: with a loop of one round it may pay.
+    await anvil.setCode({ address, bytecode: burnAndAgree.replace('62020000', '62000001') as Hex })
+    const { outcome } = await stand.billing.authorize(await sign(makeRequirements(), signer))
+    expect(outcome).toBe('authorized')
+  })
 
   test('is refused where the wrapping of ERC-6492 does not decode', async () => {
     const magic = '6492'.repeat(16)

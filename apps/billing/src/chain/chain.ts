@@ -56,8 +56,15 @@ export class Chain {
     this.head = new Head(node)
   }
 
-  call(to: Address, data: Hex, from?: Address): Promise<Hex> {
-    return this.node.request('eth_call', [{ to, data, ...(from === undefined ? {} : { from }) }, 'latest'])
+  /** With a bound on gas where the callee is not trusted: it then reverts instead of burning the node's time. */
+  call(to: Address, data: Hex, { from, gas }: { from?: Address; gas?: bigint } = {}): Promise<Hex> {
+    const call = {
+      to,
+      data,
+      ...(from === undefined ? {} : { from }),
+      ...(gas === undefined ? {} : { gas: `0x${gas.toString(16)}` }),
+    }
+    return this.node.request('eth_call', [call, 'latest'])
   }
 
   code(address: Address): Promise<Hex> {

@@ -7,6 +7,12 @@ export const UPTO_PROXY = x402UptoPermit2ProxyAddress.toLowerCase() as Address
 export const PERMIT2 = PERMIT2_ADDRESS.toLowerCase() as Address
 export const TRANSFER_TOPIC: Hash = toEventSelector('Transfer(address,address,uint256)')
 
+/**
+ * What a settlement may cost: ten times what it does. The payer's own contract runs in it (ERC-1271), at the signer's
+ * expense.
+ */
+export const SETTLEMENT_GAS_LIMIT = 1_000_000n
+
 /** The calldata that moves `amount` (smallest unit) of what the buyer signed. */
 export function encodeSettlement(
   payment: Pick<

@@ -1,7 +1,7 @@
 import { RefusalReason } from '@upfront/protocol'
 import type { Chain } from '../chain/chain.js'
 import { Revert } from '../chain/node-error.js'
-import { encodeSettlement, UPTO_PROXY } from '../chain/settlement-call.js'
+import { encodeSettlement, SETTLEMENT_GAS_LIMIT, UPTO_PROXY } from '../chain/settlement-call.js'
 import type { PaymentRow, SignedTransactionRow } from '../ledger/schema.js'
 import type { SigningQueue } from './signing-queue.js'
 
@@ -34,6 +34,7 @@ export async function submit(signing: SigningQueue, chain: Chain, payment: Payme
   const data = encodeSettlement(payment, payment.charge)
   const [fees, estimate] = await Promise.all([chain.fees(), estimateSettlement(chain, payment, data)])
   if (typeof estimate !== 'bigint') return estimate
+  if (estimate > SETTLEMENT_GAS_LIMIT) return { outcome: 'impossible', reason: RefusalReason.simulationFailed }
   const gas = (estimate * GAS_HEADROOM.numerator) / GAS_HEADROOM.denominator + GAS_HEADROOM.plus
   const intent = { paymentId: payment.id, signer: payment.facilitator, to: UPTO_PROXY, data, gas }
   const signed = await signing.sign(chain, payment, intent, fees)

@@ -3,7 +3,7 @@ import type { FacilitatorEvmSigner } from '@x402/evm'
 import { decodeFunctionResult, encodeFunctionData } from 'viem'
 import type { Chain } from '../chain/chain.js'
 import { NodeFault } from '../chain/node-error.js'
-import { UPTO_PROXY } from '../chain/settlement-call.js'
+import { SETTLEMENT_GAS_LIMIT, UPTO_PROXY } from '../chain/settlement-call.js'
 
 type ReadContractArguments = Parameters<FacilitatorEvmSigner['readContract']>[0]
 
@@ -55,7 +55,9 @@ export class VerificationSigner implements FacilitatorEvmSigner {
     if (functionName === 'aggregate3' || functionName === 'tryAggregate') throw new Error('not needed')
     try {
       if (functionName === 'settle' && address.toLowerCase() === UPTO_PROXY) return await this.reads.simulatedSettlement
-      const result = await this.chain.call(address, encodeFunctionData({ ...contract, args }))
+      const result = await this.chain.call(address, encodeFunctionData({ ...contract, args }), {
+        gas: SETTLEMENT_GAS_LIMIT,
+      })
       return decodeFunctionResult({ ...contract, data: result })
     } catch (error) {
       this.note(error)

@@ -14,7 +14,7 @@ import { UptoEvmScheme } from '@x402/evm/upto/facilitator'
 import { BaseError, isErc6492Signature } from 'viem'
 import type { Chain } from '../chain/chain.js'
 import type { Chains } from '../chain/chains.js'
-import { encodeSettlement, UPTO_PROXY } from '../chain/settlement-call.js'
+import { encodeSettlement, SETTLEMENT_GAS_LIMIT, UPTO_PROXY } from '../chain/settlement-call.js'
 import { VerificationSigner } from './verification-signer.js'
 
 /** What one payer holds and lets Permit2 move, not older than `block`. Smallest unit. */
@@ -117,7 +117,10 @@ export async function verifyOnChain(
   const signer = new VerificationSigner(chain, [...acceptedSigners], {
     payer,
     payerCode: chain.code(payer),
-    simulatedSettlement: chain.call(UPTO_PROXY, settlement, authorization.facilitator),
+    simulatedSettlement: chain.call(UPTO_PROXY, settlement, {
+      from: authorization.facilitator,
+      gas: SETTLEMENT_GAS_LIMIT,
+    }),
   })
   const [verdict, holdings] = await Promise.all([
     // Without its extensions: gas sponsoring is not offered, so none may stand in for an allowance.
@@ -148,7 +151,7 @@ export async function verifyOnChain(
   if (!simulationFailed) return { valid: true, ...holdings }
   return (await chain.isPermit2NonceUsed(payer, authorization.nonce))
     ? invalid(RefusalReason.nonceUsed, 'the nonce of this authorization was used before')
-    : invalid(RefusalReason.simulationFailed, 'the settlement would revert')
+    : invalid(RefusalReason.simulationFailed, 'the settlement would revert, or need too much gas')
 }
 
 /** Settling the maximum; `null` where the signature claims to be wrapped (ERC-6492) and can't be unwrapped. */

@@ -19,7 +19,7 @@ import {
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
-const PERMIT2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
+export const PERMIT2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
 const OWNER = DEVNET_ACCOUNTS[6] as DevnetAccount
 
 interface Artifact {
