@@ -1,11 +1,13 @@
-// Builds the addon where cargo is, as index.node beside this file. Where it is not, one line says so and all is well:
-// the portable engine serves. With EVM_ENGINE=revm a build that fails is an error.
-import { spawnSync } from 'node:child_process'
-import { copyFileSync, existsSync, renameSync, rmSync, statSync } from 'node:fs'
+// Builds the addon where cargo is, as index.node beside this file. Where it can't, it says why, keeps the cause in
+// `addon-cause.txt` for those who start without it, and all is well: the portable engine serves. With EVM_ENGINE=revm, and in
+// CI, that is an error.
+import { spawn, spawnSync } from 'node:child_process'
+import { copyFileSync, existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const addon = `${here}index.node`
+const cause = `${here}addon-cause.txt`
 const wanted = process.env.EVM_ENGINE ?? 'auto'
 const library = {
   win32: 'upfront_engine_bindings.dll',
@@ -13,27 +15,49 @@ const library = {
 }
 const built = `${here}target/release/${library[process.platform] ?? 'libupfront_engine_bindings.so'}`
 
-function giveUp(reason) {
-  console.log(`engine-revm: ${reason}; the portable engine serves instead`)
-  process.exit(wanted === 'revm' || process.env.CI ? 1 : 0)
-}
-
-if (wanted === 'ethereumjs') giveUp('not built (EVM_ENGINE=ethereumjs)')
+if (wanted === 'ethereumjs') doWithout('not built: EVM_ENGINE=ethereumjs')
 if (spawnSync('cargo', ['--version']).status !== 0) {
   if (existsSync(addon)) process.exit(0)
-  giveUp('not built (cargo is not installed)')
+  doWithout('not built: cargo is not installed')
 }
 if (!existsSync(built)) console.log('engine-revm: building the native engine, about a minute and a half, once')
-const cargo = spawnSync('cargo', ['build', '--release', '--locked', '--package', 'upfront-engine-bindings'], {
-  cwd: here,
-  stdio: 'inherit',
-})
-if (cargo.status !== 0) {
+const problem = await runCargo('build', '--release', '--locked', '--package', 'upfront-engine-bindings')
+if (problem !== undefined) {
   rmSync(addon, { force: true })
-  giveUp('cargo could not build the native engine (see above)')
+  warn(`cargo could not build the native engine: ${problem}`)
+  doWithout(`not built: cargo failed: ${problem}`)
 }
 if (!existsSync(addon) || statSync(addon).mtimeMs < statSync(built).mtimeMs) {
   // A running process has the old file mapped: it is replaced, never overwritten.
   copyFileSync(built, `${addon}.new`)
   renameSync(`${addon}.new`, addon)
+}
+rmSync(cause, { force: true })
+
+/** Shows what cargo says while it runs. Resolves to its first error, or to undefined where all went well. */
+async function runCargo(...args) {
+  const cargo = spawn('cargo', args, { cwd: here, stdio: ['ignore', 'inherit', 'pipe'] })
+  let said = ''
+  cargo.stderr.setEncoding('utf8').on('data', (text) => {
+    process.stderr.write(text)
+    said += text
+  })
+  const status = await new Promise((resolve) => {
+    cargo.once('error', ({ message }) => resolve(message))
+    cargo.once('close', (code, signal) => resolve(code ?? signal))
+  })
+  if (status === 0) return undefined
+  const [error] = said.match(/^error.*$/m) ?? [`it ended with ${status}`]
+  return error.replace(/^error(\[\w+\])?: /, '')
+}
+
+function warn(text) {
+  const line = '!'.repeat(100)
+  console.error(`\n${line}\nWARNING: engine-revm: ${text}\n${line}\n`)
+}
+
+function doWithout(reason) {
+  writeFileSync(cause, `${reason}\n`)
+  console.log(`engine-revm: ${reason}; a prebuilt addon or else the portable engine serves instead`)
+  process.exit(wanted === 'revm' || process.env.CI ? 1 : 0)
 }

@@ -87,8 +87,10 @@ export async function startGateway(environment: Environment): Promise<Gateway> {
   const { port } = app.getHttpServer().address() as AddressInfo
   const host = environment.GATEWAY_HOST.includes(':') ? `[${environment.GATEWAY_HOST}]` : environment.GATEWAY_HOST
   const url = `http://${host}:${port}`
-  const { engine, reason } = app.get<EngineChoice>(ENGINE)
-  logger.info({ engine: engine.name, version: engine.version, reason }, 'the engine')
+  const { engine, reason, standsIn } = app.get<EngineChoice>(ENGINE)
+  const running = { engine: engine.name, version: engine.version, reason }
+  if (standsIn) logger.warn(running, 'the portable engine serves, a hundred times slower than the native one')
+  else logger.info(running, 'the engine')
   app
     .get(ServedChain)
     .rules(AbortSignal.timeout(environment.REQUEST_TIMEOUT_MS))

@@ -1,7 +1,8 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import type * as Native from '../index.cjs'
+import { platformPackage } from './platform-package.js'
 
 export type Addon = typeof Native
 export type NativeEngine = Native.NativeEngine
@@ -10,19 +11,48 @@ export type RevmAvailability = { addon: Addon; reason?: undefined } | { addon: u
 
 let loaded: RevmAvailability | undefined
 
-/** The addon, or why there is none: it is built only where `cargo` is (see `build-addon.mjs`). Never throws. */
+/**
+ * The addon: the one built here (see `build-addon.mjs`), else the prebuilt one of this platform's package, else why there is
+ * none. Never throws.
+ */
 export function loadRevm(): RevmAvailability {
-  loaded ??= load()
+  loaded ??= loadAddon(new URL('..', import.meta.url), platformPackage())
   return loaded
 }
 
-function load(): RevmAvailability {
-  const path = fileURLToPath(new URL('../index.node', import.meta.url))
-  if (!existsSync(path)) return { addon: undefined, reason: 'the native engine is not built (is cargo installed?)' }
-  try {
-    return { addon: createRequire(import.meta.url)(path) as Addon }
-  } catch (error) {
-    const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
-    return { addon: undefined, reason: `the native engine does not load here: ${reason}` }
+/** @param home the package's folder @param prebuilt the package that has the addon for this platform */
+export function loadAddon(home: URL, prebuilt: string | undefined): RevmAvailability {
+  const require = createRequire(new URL('package.json', home))
+  const built = fileURLToPath(new URL('index.node', home))
+  const reasons: string[] = []
+  if (existsSync(built)) {
+    try {
+      return { addon: require(built) as Addon }
+    } catch (error) {
+      reasons.push(`built but does not load here: ${firstLine(error)}`)
+    }
+  } else {
+    reasons.push(causeOf(home))
   }
+  if (prebuilt === undefined) {
+    reasons.push('none is published for this platform')
+  } else {
+    try {
+      return { addon: require(prebuilt) as Addon }
+    } catch (error) {
+      const absent = (error as { code?: unknown }).code === 'MODULE_NOT_FOUND'
+      reasons.push(absent ? `${prebuilt} is not installed` : `${prebuilt} does not load here: ${firstLine(error)}`)
+    }
+  }
+  return { addon: undefined, reason: `the native engine is ${reasons.join('; ')}` }
+}
+
+/** Why the last build made no addon. */
+function causeOf(home: URL): string {
+  const file = new URL('addon-cause.txt', home)
+  return existsSync(file) ? readFileSync(file, 'utf8').trim() : 'not built'
+}
+
+function firstLine(error: unknown): string {
+  return error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
 }

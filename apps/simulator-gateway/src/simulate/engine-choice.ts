@@ -9,6 +9,8 @@ export const ENGINE = Symbol('ENGINE')
 export interface EngineChoice {
   engine: Engine
   reason: string
+  /** It stands in for the native engine, which is not to be had here. */
+  standsIn?: true
 }
 
 /** @throws Error where the engine that was asked for is not to be had here */
@@ -20,5 +22,5 @@ export function chooseEngine(wanted: 'auto' | 'revm' | 'ethereumjs'): EngineChoi
     return { engine: createRevmEngine(), reason: wanted === 'revm' ? 'EVM_ENGINE asks for it' : 'its addon loads' }
   }
   if (wanted === 'revm') throw new Error(`EVM_ENGINE: revm is not to be had here: ${missing}`)
-  return { engine: createEthereumJsEngine(), reason: missing }
+  return { engine: createEthereumJsEngine(), reason: missing, standsIn: true }
 }

@@ -77,7 +77,27 @@ fn watched(spec: SpecId) -> Table {
     replace(0xa3, log::<3>);
     replace(0xa4, log::<4>);
     replace(0xff, self_destruct);
+    for (opcode, since) in YOUNG {
+        if !spec.is_enabled_in(since) {
+            table[usize::from(opcode)] = Instruction::new(not_activated, 0);
+        }
+    }
     table
+}
+
+/// Before these forks geth knows them not at all. revm charges for them first, and so may run out of gas instead.
+const YOUNG: [(u8, SpecId); 7] = [
+    (0x1e, SpecId::OSAKA),
+    (0x49, SpecId::CANCUN),
+    (0x4a, SpecId::CANCUN),
+    (0x5c, SpecId::CANCUN),
+    (0x5d, SpecId::CANCUN),
+    (0x5e, SpecId::CANCUN),
+    (0x5f, SpecId::SHANGHAI),
+];
+
+fn not_activated(step: Step<'_>) {
+    step.interpreter.halt(InstructionResult::NotActivated);
 }
 
 /// Every loop passes a JUMPDEST: here a runaway call is stopped.

@@ -1,0 +1,23 @@
+/** Where napi-rs' naming says the prebuilt addon of a platform is; the workflow `engine-revm-addon.yml` packs these. */
+const PACKAGES: Record<string, string> = {
+  'linux-x64': '@upfront/engine-revm-linux-x64-gnu',
+  'linux-arm64': '@upfront/engine-revm-linux-arm64-gnu',
+  'darwin-x64': '@upfront/engine-revm-darwin-x64',
+  'darwin-arm64': '@upfront/engine-revm-darwin-arm64',
+  'win32-x64': '@upfront/engine-revm-win32-x64-msvc',
+}
+
+/** The package that may hold a prebuilt addon for this platform; undefined where none is made, as for musl's Linux. */
+export function platformPackage(
+  platform: string = process.platform,
+  arch: string = process.arch,
+  glibc: boolean = hasGlibc(),
+): string | undefined {
+  return platform === 'linux' && !glibc ? undefined : PACKAGES[`${platform}-${arch}`]
+}
+
+function hasGlibc(): boolean {
+  if (process.platform !== 'linux') return false
+  const { header } = process.report.getReport() as { header?: { glibcVersionRuntime?: string } }
+  return header?.glibcVersionRuntime !== undefined
+}
