@@ -98,6 +98,11 @@ export class Completions implements OnApplicationShutdown {
         'The payment could not be settled. Nothing was charged.',
       )
     }
+    const { fault } = held
+    if (fault !== undefined) {
+      this.#logger.error({ message: 'the seller’s answer can not be sent', route: payment.route, fault })
+      return instead(500, 'unsendable_answer', `The seller's answer can not be sent. ${charged}`)
+    }
     held.release(headers)
     return held.status
   }

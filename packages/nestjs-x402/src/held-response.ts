@@ -1,4 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { assertWritable, headFault, headOf } from './writable.js'
 
 /**
  * - `ended`: the whole answer is there.
@@ -48,8 +49,14 @@ export class HeldResponse {
     this.#hold()
   }
 
+  /** Why Node would refuse to send this answer, which it would say too late: once it is charged. */
+  get fault(): string | undefined {
+    return headFault(this.#head ?? [this.#response.statusCode])
+  }
+
+  /** 500 where the answer can't be sent. */
   get status(): number {
-    return this.#response.statusCode
+    return this.fault === undefined ? this.#response.statusCode : 500
   }
 
   /** True once the handler has written its last byte. */
@@ -110,7 +117,7 @@ export class HeldResponse {
 
   #hold(): void {
     this.#mask('writeHead', (...head: unknown[]) => {
-      this.#head = head
+      this.#head = headOf(head)
       if (typeof head[0] === 'number') this.#response.statusCode = head[0]
       this.#begin()
       return this.#response
@@ -173,18 +180,22 @@ export class HeldResponse {
   #finish(given: unknown[]): ServerResponse {
     const [chunk, ...rest] = typeof given[0] === 'function' ? [undefined, given[0]] : given
     const { encoding, callback } = writeArguments(rest)
-    if (callback !== undefined) this.#callbacks.push(callback)
-    if (this.#ended || this.#cut !== undefined) return this.#response
-    this.#ended = true
-    this.#begun = true
+    if (this.#ended || this.#cut !== undefined) {
+      if (callback !== undefined) this.#callbacks.push(callback)
+      return this.#response
+    }
     if (chunk !== undefined && chunk !== null) this.#push(chunk, encoding)
     else if (this.#chunks.length > 0) this.#chunks.push([Buffer.alloc(0)])
+    if (callback !== undefined) this.#callbacks.push(callback)
+    this.#ended = true
+    this.#begun = true
     if (this.#callbacks.length > 0) this.#response.once('finish', () => this.#callbacks.forEach((call) => void call()))
     this.#resolveEnd('ended')
     return this.#response
   }
 
   #push(chunk: unknown, encoding: BufferEncoding | undefined): void {
+    assertWritable(chunk)
     // A writer may use its buffer again once it was told that it is written.
     const kept = chunk instanceof Uint8Array ? Buffer.from(chunk) : chunk
     this.#chunks.push(encoding === undefined ? [kept] : [kept, encoding])
@@ -246,18 +257,9 @@ function writeArguments(rest: unknown[]): { encoding: BufferEncoding | undefined
   }
 }
 
-/** `writeHead` takes `[name, value, name, value, …]` or `[[name, value], …]`. */
+/** Of `[name, value, name, value, …]`. */
 function takeFromList(list: unknown[], wanted: string): unknown {
   let taken: unknown
-  if (list.every((entry) => Array.isArray(entry))) {
-    for (let index = list.length - 1; index >= 0; index--) {
-      const [name, value] = list[index] as [unknown, unknown]
-      if (String(name).toLowerCase() !== wanted) continue
-      taken = value
-      list.splice(index, 1)
-    }
-    return taken
-  }
   for (let index = list.length - 2; index >= 0; index -= 2) {
     if (String(list[index]).toLowerCase() !== wanted) continue
     taken = list[index + 1]

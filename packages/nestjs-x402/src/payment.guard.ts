@@ -99,7 +99,11 @@ function header(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value.join(',') : value
 }
 
+/** A longer URL goes without its query: the buyer sends it back in a header, base64, beside the URL itself. */
+const LONGEST_URL = 2_048
+
 function urlOf(request: FrameworkRequest): string {
   const host = request.headers.host ?? 'localhost'
-  return `${request.protocol ?? 'http'}://${host}${request.originalUrl ?? request.url}`
+  const url = `${request.protocol ?? 'http'}://${host}${request.originalUrl ?? request.url}`
+  return (url.length > LONGEST_URL ? (url.split('?', 1)[0] ?? '') : url).slice(0, LONGEST_URL)
 }

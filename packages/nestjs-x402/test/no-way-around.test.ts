@@ -1,9 +1,18 @@
-import { connect } from 'node:net'
-import { Controller, Get, Inject, Injectable, RequestMethod, Scope, VersioningType } from '@nestjs/common'
+import {
+  Controller,
+  Get,
+  Inject,
+  Injectable,
+  RequestMethod,
+  Scope,
+  type VersioningOptions,
+  VersioningType,
+} from '@nestjs/common'
 import { REQUEST, RouterModule } from '@nestjs/core'
 import { PaidRoute, PaidRoutesModule } from '../src/index.js'
 import { payingFetch } from './app/buyer.js'
 import { DurableScriptedFacilitator } from './app/facilitator.js'
+import { statusOf } from './app/raw-request.js'
 import { ADAPTERS, paid, runs, startSeller } from './app/seller.js'
 
 @Controller({ path: 'report', version: ['1', '2'] })
@@ -36,22 +45,6 @@ class InheritingController extends BaseController {
   constructor(per: PerRequest) {
     super(per)
   }
-}
-
-/** The status that a request line gets, sent as it is: fetch would tidy it up. */
-function statusOf(url: string, line: string): Promise<number> {
-  const { hostname, port } = new URL(url)
-  return new Promise((resolve, reject) => {
-    const socket = connect(Number(port), hostname, () => {
-      socket.write(`${line} HTTP/1.1\r\nHost: ${hostname}\r\nConnection: close\r\n\r\n`)
-    })
-    let answer = ''
-    socket.on('data', (data) => {
-      answer += data.toString()
-    })
-    socket.on('end', () => resolve(Number(answer.split(' ')[1])))
-    socket.on('error', reject)
-  })
 }
 
 describe.each(ADAPTERS)('a paid handler on %s', (adapter) => {
@@ -143,6 +136,56 @@ describe.each(ADAPTERS)('a paid handler on %s', (adapter) => {
       const response = await fetch(`${seller.url}/report`, { headers: { 'x-version': version } })
       expect(response.status).toBe(402)
     }
+    await seller.close()
+  })
+
+  it.each<[string, VersioningOptions, Record<string, string>]>([
+    ['in the media type', { type: VersioningType.MEDIA_TYPE, key: 'v=' }, { accept: 'application/json;v=2' }],
+    [
+      'by a function of the app’s own',
+      {
+        type: VersioningType.CUSTOM,
+        extractor: (request) => (request as { headers: Record<string, string> }).headers['x-api'] ?? '',
+      },
+      { 'x-api': '2' },
+    ],
+  ])('is found with versions %s', async (_where, versioning, headers) => {
+    const seller = await startSeller(facilitator, {
+      adapter,
+      controllers: [VersionedController],
+      routes: { 'GET /report': paid() },
+      prepare: (app) => app.enableVersioning(versioning),
+    })
+    expect((await fetch(`${seller.url}/report`, { headers })).status).toBe(402)
+    expect((await fetch(`${seller.url}/report`)).status).toBe(404)
+    expect(runs).toEqual([])
+    expect((await payingFetch()(`${seller.url}/report`, { headers })).status).toBe(200)
+    await seller.close()
+  })
+
+  it('is no freer by what a request says of itself', async () => {
+    const seller = await startSeller(facilitator, {
+      adapter,
+      routes: { 'GET /work': paid(), 'GET /work/any': paid() },
+      prepare: (app) => app.enableCors(),
+    })
+    const odd = [
+      'X-HTTP-Method-Override: OPTIONS',
+      'X-Original-URL: /work/free',
+      'X-Forwarded-Host: localhost',
+      'Upgrade: websocket',
+      'Expect: 100-continue',
+      'Accept: text/html;q=x, */*;q=',
+      'X-PAYMENT: e30=',
+      'PAYMENT-SIGNATURE:',
+      'Origin: https://dapp.example',
+    ]
+    for (const header of odd) {
+      expect([header, await statusOf(seller.url, 'GET /work', [header])]).toEqual([header, 402])
+    }
+    const preflight = { origin: 'https://dapp.example', 'access-control-request-method': 'GET' }
+    expect((await fetch(`${seller.url}/work`, { method: 'OPTIONS', headers: preflight })).status).toBe(204)
+    expect(runs).toEqual([])
     await seller.close()
   })
 

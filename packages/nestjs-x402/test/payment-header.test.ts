@@ -1,6 +1,7 @@
 import { decodePaymentRequiredHeader } from '@x402/core/http'
-import { signPayment } from './app/buyer.js'
+import { payingFetch, signPayment } from './app/buyer.js'
 import { ScriptedFacilitator } from './app/facilitator.js'
+import { statusOf } from './app/raw-request.js'
 import { ADAPTERS, paid, runs, type Seller, startSeller } from './app/seller.js'
 
 type Json = { [key: string]: Json } & Record<string, unknown>
@@ -119,5 +120,23 @@ describe.each(ADAPTERS)('a PAYMENT-SIGNATURE header on %s', (adapter) => {
     )
     expect(response.status).toBe(200)
     expect(facilitator.settled[0]!.extra.facilitatorAddress).toBe(other)
+  })
+
+  it('is one header: two of them, or one that is too long for HTTP, pay nothing', async () => {
+    const two = [`PAYMENT-SIGNATURE: ${signed}`, `payment-signature: ${signed}`]
+    expect(await statusOf(seller.url, 'GET /work', two)).toBe(402)
+    expect(await statusOf(seller.url, 'GET /work', [`PAYMENT-SIGNATURE: ${'A'.repeat(20_000)}`])).toBe(431)
+    expect(runs).toEqual([])
+  })
+
+  it('is read in whatever case its name is written', async () => {
+    const payment = await signPayment(`${seller.url}/work`)
+    expect(await statusOf(seller.url, 'GET /work', [`pAyMeNt-SiGnAtUrE:   ${payment}  `])).toBe(200)
+    expect(runs).toHaveLength(1)
+  })
+
+  it('pays for a URL as long as HTTP takes it, which is not repeated in it', async () => {
+    const response = await payingFetch()(`${seller.url}/work?pad=${'x'.repeat(10_000)}`)
+    expect(response.status).toBe(200)
   })
 })
