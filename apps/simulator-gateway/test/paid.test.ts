@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ledgerStores, usdcAbi } from '@upfront/devnet'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { encodeFunctionData } from 'viem'
 import type { ChargeStatement } from '../src/paid/metered-charge.js'
 import type { Preview } from '../src/paid/preview.controller.js'
 import { DEFAULT_PRICE_LIST, meter, type PriceList } from '../src/paid/price-list.js'
+import { assemble } from './assemble.js'
 import { type PaidStand, startPaidStand } from './paid-stand.js'
 
 interface Answer {
@@ -38,9 +40,10 @@ describe.each(ledgerStores())('the paid routes, with billing on $name', (store) 
   const earned = async () => (await stand.usdcOf(seller())) - sellerHad
   const preview = (query: Record<string, string>) =>
     stand.pay(`${stand.gateway.url}/v1/preview?${new URLSearchParams(query)}`)
-  const simulate = (body: unknown, url = stand.gateway.url) =>
+  const simulate = (body: unknown, url = stand.gateway.url, signal?: AbortSignal) =>
     stand.pay(`${url}/v1/simulate`, {
       method: 'POST',
+      ...(signal === undefined ? {} : { signal }),
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     })
@@ -56,6 +59,24 @@ describe.each(ledgerStores())('the paid routes, with billing on $name', (store) 
     ],
   })
   const notification = () => ({ ...call(transferOfUsdc(1n)), id: undefined })
+
+  test('a buyer who leaves before the answer pays the base price, as the offer says', async () => {
+    const offer = await fetch(`${stand.gateway.url}/v1/simulate`, { method: 'POST' })
+    expect(await offer.json()).toMatchObject({ charge: { partial: DEFAULT_PRICE_LIST.base, failure: 'nothing' } })
+    const endless = '0xc000000000000000000000000000000000000000'
+    const stateOverrides = { [endless]: { code: assemble('@again >again JUMP') } }
+    const calls = [{ to: endless, gas: '0x2faf080' }]
+    const params = [{ blockStateCalls: [{ stateOverrides, calls }] }, 'pending']
+    const body = Array.from({ length: 20 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'eth_simulateV1', params }))
+    const simulated = await stand.gateway.metric('upfront_simulated_blocks_total')
+    const control = new AbortController()
+    const answer = simulate(body, stand.gateway.url, control.signal)
+    while ((await stand.gateway.metric('upfront_simulated_blocks_total')) === simulated) await sleep(10)
+    control.abort()
+    await expect(answer).rejects.toThrow()
+    while ((await earned()) === 0n) await sleep(50)
+    expect(await earned()).toBe(1_000n)
+  }, 60_000)
 
   describe('an unpaid request', () => {
     test.each([
