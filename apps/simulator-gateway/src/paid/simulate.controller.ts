@@ -6,11 +6,11 @@ import { Environment } from '../environment.js'
 import { BufferedBytes } from '../http/buffered-bytes.js'
 import { ClientGone } from '../http/request-lifetime.js'
 import { RequestView } from '../pending/request-view.js'
-import { STATE_HEADER, standingToHeader } from '../pending/standing.js'
 import { dialectOf } from '../rpc/dialect.js'
 import { RpcService } from '../rpc/rpc.service.js'
 import { RpcJournal } from '../rpc/rpc-journal.js'
 import type { RpcMethod } from '../rpc/rpc-method.js'
+import { sendAnswer } from '../rpc/send-answer.js'
 import { MeteredCharge } from './metered-charge.js'
 import { PaidSimulator } from './paid-simulator.js'
 import { PRICE_LIST, type PriceList } from './price-list.js'
@@ -39,19 +39,12 @@ export class SimulateController {
     const view = new RequestView()
     const sold = new Map([['eth_simulateV1', this.selling(charge)]])
     const rpc = new RpcService(sold, this.journal, this.environment)
-    const { status, body: text } = await this.simulator.inTurn(reply.raw, async ({ signal, deadline }) => {
-      const answer = await rpc.answer(body, { signal, deadline, requestId: request.id, dialect, view })
+    const answer = await this.simulator.inTurn(reply.raw, async ({ signal, deadline }) => {
+      const made = await rpc.answer(body, { signal, deadline, requestId: request.id, dialect, view })
       if (signal.reason instanceof ClientGone) throw signal.reason
-      return answer
+      return made
     })
-    reply.code(status)
-    if (view.standing) reply.header(STATE_HEADER, standingToHeader(view.standing))
-    if (text === undefined) {
-      reply.send()
-    } else {
-      this.buffered.hold(text.length, reply.raw)
-      reply.header('content-type', 'application/json; charset=utf-8').send(text)
-    }
+    sendAnswer(reply, answer, view, this.buffered)
   }
 
   private selling(charge: MeteredCharge): RpcMethod {

@@ -6,9 +6,9 @@ import { BufferedBytes } from '../http/buffered-bytes.js'
 import { FreeRateLimit } from '../http/free-rate-limit.js'
 import { RequestLifetime } from '../http/request-lifetime.js'
 import { RequestView } from '../pending/request-view.js'
-import { STATE_HEADER, standingToHeader } from '../pending/standing.js'
 import { dialectOf } from './dialect.js'
 import { RpcService } from './rpc.service.js'
+import { sendAnswer } from './send-answer.js'
 
 @Controller()
 export class RpcController {
@@ -33,15 +33,7 @@ export class RpcController {
         const view = new RequestView()
         const admit = (calls: number) => this.freeRate.takeMore(request.ip, calls - 1)
         const context = { signal, deadline, requestId: request.id, dialect, view, admit }
-        const { status, body: text } = await this.rpc.answer(body, context)
-        reply.code(status)
-        if (view.standing) reply.header(STATE_HEADER, standingToHeader(view.standing))
-        if (text === undefined) {
-          reply.send()
-        } else {
-          this.buffered.hold(text.length, reply.raw)
-          reply.header('content-type', 'application/json; charset=utf-8').send(text)
-        }
+        sendAnswer(reply, await this.rpc.answer(body, context), view, this.buffered)
       } finally {
         this.admission.leave()
       }
