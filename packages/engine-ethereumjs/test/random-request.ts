@@ -8,6 +8,7 @@ const CONTRACTS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((index) => account('c', ind
 const PROGRAMS = [0, 1, 2, 3].map((index) => account('d', index))
 const NOBODY = [account('e', 1), account('e', 2)]
 const COINBASE = account('f', 7)
+const MOVED = [account('9', 1), account('9', 2)]
 const KEYS = [1, 2].map((index) => hexToBytes(`0x${index.toString(16).padStart(64, '0')}`))
 const AUTHORITIES = KEYS.map((key): Address => hexOf(privateToAddress(key)))
 const PRECOMPILES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 0x100].map((index) =>
@@ -28,23 +29,42 @@ export class RandomRequest {
     const time = this.pick(FORK_TIMES)
     const validation = this.chance(0.2)
     const blocks = 1 + this.below(3)
+    const clock = { time: time + this.below(50), number: 0 }
     return {
       traceTransfers: this.chance(0.6),
       validation,
       returnFullTransactions: this.chance(0.3),
-      blockStateCalls: Array.from({ length: blocks }, (_, index) => ({
-        blockOverrides: {
-          ...(index === 0 && { time: hex(time + this.below(50)) }),
-          ...(this.chance(0.5) && { feeRecipient: this.pick([COINBASE, ...EOAS, ...CONTRACTS]) }),
-          ...(this.chance(0.2) && { baseFeePerGas: hex(this.pick([0, 1, 7, 1_000])) }),
-          ...(this.chance(0.2) && { prevRandao: word(this.below(1 << 30)) }),
-          ...(this.chance(0.1) && { gasLimit: hex(this.pick([1_000_000, 30_000_000])) }),
-          ...(this.chance(0.1) && time > 2_000 && { blobBaseFee: hex(this.pick([0, 1, 99])) }),
-          ...(this.chance(0.2) && time > 1_000 && { withdrawals: [this.withdrawal()] }),
-        },
-        stateOverrides: this.overrides(),
-        calls: Array.from({ length: 1 + this.below(4) }, () => this.call(time, validation)),
-      })),
+      blockStateCalls: Array.from({ length: blocks }, (_, index) => {
+        if (index > 0 && this.chance(0.2)) clock.time += this.pick([1, 5, 12, 900, 1_000])
+        else if (index > 0) clock.time += 12
+        const override = this.blockOverride(clock, index === 0)
+        return {
+          blockOverrides: override,
+          stateOverrides: this.overrides(),
+          calls: Array.from({ length: 1 + this.below(4) }, () => this.call(clock.time, validation)),
+        }
+      }),
+    }
+  }
+
+  /** `clock` goes on with the block. */
+  private blockOverride(clock: { time: number; number: number }, first: boolean): object {
+    const { time } = clock
+    const gap = this.chance(0.1) ? this.below(5) : 0
+    clock.number += 1 + gap
+    // Blocks that fill a gap take their time too.
+    clock.time += 12 * gap
+    return {
+      ...((first || gap > 0 || this.chance(0.7)) && { time: hex(clock.time) }),
+      ...((gap > 0 || this.chance(0.1)) && { number: hex(clock.number) }),
+      ...(this.chance(0.5) && { feeRecipient: this.pick([COINBASE, ...EOAS, ...CONTRACTS, ...PRECOMPILES]) }),
+      ...(this.chance(0.2) && { baseFeePerGas: hex(this.pick([0, 1, 7, 1_000])) }),
+      ...(this.chance(0.2) && { prevRandao: word(this.below(1 << 30)) }),
+      ...(this.chance(0.1) && { gasLimit: hex(this.pick([0, 21_000, 1_000_000, 30_000_000])) }),
+      ...(this.chance(0.1) && time > 2_000 && { blobBaseFee: hex(this.pick([0, 1, 99])) }),
+      ...(this.chance(0.1) && time > 2_000 && { beaconRoot: word(this.below(1 << 30)) }),
+      ...(this.chance(0.2) &&
+        time > 1_000 && { withdrawals: Array.from({ length: this.below(3) }, () => this.withdrawal()) }),
     }
   }
 
@@ -57,14 +77,25 @@ export class RandomRequest {
     if (this.chance(0.1)) overrides[this.pick(AUTHORITIES)] = { code: `0xef0100${this.anyone().slice(2)}` }
     if (this.chance(0.1))
       overrides[this.pick(NOBODY)] = { code: this.pick(['0xef', '0xef00', '0xef0001', '0xef0100', '0xef010001']) }
-    if (this.chance(0.1)) overrides[account('0', this.pick([1, 2, 4]))] = { movePrecompileToAddress: account('9', 1) }
+    if (this.chance(0.15)) {
+      for (let moves = 1 + this.below(3); moves > 0; moves--) overrides[this.pick(PRECOMPILES)] = this.move()
+    }
     return overrides
   }
 
-  private fields(): object {
-    const slots = Object.fromEntries([0, 1, 2].map((slot) => [word(slot), word(this.below(3))]))
+  private move(): object {
+    const target = this.pick([...MOVED, ...MOVED, ...PRECOMPILES, ...PROGRAMS, ...CONTRACTS])
     return {
-      ...(this.chance(0.5) && { balance: hex(this.below(1_000)) }),
+      movePrecompileToAddress: target,
+      ...(this.chance(0.2) && this.fields()),
+      ...(this.chance(0.2) && { code: hexOf(this.program(1)) }),
+    }
+  }
+
+  private fields(): object {
+    const slots = Object.fromEntries([0, 1, 2].slice(this.below(4)).map((slot) => [word(slot), word(this.below(3))]))
+    return {
+      ...(this.chance(0.5) && { balance: hex(this.pick([0, this.below(1_000), 1e15])) }),
       ...(this.chance(0.3) && { nonce: hex(this.below(5)) }),
       ...(this.chance(0.3) && { [this.pick(['state', 'stateDiff'])]: slots }),
     }
@@ -86,24 +117,36 @@ export class RandomRequest {
           ...PRECOMPILES,
           ...NOBODY,
           ...AUTHORITIES,
-          account('9', 1),
+          ...MOVED,
         ]),
       }),
-      input: creates ? hexOf(this.chance(0.7) ? this.initCode(1) : this.program(1)) : this.input(),
+      [this.chance(0.9) ? 'input' : 'data']: creates
+        ? hexOf(this.chance(0.7) ? this.initCode(1) : this.program(1))
+        : this.input(),
       ...(this.chance(0.8) && {
         gas: hex(this.pick([21_000, 21_500, 26_000, 30_000, 54_000, 60_000, 100_000, 300_000, 1_000_000])),
       }),
       ...(this.chance(0.3) && { value: hex(this.pick([1, 5, 100, 5_000])) }),
+      ...(this.chance(0.02) && { value: hex(1e21) }),
+      ...(this.chance(0.05) && { nonce: hex(this.below(4)) }),
+      ...(this.chance(0.02) && { chainId: hex(7_357) }),
       ...(priced && this.fees()),
-      ...(this.chance(0.2) && { accessList: [{ address: this.anyone(), storageKeys: [word(this.below(3))] }] }),
+      ...(this.chance(0.2) && { accessList: Array.from({ length: this.below(4) }, () => this.accessListEntry()) }),
       ...(special < 0.05 &&
         time > 2_000 && {
           blobVersionedHashes: [`0x01${'22'.repeat(31)}`, `0x01${'33'.repeat(31)}`].slice(this.below(2)),
-          ...(this.chance(0.7) && { maxFeePerBlobGas: hex(this.pick([1, 1_000])) }),
+          ...(this.chance(0.7) && { maxFeePerBlobGas: hex(this.pick([0, 1, 1_000])) }),
         }),
       ...(special > 0.85 &&
         special < 1 &&
         prague && { authorizationList: Array.from({ length: 1 + this.below(3) }, () => this.authorization()) }),
+    }
+  }
+
+  private accessListEntry(): object {
+    return {
+      address: this.anyone(),
+      storageKeys: Array.from({ length: this.below(4) }, () => word(this.below(3))),
     }
   }
 
@@ -157,7 +200,16 @@ export class RandomRequest {
   }
 
   private anyone(): Address {
-    return this.pick([...EOAS, ...CONTRACTS, ...PROGRAMS, ...NOBODY, ...AUTHORITIES, ...PRECOMPILES, COINBASE])
+    return this.pick([
+      ...EOAS,
+      ...CONTRACTS,
+      ...PROGRAMS,
+      ...NOBODY,
+      ...AUTHORITIES,
+      ...PRECOMPILES,
+      ...MOVED,
+      COINBASE,
+    ])
   }
 
   /** Code that deploys something, or means to. */

@@ -52,8 +52,11 @@ describeIf('revm, EthereumJS and geth answer alike', () => {
       answerOf(portable, payload, gethGround),
       geth?.call('eth_simulateV1', [payload, 'latest']),
     ])
-    // Where the request itself is refused there is nothing to compare: geth's decoder has words of its own.
-    if (ours.error?.code === ErrorCode.invalidParams) return undefined
+    // Where the request itself is refused, geth's decoder has words of its own.
+    if (ours.error?.code === ErrorCode.invalidParams) {
+      const taken = reference?.error === undefined && reference !== undefined
+      return taken ? `revm or geth at .error: ${JSON.stringify(ours.error)} or none` : undefined
+    }
     const engines = differenceOf(ours, theirs)
     if (engines !== undefined) return `revm or EthereumJS at ${engines}`
     if (reference === undefined) return undefined
