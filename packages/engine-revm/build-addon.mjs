@@ -1,5 +1,5 @@
 // Builds the addon where cargo is, as index.node beside this file. Where it can't, it says why, keeps the cause in
-// `addon-cause.txt` for those who start without it, and all is well: the portable engine serves. With EVM_ENGINE=revm, and in
+// `addon-cause.txt` for those who start without it, and all is well: the portable engine serves. With EVM_ENGINE=revm, or auto in
 // CI, that is an error.
 import { spawn, spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -59,5 +59,5 @@ function warn(text) {
 function doWithout(reason) {
   writeFileSync(cause, `${reason}\n`)
   console.log(`engine-revm: ${reason}; a prebuilt addon or else the portable engine serves instead`)
-  process.exit(wanted === 'revm' || process.env.CI ? 1 : 0)
+  process.exit(wanted !== 'ethereumjs' && (wanted === 'revm' || process.env.CI) ? 1 : 0)
 }
