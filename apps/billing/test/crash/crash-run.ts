@@ -66,7 +66,7 @@ export async function runCrash(plan: CrashPlan): Promise<CrashReport> {
     await killer
     node.choose = () => null
     const client = new BillingClient(billing.url)
-    const ledger = await finish(devnet, client)
+    const ledger = await finish(devnet, client, seller.kills === 0)
     const { servedAgain, replayed } = await replay(seller.url, purchases)
     return {
       purchases,
@@ -184,13 +184,16 @@ function nonceOf(header: string | null): bigint | null {
   return BigInt(payload.permit2Authorization.nonce)
 }
 
-/** Lets charges settle, then takes the chain past every deadline, so that what nobody charged expires. */
-async function finish(devnet: Devnet, client: BillingClient): Promise<Payment[]> {
-  const underWay = (payments: Payment[]) =>
-    payments.filter(({ state }) => state === 'charging' || state === 'submitted')
-  await until(async () => underWay(await readLedger(client)).length === 0)
-  // The adapter repeats charges that billing has not acknowledged, at most ten seconds apart.
-  await sleep(3_000)
+/**
+ * Lets charges settle, then takes the chain past every deadline, so that what nobody charged expires. A seller that was never
+ * killed goes on charging and releasing what billing has not acknowledged, at most ten seconds apart: it is let finish.
+ */
+async function finish(devnet: Devnet, client: BillingClient, sellerLives: boolean): Promise<Payment[]> {
+  const none = async (...states: Payment['state'][]) =>
+    (await readLedger(client)).every(({ state }) => !states.includes(state))
+  await until(() => none('charging', 'submitted'))
+  if (sellerLives) await until(() => none('authorized', 'charging', 'submitted'))
+  else await sleep(3_000)
   const test = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
   await test.increaseTime({ seconds: 3_600 })
   await test.mine({ blocks: 1 })
