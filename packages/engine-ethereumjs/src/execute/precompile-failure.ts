@@ -32,7 +32,9 @@ export function precompileFailure(
       return badPoint(input, input.length / WORD, PAIR_BYTES / WORD)
     case 9:
       if (error !== errorMessages.OUT_OF_RANGE) return 'out of gas'
-      return input.length === BLAKE2F_INPUT ? 'invalid final flag' : 'invalid input length'
+      if (input.length !== BLAKE2F_INPUT) return 'invalid input length'
+      // A unit of gas for each round: geth charges before it looks at the flag.
+      return gas < new DataView(input.buffer, input.byteOffset).getUint32(0) ? 'out of gas' : 'invalid final flag'
     case 10:
       if (error === errorMessages.INVALID_INPUT_LENGTH) return 'invalid input length'
       if (error === errorMessages.INVALID_COMMITMENT) return 'mismatched versioned hash'
