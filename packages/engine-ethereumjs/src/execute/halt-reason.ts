@@ -41,7 +41,9 @@ export interface HaltContext {
 export function haltReason(result: ExecResult, context: HaltContext): string {
   const error = result.exceptionError?.error
   const { deployed, precompile } = context
-  if (precompile) return precompileFailure(precompile, error, context.input ?? EMPTY_BYTES, context.gas ?? 0n)
+  if (precompile) {
+    return precompileFailure(precompile, error, context.input ?? EMPTY_BYTES, context.gas ?? 0n, context.fork)
+  }
   if (deployed && !deployed.exceptionError) return deploymentFailure(deployed)
   const frame = deployed?.runState ?? result.runState
   if (!frame) return error === errorMessages.CREATE_COLLISION ? 'contract address collision' : 'out of gas'

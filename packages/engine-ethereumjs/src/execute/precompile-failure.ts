@@ -1,6 +1,8 @@
 import { EVMError } from '@ethereumjs/evm'
 import type { Address } from '@upfront/protocol'
+import { type EthereumFork, isForkActive } from '@upfront/simulation'
 import { hexOf } from '../state/bytes.js'
+import { isModexpTooLong } from './modexp-gas.js'
 
 const { errorMessages } = EVMError
 const BLAKE2F_INPUT = 213
@@ -17,11 +19,14 @@ export function precompileFailure(
   error: string | undefined,
   input: Uint8Array,
   gas: bigint,
+  fork: EthereumFork,
 ): string {
   switch (Number(precompile)) {
     case 5:
-      // Lengths above 1,024 bytes (EIP-7823) fail like a lack of gas in EthereumJS.
-      return 'out of gas'
+      // Lengths above 1,024 bytes fail like a lack of gas in EthereumJS.
+      return isForkActive(fork, 'osaka') && isModexpTooLong(input, gas)
+        ? 'one or more of base/exponent/modulus length exceeded 1024 bytes'
+        : 'out of gas'
     case 6:
       return error === errorMessages.OUT_OF_GAS ? 'out of gas' : badPoint(input, 4)
     case 7:
