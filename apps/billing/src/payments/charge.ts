@@ -35,7 +35,7 @@ export class Charges {
         ? await this.once(paymentId, call, (tx, found) => this.apply(tx, found, request))
         : { payment: charged, refusal: null }
     if (refusal !== null) return { outcome: 'refused', ...refusal, payment: toPayment(payment) }
-    this.settler.begin(payment)
+    this.settler.begin(payment, charged !== null)
     return { outcome: 'done', payment: toPayment(await this.settler.waitUntilMined(payment, waitMilliseconds)) }
   }
 

@@ -20,6 +20,8 @@ import { MAXIMUM_REVERTS, spentElsewhere, type TrackResult, track, trackReceipt,
 const CONCURRENCY = 24
 /** Watched payments are looked at this often even where no new block comes. */
 const ROUND_MILLISECONDS = 1_000
+/** A far node answers later than this; its requests still leave in order. */
+const SEND_STAGGER_MILLISECONDS = 10
 /** Another process may have brought a payment on. */
 const WAIT_POLL_MILLISECONDS = 1_000
 
@@ -43,6 +45,8 @@ export class Settler {
   readonly #queue: Driven[] = []
   readonly #progress = new EventEmitter().setMaxListeners(0)
   readonly #loops: Promise<void>[] = []
+  /** By network and signer: when the next transaction may be sent. */
+  readonly #turns = new Map<string, Promise<void>>()
   readonly #headPolls = new Map<Network, HeadPoll>()
   readonly #stop = new AbortController()
   readonly signing: SigningQueue
@@ -83,8 +87,11 @@ export class Settler {
     return this.#driven.has(paymentId)
   }
 
-  /** Begins, or goes on, to drive a payment that is charging or submitted; the row as it was just read or written. */
-  begin(payment: PaymentRow): void {
+  /**
+   * Begins, or goes on, to drive a payment that is charging or submitted. `fresh`: the row is as this process has just written
+   * it, and need not be read again.
+   */
+  begin(payment: PaymentRow, fresh = false): void {
     const { id, network, deadline, state } = payment
     if (isFinal(state) || state === 'authorized' || this.#stop.signal.aborted) return
     let driven = this.#driven.get(id)
@@ -98,7 +105,7 @@ export class Settler {
         running: false,
         again: false,
         thorough: true,
-        fresh: payment,
+        fresh: fresh ? payment : null,
         inFlight: null,
       }
       this.#driven.set(id, driven)
@@ -242,8 +249,17 @@ export class Settler {
     }
   }
 
+  /**
+   * Sends a signer's transactions in the order of their nonces: each begins when the one before was answered, or soon after it
+   * began. A node that gets them out of order may hold the later ones back.
+   */
   private async broadcast(chain: Chain, transaction: SignedTransactionRow): Promise<void> {
-    await broadcast(chain, transaction, this.log)
+    const signer = `${chain.network}/${transaction.signer}`
+    const turn = this.#turns.get(signer) ?? Promise.resolve()
+    const sent = turn.then(() => broadcast(chain, transaction, this.log))
+    const passed = sent.catch(() => undefined)
+    this.#turns.set(signer, Promise.race([passed, turn.then(() => sleep(SEND_STAGGER_MILLISECONDS))]))
+    await sent
     this.#headPolls.get(chain.network)?.sent()
   }
 
