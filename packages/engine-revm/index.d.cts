@@ -4,12 +4,15 @@
 export declare class NativeEngine {
   /** `wake` is called, on the event loop, when the mailbox holds something. */
   constructor(options: NativeOptions, wake: () => void)
-  /** What is in the mailbox: the oldest bundle of it, where it is much. */
-  take(): string
+  /** What is in the mailbox. */
+  take(): Array<Message>
   /** Bytes of cached state, estimated. */
   cachedBytes(): number
-  /** Simulates. The outcome is returned where it takes next to no time; else (null) it comes by mail. */
-  simulate(id: number, key: string, layers: Array<number>, plan: string): string | null
+  /**
+   * Simulates. The outcome is returned where it takes next to no time; else (null) it comes by mail. `written`: as the
+   * JSON of an answer.
+   */
+  simulate(id: number, key: string, layers: Array<number>, plan: string, written: boolean): Message | null
   /** Executes a stretch of a block under construction; what comes of it comes by mail. */
   execute(id: number, key: string, layers: Array<number>, stretch: string): void
   /** Runs the one transaction of a stretch for the sake of what it reads. */
@@ -23,6 +26,26 @@ export declare class NativeEngine {
   dropLayer(number: number): void
   /** Stops everything that runs; its threads end. */
   close(): void
+}
+
+export declare const enum Kind {
+  /** The outcome. */
+  Done = 'done',
+  /** The request is at fault. */
+  Rejected = 'rejected',
+  /** Reads to make. */
+  Read = 'read',
+  /** State could not be read: who reads knows why. */
+  Unread = 'unread',
+  Cancelled = 'cancelled',
+  Panicked = 'panicked',
+}
+
+export interface Message {
+  kind: Kind
+  /** Whom it concerns. */
+  id: number
+  payload: string
 }
 
 export interface NativeOptions {

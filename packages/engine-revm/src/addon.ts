@@ -6,6 +6,7 @@ import { platformPackage } from './platform-package.js'
 
 export type Addon = typeof Native
 export type NativeEngine = Native.NativeEngine
+export type Message = Native.Message
 
 export type RevmAvailability = { addon: Addon; reason?: undefined } | { addon: undefined; reason: string }
 

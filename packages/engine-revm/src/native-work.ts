@@ -1,16 +1,16 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { StateSource } from '@upfront/simulation'
-import type { Addon, NativeEngine } from './addon.js'
+import type { Addon, Message, NativeEngine } from './addon.js'
 import { readReads, valuesText } from './state-text.js'
 import { TextReader } from './text-reader.js'
 
 type Work = {
   state: StateSource
   signal: AbortSignal
-  /** Takes the outcome's text, from `at` on. */
-  done: (text: string, at: number) => void
+  /** Takes the outcome's text. */
+  done: (text: string) => void
   failed: (reason: unknown) => void
-  rejected: (text: string, at: number) => Error
+  rejected: (text: string) => Error
   readFailure?: unknown
 }
 
@@ -47,22 +47,22 @@ export class NativeWork {
   /**
    * Starts work on `state` and waits for what comes of it. A signal that aborts rejects at once; the thread follows within a
    * millisecond.
-   * @param start gives the outcome's text where it has it at once
-   * @param read makes the outcome of its text, from `at` on
-   * @param rejected makes an error of the text of a rejection, from `at` on
+   * @param start gives what comes of it where it has it at once
+   * @param read makes the outcome of its text
+   * @param rejected makes an error of the text of a rejection
    */
   run<T>(
     state: StateSource,
     signal: AbortSignal,
-    start: (id: number) => string | null,
-    read: (text: string, at: number) => T,
-    rejected: (text: string, at: number) => Error,
+    start: (id: number) => Message | null,
+    read: (text: string) => T,
+    rejected: (text: string) => Error,
   ): Promise<T> {
     if (this.#closed) return Promise.reject(new Error('the engine was closed'))
     if (signal.aborted) return Promise.reject(signal.reason)
     return new Promise((resolve, reject) => {
       const id = this.#nextId()
-      let atOnce: string | null
+      let atOnce: Message | null
       try {
         atOnce = start(id)
       } catch (error) {
@@ -70,8 +70,8 @@ export class NativeWork {
         return
       }
       if (atOnce !== null) {
-        if (atOnce.startsWith('d')) resolve(read(atOnce, 1))
-        else reject(rejected(atOnce, 1))
+        if (atOnce.kind === 'done') resolve(read(atOnce.payload))
+        else reject(rejected(atOnce.payload))
         return
       }
       const abort = () => {
@@ -85,9 +85,9 @@ export class NativeWork {
           settle(...values)
         }
       }
-      const done = (text: string, at: number) => {
+      const done = (text: string) => {
         try {
-          resolve(read(text, at))
+          resolve(read(text))
         } catch (error) {
           reject(error)
         }
@@ -111,31 +111,27 @@ export class NativeWork {
 
   /** Everything that native threads had to say since it was last asked. */
   #receive(): void {
-    const mail = new TextReader(this.native.take())
-    while (!mail.atEnd) {
-      const kind = mail.word()
-      const id = mail.number()
-      const payload = mail.take(mail.number())
+    for (const { kind, id, payload } of this.native.take()) {
       const work = this.#work.get(id)
       if (work === undefined) continue
-      if (kind === 'r') void this.#read(id, work, payload)
+      if (kind === 'read') void this.#read(id, work, payload)
       else this.#settle(id, work, kind, payload)
     }
   }
 
-  #settle(id: number, work: Work, kind: string, payload: string): void {
+  #settle(id: number, work: Work, kind: Message['kind'], payload: string): void {
     this.#forget(id)
-    if (kind === 'd') work.done(payload, 0)
+    if (kind === 'done') work.done(payload)
     else work.failed(this.#reason(work, kind, payload))
   }
 
-  #reason(work: Work, kind: string, payload: string): unknown {
+  #reason(work: Work, kind: Message['kind'], payload: string): unknown {
     switch (kind) {
-      case 'x':
-        return work.rejected(payload, 0)
-      case 'u':
+      case 'rejected':
+        return work.rejected(payload)
+      case 'unread':
         return work.readFailure ?? new RpcError(ErrorCode.internalError, 'state could not be read')
-      case 'c':
+      case 'cancelled':
         return work.signal.reason ?? new Error('the engine was closed')
       default:
         return new Error('the native engine failed')

@@ -3,11 +3,13 @@ import type {
   ExecutedBlock,
   ExecutedCall,
   ExecutedTransaction,
+  FailedCall,
   IndexedLog,
   PlannedBlock,
   PlannedCall,
   SimulationOutcome,
   SimulationPlan,
+  WrittenOutcome,
 } from '@upfront/simulation'
 import { TextReader } from './text-reader.js'
 
@@ -15,11 +17,32 @@ const EMPTY_UNCLES: Hex = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a
 const ZERO_BLOOM: Hex = `0x${'00'.repeat(256)}`
 const ZERO_NONCE: Hex = '0x0000000000000000'
 
-/** What crates/bindings/src/encode.rs wrote, from `at` on. */
-export function readOutcome(text: string, at: number, plan: SimulationPlan): SimulationOutcome {
-  const reader = new TextReader(text, at)
+/** What crates/bindings/src/encode.rs wrote. */
+export function readOutcome(text: string, plan: SimulationPlan): SimulationOutcome {
+  const reader = new TextReader(text)
   const touched = { accounts: reader.number(), slots: reader.number() }
   return { blocks: plan.blocks.map((block) => readBlock(reader, block)), touched }
+}
+
+/** An outcome as JSON, with the failed calls that stand in its gaps. */
+export function readWrittenOutcome(text: string): WrittenOutcome {
+  const reader = new TextReader(text)
+  const touched = { accounts: reader.number(), slots: reader.number() }
+  const gasUsed = reader.bigint()
+  const gaps: { at: number; call: FailedCall }[] = []
+  for (let left = reader.number(); left > 0; left--) {
+    const at = reader.number()
+    const failure = readFailure(reader.word())
+    gaps.push({ at, call: { failure, returnData: reader.hex() } })
+  }
+  const json = reader.rest()
+  const ends = [...gaps.map(({ at }) => at), json.length]
+  const pieces = ends.map((end, index) => json.slice(ends[index - 1] ?? 0, end))
+  return { pieces, failures: gaps.map(({ call }) => call), gasUsed, touched }
+}
+
+function readFailure(status: string): FailedCall['failure'] {
+  return status === '0' ? { kind: 'revert' } : { kind: 'halt', message: status }
 }
 
 function readBlock(reader: TextReader, planned: PlannedBlock): ExecutedBlock {
@@ -72,8 +95,7 @@ function readCall(reader: TextReader): ExecutedCall {
   const returnData = reader.hex()
   const logs = readLogs(reader)
   if (status === '1') return { succeeded: true, gasUsed, maxUsedGas, returnData, logs }
-  const failure = status === '0' ? ({ kind: 'revert' } as const) : ({ kind: 'halt', message: status } as const)
-  return { succeeded: false, gasUsed, maxUsedGas, returnData, logs, failure }
+  return { succeeded: false, gasUsed, maxUsedGas, returnData, logs, failure: readFailure(status) }
 }
 
 export function readLogs(reader: TextReader): IndexedLog[] {

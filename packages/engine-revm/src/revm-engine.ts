@@ -9,11 +9,12 @@ import {
   SimulationRejected,
   type StateSource,
   StretchRejected,
+  type WrittenOutcome,
 } from '@upfront/simulation'
 import { type Addon, loadRevm } from './addon.js'
 import { LayerNumbers } from './layer-numbers.js'
 import { NativeWork } from './native-work.js'
-import { readOutcome } from './outcome-text.js'
+import { readOutcome, readWrittenOutcome } from './outcome-text.js'
 import { planText } from './plan-text.js'
 import { readExecutedStretch, stretchText } from './stretch-text.js'
 import { TextReader } from './text-reader.js'
@@ -56,8 +57,18 @@ class NativeBackedEngine implements RevmEngine {
     return this.#work.run(
       state,
       signal,
-      (id) => this.#work.native.simulate(id, state.key, this.#layers.of(state.layers), planText(plan)),
-      (text, at) => readOutcome(text, at, plan),
+      (id) => this.#work.native.simulate(id, state.key, this.#layers.of(state.layers), planText(plan), false),
+      (text) => readOutcome(text, plan),
+      simulationRejected,
+    )
+  }
+
+  write(plan: SimulationPlan, state: StateSource, signal: AbortSignal): Promise<WrittenOutcome> {
+    return this.#work.run(
+      state,
+      signal,
+      (id) => this.#work.native.simulate(id, state.key, this.#layers.of(state.layers), planText(plan), true),
+      readWrittenOutcome,
       simulationRejected,
     )
   }
@@ -70,7 +81,7 @@ class NativeBackedEngine implements RevmEngine {
         this.#work.native.execute(id, state.key, this.#layers.of(state.layers), stretchText(stretch))
         return null
       },
-      (text, at) => readExecutedStretch(text, at, stretch),
+      (text) => readExecutedStretch(text, stretch),
       stretchRejected,
     )
   }
@@ -98,18 +109,18 @@ class NativeBackedEngine implements RevmEngine {
   }
 }
 
-function simulationRejected(text: string, at: number): SimulationRejected {
-  const { code, block, call, message } = readRejection(text, at)
+function simulationRejected(text: string): SimulationRejected {
+  const { code, block, call, message } = readRejection(text)
   return new SimulationRejected(code, message, block, call)
 }
 
-function stretchRejected(text: string, at: number): StretchRejected {
-  const { call, message } = readRejection(text, at)
+function stretchRejected(text: string): StretchRejected {
+  const { call, message } = readRejection(text)
   return new StretchRejected(message, call ?? 0)
 }
 
-function readRejection(text: string, at: number) {
-  const reader = new TextReader(text, at)
+function readRejection(text: string) {
+  const reader = new TextReader(text)
   const code = reader.number() as ErrorCode
   const block = reader.number()
   const call = reader.word()

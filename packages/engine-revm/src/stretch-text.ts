@@ -35,8 +35,8 @@ export function stretchText(stretch: BlockStretch): string {
 let layers = 0
 
 /** What crates/bindings/src/encode.rs wrote of an executed stretch. */
-export function readExecutedStretch(text: string, at: number, stretch: BlockStretch): ExecutedStretch {
-  const reader = new TextReader(text, at)
+export function readExecutedStretch(text: string, stretch: BlockStretch): ExecutedStretch {
+  const reader = new TextReader(text)
   const layer: StateLayer = { id: `revm-${++layers}`, accounts: readAccounts(reader) }
   const transactions: PreconfirmedTransaction[] = []
   const receipts: ExecutedReceipt[] = []

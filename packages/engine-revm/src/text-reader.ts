@@ -2,18 +2,9 @@ import type { Hex } from '@upfront/protocol'
 
 /** Reads what the addon says: one value a line, `-` for an absent one. */
 export class TextReader {
-  #at: number
+  #at = 0
 
-  constructor(
-    readonly text: string,
-    at = 0,
-  ) {
-    this.#at = at
-  }
-
-  get atEnd(): boolean {
-    return this.#at >= this.text.length
-  }
+  constructor(readonly text: string) {}
 
   word(): string {
     const end = this.text.indexOf('\n', this.#at)
@@ -22,11 +13,9 @@ export class TextReader {
     return word
   }
 
-  /** Exactly `length` characters. */
-  take(length: number): string {
-    const start = this.#at
-    this.#at += length
-    return this.text.slice(start, this.#at)
+  /** All that is left. */
+  rest(): string {
+    return this.text.slice(this.#at)
   }
 
   hex(): Hex {

@@ -6,12 +6,13 @@ import {
   type SimulationLimits,
   type SimulationRequest,
 } from '@upfront/protocol'
-import { type Engine, type SimulationOutcome, SimulationRejected } from './engine/engine.js'
+import { type Engine, type FailedCall, type SimulationOutcome, SimulationRejected } from './engine/engine.js'
 import type { StateSource } from './engine/state-source.js'
 import type { ChainRules } from './plan/chain-rules.js'
 import { type OpeningBlock, planSimulation } from './plan/plan-simulation.js'
 import type { SimulationPlan } from './plan/simulation-plan.js'
 import { presentBlocks } from './present/present-blocks.js'
+import { presentFailure } from './present/present-failure.js'
 
 export interface Simulation {
   request: SimulationRequest
@@ -39,16 +40,27 @@ export interface SimulationAnswer {
   touched: SimulationOutcome['touched']
 }
 
+/** `SimulationAnswer` as JSON text. */
+export interface SimulationText {
+  /** The `result` of `eth_simulateV1`. */
+  json: string
+  /** How many blocks it has. */
+  blocks: number
+  /** Of all calls together, after refunds. */
+  gasUsed: bigint
+  touched: SimulationOutcome['touched']
+}
+
 /**
  * Plans, executes and presents one decoded request.
  * @throws RpcError for what the request or a call of it can't do, with its place in the request; whatever `state.read`
  * rejected with; the signal's reason
  */
 export async function simulate(simulation: Simulation): Promise<SimulationAnswer> {
-  const { request, base, opening, openState, rules, engine, limits, daFootprintScalar, signal, dialect } = simulation
-  const plan = planSimulation(request, base, rules, limits, opening)
-  if (daFootprintScalar !== undefined) plan.daFootprintScalar = daFootprintScalar
-  const { blocks, touched } = await execute(engine, plan, openState(plan), signal)
+  const { engine, signal, dialect, request } = simulation
+  const plan = planOf(simulation)
+  const outcome = engine.simulate(plan, simulation.openState(plan), signal)
+  const { blocks, touched } = await outcome.catch((error) => refuse(error, plan))
   return {
     blocks: presentBlocks(blocks, plan, { dialect, returnFullTransactions: request.returnFullTransactions }),
     gasUsed: blocks.reduce((sum, { header }) => sum + header.gasUsed, 0n),
@@ -56,18 +68,38 @@ export async function simulate(simulation: Simulation): Promise<SimulationAnswer
   }
 }
 
-async function execute(
-  engine: Engine,
-  plan: SimulationPlan,
-  state: StateSource,
-  signal: AbortSignal,
-): Promise<SimulationOutcome> {
-  try {
-    return await engine.simulate(plan, state, signal)
-  } catch (error) {
-    if (error instanceof SimulationRejected) throw new RpcError(error.code, `${placeOf(error, plan)}: ${error.message}`)
-    throw error
+/**
+ * `simulate` as text: written by the engine where it can, which costs a fraction.
+ * @throws what `simulate` does
+ */
+export async function simulateToJson(simulation: Simulation): Promise<SimulationText> {
+  const { engine, signal, dialect, request } = simulation
+  if (engine.write === undefined || request.returnFullTransactions) {
+    const { blocks, gasUsed, touched } = await simulate(simulation)
+    return { json: JSON.stringify(blocks), blocks: blocks.length, gasUsed, touched }
   }
+  const plan = planOf(simulation)
+  const outcome = engine.write(plan, simulation.openState(plan), signal)
+  const { pieces, failures, gasUsed, touched } = await outcome.catch((error) => refuse(error, plan))
+  return { json: joinPieces(pieces, failures, dialect), blocks: plan.blocks.length, gasUsed, touched }
+}
+
+function planOf({ request, base, rules, limits, opening, daFootprintScalar }: Simulation): SimulationPlan {
+  const plan = planSimulation(request, base, rules, limits, opening)
+  if (daFootprintScalar !== undefined) plan.daFootprintScalar = daFootprintScalar
+  return plan
+}
+
+function joinPieces([first = '', ...others]: string[], failures: FailedCall[], dialect: Dialect): string {
+  return others.reduce((json, piece, index) => {
+    const error = presentFailure(failures[index] as FailedCall, dialect)
+    return `${json},"error":${JSON.stringify(error)}${piece}`
+  }, first)
+}
+
+function refuse(error: unknown, plan: SimulationPlan): never {
+  if (error instanceof SimulationRejected) throw new RpcError(error.code, `${placeOf(error, plan)}: ${error.message}`)
+  throw error
 }
 
 /** `blockStateCalls[1].calls[0]`; the block alone where its overrides are at fault. */

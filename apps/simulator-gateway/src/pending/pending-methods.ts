@@ -169,10 +169,10 @@ function slotOf(value: unknown): Hash {
 }
 
 /** A failed call as geth's `eth_call` answers it: 3 with the revert data, -32000 for a halt. */
-function failed(call: ExecutedCall): RpcError {
-  const failure = presentFailure(call, 'ethereum')
-  if (typeof failure !== 'object') return new RpcError(ErrorCode.serverError, 'execution failed')
-  const { code, message, data } = failure
+function failed({ failure, returnData }: ExecutedCall): RpcError {
+  const error = failure && presentFailure({ failure, returnData }, 'ethereum')
+  if (typeof error !== 'object') return new RpcError(ErrorCode.serverError, 'execution failed')
+  const { code, message, data } = error
   return code === ErrorCode.reverted ? new RpcError(code, message, data) : new RpcError(ErrorCode.serverError, message)
 }
 

@@ -30,9 +30,7 @@ export function rpcMethods(
     for (const [name, method] of pendingMethods({ preconfirmed, chain, served, engine, gasCap }, methods))
       methods.set(name, method)
   }
-  methods.set('eth_simulateV1', async (params, context) =>
-    JSON.stringify((await simulator.simulate(params, limits, context)).blocks),
-  )
+  methods.set('eth_simulateV1', (params, context) => simulator.answer(params, limits, context))
   methods.set('eth_chainId', async (_, { signal }) => JSON.stringify(toQuantity((await served.rules(signal)).chainId)))
   methods.set('eth_blockNumber', async (_, context) => JSON.stringify(toQuantity((await chain.head(context)).number)))
   methods.set('web3_clientVersion', () => JSON.stringify(clientVersion(engine)))

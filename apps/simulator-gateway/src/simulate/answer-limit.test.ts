@@ -32,4 +32,23 @@ describe('withAnswerLimit', () => {
   ])('refuses too many bytes of %s', async (_, outcome) => {
     await expect(run(outcome)).rejects.toMatchObject({ code: -32005 })
   })
+
+  it('refuses too long a text, errors included', async () => {
+    const engine = engineOf(outcomeOf('0x', []))
+    const written = (pieces: string[], returnData: Hex) => ({
+      pieces,
+      failures: [{ failure: { kind: 'revert' as const }, returnData }],
+      gasUsed: 0n,
+      touched: { accounts: 0, slots: 0 },
+    })
+    const write = (pieces: string[], returnData: Hex) =>
+      withAnswerLimit({ ...engine, write: () => Promise.resolve(written(pieces, returnData)) }, 1_000).write?.(
+        {} as SimulationPlan,
+        {} as StateSource,
+        new AbortController().signal,
+      )
+    await expect(write(['x'.repeat(500), ''], '0x')).resolves.toBeDefined()
+    await expect(write(['x'.repeat(500), 'x'.repeat(501)], '0x')).rejects.toMatchObject({ code: -32005 })
+    await expect(write(['x'.repeat(500), ''], `0x${'00'.repeat(250)}`)).rejects.toMatchObject({ code: -32005 })
+  })
 })

@@ -1,29 +1,36 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
-import type { Engine, SimulationOutcome } from '@upfront/simulation'
+import type { Engine, SimulationOutcome, WrittenOutcome } from '@upfront/simulation'
 
 /**
  * The engine, refusing outcomes whose return data and logs would make an answer of more than `maxBytes` (as JSON: two
  * characters a byte). 50M gas can return 100 MB.
  */
 export function withAnswerLimit(engine: Engine, maxBytes: number): Engine {
-  return {
+  const limited: Engine = {
     name: engine.name,
     version: engine.version,
     async simulate(plan, state, signal) {
       const outcome = await engine.simulate(plan, state, signal)
-      if (answerBytes(outcome) > maxBytes) {
-        throw new RpcError(
-          ErrorCode.limitExceeded,
-          `the answer's return data and logs are longer than ${maxBytes} bytes`,
-        )
-      }
+      if (outcomeBytes(outcome) > maxBytes) throw tooLong(maxBytes)
       return outcome
     },
     close: () => engine.close(),
   }
+  if (engine.write !== undefined) {
+    limited.write = async (plan, state, signal) => {
+      const outcome = await (engine as Required<Engine>).write(plan, state, signal)
+      if (writtenBytes(outcome) > maxBytes) throw tooLong(maxBytes)
+      return outcome
+    }
+  }
+  return limited
 }
 
-function answerBytes({ blocks }: SimulationOutcome): number {
+function tooLong(maxBytes: number): RpcError {
+  return new RpcError(ErrorCode.limitExceeded, `the answer's return data and logs are longer than ${maxBytes} bytes`)
+}
+
+function outcomeBytes({ blocks }: SimulationOutcome): number {
   let bytes = 0
   for (const { calls } of blocks) {
     for (const { returnData, logs } of calls) {
@@ -31,5 +38,12 @@ function answerBytes({ blocks }: SimulationOutcome): number {
       for (const { data, topics } of logs) bytes += data.length + 68 * topics.length
     }
   }
+  return bytes
+}
+
+function writtenBytes({ pieces, failures }: WrittenOutcome): number {
+  let bytes = 0
+  for (const piece of pieces) bytes += piece.length
+  for (const { returnData } of failures) bytes += returnData.length
   return bytes
 }

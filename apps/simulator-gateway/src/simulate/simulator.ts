@@ -12,10 +12,12 @@ import {
   type Engine,
   isOpForkActive,
   rulesAt,
+  type Simulation,
   type SimulationAnswer,
   type SimulationPlan,
   type StateSource,
   simulate,
+  simulateToJson,
 } from '@upfront/simulation'
 import { Environment } from '../environment.js'
 import { Metrics } from '../metrics/metrics.js'
@@ -74,23 +76,37 @@ export class Simulator {
    * @param params of `eth_simulateV1`, as they came
    * @throws RpcError, or the signal's reason
    */
-  async simulate(params: unknown, limits: RequestLimits, context: SimulationContext): Promise<SimulationAnswer> {
-    const { dialect, signal } = context
+  simulate(params: unknown, limits: RequestLimits, context: SimulationContext): Promise<SimulationAnswer> {
+    return this.run(params, limits, context, simulate, ({ blocks }) => blocks.length)
+  }
+
+  /** `simulate` as JSON text. */
+  async answer(params: unknown, limits: RequestLimits, context: SimulationContext): Promise<string> {
+    const { json } = await this.run(params, limits, context, simulateToJson, ({ blocks }) => blocks)
+    return json
+  }
+
+  private async run<T extends { gasUsed: bigint }>(
+    params: unknown,
+    limits: RequestLimits,
+    { dialect, signal, deadline: ends, view }: SimulationContext,
+    simulate: (simulation: Simulation) => Promise<T>,
+    blocksOf: (answer: T) => number,
+  ): Promise<T> {
     const request = decodeSimulationRequest(params, limits)
     const rules = await this.served.rules(signal)
-    const deadline = context.deadline - READ_MARGIN_MS
-    const reading = { signal, deadline, readLimit: limits.upstreamReads }
+    const reading = { signal, deadline: ends - READ_MARGIN_MS, readLimit: limits.upstreamReads }
     let cached = true
     const noticeRead = () => {
       cached = false
     }
-    const answer = await this.standpoints.on(request.block, context.view, reading, async (standpoint) => {
+    const answer = await this.standpoints.on(request.block, view, reading, async (standpoint) => {
       const opStack = await this.opStackValues(request.block, standpoint.base, rules, reading)
       const openState = (plan: SimulationPlan) => noticingReads(standpoint.openState(plan), noticeRead)
       const { engine } = this
       return simulate({ ...standpoint, ...opStack, openState, request, rules, engine, limits, signal, dialect })
     })
-    this.metrics.simulated(answer.blocks.length, answer.gasUsed, cached)
+    this.metrics.simulated(blocksOf(answer), answer.gasUsed, cached)
     return answer
   }
 

@@ -1,7 +1,7 @@
 /** A value this old may be shared while requests are few: less than a client needs to hear of a block and ask for it. */
 const IDLE_WINDOW_MS = 1
 /** While requests are many. */
-const BUSY_WINDOW_MS = 5
+const BUSY_WINDOW_MS = 10
 /** Many: this many within `BUSY_PERIOD_MS`. */
 const BUSY_COUNT = 50
 const BUSY_PERIOD_MS = 50

@@ -13,6 +13,8 @@ export interface Engine {
    * within 5 ms (revm) of its abort
    */
   simulate(plan: SimulationPlan, state: StateSource, signal: AbortSignal): Promise<SimulationOutcome>
+  /** `simulate` with the outcome as JSON, where the engine writes that itself; transactions are given by their hashes. */
+  write?(plan: SimulationPlan, state: StateSource, signal: AbortSignal): Promise<WrittenOutcome>
   /** Ends its threads; what runs is rejected. */
   close(): Promise<void>
 }
@@ -35,6 +37,25 @@ export interface SimulationOutcome {
    * overrides and what system calls touch do not count of themselves.
    */
   touched: { accounts: number; slots: number }
+}
+
+/** An outcome as the `result` of `eth_simulateV1`, without the words of its errors: those are the presenter's. */
+export interface WrittenOutcome {
+  /** The JSON, cut where a failed call's `,"error":…` belongs: one piece more than there are failures. */
+  pieces: string[]
+  /** In order. */
+  failures: FailedCall[]
+  /** Of all calls together, after refunds. */
+  gasUsed: bigint
+  touched: SimulationOutcome['touched']
+}
+
+/** What a failed call's error is made of. */
+export interface FailedCall {
+  /** `revert` carries its reason in `returnData`, `halt` says why in geth's words. */
+  failure: { kind: 'revert' } | { kind: 'halt'; message: string }
+  /** Empty on a halt. */
+  returnData: Hex
 }
 
 export interface ExecutedBlock {
@@ -65,8 +86,8 @@ export interface ExecutedCall {
   returnData: Hex
   /** In order, transfer logs included; empty where the call failed. */
   logs: IndexedLog[]
-  /** Set where the call failed: `revert` carries its reason in `returnData`, `halt` says why in geth's words. */
-  failure?: { kind: 'revert' } | { kind: 'halt'; message: string }
+  /** Set where the call failed. */
+  failure?: FailedCall['failure']
 }
 
 export interface ExecutedLog {

@@ -71,8 +71,8 @@ function presentCall(
     maxUsedGas: toQuantity(call.maxUsedGas),
     status: call.succeeded ? '0x1' : '0x0',
   }
-  const error = presentFailure(call, dialect)
-  if (error !== undefined) answer.error = error
+  const { failure, returnData } = call
+  if (failure !== undefined) answer.error = presentFailure({ failure, returnData }, dialect)
   return answer
 }
 

@@ -1,12 +1,12 @@
 import type { Hex } from '@upfront/protocol'
-import type { ExecutedCall } from '../engine/engine.js'
+import type { FailedCall } from '../engine/engine.js'
 import { presentFailure } from './present-failure.js'
 
 const word = (value: number) => value.toString(16).padStart(64, '0')
 const HELLO: Hex = `0x08c379a0${word(32)}${word(5)}68656c6c6f${'0'.repeat(54)}`
 
-function failed(failure: ExecutedCall['failure'], returnData: Hex = '0x'): ExecutedCall {
-  return { succeeded: false, gasUsed: 1n, maxUsedGas: 1n, returnData, logs: [], ...(failure && { failure }) }
+function failed(failure: FailedCall['failure'], returnData: Hex = '0x'): FailedCall {
+  return { failure, returnData }
 }
 
 describe('presentFailure', () => {
@@ -42,9 +42,5 @@ describe('presentFailure', () => {
     const call = failed({ kind: 'revert' }, `0xdb42144d${'ab'.repeat(1_000_000)}`)
     expect((presentFailure(call, 'upfront') as string).length).toBeLessThan(2_200)
     expect(presentFailure(call, 'upfront')).toContain('(1000000 bytes)')
-  })
-
-  it('is nothing for a call that succeeded', () => {
-    expect(presentFailure(failed(undefined), 'upfront')).toBeUndefined()
   })
 })

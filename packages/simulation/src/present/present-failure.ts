@@ -1,5 +1,5 @@
 import { type Dialect, ErrorCode, type Hex, type SimulatedCall } from '@upfront/protocol'
-import type { ExecutedCall } from '../engine/engine.js'
+import type { FailedCall } from '../engine/engine.js'
 import { decodeRevertReason } from './revert-reason.js'
 
 const REVERTED = 'execution reverted'
@@ -7,10 +7,9 @@ const REVERTED = 'execution reverted'
 /** Data of a custom error that a message shows; all of it is in the `ethereum` dialect's `data`. */
 const SHOWN_DATA = 2 + 2 * 1024
 
-/** A failed call's `error`, or undefined where the call succeeded. */
-export function presentFailure(call: ExecutedCall, dialect: Dialect): SimulatedCall['error'] {
+/** A failed call's `error`. */
+export function presentFailure(call: FailedCall, dialect: Dialect): NonNullable<SimulatedCall['error']> {
   const { failure } = call
-  if (failure === undefined) return undefined
   if (failure.kind === 'halt') {
     return dialect === 'upfront' ? failure.message : { code: ErrorCode.vmError, message: failure.message }
   }

@@ -2,6 +2,7 @@
 
 use crate::tokens::Lines;
 use upfront_engine::{
+    answer::Answer,
     outcome::{ExecutedBlock, ExecutedCall, ExecutedLog, Outcome, Status},
     rejection::Rejection,
     state::{AccountChange, Read},
@@ -16,6 +17,23 @@ pub fn outcome(outcome: &Outcome) -> String {
         block(&mut out, executed);
     }
     out.0
+}
+
+/// What is to be known of it, the failed calls with the places of their errors, and the JSON to the end.
+pub fn answer(answer: &Answer<'_>, outcome: &Outcome) -> Vec<u8> {
+    let mut out = Lines(String::with_capacity(64 + answer.json.len()));
+    out.number(outcome.touched_accounts as u64);
+    out.number(outcome.touched_slots as u64);
+    out.number(answer.gas_used);
+    out.number(answer.gaps.len() as u64);
+    for gap in &answer.gaps {
+        out.number(gap.at as u64);
+        status(&mut out, &gap.call.status);
+        out.hex(&gap.call.return_data);
+    }
+    let mut text = out.0.into_bytes();
+    text.extend_from_slice(&answer.json);
+    text
 }
 
 /// Fields that never vary are JavaScript's to fill in: uncles, state root, difficulty, nonce.
@@ -55,13 +73,17 @@ fn call(out: &mut Lines, call: &ExecutedCall) {
     out.number(call.gas);
     out.number(call.gas_used);
     out.number(call.max_used_gas);
-    match &call.status {
+    status(out, &call.status);
+    out.hex(&call.return_data);
+    logs(out, &call.logs);
+}
+
+fn status(out: &mut Lines, status: &Status) {
+    match status {
         Status::Success => out.text("1"),
         Status::Revert => out.text("0"),
         Status::Halt(words) => out.text(words),
     }
-    out.hex(&call.return_data);
-    logs(out, &call.logs);
 }
 
 /// The layer, the transactions, their receipts, and what there is of the block now.
@@ -124,10 +146,10 @@ fn logs(out: &mut Lines, logs: &[ExecutedLog]) {
     }
 }
 
-pub fn rejection(rejection: &Rejection) -> String {
+pub fn rejection(rejection: &Rejection) -> Vec<u8> {
     let Rejection { code, message, block, call } = rejection;
     let call = call.map_or_else(|| "-".into(), |call| call.to_string());
-    format!("{code}\n{block}\n{call}\n{message}\n")
+    format!("{code}\n{block}\n{call}\n{message}\n").into_bytes()
 }
 
 pub fn reads(reads: &[Read]) -> String {

@@ -1,7 +1,7 @@
 //! The addon: conversion alone. What it does is in `upfront-engine`.
 //!
 //! JavaScript submits a simulation by a number of its own choosing; what comes of it lies in the mailbox under that number.
-//! Messages: `r` a read to make, `d` done, `x` rejected, `u` unread (the source knows why), `c` cancelled, `p` panicked.
+//! Text is ASCII both ways: as Latin-1 it crosses by copying.
 
 mod decode;
 mod encode;
@@ -9,8 +9,8 @@ mod mailbox;
 mod reader;
 mod tokens;
 
-use mailbox::{Mailbox, Wake};
-use napi::{Error, Result};
+use mailbox::{Kind, Mailbox, Message, Wake};
+use napi::{Error, Result, bindgen_prelude::Latin1String};
 use napi_derive::napi;
 use reader::{Answer, CachedOnly, Reader};
 use std::{
@@ -19,7 +19,9 @@ use std::{
     sync::{Arc, Mutex},
 };
 use upfront_engine::{
+    answer,
     evm::Allowance,
+    outcome::Outcome,
     plan::Plan,
     pool::Pool,
     primitives::B256,
@@ -73,9 +75,9 @@ impl NativeEngine {
         }
     }
 
-    /// What is in the mailbox: the oldest bundle of it, where it is much.
+    /// What is in the mailbox.
     #[napi(catch_unwind)]
-    pub fn take(&self) -> String {
+    pub fn take(&self) -> Vec<Message> {
         self.mailbox.take()
     }
 
@@ -85,31 +87,39 @@ impl NativeEngine {
         self.cache.bytes() as f64
     }
 
-    /// Simulates. The outcome is returned where it takes next to no time; else (null) it comes by mail.
+    /// Simulates. The outcome is returned where it takes next to no time; else (null) it comes by mail. `written`: as the
+    /// JSON of an answer.
     #[napi(catch_unwind)]
-    pub fn simulate(&self, id: u32, key: String, layers: Vec<u32>, plan: String) -> Result<Option<String>> {
+    pub fn simulate(
+        &self,
+        id: u32,
+        key: Latin1String,
+        layers: Vec<u32>,
+        plan: Latin1String,
+        written: bool,
+    ) -> Result<Option<Message>> {
         let key = state_key(&key)?;
         let layers = self.layers(&layers)?;
         let small = plan.len() <= SMALL_PLAN;
-        let plan = decode::plan(&plan).map_err(malformed)?;
+        let plan = decode::plan(text(&plan)?).map_err(malformed)?;
         if small {
-            if let Some(done) = self.at_once(&plan, key, layers.clone()) {
-                return Ok(Some(done));
+            if let Some((kind, payload)) = self.at_once(&plan, key, layers.clone(), written) {
+                return Ok(Some(Message::new(kind, id, payload)));
             }
         }
         self.start(id, key, layers, move |state, stop| {
-            simulate(&plan, state, stop, None).map(|outcome| encode::outcome(&outcome))
+            simulate(&plan, state, stop, None).map(|outcome| encode(&plan, &outcome, written))
         })?;
         Ok(None)
     }
 
     /// Executes a stretch of a block under construction; what comes of it comes by mail.
     #[napi(catch_unwind)]
-    pub fn execute(&self, id: u32, key: String, layers: Vec<u32>, stretch: String) -> Result<()> {
-        let stretch = decode::stretch(&stretch).map_err(malformed)?;
+    pub fn execute(&self, id: u32, key: Latin1String, layers: Vec<u32>, stretch: Latin1String) -> Result<()> {
+        let stretch = decode::stretch(text(&stretch)?).map_err(malformed)?;
         self.start(id, state_key(&key)?, self.layers(&layers)?, move |state, stop| {
             match stretch::execute(&stretch, state, stop) {
-                Ok(executed) => Ok(encode::executed(&executed)),
+                Ok(executed) => Ok(encode::executed(&executed).into_bytes()),
                 Err(StretchFailure::Read(error)) => Err(error.into()),
                 Err(StretchFailure::Rejected { transaction, message }) => {
                     Err(Failure::Rejected(Rejection { code: 0, message, block: 0, call: Some(transaction) }))
@@ -120,21 +130,21 @@ impl NativeEngine {
 
     /// Runs the one transaction of a stretch for the sake of what it reads.
     #[napi(catch_unwind)]
-    pub fn warm(&self, id: u32, key: String, layers: Vec<u32>, stretch: String) -> Result<()> {
-        let stretch = decode::stretch(&stretch).map_err(malformed)?;
+    pub fn warm(&self, id: u32, key: Latin1String, layers: Vec<u32>, stretch: Latin1String) -> Result<()> {
+        let stretch = decode::stretch(text(&stretch)?).map_err(malformed)?;
         self.start(id, state_key(&key)?, self.layers(&layers)?, move |state, stop| {
             match stretch.transactions.first() {
-                Some(raw) => stretch::warm(&stretch, raw, state, stop).map(|()| String::new()).map_err(Failure::from),
-                None => Ok(String::new()),
+                Some(raw) => stretch::warm(&stretch, raw, state, stop).map(|()| Vec::new()).map_err(Failure::from),
+                None => Ok(Vec::new()),
             }
         })
     }
 
     /// What was read for `id`, in the order in which it was asked.
     #[napi(catch_unwind)]
-    pub fn answer(&self, id: u32, values: String) {
+    pub fn answer(&self, id: u32, values: Latin1String) {
         if let Some(running) = self.find(id) {
-            running.answer.put(Ok(values));
+            running.answer.put(Ok(values.to_vec()));
         }
     }
 
@@ -155,8 +165,8 @@ impl NativeEngine {
 
     /// Keeps a layer under a number of JavaScript's choosing.
     #[napi(catch_unwind)]
-    pub fn add_layer(&mut self, number: u32, layer: String) -> Result<()> {
-        let layer = decode::layer(&layer).map_err(malformed)?;
+    pub fn add_layer(&mut self, number: u32, layer: Latin1String) -> Result<()> {
+        let layer = decode::layer(text(&layer)?).map_err(malformed)?;
         self.layers.insert(number, Arc::new(layer));
         Ok(())
     }
@@ -190,12 +200,12 @@ impl NativeEngine {
     }
 
     /// On the caller's thread: only what is cached and small.
-    fn at_once(&self, plan: &Plan, key: B256, layers: Vec<Arc<Layer>>) -> Option<String> {
+    fn at_once(&self, plan: &Plan, key: B256, layers: Vec<Arc<Layer>>, written: bool) -> Option<(Kind, Vec<u8>)> {
         let stop = Arc::new(Stop::default());
         let state = SimulationState::new(&self.cache, key, layers, Arc::new(CachedOnly), stop.clone());
         match simulate(plan, state, stop, Some(ALLOWANCE)) {
-            Ok(outcome) => Some(format!("d{}", encode::outcome(&outcome))),
-            Err(Failure::Rejected(rejection)) => Some(format!("x{}", encode::rejection(&rejection))),
+            Ok(outcome) => Some((Kind::Done, encode(plan, &outcome, written))),
+            Err(Failure::Rejected(rejection)) => Some((Kind::Rejected, encode::rejection(&rejection))),
             Err(Failure::TooMuch | Failure::Unread | Failure::Cancelled) => None,
         }
     }
@@ -206,7 +216,7 @@ impl NativeEngine {
         id: u32,
         key: B256,
         layers: Vec<Arc<Layer>>,
-        work: impl FnOnce(SimulationState, Arc<Stop>) -> std::result::Result<String, Failure> + Send + 'static,
+        work: impl FnOnce(SimulationState, Arc<Stop>) -> std::result::Result<Vec<u8>, Failure> + Send + 'static,
     ) -> Result<()> {
         let running = Running { stop: Arc::default(), answer: Arc::default() };
         let table = self.running.clone();
@@ -224,11 +234,11 @@ impl NativeEngine {
                 let result = catch_unwind(AssertUnwindSafe(run));
                 table.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).remove(&id);
                 match result {
-                    Ok(Ok(done)) => mailbox.post('d', id, &done),
-                    Ok(Err(Failure::Rejected(rejection))) => mailbox.post('x', id, &encode::rejection(&rejection)),
-                    Ok(Err(Failure::Unread | Failure::TooMuch)) => mailbox.post('u', id, ""),
-                    Ok(Err(Failure::Cancelled)) => mailbox.post('c', id, ""),
-                    Err(_) => mailbox.post('p', id, ""),
+                    Ok(Ok(done)) => mailbox.post(Kind::Done, id, done),
+                    Ok(Err(Failure::Rejected(rejection))) => mailbox.post(Kind::Rejected, id, encode::rejection(&rejection)),
+                    Ok(Err(Failure::Unread | Failure::TooMuch)) => mailbox.post(Kind::Unread, id, Vec::new()),
+                    Ok(Err(Failure::Cancelled)) => mailbox.post(Kind::Cancelled, id, Vec::new()),
+                    Err(_) => mailbox.post(Kind::Panicked, id, Vec::new()),
                 }
             }
         };
@@ -240,8 +250,20 @@ impl NativeEngine {
     }
 }
 
-fn state_key(key: &str) -> Result<B256> {
-    tokens::hash(key).map_err(malformed)
+fn encode(plan: &Plan, outcome: &Outcome, written: bool) -> Vec<u8> {
+    if written {
+        encode::answer(&answer::write(plan, outcome), outcome)
+    } else {
+        encode::outcome(outcome).into_bytes()
+    }
+}
+
+fn state_key(key: &Latin1String) -> Result<B256> {
+    tokens::hash(text(key)?).map_err(malformed)
+}
+
+fn text(text: &Latin1String) -> Result<&str> {
+    std::str::from_utf8(text).map_err(|_| malformed(tokens::Malformed("text that is not ASCII")))
 }
 
 fn malformed(malformed: tokens::Malformed) -> Error {

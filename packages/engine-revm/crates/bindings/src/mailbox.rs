@@ -2,64 +2,71 @@
 
 use napi::{
     Status,
+    bindgen_prelude::Latin1String,
     threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode},
 };
-use std::{
-    collections::VecDeque,
-    sync::{Mutex, MutexGuard},
-};
+use napi_derive::napi;
+use std::sync::{Mutex, MutexGuard};
 
 /// Weak: it does not keep the process alive.
 pub type Wake = ThreadsafeFunction<(), (), (), Status, false, true>;
 
-/// Messages are joined up to this size: several large ones would be longer than a string of JavaScript may be.
-const BUNDLE_BYTES: usize = 1 << 20;
+#[napi(string_enum = "lowercase")]
+#[derive(Clone, Copy)]
+pub enum Kind {
+    /// The outcome.
+    Done,
+    /// The request is at fault.
+    Rejected,
+    /// Reads to make.
+    Read,
+    /// State could not be read: who reads knows why.
+    Unread,
+    Cancelled,
+    Panicked,
+}
+
+#[napi(object, object_from_js = false)]
+pub struct Message {
+    pub kind: Kind,
+    /// Whom it concerns.
+    pub id: u32,
+    pub payload: Latin1String,
+}
+
+impl Message {
+    pub fn new(kind: Kind, id: u32, payload: Vec<u8>) -> Self {
+        // Always ASCII: nothing else is written (`tokens::Lines`, `upfront_engine::answer`).
+        Self { kind, id, payload: String::from_utf8(payload).unwrap_or_default().into() }
+    }
+}
 
 pub struct Mailbox {
     wake: Wake,
-    bundles: Mutex<VecDeque<String>>,
+    messages: Mutex<Vec<Message>>,
 }
 
 impl Mailbox {
     pub fn new(wake: Wake) -> Self {
-        Self { wake, bundles: Mutex::default() }
+        Self { wake, messages: Mutex::default() }
     }
 
-    /// `kind` is one letter; `id` says whom it concerns.
-    pub fn post(&self, kind: char, id: u32, payload: &str) {
-        let message = format!("{kind}\n{id}\n{}\n", payload.len());
+    pub fn post(&self, kind: Kind, id: u32, payload: Vec<u8>) {
         let first = {
-            let mut bundles = self.bundles();
-            let first = bundles.is_empty();
-            match bundles.back_mut() {
-                Some(last) if last.len() + payload.len() <= BUNDLE_BYTES => {
-                    last.push_str(&message);
-                    last.push_str(payload);
-                }
-                _ => bundles.push_back(message + payload),
-            }
-            first
+            let mut messages = self.messages();
+            messages.push(Message::new(kind, id, payload));
+            messages.len() == 1
         };
         if first {
-            self.wake();
+            self.wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
         }
     }
 
-    /// The oldest bundle; wakes JavaScript again where there are more.
-    pub fn take(&self) -> String {
-        let mut bundles = self.bundles();
-        let oldest = bundles.pop_front().unwrap_or_default();
-        if !bundles.is_empty() {
-            self.wake();
-        }
-        oldest
+    pub fn take(&self) -> Vec<Message> {
+        std::mem::take(&mut *self.messages())
     }
 
-    fn wake(&self) {
-        self.wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
-    }
-
-    fn bundles(&self) -> MutexGuard<'_, VecDeque<String>> {
-        self.bundles.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn messages(&self) -> MutexGuard<'_, Vec<Message>> {
+        self.messages.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

@@ -1,6 +1,6 @@
 //! State that JavaScript reads for a thread that waits.
 
-use crate::{decode, encode, mailbox::Mailbox};
+use crate::{decode, encode, mailbox::{Kind, Mailbox}};
 use std::{
     sync::{Arc, Condvar, Mutex},
     time::Duration,
@@ -18,17 +18,17 @@ pub struct Reader {
 /// Where JavaScript puts what it read. A simulation has one thread, so one read at a time.
 #[derive(Default)]
 pub struct Answer {
-    slot: Mutex<Option<Result<String, ReadError>>>,
+    slot: Mutex<Option<Result<Vec<u8>, ReadError>>>,
     signal: Condvar,
 }
 
 impl Answer {
-    pub fn put(&self, answer: Result<String, ReadError>) {
+    pub fn put(&self, answer: Result<Vec<u8>, ReadError>) {
         *self.slot.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(answer);
         self.signal.notify_all();
     }
 
-    fn wait(&self, stop: &Stop) -> Result<String, ReadError> {
+    fn wait(&self, stop: &Stop) -> Result<Vec<u8>, ReadError> {
         let mut slot = self.slot.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         loop {
             if stop.is_raised() {
@@ -50,9 +50,10 @@ impl Answer {
 
 impl StateSource for Reader {
     fn read(&self, reads: &[Read]) -> Result<Vec<Value>, ReadError> {
-        self.mailbox.post('r', self.id, &encode::reads(reads));
-        let text = self.answer.wait(&self.stop)?;
-        decode::values(&text, reads).map_err(|_| ReadError::Failed)
+        self.mailbox.post(Kind::Read, self.id, encode::reads(reads).into_bytes());
+        let values = self.answer.wait(&self.stop)?;
+        let text = std::str::from_utf8(&values).map_err(|_| ReadError::Failed)?;
+        decode::values(text, reads).map_err(|_| ReadError::Failed)
     }
 }
 

@@ -7,9 +7,11 @@
 //! | [`evm`] | revm set up for simulations: logs of transfers, moved precompiles, cancellation |
 //! | [`simulate`] | blocks, calls, fees, system calls: geth's rules |
 //! | [`seal`] | transactions, receipts, roots and headers |
+//! | [`answer`] | outcomes as the JSON of an answer |
 //! | [`stretch`] | signed transactions of a block under construction |
 //! | [`pool`] | threads |
 
+pub mod answer;
 pub mod evm;
 pub mod outcome;
 pub mod plan;

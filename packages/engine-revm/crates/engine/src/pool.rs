@@ -1,11 +1,11 @@
 //! Threads of our own: an EVM thread may wait for JavaScript, so there are more of them than cores, and never libuv's.
 
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use std::{
+    collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
+        Arc, Mutex, MutexGuard,
+        mpsc::{SyncSender, sync_channel},
     },
     thread,
 };
@@ -15,14 +15,20 @@ type Job = Box<dyn FnOnce() + Send>;
 /// EVM frames are not on the native stack, but a simulation's own calls are shallow: this is ample.
 const STACK_BYTES: usize = 2 * 1024 * 1024;
 
-/// Threads made as they are needed, up to a bound; jobs beyond them wait in a bounded queue.
+/// Threads made as they are needed, up to a bound; jobs beyond them wait in a bounded queue. The thread that became idle
+/// last is the first to work again: its caches are warm, and few threads serve a light load.
 pub struct Pool {
-    jobs: Sender<Job>,
-    queue: Receiver<Job>,
-    /// Threads that wait for a job, less the jobs that wait for a thread.
-    idle: Arc<AtomicUsize>,
-    threads: AtomicUsize,
+    roster: Arc<Mutex<Roster>>,
     most: usize,
+    queue: usize,
+}
+
+#[derive(Default)]
+struct Roster {
+    idle: Vec<SyncSender<Job>>,
+    waiting: VecDeque<Job>,
+    threads: usize,
+    closed: bool,
 }
 
 /// All threads work and the queue is full.
@@ -31,41 +37,65 @@ pub struct Full;
 
 impl Pool {
     pub fn new(threads: usize, queue: usize) -> Self {
-        let (jobs, receiver) = bounded(queue);
-        Self { jobs, queue: receiver, idle: Arc::default(), threads: AtomicUsize::new(0), most: threads.max(1) }
+        Self { roster: Arc::default(), most: threads.max(1), queue }
     }
 
     /// Runs `job` on a thread of the pool. A panic ends the job, not the thread.
     pub fn run(&self, job: impl FnOnce() + Send + 'static) -> Result<(), Full> {
-        let taken = self.idle.fetch_update(Ordering::AcqRel, Ordering::Acquire, |idle| idle.checked_sub(1));
-        if taken.is_err() {
-            self.grow();
+        let job: Job = Box::new(job);
+        let mut roster = lock(&self.roster);
+        if let Some(thread) = roster.idle.pop() {
+            // An idle thread waits for its one message.
+            return thread.try_send(job).map_err(|_| Full);
         }
-        match self.jobs.try_send(Box::new(job)) {
-            Ok(()) => Ok(()),
-            Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => Err(Full),
+        if roster.threads < self.most && self.start_thread().is_ok() {
+            roster.threads += 1;
+        } else if roster.waiting.len() >= self.queue || roster.threads == 0 {
+            return Err(Full);
         }
+        roster.waiting.push_back(job);
+        Ok(())
     }
 
-    fn grow(&self) {
-        let more = |threads: usize| (threads < self.most).then_some(threads + 1);
-        let Ok(number) = self.threads.fetch_update(Ordering::AcqRel, Ordering::Acquire, more) else { return };
-        let (queue, idle) = (self.queue.clone(), self.idle.clone());
+    fn start_thread(&self) -> std::io::Result<()> {
+        let roster = self.roster.clone();
         let work = move || {
             yield_to_the_event_loop();
-            while let Ok(job) = queue.recv() {
+            let (me, jobs) = sync_channel(1);
+            loop {
+                let next = {
+                    let mut roster = lock(&roster);
+                    let next = roster.waiting.pop_front();
+                    if next.is_none() {
+                        if roster.closed {
+                            return;
+                        }
+                        roster.idle.push(me.clone());
+                    }
+                    next
+                };
+                let Some(job) = next.or_else(|| jobs.recv().ok()) else { return };
                 // A job hands its own panic on; what escapes it must not end the thread.
                 let _ = catch_unwind(AssertUnwindSafe(job));
-                if queue.is_empty() {
-                    idle.fetch_add(1, Ordering::AcqRel);
-                }
             }
         };
-        let started = thread::Builder::new().name(format!("evm-{number}")).stack_size(STACK_BYTES).spawn(work);
-        if started.is_err() {
-            self.threads.fetch_sub(1, Ordering::AcqRel);
+        thread::Builder::new().name("evm".into()).stack_size(STACK_BYTES).spawn(work).map(drop)
+    }
+}
+
+/// Threads end once they have nothing to do.
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let mut roster = lock(&self.roster);
+        roster.closed = true;
+        for thread in roster.idle.drain(..) {
+            let _ = thread.try_send(Box::new(|| ()));
         }
     }
+}
+
+fn lock(roster: &Mutex<Roster>) -> MutexGuard<'_, Roster> {
+    roster.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// On Linux priority is a thread's own: where cores are few, the thread that serves everybody goes first.

@@ -1,0 +1,210 @@
+//! The outcome as JSON: the `result` of `eth_simulateV1`, as `packages/simulation/src/present` writes it, key for key. An
+//! error's words are TypeScript's: where a failed call's error belongs there is a gap.
+
+use crate::{
+    outcome::{ExecutedBlock, ExecutedCall, ExecutedLog, Outcome, Status},
+    plan::{Plan, PlannedBlock},
+};
+use alloy_primitives::{B256, U256, hex};
+
+/// Each failed call, and where in the text its `,"error":…` belongs.
+pub struct Answer<'a> {
+    /// ASCII.
+    pub json: Vec<u8>,
+    pub gaps: Vec<Gap<'a>>,
+    /// Of all calls together, after refunds.
+    pub gas_used: u64,
+}
+
+pub struct Gap<'a> {
+    /// In `json`, rising.
+    pub at: usize,
+    pub call: &'a ExecutedCall,
+}
+
+/// Transactions are given by their hashes.
+pub fn write<'a>(plan: &Plan, outcome: &'a Outcome) -> Answer<'a> {
+    let output = |call: &ExecutedCall| {
+        let logs = call.logs.iter().map(|log| 512 + 67 * log.topics.len() + 2 * log.data.len());
+        256 + 2 * call.return_data.len() + logs.sum::<usize>()
+    };
+    let size = outcome.blocks.iter().map(|block| 2_048 + block.calls.iter().map(output).sum::<usize>()).sum();
+    let mut writer = Writer { out: Vec::with_capacity(size), gaps: Vec::new() };
+    writer.list(outcome.blocks.iter().zip(&plan.blocks), |writer, (block, planned)| writer.block(block, planned));
+    let gas_used = outcome.blocks.iter().map(|block| block.header.gas_used).sum();
+    Answer { json: writer.out, gaps: writer.gaps, gas_used }
+}
+
+struct Writer<'a> {
+    out: Vec<u8>,
+    gaps: Vec<Gap<'a>>,
+}
+
+impl<'a> Writer<'a> {
+    fn block(&mut self, block: &'a ExecutedBlock, planned: &PlannedBlock) {
+        let header = &block.header;
+        self.number("{\"number\":", header.number);
+        self.hex(",\"hash\":", block.hash.as_slice());
+        self.hex(",\"parentHash\":", header.parent_hash.as_slice());
+        self.hex(",\"nonce\":", header.nonce.as_slice());
+        self.hex(",\"mixHash\":", header.mix_hash.as_slice());
+        self.hex(",\"sha3Uncles\":", header.ommers_hash.as_slice());
+        self.hex(",\"logsBloom\":", header.logs_bloom.as_slice());
+        self.hex(",\"stateRoot\":", header.state_root.as_slice());
+        self.hex(",\"miner\":", header.beneficiary.as_slice());
+        self.text(",\"difficulty\":\"0x0\"");
+        self.hex(",\"extraData\":", &header.extra_data);
+        self.number(",\"gasLimit\":", header.gas_limit);
+        self.number(",\"gasUsed\":", header.gas_used);
+        self.number(",\"timestamp\":", header.timestamp);
+        self.hex(",\"transactionsRoot\":", header.transactions_root.as_slice());
+        self.hex(",\"receiptsRoot\":", header.receipts_root.as_slice());
+        self.word(",\"baseFeePerGas\":", block.base_fee);
+        self.optional_hash(",\"withdrawalsRoot\":", header.withdrawals_root);
+        self.optional_number(",\"blobGasUsed\":", header.blob_gas_used);
+        self.optional_number(",\"excessBlobGas\":", header.excess_blob_gas);
+        self.optional_hash(",\"parentBeaconBlockRoot\":", header.parent_beacon_block_root);
+        self.optional_hash(",\"requestsHash\":", header.requests_hash);
+        self.number(",\"size\":", block.size as u64);
+        self.text(",\"transactions\":");
+        self.list(&block.calls, |writer, call| writer.hex("", call.tx_hash.as_slice()));
+        self.text(",\"uncles\":[],\"calls\":");
+        let place = Place::of(block);
+        self.list(block.calls.iter().enumerate(), |writer, (index, call)| writer.call(call, index, &place));
+        if header.withdrawals_root.is_some() {
+            self.text(",\"withdrawals\":");
+            self.list(&planned.withdrawals, |writer, withdrawal| {
+                writer.number("{\"index\":", withdrawal.index);
+                writer.number(",\"validatorIndex\":", withdrawal.validator_index);
+                writer.hex(",\"address\":", withdrawal.address.as_slice());
+                writer.number(",\"amount\":", withdrawal.amount);
+                writer.text("}");
+            });
+        }
+        self.text("}");
+    }
+
+    fn call(&mut self, call: &'a ExecutedCall, index: usize, place: &Place) {
+        let succeeded = call.status == Status::Success;
+        self.hex("{\"returnData\":", if succeeded { &call.return_data } else { &[] });
+        self.text(",\"logs\":");
+        if call.logs.is_empty() {
+            self.text("[]");
+        } else {
+            let transaction = transaction_place(call, index);
+            self.list(&call.logs, |writer, log| writer.log(log, &transaction, place));
+        }
+        self.number(",\"gasUsed\":", call.gas_used);
+        self.number(",\"maxUsedGas\":", call.max_used_gas);
+        self.text(if succeeded { ",\"status\":\"0x1\"" } else { ",\"status\":\"0x0\"" });
+        if !succeeded {
+            self.gaps.push(Gap { at: self.out.len(), call });
+        }
+        self.text("}");
+    }
+
+    fn log(&mut self, log: &ExecutedLog, transaction: &[u8], place: &Place) {
+        self.hex("{\"address\":", log.address.as_slice());
+        self.text(",\"topics\":");
+        self.list(&log.topics, |writer, topic| writer.hex("", topic.as_slice()));
+        self.hex(",\"data\":", &log.data);
+        self.out.extend_from_slice(&place.number);
+        self.out.extend_from_slice(transaction);
+        self.out.extend_from_slice(&place.hash_and_time);
+        self.number(",\"logIndex\":", log.index);
+        self.text(",\"removed\":false}");
+    }
+
+    fn list<T>(&mut self, items: impl IntoIterator<Item = T>, mut item: impl FnMut(&mut Self, T)) {
+        self.text("[");
+        for (index, value) in items.into_iter().enumerate() {
+            if index > 0 {
+                self.text(",");
+            }
+            item(self, value);
+        }
+        self.text("]");
+    }
+
+    fn text(&mut self, text: &str) {
+        self.out.extend_from_slice(text.as_bytes());
+    }
+
+    fn number(&mut self, before: &str, value: u64) {
+        self.text(before);
+        quantity(&mut self.out, value);
+    }
+
+    fn optional_number(&mut self, before: &str, value: Option<u64>) {
+        if let Some(value) = value {
+            self.number(before, value);
+        }
+    }
+
+    fn word(&mut self, before: &str, value: U256) {
+        match u64::try_from(value) {
+            Ok(small) => self.number(before, small),
+            Err(_) => {
+                self.text(before);
+                self.text(&format!("\"{value:#x}\""));
+            }
+        }
+    }
+
+    fn hex(&mut self, before: &str, bytes: &[u8]) {
+        self.text(before);
+        self::bytes(&mut self.out, bytes);
+    }
+
+    fn optional_hash(&mut self, before: &str, hash: Option<B256>) {
+        if let Some(hash) = hash {
+            self.hex(before, hash.as_slice());
+        }
+    }
+}
+
+/// What the logs of a block say of where they are.
+struct Place {
+    number: Vec<u8>,
+    hash_and_time: Vec<u8>,
+}
+
+impl Place {
+    fn of(block: &ExecutedBlock) -> Self {
+        let mut number = b",\"blockNumber\":".to_vec();
+        quantity(&mut number, block.header.number);
+        let mut hash_and_time = b",\"blockHash\":".to_vec();
+        bytes(&mut hash_and_time, block.hash.as_slice());
+        hash_and_time.extend_from_slice(b",\"blockTimestamp\":");
+        quantity(&mut hash_and_time, block.header.timestamp);
+        Self { number, hash_and_time }
+    }
+}
+
+fn transaction_place(call: &ExecutedCall, index: usize) -> Vec<u8> {
+    let mut place = b",\"transactionHash\":".to_vec();
+    bytes(&mut place, call.tx_hash.as_slice());
+    place.extend_from_slice(b",\"transactionIndex\":");
+    quantity(&mut place, index as u64);
+    place
+}
+
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+fn quantity(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(b"\"0x");
+    let digits = (64 - value.leading_zeros()).div_ceil(4).max(1);
+    for digit in (0..digits).rev() {
+        out.push(DIGITS[(value >> (4 * digit)) as usize & 15]);
+    }
+    out.push(b'"');
+}
+
+fn bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(b"\"0x");
+    let at = out.len();
+    out.resize(at + 2 * bytes.len(), 0);
+    // Its only error is a slice of another length.
+    let _ = hex::encode_to_slice(bytes, &mut out[at..]);
+    out.push(b'"');
+}
