@@ -18,7 +18,7 @@ import { Preconfirmed } from './pending/preconfirmed.js'
 import { PreconfirmedJournal } from './pending/preconfirmed-journal.js'
 import { Standpoints } from './pending/standpoints.js'
 import { rpcMethods } from './rpc/methods.js'
-import { RpcController } from './rpc/rpc.controller.js'
+import { RpcEndpoint } from './rpc/rpc.endpoint.js'
 import { RpcService } from './rpc/rpc.service.js'
 import { RpcJournal } from './rpc/rpc-journal.js'
 import { RPC_METHODS } from './rpc/rpc-method.js'
@@ -34,7 +34,7 @@ export class AppModule {
       module: AppModule,
       global: true,
       imports: environment.BILLING_URL === undefined ? [] : [PaidModule.forRoot(environment, logger)],
-      controllers: [RpcController, HealthController, MetricsController],
+      controllers: [HealthController, MetricsController],
       providers: [
         { provide: Environment, useValue: environment },
         { provide: LOGGER, useValue: logger },
@@ -68,6 +68,7 @@ export class AppModule {
         Preconfirmed,
         PreconfirmedJournal,
         Readiness,
+        RpcEndpoint,
         RpcJournal,
         RpcService,
         Simulator,

@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { NestFactory } from '@nestjs/core'
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
 import { ErrorCode, RpcError } from '@upfront/protocol'
+import { recovered } from '@upfront/simulation'
 import type { Logger } from 'pino'
 import { AppModule } from './app.module.js'
 import { Environment } from './environment.js'
@@ -12,6 +13,7 @@ import { FreeRateLimit } from './http/free-rate-limit.js'
 import { requestId } from './http/request-id.js'
 import { createLogger, LOGGER, nestLogger } from './logger.js'
 import { failureBody, failureOf } from './rpc/failure.js'
+import { RpcEndpoint } from './rpc/rpc.endpoint.js'
 import { ENGINE, type EngineChoice } from './simulate/engine-choice.js'
 import { ServedChain } from './simulate/served-chain.js'
 
@@ -71,6 +73,8 @@ export async function createGateway(environment: Environment): Promise<NestFasti
     })
   }
   acceptJsonBodies(server, environment.MAX_BODY_BYTES, app.get(BufferedBytes))
+  const endpoint = app.get(RpcEndpoint)
+  server.post('/', (request, reply) => endpoint.serve(request, reply))
   return app
 }
 
@@ -91,10 +95,10 @@ export async function startGateway(environment: Environment): Promise<Gateway> {
   const running = { engine: engine.name, version: engine.version, reason }
   if (standsIn) logger.warn(running, 'the portable engine serves, a hundred times slower than the native one')
   else logger.info(running, 'the engine')
-  app
-    .get(ServedChain)
-    .rules(AbortSignal.timeout(environment.REQUEST_TIMEOUT_MS))
-    .catch((error: unknown) => logger.warn({ reason: failureOf(error).error.message }, 'the upstream is not there yet'))
+  void recovered<unknown>(
+    () => app.get(ServedChain).rules({ signal: AbortSignal.timeout(environment.REQUEST_TIMEOUT_MS) }),
+    (error) => logger.warn({ reason: failureOf(error).error.message }, 'the upstream is not there yet'),
+  )
   const greeting = `Upfront's gateway listens on ${url} (${engine.name} ${engine.version})`
   return { app, url, greeting, logger, close: () => close(app, environment.SHUTDOWN_TIMEOUT_MS, logger) }
 }

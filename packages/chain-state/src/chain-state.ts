@@ -1,5 +1,12 @@
 import type { BlockHeader, BlockParameter } from '@upfront/protocol'
-import type { ChainRules, SimulationPlan, StateSource } from '@upfront/simulation'
+import {
+  type Awaitable,
+  andThen,
+  type ChainRules,
+  recovered,
+  type SimulationPlan,
+  type StateSource,
+} from '@upfront/simulation'
 import { BlockMoved } from './block/block-moved.js'
 import { BlockResolver } from './block/block-resolver.js'
 import { daFootprintScalar } from './block/da-footprint-scalar.js'
@@ -7,9 +14,9 @@ import type { PinnedBlock } from './block/pinned-block.js'
 import { passThrough } from './pass-through.js'
 import { Prefetch } from './prefetch/prefetch.js'
 import { type ChainRulesOptions, fetchChainRules } from './rules/fetch-chain-rules.js'
-import { StateCache } from './state/state-cache.js'
+import { type BlockCache, StateCache } from './state/state-cache.js'
 import { StateReads } from './state/state-reads.js'
-import { UpstreamStateSource } from './state/upstream-state-source.js'
+import { type SharedReading, UpstreamStateSource } from './state/upstream-state-source.js'
 import { CallQueue } from './upstream/call-queue.js'
 import { type CallLimits, UpstreamClient, type UpstreamOptions } from './upstream/upstream-client.js'
 import { UpstreamError, UpstreamFault } from './upstream/upstream-fault.js'
@@ -35,26 +42,26 @@ const MOST_RUNS = 10
 export class ChainState {
   readonly client: UpstreamClient
   readonly #resolver: BlockResolver
-  readonly #cache: StateCache
-  readonly #reads: StateReads
+  readonly #reading: SharedReading
   readonly #prefetch: Prefetch
 
   constructor(options: ChainStateOptions) {
     this.client = new UpstreamClient(options)
     this.#resolver = new BlockResolver(this.client)
-    this.#cache = new StateCache(options.cacheBytes ?? CACHE_BYTES)
     const { label, observer } = this.client
     const queue = new CallQueue(this.client)
     const onWorkaround = (lacks: string) => observer.onWorkaround?.({ upstream: label, lacks })
-    this.#reads = new StateReads(queue, label, onWorkaround)
-    this.#prefetch = new Prefetch(queue, this.#reads, onWorkaround)
+    const reads = new StateReads(queue, label, onWorkaround)
+    const late = () => new UpstreamError(new UpstreamFault('timeout', 'no answer in time'), label, 'reading state', 1)
+    this.#reading = { cache: new StateCache(options.cacheBytes ?? CACHE_BYTES), reads, observer, late }
+    this.#prefetch = new Prefetch(queue, reads, onWorkaround)
   }
 
   /**
-   * The node's head: asked for after the call, save that requests share an answer for 1 ms, or for 5 ms from 1,000 requests
+   * The node's head: asked for after the call, save that requests share an answer for 1 ms, or for 10 ms from 1,000 requests
    * a second on. @throws UpstreamError, or the signal's reason
    */
-  head(limits: CallLimits = {}): Promise<BlockHeader> {
+  async head(limits: CallLimits = {}): Promise<BlockHeader> {
     return this.#resolver.head(limits)
   }
 
@@ -63,7 +70,7 @@ export class ChainState {
    * where it offers one, else as `latest`.
    * @throws RpcError -32000 where there is no such block; UpstreamError; the signal's reason
    */
-  resolve(parameter: BlockParameter, limits: CallLimits = {}): Promise<PinnedBlock> {
+  async resolve(parameter: BlockParameter, limits: CallLimits = {}): Promise<PinnedBlock> {
     return this.#resolver.resolve(parameter, limits)
   }
 
@@ -71,19 +78,20 @@ export class ChainState {
    * Resolves the parameter and does the work on that block; anew where the block moved away meanwhile (a reorganisation, or
    * the next pending block). @throws what `resolve` or `work` throws
    */
-  async onBlock<T>(
+  onBlock<T>(
     parameter: BlockParameter,
     limits: CallLimits,
-    work: (block: PinnedBlock) => Promise<T>,
-  ): Promise<T> {
-    for (let run = 1; ; run += 1) {
-      try {
-        return await work(await this.resolve(parameter, limits))
-      } catch (error) {
+    work: (block: PinnedBlock) => Awaitable<T>,
+    run = 1,
+  ): Awaitable<T> {
+    return recovered(
+      () => andThen(this.#resolver.resolve(parameter, limits), work),
+      (error) => {
         if (!(error instanceof BlockMoved) || parameter.kind === 'hash' || run === MOST_RUNS) throw error
         limits.signal?.throwIfAborted()
-      }
-    }
+        return this.onBlock(parameter, limits, work, run + 1)
+      },
+    )
   }
 
   /** The chain's rules and where they came from. @throws ChainMismatch, DecodeError, UpstreamError, or the signal's reason */
@@ -104,14 +112,8 @@ export class ChainState {
    */
   stateSource(block: PinnedBlock, limits: StateLimits = {}, plan?: SimulationPlan): StateSource {
     const { readLimit = READ_LIMIT, deadline = performance.now() + READ_TIMEOUT_MS } = limits
-    const late = () =>
-      new UpstreamError(new UpstreamFault('timeout', 'no answer in time'), this.client.label, 'reading state', 1)
-    const cache = this.#cache.at(block.key)
-    return new UpstreamStateSource(block, cache, this.#reads, this.client.observer, late, {
-      readLimit,
-      deadline,
-      ...(plan !== undefined && { onFirstMiss: () => this.#prefetch.start(block, cache, plan) }),
-    })
+    const ahead = plan && { onFirstMiss: (cache: BlockCache) => this.#prefetch.start(block, cache, plan) }
+    return new UpstreamStateSource(block, this.#reading, { readLimit, deadline, ...ahead })
   }
 
   /**

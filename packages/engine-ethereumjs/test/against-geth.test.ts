@@ -63,7 +63,7 @@ describeGeth('requests that geth answers the same', () => {
         rules: chain.rules,
         engine,
         limits: DEFAULT_SIMULATION_LIMITS,
-        signal: AbortSignal.timeout(15_000),
+        cancellation: { signal: AbortSignal.timeout(15_000) },
         dialect: 'ethereum',
       })
       return comparable(JSON.parse(JSON.stringify(blocks)))

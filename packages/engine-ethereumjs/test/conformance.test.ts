@@ -47,7 +47,7 @@ describeRecorded('exchanges recorded from geth', () => {
       rules,
       engine,
       limits: DEFAULT_SIMULATION_LIMITS,
-      signal: AbortSignal.timeout(15_000),
+      cancellation: { signal: AbortSignal.timeout(15_000) },
       dialect: 'ethereum',
     })
     return blocks

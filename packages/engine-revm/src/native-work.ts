@@ -1,5 +1,5 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
-import type { StateSource } from '@upfront/simulation'
+import type { Awaitable, Cancellation, StateSource } from '@upfront/simulation'
 import type { Addon, Message, NativeEngine } from './addon.js'
 import { readReads, valuesText } from './state-text.js'
 import { TextReader } from './text-reader.js'
@@ -45,7 +45,7 @@ export class NativeWork {
   }
 
   /**
-   * Starts work on `state` and waits for what comes of it. A signal that aborts rejects at once; the thread follows within a
+   * Starts work on `state`: what comes of it, at once where the addon has it at once (what is wrong is thrown then). A signal that aborts rejects at once; the thread follows within a
    * millisecond.
    * @param start gives what comes of it where it has it at once
    * @param read makes the outcome of its text
@@ -53,27 +53,20 @@ export class NativeWork {
    */
   run<T>(
     state: StateSource,
-    signal: AbortSignal,
+    cancellation: Cancellation,
     start: (id: number) => Message | null,
     read: (text: string) => T,
     rejected: (text: string) => Error,
-  ): Promise<T> {
-    if (this.#closed) return Promise.reject(new Error('the engine was closed'))
-    if (signal.aborted) return Promise.reject(signal.reason)
+  ): Awaitable<T> {
+    if (this.#closed) throw new Error('the engine was closed')
+    const id = this.#nextId()
+    const atOnce = this.#start(start, id)
+    if (atOnce !== null) {
+      if (atOnce.kind === 'done') return read(atOnce.payload)
+      throw rejected(atOnce.payload)
+    }
+    const { signal } = cancellation
     return new Promise((resolve, reject) => {
-      const id = this.#nextId()
-      let atOnce: Message | null
-      try {
-        atOnce = start(id)
-      } catch (error) {
-        reject(refusal(error))
-        return
-      }
-      if (atOnce !== null) {
-        if (atOnce.kind === 'done') resolve(read(atOnce.payload))
-        else reject(rejected(atOnce.payload))
-        return
-      }
       const abort = () => {
         this.#forget(id)
         this.native.cancel(id)
@@ -92,10 +85,23 @@ export class NativeWork {
           reject(error)
         }
       }
+      if (signal.aborted) {
+        this.native.cancel(id)
+        reject(signal.reason)
+        return
+      }
       signal.addEventListener('abort', abort, { once: true })
       this.#work.set(id, { state, signal, done: end(done), failed: end(reject), rejected })
       if (this.#work.size === 1) this.#alive.ref()
     })
+  }
+
+  #start(start: (id: number) => Message | null, id: number): Message | null {
+    try {
+      return start(id)
+    } catch (error) {
+      throw refusal(error)
+    }
   }
 
   #nextId(): number {

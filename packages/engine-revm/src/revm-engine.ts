@@ -1,6 +1,8 @@
 import type { ErrorCode } from '@upfront/protocol'
 import {
+  type Awaitable,
   type BlockStretch,
+  type Cancellation,
   type Engine,
   type ExecutedStretch,
   type PreconfirmationExecutor,
@@ -53,30 +55,30 @@ class NativeBackedEngine implements RevmEngine {
     this.#layers = new LayerNumbers(this.#work.native)
   }
 
-  simulate(plan: SimulationPlan, state: StateSource, signal: AbortSignal): Promise<SimulationOutcome> {
+  async simulate(plan: SimulationPlan, state: StateSource, signal: AbortSignal): Promise<SimulationOutcome> {
     return this.#work.run(
       state,
-      signal,
+      { signal },
       (id) => this.#work.native.simulate(id, state.key, this.#layers.of(state.layers), planText(plan), false),
       (text) => readOutcome(text, plan),
       simulationRejected,
     )
   }
 
-  write(plan: SimulationPlan, state: StateSource, signal: AbortSignal): Promise<WrittenOutcome> {
+  write(plan: SimulationPlan, state: StateSource, cancellation: Cancellation): Awaitable<WrittenOutcome> {
     return this.#work.run(
       state,
-      signal,
+      cancellation,
       (id) => this.#work.native.simulate(id, state.key, this.#layers.of(state.layers), planText(plan), true),
       readWrittenOutcome,
       simulationRejected,
     )
   }
 
-  execute(stretch: BlockStretch, state: StateSource, signal: AbortSignal): Promise<ExecutedStretch> {
+  async execute(stretch: BlockStretch, state: StateSource, signal: AbortSignal): Promise<ExecutedStretch> {
     return this.#work.run(
       state,
-      signal,
+      { signal },
       (id) => {
         this.#work.native.execute(id, state.key, this.#layers.of(state.layers), stretchText(stretch))
         return null
@@ -87,11 +89,11 @@ class NativeBackedEngine implements RevmEngine {
   }
 
   async warm(stretch: BlockStretch, state: StateSource, signal: AbortSignal): Promise<void> {
-    const each = stretch.transactions.map((raw) => {
+    const each = stretch.transactions.map(async (raw) => {
       const alone = { ...stretch, transactions: [raw], earlierReceipts: [] }
-      return this.#work.run(
+      await this.#work.run(
         state,
-        signal,
+        { signal },
         (id) => {
           this.#work.native.warm(id, state.key, this.#layers.of(state.layers), stretchText(alone))
           return null

@@ -25,7 +25,7 @@ async function answer(engine: RevmEngine, chain: RecordedChain, params: unknown)
       engine,
       limits: DEFAULT_SIMULATION_LIMITS,
       ...(daFootprintScalar !== undefined && { daFootprintScalar }),
-      signal: new AbortController().signal,
+      cancellation: new AbortController(),
       dialect: 'ethereum',
     })
     return { result: JSON.parse(JSON.stringify(blocks)) }

@@ -1,3 +1,4 @@
+export * from './awaitable.js'
 export * from './call/estimate-gas.js'
 export * from './call/execute-call.js'
 export * from './engine/engine.js'

@@ -62,7 +62,7 @@ function run(payload: object, engine: Engine, dialect: 'upfront' | 'ethereum' = 
     rules: ethereumRules(),
     engine,
     limits: DEFAULT_SIMULATION_LIMITS,
-    signal: new AbortController().signal,
+    cancellation: new AbortController(),
     dialect,
   })
 }

@@ -6,7 +6,8 @@ import {
   type SimulationLimits,
   type SimulationRequest,
 } from '@upfront/protocol'
-import { type Engine, type FailedCall, type SimulationOutcome, SimulationRejected } from './engine/engine.js'
+import { type Awaitable, andThen, recovered } from './awaitable.js'
+import { type Cancellation, type Engine, type FailedCall, type SimulationOutcome, SimulationRejected } from './engine/engine.js'
 import type { StateSource } from './engine/state-source.js'
 import type { ChainRules } from './plan/chain-rules.js'
 import { type OpeningBlock, planSimulation } from './plan/plan-simulation.js'
@@ -27,8 +28,8 @@ export interface Simulation {
   limits: SimulationLimits
   /** See `SimulationPlan`. */
   daFootprintScalar?: bigint
-  /** Its reason is thrown as it is. */
-  signal: AbortSignal
+  /** Its signal's reason is thrown as it is. */
+  cancellation: Cancellation
   dialect: Dialect
 }
 
@@ -57,9 +58,9 @@ export interface SimulationText {
  * rejected with; the signal's reason
  */
 export async function simulate(simulation: Simulation): Promise<SimulationAnswer> {
-  const { engine, signal, dialect, request } = simulation
+  const { engine, cancellation, dialect, request } = simulation
   const plan = planOf(simulation)
-  const outcome = engine.simulate(plan, simulation.openState(plan), signal)
+  const outcome = engine.simulate(plan, simulation.openState(plan), cancellation.signal)
   const { blocks, touched } = await outcome.catch((error) => refuse(error, plan))
   return {
     blocks: presentBlocks(blocks, plan, { dialect, returnFullTransactions: request.returnFullTransactions }),
@@ -70,18 +71,24 @@ export async function simulate(simulation: Simulation): Promise<SimulationAnswer
 
 /**
  * `simulate` as text: written by the engine where it can, which costs a fraction.
- * @throws what `simulate` does
+ * @throws or rejects with what `simulate` does
  */
-export async function simulateToJson(simulation: Simulation): Promise<SimulationText> {
-  const { engine, signal, dialect, request } = simulation
-  if (engine.write === undefined || request.returnFullTransactions) {
-    const { blocks, gasUsed, touched } = await simulate(simulation)
-    return { json: JSON.stringify(blocks), blocks: blocks.length, gasUsed, touched }
+export function simulateToJson(simulation: Simulation): Awaitable<SimulationText> {
+  const { engine, cancellation, dialect, request } = simulation
+  const { write } = engine
+  if (write === undefined || request.returnFullTransactions) {
+    return simulate(simulation).then(({ blocks, gasUsed, touched }) => {
+      return { json: JSON.stringify(blocks), blocks: blocks.length, gasUsed, touched }
+    })
   }
   const plan = planOf(simulation)
-  const outcome = engine.write(plan, simulation.openState(plan), signal)
-  const { pieces, failures, gasUsed, touched } = await outcome.catch((error) => refuse(error, plan))
-  return { json: joinPieces(pieces, failures, dialect), blocks: plan.blocks.length, gasUsed, touched }
+  const outcome = recovered(
+    () => write.call(engine, plan, simulation.openState(plan), cancellation),
+    (error) => refuse(error, plan),
+  )
+  return andThen(outcome, ({ pieces, failures, gasUsed, touched }) => {
+    return { json: joinPieces(pieces, failures, dialect), blocks: plan.blocks.length, gasUsed, touched }
+  })
 }
 
 function planOf({ request, base, rules, limits, opening, daFootprintScalar }: Simulation): SimulationPlan {

@@ -56,7 +56,7 @@ export class Readiness {
     if (this.ending) return { ready: false, reason: 'shutting down', engine }
     try {
       const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS)
-      const [rules, head] = await Promise.all([this.served.rules(signal), this.chain.head({ signal })])
+      const [rules, head] = await Promise.all([this.served.rules({ signal }), this.chain.head({ signal })])
       const headAgeSeconds = Math.floor(Date.now() / 1000) - Number(head.timestamp)
       const chain = {
         id: String(rules.chainId),

@@ -2,7 +2,7 @@ import { Admission } from './admission.js'
 import { Overloaded } from './overloaded.js'
 import { ClientGone } from './request-lifetime.js'
 
-const never = new AbortController().signal
+const never = new AbortController()
 
 describe('Admission', () => {
   it('lets in, queues in order, refuses', async () => {
@@ -25,7 +25,7 @@ describe('Admission', () => {
     const admission = new Admission(1, 2)
     admission.enter(never)
     const gone = new AbortController()
-    const dropped = admission.enter(gone.signal)
+    const dropped = admission.enter(gone)
     const next = admission.enter(never)
     gone.abort(new ClientGone())
     await expect(dropped).rejects.toThrow(ClientGone)
@@ -38,7 +38,7 @@ describe('Admission', () => {
     const admission = new Admission(1, 2)
     admission.enter(never)
     const late = new AbortController()
-    const waiting = admission.enter(late.signal)
+    const waiting = admission.enter(late)
     late.abort(new Error('time is over'))
     await expect(waiting).rejects.toThrow(Overloaded)
     expect(admission.queued).toBe(0)

@@ -1,3 +1,4 @@
+import type { Cancellation } from '@upfront/simulation'
 import { Overloaded } from './overloaded.js'
 import { ClientGone } from './request-lifetime.js'
 
@@ -28,7 +29,7 @@ export class Admission {
    * Undefined where there is room at once; else a promise of the turn. Call `leave` once for each turn had.
    * @throws Overloaded where the queue is full. Rejects with Overloaded when the signal aborts, with ClientGone where that is why
    */
-  enter(signal: AbortSignal): Promise<void> | undefined {
+  enter(cancellation: Cancellation): Promise<void> | undefined {
     if (this.running < this.maxInFlight) {
       this.running++
       return undefined
@@ -36,6 +37,7 @@ export class Admission {
     if (this.waiting.size >= this.maxQueued) {
       throw new Overloaded(`too many requests at once (${this.maxInFlight} in flight, ${this.maxQueued} waiting)`)
     }
+    const { signal } = cancellation
     return new Promise((resolve, reject) => {
       const turn: Waiting = {
         signal,

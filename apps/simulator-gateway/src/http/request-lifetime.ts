@@ -9,31 +9,43 @@ export class ClientGone extends Error {
   }
 }
 
-/** From the moment a request is read until its answer is ready: aborted after `timeoutMs`, or when the client has gone. */
+/**
+ * From the moment a request is read until its answer is ready: aborted after `timeoutMs`, or when the client has gone. Most
+ * requests are answered at once and never ask for the signal: it is made where they do.
+ */
 export class RequestLifetime {
-  private readonly controller = new AbortController()
-  private readonly timer: NodeJS.Timeout
   /** When it ends, by `performance.now()`. */
   readonly deadline: number
-  private readonly onClose = () => this.controller.abort(new ClientGone())
+  private controller: AbortController | undefined
+  private timer: NodeJS.Timeout | undefined
+  private readonly onClose = () => this.controller?.abort(new ClientGone())
 
   constructor(
     private readonly response: ServerResponse,
-    timeoutMs: number,
+    private readonly timeoutMs: number,
   ) {
     this.deadline = performance.now() + timeoutMs
-    this.timer = setTimeout(() => {
-      this.controller.abort(new RpcError(ErrorCode.limitExceeded, `the request took longer than ${timeoutMs} ms`))
-    }, timeoutMs)
-    response.once('close', this.onClose)
   }
 
   get signal(): AbortSignal {
+    this.controller ??= this.watch()
     return this.controller.signal
   }
 
   end(): void {
+    if (this.controller === undefined) return
     clearTimeout(this.timer)
     this.response.off('close', this.onClose)
+  }
+
+  private watch(): AbortController {
+    const controller = new AbortController()
+    const { response, timeoutMs } = this
+    this.timer = setTimeout(() => {
+      controller.abort(new RpcError(ErrorCode.limitExceeded, `the request took longer than ${timeoutMs} ms`))
+    }, this.deadline - performance.now())
+    if (response.closed) controller.abort(new ClientGone())
+    else response.once('close', this.onClose)
+    return controller
   }
 }

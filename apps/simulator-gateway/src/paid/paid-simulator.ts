@@ -33,7 +33,7 @@ export class PaidSimulator {
   ): Promise<T> {
     const lifetime = new RequestLifetime(response, this.environment.PAID_TIMEOUT_MS)
     try {
-      const turn = this.admission.enter(lifetime.signal)
+      const turn = this.admission.enter(lifetime)
       if (turn !== undefined) await turn
       try {
         return await work(lifetime)

@@ -106,7 +106,7 @@ export function pendingMethods(
 function pendingAnswers({ served, engine, gasCap }: PendingMethodsOptions): Map<string, Answer> {
   const site = async (snapshot: PreconfirmedSnapshot, { signal }: RpcContext): Promise<CallSite> => ({
     engine,
-    rules: await served.rules(signal),
+    rules: await served.rules({ signal }),
     base: parentOfNewest(snapshot),
     opening: openingOf(snapshot),
     state: snapshot.state,

@@ -6,7 +6,7 @@ import {
   latestBlock,
   type PreconfirmedSnapshot,
 } from '@upfront/chain-state'
-import type { Engine, PreconfirmationExecutor } from '@upfront/simulation'
+import { type ChainRules, type Engine, type PreconfirmationExecutor, recovered } from '@upfront/simulation'
 import { Environment } from '../environment.js'
 import { ENGINE, type EngineChoice } from '../simulate/engine-choice.js'
 import { ServedChain } from '../simulate/served-chain.js'
@@ -65,7 +65,10 @@ export class Preconfirmed {
   }
 
   private async follow(executor: PreconfirmationExecutor, urls: string[]): Promise<void> {
-    const rules = await this.served.rules(AbortSignal.timeout(HEAD_TIMEOUT_MS)).catch((error: Error) => error)
+    const rules = await recovered<ChainRules | Error>(
+      () => this.served.rules({ signal: AbortSignal.timeout(HEAD_TIMEOUT_MS) }),
+      (error) => error as Error,
+    )
     if (this.closed) return
     if (rules instanceof Error) {
       this.journal.observe({ kind: 'head-unknown', reason: rules.message })

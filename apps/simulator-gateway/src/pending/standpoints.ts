@@ -8,7 +8,7 @@ import {
   withLayers,
 } from '@upfront/chain-state'
 import type { BlockHeader, BlockParameter } from '@upfront/protocol'
-import type { OpeningBlock, SimulationPlan, StateSource } from '@upfront/simulation'
+import type { Awaitable, OpeningBlock, SimulationPlan, StateSource } from '@upfront/simulation'
 import { Preconfirmed } from './preconfirmed.js'
 import type { RequestView } from './request-view.js'
 import { standingOn } from './standing.js'
@@ -21,7 +21,7 @@ export interface Standpoint {
 }
 
 export interface ReadLimits {
-  signal: AbortSignal
+  readonly signal: AbortSignal
   /** `performance.now()` at which reading ends. */
   deadline: number
   /** Values of state that may be read from upstream. */
@@ -40,12 +40,12 @@ export class Standpoints {
    * Does the work where the parameter says; anew where that block moved away meanwhile.
    * @throws RpcError, what `work` throws, or the signal's reason
    */
-  async on<T>(
+  on<T>(
     block: BlockParameter,
     view: RequestView,
     limits: ReadLimits,
-    work: (standpoint: Standpoint) => Promise<T>,
-  ): Promise<T> {
+    work: (standpoint: Standpoint) => Awaitable<T>,
+  ): Awaitable<T> {
     if (block.kind === 'tag' && block.tag === 'pending' && this.preconfirmed.enabled) {
       const snapshot = this.preconfirmed.snapshotFor(view)
       if (snapshot) {

@@ -31,7 +31,7 @@ export function rpcMethods(
       methods.set(name, method)
   }
   methods.set('eth_simulateV1', (params, context) => simulator.answer(params, limits, context))
-  methods.set('eth_chainId', async (_, { signal }) => JSON.stringify(toQuantity((await served.rules(signal)).chainId)))
+  methods.set('eth_chainId', async (_, context) => JSON.stringify(toQuantity((await served.rules(context)).chainId)))
   methods.set('eth_blockNumber', async (_, context) => JSON.stringify(toQuantity((await chain.head(context)).number)))
   methods.set('web3_clientVersion', () => JSON.stringify(clientVersion(engine)))
   const openRpc = JSON.stringify(openRpcDocument({ version, passedUpstream: environment.PASSTHROUGH_METHODS }))

@@ -1,10 +1,11 @@
 import type { Dialect } from '@upfront/protocol'
+import type { Awaitable } from '@upfront/simulation'
 import type { RequestView } from '../pending/request-view.js'
 
 /** What a method may know of the request that called it. */
 export interface RpcContext {
-  /** Aborts when the request's time is over or its client has gone. */
-  signal: AbortSignal
+  /** Aborts when the request's time is over or its client has gone. Made only where it is asked for. */
+  readonly signal: AbortSignal
   /** When `signal` aborts for want of time, by `performance.now()`. */
   deadline: number
   /** For the log. */
@@ -22,7 +23,7 @@ export type RpcResult = string | { result: string; charge: string }
  * Serves one call.
  * @throws RpcError
  */
-export type RpcMethod = (params: unknown, context: RpcContext) => RpcResult | Promise<RpcResult>
+export type RpcMethod = (params: unknown, context: RpcContext) => Awaitable<RpcResult>
 
 /** Injection token of the methods served at `POST /`: `ReadonlyMap<string, RpcMethod>`. */
 export const RPC_METHODS = Symbol('RPC_METHODS')

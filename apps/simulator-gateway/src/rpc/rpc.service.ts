@@ -1,5 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { decodeEnvelope, type EnvelopeEntry, type EnvelopeLimits, ErrorCode, quote, RpcError } from '@upfront/protocol'
+import {
+  decodeEnvelope,
+  type Envelope,
+  type EnvelopeEntry, type EnvelopeLimits,
+  ErrorCode,
+  quote,
+  RpcError,
+} from '@upfront/protocol'
+import { type Awaitable, andThen, recovered } from '@upfront/simulation'
 import { Environment } from '../environment.js'
 import { failureBody, failureOf } from './failure.js'
 import { RpcJournal } from './rpc-journal.js'
@@ -29,26 +37,29 @@ export class RpcService {
   }
 
   /** Entries of a batch are served one after another: a request is one unit of load, whatever it holds. */
-  async answer(body: string, context: RpcContext): Promise<RpcAnswer> {
-    let entries: EnvelopeEntry[]
+  answer(body: string, context: RpcContext): Awaitable<RpcAnswer> {
+    let envelope: Envelope
     try {
-      const envelope = decodeEnvelope(body, this.limits)
-      const [only] = envelope.entries
-      if (!envelope.batch && only !== undefined) return await this.answerEntry(only, context)
-      entries = envelope.entries
+      envelope = decodeEnvelope(body, this.limits)
     } catch (error) {
       return this.refuse(null, error, context)
     }
-    await context.admit?.(entries.length)
-    return await this.answerBatch(entries, context)
+    const [only] = envelope.entries
+    if (!envelope.batch && only !== undefined) return this.answerEntry(only, context)
+    return this.answerBatch(envelope.entries, context)
   }
 
   private async answerBatch(entries: EnvelopeEntry[], context: RpcContext): Promise<RpcAnswer> {
+    await context.admit?.(entries.length)
+    const { signal } = context
     const answers: string[] = []
     let length = 0
     for (const entry of entries) {
-      const { body } =
-        length > this.maxAnswerLength ? this.tooLong(entry, context) : await this.answerEntry(entry, context)
+      const { body } = signal.aborted
+        ? this.notServed(entry, signal.reason, context)
+        : length > this.maxAnswerLength
+          ? this.notServed(entry, this.tooLong(), context)
+          : await this.answerEntry(entry, context)
       if (body === undefined) continue
       length += body.length
       answers.push(body)
@@ -56,7 +67,7 @@ export class RpcService {
     return answers.length === 0 ? NOTHING : { status: 200, body: `[${answers.join(',')}]` }
   }
 
-  private async answerEntry(entry: EnvelopeEntry, context: RpcContext): Promise<RpcAnswer> {
+  private answerEntry(entry: EnvelopeEntry, context: RpcContext): Awaitable<RpcAnswer> {
     if (entry.kind === 'notification') return NOTHING
     if (entry.kind === 'invalid') return this.refuse(entry.id, entry.error, context)
     const { id, method: name, params } = entry
@@ -66,16 +77,16 @@ export class RpcService {
       return this.refuse(id, error, context)
     }
     const started = performance.now()
-    try {
-      context.signal.throwIfAborted()
-      const result = await method(params, context)
-      this.journal.served(name, context, started)
-      return { status: 200, body: `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${membersOf(result)}}` }
-    } catch (thrown) {
+    const serve = () =>
+      andThen(method(params, context), (result) => {
+        this.journal.served(name, context, started)
+        return { status: 200, body: `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${membersOf(result)}}` }
+      })
+    return recovered<RpcAnswer>(serve, (thrown) => {
       const failure = failureOf(thrown)
       this.journal.failed(name, context, started, failure, thrown)
       return { status: failure.httpStatus, body: failureBody(id, failure) }
-    }
+    })
   }
 
   private refuse(id: string | number | null, thrown: unknown, context: RpcContext): RpcAnswer {
@@ -84,10 +95,13 @@ export class RpcService {
     return { status: failure.httpStatus, body: failureBody(id, failure) }
   }
 
-  private tooLong(entry: EnvelopeEntry, context: RpcContext): RpcAnswer {
-    if (entry.kind === 'notification') return NOTHING
+  private notServed(entry: EnvelopeEntry, why: unknown, context: RpcContext): RpcAnswer {
+    return entry.kind === 'notification' ? NOTHING : this.refuse(entry.id, why, context)
+  }
+
+  private tooLong(): RpcError {
     const message = `not carried out: the batch's answer is over ${this.maxAnswerLength} bytes already`
-    return this.refuse(entry.id, new RpcError(ErrorCode.limitExceeded, message), context)
+    return new RpcError(ErrorCode.limitExceeded, message)
   }
 }
 

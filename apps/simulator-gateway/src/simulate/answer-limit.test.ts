@@ -45,7 +45,7 @@ describe('withAnswerLimit', () => {
       withAnswerLimit({ ...engine, write: () => Promise.resolve(written(pieces, returnData)) }, 1_000).write?.(
         {} as SimulationPlan,
         {} as StateSource,
-        new AbortController().signal,
+        new AbortController(),
       )
     await expect(write(['x'.repeat(500), ''], '0x')).resolves.toBeDefined()
     await expect(write(['x'.repeat(500), 'x'.repeat(501)], '0x')).rejects.toMatchObject({ code: -32005 })

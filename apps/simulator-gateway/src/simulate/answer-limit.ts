@@ -1,5 +1,5 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
-import type { Engine, SimulationOutcome, WrittenOutcome } from '@upfront/simulation'
+import { andThen, type Engine, type SimulationOutcome, type WrittenOutcome } from '@upfront/simulation'
 
 /**
  * The engine, refusing outcomes whose return data and logs would make an answer of more than `maxBytes` (as JSON: two
@@ -17,11 +17,12 @@ export function withAnswerLimit(engine: Engine, maxBytes: number): Engine {
     close: () => engine.close(),
   }
   if (engine.write !== undefined) {
-    limited.write = async (plan, state, signal) => {
-      const outcome = await (engine as Required<Engine>).write(plan, state, signal)
-      if (writtenBytes(outcome) > maxBytes) throw tooLong(maxBytes)
-      return outcome
-    }
+    const { write } = engine
+    limited.write = (plan, state, cancellation) =>
+      andThen(write.call(engine, plan, state, cancellation), (outcome) => {
+        if (writtenBytes(outcome) > maxBytes) throw tooLong(maxBytes)
+        return outcome
+      })
   }
   return limited
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Inject, Injectable } from '@nestjs/common'
 import { ChainState } from '@upfront/chain-state'
-import type { ChainRules } from '@upfront/simulation'
+import type { Awaitable, Cancellation, ChainRules } from '@upfront/simulation'
 import type { Logger } from 'pino'
 import { Environment } from '../environment.js'
 import { LOGGER } from '../logger.js'
@@ -26,14 +26,15 @@ export class ServedChain {
     if (file !== undefined) this.genesis = JSON.parse(readFileSync(file, 'utf8'))
   }
 
-  /** @throws UpstreamError, ChainMismatch, or the signal's reason */
-  async rules(signal: AbortSignal): Promise<ChainRules> {
+  /** @throws or rejects with UpstreamError, ChainMismatch, or the signal's reason */
+  rules(cancellation: Cancellation): Awaitable<ChainRules> {
     if (this.known !== undefined) {
       if (performance.now() > this.staleAt) this.fetch().catch(() => 'the known ones stay')
       return this.known
     }
+    const { signal } = cancellation
     signal.throwIfAborted()
-    return await unlessAborted(this.fetch(), signal)
+    return unlessAborted(this.fetch(), signal)
   }
 
   private fetch(): Promise<ChainRules> {

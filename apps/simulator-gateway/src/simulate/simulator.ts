@@ -8,6 +8,8 @@ import {
   type SimulationLimits,
 } from '@upfront/protocol'
 import {
+  type Awaitable,
+  andThen,
   type ChainRules,
   type Engine,
   isOpForkActive,
@@ -46,7 +48,8 @@ export function freeLimits(environment: Environment): RequestLimits {
 
 export interface SimulationContext {
   dialect: Dialect
-  signal: AbortSignal
+  /** May be made only where it is asked for: what is answered at once never asks. */
+  readonly signal: AbortSignal
   /** When the signal aborts for want of time, by `performance.now()`. */
   deadline: number
   /** What this request's answers stand on. */
@@ -76,56 +79,88 @@ export class Simulator {
    * @param params of `eth_simulateV1`, as they came
    * @throws RpcError, or the signal's reason
    */
-  simulate(params: unknown, limits: RequestLimits, context: SimulationContext): Promise<SimulationAnswer> {
+  async simulate(params: unknown, limits: RequestLimits, context: SimulationContext): Promise<SimulationAnswer> {
     return this.run(params, limits, context, simulate, ({ blocks }) => blocks.length)
   }
 
-  /** `simulate` as JSON text. */
-  async answer(params: unknown, limits: RequestLimits, context: SimulationContext): Promise<string> {
-    const { json } = await this.run(params, limits, context, simulateToJson, ({ blocks }) => blocks)
-    return json
+  /** `simulate` as JSON text; at once where all it needs is there. */
+  answer(params: unknown, limits: RequestLimits, context: SimulationContext): Awaitable<string> {
+    const text = this.run(params, limits, context, simulateToJson, ({ blocks }) => blocks)
+    return andThen(text, ({ json }) => json)
   }
 
-  private async run<T extends { gasUsed: bigint }>(
+  private run<T extends { gasUsed: bigint }>(
     params: unknown,
     limits: RequestLimits,
-    { dialect, signal, deadline: ends, view }: SimulationContext,
-    simulate: (simulation: Simulation) => Promise<T>,
+    context: SimulationContext,
+    simulate: (simulation: Simulation) => Awaitable<T>,
     blocksOf: (answer: T) => number,
-  ): Promise<T> {
+  ): Awaitable<T> {
     const request = decodeSimulationRequest(params, limits)
-    const rules = await this.served.rules(signal)
-    const reading = { signal, deadline: ends - READ_MARGIN_MS, readLimit: limits.upstreamReads }
+    const { engine } = this
+    const { dialect, view } = context
+    const reading = new Reading(context, limits.upstreamReads)
     let cached = true
     const noticeRead = () => {
       cached = false
     }
-    const answer = await this.standpoints.on(request.block, view, reading, async (standpoint) => {
-      const opStack = await this.opStackValues(request.block, standpoint.base, rules, reading)
-      const openState = (plan: SimulationPlan) => noticingReads(standpoint.openState(plan), noticeRead)
-      const { engine } = this
-      return simulate({ ...standpoint, ...opStack, openState, request, rules, engine, limits, signal, dialect })
+    const answer = andThen(this.served.rules(context), (rules) =>
+      this.standpoints.on(request.block, view, reading, (standpoint) =>
+        andThen(this.opStackValues(request.block, standpoint.base, rules, reading), (opStack) => {
+          const openState = (plan: SimulationPlan) => noticingReads(standpoint.openState(plan), noticeRead)
+          return simulate({
+            ...standpoint,
+            ...opStack,
+            openState,
+            request,
+            rules,
+            engine,
+            limits,
+            dialect,
+            cancellation: context,
+          })
+        }),
+      ),
+    )
+    return andThen(answer, (answer) => {
+      this.metrics.simulated(blocksOf(answer), answer.gasUsed, cached)
+      return answer
     })
-    this.metrics.simulated(blocksOf(answer), answer.gasUsed, cached)
-    return answer
   }
 
   /** What the head's state tells, and an older block's own deposit where its state may be gone. */
-  private async opStackValues(
+  private opStackValues(
     block: BlockParameter,
     base: BlockHeader,
     rules: ChainRules,
     reading: ReadLimits,
-  ): Promise<{ daFootprintScalar?: bigint }> {
+  ): Awaitable<{ daFootprintScalar?: bigint }> {
     if (block.kind === 'tag' || !isOpForkActive(rulesAt(rules, base.number, base.timestamp), 'jovian')) return {}
-    const daFootprintScalar = await this.chain.daFootprintScalar(base, reading)
-    return daFootprintScalar === undefined ? {} : { daFootprintScalar }
+    return this.chain
+      .daFootprintScalar(base, reading)
+      .then((daFootprintScalar) => (daFootprintScalar === undefined ? {} : { daFootprintScalar }))
   }
 
   /** Nest's hook, once nothing is in flight. */
   async onApplicationShutdown(): Promise<void> {
     await this.engine.close()
     await this.chain.close()
+  }
+}
+
+/** What one request's reads keep to. */
+class Reading implements ReadLimits {
+  readonly deadline: number
+
+  constructor(
+    private readonly context: SimulationContext,
+    readonly readLimit: number,
+  ) {
+    this.deadline = context.deadline - READ_MARGIN_MS
+  }
+
+  get signal(): AbortSignal {
+    return this.context.signal
   }
 }
 

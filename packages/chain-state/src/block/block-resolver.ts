@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type BlockHeader, type BlockParameter, ErrorCode, type Hash, RpcError, toQuantity } from '@upfront/protocol'
+import { type Awaitable, andThen } from '@upfront/simulation'
 import { LRUCache } from 'lru-cache'
 import type { CallLimits, CallOutcome, UpstreamCall, UpstreamClient } from '../upstream/upstream-client.js'
 import { UpstreamError, UpstreamFault } from '../upstream/upstream-fault.js'
@@ -19,6 +20,8 @@ const BACKWARD_PAUSE_MS = 25
 const PENDING_ATTEMPTS = 7
 const PENDING_PAUSE_MS = 20
 const LOOKUP_TIMEOUT_MS = 12_000
+
+type HashParameter = Extract<BlockParameter, { kind: 'hash' }>
 
 interface PendingAnswer {
   block: PendingBlock
@@ -41,24 +44,28 @@ export class BlockResolver {
   }
 
   /**
-   * The node's head as of the call, or at most 5 ms older under load.
+   * The node's head as of the call, or at most 10 ms older under load.
    * @throws UpstreamError, or the signal's reason
    */
-  async head(limits: CallLimits = {}): Promise<BlockHeader> {
+  head(limits: CallLimits = {}): Awaitable<BlockHeader> {
     return within(this.#head.get(), limits, this.#late)
   }
 
   /** @throws RpcError -32000 where there is no such block; UpstreamError; the signal's reason */
-  async resolve(parameter: BlockParameter, limits: CallLimits = {}): Promise<PinnedBlock> {
-    if (parameter.kind === 'tag' && parameter.tag === 'latest') return pinned(await this.head(limits))
-    if (parameter.kind === 'tag' && parameter.tag === 'pending') return within(this.#pending.get(), limits, this.#late)
-    if (parameter.kind !== 'hash') return pinned(await this.#shared(parameter, limits))
+  resolve(parameter: BlockParameter, limits: CallLimits = {}): Awaitable<PinnedBlock> {
+    if (parameter.kind === 'hash') return this.#resolveHash(parameter, limits)
+    if (parameter.kind === 'number') return andThen(this.#shared(parameter, limits), pinned)
+    if (parameter.tag === 'pending') return within(this.#pending.get(), limits, this.#late)
+    return andThen(parameter.tag === 'latest' ? this.head(limits) : this.#shared(parameter, limits), pinned)
+  }
+
+  async #resolveHash(parameter: HashParameter, limits: CallLimits): Promise<PinnedBlock> {
     const header = this.#byHash.get(parameter.hash) ?? (await this.#shared(parameter, limits))
     if (parameter.requireCanonical) await this.#checkCanonical(header, limits)
     return pinned(header)
   }
 
-  async #shared(parameter: BlockParameter, limits: CallLimits): Promise<BlockHeader> {
+  #shared(parameter: BlockParameter, limits: CallLimits): Awaitable<BlockHeader> {
     const key = describe(parameter)
     let lookup = this.#others.get(key)
     if (lookup === undefined) {

@@ -9,7 +9,7 @@ const MOST_IN_FLIGHT = 4
 
 /**
  * Something that changes at the node, such as its head, shared by those who ask at the same time. Nobody gets an answer to a
- * question that was put before they asked, but for a window: 1 ms, or 5 ms from 1,000 requests a second on.
+ * question that was put before they asked, but for a window: 1 ms, or 10 ms from 1,000 requests a second on.
  */
 export class SharedLookup<T> {
   readonly #ask: () => Promise<T>

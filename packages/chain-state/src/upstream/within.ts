@@ -1,13 +1,15 @@
 import { setMaxListeners } from 'node:events'
+import type { Awaitable } from '@upfront/simulation'
 import type { CallLimits } from './upstream-client.js'
 
 /**
  * What `shared` comes to, or, if that is sooner, the signal's reason or `late()` at the deadline. The shared work itself
  * goes on: others may wait for it.
  */
-export async function within<T>(shared: T | Promise<T>, limits: CallLimits, late: () => Error): Promise<T> {
+export function within<T>(shared: Awaitable<T>, limits: CallLimits, late: () => Error): Awaitable<T> {
+  if (!(shared instanceof Promise)) return shared
   const { signal, deadline } = limits
-  if (!(shared instanceof Promise) || (signal === undefined && deadline === undefined)) return shared
+  if (signal === undefined && deadline === undefined) return shared
   return new Promise<T>((resolve, reject) => {
     if (signal !== undefined) setMaxListeners(0, signal)
     const onAbort = () => reject(signal?.reason)

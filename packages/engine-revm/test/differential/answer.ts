@@ -40,7 +40,7 @@ export async function answerOf(engine: Engine, payload: unknown, { rules, base, 
       rules,
       engine,
       limits: DEFAULT_SIMULATION_LIMITS,
-      signal: AbortSignal.timeout(60_000),
+      cancellation: { signal: AbortSignal.timeout(60_000) },
       dialect: 'ethereum',
     })
     return { result: JSON.parse(JSON.stringify(blocks)), touched }

@@ -1,4 +1,5 @@
 import type { Address, BlockHeader, ErrorCode, Hash, Hex } from '@upfront/protocol'
+import type { Awaitable } from '../awaitable.js'
 import type { PlannedCall, SimulationPlan } from '../plan/simulation-plan.js'
 import type { StateSource } from './state-source.js'
 
@@ -13,10 +14,18 @@ export interface Engine {
    * within 5 ms (revm) of its abort
    */
   simulate(plan: SimulationPlan, state: StateSource, signal: AbortSignal): Promise<SimulationOutcome>
-  /** `simulate` with the outcome as JSON, where the engine writes that itself; transactions are given by their hashes. */
-  write?(plan: SimulationPlan, state: StateSource, signal: AbortSignal): Promise<WrittenOutcome>
+  /**
+   * `simulate` with the outcome as JSON, where the engine writes that itself; transactions are given by their hashes. A small
+   * plan whose state is cached may be executed at once, on the caller's thread: what goes wrong is thrown then.
+   */
+  write?(plan: SimulationPlan, state: StateSource, cancellation: Cancellation): Awaitable<WrittenOutcome>
   /** Ends its threads; what runs is rejected. */
   close(): Promise<void>
+}
+
+/** Holds the signal that ends the work, to be made only where it is asked for: work that is done at once never asks. */
+export interface Cancellation {
+  readonly signal: AbortSignal
 }
 
 export interface SimulationOutcome {

@@ -41,15 +41,14 @@ pub fn execute(plan: &Plan, index: usize, machine: &mut Machine, progress: &mut 
     machine.evm.ctx.chain.base_fee = base_fee;
     machine.evm.ctx.chain.blob_base_fee = blob_base_fee;
     if index == 0 {
-        machine.state().prefetch(prefetch::reads(plan))?;
+        machine.state().prefetch(|| prefetch::reads(plan))?;
     }
 
     if rules.has(SpecId::CANCUN) {
-        let root = block.parent_beacon_block_root.unwrap_or_default();
-        system_calls::store(machine, system_calls::BEACON_ROOTS, root)?;
+        system_calls::store_beacon_root(machine, block.timestamp, block.parent_beacon_block_root.unwrap_or_default())?;
     }
     if rules.has(SpecId::PRAGUE) {
-        system_calls::store(machine, system_calls::HISTORY, progress.parent.hash)?;
+        system_calls::store_parent_hash(machine, block.number, progress.parent.hash)?;
     }
 
     let fees = BlockFees { base_fee, blob_base_fee };

@@ -1,4 +1,4 @@
-use super::system_calls::{BEACON_ROOTS, CONSOLIDATION_REQUESTS, HISTORY, WITHDRAWAL_REQUESTS};
+use super::system_calls::{BEACON_ROOTS, CONSOLIDATION_REQUESTS, HISTORY, QUEUE_SLOTS, WITHDRAWAL_REQUESTS};
 use crate::{
     plan::Plan,
     state::Read,
@@ -7,10 +7,9 @@ use alloy_primitives::{Address, U256};
 use op_revm::OpSpecId;
 use revm::primitives::hardfork::SpecId;
 
-/// Blocks whose system calls are looked ahead for: 9 slots each.
+/// Blocks whose system calls are looked ahead for.
 const BLOCKS: usize = 16;
 const CALLS: usize = 1_000;
-const HISTORY_LENGTH: u64 = 8_191;
 
 /// What the plan will certainly read: asked for together, it costs one round trip in place of dozens.
 pub fn reads(plan: &Plan) -> Vec<Read> {
@@ -23,18 +22,14 @@ pub fn reads(plan: &Plan) -> Vec<Read> {
     for block in plan.blocks.iter().take(BLOCKS) {
         let rules = &block.rules;
         if rules.has(SpecId::CANCUN) {
-            accounts.push(BEACON_ROOTS);
-            let at = block.timestamp % HISTORY_LENGTH;
-            reads.extend([at, at + HISTORY_LENGTH].map(|slot| Read::Storage(BEACON_ROOTS, U256::from(slot))));
+            reads.push(Read::Code(BEACON_ROOTS));
         }
         if rules.has(SpecId::PRAGUE) {
-            accounts.push(HISTORY);
-            let at = block.number.saturating_sub(1) % HISTORY_LENGTH;
-            reads.push(Read::Storage(HISTORY, U256::from(at)));
+            reads.push(Read::Code(HISTORY));
             if rules.op.is_none() {
                 for contract in [WITHDRAWAL_REQUESTS, CONSOLIDATION_REQUESTS] {
-                    accounts.push(contract);
-                    reads.extend((0..4).map(|slot| Read::Storage(contract, U256::from(slot))));
+                    reads.push(Read::Code(contract));
+                    reads.extend((0..QUEUE_SLOTS).map(|slot| Read::Storage(contract, U256::from(slot))));
                 }
             }
         }

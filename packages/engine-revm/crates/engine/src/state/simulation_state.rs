@@ -56,10 +56,25 @@ impl SimulationState {
         self.change(address).code = Some(analysed(code));
     }
 
-    /// Asks for all that is missing among `reads` at once. Values that changes or layers hold are not asked for.
-    pub fn prefetch(&mut self, reads: impl IntoIterator<Item = Read>) -> Result<(), ReadError> {
+    /// The hash of an account's code, that of no code where it has none.
+    pub fn code_hash(&self, address: Address) -> Result<B256, ReadError> {
+        if let Some((hash, _)) = self.above(address).find_map(|change| change.code.as_ref()) {
+            return Ok(*hash);
+        }
+        match self.read(Read::Code(address))? {
+            Cached::Code(hash, _) => Ok(hash),
+            Cached::Word(_) => Err(ReadError::Failed),
+        }
+    }
+
+    /// Asks for all that is missing among `reads` at once. Values that changes or layers hold are not asked for; nor anything
+    /// where nobody may wait.
+    pub fn prefetch(&mut self, reads: impl FnOnce() -> Vec<Read>) -> Result<(), ReadError> {
+        if !self.source.may_wait() {
+            return Ok(());
+        }
         let missing: Vec<Read> =
-            reads.into_iter().filter(|read| !self.is_above(read) && self.pinned.get(read).is_none()).collect();
+            reads().into_iter().filter(|read| !self.is_above(read) && self.pinned.get(read).is_none()).collect();
         if missing.is_empty() {
             return Ok(());
         }

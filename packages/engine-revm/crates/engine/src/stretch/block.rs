@@ -90,10 +90,10 @@ impl Stretch {
     pub fn open(&self, machine: &mut Machine) -> Result<(), ReadError> {
         if self.block.rules.has(SpecId::CANCUN) {
             let root = self.block.parent_beacon_block_root.unwrap_or_default();
-            system_calls::store(machine, system_calls::BEACON_ROOTS, root)?;
+            system_calls::store_beacon_root(machine, self.block.timestamp, root)?;
         }
         if self.block.rules.has(SpecId::PRAGUE) {
-            system_calls::store(machine, system_calls::HISTORY, self.block.parent_hash)?;
+            system_calls::store_parent_hash(machine, self.block.number, self.block.parent_hash)?;
         }
         Ok(())
     }
