@@ -10,9 +10,11 @@ export declare class NativeEngine {
   cachedBytes(): number
   /**
    * Simulates. The outcome is returned where it takes next to no time; else (null) it comes by mail. `written`: as the
-   * JSON of an answer.
+   * JSON of an answer. `asks`: where all that stands in the way are reads, they are returned, to be provided and tried again.
    */
-  simulate(id: number, key: string, layers: Array<number>, plan: string, written: boolean): Message | null
+  simulate(id: number, key: string, layers: Array<number>, plan: string, written: boolean, asks: boolean): Message | null
+  /** Keeps what was read of the state `key`: `reads` as `simulate` returned them, `values` in their order. */
+  provide(key: string, reads: string, values: string): void
   /** Executes a stretch of a block under construction; what comes of it comes by mail. */
   execute(id: number, key: string, layers: Array<number>, stretch: string): void
   /** Runs the one transaction of a stretch for the sake of what it reads. */

@@ -47,23 +47,26 @@ export class NativeWork {
   /**
    * Starts work on `state`: what comes of it, at once where the addon has it at once (what is wrong is thrown then). A signal that aborts rejects at once; the thread follows within a
    * millisecond.
-   * @param start gives what comes of it where it has it at once
+   * @param start gives what comes of it where it has it at once; where it `asks`, the reads that would let it
    * @param read makes the outcome of its text
    * @param rejected makes an error of the text of a rejection
    */
   run<T>(
     state: StateSource,
     cancellation: Cancellation,
-    start: (id: number) => Message | null,
+    start: (id: number, asks: boolean) => Message | null,
     read: (text: string) => T,
     rejected: (text: string) => Error,
+    asks = true,
   ): Awaitable<T> {
     if (this.#closed) throw new Error('the engine was closed')
     const id = this.#nextId()
-    const atOnce = this.#start(start, id)
+    const atOnce = this.#start(start, id, asks)
     if (atOnce !== null) {
       if (atOnce.kind === 'done') return read(atOnce.payload)
-      throw rejected(atOnce.payload)
+      if (atOnce.kind === 'rejected') throw rejected(atOnce.payload)
+      const provided = this.#provide(state, cancellation, atOnce.payload)
+      return provided.then(() => this.run(state, cancellation, start, read, rejected, false))
     }
     const { signal } = cancellation
     return new Promise((resolve, reject) => {
@@ -96,9 +99,14 @@ export class NativeWork {
     })
   }
 
-  #start(start: (id: number) => Message | null, id: number): Message | null {
+  async #provide(state: StateSource, { signal }: Cancellation, asked: string): Promise<void> {
+    const values = await state.read(readReads(new TextReader(asked)), signal)
+    if (!this.#closed) this.native.provide(state.key, asked, valuesText(values))
+  }
+
+  #start(start: (id: number, asks: boolean) => Message | null, id: number, asks: boolean): Message | null {
     try {
-      return start(id)
+      return start(id, asks)
     } catch (error) {
       throw refusal(error)
     }

@@ -35,6 +35,7 @@ export function planText(plan: SimulationPlan): string {
     flag(plan.traceTransfers) +
     quantity(plan.gasBudget) +
     optionalQuantity(plan.daFootprintScalar) +
+    list(plan.likelyReads ?? [], ({ contract, key, position }) => `${contract}\n${key}\n${quantity(position)}`) +
     list(plan.blocks, blockText)
   )
 }

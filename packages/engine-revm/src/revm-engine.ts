@@ -59,7 +59,7 @@ class NativeBackedEngine implements RevmEngine {
     return this.#work.run(
       state,
       { signal },
-      (id) => this.#work.native.simulate(id, state.key, this.#layers.of(state.layers), planText(plan), false),
+      this.#simulation(plan, state, false),
       (text) => readOutcome(text, plan),
       simulationRejected,
     )
@@ -69,10 +69,16 @@ class NativeBackedEngine implements RevmEngine {
     return this.#work.run(
       state,
       cancellation,
-      (id) => this.#work.native.simulate(id, state.key, this.#layers.of(state.layers), planText(plan), true),
+      this.#simulation(plan, state, true),
       readWrittenOutcome,
       simulationRejected,
     )
+  }
+
+  #simulation(plan: SimulationPlan, state: StateSource, written: boolean) {
+    const text = planText(plan)
+    return (id: number, asks: boolean) =>
+      this.#work.native.simulate(id, state.key, this.#layers.of(state.layers), text, written, asks)
   }
 
   async execute(stretch: BlockStretch, state: StateSource, signal: AbortSignal): Promise<ExecutedStretch> {

@@ -3,13 +3,13 @@ const IDLE_WINDOW_MS = 1
 /** While requests are many. */
 const BUSY_WINDOW_MS = 10
 /** Many: this many within `BUSY_PERIOD_MS`. */
-const BUSY_COUNT = 50
+const BUSY_COUNT = 20
 const BUSY_PERIOD_MS = 50
 const MOST_IN_FLIGHT = 4
 
 /**
  * Something that changes at the node, such as its head, shared by those who ask at the same time. Nobody gets an answer to a
- * question that was put before they asked, but for a window: 1 ms, or 10 ms from 1,000 requests a second on.
+ * question that was put before they asked, but for a window: 1 ms, or 10 ms from 400 requests a second on.
  */
 export class SharedLookup<T> {
   readonly #ask: () => Promise<T>

@@ -1,13 +1,15 @@
+import type { Address } from '@upfront/protocol'
 import type { SimulationPlan, StateRead } from '@upfront/simulation'
 import type { PinnedBlock } from '../block/pinned-block.js'
 import { readKey } from '../state/read-call.js'
-import type { BlockCache } from '../state/state-cache.js'
+import type { BlockCache, StateCache } from '../state/state-cache.js'
 import type { StateReads } from '../state/state-reads.js'
 import type { CallQueue } from '../upstream/call-queue.js'
 import { isMethodMissing } from '../upstream/upstream-client.js'
 import type { UpstreamFault } from '../upstream/upstream-fault.js'
 import { expectedReads } from './expected-reads.js'
 import { Overridden } from './overridden.js'
+import { MappingSlots } from './mapping-slots.js'
 import { accessListHint, type HintedCall, hintedCalls, prestateHint, type Touched } from './touch-hints.js'
 
 const MOST_EXPECTED = 3_000
@@ -17,6 +19,8 @@ const LACKING_LASTS_MS = 600_000
 /** Hints share an HTTP request with reads: where they hold those up, they are left out for a while. */
 const SLOW_HINT_MS = 1_500
 const SLOW_LASTS_MS = 60_000
+
+const ROUNDS_WITHOUT_HINTS = 2
 
 type Feature = 'debug_traceCall' | 'eth_createAccessList' | 'eth_createAccessList with overrides'
 
@@ -29,6 +33,7 @@ export class Prefetch {
   readonly #reads: StateReads
   readonly #onWorkaround: (lacks: string) => void
   readonly #lackingUntil = new Map<Feature, number>()
+  readonly #mappings = new MappingSlots()
   #pausedUntil = 0
   /** Which hints work is not known yet: all are asked for at once, so that the first request does not pay for finding out. */
   #preferred: Feature | undefined
@@ -39,7 +44,22 @@ export class Prefetch {
     this.#onWorkaround = onWorkaround
   }
 
-  start(block: PinnedBlock, cache: BlockCache, plan: SimulationPlan): void {
+  /** Tells the plan which slots of senders that the cache does not know its calls will likely read. */
+  predict(caches: StateCache, block: PinnedBlock, plan: SimulationPlan): void {
+    const isNew = (address: Address) => caches.at(block.key).get(readKey({ kind: 'nonce', address })) === undefined
+    const reads = this.#mappings.predict(plan, isNew)
+    if (reads.length > 0) plan.likelyReads = reads
+  }
+
+  /** `round`: how many times the request has missed something, this one included. */
+  onMisses(block: PinnedBlock, cache: BlockCache, plan: SimulationPlan, missed: StateRead[], round: number): void {
+    if (round > 1) this.#mappings.learn(plan, missed)
+    // A contract that was called on this block before left little to read: asking what a call touches would cost more.
+    const known = callees(plan).every((address) => cache.get(readKey({ kind: 'code', address })) !== undefined)
+    if (round === (known ? ROUNDS_WITHOUT_HINTS + 1 : 1)) this.#start(block, cache, plan)
+  }
+
+  #start(block: PinnedBlock, cache: BlockCache, plan: SimulationPlan): void {
     for (const read of expectedReads(plan, MOST_EXPECTED)) this.#ahead(block, cache, read)
     const overridden = new Overridden()
     for (const { stateOverrides } of plan.blocks) overridden.add(stateOverrides)
@@ -107,6 +127,10 @@ export class Prefetch {
     if (!this.#lacks(feature)) this.#onWorkaround(feature)
     this.#lackingUntil.set(feature, performance.now() + LACKING_LASTS_MS)
   }
+}
+
+function callees({ blocks }: SimulationPlan): Address[] {
+  return blocks.flatMap(({ calls }) => calls.flatMap(({ to }) => (to === null ? [] : [to]))).slice(0, MOST_HINTED_CALLS)
 }
 
 /** A hint that took too long, or that the node won't give: do without it from now on. */

@@ -12,8 +12,8 @@ export interface StateSourceOptions {
   readLimit: number
   /** `performance.now()` at which reading ends, whatever the node does. */
   deadline: number
-  /** Called once, with the first read that the cache can't answer. */
-  onFirstMiss?: (cache: BlockCache) => void
+  /** Called with the reads that the cache can't answer, before they are asked for; `round` counts from 1. */
+  onMisses?: (missed: StateRead[], cache: BlockCache, round: number) => void
 }
 
 /** What all requests read through. */
@@ -32,6 +32,7 @@ export class UpstreamStateSource implements StateSource {
   readonly layers: readonly StateLayer[] = []
   /** Values that the shared cache did not have. */
   readsUpstream = 0
+  private rounds = 0
 
   constructor(
     private readonly block: PinnedBlock,
@@ -47,10 +48,12 @@ export class UpstreamStateSource implements StateSource {
     const { block, shared, options } = this
     const cache = shared.cache.at(block.key)
     const values: (StateValue | undefined)[] = reads.map((read) => cache.get(readKey(read)))
-    const misses = values.reduce<number>((count, value) => (value === undefined ? count + 1 : count), 0)
-    shared.observer.onReads?.({ hits: reads.length - misses, misses })
-    if (misses === 0) return values as StateValue[]
-    this.count(misses, cache)
+    const missed = reads.filter((_, index) => values[index] === undefined)
+    shared.observer.onReads?.({ hits: reads.length - missed.length, misses: missed.length })
+    if (missed.length === 0) return values as StateValue[]
+    this.rounds += 1
+    options.onMisses?.(missed, cache, this.rounds)
+    this.count(missed.length)
     const entries = reads.flatMap((read, index) =>
       values[index] === undefined ? [{ index, ...shared.reads.get(block, cache, read) }] : [],
     )
@@ -67,9 +70,8 @@ export class UpstreamStateSource implements StateSource {
     }
   }
 
-  private count(misses: number, cache: BlockCache): void {
-    const { readLimit, onFirstMiss } = this.options
-    if (this.readsUpstream === 0) onFirstMiss?.(cache)
+  private count(misses: number): void {
+    const { readLimit } = this.options
     this.readsUpstream += misses
     if (this.readsUpstream <= readLimit) return
     throw new RpcError(

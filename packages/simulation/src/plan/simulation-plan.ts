@@ -28,6 +28,15 @@ export interface SimulationPlan {
    * holds in the pinned state, which is the same on a node that has that state.
    */
   daFootprintScalar?: bigint
+  /** What its calls will read if they do as calls to the same contracts did before: to be read with what is certain. */
+  likelyReads?: readonly MappingRead[]
+}
+
+/** The value at `key` of the `mapping(address => …)` that a contract keeps at storage position `position`. */
+export interface MappingRead {
+  contract: Address
+  key: Address
+  position: number
 }
 
 export interface PlannedBlock {

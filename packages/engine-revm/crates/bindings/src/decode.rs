@@ -3,7 +3,7 @@
 use crate::tokens::{Decoded, Malformed, Tokens, address, bytes, hash, number, word};
 use upfront_engine::{
     plan::{
-        Authorization, BaseFeeParameters, BlobParameters, BlockRules, ChainRules, ParentHeader, Plan, PlannedBlock, PlannedCall,
+        Authorization, BaseFeeParameters, BlobParameters, BlockRules, ChainRules, MappingRead, ParentHeader, Plan, PlannedBlock, PlannedCall,
         StateOverride, StorageOverride, Withdrawal,
     },
     primitives::U256,
@@ -21,6 +21,7 @@ pub fn plan(text: &str) -> Decoded<Plan> {
         trace_transfers: t.flag()?,
         gas_budget: t.number()?,
         da_footprint_scalar: t.optional(number)?,
+        likely_reads: t.list(|t| Ok(MappingRead { contract: t.address()?, key: t.address()?, position: t.number()? }))?,
         blocks: t.list(block)?,
     })
 }
@@ -174,6 +175,18 @@ pub fn layer(text: &str) -> Decoded<Layer> {
 }
 
 /// Values in the order and of the kinds of `reads`.
+/// What `encode::reads` wrote.
+pub fn reads(text: &str) -> Decoded<Vec<Read>> {
+    Tokens::new(text).list(|t| match t.next()? {
+        "balance" => t.address().map(Read::Balance),
+        "nonce" => t.address().map(Read::Nonce),
+        "code" => t.address().map(Read::Code),
+        "storage" => Ok(Read::Storage(t.address()?, t.hash()?.into())),
+        "blockHash" => t.number().map(Read::BlockHash),
+        _ => Err(Malformed("a read of no known kind")),
+    })
+}
+
 pub fn values(text: &str, reads: &[Read]) -> Decoded<Vec<Value>> {
     let t = &mut Tokens::new(text);
     reads

@@ -88,7 +88,7 @@ impl NativeEngine {
     }
 
     /// Simulates. The outcome is returned where it takes next to no time; else (null) it comes by mail. `written`: as the
-    /// JSON of an answer.
+    /// JSON of an answer. `asks`: where all that stands in the way are reads, they are returned, to be provided and tried again.
     #[napi(catch_unwind)]
     pub fn simulate(
         &self,
@@ -97,20 +97,37 @@ impl NativeEngine {
         layers: Vec<u32>,
         plan: Latin1String,
         written: bool,
+        asks: bool,
     ) -> Result<Option<Message>> {
         let key = state_key(&key)?;
         let layers = self.layers(&layers)?;
         let small = plan.len() <= SMALL_PLAN;
         let plan = decode::plan(text(&plan)?).map_err(malformed)?;
         if small {
-            if let Some((kind, payload)) = self.at_once(&plan, key, layers.clone(), written) {
-                return Ok(Some(Message::new(kind, id, payload)));
+            match self.at_once(&plan, key, layers.clone()) {
+                Ok(outcome) => return Ok(Some(Message::new(Kind::Done, id, encode(&plan, &outcome, written)))),
+                Err(Failure::Rejected(rejection)) => {
+                    return Ok(Some(Message::new(Kind::Rejected, id, encode::rejection(&rejection))));
+                }
+                Err(Failure::Missing(reads)) if asks => {
+                    return Ok(Some(Message::new(Kind::Read, id, encode::reads(&reads).into_bytes())));
+                }
+                Err(_) => {}
             }
         }
         self.start(id, key, layers, move |state, stop| {
             simulate(&plan, state, stop, None).map(|outcome| encode(&plan, &outcome, written))
         })?;
         Ok(None)
+    }
+
+    /// Keeps what was read of the state `key`: `reads` as `simulate` returned them, `values` in their order.
+    #[napi(catch_unwind)]
+    pub fn provide(&self, key: Latin1String, reads: Latin1String, values: Latin1String) -> Result<()> {
+        let reads = decode::reads(text(&reads)?).map_err(malformed)?;
+        let values = decode::values(text(&values)?, &reads).map_err(malformed)?;
+        self.cache.pinned(state_key(&key)?).provide(reads.into_iter().zip(values));
+        Ok(())
     }
 
     /// Executes a stretch of a block under construction; what comes of it comes by mail.
@@ -200,14 +217,10 @@ impl NativeEngine {
     }
 
     /// On the caller's thread: only what is cached and small.
-    fn at_once(&self, plan: &Plan, key: B256, layers: Vec<Arc<Layer>>, written: bool) -> Option<(Kind, Vec<u8>)> {
+    fn at_once(&self, plan: &Plan, key: B256, layers: Vec<Arc<Layer>>) -> std::result::Result<Outcome, Failure> {
         let stop = Arc::new(Stop::default());
         let state = SimulationState::new(&self.cache, key, layers, Arc::new(CachedOnly), stop.clone());
-        match simulate(plan, state, stop, Some(ALLOWANCE)) {
-            Ok(outcome) => Some((Kind::Done, encode(plan, &outcome, written))),
-            Err(Failure::Rejected(rejection)) => Some((Kind::Rejected, encode::rejection(&rejection))),
-            Err(Failure::TooMuch | Failure::Unread | Failure::Cancelled) => None,
-        }
+        simulate(plan, state, stop, Some(ALLOWANCE))
     }
 
     /// On a thread of the pool.
@@ -236,7 +249,7 @@ impl NativeEngine {
                 match result {
                     Ok(Ok(done)) => mailbox.post(Kind::Done, id, done),
                     Ok(Err(Failure::Rejected(rejection))) => mailbox.post(Kind::Rejected, id, encode::rejection(&rejection)),
-                    Ok(Err(Failure::Unread | Failure::TooMuch)) => mailbox.post(Kind::Unread, id, Vec::new()),
+                    Ok(Err(Failure::Unread | Failure::TooMuch | Failure::Missing(_))) => mailbox.post(Kind::Unread, id, Vec::new()),
                     Ok(Err(Failure::Cancelled)) => mailbox.post(Kind::Cancelled, id, Vec::new()),
                     Err(_) => mailbox.post(Kind::Panicked, id, Vec::new()),
                 }

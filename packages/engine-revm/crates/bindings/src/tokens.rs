@@ -76,7 +76,7 @@ impl<'a> Tokens<'a> {
 }
 
 pub fn number(token: &str) -> Decoded<u64> {
-    u64::from_str_radix(token, 16).map_err(|_| Malformed("a number that is none"))
+    u64::from_str_radix(token.strip_prefix("0x").unwrap_or(token), 16).map_err(|_| Malformed("a number that is none"))
 }
 
 pub fn word(token: &str) -> Decoded<U256> {

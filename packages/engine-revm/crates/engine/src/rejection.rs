@@ -1,6 +1,6 @@
 //! Why a simulation gives no outcome.
 
-use crate::state::ReadError;
+use crate::state::{Read, ReadError};
 
 /// Of execution-apis and geth.
 pub mod code {
@@ -24,8 +24,10 @@ pub enum Failure {
     /// State could not be read: the source knows why.
     Unread,
     Cancelled,
-    /// Not without waiting, or not in the little time that the caller's thread may give.
+    /// Not in the little time that the caller's thread may give.
     TooMuch,
+    /// Not without waiting for these.
+    Missing(Vec<Read>),
 }
 
 /// A call that is no valid transaction, or overrides that can't be applied.

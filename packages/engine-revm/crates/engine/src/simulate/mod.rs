@@ -19,7 +19,7 @@ use crate::{
     outcome::Outcome,
     plan::Plan,
     rejection::Failure,
-    state::{SimulationState, Stop},
+    state::{Read, SimulationState, Stop},
 };
 use revm::context::{BlockEnv, CfgEnv};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(crate) use op::{current_da_footprint_scalar, da_footprint};
 use touched::Touched;
 
 /// Executes and seals all blocks of the plan. With an `allowance` it neither waits nor works long: it gives up
-/// (`Failure::TooMuch`) where a value is not cached or a call needs more.
+/// where a value is not cached (`Failure::Missing`) or a call needs more (`Failure::TooMuch`).
 pub fn simulate(
     plan: &Plan,
     mut state: SimulationState,
@@ -41,8 +41,21 @@ pub fn simulate(
     let precompiles = PrecompileSet::new(for_rules(&plan.base.rules), None);
     let mut machine = Machine::new(state, watch, CfgEnv::new_with_spec(plan.base.rules.spec), BlockEnv::default(), precompiles);
     let outcome = run(plan, &mut machine);
-    machine.finish();
-    outcome
+    let (state, _) = machine.finish();
+    match outcome {
+        Err(Failure::TooMuch) => Err(missing(plan, &state).map_or(Failure::TooMuch, Failure::Missing)),
+        outcome => outcome,
+    }
+}
+
+/// What a run that may not wait came to lack, with all else that the plan will certainly or likely read.
+fn missing(plan: &Plan, state: &SimulationState) -> Option<Vec<Read>> {
+    let missed = state.missed()?;
+    let mut reads = state.missing(prefetch::reads(plan));
+    if !reads.contains(&missed) {
+        reads.push(missed);
+    }
+    Some(reads)
 }
 
 fn run(plan: &Plan, machine: &mut Machine) -> Result<Outcome, Failure> {

@@ -11,10 +11,10 @@ use revm::primitives::hardfork::SpecId;
 const BLOCKS: usize = 16;
 const CALLS: usize = 1_000;
 
-/// What the plan will certainly read: asked for together, it costs one round trip in place of dozens.
+/// What the plan will certainly or likely read: asked for together, it costs one round trip in place of dozens.
 pub fn reads(plan: &Plan) -> Vec<Read> {
     let mut accounts: Vec<Address> = Vec::new();
-    let mut reads: Vec<Read> = Vec::new();
+    let mut reads: Vec<Read> = plan.likely_reads.iter().map(|read| Read::Storage(read.contract, read.slot())).collect();
     for call in plan.blocks.iter().flat_map(|block| &block.calls).take(CALLS) {
         accounts.push(call.from);
         accounts.extend(call.to);

@@ -72,6 +72,7 @@ fn call(to: Option<Address>, value: u64, input: Bytes) -> PlannedCall {
 fn plan(overrides: Vec<StateOverride>, calls: Vec<PlannedCall>) -> Plan {
     Plan {
         chain: ChainRules { chain_id: 1, deposit_contract: None },
+        likely_reads: Vec::new(),
         base: ParentHeader {
             hash: B256::repeat_byte(1),
             number: 10,

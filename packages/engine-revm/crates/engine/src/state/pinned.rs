@@ -144,6 +144,11 @@ impl PinnedState {
         }
     }
 
+    /// Keeps values that were read without a miss here.
+    pub fn provide(&self, values: impl IntoIterator<Item = (Read, Value)>) {
+        self.insert(values.into_iter().map(|(read, value)| (read, cached(value))).collect());
+    }
+
     fn insert(&self, fetched: Vec<(Read, Cached)>) {
         let now = self.used.load(Ordering::Relaxed);
         let mut added = 0;

@@ -13,7 +13,7 @@ use revm::{
     database_interface::Database,
     state::{AccountInfo, EvmState},
 };
-use std::sync::Arc;
+use std::{cell::Cell, sync::Arc};
 
 /// The state that one simulation sees: its own changes over pre-confirmed layers over the pinned block.
 pub struct SimulationState {
@@ -25,6 +25,7 @@ pub struct SimulationState {
     pinned: Arc<PinnedState>,
     source: Arc<dyn StateSource>,
     stop: Arc<Stop>,
+    missed: Cell<Option<Read>>,
     /// Whether code may be a delegation (EIP-7702): before Prague it runs as it stands.
     delegations: bool,
 }
@@ -32,7 +33,7 @@ pub struct SimulationState {
 impl SimulationState {
     pub fn new(cache: &StateCache, key: B256, layers: Vec<Arc<Layer>>, source: Arc<dyn StateSource>, stop: Arc<Stop>) -> Self {
         let pinned = cache.pinned(key);
-        Self { changes: AddressMap::default(), hashes: HashMap::default(), layers, pinned, source, stop, delegations: true }
+        Self { changes: AddressMap::default(), hashes: HashMap::default(), layers, pinned, source, stop, missed: Cell::new(None), delegations: true }
     }
 
     pub fn set_delegations(&mut self, active: bool) {
@@ -73,12 +74,32 @@ impl SimulationState {
         if !self.source.may_wait() {
             return Ok(());
         }
-        let missing: Vec<Read> =
-            reads().into_iter().filter(|read| !self.is_above(read) && self.pinned.get(read).is_none()).collect();
+        let missing = self.missing(reads());
         if missing.is_empty() {
             return Ok(());
         }
         self.pinned.fetch(&missing, &*self.source, &self.stop).map(drop)
+    }
+
+    /// Those of the reads that neither changes nor layers nor the cache hold.
+    pub fn missing(&self, reads: Vec<Read>) -> Vec<Read> {
+        reads.into_iter().filter(|read| !self.is_above(read) && self.pinned.get(read).is_none()).collect()
+    }
+
+    /// The read that failed because nobody may wait for it.
+    pub fn missed(&self) -> Option<Read> {
+        self.missed.get()
+    }
+
+    fn fetch(&self, reads: &[Read]) -> Result<Vec<Cached>, ReadError> {
+        if self.stop.is_raised() {
+            return Err(ReadError::Cancelled);
+        }
+        let fetched = self.pinned.fetch(reads, &*self.source, &self.stop);
+        if matches!(fetched, Err(ReadError::WouldBlock)) {
+            self.missed.set(reads.first().copied());
+        }
+        fetched
     }
 
     fn is_above(&self, read: &Read) -> bool {
@@ -118,10 +139,7 @@ impl SimulationState {
         if let Some(value) = self.pinned.get(&read) {
             return Ok(value);
         }
-        if self.stop.is_raised() {
-            return Err(ReadError::Cancelled);
-        }
-        self.pinned.fetch(&[read], &*self.source, &self.stop)?.pop().ok_or(ReadError::Failed)
+        self.fetch(&[read])?.pop().ok_or(ReadError::Failed)
     }
 
     fn word(&self, read: Read) -> Result<U256, ReadError> {
@@ -158,10 +176,7 @@ impl SimulationState {
             }
         }
         if count > 0 {
-            if self.stop.is_raised() {
-                return Err(ReadError::Cancelled);
-            }
-            let values = self.pinned.fetch(&missing[..count], &*self.source, &self.stop)?;
+            let values = self.fetch(&missing[..count])?;
             for (read, value) in missing[..count].iter().zip(values) {
                 take(*read, value, &mut balance, &mut nonce, &mut code);
             }
