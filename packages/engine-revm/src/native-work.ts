@@ -1,7 +1,7 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
-import type { Awaitable, Cancellation, StateSource } from '@upfront/simulation'
+import type { Awaitable, Cancellation, StateRead, StateSource } from '@upfront/simulation'
 import type { Addon, Message, NativeEngine } from './addon.js'
-import { readReads, valuesText } from './state-text.js'
+import { readReads, readsText, readText, valuesText } from './state-text.js'
 import { TextReader } from './text-reader.js'
 
 type Work = {
@@ -24,6 +24,8 @@ export interface NativeLimits {
 export class NativeWork {
   readonly native: NativeEngine
   readonly #work = new Map<number, Work>()
+  /** Reads under way for requests that have no thread yet. */
+  readonly #asked = new Map<string, Promise<void>>()
   #lastId = 0
   #closed = false
   /** The addon's call-back does not keep the process alive: this does while work is under way. */
@@ -99,9 +101,32 @@ export class NativeWork {
     })
   }
 
+  /** Has the reads made and hands them to the addon. What another request waits for is not asked again. */
   async #provide(state: StateSource, { signal }: Cancellation, asked: string): Promise<void> {
-    const values = await state.read(readReads(new TextReader(asked)), signal)
-    if (!this.#closed) this.native.provide(state.key, asked, valuesText(values))
+    const own: StateRead[] = []
+    const others = new Set<Promise<void>>()
+    for (const read of readReads(new TextReader(asked))) {
+      const other = this.#asked.get(askedKey(state, read))
+      if (other === undefined) own.push(read)
+      else others.add(other)
+    }
+    if (own.length > 0) await this.#ask(state, signal, own)
+    // Where another fails, this request's own thread asks.
+    if (others.size > 0) await unlessAborted(Promise.allSettled(others), signal)
+  }
+
+  #ask(state: StateSource, signal: AbortSignal, reads: StateRead[]): Promise<void> {
+    const keys = reads.map((read) => askedKey(state, read))
+    const asking = state
+      .read(reads, signal)
+      .then((values) => {
+        if (!this.#closed) this.native.provide(state.key, readsText(reads), valuesText(values))
+      })
+      .finally(() => {
+        for (const key of keys) this.#asked.delete(key)
+      })
+    for (const key of keys) this.#asked.set(key, asking)
+    return asking
   }
 
   #start(start: (id: number, asks: boolean) => Message | null, id: number, asks: boolean): Message | null {
@@ -162,6 +187,22 @@ export class NativeWork {
       this.native.answerFailed(id)
     }
   }
+}
+
+function askedKey({ key }: StateSource, read: StateRead): string {
+  return key + readText(read)
+}
+
+function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) return abort()
+    signal.addEventListener('abort', abort, { once: true })
+    void work.then(() => {
+      signal.removeEventListener('abort', abort)
+      resolve()
+    })
+  })
 }
 
 /** The addon's own errors come from outside of any realm: their message alone tells. */

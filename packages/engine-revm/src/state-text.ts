@@ -1,5 +1,5 @@
 import type { StateLayer, StateRead, StateValue } from '@upfront/simulation'
-import { flag, list, optionalQuantity, optionalText, slotText } from './plan-text.js'
+import { flag, list, optionalQuantity, optionalText, quantity, slotText } from './plan-text.js'
 import type { TextReader } from './text-reader.js'
 
 /** The reads that the addon asks for. */
@@ -23,7 +23,23 @@ export function readReads(reader: TextReader): StateRead[] {
   return reads
 }
 
-/** Their values, in order. */
+/** The other way round. */
+export function readsText(reads: readonly StateRead[]): string {
+  return list(reads, readText)
+}
+
+export function readText(read: StateRead): string {
+  switch (read.kind) {
+    case 'storage':
+      return `storage\n${read.address}\n${read.slot}\n`
+    case 'blockHash':
+      return `blockHash\n${quantity(read.number)}`
+    default:
+      return `${read.kind}\n${read.address}\n`
+  }
+}
+
+/** Values of reads, in order. */
 export function valuesText(values: readonly StateValue[]): string {
   let text = ''
   for (const value of values) text += `${typeof value === 'bigint' ? value.toString(16) : value}\n`

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DEFAULT_SIMULATION_LIMITS, decodeSimulationRequest, type Hex, RpcError } from '@upfront/protocol'
-import { simulate } from '@upfront/simulation'
+import { simulateToJson } from '@upfront/simulation'
 import { createRevmEngine, loadRevm, type RevmEngine } from '../src/index.js'
 import { differences } from './compare-answers.js'
 import { hasShared, RecordedChain, recordedExchanges, SHARED } from './recorded-chain.js'
@@ -17,7 +17,7 @@ async function answer(engine: RevmEngine, chain: RecordedChain, params: unknown)
     const request = decodeSimulationRequest(params, DEFAULT_SIMULATION_LIMITS)
     const base = chain.header(request.block)
     const daFootprintScalar = chain.daFootprintScalar(base)
-    const { blocks } = await simulate({
+    const { json } = await simulateToJson({
       request,
       base,
       openState: () => chain.source(base),
@@ -28,7 +28,7 @@ async function answer(engine: RevmEngine, chain: RecordedChain, params: unknown)
       cancellation: new AbortController(),
       dialect: 'ethereum',
     })
-    return { result: JSON.parse(JSON.stringify(blocks)) }
+    return { result: JSON.parse(json) }
   } catch (error) {
     if (error instanceof RpcError) return { error: { code: error.code, message: error.message } }
     throw error

@@ -9,8 +9,8 @@ import { FreeRateLimit } from '../http/free-rate-limit.js'
 import { RequestLifetime } from '../http/request-lifetime.js'
 import { RequestView } from '../pending/request-view.js'
 import { dialectOf } from './dialect.js'
-import type { RpcContext } from './rpc-method.js'
 import { RpcService } from './rpc.service.js'
+import type { RpcContext } from './rpc-method.js'
 import { sendAnswer } from './send-answer.js'
 
 /** `POST /`. A route of Fastify's own, not a controller: Nest's promises around a handler cost more than a small simulation. */

@@ -2,7 +2,8 @@ import { Inject, Injectable } from '@nestjs/common'
 import {
   decodeEnvelope,
   type Envelope,
-  type EnvelopeEntry, type EnvelopeLimits,
+  type EnvelopeEntry,
+  type EnvelopeLimits,
   ErrorCode,
   quote,
   RpcError,

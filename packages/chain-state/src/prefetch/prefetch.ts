@@ -8,8 +8,8 @@ import type { CallQueue } from '../upstream/call-queue.js'
 import { isMethodMissing } from '../upstream/upstream-client.js'
 import type { UpstreamFault } from '../upstream/upstream-fault.js'
 import { expectedReads } from './expected-reads.js'
-import { Overridden } from './overridden.js'
 import { MappingSlots } from './mapping-slots.js'
+import { Overridden } from './overridden.js'
 import { accessListHint, type HintedCall, hintedCalls, prestateHint, type Touched } from './touch-hints.js'
 
 const MOST_EXPECTED = 3_000

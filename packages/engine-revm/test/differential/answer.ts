@@ -5,7 +5,15 @@ import {
   decodeSimulationRequest,
   RpcError,
 } from '@upfront/protocol'
-import { type ChainRules, type Engine, type SimulationOutcome, type StateSource, simulate } from '@upfront/simulation'
+import {
+  type ChainRules,
+  type Engine,
+  type Simulation,
+  type SimulationOutcome,
+  type StateSource,
+  simulate,
+  simulateToJson,
+} from '@upfront/simulation'
 
 export interface Answer {
   result?: unknown
@@ -32,18 +40,22 @@ export function groundOf(
 
 /** What an engine makes of a payload of `eth_simulateV1`; without the place that our messages begin with. */
 export async function answerOf(engine: Engine, payload: unknown, { rules, base, state }: Ground): Promise<Answer> {
+  const simulation = (): Simulation => ({
+    request: decodeSimulationRequest([payload, 'latest'], DEFAULT_SIMULATION_LIMITS),
+    base,
+    openState: () => state,
+    rules,
+    engine,
+    limits: DEFAULT_SIMULATION_LIMITS,
+    cancellation: { signal: AbortSignal.timeout(60_000) },
+    dialect: 'ethereum',
+  })
   try {
-    const { blocks, touched } = await simulate({
-      request: decodeSimulationRequest([payload, 'latest'], DEFAULT_SIMULATION_LIMITS),
-      base,
-      openState: () => state,
-      rules,
-      engine,
-      limits: DEFAULT_SIMULATION_LIMITS,
-      cancellation: { signal: AbortSignal.timeout(60_000) },
-      dialect: 'ethereum',
-    })
-    return { result: JSON.parse(JSON.stringify(blocks)), touched }
+    const { blocks, touched } = await simulate(simulation())
+    const presented = JSON.stringify(blocks)
+    const { json } = await simulateToJson(simulation())
+    if (json !== presented) throw new Error(`${engine.name} writes ${json} where it presents ${presented}`)
+    return { result: JSON.parse(json), touched }
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
     return { error: { code: error.code, message: error.message.replace(/^blockStateCalls[^ ]*: /, '') } }

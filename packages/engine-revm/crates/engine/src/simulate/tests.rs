@@ -2,7 +2,7 @@ use super::*;
 use crate::{
     outcome::{ExecutedCall, Status},
     plan::{
-        BaseFeeParameters, BlockRules, ChainRules, ParentHeader, PlannedBlock, PlannedCall, StateOverride, StorageOverride,
+        BaseFeeParameters, BlobParameters, BlockRules, ChainRules, ParentHeader, PlannedBlock, PlannedCall, StateOverride, StorageOverride,
     },
     rejection::{Rejection, code},
     state::{Read, ReadError, StateCache, StateSource, Value},
@@ -229,4 +229,68 @@ fn fees_are_paid_where_they_are_named() {
     let read = &outcome.blocks[0].calls[1].return_data;
     assert_eq!(U256::from_be_slice(&read[..32]), U256::from(2 * 21_000));
     assert_eq!(U256::from_be_slice(&read[32..]), U256::from(ETHER - 10 * 21_000));
+}
+
+/// The EIPs' code, and the same with a byte behind it that never runs: known code is not run, other code is.
+fn with_code(contract: Address, code: &Bytes, known: bool, storage: StorageOverride) -> StateOverride {
+    let mut code = code.to_vec();
+    if !known {
+        code.push(0);
+    }
+    StateOverride { storage, ..override_of(contract, 0, code.into()) }
+}
+
+fn prague(mut plan: Plan) -> Plan {
+    let rules = BlockRules { spec: SpecId::PRAGUE, op: None, blob: Some(BlobParameters { target: 6, max: 9, update_fraction: 5_007_716 }) };
+    plan.base.rules = rules;
+    plan.blocks[0].rules = rules;
+    plan.blocks[0].parent_beacon_block_root = Some(B256::repeat_byte(7));
+    plan
+}
+
+#[test]
+fn known_system_contracts_keep_what_their_code_would() {
+    use super::system_calls::{BEACON_ROOTS, HISTORY};
+    let word = |value: u64| Bytes::from(U256::from(value).to_be_bytes::<32>());
+    let outputs = |known: bool| {
+        let contracts = vec![
+            with_code(BEACON_ROOTS, &alloy_eips::eip4788::BEACON_ROOTS_CODE, known, StorageOverride::None),
+            with_code(HISTORY, &alloy_eips::eip2935::HISTORY_STORAGE_CODE, known, StorageOverride::None),
+        ];
+        let calls = vec![call(Some(BEACON_ROOTS), 0, word(112)), call(Some(HISTORY), 0, word(10))];
+        let outcome = run(&prague(plan(contracts, calls))).unwrap();
+        outcome.blocks[0].calls.iter().map(|call| call.return_data.clone()).collect::<Vec<_>>()
+    };
+    let expected = vec![Bytes::from(B256::repeat_byte(7)), Bytes::from(B256::repeat_byte(1))];
+    assert_eq!(outputs(true), expected);
+    assert_eq!(outputs(false), expected);
+}
+
+#[test]
+fn known_request_queues_give_what_their_code_would() {
+    use super::system_calls::{CONSOLIDATION_REQUESTS, WITHDRAWAL_REQUESTS};
+    let queues = [
+        (WITHDRAWAL_REQUESTS, &alloy_eips::eip7002::WITHDRAWAL_REQUEST_PREDEPLOY_CODE),
+        (CONSOLIDATION_REQUESTS, &alloy_eips::eip7251::CONSOLIDATION_REQUEST_PREDEPLOY_CODE),
+    ];
+    // At rest; with an excess; with one request of which every word is 9.
+    let one_request = (4..8).map(|slot| (U256::from(slot), U256::from(9))).chain([(U256::from(3), U256::from(1))]);
+    for slots in [vec![], vec![(U256::ZERO, U256::from(5))], one_request.collect::<Vec<_>>()] {
+        // Without input the contracts give the fee, which shows the excess.
+        let block = |known: bool| {
+            let contracts =
+                queues.map(|(contract, code)| with_code(contract, code, known, StorageOverride::Replace(slots.clone())));
+            let mut plan = prague(plan(contracts.to_vec(), Vec::new()));
+            let mut second = plan.blocks[0].clone();
+            second.number += 1;
+            second.timestamp += 12;
+            second.overrides = Vec::new();
+            second.calls = queues.map(|(contract, _)| call(Some(contract), 0, Bytes::new())).to_vec();
+            plan.blocks.push(second);
+            let outcome = run(&plan).unwrap();
+            let fees: Vec<Bytes> = outcome.blocks[1].calls.iter().map(|call| call.return_data.clone()).collect();
+            (outcome.blocks[0].header.requests_hash, fees)
+        };
+        assert_eq!(block(true), block(false), "{slots:?}");
+    }
 }
