@@ -11,6 +11,7 @@ import { acceptJsonBodies } from './http/body.js'
 import { BufferedBytes } from './http/buffered-bytes.js'
 import { FreeRateLimit } from './http/free-rate-limit.js'
 import { requestId } from './http/request-id.js'
+import { SilentConnections } from './http/silent-connections.js'
 import { createLogger, LOGGER, nestLogger } from './logger.js'
 import { failureBody, failureOf } from './rpc/failure.js'
 import { RpcEndpoint } from './rpc/rpc.endpoint.js'
@@ -82,6 +83,7 @@ export async function createGateway(environment: Environment): Promise<NestFasti
 export async function startGateway(environment: Environment): Promise<Gateway> {
   const app = await createGateway(environment)
   const logger = app.get<Logger>(LOGGER)
+  const silent = new SilentConnections(app.getHttpServer())
   try {
     await app.listen(environment.GATEWAY_PORT, environment.GATEWAY_HOST)
   } catch (error) {
@@ -100,11 +102,18 @@ export async function startGateway(environment: Environment): Promise<Gateway> {
     (error) => logger.warn({ reason: failureOf(error).error.message }, 'the upstream is not there yet'),
   )
   const greeting = `Upfront's gateway listens on ${url} (${engine.name} ${engine.version})`
-  return { app, url, greeting, logger, close: () => close(app, environment.SHUTDOWN_TIMEOUT_MS, logger) }
+  const end = () => close(app, silent, environment.SHUTDOWN_TIMEOUT_MS, logger)
+  return { app, url, greeting, logger, close: end }
 }
 
-async function close(app: NestFastifyApplication, timeoutMs: number, logger: Logger): Promise<void> {
+async function close(
+  app: NestFastifyApplication,
+  silent: SilentConnections,
+  timeoutMs: number,
+  logger: Logger,
+): Promise<void> {
   const server = app.getHttpServer()
+  silent.end()
   const sweep = setInterval(() => server.closeIdleConnections(), SOCKET_SWEEP_MS)
   const timer = setTimeout(() => {
     logger.warn(`requests were still in flight ${timeoutMs} ms after the signal to end: they are cut off`)

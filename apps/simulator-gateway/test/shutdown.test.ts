@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { connect } from 'node:net'
 import { type FaultyUpstream, startFaultyUpstream } from '@upfront/chain-state/faulty-upstream'
 import { type Anvil, startAnvil } from '@upfront/devnet'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
@@ -63,4 +64,17 @@ it('ends at once where nothing is in flight, kept-alive connections or not', asy
   const started = performance.now()
   await gateway.stop()
   expect(performance.now() - started).toBeLessThan(5_000)
+})
+
+it('does not wait for a connection on which nothing was asked', async () => {
+  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url })
+  const { hostname, port } = new URL(gateway.url)
+  const silent = connect(Number(port), hostname)
+  silent.on('error', () => undefined)
+  await once(silent, 'connect')
+  await gateway.call('eth_simulateV1', CALL)
+  const end = ended()
+  gateway.process.kill('SIGTERM')
+  expect(await end).toEqual([0, null])
+  expect(gateway.output()).not.toContain('cut off')
 })

@@ -66,9 +66,14 @@ pub fn of_frame(
     let depth = interpreter.stack.len();
     Some(match result {
         R::OpcodeNotFound | R::NotActivated | R::InvalidFEOpcode => format!("invalid opcode: {}", opcode_names::of(opcode)),
-        // revm calls a DUP or SWAP that reaches too deep an overflow.
-        R::StackUnderflow | R::StackOverflow if depth < inputs(opcode) => underflow(opcode, depth),
-        R::StackUnderflow | R::StackOverflow => overflow(opcode, depth),
+        R::StackUnderflow | R::StackOverflow => match step {
+            None if pops_in_parts(opcode) => AMBIGUOUS.into(),
+            step => {
+                let depth = step.map_or(depth, |step| step.depth);
+                // revm calls a DUP or SWAP that reaches too deep an overflow.
+                if depth < inputs(opcode) { underflow(opcode, depth) } else { overflow(opcode, depth) }
+            }
+        },
         R::OutOfGas | R::MemoryOOG | R::InvalidOperandOOG | R::OutOfOffset | R::CreateInitCodeSizeLimit | R::ReentrancySentryOOG => {
             match step {
                 Some(step) => step.out_of_gas(spec),
@@ -112,6 +117,11 @@ fn stack_fault(opcode: u8, depth: usize) -> Option<String> {
 
 fn has_dynamic_gas(opcode: u8) -> bool {
     matches!(opcode, 0x0a | 0x20 | 0x31 | 0x37 | 0x39 | 0x3b | 0x3c | 0x3e | 0x3f | 0x51..=0x55 | 0x5e | 0xa0..=0xa4 | 0xf0..=0xf5 | 0xfa | 0xfd | 0xff)
+}
+
+/// LOG, CREATE2 and calls take their operands in several pops: how many there were, only a look before them tells.
+fn pops_in_parts(opcode: u8) -> bool {
+    matches!(opcode, 0xa0..=0xa4 | 0xf0..=0xf2 | 0xf4 | 0xf5 | 0xfa)
 }
 
 /// Words where the code ran but what it returned can't be deployed.
