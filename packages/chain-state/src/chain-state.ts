@@ -59,7 +59,7 @@ export class ChainState {
   }
 
   /**
-   * The node's head: asked for after the call, save that requests share an answer for 1 ms, or for 10 ms from 400 requests
+   * The node's head: asked for after the call, save that requests share an answer for 1 ms, or for 5 ms from 1,000 requests
    * a second on. @throws UpstreamError, or the signal's reason
    */
   async head(limits: CallLimits = {}): Promise<BlockHeader> {

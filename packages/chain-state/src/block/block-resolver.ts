@@ -44,7 +44,7 @@ export class BlockResolver {
   }
 
   /**
-   * The node's head as of the call, or at most 10 ms older under load.
+   * The node's head as of the call, or at most 5 ms older under load.
    * @throws UpstreamError, or the signal's reason
    */
   head(limits: CallLimits = {}): Awaitable<BlockHeader> {
