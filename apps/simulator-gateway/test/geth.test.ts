@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   DEVNET_ROLES,
   deployUniswap,
@@ -31,12 +32,13 @@ const geth = findGeth()
 const title = 'answers agree with a real geth'
 const suite = geth === undefined ? describe.skip : describe
 const { deployer } = DEVNET_ROLES
+const PATIENCE_MS = 25_000
 const NOBODY = '0x00000000000000000000000000000000000d0b0d'
 const CODE = '0x00000000000000000000000000000000000c0de7'
 
 suite(geth === undefined ? `${title} (skipped: no geth here, see GETH)` : title, () => {
   const directory = mkdtempSync(join(tmpdir(), 'geth-'))
-  let node: ChildProcess
+  let node: ChildProcess | undefined
   let nodeUrl: string
   let uniswap: UniswapContracts
   let gateways: GatewayProcess[]
@@ -47,32 +49,49 @@ suite(geth === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     return (await response.json()) as { result?: unknown; error?: { code: number; message: string } }
   }
 
-  beforeAll(async () => {
+  async function startNode(folder: string): Promise<void> {
     // Its own dev chain has a fork after Osaka: this one has none.
     const genesis = JSON.parse(readFileSync(new URL('./conformance/genesis.json', import.meta.url), 'utf8'))
     genesis.alloc[deployer.address.slice(2)] = { balance: numberToHex(parseEther('1000')) }
-    writeFileSync(join(directory, 'genesis.json'), JSON.stringify(genesis))
-    execFileSync(geth as string, ['init', '--datadir', directory, join(directory, 'genesis.json')], { stdio: 'ignore' })
+    const genesisFile = `${folder}.json`
+    writeFileSync(genesisFile, JSON.stringify(genesis))
+    execFileSync(geth as string, ['init', '--datadir', folder, genesisFile], { stdio: 'ignore' })
     const apart = ['--nodiscover', '--maxpeers=0', '--ipcdisable', '--port=0', '--authrpc.port=0']
-    const args = [
-      '--dev',
-      `--datadir=${directory}`,
-      ...apart,
-      '--http',
-      '--http.port=0',
-      '--http.api=eth,net,web3,debug',
-    ]
-    node = spawn(geth as string, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+    const http = ['--http', '--http.port=0', '--http.api=eth,net,web3,debug']
+    const started = spawn(geth as string, ['--dev', `--datadir=${folder}`, ...apart, ...http], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    node = started
     nodeUrl = await new Promise<string>((resolve, reject) => {
       let said = ''
-      node.stderr?.on('data', (chunk: Buffer) => {
+      started.stderr?.on('data', (chunk: Buffer) => {
         said += chunk
         const port = /HTTP server started\s+endpoint=\S+:(\d+)/.exec(said)?.[1]
         if (port !== undefined) resolve(`http://127.0.0.1:${port}`)
       })
-      node.once('close', () => reject(new Error(`geth ended: ${said.slice(-500)}`)))
+      started.once('close', () => reject(new Error(`geth ended: ${said.slice(-500)}`)))
     })
-    uniswap = await deployUniswap(nodeUrl, deployer.privateKey)
+  }
+
+  async function stopNode(): Promise<void> {
+    if (node === undefined || node.exitCode !== null) return
+    node.kill('SIGKILL')
+    await once(node, 'close')
+  }
+
+  beforeAll(async () => {
+    // The deployment was seen to hang: geth's dev mode may miss a transaction that comes as it seals. Another node then.
+    for (let attempt = 1; ; attempt++) {
+      await startNode(join(directory, `chain-${attempt}`))
+      const late = sleep(PATIENCE_MS, undefined, { ref: false })
+      const deployed = await Promise.race([deployUniswap(nodeUrl, deployer.privateKey), late])
+      if (deployed !== undefined) {
+        uniswap = deployed
+        break
+      }
+      await stopNode()
+      if (attempt === 3) throw new Error(`geth did not mine within ${PATIENCE_MS} ms, three times`)
+    }
     gateways = await Promise.all(
       ['auto', 'ethereumjs'].map((engine) =>
         startGatewayProcess({ UPSTREAM_RPC_URL: nodeUrl, DIALECT: 'ethereum', EVM_ENGINE: engine }),
@@ -81,9 +100,7 @@ suite(geth === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
   }, 120_000)
   afterAll(async () => {
     await Promise.all((gateways ?? []).map((gateway) => gateway.stop()))
-    if (node === undefined) return
-    node.kill()
-    await once(node, 'close')
+    await stopNode()
     rmSync(directory, { recursive: true, force: true })
   })
 
