@@ -1,11 +1,11 @@
 import type { LoggerService } from '@nestjs/common'
-import { type Logger, pino } from 'pino'
+import { type DestinationStream, type Logger, pino } from 'pino'
 
 export type Log = Logger
 
 /** Structured logs on standard output. What is passed in holds ids and reasons; keys, signatures and payloads never are. */
-export function createLog(level: string): Log {
-  return pino({ level, base: { service: 'billing' }, timestamp: pino.stdTimeFunctions.isoTime })
+export function createLog(level: string, destination: DestinationStream = pino.destination(1)): Log {
+  return pino({ level, base: { service: 'billing' }, timestamp: pino.stdTimeFunctions.isoTime }, destination)
 }
 
 /** Nest's own lines through the same log. */

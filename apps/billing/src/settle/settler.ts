@@ -11,6 +11,7 @@ import { errorText, type Log } from '../log.js'
 import { findPaymentById } from '../payments/lookup.js'
 import { broadcast } from './broadcast.js'
 import { concludeFailed } from './conclude.js'
+import { DeadlineQueue } from './deadline-queue.js'
 import { HeadPoll } from './head-poll.js'
 import { type Signed, SigningQueue } from './signing-queue.js'
 import { submit } from './submit.js'
@@ -42,7 +43,7 @@ type Driven = Watch & {
 /** Drives every charged payment that it is given to its end, whatever the node does. */
 export class Settler {
   readonly #driven = new Map<string, Driven>()
-  readonly #queue: Driven[] = []
+  readonly #queue = new DeadlineQueue<Driven>()
   readonly #progress = new EventEmitter().setMaxListeners(0)
   readonly #loops: Promise<void>[] = []
   /** By network and signer: when the next transaction may be sent. */
@@ -78,7 +79,7 @@ export class Settler {
   async stop(): Promise<void> {
     this.#stop.abort()
     for (const poll of this.#headPolls.values()) poll.stop()
-    this.#queue.length = 0
+    this.#queue.clear()
     await Promise.all(this.#loops)
     while (this.#running > 0) await sleep(20)
   }
@@ -158,14 +159,12 @@ export class Settler {
       driven.again = true
       return
     }
-    if (this.#queue.includes(driven)) return
-    const behind = this.#queue.findIndex(({ deadline }) => deadline > driven.deadline)
-    this.#queue.splice(behind === -1 ? this.#queue.length : behind, 0, driven)
+    this.#queue.add(driven)
     this.pump()
   }
 
   private pump(): void {
-    while (this.#running < CONCURRENCY && this.#queue.length > 0) void this.run(this.#queue.shift() as Driven)
+    while (this.#running < CONCURRENCY && this.#queue.size > 0) void this.run(this.#queue.take() as Driven)
   }
 
   private async run(driven: Driven): Promise<void> {

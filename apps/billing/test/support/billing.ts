@@ -15,7 +15,7 @@ import {
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { type Billing, startBilling } from '../../src/billing.js'
 import { readEnvironment } from '../../src/environment/environment.js'
-import { createLog } from '../../src/log.js'
+import { createLog, type Log } from '../../src/log.js'
 import { makeRequirements, sign } from './buyer.js'
 import { copyEmptyPglite } from './empty-pglite.js'
 
@@ -35,12 +35,16 @@ export function billingVariables(rpcUrl: string, variables: NodeJS.ProcessEnv = 
 }
 
 /** Billing in this process. */
-export async function runBilling(rpcUrl: string, variables: NodeJS.ProcessEnv = {}): Promise<Billing & BillingClient> {
+export async function runBilling(
+  rpcUrl: string,
+  variables: NodeJS.ProcessEnv = {},
+  log?: Log,
+): Promise<Billing & BillingClient> {
   const directory = mkdtempSync(join(tmpdir(), 'billing-'))
   const ledger = join(directory, 'ledger')
   if (variables.DATABASE_URL === undefined) await copyEmptyPglite(ledger)
   const environment = readEnvironment(billingVariables(rpcUrl, { BILLING_DATA_DIR: ledger, ...variables }))
-  const billing = await startBilling(environment, createLog(environment.logLevel))
+  const billing = await startBilling(environment, log ?? createLog(environment.logLevel))
   return Object.assign(new BillingClient(billing.url), {
     close: async () => {
       await billing.close()
