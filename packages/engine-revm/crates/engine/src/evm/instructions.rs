@@ -3,14 +3,17 @@ use super::{
     watch::{LogPlace, Watch},
 };
 use crate::state::ReadError;
-use alloy_primitives::{Address, B256, Bytes, Log, LogData, U256, address, b256};
+use alloy_primitives::{
+    Address, B256, Bytes, KECCAK256_EMPTY, Log, LogData, U256, address, b256, utils::keccak256_uncached,
+};
 use revm::{
-    context_interface::{JournalTr, context::ContextError},
+    context_interface::{Host, JournalTr, context::ContextError},
     interpreter::{
-        Instruction, InstructionContext, InstructionResult, InterpreterAction,
+        Instruction, InstructionContext, InstructionResult, InterpreterAction, as_usize_or_fail, gas,
         instructions::{InstructionTable, arithmetic, host, instruction_table_gas_changes_spec, memory, system},
         interpreter::EthInterpreter,
-        interpreter_types::{InputsTr, LoopControl},
+        interpreter_types::{InputsTr, LoopControl, StackTr},
+        resize_memory,
     },
     handler::instructions::InstructionProvider,
     primitives::hardfork::SpecId,
@@ -142,12 +145,34 @@ macro_rules! sized {
     };
 }
 
-sized!(keccak, 1, system::keccak256);
+sized!(keccak, 1, hash);
 sized!(call_data_copy, 2, system::calldatacopy);
 sized!(code_copy, 2, system::codecopy);
 sized!(external_code_copy, 3, host::extcodecopy);
 sized!(return_data_copy, 2, system::returndatacopy);
 sized!(memory_copy, 2, memory::mcopy);
+
+/// A mapping's key and its slot: what most programs hash, and the same ones again in the next request.
+const SLOT_PREIMAGE: U256 = U256::from_limbs([64, 0, 0, 0]);
+
+/// KECCAK256, remembering the slots of mappings: `alloy` keeps the last 131,072 short hashes of the process (16 MB). A loop over
+/// its own hashes would pay for the remembering and never find one, so nothing else is.
+fn hash(step: Step<'_>) {
+    let Step { interpreter, host } = step;
+    if interpreter.stack.data().iter().nth_back(1) == Some(&SLOT_PREIMAGE) {
+        return system::keccak256(Step { interpreter, host });
+    }
+    let Some(([offset], top)) = StackTr::popn_top(&mut interpreter.stack) else { return interpreter.halt_underflow() };
+    let length = as_usize_or_fail!(interpreter, top);
+    gas!(interpreter, host.gas_params().keccak256_cost(length));
+    let mut hash = KECCAK256_EMPTY;
+    if length > 0 {
+        let from = as_usize_or_fail!(interpreter, offset);
+        resize_memory!(interpreter, host.gas_params(), from, length);
+        hash = keccak256_uncached(interpreter.memory.slice_len(from, length).as_ref());
+    }
+    *top = hash.into();
+}
 
 /// The one instruction on numbers that takes long: it costs 1,610 gas at most, and a contract has room for thousands.
 fn power(step: Step<'_>) {
