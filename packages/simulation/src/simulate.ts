@@ -26,14 +26,14 @@ export interface Simulation {
   /** The block that the request's block parameter stands for. */
   base: BlockHeader
   /** The block after `base`, where it is under construction. */
-  opening?: OpeningBlock
+  opening?: OpeningBlock | undefined
   /** State after `base`, opened for the plan: what that will touch can be read ahead. */
   openState: (plan: SimulationPlan) => StateSource
   rules: ChainRules
   engine: Engine
   limits: SimulationLimits
   /** See `SimulationPlan`. */
-  daFootprintScalar?: bigint
+  daFootprintScalar?: bigint | undefined
   /** Its signal's reason is thrown as it is. */
   cancellation: Cancellation
   dialect: Dialect

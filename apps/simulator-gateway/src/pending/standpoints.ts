@@ -16,7 +16,7 @@ import { standingOn } from './standing.js'
 /** What a simulation stands on: a parent, the block under construction on it if there is one, and the state. */
 export interface Standpoint {
   base: BlockHeader
-  opening?: OpeningBlock
+  opening?: OpeningBlock | undefined
   openState(plan: SimulationPlan): StateSource
 }
 
@@ -73,7 +73,7 @@ export class Standpoints {
   private onPinned(pinned: PinnedBlock, limits: ReadLimits): Standpoint {
     return {
       base: pinned.header,
-      ...(pinned.opening && { opening: pinned.opening }),
+      opening: pinned.opening,
       openState: (plan) => this.chain.stateSource(pinned, limits, plan),
     }
   }

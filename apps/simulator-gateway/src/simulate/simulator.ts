@@ -5,6 +5,7 @@ import {
   type BlockParameter,
   type Dialect,
   decodeSimulationRequest,
+  type Hash,
   type SimulationLimits,
 } from '@upfront/protocol'
 import {
@@ -16,8 +17,10 @@ import {
   rulesAt,
   type Simulation,
   type SimulationAnswer,
-  type SimulationPlan,
+  type StateLayer,
+  type StateRead,
   type StateSource,
+  type StateValue,
   simulate,
   simulateToJson,
 } from '@upfront/simulation'
@@ -100,45 +103,41 @@ export class Simulator {
     const { engine } = this
     const { dialect, view } = context
     const reading = new Reading(context, limits.upstreamReads)
-    let cached = true
-    const noticeRead = () => {
-      cached = false
-    }
+    const reads = new ReadsNoticed()
     const answer = andThen(this.served.rules(context), (rules) =>
       this.standpoints.on(request.block, view, reading, (standpoint) =>
-        andThen(this.opStackValues(request.block, standpoint.base, rules, reading), (opStack) => {
-          const openState = (plan: SimulationPlan) => noticingReads(standpoint.openState(plan), noticeRead)
-          return simulate({
-            ...standpoint,
-            ...opStack,
-            openState,
+        andThen(this.daFootprintScalar(request.block, standpoint.base, rules, reading), (daFootprintScalar) =>
+          // Field by field: spreading costs more than some simulations.
+          simulate({
             request,
+            base: standpoint.base,
+            opening: standpoint.opening,
+            openState: (plan) => new NoticedState(standpoint.openState(plan), reads),
             rules,
             engine,
             limits,
-            dialect,
+            daFootprintScalar,
             cancellation: context,
-          })
-        }),
+            dialect,
+          }),
+        ),
       ),
     )
     return andThen(answer, (answer) => {
-      this.metrics.simulated(blocksOf(answer), answer.gasUsed, cached)
+      this.metrics.simulated(blocksOf(answer), answer.gasUsed, !reads.any)
       return answer
     })
   }
 
-  /** What the head's state tells, and an older block's own deposit where its state may be gone. */
-  private opStackValues(
+  /** Of an OP-stack head; an older block's own deposit tells where its state may be gone. */
+  private daFootprintScalar(
     block: BlockParameter,
     base: BlockHeader,
     rules: ChainRules,
     reading: ReadLimits,
-  ): Awaitable<{ daFootprintScalar?: bigint }> {
-    if (block.kind === 'tag' || !isOpForkActive(rulesAt(rules, base.number, base.timestamp), 'jovian')) return {}
-    return this.chain
-      .daFootprintScalar(base, reading)
-      .then((daFootprintScalar) => (daFootprintScalar === undefined ? {} : { daFootprintScalar }))
+  ): Awaitable<bigint | undefined> {
+    if (block.kind === 'tag' || !isOpForkActive(rulesAt(rules, base.number, base.timestamp), 'jovian')) return undefined
+    return this.chain.daFootprintScalar(base, reading)
   }
 
   /** Nest's hook, once nothing is in flight. */
@@ -164,14 +163,27 @@ class Reading implements ReadLimits {
   }
 }
 
-function noticingReads(state: StateSource, notice: () => void): StateSource {
-  return {
-    key: state.key,
-    blockNumber: state.blockNumber,
-    layers: state.layers,
-    read(reads, signal) {
-      notice()
-      return state.read(reads, signal)
-    },
+/** Whether a simulation had to read state: where not, all of it was cached. */
+class ReadsNoticed {
+  any = false
+}
+
+class NoticedState implements StateSource {
+  readonly key: Hash
+  readonly blockNumber: bigint
+  readonly layers: readonly StateLayer[]
+
+  constructor(
+    private readonly state: StateSource,
+    private readonly noticed: ReadsNoticed,
+  ) {
+    this.key = state.key
+    this.blockNumber = state.blockNumber
+    this.layers = state.layers
+  }
+
+  read(reads: readonly StateRead[], signal: AbortSignal): Promise<StateValue[]> {
+    this.noticed.any = true
+    return this.state.read(reads, signal)
   }
 }

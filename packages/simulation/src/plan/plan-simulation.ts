@@ -7,6 +7,7 @@ import {
   RpcError,
   type SimulationLimits,
   type SimulationRequest,
+  type StateOverride,
   ZERO_HASH,
 } from '@upfront/protocol'
 import { baseFeeParameters, isOpForkActive } from '../rules/base-fee.js'
@@ -40,7 +41,7 @@ export function planSimulation(
   base: BlockHeader,
   rules: ChainRules,
   limits: SimulationLimits,
-  opening: OpeningBlock = {},
+  opening?: OpeningBlock,
 ): SimulationPlan {
   if (base.blockAccessListHash !== undefined) {
     throw new RpcError(ErrorCode.serverError, `block ${base.number} belongs to fork amsterdam, which is not supported`)
@@ -53,14 +54,15 @@ export function planSimulation(
     gasLimit: base.gasLimit,
     feeRecipient: base.miner,
   }
-  const known = openingAfter(base, opening)
-  const follow = (source: BlockStateCall, requestIndex?: number) => {
-    const blockOverrides = blocks.length === 0 ? { ...known, ...source.blockOverrides } : source.blockOverrides
+  const known = opening && openingAfter(base, opening)
+  const context: Context = { request, base, baseRules, rules }
+  const follow = ({ stateOverrides, blockOverrides: given }: BlockStateCall, requestIndex?: number) => {
+    const opens = known !== undefined && blocks.length === 0
+    const overrides = opens ? { ...known, ...given } : given
     // A real block's time stands as it is: a development chain may give two blocks the same.
-    const isGiven =
-      blocks.length === 0 && source.blockOverrides.timestamp === undefined && known.timestamp !== undefined
-    const before = isGiven ? { ...parent, timestamp: parent.timestamp - 1n } : parent
-    const block = planBlock({ ...source, blockOverrides }, requestIndex, before, { request, base, baseRules, rules })
+    const isKnownTime = opens && given.timestamp === undefined && known.timestamp !== undefined
+    const before = isKnownTime ? { ...parent, timestamp: parent.timestamp - 1n } : parent
+    const block = planBlock(overrides, stateOverrides, requestIndex, before, context)
     blocks.push(block)
     parent = block
   }
@@ -93,7 +95,8 @@ interface Context {
 }
 
 function planBlock(
-  { blockOverrides, stateOverrides }: BlockStateCall,
+  blockOverrides: BlockOverrides,
+  stateOverrides: StateOverride[],
   requestIndex: number | undefined,
   parent: Pick<PlannedBlock, 'number' | 'timestamp' | 'gasLimit' | 'feeRecipient'>,
   { request, base, baseRules, rules: chain }: Context,
