@@ -9,6 +9,7 @@ import { Admission } from './http/admission.js'
 import { BufferedBytes } from './http/buffered-bytes.js'
 import { FreeRateLimit } from './http/free-rate-limit.js'
 import { RefusalFilter } from './http/refusal.filter.js'
+import { Refusals } from './http/refusals.js'
 import { createLogger, LOGGER } from './logger.js'
 import { MetricsController } from './metrics/metrics.controller.js'
 import { Metrics } from './metrics/metrics.js'
@@ -18,6 +19,7 @@ import { Preconfirmed } from './pending/preconfirmed.js'
 import { PreconfirmedJournal } from './pending/preconfirmed-journal.js'
 import { Standpoints } from './pending/standpoints.js'
 import { rpcMethods } from './rpc/methods.js'
+import { PlainFront } from './rpc/plain-front.js'
 import { RpcEndpoint } from './rpc/rpc.endpoint.js'
 import { RpcService } from './rpc/rpc.service.js'
 import { RpcJournal } from './rpc/rpc-journal.js'
@@ -69,6 +71,8 @@ export class AppModule {
         PreconfirmedJournal,
         Readiness,
         RpcEndpoint,
+        PlainFront,
+        Refusals,
         RpcJournal,
         RpcService,
         Simulator,

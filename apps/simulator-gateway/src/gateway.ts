@@ -13,8 +13,11 @@ import { FreeRateLimit } from './http/free-rate-limit.js'
 import { requestId } from './http/request-id.js'
 import { SilentConnections } from './http/silent-connections.js'
 import { createLogger, LOGGER, nestLogger } from './logger.js'
+import { dialectOf } from './rpc/dialect.js'
 import { failureBody, failureOf } from './rpc/failure.js'
+import { PlainFront } from './rpc/plain-front.js'
 import { RpcEndpoint } from './rpc/rpc.endpoint.js'
+import { sendAnswer } from './rpc/send-answer.js'
 import { ENGINE, type EngineChoice } from './simulate/engine-choice.js'
 import { ServedChain } from './simulate/served-chain.js'
 
@@ -75,7 +78,15 @@ export async function createGateway(environment: Environment): Promise<NestFasti
   }
   acceptJsonBodies(server, environment.MAX_BODY_BYTES, app.get(BufferedBytes))
   const endpoint = app.get(RpcEndpoint)
-  server.post('/', (request, reply) => endpoint.serve(request, reply))
+  const buffered = app.get(BufferedBytes)
+  server.post('/', (request, reply) => {
+    const dialect = dialectOf(request.query, environment.DIALECT)
+    const body = Buffer.isBuffer(request.body) ? request.body.toString() : ''
+    return endpoint.serve({ id: request.id, ip: request.ip, dialect, body }, reply.raw, (answer, view) =>
+      sendAnswer(reply, answer, view, buffered),
+    )
+  })
+  app.get(PlainFront).standBefore(server.server)
   return app
 }
 

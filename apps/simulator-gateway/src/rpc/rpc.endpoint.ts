@@ -1,43 +1,50 @@
+import type { ServerResponse } from 'node:http'
 import { Injectable } from '@nestjs/common'
 import type { Dialect } from '@upfront/protocol'
 import { type Awaitable, andThen } from '@upfront/simulation'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment.js'
 import { Admission } from '../http/admission.js'
-import { BufferedBytes } from '../http/buffered-bytes.js'
 import { FreeRateLimit } from '../http/free-rate-limit.js'
 import { RequestLifetime } from '../http/request-lifetime.js'
 import { RequestView } from '../pending/request-view.js'
-import { dialectOf } from './dialect.js'
-import { RpcService } from './rpc.service.js'
+import { type RpcAnswer, RpcService } from './rpc.service.js'
 import type { RpcContext } from './rpc-method.js'
-import { sendAnswer } from './send-answer.js'
 
-/** `POST /`. A route of Fastify's own, not a controller: Nest's promises around a handler cost more than a small simulation. */
+/** A `POST /`, read. */
+export interface RpcRequest {
+  id: string
+  ip: string
+  dialect: Dialect
+  body: string
+}
+
+/** `POST /`. No controller: Nest's promises around a handler cost more than a small simulation. */
 @Injectable()
 export class RpcEndpoint {
   constructor(
     private readonly rpc: RpcService,
     private readonly admission: Admission,
     private readonly freeRate: FreeRateLimit,
-    private readonly buffered: BufferedBytes,
     private readonly environment: Environment,
   ) {}
 
-  /** Sends the answer; at once where it is there at once. @throws or rejects with what refuses the request as a whole */
-  serve(request: FastifyRequest, reply: FastifyReply): Awaitable<void> {
-    const dialect = dialectOf(request.query, this.environment.DIALECT)
-    const lifetime = new RequestLifetime(reply.raw, this.environment.REQUEST_TIMEOUT_MS)
+  /**
+   * Has the answer sent; at once where it is there at once.
+   * @throws or rejects with what refuses the request as a whole
+   */
+  serve(
+    request: RpcRequest,
+    response: ServerResponse,
+    send: (answer: RpcAnswer, view: RequestView) => void,
+  ): Awaitable<void> {
+    const lifetime = new RequestLifetime(response, this.environment.REQUEST_TIMEOUT_MS)
     return lastly(
       () =>
         andThen(this.admission.enter(lifetime), () =>
           lastly(
             () => {
-              const body = Buffer.isBuffer(request.body) ? request.body.toString() : ''
-              const view = new RequestView()
-              const admit = (calls: number) => this.freeRate.takeMore(request.ip, calls - 1)
-              const context = new CallContext(lifetime, request.id, dialect, view, admit)
-              return andThen(this.rpc.answer(body, context), (answer) => sendAnswer(reply, answer, view, this.buffered))
+              const context = new CallContext(request, lifetime, this.freeRate)
+              return andThen(this.rpc.answer(request.body, context), (answer) => send(answer, context.view))
             },
             () => this.admission.leave(),
           ),
@@ -49,19 +56,26 @@ export class RpcEndpoint {
 
 class CallContext implements RpcContext {
   readonly deadline: number
+  readonly requestId: string
+  readonly dialect: Dialect
+  readonly view = new RequestView()
 
   constructor(
+    private readonly request: RpcRequest,
     private readonly lifetime: RequestLifetime,
-    readonly requestId: string,
-    readonly dialect: Dialect,
-    readonly view: RequestView,
-    readonly admit: (calls: number) => Promise<void>,
+    private readonly freeRate: FreeRateLimit,
   ) {
     this.deadline = lifetime.deadline
+    this.requestId = request.id
+    this.dialect = request.dialect
   }
 
   get signal(): AbortSignal {
     return this.lifetime.signal
+  }
+
+  admit(calls: number): Promise<void> {
+    return this.freeRate.takeMore(this.request.ip, calls - 1)
   }
 }
 
