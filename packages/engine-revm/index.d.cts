@@ -9,10 +9,11 @@ export declare class NativeEngine {
   /** Bytes of cached state, estimated. */
   cachedBytes(): number
   /**
-   * Simulates. The outcome is returned where it takes next to no time; else (null) it comes by mail. `written`: as the
-   * JSON of an answer. `asks`: where all that stands in the way are reads, they are returned, to be provided and tried again.
+   * Simulates. What comes of it is returned where it takes next to no time, a short outcome as its text alone; else (null)
+   * it comes by mail. `written`: as the JSON of an answer. `asks`: where all that stands in the way are reads, they are
+   * returned, to be provided and tried again.
    */
-  simulate(id: number, key: string, layers: Array<number>, plan: string, written: boolean, asks: boolean): Message | null
+  simulate(id: number, key: string, layers: Array<number>, plan: string, written: boolean, asks: boolean): string | Message | null
   /** Keeps what was read of the state `key`: `reads` as `simulate` returned them, `values` in their order. */
   provide(key: string, reads: string, values: string): void
   /** Executes a stretch of a block under construction; what comes of it comes by mail. */
@@ -48,6 +49,8 @@ export interface Message {
   /** Whom it concerns. */
   id: number
   payload: string
+  /** What follows the payload, where it is long: bytes need not be copied, nor moved about by the garbage collector. */
+  json?: Buffer
 }
 
 export interface NativeOptions {

@@ -8,11 +8,13 @@ type Work = {
   state: StateSource
   signal: AbortSignal
   /** Takes the outcome's text. */
-  done: (text: string) => void
+  done: (text: string, long: Buffer | undefined) => void
   failed: (reason: unknown) => void
   rejected: (text: string) => Error
   readFailure?: unknown
 }
+
+type Start = (id: number, asks: boolean) => string | Message | null
 
 export interface NativeLimits {
   cacheBytes: number
@@ -50,22 +52,23 @@ export class NativeWork {
    * Starts work on `state`: what comes of it, at once where the addon has it at once (what is wrong is thrown then). A signal that aborts rejects at once; the thread follows within a
    * millisecond.
    * @param start gives what comes of it where it has it at once; where it `asks`, the reads that would let it
-   * @param read makes the outcome of its text
+   * @param read makes the outcome of its text and, where that is long, of what follows it
    * @param rejected makes an error of the text of a rejection
    */
   run<T>(
     state: StateSource,
     cancellation: Cancellation,
-    start: (id: number, asks: boolean) => Message | null,
-    read: (text: string) => T,
+    start: Start,
+    read: (text: string, long: Buffer | undefined) => T,
     rejected: (text: string) => Error,
     asks = true,
   ): Awaitable<T> {
     if (this.#closed) throw new Error('the engine was closed')
     const id = this.#nextId()
     const atOnce = this.#start(start, id, asks)
+    if (typeof atOnce === 'string') return read(atOnce, undefined)
     if (atOnce !== null) {
-      if (atOnce.kind === 'done') return read(atOnce.payload)
+      if (atOnce.kind === 'done') return read(atOnce.payload, atOnce.json)
       if (atOnce.kind === 'rejected') throw rejected(atOnce.payload)
       const provided = this.#provide(state, cancellation, atOnce.payload)
       return provided.then(() => this.run(state, cancellation, start, read, rejected, false))
@@ -83,9 +86,9 @@ export class NativeWork {
           settle(...values)
         }
       }
-      const done = (text: string) => {
+      const done = (text: string, long: Buffer | undefined) => {
         try {
-          resolve(read(text))
+          resolve(read(text, long))
         } catch (error) {
           reject(error)
         }
@@ -129,7 +132,7 @@ export class NativeWork {
     return asking
   }
 
-  #start(start: (id: number, asks: boolean) => Message | null, id: number, asks: boolean): Message | null {
+  #start(start: Start, id: number, asks: boolean): ReturnType<Start> {
     try {
       return start(id, asks)
     } catch (error) {
@@ -150,17 +153,17 @@ export class NativeWork {
 
   /** Everything that native threads had to say since it was last asked. */
   #receive(): void {
-    for (const { kind, id, payload } of this.native.take()) {
+    for (const { kind, id, payload, json } of this.native.take()) {
       const work = this.#work.get(id)
       if (work === undefined) continue
       if (kind === 'read') void this.#read(id, work, payload)
-      else this.#settle(id, work, kind, payload)
+      else this.#settle(id, work, kind, payload, json)
     }
   }
 
-  #settle(id: number, work: Work, kind: Message['kind'], payload: string): void {
+  #settle(id: number, work: Work, kind: Message['kind'], payload: string, json: Buffer | undefined): void {
     this.#forget(id)
-    if (kind === 'done') work.done(payload)
+    if (kind === 'done') work.done(payload, json)
     else work.failed(this.#reason(work, kind, payload))
   }
 

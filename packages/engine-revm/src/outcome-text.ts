@@ -1,4 +1,4 @@
-import { type Hex, ZERO_HASH } from '@upfront/protocol'
+import { type Hex, type JsonText, ZERO_HASH } from '@upfront/protocol'
 import type {
   ExecutedBlock,
   ExecutedCall,
@@ -24,8 +24,8 @@ export function readOutcome(text: string, plan: SimulationPlan): SimulationOutco
   return { blocks: plan.blocks.map((block) => readBlock(reader, block)), touched }
 }
 
-/** An outcome as JSON, with the failed calls that stand in its gaps. */
-export function readWrittenOutcome(text: string): WrittenOutcome {
+/** An outcome as JSON, with the failed calls that stand in its gaps. @param long the JSON, where it is not in the text */
+export function readWrittenOutcome(text: string, long: Buffer | undefined): WrittenOutcome {
   const reader = new TextReader(text)
   const touched = { accounts: reader.number(), slots: reader.number() }
   const gasUsed = reader.bigint()
@@ -35,10 +35,15 @@ export function readWrittenOutcome(text: string): WrittenOutcome {
     const failure = readFailure(reader.word())
     gaps.push({ at, call: { failure, returnData: reader.hex() } })
   }
-  const json = reader.rest()
+  const json: JsonText = long ?? reader.rest()
+  if (gaps.length === 0) return { pieces: [json], failures: [], gasUsed, touched }
   const ends = [...gaps.map(({ at }) => at), json.length]
-  const pieces = ends.map((end, index) => json.slice(ends[index - 1] ?? 0, end))
+  const pieces = ends.map((end, index) => partOf(json, ends[index - 1] ?? 0, end))
   return { pieces, failures: gaps.map(({ call }) => call), gasUsed, touched }
+}
+
+function partOf(json: JsonText, start: number, end: number): JsonText {
+  return typeof json === 'string' ? json.slice(start, end) : json.subarray(start, end)
 }
 
 function readFailure(status: string): FailedCall['failure'] {

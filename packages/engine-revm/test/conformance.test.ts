@@ -28,7 +28,7 @@ async function answer(engine: RevmEngine, chain: RecordedChain, params: unknown)
       cancellation: new AbortController(),
       dialect: 'ethereum',
     })
-    return { result: JSON.parse(json) }
+    return { result: JSON.parse(json.toString()) }
   } catch (error) {
     if (error instanceof RpcError) return { error: { code: error.code, message: error.message } }
     throw error

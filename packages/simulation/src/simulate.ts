@@ -1,6 +1,8 @@
 import {
   type BlockHeader,
   type Dialect,
+  type JsonText,
+  joinJson,
   RpcError,
   type SimulatedBlock,
   type SimulationLimits,
@@ -50,7 +52,7 @@ export interface SimulationAnswer {
 /** `SimulationAnswer` as JSON text. */
 export interface SimulationText {
   /** The `result` of `eth_simulateV1`. */
-  json: string
+  json: JsonText
   /** How many blocks it has. */
   blocks: number
   /** Of all calls together, after refunds. */
@@ -103,11 +105,11 @@ function planOf({ request, base, rules, limits, opening, daFootprintScalar }: Si
   return plan
 }
 
-function joinPieces([first = '', ...others]: string[], failures: FailedCall[], dialect: Dialect): string {
-  return others.reduce((json, piece, index) => {
-    const error = presentFailure(failures[index] as FailedCall, dialect)
-    return `${json},"error":${JSON.stringify(error)}${piece}`
-  }, first)
+function joinPieces(pieces: JsonText[], failures: FailedCall[], dialect: Dialect): JsonText {
+  const [only] = pieces
+  if (only !== undefined && failures.length === 0) return only
+  const errorOf = (failure: FailedCall) => `,"error":${JSON.stringify(presentFailure(failure, dialect))}`
+  return joinJson(pieces.flatMap((piece, index) => (index === 0 ? [piece] : [errorOf(failures[index - 1]!), piece])))
 }
 
 function refuse(error: unknown, plan: SimulationPlan): never {

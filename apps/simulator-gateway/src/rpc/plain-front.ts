@@ -79,10 +79,11 @@ export class PlainFront {
       return
     }
     this.buffered.hold(body.length, response)
-    const bytes = Buffer.byteLength(body)
-    headers.push('content-type', ANSWER_TYPE, 'content-length', String(bytes))
+    const length = Buffer.byteLength(body)
+    headers.push('content-type', ANSWER_TYPE, 'content-length', String(length))
+    response.writeHead(status, headers)
     // Nothing but ASCII is the same in both, and faster to write in the one.
-    response.writeHead(status, headers).end(body, bytes === body.length ? 'latin1' : 'utf8')
+    response.end(body, length === body.length ? 'latin1' : 'utf8')
   }
 
   private refuse(thrown: unknown, id: string, response: ServerResponse): void {

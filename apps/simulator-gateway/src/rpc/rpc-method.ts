@@ -1,4 +1,4 @@
-import type { Dialect } from '@upfront/protocol'
+import type { Dialect, JsonText } from '@upfront/protocol'
 import type { Awaitable } from '@upfront/simulation'
 import type { RequestView } from '../pending/request-view.js'
 
@@ -17,7 +17,7 @@ export interface RpcContext {
 }
 
 /** JSON text of a result; where the call was sold, of what it cost as well. */
-export type RpcResult = string | { result: string; charge: string }
+export type RpcResult = JsonText | { result: string; charge: string }
 
 /**
  * Serves one call.

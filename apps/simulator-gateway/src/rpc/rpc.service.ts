@@ -5,8 +5,11 @@ import {
   type EnvelopeEntry,
   type EnvelopeLimits,
   ErrorCode,
+  type JsonText,
+  joinJson,
   quote,
   RpcError,
+  type RpcId,
 } from '@upfront/protocol'
 import { type Awaitable, andThen, recovered } from '@upfront/simulation'
 import { Environment } from '../environment.js'
@@ -17,7 +20,7 @@ import { RPC_METHODS, type RpcContext, type RpcMethod, type RpcResult } from './
 export interface RpcAnswer {
   status: number
   /** JSON; absent where the request held nothing but notifications. */
-  body?: string
+  body?: JsonText
 }
 
 const NOTHING: RpcAnswer = { status: 204 }
@@ -53,7 +56,7 @@ export class RpcService {
   private async answerBatch(entries: EnvelopeEntry[], context: RpcContext): Promise<RpcAnswer> {
     await context.admit?.(entries.length)
     const { signal } = context
-    const answers: string[] = []
+    const answers: JsonText[] = []
     let length = 0
     for (const entry of entries) {
       const { body } = signal.aborted
@@ -65,7 +68,7 @@ export class RpcService {
       length += body.length
       answers.push(body)
     }
-    return answers.length === 0 ? NOTHING : { status: 200, body: `[${answers.join(',')}]` }
+    return answers.length === 0 ? NOTHING : { status: 200, body: joinJson(listed(answers)) }
   }
 
   private answerEntry(entry: EnvelopeEntry, context: RpcContext): Awaitable<RpcAnswer> {
@@ -81,7 +84,7 @@ export class RpcService {
     const serve = () =>
       andThen(method(params, context), (result) => {
         this.journal.served(name, context, started)
-        return { status: 200, body: `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${membersOf(result)}}` }
+        return { status: 200, body: successBody(id, result) }
       })
     return recovered<RpcAnswer>(serve, (thrown) => {
       const failure = failureOf(thrown)
@@ -106,6 +109,15 @@ export class RpcService {
   }
 }
 
-function membersOf(served: RpcResult): string {
-  return typeof served === 'string' ? `"result":${served}` : `"result":${served.result},"charge":${served.charge}`
+function successBody(id: RpcId, served: RpcResult): JsonText {
+  const start = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
+  if (typeof served === 'string') return `${start}${served}}`
+  if (Buffer.isBuffer(served)) return joinJson([start, served, '}'])
+  return `${start}${served.result},"charge":${served.charge}}`
+}
+
+/** The answers as the parts of a JSON array. */
+function listed(answers: JsonText[]): JsonText[] {
+  const parts = answers.flatMap((answer, index) => [index === 0 ? '[' : ',', answer])
+  return [...parts, ']']
 }

@@ -6,6 +6,7 @@ import {
   type Dialect,
   decodeSimulationRequest,
   type Hash,
+  type JsonText,
   type SimulationLimits,
 } from '@upfront/protocol'
 import {
@@ -87,7 +88,7 @@ export class Simulator {
   }
 
   /** `simulate` as JSON text; at once where all it needs is there. */
-  answer(params: unknown, limits: RequestLimits, context: SimulationContext): Awaitable<string> {
+  answer(params: unknown, limits: RequestLimits, context: SimulationContext): Awaitable<JsonText> {
     const text = this.run(params, limits, context, simulateToJson, ({ blocks }) => blocks)
     return andThen(text, ({ json }) => json)
   }

@@ -54,8 +54,8 @@ export async function answerOf(engine: Engine, payload: unknown, { rules, base, 
     const { blocks, touched } = await simulate(simulation())
     const presented = JSON.stringify(blocks)
     const { json } = await simulateToJson(simulation())
-    if (json !== presented) throw new Error(`${engine.name} writes ${json} where it presents ${presented}`)
-    return { result: JSON.parse(json), touched }
+    if (json.toString() !== presented) throw new Error(`${engine.name} writes ${json} where it presents ${presented}`)
+    return { result: JSON.parse(presented), touched }
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
     return { error: { code: error.code, message: error.message.replace(/^blockStateCalls[^ ]*: /, '') } }

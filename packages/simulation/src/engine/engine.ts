@@ -1,4 +1,4 @@
-import type { Address, BlockHeader, ErrorCode, Hash, Hex } from '@upfront/protocol'
+import type { Address, BlockHeader, ErrorCode, Hash, Hex, JsonText } from '@upfront/protocol'
 import type { Awaitable } from '../awaitable.js'
 import type { PlannedCall, SimulationPlan } from '../plan/simulation-plan.js'
 import type { StateSource } from './state-source.js'
@@ -51,7 +51,7 @@ export interface SimulationOutcome {
 /** An outcome as the `result` of `eth_simulateV1`, without the words of its errors: those are the presenter's. */
 export interface WrittenOutcome {
   /** The JSON, cut where a failed call's `,"error":…` belongs: one piece more than there are failures. */
-  pieces: string[]
+  pieces: JsonText[]
   /** In order. */
   failures: FailedCall[]
   /** Of all calls together, after refunds. */

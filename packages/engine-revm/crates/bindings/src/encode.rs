@@ -1,6 +1,6 @@
 //! Outcomes and reads to text.
 
-use crate::tokens::Lines;
+use crate::{mailbox::Payload, tokens::Lines};
 use upfront_engine::{
     answer::Answer,
     outcome::{ExecutedBlock, ExecutedCall, ExecutedLog, Outcome, Status},
@@ -8,6 +8,9 @@ use upfront_engine::{
     state::{AccountChange, Read},
     stretch::{ExecutedStretch, StretchReceipt},
 };
+
+/// Bytes from which on JSON crosses as bytes: to wrap them costs as much as to copy some thousands.
+const LONG: usize = 16_384;
 
 pub fn outcome(outcome: &Outcome) -> String {
     let mut out = Lines(String::with_capacity(1024 * outcome.blocks.len()));
@@ -19,9 +22,10 @@ pub fn outcome(outcome: &Outcome) -> String {
     out.0
 }
 
-/// What is to be known of it, the failed calls with the places of their errors, and the JSON to the end.
-pub fn answer(answer: &Answer<'_>, outcome: &Outcome) -> Vec<u8> {
-    let mut out = Lines(String::with_capacity(64 + answer.json.len()));
+/// What is to be known of it, the failed calls with the places of their errors, and the JSON to the end or, where it is long,
+/// apart.
+pub fn answer(answer: Answer<'_>, outcome: &Outcome) -> Payload {
+    let mut out = Lines(String::with_capacity(64 + answer.json.len().min(LONG)));
     out.number(outcome.touched_accounts as u64);
     out.number(outcome.touched_slots as u64);
     out.number(answer.gas_used);
@@ -32,8 +36,11 @@ pub fn answer(answer: &Answer<'_>, outcome: &Outcome) -> Vec<u8> {
         out.hex(&gap.call.return_data);
     }
     let mut text = out.0.into_bytes();
+    if answer.json.len() > LONG {
+        return Payload { text, json: Some(answer.json) };
+    }
     text.extend_from_slice(&answer.json);
-    text
+    text.into()
 }
 
 /// Fields that never vary are JavaScript's to fill in: uncles, state root, difficulty, nonce.

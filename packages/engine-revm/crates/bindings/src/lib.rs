@@ -9,8 +9,11 @@ mod mailbox;
 mod reader;
 mod tokens;
 
-use mailbox::{Kind, Mailbox, Message, Wake};
-use napi::{Error, Result, bindgen_prelude::Latin1String};
+use mailbox::{Kind, Mailbox, Message, Payload, Wake, latin1};
+use napi::{
+    Error, Result,
+    bindgen_prelude::{Either, Latin1String},
+};
 use napi_derive::napi;
 use reader::{Answer, CachedOnly, Reader};
 use std::{
@@ -87,8 +90,9 @@ impl NativeEngine {
         self.cache.bytes() as f64
     }
 
-    /// Simulates. The outcome is returned where it takes next to no time; else (null) it comes by mail. `written`: as the
-    /// JSON of an answer. `asks`: where all that stands in the way are reads, they are returned, to be provided and tried again.
+    /// Simulates. What comes of it is returned where it takes next to no time, a short outcome as its text alone; else (null)
+    /// it comes by mail. `written`: as the JSON of an answer. `asks`: where all that stands in the way are reads, they are
+    /// returned, to be provided and tried again.
     #[napi(catch_unwind)]
     pub fn simulate(
         &self,
@@ -98,19 +102,25 @@ impl NativeEngine {
         plan: Latin1String,
         written: bool,
         asks: bool,
-    ) -> Result<Option<Message>> {
+    ) -> Result<Option<Either<Latin1String, Message>>> {
         let key = state_key(&key)?;
         let layers = self.layers(&layers)?;
         let small = plan.len() <= SMALL_PLAN;
         let plan = decode::plan(text(&plan)?).map_err(malformed)?;
         if small {
             match self.at_once(&plan, key, layers.clone()) {
-                Ok(outcome) => return Ok(Some(Message::new(Kind::Done, id, encode(&plan, &outcome, written)))),
+                Ok(outcome) => {
+                    let payload = encode(&plan, &outcome, written);
+                    return Ok(Some(match payload.json {
+                        None => Either::A(latin1(payload.text)),
+                        Some(_) => Either::B(Message::new(Kind::Done, id, payload)),
+                    }));
+                }
                 Err(Failure::Rejected(rejection)) => {
-                    return Ok(Some(Message::new(Kind::Rejected, id, encode::rejection(&rejection))));
+                    return Ok(Some(Either::B(Message::new(Kind::Rejected, id, encode::rejection(&rejection)))));
                 }
                 Err(Failure::Missing(reads)) if asks => {
-                    return Ok(Some(Message::new(Kind::Read, id, encode::reads(&reads).into_bytes())));
+                    return Ok(Some(Either::B(Message::new(Kind::Read, id, encode::reads(&reads).into_bytes()))));
                 }
                 Err(_) => {}
             }
@@ -136,7 +146,7 @@ impl NativeEngine {
         let stretch = decode::stretch(text(&stretch)?).map_err(malformed)?;
         self.start(id, state_key(&key)?, self.layers(&layers)?, move |state, stop| {
             match stretch::execute(&stretch, state, stop) {
-                Ok(executed) => Ok(encode::executed(&executed).into_bytes()),
+                Ok(executed) => Ok(encode::executed(&executed).into_bytes().into()),
                 Err(StretchFailure::Read(error)) => Err(error.into()),
                 Err(StretchFailure::Rejected { transaction, message }) => {
                     Err(Failure::Rejected(Rejection { code: 0, message, block: 0, call: Some(transaction) }))
@@ -151,8 +161,8 @@ impl NativeEngine {
         let stretch = decode::stretch(text(&stretch)?).map_err(malformed)?;
         self.start(id, state_key(&key)?, self.layers(&layers)?, move |state, stop| {
             match stretch.transactions.first() {
-                Some(raw) => stretch::warm(&stretch, raw, state, stop).map(|()| Vec::new()).map_err(Failure::from),
-                None => Ok(Vec::new()),
+                Some(raw) => stretch::warm(&stretch, raw, state, stop).map(|()| Payload::default()).map_err(Failure::from),
+                None => Ok(Payload::default()),
             }
         })
     }
@@ -229,7 +239,7 @@ impl NativeEngine {
         id: u32,
         key: B256,
         layers: Vec<Arc<Layer>>,
-        work: impl FnOnce(SimulationState, Arc<Stop>) -> std::result::Result<Vec<u8>, Failure> + Send + 'static,
+        work: impl FnOnce(SimulationState, Arc<Stop>) -> std::result::Result<Payload, Failure> + Send + 'static,
     ) -> Result<()> {
         let running = Running { stop: Arc::default(), answer: Arc::default() };
         let table = self.running.clone();
@@ -263,11 +273,11 @@ impl NativeEngine {
     }
 }
 
-fn encode(plan: &Plan, outcome: &Outcome, written: bool) -> Vec<u8> {
+fn encode(plan: &Plan, outcome: &Outcome, written: bool) -> Payload {
     if written {
-        encode::answer(&answer::write(plan, outcome), outcome)
+        encode::answer(answer::write(plan, outcome), outcome)
     } else {
-        encode::outcome(outcome).into_bytes()
+        encode::outcome(outcome).into_bytes().into()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use napi::{
     Status,
-    bindgen_prelude::Latin1String,
+    bindgen_prelude::{Buffer, Latin1String},
     threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode},
 };
 use napi_derive::napi;
@@ -32,30 +32,61 @@ pub struct Message {
     /// Whom it concerns.
     pub id: u32,
     pub payload: Latin1String,
+    /// What follows the payload, where it is long: bytes need not be copied, nor moved about by the garbage collector.
+    pub json: Option<Buffer>,
+}
+
+/// Text: ASCII always, as nothing else is written (`tokens::Lines`, `upfront_engine::answer`).
+#[derive(Default)]
+pub struct Payload {
+    pub text: Vec<u8>,
+    pub json: Option<Vec<u8>>,
+}
+
+impl From<Vec<u8>> for Payload {
+    fn from(text: Vec<u8>) -> Self {
+        Self { text, json: None }
+    }
 }
 
 impl Message {
-    pub fn new(kind: Kind, id: u32, payload: Vec<u8>) -> Self {
-        // Always ASCII: nothing else is written (`tokens::Lines`, `upfront_engine::answer`).
-        Self { kind, id, payload: String::from_utf8(payload).unwrap_or_default().into() }
+    pub fn new(kind: Kind, id: u32, payload: impl Into<Payload>) -> Self {
+        let Payload { text, json } = payload.into();
+        Self { kind, id, payload: latin1(text), json: json.map(Buffer::from) }
+    }
+}
+
+pub fn latin1(text: Vec<u8>) -> Latin1String {
+    String::from_utf8(text).unwrap_or_default().into()
+}
+
+struct Letter {
+    kind: Kind,
+    id: u32,
+    payload: Payload,
+}
+
+impl From<Letter> for Message {
+    fn from(Letter { kind, id, payload }: Letter) -> Self {
+        Self::new(kind, id, payload)
     }
 }
 
 pub struct Mailbox {
     wake: Wake,
-    messages: Mutex<Vec<Message>>,
+    letters: Mutex<Vec<Letter>>,
 }
 
 impl Mailbox {
     pub fn new(wake: Wake) -> Self {
-        Self { wake, messages: Mutex::default() }
+        Self { wake, letters: Mutex::default() }
     }
 
-    pub fn post(&self, kind: Kind, id: u32, payload: Vec<u8>) {
+    pub fn post(&self, kind: Kind, id: u32, payload: impl Into<Payload>) {
         let first = {
-            let mut messages = self.messages();
-            messages.push(Message::new(kind, id, payload));
-            messages.len() == 1
+            let mut letters = self.letters();
+            letters.push(Letter { kind, id, payload: payload.into() });
+            letters.len() == 1
         };
         if first {
             self.wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
@@ -63,10 +94,10 @@ impl Mailbox {
     }
 
     pub fn take(&self) -> Vec<Message> {
-        std::mem::take(&mut *self.messages())
+        std::mem::take(&mut *self.letters()).into_iter().map(Message::from).collect()
     }
 
-    fn messages(&self) -> MutexGuard<'_, Vec<Message>> {
-        self.messages.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn letters(&self) -> MutexGuard<'_, Vec<Letter>> {
+        self.letters.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
