@@ -4,6 +4,7 @@ use super::{
     instructions::{Instructions, record_transfer},
     precompiles::PrecompileSet,
     last_step::LastStep,
+    run::run,
     watch::Watch,
 };
 use crate::state::{ReadError, SimulationState};
@@ -187,7 +188,7 @@ impl EvmTr for Machine {
         let action = if outermost && ctx.chain.keep_last_step {
             run_stepwise(&mut frame.interpreter, table, ctx)
         } else {
-            frame.interpreter.run_plain(table, ctx)
+            run(&mut frame.interpreter, table, ctx)
         };
         if let Some(allowance) = &mut ctx.chain.allowance {
             let spent = ctx.chain.run_from.saturating_sub(frame.interpreter.gas.remaining());

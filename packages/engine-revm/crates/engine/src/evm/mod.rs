@@ -8,6 +8,7 @@ mod last_step;
 mod machine;
 mod opcode_names;
 mod precompiles;
+mod run;
 mod watch;
 
 pub use frames::FrameStore;
