@@ -1,0 +1,164 @@
+import { connect } from 'node:net'
+import { type Anvil, startAnvil } from '@upfront/devnet'
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+
+// `POST /` is answered before Fastify sees it, `POST /?` by Fastify: whoever asks must not be able to tell.
+let anvil: Anvil
+let gateway: GatewayProcess
+let forWallets: GatewayProcess
+let limited: GatewayProcess
+
+beforeAll(async () => {
+  anvil = await startAnvil(['--port', '0'])
+  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl })
+  forWallets = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, CORS_ORIGINS: 'https://wallet.example' })
+  limited = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, FREE_RATE_LIMIT: '2', MAX_IN_FLIGHT: '1' })
+})
+afterAll(async () => {
+  await gateway?.stop()
+  await forWallets?.stop()
+  await limited?.stop()
+  await anvil?.stop()
+})
+
+interface Answer {
+  status: number
+  headers: Record<string, string>
+  body: string
+}
+
+/** One request as written, on a connection of its own. */
+function exchange(url: string, head: string, ...pieces: string[]): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(url)
+    const socket = connect(Number(port), hostname)
+    let text = ''
+    socket.setEncoding('utf8').on('data', (data) => {
+      text += data
+    })
+    socket.on('error', reject).on('close', () => {
+      const [headers = '', body = ''] = text.split(/\r\n\r\n(.*)/s)
+      const [status = '', ...lines] = headers.split('\r\n')
+      const pairs = lines.map(
+        (line) =>
+          line
+            .toLowerCase()
+            .split(/: (.*)/s)
+            .slice(0, 2) as [string, string],
+      )
+      resolve({ status: Number(status.split(' ')[1]), headers: Object.fromEntries(pairs), body })
+    })
+    socket.write(`${head}host: ${hostname}\r\nconnection: close\r\n\r\n`)
+    const next = () => {
+      const piece = pieces.shift()
+      if (piece === undefined) return
+      socket.write(piece)
+      setTimeout(next, 20)
+    }
+    next()
+  })
+}
+
+const post = (path: string, body: string, headers = 'content-type: application/json\r\n', url = gateway.url) =>
+  exchange(
+    url,
+    `POST ${path} HTTP/1.1\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\nx-request-id: same\r\n`,
+    body,
+  )
+
+const comparable = ({ status, headers, body }: Answer) => {
+  const { date: _, ...rest } = headers
+  return { status, headers: rest, body }
+}
+
+const simulation = (id: unknown, call: object) =>
+  JSON.stringify({
+    jsonrpc: '2.0',
+    id,
+    method: 'eth_simulateV1',
+    params: [{ blockStateCalls: [{ calls: [call] }] }, 'latest'],
+  })
+
+const BODIES: [string, string][] = [
+  ['a simulation', simulation(1, {})],
+  ['one that fails', simulation(1, { to: '0x0000000000000000000000000000000000000001', gas: '0x1' })],
+  ['one that is refused', simulation(1, { gas: 'lots' })],
+  ['an id beyond ASCII', simulation('ä€𝄞', {})],
+  ['half a surrogate', simulation('\ud800', {})],
+  ['a batch', `[${simulation(1, {})},${simulation(2, {})}]`],
+  ['a notification', '{"jsonrpc":"2.0","method":"eth_chainId"}'],
+  ['an unknown method', '{"jsonrpc":"2.0","id":1,"method":"eth_nothing"}'],
+  ['what is no JSON', '{"jsonrpc"'],
+  ['bytes that are no UTF-8', '"\udfff"'],
+  ['spaces', '   '],
+  ['nothing', ''],
+]
+
+describe('POST /', () => {
+  it.each(BODIES)('answers %s as Fastify does', async (_, body) => {
+    const [plain, fastify] = [await post('/', body), await post('/?', body)]
+    expect(plain.status).toBeLessThan(500)
+    expect(comparable(plain)).toEqual(comparable(fastify))
+  })
+
+  it.each([
+    ['application/json; charset=utf-8', 200],
+    ['Application/JSON', 200],
+    ['application/json;charset=UTF-8', 200],
+    ['application/json-rpc', 200],
+    ['application/json; charset=latin1', 200],
+    ['application/jsonx', 415],
+    ['text/plain', 415],
+  ])('takes %s as Fastify does', async (type, status) => {
+    const headers = `content-type: ${type}\r\n`
+    const [plain, fastify] = [await post('/', simulation(1, {}), headers), await post('/?', simulation(1, {}), headers)]
+    expect(plain.status).toBe(status)
+    expect(comparable(plain)).toEqual(comparable(fastify))
+  })
+
+  it('reads a body that comes in pieces', async () => {
+    const body = simulation('€', {})
+    const length = Buffer.byteLength(body)
+    const head = (path: string) =>
+      `POST ${path} HTTP/1.1\r\ncontent-type: application/json\r\nx-request-id: same\r\ncontent-length: ${length}\r\n`
+    const pieces = [body.slice(0, 1), body.slice(1, 30), body.slice(30)]
+    const plain = await exchange(gateway.url, head('/'), ...pieces)
+    expect(plain).toMatchObject({ status: 200, body: expect.stringContaining('"id":"€"') })
+    expect(comparable(plain)).toEqual(comparable(await exchange(gateway.url, head('/?'), ...pieces)))
+  })
+
+  it('leaves what browsers send to who knows of origins', async () => {
+    const headers = 'content-type: application/json\r\norigin: https://wallet.example\r\n'
+    const { headers: answered } = await post('/', simulation(1, {}), headers, forWallets.url)
+    expect(answered['access-control-allow-origin']).toBe('https://wallet.example')
+    expect(answered['access-control-expose-headers']).toContain('x-request-id')
+  })
+
+  it('answers one request after another on a connection, and pipelined ones in order', async () => {
+    const one = (id: number, last = '') => {
+      const body = simulation(id, {})
+      return `POST / HTTP/1.1\r\nhost: a\r\n${last}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+    }
+    const { hostname, port } = new URL(gateway.url)
+    const text = await new Promise<string>((resolve) => {
+      let text = ''
+      connect(Number(port), hostname)
+        .setEncoding('utf8')
+        .on('data', (data) => {
+          text += data
+        })
+        .on('close', () => resolve(text))
+        .write(one(1) + one(2) + one(3, 'connection: close\r\n'))
+    })
+    expect(text.match(/"id":\d/g)).toEqual(['"id":1', '"id":2', '"id":3'])
+  })
+
+  it('counts a client whichever way it comes', async () => {
+    const answers = []
+    for (const path of ['/', '/?', '/', '/?'])
+      answers.push(await post(path, simulation(1, {}), 'content-type: application/json\r\n', limited.url))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429, 429])
+    expect(comparable(answers[2]!)).toEqual(comparable(answers[3]!))
+    expect(answers[2]?.headers['retry-after']).toBe('1')
+  })
+})
