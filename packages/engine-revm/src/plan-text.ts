@@ -5,12 +5,17 @@ import type { BlockRules, ChainRules, PlannedBlock, PlannedCall, SimulationPlan 
 // for bytes, `-` for what is absent. Text, because hex strings are what there is on both sides of the border: joining them
 // is a fraction of the cost of turning each into bytes (5,000 calls: 3 ms).
 
-export function quantity(value: bigint | number): string {
-  return `${value.toString(16)}\n`
+export function quantity(value: bigint): string {
+  // Most are zero, and to write a bigint is a call into the runtime.
+  return value === 0n ? '0\n' : `${value.toString(16)}\n`
 }
 
 export function optionalQuantity(value: bigint | undefined): string {
-  return value === undefined ? '-\n' : `${value.toString(16)}\n`
+  return value === undefined ? '-\n' : quantity(value)
+}
+
+function count(value: number): string {
+  return value < 10 ? `${value}\n` : `${value.toString(16)}\n`
 }
 
 export function optionalText(value: string | undefined | null): string {
@@ -22,7 +27,7 @@ export function flag(value: boolean): string {
 }
 
 export function list<T>(items: readonly T[], text: (item: T) => string): string {
-  let out = quantity(items.length)
+  let out = count(items.length)
   for (const item of items) out += text(item)
   return out
 }
@@ -35,8 +40,8 @@ export function planText(plan: SimulationPlan): string {
     flag(plan.traceTransfers) +
     quantity(plan.gasBudget) +
     optionalQuantity(plan.daFootprintScalar) +
-    list(plan.likelyReads ?? [], ({ contract, key, position }) => `${contract}\n${key}\n${quantity(position)}`) +
-    list(plan.blocks, blockText)
+    list(plan.likelyReads ?? [], ({ contract, key, position }) => `${contract}\n${key}\n${count(position)}`) +
+    blocksText(plan.blocks)
   )
 }
 
@@ -49,7 +54,7 @@ export function rulesText(rules: BlockRules): string {
   return (
     `${rules.fork}\n` +
     optionalText(rules.opFork) +
-    (blob === undefined ? '-\n' : quantity(blob.target) + quantity(blob.max) + quantity(blob.baseFeeUpdateFraction))
+    (blob === undefined ? '-\n' : count(blob.target) + count(blob.max) + quantity(blob.baseFeeUpdateFraction))
   )
 }
 
@@ -68,20 +73,39 @@ function parentText(header: BlockHeader, rules: BlockRules): string {
   )
 }
 
-function blockText(block: PlannedBlock): string {
+/** What a block has from the one before it is not written again. */
+function blocksText(blocks: readonly PlannedBlock[]): string {
+  let out = count(blocks.length)
+  let before: PlannedBlock | undefined
+  let gasLimit = ''
+  let baseFee = ''
+  let rules = ''
+  for (const block of blocks) {
+    if (block.gasLimit !== before?.gasLimit) gasLimit = quantity(block.gasLimit)
+    if (block.baseFeeParameters !== before?.baseFeeParameters) baseFee = baseFeeText(block.baseFeeParameters)
+    if (block.rules !== before?.rules) rules = rulesText(block.rules)
+    out += blockText(block, gasLimit, baseFee, rules)
+    before = block
+  }
+  return out
+}
+
+function baseFeeText({ elasticity, denominator, minimum }: PlannedBlock['baseFeeParameters']): string {
+  return quantity(elasticity) + quantity(denominator) + quantity(minimum)
+}
+
+function blockText(block: PlannedBlock, gasLimit: string, baseFee: string, rules: string): string {
   return (
     quantity(block.number) +
     quantity(block.timestamp) +
-    quantity(block.gasLimit) +
+    gasLimit +
     `${block.feeRecipient}\n${block.prevRandao}\n` +
     optionalQuantity(block.baseFeePerGas) +
-    quantity(block.baseFeeParameters.elasticity) +
-    quantity(block.baseFeeParameters.denominator) +
-    quantity(block.baseFeeParameters.minimum) +
+    baseFee +
     optionalQuantity(block.blobBaseFee) +
     optionalText(block.parentBeaconBlockRoot) +
     `${block.extraData}\n` +
-    rulesText(block.rules) +
+    rules +
     list(
       block.withdrawals,
       (withdrawal) =>
@@ -116,7 +140,7 @@ export function slotText([slot, value]: readonly [string, string]): string {
 
 function callText(call: PlannedCall): string {
   return (
-    quantity(call.type) +
+    count(call.type) +
     `${call.from}\n` +
     optionalText(call.to) +
     `${call.input}\n` +

@@ -24,8 +24,48 @@ const ETHEREUM_FORK_OF: Record<OpFork, EthereumFork> = {
   karst: 'osaka',
 }
 
+/** What was found last for a chain, and for which blocks it holds. */
+interface Found {
+  rules: BlockRules | undefined
+  from: { number: bigint; timestamp: bigint }
+  /** The next changes, where any are known. */
+  before: { number: bigint | undefined; timestamp: bigint | undefined }
+}
+
+const found = new WeakMap<ChainRules, Found>()
+
 /** The rules of one block; undefined where it comes before all that `rules` tell of (before the Merge, say). */
 export function rulesAt(rules: ChainRules, number: bigint, timestamp: bigint): BlockRules | undefined {
+  const last = found.get(rules)
+  if (last !== undefined && holds(last, number, timestamp)) return last.rules
+  const now = find(rules, number, timestamp)
+  found.set(rules, { rules: now, from: { number, timestamp }, before: nextChanges(rules, number, timestamp) })
+  return now
+}
+
+function holds({ from, before }: Found, number: bigint, timestamp: bigint): boolean {
+  return (
+    number >= from.number &&
+    timestamp >= from.timestamp &&
+    (before.number === undefined || number < before.number) &&
+    (before.timestamp === undefined || timestamp < before.timestamp)
+  )
+}
+
+function nextChanges({ forks, blobSchedule }: ChainRules, number: bigint, timestamp: bigint): Found['before'] {
+  const before: Found['before'] = { number: undefined, timestamp: undefined }
+  for (const change of [...forks, ...blobSchedule]) {
+    if ('block' in change) before.number = sooner(before.number, change.block, number)
+    else before.timestamp = sooner(before.timestamp, change.timestamp, timestamp)
+  }
+  return before
+}
+
+function sooner(known: bigint | undefined, change: bigint, now: bigint): bigint | undefined {
+  return change > now && (known === undefined || change < known) ? change : known
+}
+
+function find(rules: ChainRules, number: bigint, timestamp: bigint): BlockRules | undefined {
   const active = (fork: EthereumFork | OpFork) =>
     rules.forks.some((activation) => activation.fork === fork && isActive(activation, number, timestamp))
   if (rules.stack === 'optimism') {
