@@ -13,7 +13,7 @@ import { BlockResolver } from './block/block-resolver.js'
 import { daFootprintScalar } from './block/da-footprint-scalar.js'
 import type { PinnedBlock } from './block/pinned-block.js'
 import { passThrough } from './pass-through.js'
-import { Prefetch } from './prefetch/prefetch.js'
+import { type LikelyWork, Prefetch } from './prefetch/prefetch.js'
 import { type ChainRulesOptions, fetchChainRules } from './rules/fetch-chain-rules.js'
 import { type BlockCache, StateCache } from './state/state-cache.js'
 import { StateReads } from './state/state-reads.js'
@@ -38,6 +38,8 @@ const CACHE_BYTES = 96 * 1024 * 1024
 const READ_LIMIT = 5_000
 const READ_TIMEOUT_MS = 12_000
 const MOST_RUNS = 10
+/** A head seen so long ago is likely the head still: blocks come every two seconds or, mostly, more seldom. */
+const LIKELY_HEAD_MS = 2_000
 
 /** One chain as its upstream serves it: blocks, and the state of each. */
 export class ChainState {
@@ -77,22 +79,41 @@ export class ChainState {
 
   /**
    * Resolves the parameter and does the work on that block; anew where the block moved away meanwhile (a reorganisation, or
-   * the next pending block). @throws what `resolve` or `work` throws
+   * the next pending block).
+   * @param likely where given, what it will read on the last known head is read ahead while the node is asked for the head
+   * @throws what `resolve` or `work` throws
    */
   onBlock<T>(
     parameter: BlockParameter,
     limits: CallLimits,
     work: (block: PinnedBlock) => Awaitable<T>,
+    likely?: LikelyWork,
     run = 1,
   ): Awaitable<T> {
     return recovered(
-      () => andThen(this.#resolver.resolve(parameter, limits), work),
+      () => {
+        const block = this.#resolver.resolve(parameter, limits)
+        if (likely !== undefined && block instanceof Promise) this.#readAhead(parameter, likely)
+        return andThen(block, work)
+      },
       (error) => {
         if (!(error instanceof BlockMoved) || parameter.kind === 'hash' || run === MOST_RUNS) throw error
         limits.signal?.throwIfAborted()
-        return this.onBlock(parameter, limits, work, run + 1)
+        return this.onBlock(parameter, limits, work, undefined, run + 1)
       },
     )
+  }
+
+  /** A cold request waits for the head, then for what it reads: nearly always, the head is still the one that was last seen. */
+  #readAhead(parameter: BlockParameter, likely: LikelyWork): void {
+    if (parameter.kind !== 'tag' || parameter.tag !== 'latest') return
+    const header = this.#resolver.recentHead(LIKELY_HEAD_MS)
+    if (header === undefined) return
+    try {
+      this.#prefetch.ahead({ header, key: header.hash }, this.#reading.cache.at(header.hash), likely)
+    } catch {
+      // What is wrong with the request is said where it is carried out.
+    }
   }
 
   /** The chain's rules and where they came from. @throws ChainMismatch, DecodeError, UpstreamError, or the signal's reason */

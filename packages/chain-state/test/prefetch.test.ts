@@ -124,6 +124,31 @@ describe('reading ahead', () => {
     },
   )
 
+  it('reads on the last known head while it asks for the head, where a contract is called for the first time', async () => {
+    const { chain, plan } = await openChain()
+    const likely = { callees: () => [plan.blocks[0]!.calls[0]!.to!], planOn: () => plan }
+    proxy.latencyMs = 100
+    try {
+      const askedBefore = await chain.onBlock(LATEST, {}, () => ({ ...proxy.stats.byMethod }), likely)
+      expect(askedBefore).toMatchObject({ eth_getBlockByNumber: 1, debug_traceCall: 1 })
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      const { requests } = proxy.stats
+      const once = await chain.onBlock(LATEST, {}, () => 'done', likely)
+      expect([once, proxy.stats.requests]).toEqual(['done', requests + 1])
+    } finally {
+      proxy.latencyMs = 0
+    }
+  })
+
+  it('does not mind what it can not plan', async () => {
+    const { chain } = await openChain()
+    const refused = () => {
+      throw new Error('not a valid request')
+    }
+    const likely = { callees: () => [STRANGER], planOn: refused }
+    await expect(chain.onBlock(LATEST, {}, () => 'done', likely)).resolves.toBe('done')
+  })
+
   it('finds out once which way the node has', async () => {
     proxy.lacks.add('debug_traceCall')
     const { chain, block, plan } = await openChain()

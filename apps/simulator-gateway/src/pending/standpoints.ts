@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common'
 import {
   ChainState,
+  type LikelyWork,
   openingOf,
   type PinnedBlock,
   type PreconfirmedSnapshot,
@@ -38,6 +39,7 @@ export class Standpoints {
 
   /**
    * Does the work where the parameter says; anew where that block moved away meanwhile.
+   * @param likely what the work will come to, to read ahead while its block is asked for
    * @throws RpcError, what `work` throws, or the signal's reason
    */
   on<T>(
@@ -45,6 +47,7 @@ export class Standpoints {
     view: RequestView,
     limits: ReadLimits,
     work: (standpoint: Standpoint) => Awaitable<T>,
+    likely: LikelyWork,
   ): Awaitable<T> {
     if (block.kind === 'tag' && block.tag === 'pending' && this.preconfirmed.enabled) {
       const snapshot = this.preconfirmed.snapshotFor(view)
@@ -52,12 +55,13 @@ export class Standpoints {
         view.standing = standingOn(snapshot)
         return work(this.onSnapshot(snapshot, limits))
       }
-      return this.on({ kind: 'tag', tag: 'latest' }, view, limits, work)
+      return this.on({ kind: 'tag', tag: 'latest' }, view, limits, work, likely)
     }
-    return this.chain.onBlock(block, limits, (pinned) => {
+    const onPinned = (pinned: PinnedBlock) => {
       view.standing = { kind: 'latest', block: pinned.header.number }
       return work(this.onPinned(pinned, limits))
-    })
+    }
+    return this.chain.onBlock(block, limits, onPinned, likely)
   }
 
   private onSnapshot(snapshot: PreconfirmedSnapshot, limits: ReadLimits): Standpoint {

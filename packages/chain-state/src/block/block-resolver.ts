@@ -51,6 +51,11 @@ export class BlockResolver {
     return within(this.#head.get(), limits, this.#late)
   }
 
+  /** What the head was when last asked for, `milliseconds` ago at most. */
+  recentHead(milliseconds: number): BlockHeader | undefined {
+    return this.#head.recent(milliseconds)
+  }
+
   /** @throws RpcError -32000 where there is no such block; UpstreamError; the signal's reason */
   resolve(parameter: BlockParameter, limits: CallLimits = {}): Awaitable<PinnedBlock> {
     if (parameter.kind === 'hash') return this.#resolveHash(parameter, limits)

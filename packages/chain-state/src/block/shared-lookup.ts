@@ -18,6 +18,8 @@ export class SharedLookup<T> {
   #last: Promise<unknown> = Promise.resolve()
   #inFlight = 0
   #next: Promise<T> | undefined
+  #answer: T | undefined
+  #answeredAt = Number.NEGATIVE_INFINITY
   readonly #askedAt = new Float64Array(BUSY_COUNT)
   #asked = 0
 
@@ -39,6 +41,11 @@ export class SharedLookup<T> {
     return this.#next
   }
 
+  /** What the newest answer said, if it was asked for `milliseconds` ago at most. */
+  recent(milliseconds: number): T | undefined {
+    return performance.now() - this.#answeredAt <= milliseconds ? this.#answer : undefined
+  }
+
   #startNext(): Promise<T> {
     this.#next = undefined
     return this.#start(performance.now())
@@ -53,6 +60,10 @@ export class SharedLookup<T> {
       (value) => {
         this.#inFlight -= 1
         lookup.value = value
+        if (startedAt >= this.#answeredAt) {
+          this.#answer = value
+          this.#answeredAt = startedAt
+        }
       },
       () => {
         this.#inFlight -= 1

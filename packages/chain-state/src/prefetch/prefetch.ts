@@ -1,4 +1,4 @@
-import type { Address } from '@upfront/protocol'
+import type { Address, BlockHeader } from '@upfront/protocol'
 import type { SimulationPlan, StateRead } from '@upfront/simulation'
 import type { PinnedBlock } from '../block/pinned-block.js'
 import { readKey } from '../state/read-call.js'
@@ -24,6 +24,14 @@ const ROUNDS_WITHOUT_HINTS = 2
 
 type Feature = 'debug_traceCall' | 'eth_createAccessList' | 'eth_createAccessList with overrides'
 
+/** What a request will come to, before its block is known. */
+export interface LikelyWork {
+  /** Whom its calls call. */
+  callees(): readonly Address[]
+  /** @throws RpcError where the request is at fault */
+  planOn(block: BlockHeader): SimulationPlan
+}
+
 /**
  * Reads ahead what a plan will touch: at once what the plan itself tells, together with a question to the node what its
  * calls touch; then what the node named. Whatever fails here is read when it is needed.
@@ -34,6 +42,8 @@ export class Prefetch {
   readonly #onWorkaround: (lacks: string) => void
   readonly #lackingUntil = new Map<Feature, number>()
   readonly #mappings = new MappingSlots()
+  /** Hints asked for and not yet given: who asked first reads what they name, for all. */
+  readonly #underWay = new Set<string>()
   #pausedUntil = 0
   /** Which hints work is not known yet: all are asked for at once, so that the first request does not pay for finding out. */
   #preferred: Feature | undefined
@@ -54,9 +64,12 @@ export class Prefetch {
   /** `round`: how many times the request has missed something, this one included. */
   onMisses(block: PinnedBlock, cache: BlockCache, plan: SimulationPlan, missed: StateRead[], round: number): void {
     if (round > 1) this.#mappings.learn(plan, missed)
-    // A contract that was called on this block before left little to read: asking what a call touches would cost more.
-    const known = callees(plan).every((address) => cache.get(readKey({ kind: 'code', address })) !== undefined)
-    if (round === (known ? ROUNDS_WITHOUT_HINTS + 1 : 1)) this.#start(block, cache, plan)
+    if (round === (knowsCode(cache, callees(plan)) ? ROUNDS_WITHOUT_HINTS + 1 : 1)) this.#start(block, cache, plan)
+  }
+
+  /** Before the first miss, where there will be one. */
+  ahead(block: PinnedBlock, cache: BlockCache, { callees, planOn }: LikelyWork): void {
+    if (!knowsCode(cache, callees())) this.#start(block, cache, planOn(block.header))
   }
 
   #start(block: PinnedBlock, cache: BlockCache, plan: SimulationPlan): void {
@@ -101,8 +114,11 @@ export class Prefetch {
   }
 
   async #ask(feature: Feature, hint: Parameters<CallQueue['send']>[0]): Promise<Touched> {
+    const question = `${hint.method} ${JSON.stringify(hint.params)}`
+    if (this.#underWay.has(question)) return []
+    this.#underWay.add(question)
     const started = performance.now()
-    const outcome = await this.#queue.send(hint)
+    const outcome = await this.#queue.send(hint).finally(() => this.#underWay.delete(question))
     const ended = performance.now()
     if (ended - started > SLOW_HINT_MS) this.#pausedUntil = ended + SLOW_LASTS_MS
     if ('value' in outcome) {
@@ -129,8 +145,14 @@ export class Prefetch {
   }
 }
 
+/** A contract that was called on this block before left little to read: asking what a call touches would cost more. */
+function knowsCode(cache: BlockCache, addresses: readonly Address[]): boolean {
+  const some = addresses.slice(0, MOST_HINTED_CALLS)
+  return some.every((address) => cache.get(readKey({ kind: 'code', address })) !== undefined)
+}
+
 function callees({ blocks }: SimulationPlan): Address[] {
-  return blocks.flatMap(({ calls }) => calls.flatMap(({ to }) => (to === null ? [] : [to]))).slice(0, MOST_HINTED_CALLS)
+  return blocks.flatMap(({ calls }) => calls.flatMap(({ to }) => (to === null ? [] : [to])))
 }
 
 /** A hint that took too long, or that the node won't give: do without it from now on. */
