@@ -19,8 +19,11 @@ pub fn reads(plan: &Plan) -> Vec<Read> {
         accounts.push(call.from);
         accounts.extend(call.to);
     }
-    for block in plan.blocks.iter().take(BLOCKS) {
-        let rules = &block.rules;
+    let mut before = None;
+    for rules in plan.blocks.iter().take(BLOCKS).map(|block| &block.rules) {
+        if before.replace(rules) == Some(rules) {
+            continue;
+        }
         if rules.has(SpecId::CANCUN) {
             reads.push(Read::Code(BEACON_ROOTS));
         }
