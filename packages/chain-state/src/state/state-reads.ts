@@ -81,11 +81,8 @@ export class StateReads {
   }
 
   #byHash(block: PinnedBlock, read: AccountRead, isWanted: () => boolean): UpstreamCall<StateValue> {
-    return {
-      ...readCall(read, { blockHash: block.header.hash }),
-      isWanted,
-      retriesError: (fault) => !isMethodMissing(fault) && !looksLikeNoEip1898(fault) && !isPruned(fault),
-    }
+    const { method, params, decode, maxBytes } = readCall(read, { blockHash: block.header.hash })
+    return { method, params, decode, maxBytes, isWanted, retriesError: mayPassByItself }
   }
 
   /** A node that fails by hash and answers by number lacks EIP-1898, whatever its words were. */
@@ -177,6 +174,10 @@ function looksLikeNoEip1898(fault: UpstreamFault): boolean {
 }
 
 /** The node threw the block's state away: another attempt won't bring it back. */
+function mayPassByItself(fault: UpstreamFault): boolean {
+  return !isMethodMissing(fault) && !looksLikeNoEip1898(fault) && !isPruned(fault)
+}
+
 function isPruned(fault: UpstreamFault): boolean {
   return /missing trie node|state .*(not|un)available|pruned|historical state/i.test(fault.detail.rpc?.message ?? '')
 }

@@ -54,19 +54,15 @@ export class UpstreamStateSource implements StateSource {
     this.rounds += 1
     options.onMisses?.(missed, cache, this.rounds)
     this.count(missed.length)
-    const entries = reads.flatMap((read, index) =>
-      values[index] === undefined ? [{ index, ...shared.reads.get(block, cache, read) }] : [],
-    )
-    for (const { waiting } of entries) waiting.count += 1
+    const asked = missed.map((read) => shared.reads.get(block, cache, read))
+    for (const { waiting } of asked) waiting.count += 1
     try {
-      const answers = Promise.all(entries.map(({ value }) => value))
+      const answers = Promise.all(asked.map(({ value }) => value))
       const results = await within(answers, { signal, deadline: options.deadline }, shared.late)
-      entries.forEach(({ index }, position) => {
-        values[index] = results[position]
-      })
-      return values as StateValue[]
+      let next = 0
+      return values.map((value) => value ?? results[next++]!)
     } finally {
-      for (const { waiting } of entries) waiting.count -= 1
+      for (const { waiting } of asked) waiting.count -= 1
     }
   }
 

@@ -7,6 +7,12 @@ const FINDING_LASTS_MS = 60_000
 const SUSPICION_LASTS_MS = 10_000
 const LEADING_WHITESPACE_LIMIT = 65_536
 
+interface PostLimits {
+  maxBytes: number
+  timeoutMs: number
+  signal?: AbortSignal | undefined
+}
+
 /** One node behind one URL: its connections, and what was found out about it. */
 export class Endpoint {
   /** Host and port: what messages and metrics may show. Paths and user info often hold keys. */
@@ -40,7 +46,7 @@ export class Endpoint {
    * One HTTP exchange. Reads at most `maxBytes`, and no more than 64 KiB of leading whitespace.
    * @throws UpstreamFault, or the signal's reason
    */
-  async post(body: string, limits: { maxBytes: number; timeoutMs: number; signal?: AbortSignal }): Promise<string> {
+  async post(body: string, limits: PostLimits): Promise<string> {
     const { signal, timeoutMs } = limits
     signal?.throwIfAborted()
     const exchange = new Exchange(limits.maxBytes)

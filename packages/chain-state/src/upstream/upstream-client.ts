@@ -194,16 +194,17 @@ export class UpstreamClient {
     const firstId = this.#nextId
     this.#nextId += calls.length
     const started = performance.now()
-    const patience = Math.max(this.#attemptTimeoutMs, ...calls.map((call) => call.attemptTimeoutMs ?? 0))
-    const maxBytes = calls.reduce((sum, call) => sum + call.maxBytes + ENVELOPE_BYTES, 0)
+    let patience = this.#attemptTimeoutMs
+    let maxBytes = 0
+    for (const call of calls) {
+      patience = Math.max(patience, call.attemptTimeoutMs ?? 0)
+      maxBytes += call.maxBytes + ENVELOPE_BYTES
+    }
     const timeoutMs = Math.ceil(Math.max(1, Math.min(patience, deadline - started)))
     try {
       if (this.endpoints.length > 1) await this.#sameChain.check(endpoint, timeoutMs, signal)
-      const text = await endpoint.post(encodeCalls(calls, firstId), {
-        maxBytes: Math.min(maxBytes, ANSWER_MOST_BYTES),
-        timeoutMs,
-        ...(signal === undefined ? {} : { signal }),
-      })
+      const limits = { maxBytes: Math.min(maxBytes, ANSWER_MOST_BYTES), timeoutMs, signal }
+      const text = await endpoint.post(encodeCalls(calls, firstId), limits)
       const answers = matchAnswers(text, firstId, calls.length)
       this.#observeHttp(endpoint, calls.length, 'ok', started)
       this.#noteBatch(endpoint, answers)
