@@ -34,7 +34,7 @@ export interface StateLimits {
   deadline?: number
 }
 
-const CACHE_BYTES = 96 * 1024 * 1024
+const CACHE_BYTES = 48 * 1024 * 1024
 const READ_LIMIT = 5_000
 const READ_TIMEOUT_MS = 12_000
 const MOST_RUNS = 10

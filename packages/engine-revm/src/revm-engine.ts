@@ -22,7 +22,7 @@ import { readExecutedStretch, stretchText } from './stretch-text.js'
 import { TextReader } from './text-reader.js'
 
 export interface RevmEngineOptions {
-  /** Bound of the state kept between requests, estimated bytes. Default 128 MB. */
+  /** Bound of the state kept between requests, estimated bytes. Default 64 MB. */
   cacheBytes?: number
   /** Threads at most: they wait for state, so more than there are cores. Default 64. */
   threads?: number
@@ -50,7 +50,7 @@ class NativeBackedEngine implements RevmEngine {
   readonly #work: NativeWork
   readonly #layers: LayerNumbers
 
-  constructor(addon: Addon, { cacheBytes = 128 * 1024 * 1024, threads = 64, queue = 1024 }: RevmEngineOptions) {
+  constructor(addon: Addon, { cacheBytes = 64 * 1024 * 1024, threads = 64, queue = 1024 }: RevmEngineOptions) {
     this.#work = new NativeWork(addon, { cacheBytes, threads, queue })
     this.#layers = new LayerNumbers(this.#work.native)
   }

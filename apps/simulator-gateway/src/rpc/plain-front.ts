@@ -31,8 +31,8 @@ export class PlainFront {
     private readonly environment: Environment,
   ) {
     this.maxBytes = Math.min(SMALL_BYTES, environment.MAX_BODY_BYTES)
-    // Behind a proxy, who asks is in a header, and Fastify knows which.
-    this.isOpen = environment.TRUSTED_PROXIES === undefined
+    // Behind a proxy, who asks is in a header, and Fastify knows which. Where nobody is counted, it does not matter.
+    this.isOpen = environment.TRUSTED_PROXIES === undefined || environment.FREE_RATE_LIMIT === 0
   }
 
   /** Puts itself before the one listener that the server has. */
