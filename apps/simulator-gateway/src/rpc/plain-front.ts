@@ -78,12 +78,21 @@ export class PlainFront {
       response.writeHead(status, headers).end()
       return
     }
-    this.buffered.hold(body.length, response)
-    const length = Buffer.byteLength(body)
-    headers.push('content-type', ANSWER_TYPE, 'content-length', String(length))
+    let [bytes, length] = [0, 0]
+    for (const part of body) {
+      bytes += Buffer.byteLength(part)
+      length += part.length
+    }
+    this.buffered.hold(bytes, response)
+    headers.push('content-type', ANSWER_TYPE, 'content-length', String(bytes))
     response.writeHead(status, headers)
     // Nothing but ASCII is the same in both, and faster to write in the one.
-    response.end(body, length === body.length ? 'latin1' : 'utf8')
+    const encoding = bytes === length ? 'latin1' : 'utf8'
+    const last = body.length - 1
+    if (last > 0) response.cork()
+    for (let index = 0; index < last; index++) response.write(body[index], encoding)
+    response.end(body[last], encoding)
+    if (last > 0) response.uncork()
   }
 
   private refuse(thrown: unknown, id: string, response: ServerResponse): void {

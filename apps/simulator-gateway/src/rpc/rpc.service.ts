@@ -19,9 +19,12 @@ import { RPC_METHODS, type RpcContext, type RpcMethod, type RpcResult } from './
 
 export interface RpcAnswer {
   status: number
-  /** JSON; absent where the request held nothing but notifications. */
-  body?: JsonText
+  /** JSON, in parts that are to be sent one after another; absent where the request held nothing but notifications. */
+  body?: readonly JsonText[]
 }
+
+/** Characters from which on it is cheaper not to copy a result to put it between its ends. */
+const LONG = 16_384
 
 const NOTHING: RpcAnswer = { status: 204 }
 
@@ -65,10 +68,10 @@ export class RpcService {
           ? this.notServed(entry, this.tooLong(), context)
           : await this.answerEntry(entry, context)
       if (body === undefined) continue
-      length += body.length
-      answers.push(body)
+      for (const part of body) length += part.length
+      answers.push(answers.length === 0 ? '[' : ',', ...body)
     }
-    return answers.length === 0 ? NOTHING : { status: 200, body: joinJson(listed(answers)) }
+    return answers.length === 0 ? NOTHING : { status: 200, body: [joinJson([...answers, ']'])] }
   }
 
   private answerEntry(entry: EnvelopeEntry, context: RpcContext): Awaitable<RpcAnswer> {
@@ -89,14 +92,14 @@ export class RpcService {
     return recovered<RpcAnswer>(serve, (thrown) => {
       const failure = failureOf(thrown)
       this.journal.failed(name, context, started, failure, thrown)
-      return { status: failure.httpStatus, body: failureBody(id, failure) }
+      return { status: failure.httpStatus, body: [failureBody(id, failure)] }
     })
   }
 
   private refuse(id: string | number | null, thrown: unknown, context: RpcContext): RpcAnswer {
     const failure = failureOf(thrown)
     this.journal.failed('none', context, performance.now(), failure, thrown)
-    return { status: failure.httpStatus, body: failureBody(id, failure) }
+    return { status: failure.httpStatus, body: [failureBody(id, failure)] }
   }
 
   private notServed(entry: EnvelopeEntry, why: unknown, context: RpcContext): RpcAnswer {
@@ -109,15 +112,9 @@ export class RpcService {
   }
 }
 
-function successBody(id: RpcId, served: RpcResult): JsonText {
+function successBody(id: RpcId, served: RpcResult): JsonText[] {
   const start = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
-  if (typeof served === 'string') return `${start}${served}}`
-  if (Buffer.isBuffer(served)) return joinJson([start, served, '}'])
-  return `${start}${served.result},"charge":${served.charge}}`
-}
-
-/** The answers as the parts of a JSON array. */
-function listed(answers: JsonText[]): JsonText[] {
-  const parts = answers.flatMap((answer, index) => [index === 0 ? '[' : ',', answer])
-  return [...parts, ']']
+  if (typeof served === 'string' && served.length < LONG) return [`${start}${served}}`]
+  if (typeof served === 'string' || Buffer.isBuffer(served)) return [start, served, '}']
+  return [`${start}${served.result},"charge":${served.charge}}`]
 }

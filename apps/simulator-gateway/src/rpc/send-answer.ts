@@ -1,3 +1,4 @@
+import { joinJson } from '@upfront/protocol'
 import type { FastifyReply } from 'fastify'
 import type { BufferedBytes } from '../http/buffered-bytes.js'
 import type { RequestView } from '../pending/request-view.js'
@@ -16,7 +17,8 @@ export function sendAnswer(
   if (body === undefined) {
     reply.send()
   } else {
-    buffered.hold(body.length, reply.raw)
-    reply.header('content-type', 'application/json; charset=utf-8').send(body)
+    const text = joinJson(body)
+    buffered.hold(text.length, reply.raw)
+    reply.header('content-type', 'application/json; charset=utf-8').send(text)
   }
 }

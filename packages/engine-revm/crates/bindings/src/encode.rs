@@ -9,8 +9,9 @@ use upfront_engine::{
     stretch::{ExecutedStretch, StretchReceipt},
 };
 
-/// Bytes from which on JSON crosses as bytes: to wrap them costs as much as to copy some thousands.
-const LONG: usize = 16_384;
+/// Bytes from which on JSON crosses as bytes. V8 makes shorter strings where it makes all that is young, and forgets them for
+/// next to nothing; memory outside of its heap, like longer strings, has it collect the whole heap once a second.
+const LONG: usize = 127 * 1024;
 
 pub fn outcome(outcome: &Outcome) -> String {
     let mut out = Lines(String::with_capacity(1024 * outcome.blocks.len()));
@@ -25,7 +26,7 @@ pub fn outcome(outcome: &Outcome) -> String {
 /// What is to be known of it, the failed calls with the places of their errors, and the JSON to the end or, where it is long,
 /// apart.
 pub fn answer(answer: Answer<'_>, outcome: &Outcome) -> Payload {
-    let mut out = Lines(String::with_capacity(64 + answer.json.len().min(LONG)));
+    let mut out = Lines(String::with_capacity(64 + if answer.json.len() > LONG { 0 } else { answer.json.len() }));
     out.number(outcome.touched_accounts as u64);
     out.number(outcome.touched_slots as u64);
     out.number(answer.gas_used);
