@@ -79,10 +79,28 @@ const simulation = (id: unknown, call: object) =>
     params: [{ blockStateCalls: [{ calls: [call] }] }, 'latest'],
   })
 
+/** Goes round until its gas is used up. */
+const FAILING = { input: '0x5b5f56', gas: '0x186a0' }
+
+/** So many calls that go well, and one that does not. */
+const many = (calls: number) => {
+  return JSON.stringify({
+    jsonrpc: '2.0',
+    id: 'ä',
+    method: 'eth_simulateV1',
+    params: [
+      { blockStateCalls: [{ calls: [...Array(calls).fill({ to: `0x${'b0'.repeat(20)}` }), FAILING] }] },
+      'latest',
+    ],
+  })
+}
+
 const BODIES: [string, string][] = [
   ['a simulation', simulation(1, {})],
-  ['one that fails', simulation(1, { to: '0x0000000000000000000000000000000000000001', gas: '0x1' })],
+  ['one that fails', simulation(1, FAILING)],
   ['one that is refused', simulation(1, { gas: 'lots' })],
+  ['long answers', many(200)],
+  ['longer ones', many(1_300)],
   ['an id beyond ASCII', simulation('ä€𝄞', {})],
   ['half a surrogate', simulation('\ud800', {})],
   ['a batch', `[${simulation(1, {})},${simulation(2, {})}]`],
@@ -99,6 +117,17 @@ describe('POST /', () => {
     const [plain, fastify] = [await post('/', body), await post('/?', body)]
     expect(plain.status).toBeLessThan(500)
     expect(comparable(plain)).toEqual(comparable(fastify))
+  })
+
+  it.each([
+    [200, 20_000, 100_000],
+    [1_300, 150_000, 1_000_000],
+  ])('answers %i calls, one of them failed, between %i and %i characters long', async (calls, least, most) => {
+    const { body } = await post('/', many(calls))
+    expect(body.length).toBeGreaterThan(least)
+    expect(body.length).toBeLessThan(most)
+    const { id, result } = JSON.parse(body)
+    expect([id, result[0].calls.length, result[0].calls[calls].error]).toEqual(['ä', calls + 1, 'out of gas'])
   })
 
   it.each([
