@@ -38,8 +38,8 @@ const CACHE_BYTES = 48 * 1024 * 1024
 const READ_LIMIT = 5_000
 const READ_TIMEOUT_MS = 12_000
 const MOST_RUNS = 10
-/** A head seen so long ago is likely the head still: blocks come every two seconds or, mostly, more seldom. */
-const LIKELY_HEAD_MS = 2_000
+/** A head seen so long ago may well be the head still, even where little is asked; where much is, it was seen just now. */
+const LIKELY_HEAD_MS = 5_000
 
 /** One chain as its upstream serves it: blocks, and the state of each. */
 export class ChainState {
