@@ -7,13 +7,14 @@ import { TextReader } from './text-reader.js'
 type Work = {
   state: StateSource
   signal: AbortSignal
-  /** Takes the outcome's text. */
+  /** Takes the outcome's text and, where that is long, what follows it. */
   done: (text: string, long: Buffer | undefined) => void
   failed: (reason: unknown) => void
   rejected: (text: string) => Error
   readFailure?: unknown
 }
 
+/** Null: what comes of it comes by mail. */
 type Start = (id: number, asks: boolean) => string | Message | null
 
 export interface NativeLimits {
@@ -49,8 +50,8 @@ export class NativeWork {
   }
 
   /**
-   * Starts work on `state`: what comes of it, at once where the addon has it at once (what is wrong is thrown then). A signal that aborts rejects at once; the thread follows within a
-   * millisecond.
+   * Starts work on `state`: what comes of it, at once where the addon has it at once (what is wrong is thrown then). A signal
+   * that aborts rejects at once; the thread follows within a millisecond.
    * @param start gives what comes of it where it has it at once; where it `asks`, the reads that would let it
    * @param read makes the outcome of its text and, where that is long, of what follows it
    * @param rejected makes an error of the text of a rejection

@@ -68,8 +68,8 @@ export class Prefetch {
   }
 
   /** Before the first miss, where there will be one. */
-  ahead(block: PinnedBlock, cache: BlockCache, { callees, planOn }: LikelyWork): void {
-    if (!knowsCode(cache, callees())) this.#start(block, cache, planOn(block.header))
+  ahead(block: PinnedBlock, cache: BlockCache, likely: LikelyWork): void {
+    if (!knowsCode(cache, likely.callees())) this.#start(block, cache, likely.planOn(block.header))
   }
 
   #start(block: PinnedBlock, cache: BlockCache, plan: SimulationPlan): void {

@@ -1,11 +1,8 @@
 import fc from 'fast-check'
-import type { ChainRules } from './chain-rules.js'
+import { ethereumRules, optimismRules } from '../../test/fixtures.js'
 import { rulesAt } from './rules-at.js'
 
-const ethereum: ChainRules = {
-  chainId: 1n,
-  stack: 'ethereum',
-  source: 'genesis-file',
+const ethereum = ethereumRules({
   forks: [
     { fork: 'paris', block: 5n },
     { fork: 'shanghai', timestamp: 10n },
@@ -16,18 +13,14 @@ const ethereum: ChainRules = {
     { timestamp: 20n, parameters: { target: 3, max: 6, baseFeeUpdateFraction: 1n } },
     { timestamp: 25n, parameters: { target: 6, max: 9, baseFeeUpdateFraction: 2n } },
   ],
-  blockTime: 12n,
-}
-const optimism: ChainRules = {
-  ...ethereum,
-  stack: 'optimism',
+})
+const optimism = optimismRules({
   forks: [
     { fork: 'bedrock', block: 0n },
     { fork: 'canyon', timestamp: 10n },
     { fork: 'ecotone', timestamp: 20n },
   ],
-  blobSchedule: [],
-}
+})
 
 describe('rulesAt', () => {
   it.each([

@@ -10,6 +10,7 @@ mod opcode_names;
 mod precompiles;
 mod run;
 mod watch;
+mod word;
 
 pub use frames::FrameStore;
 pub use halt::is_ambiguous;
