@@ -10,8 +10,8 @@ import { Environment } from './environment.js'
 import { acceptJsonBodies } from './http/body.js'
 import { BufferedBytes } from './http/buffered-bytes.js'
 import { FreeRateLimit } from './http/free-rate-limit.js'
+import type { PlainConnections } from './http/plain-connections.js'
 import { requestId } from './http/request-id.js'
-import { SilentConnections } from './http/silent-connections.js'
 import { createLogger, LOGGER, nestLogger } from './logger.js'
 import { dialectOf } from './rpc/dialect.js'
 import { failureBody, failureOf } from './rpc/failure.js'
@@ -86,7 +86,6 @@ export async function createGateway(environment: Environment): Promise<NestFasti
       sendAnswer(reply, answer, view, buffered),
     )
   })
-  app.get(PlainFront).standBefore(server.server)
   return app
 }
 
@@ -94,7 +93,7 @@ export async function createGateway(environment: Environment): Promise<NestFasti
 export async function startGateway(environment: Environment): Promise<Gateway> {
   const app = await createGateway(environment)
   const logger = app.get<Logger>(LOGGER)
-  const silent = new SilentConnections(app.getHttpServer())
+  const plain = app.get(PlainFront).standBefore(app.getHttpServer())
   try {
     await app.listen(environment.GATEWAY_PORT, environment.GATEWAY_HOST)
   } catch (error) {
@@ -113,22 +112,26 @@ export async function startGateway(environment: Environment): Promise<Gateway> {
     (error) => logger.warn({ reason: failureOf(error).error.message }, 'the upstream is not there yet'),
   )
   const greeting = `Upfront's gateway listens on ${url} (${engine.name} ${engine.version})`
-  const end = () => close(app, silent, environment.SHUTDOWN_TIMEOUT_MS, logger)
+  const end = () => close(app, plain, environment.SHUTDOWN_TIMEOUT_MS, logger)
   return { app, url, greeting, logger, close: end }
 }
 
 async function close(
   app: NestFastifyApplication,
-  silent: SilentConnections,
+  plain: PlainConnections,
   timeoutMs: number,
   logger: Logger,
 ): Promise<void> {
   const server = app.getHttpServer()
-  silent.end()
-  const sweep = setInterval(() => server.closeIdleConnections(), SOCKET_SWEEP_MS)
+  const closeIdle = () => {
+    server.closeIdleConnections()
+    plain.closeIdle()
+  }
+  const sweep = setInterval(closeIdle, SOCKET_SWEEP_MS)
   const timer = setTimeout(() => {
     logger.warn(`requests were still in flight ${timeoutMs} ms after the signal to end: they are cut off`)
     server.closeAllConnections()
+    plain.closeAll()
   }, timeoutMs)
   try {
     await app.close()

@@ -1,5 +1,3 @@
-import { EventEmitter } from 'node:events'
-import type { ServerResponse } from 'node:http'
 import { BufferedBytes, SMALL_BYTES } from './buffered-bytes.js'
 import { Overloaded } from './overloaded.js'
 
@@ -13,14 +11,13 @@ describe('BufferedBytes', () => {
     expect(budget.bytes).toBe(0)
   })
 
-  it('holds a large answer until its response is closed, and no small one', () => {
+  it('holds a large answer until it is given back, and no small one', () => {
     const budget = new BufferedBytes(1_000_000)
-    const response = new EventEmitter() as unknown as ServerResponse
-    budget.hold(SMALL_BYTES, response)
+    expect(budget.hold(SMALL_BYTES)).toBeUndefined()
     expect(budget.bytes).toBe(0)
-    budget.hold(SMALL_BYTES + 1, response)
+    const give = budget.hold(SMALL_BYTES + 1)
     expect(budget.bytes).toBe(SMALL_BYTES + 1)
-    response.emit('close')
+    give?.()
     expect(budget.bytes).toBe(0)
   })
 })

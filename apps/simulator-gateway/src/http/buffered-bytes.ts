@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http'
 import { Overloaded } from './overloaded.js'
 
 /** Smaller bodies and answers are bounded by the number of requests alone. */
@@ -24,10 +23,10 @@ export class BufferedBytes {
     this.held -= bytes
   }
 
-  /** Holds a large answer until it is sent or its client has gone. @throws Overloaded */
-  hold(bytes: number, response: ServerResponse): void {
-    if (bytes <= SMALL_BYTES) return
+  /** Holds an answer, where it is large. @returns what gives it back, once it is sent or its client has gone @throws Overloaded */
+  hold(bytes: number): (() => void) | undefined {
+    if (bytes <= SMALL_BYTES) return undefined
     this.take(bytes)
-    response.once('close', () => this.give(bytes))
+    return () => this.give(bytes)
   }
 }

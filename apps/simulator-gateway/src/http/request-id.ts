@@ -7,6 +7,9 @@ let count = 0
 
 /** The caller's `x-request-id` where it is safe to log and echo, else one that no other process gives. */
 export function requestId(request: IncomingMessage): string {
-  const given = request.headers['x-request-id']
+  return acceptedRequestId(request.headers['x-request-id'])
+}
+
+export function acceptedRequestId(given: string | string[] | undefined): string {
   return typeof given === 'string' && ACCEPTABLE.test(given) ? given : `${process}-${(++count).toString(36)}`
 }

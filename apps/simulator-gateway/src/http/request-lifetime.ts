@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { Writable } from 'node:stream'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 
 /** Why work was stopped when nobody waits for its answer any more. */
@@ -21,7 +21,7 @@ export class RequestLifetime {
   private readonly onClose = () => this.controller?.abort(new ClientGone())
 
   constructor(
-    private readonly response: ServerResponse,
+    private readonly response: Writable,
     private readonly timeoutMs: number,
   ) {
     this.deadline = performance.now() + timeoutMs

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { Writable } from 'node:stream'
 import { Injectable } from '@nestjs/common'
 import type { Dialect } from '@upfront/protocol'
 import { type Awaitable, andThen } from '@upfront/simulation'
@@ -34,7 +34,7 @@ export class RpcEndpoint {
    */
   serve(
     request: RpcRequest,
-    response: ServerResponse,
+    response: Writable,
     send: (answer: RpcAnswer, view: RequestView) => void,
   ): Awaitable<void> {
     const lifetime = new RequestLifetime(response, this.environment.REQUEST_TIMEOUT_MS)

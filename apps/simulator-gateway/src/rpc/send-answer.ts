@@ -18,7 +18,8 @@ export function sendAnswer(
     reply.send()
   } else {
     const text = joinJson(body)
-    buffered.hold(text.length, reply.raw)
+    const give = buffered.hold(text.length)
+    if (give !== undefined) reply.raw.once('close', give)
     reply.header('content-type', 'application/json; charset=utf-8').send(text)
   }
 }
