@@ -33,6 +33,14 @@ describe('loadAddon', () => {
     expect(load().addon).toMatchObject({ NativeEngine: 1 })
   })
 
+  it('leaves alone what was built for another processor', () => {
+    writeFileSync(join(folder, 'index.node'), '')
+    writeFileSync(join(folder, 'addon-needs.txt'), 'fpu\nfrobnicate')
+    expect(loadAddon(pathToFileURL(`${folder}/`), undefined).reason).toBe(
+      'the native engine is built for a processor with frobnicate: build it again here; none is published for this platform',
+    )
+  })
+
   it('says why there is none', () => {
     expect(load().reason).toBe(`the native engine is not built; ${PREBUILT} is not installed`)
     expect(loadAddon(pathToFileURL(`${folder}/`), undefined).reason).toBe(

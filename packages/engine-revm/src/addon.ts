@@ -27,8 +27,10 @@ export function loadAddon(home: URL, prebuilt: string | undefined): RevmAvailabi
   const built = fileURLToPath(new URL('index.node', home))
   const reasons: string[] = []
   if (existsSync(built)) {
+    const lacks = lackingFeatures(home)
     try {
-      return { addon: require(built) as Addon }
+      if (lacks.length === 0) return { addon: require(built) as Addon }
+      reasons.push(`built for a processor with ${lacks.join(', ')}: build it again here`)
     } catch (error) {
       reasons.push(`built but does not load here: ${firstLine(error)}`)
     }
@@ -52,6 +54,15 @@ export function loadAddon(home: URL, prebuilt: string | undefined): RevmAvailabi
 function causeOf(home: URL): string {
   const file = new URL('addon-cause.txt', home)
   return existsSync(file) ? readFileSync(file, 'utf8').trim() : 'not built'
+}
+
+/** What the build counted on and this processor has not. */
+function lackingFeatures(home: URL): string[] {
+  const file = new URL('addon-needs.txt', home)
+  const needs = existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
+  if (needs.length === 0) return []
+  const [, flags = ''] = /^flags\s*:(.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8')) ?? []
+  return needs.filter((feature) => !flags.split(' ').includes(feature))
 }
 
 function firstLine(error: unknown): string {
