@@ -5,8 +5,12 @@ import { type PlainHead, readPlainHead } from './plain-head.js'
 
 /** Node's own bound. */
 const MOST_HEAD_BYTES = 16_384
+/** Longer ones are read anew each time. */
+const MOST_REMEMBERED_BYTES = 2_048
 /** What may come in while a request is under way, until it is answered. */
 const MOST_AHEAD_BYTES = 65_536
+/** Bytes that come one by one must not take a hundred times their room. */
+const MOST_CHUNKS = 64
 
 interface ReadHead {
   bytes: Buffer
@@ -40,6 +44,7 @@ export class PlainConnection {
   readonly #onData = (chunk: Buffer) => {
     this.#chunks.push(chunk)
     this.#length += chunk.length
+    if (this.#chunks.length > MOST_CHUNKS) this.#chunks = [Buffer.concat(this.#chunks, this.#length)]
     if (this.#isBusy) {
       if (this.#length > MOST_AHEAD_BYTES) this.socket.pause()
     } else if (this.#length >= this.#needed) {
@@ -50,8 +55,9 @@ export class PlainConnection {
   /** As Node does: who has no more to say gets no more answers. */
   readonly #onEnd = () => this.socket.end()
 
+  /** Nothing has moved for long. Work on a request ends by itself; a client that does not read its answer does not. */
   readonly #onTimeout = () => {
-    if (!this.#isBusy) this.socket.destroy()
+    if (!this.#isBusy || this.socket.writableLength > 0) this.socket.destroy()
   }
 
   readonly #onClose = () => {
@@ -105,8 +111,9 @@ export class PlainConnection {
     if (end < 4 || end > MOST_HEAD_BYTES) return undefined
     const head = readPlainHead(received.toString('latin1', 0, end))
     if (head === undefined) return undefined
-    this.#lastHead = { bytes: Buffer.from(received.subarray(0, end)), head }
-    return this.#lastHead
+    const read = { bytes: Buffer.from(received.subarray(0, end)), head }
+    if (end <= MOST_REMEMBERED_BYTES) this.#lastHead = read
+    return read
   }
 
   #answer(head: PlainHead, ...[status, headers, body, sent]: Parameters<PlainRequest['answer']>): void {

@@ -1,0 +1,129 @@
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { PlainConnections, type PlainRequest } from './plain-connections.js'
+
+// What takes a connection long to show. What comes in on it, and what goes out: test/connections.test.ts, test/plain-front.test.ts.
+let server: Server
+let plain: PlainConnections
+let requests: PlainRequest[]
+let serve: (request: PlainRequest) => void
+let handedOver: number
+let client: Socket
+let received: string
+
+beforeEach(async () => {
+  requests = []
+  handedOver = 0
+  serve = (request) => request.answer(200, [], ['{}'])
+  server = createServer((_, response) => {
+    handedOver += 1
+    response.end('by Node')
+  })
+  server.keepAliveTimeout = 200
+  plain = new PlainConnections(server, {
+    maxBodyBytes: 100_000,
+    arrivalMs: 5_000,
+    serve: (request) => {
+      requests.push(request)
+      serve(request)
+    },
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  received = ''
+  client.on('data', (data) => {
+    received += data
+  })
+  client.on('error', () => undefined)
+})
+afterEach(() => {
+  client.destroy()
+  plain.closeAll()
+  server.closeAllConnections()
+  server.close()
+})
+
+const post = (body = '{}') =>
+  `POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+const closed = () => new Promise<void>((resolve) => client.once('close', () => resolve()))
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await pause(5)
+}
+
+describe('PlainConnections', () => {
+  it('closes a connection on which nothing is asked any more', async () => {
+    client.write(post())
+    await closed()
+    expect(received).toContain('200 OK')
+    expect(received).toContain('keep-alive: timeout=0')
+  })
+
+  it('keeps one on which a request takes longer than that', async () => {
+    serve = (request) => setTimeout(() => request.answer(200, [], ['{"late":true}']), 600)
+    client.write(post())
+    await until(() => received.includes('{"late":true}'))
+  })
+
+  it('closes one whose client does not read its answer', async () => {
+    serve = (request) => request.answer(200, [], ['x'.repeat(30_000_000)])
+    client.pause()
+    client.write(post())
+    await until(() => requests.length === 1)
+    await new Promise<void>((resolve) => requests[0]!.socket.once('close', () => resolve()))
+  })
+
+  it('says when an answer is sent, or nobody takes it any more', async () => {
+    let sent = 0
+    const count = () => {
+      sent += 1
+    }
+    serve = (request) => request.answer(200, [], ['{}', Buffer.from('{}')], count)
+    client.write(post())
+    await until(() => sent === 1)
+    serve = (request) => {
+      request.socket.destroy()
+      request.answer(200, [], ['{}'], count)
+    }
+    client.write(post())
+    await until(() => sent === 2)
+  })
+
+  it('takes a body byte by byte', async () => {
+    const body = 'a'.repeat(1_000)
+    client.setNoDelay(true)
+    for (const byte of post(body)) {
+      client.write(byte)
+      await new Promise(setImmediate)
+    }
+    // The first byte alone is no request to be sure of.
+    await until(() => received.includes('by Node'))
+    client.destroy()
+    client = connect((server.address() as AddressInfo).port, '127.0.0.1').setNoDelay(true)
+    const [head, rest] = post(body).split(/(?<=\r\n\r\n)/) as [string, string]
+    client.write(head)
+    for (const byte of rest) {
+      client.write(byte)
+      await new Promise(setImmediate)
+    }
+    await until(() => requests.length === 1)
+    expect(requests[0]?.body).toBe(body)
+    expect(handedOver).toBe(1)
+  })
+
+  it('closes the idle ones at the end, and leaves the others to finish', async () => {
+    serve = () => undefined
+    client.write(post())
+    const idle = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    const gone = new Promise<void>((resolve) => idle.once('close', () => resolve()))
+    await until(() => requests.length === 1)
+    await pause(50)
+    server.close()
+    plain.closeIdle()
+    await gone
+    requests[0]?.answer(200, [], ['{}'])
+    await closed()
+    expect(received).toContain('connection: close')
+  })
+})
