@@ -1,10 +1,10 @@
-// Builds the addon where cargo is, as index.node beside this file, for this machine's processor (`addon-needs.txt` holds what others
-// may lack; what is built to travel, by infra/Dockerfile and the workflow, does not come by here). Where it can't, it says why, keeps the cause in
-// `addon-cause.txt` for those who start without it, and all is well: the portable engine serves. With EVM_ENGINE=revm, or auto in
-// CI, that is an error.
+// Builds the addon where cargo is, as index.node beside this file, for this machine's processor: `addon-needs.txt` says what others
+// may lack. Where it can't, it says why, keeps the cause in `addon-cause.txt` for those who start without it, and all is well: the
+// portable engine serves. With EVM_ENGINE=revm, or auto in CI, that is an error.
 import { spawn, spawnSync } from 'node:child_process'
-import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { cargoEnv, extraFeatures } from './cargo-env.mjs'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const addon = `${here}index.node`
@@ -23,7 +23,6 @@ if (spawnSync('cargo', ['--version']).status !== 0) {
   doWithout('not built: cargo is not installed')
 }
 if (!existsSync(built)) console.log('engine-revm: building the native engine, about a minute and a half, once')
-const features = extraFeatures()
 const problem = await runCargo('build', '--release', '--locked', '--package', 'upfront-engine-bindings')
 if (problem !== undefined) {
   rmSync(addon, { force: true })
@@ -35,14 +34,12 @@ if (!existsSync(addon) || statSync(addon).mtimeMs < statSync(built).mtimeMs) {
   copyFileSync(built, `${addon}.new`)
   renameSync(`${addon}.new`, addon)
 }
-writeFileSync(needs, features.join('\n'))
+writeFileSync(needs, extraFeatures.join('\n'))
 rmSync(cause, { force: true })
 
 /** Shows what cargo says while it runs. Resolves to its first error, or to undefined where all went well. */
 async function runCargo(...args) {
-  const flags = features.map((feature) => `-C target-feature=+${feature}`)
-  const env = { ...process.env, RUSTFLAGS: [process.env.RUSTFLAGS ?? '', ...flags].join(' ').trim() }
-  const cargo = spawn('cargo', args, { cwd: here, env, stdio: ['ignore', 'inherit', 'pipe'] })
+  const cargo = spawn('cargo', args, { cwd: here, env: cargoEnv, stdio: ['ignore', 'inherit', 'pipe'] })
   let said = ''
   cargo.stderr.setEncoding('utf8').on('data', (text) => {
     process.stderr.write(text)
@@ -55,14 +52,6 @@ async function runCargo(...args) {
   if (status === 0) return undefined
   const [error] = said.match(/^error.*$/m) ?? [`it ended with ${status}`]
   return error.replace(/^error(\[\w+\])?: /, '')
-}
-
-/** Beyond what all processors of the kind have. With AVX-512 hashes take four fifths of the time, if not on AMD's. */
-function extraFeatures() {
-  if (process.platform !== 'linux' || process.arch !== 'x64') return []
-  const processor = readFileSync('/proc/cpuinfo', 'utf8')
-  const isIntel = processor.includes('GenuineIntel')
-  return isIntel && /^flags.* avx512f .*avx512vl( |$)/m.test(processor) ? ['avx512f', 'avx512vl'] : []
 }
 
 function warn(text) {

@@ -73,7 +73,7 @@ function parentText(header: BlockHeader, rules: BlockRules): string {
   )
 }
 
-/** What a block has from the one before it is not written again. */
+/** Text of what a block has in common with the one before it is not made again. */
 function blocksText(blocks: readonly PlannedBlock[]): string {
   let out = count(blocks.length)
   let before: PlannedBlock | undefined

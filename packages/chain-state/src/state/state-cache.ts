@@ -1,8 +1,10 @@
-import type { Hash } from '@upfront/protocol'
+import type { Hash, Hex } from '@upfront/protocol'
 import type { StateValue } from '@upfront/simulation'
+import { LRUCache } from 'lru-cache'
 
 /** Map entry, string headers and the like, bytes. */
 const ENTRY_OVERHEAD = 120
+const SHARED_CODE_BYTES = 16 * 1024 * 1024
 
 /** What is known of one pinned block's state. */
 export class BlockCache {
@@ -10,11 +12,14 @@ export class BlockCache {
   /** Under way, by key, so that nobody asks twice. */
   readonly inFlight = new Map<string, { startedAt: number; value: Promise<StateValue>; waiting: { count: number } }>()
   readonly #onGrowth: (cache: BlockCache, bytes: number) => void
+  readonly #codes: LRUCache<string, Hex>
   bytes = 0
   #evicted = false
 
-  constructor(onGrowth: (cache: BlockCache, bytes: number) => void) {
+  /** @param codes code that accounts were last seen with, by key */
+  constructor(onGrowth: (cache: BlockCache, bytes: number) => void, codes: LRUCache<string, Hex>) {
     this.#onGrowth = onGrowth
+    this.#codes = codes
   }
 
   get(key: string): StateValue | undefined {
@@ -23,10 +28,18 @@ export class BlockCache {
 
   set(key: string, value: StateValue): void {
     if (this.#evicted || this.#values.has(key)) return
-    this.#values.set(key, value)
+    this.#values.set(key, typeof value === 'string' && key.startsWith('c') ? this.#shared(key, value) : value)
     const bytes = ENTRY_OVERHEAD + key.length + (typeof value === 'string' ? value.length : 32)
     this.bytes += bytes
     this.#onGrowth(this, bytes)
+  }
+
+  /** Code hardly ever changes: blocks share it, instead of each holding a copy of its own. */
+  #shared(key: string, code: Hex): Hex {
+    const known = this.#codes.get(key)
+    if (known === code) return known
+    this.#codes.set(key, code)
+    return code
   }
 
   /** From now on it holds nothing: whoever still reads the block asks the node. */
@@ -40,6 +53,10 @@ export class BlockCache {
 /** Caches of pinned blocks, together within `maxBytes`: the block that was used least recently goes first, as a whole. */
 export class StateCache {
   readonly #blocks = new Map<Hash, BlockCache>()
+  readonly #codes = new LRUCache<string, Hex>({
+    maxSize: SHARED_CODE_BYTES,
+    sizeCalculation: (code, key) => code.length + key.length,
+  })
   readonly #maxBytes: number
   #bytes = 0
 
@@ -50,7 +67,7 @@ export class StateCache {
   /** The block's cache, made where it is new; from now on the most recently used. */
   at(key: Hash): BlockCache {
     let block = this.#blocks.get(key)
-    if (block === undefined) block = new BlockCache((grown, bytes) => this.#grow(key, grown, bytes))
+    if (block === undefined) block = new BlockCache((grown, bytes) => this.#grow(key, grown, bytes), this.#codes)
     else this.#blocks.delete(key)
     this.#blocks.set(key, block)
     return block

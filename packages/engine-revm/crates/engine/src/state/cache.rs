@@ -1,4 +1,4 @@
-use super::pinned::PinnedState;
+use super::{codes::Codes, pinned::PinnedState};
 use alloy_primitives::{B256, map::HashMap};
 use std::sync::{
     Arc, Mutex,
@@ -24,6 +24,7 @@ impl Budget {
 pub struct StateCache {
     states: Mutex<HashMap<B256, Arc<PinnedState>>>,
     budget: Arc<Budget>,
+    codes: Arc<Codes>,
     clock: AtomicU32,
     limit: usize,
 }
@@ -31,7 +32,13 @@ pub struct StateCache {
 impl StateCache {
     /// `limit` in bytes, estimated.
     pub fn new(limit: usize) -> Self {
-        Self { states: Mutex::default(), budget: Arc::default(), clock: AtomicU32::new(0), limit }
+        Self {
+            states: Mutex::default(),
+            budget: Arc::default(),
+            codes: Arc::default(),
+            clock: AtomicU32::new(0),
+            limit,
+        }
     }
 
     pub fn bytes(&self) -> usize {
@@ -45,7 +52,8 @@ impl StateCache {
         if self.bytes() > self.limit {
             self.make_room(&mut states, key);
         }
-        let state = states.entry(key).or_insert_with(|| Arc::new(PinnedState::new(self.budget.clone()))).clone();
+        let new = || Arc::new(PinnedState::new(self.budget.clone(), self.codes.clone()));
+        let state = states.entry(key).or_insert_with(new).clone();
         state.used.store(now, Ordering::Relaxed);
         state
     }

@@ -2,6 +2,7 @@
 
 mod cache;
 mod change;
+mod codes;
 mod pinned;
 mod read;
 mod simulation_state;

@@ -1,6 +1,7 @@
 use super::{
     cache::Budget,
     change::analysed,
+    codes::Codes,
     read::{Read, ReadError, StateSource, Stop, Value},
 };
 use alloy_primitives::{B256, U256, map::DefaultHashBuilder, map::HashMap};
@@ -36,6 +37,7 @@ pub struct PinnedState {
     bytes: AtomicUsize,
     pub(super) used: AtomicU32,
     budget: Arc<Budget>,
+    codes: Arc<Codes>,
 }
 
 #[derive(Default)]
@@ -73,13 +75,14 @@ impl Flight {
 }
 
 impl PinnedState {
-    pub(super) fn new(budget: Arc<Budget>) -> Self {
+    pub(super) fn new(budget: Arc<Budget>, codes: Arc<Codes>) -> Self {
         Self {
             values: papaya::HashMap::with_hasher(DefaultHashBuilder::default()),
             flights: Mutex::default(),
             bytes: AtomicUsize::new(0),
             used: AtomicU32::new(0),
             budget,
+            codes,
         }
     }
 
@@ -123,7 +126,8 @@ impl PinnedState {
             if !own.is_empty() {
                 let landing = Landing { state: self, reads: &own, flight: &flight };
                 let values = source.read(&own)?;
-                let fetched: Vec<(Read, Cached)> = own.iter().copied().zip(values.into_iter().map(cached)).collect();
+                let fetched: Vec<(Read, Cached)> =
+                    own.iter().copied().zip(values).map(|(read, value)| (read, self.cached(&read, value))).collect();
                 for (read, value) in &fetched {
                     for (slot, _) in found.iter_mut().zip(reads).filter(|(_, asked)| *asked == read) {
                         *slot = Some(value.clone());
@@ -146,7 +150,16 @@ impl PinnedState {
 
     /// Keeps values that were read without a miss here.
     pub fn provide(&self, values: impl IntoIterator<Item = (Read, Value)>) {
-        self.insert(values.into_iter().map(|(read, value)| (read, cached(value))).collect());
+        self.insert(values.into_iter().map(|(read, value)| (read, self.cached(&read, value))).collect());
+    }
+
+    fn cached(&self, read: &Read, value: Value) -> Cached {
+        let (hash, bytecode) = match (read, value) {
+            (_, Value::Word(word)) => return Cached::Word(word),
+            (Read::Code(address), Value::Code(code)) => self.codes.analysed(*address, code),
+            (_, Value::Code(code)) => analysed(code),
+        };
+        Cached::Code(hash, bytecode)
     }
 
     fn insert(&self, fetched: Vec<(Read, Cached)>) {
@@ -220,16 +233,6 @@ impl Drop for Landing<'_> {
         }
         drop(flights);
         self.flight.land();
-    }
-}
-
-fn cached(value: Value) -> Cached {
-    match value {
-        Value::Word(word) => Cached::Word(word),
-        Value::Code(code) => {
-            let (hash, bytecode) = analysed(code);
-            Cached::Code(hash, bytecode)
-        }
     }
 }
 

@@ -1,0 +1,109 @@
+use super::change::analysed;
+use alloy_primitives::{Address, B256, Bytes, map::HashMap};
+use revm::bytecode::Bytecode;
+use std::sync::Mutex;
+
+/// Of code as it was read. Beyond it, all is forgotten: what blocks hold stays theirs.
+const MOST_BYTES: usize = 8 * 1024 * 1024;
+
+/// The code that accounts were last seen with. It hardly ever changes: blocks share it, instead of each holding a copy, and
+/// having it analysed and hashed, of its own.
+#[derive(Default)]
+pub(super) struct Codes(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    by_address: HashMap<Address, (B256, Bytecode)>,
+    bytes: usize,
+}
+
+impl Codes {
+    /// The code's hash, and the code as the EVM runs it.
+    pub(super) fn analysed(&self, address: Address, code: Bytes) -> (B256, Bytecode) {
+        let known = |known: &Known| {
+            let (hash, bytecode) = known.by_address.get(&address)?;
+            (bytecode.original_byte_slice() == code.as_ref()).then(|| (*hash, bytecode.clone()))
+        };
+        let shared = known(
+            &self
+                .0
+                .lock()
+                .unwrap_or_else(|poisoned| poisoned.into_inner()),
+        );
+        shared.unwrap_or_else(|| self.add(address, code))
+    }
+
+    fn add(&self, address: Address, code: Bytes) -> (B256, Bytecode) {
+        let length = code.len();
+        let made = analysed(code);
+        let mut known = self
+            .0
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        if known.bytes + length > MOST_BYTES {
+            *known = Known::default();
+        }
+        if length > 0 && length <= MOST_BYTES {
+            known.bytes += length;
+            if let Some((_, before)) = known.by_address.insert(address, made.clone()) {
+                known.bytes -= before.original_byte_slice().len();
+            }
+        }
+        made
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code_of(bytecode: &Bytecode) -> *const u8 {
+        bytecode.bytes_slice().as_ptr()
+    }
+
+    #[test]
+    fn shares_what_is_the_same() {
+        let codes = Codes::default();
+        let (one, other) = (Address::with_last_byte(1), Address::with_last_byte(2));
+        let code = || Bytes::from(vec![0x5b; 1_000]);
+        let (hash, first) = codes.analysed(one, code());
+        let (_, second) = codes.analysed(one, code());
+        assert_eq!(code_of(&first), code_of(&second));
+        assert_eq!((hash, first.clone()), analysed(code()));
+        let (_, elsewhere) = codes.analysed(other, code());
+        assert_ne!(code_of(&first), code_of(&elsewhere));
+    }
+
+    #[test]
+    fn takes_what_changed() {
+        let codes = Codes::default();
+        let address = Address::with_last_byte(1);
+        let delegation = |to: u8| {
+            Bytes::from([&[0xef, 0x01, 0x00], Address::with_last_byte(to).as_slice()].concat())
+        };
+        for code in [
+            Bytes::new(),
+            delegation(1),
+            delegation(2),
+            Bytes::from(vec![0]),
+            Bytes::new(),
+            delegation(1),
+        ] {
+            assert_eq!(codes.analysed(address, code.clone()), analysed(code));
+        }
+    }
+
+    #[test]
+    fn forgets_before_it_holds_too_much() {
+        let codes = Codes::default();
+        for number in 0..100 {
+            codes.analysed(
+                Address::with_last_byte(number),
+                Bytes::from(vec![number; 1024 * 1024]),
+            );
+            let known = codes.0.lock().unwrap();
+            assert!(known.bytes <= MOST_BYTES);
+            assert_eq!(known.bytes, known.by_address.len() * 1024 * 1024);
+        }
+    }
+}
