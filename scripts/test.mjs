@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { cargoEnv } from '../packages/engine-revm/cargo-env.mjs'
 import { build } from './build.mjs'
 import { packageFolders, root } from './install.mjs'
 import { endAll, killGroup, onEnd, start } from './processes.mjs'
@@ -71,7 +72,7 @@ async function testWithJest(folder) {
   }
 }
 
-/** Runs a crate's tests in the profile in which the addon is built, so that nothing is compiled twice. */
+/** Runs a crate's tests in the profile, and with the flags, with which the addon is built: nothing is compiled twice. */
 async function testWithCargo(folder) {
   if (spawnSync('cargo', ['--version']).status !== 0) {
     console.log('skipped: there is no cargo on this machine')
@@ -83,7 +84,7 @@ async function testWithCargo(folder) {
       for (const [index, key] of ['passed', 'failed', 'skipped'].entries()) counts[key] += Number(line[index + 1])
   }
   const args = ['test', '--release', '--locked', '--workspace']
-  const options = { cwd: join(root, folder), stdio: ['ignore', 'pipe', 'inherit'] }
+  const options = { cwd: join(root, folder), env: cargoEnv, stdio: ['ignore', 'pipe', 'inherit'] }
   const code = await runSuite('cargo', args, options, { onOutput })
   if (code !== 0 && counts.failed === 0) counts.failed = 1
   return counts
