@@ -166,13 +166,12 @@ export class PlainConnection {
     })
   }
 
-  /** What comes in from now on is not this one's business. */
+  /** What comes in from now on is not this one's business. Errors stay ignored: one that nobody listens for ends the process. */
   #leave(): void {
     clearTimeout(this.#arrival)
     const { socket } = this
     socket.off('data', this.#onData).off('end', this.#onEnd).off('timeout', this.#onTimeout)
-    socket.off('error', ignore).off('close', this.#onClose)
-    socket.setTimeout(0)
+    socket.off('close', this.#onClose).setTimeout(0)
     this.all.forget(this)
   }
 }

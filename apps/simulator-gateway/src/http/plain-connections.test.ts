@@ -112,6 +112,16 @@ describe('PlainConnections', () => {
     expect(handedOver).toBe(1)
   })
 
+  it('gives up a body that does not come, and outlives what its client does then', async () => {
+    plain.options.arrivalMs = 100
+    const late = new Promise<Socket>((resolve) => server.once('clientError', (_, socket) => resolve(socket as Socket)))
+    client.write(post().slice(0, -1))
+    const socket = await late
+    await closed()
+    expect(requests).toEqual([])
+    expect(() => socket.emit('error', new Error('ECONNRESET'))).not.toThrow()
+  })
+
   it('closes the idle ones at the end, and leaves the others to finish', async () => {
     serve = () => undefined
     client.write(post())

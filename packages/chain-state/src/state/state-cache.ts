@@ -28,7 +28,8 @@ export class BlockCache {
 
   set(key: string, value: StateValue): void {
     if (this.#evicted || this.#values.has(key)) return
-    this.#values.set(key, typeof value === 'string' && key.startsWith('c') ? this.#shared(key, value) : value)
+    const isCode = typeof value === 'string' && value !== '0x' && key.startsWith('c')
+    this.#values.set(key, isCode ? this.#shared(key, value) : value)
     const bytes = ENTRY_OVERHEAD + key.length + (typeof value === 'string' ? value.length : 32)
     this.bytes += bytes
     this.#onGrowth(this, bytes)

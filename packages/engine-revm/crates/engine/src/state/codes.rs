@@ -20,6 +20,9 @@ struct Known {
 impl Codes {
     /// The code's hash, and the code as the EVM runs it.
     pub(super) fn analysed(&self, address: Address, code: Bytes) -> (B256, Bytecode) {
+        if code.is_empty() {
+            return analysed(code);
+        }
         let known = |known: &Known| {
             let (hash, bytecode) = known.by_address.get(&address)?;
             (bytecode.original_byte_slice() == code.as_ref()).then(|| (*hash, bytecode.clone()))
@@ -43,7 +46,7 @@ impl Codes {
         if known.bytes + length > MOST_BYTES {
             *known = Known::default();
         }
-        if length > 0 && length <= MOST_BYTES {
+        if length <= MOST_BYTES {
             known.bytes += length;
             if let Some((_, before)) = known.by_address.insert(address, made.clone()) {
                 known.bytes -= before.original_byte_slice().len();
