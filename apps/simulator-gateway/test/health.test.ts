@@ -16,8 +16,8 @@ afterAll(async () => {
   await anvil?.stop()
 })
 
-const ready = async () => {
-  const response = await fetch(`${gateway.url}/health/ready`)
+const ready = async (path = '/health/ready') => {
+  const response = await fetch(gateway.url + path)
   return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
 
@@ -33,6 +33,7 @@ describe('health', () => {
         chain: { id: '31337', rules: expect.any(String), head: '0', headAgeSeconds: expect.any(Number) },
       },
     })
+    expect(await ready('/health')).toMatchObject({ status: 200, body: { ready: true, engine: { name: 'ethereumjs' } } })
   })
 
   it('starts without the upstream, is not ready, and gets ready with it', async () => {

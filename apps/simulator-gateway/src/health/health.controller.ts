@@ -11,7 +11,7 @@ export class HealthController {
     return { live: true }
   }
 
-  @Get('ready')
+  @Get(['', 'ready'])
   async ready(@Res() reply: FastifyReply): Promise<void> {
     const report = await this.readiness.report()
     reply.code(report.ready ? 200 : 503).send(report)
