@@ -1,6 +1,5 @@
-import { STATUS_CODES } from 'node:http'
+import { type Server, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { PlainConnections, PlainRequest } from './plain-connections.js'
 import { type PlainHead, readPlainHead } from './plain-head.js'
 
 /** Node's own bound. */
@@ -11,6 +10,32 @@ const MOST_REMEMBERED_BYTES = 2_048
 const MOST_AHEAD_BYTES = 65_536
 /** Bytes that come one by one must not take a hundred times their room. */
 const MOST_CHUNKS = 64
+
+/** A plain request, to be answered once. */
+export interface PlainRequest {
+  readonly head: PlainHead
+  readonly body: string
+  /** Whence it came. It closes when nobody waits for the answer any more. */
+  readonly socket: Socket
+  /** @param headers but for length, date and connection: name, value, name, value … */
+  answer(status: number, headers: readonly string[], body: readonly (string | Buffer)[], sent?: () => void): void
+}
+
+export interface PlainConnectionsOptions {
+  /** Longer bodies are not plain. */
+  maxBodyBytes: number
+  /** Milliseconds within which a body must have come once its head has. */
+  arrivalMs: number
+  serve(request: PlainRequest): void
+}
+
+/** What a connection is one of. */
+export interface PlainConnectionOwner {
+  readonly server: Server
+  readonly options: PlainConnectionsOptions
+  forget(connection: PlainConnection): void
+  handOver(socket: Socket, received: Buffer): void
+}
 
 interface ReadHead {
   bytes: Buffer
@@ -30,7 +55,7 @@ export class PlainConnection {
 
   constructor(
     readonly socket: Socket,
-    private readonly all: PlainConnections,
+    private readonly all: PlainConnectionOwner,
   ) {
     socket.setTimeout(all.server.keepAliveTimeout)
     socket.on('data', this.#onData).on('end', this.#onEnd).on('timeout', this.#onTimeout)

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { PlainConnections, type PlainRequest } from './plain-connections.js'
+import type { PlainRequest } from './plain-connection.js'
+import { PlainConnections } from './plain-connections.js'
 
 // What takes a connection long to show. What comes in on it, and what goes out: test/connections.test.ts, test/plain-front.test.ts.
 let server: Server

@@ -1,31 +1,12 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { PlainConnection } from './plain-connection.js'
-import type { PlainHead } from './plain-head.js'
-
-/** A plain request, to be answered once. */
-export interface PlainRequest {
-  readonly head: PlainHead
-  readonly body: string
-  /** Whence it came. It closes when nobody waits for the answer any more. */
-  readonly socket: Socket
-  /** @param headers but for length, date and connection: name, value, name, value … */
-  answer(status: number, headers: readonly string[], body: readonly (string | Buffer)[], sent?: () => void): void
-}
-
-export interface PlainConnectionsOptions {
-  /** Longer bodies are not plain. */
-  maxBodyBytes: number
-  /** Milliseconds within which a body must have come once its head has. */
-  arrivalMs: number
-  serve(request: PlainRequest): void
-}
+import { PlainConnection, type PlainConnectionOwner, type PlainConnectionsOptions } from './plain-connection.js'
 
 /**
  * Reads the plainest requests, small JSON by `POST /`, from their connections itself: Node's own way from a connection to a
  * request and back takes as long as a small simulation. Where anything else comes in, the connection is Node's from there on.
  */
-export class PlainConnections {
+export class PlainConnections implements PlainConnectionOwner {
   readonly #open = new Set<PlainConnection>()
   readonly #listener: (socket: Socket) => void
 
