@@ -61,7 +61,7 @@ try {
   await reportWarm(stand)
   await reportCold(stand)
   if (chose('event-loop')) await reportEventLoop(stand)
-  if (chose('memory')) await reportMemory(stand)
+  if (chose('memory')) await reportMemory()
 } finally {
   await stand.stop()
 }
@@ -137,10 +137,10 @@ async function reportEventLoop(on: Stand): Promise<void> {
   )
 }
 
-async function reportMemory(on: Stand): Promise<void> {
+async function reportMemory(): Promise<void> {
   const work = options.quick ? { swaps: 1_000, blocks: 50 } : { swaps: 10_000, blocks: 1_000 }
   progress('Memory')
-  const memory = await measureMemory(on, work)
+  const memory = await measureMemory(work)
   results.memory = memory
   const rows = [
     [`after ${work.swaps / 10} different swaps`, memory.early.toFixed(0)],

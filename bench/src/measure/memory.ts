@@ -1,13 +1,13 @@
-import { DEVNET_ROLES } from '@upfront/devnet'
+import { DEVNET_ROLES, deployUniswap } from '@upfront/devnet'
 import { Pool } from 'undici'
 import { createPublicClient, createWalletClient, http, parseEther } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
+import { startAnvilNode } from '../servers/anvil.js'
 import { startGateway } from '../servers/gateway.js'
 import { residentBytes } from '../servers/process-usage.js'
 import { swapV3, tradingSlots, unseenAddress } from '../workloads/calls.js'
-import type { SimulationPayload } from '../workloads/workload.js'
+import type { SimulationPayload, Stage } from '../workloads/workload.js'
 import { simulate } from './load.js'
-import type { Stand } from './stand.js'
 
 /** Resident memory of the gateway, in megabytes (10⁶), as work goes by. */
 export interface MemoryFigures {
@@ -20,13 +20,24 @@ export interface MemoryFigures {
 
 /**
  * Simulates different swaps (each another sender and amount) on one block, then lets blocks pass with a simulation on
- * each, on a gateway of its own.
+ * each, on a gateway and a node of its own: an anvil, as geth's development chain now and then stops making blocks.
  */
-export async function measureMemory(
-  stand: Stand,
+export async function measureMemory(work: { swaps: number; blocks: number }): Promise<MemoryFigures> {
+  const node = await startAnvilNode()
+  try {
+    const uniswap = await deployUniswap(node.url, DEVNET_ROLES.deployer.privateKey)
+    return await measureOn(node.url, { uniswap, trader: DEVNET_ROLES.deployer.address }, work)
+  } finally {
+    await node.stop()
+  }
+}
+
+async function measureOn(
+  node: string,
+  stage: Stage,
   { swaps, blocks }: { swaps: number; blocks: number },
 ): Promise<MemoryFigures> {
-  const gateway = await startGateway(stand.node.url)
+  const gateway = await startGateway(node)
   const pool = new Pool(gateway.url, { connections: 8 })
   let highest = 0
   const look = () => {
@@ -36,9 +47,8 @@ export async function measureMemory(
   }
   const swap = (index: number): SimulationPayload => {
     const sender = unseenAddress(4, index)
-    const { token0 } = stand.stage.uniswap
-    const stateOverrides = { [token0]: { stateDiff: tradingSlots(stand.stage, sender) } }
-    const calls = [swapV3(stand.stage, sender, parseEther('1') + BigInt(index))]
+    const stateOverrides = { [stage.uniswap.token0]: { stateDiff: tradingSlots(stage, sender) } }
+    const calls = [swapV3(stage, sender, parseEther('1') + BigInt(index))]
     return { blockStateCalls: [{ stateOverrides, calls }] }
   }
   const simulateFrom = async (first: number, count: number) => {
@@ -55,7 +65,7 @@ export async function measureMemory(
   try {
     const early = await simulateFrom(0, Math.ceil(swaps / 10))
     const afterSwaps = await simulateFrom(Math.ceil(swaps / 10), swaps - Math.ceil(swaps / 10))
-    const mine = await blockMaker(stand.node.url)
+    const mine = await blockMaker(node)
     for (let block = 0; block < blocks; block++) {
       await mine()
       await simulate(pool, swap(swaps + block))
@@ -68,7 +78,7 @@ export async function measureMemory(
   }
 }
 
-/** Both nodes make a block for each transaction. */
+/** The node makes a block for each transaction. */
 async function blockMaker(url: string): Promise<() => Promise<void>> {
   const account = privateKeyToAccount(DEVNET_ROLES.deployer.privateKey)
   const client = createPublicClient({ transport: http(url), pollingInterval: 5 })
