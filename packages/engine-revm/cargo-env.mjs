@@ -7,11 +7,12 @@ import { readFileSync } from 'node:fs'
 export const extraFeatures = findExtraFeatures()
 
 /** The environment for cargo. The same for the addon and for tests: else each would have all crates built anew. */
-export const cargoEnv = {
-  ...process.env,
-  RUSTFLAGS: [process.env.RUSTFLAGS, ...extraFeatures.map((feature) => `-C target-feature=+${feature}`)]
-    .filter(Boolean)
-    .join(' '),
+export const cargoEnv = { ...process.env, ...(extraFeatures.length > 0 && { RUSTFLAGS: withExtraFeatures() }) }
+
+/** Set, it goes before what the user's cargo configuration says: so only where there is something to add. */
+function withExtraFeatures() {
+  const flags = extraFeatures.map((feature) => `-C target-feature=+${feature}`)
+  return [process.env.RUSTFLAGS, ...flags].filter(Boolean).join(' ')
 }
 
 function findExtraFeatures() {

@@ -8,7 +8,7 @@ let gateway: GatewayProcess
 
 beforeAll(async () => {
   anvil = await startAnvil(['--port', '0'])
-  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, FREE_RATE_LIMIT: 'off' })
+  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl })
 })
 afterAll(async () => {
   await gateway?.stop()
@@ -115,10 +115,7 @@ describe('a connection', () => {
     const simulation = (id: number, more = '') => post(call(id, [{ blockStateCalls: [{ calls }] }, 'latest']), more)
     const count = 400
     for (let id = 0; id < count; id++) socket.write(simulation(id, id === count - 1 ? last : ''))
-    const served = async () => {
-      const metrics = await fetch(`${gateway.url}/metrics`).then((response) => response.text())
-      return Number(/^upfront_simulations_total\S* (\d+)$/m.exec(metrics)?.[1] ?? 0)
-    }
+    const served = () => gateway.metric('upfront_rpc_calls_total{method="eth_simulateV1",outcome="ok"}')
     let [before, now] = [-1, await served()]
     while (now !== before) {
       await new Promise((resolve) => setTimeout(resolve, 500))

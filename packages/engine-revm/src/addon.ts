@@ -27,8 +27,8 @@ export function loadAddon(home: URL, prebuilt: string | undefined): RevmAvailabi
   const built = fileURLToPath(new URL('index.node', home))
   const reasons: string[] = []
   if (existsSync(built)) {
-    const lacks = lackingFeatures(home)
     try {
+      const lacks = lackingFeatures(home)
       if (lacks.length === 0) return { addon: require(built) as Addon }
       reasons.push(`built for a processor with ${lacks.join(', ')}: build it again here`)
     } catch (error) {

@@ -1,7 +1,7 @@
 use super::change::analysed;
 use alloy_primitives::{Address, B256, Bytes, map::HashMap};
 use revm::bytecode::Bytecode;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 /// Of code as it was read. Beyond it, all is forgotten: what blocks hold stays theirs.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
@@ -27,32 +27,29 @@ impl Codes {
             let (hash, bytecode) = known.by_address.get(&address)?;
             (bytecode.original_byte_slice() == code.as_ref()).then(|| (*hash, bytecode.clone()))
         };
-        let shared = known(
-            &self
-                .0
-                .lock()
-                .unwrap_or_else(|poisoned| poisoned.into_inner()),
-        );
+        let shared = known(&self.known());
         shared.unwrap_or_else(|| self.add(address, code))
     }
 
     fn add(&self, address: Address, code: Bytes) -> (B256, Bytecode) {
         let length = code.len();
         let made = analysed(code);
-        let mut known = self
-            .0
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        if length > MOST_BYTES {
+            return made;
+        }
+        let mut known = self.known();
         if known.bytes + length > MOST_BYTES {
             *known = Known::default();
         }
-        if length <= MOST_BYTES {
-            known.bytes += length;
-            if let Some((_, before)) = known.by_address.insert(address, made.clone()) {
-                known.bytes -= before.original_byte_slice().len();
-            }
+        known.bytes += length;
+        if let Some((_, before)) = known.by_address.insert(address, made.clone()) {
+            known.bytes -= before.original_byte_slice().len();
         }
         made
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
@@ -81,17 +78,8 @@ mod tests {
     fn takes_what_changed() {
         let codes = Codes::default();
         let address = Address::with_last_byte(1);
-        let delegation = |to: u8| {
-            Bytes::from([&[0xef, 0x01, 0x00], Address::with_last_byte(to).as_slice()].concat())
-        };
-        for code in [
-            Bytes::new(),
-            delegation(1),
-            delegation(2),
-            Bytes::from(vec![0]),
-            Bytes::new(),
-            delegation(1),
-        ] {
+        let delegation = |to: u8| Bytes::from([&[0xef, 0x01, 0x00], Address::with_last_byte(to).as_slice()].concat());
+        for code in [Bytes::new(), delegation(1), delegation(2), Bytes::from(vec![0]), Bytes::new(), delegation(1)] {
             assert_eq!(codes.analysed(address, code.clone()), analysed(code));
         }
     }
@@ -100,11 +88,8 @@ mod tests {
     fn forgets_before_it_holds_too_much() {
         let codes = Codes::default();
         for number in 0..100 {
-            codes.analysed(
-                Address::with_last_byte(number),
-                Bytes::from(vec![number; 1024 * 1024]),
-            );
-            let known = codes.0.lock().unwrap();
+            codes.analysed(Address::with_last_byte(number), Bytes::from(vec![number; 1024 * 1024]));
+            let known = codes.known();
             assert!(known.bytes <= MOST_BYTES);
             assert_eq!(known.bytes, known.by_address.len() * 1024 * 1024);
         }
