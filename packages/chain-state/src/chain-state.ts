@@ -1,7 +1,7 @@
 import type { BlockHeader, BlockParameter } from '@upfront/protocol'
 import {
   type Awaitable,
-  andThen,
+  type Cancellation,
   type ChainRules,
   recovered,
   type SimulationPlan,
@@ -11,9 +11,10 @@ import {
 import { BlockMoved } from './block/block-moved.js'
 import { BlockResolver } from './block/block-resolver.js'
 import { daFootprintScalar } from './block/da-footprint-scalar.js'
+import { onGuess } from './block/on-guess.js'
 import type { PinnedBlock } from './block/pinned-block.js'
 import { passThrough } from './pass-through.js'
-import { type LikelyWork, Prefetch } from './prefetch/prefetch.js'
+import { Prefetch } from './prefetch/prefetch.js'
 import { type ChainRulesOptions, fetchChainRules } from './rules/fetch-chain-rules.js'
 import { type BlockCache, StateCache } from './state/state-cache.js'
 import { StateReads } from './state/state-reads.js'
@@ -38,8 +39,6 @@ const CACHE_BYTES = 48 * 1024 * 1024
 const READ_LIMIT = 5_000
 const READ_TIMEOUT_MS = 12_000
 const MOST_RUNS = 10
-/** A head seen so long ago may well be the head still, even where little is asked; where much is, it was seen just now. */
-const LIKELY_HEAD_MS = 5_000
 
 /** One chain as its upstream serves it: blocks, and the state of each. */
 export class ChainState {
@@ -79,41 +78,37 @@ export class ChainState {
 
   /**
    * Resolves the parameter and does the work on that block; anew where the block moved away meanwhile (a reorganisation, or
-   * the next pending block).
-   * @param likely where given, what it will read on the last known head is read ahead while the node is asked for the head
+   * the next pending block). While the node is asked for the head, the work begins on the one that was seen last: it nearly
+   * always is the head still. Where it is not, that work was for nothing, its cancellation aborts, and it is done on the head.
+   * @param known told of the block that the work's outcome stands on, once it is certain
    * @throws what `resolve` or `work` throws
    */
   onBlock<T>(
     parameter: BlockParameter,
-    limits: CallLimits,
-    work: (block: PinnedBlock) => Awaitable<T>,
-    likely?: LikelyWork,
+    limits: CallLimits & Cancellation,
+    work: (block: PinnedBlock, cancellation: Cancellation) => Awaitable<T>,
+    known: (block: PinnedBlock) => void = () => undefined,
     run = 1,
   ): Awaitable<T> {
+    const onKnown = (block: PinnedBlock) => {
+      known(block)
+      return work(block, limits)
+    }
     return recovered(
       () => {
         const block = this.#resolver.resolve(parameter, limits)
-        if (likely !== undefined && block instanceof Promise) this.#readAhead(parameter, likely)
-        return andThen(block, work)
+        if (!(block instanceof Promise)) return onKnown(block)
+        const isHead = parameter.kind === 'tag' && parameter.tag === 'latest'
+        const guess = isHead && run === 1 ? this.#resolver.likelyHead() : undefined
+        if (guess === undefined) return block.then(onKnown)
+        return onGuess(guess, block, limits, work, known)
       },
       (error) => {
         if (!(error instanceof BlockMoved) || parameter.kind === 'hash' || run === MOST_RUNS) throw error
-        limits.signal?.throwIfAborted()
-        return this.onBlock(parameter, limits, work, undefined, run + 1)
+        limits.signal.throwIfAborted()
+        return this.onBlock(parameter, limits, work, known, run + 1)
       },
     )
-  }
-
-  /** A cold request waits for the head, then for what it reads: nearly always, the head is still the one that was last seen. */
-  #readAhead(parameter: BlockParameter, likely: LikelyWork): void {
-    if (parameter.kind !== 'tag' || parameter.tag !== 'latest') return
-    const header = this.#resolver.recentHead(LIKELY_HEAD_MS)
-    if (header === undefined) return
-    try {
-      this.#prefetch.ahead({ header, key: header.hash }, this.#reading.cache.at(header.hash), likely)
-    } catch {
-      // What is wrong with the request is said where it is carried out.
-    }
   }
 
   /** The chain's rules and where they came from. @throws ChainMismatch, DecodeError, UpstreamError, or the signal's reason */

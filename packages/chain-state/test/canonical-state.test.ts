@@ -115,7 +115,7 @@ describe('canonical state of a real node', () => {
     await node().setAutomine(false)
     const before = await balanceAt({ kind: 'tag', tag: 'latest' })
     await pay(7n)
-    const { value, block } = await chain.onBlock({ kind: 'tag', tag: 'pending' }, {}, async (block) => {
+    const { value, block } = await chain.onBlock({ kind: 'tag', tag: 'pending' }, { signal }, async (block) => {
       const [value] = await chain.stateSource(block).read([{ kind: 'balance', address: BOB }], signal)
       return { value, block }
     })

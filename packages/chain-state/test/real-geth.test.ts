@@ -54,7 +54,7 @@ withGeth('a real geth as upstream', () => {
     const before = (await chain.head()).number
     await rpc('eth_sendTransaction', { from, to: BOB, value: '0x7' })
     const balance = async (parameter: typeof LATEST | typeof PENDING) =>
-      chain.onBlock(parameter, {}, async (block) => ({
+      chain.onBlock(parameter, { signal }, async (block) => ({
         block,
         values: await chain.stateSource(block).read([{ kind: 'balance', address: BOB }], signal),
       }))

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common'
 import {
   ChainState,
-  type LikelyWork,
   openingOf,
   type PinnedBlock,
   type PreconfirmedSnapshot,
@@ -9,7 +8,7 @@ import {
   withLayers,
 } from '@upfront/chain-state'
 import type { BlockHeader, BlockParameter } from '@upfront/protocol'
-import type { Awaitable, OpeningBlock, SimulationPlan, StateSource } from '@upfront/simulation'
+import type { Awaitable, Cancellation, OpeningBlock, SimulationPlan, StateSource } from '@upfront/simulation'
 import { Preconfirmed } from './preconfirmed.js'
 import type { RequestView } from './request-view.js'
 import { standingOn } from './standing.js'
@@ -19,6 +18,8 @@ export interface Standpoint {
   base: BlockHeader
   opening?: OpeningBlock | undefined
   openState(plan: SimulationPlan): StateSource
+  /** Of work on it: the request's own, save where this is a guess at the head that may turn out wrong. */
+  cancellation: Cancellation
 }
 
 export interface ReadLimits {
@@ -39,7 +40,6 @@ export class Standpoints {
 
   /**
    * Does the work where the parameter says; anew where that block moved away meanwhile.
-   * @param likely what the work will come to, to read ahead while its block is asked for
    * @throws RpcError, what `work` throws, or the signal's reason
    */
   on<T>(
@@ -47,7 +47,6 @@ export class Standpoints {
     view: RequestView,
     limits: ReadLimits,
     work: (standpoint: Standpoint) => Awaitable<T>,
-    likely: LikelyWork,
   ): Awaitable<T> {
     if (block.kind === 'tag' && block.tag === 'pending' && this.preconfirmed.enabled) {
       const snapshot = this.preconfirmed.snapshotFor(view)
@@ -55,13 +54,16 @@ export class Standpoints {
         view.standing = standingOn(snapshot)
         return work(this.onSnapshot(snapshot, limits))
       }
-      return this.on({ kind: 'tag', tag: 'latest' }, view, limits, work, likely)
+      return this.on({ kind: 'tag', tag: 'latest' }, view, limits, work)
     }
-    const onPinned = (pinned: PinnedBlock) => {
-      view.standing = { kind: 'latest', block: pinned.header.number }
-      return work(this.onPinned(pinned, limits))
-    }
-    return this.chain.onBlock(block, limits, onPinned, likely)
+    return this.chain.onBlock(
+      block,
+      limits,
+      (pinned, cancellation) => work(this.onPinned(pinned, limits, cancellation)),
+      ({ header }) => {
+        view.standing = { kind: 'latest', block: header.number }
+      },
+    )
   }
 
   private onSnapshot(snapshot: PreconfirmedSnapshot, limits: ReadLimits): Standpoint {
@@ -71,14 +73,16 @@ export class Standpoints {
       opening: openingOf(snapshot),
       openState: (plan) =>
         withLayers(this.chain.stateSource({ header: head, key: head.hash }, limits, plan), state.layers),
+      cancellation: limits,
     }
   }
 
-  private onPinned(pinned: PinnedBlock, limits: ReadLimits): Standpoint {
+  private onPinned(pinned: PinnedBlock, limits: ReadLimits, cancellation: Cancellation): Standpoint {
     return {
       base: pinned.header,
       opening: pinned.opening,
       openState: (plan) => this.chain.stateSource(pinned, limits, plan),
+      cancellation,
     }
   }
 }

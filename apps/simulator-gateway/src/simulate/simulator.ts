@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { ChainState } from '@upfront/chain-state'
 import {
-  type Address,
   type BlockHeader,
   type BlockParameter,
   type Dialect,
@@ -9,7 +8,6 @@ import {
   type Hash,
   type JsonText,
   type SimulationLimits,
-  type SimulationRequest,
 } from '@upfront/protocol'
 import {
   type Awaitable,
@@ -17,7 +15,6 @@ import {
   type ChainRules,
   type Engine,
   isOpForkActive,
-  planSimulation,
   rulesAt,
   type Simulation,
   type SimulationAnswer,
@@ -109,30 +106,22 @@ export class Simulator {
     const reading = new Reading(context, limits.upstreamReads)
     const reads = new ReadsNoticed()
     const answer = andThen(this.served.rules(context), (rules) =>
-      this.standpoints.on(
-        request.block,
-        view,
-        reading,
-        (standpoint) =>
-          andThen(this.daFootprintScalar(request.block, standpoint.base, rules, reading), (daFootprintScalar) =>
-            // Field by field: spreading costs more than some simulations.
-            simulate({
-              request,
-              base: standpoint.base,
-              opening: standpoint.opening,
-              openState: (plan) => new NoticedState(standpoint.openState(plan), reads),
-              rules,
-              engine,
-              limits,
-              daFootprintScalar,
-              cancellation: context,
-              dialect,
-            }),
-          ),
-        {
-          callees: () => calleesOf(request),
-          planOn: (head) => planSimulation(request, head, rules, limits),
-        },
+      this.standpoints.on(request.block, view, reading, (standpoint) =>
+        andThen(this.daFootprintScalar(request.block, standpoint.base, rules, reading), (daFootprintScalar) =>
+          // Field by field: spreading costs more than some simulations.
+          simulate({
+            request,
+            base: standpoint.base,
+            opening: standpoint.opening,
+            openState: (plan) => new NoticedState(standpoint.openState(plan), reads),
+            rules,
+            engine,
+            limits,
+            daFootprintScalar,
+            cancellation: standpoint.cancellation,
+            dialect,
+          }),
+        ),
       ),
     )
     return andThen(answer, (answer) => {
@@ -157,10 +146,6 @@ export class Simulator {
     await this.engine.close()
     await this.chain.close()
   }
-}
-
-function calleesOf({ blockStateCalls }: SimulationRequest): Address[] {
-  return blockStateCalls.flatMap(({ calls }) => calls.flatMap(({ to }) => (to === undefined ? [] : [to])))
 }
 
 /** What one request's reads keep to. */

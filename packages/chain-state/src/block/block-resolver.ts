@@ -20,6 +20,8 @@ const BACKWARD_PAUSE_MS = 25
 const PENDING_ATTEMPTS = 7
 const PENDING_PAUSE_MS = 20
 const LOOKUP_TIMEOUT_MS = 12_000
+/** A head seen longer ago is not guessed to be the head still. */
+const GUESS_MOST_MS = 5_000
 
 type HashParameter = Extract<BlockParameter, { kind: 'hash' }>
 
@@ -35,6 +37,7 @@ export class BlockResolver {
   readonly #pending: SharedLookup<PinnedBlock>
   readonly #others = new LRUCache<string, SharedLookup<BlockHeader>>({ max: 1_000 })
   #newestNumber = 0n
+  #firstHead: BlockHeader | undefined
   readonly #byHash = new LRUCache<Hash, BlockHeader>({ max: 1_000 })
 
   constructor(client: UpstreamClient) {
@@ -51,9 +54,19 @@ export class BlockResolver {
     return within(this.#head.get(), limits, this.#late)
   }
 
-  /** What the head was when last asked for, `milliseconds` ago at most. */
-  recentHead(milliseconds: number): BlockHeader | undefined {
-    return this.#head.recent(milliseconds)
+  /** The head that was seen last, where it more likely than not is the head still: seen less than half a block's time ago. */
+  likelyHead(): PinnedBlock | undefined {
+    const header = this.#head.recent(GUESS_MOST_MS)
+    return header !== undefined && this.#head.recent(this.#blockMilliseconds(header) / 2) === header
+      ? pinned(header)
+      : undefined
+  }
+
+  /** What a block took, on average over the heads seen so far. */
+  #blockMilliseconds({ number, timestamp }: BlockHeader): number {
+    const first = this.#firstHead
+    if (first === undefined || number <= first.number) return Number.POSITIVE_INFINITY
+    return (1_000 * Number(timestamp - first.timestamp)) / Number(number - first.number)
   }
 
   /** @throws RpcError -32000 where there is no such block; UpstreamError; the signal's reason */
@@ -132,6 +145,7 @@ export class BlockResolver {
       header = await this.#client.call(blockCall('latest'))
     }
     this.#newestNumber = header.number
+    this.#firstHead ??= header
     return header
   }
 

@@ -1,4 +1,4 @@
-import type { Address, BlockHeader } from '@upfront/protocol'
+import type { Address } from '@upfront/protocol'
 import type { SimulationPlan, StateRead } from '@upfront/simulation'
 import type { PinnedBlock } from '../block/pinned-block.js'
 import { readKey } from '../state/read-call.js'
@@ -23,14 +23,6 @@ const SLOW_LASTS_MS = 60_000
 const ROUNDS_WITHOUT_HINTS = 2
 
 type Feature = 'debug_traceCall' | 'eth_createAccessList' | 'eth_createAccessList with overrides'
-
-/** What a request will come to, before its block is known. */
-export interface LikelyWork {
-  /** Whom its calls call. */
-  callees(): readonly Address[]
-  /** @throws RpcError where the request is at fault */
-  planOn(block: BlockHeader): SimulationPlan
-}
 
 /**
  * Reads ahead what a plan will touch: at once what the plan itself tells, together with a question to the node what its
@@ -65,11 +57,6 @@ export class Prefetch {
   onMisses(block: PinnedBlock, cache: BlockCache, plan: SimulationPlan, missed: StateRead[], round: number): void {
     if (round > 1) this.#mappings.learn(plan, missed)
     if (round === (knowsCode(cache, callees(plan)) ? ROUNDS_WITHOUT_HINTS + 1 : 1)) this.#start(block, cache, plan)
-  }
-
-  /** Before the first miss, where there will be one. */
-  ahead(block: PinnedBlock, cache: BlockCache, likely: LikelyWork): void {
-    if (!knowsCode(cache, likely.callees())) this.#start(block, cache, likely.planOn(block.header))
   }
 
   #start(block: PinnedBlock, cache: BlockCache, plan: SimulationPlan): void {
