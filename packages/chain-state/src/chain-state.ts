@@ -49,9 +49,9 @@ export class ChainState {
 
   constructor(options: ChainStateOptions) {
     this.client = new UpstreamClient(options)
-    this.#resolver = new BlockResolver(this.client)
     const { label, observer } = this.client
     const queue = new CallQueue(this.client)
+    this.#resolver = new BlockResolver(this.client, queue)
     const onWorkaround = (lacks: string) => observer.onWorkaround?.({ upstream: label, lacks })
     const reads = new StateReads(queue, label, onWorkaround)
     const late = () => new UpstreamError(new UpstreamFault('timeout', 'no answer in time'), label, 'reading state', 1)

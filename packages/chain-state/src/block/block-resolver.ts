@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type BlockHeader, type BlockParameter, ErrorCode, type Hash, RpcError, toQuantity } from '@upfront/protocol'
 import { type Awaitable, andThen } from '@upfront/simulation'
 import { LRUCache } from 'lru-cache'
+import type { CallQueue } from '../upstream/call-queue.js'
 import type { CallLimits, CallOutcome, UpstreamCall, UpstreamClient } from '../upstream/upstream-client.js'
 import { UpstreamError, UpstreamFault } from '../upstream/upstream-fault.js'
 import { within } from '../upstream/within.js'
@@ -33,6 +34,7 @@ interface PendingAnswer {
 /** Finds out which block a block parameter means right now, and pins it. */
 export class BlockResolver {
   readonly #client: UpstreamClient
+  readonly #queue: CallQueue
   readonly #head: SharedLookup<BlockHeader>
   readonly #pending: SharedLookup<PinnedBlock>
   readonly #others = new LRUCache<string, SharedLookup<BlockHeader>>({ max: 1_000 })
@@ -40,8 +42,9 @@ export class BlockResolver {
   #firstHead: BlockHeader | undefined
   readonly #byHash = new LRUCache<Hash, BlockHeader>({ max: 1_000 })
 
-  constructor(client: UpstreamClient) {
+  constructor(client: UpstreamClient, queue: CallQueue) {
     this.#client = client
+    this.#queue = queue
     this.#head = new SharedLookup(() => this.#remember(this.#askHead()))
     this.#pending = new SharedLookup(() => this.#askPending())
   }
@@ -139,14 +142,20 @@ export class BlockResolver {
    * only if it stays so.
    */
   async #askHead(): Promise<BlockHeader> {
-    let header = await this.#client.call(blockCall('latest'))
+    let header = await this.#askLatest()
     for (let again = 0; again < BACKWARD_REPEATS && header.number < this.#newestNumber; again += 1) {
       await sleep(BACKWARD_PAUSE_MS)
-      header = await this.#client.call(blockCall('latest'))
+      header = await this.#askLatest()
     }
     this.#newestNumber = header.number
     this.#firstHead ??= header
     return header
+  }
+
+  async #askLatest(): Promise<BlockHeader> {
+    const outcome = await this.#queue.send(LATEST)
+    if ('error' in outcome) throw outcome.error
+    return outcome.value
   }
 
   /** Both blocks come of one answer, so that a node's bad moment is not taken for having no pending block. */
@@ -202,6 +211,7 @@ function blockCall(at: string | { hash: Hash }): UpstreamCall<BlockHeader> {
   }
 }
 
+const LATEST: UpstreamCall<BlockHeader> = { ...blockCall('latest'), pace: 'prompt' }
 const LATEST_ONCE: UpstreamCall<BlockHeader> = { ...blockCall('latest'), attempts: 1 }
 const PENDING_CALL: UpstreamCall<PendingAnswer> = {
   ...blockCall('pending'),

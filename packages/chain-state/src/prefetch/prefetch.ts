@@ -80,7 +80,7 @@ export class Prefetch {
 
   #ahead(block: PinnedBlock, cache: BlockCache, read: StateRead): boolean {
     if (cache.get(readKey(read)) !== undefined) return false
-    this.#reads.get(block, cache, read).waiting.count += 1
+    this.#reads.ask(block, cache, [read]).values.catch(() => 'then it is read when it is needed')
     return true
   }
 

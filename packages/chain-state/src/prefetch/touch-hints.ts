@@ -52,6 +52,7 @@ export function prestateHint({ call, overrides }: HintedCall, at: BlockReference
     decode: touchedInPrestate,
     maxBytes: HINT_BYTES,
     attempts: 1,
+    pace: 'slow',
   }
 }
 
@@ -69,6 +70,7 @@ export function accessListHint(
     decode: touchedInAccessList,
     maxBytes: HINT_BYTES,
     attempts: 1,
+    pace: 'slow',
   }
 }
 

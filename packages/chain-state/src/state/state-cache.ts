@@ -1,6 +1,7 @@
 import type { Hash, Hex } from '@upfront/protocol'
 import type { StateValue } from '@upfront/simulation'
 import { LRUCache } from 'lru-cache'
+import type { Place } from './flight.js'
 
 /** Map entry, string headers and the like, bytes. */
 const ENTRY_OVERHEAD = 120
@@ -10,7 +11,7 @@ const SHARED_CODE_BYTES = 16 * 1024 * 1024
 export class BlockCache {
   readonly #values = new Map<string, StateValue>()
   /** Under way, by key, so that nobody asks twice. */
-  readonly inFlight = new Map<string, { startedAt: number; value: Promise<StateValue>; waiting: { count: number } }>()
+  readonly inFlight = new Map<string, Place>()
   readonly #onGrowth: (cache: BlockCache, bytes: number) => void
   readonly #codes: LRUCache<string, Hex>
   bytes = 0

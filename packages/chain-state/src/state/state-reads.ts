@@ -8,6 +8,7 @@ import type { CallQueue } from '../upstream/call-queue.js'
 import type { CallOutcome, UpstreamCall } from '../upstream/upstream-client.js'
 import { isMethodMissing } from '../upstream/upstream-client.js'
 import type { UpstreamError, UpstreamFault } from '../upstream/upstream-fault.js'
+import { Asked, Flight, joined, type Place } from './flight.js'
 import { type AccountRead, type BlockReference, readCall, readKey } from './read-call.js'
 import type { BlockCache } from './state-cache.js'
 
@@ -31,36 +32,55 @@ export class StateReads {
   }
 
   /**
-   * The value, from the cache's answers under way or from the node. `waiting` counts those who wait: at zero, what was not
-   * sent yet is not sent.
-   * @throws UpstreamError, BlockMoved
+   * The values, each from an answer under way or from the node; then they are in the cache. What nobody waits for any more,
+   * and was not sent yet, is not sent. @throws UpstreamError, BlockMoved: all of `values`
    */
-  get(
-    block: PinnedBlock,
-    cache: BlockCache,
-    read: StateRead,
-  ): { value: Promise<StateValue>; waiting: { count: number } } {
-    const key = readKey(read)
-    const known = cache.inFlight.get(key)
+  ask(block: PinnedBlock, cache: BlockCache, reads: readonly StateRead[]): Asked {
     const now = performance.now()
-    if (known !== undefined && now - known.startedAt < JOINABLE_MS) return known
-    const waiting = { count: 0 }
-    const value = this.#read(block, read, () => waiting.count > 0)
-    const entry = { startedAt: now, value, waiting }
-    const forget = () => {
-      if (cache.inFlight.get(key) === entry) cache.inFlight.delete(key)
+    const own = new Flight(now)
+    const sent: StateRead[] = []
+    const places: Place[] = []
+    for (const read of reads) {
+      const key = readKey(read)
+      let place = cache.inFlight.get(key)
+      if (place === undefined || now - place.flight.startedAt >= JOINABLE_MS) {
+        place = { flight: own, index: sent.length }
+        cache.inFlight.set(key, place)
+        sent.push(read)
+      }
+      places.push(place)
     }
-    cache.inFlight.set(key, entry)
-    value.then((result) => {
-      cache.set(key, result)
-      forget()
-    }, forget)
-    return entry
+    if (sent.length > 0) own.values = this.#send(block, cache, own, sent)
+    return sent.length === places.length ? new Asked(own.values, [own]) : joined(places)
+  }
+
+  async #send(block: PinnedBlock, cache: BlockCache, flight: Flight, reads: StateRead[]): Promise<StateValue[]> {
+    try {
+      const values = await this.#readAll(block, reads, () => flight.waiting > 0)
+      for (let index = 0; index < reads.length; index += 1) cache.set(readKey(reads[index]!), values[index]!)
+      return values
+    } finally {
+      for (const read of reads) {
+        const key = readKey(read)
+        if (cache.inFlight.get(key)?.flight === flight) cache.inFlight.delete(key)
+      }
+    }
   }
 
   /** How calls beside reads name the block. For a pending block it is the one before: nodes don't trace on a pending one. */
   reference({ header }: PinnedBlock): BlockReference {
     return this.#byNumber ? toQuantity(header.number) : { blockHash: header.hash }
+  }
+
+  async #readAll(block: PinnedBlock, reads: StateRead[], isWanted: () => boolean): Promise<StateValue[]> {
+    if (block.opening !== undefined || this.#byNumber || !reads.every(isAccountRead))
+      return Promise.all(reads.map((read) => this.#read(block, read, isWanted)))
+    const outcomes = await this.#queue.sendAll(reads.map((read) => this.#byHash(block, read, isWanted)))
+    return Promise.all(
+      outcomes.map((outcome, index) =>
+        'value' in outcome ? outcome.value : this.#readAfter(outcome.error, block, reads[index]!, isWanted),
+      ),
+    )
   }
 
   async #read(block: PinnedBlock, read: StateRead, isWanted: () => boolean): Promise<StateValue> {
@@ -70,35 +90,32 @@ export class StateReads {
       await this.#checkPending(block)
       return value
     }
-    if (!this.#byNumber) {
-      const outcome = await this.#queue.send(this.#byHash(block, read, isWanted))
-      if ('value' in outcome) return outcome.value
-      if (isUnknownBlock(outcome.error.fault)) throw this.#gone(block)
-      if (outcome.error.fault.kind !== 'rpc-error' || isMethodMissing(outcome.error.fault)) throw outcome.error
-      return this.#readWithoutEip1898(block, read, isWanted, outcome.error)
-    }
-    return this.#readByNumber(block, read, isWanted)
+    if (this.#byNumber) return this.#readByNumber(block, read, isWanted)
+    const outcome = await this.#queue.send(this.#byHash(block, read, isWanted))
+    return 'value' in outcome ? outcome.value : this.#readAfter(outcome.error, block, read, isWanted)
   }
 
-  #byHash(block: PinnedBlock, read: AccountRead, isWanted: () => boolean): UpstreamCall<StateValue> {
-    const { method, params, decode, maxBytes } = readCall(read, { blockHash: block.header.hash })
-    return { method, params, decode, maxBytes, isWanted, retriesError: mayPassByItself }
-  }
-
-  /** A node that fails by hash and answers by number lacks EIP-1898, whatever its words were. */
-  async #readWithoutEip1898(
+  /** Of a read by hash that failed. A node that fails by hash and answers by number lacks EIP-1898, whatever its words were. */
+  async #readAfter(
+    error: UpstreamError,
     block: PinnedBlock,
     read: AccountRead,
     isWanted: () => boolean,
-    error: UpstreamError,
   ): Promise<StateValue> {
-    if (isPruned(error.fault)) throw error
+    const { fault } = error
+    if (isUnknownBlock(fault)) throw this.#gone(block)
+    if (fault.kind !== 'rpc-error' || isMethodMissing(fault) || isPruned(fault)) throw error
     const value = await this.#readByNumber(block, read, isWanted).catch((byNumber) => {
       throw byNumber instanceof BlockMoved ? byNumber : error
     })
     if (!this.#byNumber) this.#onWorkaround('EIP-1898 block hashes')
     this.#byNumberUntil = performance.now() + BY_NUMBER_LASTS_MS
     return value
+  }
+
+  #byHash(block: PinnedBlock, read: AccountRead, isWanted: () => boolean): UpstreamCall<StateValue> {
+    const { method, params, decode, maxBytes } = readCall(read, { blockHash: block.header.hash })
+    return { method, params, decode, maxBytes, isWanted, retriesError: mayPassByItself }
   }
 
   async #readByNumber(block: PinnedBlock, read: AccountRead, isWanted: () => boolean): Promise<StateValue> {
@@ -155,6 +172,10 @@ function headerCall(number: bigint): UpstreamCall<BlockHeader> {
 function settled<T>(outcome: CallOutcome<T>): T {
   if ('error' in outcome) throw outcome.error
   return outcome.value
+}
+
+function isAccountRead(read: StateRead): read is AccountRead {
+  return read.kind !== 'blockHash'
 }
 
 /** geth "header not found", reth and anvil -32001, erigon and nethermind "block not found" and the like. */

@@ -54,15 +54,13 @@ export class UpstreamStateSource implements StateSource {
     this.rounds += 1
     options.onMisses?.(missed, cache, this.rounds)
     this.count(missed.length)
-    const asked = missed.map((read) => shared.reads.get(block, cache, read))
-    for (const { waiting } of asked) waiting.count += 1
+    const asked = shared.reads.ask(block, cache, missed)
     try {
-      const answers = Promise.all(asked.map(({ value }) => value))
-      const results = await within(answers, { signal, deadline: options.deadline }, shared.late)
+      const results = await within(asked.values, { signal, deadline: options.deadline }, shared.late)
       let next = 0
       return values.map((value) => value ?? results[next++]!)
     } finally {
-      for (const { waiting } of asked) waiting.count -= 1
+      asked.leave()
     }
   }
 

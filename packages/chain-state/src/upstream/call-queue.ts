@@ -2,11 +2,21 @@ import type { CallOutcome, UpstreamCall, UpstreamClient } from './upstream-clien
 
 const MOST_IN_FLIGHT = 32
 const MOST_CALLS = 1_000
+/** With more calls than these, or with one that may take the node long, none goes along that many wait for. */
+const PROMPT_COMPANIONS = 64
+
+/** Calls sent in one go, and what became of them so far. */
+interface Group {
+  outcomes: CallOutcome<unknown>[]
+  open: number
+  settle: (outcomes: CallOutcome<unknown>[]) => void
+  fail: (reason: unknown) => void
+}
 
 interface Entry {
   call: UpstreamCall<unknown>
-  settle: (outcome: CallOutcome<unknown>) => void
-  fail: (reason: unknown) => void
+  group: Group
+  index: number
 }
 
 /**
@@ -24,16 +34,20 @@ export class CallQueue {
     this.#client = client
   }
 
-  send<T>(call: UpstreamCall<T>): Promise<CallOutcome<T>> {
-    const outcome = new Promise<CallOutcome<T>>((resolve, reject) => {
-      this.#waiting.push({
-        call: call as UpstreamCall<unknown>,
-        settle: resolve as (outcome: CallOutcome<unknown>) => void,
-        fail: reject,
-      })
+  async send<T>(call: UpstreamCall<T>): Promise<CallOutcome<T>> {
+    const [outcome] = await this.sendAll([call])
+    return outcome!
+  }
+
+  /** Outcomes in the order of the calls, once all are there. */
+  sendAll<T>(calls: readonly UpstreamCall<T>[]): Promise<CallOutcome<T>[]> {
+    return new Promise((resolve, reject) => {
+      const settle = resolve as (outcomes: CallOutcome<unknown>[]) => void
+      const group: Group = { outcomes: new Array(calls.length), open: calls.length, settle, fail: reject }
+      for (let index = 0; index < calls.length; index += 1)
+        this.#waiting.push({ call: calls[index] as UpstreamCall<unknown>, group, index })
+      this.#schedule()
     })
-    this.#schedule()
-    return outcome
   }
 
   /** Like `send`, but shared with whoever gave the same key since the last HTTP request left: it can't be older than asked for. */
@@ -59,23 +73,36 @@ export class CallQueue {
     const wanted: Entry[] = []
     for (const entry of this.#waiting) {
       if (entry.call.isWanted?.() !== false) wanted.push(entry)
-      else entry.fail(new Error('nobody waits for it any more'))
+      else entry.group.fail(new Error('nobody waits for it any more'))
     }
-    const entries = wanted.slice(0, MOST_CALLS)
-    this.#waiting = wanted.slice(MOST_CALLS)
+    const entries = wanted.length > MOST_CALLS ? wanted.slice(0, MOST_CALLS) : wanted
+    this.#waiting = wanted.length > MOST_CALLS ? wanted.slice(MOST_CALLS) : []
     this.#unsent.clear()
+    if (entries.length > PROMPT_COMPANIONS || entries.some(({ call }) => call.pace === 'slow')) {
+      this.#send(entries.filter(({ call }) => call.pace === 'prompt'))
+      this.#send(entries.filter(({ call }) => call.pace !== 'prompt'))
+    } else this.#send(entries)
+    if (this.#waiting.length > 0) this.#schedule()
+  }
+
+  #send(entries: Entry[]): void {
     if (entries.length === 0) return
     this.#inFlight += 1
     const calls = entries.map((entry) => entry.call)
     this.#client
-      .batch(calls, {}, (index, outcome) => entries[index]!.settle(outcome))
+      .batch(calls, {}, (index, outcome) => note(entries[index]!, outcome))
       .catch((reason) => {
-        for (const entry of entries) entry.fail(reason)
+        for (const { group } of entries) group.fail(reason)
       })
       .finally(() => {
         this.#inFlight -= 1
         if (this.#waiting.length > 0) this.#schedule()
       })
-    if (this.#waiting.length > 0) this.#schedule()
   }
+}
+
+function note({ group, index }: Entry, outcome: CallOutcome<unknown>): void {
+  group.outcomes[index] = outcome
+  group.open -= 1
+  if (group.open === 0) group.settle(group.outcomes)
 }

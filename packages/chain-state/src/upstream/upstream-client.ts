@@ -32,6 +32,8 @@ export interface UpstreamCall<T> {
   retriesError?(fault: UpstreamFault): boolean
   /** Asked before each further attempt. */
   isWanted?(): boolean
+  /** `prompt`: many wait for it. `slow`: it may take the node long. They don't share an HTTP request. */
+  pace?: 'prompt' | 'slow'
   /** Milliseconds for one attempt, where the client's own are too few. */
   attemptTimeoutMs?: number
 }
