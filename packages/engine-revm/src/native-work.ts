@@ -1,4 +1,4 @@
-import { ErrorCode, RpcError } from '@upfront/protocol'
+import { ErrorCode, type Hash, RpcError } from '@upfront/protocol'
 import type { Awaitable, Cancellation, StateRead, StateSource } from '@upfront/simulation'
 import type { Addon, Message, NativeEngine } from './addon.js'
 import { readReads, readsText, readText, valuesText } from './state-text.js'
@@ -27,8 +27,8 @@ export interface NativeLimits {
 export class NativeWork {
   readonly native: NativeEngine
   readonly #work = new Map<number, Work>()
-  /** Reads under way for requests that have no thread yet. */
-  readonly #asked = new Map<string, Promise<void>>()
+  /** Reads under way for requests that have no thread yet: by state, then by what is read. */
+  readonly #asked = new Map<Hash, Map<string, Promise<void>>>()
   #lastId = 0
   #closed = false
   /** The addon's call-back does not keep the process alive: this does while work is under way. */
@@ -108,29 +108,48 @@ export class NativeWork {
   /** Has the reads made and hands them to the addon. What another request waits for is not asked again. */
   async #provide(state: StateSource, { signal }: Cancellation, asked: string): Promise<void> {
     const own: StateRead[] = []
+    const texts: string[] = []
     const others = new Set<Promise<void>>()
+    const underWay = this.#asked.get(state.key)
     for (const read of readReads(new TextReader(asked))) {
-      const other = this.#asked.get(askedKey(state, read))
-      if (other === undefined) own.push(read)
-      else others.add(other)
+      const text = readText(read)
+      const other = underWay?.get(text)
+      if (other !== undefined) others.add(other)
+      else {
+        own.push(read)
+        texts.push(text)
+      }
     }
-    if (own.length > 0) await this.#ask(state, signal, own)
+    if (own.length > 0) await this.#ask(state, signal, own, texts)
     // Where another fails, this request's own thread asks.
     if (others.size > 0) await unlessAborted(Promise.allSettled(others), signal)
   }
 
-  #ask(state: StateSource, signal: AbortSignal, reads: StateRead[]): Promise<void> {
-    const keys = reads.map((read) => askedKey(state, read))
-    const asking = state
-      .read(reads, signal)
-      .then((values) => {
-        if (!this.#closed) this.native.provide(state.key, readsText(reads), valuesText(values))
-      })
-      .finally(() => {
-        for (const key of keys) this.#asked.delete(key)
-      })
-    for (const key of keys) this.#asked.set(key, asking)
+  #ask(state: StateSource, signal: AbortSignal, reads: StateRead[], texts: string[]): Promise<void> {
+    let underWay = this.#asked.get(state.key)
+    if (underWay === undefined) {
+      underWay = new Map()
+      this.#asked.set(state.key, underWay)
+    }
+    const asking = this.#readAndProvide(state, signal, reads, texts, underWay)
+    for (const text of texts) underWay.set(text, asking)
     return asking
+  }
+
+  async #readAndProvide(
+    state: StateSource,
+    signal: AbortSignal,
+    reads: StateRead[],
+    texts: string[],
+    underWay: Map<string, Promise<void>>,
+  ): Promise<void> {
+    try {
+      const values = await state.read(reads, signal)
+      if (!this.#closed) this.native.provide(state.key, readsText(texts), valuesText(values))
+    } finally {
+      for (const text of texts) underWay.delete(text)
+      if (underWay.size === 0) this.#asked.delete(state.key)
+    }
   }
 
   #start(start: Start, id: number, asks: boolean): ReturnType<Start> {
@@ -191,10 +210,6 @@ export class NativeWork {
       this.native.answerFailed(id)
     }
   }
-}
-
-function askedKey({ key }: StateSource, read: StateRead): string {
-  return key + readText(read)
 }
 
 function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {

@@ -23,9 +23,9 @@ export function readReads(reader: TextReader): StateRead[] {
   return reads
 }
 
-/** The other way round. */
-export function readsText(reads: readonly StateRead[]): string {
-  return list(reads, readText)
+/** The other way round, of reads' texts. */
+export function readsText(texts: readonly string[]): string {
+  return list(texts, (text) => text)
 }
 
 export function readText(read: StateRead): string {

@@ -28,9 +28,11 @@ export class BlockCache {
   }
 
   set(key: string, value: StateValue): void {
-    if (this.#evicted || this.#values.has(key)) return
+    if (this.#evicted) return
+    const { size } = this.#values
     const isCode = typeof value === 'string' && value !== '0x' && key.startsWith('c')
     this.#values.set(key, isCode ? this.#shared(key, value) : value)
+    if (this.#values.size === size) return
     const bytes = ENTRY_OVERHEAD + key.length + (typeof value === 'string' ? value.length : 32)
     this.bytes += bytes
     this.#onGrowth(this, bytes)

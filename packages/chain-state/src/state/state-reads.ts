@@ -33,37 +33,43 @@ export class StateReads {
 
   /**
    * The values, each from an answer under way or from the node; then they are in the cache. What nobody waits for any more,
-   * and was not sent yet, is not sent. @throws UpstreamError, BlockMoved: all of `values`
+   * and was not sent yet, is not sent. `values` reject with UpstreamError, BlockMoved.
+   * @param keys of the reads, in their order
    */
-  ask(block: PinnedBlock, cache: BlockCache, reads: readonly StateRead[]): Asked {
+  ask(block: PinnedBlock, cache: BlockCache, reads: readonly StateRead[], keys = reads.map(readKey)): Asked {
     const now = performance.now()
     const own = new Flight(now)
     const sent: StateRead[] = []
+    const sentKeys: string[] = []
     const places: Place[] = []
-    for (const read of reads) {
-      const key = readKey(read)
+    for (const [position, read] of reads.entries()) {
+      const key = keys[position]!
       let place = cache.inFlight.get(key)
       if (place === undefined || now - place.flight.startedAt >= JOINABLE_MS) {
         place = { flight: own, index: sent.length }
         cache.inFlight.set(key, place)
         sent.push(read)
+        sentKeys.push(key)
       }
       places.push(place)
     }
-    if (sent.length > 0) own.values = this.#send(block, cache, own, sent)
+    if (sent.length > 0) own.values = this.#send(block, cache, own, sent, sentKeys)
     return sent.length === places.length ? new Asked(own.values, [own]) : joined(places)
   }
 
-  async #send(block: PinnedBlock, cache: BlockCache, flight: Flight, reads: StateRead[]): Promise<StateValue[]> {
+  async #send(
+    block: PinnedBlock,
+    cache: BlockCache,
+    flight: Flight,
+    reads: StateRead[],
+    keys: string[],
+  ): Promise<StateValue[]> {
     try {
       const values = await this.#readAll(block, reads, () => flight.waiting > 0)
-      for (let index = 0; index < reads.length; index += 1) cache.set(readKey(reads[index]!), values[index]!)
+      for (let index = 0; index < keys.length; index += 1) cache.set(keys[index]!, values[index]!)
       return values
     } finally {
-      for (const read of reads) {
-        const key = readKey(read)
-        if (cache.inFlight.get(key)?.flight === flight) cache.inFlight.delete(key)
-      }
+      for (const key of keys) if (cache.inFlight.get(key)?.flight === flight) cache.inFlight.delete(key)
     }
   }
 
@@ -76,6 +82,7 @@ export class StateReads {
     if (block.opening !== undefined || this.#byNumber || !reads.every(isAccountRead))
       return Promise.all(reads.map((read) => this.#read(block, read, isWanted)))
     const outcomes = await this.#queue.sendAll(reads.map((read) => this.#byHash(block, read, isWanted)))
+    if (outcomes.every(isValue)) return outcomes.map(({ value }) => value)
     return Promise.all(
       outcomes.map((outcome, index) =>
         'value' in outcome ? outcome.value : this.#readAfter(outcome.error, block, reads[index]!, isWanted),
@@ -172,6 +179,10 @@ function headerCall(number: bigint): UpstreamCall<BlockHeader> {
 function settled<T>(outcome: CallOutcome<T>): T {
   if ('error' in outcome) throw outcome.error
   return outcome.value
+}
+
+function isValue<T>(outcome: CallOutcome<T>): outcome is { value: T } {
+  return 'value' in outcome
 }
 
 function isAccountRead(read: StateRead): read is AccountRead {

@@ -47,16 +47,26 @@ export class UpstreamStateSource implements StateSource {
     signal.throwIfAborted()
     const { block, shared, options } = this
     const cache = shared.cache.at(block.key)
-    const values: (StateValue | undefined)[] = reads.map((read) => cache.get(readKey(read)))
-    const missed = reads.filter((_, index) => values[index] === undefined)
+    const values: (StateValue | undefined)[] = []
+    const missed: StateRead[] = []
+    const keys: string[] = []
+    for (const read of reads) {
+      const key = readKey(read)
+      const value = cache.get(key)
+      values.push(value)
+      if (value !== undefined) continue
+      missed.push(read)
+      keys.push(key)
+    }
     shared.observer.onReads?.({ hits: reads.length - missed.length, misses: missed.length })
     if (missed.length === 0) return values as StateValue[]
     this.rounds += 1
     options.onMisses?.(missed, cache, this.rounds)
     this.count(missed.length)
-    const asked = shared.reads.ask(block, cache, missed)
+    const asked = shared.reads.ask(block, cache, missed, keys)
     try {
       const results = await within(asked.values, { signal, deadline: options.deadline }, shared.late)
+      if (results.length === values.length) return results
       let next = 0
       return values.map((value) => value ?? results[next++]!)
     } finally {

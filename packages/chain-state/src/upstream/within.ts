@@ -2,6 +2,13 @@ import { setMaxListeners } from 'node:events'
 import type { Awaitable } from '@upfront/simulation'
 import type { CallLimits } from './upstream-client.js'
 
+/** Node keeps timers by their length: those of many requests get one list, not one each, where lengths are rounded. */
+const TIMER_STEP_MS = 50
+
+function timerLength(milliseconds: number): number {
+  return Math.max(0, Math.ceil(milliseconds / TIMER_STEP_MS) * TIMER_STEP_MS)
+}
+
 /**
  * What `shared` comes to, or, if that is sooner, the signal's reason or `late()` at the deadline. The shared work itself
  * goes on: others may wait for it.
@@ -14,9 +21,7 @@ export function within<T>(shared: Awaitable<T>, limits: CallLimits, late: () => 
     if (signal !== undefined) setMaxListeners(0, signal)
     const onAbort = () => reject(signal?.reason)
     const timer =
-      deadline === undefined
-        ? undefined
-        : setTimeout(() => reject(late()), Math.max(0, Math.ceil(deadline - performance.now())))
+      deadline === undefined ? undefined : setTimeout(() => reject(late()), timerLength(deadline - performance.now()))
     if (signal?.aborted) onAbort()
     else signal?.addEventListener('abort', onAbort, { once: true })
     shared.then(resolve, reject).finally(() => {
