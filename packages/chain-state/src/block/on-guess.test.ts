@@ -66,6 +66,20 @@ describe('work on a guess', () => {
     expect([reasons, failed.known]).toEqual([['the head moved on', 'the head moved on'], []])
   })
 
+  it('finds itself cancelled where it looks only then', async () => {
+    let look = () => {}
+    const looking = new Promise<void>((resolve) => (look = resolve))
+    const looked = new Promise<boolean>((resolve) => {
+      const { answer } = asking(async ({ header }, cancellation) => {
+        if (header.number === 8n) return look()
+        await looking
+        resolve(cancellation.signal.aborted)
+      })
+      answer(block(8))
+    })
+    expect(await looked).toBe(true)
+  })
+
   it('ends with its request', async () => {
     const { answer, request, outcome } = asking((_, cancellation) => aborted(cancellation))
     request.abort(new Error('the client has gone'))

@@ -61,12 +61,16 @@ class Attempt implements Cancellation {
   }
 
   get signal(): AbortSignal {
-    this.#controller ??= this.#follow()
-    return this.#controller.signal
+    return this.#own.signal
   }
 
   cancel(): void {
-    this.#controller?.abort(new Error('the head moved on'))
+    this.#own.abort(new Error('the head moved on'))
+  }
+
+  get #own(): AbortController {
+    this.#controller ??= this.#follow()
+    return this.#controller
   }
 
   #follow(): AbortController {
