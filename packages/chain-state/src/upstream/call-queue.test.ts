@@ -1,0 +1,68 @@
+import { CallQueue } from './call-queue.js'
+import type { CallOutcome, UpstreamCall, UpstreamClient } from './upstream-client.js'
+
+/** Notes which methods went out together, and answers each call, the last first, with its first parameter. */
+function queue() {
+  const sent: string[][] = []
+  const batch = async (
+    calls: readonly UpstreamCall<unknown>[],
+    _: unknown,
+    onOutcome: (index: number, outcome: CallOutcome<unknown>) => void,
+  ) => {
+    sent.push(calls.map(({ method }) => method))
+    await new Promise(setImmediate)
+    for (let index = calls.length - 1; index >= 0; index -= 1) onOutcome(index, { value: calls[index]?.params[0] })
+  }
+  return { sent, queue: new CallQueue({ batch } as unknown as UpstreamClient) }
+}
+
+const call = (method: string, more: Partial<UpstreamCall<unknown>> = {}): UpstreamCall<unknown> => ({
+  method,
+  params: [method],
+  decode: (result) => result,
+  maxBytes: 100,
+  ...more,
+})
+const head = call('head', { pace: 'prompt' })
+const reads = (count: number) => Array.from({ length: count }, (_, n) => call(`read ${n}`))
+
+describe('a queue of calls', () => {
+  it('sends those of one turn together, and gives each its own outcomes', async () => {
+    const { queue: calls, sent } = queue()
+    const outcomes = await Promise.all([calls.sendAll(reads(3)), calls.send(head), calls.sendAll(reads(2))])
+    expect(sent).toEqual([['read 0', 'read 1', 'read 2', 'head', 'read 0', 'read 1']])
+    expect(outcomes).toEqual([
+      [{ value: 'read 0' }, { value: 'read 1' }, { value: 'read 2' }],
+      { value: 'head' },
+      [{ value: 'read 0' }, { value: 'read 1' }],
+    ])
+  })
+
+  it('lets what many wait for go alone where others are many, or slow', async () => {
+    const many = queue()
+    await Promise.all([many.queue.sendAll(reads(64)), many.queue.send(head)])
+    expect(many.sent.map(({ length }) => length)).toEqual([1, 64])
+    const slow = queue()
+    await Promise.all([
+      slow.queue.send(call('hint', { pace: 'slow' })),
+      slow.queue.send(head),
+      slow.queue.send(call('read')),
+    ])
+    expect(slow.sent).toEqual([['head'], ['hint', 'read']])
+  })
+
+  it('does not send what nobody waits for any more', async () => {
+    const { queue: calls, sent } = queue()
+    const left = calls.sendAll([call('read', { isWanted: () => false })])
+    const wanted = calls.send(head)
+    await expect(left).rejects.toThrow('nobody waits')
+    await wanted
+    expect(sent).toEqual([['head']])
+  })
+
+  it('sends at most a thousand at once', async () => {
+    const { queue: calls, sent } = queue()
+    expect(await calls.sendAll(reads(2_500))).toHaveLength(2_500)
+    expect(sent.map(({ length }) => length)).toEqual([1_000, 1_000, 500])
+  })
+})
