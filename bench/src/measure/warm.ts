@@ -16,7 +16,7 @@ export interface Figures {
 export type Comparison = Record<string, Figures>
 
 const WARM_UP_SECONDS = 3
-/** V8 goes on optimizing our gateway for ten thousand requests, in which each takes half as long; anvil and geth are as fast at once. */
+/** V8 goes on optimizing our gateway for ten thousand requests, until one takes half as long; anvil and geth are as fast at once. */
 const OUR_WARM_UP_SECONDS = 12
 
 let nextIndex = 0

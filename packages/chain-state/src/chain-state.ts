@@ -90,17 +90,17 @@ export class ChainState {
     known: (block: PinnedBlock) => void = () => undefined,
     run = 1,
   ): Awaitable<T> {
-    const onKnown = (block: PinnedBlock) => {
+    const workOn = (block: PinnedBlock) => {
       known(block)
       return work(block, limits)
     }
     return recovered(
       () => {
         const block = this.#resolver.resolve(parameter, limits)
-        if (!(block instanceof Promise)) return onKnown(block)
+        if (!(block instanceof Promise)) return workOn(block)
         const isHead = parameter.kind === 'tag' && parameter.tag === 'latest'
         const guess = isHead && run === 1 ? this.#resolver.likelyHead() : undefined
-        if (guess === undefined) return block.then(onKnown)
+        if (guess === undefined) return block.then(workOn)
         return onGuess(guess, block, limits, work, known)
       },
       (error) => {

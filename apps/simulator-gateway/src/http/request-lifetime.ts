@@ -41,11 +41,10 @@ export class RequestLifetime {
   private watch(): AbortController {
     const controller = new AbortController()
     const { response, timeoutMs } = this
-    // In whole hundreds: Node keeps timers of one length in one list, which many requests then share.
-    const left = Math.ceil((this.deadline - performance.now()) / 100) * 100
+    // Not what is left of it, a little less: Node keeps timers of one length in one list, which all requests then share.
     this.timer = setTimeout(() => {
       controller.abort(new RpcError(ErrorCode.limitExceeded, `the request took longer than ${timeoutMs} ms`))
-    }, left)
+    }, timeoutMs)
     if (response.closed) controller.abort(new ClientGone())
     else response.once('close', this.onClose)
     return controller

@@ -40,6 +40,8 @@ export class BlockResolver {
   readonly #others = new LRUCache<string, SharedLookup<BlockHeader>>({ max: 1_000 })
   #newestNumber = 0n
   #firstHead: BlockHeader | undefined
+  /** What a block took, on average over the heads seen so far. */
+  #blockMilliseconds = Number.POSITIVE_INFINITY
   readonly #byHash = new LRUCache<Hash, BlockHeader>({ max: 1_000 })
 
   constructor(client: UpstreamClient, queue: CallQueue) {
@@ -59,17 +61,8 @@ export class BlockResolver {
 
   /** The head that was seen last, where it more likely than not is the head still: seen less than half a block's time ago. */
   likelyHead(): PinnedBlock | undefined {
-    const header = this.#head.recent(GUESS_MOST_MS)
-    return header !== undefined && this.#head.recent(this.#blockMilliseconds(header) / 2) === header
-      ? pinned(header)
-      : undefined
-  }
-
-  /** What a block took, on average over the heads seen so far. */
-  #blockMilliseconds({ number, timestamp }: BlockHeader): number {
-    const first = this.#firstHead
-    if (first === undefined || number <= first.number) return Number.POSITIVE_INFINITY
-    return (1_000 * Number(timestamp - first.timestamp)) / Number(number - first.number)
+    const header = this.#head.recent(Math.min(GUESS_MOST_MS, this.#blockMilliseconds / 2))
+    return header === undefined ? undefined : pinned(header)
   }
 
   /** @throws RpcError -32000 where there is no such block; UpstreamError; the signal's reason */
@@ -149,6 +142,9 @@ export class BlockResolver {
     }
     this.#newestNumber = header.number
     this.#firstHead ??= header
+    const { number, timestamp } = this.#firstHead
+    if (header.number > number)
+      this.#blockMilliseconds = (1_000 * Number(header.timestamp - timestamp)) / Number(header.number - number)
     return header
   }
 

@@ -81,6 +81,10 @@ export class StateReads {
   async #readAll(block: PinnedBlock, reads: StateRead[], isWanted: () => boolean): Promise<StateValue[]> {
     if (block.opening !== undefined || this.#byNumber || !reads.every(isAccountRead))
       return Promise.all(reads.map((read) => this.#read(block, read, isWanted)))
+    return this.#readByHash(block, reads, isWanted)
+  }
+
+  async #readByHash(block: PinnedBlock, reads: AccountRead[], isWanted: () => boolean): Promise<StateValue[]> {
     const outcomes = await this.#queue.sendAll(reads.map((read) => this.#byHash(block, read, isWanted)))
     if (outcomes.every(isValue)) return outcomes.map(({ value }) => value)
     return Promise.all(
@@ -98,8 +102,8 @@ export class StateReads {
       return value
     }
     if (this.#byNumber) return this.#readByNumber(block, read, isWanted)
-    const outcome = await this.#queue.send(this.#byHash(block, read, isWanted))
-    return 'value' in outcome ? outcome.value : this.#readAfter(outcome.error, block, read, isWanted)
+    const [value] = await this.#readByHash(block, [read], isWanted)
+    return value!
   }
 
   /** Of a read by hash that failed. A node that fails by hash and answers by number lacks EIP-1898, whatever its words were. */
