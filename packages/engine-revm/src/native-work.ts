@@ -1,12 +1,12 @@
 import { ErrorCode, type Hash, RpcError } from '@upfront/protocol'
-import type { Awaitable, Cancellation, StateRead, StateSource } from '@upfront/simulation'
+import type { Awaitable, Cancellation, CancelSignal, StateRead, StateSource } from '@upfront/simulation'
 import type { Addon, Message, NativeEngine } from './addon.js'
 import { readReads, readsText, readText, valuesText } from './state-text.js'
 import { TextReader } from './text-reader.js'
 
 type Work = {
   state: StateSource
-  signal: AbortSignal
+  signal: CancelSignal
   /** Takes the outcome's text and, where that is long, what follows it. */
   done: (text: string, long: Buffer | undefined) => void
   failed: (reason: unknown) => void
@@ -125,7 +125,7 @@ export class NativeWork {
     if (others.size > 0) await unlessAborted(Promise.allSettled(others), signal)
   }
 
-  #ask(state: StateSource, signal: AbortSignal, reads: StateRead[], texts: string[]): Promise<void> {
+  #ask(state: StateSource, signal: CancelSignal, reads: StateRead[], texts: string[]): Promise<void> {
     let underWay = this.#asked.get(state.key)
     if (underWay === undefined) {
       underWay = new Map()
@@ -138,7 +138,7 @@ export class NativeWork {
 
   async #readAndProvide(
     state: StateSource,
-    signal: AbortSignal,
+    signal: CancelSignal,
     reads: StateRead[],
     texts: string[],
     underWay: Map<string, Promise<void>>,
@@ -212,7 +212,7 @@ export class NativeWork {
   }
 }
 
-function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+function unlessAborted(work: Promise<unknown>, signal: CancelSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason)
     if (signal.aborted) return abort()

@@ -3,6 +3,7 @@ import {
   type Awaitable,
   type BlockStretch,
   type Cancellation,
+  type CancelSignal,
   type Engine,
   type ExecutedStretch,
   type PreconfirmationExecutor,
@@ -55,7 +56,7 @@ class NativeBackedEngine implements RevmEngine {
     this.#layers = new LayerNumbers(this.#work.native)
   }
 
-  async simulate(plan: SimulationPlan, state: StateSource, signal: AbortSignal): Promise<SimulationOutcome> {
+  async simulate(plan: SimulationPlan, state: StateSource, signal: CancelSignal): Promise<SimulationOutcome> {
     return this.#work.run(
       state,
       { signal },
@@ -81,7 +82,7 @@ class NativeBackedEngine implements RevmEngine {
       this.#work.native.simulate(id, state.key, this.#layers.of(state.layers), text, written, asks)
   }
 
-  async execute(stretch: BlockStretch, state: StateSource, signal: AbortSignal): Promise<ExecutedStretch> {
+  async execute(stretch: BlockStretch, state: StateSource, signal: CancelSignal): Promise<ExecutedStretch> {
     return this.#work.run(
       state,
       { signal },
@@ -94,7 +95,7 @@ class NativeBackedEngine implements RevmEngine {
     )
   }
 
-  async warm(stretch: BlockStretch, state: StateSource, signal: AbortSignal): Promise<void> {
+  async warm(stretch: BlockStretch, state: StateSource, signal: CancelSignal): Promise<void> {
     const each = stretch.transactions.map(async (raw) => {
       const alone = { ...stretch, transactions: [raw], earlierReceipts: [] }
       await this.#work.run(

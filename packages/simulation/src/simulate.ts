@@ -9,13 +9,8 @@ import {
   type SimulationRequest,
 } from '@upfront/protocol'
 import { type Awaitable, andThen, recovered } from './awaitable.js'
-import {
-  type Cancellation,
-  type Engine,
-  type FailedCall,
-  type SimulationOutcome,
-  SimulationRejected,
-} from './engine/engine.js'
+import type { Cancellation } from './cancellation.js'
+import { type Engine, type FailedCall, type SimulationOutcome, SimulationRejected } from './engine/engine.js'
 import type { StateSource } from './engine/state-source.js'
 import type { ChainRules } from './plan/chain-rules.js'
 import { type OpeningBlock, planSimulation } from './plan/plan-simulation.js'

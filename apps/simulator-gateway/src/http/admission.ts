@@ -1,10 +1,10 @@
-import type { Cancellation } from '@upfront/simulation'
+import type { Cancellation, CancelSignal } from '@upfront/simulation'
 import { Overloaded } from './overloaded.js'
 import { ClientGone } from './request-lifetime.js'
 
 interface Waiting {
   enter: () => void
-  signal: AbortSignal
+  signal: CancelSignal
 }
 
 /** At most `maxInFlight` requests at a time; `maxQueued` more wait their turn, first come first served. */

@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream'
 import { ErrorCode, RpcError } from '@upfront/protocol'
+import { type Cancellation, Canceller, type CancelSignal } from '@upfront/simulation'
 
 /** Why work was stopped when nobody waits for its answer any more. */
 export class ClientGone extends Error {
@@ -13,12 +14,12 @@ export class ClientGone extends Error {
  * From the moment a request is read until its answer is ready: aborted after `timeoutMs`, or when the client has gone. Most
  * requests are answered at once and never ask for the signal: it is made where they do.
  */
-export class RequestLifetime {
+export class RequestLifetime implements Cancellation {
   /** When it ends, by `performance.now()`. */
   readonly deadline: number
-  private controller: AbortController | undefined
+  private canceller: Canceller | undefined
   private timer: NodeJS.Timeout | undefined
-  private readonly onClose = () => this.controller?.abort(new ClientGone())
+  private readonly onClose = () => this.canceller?.cancel(new ClientGone())
 
   constructor(
     private readonly response: Writable,
@@ -27,26 +28,26 @@ export class RequestLifetime {
     this.deadline = performance.now() + timeoutMs
   }
 
-  get signal(): AbortSignal {
-    this.controller ??= this.watch()
-    return this.controller.signal
+  get signal(): CancelSignal {
+    this.canceller ??= this.watch()
+    return this.canceller.signal
   }
 
   end(): void {
-    if (this.controller === undefined) return
+    if (this.canceller === undefined) return
     clearTimeout(this.timer)
     this.response.off('close', this.onClose)
   }
 
-  private watch(): AbortController {
-    const controller = new AbortController()
+  private watch(): Canceller {
+    const canceller = new Canceller()
     const { response, timeoutMs } = this
     // Not what is left of it, a little less: Node keeps timers of one length in one list, which all requests then share.
     this.timer = setTimeout(() => {
-      controller.abort(new RpcError(ErrorCode.limitExceeded, `the request took longer than ${timeoutMs} ms`))
+      canceller.cancel(new RpcError(ErrorCode.limitExceeded, `the request took longer than ${timeoutMs} ms`))
     }, timeoutMs)
-    if (response.closed) controller.abort(new ClientGone())
+    if (response.closed) canceller.cancel(new ClientGone())
     else response.once('close', this.onClose)
-    return controller
+    return canceller
   }
 }

@@ -8,7 +8,14 @@ import {
   withLayers,
 } from '@upfront/chain-state'
 import type { BlockHeader, BlockParameter } from '@upfront/protocol'
-import type { Awaitable, Cancellation, OpeningBlock, SimulationPlan, StateSource } from '@upfront/simulation'
+import type {
+  Awaitable,
+  Cancellation,
+  CancelSignal,
+  OpeningBlock,
+  SimulationPlan,
+  StateSource,
+} from '@upfront/simulation'
 import { Preconfirmed } from './preconfirmed.js'
 import type { RequestView } from './request-view.js'
 import { standingOn } from './standing.js'
@@ -23,7 +30,7 @@ export interface Standpoint {
 }
 
 export interface ReadLimits {
-  readonly signal: AbortSignal
+  readonly signal: CancelSignal
   /** `performance.now()` at which reading ends. */
   deadline: number
   /** Values of state that may be read from upstream. */

@@ -1,11 +1,11 @@
 import type { Dialect, JsonText } from '@upfront/protocol'
-import type { Awaitable } from '@upfront/simulation'
+import type { Awaitable, CancelSignal } from '@upfront/simulation'
 import type { RequestView } from '../pending/request-view.js'
 
 /** What a method may know of the request that called it. */
 export interface RpcContext {
   /** Aborts when the request's time is over or its client has gone. Made only where it is asked for. */
-  readonly signal: AbortSignal
+  readonly signal: CancelSignal
   /** When `signal` aborts for want of time, by `performance.now()`. */
   deadline: number
   /** For the log. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Inject, Injectable } from '@nestjs/common'
 import { ChainState } from '@upfront/chain-state'
-import type { Awaitable, Cancellation, ChainRules } from '@upfront/simulation'
+import type { Awaitable, Cancellation, CancelSignal, ChainRules } from '@upfront/simulation'
 import type { Logger } from 'pino'
 import { Environment } from '../environment.js'
 import { LOGGER } from '../logger.js'
@@ -66,7 +66,7 @@ export class ServedChain {
   }
 }
 
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+function unlessAborted<T>(work: Promise<T>, signal: CancelSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason)
     signal.addEventListener('abort', abort, { once: true })

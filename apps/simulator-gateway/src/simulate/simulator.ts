@@ -12,6 +12,7 @@ import {
 import {
   type Awaitable,
   andThen,
+  type CancelSignal,
   type ChainRules,
   type Engine,
   isOpForkActive,
@@ -53,7 +54,7 @@ export function freeLimits(environment: Environment): RequestLimits {
 export interface SimulationContext {
   dialect: Dialect
   /** May be made only where it is asked for: what is answered at once never asks. */
-  readonly signal: AbortSignal
+  readonly signal: CancelSignal
   /** When the signal aborts for want of time, by `performance.now()`. */
   deadline: number
   /** What this request's answers stand on. */
@@ -159,7 +160,7 @@ class Reading implements ReadLimits {
     this.deadline = context.deadline - READ_MARGIN_MS
   }
 
-  get signal(): AbortSignal {
+  get signal(): CancelSignal {
     return this.context.signal
   }
 }
@@ -183,7 +184,7 @@ class NoticedState implements StateSource {
     this.layers = state.layers
   }
 
-  read(reads: readonly StateRead[], signal: AbortSignal): Promise<StateValue[]> {
+  read(reads: readonly StateRead[], signal: CancelSignal): Promise<StateValue[]> {
     this.noticed.any = true
     return this.state.read(reads, signal)
   }

@@ -1,4 +1,4 @@
-import type { Awaitable, Cancellation } from '@upfront/simulation'
+import { type Awaitable, type Cancellation, Canceller, type CancelSignal } from '@upfront/simulation'
 import type { PinnedBlock } from './pinned-block.js'
 
 type Work<T> = (block: PinnedBlock, cancellation: Cancellation) => Awaitable<T>
@@ -53,31 +53,31 @@ function outcomeOf<T>(ended: Ended<T>): T {
 
 /** Aborts when the request's own signal does, or when the guess turns out wrong. Made, like that, only where it is asked for. */
 class Attempt implements Cancellation {
-  #controller: AbortController | undefined
+  #canceller: Canceller | undefined
   readonly #request: Cancellation
 
   constructor(request: Cancellation) {
     this.#request = request
   }
 
-  get signal(): AbortSignal {
+  get signal(): CancelSignal {
     return this.#own.signal
   }
 
   cancel(): void {
-    this.#own.abort(new Error('the head moved on'))
+    this.#own.cancel(new Error('the head moved on'))
   }
 
-  get #own(): AbortController {
-    this.#controller ??= this.#follow()
-    return this.#controller
+  get #own(): Canceller {
+    this.#canceller ??= this.#follow()
+    return this.#canceller
   }
 
-  #follow(): AbortController {
-    const controller = new AbortController()
+  #follow(): Canceller {
+    const canceller = new Canceller()
     const { signal } = this.#request
-    if (signal.aborted) controller.abort(signal.reason)
-    else signal.addEventListener('abort', () => controller.abort(signal.reason), { once: true })
-    return controller
+    if (signal.aborted) canceller.cancel(signal.reason)
+    else signal.addEventListener('abort', () => canceller.cancel(signal.reason), { once: true })
+    return canceller
   }
 }

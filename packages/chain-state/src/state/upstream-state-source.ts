@@ -1,5 +1,5 @@
 import { ErrorCode, type Hash, RpcError } from '@upfront/protocol'
-import type { StateLayer, StateRead, StateSource, StateValue } from '@upfront/simulation'
+import type { CancelSignal, StateLayer, StateRead, StateSource, StateValue } from '@upfront/simulation'
 import type { PinnedBlock } from '../block/pinned-block.js'
 import type { UpstreamObserver } from '../upstream/upstream-observer.js'
 import { within } from '../upstream/within.js'
@@ -43,7 +43,7 @@ export class UpstreamStateSource implements StateSource {
     this.blockNumber = block.header.number
   }
 
-  async read(reads: readonly StateRead[], signal: AbortSignal): Promise<StateValue[]> {
+  async read(reads: readonly StateRead[], signal: CancelSignal): Promise<StateValue[]> {
     signal.throwIfAborted()
     const { block, shared, options } = this
     const cache = shared.cache.at(block.key)

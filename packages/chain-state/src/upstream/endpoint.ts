@@ -1,3 +1,4 @@
+import type { CancelSignal } from '@upfront/simulation'
 import { type Dispatcher, Pool } from 'undici'
 import { UpstreamFault } from './upstream-fault.js'
 
@@ -10,7 +11,7 @@ const LEADING_WHITESPACE_LIMIT = 65_536
 interface PostLimits {
   maxBytes: number
   timeoutMs: number
-  signal?: AbortSignal | undefined
+  signal?: CancelSignal | undefined
 }
 
 /** One node behind one URL: its connections, and what was found out about it. */

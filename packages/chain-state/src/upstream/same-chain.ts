@@ -1,3 +1,4 @@
+import type { CancelSignal } from '@upfront/simulation'
 import { decodeQuantity } from './decode-result.js'
 import type { Endpoint } from './endpoint.js'
 import { encodeCalls, matchAnswers } from './json-rpc-batch.js'
@@ -9,7 +10,7 @@ export class SameChain {
   #chainId: bigint | undefined
 
   /** Asks an endpoint that was not asked before. @throws UpstreamFault, or the signal's reason */
-  async check(endpoint: Endpoint, timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
+  async check(endpoint: Endpoint, timeoutMs: number, signal: CancelSignal | undefined): Promise<void> {
     if (this.#checked.has(endpoint)) return
     const text = await endpoint.post(encodeCalls([{ method: 'eth_chainId', params: [] }], 0), {
       maxBytes: 4_096,

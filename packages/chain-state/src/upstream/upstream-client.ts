@@ -1,9 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { CancelSignal } from '@upfront/simulation'
 import { Endpoint } from './endpoint.js'
 import { type Answer, encodeCalls, matchAnswers } from './json-rpc-batch.js'
 import { SameChain } from './same-chain.js'
 import { UpstreamError, UpstreamFault } from './upstream-fault.js'
 import type { UpstreamObserver } from './upstream-observer.js'
+import { pause } from './within.js'
 
 export interface UpstreamOptions {
   /** One or more http(s) URLs, the preferred one first. User info becomes basic authorization. */
@@ -41,7 +42,7 @@ export interface UpstreamCall<T> {
 export interface CallLimits {
   /** `performance.now()` at which whoever asks stops waiting. */
   deadline?: number
-  signal?: AbortSignal
+  signal?: CancelSignal
 }
 
 export type CallOutcome<T> = { value: T } | { error: UpstreamError }
@@ -132,13 +133,13 @@ export class UpstreamClient {
       })
       if (again.length === 0) return outcomes
       const next = this.#pick(endpoint)
-      const pause = next !== endpoint && attempt < this.endpoints.length ? 0 : backoff(attempt, retryAfter)
-      if (performance.now() + pause >= deadline) {
+      const wait = next !== endpoint && attempt < this.endpoints.length ? 0 : backoff(attempt, retryAfter)
+      if (performance.now() + wait >= deadline) {
         for (const { index } of again) onOutcome?.(index, outcomes[index]!)
         return outcomes
       }
       for (const { call, index } of again) this.#observeRetry(endpoint, call, outcomes[index]!)
-      if (pause > 0) await sleep(pause, undefined, limits.signal === undefined ? {} : { signal: limits.signal })
+      if (wait > 0) await pause(wait, limits.signal)
       open = again
       endpoint = next
     }
@@ -177,7 +178,7 @@ export class UpstreamClient {
     endpoint: Endpoint,
     open: OpenCall<T>[],
     deadline: number,
-    signal: AbortSignal | undefined,
+    signal: CancelSignal | undefined,
   ): Promise<({ value: T } | { fault: UpstreamFault })[]> {
     const size = endpoint.batchLimit
     const chunks: UpstreamCall<T>[][] = []
@@ -191,7 +192,7 @@ export class UpstreamClient {
     endpoint: Endpoint,
     calls: UpstreamCall<T>[],
     deadline: number,
-    signal: AbortSignal | undefined,
+    signal: CancelSignal | undefined,
   ): Promise<({ value: T } | { fault: UpstreamFault })[]> {
     const firstId = this.#nextId
     this.#nextId += calls.length

@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
-import type { Awaitable } from '@upfront/simulation'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Awaitable, CancelSignal } from '@upfront/simulation'
 import type { CallLimits } from './upstream-client.js'
 
 /** Node keeps timers by their length: those of many requests get one list, not one each, where lengths are rounded. */
@@ -18,15 +19,39 @@ export function within<T>(shared: Awaitable<T>, limits: CallLimits, late: () => 
   const { signal, deadline } = limits
   if (signal === undefined && deadline === undefined) return shared
   return new Promise<T>((resolve, reject) => {
-    if (signal !== undefined) setMaxListeners(0, signal)
-    const onAbort = () => reject(signal?.reason)
+    if (signal instanceof EventTarget) setMaxListeners(0, signal)
     const timer =
-      deadline === undefined ? undefined : setTimeout(() => reject(late()), timerLength(deadline - performance.now()))
-    if (signal?.aborted) onAbort()
-    else signal?.addEventListener('abort', onAbort, { once: true })
-    shared.then(resolve, reject).finally(() => {
+      deadline === undefined
+        ? undefined
+        : setTimeout(() => end(reject, late()), timerLength(deadline - performance.now()))
+    const onAbort = () => end(reject, signal?.reason)
+    const end = <V>(settle: (value: V) => void, value: V) => {
       clearTimeout(timer)
       signal?.removeEventListener('abort', onAbort)
-    })
+      settle(value)
+    }
+    if (signal?.aborted) return onAbort()
+    signal?.addEventListener('abort', onAbort, { once: true })
+    shared.then(
+      (value) => end(resolve, value),
+      (reason) => end(reject, reason),
+    )
+  })
+}
+
+/** As long, or until the signal aborts: then its reason is thrown. */
+export function pause(milliseconds: number, signal: CancelSignal | undefined): Promise<void> {
+  if (signal === undefined) return sleep(milliseconds)
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason)
+    const onAbort = () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', onAbort)
+      resolve()
+    }, milliseconds)
+    signal.addEventListener('abort', onAbort, { once: true })
   })
 }

@@ -1,4 +1,4 @@
-import type { StateSource } from '@upfront/simulation'
+import type { CancelSignal, StateSource } from '@upfront/simulation'
 import type { Answer, Work } from './messages.js'
 
 /** Work that somebody waits for. */
@@ -6,7 +6,7 @@ export interface Job {
   readonly id: number
   readonly work: Work
   readonly state: StateSource
-  readonly signal: AbortSignal
+  readonly signal: CancelSignal
   /** How often its thread died under it. */
   deaths: number
   resolve(answer: Answer): void

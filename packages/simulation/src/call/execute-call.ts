@@ -1,4 +1,5 @@
 import { type BlockHeader, type CallRequest, ErrorCode, RpcError } from '@upfront/protocol'
+import type { CancelSignal } from '../cancellation.js'
 import type { Engine, ExecutedCall } from '../engine/engine.js'
 import { SimulationRejected } from '../engine/engine.js'
 import type { StateSource } from '../engine/state-source.js'
@@ -16,7 +17,7 @@ export interface CallSite {
   state: StateSource
   /** Gas that a call gets at most. */
   gasCap: bigint
-  signal: AbortSignal
+  signal: CancelSignal
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Address, BlockHeader, ErrorCode, Hash, Hex, JsonText } from '@upfront/protocol'
 import type { Awaitable } from '../awaitable.js'
+import type { Cancellation, CancelSignal } from '../cancellation.js'
 import type { PlannedCall, SimulationPlan } from '../plan/simulation-plan.js'
 import type { StateSource } from './state-source.js'
 
@@ -13,7 +14,7 @@ export interface Engine {
    * @throws SimulationRejected where a call is no valid transaction; what `state.read` rejected with; the signal's reason
    * within 5 ms (revm) of its abort
    */
-  simulate(plan: SimulationPlan, state: StateSource, signal: AbortSignal): Promise<SimulationOutcome>
+  simulate(plan: SimulationPlan, state: StateSource, signal: CancelSignal): Promise<SimulationOutcome>
   /**
    * `simulate` with the outcome as JSON, where the engine writes that itself; transactions are given by their hashes. A small
    * plan whose state is cached may be executed at once, on the caller's thread: what goes wrong is thrown then.
@@ -21,11 +22,6 @@ export interface Engine {
   write?(plan: SimulationPlan, state: StateSource, cancellation: Cancellation): Awaitable<WrittenOutcome>
   /** Ends its threads; what runs is rejected. */
   close(): Promise<void>
-}
-
-/** Holds the signal that ends the work, to be made only where it is asked for: work that is done at once never asks. */
-export interface Cancellation {
-  readonly signal: AbortSignal
 }
 
 export interface SimulationOutcome {

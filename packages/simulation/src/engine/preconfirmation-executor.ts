@@ -1,4 +1,5 @@
 import type { Address, Hash, Hex } from '@upfront/protocol'
+import type { CancelSignal } from '../cancellation.js'
 import type { BlockRules, ChainRules } from '../plan/chain-rules.js'
 import type { ExecutedLog } from './engine.js'
 import type { StateLayer, StateSource } from './state-source.js'
@@ -9,12 +10,12 @@ export interface PreconfirmationExecutor {
    * Executes signed transactions, in order and under full validation, on top of `state` with all its layers.
    * @throws StretchRejected where a transaction is invalid; what `state.read` rejected with; the signal's reason
    */
-  execute(stretch: BlockStretch, state: StateSource, signal: AbortSignal): Promise<ExecutedStretch>
+  execute(stretch: BlockStretch, state: StateSource, signal: CancelSignal): Promise<ExecutedStretch>
   /**
    * Runs the transactions out of order, each on `state` alone, so that `state` reads what they need in few batches. Results
    * and failures are thrown away.
    */
-  warm(stretch: BlockStretch, state: StateSource, signal: AbortSignal): Promise<void>
+  warm(stretch: BlockStretch, state: StateSource, signal: CancelSignal): Promise<void>
 }
 
 /** The next transactions of a block under construction: one flashblock. */

@@ -1,11 +1,12 @@
 import { ZERO_HASH } from '@upfront/protocol'
+import type { CancelSignal } from '../cancellation.js'
 import type { StateLayer, StateRead, StateSource, StateValue } from './state-source.js'
 
 /** Answers `reads` from the source's layers, newest first, and asks the source once for all the rest. */
 export async function readThroughLayers(
   state: StateSource,
   reads: readonly StateRead[],
-  signal: AbortSignal,
+  signal: CancelSignal,
 ): Promise<StateValue[]> {
   const values = reads.map((read) => fromLayers(state.layers, read))
   const missing = reads.filter((_, index) => values[index] === undefined)

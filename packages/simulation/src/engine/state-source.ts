@@ -1,4 +1,5 @@
 import type { Address, Hash, Hex } from '@upfront/protocol'
+import type { CancelSignal } from '../cancellation.js'
 
 /** One value of the state. `blockHash` is the hash of an ancestor (at most 256 back) of the pinned block. */
 export type StateRead =
@@ -25,7 +26,7 @@ export interface StateSource {
    * Values in the order of `reads`. Rejects where any of them can't be had: a value that could not be read is never zero.
    * @throws RpcError -32603 (upstream failed), -32005 (the request's read limit), or the signal's reason
    */
-  read(reads: readonly StateRead[], signal: AbortSignal): Promise<StateValue[]>
+  read(reads: readonly StateRead[], signal: CancelSignal): Promise<StateValue[]>
 }
 
 /** What one executed flashblock changed: never mutated once made, so an engine may keep it by `id`. */

@@ -1,0 +1,74 @@
+import { Canceller, type CancelSignal } from './cancellation.js'
+
+interface Made {
+  signal: CancelSignal
+  cancel(reason: unknown): void
+}
+
+const makers: [string, () => Made][] = [
+  [
+    'Canceller',
+    () => {
+      const canceller = new Canceller()
+      return { signal: canceller.signal, cancel: (reason) => canceller.cancel(reason) }
+    },
+  ],
+  [
+    'AbortController, which it stands for',
+    () => {
+      const controller = new AbortController()
+      return { signal: controller.signal, cancel: (reason) => controller.abort(reason) }
+    },
+  ],
+]
+
+describe.each(makers)('%s', (_name, make) => {
+  it('tells every listener once, in order, and why', () => {
+    const { signal, cancel } = make()
+    const heard: string[] = []
+    signal.addEventListener('abort', () => heard.push(`first ${signal.reason}`), { once: true })
+    signal.addEventListener('abort', () => heard.push(`second ${signal.aborted}`), { once: true })
+    cancel('enough')
+    cancel('again')
+    expect(heard).toEqual(['first enough', 'second true'])
+    expect(signal.reason).toBe('enough')
+    const error = new Error('enough')
+    const other = make()
+    other.cancel(error)
+    expect(() => other.signal.throwIfAborted()).toThrow(error)
+  })
+
+  it('has not aborted before, and tells nobody who comes after', () => {
+    const { signal, cancel } = make()
+    expect([signal.aborted, signal.reason]).toEqual([false, undefined])
+    signal.throwIfAborted()
+    cancel('enough')
+    let late = 0
+    signal.addEventListener('abort', () => late++)
+    cancel('again')
+    expect([signal.aborted, late]).toEqual([true, 0])
+  })
+
+  it('forgets listeners that are removed, and only those', () => {
+    const { signal, cancel } = make()
+    const heard: number[] = []
+    const listeners = [0, 1, 2, 3].map((number) => () => void heard.push(number))
+    for (const listener of listeners) signal.addEventListener('abort', listener, { once: true })
+    signal.removeEventListener('abort', listeners[3]!)
+    signal.removeEventListener('abort', listeners[0]!)
+    signal.removeEventListener('abort', () => undefined)
+    cancel('enough')
+    expect(heard).toEqual([1, 2])
+  })
+
+  it('lets one listener remove the next', () => {
+    const { signal, cancel } = make()
+    const heard: number[] = []
+    const second = () => void heard.push(2)
+    signal.addEventListener('abort', () => signal.removeEventListener('abort', second))
+    signal.addEventListener('abort', second)
+    signal.addEventListener('abort', () => void heard.push(3))
+    cancel('enough')
+    expect(heard).toEqual([3])
+  })
+})
