@@ -1,12 +1,13 @@
 import type { CancelSignal } from '@upfront/simulation'
 import { type Dispatcher, Pool } from 'undici'
+import { BoundedExchange, type Exchange } from './exchange.js'
+import { PlainHttp } from './plain-http.js'
 import { UpstreamFault } from './upstream-fault.js'
 
 /** After this, larger batches are tried anew: finding out costs one request, a bad moment taken for a limit costs many. */
 const FINDING_LASTS_MS = 60_000
 /** A finding that may as well have been a bad moment. */
 const SUSPICION_LASTS_MS = 10_000
-const LEADING_WHITESPACE_LIMIT = 65_536
 
 interface PostLimits {
   maxBytes: number
@@ -21,6 +22,8 @@ export class Endpoint {
   /** Requests go elsewhere until then, if there is an elsewhere (`performance.now()`). */
   restingUntil = 0
   readonly #pool: Pool
+  /** For `http:` alone. */
+  readonly #plain: PlainHttp | undefined
   readonly #path: string
   readonly #headers: Record<string, string>
   readonly #secrets: readonly string[]
@@ -37,7 +40,10 @@ export class Endpoint {
       const userInfo = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
       this.#headers.authorization = `Basic ${Buffer.from(userInfo).toString('base64')}`
     }
-    this.#pool = new Pool(url.origin, { connections: options.connections, connect: { timeout: 3_000 } })
+    const { connections } = options
+    this.#pool = new Pool(url.origin, { connections, connect: { timeout: 3_000 } })
+    if (url.protocol === 'http:')
+      this.#plain = new PlainHttp(url, this.#headers, connections, (exchange) => this.#dispatch(exchange))
     this.#secrets = secretsOf(url)
     this.#largestBatch = options.maxBatch
     this.#batchLimit = options.maxBatch
@@ -50,21 +56,19 @@ export class Endpoint {
   async post(body: string, limits: PostLimits): Promise<string> {
     const { signal, timeoutMs } = limits
     signal?.throwIfAborted()
-    const exchange = new Exchange(limits.maxBytes)
+    const exchange = new BoundedExchange(body, limits.maxBytes)
     const timer = setTimeout(() => {
       exchange.end(new UpstreamFault('timeout', `no answer within ${timeoutMs} ms`))
     }, timeoutMs)
     const onAbort = () => exchange.end(signal?.reason)
     signal?.addEventListener('abort', onAbort, { once: true })
     try {
-      this.#pool.dispatch(
-        { method: 'POST', path: this.#path, headers: this.#headers, body, headersTimeout: 0, bodyTimeout: 0 },
-        exchange,
-      )
+      if (this.#plain === undefined) this.#dispatch(exchange)
+      else this.#plain.exchange(exchange)
       const response = await exchange.response
       const text = this.#withoutSecrets(response.text)
       if (response.status >= 300 && !mayHoldAnswer(response.status, text)) {
-        const retryAfter = parseRetryAfter(response.headers['retry-after'])
+        const retryAfter = parseRetryAfter(response.retryAfter)
         throw new UpstreamFault('http-status', `HTTP ${response.status}`, {
           status: response.status,
           ...(retryAfter === undefined ? {} : { retryAfter }),
@@ -75,6 +79,14 @@ export class Endpoint {
       clearTimeout(timer)
       signal?.removeEventListener('abort', onAbort)
     }
+  }
+
+  #dispatch(exchange: Exchange): void {
+    const { body } = exchange
+    this.#pool.dispatch(
+      { method: 'POST', path: this.#path, headers: this.#headers, body, headersTimeout: 0, bodyTimeout: 0 },
+      new DispatchedExchange(exchange),
+    )
   }
 
   /** How many calls one HTTP request may hold. */
@@ -109,6 +121,7 @@ export class Endpoint {
   }
 
   async close(): Promise<void> {
+    this.#plain?.close()
     await this.#pool.destroy()
   }
 }
@@ -119,82 +132,37 @@ function secretsOf(url: URL): string[] {
   return [...new Set(parts.flatMap((part) => [part, decodeURIComponent(part)]))].filter(({ length }) => length >= 12)
 }
 
-interface Response {
-  status: number
-  headers: Dispatcher.ResponseData['headers']
-  text: string
-}
-
 /**
- * One request and its response, read up to a bound. Undici's own `request` costs three times as much: its streams and signals
- * are for bodies that don't fit into memory.
+ * An exchange by undici. Its own `request` costs three times as much as `dispatch`: its streams and signals are for bodies
+ * that don't fit into memory.
  */
-class Exchange implements Dispatcher.DispatchHandler {
-  readonly response: Promise<Response>
-  readonly #resolve: (response: Response) => void
-  readonly #reject: (reason: unknown) => void
-  readonly #maxBytes: number
-  #ended: { reason: unknown } | undefined
-  #controller: Dispatcher.DispatchController | undefined
-  #status = 0
-  #headers: Response['headers'] = {}
-  readonly #chunks: Buffer[] = []
-  #length = 0
-  #blank = true
+class DispatchedExchange implements Dispatcher.DispatchHandler {
+  readonly #exchange: Exchange
 
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes
-    let settle: [(response: Response) => void, (reason: unknown) => void] | undefined
-    this.response = new Promise((resolve, reject) => {
-      settle = [resolve, reject]
-    })
-    ;[this.#resolve, this.#reject] = settle as NonNullable<typeof settle>
-  }
-
-  /** Gives the request up. */
-  end(reason: unknown): void {
-    if (this.#ended !== undefined) return
-    this.#ended = { reason }
-    this.#reject(reason)
-    this.#controller?.abort(new Error('given up'))
+  constructor(exchange: Exchange) {
+    this.#exchange = exchange
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
-    if (this.#ended !== undefined) controller.abort(new Error('given up'))
+    this.#exchange.begun(() => controller.abort(new Error('given up')))
   }
 
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Response['headers']): void {
-    this.#status = status
-    this.#headers = headers
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Dispatcher.ResponseData['headers']): void {
+    const retryAfter = headers['retry-after']
+    this.#exchange.head(status, typeof retryAfter === 'string' ? retryAfter : undefined)
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#length += chunk.length
-    this.#blank &&= isBlank(chunk)
-    if (this.#length > this.#maxBytes) {
-      this.end(new UpstreamFault('too-large', `more than ${this.#maxBytes} bytes`))
-    } else if (this.#blank && this.#length > LEADING_WHITESPACE_LIMIT) {
-      this.end(new UpstreamFault('not-json', 'nothing but whitespace'))
-    } else {
-      this.#chunks.push(chunk)
-    }
+    this.#exchange.data(chunk)
   }
 
   onResponseEnd(): void {
-    const [only = Buffer.alloc(0)] = this.#chunks
-    const body = this.#chunks.length <= 1 ? only : Buffer.concat(this.#chunks, this.#length)
-    this.#resolve({ status: this.#status, headers: this.#headers, text: body.toString() })
+    this.#exchange.done()
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    this.end(new UpstreamFault('connection', connectionProblem(error)))
+    this.#exchange.failed(error)
   }
-}
-
-function isBlank(chunk: Buffer): boolean {
-  for (const byte of chunk) if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return false
-  return true
 }
 
 /** Some nodes send JSON-RPC errors under 4xx. 429 and 5xx stay what they are: reasons to come again. */
@@ -202,13 +170,8 @@ function mayHoldAnswer(status: number, text: string): boolean {
   return status >= 400 && status < 500 && status !== 429 && /^\s*[[{]/.test(text) && text.includes('"jsonrpc"')
 }
 
-function parseRetryAfter(header: string | string[] | undefined): number | undefined {
-  if (typeof header !== 'string') return undefined
+function parseRetryAfter(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined
   const milliseconds = /^\d+(\.\d+)?$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now()
   return Number.isFinite(milliseconds) && milliseconds > 0 ? milliseconds : undefined
-}
-
-function connectionProblem(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
-  return code === undefined ? 'connection failed' : `connection failed (${code})`
 }
