@@ -7,12 +7,10 @@ export const LATENCIES = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 
 @Injectable()
 export class Metrics {
   readonly registry = new Registry()
-  private readonly calls = new Counter({
-    name: 'upfront_rpc_calls_total',
-    help: 'JSON-RPC calls by method and outcome',
-    labelNames: ['method', 'outcome'],
-    registers: [this.registry],
-  })
+  private readonly calls = this.tally('upfront_rpc_calls_total', 'JSON-RPC calls by method and outcome', [
+    'method',
+    'outcome',
+  ])
   private readonly seconds = new Histogram({
     name: 'upfront_rpc_call_seconds',
     help: 'Time to serve a JSON-RPC call',
@@ -28,7 +26,7 @@ export class Metrics {
     labelNames: ['status'],
     registers: [this.registry],
   })
-  private readonly bound = new Map<string, { count: Counter.Internal; seconds: Histogram.Internal<'method'> }>()
+  private readonly secondsOf = new Map<string, Histogram.Internal<'method'>>()
 
   constructor() {
     collectDefaultMetrics({ register: this.registry })
@@ -50,14 +48,13 @@ export class Metrics {
 
   /** `method` and `outcome` come from closed sets: never what a client sent. */
   call(method: string, outcome: string, milliseconds: number): void {
-    const key = `${method} ${outcome}`
-    let series = this.bound.get(key)
-    if (series === undefined) {
-      series = { count: this.calls.labels(method, outcome), seconds: this.seconds.labels(method) }
-      this.bound.set(key, series)
+    this.calls.add(method, outcome)
+    let seconds = this.secondsOf.get(method)
+    if (seconds === undefined) {
+      seconds = this.seconds.labels(method)
+      this.secondsOf.set(method, seconds)
     }
-    series.count.inc()
-    series.seconds.observe(milliseconds / 1000)
+    seconds.observe(milliseconds / 1000)
   }
 
   simulated(blocks: number, gas: bigint, cached: boolean): void {
@@ -97,5 +94,47 @@ export class Metrics {
         this.inc(read())
       },
     })
+  }
+
+  /** Counts by labels, kept as plain numbers. */
+  tally(name: string, help: string, labelNames: string[]): Tally {
+    const tally = new Tally()
+    new Counter({
+      name,
+      help,
+      labelNames,
+      registers: [this.registry],
+      collect() {
+        this.reset()
+        for (const [labels, count] of tally.entries()) this.labels(...labels).inc(count)
+      },
+    })
+    return tally
+  }
+}
+
+/** How often each combination of labels came. Those come from closed sets: never what a client sent. */
+export class Tally {
+  private count = 0
+  private readonly byLabel = new Map<string, Tally>()
+
+  /** As many labels each time. */
+  add(...labels: readonly string[]): void {
+    let tally: Tally = this
+    for (const label of labels) {
+      let next = tally.byLabel.get(label)
+      if (next === undefined) {
+        next = new Tally()
+        tally.byLabel.set(label, next)
+      }
+      tally = next
+    }
+    tally.count += 1
+  }
+
+  *entries(): Generator<[labels: string[], count: number]> {
+    if (this.byLabel.size === 0 && this.count > 0) yield [[], this.count]
+    for (const [label, tally] of this.byLabel)
+      for (const [labels, count] of tally.entries()) yield [[label, ...labels], count]
   }
 }

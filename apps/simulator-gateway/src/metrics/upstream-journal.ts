@@ -3,37 +3,23 @@ import type { UpstreamObserver } from '@upfront/chain-state'
 import type { Logger } from 'pino'
 import { Counter, Histogram } from 'prom-client'
 import { LOGGER } from '../logger.js'
-import { LATENCIES, Metrics } from './metrics.js'
-
-/** Series by their labels' values, which come from closed sets: prom-client takes microseconds to find one. */
-class Bound<T> {
-  private readonly series = new Map<string, T>()
-
-  of(key: string, bind: () => T): T {
-    const known = this.series.get(key)
-    if (known !== undefined) return known
-    const series = bind()
-    this.series.set(key, series)
-    return series
-  }
-}
+import { LATENCIES, Metrics, type Tally } from './metrics.js'
 
 /** Counts what chain-state does upstream, and logs what it finds out about the node. */
 @Injectable()
 export class UpstreamJournal implements Required<UpstreamObserver> {
   private readonly requests: Histogram<'upstream' | 'outcome'>
-  private readonly calls: Counter<'upstream' | 'method' | 'outcome'>
-  private readonly requestSeries = new Bound<Histogram.Internal<'upstream' | 'outcome'>>()
-  private readonly callSeries = new Bound<Counter.Internal>()
+  /** By upstream and outcome: prom-client takes microseconds to find a series. */
+  private readonly requestSeries = new Map<string, Histogram.Internal<'upstream' | 'outcome'>>()
+  private readonly calls: Tally
   private readonly retries: Counter<'upstream' | 'fault'>
-  private readonly hits: Counter
-  private readonly misses: Counter
+  private readonly reads = { hits: 0, misses: 0 }
 
   constructor(
     @Inject(LOGGER) private readonly logger: Logger,
-    { registry }: Metrics,
+    metrics: Metrics,
   ) {
-    const registers = [registry]
+    const registers = [metrics.registry]
     this.requests = new Histogram({
       name: 'upfront_upstream_request_seconds',
       help: 'HTTP requests to the upstream node, by outcome',
@@ -41,38 +27,38 @@ export class UpstreamJournal implements Required<UpstreamObserver> {
       buckets: LATENCIES,
       registers,
     })
-    this.calls = new Counter({
-      name: 'upfront_upstream_calls_total',
-      help: 'JSON-RPC calls to the upstream node, by method and outcome',
-      labelNames: ['upstream', 'method', 'outcome'],
-      registers,
-    })
+    this.calls = metrics.tally(
+      'upfront_upstream_calls_total',
+      'JSON-RPC calls to the upstream node, by method and outcome',
+      ['upstream', 'method', 'outcome'],
+    )
     this.retries = new Counter({
       name: 'upfront_upstream_retries_total',
       help: 'JSON-RPC calls sent to the upstream node again, by what had gone wrong',
       labelNames: ['upstream', 'fault'],
       registers,
     })
-    this.hits = new Counter({
-      name: 'upfront_state_cache_hits_total',
-      help: 'Reads of state that the cache had',
-      registers,
-    })
-    this.misses = new Counter({
-      name: 'upfront_state_cache_misses_total',
-      help: 'Reads of state that went to the upstream node',
-      registers,
-    })
+    const { reads } = this
+    metrics.counter('upfront_state_cache_hits_total', 'Reads of state that the cache had', () => reads.hits)
+    metrics.counter(
+      'upfront_state_cache_misses_total',
+      'Reads of state that went to the upstream node',
+      () => reads.misses,
+    )
   }
 
   onHttpRequest({ upstream, outcome, milliseconds }: Parameters<Required<UpstreamObserver>['onHttpRequest']>[0]): void {
-    const series = this.requestSeries.of(`${upstream} ${outcome}`, () => this.requests.labels(upstream, outcome))
+    const key = `${upstream} ${outcome}`
+    let series = this.requestSeries.get(key)
+    if (series === undefined) {
+      series = this.requests.labels(upstream, outcome)
+      this.requestSeries.set(key, series)
+    }
     series.observe(milliseconds / 1000)
   }
 
   onCall({ upstream, method, outcome }: Parameters<Required<UpstreamObserver>['onCall']>[0]): void {
-    const key = `${upstream} ${method} ${outcome}`
-    this.callSeries.of(key, () => this.calls.labels(upstream, method, outcome)).inc()
+    this.calls.add(upstream, method, outcome)
   }
 
   onRetry({ upstream, fault }: Parameters<Required<UpstreamObserver>['onRetry']>[0]): void {
@@ -80,8 +66,8 @@ export class UpstreamJournal implements Required<UpstreamObserver> {
   }
 
   onReads({ hits, misses }: Parameters<Required<UpstreamObserver>['onReads']>[0]): void {
-    if (hits > 0) this.hits.inc(hits)
-    if (misses > 0) this.misses.inc(misses)
+    this.reads.hits += hits
+    this.reads.misses += misses
   }
 
   onWorkaround({ upstream, lacks }: Parameters<Required<UpstreamObserver>['onWorkaround']>[0]): void {
