@@ -1,5 +1,6 @@
 import { type Server, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { type BufferedBytes, SMALL_BYTES } from './buffered-bytes.js'
 import { type PlainHead, readPlainHead } from './plain-head.js'
 
 /** Node's own bound. */
@@ -26,6 +27,8 @@ export interface PlainConnectionsOptions {
   maxBodyBytes: number
   /** Milliseconds within which a body must have come once its head has. */
   arrivalMs: number
+  /** Counts bodies that are not small, from their first byte until they are answered. */
+  buffered: BufferedBytes
   serve(request: PlainRequest): void
 }
 
@@ -50,6 +53,8 @@ export class PlainConnection {
   #needed = 1
   #arrival: NodeJS.Timeout | undefined
   #isBusy = false
+  /** Bytes that are counted. */
+  #held = 0
   /** Clients repeat themselves. */
   #lastHead: ReadHead | undefined
 
@@ -72,6 +77,8 @@ export class PlainConnection {
     if (this.#chunks.length > MOST_CHUNKS) this.#chunks = [Buffer.concat(this.#chunks, this.#length)]
     if (this.#isBusy) {
       if (this.#length > MOST_AHEAD_BYTES) this.socket.pause()
+    } else if (!this.#hold()) {
+      this.#handOver(this.#received())
     } else if (this.#length >= this.#needed) {
       this.#next()
     }
@@ -87,6 +94,7 @@ export class PlainConnection {
 
   readonly #onClose = () => {
     clearTimeout(this.#arrival)
+    this.#release()
     this.all.forget(this)
   }
 
@@ -99,11 +107,10 @@ export class PlainConnection {
 
   /** Serves the first request of those that came, once it is complete. */
   #next(): void {
-    const received = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#length)
+    const received = this.#received()
     const read = this.#readHead(received)
     if (read === undefined || read.head.contentLength > this.all.options.maxBodyBytes) {
-      this.#leave()
-      this.all.handOver(this.socket, received)
+      this.#handOver(received)
       return
     }
     const { bytes, head } = read
@@ -112,6 +119,7 @@ export class PlainConnection {
       this.#chunks = [received]
       this.#needed = end
       this.#arrival ??= setTimeout(this.#onLate, this.all.options.arrivalMs)
+      if (!this.#hold()) this.#handOver(received)
       return
     }
     clearTimeout(this.#arrival)
@@ -129,6 +137,27 @@ export class PlainConnection {
     })
   }
 
+  #received(): Buffer {
+    return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#length)
+  }
+
+  /** Counts what came of a body that is not small. False where that is too much for now: Node's way is to refuse it. */
+  #hold(): boolean {
+    if (this.#needed <= SMALL_BYTES) return true
+    try {
+      this.all.options.buffered.take(this.#length - this.#held)
+    } catch {
+      return false
+    }
+    this.#held = this.#length
+    return true
+  }
+
+  #release(): void {
+    if (this.#held > 0) this.all.options.buffered.give(this.#held)
+    this.#held = 0
+  }
+
   #readHead(received: Buffer): ReadHead | undefined {
     const last = this.#lastHead
     if (last !== undefined && startsWith(received, last.bytes)) return last
@@ -142,6 +171,7 @@ export class PlainConnection {
   }
 
   #answer(head: PlainHead, ...[status, headers, body, sent]: Parameters<PlainRequest['answer']>): void {
+    this.#release()
     const { socket } = this
     if (socket.destroyed || socket.writableEnded) {
       sent?.()
@@ -191,9 +221,15 @@ export class PlainConnection {
     })
   }
 
+  #handOver(received: Buffer): void {
+    this.#leave()
+    this.all.handOver(this.socket, received)
+  }
+
   /** What comes in from now on is not this one's business. Errors stay ignored: one that nobody listens for ends the process. */
   #leave(): void {
     clearTimeout(this.#arrival)
+    this.#release()
     const { socket } = this
     socket.off('data', this.#onData).off('end', this.#onEnd).off('timeout', this.#onTimeout)
     socket.off('close', this.#onClose).setTimeout(0)

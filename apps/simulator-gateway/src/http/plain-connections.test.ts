@@ -1,11 +1,13 @@
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { BufferedBytes } from './buffered-bytes.js'
 import type { PlainRequest } from './plain-connection.js'
 import { PlainConnections } from './plain-connections.js'
 
 // What takes a connection long to show. What comes in on it, and what goes out: test/connections.test.ts, test/plain-front.test.ts.
 let server: Server
 let plain: PlainConnections
+let buffered: BufferedBytes
 let requests: PlainRequest[]
 let serve: (request: PlainRequest) => void
 let handedOver: number
@@ -21,9 +23,11 @@ beforeEach(async () => {
     response.end('by Node')
   })
   server.keepAliveTimeout = 200
+  buffered = new BufferedBytes(150_000)
   plain = new PlainConnections(server, {
-    maxBodyBytes: 100_000,
+    maxBodyBytes: 200_000,
     arrivalMs: 5_000,
+    buffered,
     serve: (request) => {
       requests.push(request)
       serve(request)
@@ -111,6 +115,35 @@ describe('PlainConnections', () => {
     await until(() => requests.length === 1)
     expect(requests[0]?.body).toBe(body)
     expect(handedOver).toBe(1)
+  })
+
+  it('counts a large body as it comes, until it is answered', async () => {
+    serve = () => undefined
+    const text = post('a'.repeat(120_000))
+    client.write(text.slice(0, 90_000))
+    await until(() => buffered.bytes === 90_000)
+    client.write(text.slice(90_000))
+    await until(() => requests.length === 1)
+    expect(buffered.bytes).toBe(text.length)
+    requests[0]?.answer(200, [], ['{}'])
+    expect(buffered.bytes).toBe(0)
+    client.write(post('a'.repeat(60_000)))
+    await until(() => requests.length === 2)
+    expect(buffered.bytes).toBe(0)
+  })
+
+  it('gives back what it counted where the client leaves', async () => {
+    client.write(post('a'.repeat(120_000)).slice(0, 90_000))
+    await until(() => buffered.bytes === 90_000)
+    client.destroy()
+    await until(() => buffered.bytes === 0)
+  })
+
+  it('leaves a large body to Node where there is no room for it', async () => {
+    buffered.take(80_000)
+    client.write(post('a'.repeat(120_000)))
+    await until(() => received.includes('by Node'))
+    expect([requests.length, buffered.bytes]).toEqual([0, 80_000])
   })
 
   it('gives up a body that does not come, and outlives what its client does then', async () => {

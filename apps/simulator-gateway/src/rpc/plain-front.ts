@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common'
 import type { JsonText } from '@upfront/protocol'
 import { recovered } from '@upfront/simulation'
 import { Environment } from '../environment.js'
-import { BufferedBytes, SMALL_BYTES } from '../http/buffered-bytes.js'
+import { BufferedBytes } from '../http/buffered-bytes.js'
 import { FreeRateLimit } from '../http/free-rate-limit.js'
 import type { PlainRequest } from '../http/plain-connection.js'
 import { PlainConnections } from '../http/plain-connections.js'
@@ -13,6 +13,9 @@ import type { RequestView } from '../pending/request-view.js'
 import { STATE_HEADER, standingToHeader } from '../pending/standing.js'
 import { RpcEndpoint } from './rpc.endpoint.js'
 import type { RpcAnswer } from './rpc.service.js'
+
+/** Of longer bodies, the way to their handler is a small part of the work. */
+const MOST_BODY_BYTES = 1024 * 1024
 
 /** Answers the plainest `POST /` as Fastify's route would, without Node's HTTP and without Fastify. */
 @Injectable()
@@ -30,8 +33,9 @@ export class PlainFront {
     // Behind a proxy, who asks is in a header, and Fastify knows which. Where nobody is counted, it does not matter.
     const isOpen = TRUSTED_PROXIES === undefined || FREE_RATE_LIMIT === 0
     return new PlainConnections(server, {
-      maxBodyBytes: isOpen ? Math.min(SMALL_BYTES, MAX_BODY_BYTES) : 0,
+      maxBodyBytes: isOpen ? Math.min(MOST_BODY_BYTES, MAX_BODY_BYTES) : 0,
       arrivalMs: BODY_TIMEOUT_MS,
+      buffered: this.buffered,
       serve: (request) => this.serve(request),
     })
   }
