@@ -174,7 +174,7 @@ export class UpstreamClient {
     return MAX_ATTEMPTS
   }
 
-  async #attempt<T>(
+  #attempt<T>(
     endpoint: Endpoint,
     open: OpenCall<T>[],
     deadline: number,
@@ -184,8 +184,8 @@ export class UpstreamClient {
     const chunks: UpstreamCall<T>[][] = []
     for (let from = 0; from < open.length; from += size)
       chunks.push(open.slice(from, from + size).map((entry) => entry.call))
-    const answers = await Promise.all(chunks.map((chunk) => this.#exchange(endpoint, chunk, deadline, signal)))
-    return answers.flat()
+    const exchanges = chunks.map((chunk) => this.#exchange(endpoint, chunk, deadline, signal))
+    return exchanges.length === 1 ? exchanges[0]! : Promise.all(exchanges).then((answers) => answers.flat())
   }
 
   async #exchange<T>(
