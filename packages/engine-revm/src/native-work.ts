@@ -106,7 +106,7 @@ export class NativeWork {
   }
 
   /** Has the reads made and hands them to the addon. What another request waits for is not asked again. */
-  async #provide(state: StateSource, { signal }: Cancellation, asked: string): Promise<void> {
+  #provide(state: StateSource, { signal }: Cancellation, asked: string): Promise<void> {
     const own: StateRead[] = []
     const texts: string[] = []
     const others = new Set<Promise<void>>()
@@ -120,9 +120,9 @@ export class NativeWork {
         texts.push(text)
       }
     }
-    if (own.length > 0) await this.#ask(state, signal, own, texts)
+    const provided = own.length > 0 ? this.#ask(state, signal, own, texts) : Promise.resolve()
     // Where another fails, this request's own thread asks.
-    if (others.size > 0) await unlessAborted(Promise.allSettled(others), signal)
+    return others.size === 0 ? provided : provided.then(() => unlessAborted(Promise.allSettled(others), signal))
   }
 
   #ask(state: StateSource, signal: CancelSignal, reads: StateRead[], texts: string[]): Promise<void> {

@@ -78,7 +78,7 @@ export class StateReads {
     return this.#byNumber ? toQuantity(header.number) : { blockHash: header.hash }
   }
 
-  async #readAll(block: PinnedBlock, reads: StateRead[], isWanted: () => boolean): Promise<StateValue[]> {
+  #readAll(block: PinnedBlock, reads: StateRead[], isWanted: () => boolean): Promise<StateValue[]> {
     if (block.opening !== undefined || this.#byNumber || !reads.every(isAccountRead))
       return Promise.all(reads.map((read) => this.#read(block, read, isWanted)))
     return this.#readByHash(block, reads, isWanted)
