@@ -11,7 +11,8 @@ const READ_BUFFER = Buffer.allocUnsafeSlow(65_536)
 
 /**
  * JSON-RPC requests over HTTP/1.1 to one `http:` URL, on connections that are kept. Made for the one kind of exchange that
- * nodes have, it takes a third of the CPU of an HTTP client for all kinds; what turns out to be of another kind goes to one.
+ * nodes have, it takes less than half the CPU of an HTTP client for all kinds (28 µs, undici's 62). What turns out to be of
+ * another kind goes to one, and so may be asked twice, as what was sent as the node closed the connection: reads alone.
  */
 export class PlainHttp {
   readonly #host: string
