@@ -1,10 +1,10 @@
 import type { CancelSignal } from '@upfront/simulation'
 import { Endpoint } from './endpoint.js'
 import { type Answer, encodeCalls, matchAnswers } from './json-rpc-batch.js'
+import { pause } from './pause.js'
 import { SameChain } from './same-chain.js'
 import { UpstreamError, UpstreamFault } from './upstream-fault.js'
 import type { UpstreamObserver } from './upstream-observer.js'
-import { pause } from './within.js'
 
 export interface UpstreamOptions {
   /** One or more http(s) URLs, the preferred one first. User info becomes basic authorization. */

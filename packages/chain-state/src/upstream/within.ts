@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Awaitable, CancelSignal } from '@upfront/simulation'
+import type { Awaitable } from '@upfront/simulation'
 import type { CallLimits } from './upstream-client.js'
 
 /** Node keeps timers by their length: those of many requests get one list, not one each, where lengths are rounded. */
@@ -36,22 +35,5 @@ export function within<T>(shared: Awaitable<T>, limits: CallLimits, late: () => 
       (value) => end(resolve, value),
       (reason) => end(reject, reason),
     )
-  })
-}
-
-/** As long, or until the signal aborts: then its reason is thrown. */
-export function pause(milliseconds: number, signal: CancelSignal | undefined): Promise<void> {
-  if (signal === undefined) return sleep(milliseconds)
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason)
-    const onAbort = () => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', onAbort)
-      resolve()
-    }, milliseconds)
-    signal.addEventListener('abort', onAbort, { once: true })
   })
 }
