@@ -1,15 +1,18 @@
-import { type Engine, type StateSource } from '@upfront/simulation'
+import type { Engine, SimulationPlan, StateSource } from '@upfront/simulation'
 import { createEthereumJsEngine } from '../src/index.js'
 import { callPlan, codePlan, ENDLESS_LOOP, NOBODY, RICH, state } from './dev-chain.js'
 
 const never = new AbortController().signal
 const small = callPlan({ from: RICH, to: NOBODY, value: '0x1' })
 /** Never runs out of gas in the time of a test. */
-const endless = (() => {
-  const plan = codePlan(ENDLESS_LOOP)
+const endless = withoutGasLimit(codePlan(ENDLESS_LOOP))
+/** Half a minute without a jump, and so without a turn for others: PUSH3 1 MiB, PUSH0, KECCAK256, POP, over and over. */
+const straight = withoutGasLimit(codePlan(`0x${'621000005f2050'.repeat(4_000)}`))
+
+function withoutGasLimit(plan: SimulationPlan): SimulationPlan {
   const blocks = plan.blocks.map((block) => ({ ...block, gasLimit: 2n ** 62n }))
   return { ...plan, blocks, gasBudget: 2n ** 62n }
-})()
+}
 
 describe('simulations side by side', () => {
   let engine: Engine
@@ -52,8 +55,6 @@ describe('simulations side by side', () => {
   })
 
   it('goes round threads that can not take turns', async () => {
-    // Megabytes without a jump: nothing in it yields, for seconds.
-    const straight = codePlan(`0x${'5a50'.repeat(5_000_000)}`)
     const abort = new AbortController()
     let running = 2
     const hurting = Array.from({ length: running }, () =>
@@ -68,8 +69,6 @@ describe('simulations side by side', () => {
   })
 
   it('ends a thread that computes on after its simulation was given up', async () => {
-    // Two megabytes without a jump: nothing in it yields.
-    const straight = codePlan(`0x${'5a50'.repeat(1_000_000)}`)
     const abort = new AbortController()
     const given = Array.from({ length: 2 }, () => engine.simulate(straight, state, abort.signal))
     setTimeout(() => abort.abort(new Error('enough')), 100)

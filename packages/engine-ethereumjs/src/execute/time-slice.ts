@@ -11,6 +11,9 @@ export class TimeSlice {
   private began = performance.now()
   private cancelled: Error | undefined
 
+  /** @param resumed called when it computes again after a turn of others */
+  constructor(private readonly resumed: () => void = () => undefined) {}
+
   /** What it belongs to ends with `reason` at its next check. */
   cancel(reason: Error): void {
     this.cancelled = reason
@@ -30,6 +33,7 @@ export class TimeSlice {
   private async yield(): Promise<void> {
     await setImmediate()
     if (this.cancelled) throw this.cancelled
+    this.resumed()
     this.began = performance.now()
   }
 }

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { readThroughLayers } from '@upfront/simulation'
 import type { Job } from './job.js'
-import type { FromWorker, ToWorker } from './messages.js'
+import type { FromWorker, ToWorker, WorkerData } from './messages.js'
 
 /** Of V8's heap, for each worker. */
 export const HEAP_MB = 512
@@ -16,10 +16,11 @@ const WORKER_FILE = new URL(
 export class EngineWorker {
   private readonly thread: Worker
   private readonly jobs = new Map<number, Job>()
-  private readonly started = new Set<number>()
+  private readonly computing = new Int32Array(new SharedArrayBuffer(4))
   private lastError: Error | undefined
-  /** Whether it has loaded. */
-  ready = false
+  private isReady = false
+  /** A ping left, and nothing was heard since. */
+  private isSilent = false
 
   constructor(on: {
     /** It reacts: told after each message. */
@@ -30,6 +31,7 @@ export class EngineWorker {
     this.thread = new Worker(WORKER_FILE, {
       execArgv: [],
       env: {},
+      workerData: { computing: this.computing } satisfies WorkerData,
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
     })
     this.thread.unref()
@@ -55,8 +57,16 @@ export class EngineWorker {
     return this.jobs.has(job.id)
   }
 
-  hasStarted(job: Job): boolean {
-    return this.started.has(job.id)
+  /** Those of its jobs that wait while one computes and lets nobody else take a turn, since the last call at least. */
+  heldUpJobs(): Job[] {
+    if (!this.isReady) return []
+    if (this.isSilent) {
+      const computing = Atomics.load(this.computing, 0)
+      return [...this.jobs.values()].filter(({ id }) => id !== computing)
+    }
+    this.isSilent = true
+    this.post({ kind: 'ping' })
+    return []
   }
 
   start(job: Job): void {
@@ -72,7 +82,6 @@ export class EngineWorker {
   /** What it still answers about the job is not listened to. */
   forget(job: Job): void {
     this.jobs.delete(job.id)
-    this.started.delete(job.id)
     if (this.jobs.size === 0) this.thread.unref()
   }
 
@@ -81,16 +90,11 @@ export class EngineWorker {
   }
 
   private receive(message: FromWorker): void {
-    if (message.kind === 'ready') {
-      this.ready = true
-      return
-    }
+    this.isSilent = false
+    if (message.kind === 'ready') this.isReady = true
+    if (!('job' in message)) return
     const job = this.jobs.get(message.job)
     if (!job) return
-    if (message.kind === 'started') {
-      this.started.add(job.id)
-      return
-    }
     if (message.kind === 'read') {
       void this.answer(job, message.reads)
       return

@@ -28,15 +28,23 @@ export type Answer =
   | { kind: 'stretchRejected'; message: string; transaction: number }
   | { kind: 'failed'; message: string; stack?: string }
 
-/** Each about one job, by its number. */
-export type ToWorker = { job: number } & (
-  | Work
-  | { kind: 'values'; values: StateValue[] }
-  /** Nobody waits for it any more. */
-  | { kind: 'cancel' }
-)
+/** About one job, by its number; `ping` is answered with `pong` as soon as it is the turn of messages. */
+export type ToWorker =
+  | { kind: 'ping' }
+  | ({ job: number } & (
+      | Work
+      | { kind: 'values'; values: StateValue[] }
+      /** Nobody waits for it any more. */
+      | { kind: 'cancel' }
+    ))
 
 /** `ready` comes once, when the worker has loaded. */
 export type FromWorker =
-  | { kind: 'ready' }
-  | ({ job: number } & ({ kind: 'started' } | { kind: 'read'; reads: StateRead[] } | Answer))
+  | { kind: 'ready' | 'pong' }
+  | ({ job: number } & ({ kind: 'read'; reads: StateRead[] } | Answer))
+
+/** What a worker is made with. */
+export interface WorkerData {
+  /** The number of the job that computes, or did last: to be read while the worker says nothing. */
+  computing: Int32Array
+}

@@ -3,8 +3,10 @@ import { EngineWorker, HEAP_MB } from './engine-worker.js'
 import type { Job } from './job.js'
 import type { Answer } from './messages.js'
 
-/** A thread that has not begun a simulation by then is held up by another one that can't be interrupted. */
-const START_MS = 150
+/** A thread that says nothing for so long, and a turn for each of its simulations, is held up by one that can't be interrupted. */
+const SILENCE_MS = 150
+/** Twice a time slice and more: few simulations end theirs on time. */
+const TURN_MS = 30
 /** Workers beyond `threads`, for when some are held up. */
 const EXTRA_WORKERS = 4
 /** How long a simulation that was given up may take to notice before its thread is ended. */
@@ -20,6 +22,7 @@ export class WorkerPool {
   private readonly workers = new Set<EngineWorker>()
   /** Workers that don't react, until they do. */
   private readonly heldUp = new Set<EngineWorker>()
+  private readonly watched = new Set<EngineWorker>()
   private readonly jobs = new Set<Job>()
   private lastJob = 0
   private closed = false
@@ -68,8 +71,7 @@ export class WorkerPool {
   private assign(job: Job): void {
     const worker = this.choose()
     worker.start(job)
-    const timer = setTimeout(() => this.checkStart(worker, job), START_MS)
-    timer.unref()
+    if (worker.load > 1 && !this.watched.has(worker)) this.watch(worker)
   }
 
   /** The least busy of those that react; a new one where all are busy and more are allowed. */
@@ -82,18 +84,23 @@ export class WorkerPool {
     return best ?? all.sort((a, b) => a.load - b.load)[0] ?? this.add()
   }
 
-  private checkStart(worker: EngineWorker, job: Job): void {
-    if (!this.jobs.has(job) || !worker.has(job)) return
-    if (worker.hasStarted(job)) return
-    const others = [...this.workers].some((other) => other !== worker && !this.heldUp.has(other))
-    if (worker.ready && worker.load > 1 && (others || this.workers.size < this.threads + EXTRA_WORKERS)) {
-      this.heldUp.add(worker)
-      worker.forget(job)
-      worker.cancel(job)
-      this.assign(job)
+  /** As long as several share a thread: where one holds it up, the others begin anew elsewhere. */
+  private watch(worker: EngineWorker): void {
+    if (worker.load < 2 || !this.workers.has(worker)) {
+      this.watched.delete(worker)
       return
     }
-    const timer = setTimeout(() => this.checkStart(worker, job), START_MS)
+    this.watched.add(worker)
+    const others = [...this.workers].some((other) => other !== worker && !this.heldUp.has(other))
+    if (others || this.workers.size < this.threads + EXTRA_WORKERS) {
+      for (const job of worker.heldUpJobs()) {
+        this.heldUp.add(worker)
+        worker.forget(job)
+        worker.cancel(job)
+        this.assign(job)
+      }
+    }
+    const timer = setTimeout(() => this.watch(worker), SILENCE_MS + TURN_MS * worker.load)
     timer.unref()
   }
 

@@ -1,15 +1,18 @@
-import { parentPort } from 'node:worker_threads'
+import { parentPort, workerData } from 'node:worker_threads'
 import { SimulationRejected, type StateRead, type StateValue, StretchRejected } from '@upfront/simulation'
 import { simulatePlan } from '../execute/simulate-plan.js'
 import { TimeSlice } from '../execute/time-slice.js'
 import type { ReadState } from '../state/world-state.js'
-import type { Answer, FromWorker, ToWorker, Work } from './messages.js'
+import type { Answer, FromWorker, ToWorker, Work, WorkerData } from './messages.js'
 
 const port = parentPort
 if (!port) throw new Error('this file runs in a worker thread')
+const { computing } = workerData as WorkerData
 
 interface Running {
   slice: TimeSlice
+  /** It computes from now on. */
+  resumed(): void
   /** The read that it waits for. */
   waiting?: { resolve(values: StateValue[]): void; reject(reason: Error): void }
 }
@@ -21,16 +24,18 @@ function send(message: FromWorker): void {
 }
 
 async function run(job: number, work: Work): Promise<void> {
-  const state: Running = { slice: new TimeSlice() }
+  const resumed = () => {
+    Atomics.store(computing, 0, job)
+  }
+  const state: Running = { slice: new TimeSlice(resumed), resumed }
   const read = (reads: StateRead[]) =>
     new Promise<StateValue[]>((resolve, reject) => {
       state.waiting = { resolve, reject }
       send({ job, kind: 'read', reads })
     })
   running.set(job, state)
-  send({ job, kind: 'started' })
   try {
-    send({ job, ...(await perform(work, read, state.slice)) })
+    send({ job, ...(await perform(work, read, state)) })
   } catch (error) {
     send({ job, ...failure(error) })
   } finally {
@@ -38,12 +43,14 @@ async function run(job: number, work: Work): Promise<void> {
   }
 }
 
-async function perform(work: Work, read: ReadState, slice: TimeSlice): Promise<Answer> {
+async function perform(work: Work, read: ReadState, { slice, resumed }: Running): Promise<Answer> {
   if (work.kind === 'execute') {
     // Most processes never follow a block under construction: what reads signed transactions need not be loaded there.
     const { executeStretch } = await import('../preconfirm/execute-stretch.js')
+    resumed()
     return { kind: 'executed', executed: await executeStretch(work.stretch, work.validation, read, slice) }
   }
+  resumed()
   const { blocks, touched } = await simulatePlan(work.plan, read, slice)
   const sent = blocks.map((block) => ({
     ...block,
@@ -64,13 +71,19 @@ function failure(error: unknown): Answer {
   return { kind: 'failed', message, ...(stack !== undefined && { stack }) }
 }
 
-port.on('message', ({ job, ...message }: ToWorker) => {
+port.on('message', (received: ToWorker) => {
+  if (received.kind === 'ping') {
+    send({ kind: 'pong' })
+    return
+  }
+  const { job, ...message } = received
   if (message.kind === 'simulate' || message.kind === 'execute') {
     void run(job, message)
     return
   }
   const state = running.get(job)
   if (message.kind === 'values') {
+    state?.resumed()
     state?.waiting?.resolve(message.values)
   } else {
     const cancelled = new Error('cancelled')
