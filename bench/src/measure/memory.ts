@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { DEVNET_ROLES, deployUniswap } from '@upfront/devnet'
 import { Pool } from 'undici'
-import { createPublicClient, createWalletClient, http, parseEther } from 'viem'
+import { createPublicClient, createWalletClient, http, parseEther, TransactionReceiptNotFoundError } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { startAnvilNode } from '../servers/anvil.js'
 import { startGateway } from '../servers/gateway.js'
@@ -81,13 +82,18 @@ async function measureOn(
 /** The node makes a block for each transaction. */
 async function blockMaker(url: string): Promise<() => Promise<void>> {
   const account = privateKeyToAccount(DEVNET_ROLES.deployer.privateKey)
-  const client = createPublicClient({ transport: http(url), pollingInterval: 5 })
+  const client = createPublicClient({ transport: http(url) })
   const wallet = createWalletClient({ account, transport: http(url) })
   let nonce = await client.getTransactionCount({ address: account.address })
   const gas = { gas: 21_000n, maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 1n }
   const chain = { chain: null, chainId: await client.getChainId() }
   return async () => {
     const hash = await wallet.sendTransaction({ ...gas, ...chain, to: account.address, value: 1n, nonce: nonce++ })
-    await client.waitForTransactionReceipt({ hash })
+    // viem's own wait looks again at a new block only, and anvil now and then names a block before it has its receipts.
+    while ((await client.getTransactionReceipt({ hash }).catch(noneYet)) === undefined) await sleep(5)
   }
+}
+
+function noneYet(error: unknown): undefined {
+  if (!(error instanceof TransactionReceiptNotFoundError)) throw error
 }
