@@ -1,5 +1,12 @@
 import { ErrorCode, type Hash, RpcError } from '@upfront/protocol'
-import type { Awaitable, Cancellation, CancelSignal, StateRead, StateSource } from '@upfront/simulation'
+import {
+  type Awaitable,
+  type Cancellation,
+  type CancelSignal,
+  type StateRead,
+  type StateSource,
+  unlessAborted,
+} from '@upfront/simulation'
 import type { Addon, Message, NativeEngine } from './addon.js'
 import { readReads, readsText, readText, valuesText } from './state-text.js'
 import { TextReader } from './text-reader.js'
@@ -106,7 +113,7 @@ export class NativeWork {
   }
 
   /** Has the reads made and hands them to the addon. What another request waits for is not asked again. */
-  #provide(state: StateSource, { signal }: Cancellation, asked: string): Promise<void> {
+  #provide(state: StateSource, { signal }: Cancellation, asked: string): Promise<unknown> {
     const own: StateRead[] = []
     const texts: string[] = []
     const others = new Set<Promise<void>>()
@@ -210,18 +217,6 @@ export class NativeWork {
       this.native.answerFailed(id)
     }
   }
-}
-
-function unlessAborted(work: Promise<unknown>, signal: CancelSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason)
-    if (signal.aborted) return abort()
-    signal.addEventListener('abort', abort, { once: true })
-    void work.then(() => {
-      signal.removeEventListener('abort', abort)
-      resolve()
-    })
-  })
 }
 
 /** The addon's own errors come from outside of any realm: their message alone tells. */

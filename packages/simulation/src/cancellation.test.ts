@@ -1,4 +1,4 @@
-import { Canceller, type CancelSignal } from './cancellation.js'
+import { Canceller, type CancelSignal, unlessAborted } from './cancellation.js'
 
 interface Made {
   signal: CancelSignal
@@ -70,5 +70,21 @@ describe.each(makers)('%s', (_name, make) => {
     signal.addEventListener('abort', () => void heard.push(3))
     cancel('enough')
     expect(heard).toEqual([3])
+  })
+})
+
+describe('unlessAborted', () => {
+  it('hands on what the work comes to', async () => {
+    const { signal } = new Canceller()
+    expect(await unlessAborted(Promise.resolve(7), signal)).toBe(7)
+    await expect(unlessAborted(Promise.reject(new Error('failed')), signal)).rejects.toThrow('failed')
+  })
+
+  it('ends with the reason where the signal aborts, before or meanwhile', async () => {
+    const canceller = new Canceller()
+    const meanwhile = unlessAborted(new Promise(() => undefined), canceller.signal)
+    canceller.cancel(new Error('enough'))
+    await expect(meanwhile).rejects.toThrow('enough')
+    await expect(unlessAborted(Promise.reject(new Error('failed')), canceller.signal)).rejects.toThrow('enough')
   })
 })

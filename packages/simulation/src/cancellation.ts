@@ -2,8 +2,7 @@
 export interface CancelSignal {
   readonly aborted: boolean
   /** Why; undefined until it aborts. */
-  // biome-ignore lint/suspicious/noExplicitAny: as AbortSignal has it
-  readonly reason: any
+  readonly reason: unknown
   throwIfAborted(): void
   addEventListener(type: 'abort', listener: () => void, options?: { once: true }): void
   removeEventListener(type: 'abort', listener: () => void): void
@@ -54,4 +53,14 @@ class Signal implements CancelSignal {
     this.reason = reason
     for (let next = this.listeners.shift(); next !== undefined; next = this.listeners.shift()) next()
   }
+}
+
+/** What the work comes to, or, if that is sooner, the signal's reason. The work itself goes on. */
+export function unlessAborted<T>(work: Promise<T>, signal: CancelSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
 }

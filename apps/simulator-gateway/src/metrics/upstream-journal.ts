@@ -3,14 +3,13 @@ import type { UpstreamObserver } from '@upfront/chain-state'
 import type { Logger } from 'pino'
 import { Counter, Histogram } from 'prom-client'
 import { LOGGER } from '../logger.js'
-import { LATENCIES, Metrics, type Tally } from './metrics.js'
+import { Bound, LATENCIES, Metrics, type Tally } from './metrics.js'
 
 /** Counts what chain-state does upstream, and logs what it finds out about the node. */
 @Injectable()
 export class UpstreamJournal implements Required<UpstreamObserver> {
   private readonly requests: Histogram<'upstream' | 'outcome'>
-  /** By upstream and outcome: prom-client takes microseconds to find a series. */
-  private readonly requestSeries = new Map<string, Histogram.Internal<'upstream' | 'outcome'>>()
+  private readonly requestSeries = new Bound<Histogram.Internal<'upstream' | 'outcome'>>()
   private readonly calls: Tally
   private readonly retries: Counter<'upstream' | 'fault'>
   private readonly reads = { hits: 0, misses: 0 }
@@ -48,12 +47,7 @@ export class UpstreamJournal implements Required<UpstreamObserver> {
   }
 
   onHttpRequest({ upstream, outcome, milliseconds }: Parameters<Required<UpstreamObserver>['onHttpRequest']>[0]): void {
-    const key = `${upstream} ${outcome}`
-    let series = this.requestSeries.get(key)
-    if (series === undefined) {
-      series = this.requests.labels(upstream, outcome)
-      this.requestSeries.set(key, series)
-    }
+    const series = this.requestSeries.of(`${upstream} ${outcome}`, () => this.requests.labels(upstream, outcome))
     series.observe(milliseconds / 1000)
   }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Inject, Injectable } from '@nestjs/common'
 import { ChainState } from '@upfront/chain-state'
-import type { Awaitable, Cancellation, CancelSignal, ChainRules } from '@upfront/simulation'
+import { type Awaitable, type Cancellation, type ChainRules, unlessAborted } from '@upfront/simulation'
 import type { Logger } from 'pino'
 import { Environment } from '../environment.js'
 import { LOGGER } from '../logger.js'
@@ -64,12 +64,4 @@ export class ServedChain {
       performance.now() + (source === 'genesis-file' || source === 'known-chain' ? Infinity : RULES_LAST_MS)
     return rules
   }
-}
-
-function unlessAborted<T>(work: Promise<T>, signal: CancelSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
 }

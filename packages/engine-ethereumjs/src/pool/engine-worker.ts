@@ -20,7 +20,7 @@ export class EngineWorker {
   private lastError: Error | undefined
   private isReady = false
   /** A ping left, and nothing was heard since. */
-  private isSilent = false
+  isSilent = false
 
   constructor(on: {
     /** It reacts: told after each message. */
@@ -57,16 +57,17 @@ export class EngineWorker {
     return this.jobs.has(job.id)
   }
 
-  /** Those of its jobs that wait while one computes and lets nobody else take a turn, since the last call at least. */
-  heldUpJobs(): Job[] {
-    if (!this.isReady) return []
-    if (this.isSilent) {
-      const computing = Atomics.load(this.computing, 0)
-      return [...this.jobs.values()].filter(({ id }) => id !== computing)
-    }
+  /** To be heard of as soon as it is the turn of messages. One that still loads is busy, not silent. */
+  ping(): void {
+    if (!this.isReady) return
     this.isSilent = true
     this.post({ kind: 'ping' })
-    return []
+  }
+
+  /** All but the one that computes, or did last. */
+  waitingJobs(): Job[] {
+    const computing = Atomics.load(this.computing, 0)
+    return [...this.jobs.values()].filter(({ id }) => id !== computing)
   }
 
   start(job: Job): void {

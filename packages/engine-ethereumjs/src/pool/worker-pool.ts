@@ -92,16 +92,19 @@ export class WorkerPool {
     }
     this.watched.add(worker)
     const others = [...this.workers].some((other) => other !== worker && !this.heldUp.has(other))
-    if (others || this.workers.size < this.threads + EXTRA_WORKERS) {
-      for (const job of worker.heldUpJobs()) {
-        this.heldUp.add(worker)
-        worker.forget(job)
-        worker.cancel(job)
-        this.assign(job)
-      }
-    }
+    if (!worker.isSilent) worker.ping()
+    else if (others || this.workers.size < this.threads + EXTRA_WORKERS) this.relieve(worker)
     const timer = setTimeout(() => this.watch(worker), SILENCE_MS + TURN_MS * worker.load)
     timer.unref()
+  }
+
+  private relieve(worker: EngineWorker): void {
+    this.heldUp.add(worker)
+    for (const job of worker.waitingJobs()) {
+      worker.forget(job)
+      worker.cancel(job)
+      this.assign(job)
+    }
   }
 
   /** Workers that took over are let go when all react again. */
