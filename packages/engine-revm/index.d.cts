@@ -10,12 +10,12 @@ export declare class NativeEngine {
   cachedBytes(): number
   /**
    * Simulates. What comes of it is returned where it takes next to no time, a short outcome as its text alone; else (null)
-   * it comes by mail. `written`: as the JSON of an answer. `asks`: where all that stands in the way are reads, they are
-   * returned, to be provided and tried again.
+   * it comes by mail. Where all that stands in the way are reads, they are returned: it goes on with `resume`, or ends with
+   * `cancel`. `written`: as the JSON of an answer.
    */
-  simulate(id: number, key: string, layers: Array<number>, plan: string, written: boolean, asks: boolean): string | Message | null
-  /** Keeps what was read of the state `key`: `reads` as `simulate` returned them, `values` in their order. */
-  provide(key: string, reads: string, values: string): void
+  simulate(id: number, key: string, layers: Array<number>, plan: string, written: boolean): string | Message | null
+  /** Goes on with a simulation that lacked state: `values` in the order of the reads that it returned, which are kept. */
+  resume(id: number, values: string): string | Message | null
   /** Executes a stretch of a block under construction; what comes of it comes by mail. */
   execute(id: number, key: string, layers: Array<number>, stretch: string): void
   /** Runs the one transaction of a stretch for the sake of what it reads. */

@@ -1,14 +1,7 @@
-import { ErrorCode, type Hash, RpcError } from '@upfront/protocol'
-import {
-  type Awaitable,
-  type Cancellation,
-  type CancelSignal,
-  type StateRead,
-  type StateSource,
-  unlessAborted,
-} from '@upfront/simulation'
+import { ErrorCode, RpcError } from '@upfront/protocol'
+import type { Awaitable, Cancellation, CancelSignal, StateSource } from '@upfront/simulation'
 import type { Addon, Message, NativeEngine } from './addon.js'
-import { readReads, readsText, readText, valuesText } from './state-text.js'
+import { readReads, valuesText } from './state-text.js'
 import { TextReader } from './text-reader.js'
 
 type Work = {
@@ -21,8 +14,15 @@ type Work = {
   readFailure?: unknown
 }
 
-/** Null: what comes of it comes by mail. */
-type Start = (id: number, asks: boolean) => string | Message | null
+/** What the addon has to say at once. Null: what comes of it comes by mail. */
+type AtOnce = string | Message | null
+
+/** How the addon's texts are read. */
+interface Reading<T> {
+  /** Makes the outcome of its text and, where that is long, of what follows it. */
+  outcome: (text: string, long: Buffer | undefined) => T
+  rejection: (text: string) => Error
+}
 
 export interface NativeLimits {
   cacheBytes: number
@@ -34,8 +34,6 @@ export interface NativeLimits {
 export class NativeWork {
   readonly native: NativeEngine
   readonly #work = new Map<number, Work>()
-  /** Reads under way for requests that have no thread yet: by state, then by what is read. */
-  readonly #asked = new Map<Hash, Map<string, Promise<void>>>()
   #lastId = 0
   #closed = false
   /** The addon's call-back does not keep the process alive: this does while work is under way. */
@@ -59,29 +57,55 @@ export class NativeWork {
   /**
    * Starts work on `state`: what comes of it, at once where the addon has it at once (what is wrong is thrown then). A signal
    * that aborts rejects at once; the thread follows within a millisecond.
-   * @param start gives what comes of it where it has it at once; where it `asks`, the reads that would let it
-   * @param read makes the outcome of its text and, where that is long, of what follows it
-   * @param rejected makes an error of the text of a rejection
    */
   run<T>(
     state: StateSource,
     cancellation: Cancellation,
-    start: Start,
-    read: (text: string, long: Buffer | undefined) => T,
-    rejected: (text: string) => Error,
-    asks = true,
+    start: (id: number) => AtOnce,
+    reading: Reading<T>,
   ): Awaitable<T> {
     if (this.#closed) throw new Error('the engine was closed')
     const id = this.#nextId()
-    const atOnce = this.#start(start, id, asks)
-    if (typeof atOnce === 'string') return read(atOnce, undefined)
-    if (atOnce !== null) {
-      if (atOnce.kind === 'done') return read(atOnce.payload, atOnce.json)
-      if (atOnce.kind === 'rejected') throw rejected(atOnce.payload)
-      const provided = this.#provide(state, cancellation, atOnce.payload)
-      return provided.then(() => this.run(state, cancellation, start, read, rejected, false))
+    const atOnce = accepted(() => start(id))
+    if (atOnce !== null && typeof atOnce !== 'string' && atOnce.kind === 'read')
+      return this.#resume(id, state, cancellation, atOnce.payload, reading)
+    return this.#outcome(id, state, cancellation, atOnce, reading)
+  }
+
+  /** Has the reads made that the addon asked for, then lets it go on. */
+  async #resume<T>(
+    id: number,
+    state: StateSource,
+    cancellation: Cancellation,
+    asked: string,
+    reading: Reading<T>,
+  ): Promise<T> {
+    let atOnce: AtOnce
+    try {
+      const values = await state.read(readReads(new TextReader(asked)), cancellation.signal)
+      if (this.#closed) throw new Error('the engine was closed')
+      atOnce = accepted(() => this.native.resume(id, valuesText(values)))
+    } catch (error) {
+      this.native.cancel(id)
+      throw error
     }
-    const { signal } = cancellation
+    return this.#outcome(id, state, cancellation, atOnce, reading)
+  }
+
+  #outcome<T>(
+    id: number,
+    state: StateSource,
+    cancellation: Cancellation,
+    atOnce: AtOnce,
+    reading: Reading<T>,
+  ): Awaitable<T> {
+    if (atOnce === null) return this.#byMail(id, state, cancellation.signal, reading)
+    if (typeof atOnce === 'string') return reading.outcome(atOnce, undefined)
+    if (atOnce.kind === 'rejected') throw reading.rejection(atOnce.payload)
+    return reading.outcome(atOnce.payload, atOnce.json)
+  }
+
+  #byMail<T>(id: number, state: StateSource, signal: CancelSignal, { outcome, rejection }: Reading<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const abort = () => {
         this.#forget(id)
@@ -96,7 +120,7 @@ export class NativeWork {
       }
       const done = (text: string, long: Buffer | undefined) => {
         try {
-          resolve(read(text, long))
+          resolve(outcome(text, long))
         } catch (error) {
           reject(error)
         }
@@ -107,64 +131,9 @@ export class NativeWork {
         return
       }
       signal.addEventListener('abort', abort, { once: true })
-      this.#work.set(id, { state, signal, done: end(done), failed: end(reject), rejected })
+      this.#work.set(id, { state, signal, done: end(done), failed: end(reject), rejected: rejection })
       if (this.#work.size === 1) this.#alive.ref()
     })
-  }
-
-  /** Has the reads made and hands them to the addon. What another request waits for is not asked again. */
-  #provide(state: StateSource, { signal }: Cancellation, asked: string): Promise<unknown> {
-    const own: StateRead[] = []
-    const texts: string[] = []
-    const others = new Set<Promise<void>>()
-    const underWay = this.#asked.get(state.key)
-    for (const read of readReads(new TextReader(asked))) {
-      const text = readText(read)
-      const other = underWay?.get(text)
-      if (other !== undefined) others.add(other)
-      else {
-        own.push(read)
-        texts.push(text)
-      }
-    }
-    const provided = own.length > 0 ? this.#ask(state, signal, own, texts) : Promise.resolve()
-    // Where another fails, this request's own thread asks.
-    return others.size === 0 ? provided : provided.then(() => unlessAborted(Promise.allSettled(others), signal))
-  }
-
-  #ask(state: StateSource, signal: CancelSignal, reads: StateRead[], texts: string[]): Promise<void> {
-    let underWay = this.#asked.get(state.key)
-    if (underWay === undefined) {
-      underWay = new Map()
-      this.#asked.set(state.key, underWay)
-    }
-    const asking = this.#readAndProvide(state, signal, reads, texts, underWay)
-    for (const text of texts) underWay.set(text, asking)
-    return asking
-  }
-
-  async #readAndProvide(
-    state: StateSource,
-    signal: CancelSignal,
-    reads: StateRead[],
-    texts: string[],
-    underWay: Map<string, Promise<void>>,
-  ): Promise<void> {
-    try {
-      const values = await state.read(reads, signal)
-      if (!this.#closed) this.native.provide(state.key, readsText(texts), valuesText(values))
-    } finally {
-      for (const text of texts) underWay.delete(text)
-      if (underWay.size === 0) this.#asked.delete(state.key)
-    }
-  }
-
-  #start(start: Start, id: number, asks: boolean): ReturnType<Start> {
-    try {
-      return start(id, asks)
-    } catch (error) {
-      throw refusal(error)
-    }
   }
 
   #nextId(): number {
@@ -219,8 +188,12 @@ export class NativeWork {
   }
 }
 
-/** The addon's own errors come from outside of any realm: their message alone tells. */
-function refusal(error: unknown): unknown {
-  const full = (error as Error).message === 'full'
-  return full ? new RpcError(ErrorCode.limitExceeded, 'too many simulations at once', undefined, 503) : error
+/** What the addon says. Its own errors come from outside of any realm: their message alone tells. */
+function accepted(call: () => AtOnce): AtOnce {
+  try {
+    return call()
+  } catch (error) {
+    const full = (error as Error).message === 'full'
+    throw full ? new RpcError(ErrorCode.limitExceeded, 'too many simulations at once', undefined, 503) : error
+  }
 }

@@ -57,29 +57,18 @@ class NativeBackedEngine implements RevmEngine {
   }
 
   async simulate(plan: SimulationPlan, state: StateSource, signal: CancelSignal): Promise<SimulationOutcome> {
-    return this.#work.run(
-      state,
-      { signal },
-      this.#simulation(plan, state, false),
-      (text) => readOutcome(text, plan),
-      simulationRejected,
-    )
+    const outcome = (text: string) => readOutcome(text, plan)
+    const start = this.#simulation(plan, state, false)
+    return this.#work.run(state, { signal }, start, { outcome, rejection: simulationRejected })
   }
 
   write(plan: SimulationPlan, state: StateSource, cancellation: Cancellation): Awaitable<WrittenOutcome> {
-    return this.#work.run(
-      state,
-      cancellation,
-      this.#simulation(plan, state, true),
-      readWrittenOutcome,
-      simulationRejected,
-    )
+    return this.#work.run(state, cancellation, this.#simulation(plan, state, true), WRITTEN)
   }
 
   #simulation(plan: SimulationPlan, state: StateSource, written: boolean) {
     const text = planText(plan)
-    return (id: number, asks: boolean) =>
-      this.#work.native.simulate(id, state.key, this.#layers.of(state.layers), text, written, asks)
+    return (id: number) => this.#work.native.simulate(id, state.key, this.#layers.of(state.layers), text, written)
   }
 
   async execute(stretch: BlockStretch, state: StateSource, signal: CancelSignal): Promise<ExecutedStretch> {
@@ -90,8 +79,7 @@ class NativeBackedEngine implements RevmEngine {
         this.#work.native.execute(id, state.key, this.#layers.of(state.layers), stretchText(stretch))
         return null
       },
-      (text) => readExecutedStretch(text, stretch),
-      stretchRejected,
+      { outcome: (text) => readExecutedStretch(text, stretch), rejection: stretchRejected },
     )
   }
 
@@ -105,8 +93,7 @@ class NativeBackedEngine implements RevmEngine {
           this.#work.native.warm(id, state.key, this.#layers.of(state.layers), stretchText(alone))
           return null
         },
-        () => undefined,
-        stretchRejected,
+        { outcome: () => undefined, rejection: stretchRejected },
       )
     })
     await Promise.allSettled(each)
@@ -117,6 +104,8 @@ class NativeBackedEngine implements RevmEngine {
     return Promise.resolve()
   }
 }
+
+const WRITTEN = { outcome: readWrittenOutcome, rejection: simulationRejected }
 
 function simulationRejected(text: string): SimulationRejected {
   const { code, block, call, message } = readRejection(text)

@@ -1,5 +1,5 @@
 import type { StateLayer, StateRead, StateValue } from '@upfront/simulation'
-import { flag, list, optionalQuantity, optionalText, quantity, slotText } from './plan-text.js'
+import { flag, list, optionalQuantity, optionalText, slotText } from './plan-text.js'
 import type { TextReader } from './text-reader.js'
 
 /** The reads that the addon asks for. */
@@ -21,22 +21,6 @@ export function readReads(reader: TextReader): StateRead[] {
     }
   }
   return reads
-}
-
-/** The other way round, of reads' texts. */
-export function readsText(texts: readonly string[]): string {
-  return list(texts, (text) => text)
-}
-
-export function readText(read: StateRead): string {
-  switch (read.kind) {
-    case 'storage':
-      return `storage\n${read.address}\n${read.slot}\n`
-    case 'blockHash':
-      return `blockHash\n${quantity(read.number)}`
-    default:
-      return `${read.kind}\n${read.address}\n`
-  }
 }
 
 /** Values of reads, in order. */

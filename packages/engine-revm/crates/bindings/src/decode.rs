@@ -175,18 +175,6 @@ pub fn layer(text: &str) -> Decoded<Layer> {
 }
 
 /// Values in the order and of the kinds of `reads`.
-/// What `encode::reads` wrote.
-pub fn reads(text: &str) -> Decoded<Vec<Read>> {
-    Tokens::new(text).list(|t| match t.next()? {
-        "balance" => t.address().map(Read::Balance),
-        "nonce" => t.address().map(Read::Nonce),
-        "code" => t.address().map(Read::Code),
-        "storage" => Ok(Read::Storage(t.address()?, t.hash()?.into())),
-        "blockHash" => t.number().map(Read::BlockHash),
-        _ => Err(Malformed("a read of no known kind")),
-    })
-}
-
 pub fn values(text: &str, reads: &[Read]) -> Decoded<Vec<Value>> {
     let t = &mut Tokens::new(text);
     reads

@@ -30,7 +30,7 @@ use upfront_engine::{
     primitives::B256,
     rejection::{Failure, Rejection},
     simulate::simulate,
-    state::{Layer, ReadError, SimulationState, StateCache, Stop},
+    state::{Layer, Read, ReadError, SimulationState, StateCache, Stop},
     stretch::{self, StretchFailure},
 };
 
@@ -55,8 +55,27 @@ pub struct NativeEngine {
     pool: Option<Pool>,
     mailbox: Arc<Mailbox>,
     layers: HashMap<u32, Arc<Layer>>,
+    /// Simulations that lacked state and have no thread.
+    paused: HashMap<u32, Paused>,
     running: Arc<Mutex<HashMap<u32, Running>>>,
 }
+
+/// A simulation as it was asked for.
+struct Simulation {
+    plan: Plan,
+    key: B256,
+    layers: Vec<Arc<Layer>>,
+    written: bool,
+}
+
+struct Paused {
+    simulation: Simulation,
+    /// What it lacks.
+    reads: Vec<Read>,
+}
+
+/// A short outcome as its text alone. None: what comes of it comes by mail.
+type AtOnce = Option<Either<Latin1String, Message>>;
 
 #[derive(Clone)]
 struct Running {
@@ -74,6 +93,7 @@ impl NativeEngine {
             pool: Some(Pool::new(options.threads as usize, options.queue as usize)),
             mailbox: Arc::new(Mailbox::new(wake)),
             layers: HashMap::new(),
+            paused: HashMap::new(),
             running: Arc::default(),
         }
     }
@@ -91,53 +111,45 @@ impl NativeEngine {
     }
 
     /// Simulates. What comes of it is returned where it takes next to no time, a short outcome as its text alone; else (null)
-    /// it comes by mail. `written`: as the JSON of an answer. `asks`: where all that stands in the way are reads, they are
-    /// returned, to be provided and tried again.
+    /// it comes by mail. Where all that stands in the way are reads, they are returned: it goes on with `resume`, or ends with
+    /// `cancel`. `written`: as the JSON of an answer.
     #[napi(catch_unwind)]
     pub fn simulate(
-        &self,
+        &mut self,
         id: u32,
         key: Latin1String,
         layers: Vec<u32>,
         plan: Latin1String,
         written: bool,
-        asks: bool,
     ) -> Result<Option<Either<Latin1String, Message>>> {
-        let key = state_key(&key)?;
-        let layers = self.layers(&layers)?;
-        let small = plan.len() <= SMALL_PLAN;
+        let is_small = plan.len() <= SMALL_PLAN;
         let plan = decode::plan(text(&plan)?).map_err(malformed)?;
-        if small {
-            match self.at_once(&plan, key, layers.clone()) {
-                Ok(outcome) => {
-                    let payload = encode(&plan, &outcome, written);
-                    return Ok(Some(match payload.json {
-                        None => Either::A(latin1(payload.text)),
-                        Some(_) => Either::B(Message::new(Kind::Done, id, payload)),
-                    }));
-                }
-                Err(Failure::Rejected(rejection)) => {
-                    return Ok(Some(Either::B(Message::new(Kind::Rejected, id, encode::rejection(&rejection)))));
-                }
-                Err(Failure::Missing(reads)) if asks => {
-                    return Ok(Some(Either::B(Message::new(Kind::Read, id, encode::reads(&reads).into_bytes()))));
-                }
-                Err(_) => {}
-            }
+        let simulation = Simulation { plan, key: state_key(&key)?, layers: self.layers(&layers)?, written };
+        if !is_small {
+            return self.start_simulation(id, simulation);
         }
-        self.start(id, key, layers, move |state, stop| {
-            simulate(&plan, state, stop, None).map(|outcome| encode(&plan, &outcome, written))
-        })?;
-        Ok(None)
+        match self.at_once(id, &simulation) {
+            Err(Failure::Missing(reads)) => {
+                let asked = encode::reads(&reads).into_bytes();
+                self.paused.insert(id, Paused { simulation, reads });
+                Ok(Some(Either::B(Message::new(Kind::Read, id, asked))))
+            }
+            Err(_) => self.start_simulation(id, simulation),
+            Ok(answer) => Ok(Some(answer)),
+        }
     }
 
-    /// Keeps what was read of the state `key`: `reads` as `simulate` returned them, `values` in their order.
+    /// Goes on with a simulation that lacked state: `values` in the order of the reads that it returned, which are kept.
     #[napi(catch_unwind)]
-    pub fn provide(&self, key: Latin1String, reads: Latin1String, values: Latin1String) -> Result<()> {
-        let reads = decode::reads(text(&reads)?).map_err(malformed)?;
+    pub fn resume(&mut self, id: u32, values: Latin1String) -> Result<Option<Either<Latin1String, Message>>> {
+        let paused = self.paused.remove(&id).ok_or_else(|| Error::from_reason("an unknown simulation"))?;
+        let Paused { simulation, reads } = paused;
         let values = decode::values(text(&values)?, &reads).map_err(malformed)?;
-        self.cache.pinned(state_key(&key)?).provide(reads.into_iter().zip(values));
-        Ok(())
+        self.cache.pinned(simulation.key).provide(reads.into_iter().zip(values));
+        match self.at_once(id, &simulation) {
+            Err(_) => self.start_simulation(id, simulation),
+            Ok(answer) => Ok(Some(answer)),
+        }
     }
 
     /// Executes a stretch of a block under construction; what comes of it comes by mail.
@@ -183,7 +195,8 @@ impl NativeEngine {
     }
 
     #[napi(catch_unwind)]
-    pub fn cancel(&self, id: u32) {
+    pub fn cancel(&mut self, id: u32) {
+        self.paused.remove(&id);
         if let Some(running) = self.find(id) {
             running.stop.raise();
             running.answer.wake();
@@ -207,6 +220,7 @@ impl NativeEngine {
     #[napi(catch_unwind)]
     pub fn close(&mut self) {
         self.pool = None;
+        self.paused.clear();
         for running in self.running.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).values() {
             running.stop.raise();
             running.answer.wake();
@@ -226,11 +240,32 @@ impl NativeEngine {
             .collect()
     }
 
-    /// On the caller's thread: only what is cached and small.
-    fn at_once(&self, plan: &Plan, key: B256, layers: Vec<Arc<Layer>>) -> std::result::Result<Outcome, Failure> {
+    /// On the caller's thread: only what is cached and small. Fails with whatever stands in the way.
+    fn at_once(&self, id: u32, simulation: &Simulation) -> std::result::Result<Either<Latin1String, Message>, Failure> {
+        let Simulation { plan, key, layers, written } = simulation;
         let stop = Arc::new(Stop::default());
-        let state = SimulationState::new(&self.cache, key, layers, Arc::new(CachedOnly), stop.clone());
-        simulate(plan, state, stop, Some(ALLOWANCE))
+        let state = SimulationState::new(&self.cache, *key, layers.clone(), Arc::new(CachedOnly), stop.clone());
+        match simulate(plan, state, stop, Some(ALLOWANCE)) {
+            Ok(outcome) => {
+                let payload = encode(plan, &outcome, *written);
+                Ok(match payload.json {
+                    None => Either::A(latin1(payload.text)),
+                    Some(_) => Either::B(Message::new(Kind::Done, id, payload)),
+                })
+            }
+            Err(Failure::Rejected(rejection)) => {
+                Ok(Either::B(Message::new(Kind::Rejected, id, encode::rejection(&rejection))))
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    fn start_simulation(&self, id: u32, simulation: Simulation) -> Result<AtOnce> {
+        let Simulation { plan, key, layers, written } = simulation;
+        self.start(id, key, layers, move |state, stop| {
+            simulate(&plan, state, stop, None).map(|outcome| encode(&plan, &outcome, written))
+        })?;
+        Ok(None)
     }
 
     /// On a thread of the pool.
