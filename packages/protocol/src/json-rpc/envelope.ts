@@ -1,5 +1,6 @@
 import { quote } from '../decode/quote.js'
 import { ErrorCode, RpcError } from '../rpc-error.js'
+import { parseBody } from './byte-keyed.js'
 import { boundExceeded, type JsonBounds } from './nesting.js'
 
 export type RpcId = string | number | null
@@ -36,7 +37,7 @@ export function decodeEnvelope(text: string, limits: EnvelopeLimits = DEFAULT_EN
   if (exceeded === 'values') throw invalidRequest(`the body holds more than ${limits.values} values`)
   let body: unknown
   try {
-    body = JSON.parse(text)
+    body = parseBody(text)
   } catch {
     throw new RpcError(ErrorCode.parseError, 'the body is not valid JSON')
   }

@@ -1,8 +1,9 @@
 import { decodeAddress, decodeBytes, decodeBytes32 } from '../decode/bytes.js'
-import { DecodeError, Place } from '../decode/decode-error.js'
+import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
 import { decodeQuantity } from '../decode/quantity.js'
-import { decodeObject, type JsonObject, unknownField } from '../decode/structure.js'
+import { decodeObject, unknownField } from '../decode/structure.js'
 import type { Address, Hash, Hex } from '../hex.js'
+import { byteKeyed } from '../json-rpc/byte-keyed.js'
 import { ErrorCode, RpcError } from '../rpc-error.js'
 import type { StateOverride } from './simulation-request.js'
 
@@ -11,30 +12,37 @@ const ALIASES = { slots: 'stateDiff', movePrecompileTo: 'movePrecompileToAddress
 
 /** An object keyed by address. An address that stands there twice, in different case, is an error: one of the two would be lost. */
 export function decodeStateOverrides(value: unknown, place: Place): StateOverride[] {
-  const accounts = decodeObject(value, 'an object keyed by address', place)
+  const accounts = decodeEntries(value, 'an object keyed by address', place)
   const { keys, originals } = lowerCaseKeys(accounts, place, decodeAddress, 'the same address is overridden twice')
   return keys.sort().map((address) => {
     const key = originals.get(address) ?? address
-    const fields = accounts[key]
+    const fields = accounts.get(key)
     return fields === null ? { address } : decodeAccount(address, fields, new Place(place, key))
   })
 }
 
+function decodeEntries(value: unknown, expected: string, place: Place): ReadonlyMap<string, unknown> {
+  const entries = byteKeyed(value)
+  if (entries === undefined) throw mismatch(place, expected, value)
+  return entries
+}
+
 /** The keys of a map keyed by bytes, in lower case, and how those that were not were written. */
 function lowerCaseKeys(
-  map: JsonObject,
+  map: ReadonlyMap<string, unknown>,
   place: Place,
   decode: (key: unknown, parent: Place, name: string) => Hex,
   twice: string,
 ): { keys: Hex[]; originals: Map<Hex, string> } {
   const originals = new Map<Hex, string>()
-  const keys = Object.keys(map).map((key) => {
+  const keys: Hex[] = []
+  for (const key of map.keys()) {
     const bytes = decode(key, place, key)
-    if (bytes === key) return bytes
-    if (originals.has(bytes) || Object.hasOwn(map, bytes)) throw new DecodeError(new Place(place, key), twice)
+    keys.push(bytes)
+    if (bytes === key) continue
+    if (originals.has(bytes) || map.has(bytes)) throw new DecodeError(new Place(place, key), twice)
     originals.set(bytes, key)
-    return bytes
-  })
+  }
   return { keys, originals }
 }
 
@@ -82,10 +90,10 @@ function decodeAccount(address: Address, value: unknown, place: Place): StateOve
 }
 
 function decodeSlots(value: unknown, place: Place): [slot: Hash, value: Hash][] {
-  const entries = decodeObject(value, 'an object of storage slots', place)
+  const entries = decodeEntries(value, 'an object of storage slots', place)
   const { keys, originals } = lowerCaseKeys(entries, place, decodeBytes32, 'the same slot is overridden twice')
   return keys.map((slot) => {
     const key = originals.get(slot) ?? slot
-    return [slot, decodeBytes32(entries[key], place, key)]
+    return [slot, decodeBytes32(entries.get(key), place, key)]
   })
 }
