@@ -56,7 +56,7 @@ export class Prefetch {
   /** `round`: how many times the request has missed something, this one included. */
   onMisses(block: PinnedBlock, cache: BlockCache, plan: SimulationPlan, missed: StateRead[], round: number): void {
     if (round > 1) this.#mappings.learn(plan, missed)
-    if (round === (knowsCode(cache, callees(plan)) ? ROUNDS_WITHOUT_HINTS + 1 : 1)) this.#start(block, cache, plan)
+    if (round === (knowsCallees(cache, plan) ? ROUNDS_WITHOUT_HINTS + 1 : 1)) this.#start(block, cache, plan)
   }
 
   #start(block: PinnedBlock, cache: BlockCache, plan: SimulationPlan): void {
@@ -133,13 +133,17 @@ export class Prefetch {
 }
 
 /** A contract that was called on this block before left little to read: asking what a call touches would cost more. */
-function knowsCode(cache: BlockCache, addresses: readonly Address[]): boolean {
-  const some = addresses.slice(0, MOST_HINTED_CALLS)
-  return some.every((address) => cache.get(readKey({ kind: 'code', address })) !== undefined)
-}
-
-function callees({ blocks }: SimulationPlan): Address[] {
-  return blocks.flatMap(({ calls }) => calls.flatMap(({ to }) => (to === null ? [] : [to])))
+function knowsCallees(cache: BlockCache, { blocks }: SimulationPlan): boolean {
+  let left = MOST_HINTED_CALLS
+  for (const { calls } of blocks) {
+    for (const { to } of calls) {
+      if (to === null) continue
+      if (cache.get(readKey({ kind: 'code', address: to })) === undefined) return false
+      left -= 1
+      if (left === 0) return true
+    }
+  }
+  return true
 }
 
 /** A hint that took too long, or that the node won't give: do without it from now on. */

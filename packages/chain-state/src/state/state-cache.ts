@@ -63,6 +63,7 @@ export class StateCache {
   })
   readonly #maxBytes: number
   #bytes = 0
+  #newest: Hash | undefined
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
@@ -71,6 +72,8 @@ export class StateCache {
   /** The block's cache, made where it is new; from now on the most recently used. */
   at(key: Hash): BlockCache {
     let block = this.#blocks.get(key)
+    if (block !== undefined && key === this.#newest) return block
+    this.#newest = key
     if (block === undefined) block = new BlockCache((grown, bytes) => this.#grow(key, grown, bytes), this.#codes)
     else this.#blocks.delete(key)
     this.#blocks.set(key, block)

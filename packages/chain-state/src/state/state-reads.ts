@@ -42,13 +42,13 @@ export class StateReads {
     const sent: StateRead[] = []
     const sentKeys: string[] = []
     const places: Place[] = []
-    for (const [position, read] of reads.entries()) {
+    for (let position = 0; position < reads.length; position += 1) {
       const key = keys[position]!
       let place = cache.inFlight.get(key)
       if (place === undefined || now - place.flight.startedAt >= JOINABLE_MS) {
         place = { flight: own, index: sent.length }
         cache.inFlight.set(key, place)
-        sent.push(read)
+        sent.push(reads[position]!)
         sentKeys.push(key)
       }
       places.push(place)

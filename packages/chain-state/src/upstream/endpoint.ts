@@ -1,5 +1,6 @@
 import type { CancelSignal } from '@upfront/simulation'
 import { type Dispatcher, Pool } from 'undici'
+import { deadline, met } from './deadline.js'
 import { BoundedExchange, type Exchange } from './exchange.js'
 import { PlainHttp } from './plain-http.js'
 import { UpstreamFault } from './upstream-fault.js'
@@ -57,9 +58,9 @@ export class Endpoint {
     const { signal, timeoutMs } = limits
     signal?.throwIfAborted()
     const exchange = new BoundedExchange(body, limits.maxBytes)
-    const timer = setTimeout(() => {
-      exchange.end(new UpstreamFault('timeout', `no answer within ${timeoutMs} ms`))
-    }, timeoutMs)
+    const patience = deadline(performance.now() + timeoutMs, () =>
+      exchange.end(new UpstreamFault('timeout', `no answer within ${timeoutMs} ms`)),
+    )
     const onAbort = () => exchange.end(signal?.reason)
     signal?.addEventListener('abort', onAbort, { once: true })
     try {
@@ -76,7 +77,7 @@ export class Endpoint {
       }
       return text
     } finally {
-      clearTimeout(timer)
+      met(patience)
       signal?.removeEventListener('abort', onAbort)
     }
   }

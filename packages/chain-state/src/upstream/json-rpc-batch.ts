@@ -30,7 +30,8 @@ export function matchAnswers(text: string, firstId: number, count: number): Answ
   const lone = parsed.length === 1 && count > 1 ? readAnswer(parsed[0]) : undefined
   if (lone !== undefined && 'fault' in lone && lone.fault.kind === 'rpc-error')
     throw new UpstreamFault('batch-refused', `batch refused: ${lone.fault.message}`, lone.fault.detail)
-  return Array.from(answers, (answer) => answer ?? (strangers ? wrongId() : missing()))
+  for (let index = 0; index < count; index += 1) answers[index] ??= strangers ? wrongId() : missing()
+  return answers as Answer[]
 }
 
 function parse(text: string): unknown {

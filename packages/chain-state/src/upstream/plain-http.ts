@@ -126,7 +126,9 @@ class Connection {
     this.#head = head
     this.#owner = owner
     const callback = (length: number) => {
-      this.#receive(Buffer.from(READ_BUFFER.subarray(0, length)))
+      const bytes = Buffer.allocUnsafe(length)
+      READ_BUFFER.copy(bytes, 0, 0, length)
+      this.#receive(bytes)
       return true
     }
     this.#socket = connect({ host, port, noDelay: true, onread: { buffer: READ_BUFFER, callback } })

@@ -1,10 +1,9 @@
 const HEAD_MOST = 16_384
 const LINE_MOST = 256
 const END_OF_HEAD = '\r\n\r\n'
-const STATUS = /^HTTP\/1\.1 ([2-5]\d\d)(?: [^\r\n]*)?(?=\r\n|$)/
+const STATUS = /^HTTP\/1\.1 ([2-5]\d\d)(?: |$)/
 /** Folded lines and lone line ends. */
 const UNUSUAL_LINES = /\r\n[ \t]|[^\r]\n|\r(?!\n)/
-const FIELDS = /\r\n(content-length|transfer-encoding|content-encoding|connection|retry-after):([^\r\n]*)/gi
 const CHUNK_SIZE = /^([0-9a-f]{1,8})[ \t]*(?:;.*)?$/i
 const BODILESS = new Set([204, 205, 304])
 
@@ -66,15 +65,19 @@ export class PlainResponse {
   #readHead(): boolean {
     const head = this.#text
     this.#text = ''
-    const [, code] = STATUS.exec(head) ?? []
-    const status = Number(code)
-    if (code === undefined || BODILESS.has(status) || UNUSUAL_LINES.test(head)) return false
+    const lines = head.split('\r\n')
+    const status = Number(STATUS.exec(lines[0]!)?.[1])
+    if (Number.isNaN(status) || BODILESS.has(status) || UNUSUAL_LINES.test(head)) return false
     let length: number | undefined
     let isChunked = false
     let retryAfter: string | undefined
-    for (const [, field, value] of head.matchAll(FIELDS) as Iterable<[string, string, string]>) {
-      const said = value.trim().toLowerCase()
-      switch (field.toLowerCase()) {
+    for (let line = 1; line < lines.length; line += 1) {
+      const field = lines[line]!
+      const colon = field.indexOf(':')
+      if (colon < 0) return false
+      const value = field.slice(colon + 1).trim()
+      const said = value.toLowerCase()
+      switch (field.slice(0, colon).toLowerCase()) {
         case 'content-length':
           if (length !== undefined || !/^\d{1,15}$/.test(said)) return false
           length = Number(said)
@@ -90,8 +93,8 @@ export class PlainResponse {
           if (said !== 'keep-alive' && said !== 'close') return false
           this.keepsAlive &&= said === 'keep-alive'
           break
-        default:
-          retryAfter = value.trim()
+        case 'retry-after':
+          retryAfter = value
       }
     }
     if (isChunked === (length !== undefined)) return false

@@ -1,13 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Awaitable } from '@upfront/simulation'
+import { deadline, met } from './deadline.js'
 import type { CallLimits } from './upstream-client.js'
-
-/** Node keeps timers by their length: those of many requests get one list, not one each, where lengths are rounded. */
-const TIMER_STEP_MS = 50
-
-function timerLength(milliseconds: number): number {
-  return Math.max(0, Math.ceil(milliseconds / TIMER_STEP_MS) * TIMER_STEP_MS)
-}
 
 /**
  * What `shared` comes to, or, if that is sooner, the signal's reason or `late()` at the deadline. The shared work itself
@@ -15,17 +9,14 @@ function timerLength(milliseconds: number): number {
  */
 export function within<T>(shared: Awaitable<T>, limits: CallLimits, late: () => Error): Awaitable<T> {
   if (!(shared instanceof Promise)) return shared
-  const { signal, deadline } = limits
-  if (signal === undefined && deadline === undefined) return shared
+  const { signal, deadline: at } = limits
+  if (signal === undefined && at === undefined) return shared
   return new Promise<T>((resolve, reject) => {
     if (signal instanceof EventTarget) setMaxListeners(0, signal)
-    const timer =
-      deadline === undefined
-        ? undefined
-        : setTimeout(() => end(reject, late()), timerLength(deadline - performance.now()))
+    const set = at === undefined ? undefined : deadline(at, () => end(reject, late()))
     const onAbort = () => end(reject, signal?.reason)
     const end = <V>(settle: (value: V) => void, value: V) => {
-      clearTimeout(timer)
+      if (set !== undefined) met(set)
       signal?.removeEventListener('abort', onAbort)
       settle(value)
     }
