@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
-export const LATENCIES = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]
+const LATENCIES = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]
 
 /** What `/metrics` shows, in one place. */
 @Injectable()
@@ -11,13 +11,7 @@ export class Metrics {
     'method',
     'outcome',
   ])
-  private readonly seconds = new Histogram({
-    name: 'upfront_rpc_call_seconds',
-    help: 'Time to serve a JSON-RPC call',
-    labelNames: ['method'],
-    buckets: LATENCIES,
-    registers: [this.registry],
-  })
+  private readonly times = this.timings('upfront_rpc_call_seconds', 'Time to serve a JSON-RPC call', ['method'])
   /** Plain numbers, read when `/metrics` is: a counter's own bookkeeping is felt in a small simulation. */
   private readonly simulations = { cached: 0, read: 0, gas: 0, blocks: 0 }
   private readonly refusals = new Counter({
@@ -26,7 +20,6 @@ export class Metrics {
     labelNames: ['status'],
     registers: [this.registry],
   })
-  private readonly secondsOf = new Bound<Histogram.Internal<'method'>>()
 
   constructor() {
     collectDefaultMetrics({ register: this.registry })
@@ -49,7 +42,7 @@ export class Metrics {
   /** `method` and `outcome` come from closed sets: never what a client sent. */
   call(method: string, outcome: string, milliseconds: number): void {
     this.calls.add(method, outcome)
-    this.secondsOf.of(method, () => this.seconds.labels(method)).observe(milliseconds / 1000)
+    this.times.add(milliseconds, method)
   }
 
   simulated(blocks: number, gas: bigint, cached: boolean): void {
@@ -106,6 +99,22 @@ export class Metrics {
     })
     return tally
   }
+
+  /** How long things took, by labels. */
+  timings(name: string, help: string, labelNames: string[]): Timings {
+    const timings = new Timings((labels) => histogram.labels(...labels))
+    const histogram = new Histogram({
+      name,
+      help,
+      labelNames,
+      buckets: LATENCIES,
+      registers: [this.registry],
+      collect() {
+        timings.pass()
+      },
+    })
+    return timings
+  }
 }
 
 /** How often each combination of labels came. Those come from closed sets: never what a client sent. */
@@ -134,15 +143,41 @@ export class Tally {
   }
 }
 
-/** Series by their labels' values, which come from closed sets: prom-client takes microseconds to find one. */
-export class Bound<T> {
-  private readonly series = new Map<string, T>()
+/** Durations that one series has not passed on yet. */
+interface WaitingTimes {
+  histogram: Histogram.Internal<string>
+  seconds: number[]
+}
 
-  of(key: string, bind: () => T): T {
-    const known = this.series.get(key)
-    if (known !== undefined) return known
-    const series = bind()
-    this.series.set(key, series)
-    return series
+const MOST_WAITING = 1_000
+
+/**
+ * Durations by labels, which come from closed sets. They are passed on to prom-client a thousand at a time: one in each request,
+ * it takes microseconds.
+ */
+export class Timings {
+  private readonly series = new Map<string, WaitingTimes>()
+
+  constructor(private readonly bind: (labels: readonly string[]) => Histogram.Internal<string>) {}
+
+  add(milliseconds: number, ...labels: readonly string[]): void {
+    const key = labels.length === 1 ? labels[0]! : labels.join('\n')
+    let times = this.series.get(key)
+    if (times === undefined) {
+      times = { histogram: this.bind(labels), seconds: [] }
+      this.series.set(key, times)
+    }
+    times.seconds.push(milliseconds / 1000)
+    if (times.seconds.length === MOST_WAITING) passOn(times)
   }
+
+  /** Passes on all that waits. */
+  pass(): void {
+    for (const times of this.series.values()) passOn(times)
+  }
+}
+
+function passOn(times: WaitingTimes): void {
+  for (const seconds of times.seconds) times.histogram.observe(seconds)
+  times.seconds.length = 0
 }

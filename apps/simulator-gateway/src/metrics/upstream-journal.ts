@@ -1,15 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common'
 import type { UpstreamObserver } from '@upfront/chain-state'
 import type { Logger } from 'pino'
-import { Counter, Histogram } from 'prom-client'
+import { Counter } from 'prom-client'
 import { LOGGER } from '../logger.js'
-import { Bound, LATENCIES, Metrics, type Tally } from './metrics.js'
+import { Metrics, type Tally, type Timings } from './metrics.js'
 
 /** Counts what chain-state does upstream, and logs what it finds out about the node. */
 @Injectable()
 export class UpstreamJournal implements Required<UpstreamObserver> {
-  private readonly requests: Histogram<'upstream' | 'outcome'>
-  private readonly requestSeries = new Bound<Histogram.Internal<'upstream' | 'outcome'>>()
+  private readonly requests: Timings
   private readonly calls: Tally
   private readonly retries: Counter<'upstream' | 'fault'>
   private readonly reads = { hits: 0, misses: 0 }
@@ -19,13 +18,11 @@ export class UpstreamJournal implements Required<UpstreamObserver> {
     metrics: Metrics,
   ) {
     const registers = [metrics.registry]
-    this.requests = new Histogram({
-      name: 'upfront_upstream_request_seconds',
-      help: 'HTTP requests to the upstream node, by outcome',
-      labelNames: ['upstream', 'outcome'],
-      buckets: LATENCIES,
-      registers,
-    })
+    this.requests = metrics.timings(
+      'upfront_upstream_request_seconds',
+      'HTTP requests to the upstream node, by outcome',
+      ['upstream', 'outcome'],
+    )
     this.calls = metrics.tally(
       'upfront_upstream_calls_total',
       'JSON-RPC calls to the upstream node, by method and outcome',
@@ -47,8 +44,7 @@ export class UpstreamJournal implements Required<UpstreamObserver> {
   }
 
   onHttpRequest({ upstream, outcome, milliseconds }: Parameters<Required<UpstreamObserver>['onHttpRequest']>[0]): void {
-    const series = this.requestSeries.of(`${upstream} ${outcome}`, () => this.requests.labels(upstream, outcome))
-    series.observe(milliseconds / 1000)
+    this.requests.add(milliseconds, upstream, outcome)
   }
 
   onCall({ upstream, method, outcome }: Parameters<Required<UpstreamObserver>['onCall']>[0]): void {
