@@ -2,6 +2,7 @@ import { type Server, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { type BufferedBytes, SMALL_BYTES } from './buffered-bytes.js'
 import { type PlainHead, readPlainHead } from './plain-head.js'
+import { readInto } from './read-into.js'
 
 /** Node's own bound. */
 const MOST_HEAD_BYTES = 16_384
@@ -55,6 +56,8 @@ export class PlainConnection {
   #isBusy = false
   /** Bytes that are counted. */
   #held = 0
+  /** What comes in is not this one's business any more. */
+  #hasLeft = false
   /** Clients repeat themselves. */
   #lastHead: ReadHead | undefined
 
@@ -63,12 +66,19 @@ export class PlainConnection {
     private readonly all: PlainConnectionOwner,
   ) {
     socket.setTimeout(all.server.keepAliveTimeout)
-    socket.on('data', this.#onData).on('end', this.#onEnd).on('timeout', this.#onTimeout)
+    if (!readInto(socket, this.#take)) socket.on('data', this.#onData)
+    socket.on('end', this.#onEnd).on('timeout', this.#onTimeout)
     socket.on('error', ignore).on('close', this.#onClose)
   }
 
   get isIdle(): boolean {
     return !this.#isBusy && this.#length === 0
+  }
+
+  readonly #take = (chunk: Buffer) => {
+    if (this.#hasLeft) return this.socket.push(chunk)
+    this.#onData(chunk)
+    return true
   }
 
   readonly #onData = (chunk: Buffer) => {
@@ -226,8 +236,9 @@ export class PlainConnection {
     this.all.handOver(this.socket, received)
   }
 
-  /** What comes in from now on is not this one's business. Errors stay ignored: one that nobody listens for ends the process. */
+  /** Errors stay ignored: one that nobody listens for ends the process. */
   #leave(): void {
+    this.#hasLeft = true
     clearTimeout(this.#arrival)
     this.#release()
     const { socket } = this

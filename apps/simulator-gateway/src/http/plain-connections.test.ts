@@ -58,6 +58,23 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 describe('PlainConnections', () => {
+  it('reads from a socket that takes no buffer as well', async () => {
+    server.prependListener('connection', (socket: Socket & { _handle: object }) => {
+      Object.assign(socket._handle, { useUserBuffer: undefined })
+    })
+    const other = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    let answer = ''
+    other.on('data', (data) => {
+      answer += data
+    })
+    other.write(post())
+    await until(() => answer.includes('{}'))
+    other.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
+    await until(() => answer.includes('by Node'))
+    expect(requests).toHaveLength(1)
+    other.destroy()
+  })
+
   it('closes a connection on which nothing is asked any more', async () => {
     client.write(post())
     await closed()
