@@ -1,5 +1,11 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
-import type { Awaitable, Cancellation, CancelSignal, StateSource } from '@upfront/simulation'
+import {
+  type Awaitable,
+  type Cancellation,
+  type CancelSignal,
+  type StateSource,
+  unlessAborted,
+} from '@upfront/simulation'
 import type { Addon, Message, NativeEngine } from './addon.js'
 import { readReads, valuesText } from './state-text.js'
 import { TextReader } from './text-reader.js'
@@ -34,6 +40,8 @@ export interface NativeLimits {
 export class NativeWork {
   readonly native: NativeEngine
   readonly #work = new Map<number, Work>()
+  /** Simulations that have no thread and lacked state, until they go on. */
+  readonly #resumed = new Map<number, Promise<AtOnce>>()
   #lastId = 0
   #closed = false
   /** The addon's call-back does not keep the process alive: this does while work is under way. */
@@ -67,29 +75,38 @@ export class NativeWork {
     if (this.#closed) throw new Error('the engine was closed')
     const id = this.#nextId()
     const atOnce = accepted(() => start(id))
-    if (atOnce !== null && typeof atOnce !== 'string' && atOnce.kind === 'read')
-      return this.#resume(id, state, cancellation, atOnce.payload, reading)
-    return this.#outcome(id, state, cancellation, atOnce, reading)
+    if (atOnce === null || typeof atOnce === 'string' || atOnce.kind !== 'read')
+      return this.#outcome(id, state, cancellation, atOnce, reading)
+    const resumed = this.#resume(id, state, cancellation.signal, atOnce.payload)
+    this.#resumed.set(id, resumed)
+    return resumed.then(
+      (atOnce) => {
+        this.#resumed.delete(id)
+        return this.#outcome(id, state, cancellation, atOnce, reading)
+      },
+      (error: unknown) => {
+        this.#resumed.delete(id)
+        throw error
+      },
+    )
   }
 
   /** Has the reads made that the addon asked for, then lets it go on. */
-  async #resume<T>(
-    id: number,
-    state: StateSource,
-    cancellation: Cancellation,
-    asked: string,
-    reading: Reading<T>,
-  ): Promise<T> {
-    let atOnce: AtOnce
+  async #resume(id: number, state: StateSource, signal: CancelSignal, asked: string): Promise<AtOnce> {
     try {
-      const values = await state.read(readReads(new TextReader(asked)), cancellation.signal)
+      const reader = new TextReader(asked)
+      const others: (Promise<unknown> | undefined)[] = []
+      for (let left = reader.number(); left > 0; left -= 1) others.push(this.#resumed.get(reader.number()))
+      const reads = readReads(reader)
+      const values = reads.length === 0 ? [] : await state.read(reads, signal)
+      // What another one failed to read, this one's own thread asks for.
+      if (others.length > 0) await unlessAborted(Promise.allSettled(others), signal)
       if (this.#closed) throw new Error('the engine was closed')
-      atOnce = accepted(() => this.native.resume(id, valuesText(values)))
+      return accepted(() => this.native.resume(id, valuesText(values)))
     } catch (error) {
       this.native.cancel(id)
       throw error
     }
-    return this.#outcome(id, state, cancellation, atOnce, reading)
   }
 
   #outcome<T>(

@@ -34,6 +34,17 @@ const base: BlockHeader = {
   withdrawalsRoot: ZERO_HASH,
 }
 
+const transfer = () => {
+  const request = {
+    blockStateCalls: [{ calls: [{ from: ALICE, to: BOB, value: 1n }], stateOverrides: [], blockOverrides: {} }],
+    traceTransfers: false,
+    validation: false,
+    returnFullTransactions: false,
+    block: { kind: 'tag', tag: 'latest' } as const,
+  }
+  return planSimulation(request, base, knownChainRules(1n)!, LIMITS)
+}
+
 withRevm('simulations that miss the same state at the same time', () => {
   it('all end, and never hold up the event loop that answers their reads', async () => {
     const engine = createRevmEngine()
@@ -46,21 +57,37 @@ withRevm('simulations that miss the same state at the same time', () => {
         return reads.map(({ kind }) => (kind === 'code' ? '0x' : 10n ** 18n))
       },
     }
-    const request = {
-      blockStateCalls: [{ calls: [{ from: ALICE, to: BOB, value: 1n }], stateOverrides: [], blockOverrides: {} }],
-      traceTransfers: false,
-      validation: false,
-      returnFullTransactions: false,
-      block: { kind: 'tag', tag: 'latest' } as const,
-    }
-    const rules = knownChainRules(1n)!
     const simulateAfter = async (milliseconds: number) => {
       await new Promise((resolve) => setTimeout(resolve, milliseconds))
-      const plan = planSimulation(request, base, rules, LIMITS)
-      return engine.simulate(plan, state, new AbortController().signal)
+      return engine.simulate(transfer(), state, new AbortController().signal)
     }
     const outcomes = await Promise.all([0, 20, 40, 60].map(simulateAfter))
     for (const { blocks } of outcomes) expect(blocks[0]?.calls[0]?.succeeded).toBe(true)
+    await engine.close()
+  })
+
+  it('go on with reads of their own where the one that asked first has left', async () => {
+    const engine = createRevmEngine()
+    const first = new AbortController()
+    const reads: number[] = []
+    const state: StateSource = {
+      key: HASH,
+      blockNumber: base.number,
+      layers: [],
+      async read(asked, signal) {
+        reads.push(asked.length)
+        if (signal === first.signal)
+          return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+        return asked.map(({ kind }) => (kind === 'code' ? '0x' : 10n ** 18n))
+      },
+    }
+    const left = expect(engine.simulate(transfer(), state, first.signal)).rejects.toThrow('left')
+    const stayed = Promise.all([1, 2].map(() => engine.simulate(transfer(), state, new AbortController().signal)))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(reads).toHaveLength(1)
+    first.abort(new Error('left'))
+    await left
+    for (const { blocks } of await stayed) expect(blocks[0]?.calls[0]?.succeeded).toBe(true)
     await engine.close()
   })
 })

@@ -160,8 +160,24 @@ pub fn rejection(rejection: &Rejection) -> Vec<u8> {
     format!("{code}\n{block}\n{call}\n{message}\n").into_bytes()
 }
 
+/// Simulations to wait for, and reads to make.
+pub fn paused(others: &[u32], own: &[Read]) -> String {
+    let mut out = Lines(String::with_capacity(32 + 128 * own.len()));
+    out.number(others.len() as u64);
+    for other in others {
+        out.number(u64::from(*other));
+    }
+    put_reads(&mut out, own);
+    out.0
+}
+
 pub fn reads(reads: &[Read]) -> String {
-    let mut out = Lines::default();
+    let mut out = Lines(String::with_capacity(16 + 128 * reads.len()));
+    put_reads(&mut out, reads);
+    out.0
+}
+
+fn put_reads(out: &mut Lines, reads: &[Read]) {
     out.number(reads.len() as u64);
     for read in reads {
         match read {
@@ -188,5 +204,4 @@ pub fn reads(reads: &[Read]) -> String {
             }
         }
     }
-    out.0
 }

@@ -9,10 +9,6 @@ mod mailbox;
 mod reader;
 mod tokens;
 
-/// A simulation allocates two hundred times; with glibc's allocator that is a tenth of its CPU.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 use mailbox::{Kind, Mailbox, Message, Payload, Wake, latin1};
 use napi::{
     Error, Result,
@@ -38,6 +34,10 @@ use upfront_engine::{
     stretch::{self, StretchFailure},
 };
 
+/// A simulation allocates two hundred times; with glibc's allocator that is a tenth of its CPU.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// What the event loop gives a simulation at most: enough for a swap (a tenth of a millisecond), and made to hurt 3 ms
 /// (hashes of 4 KB over and over; measured with the dearest programs known).
 const ALLOWANCE: Allowance = Allowance { gas: 300_000, frames: 20, bytes: 4_096, precompile_gas: 40_000 };
@@ -61,6 +61,8 @@ pub struct NativeEngine {
     layers: HashMap<u32, Arc<Layer>>,
     /// Simulations that lacked state and have no thread.
     paused: HashMap<u32, Paused>,
+    /// What those asked for, each once: by state and read, who did.
+    asked: HashMap<(B256, Read), u32>,
     running: Arc<Mutex<HashMap<u32, Running>>>,
 }
 
@@ -74,7 +76,7 @@ struct Simulation {
 
 struct Paused {
     simulation: Simulation,
-    /// What it lacks.
+    /// What it lacks and no other one asked for before it.
     reads: Vec<Read>,
 }
 
@@ -98,6 +100,7 @@ impl NativeEngine {
             mailbox: Arc::new(Mailbox::new(wake)),
             layers: HashMap::new(),
             paused: HashMap::new(),
+            asked: HashMap::new(),
             running: Arc::default(),
         }
     }
@@ -115,8 +118,9 @@ impl NativeEngine {
     }
 
     /// Simulates. What comes of it is returned where it takes next to no time, a short outcome as its text alone; else (null)
-    /// it comes by mail. Where all that stands in the way are reads, they are returned: it goes on with `resume`, or ends with
-    /// `cancel`. `written`: as the JSON of an answer.
+    /// it comes by mail. Where all that stands in the way are reads, they are returned, after the simulations that asked for
+    /// some of them before: once those went on or ended, it goes on with `resume`, or ends with `cancel`. `written`: as the
+    /// JSON of an answer.
     #[napi(catch_unwind)]
     pub fn simulate(
         &mut self,
@@ -133,11 +137,7 @@ impl NativeEngine {
             return self.start_simulation(id, simulation);
         }
         match self.at_once(id, &simulation) {
-            Err(Failure::Missing(reads)) => {
-                let asked = encode::reads(&reads).into_bytes();
-                self.paused.insert(id, Paused { simulation, reads });
-                Ok(Some(Either::B(Message::new(Kind::Read, id, asked))))
-            }
+            Err(Failure::Missing(reads)) => Ok(Some(Either::B(self.pause(id, simulation, reads)))),
             Err(_) => self.start_simulation(id, simulation),
             Ok(answer) => Ok(Some(answer)),
         }
@@ -146,8 +146,7 @@ impl NativeEngine {
     /// Goes on with a simulation that lacked state: `values` in the order of the reads that it returned, which are kept.
     #[napi(catch_unwind)]
     pub fn resume(&mut self, id: u32, values: Latin1String) -> Result<Option<Either<Latin1String, Message>>> {
-        let paused = self.paused.remove(&id).ok_or_else(|| Error::from_reason("an unknown simulation"))?;
-        let Paused { simulation, reads } = paused;
+        let Paused { simulation, reads } = self.unpause(id).ok_or_else(|| Error::from_reason("an unknown simulation"))?;
         let values = decode::values(text(&values)?, &reads).map_err(malformed)?;
         self.cache.pinned(simulation.key).provide(reads.into_iter().zip(values));
         match self.at_once(id, &simulation) {
@@ -200,7 +199,7 @@ impl NativeEngine {
 
     #[napi(catch_unwind)]
     pub fn cancel(&mut self, id: u32) {
-        self.paused.remove(&id);
+        self.unpause(id);
         if let Some(running) = self.find(id) {
             running.stop.raise();
             running.answer.wake();
@@ -225,6 +224,7 @@ impl NativeEngine {
     pub fn close(&mut self) {
         self.pool = None;
         self.paused.clear();
+        self.asked.clear();
         for running in self.running.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).values() {
             running.stop.raise();
             running.answer.wake();
@@ -262,6 +262,30 @@ impl NativeEngine {
             }
             Err(failure) => Err(failure),
         }
+    }
+
+    fn pause(&mut self, id: u32, simulation: Simulation, missing: Vec<Read>) -> Message {
+        let mut others: Vec<u32> = Vec::new();
+        let mut reads = Vec::with_capacity(missing.len());
+        for read in missing {
+            let asker = *self.asked.entry((simulation.key, read)).or_insert(id);
+            if asker == id {
+                reads.push(read);
+            } else if !others.contains(&asker) {
+                others.push(asker);
+            }
+        }
+        let asked = encode::paused(&others, &reads).into_bytes();
+        self.paused.insert(id, Paused { simulation, reads });
+        Message::new(Kind::Read, id, asked)
+    }
+
+    fn unpause(&mut self, id: u32) -> Option<Paused> {
+        let paused = self.paused.remove(&id)?;
+        for read in &paused.reads {
+            self.asked.remove(&(paused.simulation.key, *read));
+        }
+        Some(paused)
     }
 
     fn start_simulation(&self, id: u32, simulation: Simulation) -> Result<AtOnce> {
