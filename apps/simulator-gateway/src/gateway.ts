@@ -19,7 +19,7 @@ import { PlainFront } from './rpc/plain-front.js'
 import { RpcEndpoint } from './rpc/rpc.endpoint.js'
 import { sendAnswer } from './rpc/send-answer.js'
 import { ENGINE, type EngineChoice } from './simulate/engine-choice.js'
-import { ServedChain } from './simulate/served-chain.js'
+import { Simulator } from './simulate/simulator.js'
 
 const SOCKET_SWEEP_MS = 100
 /** A connection on which nothing moves, in neither direction. */
@@ -108,8 +108,8 @@ export async function startGateway(environment: Environment): Promise<Gateway> {
   if (standsIn) logger.warn(running, 'the portable engine serves, a hundred times slower than the native one')
   else logger.info(running, 'the engine')
   void recovered<unknown>(
-    () => app.get(ServedChain).rules({ signal: AbortSignal.timeout(environment.REQUEST_TIMEOUT_MS) }),
-    (error) => logger.warn({ reason: failureOf(error).error.message }, 'the upstream is not there yet'),
+    () => app.get(Simulator).rehearse(),
+    (error) => logger.warn({ reason: failureOf(error).error.message }, 'no simulation succeeds yet'),
   )
   const greeting = `Upfront's gateway listens on ${url} (${engine.name} ${engine.version})`
   const end = () => close(app, plain, environment.SHUTDOWN_TIMEOUT_MS, logger)
