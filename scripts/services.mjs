@@ -1,6 +1,6 @@
 // What `npm start` runs: each service's program, its port, and the environment that joins it to the others.
 import { randomBytes } from 'node:crypto'
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './install.mjs'
 
@@ -11,8 +11,8 @@ const url = (name, port) => `http://${['0.0.0.0', '::', ''].includes(host(name))
 
 /**
  * A service of the local stand.
- * @typedef {{name: string, title: string, program: string, host: string, ports: {variable: string, port: number}[], url: string,
- *   problem: () => Promise<string | undefined>, environment: () => Promise<Record<string, string>>}} Service
+ * @typedef {{name: string, title: string, program: string, flags?: string[], host: string,
+ *   ports: {variable: string, port: number}[], url: string, problem: () => Promise<string | undefined>, environment: () => Promise<Record<string, string>>}} Service
  * `problem` resolves with why the service can't work yet, though it listens, and rejects while it doesn't listen.
  */
 
@@ -37,6 +37,7 @@ export function chooseServices() {
     existsSync(join(root, 'apps/billing/src/main.ts')) && (!upstream || Boolean(process.env.CHAINS && hasFacilitator()))
   const gateway = {
     ...base('gateway', 'gateway', 'apps/simulator-gateway/dist/main.js', 'GATEWAY', 8080),
+    flags: gatewayFlags(),
     health: '/health/ready',
     problem: answersHealth,
     environment: async () => ({
@@ -56,6 +57,12 @@ export function chooseServices() {
     taken.set(port, variable)
   }
   return services
+}
+
+/** Node's own, as `npm run start:gateway` has them. */
+function gatewayFlags() {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  return scripts['start:gateway'].split(' ').filter((word) => word.startsWith('--'))
 }
 
 function base(name, title, program, prefix, defaultPort) {

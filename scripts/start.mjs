@@ -58,13 +58,13 @@ async function demandFreePort({ host, title }, { port, variable }) {
 
 /** Resolves when the service answers; from then on its end ends everything. */
 async function startService(service) {
-  const { name, title, program, url } = service
+  const { name, title, program, flags = [], url } = service
   process.stdout.write(`Starting the ${title} … `)
   const log = openSync(join(logs, `${name}.log`), 'w')
   // What the user set goes before what joins the services; an empty variable counts as unset.
   const set = Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== ''))
   const env = { ...(await service.environment()), ...set }
-  const child = start(process.execPath, [program], { cwd: root, env, stdio: ['ignore', log, log] })
+  const child = start(process.execPath, [...flags, program], { cwd: root, env, stdio: ['ignore', log, log] })
   closeSync(log)
   let ended = false
   child.exited.then(({ code, signal, error }) => {

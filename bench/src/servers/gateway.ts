@@ -1,7 +1,11 @@
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type Server, startServer } from './server.js'
 
 const PROGRAM = fileURLToPath(new URL('../../../apps/simulator-gateway/dist/main.js', import.meta.url))
+const { scripts } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
+/** Node's own, as `npm run start:gateway` has them. */
+const FLAGS: string[] = scripts['start:gateway'].split(' ').filter((word: string) => word.startsWith('--'))
 
 /** Our gateway on the given upstream, with the limits out of the way. `env` comes on top. */
 export async function startGateway(
@@ -9,7 +13,8 @@ export async function startGateway(
   env: Record<string, string> = {},
   flags: string[] = [],
 ): Promise<Server> {
-  const server = await startServer('upfront', process.execPath, [...flags, PROGRAM], /(http:\/\/127\.0\.0\.1:\d+)/, {
+  const args = [...FLAGS, ...flags, PROGRAM]
+  const server = await startServer('upfront', process.execPath, args, /(http:\/\/127\.0\.0\.1:\d+)/, {
     UPSTREAM_RPC_URL: upstream,
     GATEWAY_PORT: '0',
     FREE_RATE_LIMIT: 'off',
