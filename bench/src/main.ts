@@ -69,7 +69,7 @@ if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(re
 console.log(missed === 0 ? 'Every target is met.' : `${missed} targets are missed.`)
 
 async function reportWarm(on: Stand): Promise<void> {
-  const effort = options.quick ? { seconds: 1, rounds: 1 } : { seconds: 2, rounds: 3 }
+  const effort = options.quick ? { seconds: 1, rounds: 1 } : { seconds: 1, rounds: 9 }
   const rows: string[][] = []
   for (const workload of chosen(WARM_WORKLOADS)) {
     progress(workload.title)
