@@ -12,7 +12,8 @@ const url = (name, port) => `http://${['0.0.0.0', '::', ''].includes(host(name))
 /**
  * A service of the local stand.
  * @typedef {{name: string, title: string, program: string, flags?: string[], host: string,
- *   ports: {variable: string, port: number}[], url: string, problem: () => Promise<string | undefined>, environment: () => Promise<Record<string, string>>}} Service
+ *   ports: {variable: string, port: number}[], url: string, problem: () => Promise<string | undefined>,
+ *   environment: () => Promise<Record<string, string>>}} Service
  * `problem` resolves with why the service can't work yet, though it listens, and rejects while it doesn't listen.
  */
 
