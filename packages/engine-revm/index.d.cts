@@ -39,6 +39,8 @@ export declare const enum Kind {
   Rejected = 'rejected',
   /** Reads to make. */
   Read = 'read',
+  /** Others to wait for, then reads to make, before it can go on. */
+  Paused = 'paused',
   /** State could not be read: who reads knows why. */
   Unread = 'unread',
   Cancelled = 'cancelled',

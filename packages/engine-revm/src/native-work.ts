@@ -75,7 +75,7 @@ export class NativeWork {
     if (this.#closed) throw new Error('the engine was closed')
     const id = this.#nextId()
     const atOnce = accepted(() => start(id))
-    if (atOnce === null || typeof atOnce === 'string' || atOnce.kind !== 'read')
+    if (atOnce === null || typeof atOnce === 'string' || atOnce.kind !== 'paused')
       return this.#outcome(id, state, cancellation, atOnce, reading)
     const resumed = this.#resume(id, state, cancellation.signal, atOnce.payload)
     this.#resumed.set(id, resumed)

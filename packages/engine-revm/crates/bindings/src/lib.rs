@@ -6,7 +6,9 @@
 mod decode;
 mod encode;
 mod mailbox;
+mod paused;
 mod reader;
+mod threads;
 mod tokens;
 
 use mailbox::{Kind, Mailbox, Message, Payload, Wake, latin1};
@@ -15,22 +17,19 @@ use napi::{
     bindgen_prelude::{Either, Latin1String},
 };
 use napi_derive::napi;
-use reader::{Answer, CachedOnly, Reader};
-use std::{
-    collections::HashMap,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex},
-};
+use paused::{PausedSimulations, Simulation};
+use reader::CachedOnly;
+use std::{collections::HashMap, sync::Arc};
+use threads::Threads;
 use upfront_engine::{
     answer,
     evm::Allowance,
     outcome::Outcome,
     plan::Plan,
-    pool::Pool,
     primitives::B256,
     rejection::{Failure, Rejection},
     simulate::simulate,
-    state::{Layer, Read, ReadError, SimulationState, StateCache, Stop},
+    state::{Layer, ReadError, SimulationState, StateCache, Stop},
     stretch::{self, StretchFailure},
 };
 
@@ -55,54 +54,24 @@ pub struct NativeOptions {
 #[napi]
 pub struct NativeEngine {
     cache: Arc<StateCache>,
-    /// Absent once closed.
-    pool: Option<Pool>,
     mailbox: Arc<Mailbox>,
     layers: HashMap<u32, Arc<Layer>>,
-    /// Simulations that lacked state and have no thread.
-    paused: HashMap<u32, Paused>,
-    /// What those asked for, each once: by state and read, who did.
-    asked: HashMap<(B256, Read), u32>,
-    running: Arc<Mutex<HashMap<u32, Running>>>,
-}
-
-/// A simulation as it was asked for.
-struct Simulation {
-    plan: Plan,
-    key: B256,
-    layers: Vec<Arc<Layer>>,
-    written: bool,
-}
-
-struct Paused {
-    simulation: Simulation,
-    /// What it lacks and no other one asked for before it.
-    reads: Vec<Read>,
+    paused: PausedSimulations,
+    threads: Threads,
 }
 
 /// A short outcome as its text alone. None: what comes of it comes by mail.
 type AtOnce = Option<Either<Latin1String, Message>>;
-
-#[derive(Clone)]
-struct Running {
-    stop: Arc<Stop>,
-    answer: Arc<Answer>,
-}
 
 #[napi]
 impl NativeEngine {
     /// `wake` is called, on the event loop, when the mailbox holds something.
     #[napi(constructor, catch_unwind)]
     pub fn new(options: NativeOptions, #[napi(ts_arg_type = "() => void")] wake: Wake) -> Self {
-        Self {
-            cache: Arc::new(StateCache::new(options.cache_bytes as usize)),
-            pool: Some(Pool::new(options.threads as usize, options.queue as usize)),
-            mailbox: Arc::new(Mailbox::new(wake)),
-            layers: HashMap::new(),
-            paused: HashMap::new(),
-            asked: HashMap::new(),
-            running: Arc::default(),
-        }
+        let cache = Arc::new(StateCache::new(options.cache_bytes as usize));
+        let mailbox = Arc::new(Mailbox::new(wake));
+        let threads = Threads::new(options.threads as usize, options.queue as usize, cache.clone(), mailbox.clone());
+        Self { cache, mailbox, layers: HashMap::new(), paused: PausedSimulations::default(), threads }
     }
 
     /// What is in the mailbox.
@@ -137,7 +106,10 @@ impl NativeEngine {
             return self.start_simulation(id, simulation);
         }
         match self.at_once(id, &simulation) {
-            Err(Failure::Missing(reads)) => Ok(Some(Either::B(self.pause(id, simulation, reads)))),
+            Err(Failure::Missing(reads)) => {
+                let asked = self.paused.add(id, simulation, reads).into_bytes();
+                Ok(Some(Either::B(Message::new(Kind::Paused, id, asked))))
+            }
             Err(_) => self.start_simulation(id, simulation),
             Ok(answer) => Ok(Some(answer)),
         }
@@ -146,7 +118,7 @@ impl NativeEngine {
     /// Goes on with a simulation that lacked state: `values` in the order of the reads that it returned, which are kept.
     #[napi(catch_unwind)]
     pub fn resume(&mut self, id: u32, values: Latin1String) -> Result<Option<Either<Latin1String, Message>>> {
-        let Paused { simulation, reads } = self.unpause(id).ok_or_else(|| Error::from_reason("an unknown simulation"))?;
+        let (simulation, reads) = self.paused.take(id).ok_or_else(|| Error::from_reason("an unknown simulation"))?;
         let values = decode::values(text(&values)?, &reads).map_err(malformed)?;
         self.cache.pinned(simulation.key).provide(reads.into_iter().zip(values));
         match self.at_once(id, &simulation) {
@@ -159,7 +131,7 @@ impl NativeEngine {
     #[napi(catch_unwind)]
     pub fn execute(&self, id: u32, key: Latin1String, layers: Vec<u32>, stretch: Latin1String) -> Result<()> {
         let stretch = decode::stretch(text(&stretch)?).map_err(malformed)?;
-        self.start(id, state_key(&key)?, self.layers(&layers)?, move |state, stop| {
+        self.threads.start(id, state_key(&key)?, self.layers(&layers)?, move |state, stop| {
             match stretch::execute(&stretch, state, stop) {
                 Ok(executed) => Ok(encode::executed(&executed).into_bytes().into()),
                 Err(StretchFailure::Read(error)) => Err(error.into()),
@@ -174,7 +146,7 @@ impl NativeEngine {
     #[napi(catch_unwind)]
     pub fn warm(&self, id: u32, key: Latin1String, layers: Vec<u32>, stretch: Latin1String) -> Result<()> {
         let stretch = decode::stretch(text(&stretch)?).map_err(malformed)?;
-        self.start(id, state_key(&key)?, self.layers(&layers)?, move |state, stop| {
+        self.threads.start(id, state_key(&key)?, self.layers(&layers)?, move |state, stop| {
             match stretch.transactions.first() {
                 Some(raw) => stretch::warm(&stretch, raw, state, stop).map(|()| Payload::default()).map_err(Failure::from),
                 None => Ok(Payload::default()),
@@ -185,25 +157,18 @@ impl NativeEngine {
     /// What was read for `id`, in the order in which it was asked.
     #[napi(catch_unwind)]
     pub fn answer(&self, id: u32, values: Latin1String) {
-        if let Some(running) = self.find(id) {
-            running.answer.put(Ok(values.to_vec()));
-        }
+        self.threads.answer(id, Ok(values.to_vec()));
     }
 
     #[napi(catch_unwind)]
     pub fn answer_failed(&self, id: u32) {
-        if let Some(running) = self.find(id) {
-            running.answer.put(Err(ReadError::Failed));
-        }
+        self.threads.answer(id, Err(ReadError::Failed));
     }
 
     #[napi(catch_unwind)]
     pub fn cancel(&mut self, id: u32) {
-        self.unpause(id);
-        if let Some(running) = self.find(id) {
-            running.stop.raise();
-            running.answer.wake();
-        }
+        self.paused.take(id);
+        self.threads.stop(id);
     }
 
     /// Keeps a layer under a number of JavaScript's choosing.
@@ -222,21 +187,12 @@ impl NativeEngine {
     /// Stops everything that runs; its threads end.
     #[napi(catch_unwind)]
     pub fn close(&mut self) {
-        self.pool = None;
-        self.paused.clear();
-        self.asked.clear();
-        for running in self.running.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).values() {
-            running.stop.raise();
-            running.answer.wake();
-        }
+        self.paused = PausedSimulations::default();
+        self.threads.close();
     }
 }
 
 impl NativeEngine {
-    fn find(&self, id: u32) -> Option<Running> {
-        self.running.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&id).cloned()
-    }
-
     fn layers(&self, numbers: &[u32]) -> Result<Vec<Arc<Layer>>> {
         numbers
             .iter()
@@ -264,75 +220,12 @@ impl NativeEngine {
         }
     }
 
-    fn pause(&mut self, id: u32, simulation: Simulation, missing: Vec<Read>) -> Message {
-        let mut others: Vec<u32> = Vec::new();
-        let mut reads = Vec::with_capacity(missing.len());
-        for read in missing {
-            let asker = *self.asked.entry((simulation.key, read)).or_insert(id);
-            if asker == id {
-                reads.push(read);
-            } else if !others.contains(&asker) {
-                others.push(asker);
-            }
-        }
-        let asked = encode::paused(&others, &reads).into_bytes();
-        self.paused.insert(id, Paused { simulation, reads });
-        Message::new(Kind::Read, id, asked)
-    }
-
-    fn unpause(&mut self, id: u32) -> Option<Paused> {
-        let paused = self.paused.remove(&id)?;
-        for read in &paused.reads {
-            self.asked.remove(&(paused.simulation.key, *read));
-        }
-        Some(paused)
-    }
-
     fn start_simulation(&self, id: u32, simulation: Simulation) -> Result<AtOnce> {
         let Simulation { plan, key, layers, written } = simulation;
-        self.start(id, key, layers, move |state, stop| {
+        self.threads.start(id, key, layers, move |state, stop| {
             simulate(&plan, state, stop, None).map(|outcome| encode(&plan, &outcome, written))
         })?;
         Ok(None)
-    }
-
-    /// On a thread of the pool.
-    fn start(
-        &self,
-        id: u32,
-        key: B256,
-        layers: Vec<Arc<Layer>>,
-        work: impl FnOnce(SimulationState, Arc<Stop>) -> std::result::Result<Payload, Failure> + Send + 'static,
-    ) -> Result<()> {
-        let running = Running { stop: Arc::default(), answer: Arc::default() };
-        let table = self.running.clone();
-        table.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).insert(id, running.clone());
-        let (cache, mailbox) = (self.cache.clone(), self.mailbox.clone());
-        let job = {
-            let table = table.clone();
-            move || {
-                let Running { stop, answer } = running;
-                let reader = Reader { id, mailbox: mailbox.clone(), stop: stop.clone(), answer };
-                let run = || {
-                    let state = SimulationState::new(&cache, key, layers, Arc::new(reader), stop.clone());
-                    work(state, stop)
-                };
-                let result = catch_unwind(AssertUnwindSafe(run));
-                table.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).remove(&id);
-                match result {
-                    Ok(Ok(done)) => mailbox.post(Kind::Done, id, done),
-                    Ok(Err(Failure::Rejected(rejection))) => mailbox.post(Kind::Rejected, id, encode::rejection(&rejection)),
-                    Ok(Err(Failure::Unread | Failure::TooMuch | Failure::Missing(_))) => mailbox.post(Kind::Unread, id, Vec::new()),
-                    Ok(Err(Failure::Cancelled)) => mailbox.post(Kind::Cancelled, id, Vec::new()),
-                    Err(_) => mailbox.post(Kind::Panicked, id, Vec::new()),
-                }
-            }
-        };
-        let pool = self.pool.as_ref().ok_or_else(|| Error::from_reason("closed"))?;
-        pool.run(job).map_err(|_| {
-            table.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).remove(&id);
-            Error::from_reason("full")
-        })
     }
 }
 

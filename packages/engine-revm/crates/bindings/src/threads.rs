@@ -1,0 +1,109 @@
+//! Work on threads of the pool, by the number that JavaScript gave it. What comes of it lies in the mailbox.
+
+use crate::{
+    encode,
+    mailbox::{Kind, Mailbox, Payload},
+    reader::{Answer, Reader},
+};
+use napi::{Error, Result};
+use std::{
+    collections::HashMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex, MutexGuard},
+};
+use upfront_engine::{
+    pool::Pool,
+    primitives::B256,
+    rejection::Failure,
+    state::{Layer, ReadError, SimulationState, StateCache, Stop},
+};
+
+#[derive(Clone, Default)]
+struct Running {
+    stop: Arc<Stop>,
+    answer: Arc<Answer>,
+}
+
+impl Running {
+    fn stop(&self) {
+        self.stop.raise();
+        self.answer.wake();
+    }
+}
+
+#[derive(Clone, Default)]
+struct Table(Arc<Mutex<HashMap<u32, Running>>>);
+
+impl Table {
+    fn entries(&self) -> MutexGuard<'_, HashMap<u32, Running>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+pub struct Threads {
+    /// Absent once closed.
+    pool: Option<Pool>,
+    cache: Arc<StateCache>,
+    mailbox: Arc<Mailbox>,
+    table: Table,
+}
+
+impl Threads {
+    pub fn new(threads: usize, queue: usize, cache: Arc<StateCache>, mailbox: Arc<Mailbox>) -> Self {
+        Self { pool: Some(Pool::new(threads, queue)), cache, mailbox, table: Table::default() }
+    }
+
+    /// Fails where more waits than may, and once closed.
+    pub fn start(
+        &self,
+        id: u32,
+        key: B256,
+        layers: Vec<Arc<Layer>>,
+        work: impl FnOnce(SimulationState, Arc<Stop>) -> std::result::Result<Payload, Failure> + Send + 'static,
+    ) -> Result<()> {
+        let pool = self.pool.as_ref().ok_or_else(|| Error::from_reason("closed"))?;
+        let running = Running::default();
+        self.table.entries().insert(id, running.clone());
+        let (table, cache, mailbox) = (self.table.clone(), self.cache.clone(), self.mailbox.clone());
+        let job = move || {
+            let Running { stop, answer } = running;
+            let reader = Reader { id, mailbox: mailbox.clone(), stop: stop.clone(), answer };
+            let run = || {
+                let state = SimulationState::new(&cache, key, layers, Arc::new(reader), stop.clone());
+                work(state, stop)
+            };
+            let result = catch_unwind(AssertUnwindSafe(run));
+            table.entries().remove(&id);
+            match result {
+                Ok(Ok(done)) => mailbox.post(Kind::Done, id, done),
+                Ok(Err(Failure::Rejected(rejection))) => mailbox.post(Kind::Rejected, id, encode::rejection(&rejection)),
+                Ok(Err(Failure::Unread | Failure::TooMuch | Failure::Missing(_))) => mailbox.post(Kind::Unread, id, Vec::new()),
+                Ok(Err(Failure::Cancelled)) => mailbox.post(Kind::Cancelled, id, Vec::new()),
+                Err(_) => mailbox.post(Kind::Panicked, id, Vec::new()),
+            }
+        };
+        pool.run(job).map_err(|_| {
+            self.table.entries().remove(&id);
+            Error::from_reason("full")
+        })
+    }
+
+    /// Hands what was read to the work that waits for it.
+    pub fn answer(&self, id: u32, values: std::result::Result<Vec<u8>, ReadError>) {
+        if let Some(running) = self.table.entries().get(&id) {
+            running.answer.put(values);
+        }
+    }
+
+    pub fn stop(&self, id: u32) {
+        if let Some(running) = self.table.entries().get(&id) {
+            running.stop();
+        }
+    }
+
+    /// Stops everything; the threads end.
+    pub fn close(&mut self) {
+        self.pool = None;
+        self.table.entries().values().for_each(Running::stop);
+    }
+}
