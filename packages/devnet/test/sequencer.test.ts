@@ -33,9 +33,9 @@ describe.each([
     socket.on('message', (data) => received.push(JSON.parse(String(data))))
     const start = await client.getBlockNumber()
     const hashes = []
-    for (let nonce = 0; nonce < 6; nonce++) {
+    for (let nonce = 0; nonce < 100; nonce++) {
       hashes.push(await wallet.sendTransaction({ to: BOB, value: parseEther('1'), gas: 21_000n, nonce }))
-      await new Promise((resolve) => setTimeout(resolve, 150))
+      await new Promise((resolve) => setTimeout(resolve, 10))
     }
     await until(async () => (await client.getBlockNumber()) >= start + 3n)
     socket.close()

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { createPublicClient, type Hex, http, numberToHex, type PublicClient } from 'viem'
+import { createPublicClient, type Hex, http, keccak256, numberToHex, type PublicClient } from 'viem'
 import { L1_BLOCK } from '../optimism.js'
 import { type Fault, FaultyStream, isFault } from './faults.js'
 import type { FlashblockMessage } from './flashblock-message.js'
@@ -33,7 +33,8 @@ export interface Sequencer {
 }
 
 const ZERO_HASH = `0x${'0'.repeat(64)}` as const
-const DEPOSITOR = '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001'
+/** The even and the odd blocks': anvil's pool takes one transaction of a sender and nonce, and a deposit's nonce is 0 to it. */
+const DEPOSITORS = ['0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001', '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0002'] as const
 
 /**
  * Builds the local chain's blocks in public: every `flashblockMs` it streams what the node's pending block has gained, and
@@ -52,6 +53,7 @@ export async function startSequencer(options: SequencerOptions): Promise<Sequenc
   const client = createPublicClient({ transport: http(options.rpcUrl, { retryCount: 0 }) })
   await request(client, 'evm_setAutomine', [false])
   await request(client, 'evm_setIntervalMining', [0])
+  if (optimism) await leaveDeposit(client, await blockAt(client, 'pending'))
   const sent: FlashblockMessage[] = []
   let stopped = false
   const building = buildBlocks().catch((error: Error) => options.onError?.(error))
@@ -73,7 +75,6 @@ export async function startSequencer(options: SequencerOptions): Promise<Sequenc
     const head = await blockAt(client, 'latest')
     const timestamp = BigInt(head.timestamp) + BigInt(Math.max(1, Math.round(blockTimeMs / 1_000)))
     await request(client, 'evm_setNextBlockTimestamp', [numberToHex(timestamp)])
-    if (optimism) await request(client, 'eth_sendRawTransaction', [deposit(BigInt(head.number) + 1n)])
     let attempt = new Attempt(optimism)
     for (let flashblockAt = started; flashblockAt < started + blockTimeMs; flashblockAt += flashblockMs) {
       await sleep(flashblockAt - Date.now())
@@ -82,6 +83,7 @@ export async function startSequencer(options: SequencerOptions): Promise<Sequenc
       if (!attempt.continuedBy(pending)) attempt = new Attempt(optimism)
       emit(attempt.next(pending))
     }
+    if (optimism) await leaveDeposit(client, await blockAt(client, 'pending'))
     await request(client, 'evm_mine', [])
     const sealed = await blockAt(client, 'latest')
     if (attempt.continuedBy(sealed) && sealed.transactions.length > attempt.count) emit(attempt.next(sealed))
@@ -147,18 +149,27 @@ class Attempt {
   }
 }
 
-function deposit(blockNumber: bigint): Hex {
-  return rawTransaction({
+/**
+ * Leaves the deposit that opens the block after `pending` in the node's pool. It is there before `pending` is sealed, so
+ * that in a pool ordered by arrival nothing comes before it, and asks for the gas of a whole block, so that it fits into
+ * none but as the first. A pending block that no deposit opens waits for its own: one at most is left.
+ */
+async function leaveDeposit(client: PublicClient, pending: PendingBlock): Promise<void> {
+  const opening = pending.transactions.find((transaction) => transaction.type === '0x7e')
+  const sequence = opening ? BigInt(opening.sourceHash as Hex) + 1n : BigInt(pending.number)
+  const raw = rawTransaction({
     type: '0x7e',
     hash: ZERO_HASH,
-    sourceHash: `0x${blockNumber.toString(16).padStart(64, '0')}`,
-    from: DEPOSITOR,
+    sourceHash: numberToHex(sequence, { size: 32 }),
+    from: DEPOSITORS[Number(sequence % 2n)],
     to: L1_BLOCK,
-    gas: '0xf4240',
+    gas: pending.gasLimit,
     value: '0x0',
     mint: '0x0',
     input: '0x',
   })
+  const known = await request(client, 'eth_getTransactionByHash', [keccak256(raw)])
+  if (!known) await request(client, 'eth_sendRawTransaction', [raw])
 }
 
 async function blockAt(client: PublicClient, tag: 'latest' | 'pending'): Promise<PendingBlock> {
