@@ -1,7 +1,6 @@
 import type { Address } from '@upfront/protocol'
 import type { SimulationPlan, StateRead } from '@upfront/simulation'
 import type { PinnedBlock } from '../block/pinned-block.js'
-import { readKey } from '../state/read-call.js'
 import type { BlockCache, StateCache } from '../state/state-cache.js'
 import type { StateReads } from '../state/state-reads.js'
 import type { CallQueue } from '../upstream/call-queue.js'
@@ -48,7 +47,7 @@ export class Prefetch {
 
   /** Tells the plan which slots of senders that the cache does not know its calls will likely read. */
   predict(caches: StateCache, block: PinnedBlock, plan: SimulationPlan): void {
-    const isNew = (address: Address) => caches.at(block.key).get(readKey({ kind: 'nonce', address })) === undefined
+    const isNew = (address: Address) => caches.at(block.key).get({ kind: 'nonce', address }) === undefined
     const reads = this.#mappings.predict(plan, isNew)
     if (reads.length > 0) plan.likelyReads = reads
   }
@@ -79,7 +78,7 @@ export class Prefetch {
   }
 
   #ahead(block: PinnedBlock, cache: BlockCache, read: StateRead): boolean {
-    if (cache.get(readKey(read)) !== undefined) return false
+    if (cache.get(read) !== undefined) return false
     this.#reads.ask(block, cache, [read]).values.catch(() => 'then it is read when it is needed')
     return true
   }
@@ -138,7 +137,7 @@ function knowsCallees(cache: BlockCache, { blocks }: SimulationPlan): boolean {
   for (const { calls } of blocks) {
     for (const { to } of calls) {
       if (to === null) continue
-      if (cache.get(readKey({ kind: 'code', address: to })) === undefined) return false
+      if (cache.get({ kind: 'code', address: to }) === undefined) return false
       left -= 1
       if (left === 0) return true
     }

@@ -1,65 +1,122 @@
-import type { Hash, Hex } from '@upfront/protocol'
-import type { StateValue } from '@upfront/simulation'
+import type { Address, Hash, Hex } from '@upfront/protocol'
+import type { StateRead, StateValue } from '@upfront/simulation'
 import { LRUCache } from 'lru-cache'
 import type { Place } from './flight.js'
 
-/** Map entry, string headers and the like, bytes. */
-const ENTRY_OVERHEAD = 120
+/** Bytes of an entry with what leads to it: map entries, string headers and the like. */
+const ACCOUNT_ENTRY_BYTES = 160
+const SLOT_ENTRY_BYTES = 230
+const WORD_BYTES = 32
 const SHARED_CODE_BYTES = 16 * 1024 * 1024
+
+/** One value of a block's state: known, or under way, so that nobody asks twice. */
+export interface Entry {
+  value: StateValue | undefined
+  place: Place | undefined
+}
+
+interface Account {
+  balance: Entry | undefined
+  nonce: Entry | undefined
+  code: Entry | undefined
+  slots: Map<Hash, Entry> | undefined
+}
 
 /** What is known of one pinned block's state. */
 export class BlockCache {
-  readonly #values = new Map<string, StateValue>()
-  /** Under way, by key, so that nobody asks twice. */
-  readonly inFlight = new Map<string, Place>()
+  readonly #accounts = new Map<Address, Account>()
+  readonly #blockHashes = new Map<bigint, Entry>()
   readonly #onGrowth: (cache: BlockCache, bytes: number) => void
-  readonly #codes: LRUCache<string, Hex>
+  readonly #codes: LRUCache<Address, Hex>
   bytes = 0
   #evicted = false
 
-  /** @param codes code that accounts were last seen with, by key */
-  constructor(onGrowth: (cache: BlockCache, bytes: number) => void, codes: LRUCache<string, Hex>) {
+  /** @param codes code that accounts were last seen with */
+  constructor(onGrowth: (cache: BlockCache, bytes: number) => void, codes: LRUCache<Address, Hex>) {
     this.#onGrowth = onGrowth
     this.#codes = codes
   }
 
-  get(key: string): StateValue | undefined {
-    return this.#values.get(key)
+  get(read: StateRead): StateValue | undefined {
+    return this.#find(read)?.value
   }
 
-  set(key: string, value: StateValue): void {
+  /** The read's entry, made where it is new. */
+  entry(read: StateRead): Entry {
+    const found = this.#find(read)
+    if (found !== undefined) return found
+    const entry: Entry = { value: undefined, place: undefined }
+    if (this.#evicted) return entry
+    if (read.kind === 'blockHash') {
+      this.#blockHashes.set(read.number, entry)
+      this.#grow(ACCOUNT_ENTRY_BYTES)
+      return entry
+    }
+    const account = this.#account(read.address)
+    if (read.kind === 'storage') {
+      account.slots ??= new Map()
+      account.slots.set(read.slot, entry)
+      this.#grow(SLOT_ENTRY_BYTES)
+    } else {
+      account[read.kind] = entry
+      this.#grow(ACCOUNT_ENTRY_BYTES)
+    }
+    return entry
+  }
+
+  /** Keeps what was read for an entry. */
+  keep(read: StateRead, entry: Entry, value: StateValue): void {
     if (this.#evicted) return
-    const { size } = this.#values
-    const isCode = typeof value === 'string' && value !== '0x' && key.startsWith('c')
-    this.#values.set(key, isCode ? this.#shared(key, value) : value)
-    if (this.#values.size === size) return
-    const bytes = ENTRY_OVERHEAD + key.length + (typeof value === 'string' ? value.length : 32)
-    this.bytes += bytes
-    this.#onGrowth(this, bytes)
-  }
-
-  /** Code hardly ever changes: blocks share it, instead of each holding a copy of its own. */
-  #shared(key: string, code: Hex): Hex {
-    const known = this.#codes.get(key)
-    if (known === code) return known
-    this.#codes.set(key, code)
-    return code
+    const isNew = entry.value === undefined
+    const isCode = read.kind === 'code' && value !== '0x'
+    entry.value = isCode ? this.#shared(read.address, value as Hex) : value
+    if (isNew) this.#grow(typeof value === 'string' ? value.length : WORD_BYTES)
   }
 
   /** From now on it holds nothing: whoever still reads the block asks the node. */
   evict(): void {
     this.#evicted = true
-    this.#values.clear()
+    this.#accounts.clear()
+    this.#blockHashes.clear()
     this.bytes = 0
+  }
+
+  #find(read: StateRead): Entry | undefined {
+    if (read.kind === 'blockHash') return this.#blockHashes.get(read.number)
+    const account = this.#accounts.get(read.address)
+    if (account === undefined) return undefined
+    return read.kind === 'storage' ? account.slots?.get(read.slot) : account[read.kind]
+  }
+
+  #account(address: Address): Account {
+    let account = this.#accounts.get(address)
+    if (account === undefined) {
+      account = { balance: undefined, nonce: undefined, code: undefined, slots: undefined }
+      this.#accounts.set(address, account)
+    }
+    return account
+  }
+
+  /** Code hardly ever changes: blocks share it, instead of each holding a copy of its own. */
+  #shared(address: Address, code: Hex): Hex {
+    const known = this.#codes.get(address)
+    if (known === code) return known
+    this.#codes.set(address, code)
+    return code
+  }
+
+  #grow(bytes: number): void {
+    this.bytes += bytes
+    this.#onGrowth(this, bytes)
   }
 }
 
 /** Caches of pinned blocks, together within `maxBytes`: the block that was used least recently goes first, as a whole. */
 export class StateCache {
   readonly #blocks = new Map<Hash, BlockCache>()
-  readonly #codes = new LRUCache<string, Hex>({
+  readonly #codes = new LRUCache<Address, Hex>({
     maxSize: SHARED_CODE_BYTES,
-    sizeCalculation: (code, key) => code.length + key.length,
+    sizeCalculation: (code, address) => code.length + address.length,
   })
   readonly #maxBytes: number
   #bytes = 0

@@ -9,8 +9,8 @@ import type { CallOutcome, UpstreamCall } from '../upstream/upstream-client.js'
 import { isMethodMissing } from '../upstream/upstream-client.js'
 import type { UpstreamError, UpstreamFault } from '../upstream/upstream-fault.js'
 import { Asked, Flight, joined, type Place } from './flight.js'
-import { type AccountRead, type BlockReference, readCall, readKey } from './read-call.js'
-import type { BlockCache } from './state-cache.js'
+import { type AccountRead, type BlockReference, readCall } from './read-call.js'
+import type { BlockCache, Entry } from './state-cache.js'
 
 /** An answer under way for longer is not waited for by newcomers: the node may be back by now. */
 const JOINABLE_MS = 1_000
@@ -34,26 +34,23 @@ export class StateReads {
   /**
    * The values, each from an answer under way or from the node; then they are in the cache. What nobody waits for any more,
    * and was not sent yet, is not sent. `values` reject with UpstreamError, BlockMoved.
-   * @param keys of the reads, in their order
    */
-  ask(block: PinnedBlock, cache: BlockCache, reads: readonly StateRead[], keys = reads.map(readKey)): Asked {
+  ask(block: PinnedBlock, cache: BlockCache, reads: readonly StateRead[]): Asked {
     const now = performance.now()
     const own = new Flight(now)
     const sent: StateRead[] = []
-    const sentKeys: string[] = []
+    const entries: Entry[] = []
     const places: Place[] = []
-    for (let position = 0; position < reads.length; position += 1) {
-      const key = keys[position]!
-      let place = cache.inFlight.get(key)
-      if (place === undefined || now - place.flight.startedAt >= JOINABLE_MS) {
-        place = { flight: own, index: sent.length }
-        cache.inFlight.set(key, place)
-        sent.push(reads[position]!)
-        sentKeys.push(key)
+    for (const read of reads) {
+      const entry = cache.entry(read)
+      if (entry.place === undefined || now - entry.place.flight.startedAt >= JOINABLE_MS) {
+        entry.place = { flight: own, index: sent.length }
+        sent.push(read)
+        entries.push(entry)
       }
-      places.push(place)
+      places.push(entry.place)
     }
-    if (sent.length > 0) own.values = this.#send(block, cache, own, sent, sentKeys)
+    if (sent.length > 0) own.values = this.#send(block, cache, own, sent, entries)
     return sent.length === places.length ? new Asked(own.values, [own]) : joined(places)
   }
 
@@ -62,14 +59,14 @@ export class StateReads {
     cache: BlockCache,
     flight: Flight,
     reads: StateRead[],
-    keys: string[],
+    entries: Entry[],
   ): Promise<StateValue[]> {
     try {
       const values = await this.#readAll(block, reads, () => flight.waiting > 0)
-      for (let index = 0; index < keys.length; index += 1) cache.set(keys[index]!, values[index]!)
+      for (let index = 0; index < reads.length; index += 1) cache.keep(reads[index]!, entries[index]!, values[index]!)
       return values
     } finally {
-      for (const key of keys) if (cache.inFlight.get(key)?.flight === flight) cache.inFlight.delete(key)
+      for (const entry of entries) if (entry.place?.flight === flight) entry.place = undefined
     }
   }
 

@@ -3,7 +3,6 @@ import type { CancelSignal, StateLayer, StateRead, StateSource, StateValue } fro
 import type { PinnedBlock } from '../block/pinned-block.js'
 import type { UpstreamObserver } from '../upstream/upstream-observer.js'
 import { within } from '../upstream/within.js'
-import { readKey } from './read-call.js'
 import type { BlockCache, StateCache } from './state-cache.js'
 import type { StateReads } from './state-reads.js'
 
@@ -49,21 +48,17 @@ export class UpstreamStateSource implements StateSource {
     const cache = shared.cache.at(block.key)
     const values: (StateValue | undefined)[] = []
     const missed: StateRead[] = []
-    const keys: string[] = []
     for (const read of reads) {
-      const key = readKey(read)
-      const value = cache.get(key)
+      const value = cache.get(read)
       values.push(value)
-      if (value !== undefined) continue
-      missed.push(read)
-      keys.push(key)
+      if (value === undefined) missed.push(read)
     }
     shared.observer.onReads?.({ hits: reads.length - missed.length, misses: missed.length })
     if (missed.length === 0) return values as StateValue[]
     this.rounds += 1
     options.onMisses?.(missed, cache, this.rounds)
     this.count(missed.length)
-    const asked = shared.reads.ask(block, cache, missed, keys)
+    const asked = shared.reads.ask(block, cache, missed)
     try {
       const results = await within(asked.values, { signal, deadline: options.deadline }, shared.late)
       if (results.length === values.length) return results
