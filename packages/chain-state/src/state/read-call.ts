@@ -27,26 +27,24 @@ export function readKey(read: StateRead): string {
   }
 }
 
-/** The JSON-RPC call that answers a read of an account. */
+/** The JSON-RPC call that answers a read of an account. Its params are text that needs no escaping. */
 export function readCall(read: AccountRead, at: BlockReference): UpstreamCall<StateValue> {
+  const block = typeof at === 'string' ? `"${at}"` : `{"blockHash":"${at.blockHash}"}`
+  const params = `["${read.address}",${block}]`
   switch (read.kind) {
     case 'balance':
-      return { method: 'eth_getBalance', params: [read.address, at], decode: decodeQuantity, maxBytes: WORD_BYTES }
+      return { method: 'eth_getBalance', params, decode: decodeQuantity, maxBytes: WORD_BYTES }
     case 'nonce':
-      return {
-        method: 'eth_getTransactionCount',
-        params: [read.address, at],
-        decode: (result) => decodeQuantity(result, 64),
-        maxBytes: WORD_BYTES,
-      }
+      return { method: 'eth_getTransactionCount', params, decode: decodeNonce, maxBytes: WORD_BYTES }
     case 'code':
-      return { method: 'eth_getCode', params: [read.address, at], decode: decodeBytes, maxBytes: CODE_BYTES }
-    case 'storage':
-      return {
-        method: 'eth_getStorageAt',
-        params: [read.address, read.slot, at],
-        decode: decodeWord,
-        maxBytes: WORD_BYTES,
-      }
+      return { method: 'eth_getCode', params, decode: decodeBytes, maxBytes: CODE_BYTES }
+    case 'storage': {
+      const params = `["${read.address}","${read.slot}",${block}]`
+      return { method: 'eth_getStorageAt', params, decode: decodeWord, maxBytes: WORD_BYTES }
+    }
   }
+}
+
+function decodeNonce(result: unknown): bigint {
+  return decodeQuantity(result, 64)
 }

@@ -24,6 +24,14 @@ describe('JSON-RPC over one HTTP request', () => {
     expect(JSON.parse(encodeCalls([call, call], 7))).toMatchObject([{ id: 7 }, { id: 8 }])
   })
 
+  it('takes params as a list or as the JSON of one', () => {
+    const list = ['0x"\n', { blockHash: '0x01' }]
+    expect(encodeCalls([{ method: 'm', params: list }], 7)).toBe(
+      encodeCalls([{ method: 'm', params: JSON.stringify(list) }], 7),
+    )
+    expect(JSON.parse(encodeCalls([{ method: 'm"', params: list }], 7))).toMatchObject({ method: 'm"', params: list })
+  })
+
   it('puts answers in the order of the calls', () => {
     const text = '[{"id":12,"result":"c"},{"id":10,"result":"a"},{"id":11,"result":null}]'
     expect(matchAnswers(text, 10, 3)).toEqual([{ result: 'a' }, { result: null }, { result: 'c' }])

@@ -2,10 +2,19 @@ import { type RpcErrorObject, UpstreamFault } from './upstream-fault.js'
 
 export type Answer = { result: unknown } | { fault: UpstreamFault }
 
+/** `params`: a list, or the JSON of one. */
+interface CallText {
+  method: string
+  params: readonly unknown[] | string
+}
+
 /** The body of one HTTP request: one call as an object, several as a batch. Ids run from `firstId` on. */
-export function encodeCalls(calls: readonly { method: string; params: readonly unknown[] }[], firstId: number): string {
-  const requests = calls.map(({ method, params }, index) => ({ jsonrpc: '2.0', id: firstId + index, method, params }))
-  return JSON.stringify(requests.length === 1 ? requests[0] : requests)
+export function encodeCalls(calls: readonly CallText[], firstId: number): string {
+  const requests = calls.map(({ method, params }, index) => {
+    const text = typeof params === 'string' ? params : JSON.stringify(params)
+    return `{"jsonrpc":"2.0","id":${firstId + index},"method":${JSON.stringify(method)},"params":${text}}`
+  })
+  return requests.length === 1 ? requests[0]! : `[${requests.join(',')}]`
 }
 
 /**

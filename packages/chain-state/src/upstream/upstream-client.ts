@@ -22,7 +22,8 @@ export interface UpstreamOptions {
 
 export interface UpstreamCall<T> {
   method: string
-  params: readonly unknown[]
+  /** A list, or the JSON of one. */
+  params: readonly unknown[] | string
   /** Makes the value of the node's `result`. @throws UpstreamFault where it makes no sense: tried again, then an error */
   decode(result: unknown): T
   /** Most bytes that the answer may have. */
