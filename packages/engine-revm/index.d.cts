@@ -10,9 +10,9 @@ export declare class NativeEngine {
   cachedBytes(): number
   /**
    * Simulates. What comes of it is returned where it takes next to no time, a short outcome as its text alone; else (null)
-   * it comes by mail. Where all that stands in the way are reads, they are returned, after the simulations that asked for
-   * some of them before: once those went on or ended, it goes on with `resume`, or ends with `cancel`. `written`: as the
-   * JSON of an answer.
+   * it comes by mail. Where all that stands in the way are reads, they are returned after a line `paused`, and after the
+   * simulations that asked for some of them before: once those went on or ended, it goes on with `resume`, or ends with
+   * `cancel`. `written`: as the JSON of an answer.
    */
   simulate(id: number, key: string, layers: Array<number>, plan: string, written: boolean): string | Message | null
   /** Goes on with a simulation that lacked state: `values` in the order of the reads that it returned, which are kept. */
@@ -39,8 +39,6 @@ export declare const enum Kind {
   Rejected = 'rejected',
   /** Reads to make. */
   Read = 'read',
-  /** Others to wait for, then reads to make, before it can go on. */
-  Paused = 'paused',
   /** State could not be read: who reads knows why. */
   Unread = 'unread',
   Cancelled = 'cancelled',

@@ -20,8 +20,11 @@ type Work = {
   readFailure?: unknown
 }
 
-/** What the addon has to say at once. Null: what comes of it comes by mail. */
+/** What the addon has to say at once: text is an outcome or `PAUSED`. Null: what comes of it comes by mail. */
 type AtOnce = string | Message | null
+
+/** What a simulation that lacks state begins with. */
+const PAUSED = 'paused\n'
 
 /** How the addon's texts are read. */
 interface Reading<T> {
@@ -75,9 +78,9 @@ export class NativeWork {
     if (this.#closed) throw new Error('the engine was closed')
     const id = this.#nextId()
     const atOnce = accepted(() => start(id))
-    if (atOnce === null || typeof atOnce === 'string' || atOnce.kind !== 'paused')
+    if (typeof atOnce !== 'string' || !atOnce.startsWith(PAUSED))
       return this.#outcome(id, state, cancellation, atOnce, reading)
-    const resumed = this.#resume(id, state, cancellation.signal, atOnce.payload)
+    const resumed = this.#resume(id, state, cancellation.signal, atOnce.slice(PAUSED.length))
     this.#resumed.set(id, resumed)
     return resumed.then(
       (atOnce) => {
@@ -155,7 +158,7 @@ export class NativeWork {
 
   #nextId(): number {
     do this.#lastId = (this.#lastId + 1) >>> 0
-    while (this.#work.has(this.#lastId))
+    while (this.#work.has(this.#lastId) || this.#resumed.has(this.#lastId))
     return this.#lastId
   }
 

@@ -160,9 +160,10 @@ pub fn rejection(rejection: &Rejection) -> Vec<u8> {
     format!("{code}\n{block}\n{call}\n{message}\n").into_bytes()
 }
 
-/// Simulations to wait for, and reads to make.
+/// Simulations to wait for, and reads to make. Its first line tells it from an outcome.
 pub fn paused(others: &[u32], own: &[Read]) -> String {
     let mut out = Lines(String::with_capacity(32 + 128 * own.len()));
+    out.text("paused");
     out.number(others.len() as u64);
     for other in others {
         out.number(u64::from(*other));

@@ -60,7 +60,8 @@ pub struct NativeEngine {
     threads: Threads,
 }
 
-/// A short outcome as its text alone. None: what comes of it comes by mail.
+/// A short outcome, or what to read first, as its text alone: an object of JavaScript takes longer to make than both take to
+/// write. None: what comes of it comes by mail.
 type AtOnce = Option<Either<Latin1String, Message>>;
 
 #[napi]
@@ -87,9 +88,9 @@ impl NativeEngine {
     }
 
     /// Simulates. What comes of it is returned where it takes next to no time, a short outcome as its text alone; else (null)
-    /// it comes by mail. Where all that stands in the way are reads, they are returned, after the simulations that asked for
-    /// some of them before: once those went on or ended, it goes on with `resume`, or ends with `cancel`. `written`: as the
-    /// JSON of an answer.
+    /// it comes by mail. Where all that stands in the way are reads, they are returned after a line `paused`, and after the
+    /// simulations that asked for some of them before: once those went on or ended, it goes on with `resume`, or ends with
+    /// `cancel`. `written`: as the JSON of an answer.
     #[napi(catch_unwind)]
     pub fn simulate(
         &mut self,
@@ -107,8 +108,7 @@ impl NativeEngine {
         }
         match self.at_once(id, &simulation) {
             Err(Failure::Missing(reads)) => {
-                let asked = self.paused.add(id, simulation, reads).into_bytes();
-                Ok(Some(Either::B(Message::new(Kind::Paused, id, asked))))
+                Ok(Some(Either::A(latin1(self.paused.add(id, simulation, reads).into_bytes()))))
             }
             Err(_) => self.start_simulation(id, simulation),
             Ok(answer) => Ok(Some(answer)),

@@ -20,8 +20,6 @@ pub enum Kind {
     Rejected,
     /// Reads to make.
     Read,
-    /// Others to wait for, then reads to make, before it can go on.
-    Paused,
     /// State could not be read: who reads knows why.
     Unread,
     Cancelled,

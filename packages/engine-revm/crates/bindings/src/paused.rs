@@ -1,10 +1,10 @@
 //! Simulations that lacked state and have no thread: JavaScript reads it.
 
 use crate::encode;
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 use upfront_engine::{
     plan::Plan,
-    primitives::B256,
+    primitives::{B256, map::HashMap},
     state::{Layer, Read},
 };
 

@@ -11,7 +11,7 @@ use revm::primitives::hardfork::SpecId;
 const BLOCKS: usize = 16;
 const CALLS: usize = 1_000;
 
-/// What the plan will certainly or likely read: asked for together, it costs one round trip in place of dozens.
+/// What the plan will certainly or likely read, some of it twice: asked for together, it costs one round trip in place of dozens.
 pub fn reads(plan: &Plan) -> Vec<Read> {
     let mut accounts: Vec<Address> = Vec::new();
     let mut reads: Vec<Read> = plan.likely_reads.iter().map(|read| Read::Storage(read.contract, read.slot())).collect();
@@ -43,17 +43,5 @@ pub fn reads(plan: &Plan) -> Vec<Read> {
     accounts.sort_unstable();
     accounts.dedup();
     reads.extend(accounts.into_iter().flat_map(|address| [Read::Balance(address), Read::Nonce(address), Read::Code(address)]));
-    reads.sort_unstable_by_key(order);
-    reads.dedup();
     reads
-}
-
-fn order(read: &Read) -> (u8, Address, U256) {
-    match *read {
-        Read::Balance(address) => (0, address, U256::ZERO),
-        Read::Nonce(address) => (1, address, U256::ZERO),
-        Read::Code(address) => (2, address, U256::ZERO),
-        Read::Storage(address, slot) => (3, address, slot),
-        Read::BlockHash(number) => (4, Address::ZERO, U256::from(number)),
-    }
 }

@@ -2,7 +2,7 @@ use alloy_primitives::{Address, Bytes, U256};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One value of the pinned block's state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Read {
     Balance(Address),
     Nonce(Address),

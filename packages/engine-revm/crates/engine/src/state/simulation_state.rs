@@ -81,9 +81,12 @@ impl SimulationState {
         self.pinned.fetch(&missing, &*self.source, &self.stop).map(drop)
     }
 
-    /// Those of the reads that neither changes nor layers nor the cache hold.
-    pub fn missing(&self, reads: Vec<Read>) -> Vec<Read> {
-        reads.into_iter().filter(|read| !self.is_above(read) && self.pinned.get(read).is_none()).collect()
+    /// Those of the reads that neither changes nor layers nor the cache hold, each once.
+    pub fn missing(&self, mut reads: Vec<Read>) -> Vec<Read> {
+        reads.retain(|read| !self.is_above(read) && self.pinned.get(read).is_none());
+        reads.sort_unstable();
+        reads.dedup();
+        reads
     }
 
     /// The read that failed because nobody may wait for it.
