@@ -1,4 +1,5 @@
 import type { StateRead } from '@upfront/simulation'
+import { readKey } from '../state/read-call.js'
 
 /** The values that were read last, each once: what one block reads, the next one mostly reads again. */
 export class RecentReads {
@@ -9,7 +10,7 @@ export class RecentReads {
   note(reads: readonly StateRead[]): void {
     for (const read of reads) {
       if (read.kind === 'blockHash') continue
-      const key = `${read.kind}${read.address}${read.kind === 'storage' ? read.slot : ''}`
+      const key = readKey(read)
       this.reads.delete(key)
       this.reads.set(key, read)
     }
