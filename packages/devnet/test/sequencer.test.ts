@@ -33,6 +33,7 @@ describe.each([
     socket.on('message', (data) => received.push(JSON.parse(String(data))))
     const start = await client.getBlockNumber()
     const hashes = []
+    // So many that some come between the sealing of a block and the next one's opening.
     for (let nonce = 0; nonce < 100; nonce++) {
       hashes.push(await wallet.sendTransaction({ to: BOB, value: parseEther('1'), gas: 21_000n, nonce }))
       await new Promise((resolve) => setTimeout(resolve, 10))

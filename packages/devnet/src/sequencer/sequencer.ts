@@ -33,7 +33,7 @@ export interface Sequencer {
 }
 
 const ZERO_HASH = `0x${'0'.repeat(64)}` as const
-/** The even and the odd blocks': anvil's pool takes one transaction of a sender and nonce, and a deposit's nonce is 0 to it. */
+/** In turn: anvil's pool takes one transaction of a sender and nonce, a deposit's nonce is 0 to it, and two may wait. */
 const DEPOSITORS = ['0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001', '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0002'] as const
 
 /**

@@ -11,7 +11,8 @@ use revm::primitives::hardfork::SpecId;
 const BLOCKS: usize = 16;
 const CALLS: usize = 1_000;
 
-/// What the plan will certainly or likely read, some of it twice: asked for together, it costs one round trip in place of dozens.
+/// What the plan will certainly or likely read; some of it may come twice. Asked for together, it costs one round trip in place
+/// of dozens.
 pub fn reads(plan: &Plan) -> Vec<Read> {
     let mut accounts: Vec<Address> = Vec::new();
     let mut reads: Vec<Read> = plan.likely_reads.iter().map(|read| Read::Storage(read.contract, read.slot())).collect();
