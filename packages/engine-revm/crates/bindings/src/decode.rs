@@ -3,13 +3,13 @@
 use crate::tokens::{Decoded, Malformed, Tokens, address, bytes, hash, number, word};
 use upfront_engine::{
     plan::{
-        Authorization, BaseFeeParameters, BlobParameters, BlockRules, ChainRules, MappingRead, ParentHeader, Plan, PlannedBlock, PlannedCall,
-        StateOverride, StorageOverride, Withdrawal,
+        Authorization, BaseFeeParameters, BlobParameters, BlockRules, ChainRules, MappingRead, ParentHeader, Plan,
+        PlannedBlock, PlannedCall, StateOverride, StorageOverride, Withdrawal,
     },
     primitives::U256,
     rules,
-    stretch::{BlockEnvironment, Stretch},
     state::{AccountChange, Layer, Read, Value, analysed},
+    stretch::{BlockEnvironment, Stretch},
 };
 
 pub fn plan(text: &str) -> Decoded<Plan> {
@@ -21,7 +21,8 @@ pub fn plan(text: &str) -> Decoded<Plan> {
         trace_transfers: t.flag()?,
         gas_budget: t.number()?,
         da_footprint_scalar: t.optional(number)?,
-        likely_reads: t.list(|t| Ok(MappingRead { contract: t.address()?, key: t.address()?, position: t.number()? }))?,
+        likely_reads: t
+            .list(|t| Ok(MappingRead { contract: t.address()?, key: t.address()?, position: t.number()? }))?,
         blocks: t.list(block)?,
     })
 }
@@ -68,7 +69,11 @@ fn block(t: &mut Tokens<'_>) -> Decoded<PlannedBlock> {
         fee_recipient: t.address()?,
         prev_randao: t.hash()?,
         base_fee: t.optional(word)?,
-        base_fee_parameters: BaseFeeParameters { elasticity: t.number()?, denominator: t.number()?, minimum: t.word()? },
+        base_fee_parameters: BaseFeeParameters {
+            elasticity: t.number()?,
+            denominator: t.number()?,
+            minimum: t.word()?,
+        },
         blob_base_fee: t.optional(word)?,
         parent_beacon_block_root: t.optional(hash)?,
         extra_data: t.bytes()?,

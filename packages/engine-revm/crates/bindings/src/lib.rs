@@ -148,7 +148,9 @@ impl NativeEngine {
         let stretch = decode::stretch(text(&stretch)?).map_err(malformed)?;
         self.threads.start(id, state_key(&key)?, self.layers(&layers)?, move |state, stop| {
             match stretch.transactions.first() {
-                Some(raw) => stretch::warm(&stretch, raw, state, stop).map(|()| Payload::default()).map_err(Failure::from),
+                Some(raw) => {
+                    stretch::warm(&stretch, raw, state, stop).map(|()| Payload::default()).map_err(Failure::from)
+                }
                 None => Ok(Payload::default()),
             }
         })

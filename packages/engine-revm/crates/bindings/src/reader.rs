@@ -1,6 +1,9 @@
 //! State that JavaScript reads for a thread that waits.
 
-use crate::{decode, encode, mailbox::{Kind, Mailbox}};
+use crate::{
+    decode, encode,
+    mailbox::{Kind, Mailbox},
+};
 use std::{
     sync::{Arc, Condvar, Mutex},
     time::Duration,

@@ -76,8 +76,12 @@ impl Threads {
             table.entries().remove(&id);
             match result {
                 Ok(Ok(done)) => mailbox.post(Kind::Done, id, done),
-                Ok(Err(Failure::Rejected(rejection))) => mailbox.post(Kind::Rejected, id, encode::rejection(&rejection)),
-                Ok(Err(Failure::Unread | Failure::TooMuch | Failure::Missing(_))) => mailbox.post(Kind::Unread, id, Vec::new()),
+                Ok(Err(Failure::Rejected(rejection))) => {
+                    mailbox.post(Kind::Rejected, id, encode::rejection(&rejection))
+                }
+                Ok(Err(Failure::Unread | Failure::TooMuch | Failure::Missing(_))) => {
+                    mailbox.post(Kind::Unread, id, Vec::new())
+                }
                 Ok(Err(Failure::Cancelled)) => mailbox.post(Kind::Cancelled, id, Vec::new()),
                 Err(_) => mailbox.post(Kind::Panicked, id, Vec::new()),
             }

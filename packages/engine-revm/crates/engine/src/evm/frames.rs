@@ -1,8 +1,4 @@
-use revm::{
-    context_interface::FrameStack,
-    handler::EthFrame,
-    interpreter::interpreter::EthInterpreter,
-};
+use revm::{context_interface::FrameStack, handler::EthFrame, interpreter::interpreter::EthInterpreter};
 use std::{
     cell::{Cell, RefCell},
     rc::Rc,
@@ -24,7 +20,10 @@ thread_local! {
 
 impl FrameStore {
     pub fn take() -> Self {
-        KEPT.take().unwrap_or_else(|| Self { frames: FrameStack::new(), memory: Rc::new(RefCell::new(Vec::with_capacity(4096))) })
+        KEPT.take().unwrap_or_else(|| Self {
+            frames: FrameStack::new(),
+            memory: Rc::new(RefCell::new(Vec::with_capacity(4096))),
+        })
     }
 
     /// `deepest`: of all frames that ran, the outermost being 0.

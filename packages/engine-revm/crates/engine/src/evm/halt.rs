@@ -65,7 +65,9 @@ pub fn of_frame(
     let opcode = interpreter.bytecode.pc().checked_sub(1).and_then(|at| code.get(at)).map_or(0, |byte: &u8| *byte);
     let depth = interpreter.stack.len();
     Some(match result {
-        R::OpcodeNotFound | R::NotActivated | R::InvalidFEOpcode => format!("invalid opcode: {}", opcode_names::of(opcode)),
+        R::OpcodeNotFound | R::NotActivated | R::InvalidFEOpcode => {
+            format!("invalid opcode: {}", opcode_names::of(opcode))
+        }
         R::StackUnderflow | R::StackOverflow => match step {
             None if pops_in_parts(opcode) => AMBIGUOUS.into(),
             step => {
@@ -74,13 +76,16 @@ pub fn of_frame(
                 if depth < inputs(opcode) { underflow(opcode, depth) } else { overflow(opcode, depth) }
             }
         },
-        R::OutOfGas | R::MemoryOOG | R::InvalidOperandOOG | R::OutOfOffset | R::CreateInitCodeSizeLimit | R::ReentrancySentryOOG => {
-            match step {
-                Some(step) => step.out_of_gas(spec),
-                None if has_dynamic_gas(opcode) => AMBIGUOUS.into(),
-                None => stack_fault(opcode, depth).unwrap_or_else(|| words(result).into()),
-            }
-        }
+        R::OutOfGas
+        | R::MemoryOOG
+        | R::InvalidOperandOOG
+        | R::OutOfOffset
+        | R::CreateInitCodeSizeLimit
+        | R::ReentrancySentryOOG => match step {
+            Some(step) => step.out_of_gas(spec),
+            None if has_dynamic_gas(opcode) => AMBIGUOUS.into(),
+            None => stack_fault(opcode, depth).unwrap_or_else(|| words(result).into()),
+        },
         R::StateChangeDuringStaticCall | R::CallNotAllowedInsideStatic => words(result).into(),
         _ => words(result).into(),
     })
@@ -142,8 +147,12 @@ pub fn of_precompile(reason: &PrecompileHalt, input: &[u8], gas: u64) -> String 
     let price = match reason {
         P::ModexpEip7823LimitSize => modexp_gas(input),
         P::Bls12381PairingInputLength => 37_700 + 32_600 * (input.len() as u64 / 384),
-        P::Bls12381G1MsmInputLength => msm_required_gas(input.len() / 160, &bls::DISCOUNT_TABLE_G1_MSM, bls::G1_MSM_BASE_GAS_FEE),
-        P::Bls12381G2MsmInputLength => msm_required_gas(input.len() / 288, &bls::DISCOUNT_TABLE_G2_MSM, bls::G2_MSM_BASE_GAS_FEE),
+        P::Bls12381G1MsmInputLength => {
+            msm_required_gas(input.len() / 160, &bls::DISCOUNT_TABLE_G1_MSM, bls::G1_MSM_BASE_GAS_FEE)
+        }
+        P::Bls12381G2MsmInputLength => {
+            msm_required_gas(input.len() / 288, &bls::DISCOUNT_TABLE_G2_MSM, bls::G2_MSM_BASE_GAS_FEE)
+        }
         P::Bn254PairLength => 45_000 + 34_000 * (input.len() as u64 / 192),
         _ => 0,
     };
@@ -181,7 +190,11 @@ fn modexp_gas(input: &[u8]) -> u64 {
     let (base, exponent, modulus) = (word(0), word(32), word(64));
     let longest = base.max(modulus);
     let words: U256 = longest.saturating_add(U256::from(7)) >> 3;
-    let complexity = if longest > U256::from(32) { words.saturating_mul(words).saturating_mul(U256::from(2)) } else { U256::from(16) };
+    let complexity = if longest > U256::from(32) {
+        words.saturating_mul(words).saturating_mul(U256::from(2))
+    } else {
+        U256::from(16)
+    };
     let head_at = U256::from(96).saturating_add(base);
     let head = if head_at < U256::from(input.len()) { word(head_at.to()) } else { U256::ZERO };
     let head = if exponent < U256::from(32) { head >> (256 - 8 * exponent.to::<usize>()) } else { head };

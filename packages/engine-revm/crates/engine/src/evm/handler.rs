@@ -51,11 +51,8 @@ pub struct OperatorFee {
 impl OperatorFee {
     pub fn of(&self, gas: u64) -> U256 {
         let product = U256::from(gas).saturating_mul(self.scalar);
-        let variable = if self.jovian {
-            product.saturating_mul(U256::from(100))
-        } else {
-            product / U256::from(1_000_000)
-        };
+        let variable =
+            if self.jovian { product.saturating_mul(U256::from(100)) } else { product / U256::from(1_000_000) };
         variable.saturating_add(self.constant)
     }
 }
@@ -255,4 +252,3 @@ impl CallOutcome {
         machine.evm.ctx.chain.halt.take().unwrap_or_else(|| halt::words(self.result).into())
     }
 }
-

@@ -8,6 +8,7 @@ use alloy_primitives::{
 };
 use revm::{
     context_interface::{Host, JournalTr, context::ContextError},
+    handler::instructions::InstructionProvider,
     interpreter::{
         Instruction, InstructionContext, InstructionResult, InterpreterAction, as_usize_or_fail, gas,
         instructions::{InstructionTable, arithmetic, host, instruction_table_gas_changes_spec, memory, system},
@@ -15,7 +16,6 @@ use revm::{
         interpreter_types::{InputsTr, LoopControl, StackTr},
         resize_memory,
     },
-    handler::instructions::InstructionProvider,
     primitives::hardfork::SpecId,
 };
 use std::sync::OnceLock;
@@ -116,7 +116,9 @@ fn jump_destination(step: Step<'_>) {
 #[inline]
 fn is_allowance_spent(step: &Step<'_>) -> bool {
     let Watch { allowance, run_from, .. } = &step.host.chain;
-    allowance.as_ref().is_some_and(|allowance| run_from.saturating_sub(step.interpreter.gas.remaining()) > allowance.gas)
+    allowance
+        .as_ref()
+        .is_some_and(|allowance| run_from.saturating_sub(step.interpreter.gas.remaining()) > allowance.gas)
 }
 
 #[cold]
@@ -244,13 +246,7 @@ const TRANSFER: B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628
 const NATIVE: Address = address!("eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee");
 
 /// Puts a transfer among the logs of the frame that is open.
-pub fn record_transfer(
-    context: &mut Context,
-    from: Address,
-    to: Address,
-    value: U256,
-    index: u64,
-) {
+pub fn record_transfer(context: &mut Context, from: Address, to: Address, value: U256, index: u64) {
     let topics = vec![TRANSFER, from.into_word(), to.into_word()];
     let data = Bytes::copy_from_slice(&value.to_be_bytes::<32>());
     context.journaled_state.log(Log { address: NATIVE, data: LogData::new_unchecked(topics, data) });

@@ -2,8 +2,8 @@ use super::{
     frames::FrameStore,
     halt,
     instructions::{Instructions, record_transfer},
-    precompiles::PrecompileSet,
     last_step::LastStep,
+    precompiles::PrecompileSet,
     run::run,
     watch::Watch,
 };
@@ -12,20 +12,16 @@ use alloy_primitives::{Address, U256};
 use revm::{
     context::{BlockEnv, CfgEnv, Evm, Journal, JournalTr, LocalContext, TxEnv},
     context_interface::{FrameStack, context::ContextError},
-    handler::{
-        EthFrame, EvmTr, FrameInitOrResult, FrameResult, ItemOrResult, evm::FrameInitResult,
-    },
+    handler::{EthFrame, EvmTr, FrameInitOrResult, FrameResult, ItemOrResult, evm::FrameInitResult},
     interpreter::{
-        CallScheme, CallValue, FrameInput, Interpreter, InterpreterAction,
-        instructions::InstructionTable,
-        interpreter::EthInterpreter,
-        interpreter_action::FrameInit,
-        interpreter_types::LoopControl,
+        CallScheme, CallValue, FrameInput, Interpreter, InterpreterAction, instructions::InstructionTable,
+        interpreter::EthInterpreter, interpreter_action::FrameInit, interpreter_types::LoopControl,
     },
     primitives::hardfork::SpecId,
 };
 
-pub type Context = revm::Context<BlockEnv, TxEnv, CfgEnv, SimulationState, Journal<SimulationState>, Watch, LocalContext>;
+pub type Context =
+    revm::Context<BlockEnv, TxEnv, CfgEnv, SimulationState, Journal<SimulationState>, Watch, LocalContext>;
 
 /// revm with its frames watched: transfers become logs, and the outermost frame's halt is put in geth's words.
 pub struct Machine {
@@ -49,7 +45,13 @@ impl Machine {
             error: Ok(()),
         };
         Self {
-            evm: Evm { ctx: context, inspector: (), instruction: Instructions::of(spec), precompiles, frame_stack: frames },
+            evm: Evm {
+                ctx: context,
+                inspector: (),
+                instruction: Instructions::of(spec),
+                precompiles,
+                frame_stack: frames,
+            },
         }
     }
 
@@ -147,7 +149,10 @@ impl EvmTr for Machine {
         self.evm.all_mut()
     }
 
-    fn frame_init(&mut self, frame_input: FrameInit) -> Result<FrameInitResult<'_, Self::Frame>, ContextError<ReadError>> {
+    fn frame_init(
+        &mut self,
+        frame_input: FrameInit,
+    ) -> Result<FrameInitResult<'_, Self::Frame>, ContextError<ReadError>> {
         let watch = &mut self.evm.ctx.chain;
         watch.deepest = watch.deepest.max(frame_input.depth);
         if watch.stop.is_raised() {
@@ -203,7 +208,8 @@ impl EvmTr for Machine {
         if let Some((result, _)) = stopped {
             ctx.chain.halt = halt::of_frame(result, &frame.interpreter, ctx.chain.last_step.as_ref(), ctx.cfg.spec);
         }
-        let next: FrameInitOrResult<Self::Frame> = frame.process_next_action::<_, ContextError<ReadError>>(ctx, action)?;
+        let next: FrameInitOrResult<Self::Frame> =
+            frame.process_next_action::<_, ContextError<ReadError>>(ctx, action)?;
         if let ItemOrResult::Result(result) = &next {
             frame.set_finished(true);
             if let (Some((before, output)), FrameResult::Create(created)) = (stopped, result) {

@@ -25,7 +25,10 @@ pub fn of(opcode: u8) -> String {
         0xf8 => "EXTCALL",
         0xf9 => "EXTDELEGATECALL",
         0xfb => "EXTSTATICCALL",
-        _ => return OpCode::new(opcode).map_or_else(|| format!("opcode {opcode:#x} not defined"), |known| known.as_str().into()),
+        _ => {
+            return OpCode::new(opcode)
+                .map_or_else(|| format!("opcode {opcode:#x} not defined"), |known| known.as_str().into());
+        }
     };
     reserved.into()
 }

@@ -1,6 +1,9 @@
 use super::{halt, machine::Context};
 use crate::{plan::BlockRules, state::ReadError};
-use alloy_primitives::{Address, map::{AddressMap, AddressSet}};
+use alloy_primitives::{
+    Address,
+    map::{AddressMap, AddressSet},
+};
 use op_revm::precompiles::OpPrecompiles;
 use revm::{
     context_interface::context::ContextError,
@@ -67,7 +70,8 @@ impl PrecompileProvider<Context> for PrecompileSet {
             output = PrecompileOutput::halt(PrecompileHalt::OutOfGas, inputs.reservoir);
         }
         if let Some(allowance) = &mut context.chain.allowance {
-            allowance.precompile_gas = allowance.precompile_gas.saturating_sub(if output.is_halt() { gas } else { output.gas_used });
+            allowance.precompile_gas =
+                allowance.precompile_gas.saturating_sub(if output.is_halt() { gas } else { output.gas_used });
         }
         if let Some(reason) = output.halt_reason() {
             if context.journaled_state.inner.depth == 1 {

@@ -19,7 +19,13 @@ pub fn seal(header: &Header, base_fee: U256, body: Body<'_>) -> (B256, usize) {
         .transactions
         .iter()
         // A typed transaction lies in a block as a byte string, a legacy one as the list that it is.
-        .map(|bytes| if bytes[0] < 0x80 { alloy_rlp::Header { list: false, payload_length: bytes.len() }.length_with_payload() } else { bytes.len() })
+        .map(|bytes| {
+            if bytes[0] < 0x80 {
+                alloy_rlp::Header { list: false, payload_length: bytes.len() }.length_with_payload()
+            } else {
+                bytes.len()
+            }
+        })
         .sum();
     let mut payload = encoded.len() + list_length(transactions) + list_length(0);
     if let Some(withdrawals) = body.withdrawals {

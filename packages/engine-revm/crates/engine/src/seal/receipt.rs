@@ -96,7 +96,8 @@ mod tests {
     fn one_item_has_the_root_that_the_library_builds() {
         for length in [0, 1, 20, 31, 55, 56, 300, 70_000] {
             let item = vec![0x7f; length];
-            let built = ordered_trie_root_with_encoder(std::slice::from_ref(&item), |item, out| out.extend_from_slice(item));
+            let built =
+                ordered_trie_root_with_encoder(std::slice::from_ref(&item), |item, out| out.extend_from_slice(item));
             assert_eq!(ordered_root(&[item]), built, "of {length} bytes");
         }
     }

@@ -24,7 +24,12 @@ use revm::{
 /// L2ToL1MessagePasser: its storage root is an Isthmus header's withdrawalsRoot.
 pub const MESSAGE_PASSER: Address = address!("4200000000000000000000000000000000000016");
 
-pub fn execute(plan: &Plan, index: usize, machine: &mut Machine, progress: &mut Progress) -> Result<ExecutedBlock, Failure> {
+pub fn execute(
+    plan: &Plan,
+    index: usize,
+    machine: &mut Machine,
+    progress: &mut Progress,
+) -> Result<ExecutedBlock, Failure> {
     let block = &plan.blocks[index];
     let rules = &block.rules;
     let here = |fault: Fault| fault.at(index, None);
@@ -68,7 +73,8 @@ pub fn execute(plan: &Plan, index: usize, machine: &mut Machine, progress: &mut 
     withdraw(machine, block).map_err(here)?;
     let requests_hash = requests_hash(plan, block, machine, &executed).map_err(here)?;
     let blob_gas_used = blob_gas_used(plan, block, machine, &executed)?;
-    let (calls, encoded): (Vec<ExecutedCall>, Vec<Vec<u8>>) = executed.into_iter().map(|done| (done.call, done.encoded)).unzip();
+    let (calls, encoded): (Vec<ExecutedCall>, Vec<Vec<u8>>) =
+        executed.into_iter().map(|done| (done.call, done.encoded)).unzip();
     let roots = seal::roots(&block.calls, &calls, &encoded);
 
     let header = Header {
@@ -167,9 +173,19 @@ fn requests_hash(
 }
 
 /// Blob gas, or on an OP-stack chain from Jovian on the DA footprint.
-fn blob_gas_used(plan: &Plan, block: &PlannedBlock, machine: &mut Machine, executed: &[Executed]) -> Result<u64, Failure> {
+fn blob_gas_used(
+    plan: &Plan,
+    block: &PlannedBlock,
+    machine: &mut Machine,
+    executed: &[Executed],
+) -> Result<u64, Failure> {
     if block.rules.op.is_none() {
-        return Ok(block.calls.iter().filter(|call| call.tx_type == 3).map(|call| fees::blob_gas(call.blob_count())).sum());
+        return Ok(block
+            .calls
+            .iter()
+            .filter(|call| call.tx_type == 3)
+            .map(|call| fees::blob_gas(call.blob_count()))
+            .sum());
     }
     if !block.rules.has_op(OpSpecId::JOVIAN) || executed.is_empty() {
         return Ok(0);

@@ -39,7 +39,8 @@ pub fn simulate(
     state.set_block_hash(plan.base.number, plan.base.hash);
     let watch = Watch { stop, allowance, trace_transfers: plan.trace_transfers, ..Watch::default() };
     let precompiles = PrecompileSet::new(for_rules(&plan.base.rules), None);
-    let mut machine = Machine::new(state, watch, CfgEnv::new_with_spec(plan.base.rules.spec), BlockEnv::default(), precompiles);
+    let mut machine =
+        Machine::new(state, watch, CfgEnv::new_with_spec(plan.base.rules.spec), BlockEnv::default(), precompiles);
     let outcome = run(plan, &mut machine);
     let (state, _) = machine.finish();
     match outcome {

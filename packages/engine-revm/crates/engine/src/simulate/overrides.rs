@@ -7,15 +7,18 @@ use crate::{
 use alloy_primitives::{Address, map::AddressSet};
 
 /// Applies a block's overrides (geth: override.go) and gives the precompiles that it runs with.
-pub fn apply(state: &mut SimulationState, rules: &BlockRules, overrides: &[StateOverride]) -> Result<PrecompileSet, Fault> {
+pub fn apply(
+    state: &mut SimulationState,
+    rules: &BlockRules,
+    overrides: &[StateOverride],
+) -> Result<PrecompileSet, Fault> {
     let active = for_rules(rules);
     let mut moved: Option<Moved> = None;
-    let overridden: AddressSet =
-        if overrides.iter().any(|entry| entry.move_precompile_to.is_some()) {
-            overrides.iter().map(|entry| entry.address).collect()
-        } else {
-            AddressSet::default()
-        };
+    let overridden: AddressSet = if overrides.iter().any(|entry| entry.move_precompile_to.is_some()) {
+        overrides.iter().map(|entry| entry.address).collect()
+    } else {
+        AddressSet::default()
+    };
     let mut taken: Vec<Address> = Vec::new();
     for entry in overrides {
         if taken.contains(&entry.address) {

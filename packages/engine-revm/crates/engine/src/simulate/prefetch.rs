@@ -1,8 +1,5 @@
 use super::system_calls::{BEACON_ROOTS, CONSOLIDATION_REQUESTS, HISTORY, QUEUE_SLOTS, WITHDRAWAL_REQUESTS};
-use crate::{
-    plan::Plan,
-    state::Read,
-};
+use crate::{plan::Plan, state::Read};
 use alloy_primitives::{Address, U256};
 use op_revm::OpSpecId;
 use revm::primitives::hardfork::SpecId;
@@ -38,11 +35,16 @@ pub fn reads(plan: &Plan) -> Vec<Read> {
             }
         }
         if rules.has_op(OpSpecId::JOVIAN) {
-            reads.push(Read::Storage(op_revm::constants::L1_BLOCK_CONTRACT, op_revm::constants::DA_FOOTPRINT_GAS_SCALAR_SLOT));
+            reads.push(Read::Storage(
+                op_revm::constants::L1_BLOCK_CONTRACT,
+                op_revm::constants::DA_FOOTPRINT_GAS_SCALAR_SLOT,
+            ));
         }
     }
     accounts.sort_unstable();
     accounts.dedup();
-    reads.extend(accounts.into_iter().flat_map(|address| [Read::Balance(address), Read::Nonce(address), Read::Code(address)]));
+    reads.extend(
+        accounts.into_iter().flat_map(|address| [Read::Balance(address), Read::Nonce(address), Read::Code(address)]),
+    );
     reads
 }

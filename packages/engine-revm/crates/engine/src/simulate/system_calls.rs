@@ -50,7 +50,13 @@ pub fn store_parent_hash(machine: &mut Machine, number: u64, parent: B256) -> Re
 }
 
 /// Hands `word` to a contract. Where its code is `known`, `words` is what it keeps by slot.
-fn store(machine: &mut Machine, contract: Address, known: B256, word: B256, words: &[(u64, U256)]) -> Result<(), ReadError> {
+fn store(
+    machine: &mut Machine,
+    contract: Address,
+    known: B256,
+    word: B256,
+    words: &[(u64, U256)],
+) -> Result<(), ReadError> {
     let code = machine.state().code_hash(contract)?;
     if code == known {
         let change = machine.state().change(contract);
@@ -73,7 +79,14 @@ pub fn dequeue(machine: &mut Machine, contract: Address, queue: &str) -> Result<
         ExecutionResult::Success { output, .. } => Ok(output.into_data()),
         ExecutionResult::Revert { .. } => Err(failed("system call failed to execute: execution reverted".into())),
         ExecutionResult::Halt { .. } => {
-            let why = machine.evm.ctx.chain.halt.take().filter(|words| !is_ambiguous(words)).unwrap_or_else(|| "out of gas".into());
+            let why = machine
+                .evm
+                .ctx
+                .chain
+                .halt
+                .take()
+                .filter(|words| !is_ambiguous(words))
+                .unwrap_or_else(|| "out of gas".into());
             Err(failed(format!("system call failed to execute: {why}")))
         }
     }

@@ -2,18 +2,15 @@ use super::*;
 use crate::{
     outcome::{ExecutedCall, Status},
     plan::{
-        BaseFeeParameters, BlobParameters, BlockRules, ChainRules, ParentHeader, PlannedBlock, PlannedCall, StateOverride, StorageOverride,
+        BaseFeeParameters, BlobParameters, BlockRules, ChainRules, ParentHeader, PlannedBlock, PlannedCall,
+        StateOverride, StorageOverride,
     },
     rejection::{Rejection, code},
     state::{Read, ReadError, StateCache, StateSource, Value},
 };
 use alloy_primitives::{Address, B256, Bytes, U256, address, bytes};
 use revm::primitives::hardfork::SpecId;
-use std::{
-    sync::Mutex,
-    thread,
-    time::Duration,
-};
+use std::{sync::Mutex, thread, time::Duration};
 
 const ALICE: Address = address!("00000000000000000000000000000000000a11ce");
 const BOB: Address = address!("0000000000000000000000000000000000000b0b");
@@ -108,7 +105,12 @@ fn plan(overrides: Vec<StateOverride>, calls: Vec<PlannedCall>) -> Plan {
     }
 }
 
-fn run_on(source: &Arc<Nothing>, plan: &Plan, stop: Arc<Stop>, allowance: Option<Allowance>) -> Result<Outcome, Failure> {
+fn run_on(
+    source: &Arc<Nothing>,
+    plan: &Plan,
+    stop: Arc<Stop>,
+    allowance: Option<Allowance>,
+) -> Result<Outcome, Failure> {
     let cache = StateCache::new(1 << 20);
     let state = SimulationState::new(&cache, plan.base.hash, Vec::new(), source.clone(), stop.clone());
     simulate(plan, state, stop, allowance)
@@ -124,7 +126,8 @@ fn only_call(outcome: &Outcome) -> &ExecutedCall {
 
 #[test]
 fn a_transfer_moves_value_and_leaves_a_log_that_no_receipt_has() {
-    let outcome = run(&plan(vec![override_of(ALICE, 5, Bytes::new())], vec![call(Some(BOB), 5, Bytes::new())])).unwrap();
+    let outcome =
+        run(&plan(vec![override_of(ALICE, 5, Bytes::new())], vec![call(Some(BOB), 5, Bytes::new())])).unwrap();
     let done = only_call(&outcome);
     assert_eq!((done.status.clone(), done.gas_used), (Status::Success, 21_000));
     assert!(done.logs[0].synthetic && done.logs[0].topics[2] == BOB.into_word());
@@ -140,11 +143,8 @@ fn a_reverted_frame_takes_its_transfers_along() {
     // Calls the reverting program, then sends by itself.
     let caller = address!("00000000000000000000000000000000000ca11e");
     let code: Bytes = [&bytes!("5f5f5f5f5f620c0de05af1")[..], &send].concat().into();
-    let overrides = vec![
-        override_of(ALICE, 0, Bytes::new()),
-        override_of(PROGRAM, 10, reverting),
-        override_of(caller, 10, code),
-    ];
+    let overrides =
+        vec![override_of(ALICE, 0, Bytes::new()), override_of(PROGRAM, 10, reverting), override_of(caller, 10, code)];
     let outcome = run(&plan(overrides, vec![call(Some(caller), 0, Bytes::new())])).unwrap();
     let logs = &only_call(&outcome).logs;
     assert_eq!(logs.len(), 1);
@@ -154,7 +154,8 @@ fn a_reverted_frame_takes_its_transfers_along() {
 
 #[test]
 fn what_overrides_replace_is_not_read() {
-    let many = (0..1_000u64).map(|at| override_of(Address::left_padding_from(&(0x5000_0000 + at).to_be_bytes()), at, Bytes::new()));
+    let many = (0..1_000u64)
+        .map(|at| override_of(Address::left_padding_from(&(0x5000_0000 + at).to_be_bytes()), at, Bytes::new()));
     let overrides = many.chain([override_of(ALICE, 5, Bytes::new()), override_of(BOB, 0, Bytes::new())]).collect();
     let source = Arc::new(Nothing::default());
     run_on(&source, &plan(overrides, vec![call(Some(BOB), 5, Bytes::new())]), Arc::default(), None).unwrap();
@@ -163,7 +164,8 @@ fn what_overrides_replace_is_not_read() {
 
 #[test]
 fn a_fault_names_its_place_in_geths_words() {
-    let failure = run(&plan(vec![override_of(ALICE, 4, Bytes::new())], vec![call(Some(BOB), 5, Bytes::new())])).unwrap_err();
+    let failure =
+        run(&plan(vec![override_of(ALICE, 4, Bytes::new())], vec![call(Some(BOB), 5, Bytes::new())])).unwrap_err();
     let message = "err: insufficient funds for gas * price + value: address 0x00000000000000000000000000000000000A11cE have 4 want 5 \
                    (supplied gas 1000000)";
     let rejection = Rejection { code: code::INSUFFICIENT_FUNDS, message: message.into(), block: 0, call: Some(0) };
@@ -202,7 +204,11 @@ fn the_callers_thread_gives_up_on_what_takes_long_or_has_to_wait() {
     assert_eq!(giving_up(bytes!("5f5f5f5f620c0de05af4")), Err(Failure::TooMuch), "recursion");
     assert_eq!(giving_up(bytes!("5f5f6201ffff5f5f60085af1")), Err(Failure::TooMuch), "a costly precompile");
     assert_eq!(giving_up(bytes!("620400005ff3")), Err(Failure::TooMuch), "256 KiB returned");
-    assert_eq!(giving_up([bytes!("5f19").as_ref(), &bytes!("80800a50").repeat(5_000)].concat().into()), Err(Failure::TooMuch), "powers");
+    assert_eq!(
+        giving_up([bytes!("5f19").as_ref(), &bytes!("80800a50").repeat(5_000)].concat().into()),
+        Err(Failure::TooMuch),
+        "powers"
+    );
     // 6,000 gas each, for the product of the point at infinity.
     let products = |times| bytes!("5f5f5f5f600761ffff fa50").repeat(times).into();
     assert_eq!(giving_up(products(3)), Ok(()));
@@ -241,7 +247,11 @@ fn with_code(contract: Address, code: &Bytes, known: bool, storage: StorageOverr
 }
 
 fn prague(mut plan: Plan) -> Plan {
-    let rules = BlockRules { spec: SpecId::PRAGUE, op: None, blob: Some(BlobParameters { target: 6, max: 9, update_fraction: 5_007_716 }) };
+    let rules = BlockRules {
+        spec: SpecId::PRAGUE,
+        op: None,
+        blob: Some(BlobParameters { target: 6, max: 9, update_fraction: 5_007_716 }),
+    };
     plan.base.rules = rules;
     plan.blocks[0].rules = rules;
     plan.blocks[0].parent_beacon_block_root = Some(B256::repeat_byte(7));
@@ -278,8 +288,8 @@ fn known_request_queues_give_what_their_code_would() {
     for slots in [vec![], vec![(U256::ZERO, U256::from(5))], one_request.collect::<Vec<_>>()] {
         // Without input the contracts give the fee, which shows the excess.
         let block = |known: bool| {
-            let contracts =
-                queues.map(|(contract, code)| with_code(contract, code, known, StorageOverride::Replace(slots.clone())));
+            let contracts = queues
+                .map(|(contract, code)| with_code(contract, code, known, StorageOverride::Replace(slots.clone())));
             let mut plan = prague(plan(contracts.to_vec(), Vec::new()));
             let mut second = plan.blocks[0].clone();
             second.number += 1;

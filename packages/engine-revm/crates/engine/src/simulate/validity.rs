@@ -7,10 +7,7 @@ use crate::{
     rejection::{Fault, code},
 };
 use alloy_primitives::{B256, U256};
-use revm::{
-    interpreter::InitialAndFloorGas,
-    primitives::hardfork::SpecId,
-};
+use revm::{interpreter::InitialAndFloorGas, primitives::hardfork::SpecId};
 
 const MAX_INIT_CODE: usize = 49_152;
 const MAX_BLOBS_PER_TRANSACTION: usize = 6;
@@ -46,7 +43,10 @@ impl Candidate<'_> {
         self.intrinsic_gas()?;
         let left = self.sender_balance.wrapping_sub(upfront);
         if left < self.call.value {
-            return Err(self.fault(code::INSUFFICIENT_FUNDS, format!("insufficient funds for transfer: address {}", self.call.from)));
+            return Err(self.fault(
+                code::INSUFFICIENT_FUNDS,
+                format!("insufficient funds for transfer: address {}", self.call.from),
+            ));
         }
         Ok(upfront)
     }
@@ -151,7 +151,8 @@ impl Candidate<'_> {
     fn funds(&self) -> Result<U256, Fault> {
         let gas = U256::from(self.gas);
         let blob_gas = U256::from(blob_gas(self.call.blob_count()));
-        let rollup = self.rollup.map_or(U256::ZERO, |rollup| rollup.l1_fee.saturating_add(rollup.operator.of(self.gas)));
+        let rollup =
+            self.rollup.map_or(U256::ZERO, |rollup| rollup.l1_fee.saturating_add(rollup.operator.of(self.gas)));
         let upfront = sum([gas.checked_mul(self.gas_price), blob_gas.checked_mul(self.blob_base_fee), Some(rollup)]);
         let wanted = sum([
             gas.checked_mul(self.call.fees().cap),
@@ -161,7 +162,8 @@ impl Candidate<'_> {
         ]);
         let from = self.call.from;
         let (Some(upfront), Some(wanted)) = (upfront, wanted) else {
-            let words = format!("insufficient funds for gas * price + value: address {from} required balance exceeds 256 bits");
+            let words =
+                format!("insufficient funds for gas * price + value: address {from} required balance exceeds 256 bits");
             return Err(self.fault(code::INSUFFICIENT_FUNDS, words));
         };
         if self.sender_balance < wanted {
@@ -177,7 +179,9 @@ impl Candidate<'_> {
     fn intrinsic_gas(&self) -> Result<(), Fault> {
         let InitialAndFloorGas { initial_total_gas: intrinsic, floor_gas: floor, .. } = self.initial;
         if self.gas < intrinsic {
-            return Err(self.fault(code::INTRINSIC_GAS, format!("intrinsic gas too low: have {}, want {intrinsic}", self.gas)));
+            return Err(
+                self.fault(code::INTRINSIC_GAS, format!("intrinsic gas too low: have {}, want {intrinsic}", self.gas))
+            );
         }
         if self.gas < floor {
             let words = format!("insufficient gas for floor data gas cost: have {}, want {floor}", self.gas);

@@ -191,7 +191,8 @@ impl PinnedState {
         let _flights = self.flights();
         let values = self.values.pin();
         let now = self.used.load(Ordering::Relaxed);
-        let mut ages: Vec<u32> = values.values().map(|entry| now.wrapping_sub(entry.used.load(Ordering::Relaxed))).collect();
+        let mut ages: Vec<u32> =
+            values.values().map(|entry| now.wrapping_sub(entry.used.load(Ordering::Relaxed))).collect();
         if ages.is_empty() {
             return;
         }

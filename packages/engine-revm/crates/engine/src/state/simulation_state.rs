@@ -31,9 +31,24 @@ pub struct SimulationState {
 }
 
 impl SimulationState {
-    pub fn new(cache: &StateCache, key: B256, layers: Vec<Arc<Layer>>, source: Arc<dyn StateSource>, stop: Arc<Stop>) -> Self {
+    pub fn new(
+        cache: &StateCache,
+        key: B256,
+        layers: Vec<Arc<Layer>>,
+        source: Arc<dyn StateSource>,
+        stop: Arc<Stop>,
+    ) -> Self {
         let pinned = cache.pinned(key);
-        Self { changes: AddressMap::default(), hashes: HashMap::default(), layers, pinned, source, stop, missed: Cell::new(None), delegations: true }
+        Self {
+            changes: AddressMap::default(),
+            hashes: HashMap::default(),
+            layers,
+            pinned,
+            source,
+            stop,
+            missed: Cell::new(None),
+            delegations: true,
+        }
     }
 
     pub fn set_delegations(&mut self, active: bool) {

@@ -75,7 +75,12 @@ fn layers_lie_between_the_simulation_and_the_pinned_block() {
     let layer = |balance: u64, slot: Option<u64>, cleared: bool| {
         let mut layer = Layer::default();
         let storage = slot.map(|slot| (U256::from(slot), U256::from(balance))).into_iter().collect();
-        let change = AccountChange { balance: Some(U256::from(balance)), storage_cleared: cleared, storage, ..Default::default() };
+        let change = AccountChange {
+            balance: Some(U256::from(balance)),
+            storage_cleared: cleared,
+            storage,
+            ..Default::default()
+        };
         layer.accounts.insert(ALICE, change);
         Arc::new(layer)
     };
@@ -176,7 +181,8 @@ fn who_may_not_wait_does_not_wait_for_anothers_read_either() {
         thread::spawn(move || state_on(&cache, 1, &source).storage(ALICE, U256::from(1)))
     };
     thread::sleep(Duration::from_millis(50));
-    let mut state = SimulationState::new(&cache, B256::repeat_byte(1), Vec::new(), Arc::new(CachedOnly), Arc::default());
+    let mut state =
+        SimulationState::new(&cache, B256::repeat_byte(1), Vec::new(), Arc::new(CachedOnly), Arc::default());
     assert_eq!(state.storage(ALICE, U256::from(1)), Err(ReadError::WouldBlock));
     assert!(!owner.is_finished());
     assert_eq!(owner.join().unwrap(), Ok(U256::from(7)));

@@ -11,7 +11,9 @@ use revm::{
 type Context = revm::Context<BlockEnv, TxEnv, CfgEnv, SimulationState, Journal<SimulationState>, (), LocalContext>;
 
 /// Ethereum's rules, fully validated.
-pub struct EthereumEvm(Evm<Context, (), EthInstructions<EthInterpreter, Context>, EthPrecompiles, EthFrame<EthInterpreter>>);
+pub struct EthereumEvm(
+    Evm<Context, (), EthInstructions<EthInterpreter, Context>, EthPrecompiles, EthFrame<EthInterpreter>>,
+);
 
 impl EthereumEvm {
     pub fn new(stretch: &Stretch, state: SimulationState) -> Self {

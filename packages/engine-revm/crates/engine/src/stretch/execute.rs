@@ -13,11 +13,7 @@ use crate::{
 use alloy_primitives::{Address, B256, Bloom, Log, map::AddressMap};
 use alloy_trie::root::ordered_trie_root_with_encoder;
 use op_revm::OpSpecId;
-use revm::{
-    Database,
-    context_interface::result::ExecutionResult,
-    primitives::hardfork::SpecId,
-};
+use revm::{Database, context_interface::result::ExecutionResult, primitives::hardfork::SpecId};
 use std::sync::Arc;
 
 #[derive(Debug)]
@@ -35,7 +31,10 @@ pub struct ExecutedStretch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StretchFailure {
     /// The block's rules don't allow this transaction here.
-    Rejected { transaction: usize, message: String },
+    Rejected {
+        transaction: usize,
+        message: String,
+    },
     Read(ReadError),
 }
 
@@ -55,9 +54,9 @@ pub struct Applied {
 impl Applied {
     pub fn of<HALT>(result: ExecutionResult<HALT>) -> Self {
         let gas_used = match &result {
-            ExecutionResult::Success { gas, .. } | ExecutionResult::Revert { gas, .. } | ExecutionResult::Halt { gas, .. } => {
-                gas.tx_gas_used()
-            }
+            ExecutionResult::Success { gas, .. }
+            | ExecutionResult::Revert { gas, .. }
+            | ExecutionResult::Halt { gas, .. } => gas.tx_gas_used(),
         };
         match result {
             ExecutionResult::Success { logs, .. } => Self { succeeded: true, gas_used, logs },
@@ -95,10 +94,15 @@ impl BlockEvm {
 }
 
 /// Executes the stretch's transactions in order, under full validation.
-pub fn execute(stretch: &Stretch, mut state: SimulationState, stop: Arc<Stop>) -> Result<ExecutedStretch, StretchFailure> {
+pub fn execute(
+    stretch: &Stretch,
+    mut state: SimulationState,
+    stop: Arc<Stop>,
+) -> Result<ExecutedStretch, StretchFailure> {
     let mut transactions = Vec::with_capacity(stretch.transactions.len());
     for (index, raw) in stretch.transactions.iter().enumerate() {
-        transactions.push(decode(raw).map_err(|fault| StretchFailure::Rejected { transaction: index, message: fault.0 })?);
+        transactions
+            .push(decode(raw).map_err(|fault| StretchFailure::Rejected { transaction: index, message: fault.0 })?);
     }
     if stretch.opening {
         let mut machine = stretch.machine(state, stop.clone());
@@ -112,7 +116,8 @@ pub fn execute(stretch: &Stretch, mut state: SimulationState, stop: Arc<Stop>) -
         Some(op) => BlockEvm::Optimism(Box::new(OptimismEvm::new(stretch, op, state))),
         None => BlockEvm::Ethereum(Box::new(EthereumEvm::new(stretch, state))),
     };
-    let mut progress = Progress { gas_used: stretch.earlier_gas_used, blob_gas_used: stretch.earlier_blob_gas_used, scalar: None };
+    let mut progress =
+        Progress { gas_used: stretch.earlier_gas_used, blob_gas_used: stretch.earlier_blob_gas_used, scalar: None };
     let mut receipts = Vec::with_capacity(transactions.len());
     for (index, transaction) in transactions.iter_mut().enumerate() {
         if stop.is_raised() {

@@ -111,7 +111,17 @@ fn decode_deposit(raw: &Bytes) -> alloy_rlp::Result<PooledTransaction> {
     if !rest.is_empty() || source_hash.is_zero() {
         return Err(alloy_rlp::Error::Custom("not a deposit's fields"));
     }
-    let env = TxEnv { caller: from, gas_limit, gas_price: 0, kind, value, data, nonce: 0, chain_id: None, ..TxEnv::default() };
+    let env = TxEnv {
+        caller: from,
+        gas_limit,
+        gas_price: 0,
+        kind,
+        value,
+        data,
+        nonce: 0,
+        chain_id: None,
+        ..TxEnv::default()
+    };
     let deposit = DepositTransactionParts::new(source_hash, (mint > 0).then_some(mint), is_system_transaction);
     Ok(PooledTransaction { hash: keccak256(raw), from, env, deposit: Some(deposit), raw: raw.clone() })
 }

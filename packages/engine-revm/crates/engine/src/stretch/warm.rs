@@ -6,8 +6,8 @@ use crate::{
 };
 use alloy_primitives::{Address, Bytes, U256};
 use op_revm::constants::{
-    BASE_FEE_RECIPIENT, ECOTONE_L1_BLOB_BASE_FEE_SLOT, ECOTONE_L1_FEE_SCALARS_SLOT, L1_BASE_FEE_SLOT, L1_BLOCK_CONTRACT,
-    L1_FEE_RECIPIENT, OPERATOR_FEE_RECIPIENT, OPERATOR_FEE_SCALARS_SLOT,
+    BASE_FEE_RECIPIENT, ECOTONE_L1_BLOB_BASE_FEE_SLOT, ECOTONE_L1_FEE_SCALARS_SLOT, L1_BASE_FEE_SLOT,
+    L1_BLOCK_CONTRACT, L1_FEE_RECIPIENT, OPERATOR_FEE_RECIPIENT, OPERATOR_FEE_SCALARS_SLOT,
 };
 use revm::{context::TxEnv, interpreter::InitialAndFloorGas};
 use std::sync::Arc;
@@ -46,6 +46,8 @@ fn certain(stretch: &Stretch, from: Address, to: Option<Address>) -> Vec<Read> {
     if stretch.opening {
         accounts.extend([system_calls::BEACON_ROOTS, system_calls::HISTORY]);
     }
-    reads.extend(accounts.into_iter().flat_map(|address| [Read::Balance(address), Read::Nonce(address), Read::Code(address)]));
+    reads.extend(
+        accounts.into_iter().flat_map(|address| [Read::Balance(address), Read::Nonce(address), Read::Code(address)]),
+    );
     reads
 }

@@ -25,7 +25,13 @@ fn machine(spec: SpecId, stop: Arc<Stop>) -> Machine {
     let state = SimulationState::new(&StateCache::new(1 << 20), B256::ZERO, Vec::new(), Arc::new(Unread), stop.clone());
     let rules = BlockRules { spec, op: None, blob: None };
     let watch = Watch { stop, ..Watch::default() };
-    Machine::new(state, watch, CfgEnv::new_with_spec(spec), BlockEnv::default(), PrecompileSet::new(for_rules(&rules), None))
+    Machine::new(
+        state,
+        watch,
+        CfgEnv::new_with_spec(spec),
+        BlockEnv::default(),
+        PrecompileSet::new(for_rules(&rules), None),
+    )
 }
 
 fn frame(code: &[u8], spec: SpecId, gas: u64) -> Interpreter<EthInterpreter> {
@@ -81,7 +87,10 @@ impl Dice {
                 9 => code.push(OTHERS[self.below(OTHERS.len())]),
                 10 => code.push([0x50, 0x51, 0x52, 0x5f, 0x56, 0x57][self.below(6)]),
                 _ => code.push(
-                    [0x01, 0x02, 0x03, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1b, 0x1c, 0x80, 0x81][self.below(17)],
+                    [
+                        0x01, 0x02, 0x03, 0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1b, 0x1c, 0x80,
+                        0x81,
+                    ][self.below(17)],
                 ),
             }
         }
