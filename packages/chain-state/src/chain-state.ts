@@ -1,27 +1,24 @@
-import type { BlockHeader, BlockParameter } from '@upfront/protocol'
+import type { PinnedBlock } from '@upfront/head'
+import { BlockMoved, BlockResolver, daFootprintScalar, onGuess } from '@upfront/head'
 import {
   type Awaitable,
+  type CallLimits,
+  CallQueue,
   type Cancellation,
-  type ChainRules,
+  passThrough,
   recovered,
-  type SimulationPlan,
-  type StateRead,
-  type StateSource,
-} from '@upfront/simulation'
-import { BlockMoved } from './block/block-moved.js'
-import { BlockResolver } from './block/block-resolver.js'
-import { daFootprintScalar } from './block/da-footprint-scalar.js'
-import { onGuess } from './block/on-guess.js'
-import type { PinnedBlock } from './block/pinned-block.js'
-import { passThrough } from './pass-through.js'
+  UpstreamClient,
+  UpstreamError,
+  UpstreamFault,
+  type UpstreamOptions,
+} from '@upfront/node'
+import type { BlockHeader, BlockParameter } from '@upfront/protocol'
+import { type ChainRules, type SimulationPlan, type StateRead, type StateSource } from '@upfront/simulation'
 import { Prefetch } from './prefetch/prefetch.js'
 import { type ChainRulesOptions, fetchChainRules } from './rules/fetch-chain-rules.js'
 import { type BlockCache, StateCache } from './state/state-cache.js'
 import { StateReads } from './state/state-reads.js'
 import { type SharedReading, UpstreamStateSource } from './state/upstream-state-source.js'
-import { CallQueue } from './upstream/call-queue.js'
-import { type CallLimits, UpstreamClient, type UpstreamOptions } from './upstream/upstream-client.js'
-import { UpstreamError, UpstreamFault } from './upstream/upstream-fault.js'
 
 export interface ChainStateOptions extends UpstreamOptions {
   /** Most memory for cached state, bytes, as estimated. */

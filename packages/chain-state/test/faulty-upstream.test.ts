@@ -1,9 +1,10 @@
 import { type Devnet, startDevnet } from '@upfront/devnet'
+import { UpstreamError } from '@upfront/node'
 import type { Address, Hash } from '@upfront/protocol'
 import type { StateRead, StateValue } from '@upfront/simulation'
 import { createTestClient, http, publicActions } from 'viem'
 import { FAULTS, type Fault, type FaultyUpstream, startFaultyUpstream } from '../src/faulty-upstream/index.js'
-import { ChainState, UpstreamError } from '../src/index.js'
+import { ChainState } from '../src/index.js'
 
 const ANSWERED_WITHIN_MS = 20_000
 const RIGHT_AGAIN_WITHIN_MS = 5_000

@@ -1,4 +1,5 @@
 import { DEVNET_ROLES, type Devnet, startDevnet, swapRouterAbi, TEST_TOKEN_SLOTS } from '@upfront/devnet'
+import type { PinnedBlock } from '@upfront/head'
 import {
   type Address,
   type Call,
@@ -10,7 +11,7 @@ import {
 import { planSimulation, type SimulationPlan, type StateRead, type StateSource } from '@upfront/simulation'
 import { encodeAbiParameters, encodeFunctionData, keccak256, parseEther } from 'viem'
 import { type FaultyUpstream, startFaultyUpstream } from '../src/faulty-upstream/index.js'
-import { ChainState, type PinnedBlock } from '../src/index.js'
+import { ChainState } from '../src/index.js'
 
 const signal = new AbortController().signal
 const LATEST = { kind: 'tag', tag: 'latest' } as const

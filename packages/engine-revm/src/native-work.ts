@@ -1,11 +1,6 @@
+import { type Awaitable, type Cancellation, type CancelSignal, unlessAborted } from '@upfront/node'
 import { ErrorCode, RpcError } from '@upfront/protocol'
-import {
-  type Awaitable,
-  type Cancellation,
-  type CancelSignal,
-  type StateSource,
-  unlessAborted,
-} from '@upfront/simulation'
+import { type StateSource } from '@upfront/simulation'
 import type { Addon, Message, NativeEngine } from './addon.js'
 import { readReads, valuesText } from './state-text.js'
 import { TextReader } from './text-reader.js'

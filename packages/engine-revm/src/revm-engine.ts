@@ -1,9 +1,7 @@
+import { type Awaitable, type Cancellation, type CancelSignal } from '@upfront/node'
 import type { ErrorCode } from '@upfront/protocol'
 import {
-  type Awaitable,
   type BlockStretch,
-  type Cancellation,
-  type CancelSignal,
   type Engine,
   type ExecutedStretch,
   type PreconfirmationExecutor,

@@ -1,7 +1,5 @@
-export * from './awaitable.js'
 export * from './call/estimate-gas.js'
 export * from './call/execute-call.js'
-export * from './cancellation.js'
 export * from './engine/engine.js'
 export * from './engine/preconfirmation-executor.js'
 export * from './engine/read-through-layers.js'

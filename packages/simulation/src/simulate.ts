@@ -1,3 +1,6 @@
+import type { OpeningBlock } from '@upfront/head'
+import type { Cancellation } from '@upfront/node'
+import { type Awaitable, andThen, recovered } from '@upfront/node'
 import {
   type BlockHeader,
   type Dialect,
@@ -8,12 +11,10 @@ import {
   type SimulationLimits,
   type SimulationRequest,
 } from '@upfront/protocol'
-import { type Awaitable, andThen, recovered } from './awaitable.js'
-import type { Cancellation } from './cancellation.js'
 import { type Engine, type FailedCall, type SimulationOutcome, SimulationRejected } from './engine/engine.js'
 import type { StateSource } from './engine/state-source.js'
 import type { ChainRules } from './plan/chain-rules.js'
-import { type OpeningBlock, planSimulation } from './plan/plan-simulation.js'
+import { planSimulation } from './plan/plan-simulation.js'
 import type { SimulationPlan } from './plan/simulation-plan.js'
 import { presentBlocks } from './present/present-blocks.js'
 import { presentFailure } from './present/present-failure.js'

@@ -1,4 +1,4 @@
-import type { Cancellation, CancelSignal } from '@upfront/simulation'
+import type { Cancellation, CancelSignal } from '@upfront/node'
 import { Overloaded } from './overloaded.js'
 import { ClientGone } from './request-lifetime.js'
 

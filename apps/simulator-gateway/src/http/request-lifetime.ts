@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
+import { type Cancellation, Canceller, type CancelSignal } from '@upfront/node'
 import { ErrorCode, RpcError } from '@upfront/protocol'
-import { type Cancellation, Canceller, type CancelSignal } from '@upfront/simulation'
 
 /** Why work was stopped when nobody waits for its answer any more. */
 export class ClientGone extends Error {

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common'
-import type { UpstreamObserver } from '@upfront/chain-state'
+import type { UpstreamObserver } from '@upfront/node'
 import type { Logger } from 'pino'
 import { Counter } from 'prom-client'
 import { LOGGER } from '../logger.js'

@@ -1,5 +1,5 @@
+import { type ChainState } from '@upfront/chain-state'
 import {
-  type ChainState,
   newestBlock,
   openingOf,
   type PreconfirmedSnapshot,
@@ -7,7 +7,7 @@ import {
   pendingBlockToRpc,
   pendingReceiptToRpc,
   pendingTransactionToRpc,
-} from '@upfront/chain-state'
+} from '@upfront/preconfirmed'
 import {
   DecodeError,
   decodeAddress,

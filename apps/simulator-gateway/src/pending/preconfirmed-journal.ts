@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common'
-import type { FollowerEvent, FollowerStatus } from '@upfront/chain-state'
+import type { FollowerEvent, FollowerStatus } from '@upfront/preconfirmed'
 import type { Logger } from 'pino'
 import { Counter, Histogram } from 'prom-client'
 import { LOGGER } from '../logger.js'

@@ -1,12 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common'
-import {
-  ChainState,
-  FlashblocksFollower,
-  type FollowerStatus,
-  latestBlock,
-  type PreconfirmedSnapshot,
-} from '@upfront/chain-state'
-import { type ChainRules, type Engine, type PreconfirmationExecutor, recovered } from '@upfront/simulation'
+import { ChainState } from '@upfront/chain-state'
+import { recovered } from '@upfront/node'
+import { FlashblocksFollower, type FollowerStatus, latestBlock, type PreconfirmedSnapshot } from '@upfront/preconfirmed'
+import { type ChainRules, type Engine, type PreconfirmationExecutor } from '@upfront/simulation'
 import { Environment } from '../environment.js'
 import { ENGINE, type EngineChoice } from '../simulate/engine-choice.js'
 import { ServedChain } from '../simulate/served-chain.js'

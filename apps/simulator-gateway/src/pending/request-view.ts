@@ -1,4 +1,4 @@
-import type { PreconfirmedSnapshot } from '@upfront/chain-state'
+import type { PreconfirmedSnapshot } from '@upfront/preconfirmed'
 import type { Standing } from './standing.js'
 
 /** One HTTP request's look at the chain: whatever in it asks for `pending` stands on one and the same snapshot. */

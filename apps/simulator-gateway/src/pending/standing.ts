@@ -1,4 +1,4 @@
-import { newestBlock, type PreconfirmedSnapshot } from '@upfront/chain-state'
+import { newestBlock, type PreconfirmedSnapshot } from '@upfront/preconfirmed'
 
 /** The response header that says what an answer stands on. */
 export const STATE_HEADER = 'upfront-state'

@@ -1,21 +1,11 @@
 import { Injectable } from '@nestjs/common'
-import {
-  ChainState,
-  openingOf,
-  type PinnedBlock,
-  type PreconfirmedSnapshot,
-  parentOfNewest,
-  withLayers,
-} from '@upfront/chain-state'
+import { ChainState } from '@upfront/chain-state'
+import type { OpeningBlock } from '@upfront/head'
+import { type PinnedBlock } from '@upfront/head'
+import type { Awaitable, Cancellation, CancelSignal } from '@upfront/node'
+import { openingOf, type PreconfirmedSnapshot, parentOfNewest, withLayers } from '@upfront/preconfirmed'
 import type { BlockHeader, BlockParameter } from '@upfront/protocol'
-import type {
-  Awaitable,
-  Cancellation,
-  CancelSignal,
-  OpeningBlock,
-  SimulationPlan,
-  StateSource,
-} from '@upfront/simulation'
+import type { SimulationPlan, StateSource } from '@upfront/simulation'
 import { Preconfirmed } from './preconfirmed.js'
 import type { RequestView } from './request-view.js'
 import { standingOn } from './standing.js'

@@ -1,4 +1,5 @@
-import { ChainMismatch, UpstreamRefusal } from '@upfront/chain-state'
+import { ChainMismatch } from '@upfront/chain-state'
+import { UpstreamRefusal } from '@upfront/node'
 import { ErrorCode, RpcError, type RpcFailure, type RpcId } from '@upfront/protocol'
 
 /** What the client is told of something thrown: its own words where they are meant for clients, nothing else. */

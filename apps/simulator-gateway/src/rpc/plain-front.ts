@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import { Injectable } from '@nestjs/common'
+import { recovered } from '@upfront/node'
 import type { JsonText } from '@upfront/protocol'
-import { recovered } from '@upfront/simulation'
 import { Environment } from '../environment.js'
 import { BufferedBytes } from '../http/buffered-bytes.js'
 import { FreeRateLimit } from '../http/free-rate-limit.js'

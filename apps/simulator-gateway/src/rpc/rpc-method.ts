@@ -1,5 +1,5 @@
+import type { Awaitable, CancelSignal } from '@upfront/node'
 import type { Dialect, JsonText } from '@upfront/protocol'
-import type { Awaitable, CancelSignal } from '@upfront/simulation'
 import type { RequestView } from '../pending/request-view.js'
 
 /** What a method may know of the request that called it. */

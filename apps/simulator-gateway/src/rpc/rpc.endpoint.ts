@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream'
 import { Injectable } from '@nestjs/common'
+import { type Awaitable, andThen, type CancelSignal } from '@upfront/node'
 import type { Dialect } from '@upfront/protocol'
-import { type Awaitable, andThen, type CancelSignal } from '@upfront/simulation'
 import { Environment } from '../environment.js'
 import { Admission } from '../http/admission.js'
 import { FreeRateLimit } from '../http/free-rate-limit.js'

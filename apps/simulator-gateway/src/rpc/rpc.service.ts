@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common'
+import { type Awaitable, andThen, recovered } from '@upfront/node'
 import {
   decodeEnvelope,
   type Envelope,
@@ -11,7 +12,6 @@ import {
   RpcError,
   type RpcId,
 } from '@upfront/protocol'
-import { type Awaitable, andThen, recovered } from '@upfront/simulation'
 import { Environment } from '../environment.js'
 import { failureBody, failureOf } from './failure.js'
 import { RpcJournal } from './rpc-journal.js'

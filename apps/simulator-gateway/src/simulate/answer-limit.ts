@@ -1,5 +1,6 @@
+import { andThen } from '@upfront/node'
 import { ErrorCode, RpcError } from '@upfront/protocol'
-import { andThen, type Engine, type SimulationOutcome, type WrittenOutcome } from '@upfront/simulation'
+import { type Engine, type SimulationOutcome, type WrittenOutcome } from '@upfront/simulation'
 
 /**
  * The engine, refusing outcomes whose return data and logs would make an answer of more than `maxBytes` (as JSON: two

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { ChainState } from '@upfront/chain-state'
+import { type Awaitable, andThen, type CancelSignal } from '@upfront/node'
 import {
   type BlockHeader,
   type BlockParameter,
@@ -11,9 +12,6 @@ import {
   ZERO_ADDRESS,
 } from '@upfront/protocol'
 import {
-  type Awaitable,
-  andThen,
-  type CancelSignal,
   type ChainRules,
   type Engine,
   isOpForkActive,

@@ -1,4 +1,4 @@
-import { type Flashblock, FlashblockStream } from '@upfront/chain-state'
+import { type Flashblock, FlashblockStream } from '@upfront/preconfirmed'
 import { standingFromHeader } from '../pending/standing.js'
 import { Watch } from './watch.js'
 

@@ -1,4 +1,4 @@
-import type { Flashblock } from '@upfront/chain-state'
+import type { Flashblock } from '@upfront/preconfirmed'
 import { Watch } from './watch.js'
 
 const flashblock = (index: number) =>

@@ -1,4 +1,4 @@
-import type { Flashblock } from '@upfront/chain-state'
+import type { Flashblock } from '@upfront/preconfirmed'
 import type { Standing } from '../pending/standing.js'
 
 /** Flashblocks of which it is still open when the gateway shows them. */

@@ -1,6 +1,5 @@
 import { type Address, type Hash, toQuantity } from '@upfront/protocol'
-import { isForkActive, type PlannedBlock, type SimulationPlan, type StateRead } from '@upfront/simulation'
-import { readKey } from '../state/read-call.js'
+import { isForkActive, type PlannedBlock, readKey, type SimulationPlan, type StateRead } from '@upfront/simulation'
 import { Overridden } from './overridden.js'
 
 /** EIP-4788, EIP-2935, EIP-7002, EIP-7251: what every block of their forks touches. */

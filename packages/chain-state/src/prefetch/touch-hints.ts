@@ -1,8 +1,8 @@
+import type { UpstreamCall } from '@upfront/node'
+import { decodeFixedBytes, decodeWord, malformed } from '@upfront/node'
 import { type Address, type Hash, type StateOverride, toQuantity } from '@upfront/protocol'
 import type { PlannedCall, SimulationPlan, StateRead } from '@upfront/simulation'
 import type { BlockReference } from '../state/read-call.js'
-import { decodeFixedBytes, decodeWord, malformed } from '../upstream/decode-result.js'
-import type { UpstreamCall } from '../upstream/upstream-client.js'
 import { accountReads } from './expected-reads.js'
 
 /** Accounts and slots that a call touches, as a node tells: names to read, no values to trust. */

@@ -1,3 +1,6 @@
+import { headerFromRpc } from '@upfront/head'
+import type { CallLimits, CallOutcome, UpstreamCall, UpstreamClient } from '@upfront/node'
+import { decodeQuantity, UpstreamFault } from '@upfront/node'
 import { type BlockHeader, DecodeError } from '@upfront/protocol'
 import {
   type ChainRules,
@@ -7,10 +10,6 @@ import {
   knownChainRules,
   rulesAt,
 } from '@upfront/simulation'
-import { headerFromRpc } from '../block/block-from-rpc.js'
-import { decodeQuantity } from '../upstream/decode-result.js'
-import type { CallLimits, CallOutcome, UpstreamCall, UpstreamClient } from '../upstream/upstream-client.js'
-import { UpstreamFault } from '../upstream/upstream-fault.js'
 
 export interface ChainRulesOptions {
   /** The parsed genesis file (or bare chain configuration), where one is given: it decides. */

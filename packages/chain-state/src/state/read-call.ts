@@ -1,6 +1,6 @@
+import type { UpstreamCall } from '@upfront/node'
+import { decodeBytes, decodeQuantity, decodeWord } from '@upfront/node'
 import type { StateRead, StateValue } from '@upfront/simulation'
-import { decodeBytes, decodeQuantity, decodeWord } from '../upstream/decode-result.js'
-import type { UpstreamCall } from '../upstream/upstream-client.js'
 
 /** Where a node shall read: EIP-1898, a number or a tag. */
 export type BlockReference = { blockHash: string } | string
@@ -10,22 +10,6 @@ export type AccountRead = Exclude<StateRead, { kind: 'blockHash' }>
 const WORD_BYTES = 256
 /** Code of any chain that we know of, in hex: EIP-170 allows 24,576 bytes, some rollups ten times that. */
 const CODE_BYTES = 1024 * 1024
-
-/** What distinguishes a read among those of one block. */
-export function readKey(read: StateRead): string {
-  switch (read.kind) {
-    case 'balance':
-      return `b${read.address}`
-    case 'nonce':
-      return `n${read.address}`
-    case 'code':
-      return `c${read.address}`
-    case 'storage':
-      return `s${read.address}${read.slot}`
-    case 'blockHash':
-      return `h${read.number}`
-  }
-}
 
 /** The JSON-RPC call that answers a read of an account. Its params are text that needs no escaping. */
 export function readCall(read: AccountRead, at: BlockReference): UpstreamCall<StateValue> {

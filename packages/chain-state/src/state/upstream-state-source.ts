@@ -1,8 +1,8 @@
+import type { PinnedBlock } from '@upfront/head'
+import type { CancelSignal, UpstreamObserver } from '@upfront/node'
+import { within } from '@upfront/node'
 import { ErrorCode, type Hash, RpcError } from '@upfront/protocol'
-import type { CancelSignal, StateLayer, StateRead, StateSource, StateValue } from '@upfront/simulation'
-import type { PinnedBlock } from '../block/pinned-block.js'
-import type { UpstreamObserver } from '../upstream/upstream-observer.js'
-import { within } from '../upstream/within.js'
+import type { StateLayer, StateRead, StateSource, StateValue } from '@upfront/simulation'
 import type { BlockCache, StateCache } from './state-cache.js'
 import type { StateReads } from './state-reads.js'
 

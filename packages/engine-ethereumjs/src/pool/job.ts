@@ -1,4 +1,5 @@
-import type { CancelSignal, StateSource } from '@upfront/simulation'
+import type { CancelSignal } from '@upfront/node'
+import type { StateSource } from '@upfront/simulation'
 import type { Answer, Work } from './messages.js'
 
 /** Work that somebody waits for. */

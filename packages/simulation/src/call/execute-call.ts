@@ -1,10 +1,11 @@
+import type { OpeningBlock } from '@upfront/head'
+import type { CancelSignal } from '@upfront/node'
 import { type BlockHeader, type CallRequest, ErrorCode, RpcError } from '@upfront/protocol'
-import type { CancelSignal } from '../cancellation.js'
 import type { Engine, ExecutedCall } from '../engine/engine.js'
 import { SimulationRejected } from '../engine/engine.js'
 import type { StateSource } from '../engine/state-source.js'
 import type { ChainRules } from '../plan/chain-rules.js'
-import { type OpeningBlock, planSimulation } from '../plan/plan-simulation.js'
+import { planSimulation } from '../plan/plan-simulation.js'
 
 /** Where a single call runs: inside a block that is not sealed yet. */
 export interface CallSite {

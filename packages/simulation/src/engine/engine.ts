@@ -1,6 +1,5 @@
+import type { Awaitable, Cancellation, CancelSignal } from '@upfront/node'
 import type { Address, BlockHeader, ErrorCode, Hash, Hex, JsonText } from '@upfront/protocol'
-import type { Awaitable } from '../awaitable.js'
-import type { Cancellation, CancelSignal } from '../cancellation.js'
 import type { PlannedCall, SimulationPlan } from '../plan/simulation-plan.js'
 import type { StateSource } from './state-source.js'
 

@@ -1,5 +1,5 @@
+import type { CancelSignal } from '@upfront/node'
 import type { Address, Hash, Hex } from '@upfront/protocol'
-import type { CancelSignal } from '../cancellation.js'
 import type { BlockRules, ChainRules } from '../plan/chain-rules.js'
 import type { ExecutedLog } from './engine.js'
 import type { StateLayer, StateSource } from './state-source.js'

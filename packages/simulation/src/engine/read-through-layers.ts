@@ -1,5 +1,5 @@
+import type { CancelSignal } from '@upfront/node'
 import { ZERO_HASH } from '@upfront/protocol'
-import type { CancelSignal } from '../cancellation.js'
 import type { StateLayer, StateRead, StateSource, StateValue } from './state-source.js'
 
 /** Answers `reads` from the source's layers, newest first, and asks the source once for all the rest. */

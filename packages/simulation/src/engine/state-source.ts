@@ -1,5 +1,5 @@
+import type { CancelSignal } from '@upfront/node'
 import type { Address, Hash, Hex } from '@upfront/protocol'
-import type { CancelSignal } from '../cancellation.js'
 
 /** One value of the state. `blockHash` is the hash of an ancestor (at most 256 back) of the pinned block. */
 export type StateRead =
@@ -8,6 +8,22 @@ export type StateRead =
   | { kind: 'code'; address: Address }
   | { kind: 'storage'; address: Address; slot: Hash }
   | { kind: 'blockHash'; number: bigint }
+
+/** What distinguishes a read among those of one block. */
+export function readKey(read: StateRead): string {
+  switch (read.kind) {
+    case 'balance':
+      return `b${read.address}`
+    case 'nonce':
+      return `n${read.address}`
+    case 'code':
+      return `c${read.address}`
+    case 'storage':
+      return `s${read.address}${read.slot}`
+    case 'blockHash':
+      return `h${read.number}`
+  }
+}
 
 /** By kind of read: `balance` and `nonce` bigint; `code` bytes; `storage` and `blockHash` 32 bytes. */
 export type StateValue = bigint | Hex

@@ -1,3 +1,4 @@
+import type { OpeningBlock } from '@upfront/head'
 import {
   type BlockHeader,
   type BlockOverrides,
@@ -18,15 +19,6 @@ import type { PlannedBlock, PlannedCall, SimulationPlan } from './simulation-pla
 
 const HIGHEST_TIMESTAMP = (1n << 64n) - 1n
 const EMPTY: BlockStateCall = { calls: [], stateOverrides: [], blockOverrides: {} }
-
-/**
- * What is known of the first simulated block where it is one under construction (`pending`): its overrides for whatever the
- * request does not override.
- */
-export type OpeningBlock = Pick<
-  BlockOverrides,
-  'timestamp' | 'gasLimit' | 'feeRecipient' | 'prevRandao' | 'baseFeePerGas' | 'beaconRoot'
->
 
 /**
  * The request as blocks on `base`: gaps filled, numbers and times strictly rising, geth's defaults in all that does not

@@ -1,0 +1,247 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { CallLimits, CallOutcome, CallQueue, UpstreamCall, UpstreamClient } from '@upfront/node'
+import { type Awaitable, andThen, UpstreamError, UpstreamFault, within } from '@upfront/node'
+import { type BlockHeader, type BlockParameter, ErrorCode, type Hash, RpcError, toQuantity } from '@upfront/protocol'
+import { LRUCache } from 'lru-cache'
+import { headerFromRpc, type PendingBlock, pendingFromRpc } from './block-from-rpc.js'
+import { pendingIdentity } from './pending-identity.js'
+import type { PinnedBlock } from './pinned-block.js'
+import { SharedLookup } from './shared-lookup.js'
+
+const BLOCK_BYTES = 8 * 1024 * 1024
+/** How often a node must say "no such block", while it answers otherwise, before it is believed. */
+const UNKNOWN_VERDICTS = 2
+const UNKNOWN_ATTEMPTS = 6
+const UNKNOWN_PAUSE_MS = 30
+const BACKWARD_REPEATS = 3
+const BACKWARD_PAUSE_MS = 25
+const PENDING_ATTEMPTS = 7
+const PENDING_PAUSE_MS = 20
+const LOOKUP_TIMEOUT_MS = 12_000
+/** A head seen longer ago is not guessed to be the head still. */
+const GUESS_MOST_MS = 5_000
+
+type HashParameter = Extract<BlockParameter, { kind: 'hash' }>
+
+interface PendingAnswer {
+  block: PendingBlock
+  identity: Hash
+}
+
+/** Finds out which block a block parameter means right now, and pins it. */
+export class BlockResolver {
+  readonly #client: UpstreamClient
+  readonly #queue: CallQueue
+  readonly #head: SharedLookup<BlockHeader>
+  readonly #pending: SharedLookup<PinnedBlock>
+  readonly #others = new LRUCache<string, SharedLookup<BlockHeader>>({ max: 1_000 })
+  readonly #latest: UpstreamCall<BlockHeader>
+  #lastHead: BlockHeader | undefined
+  #newestNumber = 0n
+  #firstHead: BlockHeader | undefined
+  /** What a block took, on average over the heads seen so far. */
+  #blockMilliseconds = Number.POSITIVE_INFINITY
+  readonly #byHash = new LRUCache<Hash, BlockHeader>({ max: 1_000 })
+
+  constructor(client: UpstreamClient, queue: CallQueue) {
+    this.#client = client
+    this.#queue = queue
+    this.#latest = { ...blockCall('latest'), decode: (result) => this.#headFromRpc(result), pace: 'prompt' }
+    this.#head = new SharedLookup(() => this.#remember(this.#askHead()))
+    this.#pending = new SharedLookup(() => this.#askPending())
+  }
+
+  /**
+   * The node's head as of the call, or at most 5 ms older under load.
+   * @throws UpstreamError, or the signal's reason
+   */
+  head(limits: CallLimits = {}): Awaitable<BlockHeader> {
+    return within(this.#head.get(), limits, this.#late)
+  }
+
+  /** The head that was seen last, where it more likely than not is the head still: seen less than half a block's time ago. */
+  likelyHead(): PinnedBlock | undefined {
+    const header = this.#head.recent(Math.min(GUESS_MOST_MS, this.#blockMilliseconds / 2))
+    return header === undefined ? undefined : pinned(header)
+  }
+
+  /** @throws RpcError -32000 where there is no such block; UpstreamError; the signal's reason */
+  resolve(parameter: BlockParameter, limits: CallLimits = {}): Awaitable<PinnedBlock> {
+    if (parameter.kind === 'hash') return this.#resolveHash(parameter, limits)
+    if (parameter.kind === 'number') return andThen(this.#shared(parameter, limits), pinned)
+    if (parameter.tag === 'pending') return within(this.#pending.get(), limits, this.#late)
+    return andThen(parameter.tag === 'latest' ? this.head(limits) : this.#shared(parameter, limits), pinned)
+  }
+
+  async #resolveHash(parameter: HashParameter, limits: CallLimits): Promise<PinnedBlock> {
+    const header = this.#byHash.get(parameter.hash) ?? (await this.#shared(parameter, limits))
+    if (parameter.requireCanonical) await this.#checkCanonical(header, limits)
+    return pinned(header)
+  }
+
+  #shared(parameter: BlockParameter, limits: CallLimits): Awaitable<BlockHeader> {
+    const key = describe(parameter)
+    let lookup = this.#others.get(key)
+    if (lookup === undefined) {
+      lookup = new SharedLookup(() => this.#remember(this.#find(parameter)))
+      this.#others.set(key, lookup)
+    }
+    return within(lookup.get(), limits, this.#late)
+  }
+
+  async #checkCanonical(header: BlockHeader, limits: CallLimits): Promise<void> {
+    const canonical = await this.#shared({ kind: 'number', number: header.number }, limits)
+    if (canonical.hash !== header.hash)
+      throw new RpcError(ErrorCode.serverError, `hash ${header.hash} is not currently canonical`)
+  }
+
+  /**
+   * A node says null for a block that it does not have, and a sick one for blocks that it has. Its head, asked for in the
+   * same breath, tells which.
+   */
+  async #find(parameter: BlockParameter): Promise<BlockHeader> {
+    const call = blockCall(nodeParameter(parameter))
+    const once: UpstreamCall<BlockHeader> = { ...call, attempts: 1 }
+    const deadline = performance.now() + LOOKUP_TIMEOUT_MS
+    let verdicts = 0
+    let failure: UpstreamError | undefined
+    for (let attempt = 1; attempt <= UNKNOWN_ATTEMPTS && performance.now() < deadline; attempt += 1) {
+      if (attempt > 1) await sleep(UNKNOWN_PAUSE_MS * attempt)
+      const [wanted, head] = (await this.#client.batch([once, LATEST_ONCE], {
+        deadline,
+      })) as [CallOutcome<BlockHeader>, CallOutcome<BlockHeader>]
+      if ('value' in wanted) return this.#checked(parameter, wanted.value)
+      failure = wanted.error
+      if (!saysNoSuchBlock(wanted.error.fault) || 'error' in head) continue
+      if (parameter.kind === 'number' && parameter.number <= head.value.number) continue
+      verdicts += 1
+      if (verdicts === UNKNOWN_VERDICTS)
+        throw new RpcError(ErrorCode.serverError, `header not found: ${describe(parameter)}`)
+    }
+    throw failure!
+  }
+
+  #checked(parameter: BlockParameter, header: BlockHeader): BlockHeader {
+    const wrong =
+      (parameter.kind === 'hash' && header.hash !== parameter.hash) ||
+      (parameter.kind === 'number' && header.number !== parameter.number)
+    if (!wrong) return header
+    const fault = new UpstreamFault('malformed', `asked for ${describe(parameter)}, got block ${header.number}`)
+    throw new UpstreamError(fault, this.#client.label, 'eth_getBlockBy…', 1)
+  }
+
+  /**
+   * Behind one URL, or two, there may be nodes of which one lags: a head that goes back is asked for again, and believed
+   * only if it stays so.
+   */
+  async #askHead(): Promise<BlockHeader> {
+    let header = await this.#askLatest()
+    for (let again = 0; again < BACKWARD_REPEATS && header.number < this.#newestNumber; again += 1) {
+      await sleep(BACKWARD_PAUSE_MS)
+      header = await this.#askLatest()
+    }
+    this.#newestNumber = header.number
+    this.#firstHead ??= header
+    const { number, timestamp } = this.#firstHead
+    if (header.number > number)
+      this.#blockMilliseconds = (1_000 * Number(header.timestamp - timestamp)) / Number(header.number - number)
+    return header
+  }
+
+  async #askLatest(): Promise<BlockHeader> {
+    const outcome = await this.#queue.send(this.#latest)
+    if ('error' in outcome) throw outcome.error
+    this.#lastHead = outcome.value
+    return outcome.value
+  }
+
+  /** The head's header. Asked for hundreds of times a second, it is nearly always the one that was read before. */
+  #headFromRpc(result: unknown): BlockHeader {
+    const last = this.#lastHead
+    return last !== undefined && hashOf(result) === last.hash ? last : headerFromRpc(result)
+  }
+
+  /** Both blocks come of one answer, so that a node's bad moment is not taken for having no pending block. */
+  async #askPending(): Promise<PinnedBlock> {
+    const deadline = performance.now() + LOOKUP_TIMEOUT_MS
+    for (let attempt = 1; ; attempt += 1) {
+      const [pending, latest] = (await this.#client.batch<PendingAnswer | BlockHeader>([PENDING_CALL, LATEST_ONCE], {
+        deadline,
+      })) as [CallOutcome<PendingAnswer>, CallOutcome<BlockHeader>]
+      const failure = 'error' in latest ? latest.error : failureOf(pending)
+      if (failure === undefined && 'value' in latest) return this.#pinPending(pending, latest.value)
+      if (attempt === PENDING_ATTEMPTS || performance.now() >= deadline) throw failure!
+      await sleep(PENDING_PAUSE_MS * 2 ** attempt)
+    }
+  }
+
+  async #pinPending(pending: CallOutcome<PendingAnswer>, head: BlockHeader): Promise<PinnedBlock> {
+    this.#byHash.set(head.hash, head)
+    if ('error' in pending || pending.value.block.number <= head.number) return pinned(head)
+    const { block, identity } = pending.value
+    const parent = block.parentHash === head.hash ? head : await this.#parent(block)
+    return parent === undefined ? pinned(head) : { header: parent, opening: block.environment, key: identity }
+  }
+
+  async #parent(pending: PendingBlock): Promise<BlockHeader | undefined> {
+    const known = this.#byHash.get(pending.parentHash)
+    if (known !== undefined) return known
+    const [outcome] = await this.#client.batch([{ ...blockCall({ hash: pending.parentHash }), attempts: 3 }])
+    return 'value' in outcome! ? outcome.value : undefined
+  }
+
+  async #remember(asked: Promise<BlockHeader>): Promise<BlockHeader> {
+    const header = await asked
+    this.#byHash.set(header.hash, header)
+    return header
+  }
+
+  readonly #late = (): Error =>
+    new UpstreamError(new UpstreamFault('timeout', 'no answer in time'), this.#client.label, 'eth_getBlockByNumber', 1)
+}
+
+function hashOf(block: unknown): unknown {
+  return typeof block === 'object' && block !== null && 'hash' in block ? block.hash : undefined
+}
+
+function pinned(header: BlockHeader): PinnedBlock {
+  return { header, key: header.hash }
+}
+
+function blockCall(at: string | { hash: Hash }): UpstreamCall<BlockHeader> {
+  const byHash = typeof at !== 'string'
+  return {
+    method: byHash ? 'eth_getBlockByHash' : 'eth_getBlockByNumber',
+    params: [byHash ? at.hash : at, false],
+    decode: headerFromRpc,
+    maxBytes: BLOCK_BYTES,
+  }
+}
+
+const LATEST_ONCE: UpstreamCall<BlockHeader> = { ...blockCall('latest'), attempts: 1 }
+const PENDING_CALL: UpstreamCall<PendingAnswer> = {
+  ...blockCall('pending'),
+  decode: (result) => ({ block: pendingFromRpc(result), identity: pendingIdentity(result) }),
+  attempts: 1,
+}
+
+/** A node without a pending block says null, or that it can't: that is no failure. */
+function failureOf(pending: CallOutcome<PendingAnswer>): UpstreamError | undefined {
+  if ('value' in pending) return undefined
+  const { kind } = pending.error.fault
+  return kind === 'null' || kind === 'rpc-error' ? undefined : pending.error
+}
+
+function nodeParameter(parameter: BlockParameter): string | { hash: Hash } {
+  if (parameter.kind === 'hash') return { hash: parameter.hash }
+  return parameter.kind === 'tag' ? parameter.tag : toQuantity(parameter.number)
+}
+
+function describe(parameter: BlockParameter): string {
+  if (parameter.kind === 'hash') return parameter.hash
+  return parameter.kind === 'tag' ? parameter.tag : toQuantity(parameter.number)
+}
+
+function saysNoSuchBlock(fault: UpstreamFault): boolean {
+  return fault.kind === 'null' || /not found|unknown block|out of range/i.test(fault.detail.rpc?.message ?? '')
+}

@@ -1,0 +1,297 @@
+import type { CancelSignal } from './cancellation.js'
+import { Endpoint } from './endpoint.js'
+import { type Answer, encodeCalls, matchAnswers } from './json-rpc-batch.js'
+import { pause } from './pause.js'
+import { SameChain } from './same-chain.js'
+import { UpstreamError, UpstreamFault } from './upstream-fault.js'
+import type { UpstreamObserver } from './upstream-observer.js'
+
+export interface UpstreamOptions {
+  /** One or more http(s) URLs, the preferred one first. User info becomes basic authorization. */
+  urls: readonly string[]
+  /** For one attempt, milliseconds. */
+  attemptTimeoutMs?: number
+  /** For a call with all its attempts, milliseconds; a caller's own deadline may be sooner. */
+  callTimeoutMs?: number
+  /** Most calls in one HTTP request. */
+  maxBatch?: number
+  /** Most connections to each URL. */
+  connections?: number
+  observer?: UpstreamObserver
+}
+
+export interface UpstreamCall<T> {
+  method: string
+  /** A list, or the JSON of one. */
+  params: readonly unknown[] | string
+  /** Makes the value of the node's `result`. @throws UpstreamFault where it makes no sense: tried again, then an error */
+  decode(result: unknown): T
+  /** Most bytes that the answer may have. */
+  maxBytes: number
+  /** Most attempts, whatever goes wrong. */
+  attempts?: number
+  /** Is the node's JSON-RPC error a fault worth another attempt? By default all but "no such method" and "invalid params". */
+  retriesError?(fault: UpstreamFault): boolean
+  /** Asked before each further attempt. */
+  isWanted?(): boolean
+  /** `prompt`: many wait for it. `slow`: it may take the node long. They don't share an HTTP request. */
+  pace?: 'prompt' | 'slow'
+  /** Milliseconds for one attempt, where the client's own are too few. */
+  attemptTimeoutMs?: number
+}
+
+export interface CallLimits {
+  /** `performance.now()` at which whoever asks stops waiting. */
+  deadline?: number
+  signal?: CancelSignal
+}
+
+export type CallOutcome<T> = { value: T } | { error: UpstreamError }
+
+const MAX_ATTEMPTS = 8
+/** For faults that seldom pass by themselves: refused credentials, a wrong path. */
+const MAX_ATTEMPTS_CLIENT_ERROR = 3
+const MAX_ATTEMPTS_RPC_ERROR = 5
+const MAX_ATTEMPTS_NULL = 6
+const BACKOFF_FIRST_MS = 40
+const BACKOFF_MOST_MS = 1_000
+const RETRY_AFTER_MOST_MS = 5_000
+const REST_MS = 2_000
+const WRONG_CHAIN_REST_MS = 60_000
+/** Of one HTTP answer, whatever its calls may have together. */
+const ANSWER_MOST_BYTES = 64 * 1024 * 1024
+/** Together with the answer's own size limits: what the envelope of one call may take. */
+const ENVELOPE_BYTES = 1_024
+
+interface OpenCall<T> {
+  call: UpstreamCall<T>
+  index: number
+}
+
+/**
+ * JSON-RPC over HTTP to one chain behind one or more URLs: batches, bounded answers, retries with backoff, failover.
+ * Every failure names the upstream and never holds its credentials.
+ */
+export class UpstreamClient {
+  readonly endpoints: readonly Endpoint[]
+  readonly observer: UpstreamObserver
+  readonly #attemptTimeoutMs: number
+  readonly #callTimeoutMs: number
+  readonly #sameChain = new SameChain()
+  #nextId = 1
+
+  constructor(options: UpstreamOptions) {
+    const { connections = 32, maxBatch = 1_000 } = options
+    this.endpoints = options.urls.map((url) => new Endpoint(new URL(url), { connections, maxBatch }))
+    if (this.endpoints.length === 0) throw new Error('at least one upstream URL is needed')
+    this.#attemptTimeoutMs = options.attemptTimeoutMs ?? 3_000
+    this.#callTimeoutMs = options.callTimeoutMs ?? 12_000
+    this.observer = options.observer ?? {}
+  }
+
+  /** The preferred upstream's host and port. */
+  get label(): string {
+    return this.endpoints[0]!.label
+  }
+
+  /** @throws UpstreamError, or the signal's reason */
+  async call<T>(call: UpstreamCall<T>, limits: CallLimits = {}): Promise<T> {
+    const [outcome] = await this.batch([call], limits)
+    if ('error' in outcome!) throw outcome.error
+    return outcome!.value
+  }
+
+  /**
+   * Sends the calls in as few HTTP requests as the node allows. Outcomes come in the order of the calls; one call's failure
+   * is not another's. `onOutcome` hears of each as soon as it is final: one call's retries don't hold up the others.
+   * @throws the signal's reason
+   */
+  async batch<T>(
+    calls: readonly UpstreamCall<T>[],
+    limits: CallLimits = {},
+    onOutcome?: (index: number, outcome: CallOutcome<T>) => void,
+  ): Promise<CallOutcome<T>[]> {
+    const deadline = Math.min(limits.deadline ?? Number.POSITIVE_INFINITY, performance.now() + this.#callTimeoutMs)
+    const outcomes = new Array<CallOutcome<T>>(calls.length)
+    let open: OpenCall<T>[] = calls.map((call, index) => ({ call, index }))
+    let endpoint = this.#pick(undefined)
+    for (let attempt = 1; ; attempt += 1) {
+      const answers = await this.#attempt(endpoint, open, deadline, limits.signal)
+      const again: OpenCall<T>[] = []
+      let retryAfter = 0
+      open.forEach((entry, position) => {
+        const answer = answers[position]!
+        const { call, index } = entry
+        const outcome =
+          'value' in answer ? answer : { error: new UpstreamError(answer.fault, endpoint.label, call.method, attempt) }
+        outcomes[index] = outcome
+        if ('value' in answer || attempt >= this.#mostAttempts(call, answer.fault) || call.isWanted?.() === false) {
+          onOutcome?.(index, outcome)
+          return
+        }
+        retryAfter = Math.max(retryAfter, answer.fault.detail.retryAfter ?? 0)
+        again.push(entry)
+      })
+      if (again.length === 0) return outcomes
+      const next = this.#pick(endpoint)
+      const wait = next !== endpoint && attempt < this.endpoints.length ? 0 : backoff(attempt, retryAfter)
+      if (performance.now() + wait >= deadline) {
+        for (const { index } of again) onOutcome?.(index, outcomes[index]!)
+        return outcomes
+      }
+      for (const { call, index } of again) this.#observeRetry(endpoint, call, outcomes[index]!)
+      if (wait > 0) await pause(wait, limits.signal)
+      open = again
+      endpoint = next
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.endpoints.map((endpoint) => endpoint.close()))
+  }
+
+  /** The first that is not resting after a failure and did not fail just now; if there is none, the next in turn. */
+  #pick(failed: Endpoint | undefined): Endpoint {
+    const now = performance.now()
+    const rested = this.endpoints.find((endpoint) => endpoint !== failed && endpoint.restingUntil <= now)
+    if (rested !== undefined) return rested
+    const turn = failed === undefined ? 0 : this.endpoints.indexOf(failed) + 1
+    return this.endpoints[turn % this.endpoints.length]!
+  }
+
+  #mostAttempts(call: UpstreamCall<unknown>, fault: UpstreamFault): number {
+    return Math.min(call.attempts ?? MAX_ATTEMPTS, this.#mostAttemptsAfter(call, fault))
+  }
+
+  #mostAttemptsAfter(call: UpstreamCall<unknown>, fault: UpstreamFault): number {
+    if (fault.kind === 'null') return MAX_ATTEMPTS_NULL
+    if (fault.kind === 'rpc-error') {
+      const retries = call.retriesError?.(fault) ?? !isFinalRpcError(fault)
+      return retries ? MAX_ATTEMPTS_RPC_ERROR : 1
+    }
+    const { status } = fault.detail
+    if (status !== undefined && status >= 400 && status < 500 && status !== 429 && status !== 408)
+      return fault.kind === 'batch-refused' ? MAX_ATTEMPTS : MAX_ATTEMPTS_CLIENT_ERROR
+    return MAX_ATTEMPTS
+  }
+
+  #attempt<T>(
+    endpoint: Endpoint,
+    open: OpenCall<T>[],
+    deadline: number,
+    signal: CancelSignal | undefined,
+  ): Promise<({ value: T } | { fault: UpstreamFault })[]> {
+    const size = endpoint.batchLimit
+    const chunks: UpstreamCall<T>[][] = []
+    for (let from = 0; from < open.length; from += size)
+      chunks.push(open.slice(from, from + size).map((entry) => entry.call))
+    const exchanges = chunks.map((chunk) => this.#exchange(endpoint, chunk, deadline, signal))
+    return exchanges.length === 1 ? exchanges[0]! : Promise.all(exchanges).then((answers) => answers.flat())
+  }
+
+  async #exchange<T>(
+    endpoint: Endpoint,
+    calls: UpstreamCall<T>[],
+    deadline: number,
+    signal: CancelSignal | undefined,
+  ): Promise<({ value: T } | { fault: UpstreamFault })[]> {
+    const firstId = this.#nextId
+    this.#nextId += calls.length
+    const started = performance.now()
+    let patience = this.#attemptTimeoutMs
+    let maxBytes = 0
+    for (const call of calls) {
+      patience = Math.max(patience, call.attemptTimeoutMs ?? 0)
+      maxBytes += call.maxBytes + ENVELOPE_BYTES
+    }
+    const timeoutMs = Math.ceil(Math.max(1, Math.min(patience, deadline - started)))
+    try {
+      if (this.endpoints.length > 1) await this.#sameChain.check(endpoint, timeoutMs, signal)
+      const limits = { maxBytes: Math.min(maxBytes, ANSWER_MOST_BYTES), timeoutMs, signal }
+      const text = await endpoint.post(encodeCalls(calls, firstId), limits)
+      const answers = matchAnswers(text, firstId, calls.length)
+      this.#observeHttp(endpoint, calls.length, 'ok', started)
+      this.#noteBatch(endpoint, answers)
+      return answers.map((answer, index) => this.#settle(endpoint, calls[index]!, answer))
+    } catch (error) {
+      if (!(error instanceof UpstreamFault)) throw error
+      this.#observeHttp(endpoint, calls.length, error.kind, started)
+      this.#noteFailure(endpoint, calls.length, error)
+      return calls.map((call) => this.#settle(endpoint, call, { fault: error }))
+    }
+  }
+
+  #settle<T>(endpoint: Endpoint, call: UpstreamCall<T>, answer: Answer): { value: T } | { fault: UpstreamFault } {
+    const settled = 'result' in answer ? decode(call, answer.result) : answer
+    const outcome = 'fault' in settled ? settled.fault.kind : 'ok'
+    this.observer.onCall?.({ upstream: endpoint.label, method: call.method, outcome })
+    return settled
+  }
+
+  #noteBatch(endpoint: Endpoint, answers: Answer[]): void {
+    endpoint.restingUntil = 0
+    if (answers.length === 1) return
+    const missing = answers.filter((answer) => 'fault' in answer && answer.fault.kind === 'missing-answer').length
+    if (missing === 0) endpoint.batchSucceeded()
+    else this.#limitBatches(endpoint, answers.length - missing)
+  }
+
+  #noteFailure(endpoint: Endpoint, size: number, fault: UpstreamFault): void {
+    const refused = fault.kind === 'batch-refused' || REFUSING_STATUS.has(fault.detail.status ?? 0)
+    if (size > 1 && refused && !isRateLimit(fault)) {
+      this.#limitBatches(endpoint, Math.floor(size / 10))
+      return
+    }
+    if (size > 1 && fault.kind !== 'timeout' && fault.kind !== 'wrong-chain' && !isRateLimit(fault))
+      endpoint.batchFailed(size)
+    endpoint.restingUntil = performance.now() + (fault.kind === 'wrong-chain' ? WRONG_CHAIN_REST_MS : REST_MS)
+  }
+
+  #limitBatches(endpoint: Endpoint, limit: number): void {
+    const news = endpoint.limitBatches(Math.max(1, limit))
+    if (news) this.observer.onWorkaround?.({ upstream: endpoint.label, lacks: `batches over ${Math.max(1, limit)}` })
+  }
+
+  #observeRetry(endpoint: Endpoint, { method }: UpstreamCall<unknown>, outcome: CallOutcome<unknown>): void {
+    if ('error' in outcome)
+      this.observer.onRetry?.({ upstream: endpoint.label, method, fault: outcome.error.fault.kind })
+  }
+
+  #observeHttp(endpoint: Endpoint, calls: number, outcome: 'ok' | UpstreamFault['kind'], started: number): void {
+    const milliseconds = performance.now() - started
+    this.observer.onHttpRequest?.({ upstream: endpoint.label, calls, outcome, milliseconds })
+  }
+}
+
+const REFUSING_STATUS = new Set([400, 405, 413, 415, 422, 501])
+
+/** Milliseconds: doubled each time, with jitter; what the node asked for instead, within reason. */
+function backoff(attempt: number, retryAfter: number): number {
+  if (retryAfter > 0) return Math.min(retryAfter, RETRY_AFTER_MOST_MS)
+  return Math.min(BACKOFF_FIRST_MS * 2 ** (attempt - 1), BACKOFF_MOST_MS) * (0.5 + Math.random() / 2)
+}
+
+function decode<T>(call: UpstreamCall<T>, result: unknown): { value: T } | { fault: UpstreamFault } {
+  try {
+    return { value: call.decode(result) }
+  } catch (error) {
+    if (error instanceof UpstreamFault) return { fault: error }
+    throw error
+  }
+}
+
+export function isMethodMissing(fault: UpstreamFault): boolean {
+  const code = fault.detail.rpc?.code
+  return code === -32601 || code === -32004
+}
+
+function isFinalRpcError(fault: UpstreamFault): boolean {
+  return isMethodMissing(fault) || fault.detail.rpc?.code === -32602
+}
+
+function isRateLimit(fault: UpstreamFault): boolean {
+  const { status, rpc } = fault.detail
+  return (
+    status === 429 || rpc?.code === 429 || /rate.?limit|too many requests|capacity|throttl/i.test(rpc?.message ?? '')
+  )
+}

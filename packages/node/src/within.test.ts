@@ -1,0 +1,51 @@
+import { Canceller } from './cancellation.js'
+import { pause } from './pause.js'
+import { within } from './within.js'
+
+const never = new Promise<never>(() => undefined)
+const late = () => new Error('late')
+
+describe('within', () => {
+  it('hands on what is there at once, and what the work comes to in time', async () => {
+    const limits = { signal: new Canceller().signal, deadline: performance.now() + 10_000 }
+    expect(within(7, limits, late)).toBe(7)
+    expect(await within(Promise.resolve(7), limits, late)).toBe(7)
+    await expect(within(Promise.reject(new Error('failed')), limits, late)).rejects.toThrow('failed')
+  })
+
+  it('ends at the deadline, or when the signal aborts, whatever the work does', async () => {
+    await expect(within(never, { deadline: performance.now() - 1 }, late)).rejects.toThrow('late')
+    const canceller = new Canceller()
+    const waiting = within(never, { signal: canceller.signal, deadline: performance.now() + 10_000 }, late)
+    canceller.cancel(new Error('enough'))
+    await expect(waiting).rejects.toThrow('enough')
+    await expect(within(never, { signal: canceller.signal }, late)).rejects.toThrow('enough')
+    await expect(within(never, { signal: AbortSignal.abort(new Error('real')) }, late)).rejects.toThrow('real')
+  })
+
+  it('leaves no listener behind', async () => {
+    let listeners = 0
+    const counted = {
+      aborted: false,
+      reason: undefined,
+      throwIfAborted: () => undefined,
+      addEventListener: () => listeners++,
+      removeEventListener: () => listeners--,
+    }
+    await within(Promise.resolve(1), { signal: counted }, late)
+    await within(Promise.reject(new Error('failed')), { signal: counted }, late).catch(() => undefined)
+    expect(listeners).toBe(0)
+  })
+})
+
+describe('pause', () => {
+  it('ends by itself, or when the signal aborts', async () => {
+    await pause(1, undefined)
+    const canceller = new Canceller()
+    await pause(1, canceller.signal)
+    const paused = pause(60_000, canceller.signal)
+    canceller.cancel(new Error('enough'))
+    await expect(paused).rejects.toThrow('enough')
+    await expect(pause(60_000, canceller.signal)).rejects.toThrow('enough')
+  })
+})

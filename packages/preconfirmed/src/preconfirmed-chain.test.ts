@@ -1,0 +1,288 @@
+import type { BlockHeader, Hash } from '@upfront/protocol'
+import {
+  type BlockStretch,
+  type ChainRules,
+  type ExecutedStretch,
+  type StateSource,
+  StretchRejected,
+} from '@upfront/simulation'
+import { flashblockMessage, hashOf } from '../test/flashblock-message.js'
+import type { CanonicalBlock } from './canonical-block.js'
+import { flashblockFromJson } from './flashblock.js'
+import { PreconfirmedChain, type PreconfirmedEvent } from './preconfirmed-chain.js'
+import { newestBlock } from './snapshot.js'
+
+const GAS = 21_000
+const RULES: ChainRules = {
+  chainId: 1n,
+  stack: 'ethereum',
+  source: 'inferred',
+  forks: [{ fork: 'osaka', timestamp: 0n }],
+  blobSchedule: [],
+  blockTime: 12n,
+}
+
+describe('PreconfirmedChain', () => {
+  it('shows each flashblock as one more snapshot of the same block', async () => {
+    const { chain, receive, settled } = follow(10)
+    receive({ number: 11, index: 0, transactions: ['0x01'] })
+    await settled()
+    const first = chain.current()
+    receive({ number: 11, index: 1, transactions: ['0x02', '0x03'] })
+    await settled()
+    expect(transactions(chain)).toEqual([['0x01', '0x02', '0x03']])
+    expect(newestBlock(chain.current()!)).toMatchObject({ index: 1, gasUsed: 63_000n })
+    expect(chain.current()!.state.layers).toHaveLength(2)
+    expect(first!.state.layers).toHaveLength(1)
+  })
+
+  it('ignores duplicates', async () => {
+    const { chain, receive, settled } = follow(10)
+    receive({ number: 11, index: 0, transactions: ['0x01'] })
+    receive({ number: 11, index: 0, transactions: ['0x01'] })
+    await settled()
+    const shown = chain.current()
+    receive({ number: 11, index: 0, transactions: ['0x01'] })
+    await settled()
+    expect(chain.current()).toBe(shown)
+  })
+
+  it('keeps to the prefix before a missing index, and goes on once it comes', async () => {
+    const { chain, receive, settled } = follow(10)
+    receive({ number: 11, index: 0, transactions: ['0x01'] })
+    receive({ number: 11, index: 2, transactions: ['0x03'], gasUsed: 3 * GAS })
+    await settled()
+    expect(transactions(chain)).toEqual([['0x01']])
+    receive({ number: 11, index: 1, transactions: ['0x02'], gasUsed: 2 * GAS })
+    await settled()
+    expect(transactions(chain)).toEqual([['0x01', '0x02', '0x03']])
+  })
+
+  it('builds no block on one with a gap', async () => {
+    const { chain, receive, settled } = follow(10)
+    receive({ number: 11, index: 0, transactions: ['0x01'] })
+    receive({ number: 11, index: 2, transactions: ['0x03'] })
+    receive({ number: 12, index: 0, transactions: ['0x04'] })
+    await settled()
+    expect(transactions(chain)).toEqual([['0x01']])
+  })
+
+  it('takes a second payload for the same block instead of the first, also right after index 0', async () => {
+    const { chain, receive, settled } = follow(10)
+    receive({ number: 11, index: 0, transactions: ['0x01'] })
+    await settled()
+    receive({ number: 11, index: 0, payloadId: '0x0202020202020202', transactions: ['0x0a'] })
+    receive({ number: 11, index: 1, payloadId: '0x0202020202020202', transactions: ['0x0b'], gasUsed: 2 * GAS })
+    receive({ number: 11, index: 1, transactions: ['0x02'], gasUsed: 2 * GAS })
+    await settled()
+    expect(transactions(chain)).toEqual([['0x0a', '0x0b']])
+  })
+
+  it('does not show a block on a parent that is not the head, until the head is that parent', async () => {
+    const { chain, receive, head, settled } = follow(10)
+    receive({ number: 11, index: 0, parentHash: hashOf(10, 1), transactions: ['0x01'] })
+    await settled()
+    expect(chain.current()).toBeUndefined()
+    head(10, { fork: 1 })
+    await settled()
+    expect(transactions(chain)).toEqual([['0x01']])
+  })
+
+  it('stacks the next block on one the node has not sealed, and folds when it has', async () => {
+    const { chain, receive, head, settled, events } = follow(10)
+    receive({ number: 11, index: 0, transactions: ['0x01'] })
+    receive({ number: 12, index: 0, transactions: ['0x02'] })
+    await settled()
+    expect(transactions(chain)).toEqual([['0x01'], ['0x02']])
+    const executions = events.filter((event) => event.kind === 'visible').length
+    head(11, { transactions: ['0x01'] })
+    await settled()
+    expect(transactions(chain)).toEqual([['0x02']])
+    expect(chain.current()!.head.number).toBe(11n)
+    expect(events.filter((event) => event.kind === 'visible')).toHaveLength(executions)
+    expect(events).toContainEqual({ kind: 'folded', blockNumber: 11n })
+  })
+
+  it('executes what stands on a head again when the head holds other transactions', async () => {
+    const { chain, receive, head, settled, events } = follow(10)
+    receive({ number: 11, index: 0, transactions: ['0x01'] })
+    receive({ number: 12, index: 0, transactions: ['0x02'] })
+    await settled()
+    head(11, { transactions: ['0x01', '0x09'] })
+    await settled()
+    expect(transactions(chain)).toEqual([['0x02']])
+    expect(chain.current()!.state.key).toBe(hashOf(11))
+    expect(events).toContainEqual({ kind: 'differs', blockNumber: 11n })
+    expect(events.filter((event) => event.kind === 'visible')).toHaveLength(3)
+  })
+
+  it('falls back to the head when a block arrives that nothing stands on', async () => {
+    const { chain, receive, head, settled } = follow(10)
+    receive({ number: 11, index: 0, transactions: ['0x01'] })
+    await settled()
+    head(11, { transactions: ['0x01'] })
+    await settled()
+    expect(chain.current()).toBeUndefined()
+  })
+
+  it('drops what stood on a head that was reorganised away, and finds it again when the head comes back', async () => {
+    const { chain, receive, head, settled, events } = follow(10)
+    receive({ number: 11, index: 0, transactions: ['0x01'] })
+    await settled()
+    head(10, { fork: 1 })
+    await settled()
+    expect(chain.current()).toBeUndefined()
+    expect(events).toContainEqual({ kind: 'reorganised', blockNumber: 10n })
+    head(10)
+    await settled()
+    expect(transactions(chain)).toEqual([['0x01']])
+  })
+
+  it('leaves out a flashblock whose gas is not what executing it takes, and all after it', async () => {
+    const { chain, receive, settled, events } = follow(10)
+    receive({ number: 11, index: 0, transactions: ['0x01'] })
+    receive({ number: 11, index: 1, transactions: ['0x02'], gasUsed: 99 })
+    receive({ number: 11, index: 2, transactions: ['0x03'], gasUsed: 3 * GAS + 1 })
+    await settled()
+    expect(transactions(chain)).toEqual([['0x01']])
+    expect(events).toContainEqual(expect.objectContaining({ kind: 'mismatch', index: 1 }))
+  })
+
+  it('leaves out a flashblock with an invalid transaction', async () => {
+    const { chain, receive, settled, events } = follow(10)
+    receive({ number: 11, index: 0, transactions: ['0x01'] })
+    receive({ number: 11, index: 1, transactions: ['0xee'], gasUsed: 2 * GAS })
+    await settled()
+    expect(transactions(chain)).toEqual([['0x01']])
+    expect(events).toContainEqual(
+      expect.objectContaining({ kind: 'mismatch', index: 1, reason: 'transaction 0: invalid' }),
+    )
+  })
+
+  it('judges a block anew once the head has brought what it stands on', async () => {
+    const { chain, receive, head, settled, events } = follow(10)
+    receive({ number: 11, index: 0, transactions: ['0x01'] })
+    receive({ number: 12, index: 0, transactions: ['0x02'] })
+    receive({ number: 12, index: 1, transactions: ['0xdd'], gasUsed: 2 * GAS })
+    await settled()
+    expect(transactions(chain)).toEqual([['0x01'], ['0x02']])
+    expect(events).toContainEqual(expect.objectContaining({ kind: 'mismatch', blockNumber: 12n, index: 1 }))
+    head(11, { transactions: ['0x01', '0x09'] })
+    await settled()
+    expect(transactions(chain)).toEqual([['0x02', '0xdd']])
+  })
+
+  it('stands no later block on one whose end the lost connection may have swallowed', async () => {
+    const { chain, receive, head, settled } = follow(10)
+    receive({ number: 11, index: 0, transactions: ['0x01'] })
+    await settled()
+    chain.onInterrupted()
+    receive({ number: 12, index: 0, transactions: ['0x02'] })
+    await settled()
+    expect(transactions(chain)).toEqual([['0x01']])
+    head(11, { transactions: ['0x01', '0x09'] })
+    await settled()
+    expect(transactions(chain)).toEqual([['0x02']])
+  })
+
+  it('forgets blocks far from the head', async () => {
+    const { chain, receive, settled, events } = follow(10)
+    receive({ number: 1_011, index: 0, transactions: ['0x01'] })
+    receive({ number: 3, index: 0, transactions: ['0x01'] })
+    await settled()
+    expect(chain.current()).toBeUndefined()
+    expect(events.map((event) => event.kind === 'arrival' && event.arrival)).toEqual(['ahead', 'stale'])
+  })
+})
+
+function transactions(chain: PreconfirmedChain) {
+  return chain.current()?.blocks.map((block) => block.transactions.map((transaction) => transaction.hash))
+}
+
+/**
+ * A chain whose executor charges 21,000 gas for any transaction; a hash is the bytes. 0xee is invalid, 0xdd too but on the
+ * sealed block 11.
+ */
+function follow(headNumber: number) {
+  const events: PreconfirmedEvent[] = []
+  let layers = 0
+  const execute = async (stretch: BlockStretch, state: StateSource): Promise<ExecutedStretch> => {
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    const invalid = stretch.transactions.findIndex(
+      (raw) => raw === '0xee' || (raw === '0xdd' && state.blockNumber !== 11n),
+    )
+    if (invalid !== -1) throw new StretchRejected('invalid', invalid)
+    const count = stretch.earlierReceipts.length + stretch.transactions.length
+    return {
+      layer: { id: `layer-${layers++}`, accounts: new Map() },
+      transactions: stretch.transactions.map((raw) => ({ hash: raw, from: raw, to: null, nonce: 0n, raw })),
+      receipts: stretch.transactions.map((raw) => ({
+        type: 2,
+        succeeded: true,
+        cumulativeGasUsed: 0n,
+        gasUsed: 21_000n,
+        effectiveGasPrice: 7n,
+        logs: [],
+        contractAddress: null,
+        encoded: raw,
+      })),
+      gasUsed: BigInt(count * GAS),
+      blobGasUsed: 0n,
+      receiptsRoot: hashOf(0),
+      logsBloom: '0x',
+    }
+  }
+  const canonical = (number: number, options: { fork?: number; transactions?: string[] } = {}): CanonicalBlock => ({
+    header: {
+      number: BigInt(number),
+      hash: hashOf(number, options.fork),
+      parentHash: hashOf(number - 1),
+      gasUsed: BigInt((options.transactions ?? []).length * GAS),
+    } as BlockHeader,
+    transactionHashes: (options.transactions ?? []) as Hash[],
+  })
+  const chain = new PreconfirmedChain(
+    {
+      rules: RULES,
+      executor: { execute, warm: async () => undefined },
+      stateAt: (header) => ({
+        key: header.hash,
+        blockNumber: header.number,
+        layers: [],
+        read: async () => [],
+      }),
+      observe: (event) => events.push(event),
+      executionTimeoutMs: 1_000,
+    },
+    canonical(headNumber),
+  )
+  return {
+    chain,
+    events,
+    receive: (options: Parameters<typeof flashblockMessage>[0]) =>
+      chain.onFlashblock(
+        flashblockFromJson(
+          JSON.stringify(
+            flashblockMessage({
+              ...options,
+              gasUsed: options.gasUsed ?? gasSoFar(options.transactions, options.index),
+            }),
+          ),
+        ),
+      ),
+    head: (number: number, options?: { fork?: number; transactions?: string[] }) =>
+      chain.onHead(canonical(number, options)),
+    settled: async () => {
+      do await new Promise((resolve) => setTimeout(resolve, 2))
+      while (isRunning(chain))
+    },
+  }
+}
+
+function isRunning(chain: PreconfirmedChain): boolean {
+  return (chain as unknown as { running: boolean }).running
+}
+
+function gasSoFar(added: string[] | undefined, index: number) {
+  return (index + (added?.length ?? 0)) * GAS
+}

@@ -1,0 +1,25 @@
+import { readKey, type StateRead } from '@upfront/simulation'
+
+/** The values that were read last, each once: what one block reads, the next one mostly reads again. */
+export class RecentReads {
+  private readonly reads = new Map<string, StateRead>()
+
+  constructor(private readonly most: number) {}
+
+  note(reads: readonly StateRead[]): void {
+    for (const read of reads) {
+      if (read.kind === 'blockHash') continue
+      const key = readKey(read)
+      this.reads.delete(key)
+      this.reads.set(key, read)
+    }
+    for (const oldest of this.reads.keys()) {
+      if (this.reads.size <= this.most) break
+      this.reads.delete(oldest)
+    }
+  }
+
+  all(): StateRead[] {
+    return [...this.reads.values()]
+  }
+}
