@@ -1,0 +1,82 @@
+import { Transform } from 'class-transformer'
+import { IsIn, IsInt, Max, Min, ValidateBy } from 'class-validator'
+
+/** Reads decimal digits as a number; anything else stays text, for `@IsInt()` to refuse. `words` stand for numbers. */
+export function WholeNumber(words: Readonly<Record<string, number>> = {}): PropertyDecorator {
+  return Transform(({ value }) => {
+    if (typeof value !== 'string') return value
+    if (Object.hasOwn(words, value)) return words[value]
+    return /^\d{1,15}$/.test(value) ? Number(value) : value
+  })
+}
+
+/** Reads `a, b` as `['a', 'b']`, and `none` as `[]`. */
+export function List(): PropertyDecorator {
+  return Transform(({ value }) => {
+    if (typeof value !== 'string') return value
+    return value === 'none' ? [] : value.split(',').map((entry) => entry.trim())
+  })
+}
+
+/** A TCP port to listen on; 0 takes a free one. */
+export function IsPort(): PropertyDecorator {
+  return all(WholeNumber(), IsInt(), Min(0), Max(65_535))
+}
+
+/** A whole number from `least` to `most`. */
+export function IsWholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): PropertyDecorator {
+  return all(WholeNumber(), IsInt(), Min(least), Max(most))
+}
+
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+export function IsLogLevel(): PropertyDecorator {
+  return IsIn(LOG_LEVELS)
+}
+
+/** Never repeats the URL in its message: it may hold a key. */
+export function IsHttpUrl(): PropertyDecorator {
+  return ValidateBy({
+    name: 'isHttpUrl',
+    validator: { validate: isHttpUrl, defaultMessage: () => 'is not an http(s) URL' },
+  })
+}
+
+export function isHttpUrl(value: unknown): boolean {
+  return typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
+}
+
+/** What a decoder refused. */
+class Refused {
+  constructor(readonly reason: string) {}
+}
+
+/**
+ * Reads the text of a variable with `decode`, whose errors' messages become the variable's problems: one for each line. A line
+ * that begins with the variable's name is shown as it is.
+ */
+export function Decoded(decode: (text: string) => unknown): PropertyDecorator {
+  const transform = Transform(({ value }) => {
+    if (typeof value !== 'string') return value
+    try {
+      return decode(value)
+    } catch (error) {
+      return new Refused(error instanceof Error ? error.message : 'is not valid')
+    }
+  })
+  const validate = ValidateBy({
+    name: 'decoded',
+    validator: {
+      validate: (value) => value !== undefined && !(value instanceof Refused),
+      defaultMessage: (of) => (of?.value instanceof Refused ? of.value.reason : 'must be set'),
+    },
+  })
+  return all(transform, validate)
+}
+
+function all(...decorators: PropertyDecorator[]): PropertyDecorator {
+  return (target, property) => {
+    for (const decorate of decorators) decorate(target, property)
+  }
+}

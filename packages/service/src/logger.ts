@@ -1,0 +1,67 @@
+import type { LoggerService } from '@nestjs/common'
+import { type DestinationStream, type Logger, pino } from 'pino'
+
+export type { Logger } from 'pino'
+
+/** Injection token of the process's logger. */
+export const LOGGER = Symbol('LOGGER')
+
+/** Fields that may hold what must never be logged, at the top and one level down. */
+const SECRET_FIELDS = [
+  'authorization',
+  'privateKey',
+  'token',
+  'signature',
+  'paymentPayload',
+  '["payment-signature"]',
+  '["x-payment"]',
+]
+
+export interface LoggerOptions {
+  level: string
+  /** In every line. */
+  base?: Record<string, string>
+  /** Standard output where absent. */
+  destination?: DestinationStream
+}
+
+/** JSON lines. Fields that may hold a secret are left out, should one ever be passed in. */
+export function createLogger({ level, base, destination = pino.destination(1) }: LoggerOptions): Logger {
+  const nested = SECRET_FIELDS.map((field) => (field.startsWith('[') ? `*${field}` : `*.${field}`))
+  return pino(
+    {
+      level,
+      base: base ?? null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      redact: { paths: [...SECRET_FIELDS, ...nested], remove: true },
+    },
+    destination,
+  )
+}
+
+/** Nest's own messages: warnings and errors as they are, its start-up messages at debug. */
+export function nestLogger(logger: Logger): LoggerService {
+  return {
+    log: (message: unknown) => logger.debug(entryOf(message)),
+    verbose: (message: unknown) => logger.trace(entryOf(message)),
+    debug: (message: unknown) => logger.debug(entryOf(message)),
+    warn: (message: unknown) => logger.warn(entryOf(message)),
+    error: (message: unknown, stack?: unknown) => logger.error({ stack, ...entryOf(message) }),
+    fatal: (message: unknown) => logger.fatal(entryOf(message)),
+  }
+}
+
+/** Libraries log words, fields or errors. */
+function entryOf(message: unknown): object {
+  if (message instanceof Error) return { msg: errorText(message) }
+  if (typeof message !== 'object' || message === null) return { msg: String(message) }
+  const { message: msg, ...fields } = message as { message?: unknown }
+  return msg === undefined ? fields : { ...fields, msg }
+}
+
+/** The first line of an error's message. A failed query's parameters, signatures among them, stay out of it. */
+export function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown error'
+  if (error.cause instanceof Error && error.message.startsWith('Failed query')) return errorText(error.cause)
+  return error.message.split('\n', 1)[0] ?? error.name
+}
