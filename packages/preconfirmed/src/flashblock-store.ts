@@ -3,11 +3,11 @@ import type { Flashblock, FlashblockBase } from './flashblock.js'
 
 /** What became of a flashblock that came in. Only `next`, `first` and `restart` can change what `pending` shows at once. */
 export type Arrival =
-  /** Continues the attempt without a gap. */
+  /** Continues the payload without a gap. */
   | 'next'
   /** Index 0 of a block that was not there yet. */
   | 'first'
-  /** Index 0 of another attempt at a block that is there. */
+  /** Index 0 of another payload for a block that is there. */
   | 'restart'
   /** The same payload and index again. */
   | 'duplicate'
@@ -18,8 +18,8 @@ export type Arrival =
   /** A block too far ahead of the node's head to be kept. */
   | 'ahead'
 
-/** One sequencer's attempt at a block: all flashblocks with one payload id. */
-export interface Attempt {
+/** A sequencer's attempt at a block: all flashblocks with one payload id. */
+export interface Payload {
   readonly payloadId: Hex
   readonly blockNumber: bigint
   readonly byIndex: Map<number, Flashblock>
@@ -46,8 +46,8 @@ export interface CanonicalHead {
 /** Blocks kept above the node's head, and below it (a head that goes back finds them again). */
 const KEPT_ABOVE = 8n
 const KEPT_BELOW = 2n
-/** Attempts kept for one block, and flashblocks for one attempt. */
-const MAX_ATTEMPTS = 4
+/** Payloads kept for one block, and flashblocks for one payload. */
+const MAX_PAYLOADS = 4
 const MAX_FLASHBLOCKS = 256
 const MAX_TRANSACTION_CHARACTERS = 256 * 2 ** 20
 
@@ -56,103 +56,96 @@ const MAX_TRANSACTION_CHARACTERS = 256 * 2 ** 20
  * what `pending` should be.
  */
 export class FlashblockStore {
-  /** Attempts at each block in the order of their first message. */
-  private readonly attempts = new Map<bigint, Attempt[]>()
+  /** Payloads for each block in the order of their first message. */
+  private readonly payloads = new Map<bigint, Payload[]>()
 
   add(flashblock: Flashblock, head: CanonicalHead): Arrival {
     const { blockNumber, payloadId, index } = flashblock
     if (blockNumber <= head.number - KEPT_BELOW) return 'stale'
     if (blockNumber > head.number + KEPT_ABOVE || index >= MAX_FLASHBLOCKS) return 'ahead'
-    const known = this.attempts.get(blockNumber) ?? []
-    let attempt = known.find((each) => each.payloadId === payloadId)
-    if (attempt?.byIndex.has(index)) return 'duplicate'
-    if (!attempt) {
-      attempt = { payloadId, blockNumber, byIndex: new Map(), faultyFrom: Number.POSITIVE_INFINITY, interrupted: false }
-      this.attempts.set(blockNumber, [...known, attempt].slice(-MAX_ATTEMPTS))
+    const known = this.payloads.get(blockNumber) ?? []
+    let payload = known.find((each) => each.payloadId === payloadId)
+    if (payload?.byIndex.has(index)) return 'duplicate'
+    if (!payload) {
+      payload = { payloadId, blockNumber, byIndex: new Map(), faultyFrom: Number.POSITIVE_INFINITY, interrupted: false }
+      this.payloads.set(blockNumber, [...known, payload].slice(-MAX_PAYLOADS))
     }
-    attempt.byIndex.set(index, flashblock)
+    payload.byIndex.set(index, flashblock)
     this.bound()
     if (blockNumber <= head.number) return 'stale'
     if (index === 0) return known.some((each) => each.byIndex.has(0)) ? 'restart' : 'first'
-    if (prefixLength(attempt) <= index) return 'gap'
-    attempt.interrupted = false
+    if (prefixLength(payload) <= index) return 'gap'
+    payload.interrupted = false
     return 'next'
   }
 
   /** Drops the highest blocks while more transaction bytes are kept than `MAX_TRANSACTION_CHARACTERS` allows. */
   private bound(): void {
     let kept = 0
-    for (const number of [...this.attempts.keys()].sort((a, b) => (a < b ? -1 : 1))) {
-      for (const attempt of this.attempts.get(number) ?? [])
-        for (const flashblock of attempt.byIndex.values()) for (const raw of flashblock.transactions) kept += raw.length
-      if (kept > MAX_TRANSACTION_CHARACTERS) this.attempts.delete(number)
+    for (const number of [...this.payloads.keys()].sort((a, b) => (a < b ? -1 : 1))) {
+      for (const payload of this.payloads.get(number) ?? [])
+        for (const flashblock of payload.byIndex.values()) for (const raw of flashblock.transactions) kept += raw.length
+      if (kept > MAX_TRANSACTION_CHARACTERS) this.payloads.delete(number)
     }
   }
 
   /** Forgets what the node's head has left behind, or what lies beyond reach. */
   prune(head: CanonicalHead): void {
-    for (const number of this.attempts.keys())
-      if (number <= head.number - KEPT_BELOW || number > head.number + KEPT_ABOVE) this.attempts.delete(number)
+    for (const number of this.payloads.keys())
+      if (number <= head.number - KEPT_BELOW || number > head.number + KEPT_ABOVE) this.payloads.delete(number)
   }
 
   /** To be called when the connection is lost: what comes after may miss the end of the newest blocks. */
   interrupt(): void {
-    for (const attempts of this.attempts.values()) for (const attempt of attempts) attempt.interrupted = true
+    for (const payloads of this.payloads.values()) for (const payload of payloads) payload.interrupted = true
   }
 
   /** Takes back what was said of blocks above `blockNumber`: what they stand on has changed. */
   forgiveAbove(blockNumber: bigint): void {
-    for (const [number, attempts] of this.attempts)
-      if (number > blockNumber) for (const attempt of attempts) attempt.faultyFrom = Number.POSITIVE_INFINITY
+    for (const [number, payloads] of this.payloads)
+      if (number > blockNumber) for (const payload of payloads) payload.faultyFrom = Number.POSITIVE_INFINITY
   }
 
-  find(blockNumber: bigint, payloadId: Hex): Attempt | undefined {
-    return this.attempts.get(blockNumber)?.find((each) => each.payloadId === payloadId)
+  find(blockNumber: bigint, payloadId: Hex): Payload | undefined {
+    return this.payloads.get(blockNumber)?.find((each) => each.payloadId === payloadId)
   }
 
   /**
-   * The newest consistent prefix above `head`: for each block the newest attempt that has an index 0 and stands on its
+   * The newest consistent prefix above `head`: for each block the newest payload that has an index 0 and stands on its
    * parent. The parent's hash is known for the first block only, as those above stand on blocks not sealed yet.
    */
   desiredChain(head: CanonicalHead): BlockPrefix[] {
     const chain: BlockPrefix[] = []
     for (let number = head.number + 1n; ; number++) {
-      const attempt = this.attempts
+      const payload = this.payloads
         .get(number)
         ?.findLast((each) => opens(each) && (chain.length > 0 || parentHash(each) === head.hash))
-      const base = attempt?.byIndex.get(0)?.base
-      if (!attempt || !base) return chain
+      const base = payload?.byIndex.get(0)?.base
+      if (!payload || !base) return chain
       const below = chain.at(-1)
       if (below && base.timestamp < below.base.timestamp) return chain
-      const length = Math.min(prefixLength(attempt), attempt.faultyFrom)
+      const length = Math.min(prefixLength(payload), payload.faultyFrom)
       chain.push({
         blockNumber: number,
-        payloadId: attempt.payloadId,
+        payloadId: payload.payloadId,
         base,
-        flashblocks: Array.from({ length }, (_, i) => attempt.byIndex.get(i) as Flashblock),
+        flashblocks: Array.from({ length }, (_, i) => payload.byIndex.get(i) as Flashblock),
       })
-      if (length < attempt.byIndex.size || attempt.interrupted) return chain
+      if (length < payload.byIndex.size || payload.interrupted) return chain
     }
   }
-
-  /** Whether a block above the head is known that does not stand on it: the node is on another fork, or behind. */
-  standsElsewhere(head: CanonicalHead): boolean {
-    const attempts = this.attempts.get(head.number + 1n) ?? []
-    const opened = attempts.filter(opens)
-    return opened.length > 0 && opened.every((each) => parentHash(each) !== head.hash)
-  }
 }
 
-function opens(attempt: Attempt): boolean {
-  return attempt.byIndex.has(0) && attempt.faultyFrom > 0
+function opens(payload: Payload): boolean {
+  return payload.byIndex.has(0) && payload.faultyFrom > 0
 }
 
-function parentHash(attempt: Attempt): Hash | undefined {
-  return attempt.byIndex.get(0)?.base?.parentHash
+function parentHash(payload: Payload): Hash | undefined {
+  return payload.byIndex.get(0)?.base?.parentHash
 }
 
-function prefixLength(attempt: Attempt): number {
+function prefixLength(payload: Payload): number {
   let length = 0
-  while (attempt.byIndex.has(length)) length++
+  while (payload.byIndex.has(length)) length++
   return length
 }

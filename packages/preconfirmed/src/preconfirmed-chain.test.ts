@@ -193,6 +193,20 @@ describe('PreconfirmedChain', () => {
     expect(chain.current()).toBeUndefined()
     expect(events.map((event) => event.kind === 'arrival' && event.arrival)).toEqual(['ahead', 'stale'])
   })
+
+  it('survives an error that nobody foresaw: pending falls back to the head, and the next flashblock starts anew', async () => {
+    const { chain, receive, settled, events, failNext } = follow(10)
+    receive({ number: 11, index: 0, transactions: ['0x01'] })
+    await settled()
+    failNext()
+    receive({ number: 11, index: 1, transactions: ['0x02'] })
+    await settled()
+    expect(events).toContainEqual({ kind: 'failed', reason: 'unforeseen' })
+    expect(chain.current()).toBeUndefined()
+    receive({ number: 11, index: 2, transactions: ['0x03'] })
+    await settled()
+    expect(transactions(chain)).toEqual([['0x01', '0x02', '0x03']])
+  })
 })
 
 function transactions(chain: PreconfirmedChain) {
@@ -206,6 +220,7 @@ function transactions(chain: PreconfirmedChain) {
 function follow(headNumber: number) {
   const events: PreconfirmedEvent[] = []
   let layers = 0
+  let fails = false
   const execute = async (stretch: BlockStretch, state: StateSource): Promise<ExecutedStretch> => {
     await new Promise((resolve) => setTimeout(resolve, 1))
     const invalid = stretch.transactions.findIndex(
@@ -244,13 +259,17 @@ function follow(headNumber: number) {
   const chain = new PreconfirmedChain(
     {
       rules: RULES,
-      executor: { execute, warm: async () => undefined },
-      stateAt: (header) => ({
-        key: header.hash,
-        blockNumber: header.number,
-        layers: [],
-        read: async () => [],
-      }),
+      executor: {
+        execute,
+        warm: async () => undefined,
+      },
+      stateAt: (header) => {
+        if (fails) {
+          fails = false
+          throw new Error('unforeseen')
+        }
+        return { key: header.hash, blockNumber: header.number, layers: [], read: async () => [] }
+      },
       observe: (event) => events.push(event),
       executionTimeoutMs: 1_000,
     },
@@ -259,6 +278,9 @@ function follow(headNumber: number) {
   return {
     chain,
     events,
+    failNext: () => {
+      fails = true
+    },
     receive: (options: Parameters<typeof flashblockMessage>[0]) =>
       chain.onFlashblock(
         flashblockFromJson(

@@ -1,3 +1,4 @@
+import { Canceller } from '@upfront/node'
 import type { BlockHeader } from '@upfront/protocol'
 import {
   type BlockEnvironment,
@@ -41,6 +42,8 @@ export type PreconfirmedEvent =
   | { kind: 'mismatch'; blockNumber: bigint; index: number; reason: string }
   /** The node could not be read; tried again. */
   | { kind: 'unreadable'; blockNumber: bigint; reason: string }
+  /** Following failed in a way that nobody foresaw; the next flashblock or head starts from the canonical head again. */
+  | { kind: 'failed'; reason: string }
   /** `pending` stands on the canonical head from now on. */
   | { kind: 'fallback' }
 
@@ -49,8 +52,8 @@ const RETRY_MS = 100
 const READ_AHEAD = 4_096
 
 /**
- * Keeps what is executed equal to what the flashblocks and the node's head say it should be. Everything that comes in only
- * changes the wish; one loop compares wish and deed, drops what no longer fits and executes what is missing.
+ * Keeps the executed blocks equal to what the flashblocks and the node's head say they should be. Whatever comes in changes
+ * only what is desired; one loop compares that with what is executed, drops what no longer fits and executes what is missing.
  */
 export class PreconfirmedChain {
   private readonly store = new FlashblockStore()
@@ -64,7 +67,7 @@ export class PreconfirmedChain {
   private running = false
   private again = false
   private closed = false
-  private execution: { controller: AbortController; blockNumber: bigint } | undefined
+  private execution: { canceller: Canceller; blockNumber: bigint } | undefined
   /** After a coalesced stretch failed: flashblocks are executed one by one, to find the first faulty one. */
   private singly = false
 
@@ -98,7 +101,7 @@ export class PreconfirmedChain {
     this.head = head
     this.store.prune(head.header)
     if (this.execution && (!follows || this.execution.blockNumber <= head.header.number))
-      this.execution.controller.abort(new Error('overtaken by the head'))
+      this.execution.canceller.cancel(new Error('overtaken by the head'))
     this.wake()
   }
 
@@ -109,7 +112,7 @@ export class PreconfirmedChain {
 
   close(): void {
     this.closed = true
-    this.execution?.controller.abort(new Error('closed'))
+    this.execution?.canceller.cancel(new Error('closed'))
   }
 
   private wake(): void {
@@ -119,18 +122,31 @@ export class PreconfirmedChain {
 
   private async run(): Promise<void> {
     this.running = true
-    while (this.again && !this.closed) {
+    try {
+      while (this.again && !this.closed) {
+        this.again = false
+        await this.step()
+      }
+    } catch (error) {
       this.again = false
-      this.adoptHead()
-      const desired = this.store.desiredChain(this.base.header)
-      this.dropWhatDiverged(desired)
-      this.publish()
-      const next = this.nextStretch(desired)
-      if (!next) continue
-      this.again = true
-      await this.executeStretch(next)
+      this.blocks = []
+      this.snapshot = undefined
+      this.options.observe({ kind: 'failed', reason: error instanceof Error ? error.message : String(error) })
+    } finally {
+      this.running = false
     }
-    this.running = false
+  }
+
+  /** Brings what is executed one stretch closer to what is desired. */
+  private async step(): Promise<void> {
+    this.adoptHead()
+    const desired = this.store.desiredChain(this.base.header)
+    this.dropWhatDiverged(desired)
+    this.publish()
+    const next = this.nextStretch(desired)
+    if (!next) return
+    this.again = true
+    await this.executeStretch(next)
   }
 
   /** Moves `blocks` from their old base to the node's head, where the head is the block that was pre-confirmed. */
@@ -154,12 +170,12 @@ export class PreconfirmedChain {
     this.blocks = same && above[0]?.environment.parentHash === head.header.hash ? above : []
   }
 
-  /** What the last blocks read, at the new head: into the cache, before its flashblocks ask for it. */
+  /** Reads at the new head what the last blocks read, before its flashblocks need it. */
   private readAhead(head: BlockHeader): void {
     const reads = this.recentReads.all()
     if (reads.length === 0) return
     const signal = AbortSignal.timeout(this.options.executionTimeoutMs)
-    // Only a help: what fails here is read again, and reported, by the execution that needs it.
+    // What fails here is read again, and reported, by the execution that needs it.
     this.options
       .stateAt(head)
       .read(reads, signal)
@@ -231,9 +247,14 @@ export class PreconfirmedChain {
       transactions: flashblocks.flatMap((each) => each.transactions),
       earlierReceipts: [...(before?.receipts ?? [])],
     }
-    const controller = new AbortController()
-    this.execution = { controller, blockNumber: environment.number }
-    const signal = AbortSignal.any([controller.signal, AbortSignal.timeout(this.options.executionTimeoutMs)])
+    const canceller = new Canceller()
+    const { signal } = canceller
+    this.execution = { canceller, blockNumber: environment.number }
+    let timedOut = false
+    const timer = setTimeout(() => {
+      timedOut = true
+      canceller.cancel(new Error(`executing took more than ${this.options.executionTimeoutMs} ms`))
+    }, this.options.executionTimeoutMs)
     try {
       if (stretch.transactions.length > 1) await this.options.executor.warm(stretch, state, signal)
       const executed = await this.options.executor.execute(stretch, state, signal)
@@ -253,11 +274,12 @@ export class PreconfirmedChain {
     } catch (error) {
       if (error instanceof StretchRejected)
         return this.refuse(next, `transaction ${error.transaction}: ${error.message}`)
-      if (controller.signal.aborted) return
+      if (signal.aborted && !timedOut) return
       const reason = error instanceof Error ? error.message : String(error)
       this.options.observe({ kind: 'unreadable', blockNumber: environment.number, reason })
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
     } finally {
+      clearTimeout(timer)
       this.execution = undefined
     }
   }
@@ -269,8 +291,8 @@ export class PreconfirmedChain {
       return
     }
     this.singly = false
-    const attempt = this.store.find(prefix.blockNumber, prefix.payloadId)
-    if (attempt) attempt.faultyFrom = from
+    const payload = this.store.find(prefix.blockNumber, prefix.payloadId)
+    if (payload) payload.faultyFrom = from
     this.options.observe({ kind: 'mismatch', blockNumber: prefix.blockNumber, index: from, reason })
   }
 

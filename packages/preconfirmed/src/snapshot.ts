@@ -1,29 +1,14 @@
 import type { OpeningBlock } from '@upfront/head'
 import type { BlockHeader, Hash, Hex } from '@upfront/protocol'
-import type {
-  BlockEnvironment,
-  ExecutedReceipt,
-  PreconfirmedTransaction,
-  StateLayer,
-  StateSource,
-} from '@upfront/simulation'
+import type { PendingBlock, StateLayer, StateSource } from '@upfront/simulation'
 
 /** A block under construction, as far as it has been executed. Never mutated: the next flashblock makes a new one. */
-export interface PreconfirmedBlock {
+export interface PreconfirmedBlock extends PendingBlock {
   payloadId: Hex
   /** Of the newest flashblock in it. */
   index: number
-  /** The sequencer's own hash of the block so far. */
-  hash: Hash
-  environment: BlockEnvironment
   /** One for each stretch executed, oldest first. */
   layers: readonly StateLayer[]
-  transactions: readonly PreconfirmedTransaction[]
-  receipts: readonly ExecutedReceipt[]
-  gasUsed: bigint
-  blobGasUsed: bigint
-  receiptsRoot: Hash
-  logsBloom: Hex
 }
 
 /**

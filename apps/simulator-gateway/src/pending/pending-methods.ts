@@ -1,13 +1,5 @@
 import { type ChainState } from '@upfront/chain-state'
-import {
-  newestBlock,
-  openingOf,
-  type PreconfirmedSnapshot,
-  parentOfNewest,
-  pendingBlockToRpc,
-  pendingReceiptToRpc,
-  pendingTransactionToRpc,
-} from '@upfront/preconfirmed'
+import { newestBlock, openingOf, type PreconfirmedSnapshot, parentOfNewest } from '@upfront/preconfirmed'
 import {
   DecodeError,
   decodeAddress,
@@ -25,6 +17,9 @@ import {
   estimateGas,
   executeCall,
   presentFailure,
+  presentPendingBlock,
+  presentPendingReceipt,
+  presentPendingTransaction,
   readThroughLayers,
   type StateRead,
 } from '@upfront/simulation'
@@ -85,8 +80,8 @@ export function pendingMethods(
     })
   }
   for (const [name, find] of [
-    ['eth_getTransactionByHash', pendingTransactionToRpc],
-    ['eth_getTransactionReceipt', pendingReceiptToRpc],
+    ['eth_getTransactionByHash', presentPendingTransaction],
+    ['eth_getTransactionReceipt', presentPendingReceipt],
   ] as const) {
     const pass = passed.get(name)
     if (!pass) continue
@@ -94,7 +89,7 @@ export function pendingMethods(
       const hash =
         Array.isArray(params) && typeof params[0] === 'string' ? (params[0].toLowerCase() as Hash) : undefined
       const snapshot = preconfirmed.snapshotFor(context.view)
-      const found = hash && snapshot && find(snapshot, hash)
+      const found = hash && snapshot && find(snapshot.blocks, hash)
       if (!found || !snapshot) return pass(params, context)
       context.view.standing = standingOn(snapshot)
       return JSON.stringify(found)
@@ -133,10 +128,10 @@ function pendingAnswers({ served, engine, gasCap }: PendingMethodsOptions): Map<
       (snapshot, params, context) =>
         read(snapshot, { kind: 'storage', address: account(params), slot: slotOf(params[1]) }, context),
     ],
-    ['eth_getBlockByNumber', (snapshot, params) => pendingBlockToRpc(snapshot, params[1] === true)],
+    ['eth_getBlockByNumber', (snapshot, params) => presentPendingBlock(newestBlock(snapshot), params[1] === true)],
     [
       'eth_getBlockReceipts',
-      (snapshot) => newestBlock(snapshot).transactions.map(({ hash }) => pendingReceiptToRpc(snapshot, hash)),
+      (snapshot) => newestBlock(snapshot).transactions.map(({ hash }) => presentPendingReceipt(snapshot.blocks, hash)),
     ],
     [
       'eth_call',

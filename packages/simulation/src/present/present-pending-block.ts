@@ -1,19 +1,31 @@
 import { type Address, type Hash, type Hex, toQuantity, ZERO_HASH } from '@upfront/protocol'
-import type { ExecutedReceipt, PreconfirmedTransaction } from '@upfront/simulation'
 import { fromRlp, parseTransaction } from 'viem'
 import { parseTransaction as parseOpTransaction } from 'viem/op-stack'
-import { newestBlock, type PreconfirmedBlock, type PreconfirmedSnapshot } from './snapshot.js'
+import type { BlockEnvironment, ExecutedReceipt, PreconfirmedTransaction } from '../engine/preconfirmation-executor.js'
 
 const EMPTY_UNCLES: Hash = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
 const EMPTY_ROOT: Hash = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
 const DEPOSIT_TYPE = '0x7e'
 
+/** A block under construction, as far as it has been executed. */
+export interface PendingBlock {
+  /** The sequencer's own hash of the block so far. */
+  hash: Hash
+  environment: BlockEnvironment
+  transactions: readonly PreconfirmedTransaction[]
+  /** One for each transaction, in order. */
+  receipts: readonly ExecutedReceipt[]
+  gasUsed: bigint
+  blobGasUsed: bigint
+  receiptsRoot: Hash
+  logsBloom: Hex
+}
+
 /**
  * `eth_getBlockByNumber("pending")`: the block under construction with the transactions so far. `hash` is the sequencer's own
  * of the block so far, the same in every answer of this snapshot; what is known only once a block is sealed is zero.
  */
-export function pendingBlockToRpc(snapshot: PreconfirmedSnapshot, fullTransactions: boolean) {
-  const block = newestBlock(snapshot)
+export function presentPendingBlock(block: PendingBlock, fullTransactions: boolean) {
   const { environment } = block
   return {
     hash: block.hash,
@@ -48,15 +60,15 @@ export function pendingBlockToRpc(snapshot: PreconfirmedSnapshot, fullTransactio
   }
 }
 
-/** `eth_getTransactionByHash` of a pre-confirmed transaction; absent where the snapshot has none with this hash. */
-export function pendingTransactionToRpc(snapshot: PreconfirmedSnapshot, hash: Hash) {
-  const found = find(snapshot, hash)
+/** `eth_getTransactionByHash` of a pre-confirmed transaction; undefined where no block has one with this hash. */
+export function presentPendingTransaction(blocks: readonly PendingBlock[], hash: Hash) {
+  const found = find(blocks, hash)
   return found && transactionToRpc(found.block, found.transaction, found.index)
 }
 
-/** `eth_getTransactionReceipt` of a pre-confirmed transaction; absent where the snapshot has none with this hash. */
-export function pendingReceiptToRpc(snapshot: PreconfirmedSnapshot, hash: Hash) {
-  const found = find(snapshot, hash)
+/** `eth_getTransactionReceipt` of a pre-confirmed transaction; undefined where no block has one with this hash. */
+export function presentPendingReceipt(blocks: readonly PendingBlock[], hash: Hash) {
+  const found = find(blocks, hash)
   if (!found) return undefined
   const { block, transaction, receipt, index } = found
   const place = {
@@ -91,14 +103,14 @@ export function pendingReceiptToRpc(snapshot: PreconfirmedSnapshot, hash: Hash) 
 }
 
 interface Found {
-  block: PreconfirmedBlock
+  block: PendingBlock
   transaction: PreconfirmedTransaction
   receipt: ExecutedReceipt
   index: number
 }
 
-function find(snapshot: PreconfirmedSnapshot, hash: Hash): Found | undefined {
-  for (const block of snapshot.blocks) {
+function find(blocks: readonly PendingBlock[], hash: Hash): Found | undefined {
+  for (const block of blocks) {
     const index = block.transactions.findIndex((transaction) => transaction.hash === hash)
     const transaction = block.transactions[index]
     const receipt = block.receipts[index]
@@ -113,7 +125,7 @@ function bloomOf(receipt: ExecutedReceipt): Hex {
   return bloom ?? '0x'
 }
 
-function transactionToRpc(block: PreconfirmedBlock, transaction: PreconfirmedTransaction, index: number) {
+function transactionToRpc(block: PendingBlock, transaction: PreconfirmedTransaction, index: number) {
   return {
     ...signedFields(transaction.raw),
     hash: transaction.hash,
