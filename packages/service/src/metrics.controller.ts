@@ -1,14 +1,14 @@
 import { Controller, Get, Header } from '@nestjs/common'
-import { Registry } from 'prom-client'
+import { Metrics } from './metrics.js'
 
-/** `/metrics`, in Prometheus' text format. A service provides prom-client's `Registry`. */
+/** `/metrics`, in Prometheus' text format. */
 @Controller('metrics')
 export class MetricsController {
-  constructor(private readonly registry: Registry) {}
+  constructor(private readonly metrics: Metrics) {}
 
   @Get()
   @Header('content-type', 'text/plain; version=0.0.4; charset=utf-8')
   show(): Promise<string> {
-    return this.registry.metrics()
+    return this.metrics.registry.metrics()
   }
 }

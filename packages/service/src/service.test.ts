@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net'
 import { Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
 import { Test } from '@nestjs/testing'
-import { Counter, Registry } from 'prom-client'
 import { ConfigurationModule } from './configuration.module.js'
 import { EnvironmentError, readEnvironment } from './environment.js'
 import { IsPort } from './environment-rules.js'
@@ -11,6 +10,7 @@ import { HealthController, Readiness } from './health.controller.js'
 import { listen } from './listen.js'
 import { createLogger, nestLogger } from './logger.js'
 import { MetricsController } from './metrics.controller.js'
+import { Metrics } from './metrics.js'
 
 class Settings {
   @IsPort()
@@ -20,13 +20,13 @@ class Settings {
 const variables = { port: 'PORT', host: 'HOST' }
 
 async function create(ready: () => boolean, given = {}): Promise<NestFastifyApplication> {
-  const registry = new Registry()
-  new Counter({ name: 'things_total', help: 'Things', registers: [registry] }).inc(3)
+  const metrics = new Metrics()
+  metrics.counter('things_total', 'Things', () => 3)
   const module = await Test.createTestingModule({
     imports: [ConfigurationModule.forRoot(Settings, () => readEnvironment(Settings, given))],
     controllers: [HealthController, MetricsController],
     providers: [
-      { provide: Registry, useValue: registry },
+      { provide: Metrics, useValue: metrics },
       { provide: Readiness, useValue: { report: async () => ({ ready: ready(), queued: 1 }) } },
     ],
   }).compile()

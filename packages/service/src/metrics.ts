@@ -1,0 +1,75 @@
+import { Injectable } from '@nestjs/common'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Tally } from './tally.js'
+import { Timings } from './timings.js'
+
+const LATENCY_BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]
+
+/** What `/metrics` shows, in one registry: the process's own figures and what a service adds. */
+@Injectable()
+export class Metrics {
+  readonly registry = new Registry()
+
+  constructor() {
+    collectDefaultMetrics({ register: this.registry })
+  }
+
+  /** A value that is read when `/metrics` is. */
+  gauge(name: string, help: string, read: () => number): void {
+    const registers = [this.registry]
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read())
+      },
+    })
+  }
+
+  /** A count that another part keeps, read when `/metrics` is. */
+  counter(name: string, help: string, read: () => number): void {
+    const registers = [this.registry]
+    new Counter({
+      name,
+      help,
+      registers,
+      collect() {
+        this.reset()
+        this.inc(read())
+      },
+    })
+  }
+
+  /** Counts by labels, kept as plain numbers. */
+  tally(name: string, help: string, labelNames: string[]): Tally {
+    const tally = new Tally()
+    new Counter({
+      name,
+      help,
+      labelNames,
+      registers: [this.registry],
+      collect() {
+        this.reset()
+        for (const [labels, count] of tally.entries()) this.labels(...labels).inc(count)
+      },
+    })
+    return tally
+  }
+
+  /** How long things took, by labels. */
+  timings(name: string, help: string, labelNames: string[]): Timings {
+    const timings = new Timings((labels) => histogram.labels(...labels))
+    const histogram = new Histogram({
+      name,
+      help,
+      labelNames,
+      buckets: LATENCY_BUCKETS_SECONDS,
+      registers: [this.registry],
+      collect() {
+        timings.pass()
+      },
+    })
+    return timings
+  }
+}

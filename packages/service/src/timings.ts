@@ -1,0 +1,40 @@
+import type { Histogram } from 'prom-client'
+
+/** Durations that one series has not passed on yet. */
+interface WaitingTimes {
+  histogram: Histogram.Internal<string>
+  seconds: number[]
+}
+
+const MOST_WAITING = 1_000
+
+/**
+ * Durations by labels, which come from closed sets. They are passed on to prom-client a thousand at a time: one in each request,
+ * it takes microseconds.
+ */
+export class Timings {
+  private readonly series = new Map<string, WaitingTimes>()
+
+  constructor(private readonly bind: (labels: readonly string[]) => Histogram.Internal<string>) {}
+
+  add(milliseconds: number, ...labels: readonly string[]): void {
+    const key = labels.length === 1 ? labels[0]! : labels.join('\n')
+    let times = this.series.get(key)
+    if (times === undefined) {
+      times = { histogram: this.bind(labels), seconds: [] }
+      this.series.set(key, times)
+    }
+    times.seconds.push(milliseconds / 1000)
+    if (times.seconds.length === MOST_WAITING) passOn(times)
+  }
+
+  /** Passes on all that waits. */
+  pass(): void {
+    for (const times of this.series.values()) passOn(times)
+  }
+}
+
+function passOn(times: WaitingTimes): void {
+  for (const seconds of times.seconds) times.histogram.observe(seconds)
+  times.seconds.length = 0
+}
