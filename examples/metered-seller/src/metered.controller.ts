@@ -4,15 +4,15 @@ import { Settlement } from '@upfront/nestjs-x402'
 
 @Controller()
 export class MeteredController {
-  #runs = 0
+  private ran = 0
 
   constructor(private readonly settlement: Settlement) {}
 
   /** Charges what it is asked to (`$0.03` or `30000`), after `slowMs` milliseconds, and fails with `fail` where given. */
   @Get('metered')
   async metered(@Query('charge') charge?: string, @Query('fail') fail?: string, @Query('slowMs') slowMs?: string) {
-    const run = ++this.#runs
-    await this.#work(count(slowMs, 'slowMs', 0, 600_000) ?? 0)
+    const run = ++this.ran
+    await this.work(count(slowMs, 'slowMs', 0, 600_000) ?? 0)
     if (charge !== undefined) this.settlement.setSettlementAmount(charge)
     const status = count(fail, 'fail', 400, 599)
     if (status !== undefined) throw new HttpException(`failed with ${status}, as asked`, status)
@@ -22,10 +22,10 @@ export class MeteredController {
   /** How often the handler above ran, paid or not. */
   @Get('runs')
   runs() {
-    return { runs: this.#runs }
+    return { runs: this.ran }
   }
 
-  async #work(milliseconds: number): Promise<void> {
+  private async work(milliseconds: number): Promise<void> {
     const signal = this.settlement.payment?.signal
     await sleep(milliseconds, undefined, signal === undefined ? {} : { signal })
   }

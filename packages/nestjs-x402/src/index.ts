@@ -1,20 +1,20 @@
-export type { ChargeReason } from './charge.js'
-export type { ChargePolicy, ChargeRule } from './charge-policy.js'
+export { PaidRequest } from './charge/paid-request.js'
+export { Payment, Settlement } from './charge/settlement.js'
+export { PaidRoute } from './paid-route.decorator.js'
+export { PaidRoutesModule } from './paid-routes.module.js'
+export { PaymentGuard } from './payment.guard.js'
+export type { ChargePolicy, ChargeReason, ChargeRule } from './routes/charge-policy.js'
 export {
   type AssetDescription,
   type DurableFacilitatorClient,
   SETTLEMENT_PENDING,
   type SettleTerms,
   type VerifyTerms,
-} from './facilitator.js'
-export { PaidRequest } from './paid-request.js'
-export { PaidRoute } from './paid-route.decorator.js'
-export type { PaidRouteOptions, PaymentOption } from './paid-route-options.js'
-export { PaidRoutesModule } from './paid-routes.module.js'
+} from './routes/durable-facilitator.js'
+export type { PaidRouteOptions, PaymentOption } from './routes/paid-route-options.js'
 export {
   type PaidRoutesAsyncOptions,
   PaidRoutesConfigurationError,
   type PaidRoutesOptions,
   type PaymentRecord,
-} from './paid-routes-options.js'
-export { Payment, Settlement } from './settlement.js'
+} from './routes/paid-routes-options.js'

@@ -1,16 +1,24 @@
 import { type DynamicModule, Module, type Provider } from '@nestjs/common'
-import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core'
-import { Admissions } from './admission.js'
-import { Collections } from './collection.js'
-import { Completions } from './completion.js'
-import { PaidRoutes } from './paid-routes.js'
-import { PAID_ROUTES_OPTIONS, type PaidRoutesAsyncOptions, type PaidRoutesOptions } from './paid-routes-options.js'
+import { APP_GUARD, APP_INTERCEPTOR, DiscoveryModule } from '@nestjs/core'
+import { Admission } from './admit/admission.js'
+import { Completion } from './charge/completion.js'
+import { Settlement } from './charge/settlement.js'
+import { Settler } from './charge/settler.js'
 import { PaymentGuard } from './payment.guard.js'
 import { PaymentInterceptor } from './payment.interceptor.js'
-import { Settlement } from './settlement.js'
+import { Facilitator } from './routes/facilitator.js'
+import { PaidRoutes } from './routes/paid-routes.js'
+import {
+  PAID_ROUTES_OPTIONS,
+  type PaidRoutesAsyncOptions,
+  type PaidRoutesOptions,
+} from './routes/paid-routes-options.js'
 
-/** Paid routes for the whole app. Import it once, in the root module. */
-@Module({})
+/**
+ * Paid routes for the whole app: import `forRoot` once, in the root module. Other modules import the class itself to
+ * inject {@link Settlement}.
+ */
+@Module({ providers: [Settlement], exports: [Settlement] })
 export class PaidRoutesModule {
   static forRoot(options: PaidRoutesOptions): DynamicModule {
     return paidRoutes({ provide: PAID_ROUTES_OPTIONS, useValue: options })
@@ -22,17 +30,19 @@ export class PaidRoutesModule {
 }
 
 function paidRoutes(options: Provider, imports: PaidRoutesAsyncOptions['imports'] = []): DynamicModule {
-  const shared = [PaidRoutes, Admissions, Collections, Completions, PaymentGuard, Settlement]
   return {
     module: PaidRoutesModule,
-    global: true,
-    imports,
+    imports: [DiscoveryModule, ...imports],
     providers: [
       options,
-      ...shared,
+      PaidRoutes,
+      Facilitator,
+      Admission,
+      Settler,
+      Completion,
+      PaymentGuard,
       { provide: APP_GUARD, useExisting: PaymentGuard },
       { provide: APP_INTERCEPTOR, useClass: PaymentInterceptor },
     ],
-    exports: shared,
   }
 }

@@ -1,12 +1,12 @@
-import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { type CanActivate, type ExecutionContext, HttpException, Injectable, Logger } from '@nestjs/common'
-import { Admissions } from './admission.js'
-import { Completions } from './completion.js'
-import { HeldResponse } from './held-response.js'
-import { PaidRequest } from './paid-request.js'
-import { paymentOf, rawResponse, rememberPayment } from './paid-requests.js'
-import { PaidRoutes } from './paid-routes.js'
-import type { HttpAnswer } from './payment-required.js'
+import { Admission } from './admit/admission.js'
+import type { HttpAnswer } from './admit/payment-required.js'
+import { Completion } from './charge/completion.js'
+import { PaidRequest, rawResponse, rememberPayment } from './charge/paid-request.js'
+import { HeldResponse } from './hold/held-response.js'
+import { Facilitator } from './routes/facilitator.js'
+import { type CompiledRoute, PaidRoutes } from './routes/paid-routes.js'
 
 /** What Express and Fastify have in common. */
 interface FrameworkRequest {
@@ -14,7 +14,6 @@ interface FrameworkRequest {
   protocol?: string
   originalUrl?: string
   url: string
-  raw?: IncomingMessage
 }
 
 type FrameworkResponse = (ServerResponse | { raw: ServerResponse }) & {
@@ -31,30 +30,33 @@ class Answered extends HttpException {
 }
 
 /**
- * Stands before every handler and stops those that are paid until their payment is verified; from then on it holds their
+ * Runs before every handler and stops those that are paid until their payment is verified; from then on it holds their
  * answers back until the charge is stored.
  */
 @Injectable()
 export class PaymentGuard implements CanActivate {
-  readonly #logger = new Logger('PaidRoutes')
+  private readonly logger = new Logger('PaidRoutes')
 
   constructor(
     private readonly routes: PaidRoutes,
-    private readonly admissions: Admissions,
-    private readonly completions: Completions,
+    private readonly admission: Admission,
+    private readonly facilitator: Facilitator,
+    private readonly completion: Completion,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const route = this.routes.of(context.getClass(), context.getHandler())
-    if (route === undefined) return true
-    if (context.getType() !== 'http') return false
+    if (context.getType() !== 'http') return !this.routes.has(context.getClass())
     const request = context.switchToHttp().getRequest<FrameworkRequest>()
     const response = context.switchToHttp().getResponse<FrameworkResponse>()
-    const raw = rawResponse(response)
-    // The module's guard and the decorator's stand before the same handler.
-    if (paymentOf(raw) !== undefined) return true
+    const route = await this.routes.find(context.getClass(), context.getHandler(), request)
+    if (route !== undefined) await this.admit(route, request, response)
+    return true
+  }
 
-    const admission = await this.admissions.admit(route, {
+  /** @throws Answered where the request was refused and answered */
+  private async admit(route: CompiledRoute, request: FrameworkRequest, response: FrameworkResponse): Promise<void> {
+    const raw = rawResponse(response)
+    const admission = await this.admission.admit(route, {
       payment: header(request.headers['payment-signature']),
       accept: header(request.headers.accept),
       url: urlOf(request),
@@ -67,31 +69,25 @@ export class PaymentGuard implements CanActivate {
       answerInstead(new HeldResponse(raw, 0, response.getHeaders()), admission.answer)
       throw new Answered(admission.answer.status)
     }
-    const { admitted } = admission
+    const { payload, payer, offer } = admission.verified
     if (raw.destroyed || raw.closed) {
-      await this.admissions.giveUp(admitted, 'client_gone')
+      await this.facilitator.release(payload, offer.requirements, 'client_gone')
       throw new Answered(499)
     }
-    const payment = new PaidRequest(
-      route.name,
-      admitted.payer,
-      admitted.offer.requirements,
-      admitted.offer.decimals,
-      (amount) => {
-        this.#logger.error({ message: 'an amount was set after the charge was decided', route: route.name, amount })
-      },
-    )
+    const onLate = (amount: unknown) => {
+      this.logger.error({ message: 'an amount was set after the charge was decided', route: route.name, amount })
+    }
+    const payment = new PaidRequest(route.name, payer, offer.requirements, offer.decimals, onLate)
     const held = new HeldResponse(raw, route.settings.holdBytes, response.getHeaders())
     rememberPayment(raw, payment)
-    this.completions.begin({
+    this.completion.begin({
       route,
-      admitted,
+      verified: admission.verified,
       payment,
       held,
       response: raw,
       answerInstead: (answer) => answerInstead(held, answer),
     })
-    return true
   }
 }
 

@@ -1,15 +1,14 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common'
 import { finalize, type Observable, tap } from 'rxjs'
-import { handlerDone, paymentOf } from './paid-requests.js'
-import { runPaid } from './settlement.js'
+import { paymentOf } from './charge/paid-request.js'
+import { runPaid } from './charge/settlement.js'
 
-/** Gives a paid handler its payment, and says when it is done. */
+/** Gives a paid handler its payment, and marks when it has ended. */
 @Injectable()
 export class PaymentInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     if (context.getType() !== 'http') return next.handle()
-    const response = context.switchToHttp().getResponse()
-    const payment = paymentOf(response)
+    const payment = paymentOf(context.switchToHttp().getResponse())
     if (payment === undefined) return next.handle()
     let gaveUp = false
     return runPaid(payment, () => next.handle()).pipe(
@@ -18,7 +17,7 @@ export class PaymentInterceptor implements NestInterceptor {
           gaveUp = isAbort(error, payment.signal)
         },
       }),
-      finalize(() => handlerDone(response, gaveUp)),
+      finalize(() => payment.finish(gaveUp)),
     )
   }
 }

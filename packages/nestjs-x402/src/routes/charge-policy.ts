@@ -3,6 +3,9 @@ import { isDollars } from './amount.js'
 /** What a seller charges in a case: nothing, the route's maximum, or a dollar amount (at most the maximum). */
 export type ChargeRule = 'nothing' | 'maximum' | `$${string}`
 
+/** Why this amount: `usage` is what the handler set, the others name the rule of the policy. */
+export type ChargeReason = 'usage' | 'unset' | 'failure' | 'timeout' | 'partial' | 'invalid'
+
 /** What is charged where the handler's own amount does not decide. All four cases must be said: there is no default. */
 export interface ChargePolicy {
   /** The handler succeeded (status below 400) and set no amount. */

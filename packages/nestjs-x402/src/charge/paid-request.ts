@@ -1,12 +1,19 @@
+import type { ServerResponse } from 'node:http'
 import type { PaymentRequirements } from '@x402/core/types'
-import { formatUnits } from './amount.js'
+import { formatUnits } from '../routes/amount.js'
 
 /** The payment of one request, as its handler sees it. */
 export class PaidRequest {
   readonly #abort = new AbortController()
+  readonly #onLate: (amount: unknown) => void
   #amount: unknown
   #closed = false
-  #onLate: (amount: unknown) => void
+  #finish!: () => void
+  #gaveUp = false
+  /** Resolves once the handler has returned or thrown. */
+  readonly handled = new Promise<void>((resolve) => {
+    this.#finish = resolve
+  })
 
   constructor(
     /** `<METHOD> <path>`, as configured. */
@@ -27,7 +34,7 @@ export class PaidRequest {
     return BigInt(this.requirements.amount)
   }
 
-  /** Aborts when the time-out has passed or the client is gone: work that goes on after it is worth nothing. */
+  /** Aborts when the time-out has passed or the client is gone: nobody will receive what is computed after it. */
   get signal(): AbortSignal {
     return this.#abort.signal
   }
@@ -52,8 +59,36 @@ export class PaidRequest {
     this.#abort.abort(new Error(reason))
   }
 
+  /** True where the handler threw because `signal` aborted. */
+  get gaveUp(): boolean {
+    return this.#gaveUp
+  }
+
+  finish(gaveUp: boolean): void {
+    this.#gaveUp = gaveUp
+    this.#finish()
+  }
+
   /** `$0.1` style, for people. */
   describe(amount: bigint): string {
     return `$${formatUnits(amount, this.decimals)}`
   }
+}
+
+type AnyResponse = ServerResponse | { raw: ServerResponse }
+
+const payments = new WeakMap<ServerResponse, PaidRequest>()
+
+/** Node's own response: Express hands it out itself, Fastify a reply around it. */
+export function rawResponse(response: AnyResponse): ServerResponse {
+  return 'raw' in response ? response.raw : response
+}
+
+/** The payment that a response is paid by; undefined on a free route. */
+export function paymentOf(response: AnyResponse): PaidRequest | undefined {
+  return payments.get(rawResponse(response))
+}
+
+export function rememberPayment(response: ServerResponse, payment: PaidRequest): void {
+  payments.set(response, payment)
 }

@@ -1,16 +1,6 @@
-import { dollarsToUnits, parseSettlementAmount } from './amount.js'
-import type { ChargePolicy, ChargeRule } from './charge-policy.js'
-
-/** How a paid handler came to its end. */
-export type HandlerEnd =
-  /** Its answer is there, or enough of it (see `holdBytes`). */
-  | { kind: 'answered'; status: number }
-  | { kind: 'timeout' }
-  /** The client is gone, or the stream broke off. */
-  | { kind: 'partial' }
-
-/** Why this amount: `usage` is what the handler set, the others name the rule of the policy. */
-export type ChargeReason = 'usage' | 'unset' | 'failure' | 'timeout' | 'partial' | 'invalid'
+import { dollarsToUnits, parseSettlementAmount } from '../routes/amount.js'
+import type { ChargePolicy, ChargeReason, ChargeRule } from '../routes/charge-policy.js'
+import type { HandlerEnd } from './handler-end.js'
 
 export interface ChargeTerms {
   /** Smallest units. */

@@ -1,6 +1,9 @@
 import { isDollars } from './amount.js'
 import { type ChargePolicy, policyFaults } from './charge-policy.js'
 
+/** Metadata key: where `@PaidRoute` keeps its options on a handler. */
+export const PAID_ROUTE = Symbol.for('nestjs-x402:paid-route')
+
 /** One way to pay for a route. */
 export interface PaymentOption {
   scheme: 'upto'

@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { assertWritable, headFault, headOf } from './writable.js'
+import { assertWritable, headFault, headOf } from './sendable.js'
 
 /**
  * - `ended`: the whole answer is there.

@@ -1,5 +1,6 @@
-import { decideCharge, type HandlerEnd } from './charge.js'
-import type { ChargePolicy } from './charge-policy.js'
+import type { ChargePolicy } from '../routes/charge-policy.js'
+import { decideCharge } from './charge.js'
+import type { HandlerEnd } from './handler-end.js'
 
 const policy: ChargePolicy = {
   unset: '$0.02',

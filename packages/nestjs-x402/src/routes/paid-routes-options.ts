@@ -1,7 +1,7 @@
 import type { InjectionToken, ModuleMetadata, OptionalFactoryDependency } from '@nestjs/common'
 import type { FacilitatorClient } from '@x402/core/server'
-import type { ChargeReason } from './charge.js'
-import type { DurableFacilitatorClient } from './facilitator.js'
+import type { ChargeReason } from './charge-policy.js'
+import type { DurableFacilitatorClient } from './durable-facilitator.js'
 import type { PaidRouteOptions } from './paid-route-options.js'
 
 export interface PaidRoutesOptions {

@@ -2,7 +2,7 @@ import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentRequirements, SupportedKind } from '@x402/core/types'
 import { UptoEvmScheme } from '@x402/evm/upto/server'
 import { dollarsToUnits } from './amount.js'
-import { isDurable } from './facilitator.js'
+import { isDurable } from './durable-facilitator.js'
 import type { PaidRouteSettings, PaymentOption } from './paid-route-options.js'
 
 /** What a route offers for one of its options. */

@@ -23,17 +23,18 @@ export interface AssetDescription {
 
 /**
  * A facilitator that remembers: its `verify` also reserves, so that an authorization serves one request, for ever and
- * across replicas, and a payer's open authorizations never exceed what it holds. Any plain `FacilitatorClient` works
- * too; then single use is kept by this process alone, and a balance is not reserved.
+ * across replicas, and a payer's open authorizations never exceed its balance. Any plain `FacilitatorClient` works
+ * too; then only this process ensures single use, and no balance is reserved.
  *
- * `verify` that rejects means: not verified, nothing reserved that will be used; the buyer gets 503 and, where the error
- * has `retryAfterSeconds`, that as Retry-After. `settle` that rejects or answers `settlement_pending` means: perhaps
- * charged; the buyer gets its answer and is told that the payment is pending, so the client has to go on by itself.
+ * Where `verify` rejects, nothing was verified, and the authorization has to stay usable; the buyer gets 503 and, where
+ * the error has `retryAfterSeconds`, that as Retry-After. Where `settle` rejects or answers `settlement_pending`, the
+ * payment may be charged: the buyer gets its answer and is told that the payment is pending, so the client has to go on
+ * by itself.
  */
 export interface DurableFacilitatorClient extends FacilitatorClient {
   verify(payload: PaymentPayload, requirements: PaymentRequirements, terms?: VerifyTerms): Promise<VerifyResponse>
   settle(payload: PaymentPayload, requirements: PaymentRequirements, terms?: SettleTerms): Promise<SettleResponse>
-  /** Gives a verified payment up: nothing is charged. Repeats by itself what fails. */
+  /** Gives up a verified payment: nothing is charged. Repeats by itself what fails. */
   release(payload: PaymentPayload, requirements: PaymentRequirements, reason: string): Promise<void>
   /** For options that name an asset by its address alone; undefined where it is not settled. */
   describeAsset?(network: string, asset: string): Promise<AssetDescription | undefined>

@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createParamDecorator, Injectable } from '@nestjs/common'
-import type { PaidRequest } from './paid-request.js'
-import { paymentOf } from './paid-requests.js'
+import { type PaidRequest, paymentOf } from './paid-request.js'
 
 const current = new AsyncLocalStorage<PaidRequest>()
 

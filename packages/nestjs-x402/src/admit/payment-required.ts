@@ -1,8 +1,8 @@
 import { encodePaymentRequiredHeader } from '@x402/core/http'
 import type { PaymentRequired, ResourceInfo } from '@x402/core/types'
-import { formatUnits } from './amount.js'
-import { type ChargePolicy, policyInWords } from './charge-policy.js'
-import type { Offer } from './offers.js'
+import { formatUnits } from '../routes/amount.js'
+import { type ChargePolicy, policyInWords } from '../routes/charge-policy.js'
+import type { Offer } from '../routes/offers.js'
 import { paymentRequiredPage } from './payment-required-page.js'
 
 export interface HttpAnswer {
@@ -71,14 +71,16 @@ export function prefersHtml(accept: string | undefined): boolean {
   return html > json
 }
 
-const REASON = /^[a-zA-Z0-9_.-]{1,80}$/
+/** A facilitator's reason where it is one word of plain characters: no library's or node's text reaches a buyer. */
+export function plainReason(reason: string | undefined): string | undefined {
+  return reason !== undefined && /^[a-zA-Z0-9_.-]{1,80}$/.test(reason) ? reason : undefined
+}
 
-/** The facilitator's words for why it refused, or ours where they are no plain reason: no library text reaches a buyer. */
+/** Why the facilitator refused, with a sentence of ours. */
 export function refusalOf(reason: string | undefined): Refusal {
-  if (reason === undefined || !REASON.test(reason)) {
-    return { reason: 'payment_invalid', message: 'The payment was refused.' }
-  }
-  return { reason, message: MESSAGES[reason] ?? `The payment was refused (${reason}).` }
+  const plain = plainReason(reason)
+  if (plain === undefined) return { reason: 'payment_invalid', message: 'The payment was refused.' }
+  return { reason: plain, message: MESSAGES[plain] ?? `The payment was refused (${plain}).` }
 }
 
 const MESSAGES: Record<string, string> = {
