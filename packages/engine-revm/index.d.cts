@@ -61,3 +61,6 @@ export interface NativeOptions {
   /** Simulations that wait for a thread. */
   queue: number
 }
+
+/** As Cargo.lock pins it. */
+export declare const REVM_VERSION: string

@@ -33,9 +33,6 @@ export interface RevmEngine extends Engine, PreconfirmationExecutor {
   readonly name: 'revm'
 }
 
-/** revm's version, as Cargo.lock pins it. */
-const VERSION = '38.0.0'
-
 /** @throws Error where the addon is not built: ask `loadRevm` first. */
 export function createRevmEngine(options: RevmEngineOptions = {}): RevmEngine {
   const available = loadRevm()
@@ -45,11 +42,12 @@ export function createRevmEngine(options: RevmEngineOptions = {}): RevmEngine {
 
 class NativeBackedEngine implements RevmEngine {
   readonly name = 'revm'
-  readonly version = VERSION
+  readonly version: string
   readonly #work: NativeWork
   readonly #layers: LayerNumbers
 
   constructor(addon: Addon, { cacheBytes = 64 * 1024 * 1024, threads = 64, queue = 1024 }: RevmEngineOptions) {
+    this.version = addon.REVM_VERSION
     this.#work = new NativeWork(addon, { cacheBytes, threads, queue })
     this.#layers = new LayerNumbers(this.#work.native)
   }

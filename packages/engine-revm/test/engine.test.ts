@@ -83,6 +83,11 @@ describeIf('the native engine', () => {
   const returned = async (plan: SimulationPlan, state: StateSource) =>
     BigInt((await engine.simulate(plan, state, never)).blocks[0]?.calls[0]?.returnData ?? '0x')
 
+  it('names the version of revm that Cargo.lock pins', () => {
+    const lock = readFileSync(file('../Cargo.lock'), 'utf8')
+    expect(engine.version).toBe(/^name = "revm"\r?\nversion = "(.+)"/m.exec(lock)?.[1])
+  })
+
   it('reads nothing of a thousand accounts that overrides replace and no call touches', async () => {
     const accounts = Array.from(
       { length: 1_000 },
