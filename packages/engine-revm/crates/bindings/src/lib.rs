@@ -42,6 +42,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const ALLOWANCE: Allowance = Allowance { gas: 300_000, frames: 20, bytes: 4_096, precompile_gas: 40_000 };
 const SMALL_PLAN: usize = 8_192;
 
+/// As Cargo.lock pins it.
+#[napi]
+pub const REVM_VERSION: &str = env!("REVM_VERSION");
+
 #[napi(object)]
 pub struct NativeOptions {
     /// Of cached state, estimated.
@@ -135,7 +139,8 @@ impl NativeEngine {
             match stretch::execute(&stretch, state, stop) {
                 Ok(executed) => Ok(encode::executed(&executed).into_bytes().into()),
                 Err(StretchFailure::Read(error)) => Err(error.into()),
-                Err(StretchFailure::Rejected { transaction, message }) => {
+                Err(StretchFailure::Rejected { transaction, error }) => {
+                    let message = error.to_string();
                     Err(Failure::Rejected(Rejection { code: 0, message, block: 0, call: Some(transaction) }))
                 }
             }

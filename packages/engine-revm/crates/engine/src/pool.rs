@@ -31,8 +31,8 @@ struct Roster {
     closed: bool,
 }
 
-/// All threads work and the queue is full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("all threads work and the queue is full")]
 pub struct Full;
 
 impl Pool {

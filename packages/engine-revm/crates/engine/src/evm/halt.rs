@@ -1,9 +1,13 @@
 //! Why the EVM halted, in geth's words (core/vm/errors.go, contracts.go).
 
-use super::{last_step::LastStep, opcode_names};
+use super::{
+    last_step::LastStep,
+    opcode_names,
+    stack_fault::{inputs, overflow, stack_fault, underflow},
+};
 use alloy_primitives::U256;
 use revm::{
-    bytecode::opcode::OpCode,
+    bytecode::opcode::*,
     interpreter::{
         InstructionResult, Interpreter,
         interpreter::EthInterpreter,
@@ -13,7 +17,6 @@ use revm::{
     primitives::hardfork::SpecId,
 };
 
-const STACK_LIMIT: usize = 1024;
 const MAX_CODE_SIZE: usize = 24_576;
 
 /// The words that a result alone stands for.
@@ -84,6 +87,8 @@ pub fn of_frame(
         | R::ReentrancySentryOOG => match step {
             Some(step) => step.out_of_gas(spec),
             None if has_dynamic_gas(opcode) => AMBIGUOUS.into(),
+            // geth looks at the stack before it charges, revm after: what could not be paid for still has its operands there, or
+            // lacks them.
             None => stack_fault(opcode, depth).unwrap_or_else(|| words(result).into()),
         },
         R::StateChangeDuringStaticCall | R::CallNotAllowedInsideStatic => words(result).into(),
@@ -91,42 +96,34 @@ pub fn of_frame(
     })
 }
 
-pub(super) fn inputs(opcode: u8) -> usize {
-    OpCode::info_by_op(opcode).map_or(0, |info| usize::from(info.inputs()))
-}
-
-pub(super) fn underflow(opcode: u8, depth: usize) -> String {
-    format!("stack underflow ({depth} <=> {})", inputs(opcode))
-}
-
-pub(super) fn overflow(opcode: u8, depth: usize) -> String {
-    let grown = OpCode::info_by_op(opcode).map_or(0, |info| info.io_diff());
-    format!("stack limit reached {depth} ({})", STACK_LIMIT as i64 - i64::from(grown))
-}
-
-/// geth looks at the stack before it charges, revm after: an opcode without dynamic gas that was not charged for still has
-/// its operands on the stack, or lacks them.
-fn stack_fault(opcode: u8, depth: usize) -> Option<String> {
-    if has_dynamic_gas(opcode) {
-        return None;
-    }
-    let info = OpCode::info_by_op(opcode)?;
-    if depth < usize::from(info.inputs()) {
-        Some(underflow(opcode, depth))
-    } else if depth as i64 + i64::from(info.io_diff()) > STACK_LIMIT as i64 {
-        Some(overflow(opcode, depth))
-    } else {
-        None
-    }
-}
-
 fn has_dynamic_gas(opcode: u8) -> bool {
-    matches!(opcode, 0x0a | 0x20 | 0x31 | 0x37 | 0x39 | 0x3b | 0x3c | 0x3e | 0x3f | 0x51..=0x55 | 0x5e | 0xa0..=0xa4 | 0xf0..=0xf5 | 0xfa | 0xfd | 0xff)
+    matches!(
+        opcode,
+        EXP | KECCAK256
+            | BALANCE
+            | CALLDATACOPY
+            | CODECOPY
+            | EXTCODESIZE
+            | EXTCODECOPY
+            | RETURNDATACOPY
+            | EXTCODEHASH
+            | MLOAD
+            | MSTORE
+            | MSTORE8
+            | SLOAD
+            | SSTORE
+            | MCOPY
+            | LOG0..=LOG4
+            | CREATE..=CREATE2
+            | STATICCALL
+            | REVERT
+            | SELFDESTRUCT
+    )
 }
 
 /// LOG, CREATE2 and calls take their operands in several pops: how many there were, only a look before them tells.
 fn pops_in_parts(opcode: u8) -> bool {
-    matches!(opcode, 0xa0..=0xa4 | 0xf0..=0xf2 | 0xf4 | 0xf5 | 0xfa)
+    matches!(opcode, LOG0..=LOG4 | CREATE..=CALLCODE | DELEGATECALL | CREATE2 | STATICCALL)
 }
 
 /// Words where the code ran but what it returned can't be deployed.

@@ -1,7 +1,4 @@
-use super::{
-    halt,
-    machine::{Context, Machine},
-};
+use super::{context::Context, halt, machine::Machine};
 use crate::state::ReadError;
 use alloy_primitives::{Address, Bytes, Log, U256};
 use revm::{

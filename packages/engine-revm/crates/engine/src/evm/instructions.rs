@@ -1,5 +1,5 @@
 use super::{
-    machine::Context,
+    context::Context,
     watch::{LogPlace, Watch},
 };
 use crate::state::ReadError;
@@ -7,6 +7,7 @@ use alloy_primitives::{
     Address, B256, Bytes, KECCAK256_EMPTY, Log, LogData, U256, address, b256, utils::keccak256_uncached,
 };
 use revm::{
+    bytecode::opcode,
     context_interface::{Host, JournalTr, context::ContextError},
     handler::instructions::InstructionProvider,
     interpreter::{
@@ -57,29 +58,30 @@ impl InstructionProvider for Instructions {
 fn watched(spec: SpecId) -> Table {
     let mut table: Table = instruction_table_gas_changes_spec(spec);
     let mut replace = |opcode: u8, with: fn(Step<'_>)| {
-        table[opcode as usize] = Instruction::new(with, table[opcode as usize].static_gas());
+        let slot = &mut table[usize::from(opcode)];
+        *slot = Instruction::new(with, slot.static_gas());
     };
-    replace(0x0a, power);
-    replace(0x3a, gas_price);
-    replace(0x48, base_fee);
-    replace(0x5b, jump_destination);
+    replace(opcode::EXP, power);
+    replace(opcode::GASPRICE, gas_price);
+    replace(opcode::BASEFEE, base_fee);
+    replace(opcode::JUMPDEST, jump_destination);
     if spec.is_enabled_in(SpecId::CANCUN) {
-        replace(0x4a, blob_base_fee);
+        replace(opcode::BLOBBASEFEE, blob_base_fee);
     }
-    replace(0x20, keccak);
-    replace(0x37, call_data_copy);
-    replace(0x39, code_copy);
-    replace(0x3c, external_code_copy);
-    replace(0x3e, return_data_copy);
+    replace(opcode::KECCAK256, keccak);
+    replace(opcode::CALLDATACOPY, call_data_copy);
+    replace(opcode::CODECOPY, code_copy);
+    replace(opcode::EXTCODECOPY, external_code_copy);
+    replace(opcode::RETURNDATACOPY, return_data_copy);
     if spec.is_enabled_in(SpecId::CANCUN) {
-        replace(0x5e, memory_copy);
+        replace(opcode::MCOPY, memory_copy);
     }
-    replace(0xa0, log::<0>);
-    replace(0xa1, log::<1>);
-    replace(0xa2, log::<2>);
-    replace(0xa3, log::<3>);
-    replace(0xa4, log::<4>);
-    replace(0xff, self_destruct);
+    replace(opcode::LOG0, log::<0>);
+    replace(opcode::LOG1, log::<1>);
+    replace(opcode::LOG2, log::<2>);
+    replace(opcode::LOG3, log::<3>);
+    replace(opcode::LOG4, log::<4>);
+    replace(opcode::SELFDESTRUCT, self_destruct);
     for (opcode, since) in YOUNG {
         if !spec.is_enabled_in(since) {
             table[usize::from(opcode)] = Instruction::new(not_activated, 0);
@@ -90,13 +92,13 @@ fn watched(spec: SpecId) -> Table {
 
 /// Before these forks geth knows them not at all. revm charges for them first, and so may run out of gas instead.
 const YOUNG: [(u8, SpecId); 7] = [
-    (0x1e, SpecId::OSAKA),
-    (0x49, SpecId::CANCUN),
-    (0x4a, SpecId::CANCUN),
-    (0x5c, SpecId::CANCUN),
-    (0x5d, SpecId::CANCUN),
-    (0x5e, SpecId::CANCUN),
-    (0x5f, SpecId::SHANGHAI),
+    (opcode::CLZ, SpecId::OSAKA),
+    (opcode::BLOBHASH, SpecId::CANCUN),
+    (opcode::BLOBBASEFEE, SpecId::CANCUN),
+    (opcode::TLOAD, SpecId::CANCUN),
+    (opcode::TSTORE, SpecId::CANCUN),
+    (opcode::MCOPY, SpecId::CANCUN),
+    (opcode::PUSH0, SpecId::SHANGHAI),
 ];
 
 fn not_activated(step: Step<'_>) {

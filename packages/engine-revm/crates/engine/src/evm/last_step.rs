@@ -1,7 +1,9 @@
-use super::{halt, machine::Context};
+use super::stack_fault::stack_fault;
 use alloy_primitives::{Address, B256, U256};
 use revm::{
-    bytecode::opcode::OpCode,
+    bytecode::opcode::*,
+    context::JournalInner,
+    context_interface::journaled_state::entry::JournalEntry,
     interpreter::{
         Interpreter,
         interpreter::EthInterpreter,
@@ -10,12 +12,11 @@ use revm::{
     primitives::hardfork::SpecId,
 };
 
-const STACK_LIMIT: i64 = 1_024;
 const COLD_ACCOUNT: u64 = 2_600;
 const WARM_ACCESS: u64 = 100;
 const CALL_VALUE: u64 = 9_000;
-const CREATE: u64 = 32_000;
-const SELF_DESTRUCT: u64 = 5_000;
+const CREATION: u64 = 32_000;
+const SELF_DESTRUCTION: u64 = 5_000;
 const SSTORE_SENTRY: u64 = 2_300;
 const COPY_WORD: u64 = 3;
 const MAX_INIT_CODE: u64 = 49_152;
@@ -38,7 +39,7 @@ pub struct LastStep {
 }
 
 impl LastStep {
-    pub fn of(interpreter: &Interpreter<EthInterpreter>, context: &Context) -> Self {
+    pub fn of(interpreter: &Interpreter<EthInterpreter>, journal: &JournalInner<JournalEntry>) -> Self {
         let opcode = interpreter.bytecode.opcode();
         let stack = interpreter.stack.data();
         let mut operands = [U256::ZERO; 7];
@@ -46,8 +47,8 @@ impl LastStep {
             *to = *from;
         }
         let named = match opcode {
-            0xf1 | 0xf2 | 0xf4 | 0xfa => Some(operands[1]),
-            0xff => Some(operands[0]),
+            CALL | CALLCODE | DELEGATECALL | STATICCALL => Some(operands[1]),
+            SELFDESTRUCT => Some(operands[0]),
             _ => None,
         };
         Self {
@@ -57,7 +58,7 @@ impl LastStep {
             gas: interpreter.gas.remaining(),
             memory: interpreter.memory.size(),
             return_data: interpreter.return_data.buffer().len(),
-            cold: named.is_some_and(|word| is_cold(context, Address::from_word(B256::from(word)))),
+            cold: named.is_some_and(|word| is_cold(journal, Address::from_word(B256::from(word)))),
         }
     }
 
@@ -65,17 +66,13 @@ impl LastStep {
     /// charges what is constant, then computes memory, then the rest (core/vm/interpreter.go, gas_table.go).
     pub fn out_of_gas(&self, spec: SpecId) -> String {
         let Self { opcode, depth, gas, .. } = *self;
-        let wanted = halt::inputs(opcode);
-        if depth < wanted {
-            return halt::underflow(opcode, depth);
-        }
-        if depth as i64 + OpCode::info_by_op(opcode).map_or(0, |info| i64::from(info.io_diff())) > STACK_LIMIT {
-            return halt::overflow(opcode, depth);
+        if let Some(fault) = stack_fault(opcode, depth) {
+            return fault;
         }
         let constant = match opcode {
-            0xf0 | 0xf5 => CREATE,
-            0xf1 | 0xf2 | 0xf4 | 0xfa => WARM_ACCESS,
-            0xff => SELF_DESTRUCT,
+            CREATE | CREATE2 => CREATION,
+            CALL | CALLCODE | DELEGATECALL | STATICCALL => WARM_ACCESS,
+            SELFDESTRUCT => SELF_DESTRUCTION,
             _ => 0,
         };
         if gas < constant {
@@ -90,16 +87,18 @@ impl LastStep {
         }
         let end: u64 = end.to();
         let words = match opcode {
-            0x3e => self.return_data_copy(end),
-            0x55 if gas <= SSTORE_SENTRY => "out of gas: not enough gas for reentrancy sentry",
-            0xff if self.cold && gas < SELF_DESTRUCT + COLD_ACCOUNT => "out of gas: out of gas",
-            0xf0 | 0xf5 if spec.is_enabled_in(SpecId::SHANGHAI) && self.operands[2] > U256::from(MAX_INIT_CODE) => {
+            RETURNDATACOPY => self.return_data_copy(end),
+            SSTORE if gas <= SSTORE_SENTRY => "out of gas: not enough gas for reentrancy sentry",
+            SELFDESTRUCT if self.cold && gas < SELF_DESTRUCTION + COLD_ACCOUNT => "out of gas: out of gas",
+            CREATE | CREATE2
+                if spec.is_enabled_in(SpecId::SHANGHAI) && self.operands[2] > U256::from(MAX_INIT_CODE) =>
+            {
                 return format!(
                     "out of gas: max initcode size exceeded: code size {} limit {MAX_INIT_CODE}",
                     self.operands[2]
                 );
             }
-            0xf1 | 0xf2 | 0xf4 | 0xfa if self.is_unaffordable_call(spec) => "out of gas: out of gas",
+            CALL | CALLCODE | DELEGATECALL | STATICCALL if self.is_unaffordable_call(spec) => "out of gas: out of gas",
             _ => "out of gas",
         };
         words.into()
@@ -111,7 +110,7 @@ impl LastStep {
             return true;
         }
         let access = if self.cold { COLD_ACCOUNT } else { WARM_ACCESS };
-        let transfer = if self.opcode == 0xf1 && !self.operands[2].is_zero() { CALL_VALUE } else { 0 };
+        let transfer = if self.opcode == CALL && !self.operands[2].is_zero() { CALL_VALUE } else { 0 };
         self.gas < access + transfer
     }
 
@@ -131,15 +130,15 @@ impl LastStep {
         let at = |offset: usize, length: usize| range_end(self.operands[offset], self.operands[length]);
         let fixed = |bytes: u64| range_end(self.operands[0], U256::from(bytes));
         match self.opcode {
-            0x20 | 0xa0..=0xa4 | 0xf3 | 0xfd => at(0, 1),
-            0x37 | 0x39 | 0x3e => at(0, 2),
-            0x3c => at(1, 3),
-            0x51 | 0x52 => fixed(32),
-            0x53 => fixed(1),
-            0x5e => at(0, 2).max(at(1, 2)),
-            0xf0 | 0xf5 => at(1, 2),
-            0xf1 | 0xf2 => at(5, 6).max(at(3, 4)),
-            0xf4 | 0xfa => at(4, 5).max(at(2, 3)),
+            KECCAK256 | LOG0..=LOG4 | RETURN | REVERT => at(0, 1),
+            CALLDATACOPY | CODECOPY | RETURNDATACOPY => at(0, 2),
+            EXTCODECOPY => at(1, 3),
+            MLOAD | MSTORE => fixed(32),
+            MSTORE8 => fixed(1),
+            MCOPY => at(0, 2).max(at(1, 2)),
+            CREATE | CREATE2 => at(1, 2),
+            CALL | CALLCODE => at(5, 6).max(at(3, 4)),
+            DELEGATECALL | STATICCALL => at(4, 5).max(at(2, 3)),
             _ => U256::ZERO,
         }
     }
@@ -154,8 +153,7 @@ fn memory_price(bytes: u64) -> u128 {
     3 * words + words * words / 512
 }
 
-fn is_cold(context: &Context, address: Address) -> bool {
-    let journal = &context.journaled_state.inner;
+fn is_cold(journal: &JournalInner<JournalEntry>, address: Address) -> bool {
     match journal.state.get(&address) {
         Some(account) if !account.is_cold_transaction_id(journal.transaction_id) => false,
         _ => journal.warm_addresses.is_cold(&address),

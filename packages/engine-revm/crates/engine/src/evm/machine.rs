@@ -1,4 +1,5 @@
 use super::{
+    context::Context,
     frames::FrameStore,
     halt,
     instructions::{Instructions, record_transfer},
@@ -19,9 +20,6 @@ use revm::{
     },
     primitives::hardfork::SpecId,
 };
-
-pub type Context =
-    revm::Context<BlockEnv, TxEnv, CfgEnv, SimulationState, Journal<SimulationState>, Watch, LocalContext>;
 
 /// revm with its frames watched: transfers become logs, and the outermost frame's halt is put in geth's words.
 pub struct Machine {
@@ -89,7 +87,7 @@ fn run_stepwise(
     context: &mut Context,
 ) -> InterpreterAction {
     while interpreter.bytecode.is_not_end() {
-        let step = LastStep::of(interpreter, context);
+        let step = LastStep::of(interpreter, &context.journaled_state.inner);
         context.chain.last_step = Some(step);
         interpreter.step(table, context);
     }
@@ -173,10 +171,11 @@ impl EvmTr for Machine {
             ItemOrResult::Result(result) => Err(result),
         };
         let succeeded = made.as_ref().map_or_else(|result| result.interpreter_result().is_ok(), |_| true);
-        if let (Some(Transfer { from, to, value, index }), true) = (transfer, succeeded) {
-            if let Some(to) = to.or(made.as_ref().ok().copied()) {
-                record_transfer(&mut self.evm.ctx, from, to, value, index);
-            }
+        if succeeded
+            && let Some(Transfer { from, to, value, index }) = transfer
+            && let Some(to) = to.or(made.as_ref().ok().copied())
+        {
+            record_transfer(&mut self.evm.ctx, from, to, value, index);
         }
         Ok(match made {
             Ok(_) => ItemOrResult::Item(self.evm.frame_stack.get()),

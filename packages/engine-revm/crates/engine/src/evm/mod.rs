@@ -1,5 +1,6 @@
 //! revm, set up for simulations.
 
+mod context;
 mod frames;
 mod halt;
 mod handler;
@@ -9,12 +10,14 @@ mod machine;
 mod opcode_names;
 mod precompiles;
 mod run;
+mod stack_fault;
 mod watch;
 mod word;
 
+pub use context::Context;
 pub use frames::FrameStore;
 pub use halt::is_ambiguous;
 pub use handler::{CallOutcome, Charge, OperatorFee, RollupCharge, SimulationHandler};
-pub use machine::{Context, Machine};
+pub use machine::Machine;
 pub use precompiles::{Moved, PrecompileSet, for_rules};
 pub use watch::{Allowance, LogPlace, Watch};

@@ -1,4 +1,4 @@
-use super::{halt, machine::Context};
+use super::{context::Context, halt};
 use crate::{plan::BlockRules, state::ReadError};
 use alloy_primitives::{
     Address,
@@ -73,11 +73,11 @@ impl PrecompileProvider<Context> for PrecompileSet {
             allowance.precompile_gas =
                 allowance.precompile_gas.saturating_sub(if output.is_halt() { gas } else { output.gas_used });
         }
-        if let Some(reason) = output.halt_reason() {
-            if context.journaled_state.inner.depth == 1 {
-                let words = halt::of_precompile(reason, &inputs.input.as_bytes(context), inputs.gas_limit);
-                context.chain.halt = Some(words);
-            }
+        if let Some(reason) = output.halt_reason()
+            && context.journaled_state.inner.depth == 1
+        {
+            let words = halt::of_precompile(reason, &inputs.input.as_bytes(context), inputs.gas_limit);
+            context.chain.halt = Some(words);
         }
         Ok(Some(precompile_output_to_interpreter_result(output, inputs.gas_limit)))
     }

@@ -8,7 +8,7 @@
 //! instruction, the table's own function runs, which knows what to say. So there is one place for rules and words: revm.
 
 use super::{
-    machine::Context,
+    context::Context,
     word::{BITS, holds_word, is_small, number, signed, small},
 };
 use alloy_primitives::U256;
@@ -238,7 +238,7 @@ fn plain(interpreter: &mut Interpreter<EthInterpreter>, context: &Context) {
                         gas -= 11;
                         arrives!(to);
                     }
-                    opcode::JUMPI if height >= 1 && height < STACK_LIMIT && gas >= 13 => {
+                    opcode::JUMPI if (1..STACK_LIMIT).contains(&height) && gas >= 13 => {
                         let goes = !word!(0).is_zero();
                         if goes && !jumps.is_valid(to) {
                             break;

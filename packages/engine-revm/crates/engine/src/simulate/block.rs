@@ -12,7 +12,7 @@ use crate::{
 };
 use alloy_consensus::Header;
 use alloy_eips::eip7685::EMPTY_REQUESTS_HASH;
-use alloy_primitives::{Address, B64, B256, U256, address};
+use alloy_primitives::{B64, B256, U256};
 use op_revm::OpSpecId;
 use revm::{
     Database,
@@ -20,9 +20,6 @@ use revm::{
     context_interface::block::BlobExcessGasAndPrice,
     primitives::hardfork::SpecId,
 };
-
-/// L2ToL1MessagePasser: its storage root is an Isthmus header's withdrawalsRoot.
-pub const MESSAGE_PASSER: Address = address!("4200000000000000000000000000000000000016");
 
 pub fn execute(
     plan: &Plan,

@@ -76,10 +76,7 @@ pub fn execute(
     let executed = present(machine, &outcome, Numbers { encoded: &encoded, nonce, gas, capped: gas < asked });
     let changes = machine.evm.ctx.journaled_state.finalize();
     count_touched(&mut progress.touched, machine, call, &changes);
-    if changes
-        .get(&super::block::MESSAGE_PASSER)
-        .is_some_and(|account| account.changed_storage_slots().next().is_some())
-    {
+    if changes.get(&op::MESSAGE_PASSER).is_some_and(|account| account.changed_storage_slots().next().is_some()) {
         progress.message_passer_written = true;
     }
     machine.state().commit(changes);

@@ -5,13 +5,16 @@ use crate::{
     plan::Plan,
     state::{ReadError, SimulationState},
 };
-use alloy_primitives::{B256, U256, keccak256};
+use alloy_primitives::{Address, B256, U256, address, keccak256};
 use op_revm::{
     L1BlockInfo, OpSpecId,
     constants::{DA_FOOTPRINT_GAS_SCALAR_OFFSET, DA_FOOTPRINT_GAS_SCALAR_SLOT, L1_BLOCK_CONTRACT},
     estimate_tx_compressed_size,
 };
 use revm::Database;
+
+/// L2ToL1MessagePasser: its storage root is an Isthmus header's withdrawalsRoot.
+pub const MESSAGE_PASSER: Address = address!("4200000000000000000000000000000000000016");
 
 /// What the roll-up asks for a transaction, by L1Block's slots as they stand.
 pub fn rollup_charge(

@@ -1,23 +1,9 @@
-use super::{codes::Codes, pinned::PinnedState};
+use super::{budget::Budget, codes::Codes, pinned::PinnedState};
 use alloy_primitives::{B256, map::HashMap};
 use std::sync::{
     Arc, Mutex,
-    atomic::{AtomicU32, AtomicUsize, Ordering},
+    atomic::{AtomicU32, Ordering},
 };
-
-/// Bytes that all pinned states hold together.
-#[derive(Debug, Default)]
-pub(super) struct Budget(AtomicUsize);
-
-impl Budget {
-    pub(super) fn add(&self, bytes: usize) {
-        self.0.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    pub(super) fn remove(&self, bytes: usize) {
-        self.0.fetch_sub(bytes, Ordering::Relaxed);
-    }
-}
 
 /// Pinned states by block hash, bounded by bytes: whole blocks leave first, the least recently used before others; within
 /// the last one the entries that were not used for longest.
@@ -42,7 +28,7 @@ impl StateCache {
     }
 
     pub fn bytes(&self) -> usize {
-        self.budget.0.load(Ordering::Relaxed)
+        self.budget.bytes()
     }
 
     /// The state of the block with this hash, made if need be and marked as used now.

@@ -1,5 +1,6 @@
 //! Where values come from, nearest first: what the simulation changed, pre-confirmed layers, the pinned block.
 
+mod budget;
 mod cache;
 mod change;
 mod codes;

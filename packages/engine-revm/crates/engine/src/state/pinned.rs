@@ -1,5 +1,5 @@
 use super::{
-    cache::Budget,
+    budget::Budget,
     change::analysed,
     codes::Codes,
     read::{Read, ReadError, StateSource, Stop, Value},

@@ -17,26 +17,18 @@ pub enum Value {
     Code(Bytes),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// The source has kept the reason.
+    #[error("a value of the state could not be read")]
     Failed,
+    #[error("the simulation was cancelled")]
     Cancelled,
     /// The value is not cached, and this thread must not wait for it.
+    #[error("a value of the state is not cached")]
     WouldBlock,
 }
 
-impl std::fmt::Display for ReadError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Failed => "a value of the state could not be read",
-            Self::Cancelled => "the simulation was cancelled",
-            Self::WouldBlock => "a value of the state is not cached",
-        })
-    }
-}
-
-impl std::error::Error for ReadError {}
 impl revm::database_interface::DBErrorMarker for ReadError {}
 
 /// Raised by whoever no longer wants the result.

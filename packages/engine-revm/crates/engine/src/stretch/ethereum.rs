@@ -1,9 +1,9 @@
-use super::{block::Stretch, execute::Applied, transaction::PooledTransaction};
-use crate::state::{ReadError, SimulationState};
+use super::{applied::Applied, block::Stretch, failure::TransactionError, transaction::PooledTransaction};
+use crate::state::SimulationState;
 use revm::{
     ExecuteEvm,
     context::{BlockEnv, CfgEnv, Evm, FrameStack, Journal, JournalTr, LocalContext, TxEnv},
-    context_interface::result::{EVMError, ResultAndState},
+    context_interface::result::ResultAndState,
     handler::{EthFrame, EthPrecompiles, instructions::EthInstructions},
     interpreter::interpreter::EthInterpreter,
 };
@@ -46,14 +46,9 @@ impl EthereumEvm {
         self.0.ctx.journaled_state.database
     }
 
-    pub fn apply(&mut self, transaction: &PooledTransaction) -> Result<Applied, Result<ReadError, String>> {
-        match self.0.transact(transaction.env.clone()) {
-            Ok(ResultAndState { result, state }) => {
-                self.state().commit(state);
-                Ok(Applied::of(result))
-            }
-            Err(EVMError::Database(error)) => Err(Ok(error)),
-            Err(error) => Err(Err(error.to_string())),
-        }
+    pub fn apply(&mut self, transaction: &PooledTransaction) -> Result<Applied, TransactionError> {
+        let ResultAndState { result, state } = self.0.transact(transaction.env.clone())?;
+        self.state().commit(state);
+        Ok(Applied::of(result))
     }
 }

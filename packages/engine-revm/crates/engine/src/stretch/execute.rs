@@ -1,6 +1,8 @@
 use super::{
+    applied::Applied,
     block::Stretch,
     ethereum::EthereumEvm,
+    failure::{StretchFailure, TransactionError},
     optimism::OptimismEvm,
     receipt::{StretchReceipt, bloom_of},
     transaction::{PooledTransaction, decode},
@@ -13,7 +15,7 @@ use crate::{
 use alloy_primitives::{Address, B256, Bloom, Log, map::AddressMap};
 use alloy_trie::root::ordered_trie_root_with_encoder;
 use op_revm::OpSpecId;
-use revm::{Database, context_interface::result::ExecutionResult, primitives::hardfork::SpecId};
+use revm::{Database, primitives::hardfork::SpecId};
 use std::sync::Arc;
 
 #[derive(Debug)]
@@ -26,43 +28,6 @@ pub struct ExecutedStretch {
     pub blob_gas_used: u64,
     pub receipts_root: B256,
     pub logs_bloom: Bloom,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StretchFailure {
-    /// The block's rules don't allow this transaction here.
-    Rejected {
-        transaction: usize,
-        message: String,
-    },
-    Read(ReadError),
-}
-
-impl From<ReadError> for StretchFailure {
-    fn from(error: ReadError) -> Self {
-        Self::Read(error)
-    }
-}
-
-/// What a transaction did.
-pub struct Applied {
-    pub succeeded: bool,
-    pub gas_used: u64,
-    pub logs: Vec<Log>,
-}
-
-impl Applied {
-    pub fn of<HALT>(result: ExecutionResult<HALT>) -> Self {
-        let gas_used = match &result {
-            ExecutionResult::Success { gas, .. }
-            | ExecutionResult::Revert { gas, .. }
-            | ExecutionResult::Halt { gas, .. } => gas.tx_gas_used(),
-        };
-        match result {
-            ExecutionResult::Success { logs, .. } => Self { succeeded: true, gas_used, logs },
-            _ => Self { succeeded: false, gas_used, logs: Vec::new() },
-        }
-    }
 }
 
 enum BlockEvm {
@@ -85,7 +50,7 @@ impl BlockEvm {
         }
     }
 
-    fn apply(&mut self, transaction: &PooledTransaction) -> Result<Applied, Result<ReadError, String>> {
+    fn apply(&mut self, transaction: &PooledTransaction) -> Result<Applied, TransactionError> {
         match self {
             Self::Ethereum(evm) => evm.apply(transaction),
             Self::Optimism(evm) => evm.apply(transaction),
@@ -101,8 +66,7 @@ pub fn execute(
 ) -> Result<ExecutedStretch, StretchFailure> {
     let mut transactions = Vec::with_capacity(stretch.transactions.len());
     for (index, raw) in stretch.transactions.iter().enumerate() {
-        transactions
-            .push(decode(raw).map_err(|fault| StretchFailure::Rejected { transaction: index, message: fault.0 })?);
+        transactions.push(decode(raw).map_err(|error| StretchFailure::of(index, error.into()))?);
     }
     if stretch.opening {
         let mut machine = stretch.machine(state, stop.clone());
@@ -123,10 +87,8 @@ pub fn execute(
         if stop.is_raised() {
             return Err(ReadError::Cancelled.into());
         }
-        receipts.push(apply(stretch, &mut evm, transaction, &mut progress).map_err(|error| match error {
-            Ok(error) => StretchFailure::Read(error),
-            Err(message) => StretchFailure::Rejected { transaction: index, message },
-        })?);
+        let receipt = apply(stretch, &mut evm, transaction, &mut progress);
+        receipts.push(receipt.map_err(|error| StretchFailure::of(index, error))?);
     }
     let (receipts_root, logs_bloom) = seal(stretch, &receipts);
     Ok(ExecutedStretch {
@@ -152,26 +114,26 @@ fn apply(
     evm: &mut BlockEvm,
     transaction: &mut PooledTransaction,
     progress: &mut Progress,
-) -> Result<StretchReceipt, Result<ReadError, String>> {
+) -> Result<StretchReceipt, TransactionError> {
     let block = &stretch.block;
     let left = block.gas_limit.saturating_sub(progress.gas_used);
     if transaction.env.gas_limit > left {
-        return Err(Err(format!("gas limit reached: {left} left, {} asked", transaction.env.gas_limit)));
+        return Err(TransactionError::GasLimit { left, asked: transaction.env.gas_limit });
     }
-    let blob_gas_used = blob_gas_used(stretch, evm, transaction, progress).map_err(Ok)?;
+    let blob_gas_used = blob_gas_used(stretch, evm, transaction, progress)?;
     let most = most_blob_gas(stretch);
     if progress.blob_gas_used.saturating_add(blob_gas_used.unwrap_or_default()) > most {
-        return Err(Err(format!("blob gas limit reached: {most}")));
+        return Err(TransactionError::BlobGasLimit(most));
     }
     let deposit_nonce = match &transaction.deposit {
-        Some(_) if block.rules.op.is_none() => return Err(Err("a deposit on a chain that has none".into())),
+        Some(_) if block.rules.op.is_none() => return Err(TransactionError::Deposit),
         Some(_) => {
-            let nonce = evm.state().basic(transaction.from).map_err(Ok)?.map_or(0, |account| account.nonce);
+            let nonce = evm.state().basic(transaction.from)?.map_or(0, |account| account.nonce);
             transaction.env.nonce = nonce;
             Some(nonce)
         }
         None if block.rules.op.is_some() && transaction.env.tx_type == 3 => {
-            return Err(Err("a blob transaction on a chain that takes none".into()));
+            return Err(TransactionError::Blob);
         }
         None => None,
     };

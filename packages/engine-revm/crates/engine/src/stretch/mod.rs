@@ -1,15 +1,18 @@
 //! Signed transactions of a block under construction: `packages/simulation/src/engine/preconfirmation-executor.ts` in Rust.
 
+mod applied;
 mod block;
 mod ethereum;
 mod execute;
+mod failure;
 mod optimism;
 mod receipt;
 mod transaction;
 mod warm;
 
 pub use block::{BlockEnvironment, Stretch};
-pub use execute::{ExecutedStretch, StretchFailure, execute};
+pub use execute::{ExecutedStretch, execute};
+pub use failure::{StretchFailure, TransactionError};
 pub use receipt::StretchReceipt;
-pub use transaction::{DecodeFault, PooledTransaction, decode};
+pub use transaction::{DecodeError, PooledTransaction, decode};
 pub use warm::warm;

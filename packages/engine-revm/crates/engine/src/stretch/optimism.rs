@@ -1,10 +1,10 @@
-use super::{block::Stretch, execute::Applied, transaction::PooledTransaction};
-use crate::state::{ReadError, SimulationState};
+use super::{applied::Applied, block::Stretch, failure::TransactionError, transaction::PooledTransaction};
+use crate::state::SimulationState;
 use op_revm::{L1BlockInfo, OpEvm, OpSpecId, OpTransaction, api::default_ctx::OpContext};
 use revm::{
     ExecuteEvm,
     context::{Journal, JournalTr, LocalContext, TxEnv},
-    context_interface::result::{EVMError, ResultAndState},
+    context_interface::result::ResultAndState,
 };
 
 /// OP-stack rules, fully validated; deposits run unvalidated, as they must.
@@ -34,19 +34,14 @@ impl OptimismEvm {
         self.0.0.ctx.journaled_state.database
     }
 
-    pub fn apply(&mut self, transaction: &PooledTransaction) -> Result<Applied, Result<ReadError, String>> {
+    pub fn apply(&mut self, transaction: &PooledTransaction) -> Result<Applied, TransactionError> {
         let tx: OpTransaction<TxEnv> = OpTransaction {
             base: transaction.env.clone(),
             enveloped_tx: Some(transaction.raw.clone()),
             deposit: transaction.deposit.clone().unwrap_or_default(),
         };
-        match self.0.transact(tx) {
-            Ok(ResultAndState { result, state }) => {
-                self.state().commit(state);
-                Ok(Applied::of(result))
-            }
-            Err(EVMError::Database(error)) => Err(Ok(error)),
-            Err(error) => Err(Err(error.to_string())),
-        }
+        let ResultAndState { result, state } = self.0.transact(tx)?;
+        self.state().commit(state);
+        Ok(Applied::of(result))
     }
 }

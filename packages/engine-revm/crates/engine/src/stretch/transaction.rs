@@ -1,14 +1,23 @@
 use crate::plan::{Authorization, PlannedCall};
 use alloy_consensus::{Transaction, TxEnvelope, transaction::SignerRecoverable};
-use alloy_eips::eip2718::Decodable2718;
+use alloy_eips::eip2718::{Decodable2718, Eip2718Error};
 use alloy_primitives::{Address, B256, Bytes, TxKind, U256, keccak256};
 use alloy_rlp::{Decodable, Header};
 use op_revm::transaction::deposit::{DEPOSIT_TRANSACTION_TYPE, DepositTransactionParts};
 use revm::{context::TxEnv, context_interface::either::Either};
 
 /// Bytes that are no transaction.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DecodeFault(pub String);
+#[derive(Debug, thiserror::Error)]
+pub enum DecodeError {
+    #[error("no transaction: {0}")]
+    Transaction(#[from] Eip2718Error),
+    #[error("no transaction: bytes are left over")]
+    LeftOver,
+    #[error("no deposit: {0}")]
+    Deposit(#[from] alloy_rlp::Error),
+    #[error("invalid signature")]
+    Signature,
+}
 
 /// A transaction of a block: signed, or an OP-stack deposit.
 #[derive(Clone, Debug)]
@@ -64,16 +73,16 @@ fn signed<R>(authorization: &Either<alloy_eips::eip7702::SignedAuthorization, R>
 }
 
 /// From EIP-2718 bytes; the sender is recovered.
-pub fn decode(raw: &Bytes) -> Result<PooledTransaction, DecodeFault> {
+pub fn decode(raw: &Bytes) -> Result<PooledTransaction, DecodeError> {
     if raw.first() == Some(&DEPOSIT_TRANSACTION_TYPE) {
-        return decode_deposit(raw).map_err(|error| DecodeFault(format!("no deposit: {error}")));
+        return Ok(decode_deposit(raw)?);
     }
     let mut rest = raw.as_ref();
-    let tx = TxEnvelope::decode_2718(&mut rest).map_err(|error| DecodeFault(format!("no transaction: {error}")))?;
+    let tx = TxEnvelope::decode_2718(&mut rest)?;
     if !rest.is_empty() {
-        return Err(DecodeFault("no transaction: bytes are left over".into()));
+        return Err(DecodeError::LeftOver);
     }
-    let from = tx.recover_signer().map_err(|_| DecodeFault("invalid signature".into()))?;
+    let from = tx.recover_signer().map_err(|_| DecodeError::Signature)?;
     let env = TxEnv {
         tx_type: tx.tx_type() as u8,
         caller: from,

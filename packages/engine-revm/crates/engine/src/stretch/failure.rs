@@ -1,0 +1,52 @@
+use super::transaction::DecodeError;
+use crate::state::ReadError;
+use revm::context_interface::result::EVMError;
+use std::fmt::Display;
+
+/// Why a stretch could not be executed.
+#[derive(Debug, thiserror::Error)]
+pub enum StretchFailure {
+    /// The block's rules don't allow the transaction with this index here.
+    #[error("transaction {transaction}: {error}")]
+    Rejected { transaction: usize, error: TransactionError },
+    #[error(transparent)]
+    Read(#[from] ReadError),
+}
+
+/// Why a transaction could not be applied.
+#[derive(Debug, thiserror::Error)]
+pub enum TransactionError {
+    #[error(transparent)]
+    Undecodable(#[from] DecodeError),
+    #[error("gas limit reached: {left} left, {asked} asked")]
+    GasLimit { left: u64, asked: u64 },
+    #[error("blob gas limit reached: {0}")]
+    BlobGasLimit(u64),
+    #[error("a deposit on a chain that has none")]
+    Deposit,
+    #[error("a blob transaction on a chain that takes none")]
+    Blob,
+    /// In revm's words.
+    #[error("{0}")]
+    Invalid(String),
+    #[error(transparent)]
+    Read(#[from] ReadError),
+}
+
+impl StretchFailure {
+    pub(super) fn of(transaction: usize, error: TransactionError) -> Self {
+        match error {
+            TransactionError::Read(error) => Self::Read(error),
+            error => Self::Rejected { transaction, error },
+        }
+    }
+}
+
+impl<INVALID: Display> From<EVMError<ReadError, INVALID>> for TransactionError {
+    fn from(error: EVMError<ReadError, INVALID>) -> Self {
+        match error {
+            EVMError::Database(error) => Self::Read(error),
+            error => Self::Invalid(error.to_string()),
+        }
+    }
+}
