@@ -1,16 +1,32 @@
-// The crates' own tests, where cargo is. They share the addon's build profile: what it compiled is not compiled again.
+// The crates' format, lints and tests, where cargo is: `node test/rust.mjs`. The tests share the addon's build profile and flags, so
+// that nothing is compiled twice.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { cargoEnv } from '../cargo-env.mjs'
 
 const cwd = fileURLToPath(new URL('..', import.meta.url))
-if (process.env.EVM_ENGINE === 'ethereumjs' || spawnSync('cargo', ['--version']).status !== 0) {
-  console.log('engine-revm: the Rust tests are skipped: cargo is not installed, or EVM_ENGINE=ethereumjs')
-  process.exit(0)
+if (process.env.EVM_ENGINE === 'ethereumjs') skip('the Rust checks', 'EVM_ENGINE=ethereumjs')
+else if (!has('--version')) skip('the Rust checks', 'cargo is not installed')
+else {
+  if (has('fmt', '--version')) run('fmt', '--all', '--check')
+  else skip('the format of the crates', 'rustfmt is not installed (rustup component add rustfmt)')
+  if (has('clippy', '--version'))
+    run('clippy', '--release', '--locked', '--workspace', '--all-targets', '--', '-D', 'warnings')
+  else skip("clippy's lints", 'clippy is not installed (rustup component add clippy)')
+  run('test', '--release', '--locked', '--workspace')
 }
-const { status } = spawnSync('cargo', ['test', '--release', '--locked', '--quiet', '--package', 'upfront-engine'], {
-  cwd,
-  env: cargoEnv,
-  stdio: 'inherit',
-})
-process.exit(status ?? 1)
+
+function has(...args) {
+  return spawnSync('cargo', args, { cwd }).status === 0
+}
+
+function run(...args) {
+  const { status, error } = spawnSync('cargo', args, { cwd, env: cargoEnv, stdio: 'inherit' })
+  if (status === 0) return
+  console.error(`engine-revm: cargo ${args.join(' ')} failed${error ? `: ${error.message}` : ''}`)
+  process.exitCode = 1
+}
+
+function skip(what, why) {
+  console.log(`engine-revm: ${what}: skipped: ${why}`)
+}
