@@ -44,6 +44,7 @@ export function chooseServices() {
     environment: async () => ({
       UPSTREAM_RPC_URL: upstream || devnet.url,
       ...(!upstream && followsFlashblocks() ? { FLASHBLOCKS_WS_URL: `ws://127.0.0.1:${flashblocks.port}` } : {}),
+      ...(upstream ? {} : localDevelopment()),
       ...(!upstream && process.env.DEVNET_OPTIMISM === '1'
         ? { CHAIN_GENESIS_FILE: join(root, 'packages/devnet/op-genesis.json') }
         : {}),
@@ -59,6 +60,15 @@ export function chooseServices() {
   }
   return services
 }
+
+/** What a developer beside the local chain wants: any web page may ask, scripts may ask fast, blocks follow each other as the chain's do. */
+function localDevelopment() {
+  const seconds = process.env.DEVNET_BLOCK_TIME_SECONDS || (followsFlashblocks() ? '2' : '')
+  return { CORS_ORIGINS: '*', FREE_RATE_LIMIT: '1000', ...(seconds && { BLOCK_TIME_SECONDS: seconds }) }
+}
+
+/** Of one stand: its ledger and its logs. Stands on other ports have folders of their own. */
+export const dataFolder = () => join('.data', `stand-${portFrom('GATEWAY_PORT', 8080).port}`)
 
 /** Node's own, as `npm run start:gateway` has them. */
 function gatewayFlags() {
@@ -90,7 +100,7 @@ async function localPayments(rpcUrl) {
   const { DEVNET_ROLES, USDC_ADDRESS } = await import('../packages/devnet/dist/index.js')
   const tokens = { [USDC_ADDRESS]: { name: 'USDC', version: '2', decimals: 6 } }
   // The local chain begins anew at each start: a ledger of another one would have nothing to stand on.
-  const ledger = join(root, '.data', 'local-ledger')
+  const ledger = join(root, dataFolder(), 'ledger')
   rmSync(ledger, { recursive: true, force: true })
   return {
     ...(process.env.DATABASE_URL || process.env.BILLING_DATA_DIR ? {} : { BILLING_DATA_DIR: ledger }),

@@ -5,13 +5,12 @@ import { join } from 'node:path'
 import { build } from './build.mjs'
 import { root } from './install.mjs'
 import { endAll, onEnd, start } from './processes.mjs'
-import { chooseServices, followsFlashblocks } from './services.mjs'
+import { chooseServices, dataFolder, followsFlashblocks } from './services.mjs'
 
 const LISTEN_TIMEOUT = 60_000
 /** A service that listens and has a problem (its node does not answer, say) may still get over it. */
 const READY_TIMEOUT = 10_000
 const NOT_LISTENING = 'it does not listen'
-const logs = join(root, '.data', 'logs')
 const startedAt = Date.now()
 let ending = false
 
@@ -24,11 +23,12 @@ onEnd(async (reason) => {
 
 try {
   const services = chooseServices()
+  const logs = join(dataFolder(), 'logs')
   await Promise.all(services.flatMap((service) => service.ports.map((port) => demandFreePort(service, port))))
   await build()
-  mkdirSync(logs, { recursive: true })
-  for (const service of services) await startService(service)
-  console.log(farewell(services))
+  mkdirSync(join(root, logs), { recursive: true })
+  for (const service of services) await startService(service, logs)
+  console.log(farewell(services, logs))
 } catch (error) {
   await fail(error.message)
 }
@@ -57,10 +57,10 @@ async function demandFreePort({ host, title }, { port, variable }) {
 }
 
 /** Resolves when the service answers; from then on its end ends everything. */
-async function startService(service) {
+async function startService(service, logs) {
   const { name, title, program, flags = [], url } = service
   process.stdout.write(`Starting the ${title} … `)
-  const log = openSync(join(logs, `${name}.log`), 'w')
+  const log = openSync(join(root, logs, `${name}.log`), 'w')
   // What the user set goes before what joins the services; an empty variable counts as unset.
   const set = Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== ''))
   const env = { ...(await service.environment()), ...set }
@@ -70,12 +70,12 @@ async function startService(service) {
   child.exited.then(({ code, signal, error }) => {
     ended = true
     const how = error?.message ?? (signal ? `was ended by ${signal}` : `ended with exit code ${code}`)
-    const last = readFileSync(join(logs, `${name}.log`), 'utf8')
+    const last = readFileSync(join(root, logs, `${name}.log`), 'utf8')
       .trimEnd()
       .split('\n')
       .slice(-15)
       .join('\n  ')
-    return fail(`the ${title} ${how}. The end of .data/logs/${name}.log:\n  ${last}`)
+    return fail(`the ${title} ${how}. The end of ${logs}/${name}.log:\n  ${last}`)
   })
   const began = Date.now()
   for (;;) {
@@ -84,12 +84,12 @@ async function startService(service) {
     if (problem === undefined) return console.log(url)
     const listens = problem !== NOT_LISTENING
     if (listens && Date.now() - began > READY_TIMEOUT) return console.log(`${url}, but it is not ready: ${problem}`)
-    if (Date.now() - began > LISTEN_TIMEOUT) throw new Error(`the ${title} does not listen: see .data/logs/${name}.log`)
+    if (Date.now() - began > LISTEN_TIMEOUT) throw new Error(`the ${title} does not listen: see ${logs}/${name}.log`)
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }
 
-function farewell(services) {
+function farewell(services, logs) {
   const gateway = services.at(-1)
   const request = {
     jsonrpc: '2.0',
@@ -117,7 +117,7 @@ function farewell(services) {
   const width = Math.max(...services.map(({ title }) => title.length))
   return [
     '',
-    `Ready after ${((Date.now() - startedAt) / 1000).toFixed(1)} s. Ctrl-C ends it; logs are in .data/logs.`,
+    `Ready after ${((Date.now() - startedAt) / 1000).toFixed(1)} s. Ctrl-C ends it; logs are in ${logs}.`,
     '',
     ...services.map(({ title, url }) => `  ${title.padEnd(width)}  ${url}`),
     ...(process.env.UPSTREAM_RPC_URL ? ['  upstream: UPSTREAM_RPC_URL'] : []),
@@ -126,9 +126,20 @@ function farewell(services) {
     '',
     `curl -s ${gateway.url} -H 'content-type: application/json' -d '${JSON.stringify(request)}'`,
     '',
-    ...(services.some(({ name }) => name === 'billing') ? ['Pay for a simulation: `npm run demo`', ''] : []),
+    ...(services.some(({ name }) => name === 'billing')
+      ? [`Pay for a simulation: \`${withPorts('npm run demo', ['GATEWAY_HOST', 'GATEWAY_PORT'])}\``, '']
+      : []),
     ...(services.some(({ name }) => name === 'devnet') && followsFlashblocks()
-      ? ['Watch the block under construction: `npm run watch`', '']
+      ? [
+          `Watch the block under construction: \`${withPorts('npm run watch', ['GATEWAY_HOST', 'GATEWAY_PORT', 'DEVNET_FLASHBLOCKS_PORT'])}\``,
+          '',
+        ]
       : []),
   ].join('\n')
+}
+
+/** The command with the variables that this stand was given, so that it finds it. */
+function withPorts(command, variables) {
+  const set = variables.filter((name) => process.env[name]).map((name) => `${name}=${process.env[name]} `)
+  return set.join('') + command
 }

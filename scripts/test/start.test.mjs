@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -82,6 +83,45 @@ onLinux.each(['SIGTERM', 'SIGKILL'])(
     expect(leftOf(stand)).toEqual([])
   },
   180_000,
+)
+
+onLinux(
+  'two stands from one checkout leave each other alone; the commands that each prints find it',
+  async () => {
+    const stands = [await npmStart(), await npmStart()]
+    for (const stand of stands) {
+      const [, demo] = await stand.until(/Pay for a simulation: `(.*)`/)
+      const bought = execFileSync('sh', ['-c', demo], { cwd: root, encoding: 'utf8' })
+      expect(bought).toMatch(/Charged \$0\.\d+ of at most/)
+      expect(bought).toContain(`http://127.0.0.1:${stand.ports.GATEWAY_PORT}`)
+      const [, logs] = await stand.until(/logs are in (\S+)\.$/m)
+      expect(readFileSync(`${root}${logs}/gateway.log`, 'utf8')).toContain(`:${stand.ports.GATEWAY_PORT}`)
+    }
+    const watched = /Watch the block under construction: `(.*)`/.exec(stands[1].output)
+    // Without the native engine no stream is followed.
+    if (watched !== null) {
+      const watch = spawn('sh', ['-c', watched[1]], {
+        cwd: root,
+        detached: true,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      let said = ''
+      for await (const chunk of watch.stdout) {
+        said += chunk
+        if (/flashblock/.test(said.split('\n').slice(2).join('\n'))) break
+      }
+      process.kill(-watch.pid, 'SIGINT')
+      expect(said).toContain(`gateway at http://127.0.0.1:${stands[1].ports.GATEWAY_PORT}`)
+    }
+    for (const { child } of stands) process.kill(-child.pid, 'SIGINT')
+    for (
+      const deadline = Date.now() + 10_000;
+      Date.now() < deadline && stands.some((stand) => leftOf(stand).length > 0);
+    )
+      await sleep(100)
+    expect(stands.flatMap(leftOf)).toEqual([])
+  },
+  300_000,
 )
 
 test('a port in use is named, with the variable that changes it', async () => {

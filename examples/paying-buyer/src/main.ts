@@ -7,7 +7,9 @@ import { wrapFetchWithPayment } from '@x402/fetch'
 import { type Address, createPublicClient, encodeFunctionData, erc20Abi, formatUnits, type Hex, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
-const gateway = process.env.GATEWAY_URL ?? `http://127.0.0.1:${process.env.GATEWAY_PORT ?? 8080}`
+const { env } = process
+const host = !env.GATEWAY_HOST || ['0.0.0.0', '::'].includes(env.GATEWAY_HOST) ? '127.0.0.1' : env.GATEWAY_HOST
+const gateway = env.GATEWAY_URL || `http://${host}:${env.GATEWAY_PORT || 8080}`
 /** Unless given: the local chain's buyer, whose key the whole world knows. */
 const account = privateKeyToAccount(
   (process.env.BUYER_PRIVATE_KEY ?? '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d') as Hex,

@@ -5,8 +5,11 @@ import { Watch } from './watch.js'
 /** Two calls each time: well below the free endpoint's 50 a second. */
 const POLL_MS = 60
 
-const urls = (process.env.FLASHBLOCKS_WS_URL ?? 'ws://127.0.0.1:8546').split(',')
-const gateway = process.env.GATEWAY_URL ?? 'http://127.0.0.1:8080'
+const { env } = process
+const urls = (env.FLASHBLOCKS_WS_URL || `ws://127.0.0.1:${env.DEVNET_FLASHBLOCKS_PORT || 8546}`).split(',')
+const gateway = env.GATEWAY_URL || `http://${reachable(env.GATEWAY_HOST)}:${env.GATEWAY_PORT || 8080}`
+// Who read has gone.
+process.stdout.on('error', () => process.exit(0))
 const watch = new Watch((line) => process.stdout.write(`${line}\n`))
 
 watch.say(`watching ${urls.map((url) => new URL(url).host).join(', ')} and the gateway at ${gateway}; Ctrl-C ends`)
@@ -55,4 +58,9 @@ async function lookAtGateway(): Promise<void> {
       error instanceof Error ? ((error.cause as Error | undefined)?.message ?? error.message) : String(error)
     watch.gatewayProblem(cause)
   }
+}
+
+/** Where a server that listens on this address can be reached from here. */
+function reachable(host: string | undefined): string {
+  return !host || host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createPublicClient, type Hex, http, keccak256, numberToHex, type PublicClient } from 'viem'
 import { L1_BLOCK } from '../optimism.js'
+import { nextSlot } from './block-schedule.js'
 import { type Fault, FaultyStream, isFault } from './faults.js'
 import type { FlashblockMessage } from './flashblock-message.js'
 import { baseOf, type PendingBlock, rawTransaction } from './node-block.js'
@@ -38,7 +39,7 @@ const DEPOSITORS = ['0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001', '0xdeaddeaddea
 
 /**
  * Builds the local chain's blocks in public: every `flashblockMs` it streams what the node's pending block has gained, and
- * every `blockTimeMs` it has the node seal the block. Until then the node's head stays where it was.
+ * every `blockTimeMs` it has the node seal the block, at the time of the wall clock. Until then the node's head stays where it was.
  */
 export async function startSequencer(options: SequencerOptions): Promise<Sequencer> {
   const { blockTimeMs = 2_000, flashblockMs = 200, encoding = 'json', optimism = false } = options
@@ -71,22 +72,27 @@ export async function startSequencer(options: SequencerOptions): Promise<Sequenc
   }
 
   async function buildBlock(): Promise<void> {
-    const started = Date.now()
     const head = await blockAt(client, 'latest')
-    const timestamp = BigInt(head.timestamp) + BigInt(Math.max(1, Math.round(blockTimeMs / 1_000)))
+    const { timestamp, sealAt } = nextSlot(BigInt(head.timestamp), Date.now(), blockTimeMs)
     await request(client, 'evm_setNextBlockTimestamp', [numberToHex(timestamp)])
-    let attempt = new Attempt(optimism)
-    for (let flashblockAt = started; flashblockAt < started + blockTimeMs; flashblockAt += flashblockMs) {
+    let payload = new Payload(optimism)
+    const show = (block: PendingBlock) => {
+      if (!payload.continuedBy(block)) payload = new Payload(optimism)
+      emit(payload.next(block))
+    }
+    for (let flashblockAt = Date.now(); flashblockAt < sealAt; flashblockAt += flashblockMs) {
       await sleep(flashblockAt - Date.now())
       if (stopped) return
-      const pending = await blockAt(client, 'pending')
-      if (!attempt.continuedBy(pending)) attempt = new Attempt(optimism)
-      emit(attempt.next(pending))
+      show(await blockAt(client, 'pending'))
     }
+    await sleep(sealAt - Date.now())
+    if (stopped) return
+    const last = await blockAt(client, 'pending')
+    if (last.transactions.length > payload.count) show(last)
     if (optimism) await leaveDeposit(client, await blockAt(client, 'pending'))
     await request(client, 'evm_mine', [])
     const sealed = await blockAt(client, 'latest')
-    if (attempt.continuedBy(sealed) && sealed.transactions.length > attempt.count) emit(attempt.next(sealed))
+    if (payload.continuedBy(sealed) && sealed.transactions.length > payload.count) emit(payload.next(sealed))
   }
 
   function emit(message: FlashblockMessage): void {
@@ -107,8 +113,8 @@ export async function startSequencer(options: SequencerOptions): Promise<Sequenc
   }
 }
 
-/** One attempt at a block: what of it has been streamed under one payload id. */
-class Attempt {
+/** One attempt at a block: what has been streamed under one payload id. */
+class Payload {
   private readonly payloadId = `0x${randomBytes(8).toString('hex')}`
   private readonly hashes: string[] = []
   private index = 0
@@ -119,7 +125,7 @@ class Attempt {
     return this.hashes.length
   }
 
-  /** Whether the block still begins with all that was streamed: a replaced transaction asks for a new attempt. */
+  /** Whether the block still begins with all that was streamed: a replaced transaction asks for a new payload. */
   continuedBy(block: PendingBlock): boolean {
     return this.hashes.every((hash, i) => hash === block.transactions[i]?.hash)
   }
