@@ -1,15 +1,9 @@
-import { randomUUID } from 'node:crypto'
-import type { AddressInfo } from 'node:net'
 import { NestFactory } from '@nestjs/core'
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
+import { type Logger, listen, nestLogger, requestId } from '@upfront/service'
 import { AppModule } from './app.module.js'
-import { Chains } from './chain/chains.js'
-import { NodeFault, WrongChain } from './chain/node-error.js'
-import type { BillingEnvironment } from './environment/environment.js'
-import { Metrics } from './health/metrics.js'
-import { type Log, nestLogger } from './log.js'
-import { Recovery } from './settle/recovery.js'
-import { Settler } from './settle/settler.js'
+import type { Environment } from './environment/environment.js'
+import { BillingMetrics } from './metrics.js'
 
 /** A payload with its signature is under 2 KB; an ERC-6492 signature may carry a factory call. */
 const BODY_LIMIT_BYTES = 128 * 1024
@@ -17,40 +11,36 @@ const BODY_LIMIT_BYTES = 128 * 1024
 export interface Billing {
   /** `http://<host>:<port>` */
   url: string
+  logger: Logger
   close(): Promise<void>
 }
 
-/** Starts the service: recovers what was left, then listens. Throws where the ledger can't be opened or a node is of another chain. */
-export async function startBilling(environment: BillingEnvironment, log: Log): Promise<Billing> {
-  const adapter = new FastifyAdapter({ bodyLimit: BODY_LIMIT_BYTES, genReqId: () => randomUUID(), logger: false })
-  const app = await NestFactory.create<NestFastifyApplication>(AppModule.forRoot(environment, log), adapter, {
-    logger: nestLogger(log),
+/**
+ * Starts the service: recovers what was left, then listens.
+ * @throws Error where the ledger can't be opened, a node is of another chain, or the port is taken
+ */
+export async function startBilling(environment: Environment, logger: Logger): Promise<Billing> {
+  const adapter = new FastifyAdapter({ bodyLimit: BODY_LIMIT_BYTES, genReqId: requestId, logger: false })
+  const app = await NestFactory.create<NestFastifyApplication>(AppModule.forRoot(environment, logger), adapter, {
+    logger: nestLogger(logger),
     abortOnError: false,
     forceCloseConnections: true,
   })
-  try {
-    logRequests(app, log)
-    await refuseWrongChains(app.get(Chains), log)
-    app.get(Settler).start()
-    await app.get(Recovery).start()
-    await app.listen(environment.port, environment.host)
-  } catch (error) {
-    await app.close()
-    throw error
-  }
-  const { port } = app.getHttpServer().address() as AddressInfo
-  const url = `http://${environment.host.includes(':') ? `[${environment.host}]` : environment.host}:${port}`
-  const networks = environment.chains.map(({ network }) => network)
+  logRequests(app, logger)
+  const url = await listen(app, {
+    port: environment.BILLING_PORT,
+    host: environment.BILLING_HOST,
+    variables: { port: 'BILLING_PORT', host: 'BILLING_HOST' },
+  })
+  const networks = environment.CHAINS.map(({ network }) => network)
   const signers = environment.signers.map(({ address }) => address)
-  log.info(
-    { url, networks, signers, store: environment.databaseUrl === undefined ? 'pglite' : 'postgres' },
-    'billing listens',
-  )
-  return { url, close: () => app.close() }
+  const store = environment.DATABASE_URL === undefined ? 'pglite' : 'postgres'
+  logger.info({ url, networks, signers, store }, 'billing listens')
+  return { url, logger, close: () => app.close() }
 }
 
-function logRequests(app: NestFastifyApplication, log: Log): void {
-  const { requestSeconds } = app.get(Metrics)
+function logRequests(app: NestFastifyApplication, logger: Logger): void {
+  const { requestSeconds } = app.get(BillingMetrics)
   app
     .getHttpAdapter()
     .getInstance()
@@ -58,19 +48,8 @@ function logRequests(app: NestFastifyApplication, log: Log): void {
       const route = request.routeOptions.url ?? 'none'
       const status = reply.statusCode
       requestSeconds.observe({ route, status }, reply.elapsedTime / 1_000)
-      const { method, id: requestId } = request
-      log.debug({ requestId, method, route, status, milliseconds: Math.round(reply.elapsedTime) }, 'request')
+      const { method, id } = request
+      logger.debug({ requestId: id, method, route, status, milliseconds: Math.round(reply.elapsedTime) }, 'request')
       done()
     })
-}
-
-/** A wrong `rpcUrl` would let signatures be checked on one chain and settled on another. */
-async function refuseWrongChains(chains: Chains, log: Log): Promise<void> {
-  for (const { network, node } of chains.all()) {
-    await node.request('eth_chainId', []).catch((error: unknown) => {
-      if (error instanceof WrongChain) throw new Error(`CHAINS["${network}"].rpcUrl: ${error.message}`)
-      if (!(error instanceof NodeFault)) throw error
-      log.warn({ network, problem: error.message }, 'the node does not answer yet')
-    })
-  }
 }

@@ -1,2 +1,2 @@
 export { type Billing, startBilling } from './billing.js'
-export { type BillingEnvironment, readEnvironment } from './environment/environment.js'
+export { Environment, readBillingEnvironment } from './environment/environment.js'

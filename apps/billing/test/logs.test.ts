@@ -1,5 +1,5 @@
 import { DEVNET_ROLES, type Devnet, startDevnet } from '@upfront/devnet'
-import { createLog } from '../src/log.js'
+import { createLogger } from '@upfront/service'
 import { runBilling, TOKEN } from './support/billing.js'
 import { sign } from './support/buyer.js'
 import type { RunningBilling } from './support/stand.js'
@@ -13,8 +13,8 @@ describe('what billing logs, everything at its loudest', () => {
     const write = (line: string) => {
       output += line
     }
-    const log = createLog('trace', { write })
-    billing = await runBilling(devnet.rpcUrl, {}, log)
+    const logger = createLogger({ level: 'trace', destination: { write } })
+    billing = await runBilling(devnet.rpcUrl, {}, logger)
   }, 60_000)
   afterAll(async () => {
     await billing?.close()

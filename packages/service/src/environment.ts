@@ -14,7 +14,8 @@ export class EnvironmentError extends Error {
 
 /**
  * The settings that `variables` hold, as an instance of a class whose fields are named as the variables and carry
- * class-validator's rules. An empty variable counts as unset. `secrets`: variables whose values no error repeats.
+ * class-validator's rules. An empty variable counts as unset. `secrets`: variables whose values no error repeats. `problems`: what the
+ * caller found wrong itself.
  * @throws EnvironmentError
  * @example
  * class Environment {
@@ -26,13 +27,13 @@ export class EnvironmentError extends Error {
 export function readEnvironment<T extends object>(
   settings: ClassConstructor<T>,
   variables: Variables,
-  { secrets = [] }: { secrets?: readonly string[] } = {},
+  { secrets = [], problems = [] }: { secrets?: readonly string[]; problems?: readonly string[] } = {},
 ): T {
   const given = Object.entries(variables).filter(([, value]) => value !== undefined && value !== '')
   const environment = plainToInstance(settings, Object.fromEntries(given))
   const errors = validateSync(environment, { stopAtFirstError: true, whitelist: true })
-  const problems = errors.flatMap((error) => describe(error, secrets))
-  if (problems.length > 0) throw new EnvironmentError(problems)
+  const found = [...errors.flatMap((error) => describe(error, secrets)), ...problems]
+  if (found.length > 0) throw new EnvironmentError(found)
   return environment
 }
 

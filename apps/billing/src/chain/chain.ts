@@ -1,5 +1,5 @@
 import type { Address, Hash, Hex, Network, Token } from '@upfront/protocol'
-import type { ChainSettings } from '../environment/chains.js'
+import type { ChainSettings } from '../environment/chain-settings.js'
 import type { SignerKey } from '../environment/signer-keys.js'
 import { Head } from './head.js'
 import type { Node } from './node.js'
@@ -44,7 +44,7 @@ export class Chain {
   #priorityFee: { wei: bigint; at: number } | null = null
 
   constructor(
-    settings: ChainSettings,
+    settings: ChainSettings & { confirmations: number },
     signers: readonly SignerKey[],
     readonly node: Node,
   ) {

@@ -1,43 +1,61 @@
+import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common'
 import type { Address, Network } from '@upfront/protocol'
-import type { BillingEnvironment } from '../environment/environment.js'
-import type { Metrics } from '../health/metrics.js'
+import { LOGGER, type Logger } from '@upfront/service'
+import { Environment } from '../environment/environment.js'
+import { BillingMetrics } from '../metrics.js'
 import { Chain } from './chain.js'
 import { Node } from './node.js'
-import { NodeFault } from './node-error.js'
+import { NodeFault, WrongChain } from './node-error.js'
 
 /** Every configured chain, by network. */
-export class Chains {
-  readonly #chains: ReadonlyMap<Network, Chain>
+@Injectable()
+export class Chains implements OnModuleInit, OnApplicationShutdown {
+  private readonly chains: ReadonlyMap<Network, Chain>
 
-  constructor(environment: BillingEnvironment, metrics: Metrics) {
-    this.#chains = new Map(
-      environment.chains.map((settings) => {
-        const { network, chainId, rpcUrl } = settings
-        const node = new Node(rpcUrl, chainId, environment.nodeTimeoutMilliseconds, (method) =>
+  constructor(
+    environment: Environment,
+    metrics: BillingMetrics,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    this.chains = new Map(
+      environment.CHAINS.map((settings) => {
+        const { network, chainId, rpcUrl, confirmations = environment.CONFIRMATIONS } = settings
+        const node = new Node(rpcUrl, chainId, environment.NODE_TIMEOUT_MS, (method) =>
           metrics.nodeFaults.inc({ network, method }),
         )
-        return [network, new Chain(settings, environment.signers, node)]
+        return [network, new Chain({ ...settings, confirmations }, environment.signers, node)]
       }),
     )
   }
 
+  /** A wrong `rpcUrl` would let signatures be checked on one chain and settled on another: refused at start. */
+  async onModuleInit(): Promise<void> {
+    for (const { network, node } of this.all()) {
+      await node.request('eth_chainId', []).catch((error: unknown) => {
+        if (error instanceof WrongChain) throw new Error(`CHAINS["${network}"].rpcUrl: ${error.message}`)
+        if (!(error instanceof NodeFault)) throw error
+        this.logger.warn({ network, reason: error.message }, 'the node does not answer yet')
+      })
+    }
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all(this.all().map(({ node }) => node.close()))
+  }
+
   get(network: Network): Chain | undefined {
-    return this.#chains.get(network)
+    return this.chains.get(network)
   }
 
   all(): Chain[] {
-    return [...this.#chains.values()]
+    return [...this.chains.values()]
   }
 
   /** Of a payment in the ledger. Throws where `CHAINS` no longer names its network. */
   of(network: Network): Chain {
-    const chain = this.#chains.get(network)
+    const chain = this.chains.get(network)
     if (chain === undefined) throw new NodeFault(`CHAINS does not name ${network}`)
     return chain
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.all().map(({ node }) => node.close()))
   }
 
   /** Own signers, in the order of the environment. */

@@ -1,7 +1,6 @@
 import type { Address, Hash, Hex } from '@upfront/protocol'
 import { PERMIT2_ADDRESS, x402UptoPermit2ProxyABI, x402UptoPermit2ProxyAddress } from '@x402/evm'
 import { decodeFunctionData, encodeFunctionData, erc20Abi, pad, parseErc6492Signature, toEventSelector } from 'viem'
-import type { PaymentRow } from '../ledger/schema.js'
 
 export const UPTO_PROXY = x402UptoPermit2ProxyAddress.toLowerCase() as Address
 export const PERMIT2 = PERMIT2_ADDRESS.toLowerCase() as Address
@@ -13,14 +12,22 @@ export const TRANSFER_TOPIC: Hash = toEventSelector('Transfer(address,address,ui
  */
 export const SETTLEMENT_GAS_LIMIT = 1_000_000n
 
+/** What the buyer signed, with the signature. Amounts in the asset's smallest unit, times in seconds. */
+export interface SignedTerms {
+  asset: Address
+  maximum: bigint
+  /** Permit2's. */
+  nonce: bigint
+  deadline: bigint
+  payer: Address
+  payTo: Address
+  facilitator: Address
+  validAfter: bigint
+  signature: Hex
+}
+
 /** The calldata that moves `amount` (smallest unit) of what the buyer signed. */
-export function encodeSettlement(
-  payment: Pick<
-    PaymentRow,
-    'asset' | 'maximum' | 'nonce' | 'deadline' | 'payer' | 'payTo' | 'facilitator' | 'validAfter' | 'signature'
-  >,
-  amount: bigint,
-): Hex {
+export function encodeSettlement(payment: SignedTerms, amount: bigint): Hex {
   return encodeFunctionData({
     abi: x402UptoPermit2ProxyABI,
     functionName: 'settle',
@@ -81,6 +88,6 @@ export function encodePermit2Allowance(owner: Address): Hex {
 }
 
 /** Topics of the token's Transfer event from payer to payTo. */
-export function transferTopics(payment: Pick<PaymentRow, 'payer' | 'payTo'>): [Hash, Hash, Hash] {
+export function transferTopics(payment: Pick<SignedTerms, 'payer' | 'payTo'>): [Hash, Hash, Hash] {
   return [TRANSFER_TOPIC, pad(payment.payer), pad(payment.payTo)]
 }

@@ -1,4 +1,5 @@
-import { type BillingEnvironment, EnvironmentError, readEnvironment } from './environment.js'
+import { EnvironmentError } from '@upfront/service'
+import { readBillingEnvironment } from './environment.js'
 
 const KEY = `0x${'ab'.repeat(32)}`
 const usable = {
@@ -9,7 +10,7 @@ const usable = {
 
 function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
   try {
-    readEnvironment(environment)
+    readBillingEnvironment(environment)
   } catch (error) {
     if (error instanceof EnvironmentError) return error.problems
     throw error
@@ -17,18 +18,25 @@ function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
   return []
 }
 
-describe('readEnvironment', () => {
+describe('readBillingEnvironment', () => {
   it('has defaults, and knows the USDC of Base Sepolia', () => {
-    const environment: BillingEnvironment = readEnvironment({ ...usable, BILLING_PORT: '' })
-    expect(environment).toMatchObject({ port: 8081, host: '127.0.0.1', receiptWaitMilliseconds: 30_000 })
-    const [chain] = environment.chains
-    expect(chain).toMatchObject({ network: 'eip155:84532', chainId: 84_532, confirmations: 1 })
+    const environment = readBillingEnvironment({ ...usable, BILLING_PORT: '' })
+    expect(environment).toMatchObject({
+      BILLING_PORT: 8081,
+      BILLING_HOST: '127.0.0.1',
+      RECEIPT_WAIT_MS: 30_000,
+      CONFIRMATIONS: 1,
+    })
+    const [chain] = environment.CHAINS
+    expect(chain).toMatchObject({ network: 'eip155:84532', chainId: 84_532 })
     expect([...(chain?.tokens.values() ?? [])]).toMatchObject([{ name: 'USDC', version: '2', decimals: 6 }])
   })
 
   it('takes several keys, with and without 0x, in any white space', () => {
     const other = 'cd'.repeat(32)
-    expect(readEnvironment({ ...usable, FACILITATOR_PRIVATE_KEYS: ` ${KEY},\n${other}\n` }).signers).toHaveLength(2)
+    expect(
+      readBillingEnvironment({ ...usable, FACILITATOR_PRIVATE_KEYS: ` ${KEY},\n${other}\n` }).signers,
+    ).toHaveLength(2)
   })
 
   it('names everything that is wrong at once', () => {

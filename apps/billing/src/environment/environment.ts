@@ -1,164 +1,84 @@
-import { readFileSync } from 'node:fs'
-import { plainToInstance, Transform } from 'class-transformer'
-import { IsIn, IsInt, IsNotEmpty, IsOptional, IsString, Matches, Max, Min, validateSync } from 'class-validator'
-import { type ChainSettings, parseChains } from './chains.js'
-import { parseSignerKeys, type SignerKey } from './signer-keys.js'
+import {
+  Decoded,
+  IsLogLevel,
+  IsPort,
+  IsWholeNumber,
+  type LogLevel,
+  readEnvironment,
+  type Variables,
+} from '@upfront/service'
+import { IsOptional, Matches, ValidateIf } from 'class-validator'
+import { type ChainSettings, decodeChains } from './chain-settings.js'
+import { decodeSignerKeys, readSignerKeyFile, type SignerKey } from './signer-keys.js'
 
-/** Everything that billing is configured with. Holds secrets: never log it. */
-export interface BillingEnvironment {
-  port: number
-  host: string
-  token: string
-  signers: SignerKey[]
-  chains: ChainSettings[]
-  /** Postgres where given; else PGlite in `dataDirectory`. */
-  databaseUrl?: string
-  dataDirectory: string
-  /** The longest that a charge waits for its receipt before it is answered as pending. */
-  receiptWaitMilliseconds: number
-  nodeTimeoutMilliseconds: number
-  /** How often payments that are not final are looked up. */
-  recoveryIntervalMilliseconds: number
-  /** How long a transaction may stay unmined before its fee is raised. */
-  feeBumpMilliseconds: number
-  logLevel: string
-}
+/** Every setting of billing, each an environment variable of the same name; README.md has the table. Holds secrets: never log it. */
+export class Environment {
+  @IsPort()
+  BILLING_PORT = 8081
 
-/** Names every variable that is wrong. Never quotes a value: it may be a secret. */
-export class EnvironmentError extends Error {
-  override readonly name = 'EnvironmentError'
-  constructor(readonly problems: readonly string[]) {
-    super(`The environment is not usable:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
-  }
-}
+  @Matches(/^\S+$/, { message: 'must be a host name or an address' })
+  BILLING_HOST = '127.0.0.1'
 
-const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
-
-const Integer = (fallback: number) =>
-  Transform(({ value }) => (value === undefined ? fallback : /^[0-9]+$/.test(String(value)) ? Number(value) : value))
-
-class Variables {
-  @Integer(8081)
-  @IsInt({ message: 'BILLING_PORT: must be an integer' })
-  @Min(0, { message: 'BILLING_PORT: must be at least 0' })
-  @Max(65_535, { message: 'BILLING_PORT: must be at most 65535' })
-  BILLING_PORT!: number
-
-  @IsOptional()
-  @Matches(/^\S+$/, { message: 'BILLING_HOST: must be a host name or an address' })
-  BILLING_HOST?: string
-
-  @IsString({ message: 'BILLING_TOKEN: must be set' })
-  @Matches(/^[\x21-\x7e]+$/, { message: 'BILLING_TOKEN: must be printable ASCII without blanks' })
+  @Matches(/^[\x21-\x7e]+$/, { message: 'must be set: printable ASCII without blanks' })
   BILLING_TOKEN!: string
 
+  @ValidateIf(({ FACILITATOR_PRIVATE_KEYS, FACILITATOR_PRIVATE_KEYS_FILE }: Environment) => {
+    return FACILITATOR_PRIVATE_KEYS !== undefined || FACILITATOR_PRIVATE_KEYS_FILE === undefined
+  })
+  @Decoded(decodeSignerKeys)
+  FACILITATOR_PRIVATE_KEYS?: SignerKey[]
+
+  /** A file that holds the same. */
   @IsOptional()
-  @Matches(/^postgres(ql)?:\/\//, { message: 'DATABASE_URL: must begin with postgres:// or postgresql://' })
+  @Decoded(readSignerKeyFile)
+  FACILITATOR_PRIVATE_KEYS_FILE?: SignerKey[]
+
+  @Decoded(decodeChains)
+  CHAINS!: ChainSettings[]
+
+  /** Postgres; else PGlite in `BILLING_DATA_DIR`. */
+  @IsOptional()
+  @Matches(/^postgres(ql)?:\/\//, { message: 'must begin with postgres:// or postgresql://' })
   DATABASE_URL?: string
 
-  @IsOptional()
-  @IsNotEmpty({ message: 'BILLING_DATA_DIR: must be a path' })
-  BILLING_DATA_DIR?: string
+  @Matches(/\S/, { message: 'must be a path' })
+  BILLING_DATA_DIR = '.data/billing'
 
-  @Integer(1)
-  @IsInt({ message: 'CONFIRMATIONS: must be an integer' })
-  @Min(1, { message: 'CONFIRMATIONS: must be at least 1' })
-  @Max(1_000, { message: 'CONFIRMATIONS: must be at most 1000' })
-  CONFIRMATIONS!: number
+  /** Blocks, the transaction's own included, before a settlement counts, where `CHAINS` gives none. */
+  @IsWholeNumber(1, 1_000)
+  CONFIRMATIONS = 1
 
-  @Integer(30_000)
-  @IsInt({ message: 'RECEIPT_WAIT_MS: must be an integer' })
-  @Max(300_000, { message: 'RECEIPT_WAIT_MS: must be at most 300000' })
-  RECEIPT_WAIT_MS!: number
+  /** The longest that a charge waits for its receipt before it is answered as pending. */
+  @IsWholeNumber(0, 300_000)
+  RECEIPT_WAIT_MS = 30_000
 
-  @Integer(5_000)
-  @IsInt({ message: 'NODE_TIMEOUT_MS: must be an integer' })
-  @Min(100, { message: 'NODE_TIMEOUT_MS: must be at least 100' })
-  @Max(120_000, { message: 'NODE_TIMEOUT_MS: must be at most 120000' })
-  NODE_TIMEOUT_MS!: number
+  @IsWholeNumber(100, 120_000)
+  NODE_TIMEOUT_MS = 5_000
 
-  @Integer(3_000)
-  @IsInt({ message: 'RECOVERY_INTERVAL_MS: must be an integer' })
-  @Min(50, { message: 'RECOVERY_INTERVAL_MS: must be at least 50' })
-  @Max(600_000, { message: 'RECOVERY_INTERVAL_MS: must be at most 600000' })
-  RECOVERY_INTERVAL_MS!: number
+  /** How often payments that are not final are looked up. */
+  @IsWholeNumber(50, 600_000)
+  RECOVERY_INTERVAL_MS = 3_000
 
-  @Integer(20_000)
-  @IsInt({ message: 'FEE_BUMP_MS: must be an integer' })
-  @Min(500, { message: 'FEE_BUMP_MS: must be at least 500' })
-  @Max(3_600_000, { message: 'FEE_BUMP_MS: must be at most 3600000' })
-  FEE_BUMP_MS!: number
+  /** How long a transaction may stay unmined before its fee is raised. */
+  @IsWholeNumber(500, 3_600_000)
+  FEE_BUMP_MS = 20_000
 
-  @IsOptional()
-  @IsIn(LOG_LEVELS, { message: `LOG_LEVEL: must be one of ${LOG_LEVELS.join(', ')}` })
-  LOG_LEVEL?: string
-}
+  @IsLogLevel()
+  LOG_LEVEL: LogLevel = 'info'
 
-const VARIABLE_NAMES = [
-  'BILLING_PORT',
-  'BILLING_HOST',
-  'BILLING_TOKEN',
-  'DATABASE_URL',
-  'BILLING_DATA_DIR',
-  'CONFIRMATIONS',
-  'RECEIPT_WAIT_MS',
-  'NODE_TIMEOUT_MS',
-  'RECOVERY_INTERVAL_MS',
-  'FEE_BUMP_MS',
-  'LOG_LEVEL',
-] as const
-
-/** Reads the environment. Throws {@link EnvironmentError} with all its problems at once. An empty variable is an unset one. */
-export function readEnvironment(environment: NodeJS.ProcessEnv): BillingEnvironment {
-  const given = (name: string) => (environment[name] === '' ? undefined : environment[name])
-  const variables = plainToInstance(Variables, Object.fromEntries(VARIABLE_NAMES.map((name) => [name, given(name)])))
-  const problems = validateSync(variables).flatMap((error) => Object.values(error.constraints ?? {}).slice(-1))
-  const collect = <T>(read: () => T, fallback: T): T => {
-    try {
-      return read()
-    } catch (error) {
-      if (!(error instanceof EnvironmentError)) throw error
-      problems.push(...error.problems)
-      return fallback
-    }
-  }
-  const signers = collect(() => readSignerKeys(given), [])
-  const chains = collect(() => parseChains(given('CHAINS'), variables.CONFIRMATIONS), [])
-  if (problems.length > 0) throw new EnvironmentError(problems)
-  return {
-    port: variables.BILLING_PORT,
-    host: variables.BILLING_HOST ?? '127.0.0.1',
-    token: variables.BILLING_TOKEN,
-    signers,
-    chains,
-    ...(variables.DATABASE_URL === undefined ? {} : { databaseUrl: variables.DATABASE_URL }),
-    dataDirectory: variables.BILLING_DATA_DIR ?? '.data/billing',
-    receiptWaitMilliseconds: variables.RECEIPT_WAIT_MS,
-    nodeTimeoutMilliseconds: variables.NODE_TIMEOUT_MS,
-    recoveryIntervalMilliseconds: variables.RECOVERY_INTERVAL_MS,
-    feeBumpMilliseconds: variables.FEE_BUMP_MS,
-    logLevel: variables.LOG_LEVEL ?? 'info',
+  get signers(): readonly SignerKey[] {
+    return this.FACILITATOR_PRIVATE_KEYS ?? this.FACILITATOR_PRIVATE_KEYS_FILE ?? []
   }
 }
 
-function readSignerKeys(given: (name: string) => string | undefined): SignerKey[] {
-  const inline = given('FACILITATOR_PRIVATE_KEYS')
-  const file = given('FACILITATOR_PRIVATE_KEYS_FILE')
-  if (inline !== undefined && file !== undefined) {
-    throw new EnvironmentError(['FACILITATOR_PRIVATE_KEYS: set it or FACILITATOR_PRIVATE_KEYS_FILE, not both'])
-  }
-  if (inline !== undefined) return parseSignerKeys(inline, 'FACILITATOR_PRIVATE_KEYS')
-  if (file === undefined) {
-    throw new EnvironmentError(['FACILITATOR_PRIVATE_KEYS: must be set (or FACILITATOR_PRIVATE_KEYS_FILE)'])
-  }
-  return parseSignerKeys(readKeyFile(file), 'FACILITATOR_PRIVATE_KEYS_FILE')
-}
+const SECRETS = ['BILLING_TOKEN', 'FACILITATOR_PRIVATE_KEYS', 'FACILITATOR_PRIVATE_KEYS_FILE', 'CHAINS', 'DATABASE_URL']
 
-function readKeyFile(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unreadable'
-    throw new EnvironmentError([`FACILITATOR_PRIVATE_KEYS_FILE: can't be read (${code})`])
-  }
+/**
+ * The settings that `variables` hold; one that is empty counts as unset.
+ * @throws EnvironmentError that names every variable that is wrong, and quotes no secret
+ */
+export function readBillingEnvironment(variables: Variables): Environment {
+  const both = variables.FACILITATOR_PRIVATE_KEYS && variables.FACILITATOR_PRIVATE_KEYS_FILE
+  const problems = both ? ['FACILITATOR_PRIVATE_KEYS: set it or FACILITATOR_PRIVATE_KEYS_FILE, not both'] : []
+  return readEnvironment(Environment, variables, { secrets: SECRETS, problems })
 }

@@ -1,6 +1,6 @@
+import { readFileSync } from 'node:fs'
 import type { Address, Hex } from '@upfront/protocol'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { EnvironmentError } from './environment.js'
 
 /** A key that pays for and sends settlements. */
 export interface SignerKey {
@@ -9,23 +9,37 @@ export interface SignerKey {
   account: PrivateKeyAccount
 }
 
-/** Private keys, separated by commas or white space. Throws {@link EnvironmentError} by position, never by value. */
-export function parseSignerKeys(text: string, variable: string): SignerKey[] {
+/**
+ * Private keys, separated by commas or white space.
+ * @throws Error that names a key by its position, never by its value
+ */
+export function decodeSignerKeys(text: string): SignerKey[] {
   const words = text.split(/[\s,]+/).filter((word) => word !== '')
-  if (words.length === 0) throw new EnvironmentError([`${variable}: holds no key`])
+  if (words.length === 0) throw new Error('holds no key')
   const problems: string[] = []
   const keys = words.flatMap((word, index) => {
-    const key = parseKey(word)
-    if (key === null) problems.push(`${variable}: key ${index + 1} is not a 32-byte hex private key`)
+    const key = decodeKey(word)
+    if (key === null) problems.push(`key ${index + 1} is not a 32-byte hex private key`)
     return key ?? []
   })
   const addresses = keys.map((key) => key.address)
-  if (new Set(addresses).size < addresses.length) problems.push(`${variable}: holds the same key twice`)
-  if (problems.length > 0) throw new EnvironmentError(problems)
+  if (new Set(addresses).size < addresses.length) problems.push('holds the same key twice')
+  if (problems.length > 0) throw new Error(problems.join('\n'))
   return keys
 }
 
-function parseKey(word: string): SignerKey | null {
+/** As {@link decodeSignerKeys}, from a file. */
+export function readSignerKeyFile(path: string): SignerKey[] {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new Error(`can't be read (${(error as NodeJS.ErrnoException).code ?? 'unknown reason'})`)
+  }
+  return decodeSignerKeys(text)
+}
+
+function decodeKey(word: string): SignerKey | null {
   const hex = word.startsWith('0x') ? word : `0x${word}`
   if (!/^0x[0-9a-fA-F]{64}$/.test(hex)) return null
   try {

@@ -1,9 +1,9 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common'
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject } from '@nestjs/common'
 import { BillingDecodeError, type BillingErrorBody, type BillingErrorCode } from '@upfront/protocol'
+import { errorText, LOGGER, type Logger } from '@upfront/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { NodeFault, NodeRefusal } from '../chain/node-error.js'
-import { errorText, type Log } from '../log.js'
-import { BillingError } from './billing-error.js'
+import { BillingError } from '../payments/billing-error.js'
 
 /** Postgres' classes for lost connections, shutdown and exhaustion, and Node's for the same. */
 const UNAVAILABLE_CODES = /^(08|53|57P|40001|40P01|ECONN|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN)/
@@ -12,15 +12,15 @@ const RETRY_AFTER_SECONDS = 1
 /** Turns every failure into the contract's error body. A library's own text stays in the log. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
-  constructor(private readonly log: Log) {}
+  constructor(@Inject(LOGGER) private readonly logger: Logger) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
     const reply = host.switchToHttp().getResponse<FastifyReply>()
     const request = host.switchToHttp().getRequest<FastifyRequest>()
     const failure = describe(error)
     if (failure.status >= 500) {
-      const ids = { requestId: request.id, route: request.routeOptions.url, problem: errorText(error) }
-      this.log[failure.code === 'unavailable' ? 'warn' : 'error'](ids, 'a request failed')
+      const ids = { requestId: request.id, route: request.routeOptions.url, reason: errorText(error) }
+      this.logger[failure.code === 'unavailable' ? 'warn' : 'error'](ids, 'a request failed')
     }
     if (failure.code === 'unavailable') void reply.header('retry-after', String(RETRY_AFTER_SECONDS))
     const { code, message, field } = failure

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Headers, HttpCode, Inject, Param, Post, Query, UseGuards } from '@nestjs/common'
+import { Body, Controller, Get, Headers, HttpCode, Param, Post, Query, UseGuards } from '@nestjs/common'
 import {
   decodeAddressField,
   decodeAuthorizeRequest,
@@ -15,13 +15,13 @@ import {
   type Token,
 } from '@upfront/protocol'
 import { Chains } from '../chain/chains.js'
-import { LEDGER, type LedgerStore } from '../ledger/database.js'
-import { toPayment } from '../ledger/transition.js'
+import { toPayment } from '../ledger/change-payment.js'
+import { findPayment, findPaymentById } from '../ledger/find-payment.js'
+import { Ledger } from '../ledger/ledger.js'
 import { Authorizations } from '../payments/authorize.js'
+import { BillingError } from '../payments/billing-error.js'
 import { Charges } from '../payments/charge.js'
-import { findPayment, findPaymentById } from '../payments/lookup.js'
 import { Settler } from '../settle/settler.js'
-import { BillingError } from './billing-error.js'
 import { ServiceTokenGuard } from './service-token.guard.js'
 
 /** The contract of `@upfront/protocol`'s `billing` folder. */
@@ -33,7 +33,7 @@ export class InternalController {
     private readonly charges: Charges,
     private readonly settler: Settler,
     private readonly chains: Chains,
-    @Inject(LEDGER) private readonly ledger: LedgerStore,
+    private readonly ledger: Ledger,
   ) {}
 
   @Post('payments')

@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream'
-import { Controller, Get, Inject, Param, Query, StreamableFile, UseGuards, ValidationPipe } from '@nestjs/common'
+import { Controller, Get, Param, Query, StreamableFile, UseGuards, ValidationPipe } from '@nestjs/common'
 import type { JsonObject } from '@upfront/protocol'
 import { Chains } from '../chain/chains.js'
-import { LEDGER, type LedgerStore } from '../ledger/database.js'
+import { Ledger } from '../ledger/ledger.js'
+import { BillingError } from '../payments/billing-error.js'
 import { describePayment, exportCsv, listPayments } from '../seller/list.js'
 import { PaymentFilter, PaymentPage } from '../seller/payment-filter.js'
 import { reconcile } from '../seller/reconcile.js'
 import { totalPayments } from '../seller/totals.js'
-import { BillingError } from './billing-error.js'
 import { ServiceTokenGuard } from './service-token.guard.js'
 
 const strictly = new ValidationPipe({
@@ -26,7 +26,7 @@ const strictly = new ValidationPipe({
 @UseGuards(ServiceTokenGuard)
 export class SellerController {
   constructor(
-    @Inject(LEDGER) private readonly ledger: LedgerStore,
+    private readonly ledger: Ledger,
     private readonly chains: Chains,
   ) {}
 

@@ -1,24 +1,22 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common'
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common'
 import type { FastifyRequest } from 'fastify'
-import { BillingError } from './billing-error.js'
-
-/** Nest's token for `BILLING_TOKEN`. */
-export const SERVICE_TOKEN = Symbol('service token')
+import { Environment } from '../environment/environment.js'
+import { BillingError } from '../payments/billing-error.js'
 
 /** Lets in who carries `Authorization: Bearer <BILLING_TOKEN>`. */
 @Injectable()
 export class ServiceTokenGuard implements CanActivate {
-  readonly #expected: Buffer
+  private readonly expected: Buffer
 
-  constructor(@Inject(SERVICE_TOKEN) token: string) {
-    this.#expected = digest(`Bearer ${token}`)
+  constructor(environment: Environment) {
+    this.expected = digest(`Bearer ${environment.BILLING_TOKEN}`)
   }
 
   canActivate(context: ExecutionContext): boolean {
     const given = context.switchToHttp().getRequest<FastifyRequest>().headers.authorization ?? ''
     // Digests have one length: the comparison takes the same time for every guess.
-    if (timingSafeEqual(digest(given), this.#expected)) return true
+    if (timingSafeEqual(digest(given), this.expected)) return true
     throw new BillingError('unauthorized', 'a service token is needed: Authorization: Bearer …')
   }
 }

@@ -1,7 +1,7 @@
 import { getTableColumns, sql, type Table } from 'drizzle-orm'
-import type { Database, Transaction } from './database.js'
+import type { EventData } from './change-payment.js'
+import type { Database, Transaction } from './ledger.js'
 import { idempotencyKeys, type NewPaymentRow, payments } from './schema.js'
-import type { EventData } from './transition.js'
 
 export interface Reservation {
   /** `used`: the authorization was before. `uncovered`: balance or allowance does not cover it. Then nothing was stored. */

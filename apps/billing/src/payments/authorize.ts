@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import { Injectable } from '@nestjs/common'
 import { type Address, type AuthorizeRequest, type AuthorizeResult, RefusalReason } from '@upfront/protocol'
-import type { Chains } from '../chain/chains.js'
-import type { Metrics } from '../health/metrics.js'
-import type { Database, Transaction } from '../ledger/database.js'
+import { Chains } from '../chain/chains.js'
+import { toPayment } from '../ledger/change-payment.js'
+import { findPayment, findPaymentById } from '../ledger/find-payment.js'
+import { type Database, Ledger, type Transaction } from '../ledger/ledger.js'
 import { KeyTaken, readReserved, reservePayment } from '../ledger/reserve.js'
 import type { PaymentOrigin, PaymentRow } from '../ledger/schema.js'
-import { toPayment } from '../ledger/transition.js'
+import { BillingMetrics } from '../metrics.js'
 import {
   type Holdings,
   type ReadAuthorization,
@@ -14,8 +16,7 @@ import {
   verifyOnChain,
 } from '../verify/verify.js'
 import { findFirstResult, hashInput, type KeyedCall, takeKey } from './idempotency.js'
-import { findPayment, findPaymentById } from './lookup.js'
-import type { SignerDirectory } from './signer-directory.js'
+import { SignerDirectory } from './signer-directory.js'
 
 type Refused = Extract<AuthorizeResult, { outcome: 'refused' }>
 type Reservation = { outcome: 'reserved'; payment: PaymentRow } | Refused
@@ -36,13 +37,14 @@ const NOTHING_YET = {
   finishedAt: null,
 } as const
 
-/** Verify and reserve. */
+/** Verifies and reserves. */
+@Injectable()
 export class Authorizations {
   constructor(
-    private readonly db: Database,
+    private readonly ledger: Ledger,
     private readonly chains: Chains,
     private readonly signers: SignerDirectory,
-    private readonly metrics: Metrics,
+    private readonly metrics: BillingMetrics,
   ) {}
 
   /** The internal contract's authorize, once per key. Throws `NodeFault` and `BillingError`. */
@@ -62,7 +64,7 @@ export class Authorizations {
     const { payer } = verified.authorization
     const account = { network: verified.chain.network, asset: verified.requirements.asset, payer }
     const { maximum } = verified.authorization
-    const reserved = await readReserved(this.db, account, verified.holdings.block)
+    const reserved = await readReserved(this.ledger.db, account, verified.holdings.block)
     const { balance, allowance } = verified.holdings
     const wanted = reserved + maximum
     if (reserved === 0n || (wanted <= balance && wanted <= allowance)) return { outcome: 'valid', payer }
@@ -96,7 +98,7 @@ export class Authorizations {
     const read = readAuthorization(this.chains, own, request)
     if (!read.valid) return refused(read, read.payer)
     const { payer, nonce } = read.authorization
-    if ((await findPayment(this.db, read.chain.network, payer, nonce)) !== null) return nonceUsed(payer)
+    if ((await findPayment(this.ledger.db, read.chain.network, payer, nonce)) !== null) return nonceUsed(payer)
     const verdict = await verifyOnChain(read, own)
     return verdict.valid ? { ...read, holdings: verdict } : refused(verdict, verdict.payer)
   }
@@ -137,16 +139,16 @@ export class Authorizations {
       return outcome === 'used' ? nonceUsed(payer) : refused(describeShortfall(maximum, reserved, holdings), payer)
     }
     try {
-      if (extend === null) return await reserve(this.db)
-      return await this.db.transaction(async (tx) => {
+      if (extend === null) return await reserve(this.ledger.db)
+      return await this.ledger.db.transaction(async (tx) => {
         const result = await reserve(tx)
         return result.outcome === 'reserved' ? { ...result, payment: await extend(tx, result.payment) } : result
       })
     } catch (error) {
       if (!(error instanceof KeyTaken) || call === null) throw error
-      const first = await findFirstResult(this.db, call)
+      const first = await findFirstResult(this.ledger.db, call)
       if (first?.refusal) return { outcome: 'refused', ...first.refusal }
-      const found = first?.paymentId == null ? null : await findPaymentById(this.db, first.paymentId)
+      const found = first?.paymentId == null ? null : await findPaymentById(this.ledger.db, first.paymentId)
       return found === null ? nonceUsed(payer) : { outcome: 'reserved', payment: found }
     }
   }
@@ -167,7 +169,7 @@ export class Authorizations {
   /** Keeps a refusal for its key; where another call took the key meanwhile, that one's result is the answer. */
   private async storeRefusal(call: KeyedCall, refusal: Refused): Promise<AuthorizeResult> {
     const { reason, message, payer } = refusal
-    return this.db.transaction(async (tx) => {
+    return this.ledger.db.transaction(async (tx) => {
       if (await takeKey(tx, call, { paymentId: null, refusal: { reason, message, payer } })) return refusal
       const first = await findFirstResult(tx, call)
       return first === null ? refusal : this.repeat(tx, first)

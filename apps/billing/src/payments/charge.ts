@@ -1,33 +1,36 @@
+import { Injectable } from '@nestjs/common'
 import { type ChargeRequest, type ChargeResult, RefusalReason, type ReleaseRequest } from '@upfront/protocol'
 import { and, eq, gte, or, sql } from 'drizzle-orm'
-import type { Chains } from '../chain/chains.js'
-import type { Metrics } from '../health/metrics.js'
-import { BillingError } from '../http/billing-error.js'
-import type { Database, Transaction } from '../ledger/database.js'
+import { Chains } from '../chain/chains.js'
+import { Environment } from '../environment/environment.js'
+import { changePayment, type PaymentChange, toPayment } from '../ledger/change-payment.js'
+import { PAYMENT_ID } from '../ledger/find-payment.js'
+import { Ledger, type Transaction } from '../ledger/ledger.js'
 import { isKeyTaken } from '../ledger/reserve.js'
 import { idempotencyKeys, type PaymentRow, payments } from '../ledger/schema.js'
-import { changePayment, type PaymentChange, toPayment } from '../ledger/transition.js'
-import type { Settler } from '../settle/settler.js'
+import { BillingMetrics } from '../metrics.js'
+import { Settler } from '../settle/settler.js'
+import { BillingError } from './billing-error.js'
 import { findFirstResult, hashInput, type KeyedCall, keepRefusal, takeKey } from './idempotency.js'
-import { PAYMENT_ID } from './lookup.js'
 
 type Refused = { reason: string; message: string }
 type Outcome = { payment: PaymentRow; refusal: Refused | null }
 
 /** Charge and release: what a seller does with a payment that it has authorized. */
+@Injectable()
 export class Charges {
   constructor(
-    private readonly db: Database,
+    private readonly ledger: Ledger,
     private readonly chains: Chains,
     private readonly settler: Settler,
-    private readonly metrics: Metrics,
-    private readonly receiptWaitMilliseconds: number,
+    private readonly metrics: BillingMetrics,
+    private readonly environment: Environment,
   ) {}
 
   /** Stores the charge, then waits for its settlement within bounds. Throws `BillingError`. */
   async charge(paymentId: string, request: ChargeRequest, key: string): Promise<ChargeResult> {
     refuseStrangeId(paymentId)
-    const { waitMilliseconds = this.receiptWaitMilliseconds, ...input } = request
+    const { waitMilliseconds = this.environment.RECEIPT_WAIT_MS, ...input } = request
     const call: KeyedCall = { key, operation: 'charge', inputHash: hashInput({ paymentId, ...input }) }
     const charged = await this.chargeAtOnce(paymentId, call, request)
     const { payment, refusal } =
@@ -80,7 +83,7 @@ export class Charges {
     try {
       const authorized = { id, state: 'authorized', transaction: null } as const
       const where = and(gte(payments.maximum, amount), or(...inTime))
-      const payment = await changePayment(this.db, authorized, { ...charged(amount, reason), where, along })
+      const payment = await changePayment(this.ledger.db, authorized, { ...charged(amount, reason), where, along })
       if (payment !== null) this.metrics.transitions.inc({ state: payment.state })
       return payment
     } catch (error) {
@@ -94,7 +97,7 @@ export class Charges {
     call: KeyedCall,
     act: (tx: Transaction, found: PaymentRow) => Promise<Outcome>,
   ): Promise<Outcome> {
-    return this.db.transaction(async (tx) => {
+    return this.ledger.db.transaction(async (tx) => {
       const [found] = await tx.select().from(payments).where(eq(payments.id, paymentId)).for('update')
       if (found === undefined) throw noSuchPayment()
       if (!(await takeKey(tx, call, { paymentId, refusal: null }))) {

@@ -1,21 +1,24 @@
+import { Injectable } from '@nestjs/common'
 import { type AuthorizeRequest, isFinal, RefusalReason } from '@upfront/protocol'
 import type { SettleResponse, VerifyResponse } from '@x402/core/types'
-import type { Database } from '../ledger/database.js'
+import { Environment } from '../environment/environment.js'
+import { findPayment } from '../ledger/find-payment.js'
+import { Ledger } from '../ledger/ledger.js'
 import type { PaymentRow } from '../ledger/schema.js'
-import type { Settler } from '../settle/settler.js'
+import { Settler } from '../settle/settler.js'
 import { readSettleRequest } from '../verify/settle-request.js'
-import type { Authorizations } from './authorize.js'
-import type { Charges } from './charge.js'
-import { findPayment } from './lookup.js'
+import { Authorizations } from './authorize.js'
+import { Charges } from './charge.js'
 
 /** x402's facilitator for any seller: `POST /verify` and `POST /settle`, with the ledger's guarantees. */
+@Injectable()
 export class Facilitator {
   constructor(
-    private readonly db: Database,
+    private readonly ledger: Ledger,
     private readonly authorizations: Authorizations,
     private readonly charges: Charges,
     private readonly settler: Settler,
-    private readonly receiptWaitMilliseconds: number,
+    private readonly environment: Environment,
   ) {}
 
   /** Changes nothing. An authorization that was used, or is not covered beside open reservations, is invalid. Throws `NodeFault`. */
@@ -34,7 +37,7 @@ export class Facilitator {
     const request = readSettleRequest(paymentPayload, paymentRequirements)
     if (!request.valid) return { ...failure(request, ''), network: request.network }
     const { network, payer, nonce, amount, signature, maximumRequirements } = request
-    const known = await findPayment(this.db, network, payer, nonce)
+    const known = await findPayment(this.ledger.db, network, payer, nonce)
     if (known !== null) return this.repeat(known, request)
     const reservation = await this.authorizations.reserve(
       toAuthorize(paymentPayload, maximumRequirements),
@@ -43,7 +46,7 @@ export class Facilitator {
       async (tx, payment) => (await this.charges.apply(tx, payment, { amount, reason: 'settle' })).payment,
     )
     if (reservation.outcome === 'reserved') return this.finish(reservation.payment)
-    const raced = await findPayment(this.db, network, payer, nonce)
+    const raced = await findPayment(this.ledger.db, network, payer, nonce)
     if (raced?.signature === signature) return this.repeat(raced, request)
     return failure(reservation, '', network, payer)
   }
@@ -58,7 +61,7 @@ export class Facilitator {
 
   private async finish(payment: PaymentRow): Promise<SettleResponse> {
     this.settler.begin(payment)
-    return toSettleResponse(await this.settler.waitUntilMined(payment, this.receiptWaitMilliseconds))
+    return toSettleResponse(await this.settler.waitUntilMined(payment, this.environment.RECEIPT_WAIT_MS))
   }
 }
 

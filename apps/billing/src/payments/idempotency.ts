@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Address } from '@upfront/protocol'
 import { eq } from 'drizzle-orm'
-import { BillingError } from '../http/billing-error.js'
-import type { Database, Transaction } from '../ledger/database.js'
+import type { Database, Transaction } from '../ledger/ledger.js'
 import { idempotencyKeys } from '../ledger/schema.js'
+import { BillingError } from './billing-error.js'
 
 /** One call under a caller-chosen key. */
 export interface KeyedCall {

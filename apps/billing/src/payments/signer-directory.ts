@@ -1,7 +1,8 @@
+import { Injectable } from '@nestjs/common'
 import type { Address, Network } from '@upfront/protocol'
 import { gt } from 'drizzle-orm'
-import type { Chains } from '../chain/chains.js'
-import type { Database } from '../ledger/database.js'
+import { Chains } from '../chain/chains.js'
+import { Ledger } from '../ledger/ledger.js'
 import { signers } from '../ledger/schema.js'
 
 const REFRESH_MILLISECONDS = 5_000
@@ -12,18 +13,19 @@ const ALIVE_MILLISECONDS = 120_000
  * The signers of all billing processes on this ledger. An authorization for any of them is accepted anywhere, and the
  * process that holds the key settles it.
  */
+@Injectable()
 export class SignerDirectory {
-  #known: { byNetwork: ReadonlyMap<Network, ReadonlySet<Address>>; at: number } | null = null
+  private known: { byNetwork: ReadonlyMap<Network, ReadonlySet<Address>>; at: number } | null = null
 
   constructor(
-    private readonly db: Database,
+    private readonly ledger: Ledger,
     private readonly chains: Chains,
   ) {}
 
   async accepted(): Promise<ReadonlyMap<Network, ReadonlySet<Address>>> {
-    if (this.#known === null || Date.now() - this.#known.at > REFRESH_MILLISECONDS) {
+    if (this.known === null || Date.now() - this.known.at > REFRESH_MILLISECONDS) {
       const alive = new Date(Date.now() - ALIVE_MILLISECONDS)
-      const rows = await this.db.select().from(signers).where(gt(signers.seenAt, alive))
+      const rows = await this.ledger.db.select().from(signers).where(gt(signers.seenAt, alive))
       const byNetwork = new Map(
         this.chains
           .all()
@@ -32,9 +34,9 @@ export class SignerDirectory {
             new Set([...own.keys(), ...rows.filter((row) => row.network === network).map((row) => row.address)]),
           ]),
       )
-      this.#known = { byNetwork, at: Date.now() }
+      this.known = { byNetwork, at: Date.now() }
     }
-    return this.#known.byNetwork
+    return this.known.byNetwork
   }
 
   /** The address that offers carry: the lowest, so that every replica offers the same. */

@@ -1,9 +1,9 @@
 import { encodePayment, type JsonObject } from '@upfront/protocol'
 import { and, asc, desc, eq, lt } from 'drizzle-orm'
-import type { Database } from '../ledger/database.js'
+import { toPayment } from '../ledger/change-payment.js'
+import { findPaymentById } from '../ledger/find-payment.js'
+import type { Database } from '../ledger/ledger.js'
 import { type PaymentRow, paymentEvents, payments, signedTransactions } from '../ledger/schema.js'
-import { toPayment } from '../ledger/transition.js'
-import { findPaymentById } from '../payments/lookup.js'
 import { type PaymentFilter, type PaymentPage, whereOf } from './payment-filter.js'
 
 const EXPORT_PAGE = 500

@@ -4,9 +4,9 @@ import { pad } from 'viem'
 import type { Chain } from '../chain/chain.js'
 import type { Chains } from '../chain/chains.js'
 import { decodeSettlement, TRANSFER_TOPIC, UPTO_PROXY } from '../chain/settlement-call.js'
-import type { Database } from '../ledger/database.js'
+import { findPayment } from '../ledger/find-payment.js'
+import type { Database } from '../ledger/ledger.js'
 import { type PaymentRow, payments } from '../ledger/schema.js'
-import { findPayment } from '../payments/lookup.js'
 import { type PaymentFilter, whereOf } from './payment-filter.js'
 
 const LOG_RANGE_BLOCKS = 2_000n

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@upfront/protocol'
 import { sql } from 'drizzle-orm'
-import type { Database } from '../ledger/database.js'
+import type { Database } from '../ledger/ledger.js'
 import { payments } from '../ledger/schema.js'
 import { type PaymentFilter, whereOf } from './payment-filter.js'
 

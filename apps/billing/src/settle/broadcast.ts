@@ -1,13 +1,13 @@
+import type { Logger } from '@upfront/service'
 import type { Chain } from '../chain/chain.js'
 import { NodeFault, NodeRefusal } from '../chain/node-error.js'
 import type { SignedTransactionRow } from '../ledger/schema.js'
-import type { Log } from '../log.js'
 
 /**
  * Sends a stored transaction. Whatever the node answers, the transaction stays stored and is looked for by its hash: an
  * answer that is lost or unclear is never taken for an outcome.
  */
-export async function broadcast(chain: Chain, transaction: SignedTransactionRow, log: Log): Promise<void> {
+export async function broadcast(chain: Chain, transaction: SignedTransactionRow, logger: Logger): Promise<void> {
   const { hash, paymentId, signer, nonce, network } = transaction
   try {
     await chain.send(transaction.raw)
@@ -15,8 +15,8 @@ export async function broadcast(chain: Chain, transaction: SignedTransactionRow,
     if (error instanceof NodeRefusal && /already known|already imported|known transaction/i.test(error.message)) return
     if (!(error instanceof NodeRefusal || error instanceof NodeFault)) throw error
     const level = error instanceof NodeRefusal && /insufficient funds/i.test(error.message) ? 'error' : 'warn'
-    log[level](
-      { paymentId, network, signer, nonce, transaction: hash, problem: error.message },
+    logger[level](
+      { paymentId, network, signer, nonce, transaction: hash, reason: error.message },
       'broadcast not acknowledged',
     )
   }

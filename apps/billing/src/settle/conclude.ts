@@ -1,8 +1,8 @@
 import { isNotNull, isNull, ne, or, type SQL, sql } from 'drizzle-orm'
 import type { Chain, Receipt } from '../chain/chain.js'
-import type { Database } from '../ledger/database.js'
+import { changePayment, type PaymentChange } from '../ledger/change-payment.js'
+import type { Database } from '../ledger/ledger.js'
 import { type PaymentRow, payments, signedTransactions } from '../ledger/schema.js'
-import { changePayment, type PaymentChange } from '../ledger/transition.js'
 import { transferredAmount } from './find-settlement.js'
 
 /** Writes what a receipt says: mined at once, settled (or failed) once it has its confirmations. `null`: moved on meanwhile. */

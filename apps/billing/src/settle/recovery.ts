@@ -1,15 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
+import { errorText, LOGGER, type Logger } from '@upfront/service'
 import { and, asc, count, eq, inArray, isNotNull, lt, min, sql } from 'drizzle-orm'
 import type { Chain } from '../chain/chain.js'
-import type { Chains } from '../chain/chains.js'
-import type { Metrics } from '../health/metrics.js'
-import type { Database } from '../ledger/database.js'
+import { Chains } from '../chain/chains.js'
+import { Environment } from '../environment/environment.js'
+import { changePayment } from '../ledger/change-payment.js'
+import { Ledger } from '../ledger/ledger.js'
 import { idempotencyKeys, payments } from '../ledger/schema.js'
-import { changePayment } from '../ledger/transition.js'
-import { errorText, type Log } from '../log.js'
-import { mendReorgs } from './reorg-watch.js'
-import type { Settler } from './settler.js'
+import { BillingMetrics } from '../metrics.js'
+import { mendReorgs } from './reorgs.js'
+import { Settler } from './settler.js'
 import { mendNonces } from './signer-nonces.js'
+import { SigningQueue } from './signing-queue.js'
 
 const BATCH = 500
 /** A payment that its own process has not touched for this long is taken up by whoever finds it. */
@@ -20,31 +23,33 @@ const FIRST_ROUND_MILLISECONDS = 1_500
 const KEY_RETENTION_MILLISECONDS = 7 * 24 * 3_600_000
 
 /** At start and on a timer: takes up every payment that is not final, wherever it was left. */
-export class Recovery {
+@Injectable()
+export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #stop = new AbortController()
   #loops: Promise<void>[] = []
 
   constructor(
-    private readonly db: Database,
+    private readonly ledger: Ledger,
     private readonly chains: Chains,
     private readonly settler: Settler,
-    private readonly metrics: Metrics,
-    private readonly log: Log,
-    private readonly intervalMilliseconds: number,
+    private readonly signing: SigningQueue,
+    private readonly metrics: BillingMetrics,
+    private readonly environment: Environment,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   /** Begins the first round, and waits for it as long as the nodes answer soon: a node that hangs keeps nobody waiting. */
-  async start(): Promise<void> {
+  async onApplicationBootstrap(): Promise<void> {
     const first = this.round(0)
     await Promise.race([first, sleep(FIRST_ROUND_MILLISECONDS)])
     this.#loops = [
       first,
-      this.every(this.intervalMilliseconds, 'a recovery round', () => this.round(ABANDONED_MILLISECONDS)),
+      this.every(this.environment.RECOVERY_INTERVAL_MS, 'a recovery round', () => this.round(ABANDONED_MILLISECONDS)),
       this.every(HANDOVER_MILLISECONDS, 'taking over charges', () => this.takeOverCharges()),
     ]
   }
 
-  async stop(): Promise<void> {
+  async onApplicationShutdown(): Promise<void> {
     this.#stop.abort()
     await Promise.all(this.#loops)
   }
@@ -59,7 +64,7 @@ export class Recovery {
     )
     for (const chain of this.chains.all()) {
       await this.attempt('looking for reorgs', async () => {
-        const reorged = await mendReorgs(this.db, chain, this.settler.signing, this.log)
+        const reorged = await mendReorgs(this.ledger.db, chain, this.signing, this.logger)
         this.metrics.reorgs.inc({ network: chain.network }, reorged)
       })
     }
@@ -69,7 +74,7 @@ export class Recovery {
   }
 
   private async mend(chain: Chain, signer: `0x${string}`): Promise<void> {
-    const { mined, next } = await mendNonces(this.db, chain, signer, this.log)
+    const { mined, next } = await mendNonces(this.ledger.db, chain, signer, this.logger)
     const labels = { network: chain.network, signer }
     this.metrics.signerMinedNonce.set(labels, mined)
     this.metrics.signerNextNonce.set(labels, next)
@@ -84,10 +89,10 @@ export class Recovery {
         eq(payments.state, 'authorized'),
         sql`${payments.deadline} < ${chain.head.now().toString()}::numeric`,
       )
-      const rows = await this.db.select().from(payments).where(due).orderBy(asc(payments.deadline)).limit(BATCH)
+      const rows = await this.ledger.db.select().from(payments).where(due).orderBy(asc(payments.deadline)).limit(BATCH)
       for (const row of rows) {
         const change = { kind: 'expired', to: 'expired', reason: 'permit2_deadline_expired' } as const
-        const expired = await changePayment(this.db, row, change)
+        const expired = await changePayment(this.ledger.db, row, change)
         if (expired !== null) this.metrics.transitions.inc({ state: 'expired' })
       }
     }
@@ -95,7 +100,7 @@ export class Recovery {
 
   private async takeUp(untouchedMilliseconds: number): Promise<void> {
     const untouchedSince = new Date(Date.now() - untouchedMilliseconds)
-    const rows = await this.db
+    const rows = await this.ledger.db
       .select()
       .from(payments)
       .where(and(inArray(payments.state, ['charging', 'submitted']), lt(payments.updatedAt, untouchedSince)))
@@ -104,7 +109,7 @@ export class Recovery {
     const abandoned = rows.filter(
       ({ id, network }) => !this.settler.drives(id) && this.chains.get(network) !== undefined,
     )
-    if (abandoned.length > 0) this.log.info({ payments: abandoned.length }, 'taking up payments')
+    if (abandoned.length > 0) this.logger.info({ payments: abandoned.length }, 'taking up payments')
     for (const row of abandoned) this.settler.begin(row)
   }
 
@@ -112,7 +117,7 @@ export class Recovery {
   private async takeOverCharges(): Promise<void> {
     const own = this.chains.signerAddresses()
     if (own.length === 0) return
-    const rows = await this.db
+    const rows = await this.ledger.db
       .select()
       .from(payments)
       .where(
@@ -129,7 +134,7 @@ export class Recovery {
 
   private async measure(): Promise<void> {
     const states = ['authorized', 'charging', 'submitted'] as const
-    const rows = await this.db
+    const rows = await this.ledger.db
       .select({ state: payments.state, payments: count(), oldest: min(payments.chargedAt) })
       .from(payments)
       .where(inArray(payments.state, [...states]))
@@ -140,7 +145,7 @@ export class Recovery {
     const oldest = Math.min(...rows.map((row) => row.oldest?.getTime() ?? Date.now()), Date.now())
     this.metrics.oldestUnsettled.set((Date.now() - oldest) / 1_000)
     const old = new Date(Date.now() - KEY_RETENTION_MILLISECONDS)
-    await this.db
+    await this.ledger.db
       .delete(idempotencyKeys)
       .where(and(lt(idempotencyKeys.createdAt, old), isNotNull(idempotencyKeys.refusal)))
   }
@@ -156,7 +161,7 @@ export class Recovery {
     try {
       await act()
     } catch (error) {
-      this.log.warn({ problem: errorText(error) }, `${doing} failed; it will be repeated`)
+      this.logger.warn({ reason: errorText(error) }, `${doing} failed; it will be repeated`)
     }
   }
 }

@@ -1,14 +1,16 @@
 import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
 import { isFinal, type Network, RefusalReason } from '@upfront/protocol'
+import { errorText, LOGGER, type Logger } from '@upfront/service'
 import type { Chain } from '../chain/chain.js'
-import type { Chains } from '../chain/chains.js'
+import { Chains } from '../chain/chains.js'
 import { NodeFault, NodeRefusal } from '../chain/node-error.js'
-import type { Metrics } from '../health/metrics.js'
-import type { Database } from '../ledger/database.js'
+import { Environment } from '../environment/environment.js'
+import { findPaymentById } from '../ledger/find-payment.js'
+import { Ledger } from '../ledger/ledger.js'
 import type { PaymentRow, SignedTransactionRow } from '../ledger/schema.js'
-import { errorText, type Log } from '../log.js'
-import { findPaymentById } from '../payments/lookup.js'
+import { BillingMetrics } from '../metrics.js'
 import { broadcast } from './broadcast.js'
 import { concludeFailed } from './conclude.js'
 import { DeadlineQueue } from './deadline-queue.js'
@@ -41,7 +43,8 @@ type Driven = Watch & {
 }
 
 /** Drives every charged payment that it is given to its end, whatever the node does. */
-export class Settler {
+@Injectable()
+export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #driven = new Map<string, Driven>()
   readonly #queue = new DeadlineQueue<Driven>()
   readonly #progress = new EventEmitter().setMaxListeners(0)
@@ -50,20 +53,18 @@ export class Settler {
   readonly #turns = new Map<string, Promise<void>>()
   readonly #headPolls = new Map<Network, HeadPoll>()
   readonly #stop = new AbortController()
-  readonly signing: SigningQueue
   #running = 0
 
   constructor(
-    private readonly db: Database,
+    private readonly ledger: Ledger,
     private readonly chains: Chains,
-    private readonly metrics: Metrics,
-    private readonly log: Log,
-    private readonly feeBumpMilliseconds: number,
-  ) {
-    this.signing = new SigningQueue(db)
-  }
+    private readonly signing: SigningQueue,
+    private readonly metrics: BillingMetrics,
+    private readonly environment: Environment,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
 
-  start(): void {
+  onApplicationBootstrap(): void {
     for (const chain of this.chains.all()) {
       chain.head.onChange(() => this.look(chain, false))
       const isBusy = () => [...this.#driven.values()].some(({ network }) => network === chain.network)
@@ -76,7 +77,7 @@ export class Settler {
   }
 
   /** Lets what is under way end; what is not is found again at the next start. */
-  async stop(): Promise<void> {
+  async onApplicationShutdown(): Promise<void> {
     this.#stop.abort()
     for (const poll of this.#headPolls.values()) poll.stop()
     this.#queue.clear()
@@ -120,7 +121,7 @@ export class Settler {
     let current = payment
     while (!isFinal(current.state) && current.blockNumber === null && Date.now() < until) {
       const told = await this.nextProgress(payment.id, Math.min(WAIT_POLL_MILLISECONDS, until - Date.now()))
-      current = told ?? (await findPaymentById(this.db, payment.id)) ?? current
+      current = told ?? (await findPaymentById(this.ledger.db, payment.id)) ?? current
     }
     return current
   }
@@ -184,7 +185,7 @@ export class Settler {
     driven.thorough = false
     driven.fresh = null
     if (!thorough && inFlight !== null) return this.glance(driven, inFlight)
-    const payment = fresh ?? (await findPaymentById(this.db, driven.id))
+    const payment = fresh ?? (await findPaymentById(this.ledger.db, driven.id))
     if (payment === null || isFinal(payment.state)) return this.end(driven, payment)
     const chain = this.chains.of(payment.network)
     const result =
@@ -195,7 +196,7 @@ export class Settler {
   /** After a new block: has what was sent been mined? */
   private async glance(driven: Driven, { payment, transaction }: Signed): Promise<void> {
     const chain = this.chains.of(payment.network)
-    const result = await trackReceipt(this.db, chain, payment, transaction, driven)
+    const result = await trackReceipt(this.ledger.db, chain, payment, transaction, driven)
     if (result === null) return
     this.#headPolls.get(payment.network)?.mined(Date.now() - (driven.broadcastAt.get(transaction.hash) ?? Date.now()))
     driven.inFlight = null
@@ -203,7 +204,7 @@ export class Settler {
   }
 
   private track(chain: Chain, payment: PaymentRow, driven: Driven): Promise<TrackResult> {
-    return track(this.db, chain, payment, driven, this.feeBumpMilliseconds)
+    return track(this.ledger.db, chain, payment, driven, this.environment.FEE_BUMP_MS)
   }
 
   private async follow(chain: Chain, payment: PaymentRow, driven: Driven, result: TrackResult): Promise<void> {
@@ -234,7 +235,7 @@ export class Settler {
       case 'impossible':
         return this.fail(driven, payment, submitted.reason)
       case 'nonce used':
-        return this.follow(chain, payment, driven, await spentElsewhere(this.db, chain, payment, null, driven))
+        return this.follow(chain, payment, driven, await spentElsewhere(this.ledger.db, chain, payment, null, driven))
       case 'reverts':
         driven.reverts += 1
         if (driven.reverts >= MAXIMUM_REVERTS) return this.fail(driven, payment, RefusalReason.simulationFailed)
@@ -255,7 +256,7 @@ export class Settler {
   private async broadcast(chain: Chain, transaction: SignedTransactionRow): Promise<void> {
     const signer = `${chain.network}/${transaction.signer}`
     const turn = this.#turns.get(signer) ?? Promise.resolve()
-    const sent = turn.then(() => broadcast(chain, transaction, this.log))
+    const sent = turn.then(() => broadcast(chain, transaction, this.logger))
     const passed = sent.catch(() => undefined)
     this.#turns.set(signer, Promise.race([passed, turn.then(() => sleep(SEND_STAGGER_MILLISECONDS))]))
     await sent
@@ -263,7 +264,7 @@ export class Settler {
   }
 
   private async fail(driven: Driven, payment: PaymentRow, reason: string): Promise<void> {
-    const failed = await concludeFailed(this.db, payment, reason, null)
+    const failed = await concludeFailed(this.ledger.db, payment, reason, null)
     if (failed !== null) this.end(driven, failed)
   }
 
@@ -279,7 +280,7 @@ export class Settler {
       this.metrics.settlementSeconds.observe((finishedAt.getTime() - chargedAt.getTime()) / 1_000)
     }
     const level = state === 'failed' ? 'warn' : 'info'
-    this.log[level](
+    this.logger[level](
       { paymentId, network, state, transaction, reason: state === 'failed' ? reason : undefined },
       'payment ended',
     )
@@ -291,8 +292,8 @@ export class Settler {
       await act()
     } catch (error) {
       const expected = error instanceof NodeFault || error instanceof NodeRefusal
-      this.log[expected ? 'warn' : 'error'](
-        { ...ids, problem: errorText(error) },
+      this.logger[expected ? 'warn' : 'error'](
+        { ...ids, reason: errorText(error) },
         `${doing} failed; it will be repeated`,
       )
     }

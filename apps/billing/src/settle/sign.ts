@@ -3,7 +3,7 @@ import { and, eq, sql } from 'drizzle-orm'
 import { keccak256 } from 'viem'
 import type { Chain, Fees } from '../chain/chain.js'
 import { NodeFault } from '../chain/node-error.js'
-import type { Transaction } from '../ledger/database.js'
+import type { Transaction } from '../ledger/ledger.js'
 import { type SignedTransactionRow, signedTransactions, signers } from '../ledger/schema.js'
 
 /** What a transaction does; who sends it and with which nonce is decided when it is signed. */

@@ -1,10 +1,10 @@
 import type { Address } from '@upfront/protocol'
 import { PAYMENT_TRANSITIONS } from '@upfront/protocol'
+import type { Logger } from '@upfront/service'
 import { and, asc, desc, eq, inArray } from 'drizzle-orm'
 import type { Chain } from '../chain/chain.js'
-import type { Database } from '../ledger/database.js'
+import type { Database } from '../ledger/ledger.js'
 import { payments, type SignedTransactionRow, signedTransactions, signers } from '../ledger/schema.js'
-import type { Log } from '../log.js'
 import { broadcast } from './broadcast.js'
 import { raisedFees, signAndStore } from './sign.js'
 
@@ -23,7 +23,7 @@ export async function mendNonces(
   db: Database,
   chain: Chain,
   signer: Address,
-  log: Log,
+  logger: Logger,
 ): Promise<{ mined: number; next: number }> {
   const count = await chain.transactionCount(signer, 'latest')
   const ofSigner = and(eq(signers.network, chain.network), eq(signers.address, signer))
@@ -69,12 +69,12 @@ export async function mendNonces(
         .set({ status: 'displaced' })
         .where(inArray(signedTransactions.hash, displaced))
     }
-    if (gap) log.warn({ network: chain.network, signer, nonce: count }, 'a nonce was lost; it is given out again')
+    if (gap) logger.warn({ network: chain.network, signer, nonce: count }, 'a nonce was lost; it is given out again')
     if (gap) return { orphans: [], next: nextNonce }
     const needed = new Set(open.filter((entry) => !ended(entry)).map(({ transaction }) => transaction.nonce))
     return { orphans: newestByNonce(waiting).filter(({ nonce }) => !needed.has(nonce)), next: nextNonce }
   })
-  for (const orphan of orphans) await fillNonce(db, chain, orphan, log)
+  for (const orphan of orphans) await fillNonce(db, chain, orphan, logger)
   return { mined: count, next }
 }
 
@@ -92,15 +92,15 @@ function newestByNonce(transactions: readonly SignedTransactionRow[]): SignedTra
 }
 
 /** Replaces a transaction that is no longer wanted by one that does nothing, so that the later ones can be mined. */
-async function fillNonce(db: Database, chain: Chain, orphan: SignedTransactionRow, log: Log): Promise<void> {
+async function fillNonce(db: Database, chain: Chain, orphan: SignedTransactionRow, logger: Logger): Promise<void> {
   if (orphan.paymentId === null && Date.now() - orphan.signedAt.getTime() < GAP_MILLISECONDS) {
-    return broadcast(chain, orphan, log)
+    return broadcast(chain, orphan, logger)
   }
   const fees = raisedFees(orphan, await chain.fees())
-  if (fees === null) return broadcast(chain, orphan, log)
+  if (fees === null) return broadcast(chain, orphan, logger)
   const { signer } = orphan
   const filler = { paymentId: null, signer, to: signer, data: '0x' as const, gas: TRANSFER_GAS }
   const transaction = await db.transaction((tx) => signAndStore(tx, chain, filler, orphan.nonce, fees))
-  log.info({ network: chain.network, signer, nonce: orphan.nonce, transaction: transaction.hash }, 'filling a nonce')
-  await broadcast(chain, transaction, log)
+  logger.info({ network: chain.network, signer, nonce: orphan.nonce, transaction: transaction.hash }, 'filling a nonce')
+  await broadcast(chain, transaction, logger)
 }

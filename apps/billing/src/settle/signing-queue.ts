@@ -1,7 +1,8 @@
+import { Injectable } from '@nestjs/common'
 import type { Chain, Fees } from '../chain/chain.js'
-import type { Database, Transaction } from '../ledger/database.js'
+import { changePayment } from '../ledger/change-payment.js'
+import { Ledger, type Transaction } from '../ledger/ledger.js'
 import { type PaymentRow, type SignedTransactionRow, signedTransactions } from '../ledger/schema.js'
-import { changePayment } from '../ledger/transition.js'
 import { type Intent, signTransaction, takeNonces } from './sign.js'
 
 /** More would hold the signer's lease for long. */
@@ -25,11 +26,12 @@ interface Waiting {
  * Signs and stores settlements: those of one signer that come while one database transaction is under way share the next
  * one, and with it the signer's lease.
  */
+@Injectable()
 export class SigningQueue {
   readonly #waiting = new Map<string, Waiting[]>()
   readonly #busy = new Set<string>()
 
-  constructor(private readonly db: Database) {}
+  constructor(private readonly ledger: Ledger) {}
 
   /** Gives the payment's settlement the signer's next nonce, signs and stores it. `null`: the payment has moved on. */
   sign(chain: Chain, payment: PaymentRow, intent: Intent, fees: Fees): Promise<Signed | null> {
@@ -54,7 +56,7 @@ export class SigningQueue {
 
   async #signAll(chain: Chain, batch: readonly Waiting[]): Promise<void> {
     try {
-      const signed = await this.db.transaction((tx) => signBatch(tx, chain, batch))
+      const signed = await this.ledger.db.transaction((tx) => signBatch(tx, chain, batch))
       for (const [index, { resolve }] of batch.entries()) resolve(signed[index] ?? null)
     } catch (error) {
       if (!(error instanceof MovedOn)) {

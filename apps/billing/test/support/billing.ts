@@ -12,10 +12,10 @@ import {
   decodePayment,
   type Payment,
 } from '@upfront/protocol'
+import { createLogger, type Logger } from '@upfront/service'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
-import { type Billing, startBilling } from '../../src/billing.js'
-import { readEnvironment } from '../../src/environment/environment.js'
-import { createLog, type Log } from '../../src/log.js'
+import { startBilling } from '../../src/billing.js'
+import { readBillingEnvironment } from '../../src/environment/environment.js'
 import { makeRequirements, sign } from './buyer.js'
 import { copyEmptyPglite } from './empty-pglite.js'
 
@@ -38,13 +38,13 @@ export function billingVariables(rpcUrl: string, variables: NodeJS.ProcessEnv = 
 export async function runBilling(
   rpcUrl: string,
   variables: NodeJS.ProcessEnv = {},
-  log?: Log,
-): Promise<Billing & BillingClient> {
+  logger?: Logger,
+): Promise<BillingClient & { close(): Promise<void> }> {
   const directory = mkdtempSync(join(tmpdir(), 'billing-'))
   const ledger = join(directory, 'ledger')
   if (variables.DATABASE_URL === undefined) await copyEmptyPglite(ledger)
-  const environment = readEnvironment(billingVariables(rpcUrl, { BILLING_DATA_DIR: ledger, ...variables }))
-  const billing = await startBilling(environment, log ?? createLog(environment.logLevel))
+  const environment = readBillingEnvironment(billingVariables(rpcUrl, { BILLING_DATA_DIR: ledger, ...variables }))
+  const billing = await startBilling(environment, logger ?? createLogger({ level: environment.LOG_LEVEL }))
   return Object.assign(new BillingClient(billing.url), {
     close: async () => {
       await billing.close()

@@ -1,9 +1,9 @@
 import type { Hash } from '@upfront/protocol'
+import type { Logger } from '@upfront/service'
 import { and, desc, eq, gte, isNotNull, isNull, or } from 'drizzle-orm'
 import type { Chain } from '../chain/chain.js'
-import type { Database } from '../ledger/database.js'
+import type { Database } from '../ledger/ledger.js'
 import { type PaymentRow, payments, signedTransactions } from '../ledger/schema.js'
-import type { Log } from '../log.js'
 import { broadcast } from './broadcast.js'
 import { concludeReorged, recordMined } from './conclude.js'
 import type { SigningQueue } from './signing-queue.js'
@@ -17,11 +17,11 @@ const WATCHED_BLOCKS = 64n
  * signed, or anew where its nonce went to another. It stays `settled`; its events tell. Answers how many
  * were dropped since the last look. Throws `NodeFault`.
  */
-export async function mendReorgs(db: Database, chain: Chain, signing: SigningQueue, log: Log): Promise<number> {
+export async function mendReorgs(db: Database, chain: Chain, signing: SigningQueue, logger: Logger): Promise<number> {
   const reorged = await findReorged(db, chain)
   for (const payment of reorged) {
-    log.warn({ paymentId: payment.id, network: chain.network }, 'a settlement fell out of the chain')
-    await settleAgain(db, chain, payment, signing, log)
+    logger.warn({ paymentId: payment.id, network: chain.network }, 'a settlement fell out of the chain')
+    await settleAgain(db, chain, payment, signing, logger)
   }
   return reorged.filter(({ blockNumber }) => blockNumber !== null).length
 }
@@ -51,7 +51,7 @@ async function settleAgain(
   chain: Chain,
   payment: PaymentRow,
   signing: SigningQueue,
-  log: Log,
+  logger: Logger,
 ): Promise<void> {
   const { transaction: hash } = payment
   const receipt = hash === null ? null : await chain.receipt(hash)
@@ -63,9 +63,9 @@ async function settleAgain(
   if (reorged === null || hash === null || !chain.signers.has(payment.facilitator)) return
   const [stored] = await db.select().from(signedTransactions).where(eq(signedTransactions.hash, hash))
   if (stored !== undefined && stored.nonce >= (await chain.transactionCount(stored.signer, 'latest'))) {
-    return broadcast(chain, stored, log)
+    return broadcast(chain, stored, logger)
   }
   const again = await submit(signing, chain, reorged)
-  if (again.outcome === 'signed') return broadcast(chain, again.transaction, log)
-  log.error({ paymentId: payment.id, network: chain.network, outcome: again.outcome }, 'it can not be settled again')
+  if (again.outcome === 'signed') return broadcast(chain, again.transaction, logger)
+  logger.error({ paymentId: payment.id, network: chain.network, outcome: again.outcome }, 'it can not be settled again')
 }

@@ -2,6 +2,8 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PGlite } from '@electric-sql/pglite'
+import type { OnApplicationShutdown } from '@nestjs/common'
+import type { Logger } from '@upfront/service'
 import type { ExtractTablesWithRelations } from 'drizzle-orm'
 import { drizzle as drizzlePg } from 'drizzle-orm/node-postgres'
 import { migrate as migratePg } from 'drizzle-orm/node-postgres/migrator'
@@ -9,45 +11,45 @@ import type { PgDatabase, PgQueryResultHKT, PgTransaction } from 'drizzle-orm/pg
 import { drizzle as drizzlePglite } from 'drizzle-orm/pglite'
 import { migrate as migratePglite } from 'drizzle-orm/pglite/migrator'
 import { Pool } from 'pg'
-import type { Log } from '../log.js'
 import { lockDirectory } from './directory-lock.js'
 import * as schema from './schema.js'
 
 export type Database = PgDatabase<PgQueryResultHKT, typeof schema>
 export type Transaction = PgTransaction<PgQueryResultHKT, typeof schema, ExtractTablesWithRelations<typeof schema>>
 
-/** The ledger's store: Postgres or PGlite, with the same tables. */
-export interface LedgerStore {
-  kind: 'postgres' | 'pglite'
-  db: Database
-  close(): Promise<void>
-}
+/** The ledger's store: Postgres or PGlite, with the same tables. Closed last as the application ends. */
+export class Ledger implements OnApplicationShutdown {
+  constructor(
+    readonly kind: 'postgres' | 'pglite',
+    readonly db: Database,
+    private readonly close: () => Promise<void>,
+  ) {}
 
-/** Nest's token for the {@link LedgerStore}. */
-export const LEDGER = Symbol('ledger')
+  async onApplicationShutdown(): Promise<void> {
+    await this.close()
+  }
+}
 
 const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
 /** Any constant will do, as long as every billing process uses the same. */
 const MIGRATION_LOCK = 4_020_402
 
 /** Opens the store and brings its tables up to date; processes that start together do so one after another. */
-export async function openLedger(
-  settings: { databaseUrl?: string; dataDirectory: string },
-  log: Log,
-): Promise<LedgerStore> {
-  return settings.databaseUrl === undefined
-    ? openPglite(settings.dataDirectory)
-    : openPostgres(settings.databaseUrl, log)
+export function openLedger(
+  { DATABASE_URL, BILLING_DATA_DIR }: { DATABASE_URL?: string; BILLING_DATA_DIR: string },
+  logger: Logger,
+): Promise<Ledger> {
+  return DATABASE_URL === undefined ? openPglite(BILLING_DATA_DIR) : openPostgres(DATABASE_URL, logger)
 }
 
-async function openPostgres(url: string, log: Log): Promise<LedgerStore> {
+async function openPostgres(url: string, logger: Logger): Promise<Ledger> {
   const pool = new Pool({
     connectionString: url,
     max: 20,
     connectionTimeoutMillis: 10_000,
     application_name: 'billing',
   })
-  pool.on('error', (error) => log.warn({ error: error.message }, 'an idle database connection was lost'))
+  pool.on('error', (error) => logger.warn({ reason: error.message }, 'an idle database connection was lost'))
   try {
     const client = await pool.connect()
     try {
@@ -63,24 +65,20 @@ async function openPostgres(url: string, log: Log): Promise<LedgerStore> {
     await pool.end()
     throw error
   }
-  return { kind: 'postgres', db: drizzlePg(pool, { schema }), close: () => pool.end() }
+  return new Ledger('postgres', drizzlePg(pool, { schema }), () => pool.end())
 }
 
-async function openPglite(directory: string): Promise<LedgerStore> {
+async function openPglite(directory: string): Promise<Ledger> {
   mkdirSync(dirname(directory), { recursive: true })
   const unlock = lockDirectory(`${directory}.lock`)
   try {
     const client = await PGlite.create(directory)
     const db = drizzlePglite(client, { schema })
     await migratePglite(db, { migrationsFolder: MIGRATIONS })
-    return {
-      kind: 'pglite',
-      db,
-      close: async () => {
-        await client.close()
-        unlock()
-      },
-    }
+    return new Ledger('pglite', db, async () => {
+      await client.close()
+      unlock()
+    })
   } catch (error) {
     unlock()
     throw error

@@ -1,6 +1,6 @@
 import { PAYMENT_TRANSITIONS, type Payment, type PaymentState } from '@upfront/protocol'
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
-import type { Database, Transaction } from './database.js'
+import type { Database, Transaction } from './ledger.js'
 import { type NewPaymentRow, type PaymentRow, paymentEvents, payments } from './schema.js'
 
 /** What an event says beyond states and reason: amounts and numbers as strings, never a signature. */

@@ -1,8 +1,10 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Injectable } from '@nestjs/common'
+import { Metrics } from '@upfront/service'
+import { Counter, Gauge, Histogram } from 'prom-client'
 
-/** What `/metrics` shows. */
-export class Metrics {
-  readonly registry = new Registry()
+/** What `/metrics` shows of billing. */
+@Injectable()
+export class BillingMetrics extends Metrics {
   readonly authorizations = new Counter({
     name: 'billing_authorizations_total',
     help: 'Authorize calls by outcome: authorized, or the reason of the refusal',
@@ -87,8 +89,4 @@ export class Metrics {
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers: [this.registry],
   })
-
-  constructor() {
-    collectDefaultMetrics({ register: this.registry })
-  }
 }

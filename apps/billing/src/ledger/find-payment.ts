@@ -1,9 +1,9 @@
 import type { Address, Network } from '@upfront/protocol'
 import { and, eq } from 'drizzle-orm'
-import type { Database, Transaction } from '../ledger/database.js'
-import { type PaymentRow, payments } from '../ledger/schema.js'
+import type { Database, Transaction } from './ledger.js'
+import { type PaymentRow, payments } from './schema.js'
 
-/** What an authorization became. */
+/** The payment that an authorization became; `null`: it is not known. */
 export async function findPayment(
   db: Database | Transaction,
   network: Network,
@@ -17,7 +17,7 @@ export async function findPayment(
   return row ?? null
 }
 
-/** As ids are given out; anything else is nobody's, and need not be storable text. */
+/** The form of the ids that billing gives out. No other text is looked up: it may not even be storable. */
 export const PAYMENT_ID = /^pay_[0-9a-f-]{36}$/
 
 export async function findPaymentById(db: Database | Transaction, id: string): Promise<PaymentRow | null> {

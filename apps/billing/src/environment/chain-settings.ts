@@ -6,8 +6,8 @@ import {
   type Network,
   type Token,
 } from '@upfront/protocol'
+import { isHttpUrl } from '@upfront/service'
 import { DEFAULT_ASSETS } from '@x402/evm'
-import { EnvironmentError } from './environment.js'
 
 /** One entry of `CHAINS`. */
 export interface ChainSettings {
@@ -16,8 +16,8 @@ export interface ChainSettings {
   /** May carry an access key: never log it. */
   rpcUrl: string
   tokens: ReadonlyMap<Address, Token>
-  /** Blocks, the transaction's own included, before a settlement counts. */
-  confirmations: number
+  /** Blocks, the transaction's own included, before a settlement counts. Absent: `CONFIRMATIONS`. */
+  confirmations?: number
 }
 
 /** Base and Base Sepolia, whose USDC need not be given. */
@@ -25,15 +25,14 @@ const BUILT_IN_NETWORKS: readonly string[] = ['eip155:8453', 'eip155:84532']
 
 /**
  * `{"eip155:84532": {"rpcUrl": "https://…", "confirmations"?: 3, "tokens"?: {"0x…": {"name": "USDC", "version": "2", "decimals": 6}}}}`.
- * Throws {@link EnvironmentError} with every problem.
+ * @throws Error with every problem, one line each
  */
-export function parseChains(text: string | undefined, confirmations: number): ChainSettings[] {
-  if (text === undefined) throw new EnvironmentError(['CHAINS: must be set, such as {"eip155:84532": {"rpcUrl": "…"}}'])
+export function decodeChains(text: string): ChainSettings[] {
   const entries = Object.entries(parseObject(text))
-  if (entries.length === 0) throw new EnvironmentError(['CHAINS: names no network'])
+  if (entries.length === 0) throw new Error('names no network')
   const problems: string[] = []
-  const chains = entries.map(([network, entry]) => parseChain(network, entry, confirmations, problems))
-  if (problems.length > 0) throw new EnvironmentError(problems)
+  const chains = entries.map(([network, entry]) => decodeChain(network, entry, problems))
+  if (problems.length > 0) throw new Error(problems.join('\n'))
   return chains
 }
 
@@ -44,10 +43,10 @@ function parseObject(text: string): Record<string, unknown> {
   } catch {
     // The parser's message would quote the text, which may hold an access key.
   }
-  throw new EnvironmentError(['CHAINS: must be a JSON object keyed by network'])
+  throw new Error('must be a JSON object keyed by network, such as {"eip155:84532": {"rpcUrl": "…"}}')
 }
 
-function parseChain(key: string, entry: unknown, fallback: number, problems: string[]): ChainSettings {
+function decodeChain(key: string, entry: unknown, problems: string[]): ChainSettings {
   const report = (field: string, problem: string) => problems.push(`CHAINS["${key}"]${field}: ${problem}`)
   const settings = isObject(entry) ? entry : {}
   if (!isObject(entry)) report('', 'must be an object')
@@ -56,8 +55,8 @@ function parseChain(key: string, entry: unknown, fallback: number, problems: str
   }
   const network = parseNetwork(key, report)
   if (!isHttpUrl(settings.rpcUrl)) report('.rpcUrl', 'must be an http or https URL')
-  const confirmations = settings.confirmations ?? fallback
-  if (!Number.isInteger(confirmations) || Number(confirmations) < 1 || Number(confirmations) > 1_000) {
+  const { confirmations } = settings
+  if (confirmations !== undefined && !isConfirmations(confirmations)) {
     report('.confirmations', 'must be an integer from 1 to 1000')
   }
   const tokens = new Map(builtInTokens(network).map((token) => [token.asset, token]))
@@ -74,7 +73,7 @@ function parseChain(key: string, entry: unknown, fallback: number, problems: str
     chainId: Number(network.slice('eip155:'.length)),
     rpcUrl: String(settings.rpcUrl),
     tokens,
-    confirmations: Number(confirmations),
+    ...(isConfirmations(confirmations) ? { confirmations } : {}),
   }
 }
 
@@ -115,6 +114,6 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function isHttpUrl(value: unknown): boolean {
-  return typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
+function isConfirmations(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 1_000
 }
