@@ -1,7 +1,7 @@
 // Imports go one way: what ARCHITECTURE.md's table allows is what each package.json may depend on. That a package imports
 // only what its package.json names is Biome's rule (`noUndeclaredDependencies`).
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
 import { packageFolders, root } from '../install.mjs'
 
 const NEST = ['packages/service', 'packages/nestjs-x402', 'apps/simulator-gateway', 'apps/billing']
@@ -29,4 +29,30 @@ describe.each(packageFolders())('%s', (folder) => {
     it('does not depend on NestJS', () => {
       expect(dependencies.filter((name) => name.startsWith('@nestjs/'))).toEqual([])
     })
+})
+
+describe.each(['apps/billing'])('the folders of %s', (app) => {
+  const source = join(root, app, 'src')
+  const folderOf = (path) => (relative(source, path).includes(sep) ? relative(source, path).split(sep)[0] : '.')
+  /** By folder: the folders that it imports. Wiring, in `src` itself, imports all. */
+  const arrows = new Map()
+  for (const file of readdirSync(source, { recursive: true }).filter((name) => /(?<!\.test)\.ts$/.test(name))) {
+    const text = readFileSync(join(source, file), 'utf8')
+    const from = folderOf(join(source, file))
+    if (from === '.') continue
+    for (const [, target] of text.matchAll(/from '(\.[^']+)'/g)) {
+      const to = folderOf(join(source, dirname(file), target))
+      if (to !== from && to !== '.') arrows.set(from, (arrows.get(from) ?? new Set()).add(to))
+    }
+  }
+
+  it('import each other one way only', () => {
+    const circles = []
+    const walk = (folder, path) => {
+      if (path.includes(folder)) return circles.push([...path.slice(path.indexOf(folder)), folder].join(' → '))
+      for (const next of arrows.get(folder) ?? []) walk(next, [...path, folder])
+    }
+    for (const folder of arrows.keys()) walk(folder, [])
+    expect(circles).toEqual([])
+  })
 })

@@ -15,7 +15,7 @@ describe('what billing logs, everything at its loudest', () => {
     }
     const logger = createLogger({ level: 'trace', destination: { write } })
     billing = await runBilling(devnet.rpcUrl, {}, logger)
-  }, 60_000)
+  })
   afterAll(async () => {
     await billing?.close()
     await devnet?.stop()

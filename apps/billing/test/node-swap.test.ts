@@ -1,11 +1,11 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Devnet, startDevnet } from '@upfront/devnet'
 import { runBilling } from './support/billing.js'
 import { sign } from './support/buyer.js'
 import { type FaultyNode, startFaultyNode } from './support/faulty-node.js'
 import type { RunningBilling } from './support/stand.js'
+import { until } from './support/until.js'
 
 /** A node of another chain that says yes to everything. */
 async function startStranger(): Promise<{ url: string; asked: string[]; server: Server }> {
@@ -36,7 +36,7 @@ describe('a node that is swapped for one of another chain', () => {
     node = await startFaultyNode(devnet.rpcUrl)
     stranger = await startStranger()
     billing = await runBilling(node.url, { RECOVERY_INTERVAL_MS: '200' })
-  }, 60_000)
+  })
   afterAll(async () => {
     await billing?.close()
     await node?.stop()
@@ -61,14 +61,12 @@ describe('a node that is swapped for one of another chain', () => {
     expect(stranger.asked).toContain('eth_chainId')
     expect(stranger.asked).not.toContain('eth_sendRawTransaction')
     node.target = devnet.rpcUrl
-    for (let attempt = 0; attempt < 100 && (await billing.payment(charged.id)).state !== 'settled'; attempt++) {
-      await sleep(100)
-    }
+    await until(async () => (await billing.payment(charged.id)).state === 'settled')
     expect(await billing.payment(charged.id)).toMatchObject({ state: 'settled', charge: 42n })
     expect((await billing.verify(payload)).body).toMatchObject({ isValid: true })
-  }, 40_000)
+  })
 
   test('is refused at start', async () => {
     await expect(runBilling(stranger.url)).rejects.toThrow('CHAINS["eip155:31337"].rpcUrl: its node is of chain 1')
-  }, 30_000)
+  })
 })

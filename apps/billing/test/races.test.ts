@@ -40,7 +40,7 @@ describe.each(stores())('races, on $name', (store) => {
     expect(results.filter(({ outcome }) => outcome === 'authorized')).toHaveLength(1)
     const reasons = results.flatMap((result) => (result.outcome === 'refused' ? [result.reason] : []))
     expect(new Set(reasons)).toEqual(new Set(['permit2_invalid_nonce']))
-  }, 30_000)
+  })
 
   test('parallel calls under one key make one payment, and answer it to all', async () => {
     const payload = await sign()
@@ -79,7 +79,7 @@ describe.each(stores())('races, on $name', (store) => {
     expect(results.filter(({ outcome }) => outcome === 'done')).toHaveLength(1)
   })
 
-  test('50 authorizations at concurrency 10 settle', () => settleFifty(stand.devnet, [stand.billing]), 30_000)
+  test('50 authorizations at concurrency 10 settle', () => settleFifty(stand.devnet, [stand.billing]))
 })
 
 const postgres = stores().find(({ name }) => name === 'Postgres')
@@ -87,7 +87,7 @@ describe('50 authorizations at concurrency 10 settle', () => {
   const test = postgres?.missing === null ? it : it.skip
   beforeAll(async () => {
     if (postgres?.missing === null) await postgres.start()
-  }, 60_000)
+  })
   afterAll(() => postgres?.stop())
 
   test('with a block per second, through two billing processes with one key', async () => {
@@ -100,7 +100,7 @@ describe('50 authorizations at concurrency 10 settle', () => {
       await Promise.all(billings.map((billing) => billing.close()))
       await devnet.stop()
     }
-  }, 60_000)
+  })
 
   test('where each of two processes holds another key, and each serves the offers of both', async () => {
     const devnet = await startDevnet()
@@ -120,5 +120,5 @@ describe('50 authorizations at concurrency 10 settle', () => {
       await Promise.all(billings.map((billing) => billing.close()))
       await devnet.stop()
     }
-  }, 60_000)
+  })
 })

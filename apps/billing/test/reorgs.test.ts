@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Devnet, startDevnet } from '@upfront/devnet'
 import { createTestClient, http } from 'viem'
 import { runBilling } from './support/billing.js'
@@ -6,6 +5,7 @@ import { SELLER } from './support/buyer.js'
 import { type FaultyNode, startFaultyNode } from './support/faulty-node.js'
 import { type RunningBilling, usdcBalance } from './support/stand.js'
 import { stores } from './support/stores.js'
+import { until } from './support/until.js'
 
 interface Description {
   payment: { state: string; blockNumber: string | null }
@@ -27,24 +27,21 @@ describe.each(stores())('when the chain drops the block of a settlement, on $nam
   const reorg = (depth: number) => anvil().request({ method: 'anvil_reorg', params: [depth, []] } as never)
   const describePayment = async (id: string) => (await billing.send(`/payments/${id}`)).body as Description
   const kinds = async (id: string) => (await describePayment(id)).events.map(({ kind }) => kind)
-  const until = async (isDone: () => Promise<boolean>) => {
-    for (let attempt = 0; attempt < 150 && !(await isDone()); attempt++) await sleep(100)
-  }
 
   beforeAll(async () => {
     if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
     await store.start()
-  }, 60_000)
+  })
   beforeEach(async () => {
     if (store.missing !== null) return
     devnet = await startDevnet()
     node = await startFaultyNode(devnet.rpcUrl)
-  }, 30_000)
+  })
   afterEach(async () => {
     await billing?.close()
     await node?.stop()
     await devnet?.stop()
-  }, 30_000)
+  })
   afterAll(() => store.stop())
 
   test('before its confirmations: it is sent again as it was signed, and settled once', async () => {
@@ -64,7 +61,7 @@ describe.each(stores())('when the chain drops the block of a settlement, on $nam
     expect((await describePayment(id)).transactions).toMatchObject([{ status: 'mined' }])
     expect(new Set(node.sent).size).toBe(1)
     expect(await usdcBalance(devnet, SELLER)).toBe(before + 800n)
-  }, 40_000)
+  })
 
   test('after its confirmations: it stays settled and is brought back', async () => {
     await run({})
@@ -86,5 +83,5 @@ describe.each(stores())('when the chain drops the block of a settlement, on $nam
     // The signer's nonces are whole.
     const next = await billing.authorizeNew()
     expect((await billing.charge(next.id, '1')).payment.state).toBe('settled')
-  }, 40_000)
+  })
 })

@@ -19,7 +19,7 @@ describe.each(stores())("the seller's view, on $name", (store) => {
       const result = await stand.billing.authorize(await sign(makeRequirements()), { route })
       if (result.outcome === 'authorized') await stand.billing.charge(result.payment.id, charge)
     }
-  }, 30_000)
+  })
 
   const list = async (query: string) => (await stand.billing.send(`/payments${query}`)).body as Listed
 

@@ -22,7 +22,7 @@ describe.each(stores())('a buyer whose account is a contract, on $name', (store)
     wallet = await makeSmartWallet(stand.devnet.rpcUrl, 1n)
     await wallet.deploy()
     await wallet.fund(1_000_000n)
-  }, 60_000)
+  })
 
   test('pays with the signature of its owner, checked by ERC-1271', async () => {
     const before = await usdcBalance(stand.devnet, SELLER)
@@ -70,7 +70,7 @@ describe.each(stores())('a buyer whose account is a contract, on $name', (store)
     await counterfactual.fund(1_000_000n)
     expect(await stand.billing.authorize(wrapped)).toMatchObject(refused)
     expect(await stand.billing.authorize(payload)).toMatchObject({ outcome: 'authorized' })
-  }, 30_000)
+  })
 
   test('is refused where its contract would burn the gas that the signer pays', async () => {
     const address = '0x00000000000000000000000000000000000b0b0b'

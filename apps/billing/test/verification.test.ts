@@ -164,7 +164,7 @@ describe.each(stores())('verification, on $name', (store) => {
     } finally {
       for (const replica of replicas) await replica.close()
     }
-  }, 30_000)
+  })
 
   test('survives bodies of any shape', async () => {
     await fundBuyer(stand.devnet.rpcUrl, DEVNET_ROLES.buyer, { amount: 1n })

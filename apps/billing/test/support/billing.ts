@@ -27,6 +27,8 @@ export function billingVariables(rpcUrl: string, variables: NodeJS.ProcessEnv = 
   return {
     BILLING_PORT: '0',
     BILLING_TOKEN: TOKEN,
+    // However busy the machine is: a test that means a shorter wait says so.
+    RECEIPT_WAIT_MS: '300000',
     FACILITATOR_PRIVATE_KEYS: DEVNET_ROLES.facilitators[0].privateKey,
     CHAINS: JSON.stringify({ 'eip155:31337': { rpcUrl, tokens } }),
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',

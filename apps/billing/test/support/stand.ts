@@ -18,7 +18,7 @@ export function useStand(store: Store): Stand {
     await store.start()
     stand.devnet = await startDevnet()
     stand.billing = await runBilling(stand.devnet.rpcUrl, await store.variables())
-  }, 60_000)
+  })
   afterAll(async () => {
     await stand.billing?.close()
     await stand.devnet?.stop()

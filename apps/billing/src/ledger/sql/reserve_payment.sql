@@ -1,0 +1,31 @@
+-- Stores a payment with its first event and, where it was asked for under an idempotency key, that key. A key that is taken
+-- fails the call as a unique violation. `outcome` is 'reserved'; or nothing was stored, and it is 'used' where the
+-- authorization was, 'uncovered' where `balance` or `allowance` does not cover it beside what is reserved already.
+CREATE OR REPLACE FUNCTION reserve_payment(wanted jsonb, event jsonb, key jsonb, balance numeric, allowance numeric)
+RETURNS TABLE (outcome text, reserved numeric, place bigint) LANGUAGE plpgsql AS $$
+DECLARE
+  payment payments := jsonb_populate_record(NULL::payments, wanted);
+BEGIN
+  -- The reservations of one payer and token happen one after another.
+  PERFORM pg_advisory_xact_lock(hashtextextended(payment.network || '/' || payment.asset || '/' || payment.payer, 402));
+  reserved := reserved_amount(payment.network, payment.asset, payment.payer, payment.authorized_block);
+  IF reserved > 0 AND least(balance, allowance) < reserved + payment.maximum THEN
+    outcome := 'uncovered';
+    RETURN NEXT;
+    RETURN;
+  END IF;
+  INSERT INTO payments OVERRIDING USER VALUE SELECT payment.* ON CONFLICT (network, payer, nonce) DO NOTHING
+    RETURNING sequence INTO place;
+  IF place IS NULL THEN
+    outcome := 'used';
+    RETURN NEXT;
+    RETURN;
+  END IF;
+  INSERT INTO payment_events (payment_id, at, kind, from_state, to_state, reason, data)
+    VALUES (payment.id, payment.updated_at, 'authorized', NULL, payment.state, NULL, event);
+  IF key IS NOT NULL THEN
+    INSERT INTO idempotency_keys SELECT * FROM jsonb_populate_record(NULL::idempotency_keys, key);
+  END IF;
+  outcome := 'reserved';
+  RETURN NEXT;
+END $$;
