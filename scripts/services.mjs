@@ -112,11 +112,13 @@ async function localPayments(rpcUrl) {
 
 /** What the gateway needs to sell. On a real node NETWORK, ASSET and PAY_TO are the user's to set. */
 async function paidRoutes(billing, upstream) {
-  if (upstream) return { BILLING_URL: billing.url, BILLING_TOKEN: token }
+  const journal = { CHARGE_JOURNAL_DIR: join(root, '.data', 'charges') }
+  if (upstream) return { BILLING_URL: billing.url, BILLING_TOKEN: token, ...journal }
   const { DEVNET_ROLES, USDC_ADDRESS } = await import('../packages/devnet/dist/index.js')
   return {
     BILLING_URL: billing.url,
     BILLING_TOKEN: token,
+    ...journal,
     NETWORK: 'eip155:31337',
     ASSET: USDC_ADDRESS,
     PAY_TO: DEVNET_ROLES.seller.address,

@@ -197,6 +197,11 @@ export class Environment {
   @IsString({ message: 'is missing: the service token of the billing at BILLING_URL' })
   BILLING_TOKEN?: string
 
+  /** Where charges wait that billing has not acknowledged; without it they are lost with the process. */
+  @IsOptional()
+  @IsString()
+  CHARGE_JOURNAL_DIR?: string
+
   /** CAIP-2: where buyers pay. */
   @ValidateIf(sells)
   @Matches(/^eip155:[1-9]\d{0,15}$/, { message: 'expected a CAIP-2 network such as eip155:8453' })

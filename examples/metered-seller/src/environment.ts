@@ -25,11 +25,15 @@ export class Environment {
 
   @IsNotEmpty()
   BILLING_TOKEN!: string
+
+  /** Where charges wait that billing has not acknowledged; without it they are lost with the process. */
+  JOURNAL_DIR?: string
 }
 
 /** @throws Error that names every variable that is missing or wrong */
 export function readEnvironment(variables: Readonly<Record<string, string | undefined>>): Environment {
-  const names = ['PORT', 'NETWORK', 'ASSET', 'PAY_TO', 'BILLING_URL', 'BILLING_TOKEN'].filter((name) => variables[name])
+  const known = ['PORT', 'NETWORK', 'ASSET', 'PAY_TO', 'BILLING_URL', 'BILLING_TOKEN', 'JOURNAL_DIR']
+  const names = known.filter((name) => variables[name])
   const environment = plainToInstance(Environment, Object.fromEntries(names.map((name) => [name, variables[name]])))
   const problems = validateSync(environment, { stopAtFirstError: true }).flatMap(({ constraints }) =>
     Object.values(constraints ?? {}),

@@ -1,7 +1,7 @@
 import { ConsoleLogger } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
-import { BillingFacilitator } from '@upfront/facilitator-adapter'
+import { BillingFacilitator, FileJournal, type Log } from '@upfront/facilitator-adapter'
 import { AppModule } from './app.module.js'
 import { Connections } from './connections.js'
 import { readEnvironment } from './environment.js'
@@ -9,10 +9,14 @@ import { readEnvironment } from './environment.js'
 try {
   const environment = readEnvironment(process.env)
   const logger = new ConsoleLogger({ json: true, logLevels: ['log', 'warn', 'error', 'fatal'] })
+  const log: Log = (level, message, fields) =>
+    logger[level === 'info' ? 'log' : level]({ message, ...fields }, 'Payments')
+  const { JOURNAL_DIR } = environment
   const facilitator = new BillingFacilitator({
     url: environment.BILLING_URL,
     token: environment.BILLING_TOKEN,
-    log: (level, message, fields) => logger[level === 'info' ? 'log' : level]({ message, ...fields }, 'Payments'),
+    ...(JOURNAL_DIR === undefined ? {} : { journal: new FileJournal(JOURNAL_DIR, log) }),
+    log,
   })
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.forRoot(environment, facilitator),

@@ -134,6 +134,7 @@ export async function startStand(
       PAY_TO: accounts.seller.address,
       BILLING_URL: index === 0 ? await billingUrl(billing.url) : (billings[index] ?? billing).url,
       BILLING_TOKEN: TOKEN,
+      JOURNAL_DIR: join(directory, `charges-${index}`),
     })
     sellers.push(service)
   }

@@ -33,7 +33,7 @@ export interface CallTimes {
   attempt: number
   /** How long a call that failed is repeated. */
   repeat: number
-  /** Try although the circuit is open: what has to be said is said as soon as it can be. */
+  /** Try although the circuit is open: for calls that must reach billing as soon as it is back. */
   insistent?: boolean
 }
 
@@ -50,7 +50,7 @@ const FIRST_PAUSE = 50
 const LONGEST_PAUSE = 1_000
 const LEAST_ATTEMPT = 250
 
-/** The internal HTTP contract, one function per call. Everything is repeated until it is answered or its time is up. */
+/** The internal HTTP contract, one function per call. Each is repeated until it is answered or its time is up. */
 export class BillingClient {
   readonly #url: string
   readonly #token: string
@@ -83,6 +83,11 @@ export class BillingClient {
   async findPayment(network: Network, payer: string, nonce: bigint, times: CallTimes): Promise<Payment | undefined> {
     const path = billingPath.paymentByAuthorization(network, payer, nonce)
     return this.#find(path, times, (body) => decodePayment(decodeObject(body, 'body').payment))
+  }
+
+  /** @throws BillingRejected where the token is wrong: it asks for a payment that does not exist */
+  async checkToken(times: CallTimes): Promise<void> {
+    await this.#find(billingPath.payment('none'), times, () => undefined)
   }
 
   /** Undefined where billing was not configured with it. */
@@ -172,7 +177,11 @@ export class BillingClient {
       body = JSON.parse(text)
       if (status >= 200 && status < 300) return decode(body)
     } catch (error) {
-      throw new BillingUnavailable(`billing answered ${status} with what is no answer: ${String(error)}`, 1, true)
+      throw new BillingUnavailable(
+        `billing answered ${status} with a body that is no answer: ${String(error)}`,
+        1,
+        true,
+      )
     }
     throw rejection(status, body)
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type AuthorizeRequest, type ChargeResult, decodeNetwork, isFinal, type Payment } from '@upfront/protocol'
+import { type AuthorizeRequest, type ChargeResult, decodeNetwork, type Payment } from '@upfront/protocol'
 import type { FacilitatorClient } from '@x402/core/server'
 import type {
   PaymentPayload,
@@ -10,31 +10,38 @@ import type {
 } from '@x402/core/types'
 import { BillingClient, type CallTimes } from './billing-client.js'
 import { BillingUnavailable } from './billing-error.js'
-import { type Log, Pursuits } from './pursuits.js'
+import type { ChargeJournal, JournaledCharge } from './charge-journal.js'
 import { type AuthorizationId, authorizationOf, Reservations } from './reservations.js'
+import { type Log, Retries } from './retries.js'
 import { supportedResponse } from './supported-response.js'
+import { UnansweredVerifications } from './unanswered-verifications.js'
 
 export interface BillingFacilitatorOptions {
   /** Where billing listens, such as `http://127.0.0.1:8081`. */
   url: string
   /** Its service token. */
   token: string
-  /** How long a buyer waits for its payment to be mined, in milliseconds, before it is said to be pending. Default 10,000. */
+  /**
+   * Where charges are kept that billing has not acknowledged, until it has: what an earlier process left is taken up at
+   * once. Without it they live in this process only, and its end loses them.
+   */
+  journal?: ChargeJournal
+  /** How long a buyer waits for its payment to be mined, in milliseconds, before it is told that it is pending. Default 10,000. */
   receiptWait?: number
   /** How long a buyer waits for a billing that does not answer a charge, in milliseconds. Default 5,000. */
   acknowledgementWait?: number
-  /** Where to say what goes on in the background. Silent by default. */
+  /** Logs what happens in the background. Silent by default. */
   log?: Log
 }
 
-/** Verifying reads the chain; past this, the buyer is better served by a 503. */
+/** Verifying reads the chain; after this time a 503 serves the buyer better. */
 const VERIFY: CallTimes = { attempt: 5_000, repeat: 2_000 }
 const READ: CallTimes = { attempt: 2_000, repeat: 1_000 }
-/** What billing may take beyond the wait for the receipt that it was asked for. */
+/** What billing may take beyond its wait for the receipt. */
 const CHARGE_SLACK = 3_000
-/** An answer that failed does not wait long for its payment to be given up: that is done in the background as well. */
+/** A failed answer does not wait long for its release, which is repeated in the background. */
 const RELEASE: CallTimes = { attempt: 2_000, repeat: 500, insistent: true }
-const PURSUE: CallTimes = { attempt: 5_000, repeat: 0, insistent: true }
+const RETRY: CallTimes = { attempt: 5_000, repeat: 0, insistent: true }
 const CLOSE_AFTER = 5_000
 
 /**
@@ -44,7 +51,11 @@ const CLOSE_AFTER = 5_000
 export class BillingFacilitator implements FacilitatorClient {
   readonly #billing: BillingClient
   readonly #reservations = new Reservations()
-  readonly #pursuits: Pursuits
+  readonly #unanswered = new UnansweredVerifications()
+  readonly #retries: Retries
+  readonly #journal: ChargeJournal | undefined
+  /** The charges that an earlier process left are being repeated. */
+  readonly #resumed: Promise<void>
   readonly #receiptWait: number
   readonly #acknowledgementWait: number
   readonly #log: Log
@@ -54,18 +65,27 @@ export class BillingFacilitator implements FacilitatorClient {
     token,
     receiptWait = 10_000,
     acknowledgementWait = 5_000,
+    journal,
     log = () => undefined,
   }: BillingFacilitatorOptions) {
     this.#billing = new BillingClient({ url, token })
     this.#receiptWait = receiptWait
     this.#acknowledgementWait = acknowledgementWait
     this.#log = log
-    this.#pursuits = new Pursuits(log)
+    this.#retries = new Retries(log)
+    this.#journal = journal
+    this.#resumed = this.#resume()
   }
 
   /** Charges and releases that billing has not acknowledged yet. */
   get unacknowledged(): number {
-    return this.#pursuits.size
+    return this.#retries.size
+  }
+
+  /** @throws BillingUnavailable or BillingRejected where no payment can be taken: a dead URL, a wrong token */
+  async check(): Promise<void> {
+    await this.#billing.supported(READ)
+    await this.#billing.checkToken(READ)
   }
 
   /** @throws BillingUnavailable with `retryAfterSeconds` */
@@ -80,7 +100,8 @@ export class BillingFacilitator implements FacilitatorClient {
   }
 
   /**
-   * Verifies and reserves. Each call has a key of its own: the same authorization in a second call is refused.
+   * Verifies and reserves, under a key of its own: the same authorization in a second call is refused. A call that was
+   * not answered reserves nothing for good: the same call again goes under the same key, and gets the first one's result.
    * @throws BillingUnavailable, BillingRejected: then nothing may be run for this payment
    */
   async verify(
@@ -96,7 +117,8 @@ export class BillingFacilitator implements FacilitatorClient {
       route: terms.route ?? null,
       minimumValiditySeconds: terms.handlerSeconds ?? 0,
     }
-    const key = `authorize-${randomUUID()}`
+    const earlier = this.#unanswered.take(request)
+    const key = earlier ?? `authorize-${randomUUID()}`
     try {
       const result = await this.#billing.authorize(request, key, VERIFY)
       if (result.outcome === 'refused') {
@@ -105,14 +127,16 @@ export class BillingFacilitator implements FacilitatorClient {
       this.#reservations.add(authorization, result.payment.id)
       return { isValid: true, payer }
     } catch (error) {
-      if (error instanceof BillingUnavailable && error.arrived) this.#abandon(request, key, authorization)
+      const unanswered = error instanceof BillingUnavailable && (error.arrived || earlier !== undefined)
+      if (unanswered) this.#unanswered.add(request, key, authorization.deadline)
       throw error
     }
   }
 
   /**
    * Charges `requirements.amount`. Answered when the charge is stored: settled, failed, or `settlement_pending`. Pending
-   * too where billing could not be reached in time; then it goes on in the background until the authorization's deadline.
+   * too where billing could not be reached in time; then the charge is in the journal, and is repeated in the background
+   * until the authorization's deadline.
    */
   async settle(
     payload: PaymentPayload,
@@ -120,39 +144,40 @@ export class BillingFacilitator implements FacilitatorClient {
     terms: { reason?: string } = {},
   ): Promise<SettleResponse> {
     const authorization = authorizationOf(payload)
-    const { payer, network } = authorization
-    const receipt = { network, payer, amount: requirements.amount, transaction: '' }
-    let paymentId = this.#reservations.take(authorization)
-    const charge = async (times: CallTimes, waitMilliseconds: number): Promise<ChargeResult | undefined> => {
-      paymentId ??= await this.#findPaymentId(authorization, times)
-      if (paymentId === undefined) return undefined
-      const amount = BigInt(requirements.amount)
-      const reason = terms.reason ?? 'usage'
-      return this.#billing.charge(paymentId, { amount, reason, waitMilliseconds }, `charge-${paymentId}`, times)
+    const { payer, network, nonce, deadline } = authorization
+    const { amount } = requirements
+    const charge = {
+      network,
+      payer,
+      nonce: `${nonce}`,
+      deadline: `${deadline}`,
+      amount,
+      reason: terms.reason ?? 'usage',
     }
+    const paymentId = this.#reservations.take(authorization)
+    const receipt = { network, payer, amount, transaction: '' }
     const times = {
       attempt: this.#receiptWait + CHARGE_SLACK,
       repeat: this.#acknowledgementWait,
       insistent: true,
     }
     try {
-      const result = await charge(times, this.#receiptWait)
+      const result = await this.#charge(charge, paymentId, times, this.#receiptWait)
       if (result === undefined) return { ...receipt, success: false, errorReason: 'payment_not_authorized' }
       if (result.outcome === 'refused') return { ...receipt, success: false, errorReason: result.reason }
       return { ...receipt, ...outcomeOf(result.payment) }
     } catch (error) {
       if (!(error instanceof BillingUnavailable)) throw error
-      const fields = { payer, network, nonce: authorization.nonce.toString(), amount: requirements.amount }
-      this.#pursuits.begin('a charge', fields, authorization.deadline, async () => {
-        const result = await charge(PURSUE, 0)
-        if (result?.outcome === 'done') return
-        this.#log('error', 'a charge was refused after its answer had gone out', { ...fields, reason: result?.reason })
+      await this.#journal?.add(charge).catch((failure: unknown) => {
+        const fields = { ...charge, error: String(failure) }
+        this.#log('error', 'a charge could not be written to the journal: the end of this process loses it', fields)
       })
+      this.#repeatCharge(charge, paymentId)
       return { ...receipt, success: false, errorReason: 'settlement_pending' }
     }
   }
 
-  /** Gives a reservation up. What can't be said now is said in the background, so this does not reject. */
+  /** Gives up a reservation. Where billing can't be reached, this goes on in the background and does not reject. */
   async release(payload: PaymentPayload, _requirements: PaymentRequirements, reason: string): Promise<void> {
     const authorization = authorizationOf(payload)
     let paymentId = this.#reservations.take(authorization)
@@ -166,30 +191,68 @@ export class BillingFacilitator implements FacilitatorClient {
     } catch (error) {
       if (!(error instanceof BillingUnavailable)) throw error
       const { payer, nonce, deadline } = authorization
-      this.#pursuits.begin('a release', { payer, nonce: nonce.toString(), reason }, deadline, () => release(PURSUE))
+      const fields = { payer, nonce: nonce.toString(), reason }
+      this.#retries.begin({ what: 'a release', fields, deadline, attempt: () => release(RETRY) })
     }
   }
 
-  /** Waits for what billing has not acknowledged, five seconds at most. */
+  /** Waits for what billing has not acknowledged, five seconds at most; the rest is in the journal. */
   async close(milliseconds = CLOSE_AFTER): Promise<void> {
-    await this.#pursuits.close(milliseconds)
+    await this.#resumed
+    await this.#retries.close(milliseconds)
     await this.#billing.close()
   }
 
-  /** The reservation that a lost answer may have left: finds out under the same key, and gives it up. */
-  #abandon(request: AuthorizeRequest, key: string, authorization: AuthorizationId): void {
-    const fields = { payer: authorization.payer, nonce: authorization.nonce.toString() }
-    this.#pursuits.begin('an abandoned authorization', fields, authorization.deadline, async () => {
-      const result = await this.#billing.authorize(request, key, PURSUE)
-      if (result.outcome === 'refused' || isFinal(result.payment.state)) return
-      const { id } = result.payment
-      await this.#billing.release(id, { reason: 'abandoned' }, `release-${id}`, PURSUE)
+  async #resume(): Promise<void> {
+    try {
+      for (const charge of (await this.#journal?.list()) ?? []) this.#repeatCharge(charge, undefined)
+    } catch (error) {
+      this.#log('error', 'the charges in the journal can not be taken up', { error: String(error) })
+    }
+  }
+
+  #repeatCharge(charge: JournaledCharge, paymentId: string | undefined): void {
+    this.#retries.begin({
+      what: 'a charge',
+      fields: { ...charge },
+      deadline: BigInt(charge.deadline),
+      attempt: async () => {
+        const result = await this.#charge(charge, paymentId, RETRY, 0)
+        if (result?.outcome === 'done') return
+        const reason = result?.reason ?? 'payment_not_authorized'
+        this.#log('error', 'a charge was refused after its answer had gone out', { ...charge, refusal: reason })
+      },
+      ...(this.#journal === undefined ? {} : { done: () => this.#forget(charge) }),
     })
   }
 
-  /** Of a reservation that an earlier life of this process made. */
-  async #findPaymentId(authorization: AuthorizationId, times: CallTimes): Promise<string | undefined> {
-    const { network, payer, nonce } = authorization
+  async #forget(charge: JournaledCharge): Promise<void> {
+    try {
+      await this.#journal?.remove(charge)
+    } catch (error) {
+      this.#log('warn', 'a charge could not be taken out of the journal', { ...charge, error: String(error) })
+    }
+  }
+
+  /** Undefined where billing knows no payment for this authorization. */
+  async #charge(
+    { network, payer, nonce, amount, reason }: JournaledCharge,
+    knownId: string | undefined,
+    times: CallTimes,
+    waitMilliseconds: number,
+  ): Promise<ChargeResult | undefined> {
+    const id =
+      knownId ??
+      (await this.#findPaymentId({ network: decodeNetwork(network, 'network'), payer, nonce: BigInt(nonce) }, times))
+    if (id === undefined) return undefined
+    return this.#billing.charge(id, { amount: BigInt(amount), reason, waitMilliseconds }, `charge-${id}`, times)
+  }
+
+  /** Of a reservation that an earlier process made. */
+  async #findPaymentId(
+    { network, payer, nonce }: Omit<AuthorizationId, 'deadline'>,
+    times: CallTimes,
+  ): Promise<string | undefined> {
     return (await this.#billing.findPayment(network, payer, nonce, times))?.id
   }
 }

@@ -1,4 +1,7 @@
-import { BillingFacilitator } from '../src/index.js'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { BillingFacilitator, FileJournal } from '../src/index.js'
 import { type Fault, payment, ScriptedBilling, TOKEN } from './scripted-billing.js'
 
 let billing: ScriptedBilling
@@ -191,14 +194,98 @@ describe('a billing that is down', () => {
 })
 
 describe('a verification whose answer stays lost', () => {
-  it('is given up in the background, so that nothing stays reserved', async () => {
+  it('leaves the authorization usable: the same call again gets the first one’s result, once', async () => {
     const signed = payment()
     billing.faults = Array.from({ length: 50 }, () => 'lose the answer' as const)
     await expect(facilitator.verify(signed, signed.accepted, terms)).rejects.toThrow()
     billing.faults = []
-    await until(() => facilitator.unacknowledged === 0)
-    expect(billing.payments.get('pay_1')?.state).toBe('released')
+    await expect(facilitator.verify(signed, signed.accepted, terms)).rejects.toThrow('has not been answering')
+    const again = () => facilitator.verify(signed, signed.accepted, terms).catch(() => undefined)
+    let answer = await again()
+    while (answer === undefined) {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      answer = await again()
+    }
+    expect(answer).toMatchObject({ isValid: true })
+    expect(await facilitator.verify(signed, signed.accepted, terms)).toMatchObject({ isValid: false })
+    expect(billing.payments.size).toBe(1)
   })
+})
+
+describe('a charge that billing has not heard of', () => {
+  let directory: string
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'journal-'))
+  })
+  afterEach(() => rm(directory, { recursive: true }))
+
+  const start = () =>
+    new BillingFacilitator({
+      url: billing.url,
+      token: TOKEN,
+      receiptWait: 100,
+      acknowledgementWait: 100,
+      journal: new FileJournal(directory, (level, message) => log.push(`${level}: ${message}`)),
+      log: (level, message) => log.push(`${level}: ${message}`),
+    })
+
+  it('outlives its process, and is charged once at the next start', async () => {
+    const first = start()
+    const charges = Array.from({ length: 4 }, () => payment())
+    for (const signed of charges) await first.verify(signed, signed.accepted, terms)
+    await billing.stop()
+    await Promise.all(charges.map((signed) => first.settle(signed, { ...signed.accepted, amount: '30000' })))
+    await first.close(0)
+    expect(await readdir(directory)).toHaveLength(4)
+    expect((await readFile(join(directory, (await readdir(directory))[0]!), 'utf8')).includes('11'.repeat(65))).toBe(
+      false,
+    )
+
+    await writeFile(join(directory, 'torn.json'), '{"network":')
+    await billing.start()
+    const second = start()
+    await until(() => [...billing.payments.values()].every(({ state }) => state === 'settled'))
+    await second.close(1_000)
+    expect([...billing.payments.values()].map(({ charge }) => charge)).toEqual(Array(4).fill(30_000n))
+    expect(await readdir(directory)).toEqual(['torn.json'])
+    expect(log).toContain('error: a file in the journal can not be read as a charge')
+  })
+
+  it('stays in the journal where the token is wrong', async () => {
+    const first = start()
+    const signed = payment()
+    await first.verify(signed, signed.accepted, terms)
+    await billing.stop()
+    await first.settle(signed, signed.accepted)
+    await first.close(0)
+    await billing.start()
+    const stranger = new BillingFacilitator({ url: billing.url, token: 'wrong', journal: new FileJournal(directory) })
+    await until(() => billing.seen.some(({ authorization }) => authorization === 'Bearer wrong'))
+    await stranger.close(0)
+    expect(await readdir(directory)).toHaveLength(1)
+  })
+
+  it('goes out although the journal can not be written, and the log says so', async () => {
+    await rm(directory, { recursive: true })
+    await writeFile(directory, 'no directory')
+    const first = start()
+    const signed = payment()
+    await first.verify(signed, signed.accepted, terms)
+    await billing.stop()
+    expect(await first.settle(signed, signed.accepted)).toMatchObject({ errorReason: 'settlement_pending' })
+    expect(log.some((line) => line.includes('could not be written to the journal'))).toBe(true)
+    await billing.start()
+    await until(() => first.unacknowledged === 0)
+    expect(billing.payments.get('pay_1')?.state).toBe('settled')
+    await first.close(0)
+  })
+})
+
+it('checks that billing is there and takes its token', async () => {
+  await expect(facilitator.check()).resolves.toBeUndefined()
+  const stranger = new BillingFacilitator({ url: billing.url, token: 'wrong' })
+  await expect(stranger.check()).rejects.toMatchObject({ status: 401 })
+  await stranger.close(0)
 })
 
 it('rejects at once what billing will never accept', async () => {

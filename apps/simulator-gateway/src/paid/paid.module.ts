@@ -1,5 +1,5 @@
 import { type DynamicModule, Inject, Module, type OnApplicationShutdown } from '@nestjs/common'
-import { BillingFacilitator } from '@upfront/facilitator-adapter'
+import { BillingFacilitator, FileJournal, type Log } from '@upfront/facilitator-adapter'
 import { type PaidRouteOptions, PaidRoutesModule, type PaymentRecord } from '@upfront/nestjs-x402'
 import type { Logger } from 'pino'
 import { Counter } from 'prom-client'
@@ -20,12 +20,14 @@ export class PaidModule implements OnApplicationShutdown {
   constructor(@Inject(FACILITATOR) private readonly facilitator: BillingFacilitator) {}
 
   static forRoot(environment: Environment, logger: Logger): DynamicModule {
-    const { BILLING_URL: url = '', BILLING_TOKEN: token = '' } = environment
+    const { BILLING_URL: url = '', BILLING_TOKEN: token = '', CHARGE_JOURNAL_DIR } = environment
+    const log: Log = (level, message, fields) => logger[level](fields, message)
     const prices = decodePriceList(environment.PRICE_LIST)
     const facilitator = new BillingFacilitator({
       url,
       token,
-      log: (level, message, fields) => logger[level](fields, message),
+      ...(CHARGE_JOURNAL_DIR === undefined ? {} : { journal: new FileJournal(CHARGE_JOURNAL_DIR, log) }),
+      log,
     })
     return {
       module: PaidModule,

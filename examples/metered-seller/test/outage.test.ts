@@ -1,0 +1,80 @@
+import { createServer, request as forward } from 'node:http'
+import { ledgerStores } from '@upfront/devnet'
+import { balanceOf, buyer, receiptOf } from './buyer.js'
+import { type Stand, startStand } from './stand.js'
+
+const { sign } = buyer('0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d')
+let stand: Stand
+let url: string
+let billingUrl = ''
+/** While true, billing does its work and its answers are lost. */
+let losing = false
+const proxy = createServer((request, response) => {
+  const { method, url: path, headers } = request
+  const onward = forward(new URL(path ?? '/', billingUrl), { method, headers })
+  onward.on('response', (answer) => {
+    if (losing) return answer.resume().on('end', () => response.destroy())
+    response.writeHead(answer.statusCode ?? 500, answer.headers)
+    return answer.pipe(response)
+  })
+  onward.on('error', () => response.destroy())
+  request.pipe(onward)
+})
+
+beforeAll(async () => {
+  stand = await startStand(ledgerStores()[0]!, {
+    billingUrl: (real) => {
+      billingUrl = real
+      return new Promise((resolve) => {
+        proxy.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${(proxy.address() as { port: number }).port}`))
+      })
+    },
+  })
+  url = `${stand.seller.url}/metered`
+}, 120_000)
+afterAll(async () => {
+  await stand?.stop()
+  proxy.closeAllConnections()
+  proxy.close()
+}, 30_000)
+
+const sellerHas = () => balanceOf(stand.devnet.rpcUrl, stand.devnet.accounts.seller.address)
+const until = async (condition: () => Promise<boolean>) => {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 100))
+}
+
+it('a seller that is told to end while billing is down has all that it served charged at its next start', async () => {
+  const [had, before] = [await sellerHas(), await stand.runs()]
+  const payments = await Promise.all(Array.from({ length: 4 }, () => sign(url)))
+  const answers = payments.map((payment) => fetch(`${url}?charge=$0.02&slowMs=1500`, payment))
+  await until(async () => (await stand.runs()) === before + 4)
+  await stand.billing.kill()
+  for (const answer of await Promise.all(answers)) {
+    expect(answer.status).toBe(200)
+    expect(receiptOf(answer)).toMatchObject({ success: false, errorReason: 'settlement_pending', amount: '20000' })
+  }
+  await stand.seller.kill('SIGTERM')
+  await stand.seller.restart()
+  await stand.billing.restart()
+  await until(async () => (await stand.payments()).slice(0, 4).every(({ state }) => state === 'settled'))
+  expect(await sellerHas()).toBe(had + 80_000n)
+}, 90_000)
+
+it('a 503 that says that nothing was run or charged leaves its authorization usable, though billing had reserved it', async () => {
+  const [payment, before] = [await sign(url), await stand.runs()]
+  losing = true
+  const refused = await fetch(`${url}?charge=$0.02`, payment)
+  losing = false
+  expect(refused.status).toBe(503)
+  expect(await refused.json()).toMatchObject({ message: expect.stringContaining('Nothing was run or charged') })
+  expect(await stand.runs()).toBe(before)
+  let answer = await fetch(`${url}?charge=$0.02`, payment)
+  while (answer.status === 503) {
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    answer = await fetch(`${url}?charge=$0.02`, payment)
+  }
+  expect(answer.status).toBe(200)
+  expect(receiptOf(answer)).toMatchObject({ success: true, amount: '20000' })
+  expect((await fetch(`${url}?charge=$0.02`, payment)).status).toBe(402)
+  expect(await stand.runs()).toBe(before + 1)
+}, 60_000)

@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { BillingRejected } from './billing-error.js'
+
+export type Log = (level: 'info' | 'warn' | 'error', message: string, fields: Record<string, unknown>) => void
+
+/** A call that billing has not acknowledged. */
+export interface UnacknowledgedCall {
+  /** For the log: `a charge`. */
+  what: string
+  /** For the log; no signature. */
+  fields: Record<string, unknown>
+  /** Of the authorization, in seconds since 1970: after it the call can do nothing any more. */
+  deadline: bigint
+  attempt(): Promise<void>
+  /** It is acknowledged, or can do nothing any more. Not called where the process ends first. */
+  done?(): Promise<void>
+}
+
+const FIRST_PAUSE = 500
+const LONGEST_PAUSE = 10_000
+
+/** Repeats calls in the background until billing acknowledges them. */
+export class Retries {
+  readonly #running = new Set<Promise<void>>()
+  readonly #stop = new AbortController()
+  readonly #log: Log
+
+  constructor(log: Log) {
+    this.#log = log
+  }
+
+  /** How many calls are not acknowledged. */
+  get size(): number {
+    return this.#running.size
+  }
+
+  begin(call: UnacknowledgedCall): void {
+    const running = this.#repeat(call).finally(() => {
+      this.#running.delete(running)
+    })
+    this.#running.add(running)
+  }
+
+  /** Waits for what is not acknowledged, this long at most, and stops. */
+  async close(milliseconds: number): Promise<void> {
+    const waited = new AbortController()
+    const running = Promise.all(this.#running).finally(() => waited.abort())
+    await sleep(this.#running.size === 0 ? 0 : milliseconds, undefined, { signal: waited.signal }).catch(
+      () => undefined,
+    )
+    this.#stop.abort()
+    await running
+  }
+
+  async #repeat({ what, fields, deadline, attempt, done }: UnacknowledgedCall): Promise<void> {
+    this.#log('warn', `${what} is not acknowledged; it is repeated in the background`, fields)
+    for (let pause = FIRST_PAUSE; Date.now() < Number(deadline) * 1000; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
+      try {
+        await sleep(pause, undefined, { signal: this.#stop.signal })
+      } catch {
+        const end = done === undefined ? 'given up' : 'left to the next start'
+        return this.#log('error', `${what} is ${end}: the process ends`, fields)
+      }
+      try {
+        await attempt()
+        this.#log('info', `${what} is acknowledged`, fields)
+        return await done?.()
+      } catch (error) {
+        // A wrong token is the operator's mistake: it may be put right before the deadline.
+        if (!(error instanceof BillingRejected) || error.status === 401) continue
+        this.#log('error', `${what} is given up: ${error.message}`, fields)
+        return await done?.()
+      }
+    }
+    this.#log('error', `${what} is given up: the authorization has ended`, fields)
+    await done?.()
+  }
+}

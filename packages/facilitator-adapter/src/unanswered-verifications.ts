@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto'
+import type { AuthorizeRequest } from '@upfront/protocol'
+
+const MOST = 100_000
+
+/**
+ * Verifications that billing may have carried out without our hearing of it, with the key of each. The same request again
+ * goes under the same key, so that billing answers what it did the first time, and the authorization stays usable.
+ */
+export class UnansweredVerifications {
+  readonly #byRequest = new Map<string, { key: string; deadline: bigint }>()
+
+  /** @param deadline of the authorization, in seconds since 1970 */
+  add(request: AuthorizeRequest, key: string, deadline: bigint): void {
+    if (this.#byRequest.size >= MOST) this.#forget()
+    this.#byRequest.set(digest(request), { key, deadline })
+  }
+
+  /** The key to ask under once more; only the first who asks gets it. */
+  take(request: AuthorizeRequest): string | undefined {
+    if (this.#byRequest.size === 0) return undefined
+    const name = digest(request)
+    const found = this.#byRequest.get(name)
+    this.#byRequest.delete(name)
+    return found?.key
+  }
+
+  #forget(): void {
+    const now = BigInt(Math.floor(Date.now() / 1000))
+    for (const [name, { deadline }] of this.#byRequest) if (deadline < now) this.#byRequest.delete(name)
+    const [oldest] = this.#byRequest.keys()
+    if (oldest !== undefined && this.#byRequest.size >= MOST) this.#byRequest.delete(oldest)
+  }
+}
+
+function digest(request: AuthorizeRequest): string {
+  return createHash('sha256').update(JSON.stringify(request)).digest('base64')
+}
