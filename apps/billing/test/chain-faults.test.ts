@@ -1,10 +1,17 @@
-import { DEVNET_ROLES, type Devnet, startDevnet, USDC_ADDRESS, usdcAbi } from '@upfront/devnet'
+import {
+  DEVNET_ROLES,
+  type Devnet,
+  type FaultProxy,
+  startDevnet,
+  startFaultProxy,
+  USDC_ADDRESS,
+  usdcAbi,
+} from '@upfront/devnet'
 import type { Payment } from '@upfront/protocol'
 import { createPublicClient, createTestClient, createWalletClient, http, parseAbi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { type BillingClient, runBilling } from './support/billing.js'
 import { makeRequirements, SELLER, sign } from './support/buyer.js'
-import { type FaultyNode, startFaultyNode } from './support/faulty-node.js'
 import { stores } from './support/stores.js'
 import { until } from './support/until.js'
 
@@ -16,7 +23,7 @@ const quick = { RECOVERY_INTERVAL_MS: '200', NODE_TIMEOUT_MS: '1000' }
 describe.each(stores())('when the chain or its node misbehaves, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let devnet: Devnet
-  let node: FaultyNode
+  let node: FaultProxy
   let variables: NodeJS.ProcessEnv
   let billing: RunningBilling
   const running: RunningBilling[] = []
@@ -55,7 +62,7 @@ describe.each(stores())('when the chain or its node misbehaves, on $name', (stor
   beforeEach(async () => {
     if (store.missing !== null) return
     devnet = await startDevnet()
-    node = await startFaultyNode(devnet.rpcUrl)
+    node = await startFaultProxy(devnet.rpcUrl)
     variables = await store.variables()
     billing = await run()
   })
@@ -75,7 +82,7 @@ describe.each(stores())('when the chain or its node misbehaves, on $name', (stor
     const wrongSpender = structuredClone(payload)
     Object.assign((wrongSpender.payload as { permit2Authorization: object }).permit2Authorization, { spender: SELLER })
     for (const failing of ['eth_getCode', 'eth_call']) {
-      node.choose = (method) => (method === failing ? { kind: '429' } : null)
+      node.faultOf = (method) => (method === failing ? 'http-429' : undefined)
       const { status, headers, body } = await billing.verify(payload)
       expect({ status, body }).toMatchObject({ status: 503, body: { error: { code: 'unavailable' } } })
       expect(headers.get('retry-after')).toBe('1')
@@ -83,12 +90,12 @@ describe.each(stores())('when the chain or its node misbehaves, on $name', (stor
       const { body: verdict } = await billing.verify(wrongSpender)
       expect(verdict).not.toMatchObject({ isValid: true })
     }
-    node.choose = () => null
+    node.faultOf = undefined
     expect((await billing.verify(payload)).body).toMatchObject({ isValid: true })
   })
 
   test('a node that takes a transaction and cuts the connection does not make it sent twice', async () => {
-    node.choose = (method) => (method === 'eth_sendRawTransaction' ? { kind: 'drop after' } : null)
+    node.faultOf = (method) => (method === 'eth_sendRawTransaction' ? 'reset-after' : undefined)
     const before = await balanceOf(SELLER)
     const { id } = await billing.authorizeNew()
     expect((await billing.charge(id, '1234')).payment.state).toBe('settled')
@@ -98,10 +105,10 @@ describe.each(stores())('when the chain or its node misbehaves, on $name', (stor
 
   test('a charge that the node can not take is stored, said to be pending, and settled later', async () => {
     const { id } = await billing.authorizeNew()
-    node.choose = () => ({ kind: '429' })
+    node.faultOf = () => 'http-429'
     const { payment } = await billing.charge(id, '1234', { waitMilliseconds: 300 })
     expect(payment).toMatchObject({ state: 'charging', charge: 1_234n, transaction: null })
-    node.choose = () => null
+    node.faultOf = undefined
     expect(await untilState(id, 'settled')).toMatchObject({ charge: 1_234n })
   })
 

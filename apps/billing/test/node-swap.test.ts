@@ -1,9 +1,8 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type Devnet, startDevnet } from '@upfront/devnet'
+import { type Devnet, type FaultProxy, startDevnet, startFaultProxy } from '@upfront/devnet'
 import { runBilling } from './support/billing.js'
 import { sign } from './support/buyer.js'
-import { type FaultyNode, startFaultyNode } from './support/faulty-node.js'
 import type { RunningBilling } from './support/stand.js'
 import { until } from './support/until.js'
 
@@ -27,13 +26,13 @@ async function startStranger(): Promise<{ url: string; asked: string[]; server: 
 
 describe('a node that is swapped for one of another chain', () => {
   let devnet: Devnet
-  let node: FaultyNode
+  let node: FaultProxy
   let billing: RunningBilling
   let stranger: Awaited<ReturnType<typeof startStranger>>
 
   beforeAll(async () => {
     devnet = await startDevnet()
-    node = await startFaultyNode(devnet.rpcUrl)
+    node = await startFaultProxy(devnet.rpcUrl)
     stranger = await startStranger()
     billing = await runBilling(node.url, { RECOVERY_INTERVAL_MS: '200' })
   })

@@ -1,8 +1,7 @@
-import { type Devnet, startDevnet } from '@upfront/devnet'
+import { type Devnet, type FaultProxy, startDevnet, startFaultProxy } from '@upfront/devnet'
 import { createTestClient, http } from 'viem'
 import { runBilling } from './support/billing.js'
 import { SELLER } from './support/buyer.js'
-import { type FaultyNode, startFaultyNode } from './support/faulty-node.js'
 import { type RunningBilling, usdcBalance } from './support/stand.js'
 import { stores } from './support/stores.js'
 import { until } from './support/until.js'
@@ -16,7 +15,7 @@ interface Description {
 describe.each(stores())('when the chain drops the block of a settlement, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let devnet: Devnet
-  let node: FaultyNode
+  let node: FaultProxy
   let billing: RunningBilling
 
   const run = async (variables: NodeJS.ProcessEnv) => {
@@ -35,7 +34,7 @@ describe.each(stores())('when the chain drops the block of a settlement, on $nam
   beforeEach(async () => {
     if (store.missing !== null) return
     devnet = await startDevnet()
-    node = await startFaultyNode(devnet.rpcUrl)
+    node = await startFaultProxy(devnet.rpcUrl)
   })
   afterEach(async () => {
     await billing?.close()

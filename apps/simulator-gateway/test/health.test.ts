@@ -1,18 +1,17 @@
-import { type FaultyUpstream, startFaultyUpstream } from '@upfront/chain-state/faulty-upstream'
-import { type Anvil, startAnvil } from '@upfront/devnet'
+import { type Anvil, type FaultProxy, startAnvil, startFaultProxy } from '@upfront/devnet'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 
 let anvil: Anvil
-let upstream: FaultyUpstream
+let upstream: FaultProxy
 let gateway: GatewayProcess
 
 beforeAll(async () => {
   anvil = await startAnvil(['--port', '0'])
-  upstream = await startFaultyUpstream(anvil.rpcUrl)
+  upstream = await startFaultProxy(anvil.rpcUrl)
 })
 afterEach(() => gateway?.stop())
 afterAll(async () => {
-  await upstream?.close()
+  await upstream?.stop()
   await anvil?.stop()
 })
 

@@ -1,4 +1,4 @@
-import { DEVNET_ACCOUNTS, FAULTS } from '@upfront/devnet'
+import { DEVNET_ACCOUNTS, STREAM_FAULTS } from '@upfront/devnet'
 import { type PreconfirmedStand, send, startStand, until } from './preconfirmed-stand.js'
 import { placeTwinCounters, READ_TWINS, TWIN_COUNTERS, type Twins, twinsFrom } from './twin-counters.js'
 
@@ -44,7 +44,7 @@ describe('a stream with faults', () => {
     return { ...one, ...standing }
   }
 
-  it.each(FAULTS)(
+  it.each(STREAM_FAULTS)(
     '%s: a consistent prefix or the head while it lasts, and the newest flashblock after it',
     async (fault) => {
       await until(async () => (await look()) !== undefined)

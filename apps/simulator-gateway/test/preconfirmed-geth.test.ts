@@ -1,13 +1,13 @@
 import {
-  type CappedNode,
   deployUniswap,
+  type FaultProxy,
   findGeth,
   flashblocksOf,
   GETH_DEVELOPER,
   type Geth,
   rpc,
   type StreamServer,
-  startCappedNode,
+  startFaultProxy,
   startGeth,
   startStreamServer,
   swapRouterAbi,
@@ -36,7 +36,7 @@ const describeIf = path ? describe : describe.skip
 describeIf('pending beside a real geth, whose next block is streamed', () => {
   const developer = privateKeyToAccount(GETH_DEVELOPER.privateKey)
   let geth: Geth
-  let node: CappedNode
+  let node: FaultProxy
   let stream: StreamServer
   let gateway: GatewayProcess
   let uniswap: UniswapContracts
@@ -73,7 +73,7 @@ describeIf('pending beside a real geth, whose next block is streamed', () => {
     const receipt = await client.waitForTransactionReceipt({ hash: hashes[0] as Hex, pollingInterval: 50 })
     await client.waitForTransactionReceipt({ hash: hashes.at(-1) as Hex, pollingInterval: 50 })
     sealed = receipt.blockNumber
-    node = await startCappedNode(geth.rpcUrl)
+    node = await startFaultProxy(geth.rpcUrl)
     node.cap = sealed - 1n
     stream = await startStreamServer({ port: 0, encoding: 'brotli' })
     gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: node.url, FLASHBLOCKS_WS_URL: stream.url })

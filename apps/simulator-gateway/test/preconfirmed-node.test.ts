@@ -1,13 +1,13 @@
 import {
-  type CappedNode,
   DEVNET_ACCOUNTS,
   type Devnet,
+  type FaultProxy,
   type FlashblockMessage,
   flashblocksOf,
   rpc,
   type StreamServer,
-  startCappedNode,
   startDevnet,
+  startFaultProxy,
   startStreamServer,
 } from '@upfront/devnet'
 import { createWalletClient, type Hex, http, numberToHex } from 'viem'
@@ -23,7 +23,7 @@ const START = 5n
 /** Blocks 1 to 12 hold four transfers of 1 wei each: after block n Bob has 4n. The stream is sent by hand. */
 describe('a node behind the stream, ahead of it, slow, or on another fork', () => {
   let devnet: Devnet
-  let node: CappedNode
+  let node: FaultProxy
   let stream: StreamServer
   let gateway: GatewayProcess
   const blocks = new Map<bigint, FlashblockMessage[]>()
@@ -36,11 +36,11 @@ describe('a node behind the stream, ahead of it, slow, or on another fork', () =
       await rpc(devnet.rpcUrl, 'evm_mine', [])
       blocks.set(number, await flashblocksOf(devnet.rpcUrl, number, { perFlashblock: 1 }))
     }
-    node = await startCappedNode(devnet.rpcUrl)
+    node = await startFaultProxy(devnet.rpcUrl)
   })
   beforeEach(async () => {
     node.cap = START
-    node.delayMs = 0
+    node.latencyMs = 0
     stream = await startStreamServer({ port: 0, encoding: 'json' })
     gateway = await startGatewayProcess({
       UPSTREAM_RPC_URL: node.url,
@@ -131,7 +131,7 @@ describe('a node behind the stream, ahead of it, slow, or on another fork', () =
   })
 
   it('shows the newest of what came while the node was slow', async () => {
-    node.delayMs = 300
+    node.latencyMs = 300
     for (const index of [0, 1, 2, 3, 4]) {
       send(6n, [index])
       await new Promise((resolve) => setTimeout(resolve, 50))

@@ -1,22 +1,21 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { type FaultyUpstream, startFaultyUpstream } from '@upfront/chain-state/faulty-upstream'
-import { type Anvil, startAnvil } from '@upfront/devnet'
+import { type Anvil, type FaultProxy, startAnvil, startFaultProxy } from '@upfront/devnet'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 
 let anvil: Anvil
-let upstream: FaultyUpstream
+let upstream: FaultProxy
 let gateway: GatewayProcess
 
 beforeAll(async () => {
   anvil = await startAnvil(['--port', '0'])
 })
 beforeEach(async () => {
-  upstream = await startFaultyUpstream(anvil.rpcUrl)
+  upstream = await startFaultProxy(anvil.rpcUrl)
 })
 afterEach(async () => {
   await gateway?.stop()
-  await upstream?.close()
+  await upstream?.stop()
 })
 afterAll(() => anvil?.stop())
 

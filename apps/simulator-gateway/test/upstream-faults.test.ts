@@ -1,5 +1,11 @@
-import { FAULTS, type Fault, type FaultyUpstream, startFaultyUpstream } from '@upfront/chain-state/faulty-upstream'
-import { type Devnet, startDevnet } from '@upfront/devnet'
+import {
+  type Devnet,
+  type FaultProxy,
+  NODE_FAULTS,
+  type NodeFault,
+  startDevnet,
+  startFaultProxy,
+} from '@upfront/devnet'
 import { createTestClient, http } from 'viem'
 import { assemble } from './assemble.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
@@ -15,12 +21,12 @@ const LANES = 6
 
 interface Lane {
   gateway: GatewayProcess
-  upstream: FaultyUpstream
+  upstream: FaultProxy
 }
 
 let devnet: Devnet
 let lanes: Lane[] = []
-const scenarios = new Map<Fault, Promise<Scenario>>()
+const scenarios = new Map<NodeFault, Promise<Scenario>>()
 
 beforeAll(async () => {
   devnet = await startDevnet({ payments: false })
@@ -31,7 +37,7 @@ beforeAll(async () => {
   lanes = await Promise.all(Array.from({ length: LANES }, start))
   for (const [index, lane] of lanes.entries()) {
     let before: Promise<unknown> = Promise.resolve()
-    for (const fault of FAULTS.filter((_, position) => position % LANES === index)) {
+    for (const fault of NODE_FAULTS.filter((_, position) => position % LANES === index)) {
       const running = before.then(() => scenario(fault, lane))
       scenarios.set(fault, running)
       before = running.catch(() => undefined)
@@ -41,12 +47,12 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.allSettled(scenarios.values())
   await Promise.all(lanes.map(({ gateway }) => gateway.stop()))
-  await Promise.all(lanes.map(({ upstream }) => upstream.close()))
+  await Promise.all(lanes.map(({ upstream }) => upstream.stop()))
   await devnet?.stop()
 })
 
 async function start(): Promise<Lane> {
-  const upstream = await startFaultyUpstream(devnet.rpcUrl)
+  const upstream = await startFaultProxy(devnet.rpcUrl)
   return { upstream, gateway: await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url }) }
 }
 
@@ -57,7 +63,7 @@ interface Scenario {
   afterMs: number
 }
 
-async function scenario(fault: Fault, { gateway, upstream }: Lane): Promise<Scenario> {
+async function scenario(fault: NodeFault, { gateway, upstream }: Lane): Promise<Scenario> {
   expect(await outcome(gateway, upstream)).toBe('right')
   upstream.fault = fault
   const started = performance.now()
@@ -72,7 +78,7 @@ async function scenario(fault: Fault, { gateway, upstream }: Lane): Promise<Scen
 let senders = 0
 
 /** What one simulation came to: the right value, or an error that names the upstream. Anything else throws. */
-async function outcome(gateway: GatewayProcess, upstream: FaultyUpstream): Promise<'right' | 'named'> {
+async function outcome(gateway: GatewayProcess, upstream: FaultProxy): Promise<'right' | 'named'> {
   const from = `0x${(0x7777_0000 + ++senders).toString(16).padStart(40, '0')}`
   const body = { blockStateCalls: [{ calls: [{ from, to: CONTRACT }] }] }
   const response = await gateway.post(
@@ -93,7 +99,7 @@ async function outcome(gateway: GatewayProcess, upstream: FaultyUpstream): Promi
 }
 
 describe('a faulty upstream', () => {
-  it.each(FAULTS)(
+  it.each(NODE_FAULTS)(
     '%s: right or an error that names it, in time, and right again',
     async (fault) => {
       const { slowest, after, afterMs } = await scenarios.get(fault)!

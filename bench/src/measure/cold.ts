@@ -1,7 +1,7 @@
+import { startFaultProxy } from '@upfront/devnet'
 import { Pool } from 'undici'
 import { startAnvilFork } from '../servers/anvil.js'
 import { startGateway } from '../servers/gateway.js'
-import { startLatencyProxy } from '../servers/latency-proxy.js'
 import type { Server } from '../servers/server.js'
 import { swapV3 } from '../workloads/calls.js'
 import { unseenOverrides, WARM_WORKLOADS } from '../workloads/warm.js'
@@ -59,7 +59,8 @@ export async function measureCold(workload: ColdWorkload, stand: Stand): Promise
   const figures: Record<string, ColdFigures> = {}
   const starts: ((upstream: string) => Promise<Server>)[] = [startGateway, startAnvilFork]
   for (const start of starts) {
-    const proxy = await startLatencyProxy(stand.node.url, ROUND_TRIP)
+    const proxy = await startFaultProxy(stand.node.url)
+    proxy.latencyMs = ROUND_TRIP
     const server = await start(proxy.url)
     const pool = new Pool(server.url, { headersTimeout: 300_000 })
     try {
@@ -69,7 +70,7 @@ export async function measureCold(workload: ColdWorkload, stand: Stand): Promise
       const began = performance.now()
       await simulate(pool, workload.payload(stand.stage))
       const milliseconds = performance.now() - began
-      const asked = [...proxy.requests]
+      const asked = proxy.stats.methods
       figures[server.name] = {
         milliseconds,
         requests: asked.filter((methods) => !methods.every((method) => BLOCK_RESOLUTION.test(method))).length,

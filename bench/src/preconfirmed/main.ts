@@ -4,8 +4,8 @@ import {
   type FlashblockMessage,
   flashblocksOf,
   rpc,
-  startCappedNode,
   startDevnet,
+  startFaultProxy,
   startStreamServer,
   swapRouterAbi,
 } from '@upfront/devnet'
@@ -67,9 +67,9 @@ for (let block = 0; block < COLD_BLOCKS; block++) {
   blocks.push(await flashblocksOf(devnet.rpcUrl, first + BigInt(block) + 1n, { perFlashblock: TRANSACTIONS }))
 }
 
-const node = await startCappedNode(devnet.rpcUrl)
+const node = await startFaultProxy(devnet.rpcUrl)
 node.cap = first
-node.delayMs = NODE_MS
+node.latencyMs = NODE_MS
 const stream = await startStreamServer({ port: 0, encoding: 'json' })
 const gateway = await startGateway(node.url, { FLASHBLOCKS_WS_URL: stream.url, FLASHBLOCKS_SILENCE_MS: '600000' })
 const pool = new Pool(gateway.url, { connections: 4 })

@@ -1,4 +1,4 @@
-import { type FaultyNode, ledgerStores, startFaultyNode } from '@upfront/devnet'
+import { type FaultProxy, ledgerStores, startFaultProxy } from '@upfront/devnet'
 import { balanceOf, buyer, receiptOf } from './buyer.js'
 import { type Stand, startStand } from './stand.js'
 
@@ -6,7 +6,7 @@ const { pay, sign } = buyer('0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a841
 
 describe.each(ledgerStores())('a node that fails, with billing on $name', (store) => {
   const test = store.missing === null ? it : it.skip
-  let node: FaultyNode
+  let node: FaultProxy
   let stand: Stand
   let url: string
 
@@ -14,14 +14,14 @@ describe.each(ledgerStores())('a node that fails, with billing on $name', (store
     if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
     stand = await startStand(store, {
       async nodeUrl(real) {
-        node = await startFaultyNode(real)
+        node = await startFaultProxy(real)
         return node.url
       },
     })
     url = `${stand.seller.url}/metered`
   }, 120_000)
   afterEach(() => {
-    if (store.missing === null) node.choose = () => null
+    if (store.missing === null) node.faultOf = undefined
   })
   afterAll(async () => {
     await stand?.stop()
@@ -32,7 +32,7 @@ describe.each(ledgerStores())('a node that fails, with billing on $name', (store
     'with 429 at %s ends no process, runs nothing, and shows the buyer none of its words',
     async (failing) => {
       const [signed, wrong, before] = [await sign(url), await signForAnotherSpender(), await stand.runs()]
-      node.choose = (method) => (method === failing ? { kind: '429' } : null)
+      node.faultOf = (method) => (method === failing ? 'http-429' : undefined)
       let served = 0
       for (const payment of [wrong, signed]) {
         const response = await fetch(`${url}?charge=$0.03`, payment)
@@ -41,7 +41,7 @@ describe.each(ledgerStores())('a node that fails, with billing on $name', (store
         expect(await response.text()).not.toMatch(new RegExp(`slow down|viem|Error:|${node.url}`))
       }
       expect((await stand.runs()) - before).toBe(served)
-      node.choose = () => null
+      node.faultOf = undefined
       await untilServed()
       expect(stand.billing.isRunning()).toBe(true)
     },
@@ -52,7 +52,7 @@ describe.each(ledgerStores())('a node that fails, with billing on $name', (store
     const sellerHas = () => balanceOf(stand.devnet.rpcUrl, stand.devnet.accounts.seller.address)
     await untilServed()
     const [had, sent] = [await sellerHas(), new Set(node.sent).size]
-    node.choose = (method) => (method === 'eth_sendRawTransaction' ? { kind: 'drop after' } : null)
+    node.faultOf = (method) => (method === 'eth_sendRawTransaction' ? 'reset-after' : undefined)
     const response = await pay(`${url}?charge=$0.03`)
     expect(receiptOf(response)).toMatchObject({ success: true, amount: '30000' })
     expect((await sellerHas()) - had).toBe(30_000n)

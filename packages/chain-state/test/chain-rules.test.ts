@@ -4,9 +4,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Anvil, startAnvil } from '@upfront/devnet'
+import { type Anvil, type FaultProxy, startAnvil, startFaultProxy } from '@upfront/devnet'
 import { rulesAt } from '@upfront/simulation'
-import { type FaultyUpstream, startFaultyUpstream } from '../src/faulty-upstream/index.js'
 import { ChainMismatch, ChainState } from '../src/index.js'
 
 const repository = join(dirname(fileURLToPath(import.meta.url)), '../../..')
@@ -27,16 +26,16 @@ async function rulesOf(url: string, options: Parameters<ChainState['rules']>[0] 
 }
 
 describe('chain rules of a local node', () => {
-  const running: { anvil: Anvil; proxy: FaultyUpstream }[] = []
-  async function start(hardfork: string, chainId = 31337): Promise<FaultyUpstream> {
+  const running: { anvil: Anvil; proxy: FaultProxy }[] = []
+  async function start(hardfork: string, chainId = 31337): Promise<FaultProxy> {
     const anvil = await startAnvil(['--port', '0', '--hardfork', hardfork, '--chain-id', String(chainId)])
-    const proxy = await startFaultyUpstream(anvil.rpcUrl)
+    const proxy = await startFaultProxy(anvil.rpcUrl)
     running.push({ anvil, proxy })
     return proxy
   }
   afterAll(async () => {
     for (const { anvil, proxy } of running) {
-      await proxy.close()
+      await proxy.stop()
       await anvil.stop()
     }
   })

@@ -1,9 +1,15 @@
-import { type Devnet, startDevnet } from '@upfront/devnet'
+import {
+  type Devnet,
+  type FaultProxy,
+  NODE_FAULTS,
+  type NodeFault,
+  startDevnet,
+  startFaultProxy,
+} from '@upfront/devnet'
 import { UpstreamError } from '@upfront/node'
 import type { Address, Hash } from '@upfront/protocol'
 import type { StateRead, StateValue } from '@upfront/simulation'
 import { createTestClient, http, publicActions } from 'viem'
-import { FAULTS, type Fault, type FaultyUpstream, startFaultyUpstream } from '../src/faulty-upstream/index.js'
 import { ChainState } from '../src/index.js'
 
 const ANSWERED_WITHIN_MS = 20_000
@@ -13,7 +19,7 @@ const CODE = '0x6001600255'
 const SLOT: Hash = `0x${'00'.repeat(31)}05`
 const WORD: Hash = `0x${'ab'.repeat(32)}`
 /** Faults that a client never sees: each is worked around or waited out. */
-const HARMLESS: ReadonlySet<Fault> = new Set([
+const HARMLESS: ReadonlySet<NodeFault> = new Set([
   'slow',
   'reordered',
   'cut-batches',
@@ -27,7 +33,7 @@ const account = (n: number): Address => `0x7777${n.toString(16).padStart(36, '0'
 
 describe('an upstream that misbehaves', () => {
   let devnet: Devnet
-  const opened: { close(): Promise<void> }[] = []
+  const opened: (() => Promise<void>)[] = []
   let hashes: Hash[]
 
   beforeAll(async () => {
@@ -43,16 +49,16 @@ describe('an upstream that misbehaves', () => {
     )
   })
   afterAll(async () => {
-    await Promise.all(opened.map((part) => part.close()))
+    await Promise.all(opened.map((close) => close()))
     await devnet.stop()
   })
 
   async function open(options: { targets?: number } = {}) {
     const proxies = await Promise.all(
-      Array.from({ length: options.targets ?? 1 }, () => startFaultyUpstream(devnet.rpcUrl)),
+      Array.from({ length: options.targets ?? 1 }, () => startFaultProxy(devnet.rpcUrl)),
     )
     const chain = new ChainState({ urls: proxies.map(({ url }) => url) })
-    opened.push(chain, ...proxies)
+    opened.push(() => chain.close(), ...proxies.map((proxy) => proxy.stop))
     return { chain, proxy: proxies[0]!, proxies }
   }
 
@@ -88,7 +94,7 @@ describe('an upstream that misbehaves', () => {
     }
   }
 
-  function expectNamed(outcome: 'right' | UpstreamError, proxy: FaultyUpstream): void {
+  function expectNamed(outcome: 'right' | UpstreamError, proxy: FaultProxy): void {
     if (outcome === 'right') return
     expect(outcome).toMatchObject({ code: -32603, data: { upstream: proxy.host } })
     expect(outcome.message).toContain(`upstream ${proxy.host}: `)
@@ -96,8 +102,11 @@ describe('an upstream that misbehaves', () => {
   }
 
   /** All scenarios at once: each has a proxy and a chain state of its own, and most of their time is waiting. */
-  const scenarios = new Map<Fault, Promise<{ during: ('right' | UpstreamError)[]; slowest: number; after: number }>>()
-  async function scenario(fault: Fault) {
+  const scenarios = new Map<
+    NodeFault,
+    Promise<{ during: ('right' | UpstreamError)[]; slowest: number; after: number }>
+  >()
+  async function scenario(fault: NodeFault) {
     const { chain, proxy } = await open()
     expect(await readAll(chain, 0)).toBe('right')
     proxy.fault = fault
@@ -123,14 +132,14 @@ describe('an upstream that misbehaves', () => {
     return { during, slowest, after }
   }
   beforeAll(() => {
-    for (const fault of FAULTS) {
+    for (const fault of NODE_FAULTS) {
       const running = scenario(fault)
       running.catch(() => undefined)
       scenarios.set(fault, running)
     }
   })
 
-  it.each(FAULTS)(
+  it.each(NODE_FAULTS)(
     '%s: right or a clear error, and right again',
     async (fault) => {
       const { during, slowest, after } = await scenarios.get(fault)!
@@ -213,7 +222,7 @@ describe('an upstream that misbehaves', () => {
     const other = await startDevnet({ payments: false, chainId: 999 })
     const { proxy } = await open()
     const chain = new ChainState({ urls: [proxy.url, other.rpcUrl] })
-    opened.push(chain)
+    opened.push(() => chain.close())
     expect(await readAll(chain, 1)).toBe('right')
     proxy.fault = 'reset'
     expect(await readAll(chain, 2)).toBeInstanceOf(UpstreamError)
@@ -239,10 +248,10 @@ describe('an upstream that misbehaves', () => {
   }, 30_000)
 
   it.each(['http-500', 'tells-url'] as const)('never shows credentials of a URL: %s', async (fault) => {
-    const proxy = await startFaultyUpstream(devnet.rpcUrl)
+    const proxy = await startFaultProxy(devnet.rpcUrl)
     const url = `http://some-user:some-pass-word@${proxy.host}/v3/0123456789abcdef?token=so-very-hidden`
     const chain = new ChainState({ urls: [url] })
-    opened.push(chain, proxy)
+    opened.push(() => chain.close(), proxy.stop)
     expect((await chain.head()).hash).toBe(hashes.at(-1))
     proxy.fault = fault
     const errors = [

@@ -1,9 +1,8 @@
-import { DEVNET_ROLES, type Devnet, startDevnet } from '@upfront/devnet'
+import { DEVNET_ROLES, type Devnet, type FaultProxy, startDevnet, startFaultProxy } from '@upfront/devnet'
 import type { Address, BlockParameter } from '@upfront/protocol'
 import type { StateRead } from '@upfront/simulation'
 import { createTestClient, http, publicActions, walletActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { type FaultyUpstream, startFaultyUpstream } from '../src/faulty-upstream/index.js'
 import { ChainState } from '../src/index.js'
 
 const BOB: Address = '0x00000000000000000000000000000000000b0b00'
@@ -16,7 +15,7 @@ const PENDING = { kind: 'tag', tag: 'pending' } as const
  */
 describe('two values that every transaction changes together', () => {
   let devnet: Devnet
-  let proxy: FaultyUpstream
+  let proxy: FaultProxy
   let chain: ChainState
   const account = privateKeyToAccount(DEVNET_ROLES.deployer.privateKey)
   const nonceRead: StateRead = { kind: 'nonce', address: account.address.toLowerCase() as Address }
@@ -25,12 +24,12 @@ describe('two values that every transaction changes together', () => {
 
   beforeEach(async () => {
     devnet = await startDevnet({ payments: false })
-    proxy = await startFaultyUpstream(devnet.rpcUrl)
+    proxy = await startFaultProxy(devnet.rpcUrl)
     chain = new ChainState({ urls: [proxy.url] })
   })
   afterEach(async () => {
     await chain.close()
-    await proxy.close()
+    await proxy.stop()
     await devnet.stop()
   })
 

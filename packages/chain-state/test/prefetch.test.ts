@@ -1,4 +1,12 @@
-import { DEVNET_ROLES, type Devnet, startDevnet, swapRouterAbi, TEST_TOKEN_SLOTS } from '@upfront/devnet'
+import {
+  DEVNET_ROLES,
+  type Devnet,
+  type FaultProxy,
+  startDevnet,
+  startFaultProxy,
+  swapRouterAbi,
+  TEST_TOKEN_SLOTS,
+} from '@upfront/devnet'
 import type { PinnedBlock } from '@upfront/head'
 import {
   type Address,
@@ -10,7 +18,6 @@ import {
 } from '@upfront/protocol'
 import { planSimulation, type SimulationPlan, type StateRead, type StateSource } from '@upfront/simulation'
 import { encodeAbiParameters, encodeFunctionData, keccak256, parseEther } from 'viem'
-import { type FaultyUpstream, startFaultyUpstream } from '../src/faulty-upstream/index.js'
 import { ChainState } from '../src/index.js'
 
 const signal = new AbortController().signal
@@ -42,19 +49,19 @@ async function readOneByOne(state: StateSource, reads: readonly StateRead[]): Pr
 
 describe('reading ahead', () => {
   let devnet: Devnet
-  let proxy: FaultyUpstream
+  let proxy: FaultProxy
   const opened: ChainState[] = []
 
   beforeAll(async () => {
     devnet = await startDevnet({ payments: false, uniswap: true })
-    proxy = await startFaultyUpstream(devnet.rpcUrl)
+    proxy = await startFaultProxy(devnet.rpcUrl)
   }, 60_000)
   afterEach(async () => {
     proxy.lacks.clear()
     await Promise.all(opened.splice(0).map((chain) => chain.close()))
   })
   afterAll(async () => {
-    await proxy.close()
+    await proxy.stop()
     await devnet.stop()
   })
 

@@ -1,13 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DEVNET_ROLES, type Devnet, freePort, startDevnet, USDC_ADDRESS } from '@upfront/devnet'
+import {
+  DEVNET_ROLES,
+  type Devnet,
+  type FaultProxy,
+  freePort,
+  type NodeFault,
+  startDevnet,
+  startFaultProxy,
+  USDC_ADDRESS,
+} from '@upfront/devnet'
 import { decodePayment, isFinal, type Payment } from '@upfront/protocol'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { createTestClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { BillingClient, billingVariables, TOKEN } from '../support/billing.js'
-import { startFaultyNode } from '../support/faulty-node.js'
-
 import { type OnChainSettlement, readSettlements } from './chain-record.js'
 import { Service } from './service.js'
 
@@ -51,20 +58,20 @@ const random = (least: number, most: number) => least + Math.floor(Math.random()
 /** Buys from the metered seller while processes are killed, lets everything come to its end, and reports what is where. */
 export async function runCrash(plan: CrashPlan): Promise<CrashReport> {
   const devnet = await startDevnet({ blockTimeSeconds: 1 })
-  const node = await startFaultyNode(devnet.rpcUrl)
+  const node = await startFaultProxy(devnet.rpcUrl)
   const billing = await makeBilling(node.url, plan.store)
   const seller = await makeSeller(billing.url)
   try {
     await billing.start()
     await seller.start()
-    if (plan.faultyNode) node.choose = chooseFault
+    if (plan.faultyNode) node.faultOf = (method) => chooseFault(node, method)
     const killing = new AbortController()
     const purchases: Purchase[] = []
     const killer = kill(plan, billing, seller, killing.signal, () => countServed(purchases))
     await buy(plan, seller.url, purchases)
     killing.abort()
     await killer
-    node.choose = () => null
+    node.faultOf = undefined
     const client = new BillingClient(billing.url)
     const ledger = await finish(devnet, client, seller.kills === 0)
     const { servedAgain, replayed } = await replay(seller.url, purchases)
@@ -109,13 +116,14 @@ async function makeSeller(billingUrl: string): Promise<Service> {
   })
 }
 
-function chooseFault(method: string) {
+function chooseFault(node: FaultProxy, method: string): NodeFault | undefined {
   const dice = Math.random()
-  if (method === 'eth_sendRawTransaction' && dice < 0.3) return { kind: 'drop after' } as const
-  if (dice < 0.04) return { kind: '429' } as const
-  if (dice < 0.07) return { kind: 'drop before' } as const
-  if (dice < 0.12) return { kind: 'pause', milliseconds: random(100, 1_500) } as const
-  return null
+  if (method === 'eth_sendRawTransaction' && dice < 0.3) return 'reset-after'
+  if (dice < 0.04) return 'http-429'
+  if (dice < 0.07) return 'reset'
+  if (dice >= 0.12) return undefined
+  node.slowMs = random(100, 1_500)
+  return 'slow'
 }
 
 const countServed = (purchases: readonly Purchase[]) => purchases.filter(({ status }) => status === 200).length

@@ -2,7 +2,7 @@ import type { FlashblockMessage } from './flashblock-message.js'
 import { compressed, type StreamServer } from './stream-server.js'
 
 /** What can be made to go wrong in the stream, each once for each time it is asked for. */
-export const FAULTS = [
+export const STREAM_FAULTS = [
   'duplicate',
   'missing',
   'out-of-order',
@@ -19,10 +19,10 @@ export const FAULTS = [
   'half-open',
   'silent',
 ] as const
-export type Fault = (typeof FAULTS)[number]
+export type StreamFault = (typeof STREAM_FAULTS)[number]
 
-export function isFault(name: string | null): name is Fault {
-  return FAULTS.some((fault) => fault === name)
+export function isStreamFault(name: string | null): name is StreamFault {
+  return STREAM_FAULTS.some((fault) => fault === name)
 }
 
 /** How long `half-open` and `silent` last. */
@@ -30,13 +30,13 @@ const OUTAGE_MS = 4_000
 
 /** Sends flashblocks, and what was asked for in place of one of them. */
 export class FaultyStream {
-  private readonly asked: Fault[] = []
+  private readonly asked: StreamFault[] = []
   private heldBack: FlashblockMessage | undefined
   private quietUntil = 0
 
   constructor(private readonly server: StreamServer) {}
 
-  inject(fault: Fault): void {
+  inject(fault: StreamFault): void {
     this.asked.push(fault)
   }
 
@@ -116,8 +116,8 @@ export class FaultyStream {
   }
 
   /** The oldest fault asked for that this message can show. */
-  private take(message: FlashblockMessage): Fault | undefined {
-    const opening: Fault[] = ['second-payload', 'wrong-parent']
+  private take(message: FlashblockMessage): StreamFault | undefined {
+    const opening: StreamFault[] = ['second-payload', 'wrong-parent']
     const at = this.asked.findIndex((fault) => message.index === 0 || !opening.includes(fault))
     return at === -1 ? undefined : this.asked.splice(at, 1)[0]
   }

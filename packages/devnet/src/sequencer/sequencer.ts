@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createPublicClient, type Hex, http, keccak256, numberToHex, type PublicClient } from 'viem'
 import { L1_BLOCK } from '../optimism.js'
 import { nextSlot } from './block-schedule.js'
-import { type Fault, FaultyStream, isFault } from './faults.js'
+import { FaultyStream, isStreamFault, type StreamFault } from './faults.js'
 import type { FlashblockMessage } from './flashblock-message.js'
 import { baseOf, type PendingBlock, rawTransaction } from './node-block.js'
 import { startStreamServer } from './stream-server.js'
@@ -27,7 +27,7 @@ export interface SequencerOptions {
 export interface Sequencer {
   /** Of the stream. `POST /inject?fault=NAME` on the same port asks for a fault. */
   url: string
-  inject(fault: Fault): void
+  inject(fault: StreamFault): void
   /** The newest 1,000 messages, oldest first: what a recording is made of. */
   recent(): FlashblockMessage[]
   stop(): Promise<void>
@@ -47,7 +47,7 @@ export async function startSequencer(options: SequencerOptions): Promise<Sequenc
   const stream = new FaultyStream(server)
   server.onControl((path) => {
     const fault = path.searchParams.get('fault')
-    if (path.pathname !== '/inject' || !isFault(fault)) return undefined
+    if (path.pathname !== '/inject' || !isStreamFault(fault)) return undefined
     stream.inject(fault)
     return `injecting ${fault}`
   })

@@ -1,11 +1,13 @@
-/** What a `FaultyUpstream` can do to a request. Each is what a real node, balancer or network was seen to do. */
-export const FAULTS = [
+/** What a `FaultProxy` can do to a request. Real nodes, load balancers and networks were seen to do each of these. */
+export const NODE_FAULTS = [
   /** Answers after `slowMs`. */
   'slow',
   /** Takes the request and never answers. */
   'silent',
-  /** Resets the connection. */
+  /** Resets the connection; the node does not see the request. */
   'reset',
+  /** Passes the request on, then resets the connection instead of answering. */
+  'reset-after',
   /** HTTP 429, with and without Retry-After in turn. */
   'http-429',
   'http-500',
@@ -29,7 +31,7 @@ export const FAULTS = [
   'null-results',
   /** `null` for every block. */
   'null-blocks',
-  /** The right answers under ids that nobody gave. */
+  /** The right answers under ids that nobody asked for. */
   'wrong-id',
   /** A batch's answers in another order. */
   'reordered',
@@ -46,4 +48,4 @@ export const FAULTS = [
   /** 200 MB of spaces. */
   'spaces',
 ] as const
-export type Fault = (typeof FAULTS)[number]
+export type NodeFault = (typeof NODE_FAULTS)[number]

@@ -1,1 +1,0 @@
-export { type FaultyNode, type NodeFault as Fault, startFaultyNode } from '@upfront/devnet'

@@ -1,2 +1,0 @@
-export * from './fault.js'
-export * from './faulty-upstream.js'

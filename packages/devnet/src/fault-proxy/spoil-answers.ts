@@ -1,0 +1,72 @@
+import type { NodeFault } from './fault.js'
+
+export interface RpcCall {
+  id: unknown
+  method: string
+  params?: unknown[]
+}
+export type RpcAnswer = Record<string, unknown>
+
+const BLOCK_METHODS = new Set(['eth_getBlockByNumber', 'eth_getBlockByHash', 'eth_getHeaderByNumber'])
+
+/** The text that the client gets instead of the node's answers, which are in the order of the calls. */
+export function spoilAnswers(
+  fault: NodeFault | undefined,
+  calls: RpcCall[],
+  answers: RpcAnswer[],
+  isBatch: boolean,
+  url: string | undefined,
+): string {
+  const send = (all: RpcAnswer[]) => JSON.stringify(isBatch ? all : all[0])
+  switch (fault) {
+    case 'truncated': {
+      const text = send(answers)
+      return text.slice(0, Math.floor(text.length / 2))
+    }
+    case 'empty-json':
+      return isBatch ? '[]' : '{}'
+    case 'neither':
+      return send(answers.map(({ result, error, ...rest }) => rest))
+    case 'both':
+      return send(answers.map((answer) => ({ ...answer, error: { code: -32000, message: 'both' } })))
+    case 'rpc-error':
+      return send(answers.map(({ id }) => failure(id, -32000, 'internal failure')))
+    case 'tells-url':
+      return send(answers.map(({ id }) => failure(id, -32000, `no access to ${url}`)))
+    case 'null-results':
+      return send(answers.map((answer) => ({ ...answer, result: null })))
+    case 'null-blocks':
+      return send(
+        answers.map((answer, index) =>
+          BLOCK_METHODS.has(calls[index]!.method) ? { ...answer, result: null } : answer,
+        ),
+      )
+    case 'wrong-id':
+      return send(answers.map((answer, index) => ({ ...answer, id: 1_000_000_000 + index })))
+    case 'reordered':
+      return send([...answers].reverse())
+    case 'cut-batches':
+      return send(answers.slice(0, Math.max(1, Math.floor(answers.length / 3))))
+    case 'refused-batches':
+    case 'forbidden-batches':
+      return isBatch ? JSON.stringify(failure(null, -32600, 'batches are not supported')) : send(answers)
+    case 'no-eip-1898':
+      return send(
+        answers.map((answer, index) =>
+          calls[index]!.params?.some(isBlockHashObject)
+            ? failure(answer.id, -32602, 'invalid argument 1: cannot unmarshal object')
+            : answer,
+        ),
+      )
+    default:
+      return send(answers)
+  }
+}
+
+export function failure(id: unknown, code: number, message: string): RpcAnswer {
+  return { jsonrpc: '2.0', id, error: { code, message } }
+}
+
+function isBlockHashObject(param: unknown): boolean {
+  return typeof param === 'object' && param !== null && 'blockHash' in param
+}
