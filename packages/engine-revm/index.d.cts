@@ -28,6 +28,8 @@ export declare class NativeEngine {
   /** Keeps a layer under a number of JavaScript's choosing. */
   addLayer(number: number, layer: string): void
   dropLayer(number: number): void
+  /** Reads a record of the border and writes it again: for the test that both sides agree. */
+  echo(name: string, record: string): string
   /** Stops everything that runs; its threads end. */
   close(): void
 }

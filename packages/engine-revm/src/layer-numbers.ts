@@ -1,6 +1,6 @@
 import type { StateLayer } from '@upfront/simulation'
 import type { NativeEngine } from './addon.js'
-import { layerText } from './state-text.js'
+import { writeLayer } from './border/records.js'
 
 /** More than the flashblocks of a dozen blocks. */
 const KEPT_LAYERS = 128
@@ -27,7 +27,7 @@ export class LayerNumbers {
 
   #add(layer: StateLayer): number {
     this.#next = (this.#next + 1) >>> 0
-    this.native.addLayer(this.#next, layerText(layer))
+    this.native.addLayer(this.#next, writeLayer(layer))
     return this.#next
   }
 

@@ -1,9 +1,9 @@
 import { type Awaitable, type Cancellation, type CancelSignal, unlessAborted } from '@upfront/node'
 import { ErrorCode, RpcError } from '@upfront/protocol'
-import { type StateSource } from '@upfront/simulation'
+import type { StateRead, StateSource, StateValue } from '@upfront/simulation'
 import type { Addon, Message, NativeEngine } from './addon.js'
-import { readReads, valuesText } from './state-text.js'
-import { TextReader } from './text-reader.js'
+import { readRead } from './border/records.js'
+import { TextReader } from './border/text.js'
 
 type Work = {
   state: StateSource
@@ -93,8 +93,7 @@ export class NativeWork {
   async #resume(id: number, state: StateSource, signal: CancelSignal, asked: string): Promise<AtOnce> {
     try {
       const reader = new TextReader(asked)
-      const others: (Promise<unknown> | undefined)[] = []
-      for (let left = reader.number(); left > 0; left -= 1) others.push(this.#resumed.get(reader.number()))
+      const others = reader.list(() => this.#resumed.get(reader.number()))
       const reads = readReads(reader)
       const values = reads.length === 0 ? [] : await state.read(reads, signal)
       // What another one failed to read, this one's own thread asks for.
@@ -201,6 +200,17 @@ export class NativeWork {
       this.native.answerFailed(id)
     }
   }
+}
+
+function readReads(reader: TextReader): StateRead[] {
+  return reader.list(() => readRead(reader))
+}
+
+/** In the order of the reads. */
+function valuesText(values: readonly StateValue[]): string {
+  let text = ''
+  for (const value of values) text += `${typeof value === 'bigint' ? value.toString(16) : value}\n`
+  return text
 }
 
 /** What the addon says. Its own errors come from outside of any realm: their message alone tells. */

@@ -11,7 +11,8 @@ import type {
   SimulationPlan,
   WrittenOutcome,
 } from '@upfront/simulation'
-import { TextReader } from './text-reader.js'
+import { readWritten } from './border/records.js'
+import { defined, TextReader } from './border/text.js'
 
 const EMPTY_UNCLES: Hex = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
 const ZERO_BLOOM: Hex = `0x${'00'.repeat(256)}`
@@ -27,27 +28,23 @@ export function readOutcome(text: string, plan: SimulationPlan): SimulationOutco
 /** An outcome as JSON, with the failed calls that stand in its gaps. @param long the JSON, where it is not in the text */
 export function readWrittenOutcome(text: string, long: Buffer | undefined): WrittenOutcome {
   const reader = new TextReader(text)
-  const touched = { accounts: reader.number(), slots: reader.number() }
-  const gasUsed = reader.bigint()
-  const gaps: { at: number; call: FailedCall }[] = []
-  for (let left = reader.number(); left > 0; left--) {
-    const at = reader.number()
-    const failure = readFailure(reader.word())
-    gaps.push({ at, call: { failure, returnData: reader.hex() } })
-  }
+  const { accounts, slots, gasUsed, failures } = readWritten(reader)
   const json: JsonText = long ?? reader.rest()
-  if (gaps.length === 0) return { pieces: [json], failures: [], gasUsed, touched }
-  const ends = [...gaps.map(({ at }) => at), json.length]
-  const pieces = ends.map((end, index) => partOf(json, ends[index - 1] ?? 0, end))
-  return { pieces, failures: gaps.map(({ call }) => call), gasUsed, touched }
+  const ends = [...failures.map(({ at }) => at), json.length]
+  return {
+    pieces: failures.length === 0 ? [json] : ends.map((end, index) => partOf(json, ends[index - 1] ?? 0, end)),
+    failures: failures.map(({ halt, returnData }) => ({ failure: failureOf(halt), returnData })),
+    gasUsed,
+    touched: { accounts, slots },
+  }
 }
 
 function partOf(json: JsonText, start: number, end: number): JsonText {
   return typeof json === 'string' ? json.slice(start, end) : json.subarray(start, end)
 }
 
-function readFailure(status: string): FailedCall['failure'] {
-  return status === '0' ? { kind: 'revert' } : { kind: 'halt', message: status }
+function failureOf(halt: string | undefined): FailedCall['failure'] {
+  return halt === undefined ? { kind: 'revert' } : { kind: 'halt', message: halt }
 }
 
 function readBlock(reader: TextReader, planned: PlannedBlock): ExecutedBlock {
@@ -59,7 +56,7 @@ function readBlock(reader: TextReader, planned: PlannedBlock): ExecutedBlock {
     stateRoot: ZERO_HASH,
     transactionsRoot: reader.hex(),
     receiptsRoot: reader.hex(),
-    logsBloom: reader.optionalHex() ?? ZERO_BLOOM,
+    logsBloom: reader.optional(() => reader.hex()) ?? ZERO_BLOOM,
     difficulty: 0n,
     number: reader.bigint(),
     gasLimit: reader.bigint(),
@@ -69,11 +66,26 @@ function readBlock(reader: TextReader, planned: PlannedBlock): ExecutedBlock {
     mixHash: reader.hex(),
     nonce: ZERO_NONCE,
     baseFeePerGas: reader.bigint(),
-    ...defined('withdrawalsRoot', reader.optionalHex()),
-    ...defined('blobGasUsed', reader.optionalBigint()),
-    ...defined('excessBlobGas', reader.optionalBigint()),
-    ...defined('parentBeaconBlockRoot', reader.optionalHex()),
-    ...defined('requestsHash', reader.optionalHex()),
+    ...defined(
+      'withdrawalsRoot',
+      reader.optional(() => reader.hex()),
+    ),
+    ...defined(
+      'blobGasUsed',
+      reader.optional(() => reader.bigint()),
+    ),
+    ...defined(
+      'excessBlobGas',
+      reader.optional(() => reader.bigint()),
+    ),
+    ...defined(
+      'parentBeaconBlockRoot',
+      reader.optional(() => reader.hex()),
+    ),
+    ...defined(
+      'requestsHash',
+      reader.optional(() => reader.hex()),
+    ),
   }
   const size = reader.bigint()
   const transactions: ExecutedTransaction[] = []
@@ -83,10 +95,6 @@ function readBlock(reader: TextReader, planned: PlannedBlock): ExecutedBlock {
     calls.push(readCall(reader))
   }
   return { header, size, transactions, calls }
-}
-
-function defined<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
-  return value === undefined ? {} : ({ [key]: value } as { [P in K]?: V })
 }
 
 function readTransaction(reader: TextReader, call: PlannedCall): ExecutedTransaction {
@@ -100,17 +108,21 @@ function readCall(reader: TextReader): ExecutedCall {
   const returnData = reader.hex()
   const logs = readLogs(reader)
   if (status === '1') return { succeeded: true, gasUsed, maxUsedGas, returnData, logs }
-  return { succeeded: false, gasUsed, maxUsedGas, returnData, logs, failure: readFailure(status) }
+  return {
+    succeeded: false,
+    gasUsed,
+    maxUsedGas,
+    returnData,
+    logs,
+    failure: failureOf(status === '0' ? undefined : status),
+  }
 }
 
-export function readLogs(reader: TextReader): IndexedLog[] {
-  const logs: IndexedLog[] = []
-  for (let left = reader.number(); left > 0; left--) {
-    const address = reader.hex()
-    const index = reader.number()
-    const topics: Hex[] = []
-    for (let count = reader.number(); count > 0; count--) topics.push(reader.hex())
-    logs.push({ address, topics, data: reader.hex(), index })
-  }
-  return logs
+function readLogs(reader: TextReader): IndexedLog[] {
+  return reader.list(() => ({
+    address: reader.hex(),
+    index: reader.number(),
+    topics: reader.list(() => reader.hex()),
+    data: reader.hex(),
+  }))
 }

@@ -13,12 +13,12 @@ import {
   type WrittenOutcome,
 } from '@upfront/simulation'
 import { type Addon, loadRevm } from './addon.js'
+import { readRejection, writePlan } from './border/records.js'
+import { TextReader } from './border/text.js'
 import { LayerNumbers } from './layer-numbers.js'
 import { NativeWork } from './native-work.js'
 import { readOutcome, readWrittenOutcome } from './outcome-text.js'
-import { planText } from './plan-text.js'
 import { readExecutedStretch, stretchText } from './stretch-text.js'
-import { TextReader } from './text-reader.js'
 
 export interface RevmEngineOptions {
   /** Bound of the state kept between requests, estimated bytes. Default 64 MB. */
@@ -63,7 +63,7 @@ class NativeBackedEngine implements RevmEngine {
   }
 
   #simulation(plan: SimulationPlan, state: StateSource, written: boolean) {
-    const text = planText(plan)
+    const text = writePlan(plan)
     return (id: number) => this.#work.native.simulate(id, state.key, this.#layers.of(state.layers), text, written)
   }
 
@@ -104,19 +104,11 @@ class NativeBackedEngine implements RevmEngine {
 const WRITTEN = { outcome: readWrittenOutcome, rejection: simulationRejected }
 
 function simulationRejected(text: string): SimulationRejected {
-  const { code, block, call, message } = readRejection(text)
-  return new SimulationRejected(code, message, block, call)
+  const { code, block, call, message } = readRejection(new TextReader(text))
+  return new SimulationRejected(code as ErrorCode, message, block, call)
 }
 
 function stretchRejected(text: string): StretchRejected {
-  const { call, message } = readRejection(text)
+  const { call, message } = readRejection(new TextReader(text))
   return new StretchRejected(message, call ?? 0)
-}
-
-function readRejection(text: string) {
-  const reader = new TextReader(text)
-  const code = reader.number() as ErrorCode
-  const block = reader.number()
-  const call = reader.word()
-  return { code, block, call: call === '-' ? undefined : Number(call), message: reader.word() }
 }

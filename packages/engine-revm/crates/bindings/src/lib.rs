@@ -3,13 +3,13 @@
 //! JavaScript submits a simulation by a number of its own choosing; what comes of it lies in the mailbox under that number.
 //! Text is ASCII both ways: as Latin-1 it crosses by copying.
 
-mod decode;
 mod encode;
 mod mailbox;
 mod paused;
 mod reader;
+mod records;
+mod text;
 mod threads;
-mod tokens;
 
 use mailbox::{Kind, Mailbox, Message, Payload, Wake, latin1};
 use napi::{
@@ -26,7 +26,7 @@ use upfront_engine::{
     evm::Allowance,
     outcome::Outcome,
     plan::Plan,
-    primitives::B256,
+    primitives::{B256, hex},
     rejection::{Failure, Rejection},
     simulate::simulate,
     state::{Layer, ReadError, SimulationState, StateCache, Stop},
@@ -105,7 +105,7 @@ impl NativeEngine {
         written: bool,
     ) -> Result<Option<Either<Latin1String, Message>>> {
         let is_small = plan.len() <= SMALL_PLAN;
-        let plan = decode::plan(text(&plan)?).map_err(malformed)?;
+        let plan = field(&plan)?;
         let simulation = Simulation { plan, key: state_key(&key)?, layers: self.layers(&layers)?, written };
         if !is_small {
             return self.start_simulation(id, simulation);
@@ -123,7 +123,7 @@ impl NativeEngine {
     #[napi(catch_unwind)]
     pub fn resume(&mut self, id: u32, values: Latin1String) -> Result<Option<Either<Latin1String, Message>>> {
         let (simulation, reads) = self.paused.take(id).ok_or_else(|| Error::from_reason("an unknown simulation"))?;
-        let values = decode::values(text(&values)?, &reads).map_err(malformed)?;
+        let values = reader::values(ascii(&values)?, &reads).map_err(malformed)?;
         self.cache.pinned(simulation.key).provide(reads.into_iter().zip(values));
         match self.at_once(id, &simulation) {
             Err(_) => self.start_simulation(id, simulation),
@@ -134,10 +134,10 @@ impl NativeEngine {
     /// Executes a stretch of a block under construction; what comes of it comes by mail.
     #[napi(catch_unwind)]
     pub fn execute(&self, id: u32, key: Latin1String, layers: Vec<u32>, stretch: Latin1String) -> Result<()> {
-        let stretch = decode::stretch(text(&stretch)?).map_err(malformed)?;
+        let stretch = field::<stretch::Stretch>(&stretch)?;
         self.threads.start(id, state_key(&key)?, self.layers(&layers)?, move |state, stop| {
             match stretch::execute(&stretch, state, stop) {
-                Ok(executed) => Ok(encode::executed(&executed).into_bytes().into()),
+                Ok(executed) => Ok(encode::executed(executed).into_bytes().into()),
                 Err(StretchFailure::Read(error)) => Err(error.into()),
                 Err(StretchFailure::Rejected { transaction, error }) => {
                     let message = error.to_string();
@@ -150,7 +150,7 @@ impl NativeEngine {
     /// Runs the one transaction of a stretch for the sake of what it reads.
     #[napi(catch_unwind)]
     pub fn warm(&self, id: u32, key: Latin1String, layers: Vec<u32>, stretch: Latin1String) -> Result<()> {
-        let stretch = decode::stretch(text(&stretch)?).map_err(malformed)?;
+        let stretch = field::<stretch::Stretch>(&stretch)?;
         self.threads.start(id, state_key(&key)?, self.layers(&layers)?, move |state, stop| {
             match stretch.transactions.first() {
                 Some(raw) => {
@@ -181,7 +181,7 @@ impl NativeEngine {
     /// Keeps a layer under a number of JavaScript's choosing.
     #[napi(catch_unwind)]
     pub fn add_layer(&mut self, number: u32, layer: Latin1String) -> Result<()> {
-        let layer = decode::layer(text(&layer)?).map_err(malformed)?;
+        let layer = field(&layer)?;
         self.layers.insert(number, Arc::new(layer));
         Ok(())
     }
@@ -189,6 +189,13 @@ impl NativeEngine {
     #[napi(catch_unwind)]
     pub fn drop_layer(&mut self, number: u32) {
         self.layers.remove(&number);
+    }
+
+    /// Reads a record of the border and writes it again: for the test that both sides agree.
+    #[napi(catch_unwind)]
+    pub fn echo(&self, name: String, record: Latin1String) -> Result<Latin1String> {
+        let mut record = text::Tokens(ascii(&record)?);
+        Ok(latin1(records::echo(&name, &mut record).map_err(malformed)?.into_bytes()))
     }
 
     /// Stops everything that runs; its threads end.
@@ -221,7 +228,7 @@ impl NativeEngine {
                 })
             }
             Err(Failure::Rejected(rejection)) => {
-                Ok(Either::B(Message::new(Kind::Rejected, id, encode::rejection(&rejection))))
+                Ok(Either::B(Message::new(Kind::Rejected, id, encode::written(&rejection).into_bytes())))
             }
             Err(failure) => Err(failure),
         }
@@ -245,13 +252,17 @@ fn encode(plan: &Plan, outcome: &Outcome, written: bool) -> Payload {
 }
 
 fn state_key(key: &Latin1String) -> Result<B256> {
-    tokens::hash(text(key)?).map_err(malformed)
+    hex::FromHex::from_hex(ascii(key)?).map_err(|_| malformed(text::Malformed("not a state's key")))
 }
 
-fn text(text: &Latin1String) -> Result<&str> {
-    std::str::from_utf8(text).map_err(|_| malformed(tokens::Malformed("text that is not ASCII")))
+fn field<T: text::Field>(text: &Latin1String) -> Result<T> {
+    text::read(ascii(text)?).map_err(malformed)
 }
 
-fn malformed(malformed: tokens::Malformed) -> Error {
+fn ascii(text: &Latin1String) -> Result<&str> {
+    std::str::from_utf8(text).map_err(|_| malformed(text::Malformed("not ASCII")))
+}
+
+fn malformed(malformed: text::Malformed) -> Error {
     Error::from_reason(format!("malformed: {}", malformed.0))
 }

@@ -1,8 +1,9 @@
 //! State that JavaScript reads for a thread that waits.
 
 use crate::{
-    decode, encode,
+    encode,
     mailbox::{Kind, Mailbox},
+    text::{Decoded, Tokens},
 };
 use std::{
     sync::{Arc, Condvar, Mutex},
@@ -53,11 +54,21 @@ impl Answer {
 
 impl StateSource for Reader {
     fn read(&self, reads: &[Read]) -> Result<Vec<Value>, ReadError> {
-        self.mailbox.post(Kind::Read, self.id, encode::reads(reads).into_bytes());
+        self.mailbox.post(Kind::Read, self.id, encode::written(&reads.to_vec()).into_bytes());
         let values = self.answer.wait(&self.stop)?;
         let text = std::str::from_utf8(&values).map_err(|_| ReadError::Failed)?;
-        decode::values(text, reads).map_err(|_| ReadError::Failed)
+        self::values(text, reads).map_err(|_| ReadError::Failed)
     }
+}
+
+/// Values in the order and of the kinds of `reads`.
+pub fn values(text: &str, reads: &[Read]) -> Decoded<Vec<Value>> {
+    let mut t = Tokens(text);
+    let value = |read: &Read| match read {
+        Read::Code(_) => t.read().map(Value::Code),
+        _ => t.read().map(Value::Word),
+    };
+    reads.iter().map(value).collect()
 }
 
 /// On the caller's own thread nobody waits.

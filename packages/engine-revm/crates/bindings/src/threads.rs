@@ -77,7 +77,7 @@ impl Threads {
             match result {
                 Ok(Ok(done)) => mailbox.post(Kind::Done, id, done),
                 Ok(Err(Failure::Rejected(rejection))) => {
-                    mailbox.post(Kind::Rejected, id, encode::rejection(&rejection))
+                    mailbox.post(Kind::Rejected, id, encode::written(&rejection).into_bytes())
                 }
                 Ok(Err(Failure::Unread | Failure::TooMuch | Failure::Missing(_))) => {
                     mailbox.post(Kind::Unread, id, Vec::new())

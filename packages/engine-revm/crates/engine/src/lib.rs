@@ -17,7 +17,6 @@ pub mod outcome;
 pub mod plan;
 pub mod pool;
 pub mod rejection;
-pub mod rules;
 pub mod seal;
 pub mod simulate;
 pub mod state;

@@ -1,8 +1,8 @@
 //! The plan of a simulation: `packages/simulation/src/plan` in Rust.
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
-use op_revm::OpSpecId;
-use revm::primitives::hardfork::SpecId;
+pub use op_revm::OpSpecId;
+pub use revm::primitives::hardfork::SpecId;
 
 /// EIP-7840, in blobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,17 +126,11 @@ pub struct StateOverride {
     pub balance: Option<U256>,
     pub nonce: Option<u64>,
     pub code: Option<Bytes>,
-    pub storage: StorageOverride,
-    pub move_precompile_to: Option<Address>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StorageOverride {
-    None,
-    /// The whole storage.
-    Replace(Vec<(U256, U256)>),
+    /// The whole storage. Never together with `state_diff`.
+    pub state: Option<Vec<(U256, U256)>>,
     /// Single slots.
-    Diff(Vec<(U256, U256)>),
+    pub state_diff: Option<Vec<(U256, U256)>>,
+    pub move_precompile_to: Option<Address>,
 }
 
 /// Fees by the type of transaction: `gasPrice`, or EIP-1559's two.

@@ -1,6 +1,6 @@
 use crate::{
     evm::{Moved, PrecompileSet, for_rules},
-    plan::{BlockRules, StateOverride, StorageOverride},
+    plan::{BlockRules, StateOverride},
     rejection::{Fault, code},
     state::SimulationState,
 };
@@ -56,15 +56,15 @@ fn change(state: &mut SimulationState, entry: &StateOverride) {
     change.exists |= entry.nonce.is_some()
         || entry.code.is_some()
         || entry.balance.is_some()
-        || !matches!(entry.storage, StorageOverride::None);
+        || entry.state.is_some()
+        || entry.state_diff.is_some();
     change.nonce = entry.nonce.or(change.nonce);
     change.balance = entry.balance.or(change.balance);
-    match &entry.storage {
-        StorageOverride::None => {}
-        StorageOverride::Replace(slots) => {
-            change.storage_cleared = true;
-            change.storage = slots.iter().copied().collect();
-        }
-        StorageOverride::Diff(slots) => change.storage.extend(slots.iter().copied()),
+    if let Some(slots) = &entry.state {
+        change.storage_cleared = true;
+        change.storage = slots.iter().copied().collect();
+    }
+    if let Some(slots) = &entry.state_diff {
+        change.storage.extend(slots.iter().copied());
     }
 }

@@ -4,12 +4,15 @@ use alloy_primitives::{
 };
 use revm::bytecode::Bytecode;
 
+/// Code by its hash.
+pub type Code = (B256, Bytecode);
+
 /// What is known to differ from the pinned block. Absent fields are as below.
 #[derive(Clone, Debug, Default)]
 pub struct AccountChange {
     pub balance: Option<U256>,
     pub nonce: Option<u64>,
-    pub code: Option<(B256, Bytecode)>,
+    pub code: Option<Code>,
     /// Slots that `storage` lacks are zero, whatever lies below.
     pub storage_cleared: bool,
     pub storage: HashMap<U256, U256>,
@@ -37,7 +40,7 @@ impl AccountChange {
 }
 
 /// Code as the EVM runs it. What looks like a delegation but is none (EIP-7702 asks for 23 bytes) is plain code.
-pub fn analysed(code: Bytes) -> (B256, Bytecode) {
+pub fn analysed(code: Bytes) -> Code {
     if code.is_empty() {
         return (revm::primitives::KECCAK_EMPTY, Bytecode::default());
     }

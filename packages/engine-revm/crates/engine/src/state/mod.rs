@@ -12,7 +12,7 @@ mod simulation_state;
 mod tests;
 
 pub use cache::StateCache;
-pub use change::{AccountChange, Layer, analysed};
+pub use change::{AccountChange, Code, Layer, analysed};
 pub use pinned::PinnedState;
 pub use read::{Read, ReadError, StateSource, Stop, Value};
 pub use simulation_state::SimulationState;

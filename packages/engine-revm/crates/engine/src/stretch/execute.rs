@@ -12,7 +12,7 @@ use crate::{
     simulate::{blob_gas, current_da_footprint_scalar, da_footprint},
     state::{AccountChange, ReadError, SimulationState, Stop},
 };
-use alloy_primitives::{Address, B256, Bloom, Log, map::AddressMap};
+use alloy_primitives::{Address, B256, Bloom, Bytes, Log, map::AddressMap};
 use alloy_trie::root::ordered_trie_root_with_encoder;
 use op_revm::OpSpecId;
 use revm::{Database, primitives::hardfork::SpecId};
@@ -149,7 +149,7 @@ fn apply(
         logs: applied.logs.into_iter().map(plain).collect(),
         contract_address: created(transaction),
         blob_gas_used,
-        encoded: Vec::new(),
+        encoded: Bytes::new(),
         bloom: Bloom::ZERO,
     };
     Ok(receipt.sealed(deposit_nonce.filter(|_| block.rules.has_op(OpSpecId::CANYON))))
@@ -217,7 +217,7 @@ fn seal(stretch: &Stretch, receipts: &[StretchReceipt]) -> (B256, Bloom) {
         .earlier_receipts
         .iter()
         .map(|encoded| encoded.as_ref())
-        .chain(receipts.iter().map(|receipt| receipt.encoded.as_slice()))
+        .chain(receipts.iter().map(|receipt| receipt.encoded.as_ref()))
         .collect();
     (ordered_trie_root_with_encoder(&all, |encoded, out| out.extend_from_slice(encoded)), bloom)
 }

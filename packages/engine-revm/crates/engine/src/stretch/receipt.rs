@@ -13,7 +13,7 @@ pub struct StretchReceipt {
     pub contract_address: Option<Address>,
     pub blob_gas_used: Option<u64>,
     /// EIP-2718 bytes.
-    pub encoded: Vec<u8>,
+    pub encoded: Bytes,
     pub bloom: Bloom,
 }
 
@@ -24,8 +24,9 @@ impl StretchReceipt {
     /// Fills in what follows from the rest.
     pub fn sealed(mut self, deposit_nonce: Option<u64>) -> Self {
         let tail: Vec<u64> = deposit_nonce.map_or_else(Vec::new, |nonce| vec![nonce, DEPOSIT_RECEIPT_VERSION]);
-        (self.encoded, self.bloom) =
+        let (encoded, bloom) =
             encode_receipt_fields(self.tx_type, self.succeeded, self.cumulative_gas_used, &self.logs, &tail);
+        (self.encoded, self.bloom) = (encoded.into(), bloom);
         self
     }
 }

@@ -1,0 +1,362 @@
+/**
+ * What crosses between TypeScript and Rust, in the order in which it crosses: one value a line. `npm run border` writes both
+ * sides from it: src/border/records.ts and crates/bindings/src/records.rs.
+ *
+ * A field is `name in TypeScript: type`, or `[type, name in Rust]` where that is not the same in snake case. The name in
+ * TypeScript may have a default (`maxFeePerGas ?? 0n`); `''` is the record itself.
+ */
+
+const number = { kind: 'number', rust: 'u64' }
+const integer = { kind: 'number', rust: 'i32' }
+const quantity = { kind: 'quantity', rust: 'u64' }
+const word = { kind: 'quantity', rust: 'U256' }
+const parity = { kind: 'quantity', rust: 'u8' }
+const flag = { kind: 'flag', rust: 'bool' }
+const hash = { kind: 'hex', rust: 'B256', bytes: 32 }
+const address = { kind: 'hex', rust: 'Address', bytes: 20 }
+const bloom = { kind: 'hex', rust: 'Bloom', bytes: 256 }
+const bytes = { kind: 'hex', rust: 'Bytes' }
+const text = { kind: 'text', rust: 'String' }
+/** Absent is undefined in TypeScript. */
+const optional = (item) => ({ kind: 'optional', item })
+/** Absent is null in TypeScript. */
+const nullable = (item) => ({ kind: 'nullable', item })
+const list = (item) => ({ kind: 'list', item })
+const pair = (first, second) => ({ kind: 'pair', first, second })
+/** A Map in TypeScript, a HashMap in Rust. */
+const map = (key, value) => ({ kind: 'map', key, value })
+
+/** Each after those that it is made of. */
+export const records = []
+
+function define(type) {
+  records.push(type)
+  return type
+}
+
+/** Strings in TypeScript, variants of an enum in Rust. */
+const names = (rust, variants) => define({ kind: 'names', rust, variants })
+
+/**
+ * `ts` and `rust` are its types, declared by the generator where they are not given (`rust: 'tuple'`: it needs none); `unset`
+ * is what the type in Rust has beside the fields; `isShared`: many records in a row have the very same object, never changed.
+ */
+const record = (name, types, fields) =>
+  define({ kind: 'record', name, ...types, fields: Object.entries(fields).map(fieldOf) })
+
+/** `{ kind, …fields }` in TypeScript, tuple variants of an enum in Rust. */
+const union = (name, types, variants) =>
+  define({
+    kind: 'union',
+    name,
+    ...types,
+    variants: Object.entries(variants).map(([tag, [rust, fields]]) => ({
+      tag,
+      rust,
+      fields: Object.entries(fields).map(fieldOf),
+    })),
+  })
+
+function fieldOf([ts, spec]) {
+  const [type, rust] = Array.isArray(spec) ? spec : [spec]
+  const plain = ts.replace(/ \?\? .*/, '')
+  return { ts, plain, type, rust: rust ?? plain.replace(/^.*\./, '').replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`) }
+}
+
+/** A type of TypeScript by the module that declares it. */
+const protocol = (type) => ({ type, module: '@upfront/protocol' })
+const simulation = (type) => ({ type, module: '@upfront/simulation' })
+
+// Plans and what they run on: to Rust.
+
+const fork = names('plan::SpecId', {
+  paris: 'MERGE',
+  shanghai: 'SHANGHAI',
+  cancun: 'CANCUN',
+  prague: 'PRAGUE',
+  osaka: 'OSAKA',
+})
+
+const opFork = names('plan::OpSpecId', {
+  bedrock: 'BEDROCK',
+  regolith: 'REGOLITH',
+  canyon: 'CANYON',
+  ecotone: 'ECOTONE',
+  fjord: 'FJORD',
+  granite: 'GRANITE',
+  holocene: 'HOLOCENE',
+  isthmus: 'ISTHMUS',
+  jovian: 'JOVIAN',
+  karst: 'KARST',
+})
+
+const chainRules = record(
+  'ChainRules',
+  { to: 'rust', ts: simulation('ChainRules'), rust: 'plan::ChainRules' },
+  { chainId: quantity, depositContract: optional(address) },
+)
+
+const blobParameters = record(
+  'BlobParameters',
+  { to: 'rust', ts: simulation('BlobParameters'), rust: 'plan::BlobParameters' },
+  { target: number, max: number, baseFeeUpdateFraction: [quantity, 'update_fraction'] },
+)
+
+const blockRules = record(
+  'BlockRules',
+  { to: 'rust', ts: simulation('BlockRules'), rust: 'plan::BlockRules', isShared: true },
+  { fork: [fork, 'spec'], opFork: [optional(opFork), 'op'], blob: optional(blobParameters) },
+)
+
+const parentHeader = record(
+  'ParentHeader',
+  { to: 'rust', ts: simulation('SimulationPlan'), rust: 'plan::ParentHeader' },
+  {
+    'base.hash': hash,
+    'base.number': quantity,
+    'base.timestamp': quantity,
+    'base.gasLimit': quantity,
+    'base.gasUsed': quantity,
+    'base.baseFeePerGas ?? 0n': [word, 'base_fee'],
+    'base.blobGasUsed ?? 0n': quantity,
+    'base.excessBlobGas ?? 0n': quantity,
+    'base.withdrawalsRoot': optional(hash),
+    baseRules: [blockRules, 'rules'],
+  },
+)
+
+const baseFeeParameters = record(
+  'BaseFeeParameters',
+  { to: 'rust', ts: simulation('BaseFeeParameters'), rust: 'plan::BaseFeeParameters', isShared: true },
+  { elasticity: quantity, denominator: quantity, minimum: word },
+)
+
+const withdrawal = record(
+  'Withdrawal',
+  { to: 'rust', ts: protocol('Withdrawal'), rust: 'plan::Withdrawal' },
+  { index: quantity, validatorIndex: quantity, address, amount: quantity },
+)
+
+const slots = optional(list(pair(hash, hash)))
+
+const stateOverride = record(
+  'StateOverride',
+  { to: 'rust', ts: protocol('StateOverride'), rust: 'plan::StateOverride' },
+  {
+    address,
+    balance: optional(word),
+    nonce: optional(quantity),
+    code: optional(bytes),
+    movePrecompileToAddress: [optional(address), 'move_precompile_to'],
+    state: slots,
+    stateDiff: slots,
+  },
+)
+
+const accessListEntry = record(
+  'AccessListEntry',
+  { to: 'rust', ts: protocol('AccessListEntry'), rust: 'tuple' },
+  { address, storageKeys: list(hash) },
+)
+
+const authorization = record(
+  'Authorization',
+  { to: 'rust', ts: protocol('Authorization'), rust: 'plan::Authorization' },
+  { chainId: word, address, nonce: quantity, yParity: parity, r: word, s: word },
+)
+
+const plannedCall = record(
+  'PlannedCall',
+  { to: 'rust', ts: simulation('PlannedCall'), rust: 'plan::PlannedCall' },
+  {
+    type: [number, 'tx_type'],
+    from: address,
+    to: nullable(address),
+    input: bytes,
+    value: word,
+    nonce: optional(quantity),
+    gas: optional(quantity),
+    gasPrice: optional(word),
+    'maxFeePerGas ?? 0n': [word, 'max_fee'],
+    'maxPriorityFeePerGas ?? 0n': [word, 'max_priority_fee'],
+    'maxFeePerBlobGas ?? 0n': [word, 'max_blob_fee'],
+    accessList: list(accessListEntry),
+    blobVersionedHashes: [optional(list(hash)), 'blob_hashes'],
+    authorizationList: [optional(list(authorization)), 'authorizations'],
+  },
+)
+
+const plannedBlock = record(
+  'PlannedBlock',
+  { to: 'rust', ts: simulation('PlannedBlock'), rust: 'plan::PlannedBlock' },
+  {
+    number: quantity,
+    timestamp: quantity,
+    gasLimit: quantity,
+    feeRecipient: address,
+    prevRandao: hash,
+    baseFeePerGas: [optional(word), 'base_fee'],
+    baseFeeParameters,
+    blobBaseFee: optional(word),
+    parentBeaconBlockRoot: optional(hash),
+    extraData: bytes,
+    rules: blockRules,
+    withdrawals: list(withdrawal),
+    stateOverrides: [list(stateOverride), 'overrides'],
+    calls: list(plannedCall),
+  },
+)
+
+const mappingRead = record(
+  'MappingRead',
+  { to: 'rust', ts: simulation('MappingRead'), rust: 'plan::MappingRead' },
+  { contract: address, key: address, position: number },
+)
+
+record(
+  'Plan',
+  { to: 'rust', ts: simulation('SimulationPlan'), rust: 'plan::Plan' },
+  {
+    rules: [chainRules, 'chain'],
+    '': [parentHeader, 'base'],
+    validation: flag,
+    traceTransfers: flag,
+    gasBudget: quantity,
+    daFootprintScalar: optional(quantity),
+    'likelyReads ?? []': list(mappingRead),
+    blocks: list(plannedBlock),
+  },
+)
+
+const blockEnvironment = record(
+  'BlockEnvironment',
+  { to: 'rust', ts: simulation('BlockEnvironment'), rust: 'stretch::BlockEnvironment' },
+  {
+    number: quantity,
+    timestamp: quantity,
+    parentHash: hash,
+    gasLimit: quantity,
+    feeRecipient: address,
+    prevRandao: hash,
+    baseFeePerGas: [quantity, 'base_fee'],
+    parentBeaconBlockRoot: optional(hash),
+    'excessBlobGas ?? 0n': quantity,
+    rules: blockRules,
+  },
+)
+
+record(
+  'Stretch',
+  { to: 'rust', rust: 'stretch::Stretch' },
+  {
+    rules: [chainRules, 'chain'],
+    block: blockEnvironment,
+    opening: flag,
+    transactions: list(bytes),
+    earlierReceipts: list(bytes),
+    earlierGasUsed: quantity,
+    earlierBlobGasUsed: quantity,
+  },
+)
+
+const accountChange = record(
+  'AccountChange',
+  { to: 'both', ts: simulation('AccountChange'), rust: 'state::AccountChange', unset: { exists: 'false' } },
+  {
+    balance: optional(word),
+    nonce: optional(quantity),
+    code: optional(bytes),
+    storageCleared: flag,
+    storage: map(hash, hash),
+  },
+)
+
+record(
+  'Layer',
+  { to: 'rust', ts: simulation('StateLayer'), rust: 'state::Layer' },
+  { accounts: map(address, accountChange) },
+)
+
+// What Rust asks for, and what comes of it: to TypeScript.
+
+union(
+  'Read',
+  { to: 'typescript', ts: simulation('StateRead'), rust: 'state::Read' },
+  {
+    balance: ['Balance', { address }],
+    nonce: ['Nonce', { address }],
+    code: ['Code', { address }],
+    storage: ['Storage', { address, slot: hash }],
+    blockHash: ['BlockHash', { number: quantity }],
+  },
+)
+
+const writtenFailure = record(
+  'WrittenFailure',
+  { to: 'typescript' },
+  { at: number, halt: optional(text), returnData: bytes },
+)
+
+record(
+  'Written',
+  { to: 'typescript' },
+  { accounts: number, slots: number, gasUsed: quantity, failures: list(writtenFailure) },
+)
+
+const log = record(
+  'Log',
+  {
+    to: 'typescript',
+    ts: simulation('ExecutedLog'),
+    rust: 'outcome::ExecutedLog',
+    unset: { synthetic: 'false', index: '0' },
+  },
+  { address, topics: list(hash), data: bytes },
+)
+
+const receipt = record(
+  'Receipt',
+  {
+    to: 'typescript',
+    ts: simulation('ExecutedReceipt'),
+    rust: 'stretch::StretchReceipt',
+    unset: { bloom: 'Bloom::ZERO' },
+  },
+  {
+    type: [number, 'tx_type'],
+    succeeded: flag,
+    cumulativeGasUsed: quantity,
+    gasUsed: quantity,
+    effectiveGasPrice: quantity,
+    logs: list(log),
+    contractAddress: nullable(address),
+    blobGasUsed: optional(quantity),
+    encoded: bytes,
+  },
+)
+
+const stretchTransaction = record(
+  'StretchTransaction',
+  { to: 'typescript' },
+  { hash, from: address, to: nullable(address), nonce: quantity },
+)
+
+record(
+  'Executed',
+  { to: 'typescript' },
+  {
+    accounts: map(address, accountChange),
+    transactions: list(stretchTransaction),
+    receipts: list(receipt),
+    gasUsed: quantity,
+    blobGasUsed: quantity,
+    receiptsRoot: hash,
+    logsBloom: bloom,
+  },
+)
+
+record(
+  'Rejection',
+  { to: 'typescript', rust: 'rejection::Rejection' },
+  { code: integer, message: text, block: number, call: optional(number) },
+)

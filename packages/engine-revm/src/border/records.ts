@@ -1,0 +1,341 @@
+// Written by `npm run border` from border/records.mjs: change that.
+
+// biome-ignore-all lint/style/useTemplate: a line a field reads better.
+
+import type { AccessListEntry, Address, Authorization, Hash, Hex, StateOverride, Withdrawal } from '@upfront/protocol'
+import type {
+  AccountChange,
+  BaseFeeParameters,
+  BlobParameters,
+  BlockEnvironment,
+  BlockRules,
+  ChainRules,
+  ExecutedLog,
+  ExecutedReceipt,
+  MappingRead,
+  PlannedBlock,
+  PlannedCall,
+  SimulationPlan,
+  StateLayer,
+  StateRead,
+} from '@upfront/simulation'
+
+import { count, defined, flag, list, optionalQuantity, quantity, remembering, type TextReader } from './text.js'
+
+export interface Stretch {
+  rules: ChainRules
+  block: BlockEnvironment
+  opening: boolean
+  transactions: Hex[]
+  earlierReceipts: Hex[]
+  earlierGasUsed: bigint
+  earlierBlobGasUsed: bigint
+}
+
+export interface WrittenFailure {
+  at: number
+  halt?: string
+  returnData: Hex
+}
+
+export interface Written {
+  accounts: number
+  slots: number
+  gasUsed: bigint
+  failures: WrittenFailure[]
+}
+
+export interface StretchTransaction {
+  hash: Hash
+  from: Address
+  to: Address | null
+  nonce: bigint
+}
+
+export interface Executed {
+  accounts: Map<Address, AccountChange>
+  transactions: StretchTransaction[]
+  receipts: ExecutedReceipt[]
+  gasUsed: bigint
+  blobGasUsed: bigint
+  receiptsRoot: Hash
+  logsBloom: Hex
+}
+
+export interface Rejection {
+  code: number
+  message: string
+  block: number
+  call?: number
+}
+
+export function writeChainRules(record: ChainRules): string {
+  return quantity(record.chainId) + `${record.depositContract ?? '-'}\n`
+}
+
+export function writeBlobParameters(record: BlobParameters): string {
+  return count(record.target) + count(record.max) + quantity(record.baseFeeUpdateFraction)
+}
+
+export const writeBlockRules = remembering(
+  (record: BlockRules) =>
+    `${record.fork}\n` +
+    `${record.opFork ?? '-'}\n` +
+    (record.blob === undefined ? '-\n' : writeBlobParameters(record.blob)),
+)
+
+export function writeParentHeader(record: SimulationPlan): string {
+  return (
+    `${record.base.hash}\n` +
+    quantity(record.base.number) +
+    quantity(record.base.timestamp) +
+    quantity(record.base.gasLimit) +
+    quantity(record.base.gasUsed) +
+    quantity(record.base.baseFeePerGas ?? 0n) +
+    quantity(record.base.blobGasUsed ?? 0n) +
+    quantity(record.base.excessBlobGas ?? 0n) +
+    `${record.base.withdrawalsRoot ?? '-'}\n` +
+    writeBlockRules(record.baseRules)
+  )
+}
+
+export const writeBaseFeeParameters = remembering(
+  (record: BaseFeeParameters) => quantity(record.elasticity) + quantity(record.denominator) + quantity(record.minimum),
+)
+
+export function writeWithdrawal(record: Withdrawal): string {
+  return quantity(record.index) + quantity(record.validatorIndex) + `${record.address}\n` + quantity(record.amount)
+}
+
+export function writeStateOverride(record: StateOverride): string {
+  return (
+    `${record.address}\n` +
+    optionalQuantity(record.balance) +
+    optionalQuantity(record.nonce) +
+    `${record.code ?? '-'}\n` +
+    `${record.movePrecompileToAddress ?? '-'}\n` +
+    (record.state === undefined ? '-\n' : list(record.state, (item) => `${item[0]}\n` + `${item[1]}\n`)) +
+    (record.stateDiff === undefined ? '-\n' : list(record.stateDiff, (item) => `${item[0]}\n` + `${item[1]}\n`))
+  )
+}
+
+export function writeAccessListEntry(record: AccessListEntry): string {
+  return `${record.address}\n` + list(record.storageKeys, (item) => `${item}\n`)
+}
+
+export function writeAuthorization(record: Authorization): string {
+  return (
+    quantity(record.chainId) +
+    `${record.address}\n` +
+    quantity(record.nonce) +
+    quantity(record.yParity) +
+    quantity(record.r) +
+    quantity(record.s)
+  )
+}
+
+export function writePlannedCall(record: PlannedCall): string {
+  return (
+    count(record.type) +
+    `${record.from}\n` +
+    `${record.to ?? '-'}\n` +
+    `${record.input}\n` +
+    quantity(record.value) +
+    optionalQuantity(record.nonce) +
+    optionalQuantity(record.gas) +
+    optionalQuantity(record.gasPrice) +
+    quantity(record.maxFeePerGas ?? 0n) +
+    quantity(record.maxPriorityFeePerGas ?? 0n) +
+    quantity(record.maxFeePerBlobGas ?? 0n) +
+    list(record.accessList, writeAccessListEntry) +
+    (record.blobVersionedHashes === undefined ? '-\n' : list(record.blobVersionedHashes, (item) => `${item}\n`)) +
+    (record.authorizationList === undefined ? '-\n' : list(record.authorizationList, writeAuthorization))
+  )
+}
+
+export function writePlannedBlock(record: PlannedBlock): string {
+  return (
+    quantity(record.number) +
+    quantity(record.timestamp) +
+    quantity(record.gasLimit) +
+    `${record.feeRecipient}\n` +
+    `${record.prevRandao}\n` +
+    optionalQuantity(record.baseFeePerGas) +
+    writeBaseFeeParameters(record.baseFeeParameters) +
+    optionalQuantity(record.blobBaseFee) +
+    `${record.parentBeaconBlockRoot ?? '-'}\n` +
+    `${record.extraData}\n` +
+    writeBlockRules(record.rules) +
+    list(record.withdrawals, writeWithdrawal) +
+    list(record.stateOverrides, writeStateOverride) +
+    list(record.calls, writePlannedCall)
+  )
+}
+
+export function writeMappingRead(record: MappingRead): string {
+  return `${record.contract}\n` + `${record.key}\n` + count(record.position)
+}
+
+export function writePlan(record: SimulationPlan): string {
+  return (
+    writeChainRules(record.rules) +
+    writeParentHeader(record) +
+    flag(record.validation) +
+    flag(record.traceTransfers) +
+    quantity(record.gasBudget) +
+    optionalQuantity(record.daFootprintScalar) +
+    list(record.likelyReads ?? [], writeMappingRead) +
+    list(record.blocks, writePlannedBlock)
+  )
+}
+
+export function writeBlockEnvironment(record: BlockEnvironment): string {
+  return (
+    quantity(record.number) +
+    quantity(record.timestamp) +
+    `${record.parentHash}\n` +
+    quantity(record.gasLimit) +
+    `${record.feeRecipient}\n` +
+    `${record.prevRandao}\n` +
+    quantity(record.baseFeePerGas) +
+    `${record.parentBeaconBlockRoot ?? '-'}\n` +
+    quantity(record.excessBlobGas ?? 0n) +
+    writeBlockRules(record.rules)
+  )
+}
+
+export function writeStretch(record: Stretch): string {
+  return (
+    writeChainRules(record.rules) +
+    writeBlockEnvironment(record.block) +
+    flag(record.opening) +
+    list(record.transactions, (item) => `${item}\n`) +
+    list(record.earlierReceipts, (item) => `${item}\n`) +
+    quantity(record.earlierGasUsed) +
+    quantity(record.earlierBlobGasUsed)
+  )
+}
+
+export function writeAccountChange(record: AccountChange): string {
+  return (
+    optionalQuantity(record.balance) +
+    optionalQuantity(record.nonce) +
+    `${record.code ?? '-'}\n` +
+    flag(record.storageCleared) +
+    list([...record.storage], (item) => `${item[0]}\n` + `${item[1]}\n`)
+  )
+}
+
+export function writeLayer(record: StateLayer): string {
+  return list([...record.accounts], (item) => `${item[0]}\n` + writeAccountChange(item[1]))
+}
+
+export function readAccountChange(reader: TextReader): AccountChange {
+  return {
+    ...defined(
+      'balance',
+      reader.optional(() => reader.bigint()),
+    ),
+    ...defined(
+      'nonce',
+      reader.optional(() => reader.bigint()),
+    ),
+    ...defined(
+      'code',
+      reader.optional(() => reader.hex()),
+    ),
+    storageCleared: reader.flag(),
+    storage: new Map(reader.list(() => [reader.hex(), reader.hex()])),
+  }
+}
+
+export function readRead(reader: TextReader): StateRead {
+  switch (reader.word()) {
+    case 'balance':
+      return { kind: 'balance', address: reader.hex() }
+    case 'nonce':
+      return { kind: 'nonce', address: reader.hex() }
+    case 'code':
+      return { kind: 'code', address: reader.hex() }
+    case 'storage':
+      return { kind: 'storage', address: reader.hex(), slot: reader.hex() }
+    case 'blockHash':
+      return { kind: 'blockHash', number: reader.bigint() }
+    default:
+      throw new Error('the addon sent an unknown Read')
+  }
+}
+
+export function readWrittenFailure(reader: TextReader): WrittenFailure {
+  return {
+    at: reader.number(),
+    ...defined(
+      'halt',
+      reader.optional(() => reader.word()),
+    ),
+    returnData: reader.hex(),
+  }
+}
+
+export function readWritten(reader: TextReader): Written {
+  return {
+    accounts: reader.number(),
+    slots: reader.number(),
+    gasUsed: reader.bigint(),
+    failures: reader.list(() => readWrittenFailure(reader)),
+  }
+}
+
+export function readLog(reader: TextReader): ExecutedLog {
+  return { address: reader.hex(), topics: reader.list(() => reader.hex()), data: reader.hex() }
+}
+
+export function readReceipt(reader: TextReader): ExecutedReceipt {
+  return {
+    type: reader.number(),
+    succeeded: reader.flag(),
+    cumulativeGasUsed: reader.bigint(),
+    gasUsed: reader.bigint(),
+    effectiveGasPrice: reader.bigint(),
+    logs: reader.list(() => readLog(reader)),
+    contractAddress: reader.optional(() => reader.hex()) ?? null,
+    ...defined(
+      'blobGasUsed',
+      reader.optional(() => reader.bigint()),
+    ),
+    encoded: reader.hex(),
+  }
+}
+
+export function readStretchTransaction(reader: TextReader): StretchTransaction {
+  return {
+    hash: reader.hex(),
+    from: reader.hex(),
+    to: reader.optional(() => reader.hex()) ?? null,
+    nonce: reader.bigint(),
+  }
+}
+
+export function readExecuted(reader: TextReader): Executed {
+  return {
+    accounts: new Map(reader.list(() => [reader.hex(), readAccountChange(reader)])),
+    transactions: reader.list(() => readStretchTransaction(reader)),
+    receipts: reader.list(() => readReceipt(reader)),
+    gasUsed: reader.bigint(),
+    blobGasUsed: reader.bigint(),
+    receiptsRoot: reader.hex(),
+    logsBloom: reader.hex(),
+  }
+}
+
+export function readRejection(reader: TextReader): Rejection {
+  return {
+    code: reader.number(),
+    message: reader.word(),
+    block: reader.number(),
+    ...defined(
+      'call',
+      reader.optional(() => reader.number()),
+    ),
+  }
+}

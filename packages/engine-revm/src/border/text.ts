@@ -1,0 +1,89 @@
+import type { Hex } from '@upfront/protocol'
+
+// Values as text, one a line: hex without prefix for numbers, with it for bytes, `-` for what is absent.
+
+export function quantity(value: bigint): string {
+  // Most are zero, and to write a bigint is a call into the runtime.
+  return value === 0n ? '0\n' : `${value.toString(16)}\n`
+}
+
+export function optionalQuantity(value: bigint | undefined): string {
+  return value === undefined ? '-\n' : quantity(value)
+}
+
+export function count(value: number): string {
+  return value < 10 ? `${value}\n` : `${value.toString(16)}\n`
+}
+
+export function flag(value: boolean): string {
+  return value ? '1\n' : '0\n'
+}
+
+export function list<T>(items: readonly T[], write: (item: T) => string): string {
+  let out = count(items.length)
+  for (const item of items) out += write(item)
+  return out
+}
+
+/** Writes the same object, if it comes again at once, without looking into it. */
+export function remembering<T extends object>(write: (value: T) => string): (value: T) => string {
+  let last: T | undefined
+  let text = ''
+  return (value) => {
+    if (value !== last) text = write(value)
+    last = value
+    return text
+  }
+}
+
+/** Reads what the addon says. */
+export class TextReader {
+  #at = 0
+
+  constructor(readonly text: string) {}
+
+  word(): string {
+    const end = this.text.indexOf('\n', this.#at)
+    const word = this.text.slice(this.#at, end)
+    this.#at = end + 1
+    return word
+  }
+
+  /** All that is left. */
+  rest(): string {
+    return this.text.slice(this.#at)
+  }
+
+  hex(): Hex {
+    return this.word() as Hex
+  }
+
+  bigint(): bigint {
+    return BigInt(this.word())
+  }
+
+  number(): number {
+    return Number(this.word())
+  }
+
+  flag(): boolean {
+    return this.word() === '1'
+  }
+
+  optional<T>(read: () => T): T | undefined {
+    if (!this.text.startsWith('-\n', this.#at)) return read()
+    this.#at += 2
+    return undefined
+  }
+
+  list<T>(read: () => T): T[] {
+    const items: T[] = []
+    for (let left = this.number(); left > 0; left--) items.push(read())
+    return items
+  }
+}
+
+/** For spreading: nothing where the value is absent. */
+export function defined<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { [P in K]?: V })
+}
