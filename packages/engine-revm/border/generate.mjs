@@ -164,8 +164,8 @@ function rust() {
       return `pub struct ${name} {\n${lines.join('\n')}\n}`
     }),
     ...records.filter((record) => record.rust !== 'tuple').map(implementInRust),
-    '/// Reads a record and writes it again, for the test that both sides agree.',
-    `pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
+    `/// Reads a record and writes it again, for the test that both sides agree.
+    pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
       let mut out = Lines::default();
       match name {
         ${echoes.map(({ name, ...record }) => `"${name}" => ${rustName({ name, ...record })}::read(t)?.write(&mut out),`).join('\n')}

@@ -561,7 +561,6 @@ impl Field for rejection::Rejection {
 }
 
 /// Reads a record and writes it again, for the test that both sides agree.
-
 pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
     let mut out = Lines::default();
     match name {

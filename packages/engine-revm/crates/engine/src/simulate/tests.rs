@@ -3,7 +3,7 @@ use crate::{
     outcome::{ExecutedCall, Status},
     plan::{
         BaseFeeParameters, BlobParameters, BlockRules, ChainRules, ParentHeader, PlannedBlock, PlannedCall,
-        StateOverride, StorageOverride,
+        StateOverride,
     },
     rejection::{Rejection, code},
     state::{Read, ReadError, StateCache, StateSource, Value},
@@ -42,7 +42,8 @@ fn override_of(address: Address, balance: u64, code: Bytes) -> StateOverride {
         balance: Some(U256::from(balance)),
         nonce: Some(0),
         code: Some(code),
-        storage: StorageOverride::None,
+        state: None,
+        state_diff: None,
         move_precompile_to: None,
     }
 }
@@ -238,12 +239,12 @@ fn fees_are_paid_where_they_are_named() {
 }
 
 /// The EIPs' code, and the same with a byte behind it that never runs: known code is not run, other code is.
-fn with_code(contract: Address, code: &Bytes, known: bool, storage: StorageOverride) -> StateOverride {
+fn with_code(contract: Address, code: &Bytes, known: bool, state: Option<Vec<(U256, U256)>>) -> StateOverride {
     let mut code = code.to_vec();
     if !known {
         code.push(0);
     }
-    StateOverride { storage, ..override_of(contract, 0, code.into()) }
+    StateOverride { state, ..override_of(contract, 0, code.into()) }
 }
 
 fn prague(mut plan: Plan) -> Plan {
@@ -264,8 +265,8 @@ fn known_system_contracts_keep_what_their_code_would() {
     let word = |value: u64| Bytes::from(U256::from(value).to_be_bytes::<32>());
     let outputs = |known: bool| {
         let contracts = vec![
-            with_code(BEACON_ROOTS, &alloy_eips::eip4788::BEACON_ROOTS_CODE, known, StorageOverride::None),
-            with_code(HISTORY, &alloy_eips::eip2935::HISTORY_STORAGE_CODE, known, StorageOverride::None),
+            with_code(BEACON_ROOTS, &alloy_eips::eip4788::BEACON_ROOTS_CODE, known, None),
+            with_code(HISTORY, &alloy_eips::eip2935::HISTORY_STORAGE_CODE, known, None),
         ];
         let calls = vec![call(Some(BEACON_ROOTS), 0, word(112)), call(Some(HISTORY), 0, word(10))];
         let outcome = run(&prague(plan(contracts, calls))).unwrap();
@@ -288,8 +289,7 @@ fn known_request_queues_give_what_their_code_would() {
     for slots in [vec![], vec![(U256::ZERO, U256::from(5))], one_request.collect::<Vec<_>>()] {
         // Without input the contracts give the fee, which shows the excess.
         let block = |known: bool| {
-            let contracts = queues
-                .map(|(contract, code)| with_code(contract, code, known, StorageOverride::Replace(slots.clone())));
+            let contracts = queues.map(|(contract, code)| with_code(contract, code, known, Some(slots.clone())));
             let mut plan = prague(plan(contracts.to_vec(), Vec::new()));
             let mut second = plan.blocks[0].clone();
             second.number += 1;
