@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { NestFactory } from '@nestjs/core'
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
+import type { Front } from '@upfront/fast-http'
 import { recovered } from '@upfront/node'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { Logger } from 'pino'
@@ -10,7 +11,6 @@ import { Environment } from './environment.js'
 import { acceptJsonBodies } from './http/body.js'
 import { BufferedBytes } from './http/buffered-bytes.js'
 import { FreeRateLimit } from './http/free-rate-limit.js'
-import type { PlainConnections } from './http/plain-connections.js'
 import { requestId } from './http/request-id.js'
 import { createLogger, LOGGER, nestLogger } from './logger.js'
 import { dialectOf } from './rpc/dialect.js'
@@ -116,12 +116,7 @@ export async function startGateway(environment: Environment): Promise<Gateway> {
   return { app, url, greeting, logger, close: end }
 }
 
-async function close(
-  app: NestFastifyApplication,
-  plain: PlainConnections,
-  timeoutMs: number,
-  logger: Logger,
-): Promise<void> {
+async function close(app: NestFastifyApplication, plain: Front, timeoutMs: number, logger: Logger): Promise<void> {
   const server = app.getHttpServer()
   const closeIdle = () => {
     server.closeIdleConnections()

@@ -1,12 +1,11 @@
 import type { Server } from 'node:http'
 import { Injectable } from '@nestjs/common'
+import { type FastRequest, type Front, standBefore } from '@upfront/fast-http'
 import { recovered } from '@upfront/node'
 import type { JsonText } from '@upfront/protocol'
 import { Environment } from '../environment.js'
 import { BufferedBytes } from '../http/buffered-bytes.js'
 import { FreeRateLimit } from '../http/free-rate-limit.js'
-import type { PlainRequest } from '../http/plain-connection.js'
-import { PlainConnections } from '../http/plain-connections.js'
 import { Refusals } from '../http/refusals.js'
 import { acceptedRequestId } from '../http/request-id.js'
 import type { RequestView } from '../pending/request-view.js'
@@ -28,20 +27,20 @@ export class PlainFront {
     private readonly environment: Environment,
   ) {}
 
-  standBefore(server: Server): PlainConnections {
+  standBefore(server: Server): Front {
     const { TRUSTED_PROXIES, FREE_RATE_LIMIT, MAX_BODY_BYTES, BODY_TIMEOUT_MS } = this.environment
     // Behind a proxy, who asks is in a header, and Fastify knows which. Where nobody is counted, it does not matter.
     const isOpen = TRUSTED_PROXIES === undefined || FREE_RATE_LIMIT === 0
-    return new PlainConnections(server, {
+    return standBefore(server, {
       maxBodyBytes: isOpen ? Math.min(MOST_BODY_BYTES, MAX_BODY_BYTES) : 0,
-      arrivalMs: BODY_TIMEOUT_MS,
-      buffered: this.buffered,
+      bodyTimeoutMs: BODY_TIMEOUT_MS,
+      memory: this.buffered,
       serve: (request) => this.serve(request),
     })
   }
 
-  private serve(request: PlainRequest): void {
-    const id = acceptedRequestId(request.head.requestId)
+  private serve(request: FastRequest): void {
+    const id = acceptedRequestId(request.requestId)
     const refuse = (thrown: unknown) => this.refuse(thrown, id, request)
     if (this.environment.FREE_RATE_LIMIT === 0) recovered(() => this.answer(request, id), refuse)
     else
@@ -51,24 +50,24 @@ export class PlainFront {
         .catch(refuse)
   }
 
-  private answer(request: PlainRequest, id: string) {
+  private answer(request: FastRequest, id: string) {
     const { body, socket } = request
     const asked = { id, ip: socket.remoteAddress ?? '', dialect: this.environment.DIALECT, body }
     return this.endpoint.serve(asked, socket, (answer, view) => this.send(request, id, answer, view))
   }
 
-  private send(request: PlainRequest, id: string, { status, body = [] }: RpcAnswer, { standing }: RequestView): void {
+  private send(request: FastRequest, id: string, { status, body = [] }: RpcAnswer, { standing }: RequestView): void {
     const headers = ['x-request-id', id]
     if (standing !== undefined) headers.push(STATE_HEADER, standingToHeader(standing))
     if (body.length > 0) headers.push('content-type', 'application/json; charset=utf-8')
-    request.answer(status, headers, body, this.buffered.hold(lengthOf(body)))
+    request.respond(status, headers, body, this.buffered.hold(lengthOf(body)))
   }
 
-  private refuse(thrown: unknown, id: string, request: PlainRequest): void {
+  private refuse(thrown: unknown, id: string, request: FastRequest): void {
     const refusal = this.refusals.of(thrown, { id, url: '/' })
     if (refusal === undefined) return
     const { status, headers, body } = refusal
-    request.answer(status, ['x-request-id', id, ...Object.entries(headers).flat()], [body])
+    request.respond(status, ['x-request-id', id, ...Object.entries(headers).flat()], [body])
   }
 }
 

@@ -1,4 +1,4 @@
-import { readPlainHead } from './plain-head.js'
+import { readPlainHead } from './read-head.js'
 
 const head = (...lines: string[]) => `POST / HTTP/1.1\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`
 const PLAIN = ['Host: a', 'Content-Type: application/json', 'Content-Length: 12']
@@ -10,7 +10,7 @@ const but = (line: string, ...more: string[]) => {
 describe('readPlainHead', () => {
   it('reads what a client sends', () => {
     expect(readPlainHead(head(...PLAIN))).toEqual({ contentLength: 12, requestId: undefined, close: false })
-    const more = ['Connection:keep-alive', 'X-Request-Id: \t 7 ', 'Accept: */*', 'Cookie: a', 'Cookie: b', 'Empty:']
+    const more = ['Connection:keep-alive', 'X-Request-Id:  7 ', 'Accept: */*', 'Cookie: a', 'Cookie: b', 'Empty:']
     expect(readPlainHead(head(...PLAIN, ...more))).toEqual({ contentLength: 12, requestId: '7', close: false })
     expect(readPlainHead(head(...PLAIN, 'connection: Close'))).toMatchObject({ close: true })
     expect(readPlainHead(but('content-type: Application/JSON; charset=UTF-8'))).toBeDefined()
@@ -39,6 +39,9 @@ describe('readPlainHead', () => {
     ['a carriage return', head(...PLAIN, 'Accept: a\rb')],
     ['what is not ASCII', head(...PLAIN, 'Accept: ä')],
     ['another content', but('Content-Type: text/plain')],
+    ['a tab after a length', but('Content-Length: 12\t')],
+    ['a tab', head(...PLAIN, 'Accept: a\tb')],
+    ['what llhttp reads as connection', head(...PLAIN, 'Proxy-Connection: close')],
     ['a packed body', head(...PLAIN, 'Content-Encoding: gzip')],
     ['a client that waits to be asked on', head(...PLAIN, 'Expect: 100-continue')],
     ['a browser', head(...PLAIN, 'Origin: https://wallet.example')],

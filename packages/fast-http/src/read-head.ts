@@ -1,35 +1,36 @@
-/** What is to be known of the head of a plain request. */
+/** What the head of a plain request says. */
 export interface PlainHead {
   /** Bytes of the body, at least one. */
   contentLength: number
-  /** The caller's `x-request-id`, whatever it holds. */
+  /** The caller's `x-request-id`, not checked. */
   requestId: string | undefined
-  /** This request is the connection's last. */
+  /** The client asks to close the connection after the answer. */
   close: boolean
 }
 
 const START = 'POST / HTTP/1.1\r\n'
 const END = '\r\n\r\n'
-const MOST_HEADERS = 64
-/** RFC 9110, 5.1 and 5.5, without what is obsolete. */
+const MAX_HEADERS = 64
+/** RFC 9110, 5.1 and 5.5, without tabs and bytes above ASCII: those are left to Node. */
 const NAME = /^[!#$%&'*+.^_`|~\w-]+$/
-const VALUE = /^[\t\x20-\x7e]*$/
+const VALUE = /^[\x20-\x7e]*$/
 const LENGTH = /^[1-9]\d{0,8}$/
 const JSON_TYPE = /^application\/json(?:; ?charset=utf-8)?$/i
 
-/** Headers that change what a request is, or who may read its answer. */
-const NOT_PLAIN = new Set(['content-encoding', 'expect', 'origin', 'transfer-encoding', 'upgrade'])
-/** Headers that matter here: of each, one at most. */
-const MATTERS = new Set(['connection', 'content-length', 'content-type', 'host', 'x-request-id'])
+/** Headers that change what a request is or who may read its answer. llhttp reads `proxy-connection` as `connection`. */
+const NOT_PLAIN = new Set(['content-encoding', 'expect', 'origin', 'proxy-connection', 'transfer-encoding', 'upgrade'])
+/** Headers that are read here. None may come twice. */
+const READ = new Set(['connection', 'content-length', 'content-type', 'host', 'x-request-id'])
 
 /**
- * Reads the head, its last empty line included, of a `POST /` with a JSON body of known length.
- * @returns undefined for all others, and wherever anything is unusual: to refuse, too, is left to a whole HTTP parser
+ * Reads the head of a `POST /` with a JSON body of known length.
+ * @param text up to and including the empty line
+ * @returns undefined for every other request, valid or not: Node's parser decides about those
  */
 export function readPlainHead(text: string): PlainHead | undefined {
   if (!text.startsWith(START) || !text.endsWith(END)) return undefined
-  const lines = text.slice(START.length, -END.length).split('\r\n', MOST_HEADERS + 1)
-  if (lines.length > MOST_HEADERS) return undefined
+  const lines = text.slice(START.length, -END.length).split('\r\n', MAX_HEADERS + 1)
+  if (lines.length > MAX_HEADERS) return undefined
   const headers = new Map<string, string>()
   for (const line of lines) {
     const colon = line.indexOf(':')
@@ -37,7 +38,7 @@ export function readPlainHead(text: string): PlainHead | undefined {
     const value = line.slice(colon + 1)
     if (colon < 1 || !NAME.test(name) || !VALUE.test(value)) return undefined
     if (NOT_PLAIN.has(name) || headers.has(name)) return undefined
-    if (MATTERS.has(name)) headers.set(name, value.trim())
+    if (READ.has(name)) headers.set(name, value.trim())
   }
   const connection = headers.get('connection')?.toLowerCase() ?? 'keep-alive'
   const contentLength = headers.get('content-length') ?? ''

@@ -1,15 +1,17 @@
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { BufferedBytes } from './buffered-bytes.js'
-import type { PlainRequest } from './plain-connection.js'
-import { PlainConnections } from './plain-connections.js'
+import type { FastRequest } from './connection.js'
+import { type Front, type FrontOptions, standBefore } from './stand-before.js'
 
-// What takes a connection long to show. What comes in on it, and what goes out: test/connections.test.ts, test/plain-front.test.ts.
+// Timeouts, memory and closing. What is answered to which bytes: test/differential.test.ts.
+const MEMORY_BYTES = 150_000
+
 let server: Server
-let plain: PlainConnections
-let buffered: BufferedBytes
-let requests: PlainRequest[]
-let serve: (request: PlainRequest) => void
+let front: Front
+let options: FrontOptions
+let heldBytes: number
+let requests: FastRequest[]
+let serve: (request: FastRequest) => void
 let handedOver: number
 let client: Socket
 let received: string
@@ -17,22 +19,31 @@ let received: string
 beforeEach(async () => {
   requests = []
   handedOver = 0
-  serve = (request) => request.answer(200, [], ['{}'])
+  serve = (request) => request.respond(200, [], ['{}'])
   server = createServer((_, response) => {
     handedOver += 1
     response.end('by Node')
   })
   server.keepAliveTimeout = 200
-  buffered = new BufferedBytes(150_000)
-  plain = new PlainConnections(server, {
+  heldBytes = 0
+  options = {
     maxBodyBytes: 200_000,
-    arrivalMs: 5_000,
-    buffered,
+    bodyTimeoutMs: 5_000,
+    memory: {
+      take: (bytes) => {
+        if (heldBytes + bytes > MEMORY_BYTES) throw new Error('no room')
+        heldBytes += bytes
+      },
+      give: (bytes) => {
+        heldBytes -= bytes
+      },
+    },
     serve: (request) => {
       requests.push(request)
       serve(request)
     },
-  })
+  }
+  front = standBefore(server, options)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   client = connect((server.address() as AddressInfo).port, '127.0.0.1')
   received = ''
@@ -43,7 +54,7 @@ beforeEach(async () => {
 })
 afterEach(() => {
   client.destroy()
-  plain.closeAll()
+  front.closeAll()
   server.closeAllConnections()
   server.close()
 })
@@ -57,24 +68,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await pause(5)
 }
 
-describe('PlainConnections', () => {
-  it('reads from a socket that takes no buffer as well', async () => {
-    server.prependListener('connection', (socket: Socket & { _handle: object }) => {
-      Object.assign(socket._handle, { useUserBuffer: undefined })
-    })
-    const other = connect((server.address() as AddressInfo).port, '127.0.0.1')
-    let answer = ''
-    other.on('data', (data) => {
-      answer += data
-    })
-    other.write(post())
-    await until(() => answer.includes('{}'))
-    other.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
-    await until(() => answer.includes('by Node'))
-    expect(requests).toHaveLength(1)
-    other.destroy()
-  })
-
+describe('standBefore', () => {
   it('closes a connection on which nothing is asked any more', async () => {
     client.write(post())
     await closed()
@@ -83,13 +77,13 @@ describe('PlainConnections', () => {
   })
 
   it('keeps one on which a request takes longer than that', async () => {
-    serve = (request) => setTimeout(() => request.answer(200, [], ['{"late":true}']), 600)
+    serve = (request) => setTimeout(() => request.respond(200, [], ['{"late":true}']), 600)
     client.write(post())
     await until(() => received.includes('{"late":true}'))
   })
 
   it('closes one whose client does not read its answer', async () => {
-    serve = (request) => request.answer(200, [], ['x'.repeat(30_000_000)])
+    serve = (request) => request.respond(200, [], ['x'.repeat(30_000_000)])
     client.pause()
     client.write(post())
     await until(() => requests.length === 1)
@@ -101,12 +95,12 @@ describe('PlainConnections', () => {
     const count = () => {
       sent += 1
     }
-    serve = (request) => request.answer(200, [], ['{}', Buffer.from('{}')], count)
+    serve = (request) => request.respond(200, [], ['{}', Buffer.from('{}')], count)
     client.write(post())
     await until(() => sent === 1)
     serve = (request) => {
       request.socket.destroy()
-      request.answer(200, [], ['{}'], count)
+      request.respond(200, [], ['{}'], count)
     }
     client.write(post())
     await until(() => sent === 2)
@@ -138,33 +132,33 @@ describe('PlainConnections', () => {
     serve = () => undefined
     const text = post('a'.repeat(120_000))
     client.write(text.slice(0, 90_000))
-    await until(() => buffered.bytes === 90_000)
+    await until(() => heldBytes === 90_000)
     client.write(text.slice(90_000))
     await until(() => requests.length === 1)
-    expect(buffered.bytes).toBe(text.length)
-    requests[0]?.answer(200, [], ['{}'])
-    expect(buffered.bytes).toBe(0)
+    expect(heldBytes).toBe(text.length)
+    requests[0]?.respond(200, [], ['{}'])
+    expect(heldBytes).toBe(0)
     client.write(post('a'.repeat(60_000)))
     await until(() => requests.length === 2)
-    expect(buffered.bytes).toBe(0)
+    expect(heldBytes).toBe(0)
   })
 
   it('gives back what it counted where the client leaves', async () => {
     client.write(post('a'.repeat(120_000)).slice(0, 90_000))
-    await until(() => buffered.bytes === 90_000)
+    await until(() => heldBytes === 90_000)
     client.destroy()
-    await until(() => buffered.bytes === 0)
+    await until(() => heldBytes === 0)
   })
 
   it('leaves a large body to Node where there is no room for it', async () => {
-    buffered.take(80_000)
+    heldBytes = 80_000
     client.write(post('a'.repeat(120_000)))
     await until(() => received.includes('by Node'))
-    expect([requests.length, buffered.bytes]).toEqual([0, 80_000])
+    expect([requests.length, heldBytes]).toEqual([0, 80_000])
   })
 
   it('gives up a body that does not come, and outlives what its client does then', async () => {
-    plain.options.arrivalMs = 100
+    options.bodyTimeoutMs = 100
     const late = new Promise<Socket>((resolve) => server.once('clientError', (_, socket) => resolve(socket as Socket)))
     client.write(post().slice(0, -1))
     const socket = await late
@@ -181,9 +175,9 @@ describe('PlainConnections', () => {
     await until(() => requests.length === 1)
     await pause(50)
     server.close()
-    plain.closeIdle()
+    front.closeIdle()
     await gone
-    requests[0]?.answer(200, [], ['{}'])
+    requests[0]?.respond(200, [], ['{}'])
     await closed()
     expect(received).toContain('connection: close')
   })

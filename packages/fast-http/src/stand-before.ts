@@ -1,0 +1,63 @@
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { Connection, type ConnectionOwner, type FastRequest } from './connection.js'
+
+export interface FrontOptions {
+  /** Requests with longer bodies are left to Node. 0 leaves all of them. */
+  maxBodyBytes: number
+  /** Milliseconds within which a body must have arrived after its head. */
+  bodyTimeoutMs: number
+  /** Counts requests of more than 64 KiB from their first byte until they are answered; `take` throws where there is no room. */
+  memory: { take(bytes: number): void; give(bytes: number): void }
+  /** Answers a request, at once or later. Must not throw. */
+  serve(request: FastRequest): void
+}
+
+/** The connections that a front still reads itself; the server knows of all others. */
+export interface Front {
+  /** Closes those on which no request is under way. */
+  closeIdle(): void
+  closeAll(): void
+}
+
+/**
+ * Reads requests of the plainest kind, `POST /` with a JSON body of known length, from the server's connections without Node's
+ * HTTP parser. Where anything else arrives, valid or not, the connection and all bytes read so far are handed to Node for good.
+ * Call it before the server listens.
+ */
+export function standBefore(server: Server, options: FrontOptions): Front {
+  return new ConnectionFront(server, options)
+}
+
+class ConnectionFront implements Front, ConnectionOwner {
+  readonly #open = new Set<Connection>()
+  readonly #listeners: ((socket: Socket) => void)[]
+
+  constructor(
+    readonly server: Server,
+    readonly options: FrontOptions,
+  ) {
+    this.#listeners = server.listeners('connection') as ((socket: Socket) => void)[]
+    server.removeAllListeners('connection')
+    server.on('connection', (socket: Socket) => this.#open.add(new Connection(socket, this)))
+  }
+
+  closeIdle(): void {
+    for (const connection of this.#open) if (connection.isIdle) connection.socket.destroy()
+  }
+
+  closeAll(): void {
+    for (const { socket } of this.#open) socket.destroy()
+  }
+
+  forget(connection: Connection): void {
+    this.#open.delete(connection)
+  }
+
+  handOver(socket: Socket, received: Buffer): void {
+    socket.pause()
+    socket.unshift(received)
+    for (const listener of this.#listeners) listener.call(this.server, socket)
+    process.nextTick(() => socket.resume())
+  }
+}
