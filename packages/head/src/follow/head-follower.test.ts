@@ -1,0 +1,262 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { BlockHeader, Hash } from '@upfront/protocol'
+import { WebSocketServer } from 'ws'
+import { type HeadEvent, HeadFollower, type HeadFollowerOptions } from './head-follower.js'
+
+const hashOf = (number: number, fork = 0): Hash => `0x${(fork * 2 ** 40 + number).toString(16).padStart(64, '0')}`
+
+/** Blocks with the fields of a header that a follower looks at; a block of fork 1 stands on fork 0 at `forkedAt`. */
+function rpcHeader(number: number, fork = 0, forkedAt = number - 1) {
+  const zero = `0x${'0'.repeat(64)}`
+  return {
+    number: `0x${number.toString(16)}`,
+    hash: hashOf(number, fork),
+    parentHash: hashOf(number - 1, number - 1 > forkedAt ? fork : 0),
+    timestamp: `0x${(1_000 + number).toString(16)}`,
+    ...{ miner: `0x${'0'.repeat(40)}`, difficulty: '0x0', extraData: '0x', nonce: '0x0000000000000000', size: '0x0' },
+    ...{ gasLimit: '0x1', gasUsed: '0x0', baseFeePerGas: '0x1', logsBloom: `0x${'0'.repeat(512)}` },
+    ...{ mixHash: zero, stateRoot: zero, transactionsRoot: zero, receiptsRoot: zero, sha3Uncles: zero },
+  }
+}
+type RpcHeader = ReturnType<typeof rpcHeader>
+
+const blockOf = ({ number, hash, parentHash }: RpcHeader) => ({
+  header: { number: BigInt(number), hash, parentHash } as BlockHeader,
+})
+type Block = ReturnType<typeof blockOf>
+
+/** A node of the test's own: what it announces, serves and says is the head is set by hand. */
+async function startNode() {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
+  await once(server, 'listening')
+  const served = new Map<Hash, Block>()
+  let latest: Block | undefined
+  let asked = 0
+  let fetched = 0
+  server.on('connection', (socket) =>
+    socket.on('message', (data) => {
+      const { id, method } = JSON.parse(String(data))
+      if (method === 'eth_subscribe') socket.send(JSON.stringify({ jsonrpc: '2.0', id, result: '0xabc' }))
+    }),
+  )
+  const send = (text: string) => {
+    for (const client of server.clients) client.send(text)
+  }
+  return {
+    url: `ws://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    server,
+    serve: (header: RpcHeader) => {
+      const block = blockOf(header)
+      served.set(header.hash, block)
+      latest = block
+    },
+    announce: (header: RpcHeader) =>
+      send(
+        JSON.stringify({
+          jsonrpc: '2.0',
+          method: 'eth_subscription',
+          params: { subscription: '0xabc', result: header },
+        }),
+      ),
+    send,
+    asked: () => asked,
+    fetched: () => fetched,
+    latest: async () => {
+      asked++
+      if (latest === undefined) throw new Error('no head')
+      return latest
+    },
+    byHash: async (hash: Hash) => {
+      fetched++
+      return served.get(hash)
+    },
+    close: async () => {
+      for (const client of server.clients) client.terminate()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+type Node = Awaited<ReturnType<typeof startNode>>
+
+let node: Node
+const followers: HeadFollower<Block>[] = []
+beforeEach(async () => {
+  node = await startNode()
+})
+afterEach(async () => {
+  for (const follower of followers.splice(0)) follower.close()
+  await node.close()
+})
+
+async function follow(options: Partial<HeadFollowerOptions<Block>> = {}) {
+  const events: HeadEvent[] = []
+  node.serve(rpcHeader(10))
+  const follower = new HeadFollower<Block>({
+    mode: 'always',
+    urls: [node.url],
+    latest: () => node.latest(),
+    byHash: node.byHash,
+    observe: (event) => events.push(event),
+    ...options,
+  })
+  followers.push(follower)
+  await until(() => follower.status().head === 10n && follower.status().subscribed === (options.urls ?? [1]).length)
+  const numbers = () => events.flatMap((event) => (event.kind === 'head' ? [Number(event.header.number)] : []))
+  return { follower, events, numbers }
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(2)
+}
+
+const next = (number: number, fork?: number, forkedAt?: number) => {
+  const header = rpcHeader(number, fork, forkedAt)
+  node.serve(header)
+  node.announce(header)
+}
+
+describe('HeadFollower', () => {
+  it('stands on what was announced, without asking', async () => {
+    const { follower } = await follow()
+    const asked = node.asked()
+    next(11)
+    await until(() => follower.current()?.header.number === 11n)
+    expect(node.asked()).toBe(asked)
+    expect(node.fetched()).toBe(1)
+  })
+
+  it('waits until HTTP serves an announced head, and says so where none ever does', async () => {
+    const { follower, events } = await follow()
+    const header = rpcHeader(11)
+    node.announce(header)
+    await until(() => node.fetched() > 2)
+    expect(follower.status().head).toBe(10n)
+    node.serve(header)
+    await until(() => follower.status().head === 11n)
+    node.announce(rpcHeader(12, 3))
+    await until(() => events.some(({ kind }) => kind === 'unserved'))
+    next(12)
+    await until(() => follower.status().head === 12n)
+  })
+
+  it('takes a head once that is announced twice, and fetches what was skipped', async () => {
+    const prepared: [number, number | undefined][] = []
+    const { numbers, events } = await follow({
+      prepare: async (block, parent) => {
+        prepared.push([Number(block.header.number), parent && Number(parent.header.number)])
+      },
+    })
+    next(11)
+    next(11)
+    for (const number of [12, 13]) node.serve(rpcHeader(number))
+    await until(() => numbers().at(-1) === 11)
+    next(14)
+    await until(() => numbers().at(-1) === 14)
+    expect(numbers()).toEqual([10, 11, 14])
+    expect(events.at(-1)).toMatchObject({ missed: 2, reorganised: false })
+    expect(prepared).toEqual([
+      [10, undefined],
+      [11, 10],
+      [12, 11],
+      [13, 12],
+      [14, 13],
+    ])
+  })
+
+  it.each([1, 2, 3, 4, 5])('follows a reorganisation of depth %i', async (depth) => {
+    const { follower, events, numbers } = await follow()
+    for (let number = 11; number <= 15; number++) {
+      next(number)
+      await until(() => numbers().at(-1) === number)
+    }
+    const forkedAt = 15 - depth
+    for (let number = forkedAt + 1; number <= 16; number++) {
+      next(number, 1, forkedAt)
+      await until(() => follower.current()?.header.hash === hashOf(number, 1))
+    }
+    expect(events.filter((event) => event.kind === 'head' && event.reorganised)).toHaveLength(1)
+  })
+
+  it('believes the node that is ahead where another one lags', async () => {
+    const lagging = await startNode()
+    const { follower } = await follow({ urls: [node.url, lagging.url] })
+    next(11)
+    await until(() => follower.status().head === 11n)
+    next(12)
+    await until(() => follower.status().head === 12n)
+    const late = rpcHeader(11)
+    lagging.announce(late)
+    await sleep(20)
+    expect(follower.current()?.header.number).toBe(12n)
+    await lagging.close()
+  })
+
+  it('stays on the head before while a new one is prepared, but not for longer than the bound', async () => {
+    let release = () => {}
+    const { follower } = await follow({
+      prepare: (block) =>
+        block.header.number === 11n ? new Promise((resolve) => (release = resolve)) : Promise.resolve(),
+    })
+    next(11)
+    await until(() => node.fetched() > 0)
+    expect(follower.status().head).toBe(10n)
+    await until(() => follower.status().head === 11n)
+    release()
+  })
+
+  it('asks at the pace of the chain where nobody tells, and is overdue where the head stands still', async () => {
+    const { follower } = await follow({ urls: [] })
+    for (let number = 11; number <= 16; number++) {
+      await sleep(60)
+      node.serve(rpcHeader(number))
+      await until(() => follower.status().head === BigInt(number))
+    }
+    expect(follower.status().intervalMs).toBeLessThan(1_000)
+    node.latest = () => Promise.reject(new Error('gone'))
+    await until(() => follower.status().overdue)
+    expect(follower.current()).toBeUndefined()
+  })
+
+  it('survives a preparation that fails, and announcements that are no headers', async () => {
+    const { follower, events } = await follow({
+      prepare: async ({ header }) => {
+        if (header.number === 11n) throw new Error('no state')
+      },
+    })
+    next(11)
+    await until(() => follower.status().head === 11n)
+    expect(events).toContainEqual({ kind: 'failed', reason: 'no state' })
+    node.send('{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"0xabc","result":{"number":7}}}')
+    node.send('nonsense')
+    next(12)
+    await until(() => follower.status().head === 12n)
+  })
+
+  it('connects again after a connection is lost, and asks meanwhile', async () => {
+    const { follower, events } = await follow()
+    for (const client of node.server.clients) client.terminate()
+    await until(() => events.some(({ kind }) => kind === 'lost'))
+    node.serve(rpcHeader(11))
+    await until(() => follower.status().head === 11n)
+    await until(() => follower.status().subscribed === 1)
+    next(12)
+    await until(() => follower.status().head === 12n)
+    expect(events.find((event) => event.kind === 'lost')).toMatchObject({ host: new URL(node.url).host })
+  })
+
+  it('follows only once somebody asks, in mode auto, and never in mode off', async () => {
+    node.serve(rpcHeader(10))
+    const options = { urls: [], latest: node.latest, byHash: node.byHash, observe: () => {} }
+    const auto = new HeadFollower<Block>({ ...options, mode: 'auto' })
+    const off = new HeadFollower<Block>({ ...options, mode: 'off' })
+    followers.push(auto, off)
+    await sleep(20)
+    expect(node.asked()).toBe(0)
+    expect([auto.current(), off.current()]).toEqual([undefined, undefined])
+    await until(() => auto.current()?.header.number === 10n)
+    expect(off.status().following).toBe(false)
+    expect(off.current()).toBeUndefined()
+  })
+})
