@@ -52,6 +52,12 @@ export class BillingMetrics extends Metrics {
     labelNames: ['network'],
     registers: [this.registry],
   })
+  readonly takenBack = new Counter({
+    name: 'billing_settlements_taken_back_total',
+    help: 'Settled payments that a reorganisation has undone and that could not be settled again',
+    labelNames: ['network'],
+    registers: [this.registry],
+  })
   readonly feeBumps = new Counter({
     name: 'billing_fee_bumps_total',
     help: 'Transactions signed again with a higher fee',

@@ -170,9 +170,10 @@ describe.each(stores())('when the chain or its node misbehaves, on $name', (stor
       functionName: 'transfer',
       args: [SELLER, all],
     })
-    const { payment } = await billing.charge(id, '700')
-    expect(payment).toMatchObject({
-      state: 'failed',
+    const { payment } = await billing.charge(id, '700', { waitMilliseconds: 500 })
+    expect(payment).toMatchObject({ state: 'charging', transaction: null })
+    await anvil().mine({ blocks: 4 })
+    expect(await untilState(id, 'failed')).toMatchObject({
       reason: 'permit2_insufficient_balance',
       charge: 700n,
       transaction: null,
@@ -192,10 +193,9 @@ describe.each(stores())('when the chain or its node misbehaves, on $name', (stor
       functionName: 'invalidateUnorderedNonces',
       args: [nonce >> 8n, 1n << (nonce & 0xffn)],
     })
-    expect((await billing.charge(id, '700')).payment).toMatchObject({
-      state: 'failed',
-      reason: 'permit2_nonce_invalidated',
-    })
+    await billing.charge(id, '700', { waitMilliseconds: 0 })
+    await anvil().mine({ blocks: 4 })
+    expect(await untilState(id, 'failed')).toMatchObject({ reason: 'permit2_nonce_invalidated' })
   })
 
   test('a nonce that the signer spent elsewhere does not stop settlements', async () => {
@@ -203,7 +203,9 @@ describe.each(stores())('when the chain or its node misbehaves, on $name', (stor
     const wallet = createWalletClient({ account, transport: http(devnet.rpcUrl) })
     await wallet.sendTransaction({ chain: null, to: SELLER, value: 1n })
     const { id } = await billing.authorizeNew()
-    expect((await billing.charge(id, '600')).payment.state).toBe('settled')
+    await billing.charge(id, '600', { waitMilliseconds: 500 })
+    await anvil().mine({ blocks: 4 })
+    await untilState(id, 'settled')
   })
 
   test('an authorization that nobody charged expires, and stays used', async () => {
@@ -224,7 +226,8 @@ describe.each(stores())('when the chain or its node misbehaves, on $name', (stor
     const elsewhere = await runBilling(devnet.rpcUrl)
     running.push(elsewhere)
     const { transaction } = (await elsewhere.settle(payload, '555')).body as { transaction: string }
-    const { payment } = await billing.charge(authorized.payment.id, '555')
-    expect(payment).toMatchObject({ state: 'settled', transaction, charge: 555n })
+    await billing.charge(authorized.payment.id, '555', { waitMilliseconds: 0 })
+    await anvil().mine({ blocks: 4 })
+    expect(await untilState(authorized.payment.id, 'settled')).toMatchObject({ transaction, charge: 555n })
   })
 })

@@ -1,5 +1,14 @@
-import { type Devnet, type FaultProxy, startDevnet, startFaultProxy } from '@upfront/devnet'
-import { createTestClient, http } from 'viem'
+import {
+  DEVNET_ROLES,
+  type Devnet,
+  type FaultProxy,
+  startDevnet,
+  startFaultProxy,
+  USDC_ADDRESS,
+  usdcAbi,
+} from '@upfront/devnet'
+import { createTestClient, createWalletClient, http } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
 import { runBilling } from './support/billing.js'
 import { SELLER } from './support/buyer.js'
 import { type RunningBilling, usdcBalance } from './support/stand.js'
@@ -62,7 +71,7 @@ describe.each(stores())('when the chain drops the block of a settlement, on $nam
     expect(await usdcBalance(devnet, SELLER)).toBe(before + 800n)
   })
 
-  test('after its confirmations: it stays settled and is brought back', async () => {
+  test('after its confirmations: it is under way again, brought back and settled', async () => {
     await run({})
     const before = await usdcBalance(devnet, SELLER)
     const ids = [(await billing.authorizeNew()).id, (await billing.authorizeNew()).id] as const
@@ -71,9 +80,8 @@ describe.each(stores())('when the chain drops the block of a settlement, on $nam
     expect(await usdcBalance(devnet, SELLER)).toBe(before)
     await until(async () => (await usdcBalance(devnet, SELLER)) === before + 1_400n)
     for (const id of ids) {
-      await until(async () => (await describePayment(id)).payment.blockNumber !== null)
-      expect(await kinds(id)).toEqual(['authorized', 'charged', 'submitted', 'settled', 'reorged', 'mined'])
-      expect((await describePayment(id)).payment.state).toBe('settled')
+      await until(async () => (await describePayment(id)).payment.state === 'settled')
+      expect(await kinds(id)).toEqual(['authorized', 'charged', 'submitted', 'settled', 'reorged', 'settled'])
     }
     expect(new Set(node.sent).size).toBe(2)
     expect(await usdcBalance(devnet, SELLER)).toBe(before + 1_400n)
@@ -82,5 +90,39 @@ describe.each(stores())('when the chain drops the block of a settlement, on $nam
     // The signer's nonces are whole.
     const next = await billing.authorizeNew()
     expect((await billing.charge(next.id, '1')).payment.state).toBe('settled')
+  })
+
+  test('for good, as the payer has nothing left: it is unpaid, in totals and reservations too', async () => {
+    await run({})
+    const before = await usdcBalance(devnet, SELLER)
+    const { id } = await billing.authorizeNew()
+    const snapshot = await anvil().snapshot()
+    expect((await billing.charge(id, '700')).payment.state).toBe('settled')
+    // On the other branch, the payer was faster.
+    await anvil().revert({ id: snapshot })
+    const buyer = privateKeyToAccount(DEVNET_ROLES.buyer.privateKey)
+    const all = await usdcBalance(devnet, buyer.address)
+    const wallet = createWalletClient({ account: buyer, transport: http(devnet.rpcUrl) })
+    const empty = { address: USDC_ADDRESS, abi: usdcAbi, functionName: 'transfer' } as const
+    await wallet.writeContract({ chain: null, ...empty, args: [DEVNET_ROLES.facilitators[1].address, all] })
+    await until(async () => (await kinds(id)).includes('reorged'))
+    await anvil().mine({ blocks: 5 })
+    await until(async () => (await billing.payment(id)).state === 'failed')
+    expect(await kinds(id)).toEqual(expect.arrayContaining(['settled', 'reorged', 'failed']))
+    expect(await billing.payment(id)).toMatchObject({ reason: 'permit2_insufficient_balance', blockNumber: null })
+    expect(await usdcBalance(devnet, SELLER)).toBe(before)
+    expect((await billing.send('/payments/totals')).body).toMatchObject({
+      totals: [{ settledPayments: 0, settled: '0', failedPayments: 1, failed: '700', pending: '0', openPayments: 0 }],
+    })
+    expect((await billing.send('/metrics')).body).toMatch(/^billing_settlements_taken_back_total\{.*\} 1$/m)
+    expect((await billing.send('/reconciliation')).body).toMatchObject({ settledPayments: 0, differences: [] })
+    // Nothing of it stays reserved.
+    const { facilitators, buyer: role } = DEVNET_ROLES
+    const back = createWalletClient({
+      account: privateKeyToAccount(facilitators[1].privateKey),
+      transport: http(devnet.rpcUrl),
+    })
+    await back.writeContract({ chain: null, ...empty, args: [role.address, 100_000n] })
+    expect((await billing.authorizeNew()).state).toBe('authorized')
   })
 })

@@ -1,27 +1,19 @@
 import type { Address, Hash, Hex, Network, Token } from '@upfront/protocol'
 import type { ChainSettings } from '../environment/chain-settings.js'
 import type { SignerKey } from '../environment/signer-keys.js'
+import { BlockView, type RpcBlock } from './block-view.js'
 import { Head } from './head.js'
 import type { Node } from './node.js'
-import { encodeBalanceOf, encodeNonceBitmap, encodePermit2Allowance, isNonceUsed, PERMIT2 } from './settlement-call.js'
-
-export interface Log {
-  address: Address
-  topics: Hash[]
-  data: Hex
-  transactionHash: Hash
-}
-
-export interface Receipt {
-  hash: Hash
-  succeeded: boolean
-  blockNumber: bigint
-  blockHash: Hash
-  gasUsed: bigint
-  /** Wei, with an OP-stack chain's L1 fee. */
-  fee: bigint
-  logs: Log[]
-}
+import { type Log, type Receipt, type RpcLog, type RpcReceipt, readLog, readReceipt } from './receipt.js'
+import {
+  encodeBalanceOf,
+  encodeNonceBitmap,
+  encodePermit2Allowance,
+  isNonceUsed,
+  PERMIT2,
+  toQuantity,
+  toUint,
+} from './settlement-call.js'
 
 /** Wei. */
 export interface Fees {
@@ -62,7 +54,7 @@ export class Chain {
       to,
       data,
       ...(from === undefined ? {} : { from }),
-      ...(gas === undefined ? {} : { gas: `0x${gas.toString(16)}` }),
+      ...(gas === undefined ? {} : { gas: toQuantity(gas) }),
     }
     return this.node.request('eth_call', [call, 'latest'])
   }
@@ -87,12 +79,15 @@ export class Chain {
     return toUint(await this.call(token, encodePermit2Allowance(owner)))
   }
 
-  async isPermit2NonceUsed(owner: Address, nonce: bigint): Promise<boolean> {
-    return isNonceUsed(await this.call(PERMIT2, encodeNonceBitmap(owner, nonce)), nonce)
+  /** As of the newest block, or of the one with this number. */
+  async isPermit2NonceUsed(owner: Address, nonce: bigint, number?: bigint): Promise<boolean> {
+    const block = number === undefined ? 'latest' : toQuantity(number)
+    const call = { to: PERMIT2, data: encodeNonceBitmap(owner, nonce) }
+    return isNonceUsed(await this.node.request<Hex>('eth_call', [call, block]), nonce)
   }
 
   async estimateGas(from: Address, to: Address, data: Hex): Promise<bigint> {
-    return BigInt(await this.node.request<Hex>('eth_estimateGas', [{ from, to, data }]))
+    return BigInt(await this.node.request<Hex>('eth_estimateGas', [{ from, to, data }, 'latest']))
   }
 
   async transactionCount(address: Address, block: 'latest' | 'pending'): Promise<number> {
@@ -111,23 +106,29 @@ export class Chain {
   async receipt(hash: Hash): Promise<Receipt | null> {
     const found = await this.node.request<RpcReceipt | null>('eth_getTransactionReceipt', [hash])
     if (found === null || found.blockNumber === null) return null
-    const gasUsed = BigInt(found.gasUsed)
-    const receipt = {
-      hash,
-      succeeded: BigInt(found.status) === 1n,
-      blockNumber: BigInt(found.blockNumber),
-      blockHash: found.blockHash,
-      gasUsed,
-      fee: gasUsed * BigInt(found.effectiveGasPrice) + BigInt(found.l1Fee ?? 0),
-      logs: found.logs.map(lowerCaseAddress),
-    }
+    const receipt = readReceipt(found)
     this.head.atLeast(receipt.blockNumber)
     return receipt
   }
 
+  /**
+   * The block so many blocks below the newest (0: the newest), to read its state by its hash; `null`: the chain is not that
+   * long.
+   */
+  async blockBelowHead(depth: bigint): Promise<BlockView | null> {
+    const { number } = await this.head.refresh()
+    return number < depth ? null : this.block(number - depth)
+  }
+
+  /** `null`: the chain has no such block (any more), or the node does not have it yet. */
+  async block(number: bigint): Promise<BlockView | null> {
+    const found = await this.node.request<RpcBlock | null>('eth_getBlockByNumber', [toQuantity(number), true])
+    return found === null ? null : new BlockView(this.node, found)
+  }
+
   /** `null`: the chain has no such block (any more). */
   async blockHash(number: bigint): Promise<Hash | null> {
-    const params = [`0x${number.toString(16)}`, false]
+    const params = [toQuantity(number), false]
     return (await this.node.request<{ hash: Hash } | null>('eth_getBlockByNumber', params))?.hash ?? null
   }
 
@@ -138,9 +139,8 @@ export class Chain {
   }
 
   async logs(address: Address, topics: (Hash | null)[], fromBlock: bigint, toBlock: bigint): Promise<Log[]> {
-    const range = { fromBlock: `0x${fromBlock.toString(16)}`, toBlock: `0x${toBlock.toString(16)}` }
-    const found = await this.node.request<Log[]>('eth_getLogs', [{ address, topics, ...range }])
-    return found.map(lowerCaseAddress)
+    const range = { fromBlock: toQuantity(fromBlock), toBlock: toQuantity(toBlock) }
+    return (await this.node.request<RpcLog[]>('eth_getLogs', [{ address, topics, ...range }])).map(readLog)
   }
 
   /** Room for two base fee doublings, as wallets leave it. */
@@ -156,23 +156,4 @@ export class Chain {
     this.#priorityFee = { wei, at: Date.now() }
     return wei
   }
-}
-
-interface RpcReceipt {
-  status: Hex
-  blockNumber: Hex | null
-  blockHash: Hash
-  gasUsed: Hex
-  effectiveGasPrice: Hex
-  l1Fee?: Hex
-  logs: Log[]
-}
-
-function lowerCaseAddress(log: Log): Log {
-  return { ...log, address: log.address.toLowerCase() as Address }
-}
-
-/** A call's one word; a contract that answers nothing holds nothing. */
-function toUint(word: Hex): bigint {
-  return word === '0x' ? 0n : BigInt(word.slice(0, 66))
 }

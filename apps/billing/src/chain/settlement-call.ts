@@ -91,3 +91,12 @@ export function encodePermit2Allowance(owner: Address): Hex {
 export function transferTopics(payment: Pick<SignedTerms, 'payer' | 'payTo'>): [Hash, Hash, Hash] {
   return [TRANSFER_TOPIC, pad(payment.payer), pad(payment.payTo)]
 }
+
+/** A call's one word; a contract that answers nothing holds nothing. */
+export function toUint(word: Hex): bigint {
+  return word === '0x' ? 0n : BigInt(word.slice(0, 66))
+}
+
+export function toQuantity(value: bigint): Hex {
+  return `0x${value.toString(16)}`
+}

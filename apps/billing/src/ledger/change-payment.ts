@@ -1,4 +1,4 @@
-import { PAYMENT_TRANSITIONS, type Payment, type PaymentState } from '@upfront/protocol'
+import { isFinal, PAYMENT_TRANSITIONS, type Payment, type PaymentState } from '@upfront/protocol'
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Database, Transaction } from './ledger.js'
 import { type NewPaymentRow, type PaymentRow, paymentEvents, payments } from './schema.js'
@@ -12,7 +12,7 @@ export interface PaymentChange {
   /** Absent: the state stays. */
   to?: PaymentState
   /** Absent: the payment's reason stays. */
-  reason?: string
+  reason?: string | null
   set?: Partial<NewPaymentRow>
   data?: EventData
   /** A further condition on the row. */
@@ -31,11 +31,11 @@ export async function changePayment(
   change: PaymentChange,
 ): Promise<PaymentRow | null> {
   const to = change.to ?? payment.state
-  if (to !== payment.state && !PAYMENT_TRANSITIONS[payment.state]?.includes(to)) {
+  if (to !== payment.state && !PAYMENT_TRANSITIONS[payment.state].includes(to)) {
     throw new Error(`payment ${payment.id} cannot go from ${payment.state} to ${to}`)
   }
   const now = new Date()
-  const finished = to !== payment.state && PAYMENT_TRANSITIONS[to] === undefined
+  const finished = to === payment.state ? {} : { finishedAt: isFinal(to) ? now : null }
   const changed = db.$with('changed').as(
     db
       .update(payments)
@@ -44,7 +44,7 @@ export async function changePayment(
         state: to,
         updatedAt: now,
         ...(change.reason === undefined ? {} : { reason: change.reason }),
-        ...(finished ? { finishedAt: now } : {}),
+        ...finished,
       })
       .where(
         and(

@@ -40,6 +40,10 @@ export const payments = pgTable(
     chargedAt: time('charged_at'),
     submittedAt: time('submitted_at'),
     finishedAt: time('finished_at'),
+    /** The block as of which it was found impossible to settle. */
+    judgedBlock: bigint('judged_block', { mode: 'bigint' }),
+    /** When a reorganisation last took its settlement back. */
+    takenBackAt: time('taken_back_at'),
     updatedAt: time('updated_at').notNull(),
   },
   (table) => [

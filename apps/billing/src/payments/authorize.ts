@@ -35,6 +35,8 @@ const NOTHING_YET = {
   chargedAt: null,
   submittedAt: null,
   finishedAt: null,
+  judgedBlock: null,
+  takenBackAt: null,
 } as const
 
 /** Verifies and reserves. */

@@ -1,39 +1,41 @@
-import { isNotNull, isNull, ne, or, type SQL, sql } from 'drizzle-orm'
-import type { Chain, Receipt } from '../chain/chain.js'
+import { isNotNull, type SQL, sql } from 'drizzle-orm'
+import type { BlockView } from '../chain/block-view.js'
+import type { Chain } from '../chain/chain.js'
+import type { Receipt } from '../chain/receipt.js'
 import { changePayment, type PaymentChange } from '../ledger/change-payment.js'
 import type { Database } from '../ledger/ledger.js'
 import { type PaymentRow, payments, signedTransactions } from '../ledger/schema.js'
-import { transferredAmount } from './find-settlement.js'
+import type { Transfer } from './find-transfer.js'
 
-/** Writes what a receipt says: mined at once, settled (or failed) once it has its confirmations. `null`: moved on meanwhile. */
-export async function concludeMined(
+/**
+ * Writes what the receipt of a transaction that settles the payment says: mined at once, settled once it has its
+ * confirmations. A failed payment heals that way. Answers the payment as it is then; `null`: it has moved on meanwhile.
+ */
+export async function concludeSettled(
   db: Database,
   chain: Chain,
   payment: PaymentRow,
   receipt: Receipt,
+  transfer: Transfer,
 ): Promise<PaymentRow | null> {
-  const confirmed = chain.head.number - receipt.blockNumber + 1n >= BigInt(chain.confirmations)
-  if (payment.blockHash === receipt.blockHash && !confirmed) return payment
-  const moved = transferredAmount(payment, receipt.logs)
-  const mined = describeMined(payment, receipt)
-  return changePayment(
-    db,
-    payment,
-    !confirmed
-      ? { kind: 'mined', ...mined }
-      : moved === payment.charge
-        ? { kind: 'settled', to: 'settled', ...mined }
-        : { kind: 'failed', to: 'failed', reason: 'transfer_event_mismatch', ...mined },
-  )
+  const confirmed = confirmationsOf(chain, receipt) >= BigInt(chain.confirmations)
+  if (!confirmed && (payment.blockHash === receipt.blockHash || payment.state === 'failed')) return payment
+  const mined = describeMined(receipt, transfer)
+  if (!confirmed) return changePayment(db, payment, { kind: 'mined', ...mined })
+  const healed = payment.state === 'failed' ? { reason: null } : {}
+  return changePayment(db, payment, { kind: 'settled', to: 'settled', ...healed, ...mined })
 }
 
-/** Writes that a settlement is in another block than it was before a reorg. */
-export function recordMined(db: Database, payment: PaymentRow, receipt: Receipt): Promise<PaymentRow | null> {
-  const elsewhere = or(isNull(payments.blockHash), ne(payments.blockHash, receipt.blockHash))
-  return changePayment(db, payment, { kind: 'mined', ...describeMined(payment, receipt), where: elsewhere })
+/** The transaction's own block included; never less than 1. */
+export function confirmationsOf(chain: Chain, { blockNumber }: Receipt): bigint {
+  const above = chain.head.number - blockNumber
+  return above < 0n ? 1n : above + 1n
 }
 
-function describeMined(payment: PaymentRow, receipt: Receipt): Pick<PaymentChange, 'set' | 'data' | 'along'> {
+function describeMined(
+  receipt: Receipt,
+  { logIndex, amount }: Transfer,
+): Pick<PaymentChange, 'set' | 'data' | 'along'> {
   return {
     set: {
       transaction: receipt.hash,
@@ -41,13 +43,15 @@ function describeMined(payment: PaymentRow, receipt: Receipt): Pick<PaymentChang
       blockHash: receipt.blockHash,
       gasUsed: receipt.gasUsed,
       feePaid: receipt.fee,
+      judgedBlock: null,
     },
     data: {
       transaction: receipt.hash,
       block: receipt.blockNumber.toString(),
       gasUsed: receipt.gasUsed.toString(),
       feePaid: receipt.fee.toString(),
-      transferred: transferredAmount(payment, receipt.logs)?.toString() ?? null,
+      transferred: amount.toString(),
+      logIndex,
     },
     along: markMined(receipt),
   }
@@ -57,30 +61,46 @@ function markMined({ hash }: Receipt): SQL {
   return sql`update ${signedTransactions} set status = 'mined' from changed where ${signedTransactions.hash} = ${hash}`
 }
 
-/** Ends a payment that can't be settled. `receipt`: of the transaction that reverted, where one was mined. */
+/**
+ * Ends a payment that can't be settled, as of `block`. `receipt`: of its transaction that reverted, or moved another amount,
+ * where one was mined.
+ */
 export async function concludeFailed(
   db: Database,
   payment: PaymentRow,
   reason: string,
+  block: Pick<BlockView, 'number' | 'hash'>,
   receipt: Receipt | null,
 ): Promise<PaymentRow | null> {
-  const spent = receipt === null ? {} : { gasUsed: receipt.gasUsed, feePaid: receipt.fee }
+  const spent = receipt === null ? {} : { gasUsed: receipt.gasUsed, feePaid: receipt.fee, transaction: receipt.hash }
   return changePayment(db, payment, {
     kind: 'failed',
     to: 'failed',
     reason,
-    set: { ...spent, ...(receipt === null ? {} : { transaction: receipt.hash, blockHash: receipt.blockHash }) },
-    data: { transaction: receipt?.hash ?? payment.transaction, gasUsed: receipt?.gasUsed.toString() ?? null },
+    set: { ...spent, judgedBlock: block.number, blockNumber: null, blockHash: null },
+    data: {
+      transaction: receipt?.hash ?? payment.transaction,
+      gasUsed: receipt?.gasUsed.toString() ?? null,
+      block: block.number.toString(),
+      blockHash: block.hash,
+    },
     along: receipt === null ? undefined : markMined(receipt),
   })
 }
 
-/** Its block is gone: the payment is as before it was mined. `null`: moved on meanwhile. */
+/** The chain has dropped its block: the payment is under way again, also where it was settled. `null`: it has moved on. */
 export async function concludeReorged(db: Database, payment: PaymentRow): Promise<PaymentRow | null> {
   return changePayment(db, payment, {
     kind: 'reorged',
+    to: 'submitted',
     where: isNotNull(payments.blockNumber),
-    set: { blockNumber: null, blockHash: null, gasUsed: null, feePaid: null },
+    set: {
+      blockNumber: null,
+      blockHash: null,
+      gasUsed: null,
+      feePaid: null,
+      ...(payment.state === 'settled' ? { takenBackAt: new Date() } : {}),
+    },
     data: { transaction: payment.transaction, block: payment.blockNumber?.toString() ?? null },
     along: sql`update ${signedTransactions} set status = 'open' from changed
       where ${signedTransactions.paymentId} = changed.id and ${signedTransactions.status} <> 'displaced'`,

@@ -9,10 +9,9 @@ import { changePayment } from '../ledger/change-payment.js'
 import { Ledger } from '../ledger/ledger.js'
 import { idempotencyKeys, payments } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
-import { mendReorgs } from './reorgs.js'
+import { healFailed, reopenReorged } from './follow-ended.js'
 import { Settler } from './settler.js'
 import { mendNonces } from './signer-nonces.js'
-import { SigningQueue } from './signing-queue.js'
 
 const BATCH = 500
 /** A payment that its own process has not touched for this long is taken up by whoever finds it. */
@@ -32,7 +31,6 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     private readonly ledger: Ledger,
     private readonly chains: Chains,
     private readonly settler: Settler,
-    private readonly signing: SigningQueue,
     private readonly metrics: BillingMetrics,
     private readonly environment: Environment,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -63,14 +61,32 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
         ),
     )
     for (const chain of this.chains.all()) {
-      await this.attempt('looking for reorgs', async () => {
-        const reorged = await mendReorgs(this.ledger.db, chain, this.signing, this.logger)
-        this.metrics.reorgs.inc({ network: chain.network }, reorged)
-      })
+      await this.attempt('looking for reorgs', () => this.reopen(chain))
+      await this.attempt('looking for what had failed', () => this.heal(chain))
     }
     await this.attempt('expiring authorizations', () => this.expire())
     await this.attempt('taking up payments', () => this.takeUp(untouchedMilliseconds))
     await this.attempt('counting payments', () => this.measure())
+  }
+
+  private async reopen(chain: Chain): Promise<void> {
+    const { network } = chain
+    for (const payment of await reopenReorged(this.ledger.db, chain)) {
+      this.metrics.reorgs.inc({ network })
+      this.logger.warn({ paymentId: payment.id, network }, 'a settlement fell out of the chain; it is under way again')
+      this.settler.begin(payment)
+    }
+  }
+
+  private async heal(chain: Chain): Promise<void> {
+    const { network } = chain
+    for (const { id: paymentId, transaction } of await healFailed(this.ledger.db, chain)) {
+      this.metrics.transitions.inc({ state: 'settled' })
+      this.logger.warn(
+        { paymentId, network, transaction },
+        'a payment that had failed is settled: its transfer was found',
+      )
+    }
   }
 
   private async mend(chain: Chain, signer: `0x${string}`): Promise<void> {

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
-import { isFinal, type Network, RefusalReason } from '@upfront/protocol'
+import { isFinal, type Network } from '@upfront/protocol'
 import { errorText, LOGGER, type Logger } from '@upfront/service'
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
@@ -12,12 +12,11 @@ import { Ledger } from '../ledger/ledger.js'
 import type { PaymentRow, SignedTransactionRow } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
 import { broadcast } from './broadcast.js'
-import { concludeFailed } from './conclude.js'
 import { DeadlineQueue } from './deadline-queue.js'
 import { HeadPoll } from './head-poll.js'
 import { type Signed, SigningQueue } from './signing-queue.js'
 import { submit } from './submit.js'
-import { MAXIMUM_REVERTS, spentElsewhere, type TrackResult, track, trackReceipt, type Watch } from './track.js'
+import { type DriveMemory, resolveDoubt, type TrackResult, track, trackReceipt } from './track.js'
 
 /** Payments that one process drives at a time; the rest wait, the one that expires first in front. */
 const CONCURRENCY = 24
@@ -28,7 +27,7 @@ const SEND_STAGGER_MILLISECONDS = 10
 /** Another process may have brought a payment on. */
 const WAIT_POLL_MILLISECONDS = 1_000
 
-type Driven = Watch & {
+type Driven = DriveMemory & {
   id: string
   network: PaymentRow['network']
   deadline: bigint
@@ -98,9 +97,9 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
     if (isFinal(state) || state === 'authorized' || this.#stop.signal.aborted) return
     let driven = this.#driven.get(id)
     if (driven === undefined) {
-      const watch: Watch = { broadcastAt: new Map(), displacedSince: null, reverts: 0 }
       driven = {
-        ...watch,
+        broadcastAt: new Map(),
+        doubtfulFrom: null,
         id,
         network,
         deadline,
@@ -196,7 +195,7 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
   /** After a new block: has what was sent been mined? */
   private async glance(driven: Driven, { payment, transaction }: Signed): Promise<void> {
     const chain = this.chains.of(payment.network)
-    const result = await trackReceipt(this.ledger.db, chain, payment, transaction, driven)
+    const result = await trackReceipt(this.ledger.db, chain, payment, transaction)
     if (result === null) return
     this.#headPolls.get(payment.network)?.mined(Date.now() - (driven.broadcastAt.get(transaction.hash) ?? Date.now()))
     driven.inFlight = null
@@ -227,20 +226,18 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   private async submit(chain: Chain, payment: PaymentRow, driven: Driven): Promise<void> {
-    if (!chain.signers.has(payment.facilitator)) return
+    if (!chain.signers.has(payment.facilitator)) {
+      if (payment.deadline >= chain.head.now()) return
+      return this.follow(chain, payment, driven, await resolveDoubt(this.ledger.db, chain, payment, driven))
+    }
     const submitted = await submit(this.signing, chain, payment)
     switch (submitted.outcome) {
       case 'moved on':
         return
-      case 'impossible':
-        return this.fail(driven, payment, submitted.reason)
-      case 'nonce used':
-        return this.follow(chain, payment, driven, await spentElsewhere(this.ledger.db, chain, payment, null, driven))
-      case 'reverts':
-        driven.reverts += 1
-        if (driven.reverts >= MAXIMUM_REVERTS) return this.fail(driven, payment, RefusalReason.simulationFailed)
-        return
+      case 'doubtful':
+        return this.follow(chain, payment, driven, await resolveDoubt(this.ledger.db, chain, payment, driven))
       case 'signed': {
+        driven.doubtfulFrom = null
         this.metrics.transitions.inc({ state: 'submitted' })
         driven.broadcastAt.set(submitted.transaction.hash, Date.now())
         driven.inFlight = submitted
@@ -263,21 +260,20 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
     this.#headPolls.get(chain.network)?.sent()
   }
 
-  private async fail(driven: Driven, payment: PaymentRow, reason: string): Promise<void> {
-    const failed = await concludeFailed(this.ledger.db, payment, reason, null)
-    if (failed !== null) this.end(driven, failed)
-  }
-
   private end(driven: Driven, payment: PaymentRow | null): void {
     this.#driven.delete(driven.id)
     this.#progress.emit(driven.id, payment)
     if (payment === null) return
-    const { id: paymentId, network, state, transaction, reason, chargedAt, finishedAt } = payment
+    const { id: paymentId, network, state, transaction, reason, chargedAt, finishedAt, takenBackAt } = payment
     this.metrics.transitions.inc({ state })
     this.metrics.gasUsed.inc({ network }, Number(payment.gasUsed ?? 0))
     this.metrics.feesPaid.inc({ network }, Number(payment.feePaid ?? 0))
     if (state === 'settled' && chargedAt !== null && finishedAt !== null) {
       this.metrics.settlementSeconds.observe((finishedAt.getTime() - chargedAt.getTime()) / 1_000)
+    }
+    if (state === 'failed' && takenBackAt !== null) {
+      this.metrics.takenBack.inc({ network })
+      this.logger.error({ paymentId, network, reason }, 'a settlement was taken back by a reorganisation, for good')
     }
     const level = state === 'failed' ? 'warn' : 'info'
     this.logger[level](

@@ -1,5 +1,4 @@
-import type { Address } from '@upfront/protocol'
-import { PAYMENT_TRANSITIONS } from '@upfront/protocol'
+import { type Address, isFinal } from '@upfront/protocol'
 import type { Logger } from '@upfront/service'
 import { and, asc, desc, eq, inArray } from 'drizzle-orm'
 import type { Chain } from '../chain/chain.js'
@@ -39,14 +38,12 @@ export async function mendNonces(
       eq(signedTransactions.signer, signer),
     )
     const open = await tx
-      .select({ transaction: signedTransactions, state: payments.state, blockNumber: payments.blockNumber })
+      .select({ transaction: signedTransactions, state: payments.state })
       .from(signedTransactions)
       .leftJoin(payments, eq(payments.id, signedTransactions.paymentId))
       .where(and(ofSignerTransactions, eq(signedTransactions.status, 'open')))
       .orderBy(asc(signedTransactions.nonce))
-    // A settlement that fell out of the chain is to be mined again.
-    const ended = ({ state, blockNumber }: Pick<(typeof open)[number], 'state' | 'blockNumber'>) =>
-      state === null || (PAYMENT_TRANSITIONS[state] === undefined && (state !== 'settled' || blockNumber !== null))
+    const ended = ({ state }: Pick<(typeof open)[number], 'state'>) => state === null || isFinal(state)
     const over = open.filter((entry) => entry.transaction.nonce < count && ended(entry))
     const waiting = open.filter((entry) => entry.transaction.nonce >= count).map(({ transaction }) => transaction)
     const [latest] = await tx

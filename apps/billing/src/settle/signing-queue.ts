@@ -90,8 +90,7 @@ async function signBatch(tx: Transaction, chain: Chain, batch: readonly Waiting[
     const { payment } = waiting
     const changed = await changePayment(tx, payment, {
       kind: payment.state === 'charging' ? 'submitted' : 'resubmitted',
-      // One that fell out of the chain after its confirmations stays settled.
-      to: payment.state === 'settled' ? 'settled' : 'submitted',
+      to: 'submitted',
       set: { transaction: transaction.hash, submittedAt: payment.submittedAt ?? new Date() },
       data: { transaction: transaction.hash, signer: transaction.signer, nonce: transaction.nonce },
     })

@@ -1,23 +1,22 @@
 import { RefusalReason } from '@upfront/protocol'
 import { desc, eq, inArray } from 'drizzle-orm'
-import type { Chain, Fees, Receipt } from '../chain/chain.js'
+import type { Chain, Fees } from '../chain/chain.js'
+import type { Receipt } from '../chain/receipt.js'
 import { encodeSettlement, UPTO_PROXY } from '../chain/settlement-call.js'
 import { changePayment } from '../ledger/change-payment.js'
 import type { Database } from '../ledger/ledger.js'
 import { type PaymentRow, type SignedTransactionRow, signedTransactions } from '../ledger/schema.js'
-import { concludeFailed, concludeMined, concludeReorged } from './conclude.js'
-import { findSettlement } from './find-settlement.js'
+import { concludeFailed, concludeReorged, concludeSettled, confirmationsOf } from './conclude.js'
+import { findTransfer } from './find-transfer.js'
+import { DEPTH_BLOCKS, judge, type Verdict } from './judge.js'
 import { raisedFees, signAndStore } from './sign.js'
-import { explainRevert } from './submit.js'
 
 /** What a process remembers of a payment that it drives. Losing it costs time, nothing else. */
-export interface Watch {
+export interface DriveMemory {
   /** Hashes that this process has broadcast, and when (milliseconds). */
   broadcastAt: Map<string, number>
-  /** Since when all its transactions look unminable, in milliseconds. */
-  displacedSince: number | null
-  /** How often its settlement reverted for no visible reason. */
-  reverts: number
+  /** The head when its settlement first looked impossible; `null`: it does not. */
+  doubtfulFrom: bigint | null
 }
 
 export type TrackResult =
@@ -29,35 +28,27 @@ export type TrackResult =
   | { outcome: 'resubmit' }
 
 const REBROADCAST_MILLISECONDS = 4_000
-/** Nodes behind one address may disagree for this long about what was mined. */
-const DISAGREEMENT_MILLISECONDS = 2_500
-export const MAXIMUM_REVERTS = 3
+/** A settlement that reverted once more than this, though it should not have, is given up. */
+const MOST_RETRIES = 1
 
 /** Looks a submitted payment up on chain and does the next step towards its end. Throws `NodeFault`. */
 export async function track(
   db: Database,
   chain: Chain,
   payment: PaymentRow,
-  watch: Watch,
+  memory: DriveMemory,
   feeBumpMilliseconds: number,
 ): Promise<TrackResult> {
   const transactions = await readTransactions(db, payment)
   const receipt = await findReceipt(chain, transactions)
-  if (receipt !== null) return mined(db, chain, payment, receipt, watch)
-  if (payment.blockNumber !== null) {
-    watch.broadcastAt.clear()
-    const reorged = await concludeReorged(db, payment)
-    return reorged === null ? { outcome: 'moved on' } : { outcome: 'waiting', payment: reorged }
-  }
+  if (receipt?.succeeded) return mined(db, chain, payment, receipt)
+  if (payment.blockNumber !== null) return missing(db, chain, payment, memory)
+  if (receipt !== null) return reverted(db, chain, payment, transactions, receipt)
+  if (payment.deadline < (await chain.head.current()).timestamp) return resolveDoubt(db, chain, payment, memory)
   if (!chain.signers.has(payment.facilitator)) return { outcome: 'waiting', payment }
   const count = await chain.transactionCount(payment.facilitator, 'latest')
   const newest = transactions.find(({ status, nonce }) => status === 'open' && nonce >= count)
-  if (newest === undefined) return displaced(db, chain, payment, transactions, watch)
-  watch.displacedSince = null
-  if (payment.deadline < (await chain.head.current()).timestamp) {
-    if (await chain.isPermit2NonceUsed(payment.payer, payment.nonce)) return { outcome: 'waiting', payment }
-    return final(await concludeFailed(db, payment, RefusalReason.deadlineExpired, null))
-  }
+  if (newest === undefined) return displaced(db, chain, payment, transactions)
   if (newest.nonce === count && Date.now() - newest.signedAt.getTime() > feeBumpMilliseconds) {
     const fees = raisedFees(newest, await chain.fees())
     if (fees !== null) {
@@ -65,13 +56,13 @@ export async function track(
       return transaction === null ? { outcome: 'moved on' } : { outcome: 'broadcast', transaction, bumped: true }
     }
   }
-  const sentAt = watch.broadcastAt.get(newest.hash) ?? 0
+  const sentAt = memory.broadcastAt.get(newest.hash) ?? 0
   if (Date.now() - sentAt < REBROADCAST_MILLISECONDS) return { outcome: 'waiting', payment }
   return { outcome: 'broadcast', transaction: newest, bumped: false }
 }
 
 /** Newest first. */
-function readTransactions(db: Database, payment: PaymentRow): Promise<SignedTransactionRow[]> {
+export function readTransactions(db: Database, payment: Pick<PaymentRow, 'id'>): Promise<SignedTransactionRow[]> {
   return db
     .select()
     .from(signedTransactions)
@@ -79,14 +70,17 @@ function readTransactions(db: Database, payment: PaymentRow): Promise<SignedTran
     .orderBy(desc(signedTransactions.signedAt))
 }
 
-async function findReceipt(chain: Chain, transactions: readonly SignedTransactionRow[]): Promise<Receipt | null> {
+/** Of the transaction that succeeded; else of the newest where that reverted, as an older one was followed by it. */
+export async function findReceipt(
+  chain: Chain,
+  transactions: readonly SignedTransactionRow[],
+): Promise<Receipt | null> {
   let reverted: Receipt | null = null
   for (const { hash } of transactions) {
     const receipt = await chain.receipt(hash)
     if (receipt?.succeeded) return receipt
     reverted ??= receipt
   }
-  // A revert counts while it is the newest word; an older one was resubmitted.
   return reverted?.hash === transactions[0]?.hash ? reverted : null
 }
 
@@ -96,71 +90,104 @@ export async function trackReceipt(
   chain: Chain,
   payment: PaymentRow,
   transaction: SignedTransactionRow,
-  watch: Watch,
 ): Promise<TrackResult | null> {
   const receipt = await chain.receipt(transaction.hash)
-  return receipt?.succeeded ? mined(db, chain, payment, receipt, watch) : null
+  return receipt?.succeeded ? mined(db, chain, payment, receipt) : null
 }
 
-async function mined(
-  db: Database,
-  chain: Chain,
-  payment: PaymentRow,
-  receipt: Receipt,
-  watch: Watch,
-): Promise<TrackResult> {
-  if (receipt.succeeded) {
-    const changed = await concludeMined(db, chain, payment, receipt)
+/** A transaction that settles the payment has succeeded. What counts is the transfer in it. */
+async function mined(db: Database, chain: Chain, payment: PaymentRow, receipt: Receipt): Promise<TrackResult> {
+  const transfer = findTransfer(payment, receipt.logs)
+  if (transfer?.amount === payment.charge) {
+    const changed = await concludeSettled(db, chain, payment, receipt, transfer)
     if (changed === null) return { outcome: 'moved on' }
     return { outcome: changed.state === 'submitted' ? 'waiting' : 'final', payment: changed }
   }
-  if (chain.head.number - receipt.blockNumber + 1n < BigInt(chain.confirmations)) return { outcome: 'waiting', payment }
-  const why = await explainRevert(chain, payment)
-  if (why.outcome === 'nonce used') return spentElsewhere(db, chain, payment, receipt, watch)
-  if (why.outcome === 'impossible') return final(await concludeFailed(db, payment, why.reason, receipt))
-  watch.reverts += 1
-  if (watch.reverts >= MAXIMUM_REVERTS) {
-    return final(await concludeFailed(db, payment, RefusalReason.transactionFailed, receipt))
+  // The nonce was spent on another amount, or the token moves less than it is told to.
+  if (confirmationsOf(chain, receipt) <= DEPTH_BLOCKS) return { outcome: 'waiting', payment }
+  if ((await chain.blockHash(receipt.blockNumber)) !== receipt.blockHash) return { outcome: 'waiting', payment }
+  const block = { number: receipt.blockNumber, hash: receipt.blockHash }
+  return final(await concludeFailed(db, payment, RefusalReason.transferMismatch, block, receipt))
+}
+
+/** It was seen mined, and now there is no receipt: either the chain has dropped the block, or the node is behind. */
+async function missing(db: Database, chain: Chain, payment: PaymentRow, memory: DriveMemory): Promise<TrackResult> {
+  const found = await chain.blockHash(payment.blockNumber ?? 0n)
+  if (found === null || found === payment.blockHash) return { outcome: 'waiting', payment }
+  memory.broadcastAt.clear()
+  const reorged = await concludeReorged(db, payment)
+  return reorged === null ? { outcome: 'moved on' } : { outcome: 'waiting', payment: reorged }
+}
+
+async function reverted(
+  db: Database,
+  chain: Chain,
+  payment: PaymentRow,
+  transactions: readonly SignedTransactionRow[],
+  receipt: Receipt,
+): Promise<TrackResult> {
+  const verdict = await judge(chain, payment, hashesOf(transactions), receipt.blockNumber)
+  if (verdict.kind !== 'possible') return follow(db, chain, payment, verdict, receipt)
+  const earlier = transactions.filter(({ status, hash }) => status === 'mined' && hash !== receipt.hash).length
+  if (earlier >= MOST_RETRIES) {
+    return final(await concludeFailed(db, payment, RefusalReason.transactionFailed, verdict.block, receipt))
   }
+  await db.update(signedTransactions).set({ status: 'mined' }).where(eq(signedTransactions.hash, receipt.hash))
   return { outcome: 'resubmit' }
 }
 
-/** The nonces of all its transactions went to others. Believed when it stays so. */
+/** The nonces of all its transactions are used up, and there is no receipt: by others, or the node has none yet. */
 async function displaced(
   db: Database,
   chain: Chain,
   payment: PaymentRow,
   transactions: readonly SignedTransactionRow[],
-  watch: Watch,
 ): Promise<TrackResult> {
-  watch.displacedSince ??= Date.now()
-  if (Date.now() - watch.displacedSince < DISAGREEMENT_MILLISECONDS) return { outcome: 'waiting', payment }
-  if (await chain.isPermit2NonceUsed(payment.payer, payment.nonce)) {
-    return spentElsewhere(db, chain, payment, null, watch)
-  }
-  watch.displacedSince = null
-  const hashes = transactions.filter(({ status }) => status === 'open').map(({ hash }) => hash)
+  const verdict = await judge(chain, payment, hashesOf(transactions), 0n)
+  if (verdict.kind !== 'possible') return follow(db, chain, payment, verdict, null)
+  const open = transactions.filter(({ status }) => status === 'open')
+  // Used up in a block above the one that was judged: they may be mined there.
+  const count = await verdict.block.transactionCount(payment.facilitator)
+  if (open.some(({ nonce }) => nonce >= count)) return { outcome: 'waiting', payment }
+  const hashes = open.map(({ hash }) => hash)
   if (hashes.length > 0) {
     await db.update(signedTransactions).set({ status: 'displaced' }).where(inArray(signedTransactions.hash, hashes))
   }
   return { outcome: 'resubmit' }
 }
 
-/** The Permit2 nonce is burnt, and no stored transaction did it: by another process with our keys, or by the payer. */
-export async function spentElsewhere(
+/** A settlement that would revert now, or is late. It is given up by the chain's facts alone. Throws `NodeFault`. */
+export async function resolveDoubt(
   db: Database,
   chain: Chain,
   payment: PaymentRow,
-  reverted: Receipt | null,
-  watch: Watch,
+  memory: DriveMemory,
 ): Promise<TrackResult> {
-  const hash = await findSettlement(chain, payment)
-  const receipt = hash === null ? null : await chain.receipt(hash)
-  if (receipt?.succeeded) return mined(db, chain, payment, receipt, watch)
-  // Believed when it stays so: a reorg or a node that lags may still bring a receipt of ours.
-  watch.displacedSince ??= Date.now()
-  if (Date.now() - watch.displacedSince < DISAGREEMENT_MILLISECONDS) return { outcome: 'waiting', payment }
-  return final(await concludeFailed(db, payment, RefusalReason.nonceInvalidated, reverted))
+  memory.doubtfulFrom ??= chain.head.number
+  const transactions = await readTransactions(db, payment)
+  return follow(
+    db,
+    chain,
+    payment,
+    await judge(chain, payment, hashesOf(transactions), memory.doubtfulFrom),
+    await findReceipt(chain, transactions),
+  )
+}
+
+async function follow(
+  db: Database,
+  chain: Chain,
+  payment: PaymentRow,
+  verdict: Verdict,
+  receipt: Receipt | null,
+): Promise<TrackResult> {
+  if (verdict.kind === 'settled') return mined(db, chain, payment, verdict.receipt)
+  if (verdict.kind !== 'impossible') return { outcome: 'waiting', payment }
+  return final(await concludeFailed(db, payment, verdict.reason, verdict.block, receipt))
+}
+
+function hashesOf(transactions: readonly SignedTransactionRow[]) {
+  return new Set(transactions.map(({ hash }) => hash))
 }
 
 /** Signs a stuck transaction again, same nonce, higher fee. `null`: the payment moved on. */

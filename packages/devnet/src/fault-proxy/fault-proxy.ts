@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { NodeFault } from './fault.js'
-import { failure, type RpcAnswer, type RpcCall, spoilAnswers } from './spoil-answers.js'
+import { asIndexed, failure, type RpcAnswer, type RpcCall, spoilAnswers } from './spoil-answers.js'
 
 /** A proxy in front of a node that misbehaves as told, and counts what is asked. Everything may be changed at any time. */
 export interface FaultProxy {
@@ -24,6 +24,8 @@ export interface FaultProxy {
   latencyMs: number
   /** The block that `latest` and `pending` are; `undefined`: the node's own. */
   cap: bigint | undefined
+  /** "Lag": the node has state and blocks, but receipts and logs only up to this block. `undefined`: of all blocks. */
+  indexedUpTo: bigint | undefined
   /** Methods that the proxy says the node does not have. */
   readonly lacks: Set<string>
   /** Methods that the proxy answers with an internal error. */
@@ -69,6 +71,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     slowMs: 1_000,
     latencyMs: 0,
     cap: undefined,
+    indexedUpTo: undefined,
     lacks: new Set(),
     failing: new Set(),
     sent: [],
@@ -99,7 +102,12 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     const asked = head === undefined ? text : JSON.stringify([body].flat().map((call) => upTo(head, call)))
     const answer = await post(proxy.target, asked)
     if (fault === 'reset-after') return void response.socket?.resetAndDestroy()
-    const isPlain = fault === undefined && head === undefined && proxy.lacks.size === 0 && proxy.failing.size === 0
+    const isPlain =
+      fault === undefined &&
+      head === undefined &&
+      proxy.indexedUpTo === undefined &&
+      proxy.lacks.size === 0 &&
+      proxy.failing.size === 0
     const told = isPlain
       ? answer.text
       : spoilAnswers(fault, calls, answersTo(calls, answer.text, head), Array.isArray(body), request.url)
@@ -183,6 +191,8 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
       else if (proxy.lacks.has(method)) answers[index] = failure(id, -32601, `the method ${method} does not exist`)
       else if (head !== undefined && method === 'eth_blockNumber')
         answers[index] = { jsonrpc: '2.0', id, result: `0x${head.toString(16)}` }
+      else if (proxy.indexedUpTo !== undefined)
+        answers[index] = asIndexed(proxy.indexedUpTo, method, answers[index] ?? { id })
     return answers
   }
 }

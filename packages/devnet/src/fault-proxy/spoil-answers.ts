@@ -63,6 +63,17 @@ export function spoilAnswers(
   }
 }
 
+/** The answer of a node whose receipts and logs end with a block. */
+export function asIndexed(last: bigint, method: string, answer: RpcAnswer): RpcAnswer {
+  const isLater = (entry: unknown) => BigInt((entry as { blockNumber?: string } | null)?.blockNumber ?? 0) > last
+  const { result } = answer
+  if (method === 'eth_getLogs' && Array.isArray(result)) {
+    return { ...answer, result: result.filter((entry) => !isLater(entry)) }
+  }
+  const isReceipt = method === 'eth_getTransactionReceipt' || method === 'eth_getBlockReceipts'
+  return isReceipt && [result].flat().some(isLater) ? { ...answer, result: null } : answer
+}
+
 export function failure(id: unknown, code: number, message: string): RpcAnswer {
   return { jsonrpc: '2.0', id, error: { code, message } }
 }

@@ -32,15 +32,26 @@ export const PAYMENT_STATES = [
 ] as const
 export type PaymentState = (typeof PAYMENT_STATES)[number]
 
-/** The closed list of transitions. A state without an entry is final. */
-export const PAYMENT_TRANSITIONS: Readonly<Partial<Record<PaymentState, readonly PaymentState[]>>> = {
+/**
+ * The closed list of transitions. The ledger follows the chain: a settlement that a reorganisation takes back is under way
+ * again, and a failure whose transfer is found after all is settled.
+ */
+export const PAYMENT_TRANSITIONS: Readonly<Record<PaymentState, readonly PaymentState[]>> = {
   authorized: ['charging', 'zero', 'released', 'expired'],
   charging: ['submitted', 'settled', 'failed'],
   submitted: ['settled', 'failed'],
+  settled: ['submitted'],
+  failed: ['settled'],
+  zero: [],
+  released: [],
+  expired: [],
 }
 
+const OPEN_STATES: ReadonlySet<PaymentState> = new Set(['authorized', 'charging', 'submitted'])
+
+/** Whether nothing more is to be done for a payment in this state, as far as the chain goes today. */
 export function isFinal(state: PaymentState): boolean {
-  return PAYMENT_TRANSITIONS[state] === undefined
+  return !OPEN_STATES.has(state)
 }
 
 /** A payment as billing knows it. Amounts are in the asset's smallest unit, times in ISO 8601, fees in wei. */

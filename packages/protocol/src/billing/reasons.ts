@@ -34,6 +34,8 @@ export const RefusalReason = {
   notAuthorized: 'payment_not_authorized',
   /** The payer burnt the nonce on chain (Permit2 `invalidateUnorderedNonces`) after it was authorized. */
   nonceInvalidated: 'permit2_nonce_invalidated',
+  /** The nonce was spent on a transfer of another amount than the charge. */
+  transferMismatch: 'transfer_event_mismatch',
 } as const
 export type RefusalReason = (typeof RefusalReason)[keyof typeof RefusalReason]
 

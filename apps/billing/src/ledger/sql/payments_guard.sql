@@ -7,7 +7,8 @@ BEGIN
   IF NEW.state <> OLD.state AND NOT (OLD.state, NEW.state) IN (
     ('authorized', 'charging'), ('authorized', 'zero'), ('authorized', 'released'), ('authorized', 'expired'),
     ('charging', 'submitted'), ('charging', 'settled'), ('charging', 'failed'),
-    ('submitted', 'settled'), ('submitted', 'failed')
+    ('submitted', 'settled'), ('submitted', 'failed'),
+    ('settled', 'submitted'), ('failed', 'settled')
   ) THEN
     RAISE EXCEPTION 'payment % cannot go from % to %', OLD.id, OLD.state, NEW.state;
   END IF;

@@ -1,0 +1,54 @@
+import type { Address, Hash, Hex } from '@upfront/protocol'
+
+export interface Log {
+  /** Its place among all logs of the block. */
+  logIndex: number
+  address: Address
+  topics: Hash[]
+  data: Hex
+  transactionHash: Hash
+}
+
+export interface Receipt {
+  hash: Hash
+  succeeded: boolean
+  blockNumber: bigint
+  blockHash: Hash
+  gasUsed: bigint
+  /** Wei, with an OP-stack chain's L1 fee. */
+  fee: bigint
+  logs: Log[]
+}
+
+export interface RpcReceipt {
+  transactionHash: Hash
+  status: Hex
+  blockNumber: Hex | null
+  blockHash: Hash
+  gasUsed: Hex
+  effectiveGasPrice: Hex
+  l1Fee?: Hex
+  logs: RpcLog[]
+}
+
+export interface RpcLog extends Omit<Log, 'logIndex'> {
+  logIndex: Hex
+}
+
+/** Of a transaction that is mined. */
+export function readReceipt(found: RpcReceipt): Receipt {
+  const gasUsed = BigInt(found.gasUsed)
+  return {
+    hash: found.transactionHash,
+    succeeded: BigInt(found.status) === 1n,
+    blockNumber: BigInt(found.blockNumber ?? 0),
+    blockHash: found.blockHash,
+    gasUsed,
+    fee: gasUsed * BigInt(found.effectiveGasPrice) + BigInt(found.l1Fee ?? 0),
+    logs: found.logs.map(readLog),
+  }
+}
+
+export function readLog(log: RpcLog): Log {
+  return { ...log, logIndex: Number(log.logIndex), address: log.address.toLowerCase() as Address }
+}

@@ -1,0 +1,70 @@
+import type { Hash } from '@upfront/protocol'
+import type { BlockView } from '../chain/block-view.js'
+import type { Chain } from '../chain/chain.js'
+import { NodeRefusal } from '../chain/node-error.js'
+import type { Receipt } from '../chain/receipt.js'
+import { decodeSettlement, UPTO_PROXY } from '../chain/settlement-call.js'
+import type { PaymentRow } from '../ledger/schema.js'
+
+/** What used up a payment's Permit2 nonce. */
+export type Spend =
+  /** A settlement of it, ours or one that another process sent with our key. */
+  | { kind: 'settlement'; receipt: Receipt }
+  /** Something else: the payer burnt the nonce, or spent it another way. */
+  | { kind: 'other' }
+  /** The node does not show all of that block yet, or not the state around it. */
+  | { kind: 'unknown' }
+
+type Authorization = Pick<PaymentRow, 'payer' | 'nonce' | 'authorizedBlock'>
+
+/** The nonce was unused when it was authorized, at a block that the node may have been late with. */
+const SLACK_BLOCKS = 64n
+
+/**
+ * Finds what used the payment's Permit2 nonce, which is used as of `view`. A nonce is used in one block, for ever: the
+ * payment's settlement is in that block, or there is none. `own`: the hashes that were signed for it. Throws `NodeFault` and
+ * `NodeRefusal`.
+ */
+export async function findSpend(
+  chain: Chain,
+  view: BlockView,
+  payment: Authorization,
+  own: ReadonlySet<Hash>,
+): Promise<Spend> {
+  const block = await findBlock(chain, view, payment)
+  if (block === null) return { kind: 'unknown' }
+  const settles = ({ hash, to, input }: BlockView['transactions'][number]) => {
+    const settlement = to === UPTO_PROXY ? decodeSettlement(input) : null
+    return own.has(hash) || (settlement?.payer === payment.payer && settlement.nonce === payment.nonce)
+  }
+  const candidates = new Set(block.transactions.filter(settles).map(({ hash }) => hash))
+  if (candidates.size === 0) return { kind: 'other' }
+  const receipts = await block.receipts()
+  if (receipts === null) return { kind: 'unknown' }
+  const receipt = receipts.find(({ hash, succeeded }) => succeeded && candidates.has(hash))
+  return receipt === undefined ? { kind: 'other' } : { kind: 'settlement', receipt }
+}
+
+/** The block in which the nonce was used; `null` where the node does not show it consistently. */
+async function findBlock(chain: Chain, view: BlockView, { payer, nonce, authorizedBlock }: Authorization) {
+  const isUsed = (number: bigint) => chain.isPermit2NonceUsed(payer, nonce, number)
+  let used = view.number
+  let unused = authorizedBlock > SLACK_BLOCKS ? authorizedBlock - SLACK_BLOCKS : 0n
+  try {
+    if (unused >= used || (await isUsed(unused))) return null
+    while (used - unused > 1n) {
+      const middle = (used + unused) / 2n
+      if (await isUsed(middle)) used = middle
+      else unused = middle
+    }
+  } catch (error) {
+    // A node without old state.
+    if (error instanceof NodeRefusal) return null
+    throw error
+  }
+  const block = await chain.block(used)
+  if (block === null) return null
+  const isTheOne =
+    (await block.isPermit2NonceUsed(payer, nonce)) && !(await block.wasPermit2NonceUsedBefore(payer, nonce))
+  return isTheOne ? block : null
+}

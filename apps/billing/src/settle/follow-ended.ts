@@ -1,0 +1,56 @@
+import { and, eq, gte } from 'drizzle-orm'
+import type { Chain } from '../chain/chain.js'
+import { changePayment } from '../ledger/change-payment.js'
+import type { Database } from '../ledger/ledger.js'
+import { type PaymentRow, payments } from '../ledger/schema.js'
+import { concludeReorged, concludeSettled } from './conclude.js'
+import { findReorged, WATCHED_BLOCKS } from './find-reorged.js'
+import { findTransfer } from './find-transfer.js'
+import { findReceipt, readTransactions } from './track.js'
+
+/** More are looked at in the next round. */
+const MOST_FAILURES = 200
+
+/**
+ * Looks after settlements whose block the chain has dropped. One that is in another block by now stays settled; any other is
+ * under way again. Answers those. Throws `NodeFault`.
+ */
+export async function reopenReorged(db: Database, chain: Chain): Promise<PaymentRow[]> {
+  const reopened: PaymentRow[] = []
+  for (const payment of await findReorged(db, chain)) {
+    const receipt = payment.transaction === null ? null : await chain.receipt(payment.transaction)
+    if (receipt?.succeeded && receipt.blockHash !== payment.blockHash) {
+      await changePayment(db, payment, {
+        kind: 'mined',
+        set: { blockNumber: receipt.blockNumber, blockHash: receipt.blockHash },
+        data: { transaction: receipt.hash, block: receipt.blockNumber.toString() },
+      })
+      continue
+    }
+    const reorged = await concludeReorged(db, payment)
+    if (reorged !== null) reopened.push(reorged)
+  }
+  return reopened
+}
+
+/**
+ * Looks for the transfers of payments that failed not long ago, as long as settlements are looked after: a node may have
+ * been wrong for longer than anybody expects. Answers those that are settled now. Throws `NodeFault`.
+ */
+export async function healFailed(db: Database, chain: Chain): Promise<PaymentRow[]> {
+  const watched = gte(payments.judgedBlock, chain.head.number - WATCHED_BLOCKS)
+  const failed = await db
+    .select()
+    .from(payments)
+    .where(and(eq(payments.network, chain.network), eq(payments.state, 'failed'), watched))
+    .limit(MOST_FAILURES)
+  const healed: PaymentRow[] = []
+  for (const payment of failed) {
+    const receipt = await findReceipt(chain, await readTransactions(db, payment))
+    const transfer = receipt?.succeeded ? findTransfer(payment, receipt.logs) : null
+    if (!receipt || transfer?.amount !== payment.charge) continue
+    const settled = await concludeSettled(db, chain, payment, receipt, transfer)
+    if (settled?.state === 'settled') healed.push(settled)
+  }
+  return healed
+}

@@ -1,0 +1,56 @@
+import { type Hash, RefusalReason } from '@upfront/protocol'
+import type { BlockView } from '../chain/block-view.js'
+import type { Chain } from '../chain/chain.js'
+import type { Receipt } from '../chain/receipt.js'
+import type { PaymentRow } from '../ledger/schema.js'
+import { findSpend } from './find-spend.js'
+
+/** How far below the head the chain's facts are read, at least. A chain's `confirmations` may ask for more. */
+export const DEPTH_BLOCKS = 3n
+
+/** What the chain says of a charge that could not be settled in the usual way. */
+export type Verdict =
+  /** It was settled, by this transaction. */
+  | { kind: 'settled'; receipt: Receipt }
+  /** As of `block`, it can't be settled. */
+  | { kind: 'impossible'; reason: string; block: BlockView }
+  /** Nothing is in the way as of `block`. */
+  | { kind: 'possible'; block: BlockView }
+  /** Not deep enough yet, or the node does not show it consistently. */
+  | { kind: 'unclear' }
+
+/**
+ * Judges a charged payment by one block, some blocks below the head, whose state is read by its hash: never by what a node
+ * happens to call the newest. `notBefore`: that block must be this one or later, for what may have changed since. `own`: the
+ * hashes that were signed for the payment. Throws `NodeFault` and `NodeRefusal`.
+ */
+export async function judge(
+  chain: Chain,
+  payment: PaymentRow,
+  own: ReadonlySet<Hash>,
+  notBefore: bigint,
+): Promise<Verdict> {
+  const { payer, asset, nonce, charge } = payment
+  if (charge === null) throw new Error(`payment ${payment.id} was not charged`)
+  const confirmations = BigInt(chain.confirmations)
+  const block = await chain.blockBelowHead(confirmations > DEPTH_BLOCKS ? confirmations : DEPTH_BLOCKS)
+  if (block === null || block.number < payment.authorizedBlock) return { kind: 'unclear' }
+  if (await block.isPermit2NonceUsed(payer, nonce)) {
+    const spend = await findSpend(chain, block, payment, own)
+    if (spend.kind === 'settlement') return { kind: 'settled', receipt: spend.receipt }
+    if (spend.kind === 'unknown') return { kind: 'unclear' }
+    return { kind: 'impossible', reason: RefusalReason.nonceInvalidated, block }
+  }
+  // Time does not go back: no later block can settle it.
+  if (payment.deadline < block.timestamp) return { kind: 'impossible', reason: RefusalReason.deadlineExpired, block }
+  if (block.number < notBefore) return { kind: 'unclear' }
+  const [balance, allowance, wouldSettle] = await Promise.all([
+    block.balanceOf(asset, payer),
+    block.permit2Allowance(asset, payer),
+    block.wouldSettle(payment, charge),
+  ])
+  if (wouldSettle) return { kind: 'possible', block }
+  if (balance < charge) return { kind: 'impossible', reason: RefusalReason.insufficientBalance, block }
+  if (allowance < charge) return { kind: 'impossible', reason: RefusalReason.allowanceRequired, block }
+  return { kind: 'impossible', reason: RefusalReason.simulationFailed, block }
+}

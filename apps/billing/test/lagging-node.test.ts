@@ -1,0 +1,186 @@
+import {
+  DEVNET_ROLES,
+  type Devnet,
+  type DevnetAccount,
+  type FaultProxy,
+  startDevnet,
+  startFaultProxy,
+  USDC_ADDRESS,
+  usdcAbi,
+} from '@upfront/devnet'
+import { createTestClient, createWalletClient, http, parseAbi } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { encodeSettlement, PERMIT2, UPTO_PROXY } from '../src/chain/settlement-call.js'
+import { runBilling } from './support/billing.js'
+import { makeRequirements, SELLER, sign } from './support/buyer.js'
+import { type RunningBilling, usdcBalance } from './support/stand.js'
+import { stores } from './support/stores.js'
+import { until } from './support/until.js'
+
+describe.each(stores())('facts of the chain, not opinions of a node, on $name', (store) => {
+  const test = store.missing === null ? it : it.skip
+  let devnet: Devnet
+  let node: FaultProxy
+  let billing: RunningBilling
+
+  const anvil = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
+  const run = async (variables: NodeJS.ProcessEnv = {}) => {
+    billing = await runBilling(node.url, { RECOVERY_INTERVAL_MS: '200', ...(await store.variables()), ...variables })
+  }
+  const head = async () => BigInt((await fetchHead(devnet.rpcUrl)) ?? 0)
+  const kinds = async (id: string) => {
+    const { body } = await billing.send(`/payments/${id}`)
+    return (body as { events: { kind: string }[] }).events.map(({ kind }) => kind)
+  }
+
+  beforeAll(async () => {
+    if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
+    await store.start()
+  })
+  beforeEach(async () => {
+    if (store.missing !== null) return
+    devnet = await startDevnet()
+    node = await startFaultProxy(devnet.rpcUrl)
+  })
+  afterEach(async () => {
+    await billing?.close()
+    await node?.stop()
+    await devnet?.stop()
+  })
+  afterAll(() => store.stop())
+
+  test('a settlement whose receipt lags behind state is pending, never failed, and settled when it is there', async () => {
+    await run()
+    const before = await usdcBalance(devnet, SELLER)
+    const { id } = await billing.authorizeNew()
+    node.indexedUpTo = await head()
+    await billing.charge(id, '700', { waitMilliseconds: 0 })
+    await until(async () => (await usdcBalance(devnet, SELLER)) === before + 700n)
+    // Count and bitmap say that it is spent, deep below the head; the receipt is not there.
+    await anvil().mine({ blocks: 10 })
+    node.reset()
+    await until(async () => (node.stats.byMethod.eth_getBlockReceipts ?? 0) > 3)
+    expect(await billing.payment(id)).toMatchObject({ state: 'submitted' })
+    node.indexedUpTo = undefined
+    await until(async () => (await billing.payment(id)).state === 'settled')
+    expect(await kinds(id)).toEqual(['authorized', 'charged', 'submitted', 'settled'])
+    expect(new Set(node.sent).size).toBe(1)
+  })
+
+  test('one stale read of the balance fails no charge', async () => {
+    await run()
+    const { id } = await billing.authorizeNew()
+    const buyer = privateKeyToAccount(DEVNET_ROLES.buyer.privateKey)
+    // Before the charge the payer was without tokens for one block, and a stale node still shows that block.
+    const all = await usdcBalance(devnet, buyer.address)
+    await transfer(devnet, DEVNET_ROLES.buyer, DEVNET_ROLES.facilitators[1].address, all)
+    const poor = await head()
+    await transfer(devnet, DEVNET_ROLES.facilitators[1], buyer.address, all)
+    node.cap = poor
+    await billing.charge(id, '700', { waitMilliseconds: 0 })
+    node.reset()
+    await until(async () => (node.stats.byMethod.eth_estimateGas ?? 0) > 2)
+    expect((await billing.payment(id)).state).toBe('charging')
+    node.cap = undefined
+    await until(async () => (await billing.payment(id)).state === 'settled')
+  })
+
+  test('a failure heals when its transfer is found', async () => {
+    await run()
+    const before = await usdcBalance(devnet, SELLER)
+    await anvil().setAutomine(false)
+    const { id } = await billing.authorizeNew()
+    await billing.charge(id, '700', { waitMilliseconds: 0 })
+    await until(async () => node.sent.length > 0)
+    node.faultOf = (method) => (method === 'eth_sendRawTransaction' ? 'reset' : undefined)
+    const { nonce, transaction } = await billing.payment(id)
+    await anvil().dropTransaction({ hash: transaction ?? '0x' })
+    const snapshot = await anvil().snapshot()
+    // On this branch the nonce is burnt, and the signer's own nonce went elsewhere, deep below the head.
+    await burnNonce(devnet, nonce)
+    const account = privateKeyToAccount(DEVNET_ROLES.facilitators[0].privateKey)
+    const wallet = createWalletClient({ account, transport: http(devnet.rpcUrl) })
+    await wallet.sendTransaction({ chain: null, to: SELLER, value: 1n })
+    await anvil().mine({ blocks: 8 })
+    await until(async () => (await billing.payment(id)).state === 'failed')
+    await anvil().revert({ id: snapshot })
+    await resend(devnet, node.sent[0] ?? '')
+    await anvil().mine({ blocks: 10 })
+    await until(async () => (await billing.payment(id)).state === 'settled')
+    expect(await billing.payment(id)).toMatchObject({ state: 'settled', charge: 700n })
+    expect(await kinds(id)).toEqual(['authorized', 'charged', 'submitted', 'failed', 'settled'])
+    expect(await usdcBalance(devnet, SELLER)).toBe(before + 700n)
+    expect((await billing.send('/reconciliation')).body).toMatchObject({ settledPayments: 1, differences: [] })
+  })
+
+  test('the same nonce spent elsewhere on 1 unit is not taken for the charge, neither at once nor confirmed', async () => {
+    await run({ CONFIRMATIONS: '3' })
+    const payload = await sign(makeRequirements())
+    const authorized = await billing.authorize(payload)
+    if (authorized.outcome !== 'authorized') throw new Error(authorized.reason)
+    const { id } = authorized.payment
+    const signed = payload.payload as {
+      signature: `0x${string}`
+      permit2Authorization: {
+        nonce: string
+        deadline: string
+        witness: { validAfter: string }
+        permitted: { amount: string; token: `0x${string}` }
+      }
+    }
+    const { nonce, deadline, witness, permitted } = signed.permit2Authorization
+    const [facilitator] = DEVNET_ROLES.facilitators
+    const terms = {
+      asset: permitted.token,
+      maximum: BigInt(permitted.amount),
+      nonce: BigInt(nonce),
+      deadline: BigInt(deadline),
+      payer: DEVNET_ROLES.buyer.address,
+      payTo: SELLER,
+      facilitator: facilitator.address,
+      validAfter: BigInt(witness.validAfter),
+      signature: signed.signature,
+    }
+    const account = privateKeyToAccount(facilitator.privateKey)
+    const wallet = createWalletClient({ account, transport: http(devnet.rpcUrl) })
+    await wallet.sendTransaction({ chain: null, to: UPTO_PROXY, data: encodeSettlement(terms, 1n) })
+    const { payment } = await billing.charge(id, '700', { waitMilliseconds: 500 })
+    expect(payment).toMatchObject({ state: 'charging', blockNumber: null })
+    await anvil().mine({ blocks: 5 })
+    await until(async () => (await billing.payment(id)).state === 'failed')
+    expect(await billing.payment(id)).toMatchObject({ reason: 'transfer_event_mismatch', charge: 700n })
+    expect(await kinds(id)).not.toContain('mined')
+  })
+})
+
+async function rpc(url: string, method: string, params: unknown[]): Promise<unknown> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  return ((await response.json()) as { result: unknown }).result
+}
+
+async function fetchHead(url: string): Promise<string> {
+  return String(await rpc(url, 'eth_blockNumber', []))
+}
+
+function resend(devnet: Devnet, raw: string): Promise<unknown> {
+  return rpc(devnet.rpcUrl, 'eth_sendRawTransaction', [raw])
+}
+
+async function transfer(devnet: Devnet, from: DevnetAccount, to: `0x${string}`, amount: bigint): Promise<void> {
+  const wallet = createWalletClient({ account: privateKeyToAccount(from.privateKey), transport: http(devnet.rpcUrl) })
+  const call = { address: USDC_ADDRESS, abi: usdcAbi, functionName: 'transfer' } as const
+  await wallet.writeContract({ chain: null, ...call, args: [to, amount] })
+}
+
+/** As the payer can: Permit2 then takes no settlement with it. */
+async function burnNonce(devnet: Devnet, nonce: bigint): Promise<void> {
+  const account = privateKeyToAccount(DEVNET_ROLES.buyer.privateKey)
+  await createWalletClient({ account, transport: http(devnet.rpcUrl) }).writeContract({
+    chain: null,
+    address: PERMIT2,
+    abi: parseAbi(['function invalidateUnorderedNonces(uint256 wordPos, uint256 mask)']),
+    functionName: 'invalidateUnorderedNonces',
+    args: [nonce >> 8n, 1n << (nonce & 0xffn)],
+  })
+}
