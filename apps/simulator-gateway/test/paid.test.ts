@@ -62,7 +62,11 @@ describe.each(ledgerStores())('the paid routes, with billing on $name', (store) 
 
   test('a buyer who leaves before the answer pays the base price, as the offer says', async () => {
     const offer = await fetch(`${stand.gateway.url}/v1/simulate`, { method: 'POST' })
-    expect(await offer.json()).toMatchObject({ charge: { partial: DEFAULT_PRICE_LIST.base, failure: 'nothing' } })
+    expect(await offer.json()).toMatchObject({
+      charge: { partial: DEFAULT_PRICE_LIST.base, failure: 'nothing', invalid: 'refuse' },
+      priceList: DEFAULT_PRICE_LIST,
+      priceListHash: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+    })
     const endless = '0xc000000000000000000000000000000000000000'
     const stateOverrides = { [endless]: { code: assemble('@again >again JUMP') } }
     const calls = [{ to: endless, gas: '0x2faf080' }]

@@ -1,3 +1,4 @@
+export { canonicalJson, priceListHash } from './admit/offer-extensions.js'
 export { PaidRequest } from './charge/paid-request.js'
 export { Payment, Settlement } from './charge/settlement.js'
 export { PaidRoute } from './paid-route.decorator.js'
@@ -11,7 +12,7 @@ export {
   type SettleTerms,
   type VerifyTerms,
 } from './routes/durable-facilitator.js'
-export type { PaidRouteOptions, PaymentOption } from './routes/paid-route-options.js'
+export type { PaidRouteOptions, PaymentOption, PriceList } from './routes/paid-route-options.js'
 export {
   type PaidRoutesAsyncOptions,
   PaidRoutesConfigurationError,

@@ -4,6 +4,7 @@ import { Admission } from './admit/admission.js'
 import { Completion } from './charge/completion.js'
 import { Settlement } from './charge/settlement.js'
 import { Settler } from './charge/settler.js'
+import { AnswerStore } from './hold/answer-store.js'
 import { PaymentGuard } from './payment.guard.js'
 import { PaymentInterceptor } from './payment.interceptor.js'
 import { Facilitator } from './routes/facilitator.js'
@@ -37,6 +38,7 @@ function paidRoutes(options: Provider, imports: PaidRoutesAsyncOptions['imports'
       options,
       PaidRoutes,
       Facilitator,
+      AnswerStore,
       Admission,
       Settler,
       Completion,

@@ -12,8 +12,10 @@ import { type CompiledRoute, PaidRoutes } from './routes/paid-routes.js'
 interface FrameworkRequest {
   headers: IncomingHttpHeaders
   protocol?: string
+  method: string
   originalUrl?: string
   url: string
+  body?: unknown
 }
 
 type FrameworkResponse = (ServerResponse | { raw: ServerResponse }) & {
@@ -59,7 +61,9 @@ export class PaymentGuard implements CanActivate {
     const admission = await this.admission.admit(route, {
       payment: header(request.headers['payment-signature']),
       accept: header(request.headers.accept),
+      method: request.method,
       url: urlOf(request),
+      body: request.body,
     })
     const answerInstead = (held: HeldResponse, { status, headers, body }: HttpAnswer) => {
       response.hijack?.()

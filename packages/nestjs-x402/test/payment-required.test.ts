@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { signPayment } from './app/buyer.js'
 import { NETWORK, ScriptedFacilitator } from './app/facilitator.js'
 import { ADAPTERS, PAY_TO, paid, runs, type Seller, startSeller, USDC } from './app/seller.js'
+
+const CHARGE = { unset: 'maximum', failure: 'nothing', timeout: 'nothing', partial: 'maximum', invalid: 'refuse' }
 
 describe.each(ADAPTERS)('an unpaid request on %s', (adapter) => {
   let seller: Seller
@@ -35,13 +38,31 @@ describe.each(ADAPTERS)('an unpaid request on %s', (adapter) => {
           extra: expect.objectContaining({ name: 'USDC', version: '2', assetTransferMethod: 'permit2' }),
         },
       ],
+      extensions: {
+        'charge-terms': { info: { charge: CHARGE, answerSeconds: 300 }, schema: expect.anything() },
+        'payment-identifier': { info: { required: false }, schema: expect.anything() },
+      },
     })
     const body = (await response.json()) as { message: string; accepts: unknown; charge: unknown }
     expect(body.message).toContain(`up to $0.1 on ${NETWORK} to ${PAY_TO}`)
     expect(body.accepts).toEqual(required.accepts)
-    expect(body.message).toContain('If you leave before the answer, or it breaks off: the maximum.')
-    expect(body.charge).toEqual({ unset: 'maximum', failure: 'nothing', timeout: 'nothing', partial: 'maximum' })
+    expect(body.message).toContain('If you leave before it has answered, or the answer breaks off: the maximum.')
+    expect(body.message).toContain(
+      "If the seller sets an amount that can't be charged: nothing, and there is no answer.",
+    )
+    expect(body.charge).toEqual(CHARGE)
     expect(runs).toEqual([])
+  })
+
+  it('offers the whole price list with its hash', async () => {
+    const priceList = { version: '7', perPage: '$0.001', base: '$0' }
+    const listed = await startSeller(facilitator, { adapter, routes: { 'GET /work': paid({ priceList }) } })
+    const response = await fetch(`${listed.url}/work`)
+    const { extensions } = decodePaymentRequiredHeader(response.headers.get('payment-required')!)
+    const hash = createHash('sha256').update('{"base":"$0","perPage":"$0.001","version":"7"}').digest('hex')
+    expect(extensions?.['charge-terms']).toMatchObject({ info: { priceList, priceListHash: `0x${hash}` } })
+    expect(await response.json()).toMatchObject({ priceList, priceListHash: `0x${hash}` })
+    await listed.close()
   })
 
   it('is answered in HTML to a browser, and escaped', async () => {
@@ -116,5 +137,9 @@ describe.each(ADAPTERS)('an unpaid request on %s', (adapter) => {
     const response = await fetch(`${seller.url}/work`, { headers: { 'PAYMENT-SIGNATURE': payment } })
     facilitator.onVerify = async () => ({ isValid: true })
     expect(response.status).toBe(412)
+    const spender = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
+    const body = (await response.json()) as { message: string; approve: unknown }
+    expect(body.message).toContain(`approve(${spender}`)
+    expect(body.approve).toEqual([{ token: USDC, spender }])
   })
 })

@@ -61,6 +61,7 @@ function paidRoutes(environment: Environment, prices: PriceList): Record<string,
     accepts: { scheme: 'upto', price: prices.maximum, network: NETWORK ?? 'eip155:0', payTo: PAY_TO, asset: ASSET },
     description,
     mimeType: 'application/json',
+    priceList: { ...prices },
     timeout: PAID_TIMEOUT_MS + AFTER_TIMEOUT_MS,
     charge: { unset: 'nothing', failure: 'nothing', timeout: 'nothing', partial: prices.base },
   })

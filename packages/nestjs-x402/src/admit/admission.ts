@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common'
 import type { PaymentPayload, ResourceInfo, VerifyResponse } from '@x402/core/types'
 import { VerifyError } from '@x402/core/types'
+import { type AnswerKey, AnswerStore, fingerprintOf } from '../hold/answer-store.js'
 import { Facilitator } from '../routes/facilitator.js'
 import { findAccepted, type Offer } from '../routes/offers.js'
 import { SETTLEMENT_SECONDS } from '../routes/paid-route-options.js'
@@ -14,7 +15,10 @@ export interface IncomingRequest {
   /** The PAYMENT-SIGNATURE header. */
   payment: string | undefined
   accept: string | undefined
+  method: string
   url: string
+  /** As the framework parsed it. */
+  body: unknown
 }
 
 /** A payment that may be charged: its handler may run. */
@@ -22,6 +26,8 @@ export interface VerifiedPayment {
   payload: PaymentPayload
   offer: Offer
   payer: string
+  /** To find the answer by, when the same payment comes again. */
+  answerKey: AnswerKey
 }
 
 /** Lets a request through to its handler, or says what to answer instead. Nothing of the handler has run. */
@@ -33,6 +39,7 @@ export class Admission {
   constructor(
     private readonly routes: PaidRoutes,
     private readonly facilitator: Facilitator,
+    private readonly answers: AnswerStore,
   ) {}
 
   async admit(
@@ -40,6 +47,14 @@ export class Admission {
     request: IncomingRequest,
   ): Promise<{ verified: VerifiedPayment } | { answer: HttpAnswer }> {
     const { settings } = route
+    const signed = request.payment === undefined ? undefined : decode(request.payment)
+    let answerKey: AnswerKey | undefined
+    if (signed !== undefined && !(signed instanceof PaymentHeaderError)) {
+      // Before anything is verified: what is settled or has ended would not verify again.
+      answerKey = answerKeyOf(signed, request)
+      const kept = await this.answers.find(answerKey)
+      if (kept !== undefined) return { answer: kept === 'conflict' ? CONFLICT : kept }
+    }
     let offers: Offer[]
     try {
       offers = await this.routes.offers.of(settings)
@@ -51,22 +66,14 @@ export class Admission {
       description: settings.description,
       mimeType: settings.mimeType,
     }
-    const refuse = (refusal: Refusal) => ({
-      answer: paymentRequired(
-        refusal,
-        offers,
-        resource,
-        settings.charge,
-        request.payment === undefined ? request.accept : undefined,
-      ),
-    })
-    if (request.payment === undefined) return refuse(UNPAID)
-    let signed: SignedPayment
-    try {
-      signed = decodePaymentHeader(request.payment)
-    } catch (error) {
-      if (!(error instanceof PaymentHeaderError)) throw error
-      return refuse({ reason: 'invalid_payload', message: `The payment does not decode: ${error.message}.` })
+    const refuse = (refusal: Refusal) => {
+      const accept = request.payment === undefined ? request.accept : undefined
+      return { answer: paymentRequired(refusal, offers, resource, settings, this.answers.seconds, accept) }
+    }
+    if (signed === undefined) return refuse(UNPAID)
+    if (signed instanceof PaymentHeaderError || answerKey === undefined) {
+      const { message } = signed as PaymentHeaderError
+      return refuse({ reason: 'invalid_payload', message: `The payment does not decode: ${message}.` })
     }
     const { payload, authorization } = signed
     const offer = findAccepted(offers, payload.accepted)
@@ -87,13 +94,16 @@ export class Admission {
     }
     if (verified.isValid !== true) {
       this.spent.unspend(network, authorization)
+      // The same payment may have been let through while this one was verified.
+      const kept = await this.answers.find(answerKey)
+      if (kept !== undefined && kept !== 'conflict') return { answer: kept }
       return refuse(refusalOf(verified.invalidReason))
     }
     if (endsTooSoon(authorization, handlerSeconds)) {
       await this.facilitator.release(payload, offer.requirements, 'verified_too_late')
       return refuse(refusalOf('permit2_deadline_expired'))
     }
-    return { verified: { payload, offer, payer: authorization.payer } }
+    return { verified: { payload, offer, payer: authorization.payer, answerKey } }
   }
 
   private unavailable(route: CompiledRoute, error: unknown): HttpAnswer {
@@ -113,6 +123,37 @@ export class Admission {
           'Payments can not be verified at the moment. Nothing was run or charged. Repeat the request with the same payment.',
       }),
     }
+  }
+}
+
+const CONFLICT: HttpAnswer = {
+  status: 409,
+  headers: { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' },
+  body: JSON.stringify({
+    error: 'payment_conflict',
+    message:
+      'This payment identifier or authorization belongs to another request. Nothing was run or charged. Sign a new payment, with a new identifier.',
+  }),
+}
+
+function decode(header: string): SignedPayment | PaymentHeaderError {
+  try {
+    return decodePaymentHeader(header)
+  } catch (error) {
+    if (error instanceof PaymentHeaderError) return error
+    throw error
+  }
+}
+
+function answerKeyOf(
+  { payload, authorization, identifier }: SignedPayment,
+  { method, url, body }: IncomingRequest,
+): AnswerKey {
+  const payer = authorization.payer.toLowerCase()
+  return {
+    authorization: `authorization ${payload.accepted.network} ${payer} ${authorization.nonce}`,
+    identifier: identifier === undefined ? undefined : `identifier ${payer} ${identifier}`,
+    fingerprint: fingerprintOf(payload, method, url, body),
   }
 }
 

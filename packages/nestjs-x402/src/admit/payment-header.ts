@@ -1,4 +1,5 @@
 import type { PaymentPayload } from '@x402/core/types'
+import { PAYMENT_IDENTIFIER } from './offer-extensions.js'
 
 /** A `PAYMENT-SIGNATURE` header that does not decode. `message` names the field, and repeats nothing of the content. */
 export class PaymentHeaderError extends Error {
@@ -13,6 +14,8 @@ export interface Authorization {
 }
 
 export interface SignedPayment {
+  /** The id of x402's `payment-identifier` extension, where the buyer gave one. */
+  identifier: string | undefined
   /** Rebuilt from the fields that the scheme knows: whatever else was sent is not in it. */
   payload: PaymentPayload
   authorization: Authorization
@@ -73,12 +76,26 @@ export function decodePaymentHeader(header: string): SignedPayment {
         ? {}
         : { extensions: object(root.extensions, 'extensions') }),
     },
+    identifier: paymentIdentifier(root.extensions),
     authorization: {
       payer: permit2Authorization.from,
       nonce: BigInt(permit2Authorization.nonce),
       deadline: BigInt(permit2Authorization.deadline),
     },
   }
+}
+
+function paymentIdentifier(extensions: unknown): string | undefined {
+  const at = `extensions.${PAYMENT_IDENTIFIER}.info`
+  const extension = (extensions as Record<string, { info?: { id?: unknown } } | undefined> | null | undefined)?.[
+    PAYMENT_IDENTIFIER
+  ]
+  const id = extension?.info?.id
+  if (id === undefined) return undefined
+  if (typeof id !== 'string' || !/^[A-Za-z0-9_-]{16,128}$/.test(id)) {
+    throw new PaymentHeaderError(`${at}.id: expected 16 to 128 letters, digits, hyphens and underscores`)
+  }
+  return id
 }
 
 function decodeBase64(header: string): string {

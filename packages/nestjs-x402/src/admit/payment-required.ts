@@ -1,14 +1,18 @@
+import type { OutgoingHttpHeaders } from 'node:http'
 import { encodePaymentRequiredHeader } from '@x402/core/http'
 import type { PaymentRequired, ResourceInfo } from '@x402/core/types'
+import { PERMIT2_ADDRESS } from '@x402/evm'
 import { formatUnits } from '../routes/amount.js'
-import { type ChargePolicy, policyInWords } from '../routes/charge-policy.js'
+import { policyInWords } from '../routes/charge-policy.js'
 import type { Offer } from '../routes/offers.js'
+import type { PaidRouteSettings } from '../routes/paid-route-options.js'
+import { CHARGE_TERMS, offerExtensions } from './offer-extensions.js'
 import { paymentRequiredPage } from './payment-required-page.js'
 
 export interface HttpAnswer {
   status: number
-  headers: Record<string, string>
-  body: string
+  headers: OutgoingHttpHeaders
+  body: string | Buffer
 }
 
 /** Why a buyer gets no answer: an x402 reason for its client, and words for a person. */
@@ -24,14 +28,18 @@ export function paymentRequired(
   refusal: Refusal,
   offers: readonly Offer[],
   resource: ResourceInfo,
-  charge: ChargePolicy,
+  settings: PaidRouteSettings,
+  answerSeconds: number,
   accept: string | undefined,
 ): HttpAnswer {
+  const { charge } = settings
+  const extensions = offerExtensions(settings, answerSeconds)
   const required: PaymentRequired = {
     x402Version: 2,
     error: refusal.reason,
     resource,
     accepts: offers.map(({ requirements }) => requirements),
+    extensions,
   }
   const headers = {
     'PAYMENT-REQUIRED': encodePaymentRequiredHeader(required),
@@ -43,20 +51,30 @@ export function paymentRequired(
     ({ requirements, decimals }) =>
       `up to $${formatUnits(BigInt(requirements.amount), decimals)} on ${requirements.network} to ${requirements.payTo}`,
   )
+  const policy = policyInWords(charge, answerSeconds)
   if (prefersHtml(accept)) {
     return {
       status,
       headers: { ...headers, 'Content-Type': 'text/html; charset=utf-8' },
-      body: paymentRequiredPage(refusal.message, resource, prices, policyInWords(charge)),
+      body: paymentRequiredPage(refusal.message, resource, prices, policy),
     }
   }
-  const { unset, failure, timeout, partial } = charge
-  const message = `${refusal.message} It charges for use, ${prices.join(', or ')}: sign one of "accepts" and repeat the request with a PAYMENT-SIGNATURE header (x402 v2, scheme upto). ${policyInWords(charge).join(' ')}`
+  const message = `${refusal.message} It charges for use, ${prices.join(', or ')}: sign one of "accepts" and repeat the request with a PAYMENT-SIGNATURE header (x402 v2, scheme upto). ${policy.join(' ')}`
   return {
     status,
     headers: { ...headers, 'Content-Type': 'application/json; charset=utf-8' },
-    body: JSON.stringify({ ...required, message, charge: { unset, failure, timeout, partial } }),
+    body: JSON.stringify({
+      ...required,
+      message,
+      ...(status === 412 ? { approve: offers.map(({ requirements }) => approval(requirements.asset)) } : {}),
+      ...extensions[CHARGE_TERMS]?.info,
+    }),
   }
+}
+
+/** The ERC-20 approval that is missing: call `approve(spender, amount)` on the token. */
+function approval(token: string): { token: string; spender: string } {
+  return { token, spender: PERMIT2_ADDRESS }
 }
 
 /** True where `Accept` names HTML, and not JSON before it. */
@@ -90,7 +108,7 @@ const MESSAGES: Record<string, string> = {
   permit2_deadline_expired: 'The authorization ends too soon for this route. Sign a new one.',
   permit2_not_yet_valid: 'The authorization is not valid yet.',
   permit2_insufficient_balance: 'The balance does not cover this payment beside the open ones.',
-  permit2_allowance_required: 'Permit2 is not approved to spend this token. Approve it, then repeat.',
+  permit2_allowance_required: `Permit2 may not spend this token yet. Call approve(${PERMIT2_ADDRESS}, amount) on the token, then repeat.`,
   permit2_amount_mismatch: 'The signed maximum is not the offered one.',
   permit2_token_mismatch: 'The signed token is not the offered one.',
   invalid_permit2_recipient_mismatch: 'The signed recipient is not the offered one.',

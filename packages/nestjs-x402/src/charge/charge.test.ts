@@ -8,8 +8,12 @@ const policy: ChargePolicy = {
   timeout: '$0.005',
   partial: 'maximum',
 }
-const decide = (end: HandlerEnd, set?: unknown, invalid: 'maximum' | 'refuse' = 'maximum') =>
-  decideCharge(end, set, { maximum: 100_000n, decimals: 6, policy: { ...policy, invalid } })
+const decide = (end: HandlerEnd, set?: unknown, invalid?: 'maximum' | 'refuse') =>
+  decideCharge(end, set, {
+    maximum: 100_000n,
+    decimals: 6,
+    policy: { ...policy, ...(invalid === undefined ? {} : { invalid }) },
+  })
 const ok: HandlerEnd = { kind: 'answered', status: 200 }
 
 it.each<[HandlerEnd, unknown, bigint, string]>([
@@ -28,9 +32,10 @@ it.each<[HandlerEnd, unknown, bigint, string]>([
 })
 
 it.each(['100001', '-1', '$', '', ' 5', '5 ', 5, null, {}, '9'.repeat(79)])(
-  'an invalid amount (%p) is charged the maximum, or refused',
+  'an invalid amount (%p) is refused, or charged the maximum',
   (set) => {
-    expect(decide(ok, set)).toMatchObject({
+    expect(decide(ok, set)).toMatchObject({ amount: 0n, reason: 'invalid', refused: true })
+    expect(decide(ok, set, 'maximum')).toMatchObject({
       amount: 100_000n,
       reason: 'invalid',
       refused: false,

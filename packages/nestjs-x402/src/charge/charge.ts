@@ -32,7 +32,7 @@ export function decideCharge(end: HandlerEnd, set: unknown, terms: ChargeTerms):
   if (set === undefined) return byRule(policy.unset, 'unset', terms)
   const amount = parseSettlementAmount(set, terms.maximum, terms.decimals)
   if (amount !== undefined && amount <= terms.maximum) return { amount, reason: 'usage', refused: false }
-  const refused = policy.invalid === 'refuse'
+  const refused = policy.invalid !== 'maximum'
   return {
     amount: refused ? 0n : terms.maximum,
     reason: 'invalid',

@@ -4,6 +4,7 @@ import { encodePaymentResponseHeader } from '@x402/core/http'
 import { withPrivateCacheControl } from '@x402/core/server'
 import type { VerifiedPayment } from '../admit/admission.js'
 import type { HttpAnswer } from '../admit/payment-required.js'
+import { AnswerStore, type SentAnswer } from '../hold/answer-store.js'
 import type { HeldResponse } from '../hold/held-response.js'
 import type { CompiledRoute } from '../routes/paid-routes.js'
 import { PAID_ROUTES_OPTIONS, type PaidRoutesOptions } from '../routes/paid-routes-options.js'
@@ -31,16 +32,19 @@ export class Completion implements OnApplicationShutdown {
   constructor(
     @Inject(PAID_ROUTES_OPTIONS) private readonly options: PaidRoutesOptions,
     private readonly settler: Settler,
+    private readonly answers: AnswerStore,
   ) {}
 
   begin(running: RunningRequest): void {
-    const work = this.complete(running)
+    const sent = this.answers.begin(running.verified.answerKey, running.response)
+    const work = this.complete(running, sent)
       .catch((error: unknown) => {
         this.logger.error({
           message: 'a paid answer could not be sent',
           route: running.route.name,
           error: String(error),
         })
+        sent(undefined)
         running.response.destroy()
       })
       .finally(() => this.underWay.delete(work))
@@ -52,7 +56,7 @@ export class Completion implements OnApplicationShutdown {
     await Promise.all(this.underWay)
   }
 
-  private async complete(running: RunningRequest): Promise<void> {
+  private async complete(running: RunningRequest, sent: (answer: SentAnswer | undefined) => void): Promise<void> {
     const { route, verified, payment, held } = running
     const end = await handlerEnd(running, route.settings.timeout)
     const terms = { maximum: payment.maximum, decimals: payment.decimals, policy: route.settings.charge }
@@ -62,17 +66,19 @@ export class Completion implements OnApplicationShutdown {
       this.logger.error({ message: 'the seller set an invalid amount', route: route.name, fault: charge.fault })
     }
     const result = await this.settler.settle(verified, charge)
-    const status = this.answer(running, end, charge, result)
-    this.record(running, charge, result, status)
+    const answer = this.answer(running, end, charge, result)
+    // Who left before the handler answered has paid for a part, not for the answer.
+    sent(end.kind === 'answered' ? answer.sent : undefined)
+    this.record(running, charge, result, answer.status)
   }
 
-  /** @returns the status that went out */
+  /** @returns the status that went out, and the whole answer where it is the handler's own */
   private answer(
     running: RunningRequest,
     end: HandlerEnd,
     charge: Charge,
     { outcome, receipt }: SettlementResult,
-  ): number {
+  ): { status: number; sent?: SentAnswer | undefined } {
     const { held, payment } = running
     const headers = {
       'PAYMENT-RESPONSE': encodePaymentResponseHeader(receipt),
@@ -84,7 +90,7 @@ export class Completion implements OnApplicationShutdown {
         headers: { ...headers, 'Cache-Control': 'no-store', 'Content-Type': 'application/json; charset=utf-8' },
         body: JSON.stringify({ error, message }),
       })
-      return status
+      return { status }
     }
     const charged = charge.amount === 0n ? 'Nothing was charged.' : `${payment.describe(charge.amount)} was charged.`
     if (end.kind === 'timeout') return instead(504, 'handler_timeout', `The handler took too long. ${charged}`)
@@ -108,8 +114,8 @@ export class Completion implements OnApplicationShutdown {
       this.logger.error({ message: 'the seller’s answer can not be sent', route: payment.route, fault })
       return instead(500, 'unsendable_answer', `The seller's answer can not be sent. ${charged}`)
     }
-    held.release(headers)
-    return held.status
+    const { status } = held
+    return { status, sent: held.release(headers) }
   }
 
   private record(

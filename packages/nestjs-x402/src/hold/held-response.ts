@@ -1,4 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { SentAnswer } from './answer-store.js'
 import { assertWritable, headFault, headOf } from './sendable.js'
 
 /**
@@ -15,6 +16,8 @@ const HELD = ['writeHead', 'write', 'end', 'flushHeaders', 'destroy', 'writeEarl
 const HEADER_SETTERS = ['setHeader', 'setHeaders', 'appendHeader', 'removeHeader', 'addTrailers'] as const
 const VIEWS = ['headersSent', 'writableEnded'] as const
 const MASKED = [...HELD, ...HEADER_SETTERS, ...VIEWS]
+
+const OF_CONNECTION = new Set(['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding'])
 
 /**
  * Keeps whatever is written to a Node response, by any framework or by hand, until it is released or replaced. To the
@@ -80,9 +83,13 @@ export class HeldResponse {
     return value === undefined ? undefined : String(value)
   }
 
-  /** Sends what is held, with these headers in place of the handler's own, and lets the rest through. */
-  release(headers: Record<string, string>): void {
+  /**
+   * Sends what is held, with these headers in place of the handler's own, and lets the rest through.
+   * @returns what was sent; undefined where there is more to come
+   */
+  release(headers: Record<string, string>): SentAnswer | undefined {
     for (const name of Object.keys(headers)) this.takeHeader(name)
+    const sent = this.#ended ? this.#sent(headers) : undefined
     this.#unmask()
     const response = this.#response
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
@@ -95,10 +102,11 @@ export class HeldResponse {
     else if (this.#cut !== undefined) this.#destroyWhenSent(this.#cut.error)
     else if (this.#begun && response.headersSent === false && this.#head === undefined) response.flushHeaders()
     if (this.#wantsDrain && flowing) response.emit('drain')
+    return sent
   }
 
   /** Answers this instead; what the handler wrote, or will write, goes nowhere. */
-  replace(status: number, headers: Record<string, string>, body: string): void {
+  replace(status: number, headers: OutgoingHttpHeaders, body: string | Buffer): void {
     this.#unmask()
     this.#chunks = []
     this.#ended = true
@@ -107,8 +115,8 @@ export class HeldResponse {
     for (const [name, value] of Object.entries(this.#headersBefore)) {
       if (value !== undefined) response.setHeader(name, value)
     }
-    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
-    response.setHeader('Content-Length', Buffer.byteLength(body))
+    for (const [name, value] of Object.entries(headers)) if (value !== undefined) response.setHeader(name, value)
+    if (status !== 204 && status !== 304) response.setHeader('Content-Length', Buffer.byteLength(body))
     response.writeHead(status)
     response.end(body)
     this.#swallow()
@@ -207,6 +215,22 @@ export class HeldResponse {
     response.write('', () => response.destroy(error))
   }
 
+  /** With the headers that describe the answer, not those of its connection. */
+  #sent(headers: Record<string, string>): SentAnswer {
+    const list = this.#head?.find((part) => Array.isArray(part)) as string[] | undefined
+    const given = list === undefined ? this.#headHeaders() : headersOfList(list)
+    const all = Object.entries({ ...this.#response.getHeaders(), ...lowerCased(given ?? {}), ...lowerCased(headers) })
+    const kept = all.filter(([name]) => !OF_CONNECTION.has(name))
+    const chunks = this.#chunks.map(([chunk, encoding]) =>
+      typeof chunk === 'string' ? Buffer.from(chunk, encoding) : (chunk as Buffer),
+    )
+    return {
+      status: this.status,
+      headers: Object.fromEntries(kept) as OutgoingHttpHeaders,
+      body: Buffer.concat(chunks),
+    }
+  }
+
   #headHeaders(): Record<string, unknown> | undefined {
     const headers = this.#head?.find((part) => typeof part === 'object' && part !== null && !Array.isArray(part))
     return headers as Record<string, unknown> | undefined
@@ -266,4 +290,19 @@ function takeFromList(list: unknown[], wanted: string): unknown {
     list.splice(index, 2)
   }
   return taken
+}
+
+/** Of `[name, value, name, value, …]`; a name that comes again has a list of values. */
+function headersOfList(list: readonly string[]): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = {}
+  for (let index = 0; index + 1 < list.length; index += 2) {
+    const name = (list[index] ?? '').toLowerCase()
+    const value = list[index + 1] ?? ''
+    headers[name] = headers[name] === undefined ? value : [headers[name], value].flat()
+  }
+  return headers
+}
+
+function lowerCased(headers: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }

@@ -5,7 +5,9 @@ it('is told to buyers case by case', () => {
     'If it meters nothing: the maximum.',
     'If it fails: nothing.',
     'If it takes too long: $0.01.',
-    'If you leave before the answer, or it breaks off: $0.001.',
+    'If you leave before it has answered, or the answer breaks off: $0.001.',
+    'If you leave while the payment settles: the metered amount.',
+    "If the seller sets an amount that can't be charged: nothing, and there is no answer.",
   ])
 })
 

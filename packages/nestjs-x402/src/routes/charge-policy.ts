@@ -14,17 +14,26 @@ export interface ChargePolicy {
   failure: ChargeRule | { '4xx': ChargeRule; '5xx': ChargeRule }
   /** The handler did not end within the route's time-out. */
   timeout: ChargeRule
-  /** The client went away before its answer was released, or the handler's stream broke off. */
+  /**
+   * The client left before the handler had answered, or the handler's stream broke off. A client that leaves later, while
+   * its payment settles, is charged as if it had stayed, and can fetch the answer again: see `answers`.
+   */
   partial: ChargeRule
   /**
-   * The handler set an amount that is above the maximum, negative or no amount. `maximum` (the default) charges the
-   * maximum and delivers the answer; `refuse` charges nothing and answers 500, saying so.
+   * The handler set an amount that is above the maximum, negative or no amount. `refuse` (the default) charges nothing and
+   * answers 500, saying so; `maximum` charges the maximum and delivers the answer.
    */
   invalid?: 'maximum' | 'refuse'
 }
 
-/** The policy as a buyer reads it, a sentence for each case. */
-export function policyInWords({ unset, failure, timeout, partial }: ChargePolicy): string[] {
+/**
+ * The policy as a buyer reads it, a sentence for each case.
+ * @param answerSeconds how long an answer can be fetched again; 0 where it can't
+ */
+export function policyInWords(
+  { unset, failure, timeout, partial, invalid = 'refuse' }: ChargePolicy,
+  answerSeconds = 0,
+): string[] {
   const failures =
     typeof failure === 'string'
       ? [`If it fails: ${inWords(failure)}.`]
@@ -33,7 +42,11 @@ export function policyInWords({ unset, failure, timeout, partial }: ChargePolicy
     `If it meters nothing: ${inWords(unset)}.`,
     ...failures,
     `If it takes too long: ${inWords(timeout)}.`,
-    `If you leave before the answer, or it breaks off: ${inWords(partial)}.`,
+    `If you leave before it has answered, or the answer breaks off: ${inWords(partial)}.`,
+    answerSeconds === 0
+      ? 'If you leave while the payment settles: the metered amount.'
+      : `If you leave while the payment settles: the metered amount; the same request with the same payment gets the answer for ${answerSeconds} seconds.`,
+    `If the seller sets an amount that can't be charged: ${invalid === 'refuse' ? 'nothing, and there is no answer' : 'the maximum'}.`,
   ]
 }
 

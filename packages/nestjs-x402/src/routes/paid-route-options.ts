@@ -22,6 +22,12 @@ export interface PaymentOption {
   maxTimeoutSeconds?: number
 }
 
+/** A seller's prices, as its buyers see them. */
+export interface PriceList {
+  version: string
+  [price: string]: unknown
+}
+
 export interface PaidRouteOptions {
   /** Payment options, in the order of preference. */
   accepts: PaymentOption | PaymentOption[]
@@ -30,6 +36,8 @@ export interface PaidRouteOptions {
   /** Of the answer, shown in the offer. */
   mimeType?: string
   charge: ChargePolicy
+  /** What the metered amount is computed from, any JSON with a `version`: shown in the offer as a whole, with its hash. */
+  priceList?: PriceList
   /** How long the handler may take, in milliseconds. Default 30,000. */
   timeout?: number
   /**
@@ -50,7 +58,8 @@ export interface PaidRouteSettings {
   accepts: (PaymentOption & { maxTimeoutSeconds: number })[]
   description: string
   mimeType: string
-  charge: ChargePolicy
+  charge: Required<ChargePolicy>
+  priceList: PriceList | undefined
   timeout: number
   holdBytes: number
 }
@@ -65,7 +74,8 @@ export function withDefaults(options: PaidRouteOptions): PaidRouteSettings {
     })),
     description: options.description ?? '',
     mimeType: options.mimeType ?? '',
-    charge: options.charge,
+    charge: { ...options.charge, invalid: options.charge.invalid ?? 'refuse' },
+    priceList: options.priceList,
     timeout,
     holdBytes: options.holdBytes ?? 1024 * 1024,
   }
@@ -89,6 +99,10 @@ export function routeFaults(options: unknown): string[] {
   positive(given.holdBytes, 'holdBytes', 0)
   for (const name of ['description', 'mimeType'] as const) {
     if (given[name] !== undefined && typeof given[name] !== 'string') faults.push(`${name}: expected a string`)
+  }
+  const { priceList } = given as { priceList?: unknown }
+  if (priceList !== undefined && typeof (priceList as PriceList | null)?.version !== 'string') {
+    faults.push('priceList.version: expected a string')
   }
   const accepts = given.accepts === undefined ? [] : [given.accepts].flat()
   if (accepts.length === 0) faults.push('accepts: is missing: give at least one payment option')

@@ -12,6 +12,12 @@ export interface PaidRoutesOptions {
    * parameters as in Nest (`/reports/:id`). Routes marked with `@PaidRoute` need no entry.
    */
   routes?: Record<string, PaidRouteOptions>
+  /**
+   * Paid answers that can be fetched again with the same payment: those whose client left before it got them, and those
+   * asked for with x402's `payment-identifier`. In this process's memory, for `seconds` (300; 0 keeps none), in at most
+   * `bytes` (64 MiB).
+   */
+  answers?: { seconds?: number; bytes?: number }
   /** Called once for each request that was paid for, after its charge is decided and stored, or is not known to be. */
   onPayment?: (record: PaymentRecord) => void
 }

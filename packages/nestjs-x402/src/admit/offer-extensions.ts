@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto'
+import type { PaidRouteSettings, PriceList } from '../routes/paid-route-options.js'
+
+/** x402's extension by which a buyer names a request, to get its answer again. */
+export const PAYMENT_IDENTIFIER = 'payment-identifier'
+
+/** Our extension that states every rule of a charge: buyers repeat it in what they send. */
+export const CHARGE_TERMS = 'charge-terms'
+
+const DRAFT = 'https://json-schema.org/draft/2020-12/schema'
+
+/** What a buyer accepts beside `accepts`: the charge rules and the whole price list, and how to fetch an answer again. */
+export function offerExtensions(
+  { charge, priceList }: Pick<PaidRouteSettings, 'charge' | 'priceList'>,
+  answerSeconds: number,
+): Record<string, { info: Record<string, unknown>; schema: Record<string, unknown> }> {
+  const list = priceList === undefined ? {} : { priceList, priceListHash: priceListHash(priceList) }
+  const terms = { info: { charge, ...list, answerSeconds }, schema: { $schema: DRAFT, type: 'object' } }
+  if (answerSeconds === 0) return { [CHARGE_TERMS]: terms }
+  const identifier = {
+    info: { required: false },
+    schema: {
+      $schema: DRAFT,
+      type: 'object',
+      properties: { required: { type: 'boolean' }, id: { type: 'string', minLength: 16, maxLength: 128 } },
+      required: ['required'],
+    },
+  }
+  return { [CHARGE_TERMS]: terms, [PAYMENT_IDENTIFIER]: identifier }
+}
+
+/** SHA-256 of the list as JSON without white space, the fields of each object in the order of their names. */
+export function priceListHash(list: PriceList): `0x${string}` {
+  return `0x${createHash('sha256').update(canonicalJson(list)).digest('hex')}`
+}
+
+/** RFC 8785, for what JSON.parse gives. */
+export function canonicalJson(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined)
+  fields.sort(([one], [other]) => (one < other ? -1 : 1))
+  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonicalJson(field)}`).join(',')}}`
+}

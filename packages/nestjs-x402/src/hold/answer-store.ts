@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto'
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { Inject, Injectable } from '@nestjs/common'
+import { PAID_ROUTES_OPTIONS, type PaidRoutesOptions } from '../routes/paid-routes-options.js'
+
+/** An answer as it was sent, PAYMENT-RESPONSE included. */
+export interface SentAnswer {
+  status: number
+  headers: OutgoingHttpHeaders
+  body: Buffer
+}
+
+/** What a paid request is recognised by when it comes again. */
+export interface AnswerKey {
+  /** Network, payer and nonce. */
+  authorization: string
+  /** Payer and id of x402's `payment-identifier` extension; undefined where the payload has none. */
+  identifier: string | undefined
+  /** Digest of the whole payment payload and of the request: method, URL, body. */
+  fingerprint: string
+}
+
+interface Entry {
+  /** Under which it is found. */
+  names: string[]
+  fingerprint: string
+  /** Undefined where the answer was not kept. */
+  answer: Promise<SentAnswer | undefined>
+  /** The client of the first request is gone, and did not get its answer. */
+  isLost(): boolean
+  bytes: number
+  until: number
+}
+
+const DEFAULT_SECONDS = 300
+const DEFAULT_BYTES = 64 * 1024 * 1024
+/** What an entry takes beside its body. */
+const ENTRY_BYTES = 2_048
+
+/**
+ * Keeps paid answers for some minutes: those with a payment identifier, and those whose client left before they were
+ * sent. The same payment for the same request gets the answer again; nothing runs, nothing is charged.
+ * Source: x402's `payment-identifier` extension, "Recovering a Lost Response".
+ */
+@Injectable()
+export class AnswerStore {
+  /** How long an answer can be fetched again; 0 where none is kept. */
+  readonly seconds: number
+  private readonly maxBytes: number
+  private readonly entries = new Map<string, Entry>()
+  private bytes = 0
+
+  constructor(@Inject(PAID_ROUTES_OPTIONS) { answers = {} }: PaidRoutesOptions) {
+    this.seconds = answers.seconds ?? DEFAULT_SECONDS
+    this.maxBytes = answers.bytes ?? DEFAULT_BYTES
+  }
+
+  /**
+   * The answer of an earlier request with the same payment; waits for it where that is still being served. `conflict`
+   * where the payment identifier was used for another payment or request. Undefined where nothing is kept.
+   */
+  async find({ authorization, identifier, fingerprint }: AnswerKey): Promise<SentAnswer | 'conflict' | undefined> {
+    const named = identifier === undefined ? undefined : this.entries.get(identifier)
+    const entry = named ?? this.entries.get(authorization)
+    if (entry === undefined || entry.until < Date.now()) return undefined
+    if (named === undefined && !entry.isLost()) return undefined
+    return entry.fingerprint === fingerprint ? entry.answer : 'conflict'
+  }
+
+  /** @returns to be called with the answer once it is sent, or with undefined where it can't be fetched again */
+  begin(key: AnswerKey, response: ServerResponse): (answer: SentAnswer | undefined) => void {
+    let resolve!: (answer: SentAnswer | undefined) => void
+    // After a client left, Node takes what is written to its response as sent: the order of the events tells.
+    let finished = false
+    let lost = false
+    response.once('finish', () => {
+      finished = true
+    })
+    response.once('close', () => {
+      lost = !finished
+    })
+    const entry: Entry = {
+      names: key.identifier === undefined ? [key.authorization] : [key.identifier, key.authorization],
+      fingerprint: key.fingerprint,
+      answer: new Promise((settle) => {
+        resolve = settle
+      }),
+      isLost: () => lost,
+      bytes: 0,
+      until: Number.POSITIVE_INFINITY,
+    }
+    if (this.seconds > 0) for (const name of entry.names) this.entries.set(name, entry)
+    return (answer) => {
+      resolve(answer)
+      const keep = () => {
+        if (answer !== undefined && (key.identifier !== undefined || entry.isLost())) this.keep(entry, answer)
+        else this.forget(entry)
+      }
+      if (response.closed) keep()
+      else response.once('close', keep)
+    }
+  }
+
+  private keep(entry: Entry, answer: SentAnswer): void {
+    if (!entry.names.some((name) => this.entries.get(name) === entry)) return
+    entry.bytes = answer.body.length + ENTRY_BYTES
+    entry.until = Date.now() + this.seconds * 1000
+    this.bytes += entry.bytes
+    // In the order of their end: the first is the next to go.
+    for (const name of entry.names) {
+      this.entries.delete(name)
+      this.entries.set(name, entry)
+    }
+    for (const oldest of this.entries.values()) {
+      if (oldest.until === Number.POSITIVE_INFINITY) continue
+      if (oldest.until >= Date.now() && this.bytes <= this.maxBytes) break
+      this.forget(oldest)
+    }
+  }
+
+  private forget(entry: Entry): void {
+    for (const name of entry.names) if (this.entries.get(name) === entry) this.entries.delete(name)
+    this.bytes -= entry.bytes
+    entry.bytes = 0
+  }
+}
+
+/** @param body as the framework parsed it, or its bytes */
+export function fingerprintOf(payload: unknown, method: string, url: string, body: unknown): string {
+  const bytes = body instanceof Uint8Array || typeof body === 'string' ? body : (JSON.stringify(body) ?? '')
+  return createHash('sha256')
+    .update(JSON.stringify([payload, method, url]))
+    .update(bytes)
+    .digest('base64')
+}
