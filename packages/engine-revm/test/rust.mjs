@@ -14,6 +14,8 @@ else {
     run('clippy', '--release', '--locked', '--workspace', '--all-targets', '--', '-D', 'warnings')
   else skip("clippy's lints", 'clippy is not installed (rustup component add clippy)')
   run('test', '--release', '--locked', '--workspace')
+  // The engine on revm's own interpreter, without crates/evm-loop.
+  run('test', '--release', '--locked', '--workspace', '--exclude', 'upfront-evm-loop', '--no-default-features')
 }
 
 function has(...args) {

@@ -12,7 +12,6 @@ mod precompiles;
 mod run;
 mod stack_fault;
 mod watch;
-mod word;
 
 pub use context::Context;
 pub use frames::FrameStore;

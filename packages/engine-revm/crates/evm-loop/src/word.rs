@@ -1,39 +1,40 @@
-//! Words as the loop over instructions looks at them.
+//! Words of the stack as the loop looks at them.
 
-use alloy_primitives::U256;
+use revm_interpreter::primitives::U256;
 
 /// The sign of a word, in its highest limb.
 const SIGN: u64 = 1 << 63;
 
-/// Shifts from here on leave nothing.
+/// Shifts by so much or more leave nothing.
 pub const BITS: U256 = U256::from_limbs([256, 0, 0, 0]);
 
+/// Whether the number fits in one limb.
 #[inline(always)]
 pub fn is_small(word: &U256) -> bool {
     let [_, b, c, d] = word.as_limbs();
     b | c | d == 0
 }
 
-/// The number, where it is small.
+/// The number, if it is small.
 #[inline(always)]
 pub fn small(word: &U256) -> usize {
     word.as_limbs()[0] as usize
 }
 
-/// Whether memory of so many bytes reaches beyond the word at `offset`: else it would grow, for gas.
+/// Whether the word at `offset` lies within memory of `length` bytes: if not, memory would have to grow, and that costs gas.
 #[inline(always)]
 pub fn holds_word(offset: &U256, length: usize) -> bool {
     is_small(offset) && length >= 32 && small(offset) <= length - 32
 }
 
-/// Ordered as two's complement orders the word.
+/// A number whose unsigned order is the word's order in two's complement.
 #[inline(always)]
 pub fn signed(word: U256) -> U256 {
     let [a, b, c, d] = *word.as_limbs();
     U256::from_limbs([a, b, c, d ^ SIGN])
 }
 
-/// A push's operand. Read in whole limbs: put together byte by byte, the word would be waited for.
+/// A push's operand. Read in whole limbs: a word written byte by byte would stall whoever reads it next.
 #[inline(always)]
 pub fn number<const SIZE: usize>(bytes: &[u8; SIZE]) -> U256 {
     let mut limbs = [0; 4];
