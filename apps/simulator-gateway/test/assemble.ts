@@ -1,6 +1,7 @@
 const OPCODES: Record<string, number> = {
   STOP: 0x00,
   ADD: 0x01,
+  SUB: 0x03,
   NOT: 0x19,
   SHA3: 0x20,
   ADDRESS: 0x30,
@@ -35,6 +36,7 @@ const OPCODES: Record<string, number> = {
   DUP1: 0x80,
   DUP2: 0x81,
   DUP4: 0x83,
+  SWAP1: 0x90,
   LOG0: 0xa0,
   CREATE: 0xf0,
   CALL: 0xf1,

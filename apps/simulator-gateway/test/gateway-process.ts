@@ -20,6 +20,8 @@ export interface GatewayProcess {
   post(body: string, headers?: Record<string, string>): Promise<Response>
   /** The value of a sample on `/metrics`. */
   metric(name: string): Promise<number>
+  /** Resolves once so many requests are being worked on. */
+  inFlight(count: number): Promise<void>
   stop(): Promise<void>
 }
 
@@ -35,6 +37,11 @@ export async function startGatewayProcess(environment: Record<string, string>): 
   })
   const post = (body: string, headers: Record<string, string> = {}) =>
     fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body })
+  const metric = async (name: string) => {
+    const text = await (await fetch(`${url}/metrics`)).text()
+    const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `))
+    return Number(line?.slice(name.length + 1))
+  }
   return {
     url,
     process: child,
@@ -44,10 +51,10 @@ export async function startGatewayProcess(environment: Record<string, string>): 
       const response = await post(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
       return (await response.json()) as RpcReply<T>
     },
-    async metric(name) {
-      const text = await (await fetch(`${url}/metrics`)).text()
-      const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `))
-      return Number(line?.slice(name.length + 1))
+    metric,
+    async inFlight(count) {
+      while ((await metric('upfront_requests_in_flight')) !== count)
+        await new Promise((resolve) => setTimeout(resolve, 20))
     },
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return

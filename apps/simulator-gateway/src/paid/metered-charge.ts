@@ -1,6 +1,6 @@
 import type { PaidRequest } from '@upfront/nestjs-x402'
 import type { SimulationAnswer } from '@upfront/simulation'
-import { meter, type PriceList } from './price-list.js'
+import { meter, type PriceList } from '../environment/price-list.js'
 
 /** What the answer to a paid call says of its price: the charge, and all that it is computed from. */
 export interface ChargeStatement {

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { Injectable } from '@nestjs/common'
 import type { SimulationAnswer } from '@upfront/simulation'
-import { Environment } from '../environment.js'
-import { Admission } from '../http/admission.js'
-import { RequestLifetime } from '../http/request-lifetime.js'
+import { Environment } from '../environment/environment.js'
+import { RequestLifetime } from '../limits/request-lifetime.js'
+import { RequestQueue } from '../limits/request-queue.js'
 import { freeLimits, type RequestLimits, type SimulationContext, Simulator } from '../simulate/simulator.js'
 
 /** The simulator with the limits of the paid routes, in the same queue as everybody. */
@@ -13,7 +13,7 @@ export class PaidSimulator {
 
   constructor(
     private readonly simulator: Simulator,
-    private readonly admission: Admission,
+    private readonly queue: RequestQueue,
     private readonly environment: Environment,
   ) {
     this.limits = {
@@ -33,12 +33,12 @@ export class PaidSimulator {
   ): Promise<T> {
     const lifetime = new RequestLifetime(response, this.environment.PAID_TIMEOUT_MS)
     try {
-      const turn = this.admission.enter(lifetime)
+      const turn = this.queue.enter(lifetime)
       if (turn !== undefined) await turn
       try {
         return await work(lifetime)
       } finally {
-        this.admission.leave()
+        this.queue.leave()
       }
     } finally {
       lifetime.end()

@@ -1,62 +1,62 @@
-import { type DynamicModule, Inject, Module, type OnApplicationShutdown } from '@nestjs/common'
+import { type DynamicModule, Module, type OnApplicationShutdown } from '@nestjs/common'
 import { BillingFacilitator, FileJournal, type Log } from '@upfront/facilitator-adapter'
 import { type PaidRouteOptions, PaidRoutesModule, type PaymentRecord } from '@upfront/nestjs-x402'
-import type { Logger } from 'pino'
+import { LOGGER, type Logger, Metrics } from '@upfront/service'
 import { Counter } from 'prom-client'
-import { Environment } from '../environment.js'
-import { Metrics } from '../metrics/metrics.js'
+import { Environment } from '../environment/environment.js'
 import { PaidSimulator } from './paid-simulator.js'
 import { PreviewController } from './preview.controller.js'
-import { decodePriceList, PRICE_LIST, type PriceList } from './price-list.js'
 import { SimulateController } from './simulate.controller.js'
 
-const FACILITATOR = Symbol('FACILITATOR')
 /** The simulation ends by itself; only then may the route's time-out come. */
 const AFTER_TIMEOUT_MS = 2_000
 
-/** The routes that are sold, for `BILLING_URL`, `BILLING_TOKEN`, `NETWORK`, `ASSET`, `PAY_TO` and `PRICE_LIST`. */
-@Module({})
-export class PaidModule implements OnApplicationShutdown {
-  constructor(@Inject(FACILITATOR) private readonly facilitator: BillingFacilitator) {}
-
-  static forRoot(environment: Environment, logger: Logger): DynamicModule {
-    const { BILLING_URL: url = '', BILLING_TOKEN: token = '', CHARGE_JOURNAL_DIR } = environment
-    const log: Log = (level, message, fields) => logger[level](fields, message)
-    const prices = decodePriceList(environment.PRICE_LIST)
-    const facilitator = new BillingFacilitator({
-      url,
-      token,
-      ...(CHARGE_JOURNAL_DIR === undefined ? {} : { journal: new FileJournal(CHARGE_JOURNAL_DIR, log) }),
-      log,
-    })
-    return {
-      module: PaidModule,
-      imports: [
-        PaidRoutesModule.forRootAsync({
-          inject: [Metrics],
-          useFactory: (metrics: Metrics) => ({
-            facilitator,
-            routes: paidRoutes(environment, prices),
-            onPayment: paymentJournal(metrics, logger),
-          }),
-        }),
-      ],
-      controllers: [SimulateController, PreviewController],
-      providers: [
-        PaidSimulator,
-        { provide: PRICE_LIST, useValue: prices },
-        { provide: FACILITATOR, useValue: facilitator },
-      ],
-    }
-  }
+/** The client of the billing at `BILLING_URL`. */
+@Module({
+  providers: [
+    {
+      provide: BillingFacilitator,
+      inject: [Environment, LOGGER],
+      useFactory: (
+        { BILLING_URL: url = '', BILLING_TOKEN: token = '', CHARGE_JOURNAL_DIR }: Environment,
+        logger: Logger,
+      ) => {
+        const log: Log = (level, message, fields) => logger[level](fields, message)
+        const journal = CHARGE_JOURNAL_DIR === undefined ? {} : { journal: new FileJournal(CHARGE_JOURNAL_DIR, log) }
+        return new BillingFacilitator({ url, token, log, ...journal })
+      },
+    },
+  ],
+  exports: [BillingFacilitator],
+})
+class FacilitatorModule implements OnApplicationShutdown {
+  constructor(private readonly facilitator: BillingFacilitator) {}
 
   async onApplicationShutdown(): Promise<void> {
     await this.facilitator.close()
   }
 }
 
-function paidRoutes(environment: Environment, prices: PriceList): Record<string, PaidRouteOptions> {
-  const { NETWORK, PAY_TO = '', ASSET = '', PAID_TIMEOUT_MS } = environment
+/** The routes that are sold, for `BILLING_URL`, `BILLING_TOKEN`, `NETWORK`, `ASSET`, `PAY_TO` and `PRICE_LIST`. */
+@Module({ controllers: [SimulateController, PreviewController], providers: [PaidSimulator] })
+export class PaidModule {
+  /** @param imports which have to give `Environment`, `LOGGER`, `Metrics`, JSON-RPC with its limits and what simulates */
+  static importing(...imports: DynamicModule[]): DynamicModule {
+    const routes = PaidRoutesModule.forRootAsync({
+      imports: [...imports, { module: FacilitatorModule, imports }],
+      inject: [BillingFacilitator, Environment, Metrics, LOGGER],
+      useFactory: (facilitator: BillingFacilitator, environment: Environment, metrics: Metrics, logger: Logger) => ({
+        facilitator,
+        routes: paidRoutes(environment),
+        onPayment: paymentJournal(metrics, logger),
+      }),
+    })
+    return { module: PaidModule, imports: [...imports, routes] }
+  }
+}
+
+function paidRoutes(environment: Environment): Record<string, PaidRouteOptions> {
+  const { NETWORK, PAY_TO = '', ASSET = '', PAID_TIMEOUT_MS, PRICE_LIST: prices } = environment
   const route = (description: string): PaidRouteOptions => ({
     accepts: { scheme: 'upto', price: prices.maximum, network: NETWORK ?? 'eip155:0', payTo: PAY_TO, asset: ASSET },
     description,

@@ -1,8 +1,9 @@
-import { Controller, Get, Inject, Query, Res } from '@nestjs/common'
+import { Controller, Get, Query, Res } from '@nestjs/common'
 import { type PaidRequest, Payment } from '@upfront/nestjs-x402'
 import { type ErrorCode, type Hex, RpcError, type SimulatedBlock } from '@upfront/protocol'
 import type { FastifyReply } from 'fastify'
-import { Overloaded } from '../http/overloaded.js'
+import { Environment } from '../environment/environment.js'
+import { Overloaded } from '../limits/overloaded.js'
 import { RequestView } from '../pending/request-view.js'
 import { STATE_HEADER, type Standing, standingToHeader } from '../pending/standing.js'
 import { failureOf } from '../rpc/failure.js'
@@ -10,7 +11,6 @@ import { type AssetChange, assetChanges } from './asset-changes.js'
 import { type ChargeStatement, MeteredCharge } from './metered-charge.js'
 import { PaidSimulator } from './paid-simulator.js'
 import { previewParams } from './preview-request.js'
-import { PRICE_LIST, type PriceList } from './price-list.js'
 
 /** What one call would do, for people. Numbers are decimal strings. */
 export interface Preview {
@@ -36,7 +36,7 @@ export interface Preview {
 export class PreviewController {
   constructor(
     private readonly simulator: PaidSimulator,
-    @Inject(PRICE_LIST) private readonly prices: PriceList,
+    private readonly environment: Environment,
   ) {}
 
   @Get()
@@ -46,7 +46,7 @@ export class PreviewController {
     @Payment() payment: PaidRequest,
   ): Promise<Preview> {
     try {
-      const charge = new MeteredCharge(this.prices, payment)
+      const charge = new MeteredCharge(this.environment.PRICE_LIST, payment)
       const params = previewParams(query)
       const view = new RequestView()
       const answer = await this.simulator.inTurn(reply.raw, ({ signal, deadline }) =>

@@ -1,19 +1,18 @@
-import { Controller, Inject, Post, Req, Res } from '@nestjs/common'
+import { Controller, Post, Req, Res } from '@nestjs/common'
 import { type PaidRequest, Payment } from '@upfront/nestjs-x402'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Environment } from '../environment.js'
-import { BufferedBytes } from '../http/buffered-bytes.js'
-import { ClientGone } from '../http/request-lifetime.js'
+import { Environment } from '../environment/environment.js'
+import { dialectOf } from '../http/dialect.js'
+import { sendAnswer } from '../http/send-answer.js'
+import { BufferedBytes } from '../limits/buffered-bytes.js'
+import { ClientGone } from '../limits/request-lifetime.js'
 import { RequestView } from '../pending/request-view.js'
-import { dialectOf } from '../rpc/dialect.js'
 import { RpcService } from '../rpc/rpc.service.js'
 import { RpcJournal } from '../rpc/rpc-journal.js'
 import type { RpcMethod } from '../rpc/rpc-method.js'
-import { sendAnswer } from '../rpc/send-answer.js'
 import { MeteredCharge } from './metered-charge.js'
 import { PaidSimulator } from './paid-simulator.js'
-import { PRICE_LIST, type PriceList } from './price-list.js'
 
 /** `POST /v1/simulate`: `eth_simulateV1`, one call or a batch for each payment. */
 @Controller('v1/simulate')
@@ -23,7 +22,6 @@ export class SimulateController {
     private readonly journal: RpcJournal,
     private readonly buffered: BufferedBytes,
     private readonly environment: Environment,
-    @Inject(PRICE_LIST) private readonly prices: PriceList,
   ) {}
 
   /** The answer of `POST /`, each `result` with its `charge` beside it. What is refused has an `error`, and costs nothing. */
@@ -33,7 +31,7 @@ export class SimulateController {
     @Res() reply: FastifyReply,
     @Payment() payment: PaidRequest,
   ): Promise<void> {
-    const charge = new MeteredCharge(this.prices, payment)
+    const charge = new MeteredCharge(this.environment.PRICE_LIST, payment)
     const dialect = dialectOf(request.query, this.environment.DIALECT)
     const body = Buffer.isBuffer(request.body) ? request.body.toString() : ''
     const view = new RequestView()

@@ -1,9 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common'
 import type { FollowerEvent, FollowerStatus } from '@upfront/preconfirmed'
-import type { Logger } from 'pino'
+import { LOGGER, type Logger, Metrics } from '@upfront/service'
 import { Counter, Histogram } from 'prom-client'
-import { LOGGER } from '../logger.js'
-import { Metrics } from '../metrics/metrics.js'
 
 const VISIBLE_SECONDS = [0.002, 0.005, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1, 2.5]
 

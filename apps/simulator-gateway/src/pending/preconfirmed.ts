@@ -3,9 +3,9 @@ import { ChainState } from '@upfront/chain-state'
 import { recovered } from '@upfront/node'
 import { FlashblocksFollower, type FollowerStatus, latestBlock, type PreconfirmedSnapshot } from '@upfront/preconfirmed'
 import { type ChainRules, type Engine, type PreconfirmationExecutor } from '@upfront/simulation'
-import { Environment } from '../environment.js'
-import { ENGINE, type EngineChoice } from '../simulate/engine-choice.js'
-import { ServedChain } from '../simulate/served-chain.js'
+import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
+import { ServedChain } from '../chain/served-chain.js'
+import { Environment } from '../environment/environment.js'
 import { PreconfirmedJournal } from './preconfirmed-journal.js'
 import type { RequestView } from './request-view.js'
 
@@ -21,6 +21,7 @@ const EXECUTION_READ_LIMIT = 1_000_000
 export class Preconfirmed {
   private follower: FlashblocksFollower | undefined
   private closed = false
+  private readonly executor: PreconfirmationExecutor | undefined
 
   /** @throws Error where the engine can't execute a stream's transactions */
   constructor(
@@ -34,8 +35,13 @@ export class Preconfirmed {
     const { engine } = choice
     if (!executesTransactions(engine))
       throw new Error(`FLASHBLOCKS_WS_URL: the engine ${engine.name} can't execute a stream's transactions; use revm`)
+    this.executor = engine
     journal.watch(() => this.status())
-    void this.follow(engine, environment.FLASHBLOCKS_WS_URL)
+  }
+
+  onApplicationBootstrap(): void {
+    const { executor, environment } = this
+    if (executor && environment.FLASHBLOCKS_WS_URL) void this.follow(executor, environment.FLASHBLOCKS_WS_URL)
   }
 
   /** Whether a stream is followed at all: without one `pending` is the node's. */

@@ -1,12 +1,12 @@
 import type { ChainState } from '@upfront/chain-state'
 import { ErrorCode, openRpcDocument, RpcError, toQuantity } from '@upfront/protocol'
 import type { Engine } from '@upfront/simulation'
-import type { Environment } from '../environment.js'
-import { pendingMethods } from '../pending/pending-methods.js'
+import type { ServedChain } from '../chain/served-chain.js'
+import type { Environment } from '../environment/environment.js'
 import type { Preconfirmed } from '../pending/preconfirmed.js'
-import type { ServedChain } from '../simulate/served-chain.js'
 import { freeLimits, type Simulator } from '../simulate/simulator.js'
-import { clientVersion, version } from '../version.js'
+import { clientVersion, version } from './client-version.js'
+import { pendingMethods } from './pending-methods.js'
 import type { RpcMethod } from './rpc-method.js'
 
 /** Everything that `POST /` serves, by name. What is not in here is -32601. */

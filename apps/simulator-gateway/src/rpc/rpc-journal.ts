@@ -1,29 +1,31 @@
 import { Inject, Injectable } from '@nestjs/common'
-import type { Logger } from 'pino'
-import { ClientGone } from '../http/request-lifetime.js'
-import { LOGGER } from '../logger.js'
-import { Metrics } from '../metrics/metrics.js'
+import { LOGGER, type Logger, Metrics, type Tally, type Timings } from '@upfront/service'
+import { ClientGone } from '../limits/request-lifetime.js'
 import type { Failure } from './failure.js'
 import type { RpcContext } from './rpc-method.js'
 
 /**
- * Says of each call what became of it: to the metrics always; to the log at `error` where the gateway is at fault, at
+ * Records how each call ended: in the metrics always; in the log at `error` where the gateway is at fault, at
  * `warn` where the upstream is, else at `debug`.
  */
 @Injectable()
 export class RpcJournal {
   private readonly debugging: boolean
+  private readonly calls: Tally
+  private readonly times: Timings
 
   constructor(
     @Inject(LOGGER) private readonly logger: Logger,
-    private readonly metrics: Metrics,
+    metrics: Metrics,
   ) {
+    this.calls = metrics.tally('upfront_rpc_calls_total', 'JSON-RPC calls by method and outcome', ['method', 'outcome'])
+    this.times = metrics.timings('upfront_rpc_call_seconds', 'Time to serve a JSON-RPC call', ['method'])
     this.debugging = logger.isLevelEnabled('debug')
   }
 
   served(method: string, { requestId }: RpcContext, startedAt: number): void {
     const milliseconds = performance.now() - startedAt
-    this.metrics.call(method, 'ok', milliseconds)
+    this.count(method, 'ok', milliseconds)
     if (this.debugging) this.logger.debug({ requestId, method, outcome: 'ok', milliseconds }, 'call')
   }
 
@@ -31,11 +33,17 @@ export class RpcJournal {
   failed(method: string, { requestId }: RpcContext, startedAt: number, failure: Failure, thrown: unknown): void {
     const milliseconds = performance.now() - startedAt
     const outcome = thrown instanceof ClientGone ? 'client_gone' : outcomeOf(failure)
-    this.metrics.call(method, outcome, milliseconds)
+    this.count(method, outcome, milliseconds)
     const entry = { requestId, method, outcome, milliseconds, reason: failure.error.message }
     if (outcome === 'internal_error') this.logger.error({ ...entry, err: thrown }, 'internal error')
     else if (outcome === 'upstream_failed') this.logger.warn(entry, 'upstream failed')
     else if (this.debugging) this.logger.debug(entry, 'call')
+  }
+
+  /** `method` and `outcome` come from closed sets, never from what a client sent. */
+  private count(method: string, outcome: string, milliseconds: number): void {
+    this.calls.add(method, outcome)
+    this.times.add(milliseconds, method)
   }
 }
 

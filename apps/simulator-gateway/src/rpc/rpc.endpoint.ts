@@ -2,15 +2,16 @@ import type { Writable } from 'node:stream'
 import { Injectable } from '@nestjs/common'
 import { type Awaitable, andThen, type CancelSignal } from '@upfront/node'
 import type { Dialect } from '@upfront/protocol'
-import { Environment } from '../environment.js'
-import { Admission } from '../http/admission.js'
-import { FreeRateLimit } from '../http/free-rate-limit.js'
-import { RequestLifetime } from '../http/request-lifetime.js'
+import { Metrics } from '@upfront/service'
+import { Environment } from '../environment/environment.js'
+import { FreeRateLimit } from '../limits/free-rate-limit.js'
+import { RequestLifetime } from '../limits/request-lifetime.js'
+import { RequestQueue } from '../limits/request-queue.js'
 import { RequestView } from '../pending/request-view.js'
 import { type RpcAnswer, RpcService } from './rpc.service.js'
 import type { RpcContext } from './rpc-method.js'
 
-/** A `POST /`, read. */
+/** A `POST /` that has arrived. */
 export interface RpcRequest {
   id: string
   ip: string
@@ -18,18 +19,22 @@ export interface RpcRequest {
   body: string
 }
 
-/** `POST /`. No controller: Nest's promises around a handler cost more than a small simulation. */
+/** Serves a `POST /` in its turn and within its time, however it was received. */
 @Injectable()
 export class RpcEndpoint {
   constructor(
     private readonly rpc: RpcService,
-    private readonly admission: Admission,
+    private readonly queue: RequestQueue,
     private readonly freeRate: FreeRateLimit,
     private readonly environment: Environment,
-  ) {}
+    metrics: Metrics,
+  ) {
+    metrics.gauge('upfront_requests_in_flight', 'Requests being worked on', () => queue.inFlight)
+    metrics.gauge('upfront_requests_waiting', 'Requests that wait their turn', () => queue.queued)
+  }
 
   /**
-   * Has the answer sent; at once where it is there at once.
+   * Calls `send` with the answer, before it returns where nothing has to be waited for.
    * @throws or rejects with what refuses the request as a whole
    */
   serve(
@@ -40,13 +45,13 @@ export class RpcEndpoint {
     const lifetime = new RequestLifetime(response, this.environment.REQUEST_TIMEOUT_MS)
     return lastly(
       () =>
-        andThen(this.admission.enter(lifetime), () =>
+        andThen(this.queue.enter(lifetime), () =>
           lastly(
             () => {
               const context = new CallContext(request, lifetime, this.freeRate)
               return andThen(this.rpc.answer(request.body, context), (answer) => send(answer, context.view))
             },
-            () => this.admission.leave(),
+            () => this.queue.leave(),
           ),
         ),
       () => lifetime.end(),
@@ -79,7 +84,7 @@ class CallContext implements RpcContext {
   }
 }
 
-/** What `work` comes to, `end` after it, however it ends. */
+/** Runs `work`, then `end`, whether it succeeds or not. */
 function lastly<T>(work: () => Awaitable<T>, end: () => void): Awaitable<T> {
   let value: Awaitable<T>
   try {

@@ -12,7 +12,7 @@ import {
   RpcError,
   type RpcId,
 } from '@upfront/protocol'
-import { Environment } from '../environment.js'
+import { Environment } from '../environment/environment.js'
 import { failureBody, failureOf } from './failure.js'
 import { RpcJournal } from './rpc-journal.js'
 import { RPC_METHODS, type RpcContext, type RpcMethod, type RpcResult } from './rpc-method.js'

@@ -25,13 +25,13 @@ import {
   simulate,
   simulateToJson,
 } from '@upfront/simulation'
-import { Environment } from '../environment.js'
-import { Metrics } from '../metrics/metrics.js'
+import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
+import { ServedChain } from '../chain/served-chain.js'
+import { Environment } from '../environment/environment.js'
 import { RequestView } from '../pending/request-view.js'
 import { type ReadLimits, Standpoints } from '../pending/standpoints.js'
 import { withAnswerLimit } from './answer-limit.js'
-import { ENGINE, type EngineChoice } from './engine-choice.js'
-import { ServedChain } from './served-chain.js'
+import { SimulationMetrics } from './simulation-metrics.js'
 
 /** What one request may use; the free endpoint and the paid routes differ in this alone. */
 export interface RequestLimits extends SimulationLimits {
@@ -73,7 +73,7 @@ export class Simulator {
     private readonly served: ServedChain,
     private readonly standpoints: Standpoints,
     @Inject(ENGINE) choice: EngineChoice,
-    private readonly metrics: Metrics,
+    private readonly metrics: SimulationMetrics,
     private readonly environment: Environment,
   ) {
     this.engine = withAnswerLimit(choice.engine, environment.MAX_ANSWER_BYTES)
@@ -155,12 +155,6 @@ export class Simulator {
   ): Awaitable<bigint | undefined> {
     if (block.kind === 'tag' || !isOpForkActive(rulesAt(rules, base.number, base.timestamp), 'jovian')) return undefined
     return this.chain.daFootprintScalar(base, reading)
-  }
-
-  /** Nest's hook, once nothing is in flight. */
-  async onApplicationShutdown(): Promise<void> {
-    await this.engine.close()
-    await this.chain.close()
   }
 }
 

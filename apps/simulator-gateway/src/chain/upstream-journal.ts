@@ -1,0 +1,64 @@
+import { Inject, Injectable } from '@nestjs/common'
+import type { UpstreamObserver } from '@upfront/node'
+import { LOGGER, type Logger, Metrics, type Tally, type Timings } from '@upfront/service'
+import { Counter } from 'prom-client'
+
+/** Counts what chain-state does upstream, and logs what it finds out about the node. */
+@Injectable()
+export class UpstreamJournal implements Required<UpstreamObserver> {
+  private readonly requests: Timings
+  private readonly calls: Tally
+  private readonly retries: Counter<'upstream' | 'fault'>
+  private readonly reads = { hits: 0, misses: 0 }
+
+  constructor(
+    @Inject(LOGGER) private readonly logger: Logger,
+    metrics: Metrics,
+  ) {
+    const registers = [metrics.registry]
+    this.requests = metrics.timings(
+      'upfront_upstream_request_seconds',
+      'HTTP requests to the upstream node, by outcome',
+      ['upstream', 'outcome'],
+    )
+    this.calls = metrics.tally(
+      'upfront_upstream_calls_total',
+      'JSON-RPC calls to the upstream node, by method and outcome',
+      ['upstream', 'method', 'outcome'],
+    )
+    this.retries = new Counter({
+      name: 'upfront_upstream_retries_total',
+      help: 'JSON-RPC calls sent to the upstream node again, by what had gone wrong',
+      labelNames: ['upstream', 'fault'],
+      registers,
+    })
+    const { reads } = this
+    metrics.counter('upfront_state_cache_hits_total', 'Reads of state that the cache had', () => reads.hits)
+    metrics.counter(
+      'upfront_state_cache_misses_total',
+      'Reads of state that went to the upstream node',
+      () => reads.misses,
+    )
+  }
+
+  onHttpRequest({ upstream, outcome, milliseconds }: Parameters<Required<UpstreamObserver>['onHttpRequest']>[0]): void {
+    this.requests.add(milliseconds, upstream, outcome)
+  }
+
+  onCall({ upstream, method, outcome }: Parameters<Required<UpstreamObserver>['onCall']>[0]): void {
+    this.calls.add(upstream, method, outcome)
+  }
+
+  onRetry({ upstream, fault }: Parameters<Required<UpstreamObserver>['onRetry']>[0]): void {
+    this.retries.inc({ upstream, fault })
+  }
+
+  onReads({ hits, misses }: Parameters<Required<UpstreamObserver>['onReads']>[0]): void {
+    this.reads.hits += hits
+    this.reads.misses += misses
+  }
+
+  onWorkaround({ upstream, lacks }: Parameters<Required<UpstreamObserver>['onWorkaround']>[0]): void {
+    this.logger.warn({ upstream, lacks }, 'the upstream lacks something and is worked around')
+  }
+}

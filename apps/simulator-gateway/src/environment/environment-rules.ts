@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs'
+import { isHttpUrl } from '@upfront/service'
+import { chainRulesFromGenesis } from '@upfront/simulation'
+import { type ValidationArguments, ValidatorConstraint, type ValidatorConstraintInterface } from 'class-validator'
+
+@ValidatorConstraint()
+export class UpstreamUrls implements ValidatorConstraintInterface {
+  validate(value: unknown): boolean {
+    return Array.isArray(value) && value.length > 0 && value.every(isHttpUrl)
+  }
+
+  /** A URL may hold a key: the message never repeats it. */
+  defaultMessage({ value }: ValidationArguments): string {
+    if (!Array.isArray(value)) return 'is missing: the http(s) URL of an Ethereum node, or several, comma-separated'
+    return `entry ${value.findIndex((url) => !isHttpUrl(url)) + 1} is not an http(s) URL`
+  }
+}
+
+@ValidatorConstraint()
+export class PassthroughMethods implements ValidatorConstraintInterface {
+  validate(value: unknown): boolean {
+    return Array.isArray(value) && value.every((method) => mayPass(method))
+  }
+
+  defaultMessage({ value }: ValidationArguments): string {
+    const refused = Array.isArray(value) ? value.filter((method) => !mayPass(method)) : [value]
+    return `${refused.join(', ')}: not the name of a read-only method (eth_, net_ or web3_; none sends, signs or keeps state)`
+  }
+}
+
+/** The JSON of a genesis file. @throws Error that says what is wrong with it */
+export function readGenesisFile(path: string): unknown {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new Error(`can't be read: ${error instanceof Error && 'code' in error ? error.code : 'unknown reason'}`)
+  }
+  let genesis: unknown
+  try {
+    genesis = JSON.parse(text)
+  } catch {
+    throw new Error('is not JSON')
+  }
+  chainRulesFromGenesis(genesis)
+  return genesis
+}
+
+const STATEFUL =
+  /^eth_(send|sign|submit|newFilter|newBlockFilter|newPendingTransactionFilter|uninstall|subscribe|unsubscribe|getFilter)/
+
+function mayPass(method: unknown): boolean {
+  return typeof method === 'string' && /^(eth|net|web3)_[a-zA-Z0-9]+$/.test(method) && !STATEFUL.test(method)
+}

@@ -1,0 +1,192 @@
+import { DIALECTS, type Dialect } from '@upfront/protocol'
+import {
+  Decoded,
+  IsHttpUrl,
+  IsLogLevel,
+  IsPort,
+  IsWholeNumber,
+  List,
+  type LogLevel,
+  readEnvironment,
+  type Variables,
+  WholeNumber,
+} from '@upfront/service'
+import { IsArray, IsIn, IsInt, IsOptional, IsString, Matches, Min, Validate, ValidateIf } from 'class-validator'
+import { PassthroughMethods, readGenesisFile, UpstreamUrls } from './environment-rules.js'
+import { DEFAULT_PASSTHROUGH_METHODS } from './passthrough-methods.js'
+import { DEFAULT_PRICE_LIST, decodePriceList, type PriceList } from './price-list.js'
+
+/** Every setting of the gateway, each an environment variable of the same name; README.md has the table. */
+export class Environment {
+  @List()
+  @Validate(UpstreamUrls)
+  UPSTREAM_RPC_URL!: string[]
+
+  @IsPort()
+  GATEWAY_PORT = 8080
+
+  @IsString()
+  GATEWAY_HOST = '127.0.0.1'
+
+  @IsIn(['auto', 'revm', 'ethereumjs'])
+  EVM_ENGINE: 'auto' | 'revm' | 'ethereumjs' = 'auto'
+
+  /** The file's JSON. */
+  @IsOptional()
+  @Decoded(readGenesisFile)
+  CHAIN_GENESIS_FILE?: unknown
+
+  @IsOptional()
+  @IsWholeNumber(1, 86_400)
+  BLOCK_TIME_SECONDS?: number
+
+  @IsIn(DIALECTS)
+  DIALECT: Dialect = 'upfront'
+
+  @IsLogLevel()
+  LOG_LEVEL: LogLevel = 'info'
+
+  @List()
+  @Validate(PassthroughMethods)
+  PASSTHROUGH_METHODS: string[] = DEFAULT_PASSTHROUGH_METHODS
+
+  /** Flashblocks streams, tried in turn; with one, `pending` is the block under construction. */
+  @IsOptional()
+  @List()
+  @IsArray()
+  @Matches(/^wss?:\/\/[^\s/]+/, { each: true })
+  FLASHBLOCKS_WS_URL?: string[]
+
+  /** A stream without a flashblock for so long is given up for the next. */
+  @IsWholeNumber(250)
+  FLASHBLOCKS_SILENCE_MS = 2_000
+
+  /** One message of the stream, decompressed. */
+  @IsWholeNumber(1_024, 64 * 1024 * 1024)
+  FLASHBLOCKS_MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+
+  /** Requests per second and client; 0 is off. */
+  @WholeNumber({ off: 0 })
+  @IsInt()
+  @Min(0)
+  FREE_RATE_LIMIT = 50
+
+  /** Gas of one `eth_simulateV1` on the free endpoint, all calls together. */
+  @IsWholeNumber(21_000)
+  FREE_GAS_CAP = 50_000_000
+
+  @IsWholeNumber(1)
+  MAX_CALLS_PER_BLOCK = 5_000
+
+  /** Of all blocks of a request together. */
+  @IsWholeNumber(1)
+  MAX_CALLS = 10_000
+
+  @IsWholeNumber(1_024, 256 * 1024 * 1024)
+  MAX_BODY_BYTES = 30 * 1024 * 1024
+
+  /** All bodies that are being received or worked on, together. */
+  @IsWholeNumber(1_024)
+  MAX_BUFFERED_BYTES = 256 * 1024 * 1024
+
+  @IsWholeNumber(100)
+  MAX_JSON_VALUES = 300_000
+
+  @IsWholeNumber(1_024, 256 * 1024 * 1024)
+  MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+  @IsWholeNumber(1)
+  MAX_BATCH_LENGTH = 100
+
+  @IsWholeNumber(10)
+  REQUEST_TIMEOUT_MS = 15_000
+
+  @IsWholeNumber(10)
+  BODY_TIMEOUT_MS = 30_000
+
+  @IsWholeNumber(1)
+  MAX_UPSTREAM_READS = 5_000
+
+  @IsWholeNumber(1)
+  MAX_IN_FLIGHT = 64
+
+  @IsWholeNumber(0)
+  MAX_QUEUED = 1_024
+
+  @IsWholeNumber(100)
+  SHUTDOWN_TIMEOUT_MS = 20_000
+
+  /** 0 is off. Absent: a minute, on chains that are known by their id. */
+  @IsOptional()
+  @WholeNumber({ off: 0 })
+  @IsInt()
+  @Min(0)
+  HEAD_MAX_AGE_SECONDS?: number
+
+  /** Proxies whose `X-Forwarded-For` names the client: addresses or CIDR ranges. */
+  @IsOptional()
+  @List()
+  @IsArray()
+  @Matches(/^([0-9a-fA-F.:]+(\/\d{1,3})?|loopback|linklocal|uniquelocal)$/, { each: true })
+  TRUSTED_PROXIES?: string[]
+
+  /** Web origins that may call from a browser, or `*`. */
+  @IsOptional()
+  @List()
+  @IsArray()
+  @Matches(/^(\*|https?:\/\/[^\s/,]+)$/, { each: true })
+  CORS_ORIGINS?: string[]
+
+  /** Where billing listens. With it the paid routes are served, and the five settings that follow are needed. */
+  @IsOptional()
+  @IsHttpUrl()
+  BILLING_URL?: string
+
+  @ValidateIf(sells)
+  @IsString({ message: 'is missing: the service token of the billing at BILLING_URL' })
+  BILLING_TOKEN?: string
+
+  /** Where charges wait that billing has not acknowledged; without it they are lost with the process. */
+  @IsOptional()
+  @IsString()
+  CHARGE_JOURNAL_DIR?: string
+
+  /** CAIP-2: where buyers pay. */
+  @ValidateIf(sells)
+  @Matches(/^eip155:[1-9]\d{0,15}$/, { message: 'expected a CAIP-2 network such as eip155:8453' })
+  NETWORK?: `eip155:${number}`
+
+  /** The token in which buyers pay. */
+  @ValidateIf(sells)
+  @Matches(/^0x[0-9a-fA-F]{40}$/, { message: 'expected the address of a token' })
+  ASSET?: string
+
+  @ValidateIf(sells)
+  @Matches(/^0x[0-9a-fA-F]{40}$/, { message: 'expected the address that is paid' })
+  PAY_TO?: string
+
+  @Decoded(decodePriceList)
+  PRICE_LIST: PriceList = DEFAULT_PRICE_LIST
+
+  /** Gas of one paid simulation. */
+  @IsWholeNumber(21_000)
+  PAID_GAS_CAP = 250_000_000
+
+  @IsWholeNumber(1)
+  PAID_UPSTREAM_READS = 20_000
+
+  @IsWholeNumber(10, 120_000)
+  PAID_TIMEOUT_MS = 30_000
+}
+
+function sells({ BILLING_URL }: Environment): boolean {
+  return BILLING_URL !== undefined
+}
+
+/** These may hold keys. */
+const SECRETS = ['UPSTREAM_RPC_URL', 'FLASHBLOCKS_WS_URL', 'BILLING_URL', 'BILLING_TOKEN']
+
+/** @throws EnvironmentError */
+export function readGatewayEnvironment(variables: Variables): Environment {
+  return readEnvironment(Environment, variables, { secrets: SECRETS })
+}

@@ -1,0 +1,83 @@
+/** What a simulation costs. Prices are plain decimal dollars, such as `$0.001`. */
+export interface PriceList {
+  /** Named in every answer, so that a charge can be recomputed later. */
+  version: string
+  /** The most that one request costs: what a buyer authorizes. */
+  maximum: Dollars
+  base: Dollars
+  perMillionGas: Dollars
+  /** For each thousand distinct accounts and storage slots that the calls touched. */
+  perThousandTouched: Dollars
+}
+
+export type Dollars = `$${string}`
+
+export const DEFAULT_PRICE_LIST: PriceList = {
+  version: '2026-11-21',
+  maximum: '$0.10',
+  base: '$0.001',
+  perMillionGas: '$0.0001',
+  perThousandTouched: '$0.005',
+}
+
+/** What a simulation took; all of it stands in the answer. */
+export interface Usage {
+  /** Of all calls, failed ones too. */
+  gas: bigint
+  accounts: number
+  slots: number
+}
+
+const PRICES = ['maximum', 'base', 'perMillionGas', 'perThousandTouched'] as const
+const DOLLARS = /^\$(\d{1,9})(?:\.(\d{1,18}))?$/
+
+/** @throws Error that names the field */
+export function decodePriceList(text: string): PriceList {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new Error('expected a JSON object')
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('expected a JSON object')
+  const given = value as Record<string, unknown>
+  const unknown = Object.keys(given).find((name) => name !== 'version' && !PRICES.some((price) => price === name))
+  if (unknown !== undefined) throw new Error(`${unknown}: not known`)
+  const { version } = given
+  if (typeof version !== 'string' || !/^[\w.-]{1,40}$/.test(version)) {
+    throw new Error('version: expected a word of at most 40 characters')
+  }
+  const price = (name: (typeof PRICES)[number]): Dollars => {
+    const found = given[name]
+    if (typeof found !== 'string' || !DOLLARS.test(found)) {
+      throw new Error(`${name}: expected a plain dollar amount such as "$0.001"`)
+    }
+    return found as Dollars
+  }
+  const list = {
+    version,
+    maximum: price('maximum'),
+    base: price('base'),
+    perMillionGas: price('perMillionGas'),
+    perThousandTouched: price('perThousandTouched'),
+  }
+  if (atto(list.maximum) === 0n) throw new Error('maximum: has to be above $0')
+  if (atto(list.base) > atto(list.maximum)) throw new Error('base: is above the maximum')
+  return list
+}
+
+/** The charge in the asset's smallest unit, rounded down, at most `maximum` (in the same unit). */
+export function meter({ gas, accounts, slots }: Usage, list: PriceList, decimals: number, maximum: bigint): bigint {
+  const total =
+    atto(list.base) +
+    (atto(list.perMillionGas) * gas) / 1_000_000n +
+    (atto(list.perThousandTouched) * BigInt(accounts + slots)) / 1_000n
+  const units = decimals >= 18 ? total * 10n ** BigInt(decimals - 18) : total / 10n ** BigInt(18 - decimals)
+  return units > maximum ? maximum : units
+}
+
+/** Dollars in units of 10⁻¹⁸. */
+function atto(dollars: Dollars): bigint {
+  const [, whole = '0', fraction = ''] = DOLLARS.exec(dollars) ?? []
+  return BigInt(whole + fraction.padEnd(18, '0'))
+}

@@ -1,0 +1,78 @@
+import type { IncomingMessage } from 'node:http'
+import { ErrorCode, RpcError } from '@upfront/protocol'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type BufferedBytes, SMALL_BYTES } from '../limits/buffered-bytes.js'
+
+/** What clients of Ethereum nodes send, as geth takes it. */
+const JSON_TYPES = ['application/json', 'application/json-rpc', 'application/jsonrequest']
+
+type Done = (error: Error | null, body?: Buffer) => void
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Bytes that count towards the budget until the response is closed. */
+    heldBytes: number
+  }
+}
+
+/**
+ * Hands JSON bodies on as bytes, to be parsed once and where the work is counted. Refuses other media types and content
+ * encodings (415), what is too long (413) and what would hold too much memory together with all others (503).
+ */
+export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, budget: BufferedBytes): void {
+  server.decorateRequest('heldBytes', 0)
+  server.removeAllContentTypeParsers()
+  server.addHook('onRequest', (request, reply, done) => {
+    const { headers } = request.raw
+    const encoding = headers['content-encoding']
+    if (encoding !== undefined && encoding !== 'identity') {
+      return done(
+        new RpcError(ErrorCode.invalidRequest, 'content-encoding: send the body uncompressed', undefined, 415),
+      )
+    }
+    const length = headers['content-length']
+    if (length === undefined ? headers['transfer-encoding'] !== undefined : Number(length) > SMALL_BYTES) {
+      if (Number(length) > maxBytes) return done(tooLong(maxBytes))
+      reply.raw.once('close', () => budget.give(request.heldBytes))
+    }
+    done()
+  })
+  server.addContentTypeParser(JSON_TYPES, (request: FastifyRequest, payload: IncomingMessage, done: Done) => {
+    receive(request, payload, done)
+  })
+
+  function receive(request: FastifyRequest, payload: IncomingMessage, done: Done): void {
+    const chunks: Buffer[] = []
+    let length = 0
+    const counted = !(Number(payload.headers['content-length']) <= SMALL_BYTES)
+    const stop = (error: Error | null, body?: Buffer) => {
+      payload.off('data', onData).off('end', onEnd).off('error', onError)
+      done(error, body)
+    }
+    const refuse = (error: Error) => {
+      chunks.length = 0
+      stop(error)
+      payload.resume()
+    }
+    const onData = (chunk: Buffer) => {
+      length += chunk.length
+      if (length > maxBytes) return refuse(tooLong(maxBytes))
+      if (counted) {
+        try {
+          budget.take(chunk.length)
+        } catch (error) {
+          return refuse(error as Error)
+        }
+        request.heldBytes += chunk.length
+      }
+      chunks.push(chunk)
+    }
+    const onEnd = () => stop(null, chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))
+    const onError = () => refuse(new RpcError(ErrorCode.invalidRequest, 'the body was cut short', undefined, 400))
+    payload.on('data', onData).on('end', onEnd).on('error', onError)
+  }
+}
+
+function tooLong(maxBytes: number): RpcError {
+  return new RpcError(ErrorCode.invalidRequest, `the body is longer than ${maxBytes} bytes`, undefined, 413)
+}

@@ -1,0 +1,93 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common'
+import { HttpAdapterHost } from '@nestjs/core'
+import type { FastifyAdapter } from '@nestjs/platform-fastify'
+import { type FastRequest, type Front, standBefore } from '@upfront/fast-http'
+import { recovered } from '@upfront/node'
+import type { JsonText } from '@upfront/protocol'
+import { acceptedRequestId } from '@upfront/service'
+import { Environment } from '../environment/environment.js'
+import { BufferedBytes } from '../limits/buffered-bytes.js'
+import { FreeRateLimit } from '../limits/free-rate-limit.js'
+import type { RequestView } from '../pending/request-view.js'
+import { STATE_HEADER, standingToHeader } from '../pending/standing.js'
+import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
+import type { RpcAnswer } from '../rpc/rpc.service.js'
+import { Refusals } from './refusals.js'
+
+/** For longer bodies, receiving is a small part of the work. */
+const MAX_BODY_BYTES = 1024 * 1024
+
+/** Answers the plainest `POST /` as `RpcController` does, without Node's HTTP server and Fastify. */
+@Injectable()
+export class PlainFront implements OnApplicationBootstrap {
+  private front: Front | undefined
+
+  constructor(
+    private readonly adapterHost: HttpAdapterHost<FastifyAdapter>,
+    private readonly endpoint: RpcEndpoint,
+    private readonly freeRate: FreeRateLimit,
+    private readonly buffered: BufferedBytes,
+    private readonly refusals: Refusals,
+    private readonly environment: Environment,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const { TRUSTED_PROXIES, FREE_RATE_LIMIT, MAX_BODY_BYTES: limit, BODY_TIMEOUT_MS } = this.environment
+    // Behind a proxy a header names the client, and Fastify reads it. Without a rate limit the client does not matter.
+    const isOpen = TRUSTED_PROXIES === undefined || FREE_RATE_LIMIT === 0
+    this.front = standBefore(this.adapterHost.httpAdapter.getHttpServer(), {
+      maxBodyBytes: isOpen ? Math.min(MAX_BODY_BYTES, limit) : 0,
+      bodyTimeoutMs: BODY_TIMEOUT_MS,
+      memory: this.buffered,
+      serve: (request) => this.serve(request),
+    })
+  }
+
+  /** Closes connections on which no request is under way. */
+  closeIdle(): void {
+    this.front?.closeIdle()
+  }
+
+  closeAll(): void {
+    this.front?.closeAll()
+  }
+
+  private serve(request: FastRequest): void {
+    const id = acceptedRequestId(request.requestId)
+    const refuse = (thrown: unknown) => this.refuse(thrown, id, request)
+    if (this.environment.FREE_RATE_LIMIT === 0) {
+      recovered(() => this.answer(request, id), refuse)
+      return
+    }
+    this.freeRate
+      .take(request.socket.remoteAddress)
+      .then(() => this.answer(request, id))
+      .catch(refuse)
+  }
+
+  private answer(request: FastRequest, id: string) {
+    const { body, socket } = request
+    const asked = { id, ip: socket.remoteAddress ?? '', dialect: this.environment.DIALECT, body }
+    return this.endpoint.serve(asked, socket, (answer, view) => this.send(request, id, answer, view))
+  }
+
+  private send(request: FastRequest, id: string, { status, body = [] }: RpcAnswer, { standing }: RequestView): void {
+    const headers = ['x-request-id', id]
+    if (standing !== undefined) headers.push(STATE_HEADER, standingToHeader(standing))
+    if (body.length > 0) headers.push('content-type', 'application/json; charset=utf-8')
+    request.respond(status, headers, body, this.buffered.hold(lengthOf(body)))
+  }
+
+  private refuse(thrown: unknown, id: string, request: FastRequest): void {
+    const refusal = this.refusals.of(thrown, { id, url: '/' })
+    if (refusal === undefined) return
+    const { status, headers, body } = refusal
+    request.respond(status, ['x-request-id', id, ...Object.entries(headers).flat()], [body])
+  }
+}
+
+function lengthOf(body: readonly JsonText[]): number {
+  let length = 0
+  for (const part of body) length += part.length
+  return length
+}

@@ -1,0 +1,27 @@
+import { Controller, Post, Req, Res } from '@nestjs/common'
+import type { Awaitable } from '@upfront/node'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Environment } from '../environment/environment.js'
+import { BufferedBytes } from '../limits/buffered-bytes.js'
+import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
+import { dialectOf } from './dialect.js'
+import { sendAnswer } from './send-answer.js'
+
+/** `POST /`: JSON-RPC 2.0. The plainest requests are answered by `PlainFront` before they get here. */
+@Controller()
+export class RpcController {
+  constructor(
+    private readonly endpoint: RpcEndpoint,
+    private readonly buffered: BufferedBytes,
+    private readonly environment: Environment,
+  ) {}
+
+  @Post()
+  serve(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Awaitable<void> {
+    const dialect = dialectOf(request.query, this.environment.DIALECT)
+    const body = Buffer.isBuffer(request.body) ? request.body.toString() : ''
+    return this.endpoint.serve({ id: request.id, ip: request.ip, dialect, body }, reply.raw, (answer, view) =>
+      sendAnswer(reply, answer, view, this.buffered),
+    )
+  }
+}

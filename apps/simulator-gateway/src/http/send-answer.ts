@@ -1,0 +1,25 @@
+import { joinJson } from '@upfront/protocol'
+import type { FastifyReply } from 'fastify'
+import type { BufferedBytes } from '../limits/buffered-bytes.js'
+import type { RequestView } from '../pending/request-view.js'
+import { STATE_HEADER, standingToHeader } from '../pending/standing.js'
+import type { RpcAnswer } from '../rpc/rpc.service.js'
+
+/** Sends an answer, with what it stands on. @throws Overloaded where it is long and too much is held already */
+export function sendAnswer(
+  reply: FastifyReply,
+  { status, body }: RpcAnswer,
+  { standing }: RequestView,
+  buffered: BufferedBytes,
+): void {
+  reply.code(status)
+  if (standing) reply.header(STATE_HEADER, standingToHeader(standing))
+  if (body === undefined) {
+    reply.send()
+  } else {
+    const text = joinJson(body)
+    const give = buffered.hold(text.length)
+    if (give !== undefined) reply.raw.once('close', give)
+    reply.header('content-type', 'application/json; charset=utf-8').send(text)
+  }
+}

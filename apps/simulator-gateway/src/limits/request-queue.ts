@@ -1,0 +1,71 @@
+import type { Cancellation, CancelSignal } from '@upfront/node'
+import { Overloaded } from './overloaded.js'
+import { ClientGone } from './request-lifetime.js'
+
+interface Waiting {
+  enter: () => void
+  signal: CancelSignal
+}
+
+/** At most `maxInFlight` requests at a time; `maxQueued` more wait their turn, first come first served. */
+export class RequestQueue {
+  private running = 0
+  private readonly waiting = new Set<Waiting>()
+
+  constructor(
+    private readonly maxInFlight: number,
+    private readonly maxQueued: number,
+  ) {}
+
+  get inFlight(): number {
+    return this.running
+  }
+
+  get queued(): number {
+    return this.waiting.size
+  }
+
+  /**
+   * Undefined where there is room at once; else a promise of the turn. Call `leave` once for each turn had.
+   * @throws Overloaded where the queue is full. Rejects with Overloaded when the signal aborts, with ClientGone where that is why
+   */
+  enter(cancellation: Cancellation): Promise<void> | undefined {
+    if (this.running < this.maxInFlight) {
+      this.running++
+      return undefined
+    }
+    if (this.waiting.size >= this.maxQueued) {
+      throw new Overloaded(`too many requests at once (${this.maxInFlight} in flight, ${this.maxQueued} waiting)`)
+    }
+    const { signal } = cancellation
+    return new Promise((resolve, reject) => {
+      const turn: Waiting = {
+        signal,
+        enter: () => {
+          signal.removeEventListener('abort', giveUp)
+          resolve()
+        },
+      }
+      const giveUp = () => {
+        this.waiting.delete(turn)
+        reject(
+          signal.reason instanceof ClientGone
+            ? signal.reason
+            : new Overloaded('the request waited too long for its turn'),
+        )
+      }
+      signal.addEventListener('abort', giveUp, { once: true })
+      this.waiting.add(turn)
+    })
+  }
+
+  leave(): void {
+    const [next] = this.waiting
+    if (next === undefined) {
+      this.running--
+    } else {
+      this.waiting.delete(next)
+      next.enter()
+    }
+  }
+}

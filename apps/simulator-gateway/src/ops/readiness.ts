@@ -1,0 +1,91 @@
+import { Inject, Injectable } from '@nestjs/common'
+import { ChainMismatch, ChainState } from '@upfront/chain-state'
+import { RpcError } from '@upfront/protocol'
+import { Readiness } from '@upfront/service'
+import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
+import { ServedChain } from '../chain/served-chain.js'
+import { Environment } from '../environment/environment.js'
+import { Preconfirmed } from '../pending/preconfirmed.js'
+
+const PROBE_TIMEOUT_MS = 3_000
+/** Probes come from several sides: one answer serves all of a second. */
+const PROBE_LASTS_MS = 1_000
+/** On chains known by their id; a development chain may rest for days. */
+const KNOWN_CHAIN_MAX_AGE_SECONDS = 60
+
+export interface ReadinessReport {
+  ready: boolean
+  /** Why not. */
+  reason?: string
+  engine: { name: string; version: string; reason: string }
+  /** Where `pending` stands; absent where no stream is followed. */
+  preconfirmed?: { connected: boolean; block?: string; flashblock?: number; ageMs?: number }
+  chain?: { id: string; rules: string; caveats?: string[]; head: string; headAgeSeconds: number }
+}
+
+/** Whether requests can be served rightly now: the upstream answers and its head is not stale. */
+@Injectable()
+export class GatewayReadiness extends Readiness {
+  private ending = false
+  private probe: { startedAt: number; report: Promise<ReadinessReport> } | undefined
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly chain: ChainState,
+    private readonly served: ServedChain,
+    @Inject(ENGINE) private readonly choice: EngineChoice,
+    private readonly preconfirmed: Preconfirmed,
+  ) {
+    super()
+  }
+
+  report(): Promise<ReadinessReport> {
+    const now = performance.now()
+    if (this.probe === undefined || now - this.probe.startedAt > PROBE_LASTS_MS) {
+      this.probe = { startedAt: now, report: this.look() }
+    }
+    return this.probe.report
+  }
+
+  /** Nest's hook: from here on, no. */
+  beforeApplicationShutdown(): void {
+    this.ending = true
+    this.probe = undefined
+  }
+
+  private async look(): Promise<ReadinessReport> {
+    const { name, version } = this.choice.engine
+    const engine = { name, version, reason: this.choice.reason }
+    if (this.ending) return { ready: false, reason: 'shutting down', engine }
+    try {
+      const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS)
+      const [rules, head] = await Promise.all([this.served.rules({ signal }), this.chain.head({ signal })])
+      const headAgeSeconds = Math.floor(Date.now() / 1000) - Number(head.timestamp)
+      const chain = {
+        id: String(rules.chainId),
+        rules: rules.source,
+        ...(rules.caveats && { caveats: rules.caveats }),
+        head: String(head.number),
+        headAgeSeconds,
+      }
+      const maxAge =
+        this.environment.HEAD_MAX_AGE_SECONDS ?? (rules.source === 'known-chain' ? KNOWN_CHAIN_MAX_AGE_SECONDS : 0)
+      if (maxAge > 0 && headAgeSeconds > maxAge) {
+        return { ready: false, reason: `the upstream's head is ${headAgeSeconds} s old`, engine, chain }
+      }
+      return { ready: true, engine, chain, ...this.pending() }
+    } catch (error) {
+      const unreadable = error instanceof RpcError || error instanceof ChainMismatch
+      const timeout = `the upstream did not answer within ${PROBE_TIMEOUT_MS} ms`
+      return { ready: false, reason: unreadable ? error.message : timeout, engine }
+    }
+  }
+
+  private pending(): Pick<ReadinessReport, 'preconfirmed'> {
+    const status = this.preconfirmed.status()
+    if (status === undefined) return {}
+    const { connected, blockNumber, flashblock, ageMs } = status
+    if (blockNumber === undefined) return { preconfirmed: { connected } }
+    return { preconfirmed: { connected, block: String(blockNumber), flashblock: flashblock!, ageMs: ageMs! } }
+  }
+}

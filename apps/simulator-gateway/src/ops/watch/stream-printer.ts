@@ -1,0 +1,55 @@
+import type { Flashblock } from '@upfront/preconfirmed'
+import type { Standing } from '../../pending/standing.js'
+
+/** Flashblocks of which it is still open when the gateway shows them. */
+const MOST_OPEN = 100
+
+/** Tells in lines what the stream brings and when the gateway shows it. */
+export class StreamPrinter {
+  private readonly arrived = new Map<string, number>()
+  private standing = ''
+  private problem: string | undefined
+  private newest = 0n
+
+  constructor(private readonly print: (line: string) => void) {}
+
+  say(text: string): void {
+    this.print(`${new Date().toISOString().slice(11, 23)}  ${text}`)
+  }
+
+  flashblock({ blockNumber, index, transactions, gasUsed }: Flashblock): void {
+    this.arrived.set(`${blockNumber}/${index}`, performance.now())
+    for (const oldest of this.arrived.keys()) {
+      if (this.arrived.size <= MOST_OPEN) break
+      this.arrived.delete(oldest)
+    }
+    const mgas = (Number(gasUsed) / 1e6).toFixed(3)
+    this.say(`block ${blockNumber} flashblock ${index}: +${transactions.length} transactions, ${mgas} Mgas so far`)
+  }
+
+  /** The newest sealed block that the gateway's node has. */
+  head(number: bigint): void {
+    if (number !== this.newest) this.say(`head: block ${number} is sealed`)
+    this.newest = number
+  }
+
+  /** What the gateway's `pending` stands on just now. */
+  gateway(standing: Standing): void {
+    this.problem = undefined
+    const shown = standing.kind === 'latest' ? 'latest' : `${standing.block}/${standing.flashblock}`
+    if (shown === this.standing) return
+    this.standing = shown
+    if (standing.kind === 'latest') {
+      this.say(`gateway: pending is the head, block ${standing.block}`)
+      return
+    }
+    const arrived = this.arrived.get(shown)
+    const lag = arrived === undefined ? '' : `, ${Math.round(performance.now() - arrived)} ms after it came`
+    this.say(`gateway: shows block ${standing.block} flashblock ${standing.flashblock}${lag}`)
+  }
+
+  gatewayProblem(reason: string): void {
+    if (reason !== this.problem) this.say(`gateway: ${reason}`)
+    this.problem = reason
+  }
+}

@@ -1,0 +1,11 @@
+import { readFileSync } from 'node:fs'
+import type { Engine } from '@upfront/simulation'
+
+const manifest: { version: string } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+
+export const { version } = manifest
+
+/** For `web3_clientVersion`, e.g. `upfront/0.1.0/revm-38.0.0/node-20.20.2`. */
+export function clientVersion(engine: Engine): string {
+  return `upfront/${version}/${engine.name}-${engine.version}/node-${process.versions.node}`
+}

@@ -1,0 +1,58 @@
+import { type DynamicModule, Module } from '@nestjs/common'
+import { ChainState } from '@upfront/chain-state'
+import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
+import { ServedChain } from '../chain/served-chain.js'
+import { Environment } from '../environment/environment.js'
+import { BufferedBytes } from '../limits/buffered-bytes.js'
+import { FreeRateLimit } from '../limits/free-rate-limit.js'
+import { RequestQueue } from '../limits/request-queue.js'
+import { Preconfirmed } from '../pending/preconfirmed.js'
+import { Simulator } from '../simulate/simulator.js'
+import { rpcMethods } from './methods.js'
+import { RpcEndpoint } from './rpc.endpoint.js'
+import { RpcService } from './rpc.service.js'
+import { RpcJournal } from './rpc-journal.js'
+import { RPC_METHODS } from './rpc-method.js'
+
+/** JSON-RPC, and the limits that every request keeps to. */
+@Module({
+  providers: [
+    {
+      provide: RequestQueue,
+      inject: [Environment],
+      useFactory: ({ MAX_IN_FLIGHT, MAX_QUEUED }: Environment) => new RequestQueue(MAX_IN_FLIGHT, MAX_QUEUED),
+    },
+    {
+      provide: BufferedBytes,
+      inject: [Environment],
+      useFactory: ({ MAX_BUFFERED_BYTES }: Environment) => new BufferedBytes(MAX_BUFFERED_BYTES),
+    },
+    {
+      provide: FreeRateLimit,
+      inject: [Environment],
+      useFactory: ({ FREE_RATE_LIMIT }: Environment) => new FreeRateLimit(FREE_RATE_LIMIT),
+    },
+    {
+      provide: RPC_METHODS,
+      inject: [Environment, Simulator, ChainState, ServedChain, ENGINE, Preconfirmed],
+      useFactory: (
+        environment: Environment,
+        simulator: Simulator,
+        chain: ChainState,
+        served: ServedChain,
+        { engine }: EngineChoice,
+        preconfirmed: Preconfirmed,
+      ) => rpcMethods(environment, simulator, chain, served, engine, preconfirmed),
+    },
+    RpcService,
+    RpcJournal,
+    RpcEndpoint,
+  ],
+  exports: [RequestQueue, BufferedBytes, FreeRateLimit, RpcJournal, RpcEndpoint],
+})
+export class RpcModule {
+  /** @param imports which have to give `Environment`, `LOGGER`, `Metrics` and what simulates */
+  static importing(...imports: DynamicModule[]): DynamicModule {
+    return { module: RpcModule, imports }
+  }
+}

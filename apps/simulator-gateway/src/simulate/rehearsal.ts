@@ -1,0 +1,20 @@
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common'
+import { recovered } from '@upfront/node'
+import { errorText, LOGGER, type Logger } from '@upfront/service'
+import { Simulator } from './simulator.js'
+
+/** Simulates once as the gateway starts, so that the first request finds compiled code. Nothing depends on its success. */
+@Injectable()
+export class Rehearsal implements OnApplicationBootstrap {
+  constructor(
+    private readonly simulator: Simulator,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    void recovered<unknown>(
+      () => this.simulator.rehearse(),
+      (error) => this.logger.warn({ reason: errorText(error) }, 'the simulation at start-up did not succeed'),
+    )
+  }
+}

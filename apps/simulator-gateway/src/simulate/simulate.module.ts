@@ -1,0 +1,50 @@
+import { type DynamicModule, Inject, Module, type OnApplicationShutdown } from '@nestjs/common'
+import { ChainState } from '@upfront/chain-state'
+import { chooseEngine, ENGINE, type EngineChoice } from '../chain/engine-choice.js'
+import { ServedChain } from '../chain/served-chain.js'
+import { UpstreamJournal } from '../chain/upstream-journal.js'
+import { Environment } from '../environment/environment.js'
+import { Preconfirmed } from '../pending/preconfirmed.js'
+import { PreconfirmedJournal } from '../pending/preconfirmed-journal.js'
+import { Standpoints } from '../pending/standpoints.js'
+import { Rehearsal } from './rehearsal.js'
+import { SimulationMetrics } from './simulation-metrics.js'
+import { Simulator } from './simulator.js'
+
+/** Simulating on the chain that is served, and what that stands on. */
+@Module({
+  providers: [
+    { provide: ENGINE, inject: [Environment], useFactory: ({ EVM_ENGINE }: Environment) => chooseEngine(EVM_ENGINE) },
+    {
+      provide: ChainState,
+      inject: [Environment, UpstreamJournal],
+      useFactory: ({ UPSTREAM_RPC_URL: urls }: Environment, observer: UpstreamJournal) =>
+        new ChainState({ urls, observer }),
+    },
+    UpstreamJournal,
+    ServedChain,
+    Preconfirmed,
+    PreconfirmedJournal,
+    Standpoints,
+    SimulationMetrics,
+    Simulator,
+    Rehearsal,
+  ],
+  exports: [ENGINE, ChainState, ServedChain, Preconfirmed, Simulator],
+})
+export class SimulateModule implements OnApplicationShutdown {
+  constructor(
+    @Inject(ENGINE) private readonly choice: EngineChoice,
+    private readonly chain: ChainState,
+  ) {}
+
+  /** @param imports which have to give `Environment`, `LOGGER` and `Metrics` */
+  static importing(...imports: DynamicModule[]): DynamicModule {
+    return { module: SimulateModule, imports }
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.choice.engine.close()
+    await this.chain.close()
+  }
+}
