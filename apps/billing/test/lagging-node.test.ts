@@ -1,18 +1,9 @@
-import {
-  DEVNET_ROLES,
-  type Devnet,
-  type DevnetAccount,
-  type FaultProxy,
-  startDevnet,
-  startFaultProxy,
-  USDC_ADDRESS,
-  usdcAbi,
-} from '@upfront/devnet'
-import { createTestClient, createWalletClient, http, parseAbi } from 'viem'
+import { DEVNET_ROLES, type Devnet, type FaultProxy, startDevnet, startFaultProxy } from '@upfront/devnet'
+import { createTestClient, createWalletClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { encodeSettlement, PERMIT2, UPTO_PROXY } from '../src/chain/settlement-call.js'
 import { runBilling } from './support/billing.js'
 import { makeRequirements, SELLER, sign } from './support/buyer.js'
+import { burnNonce, fetchHead, resend, settleElsewhere, transfer } from './support/on-chain.js'
 import { type RunningBilling, usdcBalance } from './support/stand.js'
 import { stores } from './support/stores.js'
 import { until } from './support/until.js'
@@ -24,10 +15,11 @@ describe.each(stores())('facts of the chain, not opinions of a node, on $name', 
   let billing: RunningBilling
 
   const anvil = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
+  const mineOne = () => anvil().mine({ blocks: 1 })
   const run = async (variables: NodeJS.ProcessEnv = {}) => {
     billing = await runBilling(node.url, { RECOVERY_INTERVAL_MS: '200', ...(await store.variables()), ...variables })
   }
-  const head = async () => BigInt((await fetchHead(devnet.rpcUrl)) ?? 0)
+  const head = () => fetchHead(devnet)
   const kinds = async (id: string) => {
     const { body } = await billing.send(`/payments/${id}`)
     return (body as { events: { kind: string }[] }).events.map(({ kind }) => kind)
@@ -101,8 +93,7 @@ describe.each(stores())('facts of the chain, not opinions of a node, on $name', 
     const account = privateKeyToAccount(DEVNET_ROLES.facilitators[0].privateKey)
     const wallet = createWalletClient({ account, transport: http(devnet.rpcUrl) })
     await wallet.sendTransaction({ chain: null, to: SELLER, value: 1n })
-    await anvil().mine({ blocks: 8 })
-    await until(async () => (await billing.payment(id)).state === 'failed')
+    await until(async () => (await billing.payment(id)).state === 'failed', Boolean, mineOne)
     await anvil().revert({ id: snapshot })
     await resend(devnet, node.sent[0] ?? '')
     await anvil().mine({ blocks: 10 })
@@ -119,68 +110,11 @@ describe.each(stores())('facts of the chain, not opinions of a node, on $name', 
     const authorized = await billing.authorize(payload)
     if (authorized.outcome !== 'authorized') throw new Error(authorized.reason)
     const { id } = authorized.payment
-    const signed = payload.payload as {
-      signature: `0x${string}`
-      permit2Authorization: {
-        nonce: string
-        deadline: string
-        witness: { validAfter: string }
-        permitted: { amount: string; token: `0x${string}` }
-      }
-    }
-    const { nonce, deadline, witness, permitted } = signed.permit2Authorization
-    const [facilitator] = DEVNET_ROLES.facilitators
-    const terms = {
-      asset: permitted.token,
-      maximum: BigInt(permitted.amount),
-      nonce: BigInt(nonce),
-      deadline: BigInt(deadline),
-      payer: DEVNET_ROLES.buyer.address,
-      payTo: SELLER,
-      facilitator: facilitator.address,
-      validAfter: BigInt(witness.validAfter),
-      signature: signed.signature,
-    }
-    const account = privateKeyToAccount(facilitator.privateKey)
-    const wallet = createWalletClient({ account, transport: http(devnet.rpcUrl) })
-    await wallet.sendTransaction({ chain: null, to: UPTO_PROXY, data: encodeSettlement(terms, 1n) })
+    await settleElsewhere(devnet, payload, 1n)
     const { payment } = await billing.charge(id, '700', { waitMilliseconds: 500 })
     expect(payment).toMatchObject({ state: 'charging', blockNumber: null })
-    await anvil().mine({ blocks: 5 })
-    await until(async () => (await billing.payment(id)).state === 'failed')
+    await until(async () => (await billing.payment(id)).state === 'failed', Boolean, mineOne)
     expect(await billing.payment(id)).toMatchObject({ reason: 'transfer_event_mismatch', charge: 700n })
     expect(await kinds(id)).not.toContain('mined')
   })
 })
-
-async function rpc(url: string, method: string, params: unknown[]): Promise<unknown> {
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-  const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-  return ((await response.json()) as { result: unknown }).result
-}
-
-async function fetchHead(url: string): Promise<string> {
-  return String(await rpc(url, 'eth_blockNumber', []))
-}
-
-function resend(devnet: Devnet, raw: string): Promise<unknown> {
-  return rpc(devnet.rpcUrl, 'eth_sendRawTransaction', [raw])
-}
-
-async function transfer(devnet: Devnet, from: DevnetAccount, to: `0x${string}`, amount: bigint): Promise<void> {
-  const wallet = createWalletClient({ account: privateKeyToAccount(from.privateKey), transport: http(devnet.rpcUrl) })
-  const call = { address: USDC_ADDRESS, abi: usdcAbi, functionName: 'transfer' } as const
-  await wallet.writeContract({ chain: null, ...call, args: [to, amount] })
-}
-
-/** As the payer can: Permit2 then takes no settlement with it. */
-async function burnNonce(devnet: Devnet, nonce: bigint): Promise<void> {
-  const account = privateKeyToAccount(DEVNET_ROLES.buyer.privateKey)
-  await createWalletClient({ account, transport: http(devnet.rpcUrl) }).writeContract({
-    chain: null,
-    address: PERMIT2,
-    abi: parseAbi(['function invalidateUnorderedNonces(uint256 wordPos, uint256 mask)']),
-    functionName: 'invalidateUnorderedNonces',
-    args: [nonce >> 8n, 1n << (nonce & 0xffn)],
-  })
-}

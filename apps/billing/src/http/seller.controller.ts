@@ -4,6 +4,7 @@ import type { JsonObject } from '@upfront/protocol'
 import { Chains } from '../chain/chains.js'
 import { Ledger } from '../ledger/ledger.js'
 import { BillingError } from '../payments/billing-error.js'
+import { sumAccounts } from '../seller/accounts.js'
 import { describePayment, exportCsv, listPayments } from '../seller/list.js'
 import { PaymentFilter, PaymentPage } from '../seller/payment-filter.js'
 import { reconcile } from '../seller/reconcile.js'
@@ -47,6 +48,11 @@ export class SellerController {
   @Get('payments/totals')
   async totals(@Query(strictly) filter: PaymentFilter): Promise<JsonObject> {
     return totalPayments(this.ledger.db, filter)
+  }
+
+  @Get('accounts')
+  async accounts(): Promise<JsonObject> {
+    return sumAccounts(this.ledger.db)
   }
 
   @Get('payments/:id')

@@ -17,8 +17,8 @@ export interface PaymentChange {
   data?: EventData
   /** A further condition on the row. */
   where?: SQL | undefined
-  /** Written if, and only if, the payment changes: a statement that selects from `changed`, the payment's new row. */
-  along?: SQL | undefined
+  /** Written if, and only if, the payment changes: statements that select from `changed`, the payment's new row. */
+  along?: readonly SQL[]
 }
 
 /**
@@ -61,7 +61,7 @@ export async function changePayment(
       select id, updated_at, ${change.kind}::text, ${payment.state}::text, state, ${change.reason ?? null}::text,
         ${JSON.stringify(change.data ?? {})}::jsonb from changed`,
   )
-  const along = change.along === undefined ? [] : [db.$with('along', {}).as(change.along)]
+  const along = (change.along ?? []).map((statement, index) => db.$with(`along_${index}`, {}).as(statement))
   const [updated] = await db
     .with(changed, event, ...along)
     .select()

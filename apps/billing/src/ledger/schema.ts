@@ -1,6 +1,18 @@
 import type { Address, Hash, Hex, Network, PaymentState } from '@upfront/protocol'
 import { sql } from 'drizzle-orm'
-import { bigint, index, jsonb, numeric, pgTable, primaryKey, text, timestamp, unique } from 'drizzle-orm/pg-core'
+import {
+  bigint,
+  boolean,
+  index,
+  integer,
+  jsonb,
+  numeric,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+  unique,
+} from 'drizzle-orm/pg-core'
 
 const uint256 = (name: string) => numeric(name, { precision: 78, scale: 0, mode: 'bigint' })
 const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3 })
@@ -132,6 +144,85 @@ export const idempotencyKeys = pgTable(
   },
   (table) => [index('idempotency_keys_by_age').on(table.createdAt)],
 )
+
+/**
+ * Append-only, fed from receipts: every transfer that settled something, or tried to. `entry` counts what was recorded of one
+ * log in one block: odd entries record it; even ones, with the amount negated, take it back after a reorganisation.
+ */
+export const transfers = pgTable(
+  'transfers',
+  {
+    network: text('network').$type<Network>().notNull(),
+    transaction: text('transaction').$type<Hash>().notNull(),
+    /** -1: recorded before log indices were. */
+    logIndex: integer('log_index').notNull(),
+    blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
+    blockHash: text('block_hash').$type<Hash>().notNull(),
+    entry: integer('entry').notNull(),
+    asset: text('asset').$type<Address>().notNull(),
+    payer: text('payer').$type<Address>().notNull(),
+    payTo: text('pay_to').$type<Address>().notNull(),
+    amount: uint256('amount').notNull(),
+    paymentId: text('payment_id')
+      .notNull()
+      .references(() => payments.id),
+    recordedAt: time('recorded_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.network, table.transaction, table.logIndex, table.blockHash, table.entry] }),
+    index('transfers_by_payment').on(table.paymentId),
+    index('transfers_by_block').on(table.network, table.blockNumber),
+  ],
+)
+
+/** Append-only, fed from receipts: what each mined transaction of a signer cost. `entry` as in {@link transfers}. Wei. */
+export const gas = pgTable(
+  'gas',
+  {
+    network: text('network').$type<Network>().notNull(),
+    transaction: text('transaction').$type<Hash>().notNull(),
+    blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
+    blockHash: text('block_hash').$type<Hash>().notNull(),
+    entry: integer('entry').notNull(),
+    signer: text('signer').$type<Address>().notNull(),
+    gasUsed: uint256('gas_used').notNull(),
+    /** With an OP-stack chain's L1 fee. */
+    fee: uint256('fee').notNull(),
+    succeeded: boolean('succeeded').notNull(),
+    /** `null`: it only filled a nonce. */
+    paymentId: text('payment_id').references(() => payments.id),
+    recordedAt: time('recorded_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.network, table.transaction, table.blockHash, table.entry] }),
+    index('gas_by_payment').on(table.paymentId),
+    index('gas_by_signer').on(table.network, table.signer, table.recordedAt),
+  ],
+)
+
+/** Append-only, written by triggers alone. Of each network and asset the amounts of all accounts sum to zero. */
+export const postings = pgTable(
+  'postings',
+  {
+    id: bigint('id', { mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
+    at: time('at').notNull(),
+    paymentId: text('payment_id').references(() => payments.id),
+    network: text('network').$type<Network>().notNull(),
+    /** A token, or `native`. */
+    asset: text('asset').$type<Address | 'native'>().notNull(),
+    /** `promised`, `reserved`, `receivable`, `received`, `written off`; of `native`: `signer <address>`, `gas`. */
+    account: text('account').notNull(),
+    amount: uint256('amount').notNull(),
+  },
+  (table) => [index('postings_by_account').on(table.network, table.asset, table.account)],
+)
+
+/** Up to which block each chain is reconciled. */
+export const reconciledBlocks = pgTable('reconciled_blocks', {
+  network: text('network').$type<Network>().primaryKey(),
+  blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
+  updatedAt: time('updated_at').notNull(),
+})
 
 export type PaymentRow = typeof payments.$inferSelect
 export type NewPaymentRow = typeof payments.$inferInsert

@@ -83,7 +83,11 @@ export class Charges {
     try {
       const authorized = { id, state: 'authorized', transaction: null } as const
       const where = and(gte(payments.maximum, amount), or(...inTime))
-      const payment = await changePayment(this.ledger.db, authorized, { ...charged(amount, reason), where, along })
+      const payment = await changePayment(this.ledger.db, authorized, {
+        ...charged(amount, reason),
+        where,
+        along: [along],
+      })
       if (payment !== null) this.metrics.transitions.inc({ state: payment.state })
       return payment
     } catch (error) {

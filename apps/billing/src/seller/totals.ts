@@ -1,12 +1,12 @@
 import type { JsonObject } from '@upfront/protocol'
 import { sql } from 'drizzle-orm'
 import type { Database } from '../ledger/ledger.js'
-import { payments } from '../ledger/schema.js'
+import { gas, payments } from '../ledger/schema.js'
 import { type PaymentFilter, whereOf } from './payment-filter.js'
 
 /**
  * What each route took on each day (UTC, by when the payment was authorized), per network and token. `charged` is what
- * was asked, `settled` what has moved (smallest unit), `feePaid` what the signers paid for it (wei).
+ * was asked, `settled` what has moved (smallest unit), `feePaid` what the signers paid for it, reverted transactions too (wei).
  */
 export async function totalPayments(db: Database, filter: PaymentFilter): Promise<JsonObject> {
   const day = sql<string>`to_char(${payments.createdAt} at time zone 'UTC', 'YYYY-MM-DD')`
@@ -14,6 +14,7 @@ export async function totalPayments(db: Database, filter: PaymentFilter): Promis
     sql<string>`coalesce(sum(${amount}) filter (where ${condition}), 0)::text`
   const countWhere = (condition: unknown) => sql<number>`(count(*) filter (where ${condition}))::int`
   const inStates = (states: string) => sql`${payments.state} in (${sql.raw(states)})`
+  const gasOfPayment = sql`coalesce((select sum(${gas.fee}) from ${gas} where ${gas.paymentId} = ${payments.id}), 0)`
   const rows = await db
     .select({
       day,
@@ -29,7 +30,7 @@ export async function totalPayments(db: Database, filter: PaymentFilter): Promis
       settled: sumWhere(payments.charge, inStates(`'settled'`)),
       pending: sumWhere(payments.charge, inStates(`'charging', 'submitted'`)),
       failed: sumWhere(payments.charge, inStates(`'failed'`)),
-      feePaid: sumWhere(payments.feePaid, sql`true`),
+      feePaid: sumWhere(gasOfPayment, sql`true`),
     })
     .from(payments)
     .where(whereOf(filter))

@@ -4,6 +4,7 @@ import type { Chain } from '../chain/chain.js'
 import type { Receipt } from '../chain/receipt.js'
 import { changePayment, type PaymentChange } from '../ledger/change-payment.js'
 import type { Database } from '../ledger/ledger.js'
+import { recordPaymentGas, recordTransfer, reverseBlock } from '../ledger/record-receipt.js'
 import { type PaymentRow, payments, signedTransactions } from '../ledger/schema.js'
 import type { Transfer } from './find-transfer.js'
 
@@ -32,10 +33,7 @@ export function confirmationsOf(chain: Chain, { blockNumber }: Receipt): bigint 
   return above < 0n ? 1n : above + 1n
 }
 
-function describeMined(
-  receipt: Receipt,
-  { logIndex, amount }: Transfer,
-): Pick<PaymentChange, 'set' | 'data' | 'along'> {
+function describeMined(receipt: Receipt, transfer: Transfer): Pick<PaymentChange, 'set' | 'data' | 'along'> {
   return {
     set: {
       transaction: receipt.hash,
@@ -50,10 +48,10 @@ function describeMined(
       block: receipt.blockNumber.toString(),
       gasUsed: receipt.gasUsed.toString(),
       feePaid: receipt.fee.toString(),
-      transferred: amount.toString(),
-      logIndex,
+      transferred: transfer.amount.toString(),
+      logIndex: transfer.logIndex,
     },
-    along: markMined(receipt),
+    along: [markMined(receipt), recordPaymentGas(receipt), recordTransfer(receipt, transfer)],
   }
 }
 
@@ -62,8 +60,8 @@ function markMined({ hash }: Receipt): SQL {
 }
 
 /**
- * Ends a payment that can't be settled, as of `block`. `receipt`: of its transaction that reverted, or moved another amount,
- * where one was mined.
+ * Ends a payment that can't be settled, as of `block`. `receipt`: of its transaction that reverted, or moved another amount
+ * (`transfer`), where one was mined.
  */
 export async function concludeFailed(
   db: Database,
@@ -71,6 +69,7 @@ export async function concludeFailed(
   reason: string,
   block: Pick<BlockView, 'number' | 'hash'>,
   receipt: Receipt | null,
+  transfer: Transfer | null = null,
 ): Promise<PaymentRow | null> {
   const spent = receipt === null ? {} : { gasUsed: receipt.gasUsed, feePaid: receipt.fee, transaction: receipt.hash }
   return changePayment(db, payment, {
@@ -84,7 +83,14 @@ export async function concludeFailed(
       block: block.number.toString(),
       blockHash: block.hash,
     },
-    along: receipt === null ? undefined : markMined(receipt),
+    along:
+      receipt === null
+        ? []
+        : [
+            markMined(receipt),
+            recordPaymentGas(receipt),
+            ...(transfer === null ? [] : [recordTransfer(receipt, transfer)]),
+          ],
   })
 }
 
@@ -102,7 +108,10 @@ export async function concludeReorged(db: Database, payment: PaymentRow): Promis
       ...(payment.state === 'settled' ? { takenBackAt: new Date() } : {}),
     },
     data: { transaction: payment.transaction, block: payment.blockNumber?.toString() ?? null },
-    along: sql`update ${signedTransactions} set status = 'open' from changed
-      where ${signedTransactions.paymentId} = changed.id and ${signedTransactions.status} <> 'displaced'`,
+    along: [
+      sql`update ${signedTransactions} set status = 'open' from changed
+        where ${signedTransactions.paymentId} = changed.id and ${signedTransactions.status} <> 'displaced'`,
+      ...(payment.blockHash === null ? [] : reverseBlock(payment.blockHash)),
+    ],
   })
 }

@@ -2,6 +2,7 @@ import { and, eq, gte } from 'drizzle-orm'
 import type { Chain } from '../chain/chain.js'
 import { changePayment } from '../ledger/change-payment.js'
 import type { Database } from '../ledger/ledger.js'
+import { recordPaymentGas, recordTransfer, reverseBlock } from '../ledger/record-receipt.js'
 import { type PaymentRow, payments } from '../ledger/schema.js'
 import { concludeReorged, concludeSettled } from './conclude.js'
 import { findReorged, WATCHED_BLOCKS } from './find-reorged.js'
@@ -19,11 +20,17 @@ export async function reopenReorged(db: Database, chain: Chain): Promise<Payment
   const reopened: PaymentRow[] = []
   for (const payment of await findReorged(db, chain)) {
     const receipt = payment.transaction === null ? null : await chain.receipt(payment.transaction)
-    if (receipt?.succeeded && receipt.blockHash !== payment.blockHash) {
+    const transfer = receipt?.succeeded ? findTransfer(payment, receipt.logs) : null
+    if (receipt && receipt.blockHash !== payment.blockHash && transfer?.amount === payment.charge) {
       await changePayment(db, payment, {
         kind: 'mined',
         set: { blockNumber: receipt.blockNumber, blockHash: receipt.blockHash },
         data: { transaction: receipt.hash, block: receipt.blockNumber.toString() },
+        along: [
+          ...(payment.blockHash === null ? [] : reverseBlock(payment.blockHash)),
+          recordPaymentGas(receipt),
+          recordTransfer(receipt, transfer),
+        ],
       })
       continue
     }

@@ -3,6 +3,7 @@ import type { Logger } from '@upfront/service'
 import { and, asc, desc, eq, inArray } from 'drizzle-orm'
 import type { Chain } from '../chain/chain.js'
 import type { Database } from '../ledger/ledger.js'
+import { recordGas } from '../ledger/record-receipt.js'
 import { payments, type SignedTransactionRow, signedTransactions, signers } from '../ledger/schema.js'
 import { broadcast } from './broadcast.js'
 import { raisedFees, signAndStore } from './sign.js'
@@ -11,6 +12,10 @@ import { raisedFees, signAndStore } from './sign.js'
 const GAP_MILLISECONDS = 15_000
 /** Without a transaction for this long, the chain's count is believed over ours. */
 const QUIET_MILLISECONDS = 60_000
+/** A transaction whose nonce is used up and that has no receipt for this long is taken for replaced. */
+const GIVEN_UP_MILLISECONDS = 600_000
+/** Of one signer in one round. */
+const MOST_RECEIPTS = 100
 const TRANSFER_GAS = 21_000n
 
 /**
@@ -26,7 +31,7 @@ export async function mendNonces(
 ): Promise<{ mined: number; next: number }> {
   const count = await chain.transactionCount(signer, 'latest')
   const ofSigner = and(eq(signers.network, chain.network), eq(signers.address, signer))
-  const { orphans, next } = await db.transaction(async (tx) => {
+  const { orphans, past, next } = await db.transaction(async (tx) => {
     const now = new Date()
     await tx
       .insert(signers)
@@ -59,7 +64,7 @@ export async function mendNonces(
     const behind = (lease?.nextNonce ?? 0) < count
     const nextNonce = behind || gap || (waiting.length === 0 && quiet) ? count : (lease?.nextNonce ?? count)
     await tx.update(signers).set({ nextNonce, seenAt: now }).where(ofSigner)
-    const displaced = [...over.map(({ transaction }) => transaction.hash), ...lost.map(({ hash }) => hash)]
+    const displaced = lost.map(({ hash }) => hash)
     if (displaced.length > 0) {
       await tx
         .update(signedTransactions)
@@ -67,12 +72,40 @@ export async function mendNonces(
         .where(inArray(signedTransactions.hash, displaced))
     }
     if (gap) logger.warn({ network: chain.network, signer, nonce: count }, 'a nonce was lost; it is given out again')
-    if (gap) return { orphans: [], next: nextNonce }
+    const past = over.map(({ transaction }) => transaction)
+    if (gap) return { orphans: [], past, next: nextNonce }
     const needed = new Set(open.filter((entry) => !ended(entry)).map(({ transaction }) => transaction.nonce))
-    return { orphans: newestByNonce(waiting).filter(({ nonce }) => !needed.has(nonce)), next: nextNonce }
+    return { orphans: newestByNonce(waiting).filter(({ nonce }) => !needed.has(nonce)), past, next: nextNonce }
   })
   for (const orphan of orphans) await fillNonce(db, chain, orphan, logger)
+  await recordPast(db, chain, past.slice(0, MOST_RECEIPTS))
   return { mined: count, next }
+}
+
+/**
+ * Transactions whose nonces are used up, of payments that ended otherwise or of none: records what those that were mined cost.
+ * Which of one nonce that was is known as soon as one of them has a receipt.
+ */
+async function recordPast(db: Database, chain: Chain, past: readonly SignedTransactionRow[]): Promise<void> {
+  const mined = new Set<number>()
+  const missing: SignedTransactionRow[] = []
+  for (const transaction of past) {
+    const receipt = await chain.receipt(transaction.hash)
+    if (receipt === null) {
+      missing.push(transaction)
+      continue
+    }
+    mined.add(transaction.nonce)
+    await db.transaction(async (tx) => {
+      await tx.execute(recordGas(receipt, transaction))
+      await tx.update(signedTransactions).set({ status: 'mined' }).where(eq(signedTransactions.hash, transaction.hash))
+    })
+  }
+  const displaced = missing
+    .filter((transaction) => mined.has(transaction.nonce) || isOlderThan([transaction], GIVEN_UP_MILLISECONDS))
+    .map(({ hash }) => hash)
+  if (displaced.length === 0) return
+  await db.update(signedTransactions).set({ status: 'displaced' }).where(inArray(signedTransactions.hash, displaced))
 }
 
 function isOlderThan(transactions: readonly SignedTransactionRow[], milliseconds: number): boolean {

@@ -5,6 +5,7 @@ import type { Receipt } from '../chain/receipt.js'
 import { encodeSettlement, UPTO_PROXY } from '../chain/settlement-call.js'
 import { changePayment } from '../ledger/change-payment.js'
 import type { Database } from '../ledger/ledger.js'
+import { recordGas } from '../ledger/record-receipt.js'
 import { type PaymentRow, type SignedTransactionRow, signedTransactions } from '../ledger/schema.js'
 import { concludeFailed, concludeReorged, concludeSettled, confirmationsOf } from './conclude.js'
 import { findTransfer } from './find-transfer.js'
@@ -107,7 +108,7 @@ async function mined(db: Database, chain: Chain, payment: PaymentRow, receipt: R
   if (confirmationsOf(chain, receipt) <= DEPTH_BLOCKS) return { outcome: 'waiting', payment }
   if ((await chain.blockHash(receipt.blockNumber)) !== receipt.blockHash) return { outcome: 'waiting', payment }
   const block = { number: receipt.blockNumber, hash: receipt.blockHash }
-  return final(await concludeFailed(db, payment, RefusalReason.transferMismatch, block, receipt))
+  return final(await concludeFailed(db, payment, RefusalReason.transferMismatch, block, receipt, transfer))
 }
 
 /** It was seen mined, and now there is no receipt: either the chain has dropped the block, or the node is behind. */
@@ -132,7 +133,10 @@ async function reverted(
   if (earlier >= MOST_RETRIES) {
     return final(await concludeFailed(db, payment, RefusalReason.transactionFailed, verdict.block, receipt))
   }
-  await db.update(signedTransactions).set({ status: 'mined' }).where(eq(signedTransactions.hash, receipt.hash))
+  await db.transaction(async (tx) => {
+    await tx.update(signedTransactions).set({ status: 'mined' }).where(eq(signedTransactions.hash, receipt.hash))
+    await tx.execute(recordGas(receipt, { network: chain.network, signer: payment.facilitator, paymentId: payment.id }))
+  })
   return { outcome: 'resubmit' }
 }
 

@@ -1,0 +1,75 @@
+import type { Address, Hash, Network } from '@upfront/protocol'
+import { type SQL, sql } from 'drizzle-orm'
+import { gas, transfers } from './schema.js'
+
+/** What the ledger keeps of a receipt. Wei. */
+export interface RecordedReceipt {
+  hash: Hash
+  succeeded: boolean
+  blockNumber: bigint
+  blockHash: Hash
+  gasUsed: bigint
+  fee: bigint
+}
+
+/** For `along`: records the transfer that settled, or tried to settle, the changed payment; once for each log of a block. */
+export function recordTransfer(receipt: RecordedReceipt, transfer: { logIndex: number; amount: bigint }): SQL {
+  const { hash, blockNumber, blockHash } = receipt
+  const same = sql`${transfers.network} = changed.network and ${transfers.transaction} = ${hash}
+    and ${transfers.logIndex} = ${transfer.logIndex}::int and ${transfers.blockHash} = ${blockHash}`
+  return sql`insert into ${transfers} (network, transaction, log_index, block_number, block_hash, entry, asset, payer, pay_to, amount,
+      payment_id, recorded_at)
+    select network, ${hash}::text, ${transfer.logIndex}::int, ${blockNumber.toString()}::bigint, ${blockHash}::text, recorded + 1,
+      asset, payer, pay_to, ${transfer.amount.toString()}::numeric, id, updated_at
+    from changed, lateral (select count(*)::int as recorded from ${transfers} where ${same}) as known
+    where recorded % 2 = 0`
+}
+
+/** For `along`: records what a transaction of the changed payment cost, whether it succeeded or not. */
+export function recordPaymentGas(receipt: RecordedReceipt): SQL {
+  return insertGas(receipt, sql`changed`, sql`network`, sql`facilitator`, sql`id`, sql`updated_at`)
+}
+
+/** Records what a transaction cost that settles nothing, or nothing any more. */
+export function recordGas(
+  receipt: RecordedReceipt,
+  of: { network: Network; signer: Address; paymentId: string | null },
+): SQL {
+  const { network, signer, paymentId } = of
+  return insertGas(
+    receipt,
+    sql`(select 1) as one`,
+    sql`${network}::text`,
+    sql`${signer}::text`,
+    sql`${paymentId}::text`,
+    sql`now()`,
+  )
+}
+
+function insertGas(receipt: RecordedReceipt, from: SQL, network: SQL, signer: SQL, paymentId: SQL, at: SQL): SQL {
+  const { hash, blockNumber, blockHash, gasUsed, fee, succeeded } = receipt
+  return sql`insert into ${gas} (network, transaction, block_number, block_hash, entry, signer, gas_used, fee, succeeded, payment_id,
+      recorded_at)
+    select ${network}, ${hash}::text, ${blockNumber.toString()}::bigint, ${blockHash}::text, recorded + 1, ${signer},
+      ${gasUsed.toString()}::numeric, ${fee.toString()}::numeric, ${succeeded}::boolean, ${paymentId}, ${at}
+    from ${from}, lateral (select count(*)::int as recorded from ${gas} where ${gas.transaction} = ${hash}
+      and ${gas.blockHash} = ${blockHash}) as known
+    where recorded % 2 = 0`
+}
+
+/** For `along`: takes back what was recorded of the changed payment in a block that the chain has dropped. */
+export function reverseBlock(blockHash: Hash): SQL[] {
+  return [
+    sql`insert into ${transfers} (network, transaction, log_index, block_number, block_hash, entry, asset, payer, pay_to, amount,
+        payment_id, recorded_at)
+      select old.network, old.transaction, log_index, old.block_number, old.block_hash, entry + 1, old.asset, old.payer, old.pay_to,
+        -amount, payment_id, updated_at
+      from changed join (select distinct on (transaction, log_index) * from ${transfers} where block_hash = ${blockHash}
+        order by transaction, log_index, entry desc) as old on old.payment_id = changed.id and entry % 2 = 1`,
+    sql`insert into ${gas} (network, transaction, block_number, block_hash, entry, signer, gas_used, fee, succeeded, payment_id, recorded_at)
+      select old.network, old.transaction, old.block_number, old.block_hash, entry + 1, signer, -old.gas_used, -fee, succeeded, payment_id,
+        updated_at
+      from changed join (select distinct on (transaction) * from ${gas} where block_hash = ${blockHash}
+        order by transaction, entry desc) as old on old.payment_id = changed.id and entry % 2 = 1`,
+  ]
+}

@@ -1,0 +1,8 @@
+-- What a transaction cost leaves its signer.
+CREATE OR REPLACE FUNCTION gas_post() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO postings (at, payment_id, network, asset, account, amount) VALUES
+    (NEW.recorded_at, NEW.payment_id, NEW.network, 'native', 'signer ' || NEW.signer, -NEW.fee),
+    (NEW.recorded_at, NEW.payment_id, NEW.network, 'native', 'gas', NEW.fee);
+  RETURN NULL;
+END $$;
