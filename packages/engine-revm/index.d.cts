@@ -9,21 +9,27 @@ export declare class NativeEngine {
   /** Bytes of cached state, estimated. */
   cachedBytes(): number
   /**
-   * Simulates. What comes of it is returned where it takes next to no time, a short outcome as its text alone; else (null)
-   * it comes by mail. Where all that stands in the way are reads, they are returned after a line `paused`, and after the
-   * simulations that asked for some of them before: once those went on or ended, it goes on with `resume`, or ends with
-   * `cancel`. `written`: as the JSON of an answer.
+   * Begins a simulation. What comes of it is returned where it takes next to no time, a short outcome as its text alone; else
+   * (null) it comes by mail. Where it lacks values of state, the reads are returned after a line `paused`: it goes on with
+   * `resume`, or ends with `cancel`.
    */
-  simulate(id: number, key: string, layers: Array<number>, plan: string, written: boolean): string | Message | null
-  /** Goes on with a simulation that lacked state: `values` in the order of the reads that it returned, which are kept. */
+  begin(id: number, key: string, layers: Array<number>, plan: string): string | Message | null
+  /**
+   * Goes on with work that lacks state: `values` in the order of its reads, which are kept. What comes of it is returned or
+   * comes by mail.
+   */
   resume(id: number, values: string): string | Message | null
+  /** Which of the reads have no value here, in order: `1` where it lacks, else `0`. */
+  missing(key: string, reads: string): string
+  /** What is held of the reads, in order. */
+  known(key: string, reads: string): string
+  /** Keeps values in the order of the reads. */
+  provide(key: string, reads: string, values: string): void
   /** Executes a stretch of a block under construction; what comes of it comes by mail. */
   execute(id: number, key: string, layers: Array<number>, stretch: string): void
   /** Runs the one transaction of a stretch for the sake of what it reads. */
   warm(id: number, key: string, layers: Array<number>, stretch: string): void
-  /** What was read for `id`, in the order in which it was asked. */
-  answer(id: number, values: string): void
-  answerFailed(id: number): void
+  /** Ends work: nobody wants it any more, or what it lacks can't be read. */
   cancel(id: number): void
   /** Keeps a layer under a number of JavaScript's choosing. */
   addLayer(number: number, layer: string): void
@@ -41,10 +47,9 @@ export declare const enum Kind {
   Rejected = 'rejected',
   /** Reads to make. */
   Read = 'read',
-  /** State could not be read: who reads knows why. */
-  Unread = 'unread',
   Cancelled = 'cancelled',
-  Panicked = 'panicked',
+  /** The engine itself is at fault. */
+  Failed = 'failed',
 }
 
 export interface Message {

@@ -17,7 +17,7 @@ const simulator = {
     this.rehearsals += 1
     throw new Error('aborted due to timeout')
   },
-  answer: () => '["simulated"]',
+  simulate: () => ({ json: '["simulated"]' }),
 }
 
 /** The gateway without a node: what simulates is the stand-in above. */

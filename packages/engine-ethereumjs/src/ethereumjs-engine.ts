@@ -1,21 +1,34 @@
 import { readFileSync } from 'node:fs'
-import { ErrorCode, RpcError } from '@upfront/protocol'
+import type { Cancellation } from '@upfront/node'
+import { ErrorCode, type Hash, type Hex, RpcError } from '@upfront/protocol'
 import {
+  type Answer,
   type BlockStretch,
   type ChainRules,
   type Engine,
+  type ExecutedStretch,
+  layerValue,
   type PreconfirmationExecutor,
-  type SimulationOutcome,
   type SimulationPlan,
   SimulationRejected,
+  type StatePoint,
+  type StateRead,
+  type StateValue,
+  type Step,
   StretchRejected,
 } from '@upfront/simulation'
-import type { Answer, SentOutcome } from './pool/messages.js'
+import type { JobState } from './pool/job.js'
+import type { Ending, Work } from './pool/messages.js'
 import { WorkerPool } from './pool/worker-pool.js'
+import { KnownStates } from './state/known-states.js'
 
 export interface EthereumJsEngineOptions {
-  /** Threads that simulations share; 2 where absent. */
+  /** Threads that simulations share. Default 2. */
   threads?: number
+  /** Bound of the state kept between requests, estimated bytes. Default 48 MB. */
+  cacheBytes?: number
+  /** Simulations under way at most: one more is refused with HTTP 503. Default 1024. */
+  queue?: number
 }
 
 export interface EthereumJsEngine extends Engine, PreconfirmationExecutor {
@@ -26,40 +39,76 @@ export interface EthereumJsEngine extends Engine, PreconfirmationExecutor {
  * The portable engine: EthereumJS in worker threads, under Ethereum's rules from Paris to Osaka. It refuses OP-stack chains
  * with an RpcError.
  */
-export function createEthereumJsEngine({ threads = 2 }: EthereumJsEngineOptions = {}): EthereumJsEngine {
-  const pool = new WorkerPool(threads)
-  let layers = 0
-  return {
-    name: 'ethereumjs',
-    version: evmVersion(),
-    async simulate(plan, state, signal) {
-      refuseOptimism(plan.rules)
-      const answer = await pool.run({ work: { kind: 'simulate', plan }, state, signal })
-      if (answer.kind !== 'simulated') throw failure(answer)
-      return withCalls(answer.outcome, plan)
-    },
-    async execute(stretch, state, signal) {
-      refuseOptimism(stretch.rules)
-      const answer = await pool.run({ work: { kind: 'execute', stretch, validation: true }, state, signal })
-      if (answer.kind !== 'executed') throw failure(answer)
-      const { changes: accounts, ...executed } = answer.executed
-      return { ...executed, layer: { id: `ethereumjs ${++layers}`, accounts } }
-    },
-    async warm(stretch, state, signal) {
-      refuseOptimism(stretch.rules)
-      const alone = (raw: BlockStretch['transactions'][number]) => ({
-        ...stretch,
-        transactions: [raw],
-        earlierReceipts: [],
-      })
-      await Promise.allSettled(
-        stretch.transactions.map((raw) =>
-          pool.run({ work: { kind: 'execute', stretch: alone(raw), validation: false }, state, signal }),
-        ),
-      )
-      signal.throwIfAborted()
-    },
-    close: () => pool.close(),
+export function createEthereumJsEngine(options: EthereumJsEngineOptions = {}): EthereumJsEngine {
+  return new PooledEngine(options)
+}
+
+class PooledEngine implements EthereumJsEngine {
+  readonly name = 'ethereumjs'
+  readonly version = evmVersion()
+  readonly #pool: WorkerPool
+  readonly #states: KnownStates
+  #layers = 0
+
+  constructor({ threads = 2, cacheBytes = 48 * 1024 * 1024, queue = 1024 }: EthereumJsEngineOptions) {
+    this.#pool = new WorkerPool({ threads, jobs: queue })
+    this.#states = new KnownStates(cacheBytes)
+  }
+
+  begin(plan: SimulationPlan, at: StatePoint, cancellation: Cancellation): Promise<Step<Answer>> {
+    refuseOptimism(plan.rules)
+    return this.#begin({ kind: 'simulate', plan }, at, cancellation, (ending) => {
+      if (ending.kind !== 'simulated') throw failure(ending)
+      return ending.answer
+    })
+  }
+
+  execute(stretch: BlockStretch, at: StatePoint, cancellation: Cancellation): Promise<Step<ExecutedStretch>> {
+    refuseOptimism(stretch.rules)
+    return this.#begin({ kind: 'execute', stretch, validation: true }, at, cancellation, (ending) => {
+      if (ending.kind !== 'executed') throw failure(ending)
+      const { changes: accounts, ...executed } = ending.executed
+      return { ...executed, layer: { id: `ethereumjs ${++this.#layers}`, accounts } }
+    })
+  }
+
+  warm(transaction: Hex, stretch: BlockStretch, at: StatePoint, cancellation: Cancellation): Promise<Step<void>> {
+    refuseOptimism(stretch.rules)
+    const alone = { ...stretch, transactions: [transaction], earlierReceipts: [] }
+    return this.#begin({ kind: 'execute', stretch: alone, validation: false }, at, cancellation, (ending) => {
+      if (ending.kind !== 'executed' && ending.kind !== 'stretchRejected') throw failure(ending)
+    })
+  }
+
+  missing(key: Hash, reads: readonly StateRead[]): StateRead[] {
+    const values = this.known(key, reads)
+    return reads.filter((_, index) => values[index] === undefined)
+  }
+
+  known(key: Hash, reads: readonly StateRead[]): (StateValue | undefined)[] {
+    return this.#states.values(key, reads)
+  }
+
+  provide(key: Hash, reads: readonly StateRead[], values: readonly StateValue[]): void {
+    this.#states.keep(key, reads, values)
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close()
+  }
+
+  #begin<T>(work: Work, at: StatePoint, { signal }: Cancellation, outcome: (ending: Ending) => T): Promise<Step<T>> {
+    return this.#pool.begin({ work, state: this.#stateAt(at), signal, outcome })
+  }
+
+  #stateAt({ key, layers }: StatePoint): JobState {
+    return {
+      values: (reads) => {
+        const below = this.known(key, reads)
+        return reads.map((read, index) => layerValue(layers, read) ?? below[index])
+      },
+      keep: (reads, values) => this.provide(key, reads, values),
+    }
   }
 }
 
@@ -71,29 +120,18 @@ function refuseOptimism({ stack }: ChainRules): void {
   )
 }
 
-function failure(answer: Answer): Error {
-  switch (answer.kind) {
+function failure(ending: Ending): Error {
+  switch (ending.kind) {
     case 'simulationRejected':
-      return new SimulationRejected(answer.code, answer.message, answer.block, answer.call)
+      return new SimulationRejected(ending.code, ending.message, ending.block, ending.call)
     case 'stretchRejected':
-      return new StretchRejected(answer.message, answer.transaction)
+      return new StretchRejected(ending.message, ending.transaction)
+    case 'refused':
+      return new RpcError(ending.code, ending.message)
     case 'failed':
-      return Object.assign(new Error(answer.message), { stack: answer.stack })
+      return Object.assign(new Error(ending.message), { stack: ending.stack })
     default:
-      return new Error(`the worker answered "${answer.kind}" to another question`)
-  }
-}
-
-function withCalls({ blocks, touched }: SentOutcome, plan: SimulationPlan): SimulationOutcome {
-  return {
-    touched,
-    blocks: blocks.map((block, index) => ({
-      ...block,
-      transactions: block.transactions.map((sent, position) => ({
-        ...sent,
-        call: plan.blocks[index]!.calls[position]!,
-      })),
-    })),
+      return new Error(`the worker answered "${ending.kind}" to another question`)
   }
 }
 

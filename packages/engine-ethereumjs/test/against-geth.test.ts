@@ -1,19 +1,16 @@
-import { fileURLToPath } from 'node:url'
 import {
-  type BlockHeader,
-  blockHeaderFromRpc,
-  DEFAULT_SIMULATION_LIMITS,
-  decodeSimulationRequest,
-} from '@upfront/protocol'
-import { type Engine, simulate } from '@upfront/simulation'
+  answerOf,
+  differencesFromNode,
+  findGeth,
+  type Geth,
+  HANDMADE_REQUESTS,
+  LOG_REQUESTS,
+  RandomRequest,
+  startGeth,
+} from '@upfront/engine-conformance'
+import type { Engine } from '@upfront/simulation'
 import { createEthereumJsEngine } from '../src/index.js'
-import { comparable, withoutPlace } from './comparable.js'
-import { readGenesis } from './genesis-state.js'
-import { findGeth, type Geth, startGeth } from './geth.js'
-import { HANDMADE } from './handmade-requests.js'
-import { RandomRequest } from './random-request.js'
 
-const GENESIS = fileURLToPath(new URL('./genesis.json', import.meta.url))
 const FIRST_SEED = Number(process.env.FIRST_SEED ?? 1)
 const SEEDS = Number(process.env.SEEDS ?? 200)
 
@@ -22,15 +19,12 @@ const binary = findGeth()
 const describeGeth = binary ? describe : describe.skip
 
 describeGeth('requests that geth answers the same', () => {
-  const chain = readGenesis(GENESIS)
   let geth: Geth
   let engine: Engine
-  let base: BlockHeader
 
   beforeAll(async () => {
-    geth = await startGeth(binary!, GENESIS)
+    geth = await startGeth(binary!)
     engine = createEthereumJsEngine()
-    base = blockHeaderFromRpc((await geth.call('eth_getBlockByNumber', ['latest', false])).result)
   }, 60_000)
 
   afterAll(async () => {
@@ -38,40 +32,25 @@ describeGeth('requests that geth answers the same', () => {
     await geth.stop()
   })
 
-  it.each(Object.entries(HANDMADE))('%s', async (_name, payload) => {
-    expect(await answerOf([payload, 'latest'])).toEqual(await gethAnswer([payload, 'latest']))
+  async function differences(payload: object): Promise<string[]> {
+    const params = [payload, 'latest']
+    const [theirs, ours] = await Promise.all([
+      geth.call('eth_simulateV1', params),
+      answerOf(engine, params, () => geth.ground),
+    ])
+    return differencesFromNode(theirs, ours)
+  }
+
+  it.each(Object.entries({ ...HANDMADE_REQUESTS, ...LOG_REQUESTS }))('%s', async (_name, payload) => {
+    expect(await differences(payload)).toEqual([])
   })
 
   it(`random ones, seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1}`, async () => {
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
-      const params = [new RandomRequest(seed).payload(), 'latest']
-      expect({ seed, answer: await answerOf(params) }).toEqual({ seed, answer: await gethAnswer(params) })
+      const found = await differences(new RandomRequest(seed).payload())
+      expect({ seed, found }).toEqual({ seed, found: [] })
     }
   }, 600_000)
-
-  async function gethAnswer(params: unknown[]) {
-    const { result, error } = await geth.call('eth_simulateV1', params)
-    return error ? { code: error.code, message: error.message } : comparable(result)
-  }
-
-  async function answerOf(params: unknown) {
-    try {
-      const { blocks } = await simulate({
-        request: decodeSimulationRequest(JSON.parse(JSON.stringify(params)), DEFAULT_SIMULATION_LIMITS),
-        base,
-        openState: () => chain.stateAt(base),
-        rules: chain.rules,
-        engine,
-        limits: DEFAULT_SIMULATION_LIMITS,
-        cancellation: { signal: AbortSignal.timeout(15_000) },
-        dialect: 'ethereum',
-      })
-      return comparable(JSON.parse(JSON.stringify(blocks)))
-    } catch (error) {
-      const { code, message } = error as { code?: number; message: string }
-      return { code, message: withoutPlace(message) }
-    }
-  }
 })
 
-if (!binary) test.skip('random requests on geth: no geth binary found', () => {})
+if (!binary) test.skip('requests that geth answers the same: no geth binary found', () => {})

@@ -1,10 +1,22 @@
-import { ErrorCode, RpcError } from '@upfront/protocol'
-import { type Engine, SimulationRejected, type StateRead, type StateSource } from '@upfront/simulation'
+import {
+  COUNTER,
+  callPlan,
+  codePlan,
+  developmentBase,
+  developmentGround,
+  NOBODY,
+  planOf,
+  RICH,
+  simulated,
+} from '@upfront/engine-conformance'
+import { ErrorCode } from '@upfront/protocol'
+import { type Engine, SimulationRejected, type StatePoint } from '@upfront/simulation'
 import { createEthereumJsEngine } from '../src/index.js'
-import { COUNTER, callPlan, codePlan, NOBODY, planOf, RICH, state } from './dev-chain.js'
 
-const never = new AbortController().signal
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+let states = 0
+/** Nothing of it is known. */
+const newState = (): StatePoint => ({ key: `0x${(++states).toString(16).padStart(64, '0')}`, layers: [] })
 const topic = (address: string) => `0x${address.slice(2).padStart(64, '0')}`
 
 describe('the ethereumjs engine', () => {
@@ -21,20 +33,23 @@ describe('the ethereumjs engine', () => {
   })
 
   it('executes and seals a transfer', async () => {
-    const plan = callPlan({ from: RICH, to: NOBODY, value: '0x5' }, {}, { traceTransfers: true })
-    const { blocks, touched } = await engine.simulate(plan, state, never)
+    const flags = { traceTransfers: true, returnFullTransactions: true }
+    const plan = callPlan({ from: RICH, to: NOBODY, value: '0x5' }, {}, flags)
+    const { blocks, touched } = await simulated(engine, plan)
     const [block] = blocks
     expect(block).toMatchObject({
-      header: { number: 1n, gasUsed: 21_000n, stateRoot: expect.stringMatching(/^0x0{64}$/) },
-      calls: [{ succeeded: true, gasUsed: 21_000n, maxUsedGas: 21_000n, returnData: '0x' }],
-      transactions: [{ nonce: 0n, gas: 50_000_000n, call: plan.blocks[0]!.calls[0] }],
+      number: '0x1',
+      gasUsed: '0x5208',
+      stateRoot: expect.stringMatching(/^0x0{64}$/),
+      calls: [{ status: '0x1', gasUsed: '0x5208', maxUsedGas: '0x5208', returnData: '0x' }],
+      transactions: [{ nonce: '0x0', gas: '0x2faf080', from: RICH, to: NOBODY, value: '0x5' }],
     })
-    expect(block!.calls[0]!.logs).toEqual([
+    expect(block!.calls[0]!.logs).toMatchObject([
       {
         address: `0x${'ee'.repeat(20)}`,
         topics: [TRANSFER, topic(RICH), topic(NOBODY)],
         data: `0x${'5'.padStart(64, '0')}`,
-        index: 0,
+        logIndex: '0x0',
       },
     ])
     expect(touched).toEqual({ accounts: 2, slots: 0 })
@@ -44,8 +59,9 @@ describe('the ethereumjs engine', () => {
     const call = { from: RICH, to: NOBODY, value: '0x5' }
     const headers = await Promise.all(
       [true, false].map(async (traceTransfers) => {
-        const { blocks } = await engine.simulate(callPlan(call, {}, { traceTransfers }), state, never)
-        return blocks[0]!.header
+        const { blocks } = await simulated(engine, callPlan(call, {}, { traceTransfers }))
+        const { calls: _, ...header } = blocks[0]!
+        return header
       }),
     )
     expect(headers[0]).toEqual(headers[1])
@@ -56,37 +72,44 @@ describe('the ethereumjs engine', () => {
       { from: RICH, to: COUNTER },
       { from: RICH, to: COUNTER },
     ]
-    const { blocks, touched } = await engine.simulate(planOf({ blockStateCalls: [{ calls }, { calls }] }), state, never)
+    const { blocks, touched } = await simulated(engine, planOf({ blockStateCalls: [{ calls }, { calls }] }))
     const counts = blocks.flatMap((block) => block.calls.map(({ returnData }) => BigInt(returnData)))
     expect(counts).toEqual([6n, 7n, 8n, 9n])
-    expect(blocks[1]!.header.parentHash).toBe(blocks[0]!.header.hash)
+    expect(blocks[1]!.parentHash).toBe(blocks[0]!.hash)
     expect(touched).toEqual({ accounts: 2, slots: 1 })
+  })
+
+  it('counts logs of calls that reverted in the indices of those after', async () => {
+    // LOG0, then REVERT where there is input.
+    const code = '0x5f5fa036600857005b5f5ffd'
+    const calls = ['0x', '0x01', '0x'].map((input) => ({ from: RICH, to: NOBODY, input }))
+    const stateOverrides = { [NOBODY]: { code } }
+    const { blocks } = await simulated(engine, planOf({ blockStateCalls: [{ stateOverrides, calls }, { calls }] }))
+    const indices = blocks.map((block) => block.calls.map(({ logs }) => logs.map(({ logIndex }) => logIndex)))
+    expect(indices).toEqual(Array(2).fill([['0x0'], [], ['0x2']]))
   })
 
   it('counts reverted accesses for metering, precompiles never', async () => {
     // SLOAD(7), BALANCE(RICH's neighbour), a call of sha256, REVERT
     const code = '0x600754506201234531505f5f5f5f600261fffffa505f5ffd'
-    const { blocks, touched } = await engine.simulate(codePlan(code), state, never)
-    expect(blocks[0]!.calls[0]!.failure).toEqual({ kind: 'revert' })
+    const { failures, touched } = await simulated(engine, codePlan(code))
+    expect(failures).toEqual([{ failure: { kind: 'revert' }, returnData: '0x' }])
     expect(touched).toEqual({ accounts: 3, slots: 1 })
   })
 
   it('says why a call halted', async () => {
-    const { blocks } = await engine.simulate(codePlan('0x01'), state, never)
-    expect(blocks[0]!.calls[0]).toMatchObject({
-      succeeded: false,
-      gasUsed: 50_000_000n,
-      failure: { kind: 'halt', message: 'stack underflow (0 <=> 2)' },
-    })
+    const { gasUsed, failures } = await simulated(engine, codePlan('0x01'))
+    expect(gasUsed).toBe(50_000_000n)
+    expect(failures).toEqual([{ failure: { kind: 'halt', message: 'stack underflow (0 <=> 2)' }, returnData: '0x' }])
   })
 
   it('caps a call at the gas that the request has left, and says so', async () => {
     const plan = { ...codePlan('0x5b5f56'), gasBudget: 30_000n }
-    const { blocks } = await engine.simulate(plan, state, never)
-    expect(blocks[0]!.calls[0]).toMatchObject({
-      gasUsed: 30_000n,
-      failure: { message: "out of gas (gas limit was capped by the RPC server's global gas cap)" },
-    })
+    const { gasUsed, failures } = await simulated(engine, plan)
+    expect(gasUsed).toBe(30_000n)
+    expect(failures).toMatchObject([
+      { failure: { message: "out of gas (gas limit was capped by the RPC server's global gas cap)" } },
+    ])
   })
 
   it('rejects a call that is no transaction, with its place', async () => {
@@ -94,29 +117,15 @@ describe('the ethereumjs engine', () => {
       { from: RICH, to: NOBODY },
       { from: NOBODY, to: RICH, value: '0x1' },
     ]
-    const failed = engine.simulate(planOf({ blockStateCalls: [{}, { calls }] }), state, never)
+    const failed = simulated(engine, planOf({ blockStateCalls: [{}, { calls }] }))
     await expect(failed).rejects.toBeInstanceOf(SimulationRejected)
     await expect(failed).rejects.toMatchObject({ code: ErrorCode.insufficientFunds, block: 1, call: 1 })
   })
 
-  it('fails with what the state source rejected with', async () => {
-    const reason = new RpcError(ErrorCode.internalError, 'upstream is down')
-    const broken: StateSource = { ...state, read: () => Promise.reject(reason) }
-    await expect(engine.simulate(codePlan('0x00'), broken, never)).rejects.toBe(reason)
-    await expect(engine.simulate(codePlan('0x00'), state, never)).resolves.toBeDefined()
-  })
-
-  it('reads ahead in one batch what it is sure to need', async () => {
-    const batches: StateRead[][] = []
-    const counting: StateSource = {
-      ...state,
-      read: (reads, signal) => {
-        batches.push([...reads])
-        return state.read(reads, signal)
-      },
-    }
-    await engine.simulate(callPlan({ from: RICH, to: NOBODY, value: '0x5' }), counting, never)
-    expect(batches).toHaveLength(1)
+  it('lacks all that it is sure to need at once', async () => {
+    const source = developmentGround().state
+    await simulated(engine, callPlan({ from: RICH, to: NOBODY, value: '0x5' }), { at: newState(), source })
+    expect(source.batches).toHaveLength(1)
   })
 
   it('reads nothing of a thousand accounts that are overridden and not touched', async () => {
@@ -126,16 +135,10 @@ describe('the ethereumjs engine', () => {
         { nonce: '0x5' },
       ]),
     )
-    const asked: StateRead[] = []
-    const counting: StateSource = {
-      ...state,
-      read: (reads, signal) => {
-        asked.push(...reads)
-        return state.read(reads, signal)
-      },
-    }
-    await engine.simulate(callPlan({ from: RICH, to: NOBODY }, overrides), counting, never)
-    expect(asked.filter((read) => read.kind !== 'blockHash' && read.address.includes('dead'))).toEqual([])
+    const source = developmentGround().state
+    await simulated(engine, callPlan({ from: RICH, to: NOBODY }, overrides), { at: newState(), source })
+    expect(source.reads.length).toBeGreaterThan(0)
+    expect(source.reads.filter((read) => read.kind !== 'blockHash' && read.address.includes('dead'))).toEqual([])
   })
 
   it('knows the hashes of real and simulated ancestors', async () => {
@@ -148,11 +151,11 @@ describe('the ethereumjs engine', () => {
         { calls: [ask(1), ask(2), ask(0)] },
       ],
     })
-    const { blocks } = await engine.simulate(plan, state, never)
-    expect(blocks[0]!.calls[0]!.returnData).toBe(state.key)
+    const { blocks } = await simulated(engine, plan)
+    expect(blocks[0]!.calls[0]!.returnData).toBe(developmentBase.hash)
     expect(blocks[1]!.calls.map(({ returnData }) => returnData)).toEqual([
-      blocks[0]!.header.hash,
-      state.key,
+      blocks[0]!.hash,
+      developmentBase.hash,
       `0x${'0'.repeat(64)}`,
     ])
   })
@@ -167,7 +170,7 @@ describe('the ethereumjs engine', () => {
         { calls: [ask] },
       ],
     })
-    const { blocks } = await engine.simulate(plan, state, never)
+    const { blocks } = await simulated(engine, plan)
     const [before, after] = blocks.map((block) => BigInt(block.calls[0]!.returnData))
     expect(after! - before!).toBe(2_000_000_000n)
   })
@@ -179,14 +182,14 @@ describe('the ethereumjs engine', () => {
         { code: '0x' },
       ]),
     )
-    const { blocks } = await engine.simulate(planOf({ blockStateCalls: [{ stateOverrides }] }), state, never)
+    const { blocks } = await simulated(engine, planOf({ blockStateCalls: [{ stateOverrides }] }))
     const hashOfNoRequests = '0xe3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
-    expect(blocks[0]!.header.requestsHash).toBe(hashOfNoRequests)
+    expect(blocks[0]!.requestsHash).toBe(hashOfNoRequests)
   })
 
   it('refuses OP-stack chains', async () => {
     const plan = codePlan('0x00')
     const optimism = { ...plan, rules: { ...plan.rules, stack: 'optimism' as const } }
-    await expect(engine.simulate(optimism, state, never)).rejects.toThrow('needs the revm engine')
+    await expect(simulated(engine, optimism)).rejects.toThrow('needs the revm engine')
   })
 })

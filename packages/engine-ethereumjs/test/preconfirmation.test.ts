@@ -1,22 +1,32 @@
 import { createCustomCommon, Mainnet } from '@ethereumjs/common'
 import { createTx } from '@ethereumjs/tx'
 import { hexToBytes, privateToAddress } from '@ethereumjs/util'
-import type { Address, Hex } from '@upfront/protocol'
+import {
+  COUNTER,
+  callPlan,
+  developmentBase,
+  developmentGround,
+  developmentRules,
+  drive,
+  NEVER,
+  NOBODY,
+  planOf,
+  RICH,
+  simulated,
+  underLayers,
+} from '@upfront/engine-conformance'
+import { type Address, type Hex, toQuantity } from '@upfront/protocol'
 import {
   type AccountChange,
   type BlockStretch,
   type ExecutedStretch,
   rulesAt,
   type StateLayer,
-  type StateRead,
-  type StateSource,
   StretchRejected,
 } from '@upfront/simulation'
 import { createEthereumJsEngine, type EthereumJsEngine } from '../src/index.js'
 import { hexOf } from '../src/state/bytes.js'
-import { base, COUNTER, callPlan, chain, NOBODY, planOf, RICH, state } from './dev-chain.js'
 
-const never = new AbortController().signal
 const KEY = hexToBytes(`0x${'42'.repeat(32)}`)
 const SENDER: Address = hexOf(privateToAddress(KEY))
 /** Of a fork that signs what later ones refuse. */
@@ -31,7 +41,7 @@ const funded: StateLayer = {
     [SENDER, { balance: 10n ** 18n, storageCleared: false, storage: new Map() }],
   ]),
 }
-const withLayers = (...layers: StateLayer[]): StateSource => ({ ...state, layers: [funded, ...layers] })
+const withLayers = (...layers: StateLayer[]) => underLayers(funded, ...layers)
 
 const transactions = [
   { type: 0, nonce: 0n, gasPrice: 900n, to: NOBODY, value: 5n, gasLimit: 21_000n },
@@ -58,13 +68,13 @@ function sign(fields: object): Hex {
 function stretchOf(raw: Hex[], earlierReceipts: BlockStretch['earlierReceipts'] = []): BlockStretch {
   const block = callPlan({}).blocks[0]!
   return {
-    rules: chain.rules,
+    rules: developmentRules,
     block: {
       ...block,
-      parentHash: base.hash,
+      parentHash: developmentBase.hash,
       baseFeePerGas: 7n,
       excessBlobGas: 0n,
-      rules: rulesAt(chain.rules, block.number, block.timestamp)!,
+      rules: rulesAt(developmentRules, block.number, block.timestamp)!,
     },
     opening: earlierReceipts.length === 0,
     transactions: raw,
@@ -81,10 +91,14 @@ describe('a block under construction', () => {
 
   afterAll(() => engine.close())
 
+  async function execute(stretch: BlockStretch, ...layers: StateLayer[]): Promise<ExecutedStretch> {
+    return drive(engine.execute(stretch, withLayers(...layers), NEVER), developmentGround().state)
+  }
+
   async function inTwoStretches(): Promise<[ExecutedStretch, ExecutedStretch]> {
     const raw = transactions.map(sign)
-    const first = await engine.execute(stretchOf(raw.slice(0, 2)), withLayers(), never)
-    const second = await engine.execute(stretchOf(raw.slice(2), first.receipts), withLayers(first.layer), never)
+    const first = await execute(stretchOf(raw.slice(0, 2)))
+    const second = await execute(stretchOf(raw.slice(2), first.receipts), first.layer)
     return [first, second]
   }
 
@@ -106,16 +120,20 @@ describe('a block under construction', () => {
     const plan = planOf({ validation: true, blockStateCalls: [{ blockOverrides: { baseFeePerGas: '0x7' }, calls }] })
     // A simulated call with a gas price is legacy, whatever else it has: only the type of the last receipt differs.
     plan.blocks[0]!.calls[3]!.type = 1
-    const { blocks } = await engine.simulate(plan, withLayers(), never)
+    const { blocks } = await simulated(engine, plan, { at: withLayers() })
     const [first, second] = await inTwoStretches()
-    const { receiptsRoot, logsBloom, gasUsed } = blocks[0]!.header
-    expect({ receiptsRoot: second.receiptsRoot, logsBloom: second.logsBloom, gasUsed: second.gasUsed }).toEqual({
+    const { receiptsRoot, logsBloom, gasUsed } = blocks[0]!
+    expect({
+      receiptsRoot: second.receiptsRoot,
+      logsBloom: second.logsBloom,
+      gasUsed: toQuantity(second.gasUsed),
+    }).toEqual({
       receiptsRoot,
       logsBloom,
       gasUsed,
     })
     const receipts = [...first.receipts, ...second.receipts]
-    expect(receipts.map((receipt) => receipt.gasUsed)).toEqual(blocks[0]!.calls.map((call) => call.gasUsed))
+    expect(receipts.map((receipt) => toQuantity(receipt.gasUsed))).toEqual(blocks[0]!.calls.map((call) => call.gasUsed))
     expect(receipts.map((receipt) => receipt.effectiveGasPrice)).toEqual([900n, 10n, 10n, 900n])
     expect(receipts.map((receipt) => receipt.contractAddress !== null)).toEqual([false, false, true, false])
     expect([...first.transactions, ...second.transactions].map(({ from, nonce }) => ({ from, nonce }))).toEqual(
@@ -126,7 +144,7 @@ describe('a block under construction', () => {
   it('leaves layers that hold all that changed', async () => {
     const [first, second] = await inTwoStretches()
     const on = withLayers(first.layer, second.layer)
-    const { blocks } = await engine.simulate(callPlan({ from: RICH, to: COUNTER }), on, never)
+    const { blocks } = await simulated(engine, callPlan({ from: RICH, to: COUNTER }), { at: on })
     expect(BigInt(blocks[0]!.calls[0]!.returnData)).toBe(8n)
     expect(second.layer.accounts.get(SENDER)).toMatchObject({ nonce: 4n })
     expect(second.layer.accounts.get(second.receipts[0]!.contractAddress!)).toMatchObject({ nonce: 1n, code: '0x00' })
@@ -144,22 +162,23 @@ describe('a block under construction', () => {
       [sign({ ...transactions[1] }).replace(/.{4}$/, '0000') as Hex, ''],
     ]
     for (const [raw, words] of bad) {
-      const failed = engine.execute(stretchOf([good, raw]), withLayers(), never)
+      const failed = execute(stretchOf([good, raw]))
       await expect(failed).rejects.toBeInstanceOf(StretchRejected)
       await expect(failed).rejects.toMatchObject({ transaction: 1, message: expect.stringContaining(words) })
     }
   })
 
   it('warms the state that transactions need, in whatever order they come', async () => {
-    const asked: StateRead[] = []
-    const counting: StateSource = {
-      ...withLayers(),
-      read: (reads, signal) => {
-        asked.push(...reads)
-        return state.read(reads, signal)
-      },
-    }
-    await engine.warm(stretchOf([transactions[3], transactions[1]].map(sign)), counting, never)
-    expect(asked).toContainEqual({ kind: 'storage', address: COUNTER, slot: `0x${'0'.repeat(64)}` })
+    const source = developmentGround().state
+    const raw = [transactions[3], transactions[1]].map(sign)
+    const at = { ...withLayers(), key: `0x${'33'.repeat(32)}` } as const
+    await Promise.all(raw.map((transaction) => drive(engine.warm(transaction, stretchOf(raw), at, NEVER), source)))
+    expect(source.reads).toContainEqual({ kind: 'storage', address: COUNTER, slot: `0x${'0'.repeat(64)}` })
+    expect(engine.missing(at.key, source.reads)).toEqual([])
+  })
+
+  it('does not mind a transaction that can not be warmed', async () => {
+    const warmed = engine.warm('0x02', stretchOf(['0x02']), withLayers(), NEVER)
+    await expect(drive(warmed, developmentGround().state)).resolves.toBeUndefined()
   })
 })

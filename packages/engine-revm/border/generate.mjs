@@ -81,10 +81,19 @@ function declareInterface({ name, fields }) {
 }
 
 function writeInTypescript(record) {
+  if (record.kind === 'union') return writeUnion(record)
   const parts = record.fields.map(({ ts, type }) => writeValue(type, ts === '' ? 'record' : `record.${ts}`))
   const text = parts.join(' + ')
   if (record.isShared) return `export const write${record.name} = remembering((record: ${tsName(record)}) => ${text})`
   return `export function write${record.name}(record: ${tsName(record)}): string { return ${text} }`
+}
+
+function writeUnion({ variants, ...union }) {
+  const cases = variants.map(({ tag, fields }) => {
+    const parts = fields.map(({ ts, type }) => writeValue(type, `record.${ts}`))
+    return `case '${tag}': return ${[`'${tag}\\n'`, ...parts].join(' + ')}`
+  })
+  return `export function write${union.name}(record: ${tsName(union)}): string { switch (record.kind) { ${cases.join('\n')} } }`
 }
 
 function writeValue(type, value) {

@@ -207,12 +207,6 @@ const plannedBlock = record(
   },
 )
 
-const mappingRead = record(
-  'MappingRead',
-  { to: 'rust', ts: simulation('MappingRead'), rust: 'plan::MappingRead' },
-  { contract: address, key: address, position: number },
-)
-
 record(
   'Plan',
   { to: 'rust', ts: simulation('SimulationPlan'), rust: 'plan::Plan' },
@@ -223,7 +217,8 @@ record(
     traceTransfers: flag,
     gasBudget: quantity,
     daFootprintScalar: optional(quantity),
-    'likelyReads ?? []': list(mappingRead),
+    returnFullTransactions: [flag, 'full_transactions'],
+    answerBytes: number,
     blocks: list(plannedBlock),
   },
 )
@@ -277,11 +272,9 @@ record(
   { accounts: map(address, accountChange) },
 )
 
-// What Rust asks for, and what comes of it: to TypeScript.
-
 union(
   'Read',
-  { to: 'typescript', ts: simulation('StateRead'), rust: 'state::Read' },
+  { to: 'both', ts: simulation('StateRead'), rust: 'state::Read' },
   {
     balance: ['Balance', { address }],
     nonce: ['Nonce', { address }],
@@ -290,6 +283,8 @@ union(
     blockHash: ['BlockHash', { number: quantity }],
   },
 )
+
+// What comes of it: to TypeScript.
 
 const writtenFailure = record(
   'WrittenFailure',

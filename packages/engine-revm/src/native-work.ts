@@ -1,31 +1,27 @@
-import { type Awaitable, type Cancellation, type CancelSignal, unlessAborted } from '@upfront/node'
+import type { Awaitable, Cancellation, CancelSignal } from '@upfront/node'
 import { ErrorCode, RpcError } from '@upfront/protocol'
-import type { StateRead, StateSource, StateValue } from '@upfront/simulation'
+import type { Lacking, StateRead, StateValue, Step } from '@upfront/simulation'
 import type { Addon, Message, NativeEngine } from './addon.js'
 import { readRead } from './border/records.js'
 import { TextReader } from './border/text.js'
 
-type Work = {
-  state: StateSource
-  signal: CancelSignal
-  /** Takes the outcome's text and, where that is long, what follows it. */
-  done: (text: string, long: Buffer | undefined) => void
-  failed: (reason: unknown) => void
-  rejected: (text: string) => Error
-  readFailure?: unknown
-}
-
-/** What the addon has to say at once: text is an outcome or `PAUSED`. Null: what comes of it comes by mail. */
+/** What the addon says at once: text is an outcome or begins with `PAUSED`. Null: what comes of it comes by mail. */
 type AtOnce = string | Message | null
 
-/** What a simulation that lacks state begins with. */
+/** What a simulation that lacks state, and has no thread, begins with. */
 const PAUSED = 'paused\n'
 
 /** How the addon's texts are read. */
-interface Reading<T> {
+export interface Format<T> {
   /** Makes the outcome of its text and, where that is long, of what follows it. */
   outcome: (text: string, long: Buffer | undefined) => T
   rejection: (text: string) => Error
+}
+
+/** Work on a thread, whose next word comes by mail. */
+interface Work {
+  hear: (message: Message) => void
+  failed: (reason: unknown) => void
 }
 
 export interface NativeLimits {
@@ -34,12 +30,12 @@ export interface NativeLimits {
   queue: number
 }
 
-/** Work that native threads do, and what they ask for and have to say meanwhile. */
+/** Work that the addon does, as steps. */
 export class NativeWork {
   readonly native: NativeEngine
   readonly #work = new Map<number, Work>()
-  /** Simulations that have no thread and lacked state, until they go on. */
-  readonly #resumed = new Map<number, Promise<AtOnce>>()
+  /** Work that waits to be resumed. */
+  readonly #lacking = new Set<number>()
   #lastId = 0
   #closed = false
   /** The addon's call-back does not keep the process alive: this does while work is under way. */
@@ -55,104 +51,104 @@ export class NativeWork {
     this.native.close()
     for (const [id, work] of this.#work) {
       this.#forget(id)
-      work.failed(new Error('the engine was closed'))
+      work.failed(closed())
     }
     clearInterval(this.#alive)
   }
 
   /**
-   * Starts work on `state`: what comes of it, at once where the addon has it at once (what is wrong is thrown then). A signal
-   * that aborts rejects at once; the thread follows within a millisecond.
+   * Begins work. A signal that aborts rejects at once; the thread follows within a millisecond.
+   * @throws or rejects with what is wrong with it
    */
-  run<T>(
-    state: StateSource,
-    cancellation: Cancellation,
-    start: (id: number) => AtOnce,
-    reading: Reading<T>,
-  ): Awaitable<T> {
-    if (this.#closed) throw new Error('the engine was closed')
+  begin<T>(cancellation: Cancellation, start: (id: number) => AtOnce, format: Format<T>): Awaitable<Step<T>> {
+    if (this.#closed) throw closed()
     const id = this.#nextId()
     const atOnce = accepted(() => start(id))
-    if (typeof atOnce !== 'string' || !atOnce.startsWith(PAUSED))
-      return this.#outcome(id, state, cancellation, atOnce, reading)
-    const resumed = this.#resume(id, state, cancellation.signal, atOnce.slice(PAUSED.length))
-    this.#resumed.set(id, resumed)
-    return resumed.then(
-      (atOnce) => {
-        this.#resumed.delete(id)
-        return this.#outcome(id, state, cancellation, atOnce, reading)
-      },
-      (error: unknown) => {
-        this.#resumed.delete(id)
-        throw error
-      },
-    )
+    if (typeof atOnce === 'string' && atOnce.startsWith(PAUSED))
+      return this.#lacks(id, atOnce.slice(PAUSED.length), cancellation, format)
+    return this.#step(id, atOnce, cancellation, format)
   }
 
-  /** Has the reads made that the addon asked for, then lets it go on. */
-  async #resume(id: number, state: StateSource, signal: CancelSignal, asked: string): Promise<AtOnce> {
-    try {
-      const reader = new TextReader(asked)
-      const others = reader.list(() => this.#resumed.get(reader.number()))
-      const reads = readReads(reader)
-      const values = reads.length === 0 ? [] : await state.read(reads, signal)
-      // What another one failed to read, this one's own thread asks for.
-      if (others.length > 0) await unlessAborted(Promise.allSettled(others), signal)
-      if (this.#closed) throw new Error('the engine was closed')
-      return accepted(() => this.native.resume(id, valuesText(values)))
-    } catch (error) {
-      this.native.cancel(id)
-      throw error
+  #step<T>(id: number, atOnce: AtOnce, cancellation: Cancellation, format: Format<T>): Awaitable<Step<T>> {
+    if (atOnce === null) return this.#byMail(id, cancellation, format)
+    if (typeof atOnce === 'string') return { kind: 'done', outcome: format.outcome(atOnce, undefined) }
+    if (atOnce.kind === 'rejected') throw format.rejection(atOnce.payload)
+    return { kind: 'done', outcome: format.outcome(atOnce.payload, atOnce.json) }
+  }
+
+  #lacks<T>(id: number, reads: string, cancellation: Cancellation, format: Format<T>): Lacking<T> {
+    this.#unlessAborted(id, cancellation)
+    this.#lacking.add(id)
+    return {
+      kind: 'lacking',
+      reads: readReads(reads),
+      resume: (values: readonly StateValue[]) => {
+        this.#lacking.delete(id)
+        if (this.#closed) throw closed()
+        this.#unlessAborted(id, cancellation)
+        const atOnce = accepted(() => this.native.resume(id, valuesText(values)))
+        return this.#step(id, atOnce, cancellation, format)
+      },
+      abandon: () => {
+        this.#lacking.delete(id)
+        this.native.cancel(id)
+      },
     }
   }
 
-  #outcome<T>(
-    id: number,
-    state: StateSource,
-    cancellation: Cancellation,
-    atOnce: AtOnce,
-    reading: Reading<T>,
-  ): Awaitable<T> {
-    if (atOnce === null) return this.#byMail(id, state, cancellation.signal, reading)
-    if (typeof atOnce === 'string') return reading.outcome(atOnce, undefined)
-    if (atOnce.kind === 'rejected') throw reading.rejection(atOnce.payload)
-    return reading.outcome(atOnce.payload, atOnce.json)
+  /** @throws the signal's reason, with the work ended */
+  #unlessAborted(id: number, { signal }: Cancellation): void {
+    if (!signal.aborted) return
+    this.native.cancel(id)
+    throw signal.reason
   }
 
-  #byMail<T>(id: number, state: StateSource, signal: CancelSignal, { outcome, rejection }: Reading<T>): Promise<T> {
+  #byMail<T>(id: number, cancellation: Cancellation, format: Format<T>): Promise<Step<T>> {
+    const { signal } = cancellation
     return new Promise((resolve, reject) => {
       const abort = () => {
         this.#forget(id)
         this.native.cancel(id)
         reject(signal.reason)
       }
-      const end = <A extends unknown[]>(settle: (...values: A) => void) => {
-        return (...values: A) => {
-          signal.removeEventListener('abort', abort)
-          settle(...values)
-        }
-      }
-      const done = (text: string, long: Buffer | undefined) => {
-        try {
-          resolve(outcome(text, long))
-        } catch (error) {
-          reject(error)
-        }
-      }
-      if (signal.aborted) {
-        this.native.cancel(id)
-        reject(signal.reason)
-        return
-      }
+      this.#unlessAborted(id, cancellation)
       signal.addEventListener('abort', abort, { once: true })
-      this.#work.set(id, { state, signal, done: end(done), failed: end(reject), rejected: rejection })
+      this.#work.set(id, {
+        hear: (message) => {
+          signal.removeEventListener('abort', abort)
+          try {
+            resolve(this.#heard(message, cancellation, format))
+          } catch (error) {
+            reject(error)
+          }
+        },
+        failed: (reason) => {
+          signal.removeEventListener('abort', abort)
+          reject(reason)
+        },
+      })
       if (this.#work.size === 1) this.#alive.ref()
     })
   }
 
+  #heard<T>({ kind, id, payload, json }: Message, cancellation: Cancellation, format: Format<T>): Step<T> {
+    switch (kind) {
+      case 'done':
+        return { kind, outcome: format.outcome(payload, json) }
+      case 'read':
+        return this.#lacks(id, payload, cancellation, format)
+      case 'rejected':
+        throw format.rejection(payload)
+      case 'cancelled':
+        throw reasonOf(cancellation.signal)
+      default:
+        throw new Error('the native engine failed')
+    }
+  }
+
   #nextId(): number {
     do this.#lastId = (this.#lastId + 1) >>> 0
-    while (this.#work.has(this.#lastId) || this.#resumed.has(this.#lastId))
+    while (this.#work.has(this.#lastId) || this.#lacking.has(this.#lastId))
     return this.#lastId
   }
 
@@ -161,53 +157,32 @@ export class NativeWork {
     if (this.#work.size === 0) this.#alive.unref()
   }
 
-  /** Everything that native threads had to say since it was last asked. */
+  /** Everything that native threads said since they were last heard. */
   #receive(): void {
-    for (const { kind, id, payload, json } of this.native.take()) {
-      const work = this.#work.get(id)
+    for (const message of this.native.take()) {
+      const work = this.#work.get(message.id)
       if (work === undefined) continue
-      if (kind === 'read') void this.#read(id, work, payload)
-      else this.#settle(id, work, kind, payload, json)
-    }
-  }
-
-  #settle(id: number, work: Work, kind: Message['kind'], payload: string, json: Buffer | undefined): void {
-    this.#forget(id)
-    if (kind === 'done') work.done(payload, json)
-    else work.failed(this.#reason(work, kind, payload))
-  }
-
-  #reason(work: Work, kind: Message['kind'], payload: string): unknown {
-    switch (kind) {
-      case 'rejected':
-        return work.rejected(payload)
-      case 'unread':
-        return work.readFailure ?? new RpcError(ErrorCode.internalError, 'state could not be read')
-      case 'cancelled':
-        return work.signal.reason ?? new Error('the engine was closed')
-      default:
-        return new Error('the native engine failed')
-    }
-  }
-
-  async #read(id: number, work: Work, payload: string): Promise<void> {
-    try {
-      const reads = readReads(new TextReader(payload))
-      const values = await work.state.read(reads, work.signal)
-      this.native.answer(id, valuesText(values))
-    } catch (error) {
-      work.readFailure = error
-      this.native.answerFailed(id)
+      this.#forget(message.id)
+      work.hear(message)
     }
   }
 }
 
-function readReads(reader: TextReader): StateRead[] {
+function closed(): Error {
+  return new Error('the engine was closed')
+}
+
+function reasonOf(signal: CancelSignal): unknown {
+  return signal.reason ?? closed()
+}
+
+function readReads(text: string): StateRead[] {
+  const reader = new TextReader(text)
   return reader.list(() => readRead(reader))
 }
 
 /** In the order of the reads. */
-function valuesText(values: readonly StateValue[]): string {
+export function valuesText(values: readonly StateValue[]): string {
   let text = ''
   for (const value of values) text += `${typeof value === 'bigint' ? value.toString(16) : value}\n`
   return text

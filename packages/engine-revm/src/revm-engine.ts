@@ -1,23 +1,26 @@
-import { type Awaitable, type Cancellation, type CancelSignal } from '@upfront/node'
-import type { ErrorCode } from '@upfront/protocol'
+import type { Awaitable, Cancellation } from '@upfront/node'
+import { ErrorCode, type Hash, type Hex } from '@upfront/protocol'
 import {
+  type Answer,
+  answerTooLong,
   type BlockStretch,
   type Engine,
   type ExecutedStretch,
   type PreconfirmationExecutor,
-  type SimulationOutcome,
   type SimulationPlan,
   SimulationRejected,
-  type StateSource,
+  type StatePoint,
+  type StateRead,
+  type StateValue,
+  type Step,
   StretchRejected,
-  type WrittenOutcome,
 } from '@upfront/simulation'
 import { type Addon, loadRevm } from './addon.js'
-import { readRejection, writePlan } from './border/records.js'
-import { TextReader } from './border/text.js'
+import { readRejection, writePlan, writeRead } from './border/records.js'
+import { list, TextReader } from './border/text.js'
 import { LayerNumbers } from './layer-numbers.js'
-import { NativeWork } from './native-work.js'
-import { readOutcome, readWrittenOutcome } from './outcome-text.js'
+import { NativeWork, valuesText } from './native-work.js'
+import { readAnswer } from './outcome-text.js'
 import { readExecutedStretch, stretchText } from './stretch-text.js'
 
 export interface RevmEngineOptions {
@@ -52,47 +55,50 @@ class NativeBackedEngine implements RevmEngine {
     this.#layers = new LayerNumbers(this.#work.native)
   }
 
-  async simulate(plan: SimulationPlan, state: StateSource, signal: CancelSignal): Promise<SimulationOutcome> {
-    const outcome = (text: string) => readOutcome(text, plan)
-    const start = this.#simulation(plan, state, false)
-    return this.#work.run(state, { signal }, start, { outcome, rejection: simulationRejected })
-  }
-
-  write(plan: SimulationPlan, state: StateSource, cancellation: Cancellation): Awaitable<WrittenOutcome> {
-    return this.#work.run(state, cancellation, this.#simulation(plan, state, true), WRITTEN)
-  }
-
-  #simulation(plan: SimulationPlan, state: StateSource, written: boolean) {
+  begin(plan: SimulationPlan, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Answer>> {
     const text = writePlan(plan)
-    return (id: number) => this.#work.native.simulate(id, state.key, this.#layers.of(state.layers), text, written)
+    return this.#work.begin(
+      cancellation,
+      (id) => this.#work.native.begin(id, at.key, this.#layers.of(at.layers), text),
+      { outcome: readAnswer, rejection: (rejection) => simulationRejected(rejection, plan) },
+    )
   }
 
-  async execute(stretch: BlockStretch, state: StateSource, signal: CancelSignal): Promise<ExecutedStretch> {
-    return this.#work.run(
-      state,
-      { signal },
+  missing(key: Hash, reads: readonly StateRead[]): StateRead[] {
+    const lacks = this.#work.native.missing(key, list(reads, writeRead))
+    return reads.filter((_, index) => lacks[index] === '1')
+  }
+
+  known(key: Hash, reads: readonly StateRead[]): (StateValue | undefined)[] {
+    const reader = new TextReader(this.#work.native.known(key, list(reads, writeRead)))
+    return reads.map(({ kind }) => reader.optional(() => (isQuantity(kind) ? reader.bigint() : reader.hex())))
+  }
+
+  provide(key: Hash, reads: readonly StateRead[], values: readonly StateValue[]): void {
+    this.#work.native.provide(key, list(reads, writeRead), valuesText(values))
+  }
+
+  execute(stretch: BlockStretch, at: StatePoint, cancellation: Cancellation): Awaitable<Step<ExecutedStretch>> {
+    return this.#work.begin(
+      cancellation,
       (id) => {
-        this.#work.native.execute(id, state.key, this.#layers.of(state.layers), stretchText(stretch))
+        this.#work.native.execute(id, at.key, this.#layers.of(at.layers), stretchText(stretch))
         return null
       },
       { outcome: (text) => readExecutedStretch(text, stretch), rejection: stretchRejected },
     )
   }
 
-  async warm(stretch: BlockStretch, state: StateSource, signal: CancelSignal): Promise<void> {
-    const each = stretch.transactions.map(async (raw) => {
-      const alone = { ...stretch, transactions: [raw], earlierReceipts: [] }
-      await this.#work.run(
-        state,
-        { signal },
-        (id) => {
-          this.#work.native.warm(id, state.key, this.#layers.of(state.layers), stretchText(alone))
-          return null
-        },
-        { outcome: () => undefined, rejection: stretchRejected },
-      )
-    })
-    await Promise.allSettled(each)
+  warm(transaction: Hex, stretch: BlockStretch, at: StatePoint, cancellation: Cancellation): Awaitable<Step<void>> {
+    const alone = { ...stretch, transactions: [transaction], earlierReceipts: [] }
+    return this.#work.begin(
+      cancellation,
+      (id) => {
+        this.#work.native.warm(id, at.key, this.#layers.of(at.layers), stretchText(alone))
+        return null
+      },
+      { outcome: () => undefined, rejection: stretchRejected },
+    )
   }
 
   close(): Promise<void> {
@@ -101,11 +107,15 @@ class NativeBackedEngine implements RevmEngine {
   }
 }
 
-const WRITTEN = { outcome: readWrittenOutcome, rejection: simulationRejected }
+function isQuantity(kind: StateRead['kind']): boolean {
+  return kind === 'balance' || kind === 'nonce'
+}
 
-function simulationRejected(text: string): SimulationRejected {
+function simulationRejected(text: string, plan: SimulationPlan): Error {
   const { code, block, call, message } = readRejection(new TextReader(text))
-  return new SimulationRejected(code as ErrorCode, message, block, call)
+  return code === ErrorCode.limitExceeded
+    ? answerTooLong(plan.answerBytes)
+    : new SimulationRejected(code as ErrorCode, message, block, call)
 }
 
 function stretchRejected(text: string): StretchRejected {

@@ -1,22 +1,27 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  drive,
+  NEVER,
+  type RecordedAccount,
+  recordedJson,
+  StateValues,
+  valueOfAccounts,
+  whyNoRecordings,
+} from '@upfront/engine-conformance'
 import { type Address, type BlockHeader, blockHeaderFromRpc, type Hash, type Hex, ZERO_HASH } from '@upfront/protocol'
 import {
   type BlockEnvironment,
+  type BlockStretch,
   chainRulesFromGenesis,
   type ExecutedReceipt,
+  type ExecutedStretch,
   rulesAt,
   type StateLayer,
-  type StateRead,
-  type StateSource,
-  type StateValue,
   StretchRejected,
 } from '@upfront/simulation'
 import { createRevmEngine, loadRevm, type RevmEngine } from '../src/index.js'
-import { hasShared, SHARED } from './recorded-chain.js'
 import { signedBytes } from './signed-bytes.js'
 
-type Account = { balance?: Hex; nonce?: Hex; code?: Hex; storage?: Record<Hash, Hash> }
+type Accounts = Record<string, RecordedAccount>
 type Receipt = Record<'status' | 'gasUsed' | 'cumulativeGasUsed' | 'effectiveGasPrice', Hex> & {
   contractAddress: Address | null
   from: Address
@@ -24,21 +29,30 @@ type Receipt = Record<'status' | 'gasUsed' | 'cumulativeGasUsed' | 'effectiveGas
   logs: { address: Address; topics: Hash[]; data: Hex }[]
 }
 
-const available = loadRevm()
-const skip = available.addon === undefined ? available.reason : hasShared ? undefined : `no recorded chain at ${SHARED}`
-if (skip !== undefined) console.log(`execution of recorded blocks is skipped: ${skip}`)
-const describeIf = skip === undefined ? describe : describe.skip
+const skipped = loadRevm().reason ?? whyNoRecordings()
+if (skipped !== undefined) console.log(`execution of recorded blocks is skipped: ${skipped}`)
+const describeRecorded = skipped === undefined ? describe : describe.skip
 
-describeIf('a chain that op-geth built, executed again from its genesis', () => {
-  const folder = join(SHARED, 'conformance-op/chain')
-  const load = (name: string) => (skip === undefined ? JSON.parse(readFileSync(join(folder, name), 'utf8')) : undefined)
+describeRecorded('a chain that op-geth built, executed again from its genesis', () => {
+  const load = (name: string) => recordedJson('conformance-op', 'chain', name)
   let engine: RevmEngine
+
   beforeAll(() => {
     engine = createRevmEngine()
   })
+
   afterAll(() => engine.close())
 
-  const signal = new AbortController().signal
+  /** On the genesis block, under `layers`. */
+  async function execute(stretch: BlockStretch, layers: readonly StateLayer[] = []): Promise<ExecutedStretch> {
+    const headers: BlockHeader[] = load('blocks.json').map(blockHeaderFromRpc)
+    const state = new StateValues(
+      valueOfAccounts(load('genesis.json').alloc, (number) => headers[Number(number)]?.hash),
+    )
+    const at = { key: headers[0]!.hash, layers: [...layers] }
+    await Promise.all(stretch.transactions.map((raw) => drive(engine.warm(raw, stretch, at, NEVER), state)))
+    return drive(engine.execute(stretch, at, NEVER), state)
+  }
 
   it('gives every receipt, root, bloom and the state at its head', async () => {
     const blocks: { transactions: unknown[] }[] = load('blocks.json')
@@ -54,12 +68,10 @@ describeIf('a chain that op-geth built, executed again from its genesis', () => 
       // As flashblocks come: the deposits first, then the rest.
       const parts = [raw.slice(0, 1), raw.slice(1)]
       let earlierReceipts: ExecutedReceipt[] = []
-      let executed: Awaited<ReturnType<RevmEngine['execute']>> | undefined
+      let executed: ExecutedStretch | undefined
       for (const [part, transactions] of parts.entries()) {
         const stretch = { rules, block, opening: part === 0, transactions, earlierReceipts }
-        const state = source(genesis.alloc, headers, layers)
-        await engine.warm(stretch, state, signal)
-        executed = await engine.execute(stretch, state, signal)
+        executed = await execute(stretch, layers)
         earlierReceipts = [...earlierReceipts, ...executed.receipts]
         layers.push(executed.layer)
       }
@@ -76,7 +88,7 @@ describeIf('a chain that op-geth built, executed again from its genesis', () => 
         blobGasUsed: header.blobGasUsed,
       })
     }
-    const head: Record<Address, Account> = load('head-state.json')
+    const head: Accounts = load('head-state.json')
     const end = flattened(genesis.alloc, layers)
     for (const [address, account] of Object.entries(head)) {
       expect({ address, ...end(address as Address) }).toEqual({ address, ...normal(account) })
@@ -86,17 +98,16 @@ describeIf('a chain that op-geth built, executed again from its genesis', () => 
   it('refuses a transaction that its block does not allow, by its place', async () => {
     const blocks: { transactions: unknown[] }[] = load('blocks.json')
     const headers = blocks.map(blockHeaderFromRpc)
-    const genesis = load('genesis.json')
-    const rules = chainRulesFromGenesis(genesis)
+    const rules = chainRulesFromGenesis(load('genesis.json'))
     const header = headers.at(-1) as BlockHeader
     const block = environment(header, rulesAt(rules, header.number, header.timestamp))
     const [deposit = '0x', signed = '0x'] = blocks.at(-1)?.transactions.map(signedBytes) ?? []
     const stretch = { rules, block, opening: true, transactions: [deposit, signed], earlierReceipts: [] }
-    const refused = engine.execute(stretch, source(genesis.alloc, headers, []), signal)
+    const refused = execute(stretch)
     await expect(refused).rejects.toThrow(StretchRejected)
     await expect(refused).rejects.toMatchObject({ transaction: 1, message: expect.stringContaining('nonce') })
     const garbled = { ...stretch, transactions: ['0x02c0' as const] }
-    const refusal = engine.execute(garbled, source(genesis.alloc, headers, []), signal)
+    const refusal = execute(garbled)
     await expect(refusal).rejects.toMatchObject({ transaction: 0 })
   })
 })
@@ -118,30 +129,6 @@ function environment(header: BlockHeader, rules: BlockEnvironment['rules'] | und
   }
 }
 
-function source(alloc: Record<string, Account>, headers: BlockHeader[], layers: readonly StateLayer[]): StateSource {
-  const genesis = headers[0] as BlockHeader
-  const read = (read: StateRead): StateValue => {
-    if (read.kind === 'blockHash') return headers[Number(read.number)]?.hash ?? ZERO_HASH
-    const account = alloc[read.address] ?? alloc[read.address.slice(2)]
-    switch (read.kind) {
-      case 'balance':
-        return BigInt(account?.balance ?? 0)
-      case 'nonce':
-        return BigInt(account?.nonce ?? 0)
-      case 'code':
-        return account?.code ?? '0x'
-      case 'storage':
-        return account?.storage?.[read.slot] ?? ZERO_HASH
-    }
-  }
-  return {
-    key: genesis.hash,
-    blockNumber: genesis.number,
-    layers: [...layers],
-    read: (reads) => Promise.resolve(reads.map(read)),
-  }
-}
-
 function shown(receipt: ExecutedReceipt) {
   const { succeeded, gasUsed, cumulativeGasUsed, effectiveGasPrice, contractAddress, logs } = receipt
   return { succeeded, gasUsed, cumulativeGasUsed, effectiveGasPrice, contractAddress, logs }
@@ -158,7 +145,7 @@ function recorded(receipt: Receipt) {
   }
 }
 
-function normal(account: Account | undefined) {
+function normal(account: RecordedAccount | undefined) {
   const slots = Object.entries(account?.storage ?? {}).filter(([, value]) => value !== ZERO_HASH)
   return {
     balance: BigInt(account?.balance ?? 0),
@@ -168,7 +155,7 @@ function normal(account: Account | undefined) {
   }
 }
 
-function flattened(alloc: Record<string, Account>, layers: readonly StateLayer[]) {
+function flattened(alloc: Accounts, layers: readonly StateLayer[]) {
   return (address: Address) => {
     const account = normal(alloc[address] ?? alloc[address.slice(2)])
     for (const layer of layers) {

@@ -1,9 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CallLimits, CallOutcome, CallQueue, UpstreamCall, UpstreamClient } from '@upfront/node'
-import { type Awaitable, andThen, UpstreamError, UpstreamFault, within } from '@upfront/node'
+import {
+  type Awaitable,
+  andThen,
+  type Cancellation,
+  recovered,
+  UpstreamError,
+  UpstreamFault,
+  within,
+} from '@upfront/node'
 import { type BlockHeader, type BlockParameter, ErrorCode, type Hash, RpcError, toQuantity } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
 import { headerFromRpc, type PendingBlock, pendingFromRpc } from './block-from-rpc.js'
+import { BlockMoved } from './block-moved.js'
+import { onGuess } from './on-guess.js'
 import { pendingIdentity } from './pending-identity.js'
 import type { PinnedBlock } from './pinned-block.js'
 import { SharedLookup } from './shared-lookup.js'
@@ -20,6 +30,8 @@ const PENDING_PAUSE_MS = 20
 const LOOKUP_TIMEOUT_MS = 12_000
 /** A head seen longer ago is not guessed to be the head still. */
 const GUESS_MOST_MS = 5_000
+/** How often work is begun on a block that moves away. */
+const MOST_RUNS = 10
 
 type HashParameter = Extract<BlockParameter, { kind: 'hash' }>
 
@@ -60,9 +72,44 @@ export class BlockResolver {
   }
 
   /** The head that was seen last, where it more likely than not is the head still: seen less than half a block's time ago. */
-  likelyHead(): PinnedBlock | undefined {
+  #likelyHead(): PinnedBlock | undefined {
     const header = this.#head.recent(Math.min(GUESS_MOST_MS, this.#blockMilliseconds / 2))
     return header === undefined ? undefined : pinned(header)
+  }
+
+  /**
+   * Resolves the parameter and does the work on that block; anew where the block moved away meanwhile (a reorganisation, or
+   * the next pending block). While the node is asked for the head, the work begins on the one that was seen last: it nearly
+   * always is the head still. Where it is not, that work was for nothing, its cancellation aborts, and it is done on the head.
+   * @param known told of the block that the work's outcome stands on, once it is certain
+   * @throws what `resolve` or `work` throws
+   */
+  onBlock<T>(
+    parameter: BlockParameter,
+    limits: CallLimits & Cancellation,
+    work: (block: PinnedBlock, cancellation: Cancellation) => Awaitable<T>,
+    known: (block: PinnedBlock) => void = () => undefined,
+    run = 1,
+  ): Awaitable<T> {
+    const workOn = (block: PinnedBlock) => {
+      known(block)
+      return work(block, limits)
+    }
+    return recovered(
+      () => {
+        const block = this.resolve(parameter, limits)
+        if (!(block instanceof Promise)) return workOn(block)
+        const isHead = parameter.kind === 'tag' && parameter.tag === 'latest'
+        const guess = isHead && run === 1 ? this.#likelyHead() : undefined
+        if (guess === undefined) return block.then(workOn)
+        return onGuess(guess, block, limits, work, known)
+      },
+      (error) => {
+        if (!(error instanceof BlockMoved) || parameter.kind === 'hash' || run === MOST_RUNS) throw error
+        limits.signal.throwIfAborted()
+        return this.onBlock(parameter, limits, work, known, run + 1)
+      },
+    )
   }
 
   /** @throws RpcError -32000 where there is no such block; UpstreamError; the signal's reason */

@@ -3,7 +3,8 @@ import {
   type BlockStretch,
   type ChainRules,
   type ExecutedStretch,
-  type StateSource,
+  type StatePoint,
+  type Step,
   StretchRejected,
 } from '@upfront/simulation'
 import { flashblockMessage, hashOf } from '../test/flashblock-message.js'
@@ -221,14 +222,12 @@ function follow(headNumber: number) {
   const events: PreconfirmedEvent[] = []
   let layers = 0
   let fails = false
-  const execute = async (stretch: BlockStretch, state: StateSource): Promise<ExecutedStretch> => {
+  const execute = async (stretch: BlockStretch, at: StatePoint): Promise<Step<ExecutedStretch>> => {
     await new Promise((resolve) => setTimeout(resolve, 1))
-    const invalid = stretch.transactions.findIndex(
-      (raw) => raw === '0xee' || (raw === '0xdd' && state.blockNumber !== 11n),
-    )
+    const invalid = stretch.transactions.findIndex((raw) => raw === '0xee' || (raw === '0xdd' && at.key !== hashOf(11)))
     if (invalid !== -1) throw new StretchRejected('invalid', invalid)
     const count = stretch.earlierReceipts.length + stretch.transactions.length
-    return {
+    const outcome = {
       layer: { id: `layer-${layers++}`, accounts: new Map() },
       transactions: stretch.transactions.map((raw) => ({ hash: raw, from: raw, to: null, nonce: 0n, raw })),
       receipts: stretch.transactions.map((raw) => ({
@@ -244,8 +243,9 @@ function follow(headNumber: number) {
       gasUsed: BigInt(count * GAS),
       blobGasUsed: 0n,
       receiptsRoot: hashOf(0),
-      logsBloom: '0x',
+      logsBloom: '0x' as const,
     }
+    return { kind: 'done', outcome }
   }
   const canonical = (number: number, options: { fork?: number; transactions?: string[] } = {}): CanonicalBlock => ({
     header: {
@@ -258,18 +258,13 @@ function follow(headNumber: number) {
   })
   const chain = new PreconfirmedChain(
     {
-      rules: RULES,
-      executor: {
-        execute,
-        warm: async () => undefined,
+      get rules() {
+        if (!fails) return RULES
+        fails = false
+        throw new Error('unforeseen')
       },
-      stateAt: (header) => {
-        if (fails) {
-          fails = false
-          throw new Error('unforeseen')
-        }
-        return { key: header.hash, blockNumber: header.number, layers: [], read: async () => [] }
-      },
+      executor: { execute, warm: () => ({ kind: 'done', outcome: undefined }) },
+      driver: { run: allDone, readAhead: () => undefined },
       observe: (event) => events.push(event),
       executionTimeoutMs: 1_000,
     },
@@ -299,6 +294,13 @@ function follow(headNumber: number) {
       while (isRunning(chain))
     },
   }
+}
+
+/** The read loop of work that lacks nothing. */
+async function allDone<T>(begin: () => Step<T> | Promise<Step<T>>): Promise<T> {
+  const step = await begin()
+  if (step.kind === 'lacking') throw new Error('no state in this test')
+  return step.outcome
 }
 
 function isRunning(chain: PreconfirmedChain): boolean {

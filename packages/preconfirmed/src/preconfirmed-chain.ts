@@ -3,11 +3,16 @@ import type { BlockHeader } from '@upfront/protocol'
 import {
   type BlockEnvironment,
   type ChainRules,
+  type Driver,
+  executeStretch,
   isForkActive,
   nextExcessBlobGas,
+  type PinnedState,
   type PreconfirmationExecutor,
+  pinnedState,
+  ReadBudget,
   rulesAt,
-  type StateSource,
+  type StateLayer,
   StretchRejected,
 } from '@upfront/simulation'
 import type { CanonicalBlock } from './canonical-block.js'
@@ -15,13 +20,12 @@ import { differenceOf, extended } from './executed-block.js'
 import type { Flashblock } from './flashblock.js'
 import { type Arrival, type BlockPrefix, FlashblockStore } from './flashblock-store.js'
 import { RecentReads } from './recent-reads.js'
-import { headerOf, type PreconfirmedBlock, type PreconfirmedSnapshot, withLayers } from './snapshot.js'
+import { headerOf, type PreconfirmedBlock, type PreconfirmedSnapshot } from './snapshot.js'
 
 export interface PreconfirmedChainOptions {
   rules: ChainRules
   executor: PreconfirmationExecutor
-  /** State at a sealed block, without layers. */
-  stateAt: (header: BlockHeader) => StateSource
+  driver: Pick<Driver, 'run' | 'readAhead'>
   observe: (event: PreconfirmedEvent) => void
   /** Bound on executing one stretch, reads included. */
   executionTimeoutMs: number
@@ -50,6 +54,8 @@ export type PreconfirmedEvent =
 const RETRY_MS = 100
 /** Values read again as soon as there is a new head, in a few HTTP requests. */
 const READ_AHEAD = 4_096
+/** Values of state that the transactions of a block may need. */
+const MOST_READS = 1_000_000
 
 /**
  * Keeps the executed blocks equal to what the flashblocks and the node's head say they should be. Whatever comes in changes
@@ -174,12 +180,7 @@ export class PreconfirmedChain {
   private readAhead(head: BlockHeader): void {
     const reads = this.recentReads.all()
     if (reads.length === 0) return
-    const signal = AbortSignal.timeout(this.options.executionTimeoutMs)
-    // What fails here is read again, and reported, by the execution that needs it.
-    this.options
-      .stateAt(head)
-      .read(reads, signal)
-      .catch(() => undefined)
+    this.options.driver.readAhead(reads, stateOn(head, []))
   }
 
   private dropWhatDiverged(desired: BlockPrefix[]): void {
@@ -202,8 +203,8 @@ export class PreconfirmedChain {
     this.snapshot = {
       head: this.base.header,
       blocks: [first, ...above],
-      state: withLayers(
-        this.options.stateAt(this.base.header),
+      state: stateOn(
+        this.base.header,
         this.blocks.flatMap((block) => block.layers),
       ),
       receivedAt: (flashblock && this.receivedAt.get(flashblock)) ?? Date.now(),
@@ -231,15 +232,7 @@ export class PreconfirmedChain {
     const newest = flashblocks.at(-1) as Flashblock
     const environment = before?.environment ?? this.environment(prefix, below.at(-1), base.header)
     if (!environment) return this.refuse({ ...next, to: from }, `no rules are known for time ${prefix.base.timestamp}`)
-    const source = this.options.stateAt(base.header)
     const layers = [...below, ...(before ? [before] : [])].flatMap((block) => block.layers)
-    const state: StateSource = {
-      ...withLayers(source, layers),
-      read: (reads, signal) => {
-        this.recentReads.note(reads)
-        return source.read(reads, signal)
-      },
-    }
     const stretch = {
       rules: this.options.rules,
       block: environment,
@@ -256,8 +249,17 @@ export class PreconfirmedChain {
       canceller.cancel(new Error(`executing took more than ${this.options.executionTimeoutMs} ms`))
     }, this.options.executionTimeoutMs)
     try {
-      if (stretch.transactions.length > 1) await this.options.executor.warm(stretch, state, signal)
-      const executed = await this.options.executor.execute(stretch, state, signal)
+      const { executor, driver, executionTimeoutMs } = this.options
+      const executed = await executeStretch(stretch, stateOn(base.header, layers), {
+        executor,
+        driver,
+        cancellation: canceller,
+        budget: new ReadBudget(MOST_READS, performance.now() + executionTimeoutMs),
+        onLack: (reads) => {
+          this.recentReads.note(reads)
+          return []
+        },
+      })
       const difference = differenceOf(executed, newest)
       if (difference) return this.refuse(next, difference)
       this.blocks = [...below, extended(before, environment, executed, newest)]
@@ -319,4 +321,8 @@ export class PreconfirmedChain {
       excessBlobGas: nextExcessBlobGas(parent, rules),
     }
   }
+}
+
+function stateOn(header: BlockHeader, layers: readonly StateLayer[]): PinnedState {
+  return pinnedState({ header, key: header.hash }, layers)
 }

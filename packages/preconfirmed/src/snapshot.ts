@@ -1,6 +1,6 @@
 import type { OpeningBlock } from '@upfront/head'
 import type { BlockHeader, Hash, Hex } from '@upfront/protocol'
-import type { PendingBlock, StateLayer, StateSource } from '@upfront/simulation'
+import type { PendingBlock, PinnedState, StateLayer } from '@upfront/simulation'
 
 /** A block under construction, as far as it has been executed. Never mutated: the next flashblock makes a new one. */
 export interface PreconfirmedBlock extends PendingBlock {
@@ -20,7 +20,7 @@ export interface PreconfirmedSnapshot {
   /** At least one; the last is the block under construction. */
   blocks: readonly [PreconfirmedBlock, ...PreconfirmedBlock[]]
   /** The head's state with all layers of `blocks`. */
-  state: StateSource
+  state: PinnedState
   /** Milliseconds since 1970 when its newest flashblock came in. */
   receivedAt: number
 }
@@ -74,15 +74,5 @@ export function openingOf(snapshot: PreconfirmedSnapshot): OpeningBlock & { gasL
     prevRandao,
     baseFeePerGas,
     ...(parentBeaconBlockRoot && { beaconRoot: parentBeaconBlockRoot }),
-  }
-}
-
-/** The same pinned block with other layers on top. */
-export function withLayers(source: StateSource, layers: readonly StateLayer[]): StateSource {
-  return {
-    key: source.key,
-    blockNumber: source.blockNumber,
-    layers,
-    read: (reads, signal) => source.read(reads, signal),
   }
 }

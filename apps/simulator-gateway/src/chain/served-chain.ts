@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { ChainState } from '@upfront/chain-state'
-import { type Awaitable, type Cancellation, unlessAborted } from '@upfront/node'
+import { type Awaitable, type Cancellation, UpstreamClient, unlessAborted } from '@upfront/node'
 import { LOGGER, type Logger } from '@upfront/service'
-import { type ChainRules } from '@upfront/simulation'
+import { type ChainRules, fetchChainRules } from '@upfront/simulation'
 import { Environment } from '../environment/environment.js'
 
 /** A node may be upgraded, a fork may come: what was asked of it or inferred is looked at again. */
@@ -16,7 +15,7 @@ export class ServedChain {
   private fetching: Promise<ChainRules> | undefined
 
   constructor(
-    private readonly chain: ChainState,
+    private readonly client: UpstreamClient,
     private readonly environment: Environment,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
@@ -34,11 +33,10 @@ export class ServedChain {
 
   private fetch(): Promise<ChainRules> {
     const { BLOCK_TIME_SECONDS: seconds, CHAIN_GENESIS_FILE: genesis } = this.environment
-    this.fetching ??= this.chain
-      .rules({
-        ...(genesis === undefined ? {} : { genesis }),
-        ...(seconds === undefined ? {} : { blockTime: BigInt(seconds) }),
-      })
+    this.fetching ??= fetchChainRules(this.client, {
+      ...(genesis === undefined ? {} : { genesis }),
+      ...(seconds === undefined ? {} : { blockTime: BigInt(seconds) }),
+    })
       .then((rules) => this.remember(rules))
       .finally(() => {
         this.fetching = undefined

@@ -3,7 +3,7 @@ import type { UpstreamObserver } from '@upfront/node'
 import { LOGGER, type Logger, Metrics, type Tally, type Timings } from '@upfront/service'
 import { Counter } from 'prom-client'
 
-/** Counts what chain-state does upstream, and logs what it finds out about the node. */
+/** Counts what is asked of the node, and logs what it finds out about the node. */
 @Injectable()
 export class UpstreamJournal implements Required<UpstreamObserver> {
   private readonly requests: Timings
@@ -33,10 +33,14 @@ export class UpstreamJournal implements Required<UpstreamObserver> {
       registers,
     })
     const { reads } = this
-    metrics.counter('upfront_state_cache_hits_total', 'Reads of state that the cache had', () => reads.hits)
+    metrics.counter(
+      'upfront_state_cache_hits_total',
+      'Values of state that simulations were expected to read and the engine held, or that were being read already',
+      () => reads.hits,
+    )
     metrics.counter(
       'upfront_state_cache_misses_total',
-      'Reads of state that went to the upstream node',
+      'Values of state asked of the upstream node',
       () => reads.misses,
     )
   }

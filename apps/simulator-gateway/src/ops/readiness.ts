@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { ChainMismatch, ChainState } from '@upfront/chain-state'
+import { BlockResolver } from '@upfront/head'
 import { RpcError } from '@upfront/protocol'
 import { Readiness } from '@upfront/service'
+import { ChainMismatch } from '@upfront/simulation'
 import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
@@ -31,7 +32,7 @@ export class GatewayReadiness extends Readiness {
 
   constructor(
     private readonly environment: Environment,
-    private readonly chain: ChainState,
+    private readonly blocks: BlockResolver,
     private readonly served: ServedChain,
     @Inject(ENGINE) private readonly choice: EngineChoice,
     private readonly preconfirmed: Preconfirmed,
@@ -59,7 +60,7 @@ export class GatewayReadiness extends Readiness {
     if (this.ending) return { ready: false, reason: 'shutting down', engine }
     try {
       const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS)
-      const [rules, head] = await Promise.all([this.served.rules({ signal }), this.chain.head({ signal })])
+      const [rules, head] = await Promise.all([this.served.rules({ signal }), this.blocks.head({ signal })])
       const headAgeSeconds = Math.floor(Date.now() / 1000) - Number(head.timestamp)
       const chain = {
         id: String(rules.chainId),

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { Injectable } from '@nestjs/common'
+import type { Awaitable } from '@upfront/node'
 import type { SimulationAnswer } from '@upfront/simulation'
 import { Environment } from '../environment/environment.js'
 import { RequestLifetime } from '../limits/request-lifetime.js'
@@ -46,7 +47,7 @@ export class PaidSimulator {
   }
 
   /** @throws RpcError, ClientGone */
-  simulate(params: unknown, context: SimulationContext): Promise<SimulationAnswer> {
+  simulate(params: unknown, context: SimulationContext): Awaitable<SimulationAnswer> {
     return this.simulator.simulate(params, this.limits, context)
   }
 }

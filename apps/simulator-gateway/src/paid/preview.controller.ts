@@ -49,11 +49,11 @@ export class PreviewController {
       const charge = new MeteredCharge(this.environment.PRICE_LIST, payment)
       const params = previewParams(query)
       const view = new RequestView()
-      const answer = await this.simulator.inTurn(reply.raw, ({ signal, deadline }) =>
+      const answer = await this.simulator.inTurn(reply.raw, async ({ signal, deadline }) =>
         this.simulator.simulate(params, { dialect: 'upfront', signal, deadline, view }),
       )
       if (view.standing) reply.header(STATE_HEADER, standingToHeader(view.standing))
-      return { ...describe(answer.blocks, view.standing), charge: charge.add(answer) }
+      return { ...describe(JSON.parse(answer.json.toString()), view.standing), charge: charge.add(answer) }
     } catch (error) {
       const { error: failure, httpStatus } = failureOf(error)
       if (httpStatus === 500 || error instanceof Overloaded) throw error

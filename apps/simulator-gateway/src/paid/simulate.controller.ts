@@ -54,8 +54,7 @@ export class SimulateController {
         )
       }
       const answer = await this.simulator.simulate(params, context)
-      const result = JSON.stringify(answer.blocks)
-      return { result, charge: JSON.stringify(charge.add(answer)) }
+      return { result: answer.json, charge: JSON.stringify(charge.add(answer)) }
     }
   }
 }

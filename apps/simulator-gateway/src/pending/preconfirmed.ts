@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { ChainState } from '@upfront/chain-state'
-import { recovered } from '@upfront/node'
+import { recovered, UpstreamClient } from '@upfront/node'
 import { FlashblocksFollower, type FollowerStatus, latestBlock, type PreconfirmedSnapshot } from '@upfront/preconfirmed'
-import { type ChainRules, type Engine, type PreconfirmationExecutor } from '@upfront/simulation'
+import { type ChainRules, Driver, type Engine, type PreconfirmationExecutor } from '@upfront/simulation'
 import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
@@ -13,8 +12,6 @@ const HEAD_POLL_MS = 100
 const HEAD_TIMEOUT_MS = 5_000
 const EXECUTION_TIMEOUT_MS = 10_000
 const START_RETRY_MS = 1_000
-/** Values of state that the transactions of a block may need. */
-const EXECUTION_READ_LIMIT = 1_000_000
 
 /** The pre-confirmed chain, where `FLASHBLOCKS_WS_URL` names a stream of it. */
 @Injectable()
@@ -26,7 +23,8 @@ export class Preconfirmed {
   /** @throws Error where the engine can't execute a stream's transactions */
   constructor(
     private readonly environment: Environment,
-    private readonly chain: ChainState,
+    private readonly client: UpstreamClient,
+    private readonly driver: Driver,
     private readonly served: ServedChain,
     private readonly journal: PreconfirmedJournal,
     @Inject(ENGINE) choice: EngineChoice,
@@ -77,19 +75,15 @@ export class Preconfirmed {
       setTimeout(() => void this.follow(executor, urls), START_RETRY_MS)
       return
     }
-    const { chain, environment } = this
+    const { client, driver, environment } = this
     this.follower = new FlashblocksFollower({
       urls,
       rules,
       executor,
+      driver,
       silenceMs: environment.FLASHBLOCKS_SILENCE_MS,
       maxMessageBytes: environment.FLASHBLOCKS_MAX_MESSAGE_BYTES,
-      latest: (signal) => latestBlock(chain.client, signal),
-      stateAt: (header) =>
-        chain.stateSource(
-          { header, key: header.hash },
-          { readLimit: EXECUTION_READ_LIMIT, deadline: performance.now() + EXECUTION_TIMEOUT_MS },
-        ),
+      latest: (signal) => latestBlock(client, signal),
       headPollMs: HEAD_POLL_MS,
       headTimeoutMs: HEAD_TIMEOUT_MS,
       executionTimeoutMs: EXECUTION_TIMEOUT_MS,

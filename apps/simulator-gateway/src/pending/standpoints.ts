@@ -1,11 +1,9 @@
 import { Injectable } from '@nestjs/common'
-import { ChainState } from '@upfront/chain-state'
-import type { OpeningBlock } from '@upfront/head'
-import { type PinnedBlock } from '@upfront/head'
-import type { Awaitable, Cancellation, CancelSignal } from '@upfront/node'
-import { openingOf, type PreconfirmedSnapshot, parentOfNewest, withLayers } from '@upfront/preconfirmed'
+import { BlockResolver, type OpeningBlock } from '@upfront/head'
+import type { Awaitable, Cancellation } from '@upfront/node'
+import { openingOf, parentOfNewest } from '@upfront/preconfirmed'
 import type { BlockHeader, BlockParameter } from '@upfront/protocol'
-import type { SimulationPlan, StateSource } from '@upfront/simulation'
+import { type PinnedState, pinnedState } from '@upfront/simulation'
 import { Preconfirmed } from './preconfirmed.js'
 import type { RequestView } from './request-view.js'
 import { standingOn } from './standing.js'
@@ -14,24 +12,21 @@ import { standingOn } from './standing.js'
 export interface Standpoint {
   base: BlockHeader
   opening?: OpeningBlock | undefined
-  openState(plan: SimulationPlan): StateSource
+  state: PinnedState
   /** Of work on it: the request's own, save where this is a guess at the head that may turn out wrong. */
   cancellation: Cancellation
 }
 
-export interface ReadLimits {
-  readonly signal: CancelSignal
+export interface TimeLimits extends Cancellation {
   /** `performance.now()` at which reading ends. */
   deadline: number
-  /** Values of state that may be read from upstream. */
-  readLimit: number
 }
 
 /** Finds what a block parameter means for one request. */
 @Injectable()
 export class Standpoints {
   constructor(
-    private readonly chain: ChainState,
+    private readonly blocks: BlockResolver,
     private readonly preconfirmed: Preconfirmed,
   ) {}
 
@@ -42,44 +37,26 @@ export class Standpoints {
   on<T>(
     block: BlockParameter,
     view: RequestView,
-    limits: ReadLimits,
+    limits: TimeLimits,
     work: (standpoint: Standpoint) => Awaitable<T>,
   ): Awaitable<T> {
     if (block.kind === 'tag' && block.tag === 'pending' && this.preconfirmed.enabled) {
       const snapshot = this.preconfirmed.snapshotFor(view)
       if (snapshot) {
         view.standing = standingOn(snapshot)
-        return work(this.onSnapshot(snapshot, limits))
+        const { state } = snapshot
+        return work({ base: parentOfNewest(snapshot), opening: openingOf(snapshot), state, cancellation: limits })
       }
       return this.on({ kind: 'tag', tag: 'latest' }, view, limits, work)
     }
-    return this.chain.onBlock(
+    return this.blocks.onBlock(
       block,
       limits,
-      (pinned, cancellation) => work(this.onPinned(pinned, limits, cancellation)),
+      (pinned, cancellation) =>
+        work({ base: pinned.header, opening: pinned.opening, state: pinnedState(pinned), cancellation }),
       ({ header }) => {
         view.standing = { kind: 'latest', block: header.number }
       },
     )
-  }
-
-  private onSnapshot(snapshot: PreconfirmedSnapshot, limits: ReadLimits): Standpoint {
-    const { head, state } = snapshot
-    return {
-      base: parentOfNewest(snapshot),
-      opening: openingOf(snapshot),
-      openState: (plan) =>
-        withLayers(this.chain.stateSource({ header: head, key: head.hash }, limits, plan), state.layers),
-      cancellation: limits,
-    }
-  }
-
-  private onPinned(pinned: PinnedBlock, limits: ReadLimits, cancellation: Cancellation): Standpoint {
-    return {
-      base: pinned.header,
-      opening: pinned.opening,
-      openState: (plan) => this.chain.stateSource(pinned, limits, plan),
-      cancellation,
-    }
   }
 }

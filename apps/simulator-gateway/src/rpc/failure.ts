@@ -1,6 +1,6 @@
-import { ChainMismatch } from '@upfront/chain-state'
 import { UpstreamRefusal } from '@upfront/node'
 import { ErrorCode, RpcError, type RpcFailure, type RpcId } from '@upfront/protocol'
+import { ChainMismatch } from '@upfront/simulation'
 
 /** What the client is told of something thrown: its own words where they are meant for clients, nothing else. */
 export interface Failure {

@@ -1,4 +1,4 @@
-import { type ChainState } from '@upfront/chain-state'
+import type { BlockResolver } from '@upfront/head'
 import { newestBlock, openingOf, type PreconfirmedSnapshot, parentOfNewest } from '@upfront/preconfirmed'
 import {
   DecodeError,
@@ -12,28 +12,29 @@ import {
 } from '@upfront/protocol'
 import {
   type CallSite,
-  type Engine,
-  type ExecutedCall,
+  type Driver,
   estimateGas,
   executeCall,
+  type FailedCall,
   presentFailure,
   presentPendingBlock,
   presentPendingReceipt,
   presentPendingTransaction,
-  readThroughLayers,
+  ReadBudget,
   type StateRead,
 } from '@upfront/simulation'
 import type { ServedChain } from '../chain/served-chain.js'
 import type { Preconfirmed } from '../pending/preconfirmed.js'
 import { standingOn } from '../pending/standing.js'
+import { type RequestLimits, readUntil } from '../simulate/simulator.js'
 import type { RpcContext, RpcMethod } from './rpc-method.js'
 
 export interface PendingMethodsOptions {
   preconfirmed: Preconfirmed
-  chain: ChainState
+  blocks: BlockResolver
+  driver: Driver
   served: ServedChain
-  engine: Engine
-  gasCap: bigint
+  limits: RequestLimits
 }
 
 type Answer = (snapshot: PreconfirmedSnapshot, params: unknown[], context: RpcContext) => unknown
@@ -60,7 +61,7 @@ export function pendingMethods(
   options: PendingMethodsOptions,
   passed: ReadonlyMap<string, RpcMethod>,
 ): Map<string, RpcMethod> {
-  const { preconfirmed, chain } = options
+  const { preconfirmed, blocks } = options
   const answers = pendingAnswers(options)
   const methods = new Map<string, RpcMethod>()
   for (const [name, at] of BLOCK_AT) {
@@ -71,7 +72,7 @@ export function pendingMethods(
       const answer = answers.get(name)
       const snapshot = answer && preconfirmed.snapshotFor(context.view)
       if (!snapshot) {
-        const { number } = await chain.head(context)
+        const { number } = await blocks.head(context)
         context.view.standing = { kind: 'latest', block: number }
         return pass(params.with(at, toQuantity(number)), context)
       }
@@ -98,18 +99,23 @@ export function pendingMethods(
   return methods
 }
 
-function pendingAnswers({ served, engine, gasCap }: PendingMethodsOptions): Map<string, Answer> {
-  const site = async (snapshot: PreconfirmedSnapshot, { signal }: RpcContext): Promise<CallSite> => ({
-    engine,
-    rules: await served.rules({ signal }),
+function pendingAnswers({ served, driver, limits }: PendingMethodsOptions): Map<string, Answer> {
+  const within = ({ signal, deadline }: RpcContext) => ({
+    budget: new ReadBudget(limits.upstreamReads, readUntil(deadline)),
+    cancellation: { signal },
+  })
+  const site = async (snapshot: PreconfirmedSnapshot, context: RpcContext): Promise<CallSite> => ({
+    driver,
+    rules: await served.rules(context),
     base: parentOfNewest(snapshot),
     opening: openingOf(snapshot),
     state: snapshot.state,
-    gasCap,
-    signal,
+    gasCap: limits.gas,
+    answerBytes: limits.answerBytes,
+    ...within(context),
   })
-  const read = async (snapshot: PreconfirmedSnapshot, read: StateRead, { signal }: RpcContext) =>
-    (await readThroughLayers(snapshot.state, [read], signal))[0]
+  const read = async (snapshot: PreconfirmedSnapshot, read: StateRead, context: RpcContext) =>
+    (await driver.read([read], snapshot.state, within(context)))[0]
   const account = (params: unknown[]) => decodeAddress(params[0], undefined, 'params[0]')
   return new Map<string, Answer>([
     [
@@ -137,19 +143,15 @@ function pendingAnswers({ served, engine, gasCap }: PendingMethodsOptions): Map<
       'eth_call',
       async (snapshot, params, context) => {
         const result = await executeCall(decodeCallRequest(params), await site(snapshot, context))
-        if (!result.succeeded) throw failed(result)
+        if (result.failed) throw refusal(result.failed)
         return result.returnData
       },
     ],
     [
       'eth_estimateGas',
       async (snapshot, params, context) => {
-        const reading = (reads: readonly StateRead[]) => readThroughLayers(snapshot.state, reads, context.signal)
-        const estimate = await estimateGas(decodeCallRequest(params), {
-          ...(await site(snapshot, context)),
-          read: reading,
-        })
-        if ('failed' in estimate) throw failed(estimate.failed)
+        const estimate = await estimateGas(decodeCallRequest(params), await site(snapshot, context))
+        if ('failed' in estimate) throw refusal(estimate.failed)
         return toQuantity(estimate.gas)
       },
     ],
@@ -164,8 +166,8 @@ function slotOf(value: unknown): Hash {
 }
 
 /** A failed call as geth's `eth_call` answers it: 3 with the revert data, -32000 for a halt. */
-function failed({ failure, returnData }: ExecutedCall): RpcError {
-  const error = failure && presentFailure({ failure, returnData }, 'ethereum')
+function refusal(failed: FailedCall): RpcError {
+  const error = presentFailure(failed, 'ethereum')
   if (typeof error !== 'object') return new RpcError(ErrorCode.serverError, 'execution failed')
   const { code, message, data } = error
   return code === ErrorCode.reverted ? new RpcError(code, message, data) : new RpcError(ErrorCode.serverError, message)

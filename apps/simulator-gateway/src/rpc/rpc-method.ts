@@ -17,7 +17,7 @@ export interface RpcContext {
 }
 
 /** JSON text of a result; where the call was sold, of what it cost as well. */
-export type RpcResult = JsonText | { result: string; charge: string }
+export type RpcResult = JsonText | { result: JsonText; charge: string }
 
 /**
  * Serves one call.

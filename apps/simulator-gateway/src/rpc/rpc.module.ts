@@ -1,5 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common'
-import { ChainState } from '@upfront/chain-state'
+import { BlockResolver } from '@upfront/head'
+import { UpstreamClient } from '@upfront/node'
+import { Driver } from '@upfront/simulation'
 import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
@@ -34,15 +36,17 @@ import { RPC_METHODS } from './rpc-method.js'
     },
     {
       provide: RPC_METHODS,
-      inject: [Environment, Simulator, ChainState, ServedChain, ENGINE, Preconfirmed],
+      inject: [Environment, Simulator, UpstreamClient, BlockResolver, Driver, ServedChain, ENGINE, Preconfirmed],
       useFactory: (
         environment: Environment,
         simulator: Simulator,
-        chain: ChainState,
+        client: UpstreamClient,
+        blocks: BlockResolver,
+        driver: Driver,
         served: ServedChain,
         { engine }: EngineChoice,
         preconfirmed: Preconfirmed,
-      ) => rpcMethods(environment, simulator, chain, served, engine, preconfirmed),
+      ) => rpcMethods({ environment, simulator, client, blocks, driver, served, engine, preconfirmed }),
     },
     RpcService,
     RpcJournal,

@@ -1,5 +1,7 @@
 import { type DynamicModule, Inject, Module, type OnApplicationShutdown } from '@nestjs/common'
-import { ChainState } from '@upfront/chain-state'
+import { BlockResolver } from '@upfront/head'
+import { CallQueue, UpstreamClient } from '@upfront/node'
+import { Driver } from '@upfront/simulation'
 import { chooseEngine, ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { UpstreamJournal } from '../chain/upstream-journal.js'
@@ -16,10 +18,22 @@ import { Simulator } from './simulator.js'
   providers: [
     { provide: ENGINE, inject: [Environment], useFactory: ({ EVM_ENGINE }: Environment) => chooseEngine(EVM_ENGINE) },
     {
-      provide: ChainState,
+      provide: UpstreamClient,
       inject: [Environment, UpstreamJournal],
       useFactory: ({ UPSTREAM_RPC_URL: urls }: Environment, observer: UpstreamJournal) =>
-        new ChainState({ urls, observer }),
+        new UpstreamClient({ urls, observer }),
+    },
+    { provide: CallQueue, inject: [UpstreamClient], useFactory: (client: UpstreamClient) => new CallQueue(client) },
+    {
+      provide: BlockResolver,
+      inject: [UpstreamClient, CallQueue],
+      useFactory: (client: UpstreamClient, queue: CallQueue) => new BlockResolver(client, queue),
+    },
+    {
+      provide: Driver,
+      inject: [ENGINE, UpstreamClient, CallQueue],
+      useFactory: ({ engine }: EngineChoice, client: UpstreamClient, queue: CallQueue) =>
+        new Driver(engine, client, queue),
     },
     UpstreamJournal,
     ServedChain,
@@ -30,12 +44,12 @@ import { Simulator } from './simulator.js'
     Simulator,
     Rehearsal,
   ],
-  exports: [ENGINE, ChainState, ServedChain, Preconfirmed, Simulator],
+  exports: [ENGINE, UpstreamClient, BlockResolver, Driver, ServedChain, Preconfirmed, Simulator],
 })
 export class SimulateModule implements OnApplicationShutdown {
   constructor(
     @Inject(ENGINE) private readonly choice: EngineChoice,
-    private readonly chain: ChainState,
+    private readonly client: UpstreamClient,
   ) {}
 
   /** @param imports which have to give `Environment`, `LOGGER` and `Metrics` */
@@ -45,6 +59,6 @@ export class SimulateModule implements OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     await this.choice.engine.close()
-    await this.chain.close()
+    await this.client.close()
   }
 }

@@ -1,36 +1,27 @@
-import { Inject, Injectable } from '@nestjs/common'
-import { ChainState } from '@upfront/chain-state'
-import { type Awaitable, andThen, type CancelSignal } from '@upfront/node'
+import { Injectable } from '@nestjs/common'
+import { daFootprintScalar } from '@upfront/head'
+import { type Awaitable, andThen, type Cancellation, type CancelSignal, UpstreamClient } from '@upfront/node'
 import {
   type BlockHeader,
   type BlockParameter,
   type Dialect,
   decodeSimulationRequest,
-  type Hash,
-  type JsonText,
   type SimulationLimits,
   ZERO_ADDRESS,
 } from '@upfront/protocol'
 import {
   type ChainRules,
-  type Engine,
+  Driver,
   isOpForkActive,
+  ReadBudget,
   rulesAt,
-  type Simulation,
   type SimulationAnswer,
-  type StateLayer,
-  type StateRead,
-  type StateSource,
-  type StateValue,
   simulate,
-  simulateToJson,
 } from '@upfront/simulation'
-import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
 import { RequestView } from '../pending/request-view.js'
-import { type ReadLimits, Standpoints } from '../pending/standpoints.js'
-import { withAnswerLimit } from './answer-limit.js'
+import { Standpoints, type TimeLimits } from '../pending/standpoints.js'
 import { SimulationMetrics } from './simulation-metrics.js'
 
 /** What one request may use; the free endpoint and the paid routes differ in this alone. */
@@ -46,6 +37,7 @@ export function freeLimits(environment: Environment): RequestLimits {
     callsPerBlock: environment.MAX_CALLS_PER_BLOCK,
     totalCalls: environment.MAX_CALLS,
     gas: BigInt(environment.FREE_GAS_CAP),
+    answerBytes: environment.MAX_ANSWER_BYTES,
     upstreamReads: environment.MAX_UPSTREAM_READS,
   }
 }
@@ -63,34 +55,33 @@ export interface SimulationContext {
 /** Left of the deadline when reads from upstream end, so that it is the upstream that the answer names. */
 const READ_MARGIN_MS = 250
 
+/** When a request's reads end, by `performance.now()`. @param deadline of the request */
+export function readUntil(deadline: number): number {
+  return deadline - READ_MARGIN_MS
+}
+
 /** `eth_simulateV1` on the chain that the gateway serves. */
 @Injectable()
 export class Simulator {
-  private readonly engine: Engine
-
   constructor(
-    private readonly chain: ChainState,
+    private readonly client: UpstreamClient,
+    private readonly driver: Driver,
     private readonly served: ServedChain,
     private readonly standpoints: Standpoints,
-    @Inject(ENGINE) choice: EngineChoice,
     private readonly metrics: SimulationMetrics,
     private readonly environment: Environment,
-  ) {
-    this.engine = withAnswerLimit(choice.engine, environment.MAX_ANSWER_BYTES)
-  }
+  ) {}
 
   /**
+   * At once where all it needs is there.
    * @param params of `eth_simulateV1`, as they came
-   * @throws RpcError, or the signal's reason
+   * @throws or rejects with RpcError, or the signal's reason
    */
-  async simulate(params: unknown, limits: RequestLimits, context: SimulationContext): Promise<SimulationAnswer> {
-    return this.run(params, limits, context, simulate, ({ blocks }) => blocks.length)
-  }
-
-  /** `simulate` as JSON text; at once where all it needs is there. */
-  answer(params: unknown, limits: RequestLimits, context: SimulationContext): Awaitable<JsonText> {
-    const text = this.run(params, limits, context, simulateToJson, ({ blocks }) => blocks)
-    return andThen(text, ({ json }) => json)
+  simulate(params: unknown, limits: RequestLimits, context: SimulationContext): Awaitable<SimulationAnswer> {
+    return andThen(this.run(params, limits, context), (answer) => {
+      this.metrics.simulated(answer.blocks, answer.gasUsed, answer.reads === 0)
+      return answer
+    })
   }
 
   /**
@@ -106,44 +97,34 @@ export class Simulator {
       view: new RequestView(),
     }
     const params = [{ blockStateCalls: [{ calls: [{ to: ZERO_ADDRESS }] }] }, 'latest']
-    return this.run(params, freeLimits(this.environment), context, simulateToJson)
+    return this.run(params, freeLimits(this.environment), context)
   }
 
-  private run<T extends { gasUsed: bigint }>(
-    params: unknown,
-    limits: RequestLimits,
-    context: SimulationContext,
-    simulate: (simulation: Simulation) => Awaitable<T>,
-    blocksOf?: (answer: T) => number,
-  ): Awaitable<T> {
+  private run(params: unknown, limits: RequestLimits, context: SimulationContext): Awaitable<SimulationAnswer> {
     const request = decodeSimulationRequest(params, limits)
-    const { engine } = this
+    const { driver } = this
     const { dialect, view } = context
-    const reading = new Reading(context, limits.upstreamReads)
-    const reads = new ReadsNoticed()
-    const answer = andThen(this.served.rules(context), (rules) =>
-      this.standpoints.on(request.block, view, reading, (standpoint) =>
-        andThen(this.daFootprintScalar(request.block, standpoint.base, rules, reading), (daFootprintScalar) =>
+    const time = new ReadingTime(context)
+    return andThen(this.served.rules(context), (rules) =>
+      this.standpoints.on(request.block, view, time, ({ base, opening, state, cancellation }) =>
+        andThen(this.daFootprintScalar(request.block, base, rules, time), (daFootprintScalar) =>
           // Field by field: spreading costs more than some simulations.
           simulate({
             request,
-            base: standpoint.base,
-            opening: standpoint.opening,
-            openState: (plan) => new NoticedState(standpoint.openState(plan), reads),
+            base,
+            opening,
+            state,
             rules,
-            engine,
+            driver,
             limits,
             daFootprintScalar,
-            cancellation: standpoint.cancellation,
+            budget: new ReadBudget(limits.upstreamReads, time.deadline),
+            cancellation,
             dialect,
           }),
         ),
       ),
     )
-    return andThen(answer, (answer) => {
-      if (blocksOf) this.metrics.simulated(blocksOf(answer), answer.gasUsed, !reads.any)
-      return answer
-    })
   }
 
   /** Of an OP-stack head; an older block's own deposit tells where its state may be gone. */
@@ -151,50 +132,22 @@ export class Simulator {
     block: BlockParameter,
     base: BlockHeader,
     rules: ChainRules,
-    reading: ReadLimits,
+    time: TimeLimits,
   ): Awaitable<bigint | undefined> {
     if (block.kind === 'tag' || !isOpForkActive(rulesAt(rules, base.number, base.timestamp), 'jovian')) return undefined
-    return this.chain.daFootprintScalar(base, reading)
+    return daFootprintScalar(this.client, base, time)
   }
 }
 
-/** What one request's reads keep to. */
-class Reading implements ReadLimits {
+/** The part of a request's time in which the node is asked. */
+class ReadingTime implements TimeLimits {
   readonly deadline: number
 
-  constructor(
-    private readonly context: SimulationContext,
-    readonly readLimit: number,
-  ) {
-    this.deadline = context.deadline - READ_MARGIN_MS
+  constructor(private readonly request: Cancellation & { deadline: number }) {
+    this.deadline = readUntil(request.deadline)
   }
 
   get signal(): CancelSignal {
-    return this.context.signal
-  }
-}
-
-/** Whether a simulation had to read state: where not, all of it was cached. */
-class ReadsNoticed {
-  any = false
-}
-
-class NoticedState implements StateSource {
-  readonly key: Hash
-  readonly blockNumber: bigint
-  readonly layers: readonly StateLayer[]
-
-  constructor(
-    private readonly state: StateSource,
-    private readonly noticed: ReadsNoticed,
-  ) {
-    this.key = state.key
-    this.blockNumber = state.blockNumber
-    this.layers = state.layers
-  }
-
-  read(reads: readonly StateRead[], signal: CancelSignal): Promise<StateValue[]> {
-    this.noticed.any = true
-    return this.state.read(reads, signal)
+    return this.request.signal
   }
 }

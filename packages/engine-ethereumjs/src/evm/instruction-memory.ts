@@ -1,7 +1,7 @@
-import { stackItems } from '../execute/opcode-table.js'
 import type { RunState } from './legacy-opcodes.js'
+import { stackItems } from './opcode-table.js'
 
-/** Where offset and length of the memory that an opcode uses stand on the stack; a bigint is a fixed length. */
+/** Stack positions of offset and length of the memory that an opcode uses; a bigint is a fixed length. */
 const MEMORY_OPERANDS: Record<number, readonly (readonly [offset: number, length: number | bigint])[]> = {
   32: [[0, 1]],
   55: [[0, 2]],

@@ -5,7 +5,7 @@ import { hexOf } from '../state/bytes.js'
 import { type WorldState } from '../state/world-state.js'
 
 type ExecutionResult = Awaited<ReturnType<EVM['runCall']>>['execResult']
-/** One frame's machine. */
+/** The machine of one frame. */
 export type RunState = NonNullable<ExecutionResult['runState']>
 export type OpcodeHandler = (runState: RunState) => Promise<void> | undefined
 

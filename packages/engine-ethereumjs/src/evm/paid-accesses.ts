@@ -17,18 +17,18 @@ const SELFDESTRUCT_BASE = 5_000n
 const SSTORE_SENTRY = 2_300n
 const ADDRESS_MASK = (1n << 160n) - 1n
 
-/** Opcodes that access what they name in the sense of EIP-2929. */
+/** Opcodes that access an account or a slot in the sense of EIP-2929. */
 export const ACCESSING_OPCODES = [0x31, 0x3b, 0x3c, 0x3f, 0x54, 0x55, 0xf1, 0xf2, 0xf4, 0xfa, 0xff] as const
 
-/** Whatever the accesses of an instruction count for. */
+/** Told of each access. */
 export interface AccessCounter {
   account(address: Address): void
   slot(address: Address, slot: `0x${string}`): void
 }
 
 /**
- * Counts what the instruction about to run accesses and can pay for, in the order of `SimulationOutcome.touched`: what is to
- * be paid before the access, the access, and for a call the account that the callee delegates to (EIP-7702).
+ * Counts what the instruction about to run accesses, as `Touched` defines it: the gas left must pay for what comes before
+ * the access, then for the access itself, then, in a call, for the account that the callee delegates to (EIP-7702).
  */
 export async function countPaidAccesses(
   frame: RunState,

@@ -10,13 +10,13 @@ const VERSION = 0x01
 const FIELD_ELEMENTS_PER_BLOB = 4_096n
 const { G1, G2, fields } = bls12_381
 const MODULUS = fields.Fr.ORDER
-/** τ·G2 of the KZG ceremony: all of its setup that checking a proof needs. */
+/** τ·G2 of the KZG ceremony: the only part of its setup that checking a proof needs. */
 const TAU_G2 =
   'b5bfd7dd8cdeb128843bc287230af38926187075cbfbefa81009a2ce615ac53d2914e5870cb452d2afaaab24f3499f72185cbfee53492714734429b7b38608e23926c911cceceac9a36851477ba4c60b087041de621000edc98edada20c1def2'
 
 const OUTPUT = bytesOf(`0x${hash32(FIELD_ELEMENTS_PER_BLOB).slice(2)}${hash32(MODULUS).slice(2)}`)
 
-/** The precompile of EIP-4844. EthereumJS has it only with a KZG library and its whole setup. */
+/** The precompile of EIP-4844. EthereumJS' own needs a KZG library with the whole setup. */
 export const pointEvaluation: PrecompileFunc = ({ data, gasLimit }) => {
   const failed = (error: keyof typeof EVMError.errorMessages) => ({
     returnValue: EMPTY_BYTES,
@@ -44,7 +44,7 @@ function isOpening(commitment: Uint8Array, z: bigint, y: bigint, proof: Uint8Arr
     const product = bls12_381.pairingBatch(pairs.filter(({ g1 }) => !g1.is0()))
     return fields.Fp12.eql(product, fields.Fp12.ONE)
   } catch {
-    // Not the encoding of a point of the group.
+    // The bytes encode no point of the group.
     return false
   }
 }

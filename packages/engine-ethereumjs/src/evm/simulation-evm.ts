@@ -12,32 +12,33 @@ import {
 import { bigIntToBytes, setLengthLeft } from '@ethereumjs/util'
 import type { Address } from '@upfront/protocol'
 import type { EthereumFork } from '@upfront/simulation'
-import type { TimeSlice } from '../execute/time-slice.js'
 import type { AccessJournal } from '../state/access-journal.js'
-import { delegationTarget } from '../state/account-record.js'
+import { delegationTarget, MAX_NONCE } from '../state/account-record.js'
 import { bytesOf, hexOf, uint256 } from '../state/bytes.js'
 import { type WorldState } from '../state/world-state.js'
 import { legacyOpcodes, type OpcodeHandler, type RunState } from './legacy-opcodes.js'
 import { ACCESSING_OPCODES, type AccessCounter, countPaidAccesses } from './paid-accesses.js'
 import { pointEvaluation } from './point-evaluation.js'
+import type { TimeSlice } from './time-slice.js'
 
 const POINT_EVALUATION: Address = '0x000000000000000000000000000000000000000a'
-/** ERC-7528: where a log of a native transfer claims to come from. */
+/** ERC-7528: the address that logs of native transfers carry. */
 const TRANSFER_EMITTER = bytesOf('0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee')
 /** keccak256('Transfer(address,address,uint256)') */
 const TRANSFER_TOPIC = bytesOf('0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef')
 const JUMPDEST = 0x5b
 const LOG0 = 0xa0
 const LOG4 = 0xa4
+const CALL = 0xf1
 const SELFDESTRUCT = 0xff
-/** Where CREATE, CALL and CREATE2 have the value on the stack. */
+/** Stack position of the value of CREATE, CALL and CREATE2. */
 const VALUE_DEPTH = [
   [0xf0, 0],
-  [0xf1, 2],
+  [CALL, 2],
   [0xf5, 0],
 ] as const
 const MAX_DEPTH = 1_024
-/** SSTORE, creations, calls and SELFDESTRUCT, with where the account that they access stands on the stack. */
+/** SSTORE, creations, calls and SELFDESTRUCT, with the stack position of the account that they access. */
 const PRICED_OPCODES: readonly (readonly [opcode: number, addressDepth?: number])[] = [
   [0x55],
   [0xf0],
@@ -57,12 +58,12 @@ export interface PricedOpcode {
 
 export type Precompiles = Map<Address, PrecompileFunc>
 
-/** Made by this file, not emitted by a contract: it is no part of a receipt. */
+/** Whether it stands for a transfer: no contract emitted it, and no receipt contains it. */
 export function isTransferLog(log: Log): boolean {
   return log[0] === TRANSFER_EMITTER
 }
 
-/** EthereumJS under the rules of one chain and fork, bent to geth where the two differ. One simulation at a time. */
+/** EthereumJS under the rules of one chain and fork, changed to do as geth where the two differ. It runs one simulation at a time. */
 export class SimulationEvm extends EVM {
   private world!: WorldState
   private touched!: AccessCounter
@@ -72,11 +73,11 @@ export class SimulationEvm extends EVM {
   /** Logs of the running block so far, reverted ones included: geth counts them all. */
   private logCount = 0
   private readonly logIndices = new WeakMap<Log, number>()
-  /** What a contract's constructor returned, before the rules of deployment judged it. */
+  /** What the constructor of the top frame returned, before the rules of deployment were applied to it. */
   deployed: ExecResult | undefined
-  /** Gas that the top frame had before the opcode that ran last among those whose price geth refuses in two ways. */
+  /** About the last of PRICED_OPCODES in the top frame: geth words a lack of gas by what was left before it. */
   priced: PricedOpcode | undefined
-  /** As the fork has them, wherever overrides move them. */
+  /** Addresses of the fork's precompiles, whatever overrides move. */
   readonly precompileAddresses: readonly Address[]
   private readonly standard: Precompiles
 
@@ -99,7 +100,7 @@ export class SimulationEvm extends EVM {
     }
     for (const [opcode, valueDepth] of VALUE_DEPTH) {
       this.wrapOpcode(opcode, async (runState, transfer) => {
-        if (this.traceTransfers) this.countFailedTransfer(runState, valueDepth)
+        if (this.traceTransfers && failsToTransfer(runState, valueDepth)) this.logCount++
         await transfer(runState)
       })
     }
@@ -114,7 +115,7 @@ export class SimulationEvm extends EVM {
     })
   }
 
-  /** The simulation that follows. */
+  /** Begins a simulation. */
   begin(
     world: WorldState,
     journal: AccessJournal,
@@ -127,7 +128,7 @@ export class SimulationEvm extends EVM {
     this.accesses = { world, journal, delegates: this.common.isActivatedEIP(7702) }
     this.slice = slice
     this.stateManager = world
-    // EthereumJS' class has private members, so that nothing else can be of its type.
+    // EthereumJS' class has private members: TypeScript takes no other class for it.
     this.journal = journal as unknown as EVM['journal']
     this.blockchain = {
       getBlock: async (number: number) => {
@@ -139,18 +140,23 @@ export class SimulationEvm extends EVM {
     }
   }
 
-  /** @param traceTransfers whether native transfers become logs, in execution order, gone with their frame */
+  /** @param traceTransfers whether native transfers are logged, in execution order; a frame that reverts loses its logs */
   beginBlock(traceTransfers: boolean): void {
     this.traceTransfers = traceTransfers
     this.logCount = 0
   }
 
-  /** How many logs of the block were emitted before this one. */
+  /** How many logs of the block were emitted before this one, which was emitted in this block. */
   logIndex(log: Log): number {
-    return this.logIndices.get(log) ?? 0
+    return this.logIndices.get(log)!
   }
 
-  /** As the fork has them, to be moved and removed by overrides. */
+  /** A transfer whose frame is given up before it is entered: geth has counted it by then. */
+  countFailedTransfer(): void {
+    if (this.traceTransfers) this.logCount++
+  }
+
+  /** A new map of the fork's precompiles, for overrides to change. */
   activePrecompiles(): Precompiles {
     const precompiles: Precompiles = new Map(
       [...getActivePrecompiles(this.common)].map(([address, run]) => [`0x${address}`, run]),
@@ -163,15 +169,16 @@ export class SimulationEvm extends EVM {
     this._precompiles = new Map([...precompiles].map(([address, run]) => [address.slice(2), run]))
   }
 
-  /** The address at which the fork has the precompile that now stands at `address`. */
+  /** The address at which the fork has the precompile that is at `address` now. */
   originOf(address: Address): Address | undefined {
     const run = this.getPrecompile(address)
     return run && this.precompileAddresses.find((origin) => this.standard.get(origin) === run)
   }
 
   protected override async _executeCall(message: MessageWithTo): Promise<EVMResult> {
-    const { caller, to, value, delegatecall, codeAddress } = message
-    const moves = this.traceTransfers && value > 0n && !delegatecall && codeAddress.equals(to)
+    const { caller, to, value } = message
+    // CALLCODE and DELEGATECALL name an address of code and move nothing.
+    const moves = this.traceTransfers && value > 0n && message._codeAddress === undefined
     const log = moves ? this.transferLog(caller.bytes, to.bytes, value) : undefined
     return withTransfer(log, await super._executeCall(message))
   }
@@ -193,7 +200,7 @@ export class SimulationEvm extends EVM {
     return result
   }
 
-  /** Wraps, where EthereumJS would fail the call. */
+  /** A balance beyond 256 bits wraps around, as in geth; EthereumJS would fail the call. */
   protected override async _addToBalance(...[account, message]: Parameters<EVM['_addToBalance']>): Promise<void> {
     account.balance = uint256(account.balance + message.value)
     await this.journal.putAccount(message.to, account)
@@ -255,13 +262,6 @@ export class SimulationEvm extends EVM {
     this.logIndices.set(log, this.logCount++)
   }
 
-  /** A call or creation that fails before its frame is entered: geth has counted its transfer by then. */
-  private countFailedTransfer({ interpreter, stack }: RunState, valueDepth: number): void {
-    const value = stack.peek(valueDepth + 1)[valueDepth]!
-    const { depth, contract } = interpreter._env
-    if (value > 0n && (depth >= MAX_DEPTH || contract.balance < value)) this.logCount++
-  }
-
   private logSelfdestruct({ interpreter, stack }: RunState): void {
     const balance = interpreter._env.contract.balance
     if (balance === 0n) return
@@ -277,7 +277,15 @@ export class SimulationEvm extends EVM {
   }
 }
 
-/** What a frame that did not fail moved comes before all that it emitted. */
+/** Whether EthereumJS gives up a call or creation with value before it enters a frame. */
+function failsToTransfer({ interpreter, stack, opCode }: RunState, valueDepth: number): boolean {
+  const value = stack.peek(valueDepth + 1)[valueDepth]!
+  const { depth, contract } = interpreter._env
+  const isLastNonce = opCode !== CALL && contract.nonce === MAX_NONCE
+  return value > 0n && (depth >= MAX_DEPTH || contract.balance < value || isLastNonce)
+}
+
+/** Puts the log of a frame's transfer before the logs that the frame emitted, unless it failed. */
 function withTransfer(log: Log | undefined, result: EVMResult): EVMResult {
   const { execResult } = result
   if (log && !execResult.exceptionError) execResult.logs = [log, ...(execResult.logs ?? [])]

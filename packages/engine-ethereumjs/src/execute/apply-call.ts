@@ -5,39 +5,27 @@ import {
   type IndexedLog,
   isForkActive,
   type PlannedCall,
-  type SimulationPlan,
 } from '@upfront/simulation'
 import { isTransferLog } from '../evm/simulation-evm.js'
-import { delegationTarget } from '../state/account-record.js'
+import { delegationTarget, MAX_NONCE } from '../state/account-record.js'
 import { bytesOf, EMPTY_BYTES, hexOf, uint64, uint256 } from '../state/bytes.js'
 import { applyAuthorizations } from './authorizations.js'
 import type { BlockContext } from './block-context.js'
+import { type CallFees, effectiveFees } from './call-fees.js'
 import { CallRejected } from './call-rejected.js'
-import { type CallFees, checkCall, effectiveFees } from './check-call.js'
+import { checkCall } from './check-call.js'
 import { type HaltContext, haltReason } from './halt-reason.js'
 import { floorGas, intrinsicGas } from './intrinsic-gas.js'
 import type { Machine } from './machine.js'
+import type { CallTerms, ReadyCall } from './ready-call.js'
 
 /** EIP-3529 */
 const REFUND_QUOTIENT = 5n
-const MAX_NONCE = (1n << 64n) - 1n
 const GAS_CAPPED = " (gas limit was capped by the RPC server's global gas cap)"
 
 export interface AppliedCall extends ExecutedCall {
   /** As a receipt has them: without transfer logs. */
   receiptLogs: ExecutedLog[]
-}
-
-/** Of the plan, what a single call depends on. */
-export type CallTerms = Pick<SimulationPlan, 'rules' | 'validation'>
-
-/** A call ready to run: gas and nonce filled in. */
-export interface ReadyCall {
-  call: PlannedCall
-  gas: bigint
-  nonce: bigint
-  /** The request's gas budget left less than the call asked for. */
-  gasCapped: boolean
 }
 
 type RunnableCall = ReadyCall & { input: Uint8Array; fees: CallFees; executionGas: bigint }
@@ -51,8 +39,8 @@ interface FrameResult {
 }
 
 /**
- * Runs one call by the rules of a transaction, as geth does in a simulation: nonce and a fee below the base fee matter under
- * validation alone, a sender with code and the gas cap of EIP-7825 never do.
+ * Runs one call by the rules of a transaction, as geth does in a simulation: its nonce, and a fee below the base fee, matter
+ * only under validation; whether the sender has code, and the gas cap of EIP-7825, never matter.
  * @throws CallRejected where it is no valid transaction; the state is unchanged then
  */
 export async function applyCall(
@@ -113,6 +101,7 @@ async function runTopFrame(
   warmUp(machine, context, call)
   const { nonce } = await world.account(call.from)
   if (call.to === null && nonce === MAX_NONCE) {
+    if (call.value > 0n) evm.countFailedTransfer()
     return { ...NOTHING_RAN, gasLeft: executionGas, failure: { kind: 'halt', message: 'nonce uint64 overflow' } }
   }
   await world.update(call.from, { nonce: uint64(nonce + 1n) })

@@ -3,7 +3,7 @@ import { keccak_256 } from '@noble/hashes/sha3.js'
 import { type Address, type Authorization, ZERO_ADDRESS } from '@upfront/protocol'
 import { encodeRlp, withType } from '../seal/rlp.js'
 import type { AccessJournal } from '../state/access-journal.js'
-import { delegationTarget } from '../state/account-record.js'
+import { delegationTarget, MAX_NONCE } from '../state/account-record.js'
 import { bytesOf, EMPTY_BYTES, hash32, hexOf } from '../state/bytes.js'
 import { type WorldState } from '../state/world-state.js'
 import { AUTHORIZATION } from './intrinsic-gas.js'
@@ -11,12 +11,11 @@ import { AUTHORIZATION } from './intrinsic-gas.js'
 const SIGNING_MAGIC = 0x05
 /** EIP-7702, PER_AUTH_BASE_COST */
 const AUTHORIZATION_BASE = 12_500n
-const MAX_NONCE = (1n << 64n) - 1n
 const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
 /**
- * Installs the delegations that hold (EIP-7702); the others are passed over. Returns the refund for authorities that existed.
- * `onAuthority` is told of each that signed, valid or not.
+ * Installs the valid delegations (EIP-7702) and ignores the others. Returns the refund for authorities that existed.
+ * @param onAuthority called with each account that signed, whether its authorization is valid or not
  */
 export async function applyAuthorizations(
   authorizations: readonly Authorization[],
@@ -48,7 +47,7 @@ export function recoverAuthority({ chainId, address, nonce, yParity, r, s }: Aut
   try {
     return hexOf(publicToAddress(ecrecover(hash, yParity, bytesOf(hash32(r)), bytesOf(hash32(s)))))
   } catch {
-    // No point of the curve answers to this signature.
+    // The signature belongs to no point of the curve.
     return undefined
   }
 }

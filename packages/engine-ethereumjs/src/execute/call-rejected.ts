@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@upfront/protocol'
 
-/** A call or a block that can't be executed, before anybody knows which one of the plan it is. */
+/** A call or a block that can't be executed. Whoever catches it knows its place in the plan. */
 export class CallRejected extends Error {
   override readonly name = 'CallRejected'
   constructor(

@@ -1,55 +1,24 @@
-import { type Address, ErrorCode, type Hash } from '@upfront/protocol'
+import { ErrorCode, type Hash } from '@upfront/protocol'
 import { GAS_PER_BLOB, isForkActive, type PlannedCall } from '@upfront/simulation'
+import { MAX_NONCE } from '../state/account-record.js'
 import { uint256 } from '../state/bytes.js'
-import type { CallTerms, ReadyCall } from './apply-call.js'
 import type { BlockContext } from './block-context.js'
+import type { CallFees } from './call-fees.js'
 import { CallRejected } from './call-rejected.js'
 import { checksumAddress } from './checksum-address.js'
 import type { Machine } from './machine.js'
+import type { CallTerms, ReadyCall } from './ready-call.js'
 
-const MAX_NONCE = (1n << 64n) - 1n
 const MAX_UINT256 = (1n << 256n) - 1n
 /** EIP-3860, bytes. */
 const MAX_INIT_CODE = 49_152
 /** EIP-7594, for each transaction. */
 const MAX_BLOBS = 6
 
-/** Wei per gas. */
-export interface CallFees {
-  /** What the sender pays. */
-  gasPrice: bigint
-  cap: bigint
-  tipCap: bigint
-  /** What of `gasPrice` the fee recipient gets. */
-  tip: bigint
-}
-
-/** EIP-1559. A call without any price pays none, whatever the base fee. */
-export function effectiveFees(
-  { gasPrice, maxFeePerGas = 0n, maxPriorityFeePerGas = 0n }: PlannedCall,
-  baseFee: bigint,
-): CallFees {
-  if (gasPrice !== undefined)
-    return { gasPrice, cap: gasPrice, tipCap: gasPrice, tip: tipOf(gasPrice, gasPrice, gasPrice, baseFee) }
-  const free = maxFeePerGas === 0n && maxPriorityFeePerGas === 0n
-  const wanted = uint256(maxPriorityFeePerGas + baseFee)
-  const price = free ? 0n : wanted < maxFeePerGas ? wanted : maxFeePerGas
-  return {
-    gasPrice: price,
-    cap: maxFeePerGas,
-    tipCap: maxPriorityFeePerGas,
-    tip: tipOf(price, maxFeePerGas, maxPriorityFeePerGas, baseFee),
-  }
-}
-
-function tipOf(price: bigint, cap: bigint, tipCap: bigint, baseFee: bigint): bigint {
-  return cap === 0n && tipCap === 0n ? 0n : price - baseFee
-}
-
 type CheckedCall = ReadyCall & { fees: CallFees; input: Uint8Array; intrinsic: bigint; floor: bigint }
 
 /**
- * geth's checks in geth's order, then takes the price of all gas, and of blobs, from the sender.
+ * Makes geth's checks in geth's order, then takes the price of all gas and of blobs from the sender.
  * @throws CallRejected
  */
 export async function checkCall(
@@ -136,7 +105,7 @@ function checkBlobs(
   if (!hashes) return []
   const invalid = (message: string) => new CallRejected(ErrorCode.internalError, message)
   if (!isForkActive(fork, 'cancun'))
-    throw invalid(`transaction type not supported: blob tx (sender ${sender(call.from)})`)
+    throw invalid(`transaction type not supported: blob tx (sender ${checksumAddress(call.from)})`)
   if (call.to === null) throw invalid('blob transaction of type create')
   if (hashes.length === 0) throw invalid('blob transaction missing blob hashes')
   if (isForkActive(fork, 'osaka') && hashes.length > MAX_BLOBS) throw invalid('blob transaction has too many blobs')
@@ -153,14 +122,11 @@ function checkBlobs(
 function checkAuthorizationList({ authorizationList, from, to }: PlannedCall, prague: boolean): void {
   if (!authorizationList) return
   const invalid = (message: string) => new CallRejected(ErrorCode.internalError, message)
-  if (!prague) throw invalid(`transaction type not supported: setcode tx (sender ${sender(from)})`)
-  if (to === null) throw invalid(`EIP-7702 transaction cannot be used to create contract (sender ${sender(from)})`)
+  if (!prague) throw invalid(`transaction type not supported: setcode tx (sender ${checksumAddress(from)})`)
+  if (to === null)
+    throw invalid(`EIP-7702 transaction cannot be used to create contract (sender ${checksumAddress(from)})`)
   if (authorizationList.length === 0)
-    throw invalid(`EIP-7702 transaction with empty auth list (sender ${sender(from)})`)
-}
-
-function sender(address: Address): string {
-  return checksumAddress(address)
+    throw invalid(`EIP-7702 transaction with empty auth list (sender ${checksumAddress(from)})`)
 }
 
 function payable(who: string, amount: bigint): bigint {

@@ -2,7 +2,7 @@ import { keccak_256 } from '@noble/hashes/sha3.js'
 import type { Address } from '@upfront/protocol'
 import { hexOf } from '../state/bytes.js'
 
-/** EIP-55, as geth's messages name accounts. */
+/** EIP-55, as addresses are written in geth's messages. */
 export function checksumAddress(address: Address): string {
   const digits = address.slice(2)
   const hash = hexOf(keccak_256(new TextEncoder().encode(digits))).slice(2)

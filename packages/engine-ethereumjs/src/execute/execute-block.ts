@@ -14,10 +14,11 @@ import type { Precompiles } from '../evm/simulation-evm.js'
 import { type Receipt, sealReceipt } from '../seal/receipt.js'
 import { sealBlock } from '../seal/seal-block.js'
 import { encodeTransaction, type FilledCall, transactionHash } from '../seal/transaction.js'
-import { applyCall, type ReadyCall } from './apply-call.js'
+import { applyCall } from './apply-call.js'
 import { type BlockContext, openBlock } from './block-context.js'
 import { CallRejected } from './call-rejected.js'
 import type { Machine } from './machine.js'
+import type { ReadyCall } from './ready-call.js'
 import { applyStateOverrides } from './state-overrides.js'
 import { collectRequests, runPreExecutionCalls, systemReads } from './system-calls.js'
 
@@ -141,7 +142,7 @@ async function makeReady(
   return { call, nonce, gas: gasCapped ? budget.left : wanted, gasCapped }
 }
 
-/** Reads in one batch what the block is sure to need. */
+/** Reads what the block needs in any case, in one batch. */
 async function preload({ world }: Machine, block: PlannedBlock, context: BlockContext, prague: boolean): Promise<void> {
   const system = systemReads(context, prague)
   const accounts = block.calls.flatMap(({ from, to, accessList }) => [

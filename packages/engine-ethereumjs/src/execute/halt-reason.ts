@@ -3,9 +3,9 @@ import type { Address } from '@upfront/protocol'
 import { type EthereumFork, isForkActive } from '@upfront/simulation'
 import { expansionGas, memoryEnd, operands, wordsOf } from '../evm/instruction-memory.js'
 import type { RunState } from '../evm/legacy-opcodes.js'
+import { opcodeName, stackItems } from '../evm/opcode-table.js'
 import type { PricedOpcode } from '../evm/simulation-evm.js'
 import { EMPTY_BYTES } from '../state/bytes.js'
-import { opcodeName, stackItems } from './opcode-table.js'
 import { precompileFailure } from './precompile-failure.js'
 
 const { errorMessages } = EVMError
@@ -22,7 +22,7 @@ const CALL_VALUE_GAS = 9_000n
 const SELFDESTRUCT_GAS = 5_000n
 const CREATE_GAS = 32_000n
 const MAX_UINT64 = (1n << 64n) - 1n
-/** From here on geth's price of memory would overflow, bytes. */
+/** Beyond this geth's price of memory would overflow, bytes. */
 const MAX_PRICED_MEMORY = 0x1fffffffe0n
 
 export interface HaltContext {
@@ -33,7 +33,7 @@ export interface HaltContext {
   /** The precompile that was called, by its usual address. */
   precompile?: Address | undefined
   input?: Uint8Array
-  /** What the top frame was given. */
+  /** Of the top frame, at its start. */
   gas?: bigint
 }
 
@@ -47,7 +47,7 @@ export function haltReason(result: ExecResult, context: HaltContext): string {
   if (deployed && !deployed.exceptionError) return deploymentFailure(deployed)
   const frame = deployed?.runState ?? result.runState
   if (!frame) return error === errorMessages.CREATE_COLLISION ? 'contract address collision' : 'out of gas'
-  // EthereumJS says where it jumped to.
+  // EthereumJS' message ends with the destination.
   if (error?.startsWith(errorMessages.INVALID_JUMP)) return 'invalid jump destination'
   switch (error) {
     case errorMessages.STACK_UNDERFLOW:
@@ -75,7 +75,7 @@ function deploymentFailure({ returnValue, gas = 0n }: ExecResult): string {
   return `max code size exceeded: code size ${returnValue.length} limit ${MAX_CODE}`
 }
 
-/** geth names the price that could not be computed, but not the one that could not be paid; a call's price is both. */
+/** geth adds the reason where a price could not be computed, not where it could not be paid. The price of a call is computed in two steps. */
 function outOfGas(frame: RunState, context: HaltContext): string {
   const { fork, priced } = context
   const { opCode } = frame
@@ -98,7 +98,7 @@ function outOfGas(frame: RunState, context: HaltContext): string {
   return isCall(opCode) && isCallUnaffordable(frame, gas, context) ? 'out of gas: out of gas' : 'out of gas'
 }
 
-/** Before Prague geth prices a call without looking whether what comes after the access can be paid. */
+/** Before Prague geth computes the price of a call without checking that what comes after the access can be paid. */
 function isCallUnaffordable(frame: RunState, gas: bigint, { fork, priced }: HaltContext): boolean {
   if (isForkActive(fork, 'prague')) return true
   const afterAccess = gas - (priced?.cold ? COLD_ACCOUNT : WARM_ACCESS)

@@ -27,7 +27,7 @@ export function intrinsicGas(call: PlannedCall, input: Uint8Array, fork: Ethereu
   return gas
 }
 
-/** EIP-7623: what a transaction pays at least for its calldata. */
+/** EIP-7623: the least that a transaction uses, by its calldata. */
 export function floorGas(input: Uint8Array, fork: EthereumFork): bigint {
   if (!isForkActive(fork, 'prague')) return 0n
   const { zero, nonZero } = countBytes(input)

@@ -1,8 +1,8 @@
 import type { Address } from '@upfront/protocol'
 import type { SimulationEvm } from '../evm/simulation-evm.js'
+import type { TimeSlice } from '../evm/time-slice.js'
 import type { AccessJournal } from '../state/access-journal.js'
 import type { WorldState } from '../state/world-state.js'
-import type { TimeSlice } from './time-slice.js'
 import type { TouchedState } from './touched.js'
 
 /** What a simulation runs on. */
@@ -12,6 +12,6 @@ export interface Machine {
   journal: AccessJournal
   touched: TouchedState
   slice: TimeSlice
-  /** Accounts that self-destructed in the running transaction and go with its end. */
+  /** Accounts that self-destructed in the running transaction: removed at its end. */
   destroyed: Set<Address>
 }

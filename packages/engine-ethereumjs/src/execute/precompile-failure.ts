@@ -23,7 +23,7 @@ export function precompileFailure(
 ): string {
   switch (Number(precompile)) {
     case 5:
-      // Lengths above 1,024 bytes fail like a lack of gas in EthereumJS.
+      // EthereumJS reports lengths above 1,024 bytes as a lack of gas.
       return isForkActive(fork, 'osaka') && isModexpTooLong(input, gas)
         ? 'one or more of base/exponent/modulus length exceeded 1024 bytes'
         : 'out of gas'
@@ -38,7 +38,7 @@ export function precompileFailure(
     case 9:
       if (error !== errorMessages.OUT_OF_RANGE) return 'out of gas'
       if (input.length !== BLAKE2F_INPUT) return 'invalid input length'
-      // A unit of gas for each round: geth charges before it looks at the flag.
+      // geth charges a unit of gas for each round before it checks the flag.
       return gas < new DataView(input.buffer, input.byteOffset).getUint32(0) ? 'out of gas' : 'invalid final flag'
     case 10:
       if (error === errorMessages.INVALID_INPUT_LENGTH) return 'invalid input length'
@@ -55,7 +55,7 @@ function pairingGas(input: Uint8Array): bigint {
   return PAIRING_GAS + BigInt(Math.floor(input.length / PAIR_BYTES)) * PAIR_GAS
 }
 
-/** The first of the points of alt_bn128 in `words` words, in groups of G1 and the rest, that is none. */
+/** What is wrong with the first invalid point of alt_bn128 in the input's `words` words; in each group the point of G1 comes first. */
 function badPoint(input: Uint8Array, words: number, group = 2): string {
   for (let start = 0; start < words; start += group) {
     const coordinates = Array.from({ length: group }, (_, index) => wordAt(input, start + index))
@@ -73,7 +73,7 @@ function wordAt(input: Uint8Array, index: number): bigint {
   return BigInt(hexOf(word))
 }
 
-/** EIP-2537, the multiplications left out: EthereumJS prices those before it looks at their length. */
+/** EIP-2537. Multiplications need no price here: EthereumJS charges for them before it checks their length. */
 function blsGas(precompile: number, input: Uint8Array): bigint {
   if (precompile === 15) return 37_700n + BigInt(Math.floor(input.length / 384)) * 32_600n
   return { 11: 375n, 13: 600n, 16: 5_500n, 17: 23_800n }[precompile] ?? 0n
@@ -85,7 +85,7 @@ function blsFailure(error: string | undefined): string {
     case errorMessages.BLS_12_381_INVALID_INPUT_LENGTH:
       return 'invalid input length'
     case errorMessages.BLS_12_381_POINT_NOT_ON_CURVE:
-      // EthereumJS says this of the sixteen bytes above each field element.
+      // EthereumJS reports it where the sixteen bytes above a field element are not zero.
       return 'invalid field element top bytes'
     case errorMessages.REVERT:
       return 'invalid point: not on curve'

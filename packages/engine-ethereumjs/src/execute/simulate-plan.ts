@@ -1,14 +1,14 @@
 import type { Address } from '@upfront/protocol'
 import type { EthereumFork, ExecutedBlock, SimulationOutcome, SimulationPlan, StateValue } from '@upfront/simulation'
 import { SimulationEvm } from '../evm/simulation-evm.js'
+import type { TimeSlice } from '../evm/time-slice.js'
 import { AccessJournal } from '../state/access-journal.js'
 import { bytesOf } from '../state/bytes.js'
 import { type ReadState, WorldState } from '../state/world-state.js'
 import { executeBlock, type GasBudget } from './execute-block.js'
-import type { TimeSlice } from './time-slice.js'
 import { TouchedState } from './touched.js'
 
-/** Between simulations, by chain and fork: making one takes a millisecond. */
+/** EVMs kept for later simulations, by chain and fork: making one is slow. */
 const idleEvms = new Map<string, SimulationEvm[]>()
 
 /**
@@ -37,7 +37,7 @@ export async function simulatePlan(
     blocks.push(executed)
     parent = executed.header
   }
-  // After a failure they are left to the garbage: a frame that was cut short leaves its marks in the machine.
+  // Not kept after a failure: a frame that was cut short leaves an EVM in disorder.
   for (const [fork, evm] of evms) idleFor(plan.rules.chainId, fork).push(evm)
   return { blocks, touched: touched.counts() }
 }
@@ -53,7 +53,7 @@ function idleFor(chainId: bigint, fork: EthereumFork): SimulationEvm[] {
   return idle
 }
 
-/** BLOCKHASH: simulated blocks by what they were sealed as, real ones below the base by what the state source says. */
+/** For BLOCKHASH: hashes of simulated blocks as they were sealed, those of older blocks as they are read. */
 function ancestorHashes(plan: SimulationPlan, blocks: readonly ExecutedBlock[], read: ReadState) {
   const { base } = plan
   const known = new Map<bigint, StateValue>([

@@ -5,8 +5,8 @@ import { CallRejected } from './call-rejected.js'
 import { checksumAddress } from './checksum-address.js'
 
 /**
- * Applies a block's overrides, in ascending order of address, to the state and to `precompiles`. A precompile that any
- * override names is one no longer.
+ * Applies a block's overrides, in ascending order of address, to the state and to `precompiles`. Any override of a
+ * precompile's address removes the precompile.
  */
 export function applyStateOverrides(
   overrides: readonly StateOverride[],

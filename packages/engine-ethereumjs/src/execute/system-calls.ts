@@ -28,7 +28,7 @@ const REQUEST_TYPE = { deposit: 0, withdrawal: 1, consolidation: 2 } as const
 /** keccak256('DepositEvent(bytes,bytes,bytes,bytes,bytes)') */
 const DEPOSIT_TOPIC: Hash = '0x649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5'
 
-/** Slots that the system calls of a block will read, so that they can be read ahead. */
+/** Accounts and slots that the system calls of a block will read. */
 export function systemReads(
   { header }: BlockContext,
   prague: boolean,
@@ -51,14 +51,14 @@ export function systemReads(
   return { accounts, slots }
 }
 
-/** Before the calls of a block: EIP-4788 and EIP-2935. Failures are ignored, as these EIPs have it. */
+/** Before the calls of a block: EIP-4788 and EIP-2935. These EIPs ignore failures. */
 export async function runPreExecutionCalls(machine: Machine, context: BlockContext, prague: boolean): Promise<void> {
   const { parentBeaconBlockRoot, parentHash } = context.header
   if (parentBeaconBlockRoot) await systemCall(machine, context, BEACON_ROOTS, bytesOf(parentBeaconBlockRoot))
   if (prague) await systemCall(machine, context, HISTORY_STORAGE, bytesOf(parentHash))
 }
 
-/** After the calls: deposits of `logs` (EIP-6110) and both queues, as the EIP-7685 hash that commits to them. */
+/** After the calls: the EIP-7685 hash of the deposits in `logs` (EIP-6110) and of both queues. */
 export async function collectRequests(
   machine: Machine,
   context: BlockContext,
@@ -84,7 +84,7 @@ async function dequeue(machine: Machine, context: BlockContext, queue: Address, 
   const failed = (reason: string) =>
     new CallRejected(ErrorCode.serverError, `failed to process ${name} queue: ${reason}`)
   const { code } = await machine.world.account(queue)
-  // geth refuses such a block; development chains (anvil) have none of these contracts, and must be served.
+  // geth refuses such a block, but development chains (anvil) have none of these contracts.
   if (code.length === 0) return EMPTY_BYTES
   const { returnValue, failure } = await systemCall(machine, context, queue, EMPTY_BYTES)
   if (failure !== undefined) throw failed(`system call failed to execute: ${failure}`)

@@ -1,14 +1,14 @@
 import type { Address, Hash } from '@upfront/protocol'
 import type { Precompiles } from '../evm/simulation-evm.js'
 
-/** Counts what the calls of a request touch, for metering: see `SimulationOutcome.touched`. */
+/** Counts what the calls of a request touch, for metering: see `Touched`. */
 export class TouchedState {
   private readonly accounts = new Set<Address>()
   private readonly slots = new Set<string>()
   private precompiles: Precompiles = new Map()
   private counting = false
 
-  /** What runs within counts; system calls run outside of it. */
+  /** Counts what `run` touches. System calls don't count: they run outside of it. */
   async during<T>(precompiles: Precompiles, run: () => Promise<T>): Promise<T> {
     this.precompiles = precompiles
     this.counting = true

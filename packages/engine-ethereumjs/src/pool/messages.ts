@@ -1,13 +1,5 @@
 import type { ErrorCode } from '@upfront/protocol'
-import type {
-  BlockStretch,
-  ExecutedBlock,
-  ExecutedTransaction,
-  SimulationOutcome,
-  SimulationPlan,
-  StateRead,
-  StateValue,
-} from '@upfront/simulation'
+import type { Answer, BlockStretch, SimulationPlan, StateRead, StateValue } from '@upfront/simulation'
 import type { NamelessStretch } from '../preconfirm/execute-stretch.js'
 
 /** What a worker is asked to do. */
@@ -16,19 +8,17 @@ export type Work =
   /** `validation`: see `executeStretch`. */
   | { kind: 'execute'; stretch: BlockStretch; validation: boolean }
 
-/** The outcome without the calls of the plan: whoever sent the plan has them. */
-export type SentOutcome = Omit<SimulationOutcome, 'blocks'> & { blocks: SentBlock[] }
-type SentBlock = Omit<ExecutedBlock, 'transactions'> & { transactions: Omit<ExecutedTransaction, 'call'>[] }
-
 /** How a job ended. */
-export type Answer =
-  | { kind: 'simulated'; outcome: SentOutcome }
+export type Ending =
+  | { kind: 'simulated'; answer: Answer }
   | { kind: 'executed'; executed: NamelessStretch }
   | { kind: 'simulationRejected'; code: ErrorCode; message: string; block: number; call?: number }
   | { kind: 'stretchRejected'; message: string; transaction: number }
+  /** An RpcError. */
+  | { kind: 'refused'; code: ErrorCode; message: string }
   | { kind: 'failed'; message: string; stack?: string }
 
-/** About one job, by its number; `ping` is answered with `pong` as soon as it is the turn of messages. */
+/** About one job, by its number; `ping` is answered with `pong` as soon as the worker handles messages. */
 export type ToWorker =
   | { kind: 'ping' }
   | ({ job: number } & (
@@ -38,13 +28,13 @@ export type ToWorker =
       | { kind: 'cancel' }
     ))
 
-/** `ready` comes once, when the worker has loaded. */
+/** `ready` is sent once, when the worker has loaded. */
 export type FromWorker =
   | { kind: 'ready' | 'pong' }
-  | ({ job: number } & ({ kind: 'read'; reads: StateRead[] } | Answer))
+  | ({ job: number } & ({ kind: 'read'; reads: StateRead[] } | Ending))
 
-/** What a worker is made with. */
+/** What a worker is created with. */
 export interface WorkerData {
-  /** The number of the job that computes, or did last: to be read while the worker says nothing. */
+  /** The number of the job that computes, or did last: shared, so that it can be read while the worker does not answer. */
   computing: Int32Array
 }

@@ -1,147 +1,144 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
+import type { Step } from '@upfront/simulation'
 import { EngineWorker, HEAP_MB } from './engine-worker.js'
-import type { Job } from './job.js'
-import type { Answer } from './messages.js'
+import { Job, type JobOptions } from './job.js'
 
-/** A thread that says nothing for so long, and a turn for each of its simulations, is held up by one that can't be interrupted. */
+/** A thread that sends nothing for so long, and a turn for each of its jobs, is held up by a job that can't be interrupted. */
 const SILENCE_MS = 150
-/** Twice a time slice and more: few simulations end theirs on time. */
+/** More than twice a time slice: few jobs end theirs on time. */
 const TURN_MS = 30
 /** Workers beyond `threads`, for when some are held up. */
 const EXTRA_WORKERS = 4
-/** How long a simulation that was given up may take to notice before its thread is ended. */
+/** How long a job that was given up may run on before its thread is ended. */
 const ABORT_GRACE_MS = 500
-/** A simulation is tried again when its thread died: another one there may have been the cause. */
+/** A job is tried again when its thread died: another job there may have been the cause. */
 const MAX_DEATHS = 2
 
+export interface PoolLimits {
+  threads: number
+  /** Jobs under way at most. */
+  jobs: number
+}
+
 /**
- * Threads that run simulations, each taking turns between its own every few milliseconds, so that small requests are
- * answered beside big ones. Where a thread can't take turns (a precompile that computes for seconds) others take over.
+ * Threads that run jobs. The jobs of a thread take turns every few milliseconds, so that small ones are answered beside big
+ * ones. Where a thread can't take turns (a precompile that computes for seconds) others take over.
  */
 export class WorkerPool {
-  private readonly workers = new Set<EngineWorker>()
-  /** Workers that don't react, until they do. */
-  private readonly heldUp = new Set<EngineWorker>()
-  private readonly watched = new Set<EngineWorker>()
-  private readonly jobs = new Set<Job>()
-  private lastJob = 0
-  private closed = false
+  readonly #limits: PoolLimits
+  readonly #workers = new Set<EngineWorker>()
+  /** Workers that don't react at present. */
+  readonly #heldUp = new Set<EngineWorker>()
+  readonly #watched = new Set<EngineWorker>()
+  readonly #jobs = new Set<Job>()
+  #lastJob = 0
+  #isClosed = false
 
-  constructor(private readonly threads: number) {
-    this.add()
+  constructor(limits: PoolLimits) {
+    this.#limits = limits
+    this.#add()
   }
 
-  /** @throws what `state.read` rejected with; the signal's reason; what its thread died of */
-  run({ work, state, signal }: Pick<Job, 'work' | 'state' | 'signal'>): Promise<Answer> {
-    if (this.closed) return Promise.reject(new Error('the engine is closed'))
-    if (signal.aborted) return Promise.reject(signal.reason)
-    return new Promise((resolve, reject) => {
-      const settled = () => {
-        this.jobs.delete(job)
-        signal.removeEventListener('abort', onAbort)
-      }
-      const job: Job = {
-        id: ++this.lastJob,
-        work,
-        state,
-        signal,
-        deaths: 0,
-        resolve: (answer) => {
-          settled()
-          resolve(answer)
-        },
-        reject: (reason) => {
-          settled()
-          reject(reason)
-        },
-      }
-      const onAbort = () => this.abandon(job)
-      signal.addEventListener('abort', onAbort, { once: true })
-      this.jobs.add(job)
-      this.assign(job)
+  /**
+   * Begins a job and gives its first step.
+   * @throws RpcError -32005 (HTTP 503) where too many are under way. Steps reject with what the work or its thread failed
+   * with, or the signal's reason.
+   */
+  begin<T>(options: JobOptions<T>): Promise<Step<T>> {
+    if (this.#isClosed) throw new Error('the engine is closed')
+    options.signal.throwIfAborted()
+    if (this.#jobs.size >= this.#limits.jobs) {
+      throw new RpcError(ErrorCode.limitExceeded, 'too many simulations at once', undefined, 503)
+    }
+    const job: Job = new Job<unknown>(++this.#lastJob, options, {
+      givenUp: () => this.#stop(job),
+      end: () => this.#jobs.delete(job),
     })
+    this.#jobs.add(job)
+    this.#assign(job)
+    return job.nextStep() as Promise<Step<T>>
   }
 
   async close(): Promise<void> {
-    this.closed = true
-    for (const job of this.jobs) job.reject(new Error('the engine is closed'))
-    await Promise.all([...this.workers].map((worker) => worker.terminate()))
+    this.#isClosed = true
+    for (const job of this.#jobs) job.fail(new Error('the engine is closed'))
+    await Promise.all([...this.#workers].map((worker) => worker.terminate()))
   }
 
-  private assign(job: Job): void {
-    const worker = this.choose()
+  #assign(job: Job): void {
+    const worker = this.#choose()
     worker.start(job)
-    if (worker.load > 1 && !this.watched.has(worker)) this.watch(worker)
+    if (worker.load > 1 && !this.#watched.has(worker)) this.#watch(worker)
   }
 
   /** The least busy of those that react; a new one where all are busy and more are allowed. */
-  private choose(): EngineWorker {
-    const all = [...this.workers]
-    const reacting = all.filter((worker) => !this.heldUp.has(worker))
+  #choose(): EngineWorker {
+    const { threads } = this.#limits
+    const all = [...this.#workers]
+    const reacting = all.filter((worker) => !this.#heldUp.has(worker))
     const [best] = reacting.sort((a, b) => a.load - b.load)
     const busy = !best || best.load > 0
-    if (busy && reacting.length < this.threads && all.length < this.threads + EXTRA_WORKERS) return this.add()
-    return best ?? all.sort((a, b) => a.load - b.load)[0] ?? this.add()
+    if (busy && reacting.length < threads && all.length < threads + EXTRA_WORKERS) return this.#add()
+    return best ?? all.sort((a, b) => a.load - b.load)[0] ?? this.#add()
   }
 
-  /** As long as several share a thread: where one holds it up, the others begin anew elsewhere. */
-  private watch(worker: EngineWorker): void {
-    if (worker.load < 2 || !this.workers.has(worker)) {
-      this.watched.delete(worker)
+  /** As long as jobs share a thread: where one of them holds it up, the others begin anew elsewhere. */
+  #watch(worker: EngineWorker): void {
+    if (worker.load < 2 || !this.#workers.has(worker)) {
+      this.#watched.delete(worker)
       return
     }
-    this.watched.add(worker)
-    const others = [...this.workers].some((other) => other !== worker && !this.heldUp.has(other))
+    this.#watched.add(worker)
+    const others = [...this.#workers].some((other) => other !== worker && !this.#heldUp.has(other))
     if (!worker.isSilent) worker.ping()
-    else if (others || this.workers.size < this.threads + EXTRA_WORKERS) this.relieve(worker)
-    const timer = setTimeout(() => this.watch(worker), SILENCE_MS + TURN_MS * worker.load)
+    else if (others || this.#workers.size < this.#limits.threads + EXTRA_WORKERS) this.#relieve(worker)
+    const timer = setTimeout(() => this.#watch(worker), SILENCE_MS + TURN_MS * worker.load)
     timer.unref()
   }
 
-  private relieve(worker: EngineWorker): void {
-    this.heldUp.add(worker)
+  #relieve(worker: EngineWorker): void {
+    this.#heldUp.add(worker)
     for (const job of worker.waitingJobs()) {
       worker.forget(job)
       worker.cancel(job)
-      this.assign(job)
+      this.#assign(job)
     }
   }
 
-  /** Workers that took over are let go when all react again. */
-  private settleDown(heard: EngineWorker): void {
-    this.heldUp.delete(heard)
-    if (this.heldUp.size > 0 || this.workers.size <= this.threads) return
-    const idle = [...this.workers].find((worker) => worker.load === 0)
+  /** Workers that took over are ended when all react again. */
+  #settleDown(heard: EngineWorker): void {
+    this.#heldUp.delete(heard)
+    if (this.#heldUp.size > 0 || this.#workers.size <= this.#limits.threads) return
+    const idle = [...this.#workers].find((worker) => worker.load === 0)
     if (!idle) return
-    this.workers.delete(idle)
+    this.#workers.delete(idle)
     void idle.terminate()
   }
 
-  private add(): EngineWorker {
+  #add(): EngineWorker {
     const worker = new EngineWorker({
-      heard: (heard) => this.settleDown(heard),
-      gone: (gone, left, error) => this.replace(gone, left, error),
+      heard: (heard) => this.#settleDown(heard),
+      gone: (gone, left, error) => this.#replace(gone, left, error),
     })
-    this.workers.add(worker)
+    this.#workers.add(worker)
     return worker
   }
 
-  private replace(gone: EngineWorker, left: Job[], error: Error | undefined): void {
-    this.workers.delete(gone)
-    this.heldUp.delete(gone)
-    if (this.closed) return
+  #replace(gone: EngineWorker, left: Job[], error: Error | undefined): void {
+    this.#workers.delete(gone)
+    this.#heldUp.delete(gone)
+    if (this.#isClosed) return
     for (const job of left) {
-      if (!this.jobs.has(job)) continue
+      if (!this.#jobs.has(job)) continue
       job.deaths += error ? 1 : 0
-      if (error && (left.length === 1 || job.deaths >= MAX_DEATHS)) job.reject(causeOfDeath(error))
-      else this.assign(job)
+      if (error && (left.length === 1 || job.deaths >= MAX_DEATHS)) job.fail(causeOfDeath(error))
+      else this.#assign(job)
     }
-    if (this.workers.size === 0) this.add()
+    if (this.#workers.size === 0) this.#add()
   }
 
-  private abandon(job: Job): void {
-    job.reject(job.signal.reason)
-    const worker = [...this.workers].find((candidate) => candidate.has(job))
+  #stop(job: Job): void {
+    const worker = [...this.#workers].find((candidate) => candidate.has(job))
     if (!worker) return
     worker.cancel(job)
     const timer = setTimeout(() => {

@@ -1,9 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { SimulationRejected, type StateRead, type StateValue, StretchRejected } from '@upfront/simulation'
+import { RpcError } from '@upfront/protocol'
+import { answerOf, SimulationRejected, type StateRead, type StateValue, StretchRejected } from '@upfront/simulation'
+import { TimeSlice } from '../evm/time-slice.js'
 import { simulatePlan } from '../execute/simulate-plan.js'
-import { TimeSlice } from '../execute/time-slice.js'
 import type { ReadState } from '../state/world-state.js'
-import type { Answer, FromWorker, ToWorker, Work, WorkerData } from './messages.js'
+import type { Ending, FromWorker, ToWorker, Work, WorkerData } from './messages.js'
 
 const port = parentPort
 if (!port) throw new Error('this file runs in a worker thread')
@@ -11,7 +12,7 @@ const { computing } = workerData as WorkerData
 
 interface Running {
   slice: TimeSlice
-  /** It computes from now on. */
+  /** To be called when it begins to compute, or goes on. */
   resumed(): void
   /** The read that it waits for. */
   waiting?: { resolve(values: StateValue[]): void; reject(reason: Error): void }
@@ -43,23 +44,18 @@ async function run(job: number, work: Work): Promise<void> {
   }
 }
 
-async function perform(work: Work, read: ReadState, { slice, resumed }: Running): Promise<Answer> {
+async function perform(work: Work, read: ReadState, { slice, resumed }: Running): Promise<Ending> {
   if (work.kind === 'execute') {
-    // Most processes never follow a block under construction: what reads signed transactions need not be loaded there.
+    // Most processes never follow a block under construction: the code for signed transactions is loaded at the first.
     const { executeStretch } = await import('../preconfirm/execute-stretch.js')
     resumed()
     return { kind: 'executed', executed: await executeStretch(work.stretch, work.validation, read, slice) }
   }
   resumed()
-  const { blocks, touched } = await simulatePlan(work.plan, read, slice)
-  const sent = blocks.map((block) => ({
-    ...block,
-    transactions: block.transactions.map(({ hash, nonce, gas }) => ({ hash, nonce, gas })),
-  }))
-  return { kind: 'simulated', outcome: { blocks: sent, touched } }
+  return { kind: 'simulated', answer: answerOf(await simulatePlan(work.plan, read, slice), work.plan) }
 }
 
-function failure(error: unknown): Answer {
+function failure(error: unknown): Ending {
   if (error instanceof SimulationRejected) {
     const { code, message, block, call } = error
     return { kind: 'simulationRejected', code, message, block, ...(call !== undefined && { call }) }
@@ -67,6 +63,7 @@ function failure(error: unknown): Answer {
   if (error instanceof StretchRejected) {
     return { kind: 'stretchRejected', message: error.message, transaction: error.transaction }
   }
+  if (error instanceof RpcError) return { kind: 'refused', code: error.code, message: error.message }
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
   return { kind: 'failed', message, ...(stack !== undefined && { stack }) }
 }

@@ -10,13 +10,13 @@ import {
   StretchRejected,
 } from '@upfront/simulation'
 import { SimulationEvm } from '../evm/simulation-evm.js'
+import type { TimeSlice } from '../evm/time-slice.js'
 import { applyCall } from '../execute/apply-call.js'
 import { type BlockContext, evmBlock } from '../execute/block-context.js'
+import { effectiveFees } from '../execute/call-fees.js'
 import { CallRejected } from '../execute/call-rejected.js'
-import { effectiveFees } from '../execute/check-call.js'
 import type { Machine } from '../execute/machine.js'
 import { runPreExecutionCalls, systemReads } from '../execute/system-calls.js'
-import type { TimeSlice } from '../execute/time-slice.js'
 import { TouchedState } from '../execute/touched.js'
 import { logsBloom, mergeBlooms } from '../seal/bloom.js'
 import { orderedTrieRoot } from '../seal/ordered-trie.js'
@@ -27,12 +27,12 @@ import { bytesOf, hexOf } from '../state/bytes.js'
 import { type ReadState, WorldState } from '../state/world-state.js'
 import { readSignedTransaction, type SignedTransaction } from './signed-transaction.js'
 
-/** Whoever keeps the layer names it. */
+/** Its layer gets an id on the engine's side. */
 export type NamelessStretch = Omit<ExecutedStretch, 'layer'> & { changes: ExecutedStretch['layer']['accounts'] }
 
 /**
  * Executes the signed transactions of a stretch in order.
- * @param validation whether they must be valid here; without it they are run for the state that they read
+ * @param validation whether they must be valid; without it they run only for the state that they read
  * @throws StretchRejected; what `read` rejected with; what the slice was cancelled with
  */
 export async function executeStretch(
@@ -108,7 +108,7 @@ async function runTransaction(
   }
 }
 
-/** What a block asks beside what a simulation checks: its gas, its blobs, and EIP-3607. */
+/** Checks that blocks make and simulations don't: the block's gas and blobs, and EIP-3607. */
 async function checkInclusion(
   { world }: Machine,
   { block: { gasLimit, rules } }: BlockStretch,

@@ -4,17 +4,16 @@ import type { Address, Hash, Hex } from '@upfront/protocol'
 import type { EthereumFork, PlannedCall } from '@upfront/simulation'
 import { bytesOf, hexOf } from '../state/bytes.js'
 
-/** A transaction as the call that it makes, with what its signature tells. */
+/** A transaction as the call that it makes. */
 export interface SignedTransaction {
   hash: Hash
   raw: Hex
   nonce: bigint
   gas: bigint
-  /** With sender. */
   call: PlannedCall
 }
 
-/** EthereumJS wants a KZG library before it reads a blob transaction, and calls none of it where no blobs come along. */
+/** EthereumJS reads blob transactions only with a KZG library, which it does not call where the blobs are not included. */
 const NO_KZG = {} as NonNullable<Common['customCrypto']['kzg']>
 
 /** @throws Error where the bytes are no signed transaction of the chain and the fork */

@@ -9,7 +9,7 @@ const HASH_LENGTH = 32
 
 /**
  * Root of the Merkle-Patricia trie from RLP-encoded index to value, as headers commit to transactions, receipts and
- * withdrawals. Built from the sorted keys in one pass: a general trie takes 20 times as long.
+ * withdrawals. Built from the sorted keys in one pass, which is much faster than a general trie.
  */
 export function orderedTrieRoot(values: readonly Uint8Array[]): Hash {
   const leaves = values.map((value, index) => ({ path: nibbles(encodeRlp(index)), value }))
@@ -34,7 +34,7 @@ function node(leaves: Leaf[], depth: number): RlpItem {
   return [...children, null]
 }
 
-/** Nodes shorter than a hash stand for themselves. */
+/** Nodes shorter than a hash are included, others are referred to by their hash. */
 function reference(item: RlpItem): RlpItem {
   const encoded = encodeRlp(item)
   return encoded.length < HASH_LENGTH ? item : bytesOf(keccak(encoded))

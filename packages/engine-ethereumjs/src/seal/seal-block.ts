@@ -10,7 +10,7 @@ import { bodyItem, encodeTransaction, type FilledCall } from './transaction.js'
 /** keccak256(rlp([])) */
 const NO_UNCLES: Hash = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
 
-/** A header but for what sealing adds. */
+/** A header without the fields that sealing adds. */
 export type OpenHeader = Omit<
   BlockHeader,
   | 'hash'
@@ -38,7 +38,7 @@ export interface SealedBlock {
   size: bigint
 }
 
-/** Commits to the body and hashes the header, its state root zero: a simulation commits nothing. */
+/** Commits to the body and hashes the header. The state root is zero: a simulation has no trie of the state. */
 export function sealBlock(open: OpenHeader, { chainId, transactions, receipts, withdrawals }: BlockBody): SealedBlock {
   const encoded = transactions.map((transaction) => encodeTransaction(transaction, chainId))
   const withdrawalItems = withdrawals?.map(
@@ -64,7 +64,7 @@ export function sealBlock(open: OpenHeader, { chainId, transactions, receipts, w
   }
 }
 
-/** In the order of their forks: a field that is absent ends the list. */
+/** In the order of the forks that added them. */
 function headerFields(header: Omit<BlockHeader, 'hash'>): RlpItem[] {
   const fields = [
     header.parentHash,

@@ -2,7 +2,7 @@ import type { Hash } from '@upfront/protocol'
 import type { PlannedCall } from '@upfront/simulation'
 import { encodeRlp, keccak, type RlpItem, withType } from './rlp.js'
 
-/** A call with what the running state filled in. */
+/** A call with nonce and gas filled in. */
 export interface FilledCall {
   call: PlannedCall
   nonce: bigint
@@ -18,7 +18,7 @@ export function transactionHash(encoded: Uint8Array): Hash {
   return keccak(encoded)
 }
 
-/** What stands for a transaction in a block's body: typed ones are byte strings (EIP-2718). */
+/** A transaction in a block's body: a list where it is legacy, else a byte string (EIP-2718). */
 export function bodyItem(filled: FilledCall, chainId: bigint, encoded: Uint8Array): RlpItem {
   return filled.call.type === 0 ? fields(filled, chainId) : encoded
 }

@@ -7,8 +7,8 @@ import type { WorldState } from './world-state.js'
 type EvmJournal = Pick<EVM['journal'], keyof EVM['journal']>
 
 /**
- * What EthereumJS keeps beside the state: which accounts and slots are warm (EIP-2929). It shares the undo list of
- * `WorldState`, so a frame costs no allocation of its own, however many there are.
+ * EthereumJS' journal: which accounts and slots are warm (EIP-2929). It shares the undo list of `WorldState`, so that frames
+ * need no allocation of their own.
  */
 export class AccessJournal implements EvmJournal {
   private warmAccounts = new Set<Address>()

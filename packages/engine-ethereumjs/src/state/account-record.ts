@@ -3,15 +3,17 @@ import { keccak_256 } from '@noble/hashes/sha3.js'
 import type { Address } from '@upfront/protocol'
 import { EMPTY_BYTES, hexOf } from './bytes.js'
 
-/** One account as it stands; never mutated, always replaced. */
+/** An account. Immutable: a change makes a new one. */
 export interface AccountRecord {
   readonly balance: bigint
   readonly nonce: bigint
   readonly code: Uint8Array
-  /** In geth's sense: an account can exist and be empty until the transaction that touched it ends (EIP-161). */
+  /** As geth has it: until the transaction that touched it ends, an empty account can exist (EIP-161). */
   readonly exists: boolean
 }
 
+/** EIP-2681 */
+export const MAX_NONCE = (1n << 64n) - 1n
 export const NOT_EXISTING: AccountRecord = { balance: 0n, nonce: 0n, code: EMPTY_BYTES, exists: false }
 const hashes = new WeakMap<Uint8Array, Uint8Array>()
 
@@ -25,7 +27,7 @@ export function codeHash(code: Uint8Array): Uint8Array {
   return hash
 }
 
-/** EthereumJS' view of a record. Code is hashed only where its hash is asked for. */
+/** A record as EthereumJS sees it. Code is hashed when its hash is first asked for. */
 export class AccountView extends Account {
   constructor(private readonly record: AccountRecord) {
     super(record.nonce, record.balance)

@@ -5,30 +5,13 @@ import { ZERO_HASH } from '@upfront/protocol'
 import type { AccountChange, StateRead, StateValue } from '@upfront/simulation'
 import { type AccountRecord, AccountView, delegationTarget, isEmpty, NOT_EXISTING } from './account-record.js'
 import { bytesOf, EMPTY_BYTES, hexOf, uint64, uint256 } from './bytes.js'
+import { changeOf, type Entry, slotBytes, ZERO_SLOT } from './entry.js'
 
 export type ReadState = (reads: StateRead[]) => Promise<StateValue[]>
 
-interface Entry {
-  /** Absent until read. */
-  record?: AccountRecord
-  /** As it was read. */
-  initial?: AccountRecord
-  /** Slots that were written, be it only for a time. */
-  written: Set<Hash>
-  /** It was destroyed, or emptied and dropped. */
-  removed: boolean
-  /** Overridden before anything was read: these fields need no read. */
-  overridden?: { balance?: bigint; nonce?: bigint; code?: Uint8Array }
-  storage: Map<Hash, Uint8Array>
-  /** Slots that `storage` lacks are zero: nothing below needs to be asked. */
-  storageKnown: boolean
-}
-
-const ZERO_SLOT = EMPTY_BYTES
-
 /**
- * The state that one simulation sees and changes: read lazily, kept for the whole request, undone frame by frame. It is what
- * EthereumJS asks as its state manager.
+ * The state that one simulation sees and changes, as EthereumJS' state manager: read lazily, kept for the whole request,
+ * undone frame by frame.
  */
 export class WorldState implements StateManagerInterface {
   private readonly entries = new Map<Address, Entry>()
@@ -40,7 +23,7 @@ export class WorldState implements StateManagerInterface {
 
   constructor(private readonly read: ReadState) {}
 
-  /** Reads in one batch whatever of this is not known yet. */
+  /** Reads what is not known of this, in one batch. */
   async preload(accounts: Iterable<Address>, slots: Iterable<readonly [Address, Hash]>): Promise<void> {
     const addresses = [...new Set(accounts)].filter((address) => !this.entry(address).record)
     const missingSlots = [...slots].filter(([address, slot]) => {
@@ -100,12 +83,12 @@ export class WorldState implements StateManagerInterface {
     this.undo.push(() => this.touched.delete(address))
   }
 
-  /** The undo goes with the frame that is running. */
+  /** Has `undo` run if the running frame reverts. */
   onRevert(undo: () => void): void {
     this.undo.push(undo)
   }
 
-  /** Between transactions only. Follows geth: an overridden account exists, be it empty. */
+  /** Only between transactions. An overridden account exists even when it is empty, as in geth. */
   override({ address, balance, nonce, code, state, stateDiff }: StateOverride): void {
     const entry = this.entry(address)
     const fields = {
@@ -124,7 +107,7 @@ export class WorldState implements StateManagerInterface {
     for (const [slot, value] of state ?? stateDiff ?? []) entry.storage.set(slot, slotBytes(value))
   }
 
-  /** Ends a transaction: what self-destructed and what was touched and is empty is gone (EIP-161), all else stands. */
+  /** Ends a transaction: removes accounts that self-destructed, and touched ones that are empty (EIP-161). */
   finalise(destroyed: Iterable<Address> = []): void {
     for (const address of destroyed) this.remove(address)
     for (const address of this.touched) {
@@ -137,7 +120,7 @@ export class WorldState implements StateManagerInterface {
     this.originals.clear()
   }
 
-  /** All that is other than it was read, by account. */
+  /** Everything that differs from what was read, by account. */
   changes(): Map<Address, AccountChange> {
     const changes = new Map<Address, AccountChange>()
     for (const [address, entry] of this.entries) {
@@ -180,8 +163,8 @@ export class WorldState implements StateManagerInterface {
   }
 
   /**
-   * Asked by EthereumJS only when it prices a call to a delegated account (EIP-7702): it takes whatever begins like a
-   * designator for one, so what has another length is hidden from it.
+   * EthereumJS asks only for the price of a call to a delegated account (EIP-7702). It takes any code that begins like a
+   * designator for one: code of another length is hidden from it.
    */
   async getCode(address: AddressBytes): Promise<Uint8Array> {
     const { code } = await this.account(hexOf(address.bytes))
@@ -212,7 +195,7 @@ export class WorldState implements StateManagerInterface {
     this.undo.push(() => storage.set(slotKey, previous))
   }
 
-  /** geth keeps what storage the address of a new contract has. */
+  /** Nothing is cleared: geth keeps the storage that a new contract's address has. */
   async clearStorage(): Promise<void> {}
 
   readonly originalStorageCache = {
@@ -302,26 +285,4 @@ export class WorldState implements StateManagerInterface {
     entry.storage.set(slot, bytes)
     return bytes
   }
-}
-
-function changeOf({ record, initial, written, removed, storage }: Entry): AccountChange | undefined {
-  if (!record || !initial) return undefined
-  const storageCleared = removed && initial.exists
-  const change: AccountChange = {
-    storageCleared,
-    storage: new Map([...written].map((slot) => [slot, slotHash(storage.get(slot) ?? ZERO_SLOT)])),
-    ...(record.balance !== initial.balance && { balance: record.balance }),
-    ...(record.nonce !== initial.nonce && { nonce: record.nonce }),
-    ...(record.code !== initial.code && { code: hexOf(record.code) }),
-  }
-  const nothing = Object.keys(change).length === 2 && written.size === 0 && !storageCleared
-  return nothing ? undefined : change
-}
-
-function slotHash(bytes: Uint8Array): Hash {
-  return `0x${hexOf(bytes).slice(2).padStart(64, '0')}`
-}
-
-function slotBytes(value: StateValue | undefined): Uint8Array {
-  return typeof value === 'string' && value !== ZERO_HASH ? bytesOf(value) : ZERO_SLOT
 }

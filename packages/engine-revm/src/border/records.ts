@@ -12,7 +12,6 @@ import type {
   ChainRules,
   ExecutedLog,
   ExecutedReceipt,
-  MappingRead,
   PlannedBlock,
   PlannedCall,
   SimulationPlan,
@@ -172,10 +171,6 @@ export function writePlannedBlock(record: PlannedBlock): string {
   )
 }
 
-export function writeMappingRead(record: MappingRead): string {
-  return `${record.contract}\n` + `${record.key}\n` + count(record.position)
-}
-
 export function writePlan(record: SimulationPlan): string {
   return (
     writeChainRules(record.rules) +
@@ -184,7 +179,8 @@ export function writePlan(record: SimulationPlan): string {
     flag(record.traceTransfers) +
     quantity(record.gasBudget) +
     optionalQuantity(record.daFootprintScalar) +
-    list(record.likelyReads ?? [], writeMappingRead) +
+    flag(record.returnFullTransactions) +
+    count(record.answerBytes) +
     list(record.blocks, writePlannedBlock)
   )
 }
@@ -228,6 +224,21 @@ export function writeAccountChange(record: AccountChange): string {
 
 export function writeLayer(record: StateLayer): string {
   return list([...record.accounts], (item) => `${item[0]}\n` + writeAccountChange(item[1]))
+}
+
+export function writeRead(record: StateRead): string {
+  switch (record.kind) {
+    case 'balance':
+      return 'balance\n' + `${record.address}\n`
+    case 'nonce':
+      return 'nonce\n' + `${record.address}\n`
+    case 'code':
+      return 'code\n' + `${record.address}\n`
+    case 'storage':
+      return 'storage\n' + `${record.address}\n` + `${record.slot}\n`
+    case 'blockHash':
+      return 'blockHash\n' + quantity(record.number)
+  }
 }
 
 export function readAccountChange(reader: TextReader): AccountChange {

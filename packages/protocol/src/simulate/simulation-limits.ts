@@ -7,12 +7,15 @@ export interface SimulationLimits {
   totalCalls: number
   /** Gas of all calls together. */
   gas: bigint
+  /** Of the answer's JSON. */
+  answerBytes: number
 }
 
-/** geth's, from its internal/ethapi/simulate.go and its default RPC gas cap. */
+/** geth's, from its internal/ethapi/simulate.go and its default RPC gas cap; the answer's length is our own. */
 export const DEFAULT_SIMULATION_LIMITS: SimulationLimits = {
   blocks: 256,
   callsPerBlock: 5_000,
   totalCalls: 10_000,
   gas: 50_000_000n,
+  answerBytes: 64 * 1024 * 1024,
 }

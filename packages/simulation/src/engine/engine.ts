@@ -1,57 +1,68 @@
-import type { Awaitable, Cancellation, CancelSignal } from '@upfront/node'
-import type { Address, BlockHeader, ErrorCode, Hash, Hex, JsonText } from '@upfront/protocol'
+import type { Awaitable, Cancellation } from '@upfront/node'
+import {
+  type Address,
+  type BlockHeader,
+  ErrorCode,
+  type Hash,
+  type Hex,
+  type JsonText,
+  RpcError,
+} from '@upfront/protocol'
 import type { PlannedCall, SimulationPlan } from '../plan/simulation-plan.js'
-import type { StateSource } from './state-source.js'
+import type { StatePoint, StateRead, StateValue } from './state.js'
+import type { Step } from './step.js'
 
-/** The seam: one crossing per request, a whole plan in, sealed blocks out. */
+/** The seam: executes plans and keeps the state that they read. It reads nothing itself. */
 export interface Engine {
   readonly name: 'revm' | 'ethereumjs'
   /** Of the EVM inside, for `web3_clientVersion`. */
   readonly version: string
   /**
-   * Executes and seals all blocks of the plan off the event loop.
-   * @throws SimulationRejected where a call is no valid transaction; what `state.read` rejected with; the signal's reason
-   * within 5 ms (revm) of its abort
+   * Begins to execute and seal all blocks of the plan. A small plan whose state is known may be executed at once, on the
+   * caller's thread; anything else runs off the event loop.
+   * @throws or rejects with SimulationRejected where a call is no valid transaction; RpcError -32005 where the answer is longer
+   * than `plan.answerBytes`, or (HTTP 503) where too many simulations wait; the signal's reason, within 5 ms (revm) of its abort
    */
-  simulate(plan: SimulationPlan, state: StateSource, signal: CancelSignal): Promise<SimulationOutcome>
-  /**
-   * `simulate` with the outcome as JSON, where the engine writes that itself; transactions are given by their hashes. A small
-   * plan whose state is cached may be executed at once, on the caller's thread: what goes wrong is thrown then.
-   */
-  write?(plan: SimulationPlan, state: StateSource, cancellation: Cancellation): Awaitable<WrittenOutcome>
+  begin(plan: SimulationPlan, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Answer>>
+  /** Those of the reads whose value the engine does not hold for the state with this key. */
+  missing(key: Hash, reads: readonly StateRead[]): StateRead[]
+  /** What the engine holds of the state with this key, in the order of `reads`. */
+  known(key: Hash, reads: readonly StateRead[]): (StateValue | undefined)[]
+  /** Gives it values of the state with this key ahead of work; kept within the engine's bounds. */
+  provide(key: Hash, reads: readonly StateRead[], values: readonly StateValue[]): void
   /** Ends its threads; what runs is rejected. */
   close(): Promise<void>
 }
 
-export interface SimulationOutcome {
-  blocks: ExecutedBlock[]
-  /**
-   * Distinct accounts and storage slots that the calls touched, for metering, reverted or not:
-   * - senders and recipients, and the account that a recipient delegates to (EIP-7702);
-   * - access-list entries, used or not;
-   * - authorities of authorizations that are for this chain or any, whose nonce is below 2^64 - 1 and whose signature is
-   *   valid, whether or not they then hold;
-   * - contracts created, once depth, balance and nonce let the creation begin, be it that it fails then;
-   * - what BALANCE, EXTCODE*, SLOAD, SSTORE, SELFDESTRUCT and calls name, and the account that a callee delegates to, each once
-   *   the gas left pays for the access (EIP-2929) beside what comes first: the opcode's constant price, memory, words
-   *   copied, value moved; for SSTORE its sentry of 2,300. What comes later (a new account, a slot's change, gas passed on)
-   *   may fail: the access was made. What a static frame may not do accesses nothing.
-   *
-   * Accounts at which the block has a precompile never count (their access-list slots do). The fee recipient, withdrawals,
-   * overrides and what system calls touch do not count of themselves.
-   */
-  touched: { accounts: number; slots: number }
-}
-
-/** An outcome as the `result` of `eth_simulateV1`, without the words of its errors: those are the presenter's. */
-export interface WrittenOutcome {
+/** What a plan came to: the `result` of `eth_simulateV1`, without the words of its errors, which are the presenter's. */
+export interface Answer {
   /** The JSON, cut where a failed call's `,"error":…` belongs: one piece more than there are failures. */
   pieces: JsonText[]
   /** In order. */
   failures: FailedCall[]
   /** Of all calls together, after refunds. */
   gasUsed: bigint
-  touched: SimulationOutcome['touched']
+  touched: Touched
+}
+
+/**
+ * Distinct accounts and storage slots that the calls touched, for metering, reverted or not:
+ * - senders and recipients, and the account that a recipient delegates to (EIP-7702);
+ * - access-list entries, used or not;
+ * - authorities of authorizations that are for this chain or any, whose nonce is below 2^64 - 1 and whose signature is
+ *   valid, whether or not they then hold;
+ * - contracts created, once depth, balance and nonce let the creation begin, be it that it fails then;
+ * - what BALANCE, EXTCODE*, SLOAD, SSTORE, SELFDESTRUCT and calls name, and the account that a callee delegates to, each once
+ *   the gas left pays for the access (EIP-2929) beside what comes first: the opcode's constant price, memory, words
+ *   copied, value moved; for SSTORE its sentry of 2,300. What comes later (a new account, a slot's change, gas passed on)
+ *   may fail: the access was made. What a static frame may not do accesses nothing.
+ *
+ * Accounts at which the block has a precompile never count (their access-list slots do). The fee recipient, withdrawals,
+ * overrides and what system calls touch do not count of themselves.
+ */
+export interface Touched {
+  accounts: number
+  slots: number
 }
 
 /** What a failed call's error is made of. */
@@ -60,6 +71,12 @@ export interface FailedCall {
   failure: { kind: 'revert' } | { kind: 'halt'; message: string }
   /** Empty on a halt. */
   returnData: Hex
+}
+
+/** A plan carried out, as an engine in JavaScript has it; see `answerOf`. */
+export interface SimulationOutcome {
+  blocks: ExecutedBlock[]
+  touched: Touched
 }
 
 export interface ExecutedBlock {
@@ -104,7 +121,7 @@ export interface IndexedLog extends ExecutedLog {
   /**
    * The answer's `logIndex`: how many logs (transfer logs included, where they are traced) the calls of this block emitted
    * before it, those of frames and calls that reverted counted too, as geth counts. A traced transfer counts from the moment
-   * its frame is entered: one that fails for lack of balance or depth has used an index.
+   * its frame is entered: one that fails for lack of balance, depth or nonce has used an index.
    */
   index: number
 }
@@ -123,4 +140,9 @@ export class SimulationRejected extends Error {
   ) {
     super(message)
   }
+}
+
+/** 50M gas can return 100 MB. */
+export function answerTooLong(bytes: number): RpcError {
+  return new RpcError(ErrorCode.limitExceeded, `the answer's return data and logs are longer than ${bytes} bytes`)
 }

@@ -1,21 +1,22 @@
-import type { CancelSignal } from '@upfront/node'
+import type { Awaitable, Cancellation } from '@upfront/node'
 import type { Address, Hash, Hex } from '@upfront/protocol'
 import type { BlockRules, ChainRules } from '../plan/chain-rules.js'
 import type { ExecutedLog } from './engine.js'
-import type { StateLayer, StateSource } from './state-source.js'
+import type { StateLayer, StatePoint } from './state.js'
+import type { Step } from './step.js'
 
 /** What an engine that can follow a block under construction offers beside `Engine`. */
 export interface PreconfirmationExecutor {
   /**
-   * Executes signed transactions, in order and under full validation, on top of `state` with all its layers.
-   * @throws StretchRejected where a transaction is invalid; what `state.read` rejected with; the signal's reason
+   * Begins to execute signed transactions, in order and under full validation, on top of the state with all its layers.
+   * @throws or rejects with StretchRejected where a transaction is invalid; the signal's reason
    */
-  execute(stretch: BlockStretch, state: StateSource, signal: CancelSignal): Promise<ExecutedStretch>
+  execute(stretch: BlockStretch, at: StatePoint, cancellation: Cancellation): Awaitable<Step<ExecutedStretch>>
   /**
-   * Runs the transactions out of order, each on `state` alone, so that `state` reads what they need in few batches. Results
-   * and failures are thrown away.
+   * Begins to run one transaction of the stretch out of order, unvalidated, for what it reads: transactions warmed side by
+   * side need few rounds of reads. Its result is thrown away; where it can't run, that is no error.
    */
-  warm(stretch: BlockStretch, state: StateSource, signal: CancelSignal): Promise<void>
+  warm(transaction: Hex, stretch: BlockStretch, at: StatePoint, cancellation: Cancellation): Awaitable<Step<void>>
 }
 
 /** The next transactions of a block under construction: one flashblock. */

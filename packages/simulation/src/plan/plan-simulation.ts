@@ -11,7 +11,7 @@ import {
   type StateOverride,
   ZERO_HASH,
 } from '@upfront/protocol'
-import { baseFeeParameters, isOpForkActive } from '../rules/base-fee.js'
+import { baseFeeParameters, isOpForkActive } from './base-fee.js'
 import type { BlockRules, ChainRules } from './chain-rules.js'
 import { planCall } from './plan-call.js'
 import { isForkActive, rulesAt, rulesOfHeader } from './rules-at.js'
@@ -68,8 +68,9 @@ export function planSimulation(
     const index = block.requestIndex
     if (index !== undefined) block.calls = planCalls(request.blockStateCalls[index]?.calls ?? [], index, rules.chainId)
   }
-  const { validation, traceTransfers } = request
-  return { rules, base, baseRules, blocks, validation, traceTransfers, gasBudget: limits.gas }
+  const { validation, traceTransfers, returnFullTransactions } = request
+  const { gas: gasBudget, answerBytes } = limits
+  return { rules, base, baseRules, blocks, validation, traceTransfers, gasBudget, returnFullTransactions, answerBytes }
 }
 
 /** A node may stamp its block under construction with a clock that is behind its head: such a time is left aside. */

@@ -8,7 +8,7 @@ import type {
   StateOverride,
   Withdrawal,
 } from '@upfront/protocol'
-import type { BaseFeeParameters } from '../rules/base-fee.js'
+import type { BaseFeeParameters } from './base-fee.js'
 import type { BlockRules, ChainRules } from './chain-rules.js'
 
 /** All that an engine needs to know, save the state: gaps filled, numbers and times ordered, limits and static defaults applied. */
@@ -28,15 +28,10 @@ export interface SimulationPlan {
    * holds in the pinned state, which is the same on a node that has that state.
    */
   daFootprintScalar?: bigint
-  /** What its calls will read if they do as calls to the same contracts did before: to be read with what is certain. */
-  likelyReads?: readonly MappingRead[]
-}
-
-/** The value at `key` of the `mapping(address => …)` that a contract keeps at storage position `position`. */
-export interface MappingRead {
-  contract: Address
-  key: Address
-  position: number
+  /** Blocks show their transactions whole, not by hash alone. */
+  returnFullTransactions: boolean
+  /** Most bytes of the answer's JSON: its pieces and the return data of failed calls, as hex. */
+  answerBytes: number
 }
 
 export interface PlannedBlock {

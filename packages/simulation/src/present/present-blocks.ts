@@ -1,6 +1,5 @@
 import {
   blockHeaderToRpc,
-  type Dialect,
   type Hash,
   type Hex,
   type SimulatedBlock,
@@ -11,28 +10,20 @@ import {
 } from '@upfront/protocol'
 import type { ExecutedBlock, ExecutedCall, IndexedLog } from '../engine/engine.js'
 import type { PlannedBlock, SimulationPlan } from '../plan/simulation-plan.js'
-import { presentFailure } from './present-failure.js'
 import { presentTransaction } from './present-transaction.js'
 
-export interface PresentOptions {
-  dialect: Dialect
-  returnFullTransactions: boolean
-}
+/** What stands as a failed call's `error`: its words are the dialect's. */
+export const ERROR_GAP = ''
 
 /** Executed blocks as the JSON of an answer: one for each planned block, filled gaps included. */
-export function presentBlocks(
-  blocks: ExecutedBlock[],
-  plan: SimulationPlan,
-  options: PresentOptions,
-): SimulatedBlock[] {
-  return blocks.map((block, index) => presentBlock(block, plan.blocks[index], plan.rules.chainId, options))
+export function presentBlocks(blocks: readonly ExecutedBlock[], plan: SimulationPlan): SimulatedBlock[] {
+  return blocks.map((block, index) => presentBlock(block, plan.blocks[index], plan))
 }
 
 function presentBlock(
   block: ExecutedBlock,
   planned: PlannedBlock | undefined,
-  chainId: bigint,
-  { dialect, returnFullTransactions }: PresentOptions,
+  { rules, returnFullTransactions }: SimulationPlan,
 ): SimulatedBlock {
   const { header, transactions } = block
   const fields = blockHeaderToRpc(header)
@@ -41,10 +32,10 @@ function presentBlock(
   const answer: SimulatedBlock = Object.assign(fields, {
     size: toQuantity(block.size),
     transactions: returnFullTransactions
-      ? transactions.map((transaction, index) => presentTransaction(transaction, index, header, chainId))
+      ? transactions.map((transaction, index) => presentTransaction(transaction, index, header, rules.chainId))
       : transactions.map(({ hash }) => hash),
     uncles: [],
-    calls: block.calls.map((call, index) => presentCall(call, dialect, place, transactions[index]?.hash, index)),
+    calls: block.calls.map((call, index) => presentCall(call, place, transactions[index]?.hash, index)),
   })
   if (header.withdrawalsRoot !== undefined) answer.withdrawals = (planned?.withdrawals ?? []).map(presentWithdrawal)
   return answer
@@ -58,7 +49,6 @@ interface BlockPlace {
 
 function presentCall(
   call: ExecutedCall,
-  dialect: Dialect,
   place: BlockPlace,
   transactionHash: Hash | undefined,
   index: number,
@@ -71,8 +61,7 @@ function presentCall(
     maxUsedGas: toQuantity(call.maxUsedGas),
     status: call.succeeded ? '0x1' : '0x0',
   }
-  const { failure, returnData } = call
-  if (failure !== undefined) answer.error = presentFailure({ failure, returnData }, dialect)
+  if (call.failure !== undefined) answer.error = ERROR_GAP
   return answer
 }
 

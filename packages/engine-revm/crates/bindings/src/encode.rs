@@ -7,24 +7,15 @@ use crate::{
 };
 use upfront_engine::{
     answer::Answer,
-    outcome::{ExecutedBlock, ExecutedCall, ExecutedLog, Outcome, Status},
-    state::Read,
+    outcome::{Outcome, Status},
+    primitives::U256,
+    state::{Cached, Read},
     stretch::ExecutedStretch,
 };
 
 /// Bytes from which on JSON crosses as bytes. V8 makes shorter strings where it makes all that is young, and forgets them for
 /// next to nothing; memory outside of its heap, like longer strings, has it collect the whole heap once a second.
 const LONG: usize = 127 * 1024;
-
-pub fn outcome(outcome: &Outcome) -> String {
-    let mut out = Lines(String::with_capacity(1024 * outcome.blocks.len()));
-    (outcome.touched_accounts as u64).write(&mut out);
-    (outcome.touched_slots as u64).write(&mut out);
-    for executed in &outcome.blocks {
-        block(&mut out, executed);
-    }
-    out.0
-}
 
 /// What is to be known of it, the failed calls with the places of their errors, and the JSON to the end or, where it is long,
 /// apart.
@@ -53,65 +44,6 @@ pub fn answer(answer: Answer<'_>, outcome: &Outcome) -> Payload {
     text.into()
 }
 
-/// Fields that never vary are JavaScript's to fill in: uncles, state root, difficulty, nonce.
-fn block(out: &mut Lines, block: &ExecutedBlock) {
-    let header = &block.header;
-    block.hash.write(out);
-    header.parent_hash.write(out);
-    header.beneficiary.write(out);
-    header.transactions_root.write(out);
-    header.receipts_root.write(out);
-    (!header.logs_bloom.is_zero()).then_some(header.logs_bloom).write(out);
-    header.number.write(out);
-    header.gas_limit.write(out);
-    header.gas_used.write(out);
-    header.timestamp.write(out);
-    header.extra_data.write(out);
-    header.mix_hash.write(out);
-    block.base_fee.write(out);
-    header.withdrawals_root.write(out);
-    header.blob_gas_used.write(out);
-    header.excess_blob_gas.write(out);
-    header.parent_beacon_block_root.write(out);
-    header.requests_hash.write(out);
-    (block.size as u64).write(out);
-    for executed in &block.calls {
-        call(out, executed);
-    }
-}
-
-fn call(out: &mut Lines, call: &ExecutedCall) {
-    call.tx_hash.write(out);
-    call.nonce.write(out);
-    call.gas.write(out);
-    call.gas_used.write(out);
-    call.max_used_gas.write(out);
-    status(out, &call.status);
-    call.return_data.write(out);
-    logs(out, &call.logs);
-}
-
-fn status(out: &mut Lines, status: &Status) {
-    match status {
-        Status::Success => out.text("1"),
-        Status::Revert => out.text("0"),
-        Status::Halt(words) => out.text(words),
-    }
-}
-
-fn logs(out: &mut Lines, logs: &[ExecutedLog]) {
-    (logs.len() as u64).write(out);
-    for log in logs {
-        log.address.write(out);
-        log.index.write(out);
-        (log.topics.len() as u64).write(out);
-        for topic in &log.topics {
-            topic.write(out);
-        }
-        log.data.write(out);
-    }
-}
-
 /// The layer, the transactions, their receipts, and what there is of the block now.
 pub fn executed(executed: ExecutedStretch) -> String {
     let transactions = executed.transactions.iter().map(|transaction| StretchTransaction {
@@ -131,12 +63,24 @@ pub fn executed(executed: ExecutedStretch) -> String {
     })
 }
 
-/// Simulations to wait for, and reads to make. Its first line tells it from an outcome.
-pub fn paused(others: &[u32], own: &[Read]) -> String {
-    let mut out = Lines(String::with_capacity(32 + 128 * own.len()));
+/// What a simulation lacks. Its first line tells it from an outcome.
+pub fn paused(reads: &[Read]) -> String {
+    let mut out = Lines(String::with_capacity(32 + 128 * reads.len()));
     out.text("paused");
-    others.to_vec().write(&mut out);
-    own.to_vec().write(&mut out);
+    reads.to_vec().write(&mut out);
+    out.0
+}
+
+/// What is held of the reads, in order.
+pub fn known(values: impl Iterator<Item = Option<Cached>>) -> String {
+    let mut out = Lines::default();
+    for value in values {
+        match value {
+            None => None::<U256>.write(&mut out),
+            Some(Cached::Word(word)) => word.write(&mut out),
+            Some(Cached::Code(hash, code)) => (hash, code).write(&mut out),
+        }
+    }
     out.0
 }
 

@@ -17,7 +17,7 @@ use napi::{
     bindgen_prelude::{Either, Latin1String},
 };
 use napi_derive::napi;
-use paused::{PausedSimulations, Simulation};
+use paused::{Paused, Simulation};
 use reader::CachedOnly;
 use std::{collections::HashMap, sync::Arc};
 use threads::Threads;
@@ -29,7 +29,7 @@ use upfront_engine::{
     primitives::{B256, hex},
     rejection::{Failure, Rejection},
     simulate::simulate,
-    state::{Layer, ReadError, SimulationState, StateCache, Stop},
+    state::{Layer, Read, SimulationState, StateCache, Stop},
     stretch::{self, StretchFailure},
 };
 
@@ -60,7 +60,7 @@ pub struct NativeEngine {
     cache: Arc<StateCache>,
     mailbox: Arc<Mailbox>,
     layers: HashMap<u32, Arc<Layer>>,
-    paused: PausedSimulations,
+    paused: HashMap<u32, Paused>,
     threads: Threads,
 }
 
@@ -76,7 +76,7 @@ impl NativeEngine {
         let cache = Arc::new(StateCache::new(options.cache_bytes as usize));
         let mailbox = Arc::new(Mailbox::new(wake));
         let threads = Threads::new(options.threads as usize, options.queue as usize, cache.clone(), mailbox.clone());
-        Self { cache, mailbox, layers: HashMap::new(), paused: PausedSimulations::default(), threads }
+        Self { cache, mailbox, layers: HashMap::new(), paused: HashMap::new(), threads }
     }
 
     /// What is in the mailbox.
@@ -91,44 +91,75 @@ impl NativeEngine {
         self.cache.bytes() as f64
     }
 
-    /// Simulates. What comes of it is returned where it takes next to no time, a short outcome as its text alone; else (null)
-    /// it comes by mail. Where all that stands in the way are reads, they are returned after a line `paused`, and after the
-    /// simulations that asked for some of them before: once those went on or ended, it goes on with `resume`, or ends with
-    /// `cancel`. `written`: as the JSON of an answer.
+    /// Begins a simulation. What comes of it is returned where it takes next to no time, a short outcome as its text alone; else
+    /// (null) it comes by mail. Where it lacks values of state, the reads are returned after a line `paused`: it goes on with
+    /// `resume`, or ends with `cancel`.
     #[napi(catch_unwind)]
-    pub fn simulate(
+    pub fn begin(
         &mut self,
         id: u32,
         key: Latin1String,
         layers: Vec<u32>,
         plan: Latin1String,
-        written: bool,
     ) -> Result<Option<Either<Latin1String, Message>>> {
         let is_small = plan.len() <= SMALL_PLAN;
         let plan = field(&plan)?;
-        let simulation = Simulation { plan, key: state_key(&key)?, layers: self.layers(&layers)?, written };
+        let simulation = Simulation { plan, key: state_key(&key)?, layers: self.layers(&layers)? };
         if !is_small {
             return self.start_simulation(id, simulation);
         }
         match self.at_once(id, &simulation) {
             Err(Failure::Missing(reads)) => {
-                Ok(Some(Either::A(latin1(self.paused.add(id, simulation, reads).into_bytes()))))
+                let lacking = encode::paused(&reads);
+                self.paused.insert(id, Paused { simulation, reads });
+                Ok(Some(Either::A(latin1(lacking.into_bytes()))))
             }
             Err(_) => self.start_simulation(id, simulation),
             Ok(answer) => Ok(Some(answer)),
         }
     }
 
-    /// Goes on with a simulation that lacked state: `values` in the order of the reads that it returned, which are kept.
+    /// Goes on with work that lacks state: `values` in the order of its reads, which are kept. What comes of it is returned or
+    /// comes by mail.
     #[napi(catch_unwind)]
     pub fn resume(&mut self, id: u32, values: Latin1String) -> Result<Option<Either<Latin1String, Message>>> {
-        let (simulation, reads) = self.paused.take(id).ok_or_else(|| Error::from_reason("an unknown simulation"))?;
+        let Some(Paused { simulation, reads }) = self.paused.remove(&id) else {
+            self.threads.answer(id, values.to_vec());
+            return Ok(None);
+        };
         let values = reader::values(ascii(&values)?, &reads).map_err(malformed)?;
-        self.cache.pinned(simulation.key).provide(reads.into_iter().zip(values));
+        self.cache.pinned(simulation.key).keep(reads.into_iter().zip(values));
         match self.at_once(id, &simulation) {
             Err(_) => self.start_simulation(id, simulation),
             Ok(answer) => Ok(Some(answer)),
         }
+    }
+
+    /// Which of the reads have no value here, in order: `1` where it lacks, else `0`.
+    #[napi(catch_unwind)]
+    pub fn missing(&self, key: Latin1String, reads: Latin1String) -> Result<Latin1String> {
+        let reads = field::<Vec<Read>>(&reads)?;
+        let state = self.cache.find(state_key(&key)?);
+        let lacks = |read| if state.as_ref().is_some_and(|state| state.get(read).is_some()) { b'0' } else { b'1' };
+        Ok(latin1(reads.iter().map(lacks).collect()))
+    }
+
+    /// What is held of the reads, in order.
+    #[napi(catch_unwind)]
+    pub fn known(&self, key: Latin1String, reads: Latin1String) -> Result<Latin1String> {
+        let reads = field::<Vec<Read>>(&reads)?;
+        let state = self.cache.find(state_key(&key)?);
+        let values = reads.iter().map(|read| state.as_ref().and_then(|state| state.get(read)));
+        Ok(latin1(encode::known(values).into_bytes()))
+    }
+
+    /// Keeps values in the order of the reads.
+    #[napi(catch_unwind)]
+    pub fn provide(&self, key: Latin1String, reads: Latin1String, values: Latin1String) -> Result<()> {
+        let reads = field::<Vec<Read>>(&reads)?;
+        let values = reader::values(ascii(&values)?, &reads).map_err(malformed)?;
+        self.cache.pinned(state_key(&key)?).keep(reads.into_iter().zip(values));
+        Ok(())
     }
 
     /// Executes a stretch of a block under construction; what comes of it comes by mail.
@@ -161,20 +192,10 @@ impl NativeEngine {
         })
     }
 
-    /// What was read for `id`, in the order in which it was asked.
-    #[napi(catch_unwind)]
-    pub fn answer(&self, id: u32, values: Latin1String) {
-        self.threads.answer(id, Ok(values.to_vec()));
-    }
-
-    #[napi(catch_unwind)]
-    pub fn answer_failed(&self, id: u32) {
-        self.threads.answer(id, Err(ReadError::Failed));
-    }
-
+    /// Ends work: nobody wants it any more, or what it lacks can't be read.
     #[napi(catch_unwind)]
     pub fn cancel(&mut self, id: u32) {
-        self.paused.take(id);
+        self.paused.remove(&id);
         self.threads.stop(id);
     }
 
@@ -201,7 +222,7 @@ impl NativeEngine {
     /// Stops everything that runs; its threads end.
     #[napi(catch_unwind)]
     pub fn close(&mut self) {
-        self.paused = PausedSimulations::default();
+        self.paused.clear();
         self.threads.close();
     }
 }
@@ -216,17 +237,14 @@ impl NativeEngine {
 
     /// On the caller's thread: only what is cached and small. Fails with whatever stands in the way.
     fn at_once(&self, id: u32, simulation: &Simulation) -> std::result::Result<Either<Latin1String, Message>, Failure> {
-        let Simulation { plan, key, layers, written } = simulation;
+        let Simulation { plan, key, layers } = simulation;
         let stop = Arc::new(Stop::default());
         let state = SimulationState::new(&self.cache, *key, layers.clone(), Arc::new(CachedOnly), stop.clone());
-        match simulate(plan, state, stop, Some(ALLOWANCE)) {
-            Ok(outcome) => {
-                let payload = encode(plan, &outcome, *written);
-                Ok(match payload.json {
-                    None => Either::A(latin1(payload.text)),
-                    Some(_) => Either::B(Message::new(Kind::Done, id, payload)),
-                })
-            }
+        match simulate(plan, state, stop, Some(ALLOWANCE)).and_then(|outcome| written(plan, &outcome)) {
+            Ok(payload) => Ok(match payload.json {
+                None => Either::A(latin1(payload.text)),
+                Some(_) => Either::B(Message::new(Kind::Done, id, payload)),
+            }),
             Err(Failure::Rejected(rejection)) => {
                 Ok(Either::B(Message::new(Kind::Rejected, id, encode::written(&rejection).into_bytes())))
             }
@@ -235,20 +253,16 @@ impl NativeEngine {
     }
 
     fn start_simulation(&self, id: u32, simulation: Simulation) -> Result<AtOnce> {
-        let Simulation { plan, key, layers, written } = simulation;
+        let Simulation { plan, key, layers } = simulation;
         self.threads.start(id, key, layers, move |state, stop| {
-            simulate(&plan, state, stop, None).map(|outcome| encode(&plan, &outcome, written))
+            simulate(&plan, state, stop, None).and_then(|outcome| written(&plan, &outcome))
         })?;
         Ok(None)
     }
 }
 
-fn encode(plan: &Plan, outcome: &Outcome, written: bool) -> Payload {
-    if written {
-        encode::answer(answer::write(plan, outcome), outcome)
-    } else {
-        encode::outcome(outcome).into_bytes().into()
-    }
+fn written(plan: &Plan, outcome: &Outcome) -> std::result::Result<Payload, Failure> {
+    answer::write(plan, outcome).map(|answer| encode::answer(answer, outcome)).map_err(Failure::Rejected)
 }
 
 fn state_key(key: &Latin1String) -> Result<B256> {

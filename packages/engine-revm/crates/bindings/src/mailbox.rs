@@ -20,10 +20,9 @@ pub enum Kind {
     Rejected,
     /// Reads to make.
     Read,
-    /// State could not be read: who reads knows why.
-    Unread,
     Cancelled,
-    Panicked,
+    /// The engine itself is at fault.
+    Failed,
 }
 
 #[napi(object, object_from_js = false)]
@@ -36,7 +35,7 @@ pub struct Message {
     pub json: Option<Buffer>,
 }
 
-/// Text: ASCII always, as nothing else is written (`tokens::Lines`, `upfront_engine::answer`).
+/// Text: ASCII always, as nothing else is written (`text::Lines`, `upfront_engine::answer`).
 #[derive(Default)]
 pub struct Payload {
     pub text: Vec<u8>,

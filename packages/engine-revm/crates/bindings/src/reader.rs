@@ -1,4 +1,4 @@
-//! State that JavaScript reads for a thread that waits.
+//! Values of state that a thread waits for while JavaScript reads them.
 
 use crate::{
     encode,
@@ -11,7 +11,7 @@ use std::{
 };
 use upfront_engine::state::{Read, ReadError, StateSource, Stop, Value};
 
-/// Reads through the simulation `id`'s `StateSource`.
+/// Reads by having JavaScript told what simulation `id` lacks.
 pub struct Reader {
     pub id: u32,
     pub mailbox: Arc<Mailbox>,
@@ -22,13 +22,13 @@ pub struct Reader {
 /// Where JavaScript puts what it read. A simulation has one thread, so one read at a time.
 #[derive(Default)]
 pub struct Answer {
-    slot: Mutex<Option<Result<Vec<u8>, ReadError>>>,
+    slot: Mutex<Option<Vec<u8>>>,
     signal: Condvar,
 }
 
 impl Answer {
-    pub fn put(&self, answer: Result<Vec<u8>, ReadError>) {
-        *self.slot.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(answer);
+    pub fn put(&self, values: Vec<u8>) {
+        *self.slot.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(values);
         self.signal.notify_all();
     }
 
@@ -38,8 +38,8 @@ impl Answer {
             if stop.is_raised() {
                 return Err(ReadError::Cancelled);
             }
-            if let Some(answer) = slot.take() {
-                return answer;
+            if let Some(values) = slot.take() {
+                return Ok(values);
             }
             // A raised stop signals as well; the time is for one that was raised just before this wait.
             let waited = self.signal.wait_timeout(slot, Duration::from_millis(50));
@@ -75,10 +75,6 @@ pub fn values(text: &str, reads: &[Read]) -> Decoded<Vec<Value>> {
 pub struct CachedOnly;
 
 impl StateSource for CachedOnly {
-    fn may_wait(&self) -> bool {
-        false
-    }
-
     fn read(&self, _reads: &[Read]) -> Result<Vec<Value>, ReadError> {
         Err(ReadError::WouldBlock)
     }

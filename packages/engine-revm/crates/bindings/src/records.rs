@@ -296,17 +296,6 @@ impl Field for plan::PlannedBlock {
     }
 }
 
-impl Field for plan::MappingRead {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { contract: t.read()?, key: t.read()?, position: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.contract.write(out);
-        self.key.write(out);
-        self.position.write(out);
-    }
-}
-
 impl Field for plan::Plan {
     fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
         Ok(Self {
@@ -316,7 +305,8 @@ impl Field for plan::Plan {
             trace_transfers: t.read()?,
             gas_budget: t.read()?,
             da_footprint_scalar: t.read()?,
-            likely_reads: t.read()?,
+            full_transactions: t.read()?,
+            answer_bytes: t.read()?,
             blocks: t.read()?,
         })
     }
@@ -327,7 +317,8 @@ impl Field for plan::Plan {
         self.trace_transfers.write(out);
         self.gas_budget.write(out);
         self.da_footprint_scalar.write(out);
-        self.likely_reads.write(out);
+        self.full_transactions.write(out);
+        self.answer_bytes.write(out);
         self.blocks.write(out);
     }
 }
@@ -574,7 +565,6 @@ pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
         "Authorization" => plan::Authorization::read(t)?.write(&mut out),
         "PlannedCall" => plan::PlannedCall::read(t)?.write(&mut out),
         "PlannedBlock" => plan::PlannedBlock::read(t)?.write(&mut out),
-        "MappingRead" => plan::MappingRead::read(t)?.write(&mut out),
         "Plan" => plan::Plan::read(t)?.write(&mut out),
         "BlockEnvironment" => stretch::BlockEnvironment::read(t)?.write(&mut out),
         "Stretch" => stretch::Stretch::read(t)?.write(&mut out),

@@ -15,7 +15,7 @@ use upfront_engine::{
     pool::Pool,
     primitives::B256,
     rejection::Failure,
-    state::{Layer, ReadError, SimulationState, StateCache, Stop},
+    state::{Layer, SimulationState, StateCache, Stop},
 };
 
 #[derive(Clone, Default)]
@@ -79,11 +79,10 @@ impl Threads {
                 Ok(Err(Failure::Rejected(rejection))) => {
                     mailbox.post(Kind::Rejected, id, encode::written(&rejection).into_bytes())
                 }
-                Ok(Err(Failure::Unread | Failure::TooMuch | Failure::Missing(_))) => {
-                    mailbox.post(Kind::Unread, id, Vec::new())
-                }
                 Ok(Err(Failure::Cancelled)) => mailbox.post(Kind::Cancelled, id, Vec::new()),
-                Err(_) => mailbox.post(Kind::Panicked, id, Vec::new()),
+                Ok(Err(Failure::Unread | Failure::TooMuch | Failure::Missing(_))) | Err(_) => {
+                    mailbox.post(Kind::Failed, id, Vec::new())
+                }
             }
         };
         pool.run(job).map_err(|_| {
@@ -93,7 +92,7 @@ impl Threads {
     }
 
     /// Hands what was read to the work that waits for it.
-    pub fn answer(&self, id: u32, values: std::result::Result<Vec<u8>, ReadError>) {
+    pub fn answer(&self, id: u32, values: Vec<u8>) {
         if let Some(running) = self.table.entries().get(&id) {
             running.answer.put(values);
         }

@@ -3,7 +3,8 @@
 
 use crate::{
     outcome::{ExecutedBlock, ExecutedCall, ExecutedLog, Outcome, Status},
-    plan::{Plan, PlannedBlock},
+    plan::{Authorization, Plan, PlannedBlock, PlannedCall},
+    rejection::{Rejection, code},
 };
 use alloy_primitives::{B256, U256, hex};
 
@@ -22,25 +23,38 @@ pub struct Gap<'a> {
     pub call: &'a ExecutedCall,
 }
 
-/// Transactions are given by their hashes.
-pub fn write<'a>(plan: &Plan, outcome: &'a Outcome) -> Answer<'a> {
+/// Fails where the answer is longer than the plan allows.
+pub fn write<'a>(plan: &Plan, outcome: &'a Outcome) -> Result<Answer<'a>, Rejection> {
     let output = |call: &ExecutedCall| {
         let logs = call.logs.iter().map(|log| 512 + 67 * log.topics.len() + 2 * log.data.len());
         256 + 2 * call.return_data.len() + logs.sum::<usize>()
     };
     let size = outcome.blocks.iter().map(|block| 2_048 + block.calls.iter().map(output).sum::<usize>()).sum();
-    let mut writer = Writer { out: Vec::with_capacity(size), gaps: Vec::new() };
+    let mut writer = Writer { plan, out: Vec::with_capacity(size), gaps: Vec::new() };
     writer.list(outcome.blocks.iter().zip(&plan.blocks), |writer, (block, planned)| writer.block(block, planned));
+    let errors: usize = writer.gaps.iter().map(|gap| 2 + 2 * gap.call.return_data.len()).sum();
+    if writer.out.len() + errors > plan.answer_bytes {
+        return Err(Rejection {
+            code: code::LIMIT_EXCEEDED,
+            message: "the answer is too long".into(),
+            block: 0,
+            call: None,
+        });
+    }
     let gas_used = outcome.blocks.iter().map(|block| block.header.gas_used).sum();
-    Answer { json: writer.out, gaps: writer.gaps, gas_used }
+    Ok(Answer { json: writer.out, gaps: writer.gaps, gas_used })
 }
 
-struct Writer<'a> {
+/// geth reads a legacy transaction's chain id from `v` (EIP-155: (v - 35) / 2) even where `v` is that of no signature, 0.
+const UNSIGNED_LEGACY_CHAIN_ID: u64 = 0x7fff_ffff_ffff_ffee;
+
+struct Writer<'a, 'p> {
+    plan: &'p Plan,
     out: Vec<u8>,
     gaps: Vec<Gap<'a>>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> Writer<'a, '_> {
     fn block(&mut self, block: &'a ExecutedBlock, planned: &PlannedBlock) {
         let header = &block.header;
         self.number("{\"number\":", header.number);
@@ -67,9 +81,15 @@ impl<'a> Writer<'a> {
         self.optional_hash(",\"requestsHash\":", header.requests_hash);
         self.number(",\"size\":", block.size as u64);
         self.text(",\"transactions\":");
-        self.list(&block.calls, |writer, call| writer.hex("", call.tx_hash.as_slice()));
-        self.text(",\"uncles\":[],\"calls\":");
         let place = Place::of(block);
+        if self.plan.full_transactions {
+            self.list(planned.calls.iter().zip(&block.calls).enumerate(), |writer, (index, (call, executed))| {
+                writer.transaction(call, executed, index, block);
+            });
+        } else {
+            self.list(&block.calls, |writer, call| writer.hex("", call.tx_hash.as_slice()));
+        }
+        self.text(",\"uncles\":[],\"calls\":");
         self.list(block.calls.iter().enumerate(), |writer, (index, call)| writer.call(call, index, &place));
         if header.withdrawals_root.is_some() {
             self.text(",\"withdrawals\":");
@@ -100,6 +120,69 @@ impl<'a> Writer<'a> {
         if !succeeded {
             self.gaps.push(Gap { at: self.out.len(), call });
         }
+        self.text("}");
+    }
+
+    fn transaction(&mut self, call: &PlannedCall, executed: &ExecutedCall, index: usize, block: &ExecutedBlock) {
+        self.hex("{\"blockHash\":", block.hash.as_slice());
+        self.number(",\"blockNumber\":", block.header.number);
+        self.number(",\"blockTimestamp\":", block.header.timestamp);
+        self.number(",\"transactionIndex\":", index as u64);
+        self.hex(",\"hash\":", executed.tx_hash.as_slice());
+        self.number(",\"type\":", call.tx_type.into());
+        self.hex(",\"from\":", call.from.as_slice());
+        match call.to {
+            Some(to) => self.hex(",\"to\":", to.as_slice()),
+            None => self.text(",\"to\":null"),
+        }
+        self.number(",\"nonce\":", executed.nonce);
+        self.number(",\"gas\":", executed.gas);
+        self.word(",\"value\":", call.value);
+        self.hex(",\"input\":", &call.input);
+        self.number(
+            ",\"chainId\":",
+            if call.tx_type == 0 { UNSIGNED_LEGACY_CHAIN_ID } else { self.plan.chain.chain_id },
+        );
+        let priced = call.max_fee.min(call.max_priority_fee.saturating_add(block.base_fee));
+        self.word(",\"gasPrice\":", call.gas_price.unwrap_or(priced));
+        self.text(",\"v\":\"0x0\",\"r\":\"0x0\",\"s\":\"0x0\"");
+        if call.tx_type > 0 {
+            self.typed_fields(call);
+        }
+        self.text("}");
+    }
+
+    /// What types 1 to 4 have beside the fields of type 0.
+    fn typed_fields(&mut self, call: &PlannedCall) {
+        self.text(",\"yParity\":\"0x0\",\"accessList\":");
+        self.list(&call.access_list, |writer, (address, slots)| {
+            writer.hex("{\"address\":", address.as_slice());
+            writer.text(",\"storageKeys\":");
+            writer.list(slots, |writer, slot| writer.hex("", slot.as_slice()));
+            writer.text("}");
+        });
+        if call.tx_type > 1 {
+            self.word(",\"maxFeePerGas\":", call.max_fee);
+            self.word(",\"maxPriorityFeePerGas\":", call.max_priority_fee);
+        }
+        if let (3, Some(hashes)) = (call.tx_type, &call.blob_hashes) {
+            self.word(",\"maxFeePerBlobGas\":", call.max_blob_fee);
+            self.text(",\"blobVersionedHashes\":");
+            self.list(hashes, |writer, hash| writer.hex("", hash.as_slice()));
+        }
+        if let (4, Some(authorizations)) = (call.tx_type, &call.authorizations) {
+            self.text(",\"authorizationList\":");
+            self.list(authorizations, Self::authorization);
+        }
+    }
+
+    fn authorization(&mut self, authorization: &Authorization) {
+        self.word("{\"chainId\":", authorization.chain_id);
+        self.hex(",\"address\":", authorization.address.as_slice());
+        self.number(",\"nonce\":", authorization.nonce);
+        self.number(",\"yParity\":", authorization.y_parity.into());
+        self.word(",\"r\":", authorization.r);
+        self.word(",\"s\":", authorization.s);
         self.text("}");
     }
 

@@ -1,6 +1,6 @@
 //! The plan of a simulation: `packages/simulation/src/plan` in Rust.
 
-use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
+use alloy_primitives::{Address, B256, Bytes, U256};
 pub use op_revm::OpSpecId;
 pub use revm::primitives::hardfork::SpecId;
 
@@ -66,31 +66,15 @@ pub struct Plan {
     pub chain: ChainRules,
     pub base: ParentHeader,
     pub blocks: Vec<PlannedBlock>,
-    /// What its calls will read if they do as calls to the same contracts did before.
-    pub likely_reads: Vec<MappingRead>,
     pub validation: bool,
     pub trace_transfers: bool,
     pub gas_budget: u64,
     /// Jovian: from the attributes deposit of the base block; absent: as L1Block has it there.
     pub da_footprint_scalar: Option<u64>,
-}
-
-/// The value at `key` of the `mapping(address => …)` that a contract keeps at storage position `position`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MappingRead {
-    pub contract: Address,
-    pub key: Address,
-    pub position: u64,
-}
-
-impl MappingRead {
-    /// Where Solidity keeps it.
-    pub fn slot(&self) -> U256 {
-        let mut preimage = [0; 64];
-        preimage[12..32].copy_from_slice(self.key.as_slice());
-        preimage[56..].copy_from_slice(&self.position.to_be_bytes());
-        keccak256(preimage).into()
-    }
+    /// The answer shows transactions whole, not by hash alone.
+    pub full_transactions: bool,
+    /// Most bytes of the answer's JSON.
+    pub answer_bytes: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 use super::{
     Progress, call,
     call::{BlockFees, Executed},
-    fees, op, overrides, prefetch, requests, system_calls,
+    fees, op, overrides, requests, system_calls,
 };
 use crate::{
     evm::Machine,
@@ -42,9 +42,6 @@ pub fn execute(
     machine.start_block(environment(plan, block), block_environment(block, excess_blob_gas), precompiles);
     machine.evm.ctx.chain.base_fee = base_fee;
     machine.evm.ctx.chain.blob_base_fee = blob_base_fee;
-    if index == 0 {
-        machine.state().prefetch(|| prefetch::reads(plan))?;
-    }
 
     if rules.has(SpecId::CANCUN) {
         system_calls::store_beacon_root(machine, block.timestamp, block.parent_beacon_block_root.unwrap_or_default())?;

@@ -84,7 +84,7 @@ pub fn execute(
     progress.output_left = progress
         .output_left
         .checked_sub(output)
-        .ok_or_else(|| Fault::new(code::LIMIT_EXCEEDED, "return data and logs come to more than 32 MiB"))?;
+        .ok_or_else(|| Fault::new(code::LIMIT_EXCEEDED, "the answer is too long"))?;
     progress.gas_budget = progress.gas_budget.saturating_sub(executed.gas_used);
     Ok(Executed { call: executed, encoded })
 }

@@ -5,7 +5,6 @@ mod call;
 mod fees;
 mod op;
 mod overrides;
-mod prefetch;
 mod requests;
 pub(crate) mod system_calls;
 mod touched;
@@ -19,7 +18,7 @@ use crate::{
     outcome::Outcome,
     plan::Plan,
     rejection::Failure,
-    state::{Read, SimulationState, Stop},
+    state::{SimulationState, Stop},
 };
 use revm::context::{BlockEnv, CfgEnv};
 use std::sync::Arc;
@@ -42,28 +41,22 @@ pub fn simulate(
     let mut machine =
         Machine::new(state, watch, CfgEnv::new_with_spec(plan.base.rules.spec), BlockEnv::default(), precompiles);
     let outcome = run(plan, &mut machine);
-    let (state, _) = machine.finish();
+    let (mut state, _) = machine.finish();
     match outcome {
-        Err(Failure::TooMuch) => Err(missing(plan, &state).map_or(Failure::TooMuch, Failure::Missing)),
+        Err(Failure::TooMuch) => Err(match state.take_missed() {
+            missed if missed.is_empty() => Failure::TooMuch,
+            missed => Failure::Missing(missed),
+        }),
         outcome => outcome,
     }
-}
-
-/// What a run that may not wait came to lack, with all else that the plan will certainly or likely read.
-fn missing(plan: &Plan, state: &SimulationState) -> Option<Vec<Read>> {
-    let missed = state.missed()?;
-    let mut reads = state.missing(prefetch::reads(plan));
-    if !reads.contains(&missed) {
-        reads.push(missed);
-    }
-    Some(reads)
 }
 
 fn run(plan: &Plan, machine: &mut Machine) -> Result<Outcome, Failure> {
     let mut progress = Progress {
         parent: plan.base.clone(),
         gas_budget: plan.gas_budget,
-        output_left: OUTPUT_BYTES,
+        // As hex, two characters a byte.
+        output_left: plan.answer_bytes / 2,
         touched: Touched::default(),
         message_passer_written: false,
     };
@@ -73,10 +66,6 @@ fn run(plan: &Plan, machine: &mut Machine) -> Result<Outcome, Failure> {
     }
     Ok(Outcome { blocks, touched_accounts: progress.touched.accounts(), touched_slots: progress.touched.slots() })
 }
-
-/// Return data and logs of a whole simulation: 50M gas could make three times as much, and JavaScript's strings end at
-/// 512 MB.
-const OUTPUT_BYTES: usize = 32 << 20;
 
 /// What one block leaves to the next.
 struct Progress {

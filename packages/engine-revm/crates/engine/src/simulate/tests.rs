@@ -70,7 +70,6 @@ fn call(to: Option<Address>, value: u64, input: Bytes) -> PlannedCall {
 fn plan(overrides: Vec<StateOverride>, calls: Vec<PlannedCall>) -> Plan {
     Plan {
         chain: ChainRules { chain_id: 1, deposit_contract: None },
-        likely_reads: Vec::new(),
         base: ParentHeader {
             hash: B256::repeat_byte(1),
             number: 10,
@@ -103,6 +102,8 @@ fn plan(overrides: Vec<StateOverride>, calls: Vec<PlannedCall>) -> Plan {
         trace_transfers: true,
         gas_budget: 50_000_000,
         da_footprint_scalar: None,
+        full_transactions: false,
+        answer_bytes: 64 << 20,
     }
 }
 

@@ -44,6 +44,11 @@ impl StateCache {
         state
     }
 
+    /// The state of the block with this hash, where there is one; it does not count as used.
+    pub fn find(&self, key: B256) -> Option<Arc<PinnedState>> {
+        self.states.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&key).cloned()
+    }
+
     fn make_room(&self, states: &mut HashMap<B256, Arc<PinnedState>>, wanted: B256) {
         let now = self.clock.load(Ordering::Relaxed);
         while self.bytes() > self.limit {

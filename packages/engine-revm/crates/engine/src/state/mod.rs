@@ -13,6 +13,6 @@ mod tests;
 
 pub use cache::StateCache;
 pub use change::{AccountChange, Code, Layer, analysed};
-pub use pinned::PinnedState;
+pub use pinned::{Cached, PinnedState};
 pub use read::{Read, ReadError, StateSource, Stop, Value};
 pub use simulation_state::SimulationState;

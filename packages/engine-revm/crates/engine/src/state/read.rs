@@ -50,13 +50,8 @@ impl Stop {
     }
 }
 
-/// Reads what no cache holds. Waits.
+/// Reads what no cache holds. May wait.
 pub trait StateSource: Send + Sync {
-    /// Whether whoever reads through this source may wait: for it, or for another's read of the same value.
-    fn may_wait(&self) -> bool {
-        true
-    }
-
     /// Values in the order of `reads`, each of the kind that was asked for.
     fn read(&self, reads: &[Read]) -> Result<Vec<Value>, ReadError>;
 }

@@ -13,7 +13,7 @@ use revm::{
     database_interface::Database,
     state::{AccountInfo, EvmState},
 };
-use std::{cell::Cell, sync::Arc};
+use std::{cell::RefCell, sync::Arc};
 
 /// The state that one simulation sees: its own changes over pre-confirmed layers over the pinned block.
 pub struct SimulationState {
@@ -25,7 +25,7 @@ pub struct SimulationState {
     pinned: Arc<PinnedState>,
     source: Arc<dyn StateSource>,
     stop: Arc<Stop>,
-    missed: Cell<Option<Read>>,
+    missed: RefCell<Vec<Read>>,
     /// Whether code may be a delegation (EIP-7702): before Prague it runs as it stands.
     delegations: bool,
 }
@@ -46,7 +46,7 @@ impl SimulationState {
             pinned,
             source,
             stop,
-            missed: Cell::new(None),
+            missed: RefCell::default(),
             delegations: true,
         }
     }
@@ -83,39 +83,29 @@ impl SimulationState {
         }
     }
 
-    /// Asks for all that is missing among `reads` at once. Values that changes or layers hold are not asked for; nor anything
-    /// where nobody may wait.
-    pub fn prefetch(&mut self, reads: impl FnOnce() -> Vec<Read>) -> Result<(), ReadError> {
-        if !self.source.may_wait() {
-            return Ok(());
-        }
-        let missing = self.missing(reads());
-        if missing.is_empty() {
-            return Ok(());
-        }
-        self.pinned.fetch(&missing, &*self.source, &self.stop).map(drop)
-    }
-
-    /// Those of the reads that neither changes nor layers nor the cache hold, each once.
-    pub fn missing(&self, mut reads: Vec<Read>) -> Vec<Read> {
+    /// Asks for all that is missing among `reads` at once. Values that changes or layers hold are not asked for.
+    pub fn prefetch(&self, mut reads: Vec<Read>) -> Result<(), ReadError> {
         reads.retain(|read| !self.is_above(read) && self.pinned.get(read).is_none());
         reads.sort_unstable();
         reads.dedup();
-        reads
+        if reads.is_empty() {
+            return Ok(());
+        }
+        self.pinned.fetch(&reads, &*self.source).map(drop)
     }
 
-    /// The read that failed because nobody may wait for it.
-    pub fn missed(&self) -> Option<Read> {
-        self.missed.get()
+    /// The reads that failed because nobody may wait for them.
+    pub fn take_missed(&mut self) -> Vec<Read> {
+        self.missed.take()
     }
 
     fn fetch(&self, reads: &[Read]) -> Result<Vec<Cached>, ReadError> {
         if self.stop.is_raised() {
             return Err(ReadError::Cancelled);
         }
-        let fetched = self.pinned.fetch(reads, &*self.source, &self.stop);
+        let fetched = self.pinned.fetch(reads, &*self.source);
         if matches!(fetched, Err(ReadError::WouldBlock)) {
-            self.missed.set(reads.first().copied());
+            *self.missed.borrow_mut() = reads.to_vec();
         }
         fetched
     }

@@ -1,13 +1,9 @@
 use super::*;
 use alloy_primitives::{Address, B256, U256, address};
 use revm::Database;
-use std::{
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-    time::Duration,
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
 };
 
 const ALICE: Address = address!("00000000000000000000000000000000000a11ce");
@@ -18,7 +14,6 @@ const BOB: Address = address!("0000000000000000000000000000000000000b0b");
 struct Counting {
     reads: Mutex<Vec<Read>>,
     batches: AtomicUsize,
-    delay: Duration,
     fail_first: AtomicUsize,
 }
 
@@ -26,7 +21,6 @@ impl StateSource for Counting {
     fn read(&self, reads: &[Read]) -> Result<Vec<Value>, ReadError> {
         self.batches.fetch_add(1, Ordering::SeqCst);
         self.reads.lock().unwrap().extend_from_slice(reads);
-        thread::sleep(self.delay);
         if self.fail_first.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok() {
             return Err(ReadError::Failed);
         }
@@ -94,35 +88,25 @@ fn layers_lie_between_the_simulation_and_the_pinned_block() {
 }
 
 #[test]
-fn threads_that_miss_the_same_ask_once() {
-    let cache = Arc::new(StateCache::new(1 << 20));
-    let source = Arc::new(Counting { delay: Duration::from_millis(50), ..Counting::default() });
-    let threads: Vec<_> = (0..8)
-        .map(|_| {
-            let (cache, source) = (cache.clone(), source.clone());
-            thread::spawn(move || state_on(&cache, 1, &source).storage(ALICE, U256::from(1)).unwrap())
-        })
-        .collect();
-    for thread in threads {
-        assert_eq!(thread.join().unwrap(), U256::from(7));
-    }
-    assert_eq!(source.batches.load(Ordering::SeqCst), 1);
+fn a_failed_read_is_no_value() {
+    let cache = StateCache::new(1 << 20);
+    let source = Arc::new(Counting { fail_first: AtomicUsize::new(1), ..Counting::default() });
+    let mut state = state_on(&cache, 1, &source);
+    assert_eq!(state.storage(ALICE, U256::from(1)), Err(ReadError::Failed));
+    assert_eq!(state.storage(ALICE, U256::from(1)), Ok(U256::from(7)));
 }
 
 #[test]
-fn a_failed_read_is_no_value_and_another_thread_asks_for_itself() {
-    let cache = Arc::new(StateCache::new(1 << 20));
-    let delay = Duration::from_millis(50);
-    let source = Arc::new(Counting { delay, fail_first: AtomicUsize::new(1), ..Counting::default() });
-    let first = {
-        let (cache, source) = (cache.clone(), source.clone());
-        thread::spawn(move || state_on(&cache, 1, &source).storage(ALICE, U256::from(1)))
-    };
-    thread::sleep(Duration::from_millis(10));
-    let second = state_on(&cache, 1, &source).storage(ALICE, U256::from(1));
-    let mut results = [first.join().unwrap(), second];
-    results.sort_by_key(Result::is_ok);
-    assert_eq!(results, [Err(ReadError::Failed), Ok(U256::from(7))]);
+fn what_is_provided_is_not_asked_for_and_counts_once() {
+    let (cache, source) = (StateCache::new(1 << 20), Arc::new(Counting::default()));
+    let provide =
+        || cache.pinned(B256::repeat_byte(1)).keep([(Read::Storage(ALICE, U256::ZERO), Value::Word(U256::from(3)))]);
+    provide();
+    let bytes = cache.bytes();
+    provide();
+    assert_eq!(cache.bytes(), bytes);
+    assert_eq!(state_on(&cache, 1, &source).storage(ALICE, U256::ZERO), Ok(U256::from(3)));
+    assert_eq!(source.batches.load(Ordering::SeqCst), 0);
 }
 
 #[test]
@@ -163,50 +147,16 @@ fn one_block_alone_stays_within_its_bytes_too() {
 struct CachedOnly;
 
 impl StateSource for CachedOnly {
-    fn may_wait(&self) -> bool {
-        false
-    }
-
     fn read(&self, _reads: &[Read]) -> Result<Vec<Value>, ReadError> {
         Err(ReadError::WouldBlock)
     }
 }
 
 #[test]
-fn who_may_not_wait_does_not_wait_for_anothers_read_either() {
-    let cache = Arc::new(StateCache::new(1 << 20));
-    let source = Arc::new(Counting { delay: Duration::from_secs(1), ..Counting::default() });
-    let owner = {
-        let (cache, source) = (cache.clone(), source.clone());
-        thread::spawn(move || state_on(&cache, 1, &source).storage(ALICE, U256::from(1)))
-    };
-    thread::sleep(Duration::from_millis(50));
+fn who_may_not_wait_tells_what_was_missing() {
+    let cache = StateCache::new(1 << 20);
     let mut state =
         SimulationState::new(&cache, B256::repeat_byte(1), Vec::new(), Arc::new(CachedOnly), Arc::default());
-    assert_eq!(state.storage(ALICE, U256::from(1)), Err(ReadError::WouldBlock));
-    assert!(!owner.is_finished());
-    assert_eq!(owner.join().unwrap(), Ok(U256::from(7)));
-}
-
-#[test]
-fn who_waits_for_another_can_be_stopped() {
-    let cache = Arc::new(StateCache::new(1 << 20));
-    let source = Arc::new(Counting { delay: Duration::from_secs(1), ..Counting::default() });
-    let owner = {
-        let (cache, source) = (cache.clone(), source.clone());
-        thread::spawn(move || state_on(&cache, 1, &source).storage(ALICE, U256::from(1)))
-    };
-    thread::sleep(Duration::from_millis(50));
-    let stop = Arc::new(Stop::default());
-    let waiting = {
-        let (cache, source, stop) = (cache.clone(), source.clone(), stop.clone());
-        thread::spawn(move || {
-            SimulationState::new(&cache, B256::repeat_byte(1), Vec::new(), source, stop).storage(ALICE, U256::from(1))
-        })
-    };
-    thread::sleep(Duration::from_millis(50));
-    stop.raise();
-    assert_eq!(waiting.join().unwrap(), Err(ReadError::Cancelled));
-    assert!(!owner.is_finished(), "it did not wait for the owner");
-    assert_eq!(owner.join().unwrap(), Ok(U256::from(7)));
+    assert_eq!(state.basic(ALICE), Err(ReadError::WouldBlock));
+    assert_eq!(state.take_missed(), [Read::Balance(ALICE), Read::Nonce(ALICE), Read::Code(ALICE)]);
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Runs one transaction on the state alone, unvalidated, for the sake of what it reads. What comes of it is nobody's concern.
 pub fn warm(stretch: &Stretch, raw: &Bytes, mut state: SimulationState, stop: Arc<Stop>) -> Result<(), ReadError> {
     let Ok(transaction) = decode(raw) else { return Ok(()) };
-    state.prefetch(|| certain(stretch, transaction.from, transaction.to()))?;
+    state.prefetch(certain(stretch, transaction.from, transaction.to()))?;
     // Rich enough for whatever it sends, wherever the money comes from in its block.
     state.change(transaction.from).balance = Some(U256::MAX >> 1);
     let call = transaction.as_call();

@@ -1,2 +1,0 @@
-export * from './chain-state.js'
-export { ChainMismatch, type ChainRulesOptions } from './rules/fetch-chain-rules.js'

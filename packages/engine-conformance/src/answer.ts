@@ -1,0 +1,57 @@
+import {
+  type BlockHeader,
+  type BlockParameter,
+  DEFAULT_SIMULATION_LIMITS,
+  decodeSimulationRequest,
+  RpcError,
+} from '@upfront/protocol'
+import {
+  answerJson,
+  type ChainRules,
+  type Engine,
+  planSimulation,
+  SimulationRejected,
+  type Touched,
+} from '@upfront/simulation'
+import { drive, type ValueSource } from './drive.js'
+
+/** What answers `eth_simulateV1`, in geth's shapes. */
+export interface RpcAnswer {
+  result?: unknown
+  error?: { code: number; message: string }
+}
+
+export interface EngineAnswer extends RpcAnswer {
+  /** What metering counts. */
+  touched?: Touched
+}
+
+/** What requests are simulated on. */
+export interface Ground {
+  rules: ChainRules
+  base: BlockHeader
+  state: ValueSource
+  /** See `SimulationPlan`. */
+  daFootprintScalar?: bigint | undefined
+}
+
+/** What an engine makes of the params of `eth_simulateV1`. Errors come without the place in the request, which geth doesn't tell. */
+export async function answerOf(
+  engine: Engine,
+  params: unknown,
+  groundAt: (block: BlockParameter) => Ground,
+): Promise<EngineAnswer> {
+  const cancellation = { signal: AbortSignal.timeout(60_000) }
+  try {
+    const sent = JSON.parse(JSON.stringify(params))
+    const request = decodeSimulationRequest(sent, DEFAULT_SIMULATION_LIMITS)
+    const { rules, base, state, daFootprintScalar } = groundAt(request.block)
+    const plan = planSimulation(request, base, rules, DEFAULT_SIMULATION_LIMITS)
+    if (daFootprintScalar !== undefined) plan.daFootprintScalar = daFootprintScalar
+    const answer = await drive(engine.begin(plan, { key: base.hash, layers: [] }, cancellation), state)
+    return { result: JSON.parse(answerJson(answer, 'ethereum').toString()), touched: answer.touched }
+  } catch (error) {
+    if (!(error instanceof RpcError || error instanceof SimulationRejected)) throw error
+    return { error: { code: error.code, message: error.message.replace(/^blockStateCalls[^ ]*: /, '') } }
+  }
+}

@@ -1,0 +1,30 @@
+import { differences, differencesFromNode } from './difference.js'
+
+const block = (hash: string, stateRoot: string, more: object = {}) => ({ hash: `0x${hash}`, stateRoot, ...more })
+
+describe('differences', () => {
+  it('names each place with both values, absent ones too', () => {
+    expect(differences({ a: [1, 2], b: 3 }, { a: [1, 4], c: 5 })).toEqual([
+      '.a.1: 2 expected, 4 found',
+      '.b: 3 expected, nothing found',
+      '.c: nothing expected, 5 found',
+    ])
+  })
+})
+
+describe('differencesFromNode', () => {
+  it('knows a block by its place, whatever its hash', () => {
+    const theirs = { result: [block('aa', '0x1'), block('bb', '0x2', { parentHash: '0xaa' })] }
+    const ours = { result: [block('cc', '0x0'), block('dd', '0x0', { parentHash: '0xcc' })], touched: {} }
+    expect(differencesFromNode(theirs, ours)).toEqual([])
+    ours.result[1] = block('dd', '0x0', { parentHash: '0xdd' })
+    expect(differencesFromNode(theirs, ours)).toHaveLength(1)
+  })
+
+  it('compares codes and messages of errors', () => {
+    const error = { code: -38012, message: 'base fee too low', data: '0x' }
+    expect(differencesFromNode({ error }, { error: { code: -38012, message: 'base fee too low' } })).toEqual([])
+    expect(differencesFromNode({ error }, { error: { code: -32000, message: 'base fee too low' } })).toHaveLength(1)
+    expect(differencesFromNode({ error }, { result: [] })).toHaveLength(2)
+  })
+})

@@ -1,0 +1,24 @@
+import type { Awaitable } from '@upfront/node'
+import type { StateRead, StateValue, Step } from '@upfront/simulation'
+
+/** Where values come from. */
+export interface ValueSource {
+  /** In the order of `reads`. */
+  read(reads: readonly StateRead[]): Awaitable<readonly StateValue[]>
+}
+
+/** Goes through the steps of work until it is done, with values from `source`; abandons it where a read fails. */
+export async function drive<T>(first: Awaitable<Step<T>>, source: ValueSource): Promise<T> {
+  let step = await first
+  while (step.kind === 'lacking') {
+    let values: readonly StateValue[]
+    try {
+      values = await source.read(step.reads)
+    } catch (error) {
+      step.abandon()
+      throw error
+    }
+    step = await step.resume(values)
+  }
+  return step.outcome
+}

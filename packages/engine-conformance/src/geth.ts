@@ -1,0 +1,79 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import { createServer } from 'node:net'
+import os from 'node:os'
+import path from 'node:path'
+import { blockHeaderFromRpc } from '@upfront/protocol'
+import type { Ground, RpcAnswer } from './answer.js'
+import { developmentGround, GENESIS_FILE } from './development-chain.js'
+
+/** A geth at the genesis block of the development chain. */
+export interface Geth {
+  call(method: string, params: unknown[]): Promise<RpcAnswer>
+  /** What an engine's simulations of the same requests stand on. */
+  ground: Ground
+  stop(): Promise<void>
+}
+
+/** Where `go install` or the package manager put it; undefined where it is not. */
+export function findGeth(): string | undefined {
+  const candidates = [...(process.env.PATH ?? '').split(path.delimiter), path.join(os.homedir(), 'go/bin')]
+  return candidates.map((folder) => path.join(folder, 'geth')).find((file) => fs.existsSync(file))
+}
+
+/** Starts a geth of the development chain that has no peers. */
+export async function startGeth(binary: string): Promise<Geth> {
+  const datadir = fs.mkdtempSync(path.join(os.tmpdir(), 'geth-'))
+  const init = spawnSync(binary, ['init', '--datadir', datadir, GENESIS_FILE], { encoding: 'utf8' })
+  if (init.status !== 0) throw new Error(`geth init failed: ${init.stderr}`)
+  const [http, auth] = [await freePort(), await freePort()]
+  const offline = ['--nodiscover', '--maxpeers', '0', '--port', '0', '--ipcdisable', '--verbosity', '1']
+  // However slow the machine.
+  const patient = ['--rpc.evmtimeout', '0']
+  const ports = ['--http', '--http.port', `${http}`, '--http.api', 'eth,debug', '--authrpc.port', `${auth}`]
+  const child = spawn(binary, ['--datadir', datadir, '--networkid', '7357', ...offline, ...patient, ...ports], {
+    stdio: 'ignore',
+  })
+  const call = async (method: string, params: unknown[]): Promise<RpcAnswer> => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    const headers = { 'content-type': 'application/json' }
+    return (await fetch(`http://127.0.0.1:${http}`, { method: 'POST', headers, body })).json() as Promise<RpcAnswer>
+  }
+  await answering(child, () => call('eth_chainId', []))
+  const { result } = await call('eth_getBlockByNumber', ['latest', false])
+  return {
+    call,
+    ground: developmentGround(blockHeaderFromRpc(result)),
+    stop: async () => {
+      child.kill()
+      await new Promise((resolve) => child.once('exit', resolve))
+      fs.rmSync(datadir, { recursive: true, force: true })
+    },
+  }
+}
+
+async function answering(child: ChildProcess, ask: () => Promise<unknown>): Promise<void> {
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`geth ended with ${child.exitCode}`)
+    try {
+      await ask()
+      return
+    } catch {
+      // It does not listen yet.
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() =>
+        address && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port')),
+      )
+    })
+  })
+}

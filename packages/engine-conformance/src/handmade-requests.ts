@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto'
+import { bytesToHex } from '@ethereumjs/util'
+import { bls12_381 } from '@noble/curves/bls12-381.js'
+
+const from = `0xa${'0'.repeat(39)}`
+const SPARE = `0xe${'0'.repeat(39)}`
+const DEPOSIT_CONTRACT = '0x00000000219ab540356cbb839cbe05303d7705fa'
+const WITHDRAWAL_QUEUE = '0x00000961ef480eb55e80d19ad83579a64c007002'
+const CONSOLIDATION_QUEUE = '0x0000bbddc7ce488642fb579f8b00f3a590007251'
+const DEPOSIT_TOPIC = '649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5'
+const OSAKA = { time: word(4_100n).replace(/^0x0+/, '0x') }
+/** Emits its calldata under the deposit event's topic. */
+const EMITTER = `0x365f5f377f${DEPOSIT_TOPIC}365fa100`
+
+type Fields = Record<string, unknown>
+
+function request(call: Fields, code?: string, more: Fields = {}): Fields {
+  const stateOverrides = code === undefined ? {} : { [SPARE]: { code } }
+  const calls = [{ from, to: SPARE, ...call }]
+  return {
+    traceTransfers: true,
+    ...more,
+    blockStateCalls: [{ blockOverrides: OSAKA, stateOverrides, calls }, { calls: [] }],
+  }
+}
+
+function word(value: bigint): string {
+  return `0x${value.toString(16).padStart(64, '0')}`
+}
+
+function opening(y: bigint): string {
+  const commitment = bls12_381.G1.Point.BASE.multiply(3n).toBytes()
+  const hash = createHash('sha256').update(commitment).digest()
+  hash[0] = 1
+  const proof = bls12_381.G1.Point.ZERO.toBytes()
+  return `${bytesToHex(hash)}${word(5n).slice(2)}${word(y).slice(2)}${bytesToHex(commitment).slice(2)}${bytesToHex(proof).slice(2)}`
+}
+
+const point = (precompile: string, input: string) => request({ to: `0x${precompile.padStart(40, '0')}`, input })
+const deposit = (bytes: number) => ({
+  ...request({}),
+  blockStateCalls: [
+    {
+      blockOverrides: OSAKA,
+      stateOverrides: { [DEPOSIT_CONTRACT]: { code: EMITTER } },
+      calls: [
+        {
+          from,
+          to: DEPOSIT_CONTRACT,
+          input: `0x${Array.from({ length: bytes }, (_, index) => (index % 256).toString(16).padStart(2, '0')).join('')}`,
+        },
+      ],
+    },
+  ],
+})
+
+/** What random requests hardly ever contain. */
+export const HANDMADE_REQUESTS: Record<string, Fields> = {
+  'a deposit (EIP-6110)': deposit(576),
+  'a deposit of another length': deposit(577),
+  'a withdrawal request (EIP-7002)': request({ to: WITHDRAWAL_QUEUE, value: '0x1', input: `0x${'ab'.repeat(56)}` }),
+  'a consolidation request (EIP-7251)': request({
+    to: CONSOLIDATION_QUEUE,
+    value: '0x1',
+    input: `0x${'cd'.repeat(96)}`,
+  }),
+  'a queue that reverts': {
+    blockStateCalls: [{ blockOverrides: OSAKA, stateOverrides: { [WITHDRAWAL_QUEUE]: { code: '0x5f5ffd' } } }],
+  },
+  'a point evaluation': point('a', opening(3n)),
+  'a point evaluation that fails': point('a', opening(4n)),
+  'memory beyond all gas': request({}, '0x63ffffffff5100'),
+  'memory beyond 64 bits': request({}, '0x7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff5100'),
+  'a megabyte returned': request({}, '0x621000005ff3'),
+  'a megabyte returned to a caller': request({}, '0x3630146012575f5f5f5f5f30620fffff1500'),
+  'recursion to the depth limit': request({}, '0x5f5f5f5f5f305af15f545f5500'),
+  'recursion with transfers': request({ value: '0x5' }, '0x5f5f5f5f6001305af15f545f5500'),
+  'creations to the depth limit': request({}, '0x365f5f37365f5ff000'),
+  'code that is too large': request({ to: undefined, input: '0x6160015ff3' }),
+  'code of the largest size': request({ to: undefined, input: '0x6160005ff3', gas: '0x7a1200' }),
+  'code that can not be paid': request({ to: undefined, input: '0x6160005ff3', gas: '0x186a0' }),
+  'init code that is too large': request({ to: undefined, input: `0x${'00'.repeat(49_153)}` }),
+  'init code of CREATE that is too large': request({}, '0x61c0015f5ff000'),
+  'a contract that dies in its constructor': request({ to: undefined, input: '0x30ff', value: '0x9' }),
+  'a contract that dies for another': request({ to: undefined, input: '0x33ff', value: '0x9' }),
+  'the last nonce': {
+    blockStateCalls: [
+      {
+        blockOverrides: OSAKA,
+        stateOverrides: { [from]: { nonce: '0xffffffffffffffff' } },
+        calls: [{ from }, { from, to: SPARE }, { from, to: SPARE }],
+      },
+    ],
+  },
+  'a balance that wraps': {
+    blockStateCalls: [
+      {
+        blockOverrides: OSAKA,
+        stateOverrides: { [SPARE]: { balance: `0x${'ff'.repeat(32)}` } },
+        calls: [
+          { from, to: SPARE, value: '0x1' },
+          { from: SPARE, to: from, value: '0x0' },
+        ],
+      },
+    ],
+  },
+  'blobs that nobody pays for': request({ blobVersionedHashes: [`0x01${'00'.repeat(31)}`] }),
+  'calldata at the floor (EIP-7623)': request({ input: `0x${'ff'.repeat(4_000)}` }),
+  'refunds beyond a fifth': {
+    blockStateCalls: [
+      {
+        blockOverrides: OSAKA,
+        stateOverrides: {
+          [SPARE]: {
+            code: '0x5f5f555f6001555f6002555f60035500',
+            state: Object.fromEntries([0n, 1n, 2n, 3n].map((slot) => [word(slot), word(1n)])),
+          },
+        },
+        calls: [{ from, to: SPARE }],
+      },
+    ],
+  },
+}

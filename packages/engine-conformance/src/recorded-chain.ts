@@ -1,0 +1,86 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type BlockHeader, type BlockParameter, blockHeaderFromRpc, type Hex } from '@upfront/protocol'
+import { type ChainRules, chainRulesFromGenesis } from '@upfront/simulation'
+import type { Ground, RpcAnswer } from './answer.js'
+import { StateValues, valueOfAccounts } from './state-values.js'
+
+/** Ethereum through the Merge to BPO 2, or an OP-stack chain with every fork to Jovian from its genesis on. */
+export type RecordingName = 'conformance' | 'conformance-op'
+
+export interface RecordedExchange {
+  name: string
+  params: unknown
+  answer: RpcAnswer
+}
+
+/** Recordings are no part of the repository: they lie beside it, or where UPFRONT_SHARED says. */
+const SHARED = process.env.UPFRONT_SHARED ?? fileURLToPath(new URL('../../../../shared', import.meta.url))
+
+/** Why tests on recordings can't run; undefined where they can. */
+export function whyNoRecordings(): string | undefined {
+  return existsSync(join(SHARED, 'conformance')) ? undefined : `no recorded chains at ${SHARED}`
+}
+
+/** A file of the recording's folder, parsed. */
+export function recordedJson(recording: RecordingName, ...path: string[]) {
+  return JSON.parse(readFileSync(join(SHARED, recording, ...path), 'utf8'))
+}
+
+/** Names of the files in a recording's folder; none where there is no recording. */
+export function recordedFiles(recording: RecordingName, folder: string): string[] {
+  const path = join(SHARED, recording, folder)
+  return existsSync(path) ? readdirSync(path).sort() : []
+}
+
+/** What eth_simulateV1 was asked and answered; none where there is no recording. */
+export function recordedExchanges(recording: RecordingName): RecordedExchange[] {
+  const files = recordedFiles(recording, 'cases').filter((name) => name.endsWith('.io'))
+  return files.map((name) => {
+    const lines = readFileSync(join(SHARED, recording, 'cases', name), 'utf8').split('\n')
+    const after = (mark: string) => JSON.parse(lines.find((line) => line.startsWith(mark))!.slice(mark.length))
+    return { name, params: after('>> ').params, answer: after('<< ') }
+  })
+}
+
+/** A chain kept as files: its blocks, and the state at its head. */
+export class RecordedChain {
+  readonly headers: readonly BlockHeader[]
+  readonly rules: ChainRules
+  readonly #state: StateValues
+  /** Input of each block's first transaction. */
+  readonly #deposits: readonly (Hex | undefined)[]
+
+  constructor(recording: RecordingName) {
+    const blocks: { transactions: { input?: Hex }[] }[] = recordedJson(recording, 'chain', 'blocks.json')
+    this.headers = blocks.map(blockHeaderFromRpc)
+    this.rules = chainRulesFromGenesis(recordedJson(recording, 'chain', 'genesis.json'))
+    this.#deposits = blocks.map((block) => block.transactions[0]?.input)
+    const accounts = recordedJson(recording, 'chain', 'head-state.json')
+    this.#state = new StateValues(valueOfAccounts(accounts, (number) => this.headers[Number(number)]?.hash))
+  }
+
+  /** What simulations on this block stand on, with the head's state. */
+  groundAt(block: BlockParameter): Ground {
+    const base = this.#header(block)
+    return { rules: this.rules, base, state: this.#state, daFootprintScalar: this.#daFootprintScalar(base) }
+  }
+
+  #header(block: BlockParameter): BlockHeader {
+    const found =
+      block.kind === 'number'
+        ? this.headers.find(({ number }) => number === block.number)
+        : block.kind === 'hash'
+          ? this.headers.find(({ hash }) => hash === block.hash)
+          : this.headers.at(block.tag === 'earliest' ? 0 : -1)
+    if (found === undefined) throw new Error('header not found')
+    return found
+  }
+
+  /** From the block's attributes deposit: `setL1BlockValuesJovian` ends with it. */
+  #daFootprintScalar({ number }: BlockHeader): bigint | undefined {
+    const deposit = this.#deposits[Number(number)]
+    return deposit?.startsWith('0x3db6be2b') ? BigInt(`0x${deposit.slice(-4)}`) : undefined
+  }
+}

@@ -1,0 +1,36 @@
+import type { Cancellation } from '@upfront/node'
+import type { SimulatedBlock } from '@upfront/protocol'
+import {
+  type Answer,
+  answerBlocks,
+  type Engine,
+  type SimulationPlan,
+  type StateLayer,
+  type StatePoint,
+} from '@upfront/simulation'
+import { developmentGround, developmentPoint } from './development-chain.js'
+import { drive, type ValueSource } from './drive.js'
+
+export interface SimulatedOptions {
+  at?: StatePoint
+  source?: ValueSource
+  cancellation?: Cancellation
+}
+
+/** A cancellation that never comes. */
+export const NEVER: Cancellation = { signal: new AbortController().signal }
+
+/** What a plan comes to: on the development chain, where nothing else is said. */
+export async function simulated(
+  engine: Engine,
+  plan: SimulationPlan,
+  { at = developmentPoint, source = developmentGround().state, cancellation = NEVER }: SimulatedOptions = {},
+): Promise<Answer & { blocks: SimulatedBlock[] }> {
+  const answer = await drive(engine.begin(plan, at, cancellation), source)
+  return { ...answer, blocks: answerBlocks(answer, 'ethereum') }
+}
+
+/** `developmentPoint` under layers. */
+export function underLayers(...layers: StateLayer[]): StatePoint {
+  return { ...developmentPoint, layers }
+}

@@ -1,0 +1,179 @@
+import type { PinnedBlock } from '@upfront/head'
+import type { CallOutcome, CallQueue, UpstreamCall, UpstreamClient } from '@upfront/node'
+import { UpstreamError, UpstreamFault } from '@upfront/node'
+import { type Address, RpcError } from '@upfront/protocol'
+import { aHeader, ethereumRules } from '../../test/fixtures.js'
+import { ScriptedEngine } from '../../test/scripted-engine.js'
+import type { StateRead } from '../engine/state.js'
+import type { SimulationPlan } from '../plan/simulation-plan.js'
+import { Driver } from './driver.js'
+import { pinnedState } from './pinned-state.js'
+import { ReadBudget } from './read-budget.js'
+
+const address = (n: number): Address => `0x${(0xaa_0000 + n).toString(16).padStart(40, '0')}`
+const balance = (n: number): StateRead => ({ kind: 'balance', address: address(n) })
+const header = aHeader()
+const block: PinnedBlock = { header, key: header.hash }
+const at = pinnedState(block)
+/** Expects no read of its own: it has no block. */
+const plan: SimulationPlan = {
+  rules: ethereumRules(),
+  base: header,
+  baseRules: { fork: 'prague' },
+  blocks: [],
+  validation: false,
+  traceTransfers: false,
+  returnFullTransactions: false,
+  gasBudget: 0n,
+  answerBytes: 1_000,
+}
+
+/** A node whose answers come when they are told to: the balance of `address(n)` is n. */
+class HeldNode {
+  readonly asked: string[] = []
+  #held: (() => void)[] = []
+  fails = false
+
+  readonly queue = {
+    sendAll: (calls: UpstreamCall<unknown>[]) => Promise.all(calls.map((call) => this.#send(call))),
+    send: (call: UpstreamCall<unknown>) => this.#send(call),
+  } as unknown as CallQueue
+
+  /** Answers all that was asked. */
+  answer(): void {
+    for (const answer of this.#held.splice(0)) answer()
+  }
+
+  #send(call: UpstreamCall<unknown>): Promise<CallOutcome<unknown>> {
+    const asked = String(call.params)
+    this.asked.push(asked)
+    return new Promise((resolve) => {
+      this.#held.push(() => {
+        const failure = new UpstreamError(new UpstreamFault('timeout', 'silent'), 'node', call.method, 1)
+        const value = BigInt(`0x${/0x0*aa(....)"/.exec(asked)?.[1]}`)
+        resolve(this.fails ? { error: failure } : { value })
+      })
+    })
+  }
+}
+
+function limits(limit = 100, deadline = Number.POSITIVE_INFINITY) {
+  const cancellation = new AbortController()
+  return { budget: new ReadBudget(limit, deadline), cancellation }
+}
+
+describe('Driver', () => {
+  let node: HeldNode
+  let engine: ScriptedEngine
+  let driver: Driver
+
+  beforeEach(() => {
+    node = new HeldNode()
+    engine = new ScriptedEngine()
+    driver = new Driver(engine, { label: 'node', observer: {} } as UpstreamClient, node.queue)
+  })
+
+  /** Answers until the work is done. */
+  async function done<T>(work: T | Promise<T>): Promise<T> {
+    let isDone = false
+    const ended = Promise.resolve(work).finally(() => (isDone = true))
+    ended.catch(() => undefined)
+    while (!isDone) {
+      await new Promise(setImmediate)
+      node.answer()
+    }
+    return ended
+  }
+
+  it('is done at once where nothing is lacking', () => {
+    expect(driver.simulate(plan, at, limits())).toMatchObject({ pieces: ['[]'] })
+    expect(node.asked).toEqual([])
+  })
+
+  it('reads what work lacks, step by step, and counts it', async () => {
+    engine.script = [[balance(1), balance(2)], [balance(2)], [balance(3)]]
+    const request = limits()
+    await done(driver.simulate(plan, at, request))
+    expect(engine.lacked).toEqual([[balance(1), balance(2)], [balance(3)]])
+    expect(engine.known(at.key, [balance(1), balance(2), balance(3)])).toEqual([1n, 2n, 3n])
+    expect(request.budget.used).toBe(3)
+    expect(node.asked).toHaveLength(3)
+  })
+
+  it('asks once for what two requests lack at the same time', async () => {
+    engine.script = [[balance(1)]]
+    const both = Promise.all([driver.simulate(plan, at, limits()), driver.simulate(plan, at, limits())])
+    await done(both)
+    expect(engine.lacked).toHaveLength(2)
+    expect(node.asked).toHaveLength(1)
+  })
+
+  it('does not join reads of different states', async () => {
+    engine.script = [[balance(1)]]
+    const other = pinnedState({ header, key: `0x${'ee'.repeat(32)}` })
+    await done(Promise.all([driver.simulate(plan, at, limits()), driver.simulate(plan, other, limits())]))
+    expect(node.asked).toHaveLength(2)
+  })
+
+  it('goes on for one where another that waits for the same value leaves', async () => {
+    engine.script = [[balance(1)]]
+    const leaving = limits()
+    const left = driver.simulate(plan, at, leaving)
+    const stayed = driver.simulate(plan, at, limits())
+    const rejected = expect(left).rejects.toThrow('left')
+    leaving.cancellation.abort(new Error('left'))
+    await rejected
+    expect(engine.abandoned).toBe(1)
+    await done(stayed)
+    expect(node.asked).toHaveLength(1)
+  })
+
+  it('abandons work whose read fails, with that failure', async () => {
+    engine.script = [[balance(1)]]
+    node.fails = true
+    await expect(done(driver.simulate(plan, at, limits()))).rejects.toBeInstanceOf(UpstreamError)
+    expect(engine.abandoned).toBe(1)
+    node.fails = false
+    await done(driver.simulate(plan, at, limits()))
+  })
+
+  it('abandons work that reads more than its request may', async () => {
+    engine.script = [[balance(1), balance(2)], [balance(3)]]
+    const refused = done(driver.simulate(plan, at, limits(2)))
+    await expect(refused).rejects.toBeInstanceOf(RpcError)
+    await expect(refused).rejects.toMatchObject({ code: -32005, data: { limit: 2 } })
+    expect(engine.abandoned).toBe(1)
+    expect(node.asked).toHaveLength(2)
+  })
+
+  it('abandons work whose time is up', async () => {
+    engine.script = [[balance(1)]]
+    await expect(driver.simulate(plan, at, limits(100, performance.now()))).rejects.toMatchObject({
+      data: { fault: 'timeout' },
+    })
+    expect(engine.abandoned).toBe(1)
+  })
+
+  it('reads values through layers, then the engine, then the node', async () => {
+    engine.provide(at.key, [balance(2)], [20n])
+    const change = { balance: 10n, storageCleared: false, storage: new Map() }
+    const layered = pinnedState(block, [{ id: 'layer', accounts: new Map([[address(1), change]]) }])
+    const read = driver.read([balance(3), balance(2), balance(1)], layered, limits())
+    expect(await done(read)).toEqual([3n, 20n, 10n])
+    expect(node.asked).toHaveLength(1)
+    expect(engine.known(at.key, [balance(3)])).toEqual([3n])
+  })
+
+  it('has the engine know what is read ahead, and minds no failure', async () => {
+    driver.readAhead([balance(1)], at)
+    node.fails = true
+    node.answer()
+    await new Promise(setImmediate)
+    expect(engine.known(at.key, [balance(1)])).toEqual([undefined])
+    node.fails = false
+    driver.readAhead([balance(1)], at)
+    node.answer()
+    await new Promise(setImmediate)
+    expect(engine.known(at.key, [balance(1)])).toEqual([1n])
+  })
+})

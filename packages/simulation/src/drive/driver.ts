@@ -1,0 +1,127 @@
+import type { CallQueue, Cancellation, UpstreamClient } from '@upfront/node'
+import { type Awaitable, andThen, UpstreamError, UpstreamFault, type UpstreamObserver, within } from '@upfront/node'
+import type { Answer, Engine } from '../engine/engine.js'
+import { layerValue } from '../engine/layer-value.js'
+import type { StateRead, StateValue } from '../engine/state.js'
+import type { Lacking, Step } from '../engine/step.js'
+import type { SimulationPlan } from '../plan/simulation-plan.js'
+import { Hints } from './hints.js'
+import { MappingSlots } from './mapping-slots.js'
+import type { PinnedState } from './pinned-state.js'
+import { PlanReads, type ReadingAhead } from './plan-reads.js'
+import type { ReadBudget } from './read-budget.js'
+import { StateReads } from './state-reads.js'
+
+/** What one request's reads keep to. */
+export interface DriveLimits {
+  budget: ReadBudget
+  cancellation: Cancellation
+}
+
+/** What to read together with what work lacks. `round` counts from 1. */
+export type OnLack = (lacking: readonly StateRead[], round: number) => readonly StateRead[]
+
+/** The read loop: has an engine work, and reads from the node what it lacks, until the work is done. */
+export class Driver {
+  readonly #engine: Engine
+  readonly #reads: StateReads
+  readonly #ahead: ReadingAhead
+  readonly #observer: UpstreamObserver
+  readonly #late: () => Error
+
+  constructor(engine: Engine, client: UpstreamClient, queue: CallQueue) {
+    const { label, observer } = client
+    const onWorkaround = (lacks: string) => observer.onWorkaround?.({ upstream: label, lacks })
+    const reads = new StateReads(queue, engine, label, onWorkaround)
+    this.#engine = engine
+    this.#reads = reads
+    const hints = new Hints(queue, reads, onWorkaround)
+    this.#ahead = { engine, reads, hints, mappings: new MappingSlots(), observer }
+    this.#observer = observer
+    this.#late = () => new UpstreamError(new UpstreamFault('timeout', 'no answer in time'), label, 'reading state', 1)
+  }
+
+  /**
+   * What the plan comes to; at once where the engine has it at once.
+   * @throws or rejects with what `Engine.begin` does; UpstreamError, BlockMoved; RpcError -32005 over the budget
+   */
+  simulate(plan: SimulationPlan, at: PinnedState, limits: DriveLimits): Awaitable<Answer> {
+    let planReads: PlanReads | undefined
+    const onLack: OnLack = (lacking, round) => {
+      planReads ??= new PlanReads(plan, at, this.#ahead)
+      return planReads.ahead(lacking, round)
+    }
+    return this.run(() => this.#engine.begin(plan, at, limits.cancellation), at, limits, onLack)
+  }
+
+  /**
+   * What the work that `begin` begins comes to.
+   * @throws or rejects with what the work does; UpstreamError, BlockMoved; RpcError -32005 over the budget
+   */
+  run<T>(begin: () => Awaitable<Step<T>>, at: PinnedState, limits: DriveLimits, onLack?: OnLack): Awaitable<T> {
+    return andThen(begin(), (step) => (step.kind === 'done' ? step.outcome : this.#drive(step, at, limits, onLack)))
+  }
+
+  /**
+   * Values in the order of `reads`: the layers', else the engine's, else the node's.
+   * @throws or rejects with UpstreamError, BlockMoved; RpcError -32005 over the budget
+   */
+  async read(reads: readonly StateRead[], at: PinnedState, limits: DriveLimits): Promise<StateValue[]> {
+    const known = this.#engine.known(at.key, reads)
+    const values = reads.map((read, index) => layerValue(at.layers, read) ?? known[index])
+    const missing = reads.filter((_, index) => values[index] === undefined)
+    if (missing.length === 0) return values as StateValue[]
+    const read = await this.#read(missing, [], at, limits)
+    this.#engine.provide(at.key, missing, read)
+    let next = 0
+    return values.map((value) => value ?? read[next++]!)
+  }
+
+  /** Has the engine know these values before work asks for them. Only a help: what fails is read again when it is needed. */
+  readAhead(reads: readonly StateRead[], at: PinnedState): void {
+    const missing = this.#engine.missing(at.key, reads)
+    if (missing.length === 0) return
+    const asked = this.#reads.askAhead(at.block, missing)
+    asked.values.catch(() => undefined).finally(() => asked.leave())
+  }
+
+  async #drive<T>(first: Lacking<T>, at: PinnedState, limits: DriveLimits, onLack?: OnLack): Promise<T> {
+    let step: Step<T> = first
+    for (let round = 1; step.kind === 'lacking'; round += 1) {
+      let values: StateValue[]
+      try {
+        const ahead = onLack?.(step.reads, round) ?? []
+        values = await this.#read(step.reads, ahead, at, limits)
+      } catch (error) {
+        step.abandon()
+        throw error
+      }
+      step = await step.resume(values)
+    }
+    return step.outcome
+  }
+
+  async #read(
+    reads: readonly StateRead[],
+    ahead: readonly StateRead[],
+    { block }: PinnedState,
+    { budget, cancellation: { signal } }: DriveLimits,
+  ): Promise<StateValue[]> {
+    signal.throwIfAborted()
+    budget.take(reads.length)
+    const time = { signal, deadline: budget.deadline }
+    const asked = this.#reads.ask(block, reads)
+    const askedAhead = ahead.length === 0 ? undefined : this.#reads.askAhead(block, ahead)
+    this.#observer.onReads?.({ hits: asked.joined, misses: reads.length - asked.joined + ahead.length })
+    try {
+      // Sent together, they come together: what was read ahead is there when the work goes on.
+      const settledAhead = askedAhead?.values.catch(() => undefined)
+      const values = await within(asked.values, time, this.#late)
+      if (settledAhead !== undefined) await within(settledAhead, time, this.#late)
+      return values
+    } finally {
+      asked.leave()
+      askedAhead?.leave()
+    }
+  }
+}

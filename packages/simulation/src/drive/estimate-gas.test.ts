@@ -1,0 +1,110 @@
+import { type CallRequest, RpcError, ZERO_ADDRESS } from '@upfront/protocol'
+import fc from 'fast-check'
+import { aHeader, ethereumRules } from '../../test/fixtures.js'
+import type { ExecutedCall } from '../engine/engine.js'
+import type { SimulationPlan } from '../plan/simulation-plan.js'
+import { answerOf } from '../present/answer-of.js'
+import { estimateGas } from './estimate-gas.js'
+import type { CallSite } from './execute-call.js'
+import { pinnedState } from './pinned-state.js'
+import { ReadBudget } from './read-budget.js'
+
+const GAS_CAP = 50_000_000n
+
+type Simulate = CallSite['driver']['simulate']
+
+/** Succeeds from `needed` gas on and then uses `used`: what a refund or the 63/64 rule makes of a call. */
+function callThatNeeds(needed: bigint, used: bigint, onRun = () => {}): Simulate {
+  return (plan: SimulationPlan) => {
+    onRun()
+    const planned = plan.blocks[0]!.calls[0]!
+    const gas = planned.gas ?? 0n
+    const call: ExecutedCall =
+      gas >= needed
+        ? { succeeded: true, gasUsed: used, maxUsedGas: used, returnData: '0x', logs: [] }
+        : {
+            succeeded: false,
+            gasUsed: gas,
+            maxUsedGas: gas,
+            returnData: '0x',
+            logs: [],
+            failure: { kind: 'halt', message: 'out of gas' },
+          }
+    const header = aHeader()
+    const transactions = [{ hash: header.hash, nonce: 0n, gas, call: planned }]
+    return answerOf(
+      { blocks: [{ header, size: 0n, transactions, calls: [call] }], touched: { accounts: 0, slots: 0 } },
+      plan,
+    )
+  }
+}
+
+const request = (call: CallRequest['call'] = {}): CallRequest => ({
+  call: { to: ZERO_ADDRESS, input: '0x01', ...call },
+  block: { kind: 'tag', tag: 'pending' },
+  stateOverrides: [],
+  blockOverrides: {},
+})
+
+function site(simulate: Simulate, balance = 0n): CallSite {
+  const base = aHeader()
+  return {
+    driver: {
+      simulate,
+      read: (reads) => Promise.resolve(reads.map(({ kind }) => (kind === 'code' ? '0x' : balance))),
+    },
+    rules: ethereumRules(),
+    base,
+    opening: { gasLimit: 30_000_000n },
+    state: pinnedState({ header: base, key: base.hash }),
+    gasCap: GAS_CAP,
+    answerBytes: 1_000_000,
+    budget: new ReadBudget(0, 0),
+    cancellation: new AbortController(),
+  }
+}
+
+describe('estimateGas', () => {
+  it('finds a limit that is enough, and at most 1.5% above the least, in few runs', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.bigInt(21_000n, 29_000_000n), fc.integer({ min: 50, max: 100 }), async (needed, percent) => {
+        let runs = 0
+        const used = (needed * BigInt(percent)) / 100n
+        const simulate = callThatNeeds(needed, used, () => {
+          runs += 1
+        })
+        const estimate = await estimateGas(request(), site(simulate))
+        if (!('gas' in estimate)) throw new Error('failed')
+        expect(estimate.gas).toBeGreaterThanOrEqual(needed)
+        expect(estimate.gas * 1000n).toBeLessThanOrEqual(needed * 1016n + 2000n)
+        expect(runs).toBeLessThan(30)
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  it('answers a plain transfer with one run', async () => {
+    let runs = 0
+    const simulate = callThatNeeds(21_000n, 21_000n, () => {
+      runs += 1
+    })
+    expect(await estimateGas(request({ input: '0x' }), site(simulate))).toEqual({ gas: 21_000n })
+    expect(runs).toBe(1)
+  })
+
+  it('says so where no gas is enough', async () => {
+    await expect(estimateGas(request(), site(callThatNeeds(40_000_000n, 1n)))).rejects.toEqual(
+      new RpcError(-32000, 'gas required exceeds allowance (30000000)'),
+    )
+  })
+
+  it('asks for no more than the sender can pay', async () => {
+    const paying = request({ from: ZERO_ADDRESS, gasPrice: 10n })
+    await expect(estimateGas(paying, site(callThatNeeds(100_000n, 90_000n), 500_000n))).rejects.toEqual(
+      new RpcError(-32000, 'gas required exceeds allowance (50000)'),
+    )
+    await expect(estimateGas(paying, site(callThatNeeds(1n, 1n), 0n))).rejects.toEqual(
+      new RpcError(-32000, 'insufficient funds for transfer'),
+    )
+  })
+})

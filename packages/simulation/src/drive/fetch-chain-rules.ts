@@ -1,0 +1,86 @@
+import { headerFromRpc } from '@upfront/head'
+import type { CallLimits, CallOutcome, UpstreamCall, UpstreamClient } from '@upfront/node'
+import { decodeQuantity, UpstreamFault } from '@upfront/node'
+import { type BlockHeader, DecodeError } from '@upfront/protocol'
+import type { ChainRules } from '../plan/chain-rules.js'
+import { chainRulesFromEthConfig } from '../plan/chain-rules-from-eth-config.js'
+import { chainRulesFromGenesis } from '../plan/chain-rules-from-genesis.js'
+import { inferChainRules } from '../plan/infer-chain-rules.js'
+import { knownChainRules } from '../plan/known-chain-rules.js'
+import { rulesAt } from '../plan/rules-at.js'
+
+export interface ChainRulesOptions {
+  /** The parsed genesis file (or bare chain configuration), where one is given: it decides. */
+  genesis?: unknown
+  /** Seconds between blocks, where they are not the chain's own. */
+  blockTime?: bigint
+}
+
+/** The genesis file is of another chain than the upstream. */
+export class ChainMismatch extends Error {
+  override readonly name = 'ChainMismatch'
+}
+
+/**
+ * The chain's rules, from the first of these that has them: the genesis file, what is known of the chain's id, the node's
+ * `eth_config` (EIP-7910), its `debug_chainConfig`, its head header. `source` says which.
+ * @throws ChainMismatch; DecodeError where the genesis file is malformed; UpstreamError
+ */
+export async function fetchChainRules(
+  client: UpstreamClient,
+  options: ChainRulesOptions = {},
+  limits: CallLimits = {},
+): Promise<ChainRules> {
+  const rules = await firstOf(client, options, limits)
+  return options.blockTime === undefined ? rules : { ...rules, blockTime: options.blockTime }
+}
+
+async function firstOf(client: UpstreamClient, options: ChainRulesOptions, limits: CallLimits): Promise<ChainRules> {
+  const [chainId, head, ethConfig, chainConfig] = (await client.batch<unknown>(
+    [
+      { method: 'eth_chainId', params: [], decode: (result) => decodeQuantity(result), maxBytes: 256 },
+      { method: 'eth_getBlockByNumber', params: ['latest', false], decode: headerFromRpc, maxBytes: 8 << 20 },
+      optional('eth_config', chainRulesFromEthConfig),
+      optional('debug_chainConfig', (result) => chainRulesFromGenesis(result, 'debug_chainConfig')),
+    ],
+    limits,
+  )) as [CallOutcome<bigint>, CallOutcome<BlockHeader>, CallOutcome<ChainRules>, CallOutcome<ChainRules>]
+  if ('error' in chainId) throw chainId.error
+  if (options.genesis !== undefined) return ofGenesis(options.genesis, chainId.value)
+  const known = knownChainRules(chainId.value)
+  if (known !== undefined) return known
+  if ('error' in head) throw head.error
+  const inferred = inferChainRules(head.value, chainId.value)
+  const fits = (outcome: CallOutcome<ChainRules>): outcome is { value: ChainRules } =>
+    'value' in outcome &&
+    outcome.value.chainId === chainId.value &&
+    outcome.value.stack === inferred.stack &&
+    rulesAt(outcome.value, head.value.number, head.value.timestamp) !== undefined
+  if (fits(ethConfig)) return ethConfig.value
+  return fits(chainConfig) ? chainConfig.value : inferred
+}
+
+function ofGenesis(genesis: unknown, upstreamId: bigint): ChainRules {
+  const rules = chainRulesFromGenesis(genesis)
+  if (rules.chainId === upstreamId) return rules
+  throw new ChainMismatch(`the genesis file is of chain ${rules.chainId}, the upstream serves chain ${upstreamId}`)
+}
+
+/** Most nodes lack one of these; an answer that can't be read is as good as none. */
+function optional(method: string, decode: (result: unknown) => ChainRules): UpstreamCall<ChainRules> {
+  return {
+    method,
+    params: [],
+    maxBytes: 1 << 20,
+    attempts: 3,
+    retriesError: () => false,
+    decode: (result) => {
+      try {
+        return decode(result)
+      } catch (error) {
+        if (error instanceof DecodeError) throw new UpstreamFault('malformed', error.message)
+        throw error
+      }
+    },
+  }
+}

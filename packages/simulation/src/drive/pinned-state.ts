@@ -1,0 +1,12 @@
+import type { PinnedBlock } from '@upfront/head'
+import type { StateLayer, StatePoint } from '../engine/state.js'
+
+/** The state of a block that a node serves, with what lies above it: where an engine stands, and where it is read. */
+export interface PinnedState extends StatePoint {
+  readonly block: PinnedBlock
+}
+
+/** @param layers pre-confirmed state on top of the block, oldest first */
+export function pinnedState(block: PinnedBlock, layers: readonly StateLayer[] = []): PinnedState {
+  return { block, key: block.key, layers }
+}

@@ -1,0 +1,203 @@
+import {
+  DEFAULT_SIMULATION_LIMITS,
+  decodeSimulationRequest,
+  type Hash,
+  type Hex,
+  RpcError,
+  type SimulatedBlock,
+  ZERO_ADDRESS,
+  ZERO_HASH,
+} from '@upfront/protocol'
+import { aHeader, ethereumRules } from '../../test/fixtures.js'
+import { type ExecutedBlock, type ExecutedCall, SimulationRejected } from '../engine/engine.js'
+import type { SimulationPlan } from '../plan/simulation-plan.js'
+import { answerOf } from '../present/answer-of.js'
+import type { Driver } from './driver.js'
+import { pinnedState } from './pinned-state.js'
+import { ReadBudget } from './read-budget.js'
+import { simulate } from './simulate.js'
+
+type SimulatingDriver = Pick<Driver, 'simulate'>
+
+const A: Hex = `0x${'aa'.repeat(20)}`
+const hashOf = (n: number): Hash => `0x${n.toString(16).padStart(64, '0')}`
+
+/** Seals what it is told to, so that the steps around an engine can be looked at alone. */
+function driverOf(run: (plan: SimulationPlan) => ExecutedBlock[]): SimulatingDriver {
+  return { simulate: (plan) => answerOf({ blocks: run(plan), touched: { accounts: 2, slots: 1 } }, plan) }
+}
+
+function sealed(plan: SimulationPlan, outcomes: ExecutedCall[] = []): ExecutedBlock[] {
+  return plan.blocks.map((block, i) => ({
+    header: aHeader({
+      number: block.number,
+      timestamp: block.timestamp,
+      hash: hashOf(i + 1),
+      gasUsed: 21_000n,
+      baseFeePerGas: 10n,
+    }),
+    size: 600n,
+    transactions: block.calls.map((call, j) => ({
+      hash: hashOf(100 * (i + 1) + j),
+      nonce: BigInt(j),
+      gas: 50_000n,
+      call,
+    })),
+    calls: block.calls.map(
+      (_, j) => outcomes[j] ?? { succeeded: true, gasUsed: 21_000n, maxUsedGas: 21_000n, returnData: '0x01', logs: [] },
+    ),
+  }))
+}
+
+async function run(payload: object, driver: SimulatingDriver, dialect: 'upfront' | 'ethereum' = 'upfront') {
+  const base = aHeader()
+  const answer = await simulate({
+    request: decodeSimulationRequest([payload, 'latest'], DEFAULT_SIMULATION_LIMITS),
+    base,
+    state: pinnedState({ header: base, key: base.hash }),
+    rules: ethereumRules(),
+    driver,
+    limits: DEFAULT_SIMULATION_LIMITS,
+    budget: new ReadBudget(0, 0),
+    cancellation: new AbortController(),
+    dialect,
+  })
+  const result: SimulatedBlock[] = JSON.parse(answer.json.toString())
+  return { ...answer, result }
+}
+
+describe('simulate', () => {
+  it('answers one block for each planned block, with what is metered beside it', async () => {
+    const answer = await run(
+      { blockStateCalls: [{ calls: [{ to: A }] }, { blockOverrides: { number: '0x67' } }] },
+      driverOf(sealed),
+    )
+    expect(answer.result.map((block) => [block.number, block.calls.length])).toEqual([
+      ['0x65', 1],
+      ['0x66', 0],
+      ['0x67', 0],
+    ])
+    expect(answer).toMatchObject({ blocks: 3, gasUsed: 63_000n, touched: { accounts: 2, slots: 1 }, reads: 0 })
+    expect(answer.result[0]).toMatchObject({
+      hash: hashOf(1),
+      size: '0x258',
+      stateRoot: ZERO_HASH,
+      transactions: [hashOf(100)],
+      uncles: [],
+      withdrawals: [],
+      calls: [{ status: '0x1', returnData: '0x01', gasUsed: '0x5208', maxUsedGas: '0x5208', logs: [] }],
+    })
+    expect(answer.result[0]?.calls[0]).not.toHaveProperty('error')
+    expect(answer.json).not.toContain('undefined')
+  })
+
+  it('places logs in their block and transaction', async () => {
+    const log = { address: ZERO_ADDRESS, topics: [hashOf(9)], data: '0x' as const, index: 6 }
+    const call: ExecutedCall = { succeeded: true, gasUsed: 1n, maxUsedGas: 1n, returnData: '0x', logs: [log] }
+    const { result } = await run(
+      { blockStateCalls: [{ calls: [{}, {}] }] },
+      driverOf((plan) => sealed(plan, [{ ...call, logs: [] }, call])),
+    )
+    expect(result[0]?.calls[1]?.logs).toEqual([
+      {
+        address: ZERO_ADDRESS,
+        topics: [hashOf(9)],
+        data: '0x',
+        blockNumber: '0x65',
+        blockHash: hashOf(1),
+        blockTimestamp: '0x3f4',
+        transactionHash: hashOf(101),
+        transactionIndex: '0x1',
+        logIndex: '0x6',
+        removed: false,
+      },
+    ])
+  })
+
+  it('keeps revert data out of returnData', async () => {
+    const reverted: ExecutedCall = {
+      succeeded: false,
+      gasUsed: 1n,
+      maxUsedGas: 2n,
+      returnData: '0x3cc50b45',
+      logs: [],
+      failure: { kind: 'revert' },
+    }
+    const driver = driverOf((plan) => sealed(plan, [reverted]))
+    const payload = { blockStateCalls: [{ calls: [{}] }] }
+    expect((await run(payload, driver)).result[0]?.calls[0]).toEqual({
+      status: '0x0',
+      returnData: '0x',
+      gasUsed: '0x1',
+      maxUsedGas: '0x2',
+      logs: [],
+      error: 'execution reverted: custom error 0x3cc50b45',
+    })
+    expect((await run(payload, driver, 'ethereum')).result[0]?.calls[0]?.error).toEqual({
+      code: 3,
+      message: 'execution reverted',
+      data: '0x3cc50b45',
+    })
+  })
+
+  it('writes whole transactions as geth does', async () => {
+    const blob: Hash = `0x01${'00'.repeat(31)}`
+    const authorization = { chainId: '0x1', address: A, nonce: '0x2', yParity: '0x1', r: '0x3', s: '0x4' }
+    const calls = [
+      { to: A, maxFeePerGas: '0x64', maxPriorityFeePerGas: '0x2' },
+      { gasPrice: '0x7', input: '0xab' },
+      { to: A, blobVersionedHashes: [blob], maxFeePerBlobGas: '0x9', maxFeePerGas: '0x5' },
+      { to: A, authorizationList: [authorization], accessList: [{ address: A, storageKeys: [blob] }] },
+    ]
+    const { result } = await run({ blockStateCalls: [{ calls }], returnFullTransactions: true }, driverOf(sealed))
+    const [dynamic, legacy, blobs, delegating] = (result[0]?.transactions ?? []) as object[]
+    expect(dynamic).toEqual({
+      blockHash: hashOf(1),
+      blockNumber: '0x65',
+      blockTimestamp: '0x3f4',
+      transactionIndex: '0x0',
+      hash: hashOf(100),
+      type: '0x2',
+      from: ZERO_ADDRESS,
+      to: A,
+      nonce: '0x0',
+      gas: '0xc350',
+      value: '0x0',
+      input: '0x',
+      chainId: '0x539',
+      gasPrice: '0xc',
+      maxFeePerGas: '0x64',
+      maxPriorityFeePerGas: '0x2',
+      accessList: [],
+      v: '0x0',
+      r: '0x0',
+      s: '0x0',
+      yParity: '0x0',
+    })
+    expect(legacy).toMatchObject({ type: '0x0', to: null, gasPrice: '0x7', chainId: '0x7fffffffffffffee' })
+    for (const field of ['yParity', 'accessList', 'maxFeePerGas']) expect(legacy).not.toHaveProperty(field)
+    expect(blobs).toMatchObject({ type: '0x3', gasPrice: '0x5', maxFeePerBlobGas: '0x9', blobVersionedHashes: [blob] })
+    expect(delegating).toMatchObject({ type: '0x4', authorizationList: [authorization], gasPrice: '0x0' })
+  })
+
+  it.each([
+    [0, 1, 'blockStateCalls[0].calls[1]: nonce too low'],
+    [2, 0, 'blockStateCalls[1].calls[0]: nonce too low'],
+    [2, undefined, 'blockStateCalls[1]: nonce too low'],
+    [1, undefined, 'blockStateCalls: nonce too low'],
+  ])('says where the engine refused block %s, call %s', async (block, call, message) => {
+    const driver = driverOf(() => {
+      throw new SimulationRejected(-38010, 'nonce too low', block, call)
+    })
+    const payload = { blockStateCalls: [{ calls: [{}, {}] }, { blockOverrides: { number: '0x67' }, calls: [{}] }] }
+    await expect(run(payload, driver)).rejects.toEqual(new RpcError(-38010, message))
+  })
+
+  it('passes on what it does not know', async () => {
+    const failure = new Error('upstream gone')
+    const driver = driverOf(() => {
+      throw failure
+    })
+    await expect(run({ blockStateCalls: [{}] }, driver)).rejects.toBe(failure)
+  })
+})

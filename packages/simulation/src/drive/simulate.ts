@@ -1,0 +1,82 @@
+import type { OpeningBlock } from '@upfront/head'
+import { type Awaitable, andThen, recovered } from '@upfront/node'
+import {
+  type BlockHeader,
+  type Dialect,
+  type JsonText,
+  RpcError,
+  type SimulationLimits,
+  type SimulationRequest,
+} from '@upfront/protocol'
+import { SimulationRejected, type Touched } from '../engine/engine.js'
+import type { ChainRules } from '../plan/chain-rules.js'
+import { planSimulation } from '../plan/plan-simulation.js'
+import type { SimulationPlan } from '../plan/simulation-plan.js'
+import { answerJson } from '../present/answer-json.js'
+import type { DriveLimits, Driver } from './driver.js'
+import type { PinnedState } from './pinned-state.js'
+
+export interface Simulation extends DriveLimits {
+  request: SimulationRequest
+  /** The block that the request's block parameter stands for. */
+  base: BlockHeader
+  /** The block after `base`, where it is under construction. */
+  opening?: OpeningBlock | undefined
+  /** State after `base`. */
+  state: PinnedState
+  rules: ChainRules
+  driver: Pick<Driver, 'simulate'>
+  limits: SimulationLimits
+  /** See `SimulationPlan`. */
+  daFootprintScalar?: bigint | undefined
+  dialect: Dialect
+}
+
+export interface SimulationAnswer {
+  /** The `result` of `eth_simulateV1`. */
+  json: JsonText
+  /** How many blocks it has. */
+  blocks: number
+  /** Of all calls together, after refunds. */
+  gasUsed: bigint
+  touched: Touched
+  /** Values of state that had to be read from the node first. */
+  reads: number
+}
+
+/**
+ * Plans, executes and presents one decoded request; at once where all it needs is there.
+ * @throws or rejects with RpcError for what the request or a call of it can't do, with its place in the request; with what
+ * `Driver.simulate` does
+ */
+export function simulate(simulation: Simulation): Awaitable<SimulationAnswer> {
+  const { driver, state, dialect, budget } = simulation
+  const plan = planOf(simulation)
+  const answer = recovered(
+    () => driver.simulate(plan, state, simulation),
+    (error) => refuse(error, plan),
+  )
+  return andThen(answer, ({ pieces, failures, gasUsed, touched }) => {
+    const json = answerJson({ pieces, failures }, dialect)
+    return { json, blocks: plan.blocks.length, gasUsed, touched, reads: budget.used }
+  })
+}
+
+function planOf({ request, base, rules, limits, opening, daFootprintScalar }: Simulation): SimulationPlan {
+  const plan = planSimulation(request, base, rules, limits, opening)
+  if (daFootprintScalar !== undefined) plan.daFootprintScalar = daFootprintScalar
+  return plan
+}
+
+function refuse(error: unknown, plan: SimulationPlan): never {
+  if (error instanceof SimulationRejected) throw new RpcError(error.code, `${placeOf(error, plan)}: ${error.message}`)
+  throw error
+}
+
+/** `blockStateCalls[1].calls[0]`; the block alone where its overrides are at fault. */
+function placeOf(rejected: SimulationRejected, plan: SimulationPlan): string {
+  const index = plan.blocks[rejected.block]?.requestIndex
+  if (index === undefined) return 'blockStateCalls'
+  const block = `blockStateCalls[${index}]`
+  return rejected.call === undefined ? block : `${block}.calls[${rejected.call}]`
+}

@@ -1,0 +1,235 @@
+import type { PinnedBlock } from '@upfront/head'
+import { BlockMoved, headerFromRpc, pendingIdentity } from '@upfront/head'
+import type { CallOutcome, CallQueue, UpstreamCall, UpstreamError, UpstreamFault } from '@upfront/node'
+import { isMethodMissing } from '@upfront/node'
+import { type BlockHeader, type Hash, toQuantity } from '@upfront/protocol'
+import type { Engine } from '../engine/engine.js'
+import { readKey, type StateRead, type StateValue } from '../engine/state.js'
+import { Asked, Flight, joined, type Place } from './flight.js'
+import { type AccountRead, type BlockReference, readCall } from './read-call.js'
+
+/** An answer under way for longer is not waited for by newcomers: the node may be back by now. */
+const JOINABLE_MS = 1_000
+/** How long "this node does not know EIP-1898" is believed. */
+const BY_NUMBER_LASTS_MS = 600_000
+const BLOCK_BYTES = 8 * 1024 * 1024
+
+/** Reads of pinned blocks: joined, batched, and never handed out unless they are that very block's. */
+export class StateReads {
+  readonly #queue: CallQueue
+  readonly #engine: Pick<Engine, 'provide'>
+  readonly #label: string
+  readonly #onWorkaround: (lacks: string) => void
+  /** Reads under way, by state and read. */
+  readonly #underWay = new Map<Hash, Map<string, Place>>()
+  #byNumberUntil = 0
+
+  /** @param engine keeps what nobody waits for any more when it comes */
+  constructor(queue: CallQueue, engine: Pick<Engine, 'provide'>, label: string, onWorkaround: (lacks: string) => void) {
+    this.#queue = queue
+    this.#engine = engine
+    this.#label = label
+    this.#onWorkaround = onWorkaround
+  }
+
+  /**
+   * The values, each from a read under way or from the node. What nobody waits for any more, and was not sent yet, is not sent.
+   * `values` reject with UpstreamError, BlockMoved.
+   */
+  ask(block: PinnedBlock, reads: readonly StateRead[]): Asked {
+    return this.#ask(block, reads, false)
+  }
+
+  /** `ask`, with the values given to the engine as they come. */
+  askAhead(block: PinnedBlock, reads: readonly StateRead[]): Asked {
+    return this.#ask(block, reads, true)
+  }
+
+  #ask(block: PinnedBlock, reads: readonly StateRead[], ahead: boolean): Asked {
+    const now = performance.now()
+    const own = new Flight(now)
+    const sent: StateRead[] = []
+    const places: Place[] = []
+    const underWay = this.#underWay.get(block.key) ?? new Map<string, Place>()
+    for (const read of reads) {
+      const key = readKey(read)
+      let place = underWay.get(key)
+      if (place === undefined || now - place.flight.startedAt >= JOINABLE_MS) {
+        place = { flight: own, index: sent.length }
+        sent.push(read)
+        underWay.set(key, place)
+      }
+      places.push(place)
+    }
+    if (sent.length > 0) {
+      this.#underWay.set(block.key, underWay)
+      own.values = this.#send(block, own, sent, ahead)
+    }
+    return sent.length === places.length ? new Asked(own.values, [own], 0) : joined(places, own)
+  }
+
+  async #send(block: PinnedBlock, flight: Flight, reads: StateRead[], ahead: boolean): Promise<StateValue[]> {
+    try {
+      const values = await this.#readAll(block, reads, () => flight.waiting > 0)
+      // Whoever waits hands the engine its values as it goes on.
+      if (ahead || flight.waiting === 0) this.#engine.provide(block.key, reads, values)
+      return values
+    } finally {
+      this.#landed(block.key, flight, reads)
+    }
+  }
+
+  #landed(key: Hash, flight: Flight, reads: readonly StateRead[]): void {
+    const underWay = this.#underWay.get(key)
+    if (underWay === undefined) return
+    for (const read of reads) {
+      const of = readKey(read)
+      if (underWay.get(of)?.flight === flight) underWay.delete(of)
+    }
+    if (underWay.size === 0) this.#underWay.delete(key)
+  }
+
+  /** How calls beside reads name the block. For a pending block it is the one before: nodes don't trace on a pending one. */
+  reference({ header }: PinnedBlock): BlockReference {
+    return this.#byNumber ? toQuantity(header.number) : { blockHash: header.hash }
+  }
+
+  #readAll(block: PinnedBlock, reads: StateRead[], isWanted: () => boolean): Promise<StateValue[]> {
+    if (block.opening !== undefined || this.#byNumber || !reads.every(isAccountRead))
+      return Promise.all(reads.map((read) => this.#read(block, read, isWanted)))
+    return this.#readByHash(block, reads, isWanted)
+  }
+
+  async #readByHash(block: PinnedBlock, reads: AccountRead[], isWanted: () => boolean): Promise<StateValue[]> {
+    const outcomes = await this.#queue.sendAll(reads.map((read) => this.#byHash(block, read, isWanted)))
+    if (outcomes.every(isValue)) return outcomes.map(({ value }) => value)
+    return Promise.all(
+      outcomes.map((outcome, index) =>
+        'value' in outcome ? outcome.value : this.#readAfter(outcome.error, block, reads[index]!, isWanted),
+      ),
+    )
+  }
+
+  async #read(block: PinnedBlock, read: StateRead, isWanted: () => boolean): Promise<StateValue> {
+    if (read.kind === 'blockHash') return this.#readBlockHash(block, read.number, isWanted)
+    if (block.opening !== undefined) {
+      const value = settled(await this.#queue.send({ ...readCall(read, 'pending'), isWanted }))
+      await this.#checkPending(block)
+      return value
+    }
+    if (this.#byNumber) return this.#readByNumber(block, read, isWanted)
+    const [value] = await this.#readByHash(block, [read], isWanted)
+    return value!
+  }
+
+  /** Of a read by hash that failed. A node that fails by hash and answers by number lacks EIP-1898, whatever its words were. */
+  async #readAfter(
+    error: UpstreamError,
+    block: PinnedBlock,
+    read: AccountRead,
+    isWanted: () => boolean,
+  ): Promise<StateValue> {
+    const { fault } = error
+    if (isUnknownBlock(fault)) throw this.#gone(block)
+    if (fault.kind !== 'rpc-error' || isMethodMissing(fault) || isPruned(fault)) throw error
+    const value = await this.#readByNumber(block, read, isWanted).catch((byNumber) => {
+      throw byNumber instanceof BlockMoved ? byNumber : error
+    })
+    if (!this.#byNumber) this.#onWorkaround('EIP-1898 block hashes')
+    this.#byNumberUntil = performance.now() + BY_NUMBER_LASTS_MS
+    return value
+  }
+
+  #byHash(block: PinnedBlock, read: AccountRead, isWanted: () => boolean): UpstreamCall<StateValue> {
+    const { method, params, decode, maxBytes } = readCall(read, { blockHash: block.header.hash })
+    return { method, params, decode, maxBytes, isWanted, retriesError: mayPassByItself }
+  }
+
+  async #readByNumber(block: PinnedBlock, read: AccountRead, isWanted: () => boolean): Promise<StateValue> {
+    const value = settled(await this.#queue.send({ ...readCall(read, toQuantity(block.header.number)), isWanted }))
+    await this.#checkCanonical(block)
+    return value
+  }
+
+  /** By number, then a look whether the pinned block is (still) canonical: then so are its ancestors. */
+  async #readBlockHash(block: PinnedBlock, number: bigint, isWanted: () => boolean): Promise<Hash> {
+    const { header } = block
+    if (number === header.number) return header.hash
+    if (number === header.number - 1n) return header.parentHash
+    const { hash } = settled(await this.#queue.send({ ...headerCall(number), isWanted }))
+    await this.#checkCanonical(block)
+    return hash
+  }
+
+  async #checkCanonical(block: PinnedBlock): Promise<void> {
+    const { hash, number } = block.header
+    const canonical = settled(await this.#queue.sendShared(`canonical ${number}`, headerCall(number)))
+    if (canonical.hash !== hash) throw this.#gone(block)
+  }
+
+  async #checkPending(block: PinnedBlock): Promise<void> {
+    const call: UpstreamCall<Hash> = {
+      method: 'eth_getBlockByNumber',
+      params: ['pending', false],
+      decode: pendingIdentity,
+      maxBytes: BLOCK_BYTES,
+    }
+    const identity = settled(await this.#queue.sendShared('pending', call))
+    if (identity !== block.key) throw new BlockMoved(this.#label, 'the pending block moved while it was read')
+  }
+
+  #gone(block: PinnedBlock): BlockMoved {
+    return new BlockMoved(this.#label, `block ${block.header.number} (${block.header.hash}) is no longer there`)
+  }
+
+  get #byNumber(): boolean {
+    return this.#byNumberUntil > performance.now()
+  }
+}
+
+function headerCall(number: bigint): UpstreamCall<BlockHeader> {
+  return {
+    method: 'eth_getBlockByNumber',
+    params: [toQuantity(number), false],
+    decode: headerFromRpc,
+    maxBytes: BLOCK_BYTES,
+  }
+}
+
+function settled<T>(outcome: CallOutcome<T>): T {
+  if ('error' in outcome) throw outcome.error
+  return outcome.value
+}
+
+function isValue<T>(outcome: CallOutcome<T>): outcome is { value: T } {
+  return 'value' in outcome
+}
+
+function isAccountRead(read: StateRead): read is AccountRead {
+  return read.kind !== 'blockHash'
+}
+
+/** geth "header not found", reth and anvil -32001, erigon and nethermind "block not found" and the like. */
+export function isUnknownBlock(fault: UpstreamFault): boolean {
+  const { rpc } = fault.detail
+  if (rpc === undefined) return false
+  return (
+    rpc.code === -32001 || /(header|block)( for hash)?( is)? not found|unknown block|not canonical/i.test(rpc.message)
+  )
+}
+
+function looksLikeNoEip1898(fault: UpstreamFault): boolean {
+  const { rpc } = fault.detail
+  return (
+    rpc?.code === -32602 || /unmarshal|invalid (argument|params|type|block)|expected.*string/i.test(rpc?.message ?? '')
+  )
+}
+
+/** The node threw the block's state away: another attempt won't bring it back. */
+function mayPassByItself(fault: UpstreamFault): boolean {
+  return !isMethodMissing(fault) && !looksLikeNoEip1898(fault) && !isPruned(fault)
+}
+
+function isPruned(fault: UpstreamFault): boolean {
+  return /missing trie node|state .*(not|un)available|pruned|historical state/i.test(fault.detail.rpc?.message ?? '')
+}

@@ -1,0 +1,133 @@
+import type { UpstreamCall } from '@upfront/node'
+import { decodeFixedBytes, decodeWord, malformed } from '@upfront/node'
+import { type Address, type Hash, type StateOverride, toQuantity } from '@upfront/protocol'
+import type { StateRead } from '../engine/state.js'
+import type { PlannedCall, SimulationPlan } from '../plan/simulation-plan.js'
+import { accountReads } from './expected-reads.js'
+import type { BlockReference } from './read-call.js'
+
+/** Accounts and slots that a call touches, as a node tells: names to read, no values to trust. */
+export type Touched = StateRead[]
+
+const HINT_BYTES = 4 * 1024 * 1024
+/** A hint is not worth more of the node's time; out of gas, it still names what it touched before. */
+const HINT_GAS = 3_000_000n
+const MOST_OVERRIDDEN_ACCOUNTS = 100
+const MOST_OVERRIDE_DIGITS = 500_000
+/** What a sender has in a hint, so that no lack of funds stops it. */
+const RICH = toQuantity(1n << 120n)
+
+/** One call of a plan with all overrides up to its block. */
+export interface HintedCall {
+  call: PlannedCall
+  overrides: readonly StateOverride[]
+}
+
+/** The calls whose touches can't be told from the plan alone: at most `most`, the first ones. */
+export function hintedCalls(plan: SimulationPlan, most: number): HintedCall[] {
+  const hinted: HintedCall[] = []
+  let overrides: StateOverride[] = []
+  for (const block of plan.blocks) {
+    if (block.stateOverrides.length > 0) overrides = [...overrides, ...block.stateOverrides]
+    if (overrides.length > MOST_OVERRIDDEN_ACCOUNTS) return hinted
+    for (const call of block.calls) {
+      if (call.input === '0x') continue
+      if (hinted.length === most) return hinted
+      hinted.push({ call, overrides })
+    }
+  }
+  return hinted
+}
+
+/** `debug_traceCall` with the prestate tracer: its code and values are left out where the node can. */
+export function prestateHint({ call, overrides }: HintedCall, at: BlockReference): UpstreamCall<Touched> | undefined {
+  const stateOverrides = overridesToRpc(call.from, overrides)
+  if (stateOverrides === undefined) return undefined
+  return {
+    method: 'debug_traceCall',
+    params: [
+      callToRpc(call),
+      at,
+      { tracer: 'prestateTracer', tracerConfig: { disableCode: true }, timeout: '1s', stateOverrides },
+    ],
+    decode: touchedInPrestate,
+    maxBytes: HINT_BYTES,
+    attempts: 1,
+    pace: 'slow',
+  }
+}
+
+/** `eth_createAccessList`; not every node takes overrides with it. */
+export function accessListHint(
+  { call, overrides }: HintedCall,
+  at: BlockReference,
+  withOverrides: boolean,
+): UpstreamCall<Touched> | undefined {
+  const stateOverrides = withOverrides ? overridesToRpc(call.from, overrides) : undefined
+  if (withOverrides && stateOverrides === undefined) return undefined
+  return {
+    method: 'eth_createAccessList',
+    params: [callToRpc(call), at, ...(stateOverrides === undefined ? [] : [stateOverrides])],
+    decode: touchedInAccessList,
+    maxBytes: HINT_BYTES,
+    attempts: 1,
+    pace: 'slow',
+  }
+}
+
+function callToRpc(call: PlannedCall): Record<string, unknown> {
+  const gas = call.gas === undefined || call.gas > HINT_GAS ? HINT_GAS : call.gas
+  return {
+    from: call.from,
+    ...(call.to !== null && { to: call.to }),
+    input: call.input,
+    value: toQuantity(call.value),
+    gas: toQuantity(gas),
+  }
+}
+
+/** Undefined where they are too much to send for a hint. */
+function overridesToRpc(sender: Address, overrides: readonly StateOverride[]): Record<Address, unknown> | undefined {
+  const accounts: Record<Address, Record<string, unknown>> = {}
+  let digits = 0
+  for (const { address, balance, nonce, code, state, stateDiff } of overrides) {
+    digits += (code?.length ?? 0) + 132 * ((state?.length ?? 0) + (stateDiff?.length ?? 0))
+    accounts[address] = {
+      ...accounts[address],
+      ...(balance !== undefined && { balance: toQuantity(balance) }),
+      ...(nonce !== undefined && { nonce: toQuantity(nonce) }),
+      ...(code !== undefined && { code }),
+      ...(state !== undefined && { state: Object.fromEntries(state) }),
+      ...(stateDiff !== undefined && state === undefined && { stateDiff: Object.fromEntries(stateDiff) }),
+    }
+  }
+  if (digits > MOST_OVERRIDE_DIGITS) return undefined
+  accounts[sender] = { ...accounts[sender], balance: RICH }
+  return accounts
+}
+
+function touchedInPrestate(result: unknown): Touched {
+  return Object.entries(asObject(result)).flatMap(([key, account]) => {
+    const address = decodeFixedBytes(key, 20)
+    return [...accountReads(address), ...storageReads(address, Object.keys(asObject(asObject(account).storage ?? {})))]
+  })
+}
+
+function touchedInAccessList(result: unknown): Touched {
+  const { accessList } = asObject(result)
+  if (!Array.isArray(accessList)) throw malformed('an access list', accessList)
+  return accessList.flatMap((entry: unknown) => {
+    const { address: key, storageKeys } = asObject(entry)
+    const address = decodeFixedBytes(key, 20)
+    return [...accountReads(address), ...storageReads(address, Array.isArray(storageKeys) ? storageKeys : [])]
+  })
+}
+
+function storageReads(address: Address, slots: unknown[]): StateRead[] {
+  return slots.map((slot) => ({ kind: 'storage', address, slot: decodeWord(slot) as Hash }))
+}
+
+function asObject(value: unknown): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) throw malformed('an object', value)
+  return value as Record<string, unknown>
+}

@@ -1,0 +1,122 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Anvil, type FaultProxy, startAnvil, startFaultProxy } from '@upfront/devnet'
+import { ChainMismatch, type ChainRulesOptions, rulesAt } from '../src/index.js'
+import { NodeState } from './node-state.js'
+
+const repository = join(dirname(fileURLToPath(import.meta.url)), '../../..')
+const shared = process.env.UPFRONT_SHARED ?? join(repository, '../shared')
+const hasShared = existsSync(join(shared, 'tools'))
+if (!hasShared) console.warn(`chain-rules: recorded chains are not tried, ${shared} is not there`)
+const withShared = hasShared ? describe : describe.skip
+
+const NOW = 1_800_000_000n
+
+async function rulesOf(url: string, options: ChainRulesOptions = {}) {
+  const chain = new NodeState([url])
+  try {
+    return await chain.rules(options)
+  } finally {
+    await chain.close()
+  }
+}
+
+describe('chain rules of a local node', () => {
+  const running: { anvil: Anvil; proxy: FaultProxy }[] = []
+  async function start(hardfork: string, chainId = 31337): Promise<FaultProxy> {
+    const anvil = await startAnvil(['--port', '0', '--hardfork', hardfork, '--chain-id', String(chainId)])
+    const proxy = await startFaultProxy(anvil.rpcUrl)
+    running.push({ anvil, proxy })
+    return proxy
+  }
+  afterAll(async () => {
+    for (const { anvil, proxy } of running) {
+      await proxy.stop()
+      await anvil.stop()
+    }
+  })
+
+  it.each(['cancun', 'prague', 'osaka'])('%s by eth_config', async (fork) => {
+    const rules = await rulesOf((await start(fork)).url)
+    expect(rules).toMatchObject({ chainId: 31337n, stack: 'ethereum', source: 'eth_config' })
+    expect(rulesAt(rules, 1n, NOW)?.fork).toBe(fork)
+  })
+
+  it('by the head header where the node tells nothing, and says so', async () => {
+    const proxy = await start('cancun')
+    proxy.lacks.add('eth_config')
+    const rules = await rulesOf(proxy.url)
+    expect(rules.source).toBe('inferred')
+    expect(rulesAt(rules, 1n, NOW)?.fork).toBe('cancun')
+  })
+
+  it('by the chain id where that is known, with another block time where one is asked for', async () => {
+    const proxy = await start('osaka', 8453)
+    const rules = await rulesOf(proxy.url, { blockTime: 7n })
+    expect(rules).toMatchObject({ chainId: 8453n, stack: 'optimism', source: 'known-chain', blockTime: 7n })
+  })
+
+  it('refuses a genesis file of another chain', async () => {
+    const proxy = await start('osaka')
+    const genesis = { config: { chainId: 5, terminalTotalDifficulty: 0, shanghaiTime: 0 } }
+    await expect(rulesOf(proxy.url, { genesis })).rejects.toThrow(ChainMismatch)
+    const own = { config: { ...genesis.config, chainId: 31337 } }
+    expect(await rulesOf(proxy.url, { genesis: own })).toMatchObject({ source: 'genesis-file' })
+  })
+
+  it('is an error, never a guess, where the node can not be read', async () => {
+    const proxy = await start('osaka')
+    proxy.fault = 'http-500'
+    await expect(rulesOf(proxy.url)).rejects.toMatchObject({ code: -32603, data: { upstream: proxy.host } })
+  }, 20_000)
+})
+
+withShared('chain rules of recorded chains', () => {
+  const children: ChildProcess[] = []
+  async function serve(tool: string, ...args: string[]): Promise<string> {
+    const port = await freePort()
+    const child = spawn(process.execPath, [join(shared, 'tools', tool), ...args, '--port', String(port)])
+    children.push(child)
+    await once(child.stdout, 'data')
+    return `http://127.0.0.1:${port}`
+  }
+  afterAll(() => {
+    for (const child of children) child.kill()
+  })
+
+  it('Ethereum by eth_config, blob schedule included', async () => {
+    const rules = await rulesOf(await serve('fixture-upstream.mjs'))
+    expect(rules).toMatchObject({ source: 'eth_config', stack: 'ethereum' })
+    expect(rulesAt(rules, 55n, 550n)).toEqual({
+      fork: 'osaka',
+      blob: { target: 14, max: 21, baseFeeUpdateFraction: 11_684_671n },
+    })
+  })
+
+  it('OP stack by the genesis file, by debug_chainConfig, by the head header', async () => {
+    const chain = join(shared, 'conformance-op/chain')
+    const genesis: unknown = JSON.parse(readFileSync(join(chain, 'genesis.json'), 'utf8'))
+    const plain = await serve('fixture-upstream-op.mjs', '--chain', chain)
+    const telling = await serve('fixture-upstream-op.mjs', '--chain', chain, '--debug-config')
+    for (const [rules, source] of [
+      [await rulesOf(plain, { genesis }), 'genesis-file'],
+      [await rulesOf(telling), 'debug_chainConfig'],
+      [await rulesOf(plain), 'inferred'],
+    ] as const) {
+      expect(rules).toMatchObject({ source, stack: 'optimism', chainId: 7770777n, blockTime: 2n })
+      expect(rulesAt(rules, 31n, NOW)?.opFork).toBe('jovian')
+    }
+  })
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
