@@ -2,7 +2,7 @@ import { decodeBytes32 } from './decode/bytes.js'
 import { DecodeError, mismatch, Place } from './decode/decode-error.js'
 import { decodeQuantity } from './decode/quantity.js'
 import { decodeBoolean, decodeObject, unknownField } from './decode/structure.js'
-import { type Hash, toQuantity } from './hex.js'
+import type { Hash } from './hex.js'
 
 export const BLOCK_TAGS = ['latest', 'pending', 'safe', 'finalized', 'earliest'] as const
 export type BlockTag = (typeof BLOCK_TAGS)[number]
@@ -31,13 +31,6 @@ export function decodeBlockParameter(value: unknown, place: Place): BlockParamet
     throw mismatch(place, `a block number in hex, a hash, or one of ${BLOCK_TAGS.join(', ')}`, value)
   }
   return { kind: 'number', number: decodeNumber(value, place.parent, place.key) }
-}
-
-/** As JSON-RPC methods take it: a tag or number as a string, a hash as an EIP-1898 object. */
-export function blockParameterToRpc(block: BlockParameter): string | { blockHash: Hash; requireCanonical?: true } {
-  if (block.kind === 'tag') return block.tag
-  if (block.kind === 'number') return toQuantity(block.number)
-  return block.requireCanonical ? { blockHash: block.hash, requireCanonical: true } : { blockHash: block.hash }
 }
 
 function decodeObjectForm(value: object, place: Place): BlockParameter {

@@ -9,11 +9,11 @@ export const ENGINE = Symbol('ENGINE')
 export interface EngineChoice {
   engine: Engine
   reason: string
-  /** It stands in for the native engine, which is not to be had here. */
+  /** It stands in for the native engine, which can't be loaded here. */
   standsIn?: true
 }
 
-/** @throws Error where the engine that was asked for is not to be had here */
+/** @throws Error where the engine that was asked for can't be loaded */
 export function chooseEngine(wanted: 'auto' | 'revm' | 'ethereumjs'): EngineChoice {
   if (wanted === 'ethereumjs') return { engine: createEthereumJsEngine(), reason: 'EVM_ENGINE asks for it' }
   const revm = loadRevm()
@@ -21,6 +21,6 @@ export function chooseEngine(wanted: 'auto' | 'revm' | 'ethereumjs'): EngineChoi
   if (missing === undefined) {
     return { engine: createRevmEngine(), reason: wanted === 'revm' ? 'EVM_ENGINE asks for it' : 'its addon loads' }
   }
-  if (wanted === 'revm') throw new Error(`EVM_ENGINE: revm is not to be had here: ${missing}`)
+  if (wanted === 'revm') throw new Error(`EVM_ENGINE: revm can't be loaded: ${missing}`)
   return { engine: createEthereumJsEngine(), reason: missing, standsIn: true }
 }

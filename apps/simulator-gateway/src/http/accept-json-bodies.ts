@@ -3,7 +3,7 @@ import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type BufferedBytes, SMALL_BYTES } from '../limits/buffered-bytes.js'
 
-/** What clients of Ethereum nodes send, as geth takes it. */
+/** As geth takes them. */
 const JSON_TYPES = ['application/json', 'application/json-rpc', 'application/jsonrequest']
 
 type Done = (error: Error | null, body?: Buffer) => void
@@ -16,8 +16,8 @@ declare module 'fastify' {
 }
 
 /**
- * Hands JSON bodies on as bytes, to be parsed once and where the work is counted. Refuses other media types and content
- * encodings (415), what is too long (413) and what would hold too much memory together with all others (503).
+ * Gives handlers JSON bodies as bytes; they parse them. Refuses other media types and content encodings (415), bodies that are too
+ * long (413) and those that would take too much memory together with all others (503).
  */
 export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, budget: BufferedBytes): void {
   server.decorateRequest('heldBytes', 0)

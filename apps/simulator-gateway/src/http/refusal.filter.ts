@@ -2,7 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusals } from './refusals.js'
 
-/** Answers what no handler answered. */
+/** Answers requests whose handler threw, and those that have no handler. */
 @Catch()
 export class RefusalFilter implements ExceptionFilter {
   constructor(private readonly refusals: Refusals) {}

@@ -7,7 +7,7 @@ import { Overloaded } from '../limits/overloaded.js'
 import { ClientGone } from '../limits/request-lifetime.js'
 import { failureBody, failureOf } from '../rpc/failure.js'
 
-/** What answers a request that no handler answered: JSON-RPC with `id` null, as that is what its clients can read. */
+/** The answer to a request that is refused as a whole: JSON-RPC with `id` null, which JSON-RPC clients can read. */
 export interface Refusal {
   status: number
   headers: Record<string, string>
@@ -30,7 +30,7 @@ export class Refusals {
     })
   }
 
-  /** Counts and logs the refusal. Undefined where nobody waits for it. */
+  /** Counts and logs the refusal. Undefined where the client has gone. */
   of(thrown: unknown, request: { id: string; url: string }): Refusal | undefined {
     if (thrown instanceof ClientGone) return undefined
     const error = refusalOf(thrown, request.url)

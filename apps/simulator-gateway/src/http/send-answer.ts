@@ -5,7 +5,7 @@ import type { RequestView } from '../pending/request-view.js'
 import { STATE_HEADER, standingToHeader } from '../pending/standing.js'
 import type { RpcAnswer } from '../rpc/rpc.service.js'
 
-/** Sends an answer, with what it stands on. @throws Overloaded where it is long and too much is held already */
+/** Sends an answer, with a header that names the state it is based on. @throws Overloaded where it is long and memory is short */
 export function sendAnswer(
   reply: FastifyReply,
   { status, body }: RpcAnswer,

@@ -3,7 +3,7 @@ import { Overloaded } from './overloaded.js'
 /** Smaller bodies and answers are bounded by the number of requests alone. */
 export const SMALL_BYTES = 65_536
 
-/** Counts the bytes of large bodies and answers that are held at one time, over all connections. */
+/** Counts the bytes of large bodies and answers that are in memory at one time, over all connections. */
 export class BufferedBytes {
   private held = 0
 
@@ -13,7 +13,7 @@ export class BufferedBytes {
     return this.held
   }
 
-  /** @throws Overloaded where the bytes don't fit; else they are held until `give` is called with as many */
+  /** Counts the bytes until `give` is called with as many. @throws Overloaded where they don't fit */
   take(bytes: number): void {
     if (this.held + bytes > this.limit) throw new Overloaded('too many large requests at once')
     this.held += bytes
@@ -23,7 +23,11 @@ export class BufferedBytes {
     this.held -= bytes
   }
 
-  /** Holds an answer, where it is large. @returns what gives it back, once it is sent or its client has gone @throws Overloaded */
+  /**
+   * Counts an answer, if it is large.
+   * @returns what to call once it is sent or its client has gone
+   * @throws Overloaded
+   */
   hold(bytes: number): (() => void) | undefined {
     if (bytes <= SMALL_BYTES) return undefined
     this.take(bytes)

@@ -1,6 +1,6 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
 
-/** More work than the gateway takes on: HTTP 503, to be tried again after `retryAfterSeconds`. */
+/** The gateway has too much work to take on more: HTTP 503. The client may try again after `retryAfterSeconds`. */
 export class Overloaded extends RpcError {
   readonly retryAfterSeconds = 1
   constructor(message: string) {

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream'
 import { type Cancellation, Canceller, type CancelSignal } from '@upfront/node'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 
-/** Why work was stopped when nobody waits for its answer any more. */
+/** The reason to stop work for a client that closed its connection. */
 export class ClientGone extends Error {
   override readonly name = 'ClientGone'
   constructor() {
@@ -11,8 +11,8 @@ export class ClientGone extends Error {
 }
 
 /**
- * From the moment a request is read until its answer is ready: aborted after `timeoutMs`, or when the client has gone. Most
- * requests are answered at once and never ask for the signal: it is made where they do.
+ * The time from a request's arrival to its answer. Its signal aborts after `timeoutMs`, or when the client has gone; it is made
+ * only when it is asked for, because most requests are answered without it.
  */
 export class RequestLifetime implements Cancellation {
   /** When it ends, by `performance.now()`. */
@@ -29,7 +29,7 @@ export class RequestLifetime implements Cancellation {
   }
 
   get signal(): CancelSignal {
-    this.canceller ??= this.watch()
+    this.canceller ??= this.start()
     return this.canceller.signal
   }
 
@@ -39,10 +39,10 @@ export class RequestLifetime implements Cancellation {
     this.response.off('close', this.onClose)
   }
 
-  private watch(): Canceller {
+  private start(): Canceller {
     const canceller = new Canceller()
     const { response, timeoutMs } = this
-    // Not what is left of it, a little less: Node keeps timers of one length in one list, which all requests then share.
+    // All of `timeoutMs`, though some of it has passed: Node keeps timers of one length in one list.
     this.timer = setTimeout(() => {
       canceller.cancel(new RpcError(ErrorCode.limitExceeded, `the request took longer than ${timeoutMs} ms`))
     }, timeoutMs)

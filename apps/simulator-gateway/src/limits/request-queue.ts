@@ -26,8 +26,8 @@ export class RequestQueue {
   }
 
   /**
-   * Undefined where there is room at once; else a promise of the turn. Call `leave` once for each turn had.
-   * @throws Overloaded where the queue is full. Rejects with Overloaded when the signal aborts, with ClientGone where that is why
+   * Returns undefined where there is room, else a promise that resolves with the turn. Call `leave` once for each turn.
+   * @throws Overloaded where the queue is full. Rejects with Overloaded when the signal aborts, or with ClientGone if that is its reason
    */
   enter(cancellation: Cancellation): Promise<void> | undefined {
     if (this.running < this.maxInFlight) {

@@ -2,7 +2,7 @@ import { UpstreamRefusal } from '@upfront/node'
 import { ErrorCode, RpcError, type RpcFailure, type RpcId } from '@upfront/protocol'
 import { ChainMismatch } from '@upfront/simulation'
 
-/** What the client is told of something thrown: its own words where they are meant for clients, nothing else. */
+/** What a client is told about an error: its message if it is meant for clients, else nothing of it. */
 export interface Failure {
   error: RpcFailure['error']
   httpStatus: number

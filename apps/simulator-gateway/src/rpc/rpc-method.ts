@@ -4,7 +4,7 @@ import type { RequestView } from '../pending/request-view.js'
 
 /** What a method may know of the request that called it. */
 export interface RpcContext {
-  /** Aborts when the request's time is over or its client has gone. Made only where it is asked for. */
+  /** Aborts when the request's time is over or its client has gone. Made when it is first asked for. */
   readonly signal: CancelSignal
   /** When `signal` aborts for want of time, by `performance.now()`. */
   deadline: number
@@ -12,11 +12,11 @@ export interface RpcContext {
   requestId: string
   dialect: Dialect
   view: RequestView
-  /** Told how many calls the body holds before the first is served. */
+  /** Called with the number of calls in a batch before the first of them is served. */
   admit?: (calls: number) => Promise<void>
 }
 
-/** JSON text of a result; where the call was sold, of what it cost as well. */
+/** JSON text of a result; of a call that is paid for, also of what it cost. */
 export type RpcResult = JsonText | { result: JsonText; charge: string }
 
 /**

@@ -23,7 +23,7 @@ export interface RpcAnswer {
   body?: readonly JsonText[]
 }
 
-/** Characters from which on it is cheaper not to copy a result to put it between its ends. */
+/** Results of more characters are not copied into one string with what stands around them. */
 const LONG = 16_384
 
 const NOTHING: RpcAnswer = { status: 204 }

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { RpcError } from '../rpc-error.js'
 import { DEFAULT_ENVELOPE_LIMITS, decodeEnvelope } from './envelope.js'
-import { rpcFailure, rpcSuccess } from './response.js'
 
 function codeOf(text: string): number | undefined {
   try {
@@ -143,21 +142,5 @@ describe('decodeEnvelope', () => {
         },
       ),
     )
-  })
-})
-
-describe('responses', () => {
-  it('carry the id and never lose a result', () => {
-    expect(rpcSuccess('x', undefined)).toEqual({ jsonrpc: '2.0', id: 'x', result: null })
-    expect(rpcFailure(null, new RpcError(-32602, 'no'))).toEqual({
-      jsonrpc: '2.0',
-      id: null,
-      error: { code: -32602, message: 'no' },
-    })
-    expect(rpcFailure(1, new RpcError(-32603, 'no', { upstream: 'a' })).error).toEqual({
-      code: -32603,
-      message: 'no',
-      data: { upstream: 'a' },
-    })
   })
 })
