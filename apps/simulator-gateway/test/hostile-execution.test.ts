@@ -86,6 +86,7 @@ describe.each(['auto', 'ethereumjs'])('programs made to hurt, on engine %s', (en
   it('leaves memory bounded and the gateway well', async () => {
     expect(await gateway.metric('process_resident_memory_bytes')).toBeLessThan(2_000_000_000)
     expect(gateway.output()).not.toContain('internal error')
+    expect(gateway.output()).not.toContain('MaxListenersExceededWarning')
     expect((await gateway.call('eth_simulateV1', callOf('0x00'))).error).toBeUndefined()
   })
 })

@@ -47,5 +47,7 @@ describe('8 clients that simulate without a pause while flashblocks come every 2
       }
     }
     await Promise.all([sending, ...Array.from({ length: CLIENTS }, client)])
+    // Listeners that are added for each request are taken off again.
+    expect(stand.gateway.output()).not.toContain('MaxListenersExceededWarning')
   }, 120_000)
 })
