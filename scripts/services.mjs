@@ -101,7 +101,7 @@ async function localPayments(rpcUrl) {
   const tokens = { [USDC_ADDRESS]: { name: 'USDC', version: '2', decimals: 6 } }
   // The local chain begins anew at each start: a ledger of another one would have nothing to stand on.
   const ledger = join(root, dataFolder(), 'ledger')
-  rmSync(ledger, { recursive: true, force: true })
+  for (const folder of [ledger, join(root, dataFolder(), 'charges')]) rmSync(folder, { recursive: true, force: true })
   return {
     ...(process.env.DATABASE_URL || process.env.BILLING_DATA_DIR ? {} : { BILLING_DATA_DIR: ledger }),
     FACILITATOR_PRIVATE_KEYS: DEVNET_ROLES.facilitators.map(({ privateKey }) => privateKey).join(','),
@@ -112,7 +112,7 @@ async function localPayments(rpcUrl) {
 
 /** What the gateway needs to sell. On a real node NETWORK, ASSET and PAY_TO are the user's to set. */
 async function paidRoutes(billing, upstream) {
-  const journal = { CHARGE_JOURNAL_DIR: join(root, '.data', 'charges') }
+  const journal = { CHARGE_JOURNAL_DIR: join(root, dataFolder(), 'charges') }
   if (upstream) return { BILLING_URL: billing.url, BILLING_TOKEN: token, ...journal }
   const { DEVNET_ROLES, USDC_ADDRESS } = await import('../packages/devnet/dist/index.js')
   return {
@@ -123,6 +123,21 @@ async function paidRoutes(billing, upstream) {
     ASSET: USDC_ADDRESS,
     PAY_TO: DEVNET_ROLES.seller.address,
   }
+}
+
+/** What a second app needs to sell through the local stand's billing, and to be paid; nothing on a real node. */
+export async function saleDetails(services) {
+  const billing = services.find(({ name }) => name === 'billing')
+  if (billing === undefined || process.env.UPSTREAM_RPC_URL) return []
+  const { DEVNET_ROLES, USDC_ADDRESS } = await import('../packages/devnet/dist/index.js')
+  const { seller, buyer } = DEVNET_ROLES
+  return [
+    'Sell through this billing from another app (examples/metered-seller), and pay with a funded test key:',
+    '',
+    `  BILLING_URL=${billing.url} BILLING_TOKEN=${token} NETWORK=eip155:31337 ASSET=${USDC_ADDRESS} PAY_TO=${seller.address}`,
+    `  BUYER_PRIVATE_KEY=${buyer.privateKey}`,
+    '',
+  ]
 }
 
 async function answersRpc() {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { build } from './build.mjs'
 import { root } from './install.mjs'
 import { endAll, onEnd, start } from './processes.mjs'
-import { chooseServices, dataFolder, followsFlashblocks } from './services.mjs'
+import { chooseServices, dataFolder, followsFlashblocks, saleDetails } from './services.mjs'
 
 const LISTEN_TIMEOUT = 60_000
 /** A service that listens and has a problem (its node does not answer, say) may still get over it. */
@@ -28,7 +28,7 @@ try {
   await build()
   mkdirSync(join(root, logs), { recursive: true })
   for (const service of services) await startService(service, logs)
-  console.log(farewell(services, logs))
+  console.log(farewell(services, logs, await saleDetails(services)))
 } catch (error) {
   await fail(error.message)
 }
@@ -89,7 +89,7 @@ async function startService(service, logs) {
   }
 }
 
-function farewell(services, logs) {
+function farewell(services, logs, sale) {
   const gateway = services.at(-1)
   const request = {
     jsonrpc: '2.0',
@@ -129,6 +129,7 @@ function farewell(services, logs) {
     ...(services.some(({ name }) => name === 'billing')
       ? [`Pay for a simulation: \`${withPorts('npm run demo', ['GATEWAY_HOST', 'GATEWAY_PORT'])}\``, '']
       : []),
+    ...sale,
     ...(services.some(({ name }) => name === 'devnet') && followsFlashblocks()
       ? [
           `Watch the block under construction: \`${withPorts('npm run watch', ['GATEWAY_HOST', 'GATEWAY_PORT', 'DEVNET_FLASHBLOCKS_PORT'])}\``,

@@ -31,7 +31,7 @@ describe.each(packageFolders())('%s', (folder) => {
     })
 })
 
-describe.each(['apps/billing'])('the folders of %s', (app) => {
+describe.each(['apps/billing', 'packages/nestjs-x402'])('the folders of %s', (app) => {
   const source = join(root, app, 'src')
   const folderOf = (path) => (relative(source, path).includes(sep) ? relative(source, path).split(sep)[0] : '.')
   /** By folder: the folders that it imports. Wiring, in `src` itself, imports all. */

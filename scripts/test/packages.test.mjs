@@ -45,19 +45,25 @@ beforeAll(async () => {
   }
   // What the READMEs say to install beside them, and what every NestJS project has.
   const seller = join(root, 'packages', 'nestjs-x402')
-  for (const name of ['@x402/core', '@nestjs/platform-express']) link(name, seller, modules)
-  link('@types/node', root, modules)
+  for (const name of ['@x402/core', '@nestjs/platform-express', '@nestjs/testing']) link(name, seller, modules)
+  for (const name of ['@types/node', '@types/jest', 'jest', '@swc/jest', '@swc/core']) link(name, root, modules)
 }, 60_000)
 afterAll(() => rmSync(project, { recursive: true, force: true }))
 
-const exampleOf = (name) =>
-  /```ts\n([\s\S]*?)```/.exec(readFileSync(join(modules, '@upfront', name, 'README.md'), 'utf8'))[1]
+const readmeOf = (name) => readFileSync(join(modules, '@upfront', name, 'README.md'), 'utf8')
+const exampleOf = (name) => /```ts\n([\s\S]*?)```/.exec(readmeOf(name))[1]
+
+/** The code block of nestjs-x402's README that begins with the file's name. */
+function fileOf(name) {
+  const blocks = [...readmeOf('nestjs-x402').matchAll(/```[jt]s\n\/\/ (\S+)\n([\s\S]*?)```/g)]
+  return blocks.find(([, file]) => file === name)[2]
+}
 
 /** Compiles as the compiler settings of a new NestJS project have it, types of libraries checked too. */
 async function compile(files) {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(project, name), text)
   const settings = ['strict', 'experimentalDecorators', 'emitDecoratorMetadata'].map((name) => `--${name}`)
-  const targets = ['--target', 'es2022', '--module', 'nodenext', '--types', 'node']
+  const targets = ['--target', 'es2022', '--module', 'nodenext', '--types', 'node,jest']
   const tsc = join(root, 'node_modules', '.bin', 'tsc')
   await run(tsc, [...settings, ...targets, ...Object.keys(files)], { cwd: project }).catch((error) => {
     throw new Error(error.stdout)
@@ -87,11 +93,20 @@ it('the examples of the READMEs compile, and the app answers 402', async () => {
     response.end(JSON.stringify({ kinds, extensions: [], signers: {} }))
   }).listen(0, '127.0.0.1')
   await once(facilitator, 'listening')
-  const main = exampleOf('nestjs-x402')
-    .replace('https://facilitator.example', `http://127.0.0.1:${facilitator.address().port}`)
-    .replace('app.listen(3000)', "app.listen(0, '127.0.0.1')\nconsole.log('at', await app.getUrl())")
+  const module = fileOf('app.module.ts').replace(
+    'https://facilitator.example',
+    `http://127.0.0.1:${facilitator.address().port}`,
+  )
+  const listen = "app.listen(0, '127.0.0.1')\nconsole.log('at', await app.getUrl())"
+  const main = fileOf('main.ts').replace('app.listen(3000)', listen)
   writeFileSync(join(project, 'package.json'), '{"type": "module"}')
-  await compile({ 'main.ts': main, 'adapter.ts': exampleOf('facilitator-adapter') })
+  const spec = fileOf('report.spec.ts')
+  await compile({
+    'report.spec.ts': spec,
+    'app.module.ts': module,
+    'main.ts': main,
+    'adapter.ts': exampleOf('facilitator-adapter'),
+  })
   await run(process.execPath, ['adapter.js'], { cwd: project })
 
   const app = spawn(process.execPath, ['main.js'], { cwd: project, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -114,3 +129,24 @@ it('the examples of the READMEs compile, and the app answers 402', async () => {
     facilitator.close()
   }
 }, 60_000)
+
+it.each([
+  ['ES modules', 'jest.config.js', '{"type": "module"}', { NODE_OPTIONS: '--experimental-vm-modules' }],
+  ['CommonJS', 'jest.config.cjs', '{}', { NODE_OPTIONS: '' }],
+])(
+  'the test of the README passes as pasted, in a project of %s',
+  async (kind, config, manifest, environment) => {
+    const folder = join(project, kind.replace(' ', '-'))
+    mkdirSync(folder)
+    symlinkSync(modules, join(folder, 'node_modules'))
+    writeFileSync(join(folder, 'package.json'), manifest)
+    for (const name of ['app.module.ts', 'report.spec.ts', config]) writeFileSync(join(folder, name), fileOf(name))
+    const jest = [join(modules, 'jest', 'bin', 'jest.js'), '--config', config, '--rootDir', '.']
+    const { stderr } = await run(process.execPath, jest, {
+      cwd: folder,
+      env: { PATH: process.env.PATH, ...environment },
+    })
+    expect(stderr).toContain('1 passed')
+  },
+  120_000,
+)

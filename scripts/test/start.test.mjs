@@ -64,6 +64,8 @@ onLinux(
     const answer = JSON.parse(execFileSync('sh', ['-c', curl], { encoding: 'utf8' }))
     expect(answer.result[0].calls[0]).toMatchObject({ status: '0x1', gasUsed: '0x5208' })
     expect(answer.result[0].calls[0].logs).toHaveLength(1)
+    const [, billing, token] = await stand.until(/BILLING_URL=(\S+) BILLING_TOKEN=(\S+) NETWORK=eip155:31337 ASSET=0x/)
+    expect((await fetch(`${billing}/payments`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(200)
 
     // As a terminal does it: to the whole foreground group at once.
     process.kill(-stand.child.pid, 'SIGINT')

@@ -5,11 +5,12 @@ import { Completion } from './charge/completion.js'
 import { Settlement } from './charge/settlement.js'
 import { Settler } from './charge/settler.js'
 import { AnswerStore } from './hold/answer-store.js'
-import { PaymentGuard } from './payment.guard.js'
+import { EveryHandlerGuard } from './payment.guard.js'
 import { PaymentInterceptor } from './payment.interceptor.js'
 import { Facilitator } from './routes/facilitator.js'
 import { PaidRoutes } from './routes/paid-routes.js'
 import {
+  FACILITATOR_CLIENT,
   PAID_ROUTES_OPTIONS,
   type PaidRoutesAsyncOptions,
   type PaidRoutesOptions,
@@ -36,14 +37,19 @@ function paidRoutes(options: Provider, imports: PaidRoutesAsyncOptions['imports'
     imports: [DiscoveryModule, ...imports],
     providers: [
       options,
+      {
+        provide: FACILITATOR_CLIENT,
+        inject: [PAID_ROUTES_OPTIONS],
+        useFactory: ({ facilitator }: PaidRoutesOptions) => facilitator,
+      },
       PaidRoutes,
       Facilitator,
       AnswerStore,
       Admission,
       Settler,
       Completion,
-      PaymentGuard,
-      { provide: APP_GUARD, useExisting: PaymentGuard },
+      EveryHandlerGuard,
+      { provide: APP_GUARD, useExisting: EveryHandlerGuard },
       { provide: APP_INTERCEPTOR, useClass: PaymentInterceptor },
     ],
   }

@@ -1,5 +1,14 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { type CanActivate, type ExecutionContext, HttpException, Injectable, Logger } from '@nestjs/common'
+import {
+  type CanActivate,
+  type ExecutionContext,
+  HttpException,
+  Injectable,
+  Logger,
+  type OnModuleInit,
+  UseGuards,
+} from '@nestjs/common'
+import { ModuleRef } from '@nestjs/core'
 import { Admission } from './admit/admission.js'
 import type { HttpAnswer } from './admit/payment-required.js'
 import { Completion } from './charge/completion.js'
@@ -92,6 +101,26 @@ export class PaymentGuard implements CanActivate {
       response: raw,
       answerInstead: (answer) => answerInstead(held, answer),
     })
+  }
+}
+
+/**
+ * Calls {@link PaymentGuard} before every handler of the app. That one is an injectable of its module, by the decorator
+ * here, and no provider: so `overrideGuard(PaymentGuard)` of @nestjs/testing works.
+ */
+@UseGuards(PaymentGuard)
+@Injectable()
+export class EveryHandlerGuard implements CanActivate, OnModuleInit {
+  private guard!: CanActivate
+
+  constructor(private readonly modules: ModuleRef) {}
+
+  onModuleInit(): void {
+    this.guard = this.modules.get(PaymentGuard)
+  }
+
+  canActivate(context: ExecutionContext): ReturnType<CanActivate['canActivate']> {
+    return this.guard.canActivate(context)
   }
 }
 

@@ -36,6 +36,8 @@ export interface DurableFacilitatorClient extends FacilitatorClient {
   settle(payload: PaymentPayload, requirements: PaymentRequirements, terms?: SettleTerms): Promise<SettleResponse>
   /** Gives up a verified payment: nothing is charged. Repeats by itself what fails. */
   release(payload: PaymentPayload, requirements: PaymentRequirements, reason: string): Promise<void>
+  /** Asked once at start. Rejects where no payment can be taken: it can't be reached, or refuses our credentials. */
+  check?(): Promise<void>
   /** For options that name an asset by its address alone; undefined where it is not settled. */
   describeAsset?(network: string, asset: string): Promise<AssetDescription | undefined>
 }

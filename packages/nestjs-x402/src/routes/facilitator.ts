@@ -2,20 +2,29 @@ import { Inject, Injectable, Logger } from '@nestjs/common'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse } from '@x402/core/types'
 import { type DurableFacilitatorClient, isDurable, type SettleTerms, type VerifyTerms } from './durable-facilitator.js'
-import { PAID_ROUTES_OPTIONS, type PaidRoutesOptions } from './paid-routes-options.js'
+import { FACILITATOR_CLIENT } from './paid-routes-options.js'
 
 /** The app's facilitator, plain or durable. */
 @Injectable()
 export class Facilitator {
-  private readonly client: FacilitatorClient | DurableFacilitatorClient
   private readonly logger = new Logger('PaidRoutes')
 
-  constructor(@Inject(PAID_ROUTES_OPTIONS) { facilitator }: PaidRoutesOptions) {
-    this.client = facilitator
-  }
+  constructor(@Inject(FACILITATOR_CLIENT) readonly client: FacilitatorClient | DurableFacilitatorClient) {}
 
   get durable(): boolean {
     return isDurable(this.client)
+  }
+
+  /** Says loudly where no payment can be taken now; the app starts all the same. */
+  async check(): Promise<void> {
+    try {
+      if (isDurable(this.client) && this.client.check !== undefined) await this.client.check()
+      else await this.client.getSupported()
+    } catch (error) {
+      const message =
+        'THE FACILITATOR TAKES NO PAYMENTS: every paid route answers 503 until it does. Are its URL and token right?'
+      this.logger.error({ message, error: String(error) })
+    }
   }
 
   verify(payload: PaymentPayload, requirements: PaymentRequirements, terms: VerifyTerms): Promise<VerifyResponse> {

@@ -46,6 +46,9 @@ export interface PaymentRecord {
   status: number
 }
 
+/** Injection token of the app's facilitator: tests override it with a `FakeFacilitator`. */
+export const FACILITATOR_CLIENT = Symbol('FACILITATOR_CLIENT')
+
 export const PAID_ROUTES_OPTIONS = Symbol('PAID_ROUTES_OPTIONS')
 
 /** The app's paid routes are not what they have to be. Names every route and field at once. */

@@ -1,5 +1,6 @@
-import { Inject, Injectable, Logger, type OnModuleInit, type Type } from '@nestjs/common'
+import { Inject, Injectable, type OnModuleInit, type Type } from '@nestjs/common'
 import { ApplicationConfig, ContextIdFactory, DiscoveryService, ModuleRef, ModulesContainer } from '@nestjs/core'
+import { Facilitator } from './facilitator.js'
 import { findHandlers, type Handler } from './handlers.js'
 import { OfferError, Offers } from './offers.js'
 import {
@@ -32,7 +33,6 @@ interface PaidController {
 @Injectable()
 export class PaidRoutes implements OnModuleInit {
   readonly offers: Offers
-  private readonly logger = new Logger('PaidRoutes')
   private readonly controllers = new Map<Type, PaidController>()
 
   constructor(
@@ -41,8 +41,9 @@ export class PaidRoutes implements OnModuleInit {
     private readonly modules: ModulesContainer,
     private readonly config: ApplicationConfig,
     private readonly moduleRef: ModuleRef,
+    private readonly facilitator: Facilitator,
   ) {
-    this.offers = new Offers(options.facilitator)
+    this.offers = new Offers(facilitator.client)
   }
 
   /** @throws PaidRoutesConfigurationError naming each route and field that is wrong */
@@ -71,6 +72,7 @@ export class PaidRoutes implements OnModuleInit {
     }
     if (faults.length > 0) throw new PaidRoutesConfigurationError(faults)
     await this.tryOffers(routes)
+    if (routes.length > 0) await this.facilitator.check()
   }
 
   /** True where a controller has paid handlers. */
@@ -125,7 +127,7 @@ export class PaidRoutes implements OnModuleInit {
     return []
   }
 
-  /** Finds options that can never be offered. The app starts although its facilitator can't be reached. */
+  /** Finds options that can never be offered. Where the facilitator can't be reached, the app starts all the same. */
   private async tryOffers(routes: readonly CompiledRoute[]): Promise<void> {
     const faults: string[] = []
     for (const { name, settings } of routes) {
@@ -133,11 +135,7 @@ export class PaidRoutes implements OnModuleInit {
         await this.offers.of(settings)
       } catch (error) {
         if (error instanceof OfferError) faults.push(`${name}: ${error.message}`)
-        else
-          this.logger.warn({
-            message: 'the facilitator does not answer yet; paid routes answer 503 until it does',
-            route: name,
-          })
+        else break
       }
     }
     if (faults.length > 0) throw new PaidRoutesConfigurationError(faults)

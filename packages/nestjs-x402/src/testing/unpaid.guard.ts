@@ -1,0 +1,39 @@
+import type { ServerResponse } from 'node:http'
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common'
+import { PaidRequest, rawResponse, rememberPayment } from '../charge/paid-request.js'
+import { FAKE_PAYER } from './fake-buyer.js'
+
+/**
+ * Takes `PaymentGuard`'s place (`overrideGuard(PaymentGuard).useValue(new UnpaidGuard())`): every handler runs without a
+ * payment, and `setSettlementAmount` and `@Payment()` work as if the maximum had been signed.
+ */
+@Injectable()
+export class UnpaidGuard implements CanActivate {
+  /** Of the handlers that ran, in order. */
+  readonly payments: PaidRequest[] = []
+  private readonly maximum: bigint
+
+  /** @param maximum in the smallest unit of an asset of 6 decimals */
+  constructor({ maximum = 1_000_000n }: { maximum?: bigint } = {}) {
+    this.maximum = maximum
+  }
+
+  canActivate(context: ExecutionContext): boolean {
+    if (context.getType() !== 'http') return true
+    const zero = `0x${'00'.repeat(20)}`
+    const requirements = {
+      scheme: 'upto',
+      network: 'eip155:31337' as const,
+      amount: this.maximum.toString(),
+      asset: zero,
+      payTo: zero,
+      maxTimeoutSeconds: 300,
+      extra: {},
+    }
+    const route = `${context.getClass().name}.${context.getHandler().name}`
+    const payment = new PaidRequest(route, FAKE_PAYER, requirements, 6)
+    rememberPayment(rawResponse(context.switchToHttp().getResponse<ServerResponse>()), payment)
+    this.payments.push(payment)
+    return true
+  }
+}
