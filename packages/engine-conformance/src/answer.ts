@@ -10,6 +10,7 @@ import {
   type ChainRules,
   type Engine,
   planSimulation,
+  presentRejection,
   SimulationRejected,
   type Touched,
 } from '@upfront/simulation'
@@ -51,7 +52,9 @@ export async function answerOf(
     const answer = await drive(engine.begin(plan, { key: base.hash, layers: [] }, cancellation), state)
     return { result: JSON.parse(answerJson(answer, 'ethereum').toString()), touched: answer.touched }
   } catch (error) {
-    if (!(error instanceof RpcError || error instanceof SimulationRejected)) throw error
-    return { error: { code: error.code, message: error.message.replace(/^blockStateCalls[^ ]*: /, '') } }
+    const refused = error instanceof SimulationRejected ? presentRejection(error.rejection) : error
+    if (!(refused instanceof RpcError || error instanceof SimulationRejected)) throw error
+    const { code, message } = refused as { code: number; message: string }
+    return { error: { code, message: message.replace(/^blockStateCalls[^ ]*: /, '') } }
   }
 }

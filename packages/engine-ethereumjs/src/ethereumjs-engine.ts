@@ -123,7 +123,7 @@ function refuseOptimism({ stack }: ChainRules): void {
 function failure(ending: Ending): Error {
   switch (ending.kind) {
     case 'simulationRejected':
-      return new SimulationRejected(ending.code, ending.message, ending.block, ending.call)
+      return new SimulationRejected(ending.rejection, ending.block, ending.call)
     case 'stretchRejected':
       return new StretchRejected(ending.message, ending.transaction)
     case 'refused':

@@ -3,6 +3,7 @@ import {
   differencesFromNode,
   findGeth,
   type Geth,
+  HALT_REQUESTS,
   HANDMADE_REQUESTS,
   LOG_REQUESTS,
   RandomRequest,
@@ -41,7 +42,7 @@ describeGeth('requests that geth answers the same', () => {
     return differencesFromNode(theirs, ours)
   }
 
-  it.each(Object.entries({ ...HANDMADE_REQUESTS, ...LOG_REQUESTS }))('%s', async (_name, payload) => {
+  it.each(Object.entries({ ...HANDMADE_REQUESTS, ...LOG_REQUESTS, ...HALT_REQUESTS }))('%s', async (_name, payload) => {
     expect(await differences(payload)).toEqual([])
   })
 

@@ -9,7 +9,6 @@ import {
   RICH,
   simulated,
 } from '@upfront/engine-conformance'
-import { ErrorCode } from '@upfront/protocol'
 import { type Engine, SimulationRejected, type StatePoint } from '@upfront/simulation'
 import { createEthereumJsEngine } from '../src/index.js'
 
@@ -100,16 +99,19 @@ describe('the ethereumjs engine', () => {
   it('says why a call halted', async () => {
     const { gasUsed, failures } = await simulated(engine, codePlan('0x01'))
     expect(gasUsed).toBe(50_000_000n)
-    expect(failures).toEqual([{ failure: { kind: 'halt', message: 'stack underflow (0 <=> 2)' }, returnData: '0x' }])
+    expect(failures).toEqual([
+      {
+        failure: { kind: 'halt', halt: expect.objectContaining({ kind: 'instruction' }), isGasCapped: false },
+        returnData: '0x',
+      },
+    ])
   })
 
   it('caps a call at the gas that the request has left, and says so', async () => {
     const plan = { ...codePlan('0x5b5f56'), gasBudget: 30_000n }
     const { gasUsed, failures } = await simulated(engine, plan)
     expect(gasUsed).toBe(30_000n)
-    expect(failures).toMatchObject([
-      { failure: { message: "out of gas (gas limit was capped by the RPC server's global gas cap)" } },
-    ])
+    expect(failures).toMatchObject([{ failure: { kind: 'halt', isGasCapped: true } }])
   })
 
   it('rejects a call that is no transaction, with its place', async () => {
@@ -119,7 +121,9 @@ describe('the ethereumjs engine', () => {
     ]
     const failed = simulated(engine, planOf({ blockStateCalls: [{}, { calls }] }))
     await expect(failed).rejects.toBeInstanceOf(SimulationRejected)
-    await expect(failed).rejects.toMatchObject({ code: ErrorCode.insufficientFunds, block: 1, call: 1 })
+    const fault = { kind: 'insufficientFunds', have: 0n, want: 1n }
+    const rejection = { kind: 'transaction', from: NOBODY, fault }
+    await expect(failed).rejects.toMatchObject({ rejection, block: 1, call: 1 })
   })
 
   it('lacks all that it is sure to need at once', async () => {

@@ -146,6 +146,10 @@ function readValue(type) {
       return 'reader.flag()'
     case 'text':
       return 'reader.word()'
+    case 'names':
+      return `reader.name<${Object.keys(type.variants)
+        .map((name) => `'${name}'`)
+        .join(' | ')}>()`
     case 'hex':
       return 'reader.hex()'
     case 'optional':
@@ -210,13 +214,13 @@ function implementInRust(type) {
   }`
 }
 
-function namesInRust({ rust, variants }) {
+function namesInRust({ rust, variants, isPart }) {
   const pairs = Object.entries(variants)
   return {
     read: `Ok(match t.word()? { ${pairs.map(([name, variant]) => `"${name}" => Self::${variant},`).join('\n')}
       _ => return Err(Malformed("an unknown ${rust}")) })`,
     write: `out.text(match *self { ${pairs.map(([name, variant]) => `Self::${variant} => "${name}",`).join('\n')}
-      _ => "?" })`,
+      ${isPart ? '_ => "?"' : ''} })`,
   }
 }
 
@@ -229,17 +233,21 @@ function recordInRust({ fields, unset = {} }) {
   }
 }
 
-function unionInRust({ name, variants }) {
-  const bound = ({ fields }) => fields.map((_, index) => `v${index}`)
+function unionInRust({ name, variants, isTuple }) {
+  const shape = (fields, item) => {
+    const inner = fields.map(item).join(', ')
+    if (fields.length === 0) return ''
+    return isTuple ? `(${inner})` : ` { ${inner} }`
+  }
+  const reading = ({ rust }) => (isTuple ? 't.read()?' : `${rust}: t.read()?`)
+  const writing = ({ tag, rust, fields }) => {
+    const parts = fields.map((field) => `${field.rust}.write(out);`)
+    return `Self::${rust}${shape(fields, (field) => field.rust)} => { out.text("${tag}"); ${parts.join(' ')} }`
+  }
   return {
-    read: `Ok(match t.word()? { ${variants.map(({ tag, rust, fields }) => `"${tag}" => Self::${rust}(${fields.map(() => 't.read()?').join(', ')}),`).join('\n')}
+    read: `Ok(match t.word()? { ${variants.map(({ tag, rust, fields }) => `"${tag}" => Self::${rust}${shape(fields, reading)},`).join('\n')}
       _ => return Err(Malformed("an unknown ${name}")) })`,
-    write: `match self { ${variants
-      .map((variant) => {
-        const parts = bound(variant).map((value) => `${value}.write(out);`)
-        return `Self::${variant.rust}(${bound(variant).join(', ')}) => { out.text("${variant.tag}"); ${parts.join(' ')} }`
-      })
-      .join('\n')} }`,
+    write: `match self { ${variants.map(writing).join('\n')} }`,
   }
 }
 

@@ -7,7 +7,6 @@
  */
 
 const number = { kind: 'number', rust: 'u64' }
-const integer = { kind: 'number', rust: 'i32' }
 const quantity = { kind: 'quantity', rust: 'u64' }
 const word = { kind: 'quantity', rust: 'U256' }
 const parity = { kind: 'quantity', rust: 'u8' }
@@ -34,8 +33,8 @@ function define(type) {
   return type
 }
 
-/** Strings in TypeScript, variants of an enum in Rust. */
-const names = (rust, variants) => define({ kind: 'names', rust, variants })
+/** Strings in TypeScript, variants of an enum in Rust; `isPart`: the enum has others. */
+const names = (rust, variants, isPart = false) => define({ kind: 'names', rust, variants, isPart })
 
 /**
  * `ts` and `rust` are its types, declared by the generator where they are not given (`rust: 'tuple'`: it needs none); `unset`
@@ -44,15 +43,15 @@ const names = (rust, variants) => define({ kind: 'names', rust, variants })
 const record = (name, types, fields) =>
   define({ kind: 'record', name, ...types, fields: Object.entries(fields).map(fieldOf) })
 
-/** `{ kind, …fields }` in TypeScript, tuple variants of an enum in Rust. */
+/** `{ kind, …fields }` in TypeScript, an enum in Rust, whose variants are tuples where `isTuple` says so. */
 const union = (name, types, variants) =>
   define({
     kind: 'union',
     name,
     ...types,
-    variants: Object.entries(variants).map(([tag, [rust, fields]]) => ({
+    variants: Object.entries(variants).map(([tag, fields]) => ({
       tag,
-      rust,
+      rust: tag[0].toUpperCase() + tag.slice(1),
       fields: Object.entries(fields).map(fieldOf),
     })),
   })
@@ -69,26 +68,28 @@ const simulation = (type) => ({ type, module: '@upfront/simulation' })
 
 // Plans and what they run on: to Rust.
 
-const fork = names('plan::SpecId', {
-  paris: 'MERGE',
-  shanghai: 'SHANGHAI',
-  cancun: 'CANCUN',
-  prague: 'PRAGUE',
-  osaka: 'OSAKA',
-})
+const fork = names(
+  'plan::SpecId',
+  { paris: 'MERGE', shanghai: 'SHANGHAI', cancun: 'CANCUN', prague: 'PRAGUE', osaka: 'OSAKA' },
+  true,
+)
 
-const opFork = names('plan::OpSpecId', {
-  bedrock: 'BEDROCK',
-  regolith: 'REGOLITH',
-  canyon: 'CANYON',
-  ecotone: 'ECOTONE',
-  fjord: 'FJORD',
-  granite: 'GRANITE',
-  holocene: 'HOLOCENE',
-  isthmus: 'ISTHMUS',
-  jovian: 'JOVIAN',
-  karst: 'KARST',
-})
+const opFork = names(
+  'plan::OpSpecId',
+  {
+    bedrock: 'BEDROCK',
+    regolith: 'REGOLITH',
+    canyon: 'CANYON',
+    ecotone: 'ECOTONE',
+    fjord: 'FJORD',
+    granite: 'GRANITE',
+    holocene: 'HOLOCENE',
+    isthmus: 'ISTHMUS',
+    jovian: 'JOVIAN',
+    karst: 'KARST',
+  },
+  true,
+)
 
 const chainRules = record(
   'ChainRules',
@@ -274,22 +275,75 @@ record(
 
 union(
   'Read',
-  { to: 'both', ts: simulation('StateRead'), rust: 'state::Read' },
+  { to: 'both', ts: simulation('StateRead'), rust: 'state::Read', isTuple: true },
   {
-    balance: ['Balance', { address }],
-    nonce: ['Nonce', { address }],
-    code: ['Code', { address }],
-    storage: ['Storage', { address, slot: hash }],
-    blockHash: ['BlockHash', { number: quantity }],
+    balance: { address },
+    nonce: { address },
+    code: { address },
+    storage: { address, slot: hash },
+    blockHash: { number: quantity },
   },
 )
 
 // What comes of it: to TypeScript.
 
+const precompileFault = names('outcome::PrecompileFault', {
+  outOfGas: 'OutOfGas',
+  inputLength: 'InputLength',
+  modexpLength: 'ModexpLength',
+  pairingLength: 'PairingLength',
+  blsPairingLength: 'BlsPairingLength',
+  finalFlag: 'FinalFlag',
+  fieldElement: 'FieldElement',
+  notOnCurve: 'NotOnCurve',
+  versionedHash: 'VersionedHash',
+  kzgProof: 'KzgProof',
+  blsFieldElement: 'BlsFieldElement',
+  blsNotOnCurve: 'BlsNotOnCurve',
+  g1Subgroup: 'G1Subgroup',
+  g2Subgroup: 'G2Subgroup',
+  unknown: 'Unknown',
+})
+
+const foundByStep = record(
+  'FoundByStep',
+  { to: 'typescript', ts: simulation('FoundByStep'), rust: 'outcome::FoundByStep' },
+  { operands: list(word), gas: optional(quantity), memory: number, returnData: number, isCold: flag },
+)
+
+const haltedStep = record(
+  'HaltedStep',
+  { to: 'typescript', ts: simulation('HaltedStep'), rust: 'outcome::HaltedStep' },
+  { fork, opcode: number, height: number, found: optional(foundByStep) },
+)
+
+const halt = union(
+  'Halt',
+  { to: 'typescript', ts: simulation('Halt'), rust: 'outcome::Halt' },
+  {
+    outOfGas: {},
+    invalidJump: {},
+    writeProtection: {},
+    addressCollision: {},
+    codeStorageOutOfGas: {},
+    codeStartsWithEf: {},
+    nonceOverflow: {},
+    callTooDeep: {},
+    insufficientBalance: {},
+    balanceOverflow: {},
+    precompileFailed: {},
+    codeTooLarge: { size: number },
+    invalidOpcode: { opcode: number },
+    instruction: { step: haltedStep },
+    precompile: { fault: precompileFault, gas: quantity, input: bytes },
+    other: { name: text },
+  },
+)
+
 const writtenFailure = record(
   'WrittenFailure',
   { to: 'typescript' },
-  { at: number, halt: optional(text), returnData: bytes },
+  { at: number, halt: optional(halt), isGasCapped: flag, returnData: bytes },
 )
 
 record(
@@ -350,8 +404,50 @@ record(
   },
 )
 
-record(
-  'Rejection',
-  { to: 'typescript', rust: 'rejection::Rejection' },
-  { code: integer, message: text, block: number, call: optional(number) },
+const transactionFault = union(
+  'TransactionFault',
+  { to: 'typescript', ts: simulation('TransactionFault'), rust: 'rejection::TransactionFault' },
+  {
+    nonceTooHigh: { nonce: quantity, expected: quantity },
+    nonceTooLow: { nonce: quantity, expected: quantity },
+    nonceHasMaxValue: { nonce: quantity },
+    tipAboveFeeCap: { tip: word, cap: word },
+    feeCapBelowBaseFee: { cap: word, baseFee: word },
+    blobsUnsupported: {},
+    blobsOfCreation: {},
+    noBlobHashes: {},
+    tooManyBlobs: {},
+    blobHashVersion: { index: number },
+    blobFeeCapTooLow: { cap: word, blobBaseFee: word },
+    setCodeUnsupported: {},
+    setCodeOfCreation: {},
+    noAuthorizations: {},
+    initCodeTooLarge: { size: number },
+    priceOverflow: {},
+    insufficientFunds: { have: word, want: word },
+    insufficientFundsForTransfer: {},
+    intrinsicGas: { want: quantity },
+    floorGas: { want: quantity },
+  },
 )
+
+const requestQueue = names('rejection::RequestQueue', { withdrawal: 'Withdrawal', consolidation: 'Consolidation' })
+
+const rejection = union(
+  'Rejection',
+  { to: 'typescript', ts: simulation('Rejection'), rust: 'rejection::Rejection' },
+  {
+    transaction: { from: address, gas: quantity, fault: transactionFault },
+    blockGasLimit: { left: quantity, asked: quantity },
+    takenByPrecompile: { address },
+    notPrecompile: { address },
+    alreadyOverridden: { address },
+    depositLength: { length: number },
+    requestQueue: { queue: requestQueue, halt: optional(halt) },
+  },
+)
+
+// Without a rejection the answer is too long.
+record('Rejected', { to: 'typescript' }, { rejection: optional(rejection), block: number, call: optional(number) })
+
+record('StretchRejected', { to: 'typescript' }, { transaction: number, message: text })

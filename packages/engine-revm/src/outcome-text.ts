@@ -11,8 +11,8 @@ export function readAnswer(text: string, long: Buffer | undefined): Answer {
   const ends = [...failures.map(({ at }) => at), json.length]
   return {
     pieces: failures.length === 0 ? [json] : ends.map((end, index) => partOf(json, ends[index - 1] ?? 0, end)),
-    failures: failures.map(({ halt, returnData }) => ({
-      failure: halt === undefined ? { kind: 'revert' } : { kind: 'halt', message: halt },
+    failures: failures.map(({ halt, isGasCapped, returnData }) => ({
+      failure: halt === undefined ? { kind: 'revert' } : { kind: 'halt', halt, isGasCapped },
       returnData,
     })),
     gasUsed,

@@ -1,5 +1,5 @@
 import type { Awaitable, Cancellation } from '@upfront/node'
-import { ErrorCode, type Hash, type Hex } from '@upfront/protocol'
+import type { Hash, Hex } from '@upfront/protocol'
 import {
   type Answer,
   answerTooLong,
@@ -16,7 +16,7 @@ import {
   StretchRejected,
 } from '@upfront/simulation'
 import { type Addon, loadRevm } from './addon.js'
-import { readRejection, writePlan, writeRead } from './border/records.js'
+import { readRejected, readStretchRejected, writePlan, writeRead } from './border/records.js'
 import { list, TextReader } from './border/text.js'
 import { LayerNumbers } from './layer-numbers.js'
 import { NativeWork, valuesText } from './native-work.js'
@@ -112,13 +112,11 @@ function isQuantity(kind: StateRead['kind']): boolean {
 }
 
 function simulationRejected(text: string, plan: SimulationPlan): Error {
-  const { code, block, call, message } = readRejection(new TextReader(text))
-  return code === ErrorCode.limitExceeded
-    ? answerTooLong(plan.answerBytes)
-    : new SimulationRejected(code as ErrorCode, message, block, call)
+  const { rejection, block, call } = readRejected(new TextReader(text))
+  return rejection === undefined ? answerTooLong(plan.answerBytes) : new SimulationRejected(rejection, block, call)
 }
 
 function stretchRejected(text: string): StretchRejected {
-  const { call, message } = readRejection(new TextReader(text))
-  return new StretchRejected(message, call ?? 0)
+  const { transaction, message } = readStretchRejected(new TextReader(text))
+  return new StretchRejected(message, transaction)
 }

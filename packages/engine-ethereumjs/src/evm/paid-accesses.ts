@@ -1,9 +1,10 @@
 import type { Address } from '@upfront/protocol'
+import { memoryEnd, wordsOf } from '@upfront/simulation'
 import type { AccessJournal } from '../state/access-journal.js'
 import { delegationTarget } from '../state/account-record.js'
 import { hash32, hexOf } from '../state/bytes.js'
 import type { WorldState } from '../state/world-state.js'
-import { expansionGas, memoryEnd, operands, wordsOf } from './instruction-memory.js'
+import { expansionGas, operands } from './instruction-memory.js'
 import type { RunState } from './legacy-opcodes.js'
 
 const WARM_ACCESS = 100n
@@ -73,7 +74,7 @@ function priceBefore(frame: RunState, stack: readonly bigint[]): bigint {
   if (opCode !== 0x3c && !isCall(opCode)) return WARM_ACCESS
   const copied = opCode === 0x3c ? COPY_WORD * wordsOf(stack[3]!) : 0n
   const value = (opCode === 0xf1 || opCode === 0xf2) && stack[2]! > 0n ? CALL_VALUE : 0n
-  return WARM_ACCESS + copied + value + expansionGas(frame, memoryEnd(frame))
+  return WARM_ACCESS + copied + value + expansionGas(frame, memoryEnd(opCode, stack))
 }
 
 function changesState(opCode: number, stack: readonly bigint[]): boolean {

@@ -1,6 +1,7 @@
 import { createCustomCommon, Mainnet } from '@ethereumjs/common'
 import {
   EVM,
+  EVMError,
   type EVMResult,
   type ExecResult,
   getActivePrecompiles,
@@ -50,10 +51,16 @@ const PRICED_OPCODES: readonly (readonly [opcode: number, addressDepth?: number]
   [SELFDESTRUCT, 0],
 ]
 
+/** KECCAK256, copies and memory: they have a constant price beside that of what they find. */
+const MEMORY_OPCODES = [0x20, 0x37, 0x39, 0x3c, 0x3e, 0x51, 0x52, 0x53]
+
 export interface PricedOpcode {
+  opcode: number
   gas: bigint
+  /** Bytes. */
+  memory: number
   /** Whether the account that it accesses was not warm (EIP-2929). */
-  cold: boolean
+  isCold: boolean
 }
 
 export type Precompiles = Map<Address, PrecompileFunc>
@@ -75,7 +82,7 @@ export class SimulationEvm extends EVM {
   private readonly logIndices = new WeakMap<Log, number>()
   /** What the constructor of the top frame returned, before the rules of deployment were applied to it. */
   deployed: ExecResult | undefined
-  /** About the last of PRICED_OPCODES in the top frame: geth words a lack of gas by what was left before it. */
+  /** About the last of PRICED_OPCODES and MEMORY_OPCODES in the top frame: geth words a lack of gas by what was left before it. */
   priced: PricedOpcode | undefined
   /** Addresses of the fork's precompiles, whatever overrides move. */
   readonly precompileAddresses: readonly Address[]
@@ -94,6 +101,8 @@ export class SimulationEvm extends EVM {
       this.replaceOpcode(opcode, handler)
     for (let opcode = LOG0; opcode <= LOG4; opcode++) {
       this.wrapOpcode(opcode, async (runState, log) => {
+        // EthereumJS takes them one after the other.
+        if (runState.stack.length < opcode - LOG0 + 2) throw new EVMError(EVMError.errorMessages.STACK_UNDERFLOW)
         await log(runState)
         this.countLog(runState.interpreter._result.logs.at(-1)!)
       })
@@ -106,6 +115,7 @@ export class SimulationEvm extends EVM {
     }
     this.replaceOpcode(JUMPDEST, () => this.slice.check())
     for (const [opcode, addressDepth] of PRICED_OPCODES) this.notePrice(opcode, addressDepth)
+    for (const opcode of MEMORY_OPCODES) this.noteGas(opcode)
     for (const opcode of ACCESSING_OPCODES) {
       this.beforeGas(opcode, (runState) => countPaidAccesses(runState, this.accesses, this.touched))
     }
@@ -234,8 +244,20 @@ export class SimulationEvm extends EVM {
     this.beforeGas(opcode, async (runState) => {
       await this.slice.check()
       if (runState.interpreter._env.depth > 0) return
-      this.priced = { gas: runState.gasLeft, cold: this.accessesCold(runState, addressDepth) }
+      this.priced = pricedOf(opcode, runState, this.accessesCold(runState, addressDepth))
     })
+  }
+
+  /** Of what runs often: nothing is waited for. */
+  private noteGas(opcode: number): void {
+    const entry = this._opcodeMap[opcode]!
+    this._opcodeMap[opcode] = {
+      ...entry,
+      gasHandler: ((runState, gas, common) => {
+        if (runState.interpreter._env.depth === 0) this.priced = pricedOf(opcode, runState, false)
+        return entry.gasHandler(runState, gas, common)
+      }) as typeof entry.gasHandler,
+    }
   }
 
   private beforeGas(opcode: number, look: (runState: RunState) => Promise<void>): void {
@@ -275,6 +297,10 @@ export class SimulationEvm extends EVM {
     this.countLog(log)
     return log
   }
+}
+
+function pricedOf(opcode: number, { gasLeft, memoryWordCount }: RunState, isCold: boolean): PricedOpcode {
+  return { opcode, gas: gasLeft, memory: Number(memoryWordCount) * 32, isCold }
 }
 
 /** Whether EthereumJS gives up a call or creation with value before it enters a frame. */

@@ -2,6 +2,8 @@ import { createAddressFromString } from '@ethereumjs/util'
 import {
   type ExecutedCall,
   type ExecutedLog,
+  type Failure,
+  type Halt,
   type IndexedLog,
   isForkActive,
   type PlannedCall,
@@ -12,16 +14,14 @@ import { bytesOf, EMPTY_BYTES, hexOf, uint64, uint256 } from '../state/bytes.js'
 import { applyAuthorizations } from './authorizations.js'
 import type { BlockContext } from './block-context.js'
 import { type CallFees, effectiveFees } from './call-fees.js'
-import { CallRejected } from './call-rejected.js'
 import { checkCall } from './check-call.js'
-import { type HaltContext, haltReason } from './halt-reason.js'
+import { type HaltContext, haltOf } from './halt.js'
 import { floorGas, intrinsicGas } from './intrinsic-gas.js'
 import type { Machine } from './machine.js'
 import type { CallTerms, ReadyCall } from './ready-call.js'
 
 /** EIP-3529 */
 const REFUND_QUOTIENT = 5n
-const GAS_CAPPED = " (gas limit was capped by the RPC server's global gas cap)"
 
 export interface AppliedCall extends ExecutedCall {
   /** As a receipt has them: without transfer logs. */
@@ -35,7 +35,7 @@ interface FrameResult {
   refund: bigint
   returnData: Uint8Array
   logs: { all: IndexedLog[]; receipt: ExecutedLog[] }
-  failure?: NonNullable<ExecutedCall['failure']>
+  failure?: Failure
 }
 
 /**
@@ -55,12 +55,7 @@ export async function applyCall(
   const fees = effectiveFees(call, context.baseFee)
   const intrinsic = intrinsicGas(call, input, evm.fork)
   const floor = floorGas(input, evm.fork)
-  try {
-    await checkCall(machine, context, terms, { ...ready, fees, input, intrinsic, floor })
-  } catch (error) {
-    if (!(error instanceof CallRejected)) throw error
-    throw new CallRejected(error.code, `err: ${error.message} (supplied gas ${gas})`)
-  }
+  await checkCall(machine, context, terms, { ...ready, fees, input, intrinsic, floor })
   const {
     gasLeft: left,
     refund,
@@ -86,7 +81,7 @@ export async function applyCall(
     returnData: hexOf(returnData),
     logs: logs.all,
     receiptLogs: logs.receipt,
-    ...(failure && { failure: capped(failure, ready.gasCapped) }),
+    ...(failure && { failure }),
   }
 }
 
@@ -102,7 +97,7 @@ async function runTopFrame(
   const { nonce } = await world.account(call.from)
   if (call.to === null && nonce === MAX_NONCE) {
     if (call.value > 0n) evm.countFailedTransfer()
-    return { ...NOTHING_RAN, gasLeft: executionGas, failure: { kind: 'halt', message: 'nonce uint64 overflow' } }
+    return { ...NOTHING_RAN, gasLeft: executionGas, failure: halted({ kind: 'nonceOverflow' }, ready) }
   }
   await world.update(call.from, { nonce: uint64(nonce + 1n) })
   let refund = 0n
@@ -139,9 +134,7 @@ async function runTopFrame(
     logs: { all: [], receipt: [] },
   }
   if (execResult.exceptionError) {
-    frame.failure = reverted
-      ? { kind: 'revert' }
-      : { kind: 'halt', message: haltReason(execResult, haltContext(machine, ready)) }
+    frame.failure = reverted ? { kind: 'revert' } : halted(haltOf(execResult, haltContext(machine, ready)), ready)
     return frame
   }
   const logs = execResult.logs ?? []
@@ -187,8 +180,8 @@ function executedLog([address, topics, data]: [Uint8Array, Uint8Array[], Uint8Ar
   return { address: hexOf(address), topics: topics.map(hexOf), data: hexOf(data) }
 }
 
-function capped(failure: NonNullable<ExecutedCall['failure']>, gasCapped: boolean) {
-  return gasCapped && failure.kind === 'halt' ? { ...failure, message: failure.message + GAS_CAPPED } : failure
+function halted(halt: Halt, { gasCapped }: ReadyCall): Failure {
+  return { kind: 'halt', halt, isGasCapped: gasCapped }
 }
 
 function min(a: bigint, b: bigint): bigint {

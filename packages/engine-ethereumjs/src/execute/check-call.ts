@@ -1,11 +1,9 @@
-import { ErrorCode, type Hash } from '@upfront/protocol'
-import { GAS_PER_BLOB, isForkActive, type PlannedCall } from '@upfront/simulation'
+import { GAS_PER_BLOB, isForkActive, type PlannedCall, type TransactionFault } from '@upfront/simulation'
 import { MAX_NONCE } from '../state/account-record.js'
 import { uint256 } from '../state/bytes.js'
 import type { BlockContext } from './block-context.js'
 import type { CallFees } from './call-fees.js'
 import { CallRejected } from './call-rejected.js'
-import { checksumAddress } from './checksum-address.js'
 import type { Machine } from './machine.js'
 import type { CallTerms, ReadyCall } from './ready-call.js'
 
@@ -22,117 +20,69 @@ type CheckedCall = ReadyCall & { fees: CallFees; input: Uint8Array; intrinsic: b
  * @throws CallRejected
  */
 export async function checkCall(
-  { world, evm }: Machine,
+  { world, evm: { fork } }: Machine,
   context: BlockContext,
-  terms: CallTerms,
+  { validation }: CallTerms,
   ready: CheckedCall,
 ): Promise<void> {
   const { call, gas, nonce, fees, input, intrinsic, floor } = ready
-  const who = `address ${checksumAddress(call.from)}`
   const sender = await world.account(call.from)
-  if (terms.validation) checkNonce(nonce, sender.nonce, who)
-  checkPrice(fees, context.baseFee, terms.validation, who)
-  const blobHashes = checkBlobs(call, context, terms.validation, who, evm.fork)
-  checkAuthorizationList(call, isForkActive(evm.fork, 'prague'))
-  if (call.to === null && isForkActive(evm.fork, 'shanghai') && input.length > MAX_INIT_CODE) {
-    throw new CallRejected(
-      ErrorCode.initCodeTooLarge,
-      `max initcode size exceeded: code size ${input.length} limit ${MAX_INIT_CODE}`,
-    )
+  const refuseFor = (fault: TransactionFault | undefined) => {
+    if (fault) throw new CallRejected({ kind: 'transaction', from: call.from, gas, fault })
   }
-  const blobGas = isForkActive(evm.fork, 'cancun') ? BigInt(blobHashes.length) * GAS_PER_BLOB : 0n
-  const prepaid = payable(who, gas * fees.gasPrice) + payable(who, blobGas * context.blobBaseFee)
-  const wanted = payable(who, gas * fees.cap + call.value + blobGas * (call.maxFeePerBlobGas ?? 0n))
-  payable(who, prepaid)
-  if (sender.balance < wanted) {
-    throw new CallRejected(
-      ErrorCode.insufficientFunds,
-      `insufficient funds for gas * price + value: ${who} have ${sender.balance} want ${wanted}`,
-    )
+  if (validation) refuseFor(nonceFault(nonce, sender.nonce))
+  refuseFor(priceFault(fees, context.baseFee, validation))
+  refuseFor(blobFault(call, context, validation, fork))
+  refuseFor(authorizationFault(call, fork))
+  if (call.to === null && isForkActive(fork, 'shanghai') && input.length > MAX_INIT_CODE) {
+    refuseFor({ kind: 'initCodeTooLarge', size: input.length })
   }
-  if (gas < intrinsic) {
-    throw new CallRejected(ErrorCode.intrinsicGas, `intrinsic gas too low: have ${gas}, want ${intrinsic}`)
-  }
-  if (gas < floor) {
-    throw new CallRejected(
-      ErrorCode.internalError,
-      `insufficient gas for floor data gas cost: have ${gas}, want ${floor}`,
-    )
-  }
+  const blobs = isForkActive(fork, 'cancun') ? (call.blobVersionedHashes?.length ?? 0) : 0
+  const blobGas = BigInt(blobs) * GAS_PER_BLOB
+  const prepaid = gas * fees.gasPrice + blobGas * context.blobBaseFee
+  const want = gas * fees.cap + call.value + blobGas * (call.maxFeePerBlobGas ?? 0n)
+  if (prepaid > MAX_UINT256 || want > MAX_UINT256) refuseFor({ kind: 'priceOverflow' })
+  if (sender.balance < want) refuseFor({ kind: 'insufficientFunds', have: sender.balance, want })
+  if (gas < intrinsic) refuseFor({ kind: 'intrinsicGas', want: intrinsic })
+  if (gas < floor) refuseFor({ kind: 'floorGas', want: floor })
   const balance = uint256(sender.balance - prepaid)
-  if (call.value > 0n && balance < call.value) {
-    throw new CallRejected(ErrorCode.insufficientFunds, `insufficient funds for transfer: ${who}`)
-  }
+  if (call.value > 0n && balance < call.value) refuseFor({ kind: 'insufficientFundsForTransfer' })
   await world.update(call.from, { balance })
 }
 
-function checkNonce(nonce: bigint, expected: bigint, who: string): void {
-  if (nonce > expected) {
-    throw new CallRejected(ErrorCode.nonceTooHigh, `nonce too high: ${who}, tx: ${nonce} state: ${expected}`)
-  }
-  if (nonce < expected) {
-    throw new CallRejected(ErrorCode.nonceTooLow, `nonce too low: ${who}, tx: ${nonce} state: ${expected}`)
-  }
-  if (expected === MAX_NONCE) {
-    throw new CallRejected(ErrorCode.internalError, `nonce has max value: ${who}, nonce: ${expected}`)
-  }
+type Fault = TransactionFault | undefined
+
+function nonceFault(nonce: bigint, expected: bigint): Fault {
+  if (nonce > expected) return { kind: 'nonceTooHigh', nonce, expected }
+  if (nonce < expected) return { kind: 'nonceTooLow', nonce, expected }
+  return expected === MAX_NONCE ? { kind: 'nonceHasMaxValue', nonce } : undefined
 }
 
-function checkPrice({ cap, tipCap }: CallFees, baseFee: bigint, validation: boolean, who: string): void {
-  if (!validation && cap === 0n && tipCap === 0n) return
-  if (cap < tipCap) {
-    throw new CallRejected(
-      ErrorCode.invalidParams,
-      `max priority fee per gas higher than max fee per gas: ${who}, maxPriorityFeePerGas: ${tipCap}, maxFeePerGas: ${cap}`,
-    )
-  }
-  if (cap < baseFee) {
-    throw new CallRejected(
-      ErrorCode.baseFeeTooLow,
-      `max fee per gas less than block base fee: ${who}, maxFeePerGas: ${cap}, baseFee: ${baseFee}`,
-    )
-  }
+function priceFault({ cap, tipCap }: CallFees, baseFee: bigint, validation: boolean): Fault {
+  if (!validation && cap === 0n && tipCap === 0n) return undefined
+  if (cap < tipCap) return { kind: 'tipAboveFeeCap', tip: tipCap, cap }
+  return cap < baseFee ? { kind: 'feeCapBelowBaseFee', cap, baseFee } : undefined
 }
 
-function checkBlobs(
-  call: PlannedCall,
+function blobFault(
+  { to, blobVersionedHashes: hashes, maxFeePerBlobGas: cap = 0n }: PlannedCall,
   { blobBaseFee }: BlockContext,
   validation: boolean,
-  who: string,
   fork: Machine['evm']['fork'],
-): Hash[] {
-  const { blobVersionedHashes: hashes, maxFeePerBlobGas: cap = 0n } = call
-  if (!hashes) return []
-  const invalid = (message: string) => new CallRejected(ErrorCode.internalError, message)
-  if (!isForkActive(fork, 'cancun'))
-    throw invalid(`transaction type not supported: blob tx (sender ${checksumAddress(call.from)})`)
-  if (call.to === null) throw invalid('blob transaction of type create')
-  if (hashes.length === 0) throw invalid('blob transaction missing blob hashes')
-  if (isForkActive(fork, 'osaka') && hashes.length > MAX_BLOBS) throw invalid('blob transaction has too many blobs')
-  const wrong = hashes.findIndex((hash) => !hash.startsWith('0x01'))
-  if (wrong !== -1) throw invalid(`blob ${wrong} has invalid hash version`)
-  if ((validation || cap > 0n) && cap < blobBaseFee) {
-    throw invalid(
-      `max fee per blob gas less than block blob gas fee: ${who} blobGasFeeCap: ${cap}, blobBaseFee: ${blobBaseFee}`,
-    )
-  }
-  return hashes
+): Fault {
+  if (!hashes) return undefined
+  if (!isForkActive(fork, 'cancun')) return { kind: 'blobsUnsupported' }
+  if (to === null) return { kind: 'blobsOfCreation' }
+  if (hashes.length === 0) return { kind: 'noBlobHashes' }
+  if (isForkActive(fork, 'osaka') && hashes.length > MAX_BLOBS) return { kind: 'tooManyBlobs' }
+  const index = hashes.findIndex((hash) => !hash.startsWith('0x01'))
+  if (index !== -1) return { kind: 'blobHashVersion', index }
+  return (validation || cap > 0n) && cap < blobBaseFee ? { kind: 'blobFeeCapTooLow', cap, blobBaseFee } : undefined
 }
 
-function checkAuthorizationList({ authorizationList, from, to }: PlannedCall, prague: boolean): void {
-  if (!authorizationList) return
-  const invalid = (message: string) => new CallRejected(ErrorCode.internalError, message)
-  if (!prague) throw invalid(`transaction type not supported: setcode tx (sender ${checksumAddress(from)})`)
-  if (to === null)
-    throw invalid(`EIP-7702 transaction cannot be used to create contract (sender ${checksumAddress(from)})`)
-  if (authorizationList.length === 0)
-    throw invalid(`EIP-7702 transaction with empty auth list (sender ${checksumAddress(from)})`)
-}
-
-function payable(who: string, amount: bigint): bigint {
-  if (amount <= MAX_UINT256) return amount
-  throw new CallRejected(
-    ErrorCode.insufficientFunds,
-    `insufficient funds for gas * price + value: ${who} required balance exceeds 256 bits`,
-  )
+function authorizationFault({ authorizationList, to }: PlannedCall, fork: Machine['evm']['fork']): Fault {
+  if (!authorizationList) return undefined
+  if (!isForkActive(fork, 'prague')) return { kind: 'setCodeUnsupported' }
+  if (to === null) return { kind: 'setCodeOfCreation' }
+  return authorizationList.length === 0 ? { kind: 'noAuthorizations' } : undefined
 }

@@ -1,4 +1,3 @@
-import { ErrorCode } from '@upfront/protocol'
 import { CallRejected } from './call-rejected.js'
 
 const EVENT_BYTES = 576
@@ -14,10 +13,7 @@ const FIELDS: readonly (readonly [offset: number, length: number])[] = [
 /** The 192 bytes of a deposit request, from the data of the deposit contract's event. */
 export function parseDeposit(data: Uint8Array): Uint8Array {
   if (data.length !== EVENT_BYTES) {
-    throw new CallRejected(
-      ErrorCode.serverError,
-      `failed to parse deposit logs: unable to parse deposit data: deposit wrong length: want ${EVENT_BYTES}, have ${data.length}`,
-    )
+    throw new CallRejected({ kind: 'depositLength', length: data.length })
   }
   return Buffer.concat(FIELDS.map(([offset, length]) => data.subarray(offset, offset + length)))
 }

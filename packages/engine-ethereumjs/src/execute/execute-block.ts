@@ -1,4 +1,4 @@
-import { type BlockHeader, ErrorCode } from '@upfront/protocol'
+import type { BlockHeader } from '@upfront/protocol'
 import {
   type ExecutedBlock,
   type ExecutedCall,
@@ -133,10 +133,7 @@ async function makeReady(
   const nonce = call.nonce ?? (await world.account(call.from)).nonce
   const wanted = call.gas ?? blockGas
   if (wanted > blockGas) {
-    throw new CallRejected(
-      ErrorCode.blockGasLimitReached,
-      `block gas limit reached: remaining: ${blockGas}, required: ${wanted}`,
-    )
+    throw new CallRejected({ kind: 'blockGasLimit', left: blockGas, asked: wanted })
   }
   const gasCapped = budget.left < wanted
   return { call, nonce, gas: gasCapped ? budget.left : wanted, gasCapped }
@@ -173,5 +170,5 @@ async function rejectingAsync<T>(block: number, call: number | undefined, run: (
 }
 
 function located(error: unknown, block: number, call: number | undefined): unknown {
-  return error instanceof CallRejected ? new SimulationRejected(error.code, error.message, block, call) : error
+  return error instanceof CallRejected ? new SimulationRejected(error.rejection, block, call) : error
 }

@@ -1,4 +1,4 @@
-import { type Address, ErrorCode, type StateOverride } from '@upfront/protocol'
+import type { Address, StateOverride } from '@upfront/protocol'
 import { SimulationEvm } from '../evm/simulation-evm.js'
 import { WorldState } from '../state/world-state.js'
 import { applyStateOverrides } from './state-overrides.js'
@@ -36,18 +36,18 @@ describe('applyStateOverrides', () => {
     [
       'no precompile',
       [{ address: ELSEWHERE, movePrecompileToAddress: at(0x99) }],
-      'account 0x0000000000000000000000000000000000123456 is not a precompile',
+      { kind: 'notPrecompile', address: ELSEWHERE },
     ],
-    ['itself', [{ address: at(4), movePrecompileToAddress: at(4) }], `account ${at(4)} is already overridden`],
+    ['itself', [{ address: at(4), movePrecompileToAddress: at(4) }], { kind: 'alreadyOverridden', address: at(4) }],
     [
       'an overridden account',
       [
         { address: at(4), movePrecompileToAddress: at(5) },
         { address: at(5), nonce: 1n },
       ],
-      `account ${at(5)} is already overridden`,
+      { kind: 'alreadyOverridden', address: at(5) },
     ],
-  ])('refuses to move %s', (_name, overrides, message) => {
-    expect(() => apply(...overrides)).toThrow(expect.objectContaining({ code: ErrorCode.serverError, message }))
+  ])('refuses to move %s', (_name, overrides, rejection) => {
+    expect(() => apply(...overrides)).toThrow(expect.objectContaining({ rejection }))
   })
 })

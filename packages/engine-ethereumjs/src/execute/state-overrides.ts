@@ -1,8 +1,7 @@
-import { type Address, ErrorCode, type StateOverride } from '@upfront/protocol'
+import type { Address, StateOverride } from '@upfront/protocol'
 import type { Precompiles } from '../evm/simulation-evm.js'
 import type { WorldState } from '../state/world-state.js'
 import { CallRejected } from './call-rejected.js'
-import { checksumAddress } from './checksum-address.js'
 
 /**
  * Applies a block's overrides, in ascending order of address, to the state and to `precompiles`. Any override of a
@@ -18,18 +17,15 @@ export function applyStateOverrides(
   for (const override of overrides) {
     const { address, movePrecompileToAddress: destination } = override
     if (destinations.has(address)) {
-      throw new CallRejected(
-        ErrorCode.serverError,
-        `account ${checksumAddress(address)} has already been overridden by a precompile`,
-      )
+      throw new CallRejected({ kind: 'takenByPrecompile', address })
     }
     const precompile = precompiles.get(address)
     if (destination !== undefined) {
       if (!precompile) {
-        throw new CallRejected(ErrorCode.serverError, `account ${checksumAddress(address)} is not a precompile`)
+        throw new CallRejected({ kind: 'notPrecompile', address })
       }
       if (overridden.has(destination)) {
-        throw new CallRejected(ErrorCode.serverError, `account ${checksumAddress(destination)} is already overridden`)
+        throw new CallRejected({ kind: 'alreadyOverridden', address: destination })
       }
       precompiles.set(destination, precompile)
       destinations.add(destination)

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
+import { EVMError } from '@ethereumjs/evm'
 import { createAddressFromString } from '@ethereumjs/util'
-import { type Address, ErrorCode, type Hash } from '@upfront/protocol'
-import type { ExecutedLog } from '@upfront/simulation'
+import type { Address, Hash } from '@upfront/protocol'
+import type { ExecutedLog, RequestQueue } from '@upfront/simulation'
 import { bytesOf, EMPTY_BYTES, hash32, hexOf } from '../state/bytes.js'
 import type { BlockContext } from './block-context.js'
 import { CallRejected } from './call-rejected.js'
 import { parseDeposit } from './deposit.js'
-import { haltReason } from './halt-reason.js'
+import { haltOf } from './halt.js'
 import type { Machine } from './machine.js'
 
 const SYSTEM_ADDRESS: Address = '0xfffffffffffffffffffffffffffffffffffffffe'
@@ -80,15 +81,24 @@ export async function collectRequests(
   return hexOf(hash.digest())
 }
 
-async function dequeue(machine: Machine, context: BlockContext, queue: Address, name: string): Promise<Uint8Array> {
-  const failed = (reason: string) =>
-    new CallRejected(ErrorCode.serverError, `failed to process ${name} queue: ${reason}`)
+async function dequeue(
+  machine: Machine,
+  context: BlockContext,
+  queue: Address,
+  name: RequestQueue,
+): Promise<Uint8Array> {
   const { code } = await machine.world.account(queue)
   // geth refuses such a block, but development chains (anvil) have none of these contracts.
   if (code.length === 0) return EMPTY_BYTES
-  const { returnValue, failure } = await systemCall(machine, context, queue, EMPTY_BYTES)
-  if (failure !== undefined) throw failed(`system call failed to execute: ${failure}`)
-  return returnValue
+  const result = await systemCall(machine, context, queue, EMPTY_BYTES)
+  const { exceptionError, returnValue } = result
+  if (exceptionError === undefined) return returnValue
+  const hasReverted = exceptionError.error === EVMError.errorMessages.REVERT
+  throw new CallRejected({
+    kind: 'requestQueue',
+    queue: name,
+    ...(!hasReverted && { halt: haltOf(result, { fork: machine.evm.fork }) }),
+  })
 }
 
 async function systemCall({ evm, world, journal }: Machine, context: BlockContext, to: Address, data: Uint8Array) {
@@ -105,6 +115,5 @@ async function systemCall({ evm, world, journal }: Machine, context: BlockContex
     skipNonceIncrement: true,
   })
   world.finalise()
-  const failure = execResult.exceptionError && haltReason(execResult, { fork: evm.fork })
-  return { returnValue: execResult.returnValue, failure }
+  return execResult
 }

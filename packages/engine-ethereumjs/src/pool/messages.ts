@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@upfront/protocol'
-import type { Answer, BlockStretch, SimulationPlan, StateRead, StateValue } from '@upfront/simulation'
+import type { Answer, BlockStretch, Rejection, SimulationPlan, StateRead, StateValue } from '@upfront/simulation'
 import type { NamelessStretch } from '../preconfirm/execute-stretch.js'
 
 /** What a worker is asked to do. */
@@ -12,7 +12,7 @@ export type Work =
 export type Ending =
   | { kind: 'simulated'; answer: Answer }
   | { kind: 'executed'; executed: NamelessStretch }
-  | { kind: 'simulationRejected'; code: ErrorCode; message: string; block: number; call?: number }
+  | { kind: 'simulationRejected'; rejection: Rejection; block: number; call?: number }
   | { kind: 'stretchRejected'; message: string; transaction: number }
   /** An RpcError. */
   | { kind: 'refused'; code: ErrorCode; message: string }

@@ -57,8 +57,8 @@ async function perform(work: Work, read: ReadState, { slice, resumed }: Running)
 
 function failure(error: unknown): Ending {
   if (error instanceof SimulationRejected) {
-    const { code, message, block, call } = error
-    return { kind: 'simulationRejected', code, message, block, ...(call !== undefined && { call }) }
+    const { rejection, block, call } = error
+    return { kind: 'simulationRejected', rejection, block, ...(call !== undefined && { call }) }
   }
   if (error instanceof StretchRejected) {
     return { kind: 'stretchRejected', message: error.message, transaction: error.transaction }

@@ -7,6 +7,7 @@ import {
   type ExecutedStretch,
   GAS_PER_BLOB,
   isForkActive,
+  presentRejection,
   StretchRejected,
 } from '@upfront/simulation'
 import { SimulationEvm } from '../evm/simulation-evm.js'
@@ -59,14 +60,14 @@ export async function executeStretch(
   for (const [index, transaction] of signed.entries()) {
     await slice.look()
     try {
-      if (validation) await checkInclusion(machine, stretch, transaction, { gasUsed, blobGasUsed })
+      if (validation) await checkInclusion(machine, stretch, transaction, index, { gasUsed, blobGasUsed })
       const receipt = await runTransaction(machine, context, stretch, validation, transaction, gasUsed)
       receipts.push(receipt)
       gasUsed = receipt.cumulativeGasUsed
       blobGasUsed += receipt.blobGasUsed ?? 0n
     } catch (error) {
       if (!(error instanceof CallRejected)) throw error
-      throw new StretchRejected(error.message, index)
+      throw new StretchRejected(presentRejection(error.rejection).message, index)
     }
   }
   const all = [...earlierReceipts, ...receipts]
@@ -113,9 +114,10 @@ async function checkInclusion(
   { world }: Machine,
   { block: { gasLimit, rules } }: BlockStretch,
   { call, gas }: SignedTransaction,
+  index: number,
   used: { gasUsed: bigint; blobGasUsed: bigint },
 ): Promise<void> {
-  const refuse = (message: string) => new CallRejected(-32000, message)
+  const refuse = (message: string) => new StretchRejected(message, index)
   if (gas > gasLimit - used.gasUsed) throw refuse('gas limit reached')
   const blobGas = BigInt(call.blobVersionedHashes?.length ?? 0) * GAS_PER_BLOB
   if (blobGas > 0n && used.blobGasUsed + blobGas > BigInt(rules.blob?.max ?? 0) * GAS_PER_BLOB) {

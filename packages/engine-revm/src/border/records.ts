@@ -12,11 +12,16 @@ import type {
   ChainRules,
   ExecutedLog,
   ExecutedReceipt,
+  FoundByStep,
+  Halt,
+  HaltedStep,
   PlannedBlock,
   PlannedCall,
+  Rejection,
   SimulationPlan,
   StateLayer,
   StateRead,
+  TransactionFault,
 } from '@upfront/simulation'
 
 import { count, defined, flag, list, optionalQuantity, quantity, remembering, type TextReader } from './text.js'
@@ -33,7 +38,8 @@ export interface Stretch {
 
 export interface WrittenFailure {
   at: number
-  halt?: string
+  halt?: Halt
+  isGasCapped: boolean
   returnData: Hex
 }
 
@@ -61,11 +67,15 @@ export interface Executed {
   logsBloom: Hex
 }
 
-export interface Rejection {
-  code: number
-  message: string
+export interface Rejected {
+  rejection?: Rejection
   block: number
   call?: number
+}
+
+export interface StretchRejected {
+  transaction: number
+  message: string
 }
 
 export function writeChainRules(record: ChainRules): string {
@@ -277,13 +287,99 @@ export function readRead(reader: TextReader): StateRead {
   }
 }
 
+export function readFoundByStep(reader: TextReader): FoundByStep {
+  return {
+    operands: reader.list(() => reader.bigint()),
+    ...defined(
+      'gas',
+      reader.optional(() => reader.bigint()),
+    ),
+    memory: reader.number(),
+    returnData: reader.number(),
+    isCold: reader.flag(),
+  }
+}
+
+export function readHaltedStep(reader: TextReader): HaltedStep {
+  return {
+    fork: reader.name<'paris' | 'shanghai' | 'cancun' | 'prague' | 'osaka'>(),
+    opcode: reader.number(),
+    height: reader.number(),
+    ...defined(
+      'found',
+      reader.optional(() => readFoundByStep(reader)),
+    ),
+  }
+}
+
+export function readHalt(reader: TextReader): Halt {
+  switch (reader.word()) {
+    case 'outOfGas':
+      return { kind: 'outOfGas' }
+    case 'invalidJump':
+      return { kind: 'invalidJump' }
+    case 'writeProtection':
+      return { kind: 'writeProtection' }
+    case 'addressCollision':
+      return { kind: 'addressCollision' }
+    case 'codeStorageOutOfGas':
+      return { kind: 'codeStorageOutOfGas' }
+    case 'codeStartsWithEf':
+      return { kind: 'codeStartsWithEf' }
+    case 'nonceOverflow':
+      return { kind: 'nonceOverflow' }
+    case 'callTooDeep':
+      return { kind: 'callTooDeep' }
+    case 'insufficientBalance':
+      return { kind: 'insufficientBalance' }
+    case 'balanceOverflow':
+      return { kind: 'balanceOverflow' }
+    case 'precompileFailed':
+      return { kind: 'precompileFailed' }
+    case 'codeTooLarge':
+      return { kind: 'codeTooLarge', size: reader.number() }
+    case 'invalidOpcode':
+      return { kind: 'invalidOpcode', opcode: reader.number() }
+    case 'instruction':
+      return { kind: 'instruction', step: readHaltedStep(reader) }
+    case 'precompile':
+      return {
+        kind: 'precompile',
+        fault: reader.name<
+          | 'outOfGas'
+          | 'inputLength'
+          | 'modexpLength'
+          | 'pairingLength'
+          | 'blsPairingLength'
+          | 'finalFlag'
+          | 'fieldElement'
+          | 'notOnCurve'
+          | 'versionedHash'
+          | 'kzgProof'
+          | 'blsFieldElement'
+          | 'blsNotOnCurve'
+          | 'g1Subgroup'
+          | 'g2Subgroup'
+          | 'unknown'
+        >(),
+        gas: reader.bigint(),
+        input: reader.hex(),
+      }
+    case 'other':
+      return { kind: 'other', name: reader.word() }
+    default:
+      throw new Error('the addon sent an unknown Halt')
+  }
+}
+
 export function readWrittenFailure(reader: TextReader): WrittenFailure {
   return {
     at: reader.number(),
     ...defined(
       'halt',
-      reader.optional(() => reader.word()),
+      reader.optional(() => readHalt(reader)),
     ),
+    isGasCapped: reader.flag(),
     returnData: reader.hex(),
   }
 }
@@ -339,14 +435,95 @@ export function readExecuted(reader: TextReader): Executed {
   }
 }
 
+export function readTransactionFault(reader: TextReader): TransactionFault {
+  switch (reader.word()) {
+    case 'nonceTooHigh':
+      return { kind: 'nonceTooHigh', nonce: reader.bigint(), expected: reader.bigint() }
+    case 'nonceTooLow':
+      return { kind: 'nonceTooLow', nonce: reader.bigint(), expected: reader.bigint() }
+    case 'nonceHasMaxValue':
+      return { kind: 'nonceHasMaxValue', nonce: reader.bigint() }
+    case 'tipAboveFeeCap':
+      return { kind: 'tipAboveFeeCap', tip: reader.bigint(), cap: reader.bigint() }
+    case 'feeCapBelowBaseFee':
+      return { kind: 'feeCapBelowBaseFee', cap: reader.bigint(), baseFee: reader.bigint() }
+    case 'blobsUnsupported':
+      return { kind: 'blobsUnsupported' }
+    case 'blobsOfCreation':
+      return { kind: 'blobsOfCreation' }
+    case 'noBlobHashes':
+      return { kind: 'noBlobHashes' }
+    case 'tooManyBlobs':
+      return { kind: 'tooManyBlobs' }
+    case 'blobHashVersion':
+      return { kind: 'blobHashVersion', index: reader.number() }
+    case 'blobFeeCapTooLow':
+      return { kind: 'blobFeeCapTooLow', cap: reader.bigint(), blobBaseFee: reader.bigint() }
+    case 'setCodeUnsupported':
+      return { kind: 'setCodeUnsupported' }
+    case 'setCodeOfCreation':
+      return { kind: 'setCodeOfCreation' }
+    case 'noAuthorizations':
+      return { kind: 'noAuthorizations' }
+    case 'initCodeTooLarge':
+      return { kind: 'initCodeTooLarge', size: reader.number() }
+    case 'priceOverflow':
+      return { kind: 'priceOverflow' }
+    case 'insufficientFunds':
+      return { kind: 'insufficientFunds', have: reader.bigint(), want: reader.bigint() }
+    case 'insufficientFundsForTransfer':
+      return { kind: 'insufficientFundsForTransfer' }
+    case 'intrinsicGas':
+      return { kind: 'intrinsicGas', want: reader.bigint() }
+    case 'floorGas':
+      return { kind: 'floorGas', want: reader.bigint() }
+    default:
+      throw new Error('the addon sent an unknown TransactionFault')
+  }
+}
+
 export function readRejection(reader: TextReader): Rejection {
+  switch (reader.word()) {
+    case 'transaction':
+      return { kind: 'transaction', from: reader.hex(), gas: reader.bigint(), fault: readTransactionFault(reader) }
+    case 'blockGasLimit':
+      return { kind: 'blockGasLimit', left: reader.bigint(), asked: reader.bigint() }
+    case 'takenByPrecompile':
+      return { kind: 'takenByPrecompile', address: reader.hex() }
+    case 'notPrecompile':
+      return { kind: 'notPrecompile', address: reader.hex() }
+    case 'alreadyOverridden':
+      return { kind: 'alreadyOverridden', address: reader.hex() }
+    case 'depositLength':
+      return { kind: 'depositLength', length: reader.number() }
+    case 'requestQueue':
+      return {
+        kind: 'requestQueue',
+        queue: reader.name<'withdrawal' | 'consolidation'>(),
+        ...defined(
+          'halt',
+          reader.optional(() => readHalt(reader)),
+        ),
+      }
+    default:
+      throw new Error('the addon sent an unknown Rejection')
+  }
+}
+
+export function readRejected(reader: TextReader): Rejected {
   return {
-    code: reader.number(),
-    message: reader.word(),
+    ...defined(
+      'rejection',
+      reader.optional(() => readRejection(reader)),
+    ),
     block: reader.number(),
     ...defined(
       'call',
       reader.optional(() => reader.number()),
     ),
   }
+}
+
+export function readStretchRejected(reader: TextReader): StretchRejected {
+  return { transaction: reader.number(), message: reader.word() }
 }

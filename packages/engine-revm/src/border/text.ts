@@ -54,6 +54,11 @@ export class TextReader {
     return this.text.slice(this.#at)
   }
 
+  /** One of few words. */
+  name<T extends string>(): T {
+    return this.word() as T
+  }
+
   hex(): Hex {
     return this.word() as Hex
   }

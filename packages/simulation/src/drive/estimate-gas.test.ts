@@ -28,7 +28,7 @@ function callThatNeeds(needed: bigint, used: bigint, onRun = () => {}): Simulate
             maxUsedGas: gas,
             returnData: '0x',
             logs: [],
-            failure: { kind: 'halt', message: 'out of gas' },
+            failure: { kind: 'halt', halt: { kind: 'outOfGas' }, isGasCapped: false },
           }
     const header = aHeader()
     const transactions = [{ hash: header.hash, nonce: 0n, gas, call: planned }]

@@ -1,6 +1,7 @@
 import { type CallRequest, ErrorCode, RpcError } from '@upfront/protocol'
-import type { FailedCall } from '../engine/engine.js'
+import type { FailedCall, Failure } from '../engine/engine.js'
 import { rulesAt } from '../plan/rules-at.js'
+import { haltMessage } from '../present/halt-message.js'
 import { type CallSite, executeCall } from './execute-call.js'
 
 const TRANSFER_GAS = 21_000n
@@ -30,7 +31,7 @@ export async function estimateGas(
   const unconstrained = await run(high)
   const { failed } = unconstrained
   if (failed !== undefined) {
-    if (failed.failure.kind === 'halt' && failed.failure.message === 'out of gas') throw tooLittle(high)
+    if (isOutOfGas(failed.failure)) throw tooLittle(high)
     return { failed }
   }
   let low = unconstrained.gasUsed - 1n
@@ -77,6 +78,10 @@ async function isPlainTransfer({ call, stateOverrides }: CallRequest, site: Call
   if (overridden !== undefined) return overridden === '0x'
   const [code] = await site.driver.read([{ kind: 'code', address: to }], site.state, site)
   return code === '0x'
+}
+
+function isOutOfGas(failure: Failure): boolean {
+  return failure.kind === 'halt' && !failure.isGasCapped && haltMessage(failure.halt) === 'out of gas'
 }
 
 function tooLittle(gas: bigint): RpcError {

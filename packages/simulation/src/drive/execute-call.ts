@@ -1,9 +1,11 @@
 import type { OpeningBlock } from '@upfront/head'
 import { type BlockHeader, type CallRequest, ErrorCode, type Hex, RpcError } from '@upfront/protocol'
-import { type FailedCall, SimulationRejected } from '../engine/engine.js'
+import type { FailedCall } from '../engine/engine.js'
+import { SimulationRejected } from '../engine/simulation-rejected.js'
 import type { ChainRules } from '../plan/chain-rules.js'
 import { planSimulation } from '../plan/plan-simulation.js'
 import { answerBlocks } from '../present/answer-json.js'
+import { presentRejection } from '../present/present-rejection.js'
 import type { DriveLimits, Driver } from './driver.js'
 import type { PinnedState } from './pinned-state.js'
 
@@ -68,7 +70,8 @@ export async function executeCall(request: CallRequest, site: CallSite): Promise
     const { gasUsed, maxUsedGas, returnData } = answerBlocks(answer, 'ethereum')[0]!.calls[0]!
     return { gasUsed: BigInt(gasUsed), maxUsedGas: BigInt(maxUsedGas), returnData, ...(failed && { failed }) }
   } catch (error) {
-    if (error instanceof SimulationRejected) throw new RpcError(ErrorCode.serverError, error.message)
+    if (error instanceof SimulationRejected)
+      throw new RpcError(ErrorCode.serverError, presentRejection(error.rejection).message)
     throw error
   }
 }

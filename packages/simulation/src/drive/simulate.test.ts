@@ -9,7 +9,8 @@ import {
   ZERO_HASH,
 } from '@upfront/protocol'
 import { aHeader, ethereumRules } from '../../test/fixtures.js'
-import { type ExecutedBlock, type ExecutedCall, SimulationRejected } from '../engine/engine.js'
+import type { ExecutedBlock, ExecutedCall } from '../engine/engine.js'
+import { SimulationRejected } from '../engine/simulation-rejected.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
 import { answerOf } from '../present/answer-of.js'
 import type { Driver } from './driver.js'
@@ -181,16 +182,16 @@ describe('simulate', () => {
   })
 
   it.each([
-    [0, 1, 'blockStateCalls[0].calls[1]: nonce too low'],
-    [2, 0, 'blockStateCalls[1].calls[0]: nonce too low'],
-    [2, undefined, 'blockStateCalls[1]: nonce too low'],
-    [1, undefined, 'blockStateCalls: nonce too low'],
+    [0, 1, 'blockStateCalls[0].calls[1]: block gas limit reached: remaining: 1, required: 2'],
+    [2, 0, 'blockStateCalls[1].calls[0]: block gas limit reached: remaining: 1, required: 2'],
+    [2, undefined, 'blockStateCalls[1]: block gas limit reached: remaining: 1, required: 2'],
+    [1, undefined, 'blockStateCalls: block gas limit reached: remaining: 1, required: 2'],
   ])('says where the engine refused block %s, call %s', async (block, call, message) => {
     const driver = driverOf(() => {
-      throw new SimulationRejected(-38010, 'nonce too low', block, call)
+      throw new SimulationRejected({ kind: 'blockGasLimit', left: 1n, asked: 2n }, block, call)
     })
     const payload = { blockStateCalls: [{ calls: [{}, {}] }, { blockOverrides: { number: '0x67' }, calls: [{}] }] }
-    await expect(run(payload, driver)).rejects.toEqual(new RpcError(-38010, message))
+    await expect(run(payload, driver)).rejects.toEqual(new RpcError(-38015, message))
   })
 
   it('passes on what it does not know', async () => {

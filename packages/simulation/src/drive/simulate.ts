@@ -8,11 +8,13 @@ import {
   type SimulationLimits,
   type SimulationRequest,
 } from '@upfront/protocol'
-import { SimulationRejected, type Touched } from '../engine/engine.js'
+import type { Touched } from '../engine/engine.js'
+import { SimulationRejected } from '../engine/simulation-rejected.js'
 import type { ChainRules } from '../plan/chain-rules.js'
 import { planSimulation } from '../plan/plan-simulation.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
 import { answerJson } from '../present/answer-json.js'
+import { presentRejection } from '../present/present-rejection.js'
 import type { DriveLimits, Driver } from './driver.js'
 import type { PinnedState } from './pinned-state.js'
 
@@ -69,8 +71,9 @@ function planOf({ request, base, rules, limits, opening, daFootprintScalar }: Si
 }
 
 function refuse(error: unknown, plan: SimulationPlan): never {
-  if (error instanceof SimulationRejected) throw new RpcError(error.code, `${placeOf(error, plan)}: ${error.message}`)
-  throw error
+  if (!(error instanceof SimulationRejected)) throw error
+  const { code, message } = presentRejection(error.rejection)
+  throw new RpcError(code, `${placeOf(error, plan)}: ${message}`)
 }
 
 /** `blockStateCalls[1].calls[0]`; the block alone where its overrides are at fault. */

@@ -9,6 +9,7 @@ import {
   RpcError,
 } from '@upfront/protocol'
 import type { PlannedCall, SimulationPlan } from '../plan/simulation-plan.js'
+import type { Halt } from './halt.js'
 import type { StatePoint, StateRead, StateValue } from './state.js'
 import type { Step } from './step.js'
 
@@ -67,11 +68,15 @@ export interface Touched {
 
 /** What a failed call's error is made of. */
 export interface FailedCall {
-  /** `revert` carries its reason in `returnData`, `halt` says why in geth's words. */
-  failure: { kind: 'revert' } | { kind: 'halt'; message: string }
+  failure: Failure
   /** Empty on a halt. */
   returnData: Hex
 }
+
+/**
+ * A revert has its reason in `returnData`. `isGasCapped`: the call asked for more gas than the request's limit left it.
+ */
+export type Failure = { kind: 'revert' } | { kind: 'halt'; halt: Halt; isGasCapped: boolean }
 
 /** A plan carried out, as an engine in JavaScript has it; see `answerOf`. */
 export interface SimulationOutcome {
@@ -108,7 +113,7 @@ export interface ExecutedCall {
   /** In order, transfer logs included; empty where the call failed. */
   logs: IndexedLog[]
   /** Set where the call failed. */
-  failure?: FailedCall['failure']
+  failure?: Failure
 }
 
 export interface ExecutedLog {
@@ -124,22 +129,6 @@ export interface IndexedLog extends ExecutedLog {
    * its frame is entered: one that fails for lack of balance, depth or nonce has used an index.
    */
   index: number
-}
-
-/** A call that can't be executed as a transaction: the whole request fails, as in geth. */
-export class SimulationRejected extends Error {
-  override readonly name = 'SimulationRejected'
-  constructor(
-    readonly code: ErrorCode,
-    /** geth's words, without the place. */
-    message: string,
-    /** Index in `plan.blocks`. */
-    readonly block: number,
-    /** Index in that block's calls; absent where its overrides are at fault. */
-    readonly call?: number,
-  ) {
-    super(message)
-  }
 }
 
 /** 50M gas can return 100 MB. */

@@ -33,7 +33,7 @@ describe('presentFailure', () => {
   })
 
   it('says why a call halted', () => {
-    const call = failed({ kind: 'halt', message: 'out of gas' })
+    const call = failed({ kind: 'halt', halt: { kind: 'outOfGas' }, isGasCapped: false })
     expect(presentFailure(call, 'upfront')).toBe('out of gas')
     expect(presentFailure(call, 'ethereum')).toEqual({ code: -32015, message: 'out of gas' })
   })

@@ -1,8 +1,10 @@
 import { type Dialect, ErrorCode, type Hex, type SimulatedCall } from '@upfront/protocol'
 import type { FailedCall } from '../engine/engine.js'
+import { haltMessage } from './halt-message.js'
 import { decodeRevertReason } from './revert-reason.js'
 
 const REVERTED = 'execution reverted'
+const GAS_CAPPED = " (gas limit was capped by the RPC server's global gas cap)"
 
 /** Data of a custom error that a message shows; all of it is in the `ethereum` dialect's `data`. */
 const SHOWN_DATA = 2 + 2 * 1024
@@ -11,7 +13,8 @@ const SHOWN_DATA = 2 + 2 * 1024
 export function presentFailure(call: FailedCall, dialect: Dialect): NonNullable<SimulatedCall['error']> {
   const { failure } = call
   if (failure.kind === 'halt') {
-    return dialect === 'upfront' ? failure.message : { code: ErrorCode.vmError, message: failure.message }
+    const message = haltMessage(failure.halt) + (failure.isGasCapped ? GAS_CAPPED : '')
+    return dialect === 'upfront' ? message : { code: ErrorCode.vmError, message }
   }
   if (dialect === 'upfront') return describeRevert(call.returnData)
   return { code: ErrorCode.reverted, message: gethMessage(call.returnData), data: call.returnData }

@@ -2,13 +2,14 @@
 
 use crate::{
     mailbox::Payload,
-    records::{Executed, StretchTransaction, Written, WrittenFailure},
+    records::{Executed, Rejected, StretchTransaction, Written, WrittenFailure},
     text::{Field, Lines},
 };
 use upfront_engine::{
     answer::Answer,
     outcome::{Outcome, Status},
     primitives::U256,
+    rejection,
     state::{Cached, Read},
     stretch::ExecutedStretch,
 };
@@ -24,9 +25,10 @@ pub fn answer(answer: Answer<'_>, outcome: &Outcome) -> Payload {
     let failures = answer.gaps.iter().map(|gap| WrittenFailure {
         at: gap.at as u64,
         halt: match &gap.call.status {
-            Status::Halt(words) => Some(words.clone()),
+            Status::Halt { halt, .. } => Some(halt.clone()),
             Status::Success | Status::Revert => None,
         },
+        is_gas_capped: matches!(gap.call.status, Status::Halt { is_gas_capped: true, .. }),
         return_data: gap.call.return_data.clone(),
     });
     Written {
@@ -82,6 +84,15 @@ pub fn known(values: impl Iterator<Item = Option<Cached>>) -> String {
         }
     }
     out.0
+}
+
+/// Why there is no answer. The absence of a rejection says that it is too long.
+pub fn rejected(rejected: Option<rejection::Rejected>) -> Vec<u8> {
+    let (rejection, block, call) = match rejected {
+        Some(rejection::Rejected { rejection, block, call }) => (Some(rejection), block, call),
+        None => (None, 0, None),
+    };
+    written(&Rejected { rejection, block: block as u64, call: call.map(|call| call as u64) }).into_bytes()
 }
 
 pub fn written(value: &impl Field) -> String {

@@ -19,15 +19,16 @@ use napi::{
 use napi_derive::napi;
 use paused::{Paused, Simulation};
 use reader::CachedOnly;
+use records::StretchRejected;
 use std::{collections::HashMap, sync::Arc};
-use threads::Threads;
+use threads::{Ending, Threads};
 use upfront_engine::{
     answer,
     evm::Allowance,
     outcome::Outcome,
     plan::Plan,
     primitives::{B256, hex},
-    rejection::{Failure, Rejection},
+    rejection::Failure,
     simulate::simulate,
     state::{Layer, Read, SimulationState, StateCache, Stop},
     stretch::{self, StretchFailure},
@@ -169,10 +170,10 @@ impl NativeEngine {
         self.threads.start(id, state_key(&key)?, self.layers(&layers)?, move |state, stop| {
             match stretch::execute(&stretch, state, stop) {
                 Ok(executed) => Ok(encode::executed(executed).into_bytes().into()),
-                Err(StretchFailure::Read(error)) => Err(error.into()),
+                Err(StretchFailure::Read(error)) => Err(Failure::from(error).into()),
                 Err(StretchFailure::Rejected { transaction, error }) => {
-                    let message = error.to_string();
-                    Err(Failure::Rejected(Rejection { code: 0, message, block: 0, call: Some(transaction) }))
+                    let rejected = StretchRejected { transaction: transaction as u64, message: error.to_string() };
+                    Err(Ending::Rejected(encode::written(&rejected).into_bytes()))
                 }
             }
         })
@@ -184,9 +185,9 @@ impl NativeEngine {
         let stretch = field::<stretch::Stretch>(&stretch)?;
         self.threads.start(id, state_key(&key)?, self.layers(&layers)?, move |state, stop| {
             match stretch.transactions.first() {
-                Some(raw) => {
-                    stretch::warm(&stretch, raw, state, stop).map(|()| Payload::default()).map_err(Failure::from)
-                }
+                Some(raw) => stretch::warm(&stretch, raw, state, stop)
+                    .map(|()| Payload::default())
+                    .map_err(|error| Failure::from(error).into()),
                 None => Ok(Payload::default()),
             }
         })
@@ -245,9 +246,10 @@ impl NativeEngine {
                 None => Either::A(latin1(payload.text)),
                 Some(_) => Either::B(Message::new(Kind::Done, id, payload)),
             }),
-            Err(Failure::Rejected(rejection)) => {
-                Ok(Either::B(Message::new(Kind::Rejected, id, encode::written(&rejection).into_bytes())))
+            Err(Failure::Rejected(rejected)) => {
+                Ok(Either::B(Message::new(Kind::Rejected, id, encode::rejected(Some(*rejected)))))
             }
+            Err(Failure::TooLong) => Ok(Either::B(Message::new(Kind::Rejected, id, encode::rejected(None)))),
             Err(failure) => Err(failure),
         }
     }
@@ -255,14 +257,14 @@ impl NativeEngine {
     fn start_simulation(&self, id: u32, simulation: Simulation) -> Result<AtOnce> {
         let Simulation { plan, key, layers } = simulation;
         self.threads.start(id, key, layers, move |state, stop| {
-            simulate(&plan, state, stop, None).and_then(|outcome| written(&plan, &outcome))
+            simulate(&plan, state, stop, None).and_then(|outcome| written(&plan, &outcome)).map_err(Ending::from)
         })?;
         Ok(None)
     }
 }
 
 fn written(plan: &Plan, outcome: &Outcome) -> std::result::Result<Payload, Failure> {
-    answer::write(plan, outcome).map(|answer| encode::answer(answer, outcome)).map_err(Failure::Rejected)
+    answer::write(plan, outcome).map(|answer| encode::answer(answer, outcome))
 }
 
 fn state_key(key: &Latin1String) -> Result<B256> {

@@ -10,7 +10,8 @@ use upfront_engine::{
 
 pub struct WrittenFailure {
     pub at: u64,
-    pub halt: Option<String>,
+    pub halt: Option<outcome::Halt>,
+    pub is_gas_capped: bool,
     pub return_data: Bytes,
 }
 
@@ -36,6 +37,17 @@ pub struct Executed {
     pub blob_gas_used: u64,
     pub receipts_root: B256,
     pub logs_bloom: Bloom,
+}
+
+pub struct Rejected {
+    pub rejection: Option<rejection::Rejection>,
+    pub block: u64,
+    pub call: Option<u64>,
+}
+
+pub struct StretchRejected {
+    pub transaction: u64,
+    pub message: String,
 }
 
 impl Field for plan::SpecId {
@@ -417,26 +429,176 @@ impl Field for state::Read {
     }
     fn write(&self, out: &mut Lines) {
         match self {
-            Self::Balance(v0) => {
+            Self::Balance(address) => {
                 out.text("balance");
-                v0.write(out);
+                address.write(out);
             }
-            Self::Nonce(v0) => {
+            Self::Nonce(address) => {
                 out.text("nonce");
-                v0.write(out);
+                address.write(out);
             }
-            Self::Code(v0) => {
+            Self::Code(address) => {
                 out.text("code");
-                v0.write(out);
+                address.write(out);
             }
-            Self::Storage(v0, v1) => {
+            Self::Storage(address, slot) => {
                 out.text("storage");
-                v0.write(out);
-                v1.write(out);
+                address.write(out);
+                slot.write(out);
             }
-            Self::BlockHash(v0) => {
+            Self::BlockHash(number) => {
                 out.text("blockHash");
-                v0.write(out);
+                number.write(out);
+            }
+        }
+    }
+}
+
+impl Field for outcome::PrecompileFault {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(match t.word()? {
+            "outOfGas" => Self::OutOfGas,
+            "inputLength" => Self::InputLength,
+            "modexpLength" => Self::ModexpLength,
+            "pairingLength" => Self::PairingLength,
+            "blsPairingLength" => Self::BlsPairingLength,
+            "finalFlag" => Self::FinalFlag,
+            "fieldElement" => Self::FieldElement,
+            "notOnCurve" => Self::NotOnCurve,
+            "versionedHash" => Self::VersionedHash,
+            "kzgProof" => Self::KzgProof,
+            "blsFieldElement" => Self::BlsFieldElement,
+            "blsNotOnCurve" => Self::BlsNotOnCurve,
+            "g1Subgroup" => Self::G1Subgroup,
+            "g2Subgroup" => Self::G2Subgroup,
+            "unknown" => Self::Unknown,
+            _ => return Err(Malformed("an unknown outcome::PrecompileFault")),
+        })
+    }
+    fn write(&self, out: &mut Lines) {
+        out.text(match *self {
+            Self::OutOfGas => "outOfGas",
+            Self::InputLength => "inputLength",
+            Self::ModexpLength => "modexpLength",
+            Self::PairingLength => "pairingLength",
+            Self::BlsPairingLength => "blsPairingLength",
+            Self::FinalFlag => "finalFlag",
+            Self::FieldElement => "fieldElement",
+            Self::NotOnCurve => "notOnCurve",
+            Self::VersionedHash => "versionedHash",
+            Self::KzgProof => "kzgProof",
+            Self::BlsFieldElement => "blsFieldElement",
+            Self::BlsNotOnCurve => "blsNotOnCurve",
+            Self::G1Subgroup => "g1Subgroup",
+            Self::G2Subgroup => "g2Subgroup",
+            Self::Unknown => "unknown",
+        })
+    }
+}
+
+impl Field for outcome::FoundByStep {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(Self { operands: t.read()?, gas: t.read()?, memory: t.read()?, return_data: t.read()?, is_cold: t.read()? })
+    }
+    fn write(&self, out: &mut Lines) {
+        self.operands.write(out);
+        self.gas.write(out);
+        self.memory.write(out);
+        self.return_data.write(out);
+        self.is_cold.write(out);
+    }
+}
+
+impl Field for outcome::HaltedStep {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(Self { fork: t.read()?, opcode: t.read()?, height: t.read()?, found: t.read()? })
+    }
+    fn write(&self, out: &mut Lines) {
+        self.fork.write(out);
+        self.opcode.write(out);
+        self.height.write(out);
+        self.found.write(out);
+    }
+}
+
+impl Field for outcome::Halt {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(match t.word()? {
+            "outOfGas" => Self::OutOfGas,
+            "invalidJump" => Self::InvalidJump,
+            "writeProtection" => Self::WriteProtection,
+            "addressCollision" => Self::AddressCollision,
+            "codeStorageOutOfGas" => Self::CodeStorageOutOfGas,
+            "codeStartsWithEf" => Self::CodeStartsWithEf,
+            "nonceOverflow" => Self::NonceOverflow,
+            "callTooDeep" => Self::CallTooDeep,
+            "insufficientBalance" => Self::InsufficientBalance,
+            "balanceOverflow" => Self::BalanceOverflow,
+            "precompileFailed" => Self::PrecompileFailed,
+            "codeTooLarge" => Self::CodeTooLarge { size: t.read()? },
+            "invalidOpcode" => Self::InvalidOpcode { opcode: t.read()? },
+            "instruction" => Self::Instruction { step: t.read()? },
+            "precompile" => Self::Precompile { fault: t.read()?, gas: t.read()?, input: t.read()? },
+            "other" => Self::Other { name: t.read()? },
+            _ => return Err(Malformed("an unknown Halt")),
+        })
+    }
+    fn write(&self, out: &mut Lines) {
+        match self {
+            Self::OutOfGas => {
+                out.text("outOfGas");
+            }
+            Self::InvalidJump => {
+                out.text("invalidJump");
+            }
+            Self::WriteProtection => {
+                out.text("writeProtection");
+            }
+            Self::AddressCollision => {
+                out.text("addressCollision");
+            }
+            Self::CodeStorageOutOfGas => {
+                out.text("codeStorageOutOfGas");
+            }
+            Self::CodeStartsWithEf => {
+                out.text("codeStartsWithEf");
+            }
+            Self::NonceOverflow => {
+                out.text("nonceOverflow");
+            }
+            Self::CallTooDeep => {
+                out.text("callTooDeep");
+            }
+            Self::InsufficientBalance => {
+                out.text("insufficientBalance");
+            }
+            Self::BalanceOverflow => {
+                out.text("balanceOverflow");
+            }
+            Self::PrecompileFailed => {
+                out.text("precompileFailed");
+            }
+            Self::CodeTooLarge { size } => {
+                out.text("codeTooLarge");
+                size.write(out);
+            }
+            Self::InvalidOpcode { opcode } => {
+                out.text("invalidOpcode");
+                opcode.write(out);
+            }
+            Self::Instruction { step } => {
+                out.text("instruction");
+                step.write(out);
+            }
+            Self::Precompile { fault, gas, input } => {
+                out.text("precompile");
+                fault.write(out);
+                gas.write(out);
+                input.write(out);
+            }
+            Self::Other { name } => {
+                out.text("other");
+                name.write(out);
             }
         }
     }
@@ -444,11 +606,12 @@ impl Field for state::Read {
 
 impl Field for WrittenFailure {
     fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { at: t.read()?, halt: t.read()?, return_data: t.read()? })
+        Ok(Self { at: t.read()?, halt: t.read()?, is_gas_capped: t.read()?, return_data: t.read()? })
     }
     fn write(&self, out: &mut Lines) {
         self.at.write(out);
         self.halt.write(out);
+        self.is_gas_capped.write(out);
         self.return_data.write(out);
     }
 }
@@ -539,15 +702,200 @@ impl Field for Executed {
     }
 }
 
-impl Field for rejection::Rejection {
+impl Field for rejection::TransactionFault {
     fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { code: t.read()?, message: t.read()?, block: t.read()?, call: t.read()? })
+        Ok(match t.word()? {
+            "nonceTooHigh" => Self::NonceTooHigh { nonce: t.read()?, expected: t.read()? },
+            "nonceTooLow" => Self::NonceTooLow { nonce: t.read()?, expected: t.read()? },
+            "nonceHasMaxValue" => Self::NonceHasMaxValue { nonce: t.read()? },
+            "tipAboveFeeCap" => Self::TipAboveFeeCap { tip: t.read()?, cap: t.read()? },
+            "feeCapBelowBaseFee" => Self::FeeCapBelowBaseFee { cap: t.read()?, base_fee: t.read()? },
+            "blobsUnsupported" => Self::BlobsUnsupported,
+            "blobsOfCreation" => Self::BlobsOfCreation,
+            "noBlobHashes" => Self::NoBlobHashes,
+            "tooManyBlobs" => Self::TooManyBlobs,
+            "blobHashVersion" => Self::BlobHashVersion { index: t.read()? },
+            "blobFeeCapTooLow" => Self::BlobFeeCapTooLow { cap: t.read()?, blob_base_fee: t.read()? },
+            "setCodeUnsupported" => Self::SetCodeUnsupported,
+            "setCodeOfCreation" => Self::SetCodeOfCreation,
+            "noAuthorizations" => Self::NoAuthorizations,
+            "initCodeTooLarge" => Self::InitCodeTooLarge { size: t.read()? },
+            "priceOverflow" => Self::PriceOverflow,
+            "insufficientFunds" => Self::InsufficientFunds { have: t.read()?, want: t.read()? },
+            "insufficientFundsForTransfer" => Self::InsufficientFundsForTransfer,
+            "intrinsicGas" => Self::IntrinsicGas { want: t.read()? },
+            "floorGas" => Self::FloorGas { want: t.read()? },
+            _ => return Err(Malformed("an unknown TransactionFault")),
+        })
     }
     fn write(&self, out: &mut Lines) {
-        self.code.write(out);
-        self.message.write(out);
+        match self {
+            Self::NonceTooHigh { nonce, expected } => {
+                out.text("nonceTooHigh");
+                nonce.write(out);
+                expected.write(out);
+            }
+            Self::NonceTooLow { nonce, expected } => {
+                out.text("nonceTooLow");
+                nonce.write(out);
+                expected.write(out);
+            }
+            Self::NonceHasMaxValue { nonce } => {
+                out.text("nonceHasMaxValue");
+                nonce.write(out);
+            }
+            Self::TipAboveFeeCap { tip, cap } => {
+                out.text("tipAboveFeeCap");
+                tip.write(out);
+                cap.write(out);
+            }
+            Self::FeeCapBelowBaseFee { cap, base_fee } => {
+                out.text("feeCapBelowBaseFee");
+                cap.write(out);
+                base_fee.write(out);
+            }
+            Self::BlobsUnsupported => {
+                out.text("blobsUnsupported");
+            }
+            Self::BlobsOfCreation => {
+                out.text("blobsOfCreation");
+            }
+            Self::NoBlobHashes => {
+                out.text("noBlobHashes");
+            }
+            Self::TooManyBlobs => {
+                out.text("tooManyBlobs");
+            }
+            Self::BlobHashVersion { index } => {
+                out.text("blobHashVersion");
+                index.write(out);
+            }
+            Self::BlobFeeCapTooLow { cap, blob_base_fee } => {
+                out.text("blobFeeCapTooLow");
+                cap.write(out);
+                blob_base_fee.write(out);
+            }
+            Self::SetCodeUnsupported => {
+                out.text("setCodeUnsupported");
+            }
+            Self::SetCodeOfCreation => {
+                out.text("setCodeOfCreation");
+            }
+            Self::NoAuthorizations => {
+                out.text("noAuthorizations");
+            }
+            Self::InitCodeTooLarge { size } => {
+                out.text("initCodeTooLarge");
+                size.write(out);
+            }
+            Self::PriceOverflow => {
+                out.text("priceOverflow");
+            }
+            Self::InsufficientFunds { have, want } => {
+                out.text("insufficientFunds");
+                have.write(out);
+                want.write(out);
+            }
+            Self::InsufficientFundsForTransfer => {
+                out.text("insufficientFundsForTransfer");
+            }
+            Self::IntrinsicGas { want } => {
+                out.text("intrinsicGas");
+                want.write(out);
+            }
+            Self::FloorGas { want } => {
+                out.text("floorGas");
+                want.write(out);
+            }
+        }
+    }
+}
+
+impl Field for rejection::RequestQueue {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(match t.word()? {
+            "withdrawal" => Self::Withdrawal,
+            "consolidation" => Self::Consolidation,
+            _ => return Err(Malformed("an unknown rejection::RequestQueue")),
+        })
+    }
+    fn write(&self, out: &mut Lines) {
+        out.text(match *self {
+            Self::Withdrawal => "withdrawal",
+            Self::Consolidation => "consolidation",
+        })
+    }
+}
+
+impl Field for rejection::Rejection {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(match t.word()? {
+            "transaction" => Self::Transaction { from: t.read()?, gas: t.read()?, fault: t.read()? },
+            "blockGasLimit" => Self::BlockGasLimit { left: t.read()?, asked: t.read()? },
+            "takenByPrecompile" => Self::TakenByPrecompile { address: t.read()? },
+            "notPrecompile" => Self::NotPrecompile { address: t.read()? },
+            "alreadyOverridden" => Self::AlreadyOverridden { address: t.read()? },
+            "depositLength" => Self::DepositLength { length: t.read()? },
+            "requestQueue" => Self::RequestQueue { queue: t.read()?, halt: t.read()? },
+            _ => return Err(Malformed("an unknown Rejection")),
+        })
+    }
+    fn write(&self, out: &mut Lines) {
+        match self {
+            Self::Transaction { from, gas, fault } => {
+                out.text("transaction");
+                from.write(out);
+                gas.write(out);
+                fault.write(out);
+            }
+            Self::BlockGasLimit { left, asked } => {
+                out.text("blockGasLimit");
+                left.write(out);
+                asked.write(out);
+            }
+            Self::TakenByPrecompile { address } => {
+                out.text("takenByPrecompile");
+                address.write(out);
+            }
+            Self::NotPrecompile { address } => {
+                out.text("notPrecompile");
+                address.write(out);
+            }
+            Self::AlreadyOverridden { address } => {
+                out.text("alreadyOverridden");
+                address.write(out);
+            }
+            Self::DepositLength { length } => {
+                out.text("depositLength");
+                length.write(out);
+            }
+            Self::RequestQueue { queue, halt } => {
+                out.text("requestQueue");
+                queue.write(out);
+                halt.write(out);
+            }
+        }
+    }
+}
+
+impl Field for Rejected {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(Self { rejection: t.read()?, block: t.read()?, call: t.read()? })
+    }
+    fn write(&self, out: &mut Lines) {
+        self.rejection.write(out);
         self.block.write(out);
         self.call.write(out);
+    }
+}
+
+impl Field for StretchRejected {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(Self { transaction: t.read()?, message: t.read()? })
+    }
+    fn write(&self, out: &mut Lines) {
+        self.transaction.write(out);
+        self.message.write(out);
     }
 }
 
@@ -571,13 +919,19 @@ pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
         "AccountChange" => state::AccountChange::read(t)?.write(&mut out),
         "Layer" => state::Layer::read(t)?.write(&mut out),
         "Read" => state::Read::read(t)?.write(&mut out),
+        "FoundByStep" => outcome::FoundByStep::read(t)?.write(&mut out),
+        "HaltedStep" => outcome::HaltedStep::read(t)?.write(&mut out),
+        "Halt" => outcome::Halt::read(t)?.write(&mut out),
         "WrittenFailure" => WrittenFailure::read(t)?.write(&mut out),
         "Written" => Written::read(t)?.write(&mut out),
         "Log" => outcome::ExecutedLog::read(t)?.write(&mut out),
         "Receipt" => stretch::StretchReceipt::read(t)?.write(&mut out),
         "StretchTransaction" => StretchTransaction::read(t)?.write(&mut out),
         "Executed" => Executed::read(t)?.write(&mut out),
+        "TransactionFault" => rejection::TransactionFault::read(t)?.write(&mut out),
         "Rejection" => rejection::Rejection::read(t)?.write(&mut out),
+        "Rejected" => Rejected::read(t)?.write(&mut out),
+        "StretchRejected" => StretchRejected::read(t)?.write(&mut out),
         _ => return Err(Malformed("an unknown record")),
     }
     Ok(out.0)

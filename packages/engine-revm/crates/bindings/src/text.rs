@@ -106,16 +106,6 @@ impl Field for u8 {
     }
 }
 
-impl Field for i32 {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        t.word()?.parse().map_err(|_| Malformed("not a number"))
-    }
-
-    fn write(&self, out: &mut Lines) {
-        let _ = writeln!(out.0, "{self}");
-    }
-}
-
 impl Field for bool {
     fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
         Ok(t.word()? == "1")

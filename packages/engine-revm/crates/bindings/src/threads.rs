@@ -40,6 +40,25 @@ impl Table {
     }
 }
 
+/// How work ends that gives nothing.
+pub enum Ending {
+    /// Why, as text.
+    Rejected(Vec<u8>),
+    Cancelled,
+    Failed,
+}
+
+impl From<Failure> for Ending {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Rejected(rejected) => Self::Rejected(encode::rejected(Some(*rejected))),
+            Failure::TooLong => Self::Rejected(encode::rejected(None)),
+            Failure::Cancelled => Self::Cancelled,
+            Failure::Unread | Failure::TooMuch | Failure::Missing(_) => Self::Failed,
+        }
+    }
+}
+
 pub struct Threads {
     /// Absent once closed.
     pool: Option<Pool>,
@@ -59,7 +78,7 @@ impl Threads {
         id: u32,
         key: B256,
         layers: Vec<Arc<Layer>>,
-        work: impl FnOnce(SimulationState, Arc<Stop>) -> std::result::Result<Payload, Failure> + Send + 'static,
+        work: impl FnOnce(SimulationState, Arc<Stop>) -> std::result::Result<Payload, Ending> + Send + 'static,
     ) -> Result<()> {
         let pool = self.pool.as_ref().ok_or_else(|| Error::from_reason("closed"))?;
         let running = Running::default();
@@ -76,13 +95,9 @@ impl Threads {
             table.entries().remove(&id);
             match result {
                 Ok(Ok(done)) => mailbox.post(Kind::Done, id, done),
-                Ok(Err(Failure::Rejected(rejection))) => {
-                    mailbox.post(Kind::Rejected, id, encode::written(&rejection).into_bytes())
-                }
-                Ok(Err(Failure::Cancelled)) => mailbox.post(Kind::Cancelled, id, Vec::new()),
-                Ok(Err(Failure::Unread | Failure::TooMuch | Failure::Missing(_))) | Err(_) => {
-                    mailbox.post(Kind::Failed, id, Vec::new())
-                }
+                Ok(Err(Ending::Rejected(text))) => mailbox.post(Kind::Rejected, id, text),
+                Ok(Err(Ending::Cancelled)) => mailbox.post(Kind::Cancelled, id, Vec::new()),
+                Ok(Err(Ending::Failed)) | Err(_) => mailbox.post(Kind::Failed, id, Vec::new()),
             }
         };
         pool.run(job).map_err(|_| {

@@ -4,7 +4,7 @@
 use crate::{
     outcome::{ExecutedBlock, ExecutedCall, ExecutedLog, Outcome, Status},
     plan::{Authorization, Plan, PlannedBlock, PlannedCall},
-    rejection::{Rejection, code},
+    rejection::Failure,
 };
 use alloy_primitives::{B256, U256, hex};
 
@@ -24,7 +24,7 @@ pub struct Gap<'a> {
 }
 
 /// Fails where the answer is longer than the plan allows.
-pub fn write<'a>(plan: &Plan, outcome: &'a Outcome) -> Result<Answer<'a>, Rejection> {
+pub fn write<'a>(plan: &Plan, outcome: &'a Outcome) -> Result<Answer<'a>, Failure> {
     let output = |call: &ExecutedCall| {
         let logs = call.logs.iter().map(|log| 512 + 67 * log.topics.len() + 2 * log.data.len());
         256 + 2 * call.return_data.len() + logs.sum::<usize>()
@@ -34,12 +34,7 @@ pub fn write<'a>(plan: &Plan, outcome: &'a Outcome) -> Result<Answer<'a>, Reject
     writer.list(outcome.blocks.iter().zip(&plan.blocks), |writer, (block, planned)| writer.block(block, planned));
     let errors: usize = writer.gaps.iter().map(|gap| 2 + 2 * gap.call.return_data.len()).sum();
     if writer.out.len() + errors > plan.answer_bytes {
-        return Err(Rejection {
-            code: code::LIMIT_EXCEEDED,
-            message: "the answer is too long".into(),
-            block: 0,
-            call: None,
-        });
+        return Err(Failure::TooLong);
     }
     let gas_used = outcome.blocks.iter().map(|block| block.header.gas_used).sum();
     Ok(Answer { json: writer.out, gaps: writer.gaps, gas_used })

@@ -1,5 +1,6 @@
 //! What a simulation comes to: `packages/simulation/src/engine/engine.ts` in Rust.
 
+use crate::plan::SpecId;
 use alloy_consensus::Header;
 use alloy_primitives::{Address, B256, Bytes, U256};
 
@@ -37,8 +38,89 @@ pub struct ExecutedCall {
 pub enum Status {
     Success,
     Revert,
-    /// In geth's words.
-    Halt(String),
+    Halt {
+        halt: Halt,
+        /// The call asked for more gas than the request's limit left it.
+        is_gas_capped: bool,
+    },
+}
+
+/// Why the outermost frame halted: `packages/simulation/src/engine/halt.ts` in Rust.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Halt {
+    OutOfGas,
+    InvalidJump,
+    WriteProtection,
+    AddressCollision,
+    CodeStorageOutOfGas,
+    CodeStartsWithEf,
+    NonceOverflow,
+    CallTooDeep,
+    InsufficientBalance,
+    BalanceOverflow,
+    PrecompileFailed,
+    /// Bytes that a constructor returned.
+    CodeTooLarge {
+        size: u64,
+    },
+    InvalidOpcode {
+        opcode: u8,
+    },
+    /// An instruction that could not be paid for, or found too few, too many or impossible operands.
+    Instruction {
+        step: HaltedStep,
+    },
+    Precompile {
+        fault: PrecompileFault,
+        /// What it was given.
+        gas: u64,
+        input: Bytes,
+    },
+    Other {
+        name: String,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HaltedStep {
+    pub fork: SpecId,
+    pub opcode: u8,
+    /// Words on the stack before it.
+    pub height: u64,
+    pub found: Option<FoundByStep>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundByStep {
+    /// From the top of the stack, seven at most.
+    pub operands: Vec<U256>,
+    pub gas: Option<u64>,
+    /// Bytes.
+    pub memory: u64,
+    /// Of the last call, bytes.
+    pub return_data: u64,
+    /// Whether the account that a call or SELFDESTRUCT names was cold (EIP-2929).
+    pub is_cold: bool,
+}
+
+/// What is wrong with a precompiled contract's input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrecompileFault {
+    OutOfGas,
+    InputLength,
+    ModexpLength,
+    PairingLength,
+    BlsPairingLength,
+    FinalFlag,
+    FieldElement,
+    NotOnCurve,
+    VersionedHash,
+    KzgProof,
+    BlsFieldElement,
+    BlsNotOnCurve,
+    G1Subgroup,
+    G2Subgroup,
+    Unknown,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

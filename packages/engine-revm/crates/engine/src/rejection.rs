@@ -1,68 +1,158 @@
-//! Why a simulation gives no outcome.
+//! Why a simulation gives no outcome. TypeScript words it (packages/simulation/src/present/present-rejection.ts).
 
-use crate::state::{Read, ReadError};
+use crate::{
+    outcome::Halt,
+    state::{Read, ReadError},
+};
+use alloy_primitives::{Address, U256};
+use thiserror::Error;
 
-/// Of execution-apis and geth.
-pub mod code {
-    pub const INVALID_PARAMS: i32 = -32602;
-    pub const INTERNAL_ERROR: i32 = -32603;
-    pub const SERVER_ERROR: i32 = -32000;
-    pub const LIMIT_EXCEEDED: i32 = -32005;
-    pub const NONCE_TOO_LOW: i32 = -38010;
-    pub const NONCE_TOO_HIGH: i32 = -38011;
-    pub const BASE_FEE_TOO_LOW: i32 = -38012;
-    pub const INTRINSIC_GAS: i32 = -38013;
-    pub const INSUFFICIENT_FUNDS: i32 = -38014;
-    pub const BLOCK_GAS_LIMIT_REACHED: i32 = -38015;
-    pub const INIT_CODE_TOO_LARGE: i32 = -38025;
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Failure {
     /// The request is at fault.
-    Rejected(Rejection),
-    /// State could not be read: the source knows why.
+    #[error(transparent)]
+    Rejected(#[from] Box<Rejected>),
+    #[error("the answer is longer than the plan allows")]
+    TooLong,
+    #[error("state could not be read")]
     Unread,
+    #[error("cancelled")]
     Cancelled,
     /// Not in the little time that the caller's thread may give.
+    #[error("more work than the caller's thread may do")]
     TooMuch,
     /// Not without waiting for these.
+    #[error("{} values of state are not here", .0.len())]
     Missing(Vec<Read>),
 }
 
-/// A call that is no valid transaction, or overrides that can't be applied.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rejection {
-    pub code: i32,
-    /// geth's words.
-    pub message: String,
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("block {block}, call {call:?}: {rejection:?}")]
+pub struct Rejected {
+    pub rejection: Rejection,
     pub block: usize,
+    /// Absent where the block itself or its overrides are at fault.
     pub call: Option<usize>,
 }
 
-/// A rejection that does not know its place yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// A call that is no valid transaction; `gas` is what it may use.
+    Transaction {
+        from: Address,
+        gas: u64,
+        fault: TransactionFault,
+    },
+    /// A call that asks for more gas than the block has left.
+    BlockGasLimit {
+        left: u64,
+        asked: u64,
+    },
+    /// An override of an address that a precompile was moved to before.
+    TakenByPrecompile {
+        address: Address,
+    },
+    NotPrecompile {
+        address: Address,
+    },
+    /// A precompile moved onto another override.
+    AlreadyOverridden {
+        address: Address,
+    },
+    /// Bytes of a deposit event's data (EIP-6110).
+    DepositLength {
+        length: usize,
+    },
+    /// The system call failed; without `halt` it reverted.
+    RequestQueue {
+        queue: RequestQueue,
+        halt: Option<Halt>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestQueue {
+    Withdrawal,
+    Consolidation,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TransactionFault {
+    NonceTooHigh {
+        nonce: u64,
+        expected: u64,
+    },
+    NonceTooLow {
+        nonce: u64,
+        expected: u64,
+    },
+    NonceHasMaxValue {
+        nonce: u64,
+    },
+    TipAboveFeeCap {
+        tip: U256,
+        cap: U256,
+    },
+    FeeCapBelowBaseFee {
+        cap: U256,
+        base_fee: U256,
+    },
+    BlobsUnsupported,
+    BlobsOfCreation,
+    NoBlobHashes,
+    TooManyBlobs,
+    BlobHashVersion {
+        index: usize,
+    },
+    BlobFeeCapTooLow {
+        cap: U256,
+        blob_base_fee: U256,
+    },
+    SetCodeUnsupported,
+    SetCodeOfCreation,
+    NoAuthorizations,
+    InitCodeTooLarge {
+        size: usize,
+    },
+    /// Price and value do not fit 256 bits.
+    PriceOverflow,
+    InsufficientFunds {
+        have: U256,
+        want: U256,
+    },
+    InsufficientFundsForTransfer,
+    IntrinsicGas {
+        want: u64,
+    },
+    FloorGas {
+        want: u64,
+    },
+}
+
+/// Why a call or a block can't be executed, before its place is known.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
-    Rejected { code: i32, message: String },
-    Read(ReadError),
+    #[error("{0:?}")]
+    Rejected(Rejection),
+    #[error("more return data and logs than the plan allows")]
+    TooLong,
+    #[error(transparent)]
+    Read(#[from] ReadError),
 }
 
 impl Fault {
-    pub fn new(code: i32, message: impl Into<String>) -> Self {
-        Self::Rejected { code, message: message.into() }
-    }
-
     pub fn at(self, block: usize, call: Option<usize>) -> Failure {
         match self {
-            Self::Rejected { code, message } => Failure::Rejected(Rejection { code, message, block, call }),
+            Self::Rejected(rejection) => Box::new(Rejected { rejection, block, call }).into(),
+            Self::TooLong => Failure::TooLong,
             Self::Read(error) => error.into(),
         }
     }
 }
 
-impl From<ReadError> for Fault {
-    fn from(error: ReadError) -> Self {
-        Self::Read(error)
+impl From<Rejection> for Fault {
+    fn from(rejection: Rejection) -> Self {
+        Self::Rejected(rejection)
     }
 }
 

@@ -1,5 +1,5 @@
 use super::{context::Context, halt, machine::Machine};
-use crate::state::ReadError;
+use crate::{outcome::Halt, state::ReadError};
 use alloy_primitives::{Address, Bytes, Log, U256};
 use revm::{
     context::{JournalTr, TxEnv},
@@ -80,7 +80,7 @@ impl SimulationHandler<'_> {
         machine.evm.ctx.chain.fee_only.clear();
         let logs = machine.evm.ctx.chain.log_count;
         let outcome = self.once(machine)?;
-        if !machine.evm.ctx.chain.halt.as_deref().is_some_and(halt::is_ambiguous) {
+        if !machine.evm.ctx.chain.halt.as_ref().is_some_and(halt::is_ambiguous) {
             return Ok(outcome);
         }
         // geth names what could not be priced: the operands of the instruction that halted tell. Nothing was committed yet, so
@@ -244,8 +244,8 @@ fn add_balance(context: &mut Context, to: Address, amount: U256) -> Result<(), E
 }
 
 impl CallOutcome {
-    /// geth's words for a halt.
-    pub fn halt_words(&self, machine: &mut Machine) -> String {
-        machine.evm.ctx.chain.halt.take().unwrap_or_else(|| halt::words(self.result).into())
+    /// Why the call halted.
+    pub fn halt(&self, machine: &mut Machine) -> Halt {
+        machine.evm.ctx.chain.halt.take().unwrap_or_else(|| halt::of_result(self.result))
     }
 }

@@ -21,7 +21,7 @@ use revm::{
     primitives::hardfork::SpecId,
 };
 
-/// revm with its frames watched: transfers become logs, and the outermost frame's halt is put in geth's words.
+/// revm with its frames watched: transfers become logs, and why the outermost one halted is kept.
 pub struct Machine {
     pub evm: Evm<Context, (), Instructions, PrecompileSet, EthFrame<EthInterpreter>>,
 }
@@ -214,7 +214,7 @@ impl EvmTr for Machine {
             if let (Some((before, output)), FrameResult::Create(created)) = (stopped, result) {
                 let after = created.result.result;
                 if before.is_ok() && !after.is_ok() {
-                    ctx.chain.halt = halt::of_deployment(after, output);
+                    ctx.chain.halt = Some(halt::of_deployment(after, output));
                 }
             }
         }

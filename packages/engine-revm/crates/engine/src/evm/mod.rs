@@ -7,10 +7,8 @@ mod handler;
 mod instructions;
 mod last_step;
 mod machine;
-mod opcode_names;
 mod precompiles;
 mod run;
-mod stack_fault;
 mod watch;
 
 pub use context::Context;

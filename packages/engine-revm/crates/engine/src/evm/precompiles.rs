@@ -76,8 +76,8 @@ impl PrecompileProvider<Context> for PrecompileSet {
         if let Some(reason) = output.halt_reason()
             && context.journaled_state.inner.depth == 1
         {
-            let words = halt::of_precompile(reason, &inputs.input.as_bytes(context), inputs.gas_limit);
-            context.chain.halt = Some(words);
+            let input = inputs.input.bytes(context);
+            context.chain.halt = Some(halt::of_precompile(reason, input, inputs.gas_limit));
         }
         Ok(Some(precompile_output_to_interpreter_result(output, inputs.gas_limit)))
     }

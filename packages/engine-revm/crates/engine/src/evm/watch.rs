@@ -1,5 +1,5 @@
 use super::last_step::LastStep;
-use crate::state::Stop;
+use crate::{outcome::Halt, state::Stop};
 use alloy_primitives::{Address, U256};
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ pub struct Watch {
     pub places: Vec<LogPlace>,
     /// Logs of the block so far, those of reverted frames too: geth numbers logs by it.
     pub log_count: u64,
-    /// Why the outermost frame halted, in geth's words, where revm's reason alone does not say.
-    pub halt: Option<String>,
+    /// Why the outermost frame halted, where revm's reason alone does not say.
+    pub halt: Option<Halt>,
     /// Set to run once more and find out what the halting instruction found.
     pub keep_last_step: bool,
     pub last_step: Option<LastStep>,

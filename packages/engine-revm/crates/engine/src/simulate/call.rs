@@ -3,7 +3,7 @@ use crate::{
     evm::{CallOutcome, Charge, Machine, RollupCharge, SimulationHandler},
     outcome::{ExecutedCall, ExecutedLog, Status},
     plan::{Plan, PlannedBlock, PlannedCall},
-    rejection::{Fault, code},
+    rejection::{Fault, Rejection},
     seal::{self, UnsignedTransaction},
 };
 use alloy_primitives::{Bytes, TxKind, U256};
@@ -42,8 +42,7 @@ pub fn execute(
     let nonce = call.nonce.unwrap_or(sender.nonce);
     let asked = call.gas.unwrap_or(gas_left);
     if gas_left < asked {
-        let words = format!("block gas limit reached: remaining: {gas_left}, required: {asked}");
-        return Err(Fault::new(code::BLOCK_GAS_LIMIT_REACHED, words));
+        return Err(Rejection::BlockGasLimit { left: gas_left, asked }.into());
     }
     let gas = asked.min(progress.gas_budget);
     let encoded = seal::encode_transaction(&UnsignedTransaction { call, chain_id: plan.chain.chain_id, nonce, gas });
@@ -81,10 +80,7 @@ pub fn execute(
     }
     machine.state().commit(changes);
     let output = executed.return_data.len() + executed.logs.iter().map(|log| log.data.len()).sum::<usize>();
-    progress.output_left = progress
-        .output_left
-        .checked_sub(output)
-        .ok_or_else(|| Fault::new(code::LIMIT_EXCEEDED, "the answer is too long"))?;
+    progress.output_left = progress.output_left.checked_sub(output).ok_or(Fault::TooLong)?;
     progress.gas_budget = progress.gas_budget.saturating_sub(executed.gas_used);
     Ok(Executed { call: executed, encoded })
 }
@@ -181,11 +177,7 @@ fn present(machine: &mut Machine, outcome: &CallOutcome, numbers: Numbers<'_>) -
     } else if outcome.result == InstructionResult::Revert {
         (Status::Revert, outcome.output.clone())
     } else {
-        let mut words = outcome.halt_words(machine);
-        if numbers.capped {
-            words.push_str(" (gas limit was capped by the RPC server's global gas cap)");
-        }
-        (Status::Halt(words), Bytes::new())
+        (Status::Halt { halt: outcome.halt(machine), is_gas_capped: numbers.capped }, Bytes::new())
     };
     let logs = match status {
         Status::Success => outcome

@@ -1,7 +1,7 @@
 use crate::{
     evm::{Moved, PrecompileSet, for_rules},
     plan::{BlockRules, StateOverride},
-    rejection::{Fault, code},
+    rejection::{Fault, Rejection},
     state::SimulationState,
 };
 use alloy_primitives::{Address, map::AddressSet};
@@ -22,8 +22,7 @@ pub fn apply(
     let mut taken: Vec<Address> = Vec::new();
     for entry in overrides {
         if taken.contains(&entry.address) {
-            let words = format!("account {} has already been overridden by a precompile", entry.address);
-            return Err(Fault::new(code::SERVER_ERROR, words));
+            return Err(Rejection::TakenByPrecompile { address: entry.address }.into());
         }
         let precompile = match &moved {
             Some(moved) => moved.get(&entry.address),
@@ -32,10 +31,10 @@ pub fn apply(
         .cloned();
         if let Some(to) = entry.move_precompile_to {
             let Some(precompile) = &precompile else {
-                return Err(Fault::new(code::SERVER_ERROR, format!("account {} is not a precompile", entry.address)));
+                return Err(Rejection::NotPrecompile { address: entry.address }.into());
             };
             if overridden.contains(&to) {
-                return Err(Fault::new(code::SERVER_ERROR, format!("account {to} is already overridden")));
+                return Err(Rejection::AlreadyOverridden { address: to }.into());
             }
             moved.get_or_insert_with(|| active.inner().clone()).insert(to, precompile.clone());
             taken.push(to);

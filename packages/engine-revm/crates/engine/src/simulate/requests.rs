@@ -4,7 +4,7 @@ use super::system_calls::{CONSOLIDATION_REQUESTS, WITHDRAWAL_REQUESTS, dequeue};
 use crate::{
     evm::Machine,
     outcome::ExecutedLog,
-    rejection::{Fault, code},
+    rejection::{Fault, Rejection, RequestQueue},
 };
 use alloy_eips::eip7685::Requests;
 use alloy_primitives::{Address, B256, Bytes, b256};
@@ -20,8 +20,8 @@ pub fn hash<'a>(
 ) -> Result<B256, Fault> {
     let mut requests = Requests::default();
     requests.push_request_with_type(0, deposits(deposit_contract, logs)?);
-    requests.push_request_with_type(1, dequeue(machine, WITHDRAWAL_REQUESTS, "withdrawal")?);
-    requests.push_request_with_type(2, dequeue(machine, CONSOLIDATION_REQUESTS, "consolidation")?);
+    requests.push_request_with_type(1, dequeue(machine, WITHDRAWAL_REQUESTS, RequestQueue::Withdrawal)?);
+    requests.push_request_with_type(2, dequeue(machine, CONSOLIDATION_REQUESTS, RequestQueue::Consolidation)?);
     Ok(requests.requests_hash())
 }
 
@@ -32,11 +32,7 @@ fn deposits<'a>(contract: Option<Address>, logs: impl Iterator<Item = &'a Execut
     for log in logs.filter(|log| log.address == contract && log.topics.first() == Some(&DEPOSIT_EVENT)) {
         let data = &log.data;
         if data.len() != DEPOSIT_DATA {
-            let words = format!(
-                "failed to parse deposit logs: unable to parse deposit data: deposit wrong length: want {DEPOSIT_DATA}, have {}",
-                data.len()
-            );
-            return Err(Fault::new(code::SERVER_ERROR, words));
+            return Err(Rejection::DepositLength { length: data.len() }.into());
         }
         // Public key, withdrawal credentials, amount, signature, index: each after its length, padded to words.
         for range in [192..240, 288..320, 352..360, 416..512, 544..552] {

@@ -2,7 +2,8 @@
 
 use crate::{
     evm::{Machine, is_ambiguous},
-    rejection::{Fault, code},
+    outcome::Halt,
+    rejection::{Fault, Rejection, RequestQueue},
     state::ReadError,
 };
 use alloy_primitives::{Address, B256, Bytes, KECCAK256_EMPTY as KECCAK_EMPTY, U256, address, b256};
@@ -67,9 +68,8 @@ fn store(
     Ok(())
 }
 
-/// What a request queue has for the consensus layer (EIP-7685). `queue` is how geth names it in an error.
-pub fn dequeue(machine: &mut Machine, contract: Address, queue: &str) -> Result<Bytes, Fault> {
-    let failed = |why: String| Fault::new(code::SERVER_ERROR, format!("failed to process {queue} queue: {why}"));
+/// What a request queue has for the consensus layer (EIP-7685).
+pub fn dequeue(machine: &mut Machine, contract: Address, queue: RequestQueue) -> Result<Bytes, Fault> {
     // geth refuses such a block; development chains (anvil) have none of these contracts, and must be served.
     let code = machine.state().code_hash(contract)?;
     if code == KECCAK_EMPTY || (is_known_queue(contract, code) && is_queue_at_rest(machine, contract)?) {
@@ -77,17 +77,10 @@ pub fn dequeue(machine: &mut Machine, contract: Address, queue: &str) -> Result<
     }
     match call(machine, contract, Bytes::new())? {
         ExecutionResult::Success { output, .. } => Ok(output.into_data()),
-        ExecutionResult::Revert { .. } => Err(failed("system call failed to execute: execution reverted".into())),
+        ExecutionResult::Revert { .. } => Err(Rejection::RequestQueue { queue, halt: None }.into()),
         ExecutionResult::Halt { .. } => {
-            let why = machine
-                .evm
-                .ctx
-                .chain
-                .halt
-                .take()
-                .filter(|words| !is_ambiguous(words))
-                .unwrap_or_else(|| "out of gas".into());
-            Err(failed(format!("system call failed to execute: {why}")))
+            let known = machine.evm.ctx.chain.halt.take().filter(|halt| !is_ambiguous(halt));
+            Err(Rejection::RequestQueue { queue, halt: Some(known.unwrap_or(Halt::OutOfGas)) }.into())
         }
     }
 }

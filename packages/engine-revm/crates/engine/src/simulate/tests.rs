@@ -5,7 +5,7 @@ use crate::{
         BaseFeeParameters, BlobParameters, BlockRules, ChainRules, ParentHeader, PlannedBlock, PlannedCall,
         StateOverride,
     },
-    rejection::{Rejection, code},
+    rejection::{Rejected, Rejection, TransactionFault},
     state::{Read, ReadError, StateCache, StateSource, Value},
 };
 use alloy_primitives::{Address, B256, Bytes, U256, address, bytes};
@@ -165,13 +165,13 @@ fn what_overrides_replace_is_not_read() {
 }
 
 #[test]
-fn a_fault_names_its_place_in_geths_words() {
+fn a_fault_names_its_place() {
     let failure =
         run(&plan(vec![override_of(ALICE, 4, Bytes::new())], vec![call(Some(BOB), 5, Bytes::new())])).unwrap_err();
-    let message = "err: insufficient funds for gas * price + value: address 0x00000000000000000000000000000000000A11cE have 4 want 5 \
-                   (supplied gas 1000000)";
-    let rejection = Rejection { code: code::INSUFFICIENT_FUNDS, message: message.into(), block: 0, call: Some(0) };
-    assert_eq!(failure, Failure::Rejected(rejection));
+    let fault = TransactionFault::InsufficientFunds { have: U256::from(4), want: U256::from(5) };
+    let rejection = Rejection::Transaction { from: ALICE, gas: 1_000_000, fault };
+    let rejection = Rejected { rejection, block: 0, call: Some(0) };
+    assert_eq!(failure, Failure::Rejected(Box::new(rejection)));
 }
 
 #[test]

@@ -1,0 +1,54 @@
+import type { Address } from '@upfront/protocol'
+import type { Halt } from './halt.js'
+
+/** Why a simulation can't be executed at all, as facts. `presentRejection` words them as geth does. */
+export type Rejection =
+  /** A call that is no valid transaction; `gas` is what it may use. */
+  | { kind: 'transaction'; from: Address; gas: bigint; fault: TransactionFault }
+  /** A call that asks for more gas than the block has left. */
+  | { kind: 'blockGasLimit'; left: bigint; asked: bigint }
+  /** An override that comes after `movePrecompileToAddress` named its address, moves no precompile, or moves one onto another override. */
+  | { kind: 'takenByPrecompile' | 'notPrecompile' | 'alreadyOverridden'; address: Address }
+  /** Bytes of a deposit event's data (EIP-6110). */
+  | { kind: 'depositLength'; length: number }
+  /** The system call to a request queue failed; without `halt` it reverted. */
+  | { kind: 'requestQueue'; queue: RequestQueue; halt?: Halt }
+
+export type RequestQueue = 'withdrawal' | 'consolidation'
+
+export type TransactionFault =
+  | { kind: 'nonceTooHigh' | 'nonceTooLow'; nonce: bigint; expected: bigint }
+  | { kind: 'nonceHasMaxValue'; nonce: bigint }
+  | { kind: 'tipAboveFeeCap'; tip: bigint; cap: bigint }
+  | { kind: 'feeCapBelowBaseFee'; cap: bigint; baseFee: bigint }
+  | {
+      kind:
+        | 'blobsUnsupported'
+        | 'blobsOfCreation'
+        | 'noBlobHashes'
+        | 'tooManyBlobs'
+        | 'setCodeUnsupported'
+        | 'setCodeOfCreation'
+        | 'noAuthorizations'
+        | 'priceOverflow'
+        | 'insufficientFundsForTransfer'
+    }
+  | { kind: 'blobHashVersion'; index: number }
+  | { kind: 'blobFeeCapTooLow'; cap: bigint; blobBaseFee: bigint }
+  | { kind: 'initCodeTooLarge'; size: number }
+  | { kind: 'insufficientFunds'; have: bigint; want: bigint }
+  | { kind: 'intrinsicGas' | 'floorGas'; want: bigint }
+
+/** A call that can't be executed as a transaction, or a block that can't be sealed: the whole request fails, as in geth. */
+export class SimulationRejected extends Error {
+  override readonly name = 'SimulationRejected'
+  constructor(
+    readonly rejection: Rejection,
+    /** Index in `plan.blocks`. */
+    readonly block: number,
+    /** Index in that block's calls; absent where the block itself or its overrides are at fault. */
+    readonly call?: number,
+  ) {
+    super(rejection.kind)
+  }
+}

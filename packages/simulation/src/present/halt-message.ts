@@ -1,0 +1,126 @@
+import type { Halt, HaltedStep } from '../engine/halt.js'
+import { isForkActive } from '../plan/rules-at.js'
+import { growsStack, instructionOf, memoryEnd, memoryGas, opcodeName, wordsOf } from './opcodes.js'
+import { precompileMessage } from './precompile-message.js'
+
+const STACK_LIMIT = 1_024
+const MAX_CODE = 24_576
+const MAX_INIT_CODE = 49_152n
+const MAX_UINT64 = (1n << 64n) - 1n
+/** Beyond this geth's price of memory would overflow, bytes. */
+const MAX_PRICED_MEMORY = 0x1fffffffe0n
+const COPY_WORD_GAS = 3n
+const SSTORE_SENTRY = 2_300n
+const WARM_ACCESS = 100n
+const COLD_ACCOUNT = 2_600n
+const CALL_VALUE_GAS = 9_000n
+const SELFDESTRUCT_GAS = 5_000n
+
+const CALL = 0xf1
+const CALLS = [CALL, 0xf2, 0xf4, 0xfa]
+
+const OUT_OF_GAS = 'out of gas'
+
+/** Causes that geth words without details (core/vm/errors.go). */
+const MESSAGES = {
+  outOfGas: OUT_OF_GAS,
+  invalidJump: 'invalid jump destination',
+  writeProtection: 'write protection',
+  addressCollision: 'contract address collision',
+  codeStorageOutOfGas: 'contract creation code storage out of gas',
+  codeStartsWithEf: 'invalid code: must not begin with 0xef',
+  nonceOverflow: 'nonce uint64 overflow',
+  callTooDeep: 'max call depth exceeded',
+  insufficientBalance: 'insufficient balance for transfer',
+  balanceOverflow: 'balance overflow',
+  precompileFailed: 'precompile failed',
+}
+
+/** Why a call halted, in geth's words. */
+export function haltMessage(halt: Halt): string {
+  switch (halt.kind) {
+    case 'codeTooLarge':
+      return `max code size exceeded: code size ${halt.size} limit ${MAX_CODE}`
+    case 'invalidOpcode':
+      return `invalid opcode: ${opcodeName(halt.opcode)}`
+    case 'instruction':
+      return stepMessage(halt.step)
+    case 'precompile':
+      return precompileMessage(halt)
+    case 'other':
+      return halt.name
+    default:
+      return MESSAGES[halt.kind]
+  }
+}
+
+/**
+ * geth looks at the stack, then charges what is constant, then computes memory, then the rest (core/vm/interpreter.go,
+ * gas_table.go). It adds the reason where a price could not be computed, not where it could not be paid.
+ */
+function stepMessage(step: HaltedStep): string {
+  const { opcode, height, fork, found } = step
+  const { inputs, gas: constant } = instructionOf(opcode)
+  if (height < inputs) return `stack underflow (${height} <=> ${inputs})`
+  if (height === STACK_LIMIT && growsStack(opcode)) return `stack limit reached ${height} (${STACK_LIMIT - 1})`
+  if (found === undefined) return OUT_OF_GAS
+  const { gas, operands, isCold } = found
+  if (gas !== undefined && gas < constant) return OUT_OF_GAS
+  const memory = memoryEnd(opcode, operands)
+  if (memory > MAX_UINT64 - 31n) return 'gas uint64 overflow'
+  // Only calls take the price of the access before they look at memory.
+  if (CALLS.includes(opcode) && isCold && isAtMost(gas, COLD_ACCOUNT - 1n)) return `${OUT_OF_GAS}: ${OUT_OF_GAS}`
+  if (memory > MAX_PRICED_MEMORY) return `${OUT_OF_GAS}: gas uint64 overflow`
+  switch (opcode) {
+    case 0x3e:
+      return returnDataCopyMessage(found, memory)
+    case 0x55:
+      return isAtMost(gas, SSTORE_SENTRY) ? `${OUT_OF_GAS}: not enough gas for reentrancy sentry` : OUT_OF_GAS
+    case 0xff:
+      return isCold && isAtMost(gas, SELFDESTRUCT_GAS + COLD_ACCOUNT - 1n) ? `${OUT_OF_GAS}: ${OUT_OF_GAS}` : OUT_OF_GAS
+    case 0xf0:
+    case 0xf5: {
+      const size = operands[2] ?? 0n
+      return isForkActive(fork, 'shanghai') && size > MAX_INIT_CODE
+        ? `${OUT_OF_GAS}: max initcode size exceeded: code size ${size} limit ${MAX_INIT_CODE}`
+        : OUT_OF_GAS
+    }
+    case CALL:
+    case 0xf2:
+    case 0xf4:
+    case 0xfa:
+      return isForkActive(fork, 'prague') || isAtMost(gas, callGas(opcode, found, memory) - 1n)
+        ? `${OUT_OF_GAS}: ${OUT_OF_GAS}`
+        : OUT_OF_GAS
+    default:
+      return OUT_OF_GAS
+  }
+}
+
+type Found = NonNullable<HaltedStep['found']>
+
+function isAtMost(gas: bigint | undefined, most: bigint): boolean {
+  return gas !== undefined && gas <= most
+}
+
+/** Before Prague geth computes the price of a call without checking that what comes after the transfer can be paid. */
+function callGas(opcode: number, found: Found, memory: bigint): bigint {
+  const access = found.isCold ? COLD_ACCOUNT : WARM_ACCESS
+  if (opcode !== CALL) return access
+  const transfer = (found.operands[2] ?? 0n) > 0n ? CALL_VALUE_GAS : 0n
+  return access + transfer + expansionGas(found, memory)
+}
+
+function expansionGas({ memory: before }: Found, memory: bigint): bigint {
+  const more = memoryGas(memory) - memoryGas(BigInt(before))
+  return more > 0n ? more : 0n
+}
+
+/** The bounds are checked as it runs, once it is paid for. */
+function returnDataCopyMessage(found: Found, memory: bigint): string {
+  const { operands, gas, returnData } = found
+  const [, offset = 0n, length = 0n] = operands
+  if (offset + length <= BigInt(returnData)) return OUT_OF_GAS
+  const price = COPY_WORD_GAS + expansionGas(found, memory) + COPY_WORD_GAS * wordsOf(length)
+  return gas !== undefined && gas >= price ? 'return data out of bounds' : OUT_OF_GAS
+}
