@@ -6,7 +6,7 @@ import type { OpeningBlock } from './opening-block.js'
 export interface PendingBlock {
   number: bigint
   parentHash: Hash
-  /** What is said of its environment; some nodes answer null for what is settled when it is sealed. */
+  /** Fields that the node gives; some nodes answer null for those that are known only when the block is sealed. */
   environment: OpeningBlock
 }
 
@@ -16,7 +16,7 @@ export function headerFromRpc(block: unknown): BlockHeader {
   try {
     return blockHeaderFromRpc(block)
   } catch (error) {
-    if (error instanceof DecodeError) throw new UpstreamFault('malformed', error.message)
+    if (error instanceof DecodeError) throw new UpstreamFault('malformed', `expected a block: ${error.place} is wrong`)
     throw error
   }
 }

@@ -1,6 +1,6 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
 
-/** The block that a request stood on is no longer there to be read. Who asked by tag or number runs again. */
+/** The block that a request is pinned to can no longer be read. A request by tag or number is run again. */
 export class BlockMoved extends RpcError {
   constructor(upstream: string, message: string) {
     super(ErrorCode.internalError, `upstream ${upstream}: ${message}`, { upstream, fault: 'block-moved' }, 502)

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import type { Awaitable, Cancellation } from '@upfront/node'
 import { onGuess } from './on-guess.js'
 import type { PinnedBlock } from './pinned-block.js'
@@ -78,6 +79,16 @@ describe('work on a guess', () => {
       answer(block(8))
     })
     expect(await looked).toBe(true)
+  })
+
+  it('leaves no listener on the signal of its request', async () => {
+    const work = async (_: PinnedBlock, { signal }: Cancellation) => signal.throwIfAborted()
+    for (const named of [7, 8]) {
+      const { answer, request, outcome } = asking(work)
+      answer(block(named))
+      await outcome
+      expect(getEventListeners(request.signal, 'abort')).toEqual([])
+    }
   })
 
   it('ends with its request', async () => {

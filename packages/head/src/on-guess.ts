@@ -1,13 +1,21 @@
-import { type Awaitable, type Cancellation, Canceller, type CancelSignal } from '@upfront/node'
+import {
+  type Awaitable,
+  andThen,
+  type Cancellation,
+  Canceller,
+  type CancelSignal,
+  onAbort,
+  recovered,
+} from '@upfront/node'
 import type { PinnedBlock } from './pinned-block.js'
 
 type Work<T> = (block: PinnedBlock, cancellation: Cancellation) => Awaitable<T>
 type Ended<T> = { value: T } | { thrown: unknown }
 
 /**
- * What the work comes to on the block that was asked for, begun on a guess at it while the answer is on its way. A wrong guess
- * costs the work done on it so far: it is cancelled, and what it came to is dropped, errors too.
- * @param known told of the block once it is certain
+ * Does the work on the block that was asked for, and begins it on a guess at that block while the answer is on its way. Where
+ * the guess is wrong, the work on it is cancelled, its outcome is dropped, errors too, and the work is done again.
+ * @param known called with the block once it is certain
  */
 export function onGuess<T>(
   guess: PinnedBlock,
@@ -16,34 +24,34 @@ export function onGuess<T>(
   work: Work<T>,
   known: (block: PinnedBlock) => void,
 ): Promise<T> {
-  const attempt = new Attempt(cancellation)
-  const early = begun(() => work(guess, attempt))
+  const guessed = new Guessed(cancellation)
+  const early = begun(
+    () => work(guess, guessed),
+    () => guessed.end(),
+  )
   return asked.then(
     (block) => {
       known(block)
       if (block.key === guess.key) return early instanceof Promise ? early.then(outcomeOf) : outcomeOf(early)
-      attempt.cancel()
+      guessed.cancel()
       return work(block, cancellation)
     },
     (thrown) => {
-      attempt.cancel()
+      guessed.cancel()
       throw thrown
     },
   )
 }
 
-/** Never rejects: whoever waits for the block may not want it. */
-function begun<T>(work: () => Awaitable<T>): Awaitable<Ended<T>> {
-  try {
-    const value = work()
-    if (!(value instanceof Promise)) return { value }
-    return value.then(
-      (value) => ({ value }),
-      (thrown) => ({ thrown }),
-    )
-  } catch (thrown) {
-    return { thrown }
-  }
+/** Never rejects: its outcome may not be wanted. */
+function begun<T>(work: () => Awaitable<T>, end: () => void): Awaitable<Ended<T>> {
+  const outcome = recovered<Ended<T>>(
+    () => andThen(work(), (value) => ({ value })),
+    (thrown) => ({ thrown }),
+  )
+  if (outcome instanceof Promise) return outcome.finally(end)
+  end()
+  return outcome
 }
 
 function outcomeOf<T>(ended: Ended<T>): T {
@@ -51,9 +59,10 @@ function outcomeOf<T>(ended: Ended<T>): T {
   return ended.value
 }
 
-/** Aborts when the request's own signal does, or when the guess turns out wrong. Made, like that, only where it is asked for. */
-class Attempt implements Cancellation {
+/** Aborts when the request's own signal does, or when the guess turns out wrong. The signal is made when it is first asked for. */
+class Guessed implements Cancellation {
   #canceller: Canceller | undefined
+  #takeOff: () => void = () => {}
   readonly #request: Cancellation
 
   constructor(request: Cancellation) {
@@ -66,18 +75,21 @@ class Attempt implements Cancellation {
 
   cancel(): void {
     this.#own.cancel(new Error('the head moved on'))
+    this.end()
+  }
+
+  /** The work is over: the request's signal no longer reaches it. */
+  end(): void {
+    this.#takeOff()
   }
 
   get #own(): Canceller {
-    this.#canceller ??= this.#follow()
+    if (this.#canceller === undefined) {
+      const canceller = new Canceller()
+      const { signal } = this.#request
+      this.#canceller = canceller
+      this.#takeOff = onAbort(signal, () => canceller.cancel(signal.reason))
+    }
     return this.#canceller
-  }
-
-  #follow(): Canceller {
-    const canceller = new Canceller()
-    const { signal } = this.#request
-    if (signal.aborted) canceller.cancel(signal.reason)
-    else signal.addEventListener('abort', () => canceller.cancel(signal.reason), { once: true })
-    return canceller
   }
 }

@@ -1,8 +1,8 @@
 import type { BlockOverrides } from '@upfront/protocol'
 
 /**
- * What is known of the first simulated block where it is one under construction (`pending`): its overrides for whatever the
- * request does not override.
+ * The environment of the first simulated block where it is one under construction (`pending`), for what the request does not
+ * override.
  */
 export type OpeningBlock = Pick<
   BlockOverrides,

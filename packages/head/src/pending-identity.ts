@@ -3,9 +3,9 @@ import { malformed } from '@upfront/node'
 import { type Hash, ZERO_HASH } from '@upfront/protocol'
 
 /**
- * A digest of what makes the state of a node's block under construction. No single field does: the hash is often null, and
- * anvil's state root zero. Its time alone, which some nodes move on every second, makes no other state, unless there is
- * neither a state root nor an empty block to show that. @throws UpstreamFault
+ * A digest of what identifies the state of a node's block under construction. No single field does: the hash is often null, and
+ * anvil's state root is zero. Some nodes move the block's time on every second; that alone is no other state where a state root
+ * or an empty block shows it. @throws UpstreamFault
  */
 export function pendingIdentity(block: unknown): Hash {
   if (typeof block !== 'object' || block === null) throw malformed('a block', block)

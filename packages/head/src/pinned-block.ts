@@ -1,12 +1,12 @@
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import type { OpeningBlock } from './opening-block.js'
 
-/** One block's state, as a request stands on it from beginning to end. */
+/** The block whose state a request uses from beginning to end. */
 export interface PinnedBlock {
   /** The sealed block that the first simulated block follows. */
   header: BlockHeader
   /**
-   * Set where the state is that of the node's own block under construction, after its transactions: its environment. Its
+   * The environment of the node's own block under construction, where the state is that block's, after its transactions. Its
    * number is the header's plus one.
    */
   opening?: OpeningBlock

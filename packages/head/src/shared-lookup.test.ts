@@ -1,42 +1,59 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { SharedLookup } from './shared-lookup.js'
 
-function counted(delayMs: number) {
+const clock = performance.now
+let now = 0
+
+beforeEach(() => {
+  now = 1_000
+  performance.now = () => now
+})
+afterEach(() => {
+  performance.now = clock
+})
+
+/** A lookup whose questions are numbered from 1, and answered with their number when the test says so. */
+function counted() {
+  const open: (() => void)[] = []
   let asked = 0
-  const lookup = new SharedLookup(async () => {
+  const lookup = new SharedLookup(() => {
     asked += 1
-    const answer = asked
-    await sleep(delayMs)
-    return answer
+    const number = asked
+    return new Promise<number>((resolve) => open.push(() => resolve(number)))
   })
-  return { lookup, asked: () => asked }
+  return { lookup, asked: () => asked, answerAll: () => open.splice(0).map((answer) => answer()) }
 }
 
 describe('a shared lookup', () => {
   it('is one for all who ask at the same moment', async () => {
-    const { lookup, asked } = counted(5)
-    expect(await Promise.all([lookup.get(), lookup.get(), lookup.get()])).toEqual([1, 1, 1])
+    const { lookup, asked, answerAll } = counted()
+    const answers = Promise.all([lookup.get(), lookup.get(), lookup.get()])
+    answerAll()
+    expect(await answers).toEqual([1, 1, 1])
     expect(asked()).toBe(1)
   })
 
   it('is a new one for who asks later, though the first is still under way', async () => {
-    const { lookup } = counted(30)
+    const { lookup, answerAll } = counted()
     const first = lookup.get()
-    await sleep(5)
+    now += 5
     const second = lookup.get()
-    expect(await first).toBe(1)
-    expect(await second).toBe(2)
+    answerAll()
+    expect([await first, await second]).toEqual([1, 2])
   })
 
-  it('never has more than a few under way, and none of them older than its asker', async () => {
-    const { lookup, asked } = counted(100)
-    const started: { at: number; answer: number | Promise<number> }[] = []
+  it('never has more than four under way, and gives nobody an answer that was asked for before', async () => {
+    const { lookup, asked, answerAll } = counted()
+    const started: { before: number; answer: number | Promise<number> }[] = []
     for (let n = 0; n < 8; n += 1) {
-      started.push({ at: asked(), answer: lookup.get() })
-      await sleep(3)
+      started.push({ before: asked(), answer: lookup.get() })
+      now += 3
     }
     expect(asked()).toBe(4)
-    for (const { at, answer } of started) expect(await answer).toBeGreaterThan(at)
+    answerAll()
+    await new Promise(setImmediate)
+    expect(asked()).toBe(5)
+    answerAll()
+    for (const { before, answer } of started) expect(await answer).toBeGreaterThan(before)
   })
 
   it('does not keep a failure', async () => {
@@ -47,22 +64,17 @@ describe('a shared lookup', () => {
     })
     await expect(lookup.get()).rejects.toThrow('down')
     fails = false
-    await sleep(2)
+    now += 2
     expect(await lookup.get()).toBe('up')
   })
 
   it('asks far less often than it is asked under load', async () => {
-    const { lookup, asked } = counted(0)
-    const clock = performance.now
-    let now = performance.now()
-    performance.now = () => now
-    try {
-      for (let request = 0; request < 2_000; request += 1) {
-        await lookup.get()
-        now += 0.1
-      }
-    } finally {
-      performance.now = clock
+    const { lookup, asked, answerAll } = counted()
+    for (let request = 0; request < 2_000; request += 1) {
+      const answer = lookup.get()
+      answerAll()
+      await answer
+      now += 0.1
     }
     expect(asked()).toBeLessThan(100)
   })

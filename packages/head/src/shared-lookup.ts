@@ -1,20 +1,19 @@
-/** A value this old may be shared while requests are few: less than a client needs to hear of a block and ask for it. */
+/** So old a value is shared while requests are few: less time than a client needs to hear of a block and ask for it. */
 const IDLE_WINDOW_MS = 1
-/** While requests are many. */
+/** So old a value is shared while requests are many: `BUSY_COUNT` within `BUSY_PERIOD_MS`. */
 const BUSY_WINDOW_MS = 5
-/** Many: this many within `BUSY_PERIOD_MS`. */
 const BUSY_COUNT = 50
 const BUSY_PERIOD_MS = 50
 const MOST_IN_FLIGHT = 4
 
 /**
- * Something that changes at the node, such as its head, shared by those who ask at the same time. Nobody gets an answer to a
- * question that was put before they asked, but for a window: 1 ms, or 5 ms from 1,000 requests a second on.
+ * Something that changes at the node, such as its head, shared by those who ask at the same time. The node was asked for it
+ * after they asked, or at most 1 ms before; 5 ms from 1,000 requests a second on.
  */
 export class SharedLookup<T> {
   readonly #ask: () => Promise<T>
   #newest: { startedAt: number; promise: Promise<T>; value?: T } | undefined
-  /** The one that started last, however it ended. */
+  /** The lookup that started last. */
   #last: Promise<unknown> = Promise.resolve()
   #inFlight = 0
   #next: Promise<T> | undefined
@@ -27,7 +26,7 @@ export class SharedLookup<T> {
     this.#ask = ask
   }
 
-  /** The value itself where it need not be asked for. */
+  /** The value itself where it is there already. */
   get(): T | Promise<T> {
     const now = performance.now()
     const window = this.#window(now)
@@ -41,7 +40,7 @@ export class SharedLookup<T> {
     return this.#next
   }
 
-  /** What the newest answer said, if it was asked for `milliseconds` ago at most. */
+  /** The newest answer, if it was asked for at most so many milliseconds ago. */
   recent(milliseconds: number): T | undefined {
     return performance.now() - this.#answeredAt <= milliseconds ? this.#answer : undefined
   }
@@ -73,7 +72,7 @@ export class SharedLookup<T> {
     return lookup.promise
   }
 
-  /** Counts one request. */
+  /** Counts one request. Answers for how long a value may be shared now. */
   #window(now: number): number {
     const slot = this.#asked % BUSY_COUNT
     const busy = this.#asked >= BUSY_COUNT && now - this.#askedAt[slot]! <= BUSY_PERIOD_MS

@@ -2,10 +2,10 @@ import type { CallOutcome, UpstreamCall, UpstreamClient } from './upstream-clien
 
 const MOST_IN_FLIGHT = 32
 const MOST_CALLS = 1_000
-/** With more calls than these, or with one that may take the node long, none goes along that many wait for. */
+/** A `prompt` call does not share an HTTP request with more calls than these, nor with a `slow` one. */
 const PROMPT_COMPANIONS = 64
 
-/** Calls sent in one go, and what became of them so far. */
+/** Calls of one `sendAll`, and their outcomes so far. */
 interface Group {
   outcomes: CallOutcome<unknown>[]
   open: number
@@ -20,8 +20,8 @@ interface Entry {
 }
 
 /**
- * Calls of all requests, sent together: those of one turn of the event loop share one HTTP request, and while many are under
- * way the next ones gather.
+ * Sends the calls of all requests together: those of one turn of the event loop share one HTTP request. While the most HTTP
+ * requests are under way, further calls wait and are sent together afterwards.
  */
 export class CallQueue {
   readonly #client: UpstreamClient
@@ -50,7 +50,7 @@ export class CallQueue {
     })
   }
 
-  /** Like `send`, but shared with whoever gave the same key since the last HTTP request left: it can't be older than asked for. */
+  /** Like `send`, but one call for all who give the same key before the next HTTP request leaves: no answer is older than asked for. */
   sendShared<T>(key: string, call: UpstreamCall<T>): Promise<CallOutcome<T>> {
     let outcome = this.#unsent.get(key) as Promise<CallOutcome<T>> | undefined
     if (outcome === undefined) {
@@ -73,7 +73,7 @@ export class CallQueue {
     const wanted: Entry[] = []
     for (const entry of this.#waiting) {
       if (entry.call.isWanted?.() !== false) wanted.push(entry)
-      else entry.group.fail(new Error('nobody waits for it any more'))
+      else entry.group.fail(new Error('nobody waits for this call any more'))
     }
     const entries = wanted.length > MOST_CALLS ? wanted.slice(0, MOST_CALLS) : wanted
     this.#waiting = wanted.length > MOST_CALLS ? wanted.slice(MOST_CALLS) : []

@@ -1,4 +1,6 @@
-import { Canceller, type CancelSignal, unlessAborted } from './cancellation.js'
+import { getEventListeners } from 'node:events'
+import { Canceller, type CancelSignal, onAbort, pause, unlessAborted } from './cancellation.js'
+import { within } from './within.js'
 
 interface Made {
   signal: CancelSignal
@@ -86,5 +88,54 @@ describe('unlessAborted', () => {
     canceller.cancel(new Error('enough'))
     await expect(meanwhile).rejects.toThrow('enough')
     await expect(unlessAborted(Promise.reject(new Error('failed')), canceller.signal)).rejects.toThrow('enough')
+  })
+})
+
+describe('pause', () => {
+  it('ends by itself, or when the signal aborts', async () => {
+    await pause(1, undefined)
+    const canceller = new Canceller()
+    await pause(1, canceller.signal)
+    const paused = pause(60_000, canceller.signal)
+    canceller.cancel(new Error('enough'))
+    await expect(paused).rejects.toThrow('enough')
+    await expect(pause(60_000, canceller.signal)).rejects.toThrow('enough')
+  })
+})
+
+describe('onAbort', () => {
+  it('calls once, at once where the signal has aborted, and not at all once it is taken off', () => {
+    const heard: string[] = []
+    const canceller = new Canceller()
+    onAbort(canceller.signal, () => heard.push('first'))
+    onAbort(canceller.signal, () => heard.push('taken off'))()
+    canceller.cancel('enough')
+    onAbort(canceller.signal, () => heard.push('late'))
+    onAbort(undefined, () => heard.push('never'))()
+    expect(heard).toEqual(['first', 'late'])
+  })
+
+  it('leaves no listener on a signal that a thousand pieces of work waited for, and warns of none', async () => {
+    const { signal } = new AbortController()
+    const warnings: unknown[] = []
+    const warn = (warning: Error) => warnings.push(warning)
+    process.on('warning', warn)
+    const late = () => new Error('late')
+    const failing = () => Promise.reject(new Error('failed'))
+    const works = Array.from({ length: 1_000 }, (_, n) =>
+      Promise.allSettled([
+        unlessAborted(Promise.resolve(n), signal),
+        unlessAborted(failing(), signal),
+        within(Promise.resolve(n), { signal }, late),
+        within(failing(), { signal }, late),
+        within(new Promise(() => undefined), { signal, deadline: performance.now() }, late),
+        pause(0, signal),
+      ]),
+    )
+    expect(getEventListeners(signal, 'abort').length).toBeGreaterThan(1_000)
+    await Promise.all(works)
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+    process.off('warning', warn)
+    expect(warnings).toEqual([])
   })
 })

@@ -1,4 +1,7 @@
-/** Says when work is to end: what this project uses of an AbortSignal, so that one of those will do. */
+import { setMaxListeners } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Says when work is to end. The part of an AbortSignal that this project uses, so an AbortSignal is one. */
 export interface CancelSignal {
   readonly aborted: boolean
   /** Why; undefined until it aborts. */
@@ -8,20 +11,20 @@ export interface CancelSignal {
   removeEventListener(type: 'abort', listener: () => void): void
 }
 
-/** Holds the signal that ends the work, to be made only where it is asked for: work that is done at once never asks. */
+/** Has a signal that may be made only when it is first asked for: work that is done at once never asks. */
 export interface Cancellation {
   readonly signal: CancelSignal
 }
 
 /**
- * An AbortController for the path of every request. Node's makes an event target for each, of a shape that V8 never saw: with
- * one in every request that reads state, a tenth of the CPU went there.
+ * An AbortController for the path of every request: Node's makes an event target each time, which costs more than a small
+ * simulation's reads.
  */
 export class Canceller implements Cancellation {
   readonly #signal = new Signal()
   readonly signal: CancelSignal = this.#signal
 
-  /** Listeners are called at once, in order, each once. They are not to throw. */
+  /** Listeners are called at once, in order, each once. They must not throw. */
   cancel(reason: unknown): void {
     this.#signal.abort(reason)
   }
@@ -30,37 +33,74 @@ export class Canceller implements Cancellation {
 class Signal implements CancelSignal {
   aborted = false
   reason: unknown = undefined
-  private readonly listeners: (() => void)[] = []
+  readonly #listeners: (() => void)[] = []
 
   throwIfAborted(): void {
     if (this.aborted) throw this.reason
   }
 
   addEventListener(_type: 'abort', listener: () => void): void {
-    if (!this.aborted) this.listeners.push(listener)
+    if (!this.aborted) this.#listeners.push(listener)
   }
 
   removeEventListener(_type: 'abort', listener: () => void): void {
-    const { listeners } = this
-    const index = listeners.lastIndexOf(listener)
-    if (index === listeners.length - 1) listeners.pop()
-    else if (index >= 0) listeners.splice(index, 1)
+    const index = this.#listeners.lastIndexOf(listener)
+    if (index >= 0) this.#listeners.splice(index, 1)
   }
 
   abort(reason: unknown): void {
     if (this.aborted) return
     this.aborted = true
     this.reason = reason
-    for (let next = this.listeners.shift(); next !== undefined; next = this.listeners.shift()) next()
+    for (let next = this.#listeners.shift(); next !== undefined; next = this.#listeners.shift()) next()
   }
 }
 
-/** What the work comes to, or, if that is sooner, the signal's reason. The work itself goes on. */
-export function unlessAborted<T>(work: Promise<T>, signal: CancelSignal): Promise<T> {
+/**
+ * Calls `listener` once when the signal aborts, at once where it already has. Returns a function that takes the listener
+ * off again: to be called when the work ends, or signals that outlive it keep the listener.
+ */
+export function onAbort(signal: CancelSignal | undefined, listener: () => void): () => void {
+  if (signal === undefined) return () => undefined
+  if (signal.aborted) {
+    listener()
+    return () => undefined
+  }
+  // One request may wait for hundreds of reads at once: that many listeners are no leak.
+  if (signal instanceof EventTarget) setMaxListeners(0, signal)
+  signal.addEventListener('abort', listener, { once: true })
+  return () => signal.removeEventListener('abort', listener)
+}
+
+/** Settles as `work` does or, if that is sooner, rejects with the signal's reason. The work itself goes on. */
+export function unlessAborted<T>(work: Promise<T>, signal: CancelSignal | undefined): Promise<T> {
+  if (signal === undefined) return work
   return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason)
-    if (signal.aborted) abort()
-    else signal.addEventListener('abort', abort, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+    const takeOff = onAbort(signal, () => reject(signal.reason))
+    work.then(
+      (value) => {
+        takeOff()
+        resolve(value)
+      },
+      (reason) => {
+        takeOff()
+        reject(reason)
+      },
+    )
+  })
+}
+
+/** Waits so many milliseconds. @throws the signal's reason, once it aborts */
+export function pause(milliseconds: number, signal?: CancelSignal): Promise<void> {
+  if (signal === undefined) return sleep(milliseconds)
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      takeOff()
+      resolve()
+    }, milliseconds)
+    const takeOff = onAbort(signal, () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    })
   })
 }

@@ -1,7 +1,7 @@
-/** How late it may be noticed that one has passed. */
+/** How late a passed deadline may be noticed. */
 const STEP_MS = 50
 
-/** Something that is to end by then, `performance.now()`. */
+/** A time on `performance.now()`'s clock, and what happens when it has passed. */
 export interface Deadline {
   readonly at: number
   readonly passed: () => void
@@ -11,8 +11,8 @@ const open = new Set<Deadline>()
 let ticker: NodeJS.Timeout | undefined
 
 /**
- * Calls `passed` once, at the deadline or up to 50 ms later, unless it is met. One timer looks after all: nearly every one is
- * met, and a timer for each costs more than most of what it is for.
+ * Calls `passed` once, at the deadline or up to 50 ms later, unless it is met before. One timer serves all deadlines: nearly
+ * all of them are met, and a timer for each would cost more than most of the work that they bound.
  */
 export function deadline(at: number, passed: () => void): Deadline {
   const set = { at, passed }
@@ -21,6 +21,7 @@ export function deadline(at: number, passed: () => void): Deadline {
   return set
 }
 
+/** The work has ended in time. */
 export function met(deadline: Deadline): void {
   open.delete(deadline)
 }

@@ -1,7 +1,7 @@
 import type { Hash, Hex } from '@upfront/protocol'
 import { UpstreamFault } from './upstream-fault.js'
 
-/** A `0x` quantity of at most `bits` bits. Leading zeros are let pass: some nodes send them. @throws UpstreamFault */
+/** A `0x` quantity of at most `bits` bits. Leading zeros are allowed: some nodes send them. @throws UpstreamFault */
 export function decodeQuantity(value: unknown, bits = 256): bigint {
   if (typeof value !== 'string' || !/^0x[0-9a-f]{1,66}$/i.test(value)) throw malformed('a quantity', value)
   const quantity = BigInt(value)
@@ -23,17 +23,17 @@ export function decodeFixedBytes(value: unknown, length: number): Hex {
   return bytes
 }
 
-/** A storage word; what a node shortens (`0x0`, `0x1`) is padded. @throws UpstreamFault */
+/** A storage word; one that the node shortens (`0x0`, `0x1`) is padded. @throws UpstreamFault */
 export function decodeWord(value: unknown): Hash {
   if (typeof value !== 'string' || !/^0x[0-9a-f]{0,64}$/i.test(value)) throw malformed('32 bytes', value)
   if (value.length === 66) return value.toLowerCase() as Hash
   return `0x${value.slice(2).toLowerCase().padStart(64, '0')}`
 }
 
-/** The answer had the wrong shape; what came instead is shown, cut short. */
+/** The answer had the wrong shape. What came instead is not quoted: it may hold anything. */
 export function malformed(expected: string, got: unknown): UpstreamFault {
-  const shown = JSON.stringify(got)?.slice(0, 40) ?? 'nothing'
-  return got === null
-    ? new UpstreamFault('null', `expected ${expected}, got null`)
-    : new UpstreamFault('malformed', `expected ${expected}, got ${shown}`)
+  if (got === null) return new UpstreamFault('null', `expected ${expected}, got null`)
+  const kind = Array.isArray(got) ? 'a list' : typeof got === 'object' ? 'an object' : `a ${typeof got}`
+  const shown = typeof got === 'string' ? `a string of ${got.length} characters` : kind
+  return new UpstreamFault('malformed', `expected ${expected}, got ${got === undefined ? 'nothing' : shown}`)
 }

@@ -1,16 +1,18 @@
 import fc from 'fast-check'
 import { encodeCalls, matchAnswers } from './json-rpc-batch.js'
+import { Secrets } from './secrets.js'
 import { UpstreamFault } from './upstream-fault.js'
 
+const none = new Secrets(new URL('http://127.0.0.1:8545'))
 const call = { method: 'eth_chainId', params: [] }
 
 function faults(text: string, count: number): (string | undefined)[] {
-  return matchAnswers(text, 10, count).map((answer) => ('fault' in answer ? answer.fault.kind : undefined))
+  return matchAnswers(text, 10, count, none).map((answer) => ('fault' in answer ? answer.fault.kind : undefined))
 }
 
 function thrown(text: string, count: number): string | undefined {
   try {
-    matchAnswers(text, 10, count)
+    matchAnswers(text, 10, count, none)
   } catch (error) {
     if (error instanceof UpstreamFault) return error.kind
     throw error
@@ -34,11 +36,11 @@ describe('JSON-RPC over one HTTP request', () => {
 
   it('puts answers in the order of the calls', () => {
     const text = '[{"id":12,"result":"c"},{"id":10,"result":"a"},{"id":11,"result":null}]'
-    expect(matchAnswers(text, 10, 3)).toEqual([{ result: 'a' }, { result: null }, { result: 'c' }])
+    expect(matchAnswers(text, 10, 3, none)).toEqual([{ result: 'a' }, { result: null }, { result: 'c' }])
   })
 
   it('takes null beside the other for absent', () => {
-    expect(matchAnswers('{"id":10,"result":"a","error":null}', 10, 1)).toEqual([{ result: 'a' }])
+    expect(matchAnswers('{"id":10,"result":"a","error":null}', 10, 1, none)).toEqual([{ result: 'a' }])
     expect(faults('{"id":10,"result":null,"error":{"code":-32000,"message":"no"}}', 1)).toEqual(['rpc-error'])
   })
 
@@ -47,10 +49,9 @@ describe('JSON-RPC over one HTTP request', () => {
   })
 
   it('names each kind of nonsense', () => {
-    expect(faults('{"id":11,"result":"a"}', 1)).toEqual(['malformed'])
+    expect(thrown('{"id":11,"result":"a"}', 1)).toBe('malformed')
     expect(faults('{"id":10}', 1)).toEqual(['malformed'])
     expect(faults('{"id":10,"result":"a","error":{"code":1,"message":"b"}}', 1)).toEqual(['malformed'])
-    expect(faults('[{"id":10,"result":"a"},{"id":10,"result":"b"}]', 2)).toEqual([undefined, 'malformed'])
     expect(thrown('', 1)).toBe('not-json')
     expect(thrown('<html>', 1)).toBe('not-json')
     expect(thrown('"text"', 1)).toBe('malformed')
@@ -58,6 +59,25 @@ describe('JSON-RPC over one HTTP request', () => {
     expect(thrown('[]', 2)).toBe('batch-refused')
     expect(thrown('{"id":null,"error":{"code":-32600,"message":"no batches"}}', 2)).toBe('batch-refused')
     expect(thrown('[{"id":10,"error":{"code":-32600,"message":"batch too large"}}]', 2)).toBe('batch-refused')
+  })
+
+  it.each([
+    ['an id that was not asked for', '[{"id":10,"result":"a"},{"id":11,"result":"b"},{"id":12,"result":"c"}]'],
+    ['an id twice', '[{"id":10,"result":"a"},{"id":11,"result":"b"},{"id":10,"result":"a"}]'],
+    ['an id as text', '[{"id":10,"result":"a"},{"id":"11","result":"b"}]'],
+    ['no id', '[{"id":10,"result":"a"},{"result":"b"}]'],
+    ['null', '[{"id":10,"result":"a"},null]'],
+  ])('believes nothing of a batch with %s', (_name, text) => {
+    expect(thrown(text, 2)).toBe('malformed')
+  })
+
+  it("withholds a node's words that hold a part of its URL", () => {
+    const secrets = new Secrets(new URL('https://rpc.example/v2/k3y'))
+    const error = (words: object) => JSON.stringify({ id: 10, error: { code: -32000, ...words } })
+    const read = (text: string) => JSON.stringify(matchAnswers(text, 10, 1, secrets))
+    expect(read(error({ message: 'no funds', data: 'none' }))).toContain('no funds')
+    expect(read(error({ message: 'no funds', data: { seen: ['key k3y'] } }))).not.toMatch(/k3y|funds/)
+    expect(read(error({ message: 'no access to /v2/K3Y' }))).not.toMatch(/k3y/i)
   })
 
   it('answers every call or throws a fault, whatever the text', () => {
@@ -73,7 +93,7 @@ describe('JSON-RPC over one HTTP request', () => {
     fc.assert(
       fc.property(text, fc.integer({ min: 1, max: 5 }), (body, count) => {
         const kind = thrown(body, count)
-        if (kind === undefined) expect(matchAnswers(body, 10, count)).toHaveLength(count)
+        if (kind === undefined) expect(matchAnswers(body, 10, count, none)).toHaveLength(count)
       }),
     )
   })

@@ -1,6 +1,9 @@
+import type { Secrets } from './secrets.js'
 import { type RpcErrorObject, UpstreamFault } from './upstream-fault.js'
 
 export type Answer = { result: unknown } | { fault: UpstreamFault }
+
+const WITHHELD = "the node's message is withheld: it holds a part of the node's URL"
 
 /** `params`: a list, or the JSON of one. */
 interface CallText {
@@ -18,28 +21,28 @@ export function encodeCalls(calls: readonly CallText[], firstId: number): string
 }
 
 /**
- * The answers to `count` calls whose ids run from `firstId` on, in the calls' order whatever the node's.
- * @throws UpstreamFault where the text answers none of them
+ * The answers to `count` calls whose ids run from `firstId` on, in the calls' order whatever the node's. A node's words
+ * that hold one of the `secrets` are withheld.
+ * @throws UpstreamFault where the text answers none of them, or can't be believed: an id that was not asked for, or one twice
  */
-export function matchAnswers(text: string, firstId: number, count: number): Answer[] {
+export function matchAnswers(text: string, firstId: number, count: number, secrets: Secrets): Answer[] {
   const parsed = parse(text)
   if (!Array.isArray(parsed)) {
     if (!isRecord(parsed)) throw new UpstreamFault('malformed', 'neither a JSON-RPC answer nor a batch of them')
-    if (count > 1) throw refusedBatch(parsed)
-    return [parsed.id === firstId || isErrorWithoutId(parsed) ? readAnswer(parsed) : wrongId()]
+    if (count > 1) throw refusedBatch(parsed, secrets)
+    if (parsed.id !== firstId && !isErrorWithoutId(parsed)) throw wrongId()
+    return [readAnswer(parsed, secrets)]
   }
   if (parsed.length === 0) throw new UpstreamFault('batch-refused', 'an empty batch')
+  const [first] = parsed
+  if (parsed.length === 1 && count > 1 && isRecord(first) && isRecord(first.error)) throw refusedBatch(first, secrets)
   const answers = new Array<Answer | undefined>(count)
-  let strangers = false
   for (const entry of parsed) {
     const index = isRecord(entry) && typeof entry.id === 'number' ? entry.id - firstId : -1
-    if (!Number.isInteger(index) || index < 0 || index >= count || answers[index] !== undefined) strangers = true
-    else answers[index] = readAnswer(entry)
+    if (!Number.isInteger(index) || index < 0 || index >= count || answers[index] !== undefined) throw wrongId()
+    answers[index] = readAnswer(entry, secrets)
   }
-  const lone = parsed.length === 1 && count > 1 ? readAnswer(parsed[0]) : undefined
-  if (lone !== undefined && 'fault' in lone && lone.fault.kind === 'rpc-error')
-    throw new UpstreamFault('batch-refused', `batch refused: ${lone.fault.message}`, lone.fault.detail)
-  for (let index = 0; index < count; index += 1) answers[index] ??= strangers ? wrongId() : missing()
+  for (let index = 0; index < count; index += 1) answers[index] ??= missing()
   return answers as Answer[]
 }
 
@@ -47,37 +50,36 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    const shown = text.trimStart().slice(0, 40)
-    throw new UpstreamFault('not-json', shown === '' ? 'an empty answer' : `not JSON: ${JSON.stringify(shown)}`)
+    throw new UpstreamFault('not-json', text.trim() === '' ? 'an empty answer' : 'an answer that is not JSON')
   }
 }
 
-function readAnswer(entry: unknown): Answer {
-  if (!isRecord(entry)) return { fault: new UpstreamFault('malformed', 'not a JSON-RPC answer') }
+function readAnswer(entry: Record<string, unknown>, secrets: Secrets): Answer {
   const { result, error } = entry
   const hasError = error !== undefined && error !== null
   if (hasError && result !== undefined && result !== null)
     return { fault: new UpstreamFault('malformed', 'both result and error') }
   if (hasError) {
-    const rpc = readError(error)
+    const rpc = readError(error, secrets)
     return { fault: new UpstreamFault('rpc-error', rpc.message, { rpc }) }
   }
   if (result === undefined) return { fault: new UpstreamFault('malformed', 'neither result nor error') }
   return { result }
 }
 
-function readError(error: unknown): RpcErrorObject {
-  if (!isRecord(error)) return { code: 0, message: String(error).slice(0, 200) }
-  const { code, message, data } = error
+function readError(error: unknown, secrets: Secrets): RpcErrorObject {
+  const { code, message, data } = isRecord(error) ? error : { code: 0, message: String(error), data: undefined }
+  const number = typeof code === 'number' ? code : 0
+  if (secrets.areIn([message, data, number])) return { code: number, message: WITHHELD }
   return {
-    code: typeof code === 'number' ? code : 0,
+    code: number,
     message: typeof message === 'string' ? message.slice(0, 500) : 'error without a message',
     ...(data === undefined ? {} : { data }),
   }
 }
 
-function refusedBatch(parsed: Record<string, unknown>): UpstreamFault {
-  const answer = readAnswer(parsed)
+function refusedBatch(parsed: Record<string, unknown>, secrets: Secrets): UpstreamFault {
+  const answer = readAnswer(parsed, secrets)
   if ('fault' in answer && answer.fault.kind === 'rpc-error')
     return new UpstreamFault('batch-refused', `batch refused: ${answer.fault.message}`, answer.fault.detail)
   return new UpstreamFault('malformed', 'one answer to a batch')
@@ -87,7 +89,7 @@ function isErrorWithoutId(parsed: Record<string, unknown>): boolean {
   return (parsed.id === null || parsed.id === undefined) && isRecord(parsed.error)
 }
 
-const wrongId = (): Answer => ({ fault: new UpstreamFault('malformed', 'answer with a wrong id') })
+const wrongId = () => new UpstreamFault('malformed', 'an answer with an id that was not asked for, or one id twice')
 const missing = (): Answer => ({ fault: new UpstreamFault('missing-answer', 'batch answered in part') })
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,11 +1,12 @@
+import { isRateLimit } from './retry-policy.js'
 import type { CallLimits, UpstreamClient } from './upstream-client.js'
-import { type RpcErrorObject, UpstreamError, type UpstreamFault } from './upstream-fault.js'
+import { type RpcErrorObject, UpstreamError } from './upstream-fault.js'
 
 const ANSWER_BYTES = 32 * 1024 * 1024
 /** A node may work longer on a call than on a read of its state. */
 const ATTEMPT_TIMEOUT_MS = 12_000
 
-/** The node's own answer to a call that was passed on, when it is an error: the client's to see as it stands. */
+/** The node's own JSON-RPC error for a call that was passed on. Users see it as it is. */
 export class UpstreamRefusal extends Error {
   override readonly name = 'UpstreamRefusal'
   constructor(readonly error: RpcErrorObject) {
@@ -13,7 +14,7 @@ export class UpstreamRefusal extends Error {
   }
 }
 
-/** @throws UpstreamRefusal, UpstreamError, or the signal's reason */
+/** Sends a user's call on to the node. @throws UpstreamRefusal, UpstreamError, or the signal's reason */
 export async function passThrough(
   client: UpstreamClient,
   method: string,
@@ -26,21 +27,16 @@ export async function passThrough(
         method,
         params,
         decode: (result) => result,
+        isShown: true,
         maxBytes: ANSWER_BYTES,
         attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
-        retriesError: isBusy,
+        retriesError: isRateLimit,
       },
       limits,
     )
   } catch (error) {
     const own = error instanceof UpstreamError ? error.fault.detail.rpc : undefined
-    if (error instanceof UpstreamError && own !== undefined && !isBusy(error.fault)) throw new UpstreamRefusal(own)
+    if (error instanceof UpstreamError && own !== undefined && !isRateLimit(error.fault)) throw new UpstreamRefusal(own)
     throw error
   }
-}
-
-/** Limit exceeded (EIP-1474) or HTTP 429 in JSON's clothes: about the moment, not about the call. */
-function isBusy(fault: UpstreamFault): boolean {
-  const code = fault.detail.rpc?.code
-  return code === -32005 || code === 429
 }

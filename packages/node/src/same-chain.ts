@@ -1,28 +1,47 @@
-import type { CancelSignal } from './cancellation.js'
 import { decodeQuantity } from './decode-result.js'
 import type { Endpoint } from './endpoint.js'
-import { encodeCalls, matchAnswers } from './json-rpc-batch.js'
+import { type Answer, encodeCalls, matchAnswers } from './json-rpc-batch.js'
+import type { PostLimits } from './post.js'
 import { UpstreamFault } from './upstream-fault.js'
 
-/** Sees to it that all URLs serve the chain of the one that answered first: state of another would be wrong in silence. */
+export const CHAIN_ID_CALL = { method: 'eth_chainId', params: [] }
+/** How long an endpoint is believed to be of the chain that it was seen to be of, where the chain is given. */
+const BELIEVED_MS = 10_000
+
+/**
+ * Sees to it that all endpoints serve one chain: state of another would be wrong in silence. Which one is given, or is that of
+ * the endpoint that answered first.
+ */
 export class SameChain {
-  readonly #checked = new WeakSet<Endpoint>()
+  readonly #checkedAt = new WeakMap<Endpoint, number>()
+  readonly #believedMs: number
   #chainId: bigint | undefined
 
-  /** Asks an endpoint that was not asked before. @throws UpstreamFault, or the signal's reason */
-  async check(endpoint: Endpoint, timeoutMs: number, signal: CancelSignal | undefined): Promise<void> {
-    if (this.#checked.has(endpoint)) return
-    const text = await endpoint.post(encodeCalls([{ method: 'eth_chainId', params: [] }], 0), {
-      maxBytes: 4_096,
-      timeoutMs,
-      ...(signal === undefined ? {} : { signal }),
-    })
-    const [answer] = matchAnswers(text, 0, 1)
-    if ('fault' in answer!) throw answer.fault
-    const chainId = decodeQuantity(answer!.result)
+  constructor(chainId: number | undefined) {
+    this.#chainId = chainId === undefined ? undefined : BigInt(chainId)
+    this.#believedMs = chainId === undefined ? Number.POSITIVE_INFINITY : BELIEVED_MS
+  }
+
+  /** Asks an endpoint that has not answered lately. @throws UpstreamFault, or the signal's reason */
+  async check(endpoint: Endpoint, limits: Omit<PostLimits, 'maxBytes'>): Promise<void> {
+    const checkedAt = this.#checkedAt.get(endpoint)
+    if (checkedAt !== undefined && performance.now() - checkedAt < this.#believedMs) return
+    const text = await endpoint.post(encodeCalls([CHAIN_ID_CALL], 0), { ...limits, maxBytes: 4_096 })
+    this.believe(endpoint, matchAnswers(text, 0, 1, endpoint.secrets)[0]!)
+  }
+
+  /** @param answer the endpoint's to `eth_chainId`. @throws UpstreamFault, never with a JSON-RPC error: it is not about the call */
+  believe(endpoint: Endpoint, answer: Answer): void {
+    if ('fault' in answer) throw new UpstreamFault('malformed', `no chain id: ${answer.fault.message}`)
+    const chainId = decodeQuantity(answer.result)
     this.#chainId ??= chainId
     if (chainId !== this.#chainId)
-      throw new UpstreamFault('wrong-chain', `serves chain ${chainId}, the other upstream chain ${this.#chainId}`)
-    this.#checked.add(endpoint)
+      throw new UpstreamFault('wrong-chain', `serves chain ${chainId}, not chain ${this.#chainId}`, { chainId })
+    this.#checkedAt.set(endpoint, performance.now())
+  }
+
+  /** Something went wrong: another node may answer behind the same URL from now on. */
+  doubt(endpoint: Endpoint): void {
+    if (this.#believedMs !== Number.POSITIVE_INFINITY) this.#checkedAt.delete(endpoint)
   }
 }

@@ -1,14 +1,20 @@
-import type { CancelSignal } from './cancellation.js'
+import { type CancelSignal, pause } from './cancellation.js'
 import { Endpoint } from './endpoint.js'
 import { type Answer, encodeCalls, matchAnswers } from './json-rpc-batch.js'
-import { pause } from './pause.js'
-import { SameChain } from './same-chain.js'
+import { backoff, isRateLimit, mostAttempts, refusesBatches } from './retry-policy.js'
+import { CHAIN_ID_CALL, SameChain } from './same-chain.js'
 import { UpstreamError, UpstreamFault } from './upstream-fault.js'
 import type { UpstreamObserver } from './upstream-observer.js'
 
 export interface UpstreamOptions {
   /** One or more http(s) URLs, the preferred one first. User info becomes basic authorization. */
   urls: readonly string[]
+  /**
+   * The chain that the nodes must serve. Every HTTP request then asks for the chain id too, and nothing that a node of another
+   * chain answers is believed; a `slow` call goes alone, to a node that was asked at most 10 s before. Without it, several URLs
+   * must serve the chain of the one that answers first.
+   */
+  chainId?: number
   /** For one attempt, milliseconds. */
   attemptTimeoutMs?: number
   /** For a call with all its attempts, milliseconds; a caller's own deadline may be sooner. */
@@ -24,19 +30,21 @@ export interface UpstreamCall<T> {
   method: string
   /** A list, or the JSON of one. */
   params: readonly unknown[] | string
-  /** Makes the value of the node's `result`. @throws UpstreamFault where it makes no sense: tried again, then an error */
+  /** Makes a value of the node's `result`. @throws UpstreamFault where it makes no sense: tried again, then an error */
   decode(result: unknown): T
+  /** The result goes to users as it is: it is refused where it holds a part of the node's URL that may be a key. */
+  isShown?: boolean
   /** Most bytes that the answer may have. */
   maxBytes: number
   /** Most attempts, whatever goes wrong. */
   attempts?: number
-  /** Is the node's JSON-RPC error a fault worth another attempt? By default all but "no such method" and "invalid params". */
+  /** Is the node's JSON-RPC error worth another attempt? By default all but "no such method" and "invalid params" are. */
   retriesError?(fault: UpstreamFault): boolean
   /** Asked before each further attempt. */
   isWanted?(): boolean
-  /** `prompt`: many wait for it. `slow`: it may take the node long. They don't share an HTTP request. */
+  /** `prompt`: many wait for it. `slow`: it may take the node long. The two don't share an HTTP request. */
   pace?: 'prompt' | 'slow'
-  /** Milliseconds for one attempt, where the client's own are too few. */
+  /** Milliseconds for one attempt, where the client's are too few. */
   attemptTimeoutMs?: number
 }
 
@@ -48,19 +56,11 @@ export interface CallLimits {
 
 export type CallOutcome<T> = { value: T } | { error: UpstreamError }
 
-const MAX_ATTEMPTS = 8
-/** For faults that seldom pass by themselves: refused credentials, a wrong path. */
-const MAX_ATTEMPTS_CLIENT_ERROR = 3
-const MAX_ATTEMPTS_RPC_ERROR = 5
-const MAX_ATTEMPTS_NULL = 6
-const BACKOFF_FIRST_MS = 40
-const BACKOFF_MOST_MS = 1_000
-const RETRY_AFTER_MOST_MS = 5_000
 const REST_MS = 2_000
 const WRONG_CHAIN_REST_MS = 60_000
 /** Of one HTTP answer, whatever its calls may have together. */
 const ANSWER_MOST_BYTES = 64 * 1024 * 1024
-/** Together with the answer's own size limits: what the envelope of one call may take. */
+/** What the envelope of one call may take, beside its result. */
 const ENVELOPE_BYTES = 1_024
 
 interface OpenCall<T> {
@@ -77,7 +77,8 @@ export class UpstreamClient {
   readonly observer: UpstreamObserver
   readonly #attemptTimeoutMs: number
   readonly #callTimeoutMs: number
-  readonly #sameChain = new SameChain()
+  readonly #sameChain: SameChain
+  readonly #chainId: number | undefined
   #nextId = 1
 
   constructor(options: UpstreamOptions) {
@@ -86,6 +87,8 @@ export class UpstreamClient {
     if (this.endpoints.length === 0) throw new Error('at least one upstream URL is needed')
     this.#attemptTimeoutMs = options.attemptTimeoutMs ?? 3_000
     this.#callTimeoutMs = options.callTimeoutMs ?? 12_000
+    this.#chainId = options.chainId
+    this.#sameChain = new SameChain(options.chainId)
     this.observer = options.observer ?? {}
   }
 
@@ -160,19 +163,7 @@ export class UpstreamClient {
   }
 
   #mostAttempts(call: UpstreamCall<unknown>, fault: UpstreamFault): number {
-    return Math.min(call.attempts ?? MAX_ATTEMPTS, this.#mostAttemptsAfter(call, fault))
-  }
-
-  #mostAttemptsAfter(call: UpstreamCall<unknown>, fault: UpstreamFault): number {
-    if (fault.kind === 'null') return MAX_ATTEMPTS_NULL
-    if (fault.kind === 'rpc-error') {
-      const retries = call.retriesError?.(fault) ?? !isFinalRpcError(fault)
-      return retries ? MAX_ATTEMPTS_RPC_ERROR : 1
-    }
-    const { status } = fault.detail
-    if (status !== undefined && status >= 400 && status < 500 && status !== 429 && status !== 408)
-      return fault.kind === 'batch-refused' ? MAX_ATTEMPTS : MAX_ATTEMPTS_CLIENT_ERROR
-    return MAX_ATTEMPTS
+    return fault.kind === 'wrong-chain' && this.endpoints.length === 1 ? 1 : mostAttempts(call, fault)
   }
 
   #attempt<T>(
@@ -196,7 +187,7 @@ export class UpstreamClient {
     signal: CancelSignal | undefined,
   ): Promise<({ value: T } | { fault: UpstreamFault })[]> {
     const firstId = this.#nextId
-    this.#nextId += calls.length
+    this.#nextId += calls.length + 1
     const started = performance.now()
     let patience = this.#attemptTimeoutMs
     let maxBytes = 0
@@ -205,24 +196,29 @@ export class UpstreamClient {
       maxBytes += call.maxBytes + ENVELOPE_BYTES
     }
     const timeoutMs = Math.ceil(Math.max(1, Math.min(patience, deadline - started)))
+    const asksChainId = this.#chainId !== undefined
+    const withChainId = asksChainId && endpoint.batchLimit > 1 && !calls.some(({ pace }) => pace === 'slow')
+    const sent = withChainId ? [CHAIN_ID_CALL, ...calls] : calls
     try {
-      if (this.endpoints.length > 1) await this.#sameChain.check(endpoint, timeoutMs, signal)
+      if (!withChainId && (asksChainId || this.endpoints.length > 1))
+        await this.#sameChain.check(endpoint, { timeoutMs, signal })
       const limits = { maxBytes: Math.min(maxBytes, ANSWER_MOST_BYTES), timeoutMs, signal }
-      const text = await endpoint.post(encodeCalls(calls, firstId), limits)
-      const answers = matchAnswers(text, firstId, calls.length)
+      const text = await endpoint.post(encodeCalls(sent, firstId), limits)
+      const answers = matchAnswers(text, firstId, sent.length, endpoint.secrets)
+      if (withChainId) this.#sameChain.believe(endpoint, answers.shift()!)
       this.#observeHttp(endpoint, calls.length, 'ok', started)
       this.#noteBatch(endpoint, answers)
       return answers.map((answer, index) => this.#settle(endpoint, calls[index]!, answer))
     } catch (error) {
       if (!(error instanceof UpstreamFault)) throw error
       this.#observeHttp(endpoint, calls.length, error.kind, started)
-      this.#noteFailure(endpoint, calls.length, error)
+      this.#noteFailure(endpoint, sent.length, error)
       return calls.map((call) => this.#settle(endpoint, call, { fault: error }))
     }
   }
 
   #settle<T>(endpoint: Endpoint, call: UpstreamCall<T>, answer: Answer): { value: T } | { fault: UpstreamFault } {
-    const settled = 'result' in answer ? decode(call, answer.result) : answer
+    const settled = 'result' in answer ? decode(call, answer.result, endpoint) : answer
     const outcome = 'fault' in settled ? settled.fault.kind : 'ok'
     this.observer.onCall?.({ upstream: endpoint.label, method: call.method, outcome })
     return settled
@@ -237,8 +233,8 @@ export class UpstreamClient {
   }
 
   #noteFailure(endpoint: Endpoint, size: number, fault: UpstreamFault): void {
-    const refused = fault.kind === 'batch-refused' || REFUSING_STATUS.has(fault.detail.status ?? 0)
-    if (size > 1 && refused && !isRateLimit(fault)) {
+    this.#sameChain.doubt(endpoint)
+    if (size > 1 && refusesBatches(fault)) {
       this.#limitBatches(endpoint, Math.floor(size / 10))
       return
     }
@@ -263,35 +259,17 @@ export class UpstreamClient {
   }
 }
 
-const REFUSING_STATUS = new Set([400, 405, 413, 415, 422, 501])
-
-/** Milliseconds: doubled each time, with jitter; what the node asked for instead, within reason. */
-function backoff(attempt: number, retryAfter: number): number {
-  if (retryAfter > 0) return Math.min(retryAfter, RETRY_AFTER_MOST_MS)
-  return Math.min(BACKOFF_FIRST_MS * 2 ** (attempt - 1), BACKOFF_MOST_MS) * (0.5 + Math.random() / 2)
-}
-
-function decode<T>(call: UpstreamCall<T>, result: unknown): { value: T } | { fault: UpstreamFault } {
+function decode<T>(
+  call: UpstreamCall<T>,
+  result: unknown,
+  { secrets }: Endpoint,
+): { value: T } | { fault: UpstreamFault } {
+  if (call.isShown && secrets.areIn(result))
+    return { fault: new UpstreamFault('malformed', "the answer is withheld: it holds a part of the node's URL") }
   try {
     return { value: call.decode(result) }
   } catch (error) {
     if (error instanceof UpstreamFault) return { fault: error }
     throw error
   }
-}
-
-export function isMethodMissing(fault: UpstreamFault): boolean {
-  const code = fault.detail.rpc?.code
-  return code === -32601 || code === -32004
-}
-
-function isFinalRpcError(fault: UpstreamFault): boolean {
-  return isMethodMissing(fault) || fault.detail.rpc?.code === -32602
-}
-
-function isRateLimit(fault: UpstreamFault): boolean {
-  const { status, rpc } = fault.detail
-  return (
-    status === 429 || rpc?.code === 429 || /rate.?limit|too many requests|capacity|throttl/i.test(rpc?.message ?? '')
-  )
 }

@@ -1,6 +1,6 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
 
-/** What can go wrong between us and a node, as metrics and error data name it. */
+/** What can go wrong with a node, as metrics and error data name it. */
 export type FaultKind =
   | 'timeout'
   | 'connection'
@@ -27,6 +27,8 @@ export class UpstreamFault extends Error {
       rpc?: RpcErrorObject
       /** How long the node asked us to wait, milliseconds. */
       retryAfter?: number
+      /** The chain that the node serves, for `wrong-chain`. */
+      chainId?: bigint
     } = {},
   ) {
     super(message)
@@ -39,7 +41,7 @@ export interface RpcErrorObject {
   data?: unknown
 }
 
-/** The client's view of an upstream that failed: names the upstream by host and port, never by path, query or credentials. */
+/** What users see of a node that failed: its host and port, never its URL's path, query or user info. */
 export class UpstreamError extends RpcError {
   constructor(
     readonly fault: UpstreamFault,

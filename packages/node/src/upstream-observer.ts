@@ -2,7 +2,7 @@ import type { FaultKind } from './upstream-fault.js'
 
 export type Outcome = 'ok' | FaultKind
 
-/** Told of everything worth counting. Every method is optional, must not throw and must return at once. */
+/** Hears of everything that is worth counting. Every method is optional, must not throw and must return at once. */
 export interface UpstreamObserver {
   /** One HTTP request ended. `upstream` is host and port. */
   onHttpRequest?(event: { upstream: string; calls: number; outcome: Outcome; milliseconds: number }): void
@@ -10,8 +10,8 @@ export interface UpstreamObserver {
   onCall?(event: { upstream: string; method: string; outcome: Outcome }): void
   /** A call is about to be sent again. */
   onRetry?(event: { upstream: string; method: string; fault: FaultKind }): void
-  /** Reads of state that the shared cache had, and that it had not. */
+  /** Reads of state that were known, and those that were not. */
   onReads?(event: { hits: number; misses: number }): void
-  /** A node was found to lack something and is worked around from now on; once per finding. */
+  /** A node was found to lack something, which is worked around from now on. Once per finding. */
   onWorkaround?(event: { upstream: string; lacks: string }): void
 }

@@ -1,5 +1,4 @@
 import { Canceller } from './cancellation.js'
-import { pause } from './pause.js'
 import { within } from './within.js'
 
 const never = new Promise<never>(() => undefined)
@@ -21,31 +20,5 @@ describe('within', () => {
     await expect(waiting).rejects.toThrow('enough')
     await expect(within(never, { signal: canceller.signal }, late)).rejects.toThrow('enough')
     await expect(within(never, { signal: AbortSignal.abort(new Error('real')) }, late)).rejects.toThrow('real')
-  })
-
-  it('leaves no listener behind', async () => {
-    let listeners = 0
-    const counted = {
-      aborted: false,
-      reason: undefined,
-      throwIfAborted: () => undefined,
-      addEventListener: () => listeners++,
-      removeEventListener: () => listeners--,
-    }
-    await within(Promise.resolve(1), { signal: counted }, late)
-    await within(Promise.reject(new Error('failed')), { signal: counted }, late).catch(() => undefined)
-    expect(listeners).toBe(0)
-  })
-})
-
-describe('pause', () => {
-  it('ends by itself, or when the signal aborts', async () => {
-    await pause(1, undefined)
-    const canceller = new Canceller()
-    await pause(1, canceller.signal)
-    const paused = pause(60_000, canceller.signal)
-    canceller.cancel(new Error('enough'))
-    await expect(paused).rejects.toThrow('enough')
-    await expect(pause(60_000, canceller.signal)).rejects.toThrow('enough')
   })
 })

@@ -1,0 +1,59 @@
+import type { UpstreamCall } from './upstream-client.js'
+import type { UpstreamFault } from './upstream-fault.js'
+
+const MAX_ATTEMPTS = 8
+/** For faults that seldom pass by themselves: refused credentials, a wrong path. */
+const MAX_ATTEMPTS_CLIENT_ERROR = 3
+const MAX_ATTEMPTS_RPC_ERROR = 5
+const MAX_ATTEMPTS_NULL = 6
+const BACKOFF_FIRST_MS = 40
+const BACKOFF_MOST_MS = 1_000
+const RETRY_AFTER_MOST_MS = 5_000
+/** HTTP statuses by which nodes refuse batches. */
+const REFUSING_STATUS = new Set([400, 405, 413, 415, 422, 501])
+/** EIP-1474's limit exceeded, QuickNode's and Alchemy's rate limits, HTTP 429 as a JSON-RPC code. */
+const RATE_LIMIT_CODES = new Set([-32005, -32007, -32097, 429])
+
+/** How often a call is sent at most, if this is what went wrong. */
+export function mostAttempts(call: UpstreamCall<unknown>, fault: UpstreamFault): number {
+  return Math.min(call.attempts ?? MAX_ATTEMPTS, mostAttemptsAfter(call, fault))
+}
+
+function mostAttemptsAfter(call: UpstreamCall<unknown>, fault: UpstreamFault): number {
+  if (fault.kind === 'null') return MAX_ATTEMPTS_NULL
+  if (fault.kind === 'rpc-error') {
+    const retries = call.retriesError?.(fault) ?? !isFinalRpcError(fault)
+    return retries ? MAX_ATTEMPTS_RPC_ERROR : 1
+  }
+  const { status } = fault.detail
+  if (status !== undefined && status >= 400 && status < 500 && status !== 429 && status !== 408)
+    return fault.kind === 'batch-refused' ? MAX_ATTEMPTS : MAX_ATTEMPTS_CLIENT_ERROR
+  return MAX_ATTEMPTS
+}
+
+/** Milliseconds: doubled each time, with jitter; what the node asked for instead, within reason. */
+export function backoff(attempt: number, retryAfter: number): number {
+  if (retryAfter > 0) return Math.min(retryAfter, RETRY_AFTER_MOST_MS)
+  return Math.min(BACKOFF_FIRST_MS * 2 ** (attempt - 1), BACKOFF_MOST_MS) * (0.5 + Math.random() / 2)
+}
+
+export function isMethodMissing(fault: UpstreamFault): boolean {
+  const code = fault.detail.rpc?.code
+  return code === -32601 || code === -32004
+}
+
+function isFinalRpcError(fault: UpstreamFault): boolean {
+  return isMethodMissing(fault) || fault.detail.rpc?.code === -32602
+}
+
+/** About the moment, not about the call. */
+export function isRateLimit(fault: UpstreamFault): boolean {
+  const { status, rpc } = fault.detail
+  if (status === 429) return true
+  if (rpc === undefined) return false
+  return RATE_LIMIT_CODES.has(rpc.code) || /rate.?limit|too many requests|capacity|throttl/i.test(rpc.message)
+}
+
+export function refusesBatches(fault: UpstreamFault): boolean {
+  return (fault.kind === 'batch-refused' || REFUSING_STATUS.has(fault.detail.status ?? 0)) && !isRateLimit(fault)
+}
