@@ -1,4 +1,4 @@
-import type { Awaitable, Cancellation, CancelSignal } from '@upfront/node'
+import { type Awaitable, type Cancellation, type CancelSignal, onAbort } from '@upfront/node'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { Lacking, StateRead, StateValue, Step } from '@upfront/simulation'
 import type { Addon, Message, NativeEngine } from './addon.js'
@@ -106,16 +106,15 @@ export class NativeWork {
   #byMail<T>(id: number, cancellation: Cancellation, format: Format<T>): Promise<Step<T>> {
     const { signal } = cancellation
     return new Promise((resolve, reject) => {
-      const abort = () => {
+      this.#unlessAborted(id, cancellation)
+      const takeOff = onAbort(signal, () => {
         this.#forget(id)
         this.native.cancel(id)
         reject(signal.reason)
-      }
-      this.#unlessAborted(id, cancellation)
-      signal.addEventListener('abort', abort, { once: true })
+      })
       this.#work.set(id, {
         hear: (message) => {
-          signal.removeEventListener('abort', abort)
+          takeOff()
           try {
             resolve(this.#heard(message, cancellation, format))
           } catch (error) {
@@ -123,7 +122,7 @@ export class NativeWork {
           }
         },
         failed: (reason) => {
-          signal.removeEventListener('abort', abort)
+          takeOff()
           reject(reason)
         },
       })

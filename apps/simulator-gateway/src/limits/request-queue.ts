@@ -1,10 +1,9 @@
-import type { Cancellation, CancelSignal } from '@upfront/node'
+import { type Cancellation, onAbort } from '@upfront/node'
 import { Overloaded } from './overloaded.js'
 import { ClientGone } from './request-lifetime.js'
 
 interface Waiting {
   enter: () => void
-  signal: CancelSignal
 }
 
 /** At most `maxInFlight` requests at a time; `maxQueued` more wait their turn, first come first served. */
@@ -40,22 +39,20 @@ export class RequestQueue {
     const { signal } = cancellation
     return new Promise((resolve, reject) => {
       const turn: Waiting = {
-        signal,
         enter: () => {
-          signal.removeEventListener('abort', giveUp)
+          takeOff()
           resolve()
         },
       }
-      const giveUp = () => {
+      this.waiting.add(turn)
+      const takeOff = onAbort(signal, () => {
         this.waiting.delete(turn)
         reject(
           signal.reason instanceof ClientGone
             ? signal.reason
             : new Overloaded('the request waited too long for its turn'),
         )
-      }
-      signal.addEventListener('abort', giveUp, { once: true })
-      this.waiting.add(turn)
+      })
     })
   }
 
