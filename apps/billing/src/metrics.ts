@@ -58,6 +58,42 @@ export class BillingMetrics extends Metrics {
     labelNames: ['network'],
     registers: [this.registry],
   })
+  readonly differences = new Counter({
+    name: 'billing_reconciliation_differences_total',
+    help: 'Differences between the ledger and final blocks, by kind',
+    labelNames: ['network', 'kind'],
+    registers: [this.registry],
+  })
+  readonly reconciledBlock = new Gauge({
+    name: 'billing_reconciled_block',
+    help: 'The last block that was compared with the ledger',
+    labelNames: ['network'],
+    registers: [this.registry],
+  })
+  readonly failedCharges = new Counter({
+    name: 'billing_failed_charges_total',
+    help: 'Payments that failed after they were charged: what was delivered and not paid',
+    labelNames: ['network', 'reason'],
+    registers: [this.registry],
+  })
+  readonly gasSpentInADay = new Gauge({
+    name: 'billing_gas_spent_day_wei',
+    help: 'What the signers paid for gas in the last 24 hours, as the ledger recorded it',
+    labelNames: ['network'],
+    registers: [this.registry],
+  })
+  readonly receivedInADay = new Gauge({
+    name: 'billing_received_day_units',
+    help: "What was transferred to sellers in the last 24 hours, in the token's smallest unit",
+    labelNames: ['network', 'asset'],
+    registers: [this.registry],
+  })
+  readonly signerHoursLeft = new Gauge({
+    name: 'billing_signer_hours_left',
+    help: 'Balance of each own signer divided by its gas of the last hour; infinite where it spent none',
+    labelNames: ['network', 'signer'],
+    registers: [this.registry],
+  })
   readonly feeBumps = new Counter({
     name: 'billing_fee_bumps_total',
     help: 'Transactions signed again with a higher fee',

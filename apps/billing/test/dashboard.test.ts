@@ -39,6 +39,13 @@ describe('the dashboard of billing', () => {
     }
   })
 
+  test('the alert rules use metrics that there are', () => {
+    const rules = readFileSync(new URL('../../../infra/alerts.yaml', import.meta.url), 'utf8')
+    const names = new Set(rules.match(/\bbilling_[a-z0-9_]+/g))
+    expect(names.size).toBeGreaterThan(5)
+    for (const name of names) expect(metrics).toMatch(new RegExp(`^# HELP ${name} `, 'm'))
+  })
+
   test('counts what a settlement did', () => {
     for (const line of [
       /^billing_payment_transitions_total\{state="authorized"\} 1$/m,

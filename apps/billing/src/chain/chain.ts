@@ -4,6 +4,7 @@ import type { SignerKey } from '../environment/signer-keys.js'
 import { BlockView, type RpcBlock } from './block-view.js'
 import { Head } from './head.js'
 import type { Node } from './node.js'
+import { NodeRefusal } from './node-error.js'
 import { type Log, type Receipt, type RpcLog, type RpcReceipt, readLog, readReceipt } from './receipt.js'
 import {
   encodeBalanceOf,
@@ -21,6 +22,7 @@ export interface Fees {
   maxPriorityFeePerGas: bigint
 }
 
+const FINAL_DEPTH_BLOCKS = 64n
 const PRIORITY_FEE_MAX_AGE_MILLISECONDS = 10_000
 
 /** One chain as billing uses it: reads, sends, and the newest head. All methods throw `NodeFault` or `NodeRefusal`. */
@@ -138,9 +140,27 @@ export class Chain {
     return found === null ? null : { to: (found.to?.toLowerCase() as Address | undefined) ?? null, input: found.input }
   }
 
-  async logs(address: Address, topics: (Hash | null)[], fromBlock: bigint, toBlock: bigint): Promise<Log[]> {
+  async logs(
+    address: Address | readonly Address[],
+    topics: (Hash | Hash[] | null)[],
+    fromBlock: bigint,
+    toBlock: bigint,
+  ): Promise<Log[]> {
     const range = { fromBlock: toQuantity(fromBlock), toBlock: toQuantity(toBlock) }
     return (await this.node.request<RpcLog[]>('eth_getLogs', [{ address, topics, ...range }])).map(readLog)
+  }
+
+  /** The newest block that the chain holds for final; where its node does not say, the one 64 below the newest. */
+  async finalBlock(): Promise<bigint> {
+    const { number } = await this.head.refresh()
+    const guess = number > FINAL_DEPTH_BLOCKS ? number - FINAL_DEPTH_BLOCKS : 0n
+    try {
+      const found = await this.node.request<{ number: Hex } | null>('eth_getBlockByNumber', ['finalized', false])
+      return found === null ? guess : BigInt(found.number)
+    } catch (error) {
+      if (error instanceof NodeRefusal) return guess
+      throw error
+    }
   }
 
   /** Room for two base fee doublings, as wallets leave it. */

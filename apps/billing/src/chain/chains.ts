@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common'
 import type { Address, Network } from '@upfront/protocol'
 import { LOGGER, type Logger } from '@upfront/service'
@@ -6,6 +7,9 @@ import { BillingMetrics } from '../metrics.js'
 import { Chain } from './chain.js'
 import { Node } from './node.js'
 import { NodeFault, WrongChain } from './node-error.js'
+
+/** The longest that the start waits for nodes. */
+const START_MILLISECONDS = 2_000
 
 /** Every configured chain, by network. */
 @Injectable()
@@ -30,13 +34,17 @@ export class Chains implements OnModuleInit, OnApplicationShutdown {
 
   /** A wrong `rpcUrl` would let signatures be checked on one chain and settled on another: refused at start. */
   async onModuleInit(): Promise<void> {
-    for (const { network, node } of this.all()) {
+    const checks = this.all().map(async ({ network, node }) => {
       await node.request('eth_chainId', []).catch((error: unknown) => {
         if (error instanceof WrongChain) throw new Error(`CHAINS["${network}"].rpcUrl: ${error.message}`)
         if (!(error instanceof NodeFault)) throw error
         this.logger.warn({ network, reason: error.message }, 'the node does not answer yet')
       })
-    }
+    })
+    // A node that hangs keeps nobody waiting: should it be of another chain, each of its later answers is refused.
+    const started = Promise.all(checks)
+    started.catch(() => undefined)
+    await Promise.race([started, sleep(START_MILLISECONDS, undefined, { ref: false })])
   }
 
   async onApplicationShutdown(): Promise<void> {

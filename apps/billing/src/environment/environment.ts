@@ -59,6 +59,10 @@ export class Environment {
   @IsWholeNumber(50, 600_000)
   RECOVERY_INTERVAL_MS = 3_000
 
+  /** How often the next final blocks of each chain are compared with the ledger. */
+  @IsWholeNumber(100, 3_600_000)
+  RECONCILE_INTERVAL_MS = 60_000
+
   /** How long a transaction may stay unmined before its fee is raised. */
   @IsWholeNumber(500, 3_600_000)
   FEE_BUMP_MS = 20_000

@@ -1,12 +1,15 @@
 import { Injectable } from '@nestjs/common'
 import { Readiness } from '@upfront/service'
-import { sql } from 'drizzle-orm'
 import { Chains } from '../chain/chains.js'
 import { Ledger } from '../ledger/ledger.js'
+import { idempotencyKeys } from '../ledger/schema.js'
 
 const HEAD_STALE_MILLISECONDS = 30_000
 
-/** Whether payments can be taken: the ledger and every chain's node can be reached. */
+/**
+ * Whether something can be sold: the ledger can be written, and one chain at least can be reached. Each chain is told by
+ * itself: `status` is `degraded` while one of several is out of reach.
+ */
 @Injectable()
 export class BillingReadiness extends Readiness {
   constructor(
@@ -17,10 +20,7 @@ export class BillingReadiness extends Readiness {
   }
 
   async report() {
-    const reachable = await this.ledger.db.execute(sql`select 1`).then(
-      () => true,
-      () => false,
-    )
+    const store = await this.storeStatus()
     const chains = Object.fromEntries(
       this.chains.all().map(({ network, head, signers }) => [
         network,
@@ -31,12 +31,27 @@ export class BillingReadiness extends Readiness {
         },
       ]),
     )
-    const ready = reachable && Object.values(chains).every(({ status }) => status === 'ok')
+    const reachable = Object.values(chains).filter(({ status }) => status === 'ok').length
+    const ready = store === 'ok' && reachable > 0
     return {
       ready,
-      status: ready ? 'ok' : 'unavailable',
-      ledger: { store: this.ledger.kind, status: reachable ? 'ok' : 'unreachable' },
+      status: !ready ? 'unavailable' : reachable === this.chains.all().length ? 'ok' : 'degraded',
+      ledger: { store: this.ledger.kind, status: store },
       chains,
     }
+  }
+
+  /** Writes, and takes it back: a full disk or a standby still answers reads. */
+  private async storeStatus(): Promise<'ok' | 'unreachable'> {
+    const row = { key: 'health', operation: 'health', inputHash: '', paymentId: null, createdAt: new Date() }
+    let written = false
+    await this.ledger.db
+      .transaction(async (tx) => {
+        await tx.insert(idempotencyKeys).values(row)
+        written = true
+        tx.rollback()
+      })
+      .catch(() => undefined)
+    return written ? 'ok' : 'unreachable'
   }
 }

@@ -2,12 +2,16 @@ import { Injectable } from '@nestjs/common'
 import type { Address, Network } from '@upfront/protocol'
 import { gt } from 'drizzle-orm'
 import { Chains } from '../chain/chains.js'
+import { Environment } from '../environment/environment.js'
 import { Ledger } from '../ledger/ledger.js'
 import { signers } from '../ledger/schema.js'
 
 const REFRESH_MILLISECONDS = 5_000
 /** A process that has not been seen for this long settles nothing any more. */
 const ALIVE_MILLISECONDS = 120_000
+/** Heartbeats come with every recovery round; a process without several of them is not offered any more. */
+const MISSED_ROUNDS = 5
+const SHORTEST_OFFER_MILLISECONDS = 15_000
 
 /**
  * The signers of all billing processes on this ledger. An authorization for any of them is accepted anywhere, and the
@@ -15,11 +19,16 @@ const ALIVE_MILLISECONDS = 120_000
  */
 @Injectable()
 export class SignerDirectory {
-  private known: { byNetwork: ReadonlyMap<Network, ReadonlySet<Address>>; at: number } | null = null
+  private known: {
+    byNetwork: ReadonlyMap<Network, ReadonlySet<Address>>
+    rows: (typeof signers.$inferSelect)[]
+    at: number
+  } | null = null
 
   constructor(
     private readonly ledger: Ledger,
     private readonly chains: Chains,
+    private readonly environment: Environment,
   ) {}
 
   async accepted(): Promise<ReadonlyMap<Network, ReadonlySet<Address>>> {
@@ -34,13 +43,20 @@ export class SignerDirectory {
             new Set([...own.keys(), ...rows.filter((row) => row.network === network).map((row) => row.address)]),
           ]),
       )
-      this.known = { byNetwork, at: Date.now() }
+      this.known = { byNetwork, rows, at: Date.now() }
     }
     return this.known.byNetwork
   }
 
   /** The address that offers carry: the lowest, so that every replica offers the same. */
   async offered(network: Network): Promise<Address | undefined> {
-    return [...((await this.accepted()).get(network) ?? [])].sort()[0]
+    await this.accepted()
+    const rounds = MISSED_ROUNDS * this.environment.RECOVERY_INTERVAL_MS
+    const offeredFor = Math.max(rounds, SHORTEST_OFFER_MILLISECONDS) + REFRESH_MILLISECONDS
+    const own = this.chains.get(network)?.signers.keys() ?? []
+    const alive = (this.known?.rows ?? []).filter(
+      (row) => row.network === network && Date.now() - row.seenAt.getTime() < offeredFor,
+    )
+    return [...own, ...alive.map(({ address }) => address)].sort()[0]
   }
 }

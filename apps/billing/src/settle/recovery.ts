@@ -1,19 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
+import { RefusalReason } from '@upfront/protocol'
 import { errorText, LOGGER, type Logger } from '@upfront/service'
-import { and, asc, count, eq, inArray, isNotNull, lt, min, sql } from 'drizzle-orm'
+import { and, asc, count, eq, inArray, isNotNull, lt, min, notInArray, or, sql } from 'drizzle-orm'
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
 import { Environment } from '../environment/environment.js'
 import { changePayment } from '../ledger/change-payment.js'
 import { Ledger } from '../ledger/ledger.js'
-import { idempotencyKeys, payments } from '../ledger/schema.js'
+import { idempotencyKeys, type PaymentRow, payments } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
+import { endWithin } from './end-within.js'
 import { healFailed, reopenReorged } from './follow-ended.js'
 import { Settler } from './settler.js'
 import { mendNonces } from './signer-nonces.js'
 
 const BATCH = 500
+/** A payment of an unknown network may have been settled in time by a process that knew it. */
+const UNCONFIGURED_GRACE_SECONDS = 3_600
 /** A payment that its own process has not touched for this long is taken up by whoever finds it. */
 const ABANDONED_MILLISECONDS = 3_000
 /** Signers' heartbeats and stray charges are looked after at least this often. */
@@ -38,35 +42,35 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /** Begins the first round, and waits for it as long as the nodes answer soon: a node that hangs keeps nobody waiting. */
   async onApplicationBootstrap(): Promise<void> {
-    const first = this.round(0)
-    await Promise.race([first, sleep(FIRST_ROUND_MILLISECONDS)])
+    const first = this.chains.all().map((chain) => this.round(chain, 0))
+    await Promise.race([Promise.all(first), sleep(FIRST_ROUND_MILLISECONDS)])
+    const interval = this.environment.RECOVERY_INTERVAL_MS
+    // Each chain has a loop of its own: a node that hangs keeps no other chain waiting.
+    const rounds = this.chains
+      .all()
+      .map((chain) => this.every(interval, 'a recovery round', () => this.round(chain, ABANDONED_MILLISECONDS)))
     this.#loops = [
-      first,
-      this.every(this.environment.RECOVERY_INTERVAL_MS, 'a recovery round', () => this.round(ABANDONED_MILLISECONDS)),
+      ...first,
+      ...rounds,
+      this.every(interval, 'ending what no chain is configured for', () => this.endUnconfigured()),
+      this.every(interval, 'counting payments', () => this.measure()),
       this.every(HANDOVER_MILLISECONDS, 'taking over charges', () => this.takeOverCharges()),
     ]
   }
 
   async onApplicationShutdown(): Promise<void> {
     this.#stop.abort()
-    await Promise.all(this.#loops)
+    await endWithin(Promise.all(this.#loops))
   }
 
-  private async round(untouchedMilliseconds: number): Promise<void> {
-    await Promise.all(
-      this.chains
-        .all()
-        .flatMap((chain) =>
-          [...chain.signers.keys()].map((signer) => this.attempt('mending nonces', () => this.mend(chain, signer))),
-        ),
-    )
-    for (const chain of this.chains.all()) {
-      await this.attempt('looking for reorgs', () => this.reopen(chain))
-      await this.attempt('looking for what had failed', () => this.heal(chain))
-    }
-    await this.attempt('expiring authorizations', () => this.expire())
-    await this.attempt('taking up payments', () => this.takeUp(untouchedMilliseconds))
-    await this.attempt('counting payments', () => this.measure())
+  private async round(chain: Chain, untouchedMilliseconds: number): Promise<void> {
+    await Promise.all([
+      ...[...chain.signers.keys()].map((signer) => this.attempt('mending nonces', () => this.mend(chain, signer))),
+      this.attempt('expiring authorizations', () => this.expire(chain)),
+      this.attempt('taking up payments', () => this.takeUp(chain, untouchedMilliseconds)),
+    ])
+    await this.attempt('looking for reorgs', () => this.reopen(chain))
+    await this.attempt('looking for what had failed', () => this.heal(chain))
   }
 
   private async reopen(chain: Chain): Promise<void> {
@@ -98,41 +102,67 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   /** Ends the reservations of authorizations that can no longer be settled. */
-  private async expire(): Promise<void> {
-    for (const chain of this.chains.all()) {
-      const due = and(
-        eq(payments.network, chain.network),
-        eq(payments.state, 'authorized'),
-        sql`${payments.deadline} < ${chain.head.now().toString()}::numeric`,
-      )
-      const rows = await this.ledger.db.select().from(payments).where(due).orderBy(asc(payments.deadline)).limit(BATCH)
-      for (const row of rows) {
-        const change = { kind: 'expired', to: 'expired', reason: 'permit2_deadline_expired' } as const
-        const expired = await changePayment(this.ledger.db, row, change)
-        if (expired !== null) this.metrics.transitions.inc({ state: 'expired' })
-      }
+  private async expire(chain: Chain): Promise<void> {
+    const isDue = and(
+      eq(payments.network, chain.network),
+      eq(payments.state, 'authorized'),
+      sql`${payments.deadline} < ${chain.head.now().toString()}::numeric`,
+    )
+    const rows = await this.ledger.db.select().from(payments).where(isDue).orderBy(asc(payments.deadline)).limit(BATCH)
+    for (const row of rows) await this.end(row)
+  }
+
+  /** Payments of networks that `CHAINS` no longer names: nobody here can look for them. Their deadline ends them. */
+  private async endUnconfigured(): Promise<void> {
+    const known = this.chains.all().map(({ network }) => network)
+    const until = Math.floor(Date.now() / 1_000) - UNCONFIGURED_GRACE_SECONDS
+    const isDue = and(
+      notInArray(payments.network, known),
+      inArray(payments.state, ['authorized', 'charging', 'submitted']),
+      sql`${payments.deadline} < ${until}::numeric`,
+    )
+    const rows = await this.ledger.db.select().from(payments).where(isDue).limit(BATCH)
+    for (const row of rows) {
+      const { id: paymentId, network, state } = row
+      this.logger.error({ paymentId, network, state }, 'CHAINS does not name the network of a payment that is late')
+      await this.end(row)
     }
   }
 
-  private async takeUp(untouchedMilliseconds: number): Promise<void> {
+  private async end(payment: PaymentRow): Promise<void> {
+    const to = payment.state === 'authorized' ? 'expired' : 'failed'
+    const ended = await changePayment(this.ledger.db, payment, { kind: to, to, reason: RefusalReason.deadlineExpired })
+    if (ended !== null) this.metrics.transitions.inc({ state: to })
+  }
+
+  /** What this process can bring on: payments of its own signers, and those whose deadline will end them. */
+  private async takeUp(chain: Chain, untouchedMilliseconds: number): Promise<void> {
     const untouchedSince = new Date(Date.now() - untouchedMilliseconds)
+    const isNotDriven = noneOf(this.settler.driven())
+    const late = sql`${payments.deadline} < ${chain.head.now().toString()}::numeric`
     const rows = await this.ledger.db
       .select()
       .from(payments)
-      .where(and(inArray(payments.state, ['charging', 'submitted']), lt(payments.updatedAt, untouchedSince)))
+      .where(
+        and(
+          eq(payments.network, chain.network),
+          inArray(payments.state, ['charging', 'submitted']),
+          lt(payments.updatedAt, untouchedSince),
+          or(inArray(payments.facilitator, [...chain.signers.keys()]), late),
+          isNotDriven,
+        ),
+      )
       .orderBy(asc(payments.deadline))
       .limit(BATCH)
-    const abandoned = rows.filter(
-      ({ id, network }) => !this.settler.drives(id) && this.chains.get(network) !== undefined,
-    )
-    if (abandoned.length > 0) this.logger.info({ payments: abandoned.length }, 'taking up payments')
-    for (const row of abandoned) this.settler.begin(row)
+    if (rows.length > 0) this.logger.info({ network: chain.network, payments: rows.length }, 'taking up payments')
+    for (const row of rows) this.settler.begin(row)
   }
 
   /** Charges that another process stored for a signer whose key is here. */
   private async takeOverCharges(): Promise<void> {
     const own = this.chains.signerAddresses()
     if (own.length === 0) return
+    const isNotDriven = noneOf(this.settler.driven())
     const rows = await this.ledger.db
       .select()
       .from(payments)
@@ -140,12 +170,17 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
         and(
           eq(payments.state, 'charging'),
           inArray(payments.facilitator, own),
+          inArray(
+            payments.network,
+            this.chains.all().map(({ network }) => network),
+          ),
+          isNotDriven,
           lt(payments.updatedAt, new Date(Date.now() - HANDOVER_MILLISECONDS)),
         ),
       )
       .orderBy(asc(payments.deadline))
       .limit(BATCH)
-    for (const row of rows) if (this.chains.get(row.network) !== undefined) this.settler.begin(row)
+    for (const row of rows) this.settler.begin(row)
   }
 
   private async measure(): Promise<void> {
@@ -180,4 +215,9 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
       this.logger.warn({ reason: errorText(error) }, `${doing} failed; it will be repeated`)
     }
   }
+}
+
+/** One parameter, however many ids. */
+function noneOf(ids: readonly string[]) {
+  return sql`${payments.id} <> all(string_to_array(${ids.join(',')}::text, ','))`
 }

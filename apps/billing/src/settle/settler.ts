@@ -13,12 +13,13 @@ import type { PaymentRow, SignedTransactionRow } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
 import { broadcast } from './broadcast.js'
 import { DeadlineQueue } from './deadline-queue.js'
+import { endWithin } from './end-within.js'
 import { HeadPoll } from './head-poll.js'
 import { type Signed, SigningQueue } from './signing-queue.js'
 import { submit } from './submit.js'
 import { type DriveMemory, resolveDoubt, type TrackResult, track, trackReceipt } from './track.js'
 
-/** Payments that one process drives at a time; the rest wait, the one that expires first in front. */
+/** Payments of one chain that one process drives at a time; the rest wait, the one that expires first in front. */
 const CONCURRENCY = 24
 /** Watched payments are looked at this often even where no new block comes. */
 const ROUND_MILLISECONDS = 1_000
@@ -45,14 +46,14 @@ type Driven = DriveMemory & {
 @Injectable()
 export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #driven = new Map<string, Driven>()
-  readonly #queue = new DeadlineQueue<Driven>()
+  /** Each chain's own: one whose node hangs keeps no other waiting. */
+  readonly #lanes = new Map<Network, { queue: DeadlineQueue<Driven>; running: number }>()
   readonly #progress = new EventEmitter().setMaxListeners(0)
   readonly #loops: Promise<void>[] = []
   /** By network and signer: when the next transaction may be sent. */
   readonly #turns = new Map<string, Promise<void>>()
   readonly #headPolls = new Map<Network, HeadPoll>()
   readonly #stop = new AbortController()
-  #running = 0
 
   constructor(
     private readonly ledger: Ledger,
@@ -79,13 +80,18 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     this.#stop.abort()
     for (const poll of this.#headPolls.values()) poll.stop()
-    this.#queue.clear()
-    await Promise.all(this.#loops)
-    while (this.#running > 0) await sleep(20)
+    for (const { queue } of this.#lanes.values()) queue.clear()
+    await endWithin(Promise.all(this.#loops))
+    await endWithin(this.idle())
   }
 
-  drives(paymentId: string): boolean {
-    return this.#driven.has(paymentId)
+  private async idle(): Promise<void> {
+    while ([...this.#lanes.values()].some(({ running }) => running > 0)) await sleep(20)
+  }
+
+  /** Ids of the payments that this process drives. */
+  driven(): string[] {
+    return [...this.#driven.keys()]
   }
 
   /**
@@ -159,23 +165,34 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
       driven.again = true
       return
     }
-    this.#queue.add(driven)
-    this.pump()
+    this.laneOf(driven.network).queue.add(driven)
+    this.pump(driven.network)
   }
 
-  private pump(): void {
-    while (this.#running < CONCURRENCY && this.#queue.size > 0) void this.run(this.#queue.take() as Driven)
+  private laneOf(network: Network) {
+    let lane = this.#lanes.get(network)
+    if (lane === undefined) {
+      lane = { queue: new DeadlineQueue<Driven>(), running: 0 }
+      this.#lanes.set(network, lane)
+    }
+    return lane
+  }
+
+  private pump(network: Network): void {
+    const lane = this.laneOf(network)
+    while (lane.running < CONCURRENCY && lane.queue.size > 0) void this.run(lane.queue.take() as Driven)
   }
 
   private async run(driven: Driven): Promise<void> {
-    this.#running += 1
+    const lane = this.laneOf(driven.network)
+    lane.running += 1
     driven.running = true
     driven.again = false
     await this.attempt('driving a payment', { paymentId: driven.id }, () => this.drive(driven))
     driven.running = false
-    this.#running -= 1
+    lane.running -= 1
     if (driven.again && this.#driven.has(driven.id) && !this.#stop.signal.aborted) this.enqueue(driven, false)
-    this.pump()
+    this.pump(driven.network)
   }
 
   /** One look at a payment, and whatever follows from it at once. */
@@ -271,6 +288,7 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
     if (state === 'settled' && chargedAt !== null && finishedAt !== null) {
       this.metrics.settlementSeconds.observe((finishedAt.getTime() - chargedAt.getTime()) / 1_000)
     }
+    if (state === 'failed') this.metrics.failedCharges.inc({ network, reason: reason ?? 'unknown' })
     if (state === 'failed' && takenBackAt !== null) {
       this.metrics.takenBack.inc({ network })
       this.logger.error({ paymentId, network, reason }, 'a settlement was taken back by a reorganisation, for good')

@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
+import { errorText, LOGGER, type Logger } from '@upfront/service'
+import type { Chain } from '../chain/chain.js'
+import { Chains } from '../chain/chains.js'
+import { Environment } from '../environment/environment.js'
+import { Ledger } from '../ledger/ledger.js'
+import { BillingMetrics } from '../metrics.js'
+import { endWithin } from './end-within.js'
+import { measureEconomics } from './measure-economics.js'
+import { advance } from './reconcile-blocks.js'
+
+/** Compares the ledger with each chain's final blocks, on and on; one chain's node keeps no other chain waiting. */
+@Injectable()
+export class Reconciliation implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly stop = new AbortController()
+  private loops: Promise<void>[] = []
+
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly chains: Chains,
+    private readonly metrics: BillingMetrics,
+    private readonly environment: Environment,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.loops = this.chains.all().map((chain) => this.follow(chain))
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.stop.abort()
+    await endWithin(Promise.all(this.loops))
+  }
+
+  private async follow(chain: Chain): Promise<void> {
+    const { signal } = this.stop
+    while (!signal.aborted) {
+      await sleep(this.environment.RECONCILE_INTERVAL_MS, undefined, { signal }).catch(() => undefined)
+      if (!signal.aborted) await this.round(chain)
+    }
+  }
+
+  private async round(chain: Chain): Promise<void> {
+    const { network } = chain
+    try {
+      const result = await advance(this.ledger.db, chain)
+      if (result !== null) {
+        this.metrics.reconciledBlock.set({ network }, Number(result.upTo))
+        for (const difference of result.differences) {
+          this.metrics.differences.inc({ network, kind: difference.kind })
+          this.logger.error(difference, 'the ledger and the chain differ')
+        }
+        for (const { id: paymentId, transaction } of result.healed) {
+          this.metrics.transitions.inc({ state: 'settled' })
+          this.logger.warn(
+            { paymentId, network, transaction },
+            'a payment that had failed is settled: its transfer was found',
+          )
+        }
+      }
+      await measureEconomics(this.ledger.db, chain, this.metrics)
+    } catch (error) {
+      this.logger.warn({ network, reason: errorText(error) }, 'reconciling failed; it will be repeated')
+    }
+  }
+}

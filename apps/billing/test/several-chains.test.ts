@@ -1,0 +1,86 @@
+import { type Devnet, type FaultProxy, startDevnet, startFaultProxy, USDC_ADDRESS } from '@upfront/devnet'
+import { runBilling } from './support/billing.js'
+import { makeRequirements } from './support/buyer.js'
+import type { RunningBilling } from './support/stand.js'
+import { stores } from './support/stores.js'
+import { until } from './support/until.js'
+
+interface Health {
+  status: string
+  chains: Record<string, { status: string }>
+}
+
+describe.each(stores())('several chains of which the nodes of others hang, on $name', (store) => {
+  const test = store.missing === null ? it : it.skip
+  let devnet: Devnet
+  let hung: FaultProxy
+  let otherDevnet: Devnet
+  let other: FaultProxy
+  let billing: RunningBilling
+
+  beforeAll(async () => {
+    if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
+    await store.start()
+    devnet = await startDevnet()
+    hung = await startFaultProxy(devnet.rpcUrl)
+    hung.fault = 'silent'
+    otherDevnet = await startDevnet({ chainId: 1337 })
+    other = await startFaultProxy(otherDevnet.rpcUrl)
+    const tokens = { [USDC_ADDRESS]: { name: 'USDC', version: '2', decimals: 6 } }
+    const others = [1, 2, 3].map((id) => [`eip155:${id}`, { rpcUrl: hung.url, tokens }])
+    // A request to a hung node takes its four attempts, 80 seconds.
+    billing = await runBilling(devnet.rpcUrl, {
+      CHAINS: JSON.stringify({
+        ...Object.fromEntries(others),
+        'eip155:1337': { rpcUrl: other.url, tokens },
+        'eip155:31337': { rpcUrl: devnet.rpcUrl, tokens },
+      }),
+      NODE_TIMEOUT_MS: '20000',
+      RECOVERY_INTERVAL_MS: '200',
+      ...(await store.variables()),
+    })
+  })
+  afterAll(async () => {
+    await billing?.close()
+    await hung?.stop()
+    await other?.stop()
+    await otherDevnet?.stop()
+    await devnet?.stop()
+    await store.stop()
+  })
+
+  test('start, settle and are healthy by themselves', async () => {
+    const { id } = await billing.authorizeNew()
+    expect((await billing.charge(id, '700')).payment.state).toBe('settled')
+    const { status, body } = await billing.send('/health')
+    expect(status).toBe(200)
+    const { status: overall, chains } = body as Health
+    expect(overall).toBe('degraded')
+    expect(chains['eip155:31337']).toMatchObject({ status: 'ok' })
+    expect(chains['eip155:1']).toMatchObject({ status: 'unreachable' })
+  })
+
+  test('keep the charges of a chain whose node hangs from holding up those of another', async () => {
+    const stuck = await Promise.all(
+      Array.from({ length: 30 }, () =>
+        billing.authorizeNew(makeRequirements({ network: 'eip155:1337', maximum: '1000' })),
+      ),
+    )
+    other.fault = 'silent'
+    for (const { id } of stuck) await billing.charge(id, '1', { waitMilliseconds: 0 })
+    const charges = Array.from({ length: 40 }, async (_, index) => {
+      const { id } = await billing.authorizeNew(makeRequirements({ maximum: '1000' }))
+      return (await billing.charge(id, String(index + 1))).payment.state
+    })
+    expect(new Set(await Promise.all(charges))).toEqual(new Set(['settled']))
+    expect((await billing.payment(stuck[0]?.id ?? '')).state).toBe('charging')
+    // Lets what is under way end.
+    other.fault = undefined
+    for (const { id } of stuck) {
+      await until(
+        () => billing.payment(id),
+        ({ state }) => state === 'settled',
+      )
+    }
+  })
+})
