@@ -20,7 +20,12 @@ describe.each(ADAPTERS)('an answer that was paid for and lost on %s', (adapter) 
     facilitator = new DurableScriptedFacilitator()
     seller = await startSeller(facilitator, {
       adapter,
-      routes: { 'GET /work': paid(), 'GET /work/raw': paid(), 'POST /work/echo': paid() },
+      routes: {
+        'GET /work': paid(),
+        'GET /work/raw': paid(),
+        'GET /work/abortable': paid(),
+        'POST /work/echo': paid(),
+      },
     })
   })
   afterAll(() => seller.close())
@@ -118,12 +123,12 @@ describe.each(ADAPTERS)('an answer that was paid for and lost on %s', (adapter) 
   it('is not given to who left before the handler answered', async () => {
     const payment = await signPayment(`${seller.url}/work`)
     const control = new AbortController()
-    const asked = ask(payment, '/work?charge=$0.03&slow=200', { signal: control.signal })
+    const asked = ask(payment, '/work/abortable', { signal: control.signal })
     await until(() => runs.length === 1)
     control.abort()
     await expect(asked).rejects.toThrow()
     await until(() => facilitator.settled.length === 1)
-    expect((await ask(payment, '/work?charge=$0.03&slow=200')).status).toBe(402)
+    expect((await ask(payment, '/work/abortable')).status).toBe(402)
     expect(facilitator.settled.map(({ amount }) => amount)).toEqual(['100000'])
     expect(runs).toHaveLength(1)
   })
