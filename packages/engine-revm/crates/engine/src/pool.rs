@@ -1,4 +1,5 @@
-//! Threads of our own: an EVM thread may wait for JavaScript, so there are more of them than cores, and never libuv's.
+//! A thread pool for the EVM. Its threads may wait for JavaScript to read state, so there are more of them than cores, and libuv's
+//! are left alone.
 
 use std::{
     collections::VecDeque,
@@ -12,11 +13,11 @@ use std::{
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// EVM frames are not on the native stack, but a simulation's own calls are shallow: this is ample.
+/// EVM frames are not on the native stack, so a simulation needs little of it.
 const STACK_BYTES: usize = 2 * 1024 * 1024;
 
-/// Threads made as they are needed, up to a bound; jobs beyond them wait in a bounded queue. The thread that became idle
-/// last is the first to work again: its caches are warm, and few threads serve a light load.
+/// Starts threads as they are needed, up to a bound. More jobs wait in a bounded queue. The thread that became idle last is the
+/// first to work again: its caches are warm, and a light load needs few threads.
 pub struct Pool {
     roster: Arc<Mutex<Roster>>,
     most: usize,
@@ -45,7 +46,7 @@ impl Pool {
         let job: Job = Box::new(job);
         let mut roster = lock(&self.roster);
         if let Some(thread) = roster.idle.pop() {
-            // An idle thread waits for its one message.
+            // Its channel has room for one job, and an idle thread has none.
             return thread.try_send(job).map_err(|_| Full);
         }
         if roster.threads < self.most && self.start_thread().is_ok() {
@@ -75,7 +76,7 @@ impl Pool {
                     next
                 };
                 let Some(job) = next.or_else(|| jobs.recv().ok()) else { return };
-                // A job hands its own panic on; what escapes it must not end the thread.
+                // Jobs report their own panics; one that doesn't must not end the thread.
                 let _ = catch_unwind(AssertUnwindSafe(job));
             }
         };
@@ -83,7 +84,7 @@ impl Pool {
     }
 }
 
-/// Threads end once they have nothing to do.
+/// Threads end once they have no more to do.
 impl Drop for Pool {
     fn drop(&mut self) {
         let mut roster = lock(&self.roster);
@@ -98,10 +99,10 @@ fn lock(roster: &Mutex<Roster>) -> MutexGuard<'_, Roster> {
     roster.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// On Linux priority is a thread's own: where cores are few, the thread that serves everybody goes first.
+/// Lowers the priority of this thread (on Linux each thread has its own), so that the event loop goes first if cores are few.
 #[cfg(target_os = "linux")]
 fn yield_to_the_event_loop() {
-    // SAFETY: plain system calls without pointers.
+    // SAFETY: neither system call takes a pointer.
     unsafe {
         let thread = libc::syscall(libc::SYS_gettid) as libc::id_t;
         libc::setpriority(libc::PRIO_PROCESS, thread, 5);

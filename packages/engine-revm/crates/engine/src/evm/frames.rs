@@ -4,13 +4,13 @@ use std::{
     rc::Rc,
 };
 
-/// Frames and memory are costly to make (27 µs) and kept by each thread, unless a call made them large.
+/// Frames and their memory, which are costly to allocate. Each thread keeps them for its next simulation, unless they grew large.
 pub struct FrameStore {
     pub frames: FrameStack<EthFrame<EthInterpreter>>,
     pub memory: Rc<RefCell<Vec<u8>>>,
 }
 
-/// 32 KiB of EVM stack each.
+/// Each has 32 KiB of EVM stack.
 const KEPT_FRAMES: usize = 8;
 const KEPT_MEMORY: usize = 64 * 1024;
 
@@ -26,7 +26,7 @@ impl FrameStore {
         })
     }
 
-    /// `deepest`: of all frames that ran, the outermost being 0.
+    /// `deepest`: depth of the deepest frame that ran; the outermost has 0.
     pub fn give_back(mut self, deepest: usize) {
         if deepest >= KEPT_FRAMES {
             return;

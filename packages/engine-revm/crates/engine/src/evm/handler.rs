@@ -19,12 +19,12 @@ type Error = EVMError<ReadError, InvalidTransaction>;
 /// Who pays for a call and who gets it, in full 256 bits.
 #[derive(Clone, Debug, Default)]
 pub struct Charge {
-    /// Taken from the sender before execution, blob fee and roll-up fees included. May exceed the balance: geth, without
-    /// validation, lets it wrap.
+    /// Taken from the sender before execution, blob fee and roll-up fees included. It may exceed the balance, which then wraps
+    /// around: geth does so without validation.
     pub upfront: U256,
-    /// Given back to the sender for each unit of gas left.
+    /// Returned to the sender per unit of gas left.
     pub gas_price: U256,
-    /// Given to the fee recipient for each unit of gas used; `None` pays nobody.
+    /// Paid to the fee recipient per unit of gas used. None: no fee is paid.
     pub tip: Option<U256>,
     /// Roll-up fees and base fee, paid to their vaults on an OP-stack chain.
     pub rollup: Option<RollupCharge>,
@@ -54,7 +54,7 @@ impl OperatorFee {
     }
 }
 
-/// One call, run.
+/// The result of a call.
 #[derive(Debug)]
 pub struct CallOutcome {
     pub result: InstructionResult,
@@ -63,8 +63,8 @@ pub struct CallOutcome {
     pub gas: ResultGas,
 }
 
-/// geth's state transition for a message whose validity was checked before: nonce, fees and authorizations take effect
-/// whatever the transaction's type.
+/// geth's state transition for a message that has been checked. Nonce, fees and authorizations take effect for every type of
+/// transaction.
 pub struct SimulationHandler<'a> {
     pub charge: &'a Charge,
     pub gas: InitialAndFloorGas,
@@ -74,7 +74,7 @@ pub struct SimulationHandler<'a> {
 }
 
 impl SimulationHandler<'_> {
-    /// Runs the transaction that `machine` is set to.
+    /// Runs the transaction on `machine`.
     pub fn execute(mut self, machine: &mut Machine, tx: TxEnv) -> Result<CallOutcome, ReadError> {
         machine.evm.ctx.tx = tx;
         machine.evm.ctx.chain.fee_only.clear();
@@ -83,8 +83,8 @@ impl SimulationHandler<'_> {
         if !machine.evm.ctx.chain.halt.as_ref().is_some_and(halt::is_ambiguous) {
             return Ok(outcome);
         }
-        // geth names what could not be priced: the operands of the instruction that halted tell. Nothing was committed yet, so
-        // the call runs again, and its outermost frame step by step.
+        // geth's words depend on the operands of the halting instruction. Nothing is committed yet, so the call runs again, with
+        // its outermost frame step by step.
         machine.evm.ctx.journaled_state.finalize();
         let watch = &mut machine.evm.ctx.chain;
         (watch.log_count, watch.keep_last_step) = (logs, true);
@@ -224,7 +224,7 @@ impl Handler for SimulationHandler<'_> {
     }
 }
 
-/// Fees touch their recipient, but do not count as a call's touch.
+/// Pays a fee. For metering, a fee alone does not count as touching its recipient.
 fn pay(context: &mut Context, to: Address, amount: U256) -> Result<(), Error> {
     if amount.is_zero() {
         return Ok(());

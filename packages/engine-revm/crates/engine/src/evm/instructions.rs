@@ -24,7 +24,7 @@ use std::sync::OnceLock;
 type Table = InstructionTable<EthInterpreter, Context>;
 type Step<'a> = InstructionContext<'a, Context, EthInterpreter>;
 
-/// The instructions of a fork, with those that a simulation has to watch replaced. One table per fork for the whole process.
+/// The instructions of a fork, some replaced by ones that watch what a simulation does. The process has one table per fork.
 #[derive(Clone, Copy)]
 pub struct Instructions(&'static Table);
 
@@ -90,7 +90,8 @@ fn watched(spec: SpecId) -> Table {
     table
 }
 
-/// Before these forks geth knows them not at all. revm charges for them first, and so may run out of gas instead.
+/// Opcodes and the forks that introduced them. Before its fork geth calls an opcode invalid; revm would charge first, and might
+/// run out of gas instead.
 const YOUNG: [(u8, SpecId); 7] = [
     (opcode::CLZ, SpecId::OSAKA),
     (opcode::BLOBHASH, SpecId::CANCUN),
@@ -105,7 +106,7 @@ fn not_activated(step: Step<'_>) {
     step.interpreter.halt(InstructionResult::NotActivated);
 }
 
-/// Every loop passes a JUMPDEST: here a runaway call is stopped.
+/// Stops runaway calls: every loop passes a JUMPDEST.
 fn jump_destination(step: Step<'_>) {
     let watch = &step.host.chain;
     if watch.stop.is_raised() {
@@ -129,7 +130,7 @@ fn stop(step: Step<'_>, why: ReadError) {
     step.interpreter.halt_fatal();
 }
 
-/// Whether an instruction over as many bytes as the stack says, `position` from its top, is more than the allowance.
+/// Whether an instruction takes more bytes than the allowance has. Their number is on the stack, `position` words below its top.
 #[inline]
 fn exceeds_allowance(step: &Step<'_>, position: usize) -> bool {
     let Some(allowance) = step.host.chain.allowance else { return false };
@@ -156,11 +157,11 @@ sized!(external_code_copy, 3, host::extcodecopy);
 sized!(return_data_copy, 2, system::returndatacopy);
 sized!(memory_copy, 2, memory::mcopy);
 
-/// A mapping's key and its slot: what most programs hash, and the same ones again in the next request.
+/// The length of a mapping's key and slot: most hashes are over these, and the next request computes the same ones again.
 const SLOT_PREIMAGE: U256 = U256::from_limbs([64, 0, 0, 0]);
 
-/// KECCAK256, remembering the slots of mappings: `alloy` keeps the last 131,072 short hashes of the process (16 MB). A loop over
-/// its own hashes would pay for the remembering and never find one, so nothing else is.
+/// KECCAK256 with a cache for the slots of mappings: `alloy` keeps the last 131,072 short hashes of the process (16 MB). No other
+/// hash is cached: a loop that hashes its own hashes would fill the cache and never find one there.
 fn hash(step: Step<'_>) {
     let Step { interpreter, host } = step;
     if interpreter.stack.data().iter().nth_back(1) == Some(&SLOT_PREIMAGE) {
@@ -178,7 +179,7 @@ fn hash(step: Step<'_>) {
     *top = hash.into();
 }
 
-/// The one instruction on numbers that takes long: it costs 1,610 gas at most, and a contract has room for thousands.
+/// EXP is the slowest arithmetic instruction, and a contract has room for thousands between two JUMPDESTs.
 fn power(step: Step<'_>) {
     if is_allowance_spent(&step) {
         return stop(step, ReadError::WouldBlock);
@@ -247,7 +248,7 @@ const TRANSFER: B256 = b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628
 /// ERC-7528.
 const NATIVE: Address = address!("eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee");
 
-/// Puts a transfer among the logs of the frame that is open.
+/// Adds a transfer to the logs of the current frame.
 pub fn record_transfer(context: &mut Context, from: Address, to: Address, value: U256, index: u64) {
     let topics = vec![TRANSFER, from.into_word(), to.into_word()];
     let data = Bytes::copy_from_slice(&value.to_be_bytes::<32>());

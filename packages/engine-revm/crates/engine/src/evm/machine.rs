@@ -21,7 +21,7 @@ use revm::{
     primitives::hardfork::SpecId,
 };
 
-/// revm with its frames watched: transfers become logs, and why the outermost one halted is kept.
+/// revm with watched frames: transfers become logs, and the reason why the outermost frame halted is kept.
 pub struct Machine {
     pub evm: Evm<Context, (), Instructions, PrecompileSet, EthFrame<EthInterpreter>>,
 }
@@ -53,7 +53,7 @@ impl Machine {
         }
     }
 
-    /// The rules of the next block.
+    /// Takes the rules of the next block.
     pub fn start_block(&mut self, cfg: CfgEnv, block: BlockEnv, precompiles: PrecompileSet) {
         let spec: SpecId = cfg.spec;
         self.evm.instruction = Instructions::of(spec);
@@ -72,7 +72,7 @@ impl Machine {
         &mut self.evm.ctx.journaled_state.database
     }
 
-    /// Gives the frames back to the thread.
+    /// Leaves the frames to the thread's next machine.
     pub fn finish(self) -> (SimulationState, Watch) {
         let Context { journaled_state, chain, local, .. } = self.evm.ctx;
         FrameStore { frames: self.evm.frame_stack, memory: local.shared_memory_buffer }.give_back(chain.deepest);
@@ -80,7 +80,7 @@ impl Machine {
     }
 }
 
-/// Runs a frame and keeps what its last instruction found: on the stack, in gas, in memory.
+/// Runs a frame and keeps the stack, gas and memory as they were before its last instruction.
 fn run_stepwise(
     interpreter: &mut Interpreter<EthInterpreter>,
     table: &InstructionTable<EthInterpreter, Context>,
@@ -94,7 +94,7 @@ fn run_stepwise(
     interpreter.take_next_action()
 }
 
-/// Gas that a frame gives to the one it opens.
+/// Gas that a frame passes to the one that it opens.
 fn passed_on(action: &InterpreterAction) -> u64 {
     match action {
         InterpreterAction::NewFrame(FrameInput::Call(call)) => call.gas_limit,
@@ -103,7 +103,7 @@ fn passed_on(action: &InterpreterAction) -> u64 {
     }
 }
 
-/// Value that a frame moves, and where to; a creation's address is known only once it is made.
+/// The value that opening a frame transfers. The receiver is none for a creation: its address is known once the frame is made.
 struct Transfer {
     from: Address,
     to: Option<Address>,

@@ -13,7 +13,7 @@ use revm::{
     primitives::hardfork::SpecId,
 };
 
-/// The precompiled contracts that these rules have.
+/// The precompiled contracts under these rules.
 pub fn for_rules(rules: &BlockRules) -> &'static Precompiles {
     match rules.op {
         Some(op) => OpPrecompiles::new_with_spec(op).precompiles(),
@@ -21,10 +21,10 @@ pub fn for_rules(rules: &BlockRules) -> &'static Precompiles {
     }
 }
 
-/// Of one block that overrides move or remove precompiles in.
+/// The precompiles of a block whose overrides move or remove some, by their addresses there.
 pub type Moved = AddressMap<Precompile>;
 
-/// The precompiles of one block. What is warm stays what the fork says, wherever they moved.
+/// The precompiles of one block. The fork's own addresses stay the warm ones, wherever overrides move them.
 #[derive(Debug)]
 pub struct PrecompileSet {
     active: &'static Precompiles,

@@ -3,46 +3,46 @@ use crate::{outcome::Halt, state::Stop};
 use alloy_primitives::{Address, U256};
 use std::sync::Arc;
 
-/// What the EVM carries along for a simulation, beside revm's own context.
+/// What a simulation needs in the EVM beside revm's own context.
 #[derive(Debug, Default)]
 pub struct Watch {
     pub stop: Arc<Stop>,
-    /// Work that the caller's own thread may still do; absent on a thread of the pool.
+    /// The work left to the caller's own thread; none on a thread of the pool.
     pub allowance: Option<Allowance>,
-    /// Gas left to the frame that runs when it was last entered; kept where there is an allowance.
+    /// Gas that the running frame had when it was last entered.
     pub run_from: u64,
     pub trace_transfers: bool,
-    /// 256 bits each, where revm has 64 and 128.
+    /// This and the next two have 256 bits; revm's own have 64 and 128.
     pub base_fee: U256,
     pub blob_base_fee: U256,
     pub gas_price: U256,
-    /// One for each log in the journal.
+    /// One per log in the journal.
     pub places: Vec<LogPlace>,
-    /// Logs of the block so far, those of reverted frames too: geth numbers logs by it.
+    /// Logs of the block so far, including those of reverted frames: geth's log indices count them.
     pub log_count: u64,
-    /// Why the outermost frame halted, where revm's reason alone does not say.
+    /// Why the outermost frame halted, if revm's result alone doesn't say.
     pub halt: Option<Halt>,
-    /// Set to run once more and find out what the halting instruction found.
+    /// Set for the second run of a call, which finds out what the halting instruction was given.
     pub keep_last_step: bool,
     pub last_step: Option<LastStep>,
-    /// Accounts that fees alone touched.
+    /// Accounts that only fees touched.
     pub fee_only: Vec<Address>,
     pub deepest: usize,
 }
 
-/// The caller's thread serves everybody: it gives so much for a whole simulation, its system calls included, and no more.
+/// The most work that the caller's thread, which serves every request, does for a simulation, its system calls included.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowance {
-    /// Of instructions. What runs between two looks at it is at most a contract's length of cheap ones.
+    /// For instructions. Checked at each JUMPDEST and slow instruction, so it may be exceeded by one pass over a contract's code.
     pub gas: u64,
     pub frames: usize,
-    /// Of one instruction.
+    /// For one instruction.
     pub bytes: usize,
     pub precompile_gas: u64,
 }
 
 impl Allowance {
-    /// False where that is more than is left.
+    /// False if less is left.
     #[must_use]
     pub fn spend(&mut self, gas: u64) -> bool {
         let left = self.gas.checked_sub(gas);
@@ -58,7 +58,7 @@ pub struct LogPlace {
 }
 
 impl Watch {
-    /// Numbers the newest of the journal's `count` logs.
+    /// Sets the place of the newest of the journal's `count` logs.
     pub fn place_log(&mut self, count: usize, place: LogPlace) {
         self.places.truncate(count.saturating_sub(1));
         self.places.push(place);

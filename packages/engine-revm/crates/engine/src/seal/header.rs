@@ -4,7 +4,7 @@ use alloy_primitives::{B256, U256, keccak256};
 use alloy_rlp::Encodable;
 use alloy_trie::root::ordered_trie_root_with_encoder;
 
-/// What a block holds beside its header.
+/// A block without its header.
 pub struct Body<'a> {
     /// EIP-2718 bytes.
     pub transactions: &'a [Vec<u8>],
@@ -12,13 +12,13 @@ pub struct Body<'a> {
     pub withdrawals: Option<&'a [Withdrawal]>,
 }
 
-/// The block's hash and its size as RLP. The base fee is apart: it may take 256 bits.
+/// The block's hash and the size of its RLP. The base fee is not in `header`, which has only 64 bits for it.
 pub fn seal(header: &Header, base_fee: U256, body: Body<'_>) -> (B256, usize) {
     let encoded = encode_header(header, base_fee);
     let transactions: usize = body
         .transactions
         .iter()
-        // A typed transaction lies in a block as a byte string, a legacy one as the list that it is.
+        // In a block's RLP, a typed transaction is a byte string and a legacy one is a list.
         .map(|bytes| {
             if bytes[0] < 0x80 {
                 alloy_rlp::Header { list: false, payload_length: bytes.len() }.length_with_payload()

@@ -1,4 +1,4 @@
-//! Transactions, receipts, roots and headers, as they hash.
+//! The RLP and the hashes of transactions, receipts, roots and headers.
 
 mod header;
 mod receipt;

@@ -2,7 +2,7 @@ use crate::plan::{Authorization, PlannedCall};
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_rlp::{Encodable, Header};
 
-/// The transaction that stands for a call: signature zero, as geth has it.
+/// The transaction that stands for a call. Like geth's, it has a signature of zeros.
 pub struct UnsignedTransaction<'a> {
     pub call: &'a PlannedCall,
     pub chain_id: u64,

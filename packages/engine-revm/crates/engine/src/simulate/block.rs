@@ -117,7 +117,7 @@ pub fn execute(
 fn environment(plan: &Plan, block: &PlannedBlock) -> CfgEnv {
     let mut cfg = CfgEnv::new_with_spec(block.rules.spec);
     cfg.chain_id = plan.chain.chain_id;
-    // EIP-7825's cap does not bind a simulated call.
+    // A simulated call may use more gas than EIP-7825 allows a transaction.
     cfg.tx_gas_limit_cap = Some(u64::MAX);
     cfg
 }
@@ -128,7 +128,7 @@ fn block_environment(block: &PlannedBlock, excess_blob_gas: u64) -> BlockEnv {
         beneficiary: block.fee_recipient,
         timestamp: U256::from(block.timestamp),
         gas_limit: block.gas_limit,
-        // The opcodes that show fees read them from the watch, 256 bits wide.
+        // BASEFEE and BLOBBASEFEE read `Watch`, which has 256 bits for them.
         basefee: 0,
         difficulty: U256::ZERO,
         prevrandao: Some(block.prev_randao),
@@ -166,7 +166,7 @@ fn requests_hash(
     requests::hash(machine, plan.chain.deposit_contract, logs).map(Some)
 }
 
-/// Blob gas, or on an OP-stack chain from Jovian on the DA footprint.
+/// The gas of the calls' blobs, or on an OP-stack chain from Jovian on the DA footprint.
 fn blob_gas_used(
     plan: &Plan,
     block: &PlannedBlock,
@@ -188,7 +188,8 @@ fn blob_gas_used(
     Ok(executed.iter().map(|done| op::da_footprint(&done.encoded, scalar)).fold(0, u64::saturating_add))
 }
 
-/// From Isthmus on the message passer's storage root: the parent's while nothing writes there, unknowable (zero) after.
+/// From Isthmus on the storage root of the message passer: the parent's until a call writes there, then zero, since the new root
+/// can't be known without the trie.
 fn withdrawals_root(block: &PlannedBlock, progress: &Progress) -> Option<B256> {
     if !block.rules.has(SpecId::SHANGHAI) {
         return None;

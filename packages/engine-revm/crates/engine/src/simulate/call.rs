@@ -15,10 +15,10 @@ use revm::{
     state::AccountInfo,
 };
 
-/// One call, executed, and the transaction that stands for it.
+/// An executed call and the transaction that stands for it in the block.
 pub struct Executed {
     pub call: ExecutedCall,
-    /// EIP-2718.
+    /// The transaction, EIP-2718 bytes.
     pub encoded: Vec<u8>,
 }
 
@@ -28,7 +28,7 @@ pub struct BlockFees {
     pub blob_base_fee: U256,
 }
 
-/// Runs one call as a transaction; `gas_left` is the block's.
+/// Runs one call as a transaction. `gas_left`: what the block's earlier calls left of its gas limit.
 pub fn execute(
     plan: &Plan,
     block: &PlannedBlock,
@@ -85,7 +85,7 @@ pub fn execute(
     Ok(Executed { call: executed, encoded })
 }
 
-/// The price per unit of gas: geth leaves it at zero where no fee is named, and takes `gasPrice` as it is.
+/// The price per unit of gas. Like geth: zero if the call names no fee, and `gasPrice` as it is.
 fn effective_price(call: &PlannedCall, base_fee: U256, priced: bool) -> U256 {
     match call.gas_price {
         Some(price) => price,
@@ -94,7 +94,7 @@ fn effective_price(call: &PlannedCall, base_fee: U256, priced: bool) -> U256 {
     }
 }
 
-/// On an OP-stack chain a call pays what a block would ask, where it pays at all.
+/// A call on an OP-stack chain pays the roll-up's fees, as in a block, if it pays fees at all.
 fn rollup_charge(
     plan: &Plan,
     block: &PlannedBlock,
@@ -137,7 +137,7 @@ fn run(
     gas: u64,
 ) -> Result<CallOutcome, Fault> {
     let tx = TxEnv {
-        // BLOBHASH looks at the type.
+        // revm's BLOBHASH gives hashes only to transactions of type 3.
         tx_type: if call.blob_hashes.is_some() { 3 } else { 0 },
         caller: call.from,
         gas_limit: gas,

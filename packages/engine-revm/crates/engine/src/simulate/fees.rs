@@ -8,7 +8,7 @@ use revm::primitives::hardfork::SpecId;
 const GAS_PER_BLOB: u64 = 131_072;
 const BLOB_BASE_COST: u64 = 8_192;
 
-/// The base fee of the block after `parent`; on an OP-stack chain from Jovian on the DA footprint counts as gas.
+/// The base fee of the block after `parent`. On an OP-stack chain from Jovian on, the DA footprint counts as gas used.
 pub fn next_base_fee(parent: &ParentHeader, parameters: &BaseFeeParameters) -> U256 {
     let base = parent.base_fee;
     let footprint = if parent.rules.has_op(OpSpecId::JOVIAN) { parent.blob_gas_used } else { 0 };

@@ -1,4 +1,4 @@
-//! What an OP-stack chain asks beside gas: roll-up fees, DA footprint.
+//! What a transaction costs on an OP-stack chain beside gas: the roll-up's fees and the DA footprint.
 
 use crate::{
     evm::{OperatorFee, RollupCharge},
@@ -16,7 +16,7 @@ use revm::Database;
 /// L2ToL1MessagePasser: its storage root is an Isthmus header's withdrawalsRoot.
 pub const MESSAGE_PASSER: Address = address!("4200000000000000000000000000000000000016");
 
-/// What the roll-up asks for a transaction, by L1Block's slots as they stand.
+/// The roll-up's fees for a transaction, by the current slots of L1Block.
 pub fn rollup_charge(
     state: &mut impl Database<Error = ReadError>,
     op: OpSpecId,
@@ -34,23 +34,24 @@ pub fn rollup_charge(
     Ok(RollupCharge { l1_fee, base_fee, operator })
 }
 
-/// A call is not signed, but the L1 fee depends on the signed bytes: 64 bytes that do not compress stand for `r` and `s`.
+/// The L1 fee depends on the bytes of the signed transaction. A call is not signed, so 64 bytes that don't compress stand for `r`
+/// and `s`.
 fn as_signed(encoded: &[u8]) -> Vec<u8> {
     let r: B256 = keccak256(encoded);
     let s: B256 = keccak256(r);
     [encoded, r.as_slice(), s.as_slice()].concat()
 }
 
-/// Jovian: bytes that the transaction takes of the L1's data, by estimate, times the scalar that L1Block holds.
+/// Jovian: an estimate of the transaction's compressed bytes, times the scalar in L1Block.
 pub fn da_footprint(encoded: &[u8], scalar: u64) -> u64 {
     (estimate_tx_compressed_size(encoded) / 1_000_000).saturating_mul(scalar)
 }
 
-/// The protocol's scalar where L1Block has none.
+/// The protocol's scalar if L1Block holds none.
 const DEFAULT_SCALAR: u64 = 400;
 
-/// The scalar that holds for a whole simulation: overrides do not change it (as in op-geth, which has it from the attributes
-/// deposit of the block that the first simulated one follows).
+/// The scalar of a whole simulation. Overrides don't change it: like op-geth, which reads it from the attributes deposit of the
+/// block before the first simulated one.
 pub fn da_footprint_scalar(plan: &Plan, state: &SimulationState) -> Result<u64, ReadError> {
     match plan.da_footprint_scalar {
         Some(0) => Ok(DEFAULT_SCALAR),
@@ -59,7 +60,7 @@ pub fn da_footprint_scalar(plan: &Plan, state: &SimulationState) -> Result<u64, 
     }
 }
 
-/// The scalar as the block's own attributes deposit has set it.
+/// The scalar that the block's own attributes deposit has set.
 pub fn current_da_footprint_scalar(state: &mut SimulationState) -> Result<u64, ReadError> {
     state.storage(L1_BLOCK_CONTRACT, DA_FOOTPRINT_GAS_SCALAR_SLOT).map(scalar_in)
 }

@@ -6,7 +6,7 @@ use crate::{
 };
 use alloy_primitives::{Address, map::AddressSet};
 
-/// Applies a block's overrides (geth: override.go) and gives the precompiles that it runs with.
+/// Applies a block's overrides (geth: override.go). Returns the block's precompiles.
 pub fn apply(
     state: &mut SimulationState,
     rules: &BlockRules,

@@ -12,7 +12,7 @@ use alloy_primitives::{Address, B256, Bytes, b256};
 const DEPOSIT_EVENT: B256 = b256!("649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5");
 const DEPOSIT_DATA: usize = 576;
 
-/// The hash over all requests of a block that made these logs; runs the queues' system calls.
+/// Runs the system calls of the request queues. Returns the hash over all requests of a block with these logs.
 pub fn hash<'a>(
     machine: &mut Machine,
     deposit_contract: Option<Address>,
@@ -26,7 +26,7 @@ pub fn hash<'a>(
 }
 
 fn deposits<'a>(contract: Option<Address>, logs: impl Iterator<Item = &'a ExecutedLog>) -> Result<Bytes, Fault> {
-    // geth compares with the zero address where the chain names no contract.
+    // Like geth: the zero address, if the chain names no deposit contract.
     let contract = contract.unwrap_or_default();
     let mut deposits = Vec::new();
     for log in logs.filter(|log| log.address == contract && log.topics.first() == Some(&DEPOSIT_EVENT)) {

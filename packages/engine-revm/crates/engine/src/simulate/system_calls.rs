@@ -26,8 +26,8 @@ pub const CONSOLIDATION_REQUESTS: Address = address!("0000BBdDc7CE488642fb579F8B
 
 type Error = EVMError<ReadError, InvalidTransaction>;
 
-// Nearly every chain has the EIPs' own code at these addresses. What that does for the protocol is known, so it is done
-// without running it: running all four takes as long as sealing a small block. Any other code is run.
+// Nearly every chain has the EIPs' own code at these addresses. What it stores is known, so the slots are written without running
+// it: running all four contracts takes as long as sealing a small block. Any other code is run.
 const BEACON_ROOTS_CODE: B256 = b256!("f57acd40259872606d76197ef052f3d35588dadf919ee1f0e3cb9b62d3f4b02c");
 const HISTORY_CODE: B256 = b256!("6e49e66782037c0555897870e29fa5e552daf4719552131a0abce779daec0a5d");
 const WITHDRAWAL_REQUESTS_CODE: B256 = b256!("0345a365d2f4c5975b9f1599abe0a2ee76b7a3a731bc68781bd04c84e4858f50");
@@ -38,19 +38,19 @@ const RING_LENGTH: u64 = 8_191;
 /// Excess, count, head and tail of a request queue.
 pub const QUEUE_SLOTS: u64 = 4;
 
-/// EIP-4788: the time, and beside it the root. Whatever comes of it is ignored, as the EIP says.
+/// EIP-4788: stores the time, and the root beside it. A failing call is ignored, as the EIP says.
 pub fn store_beacon_root(machine: &mut Machine, timestamp: u64, root: B256) -> Result<(), ReadError> {
     let slot = timestamp % RING_LENGTH;
     let words = [(slot, U256::from(timestamp)), (slot + RING_LENGTH, root.into())];
     store(machine, BEACON_ROOTS, BEACON_ROOTS_CODE, root, &words)
 }
 
-/// EIP-2935, of the block `number`. Whatever comes of it is ignored, as the EIP says.
+/// EIP-2935: stores the hash of the parent of block `number`. A failing call is ignored, as the EIP says.
 pub fn store_parent_hash(machine: &mut Machine, number: u64, parent: B256) -> Result<(), ReadError> {
     store(machine, HISTORY, HISTORY_CODE, parent, &[(number.wrapping_sub(1) % RING_LENGTH, parent.into())])
 }
 
-/// Hands `word` to a contract. Where its code is `known`, `words` is what it keeps by slot.
+/// Calls a contract with `word`. If it has the `known` code, the slots and values of `words` are written instead.
 fn store(
     machine: &mut Machine,
     contract: Address,
@@ -68,9 +68,9 @@ fn store(
     Ok(())
 }
 
-/// What a request queue has for the consensus layer (EIP-7685).
+/// The requests that a queue has for the consensus layer (EIP-7685).
 pub fn dequeue(machine: &mut Machine, contract: Address, queue: RequestQueue) -> Result<Bytes, Fault> {
-    // geth refuses such a block; development chains (anvil) have none of these contracts, and must be served.
+    // geth refuses a block without the contract. Development chains like anvil have none, and simulations must work there.
     let code = machine.state().code_hash(contract)?;
     if code == KECCAK_EMPTY || (is_known_queue(contract, code) && is_queue_at_rest(machine, contract)?) {
         return Ok(Bytes::new());
@@ -90,7 +90,7 @@ fn is_known_queue(contract: Address, code: B256) -> bool {
         || (contract == CONSOLIDATION_REQUESTS && code == CONSOLIDATION_REQUESTS_CODE)
 }
 
-/// Nothing queued, nothing counted, no excess: dequeuing gives nothing and changes nothing.
+/// Whether the queue is empty, with no count and no excess: dequeuing then returns nothing and changes nothing.
 fn is_queue_at_rest(machine: &mut Machine, contract: Address) -> Result<bool, ReadError> {
     for slot in 0..QUEUE_SLOTS {
         if !machine.state().storage(contract, U256::from(slot))?.is_zero() {

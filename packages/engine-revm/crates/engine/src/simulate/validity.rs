@@ -14,7 +14,7 @@ const MAX_INIT_CODE: usize = 49_152;
 const MAX_BLOBS_PER_TRANSACTION: usize = 6;
 const VERSIONED_HASH_KZG: u8 = 1;
 
-/// All that decides whether a call is a valid transaction here.
+/// Everything that decides whether a call is a valid transaction in its block.
 pub struct Candidate<'a> {
     pub call: &'a PlannedCall,
     pub spec: SpecId,
@@ -32,6 +32,7 @@ pub struct Candidate<'a> {
 
 impl Candidate<'_> {
     /// What the sender pays before execution.
+    ///
     /// # Errors
     /// The first rule that the call breaks.
     pub fn check(&self) -> Result<U256, Rejection> {

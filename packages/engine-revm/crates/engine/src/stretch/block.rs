@@ -27,16 +27,16 @@ pub struct BlockEnvironment {
     pub rules: BlockRules,
 }
 
-/// The next transactions of a block: one flashblock.
+/// The next transactions of a block, e.g. one flashblock.
 #[derive(Clone, Debug)]
 pub struct Stretch {
     pub chain: ChainRules,
     pub block: BlockEnvironment,
-    /// The block's first: its system calls come first.
+    /// Whether it is the first of its block, and begins with the block's system calls.
     pub opening: bool,
     /// EIP-2718 bytes.
     pub transactions: Vec<Bytes>,
-    /// EIP-2718 bytes of what earlier stretches left.
+    /// Receipts of the block's earlier stretches, EIP-2718 bytes.
     pub earlier_receipts: Vec<Bytes>,
     pub earlier_gas_used: u64,
     pub earlier_blob_gas_used: u64,
@@ -68,14 +68,14 @@ impl Stretch {
     pub fn cfg<SPEC: Into<SpecId> + Clone>(&self, spec: SPEC) -> CfgEnv<SPEC> {
         let mut cfg = CfgEnv::new_with_spec(spec);
         cfg.chain_id = self.chain.chain_id;
-        // EIP-7825 came to Ethereum with Osaka; OP-stack chains have no such cap.
+        // EIP-7825 caps gas on Ethereum from Osaka on. OP-stack chains have no cap.
         if self.block.rules.op.is_some() {
             cfg.tx_gas_limit_cap = Some(u64::MAX);
         }
         cfg
     }
 
-    /// A machine for what is no signed transaction: system calls, warming.
+    /// A machine for system calls and for warming.
     pub fn machine(&self, state: SimulationState, stop: Arc<Stop>) -> Machine {
         let rules = &self.block.rules;
         let mut cfg = self.cfg(rules.spec);

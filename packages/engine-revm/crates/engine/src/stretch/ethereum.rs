@@ -10,7 +10,7 @@ use revm::{
 
 type Context = revm::Context<BlockEnv, TxEnv, CfgEnv, SimulationState, Journal<SimulationState>, (), LocalContext>;
 
-/// Ethereum's rules, fully validated.
+/// Executes transactions by Ethereum's rules, with full validation.
 pub struct EthereumEvm(
     Evm<Context, (), EthInstructions<EthInterpreter, Context>, EthPrecompiles, EthFrame<EthInterpreter>>,
 );

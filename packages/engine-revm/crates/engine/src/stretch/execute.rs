@@ -23,7 +23,7 @@ pub struct ExecutedStretch {
     pub changes: AddressMap<AccountChange>,
     pub transactions: Vec<PooledTransaction>,
     pub receipts: Vec<StretchReceipt>,
-    /// Of the whole block so far, as the rest.
+    /// This and the fields below are of the whole block so far.
     pub gas_used: u64,
     pub blob_gas_used: u64,
     pub receipts_root: B256,
@@ -58,7 +58,7 @@ impl BlockEvm {
     }
 }
 
-/// Executes the stretch's transactions in order, under full validation.
+/// Executes the stretch's transactions in order, with full validation.
 pub fn execute(
     stretch: &Stretch,
     mut state: SimulationState,
@@ -105,7 +105,7 @@ pub fn execute(
 struct Progress {
     gas_used: u64,
     blob_gas_used: u64,
-    /// Of the DA footprint, once a transaction asks for it: the attributes deposit comes first and sets it.
+    /// For the DA footprint. Read when a transaction first needs it, after the block's attributes deposit has set it.
     scalar: Option<u64>,
 }
 
@@ -155,7 +155,7 @@ fn apply(
     Ok(receipt.sealed(deposit_nonce.filter(|_| block.rules.has_op(OpSpecId::CANYON))))
 }
 
-/// Of a blob transaction, or what a transaction of an OP-stack chain takes of the L1's data.
+/// The gas of a transaction's blobs, or its DA footprint on an OP-stack chain from Jovian on.
 fn blob_gas_used(
     stretch: &Stretch,
     evm: &mut BlockEvm,
@@ -182,7 +182,7 @@ fn blob_gas_used(
 fn most_blob_gas(stretch: &Stretch) -> u64 {
     match stretch.block.rules.blob {
         Some(blob) => blob_gas(blob.max),
-        // Jovian: the footprint is bounded as gas is.
+        // Jovian: the gas limit bounds the footprint too.
         None => stretch.block.gas_limit,
     }
 }

@@ -7,7 +7,7 @@ use revm::{
     context_interface::result::ResultAndState,
 };
 
-/// OP-stack rules, fully validated; deposits run unvalidated, as they must.
+/// Executes transactions by the OP stack's rules, with full validation of all but deposits, which have none.
 pub struct OptimismEvm(OpEvm<OpContext<SimulationState>, ()>);
 
 impl OptimismEvm {

@@ -17,11 +17,11 @@ pub struct StretchReceipt {
     pub bloom: Bloom,
 }
 
-/// A deposit's receipt carries its sender's nonce from Canyon on.
+/// From Canyon on, a deposit's receipt has its sender's nonce and this version.
 const DEPOSIT_RECEIPT_VERSION: u64 = 1;
 
 impl StretchReceipt {
-    /// Fills in what follows from the rest.
+    /// Computes `encoded` and `bloom` from the other fields.
     pub fn sealed(mut self, deposit_nonce: Option<u64>) -> Self {
         let tail: Vec<u64> = deposit_nonce.map_or_else(Vec::new, |nonce| vec![nonce, DEPOSIT_RECEIPT_VERSION]);
         let (encoded, bloom) =

@@ -6,7 +6,7 @@ use alloy_rlp::{Decodable, Header};
 use op_revm::transaction::deposit::{DEPOSIT_TRANSACTION_TYPE, DepositTransactionParts};
 use revm::{context::TxEnv, context_interface::either::Either};
 
-/// Bytes that are no transaction.
+/// Why bytes are no valid transaction.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
     #[error("no transaction: {0}")]
@@ -24,7 +24,7 @@ pub enum DecodeError {
 pub struct PooledTransaction {
     pub hash: B256,
     pub from: Address,
-    /// A deposit's nonce is its sender's.
+    /// A deposit has no nonce: it is set to its sender's when it is executed.
     pub env: TxEnv,
     pub deposit: Option<DepositTransactionParts>,
     pub raw: Bytes,
@@ -39,7 +39,7 @@ impl PooledTransaction {
         self.env.kind.to().copied()
     }
 
-    /// As a call, to find out what it reads.
+    /// As an unvalidated call, to find out what it reads.
     pub fn as_call(&self) -> PlannedCall {
         PlannedCall {
             tx_type: self.env.tx_type,
@@ -72,7 +72,7 @@ fn signed<R>(authorization: &Either<alloy_eips::eip7702::SignedAuthorization, R>
     })
 }
 
-/// From EIP-2718 bytes; the sender is recovered.
+/// Decodes EIP-2718 bytes and recovers the sender.
 pub fn decode(raw: &Bytes) -> Result<PooledTransaction, DecodeError> {
     if raw.first() == Some(&DEPOSIT_TRANSACTION_TYPE) {
         return Ok(decode_deposit(raw)?);

@@ -12,11 +12,11 @@ use op_revm::constants::{
 use revm::{context::TxEnv, interpreter::InitialAndFloorGas};
 use std::sync::Arc;
 
-/// Runs one transaction on the state alone, unvalidated, for the sake of what it reads. What comes of it is nobody's concern.
+/// Runs one transaction without validation, so that the state that it reads is cached. Its result is dropped.
 pub fn warm(stretch: &Stretch, raw: &Bytes, mut state: SimulationState, stop: Arc<Stop>) -> Result<(), ReadError> {
     let Ok(transaction) = decode(raw) else { return Ok(()) };
     state.prefetch(certain(stretch, transaction.from, transaction.to()))?;
-    // Rich enough for whatever it sends, wherever the money comes from in its block.
+    // Enough for any value that it sends: in its block the sender may receive it first.
     state.change(transaction.from).balance = Some(U256::MAX >> 1);
     let call = transaction.as_call();
     let handler = SimulationHandler {
