@@ -74,22 +74,22 @@ const fork = names(
   true,
 )
 
-const opFork = names(
-  'plan::OpSpecId',
-  {
-    bedrock: 'BEDROCK',
-    regolith: 'REGOLITH',
-    canyon: 'CANYON',
-    ecotone: 'ECOTONE',
-    fjord: 'FJORD',
-    granite: 'GRANITE',
-    holocene: 'HOLOCENE',
-    isthmus: 'ISTHMUS',
-    jovian: 'JOVIAN',
-    karst: 'KARST',
-  },
-  true,
-)
+const opFork = names('plan::OpFork', {
+  bedrock: 'Bedrock',
+  regolith: 'Regolith',
+  canyon: 'Canyon',
+  ecotone: 'Ecotone',
+  fjord: 'Fjord',
+  granite: 'Granite',
+  holocene: 'Holocene',
+  isthmus: 'Isthmus',
+  jovian: 'Jovian',
+  karst: 'Karst',
+  azul: 'Azul',
+  beryl: 'Beryl',
+  cobalt: 'Cobalt',
+  denim: 'Denim',
+})
 
 const chainRules = record(
   'ChainRules',
@@ -442,6 +442,7 @@ const rejection = union(
     takenByPrecompile: { address },
     notPrecompile: { address },
     alreadyOverridden: { address },
+    nativePrecompile: { address },
     depositLength: { length: number },
     requestQueue: { queue: requestQueue, halt: optional(halt) },
   },

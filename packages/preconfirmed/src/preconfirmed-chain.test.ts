@@ -20,7 +20,7 @@ const RULES: ChainRules = {
   source: 'inferred',
   forks: [{ fork: 'osaka', timestamp: 0n }],
   blobSchedule: [],
-  blockTime: 12n,
+  schedule: { blockTime: 12n },
 }
 
 describe('PreconfirmedChain', () => {

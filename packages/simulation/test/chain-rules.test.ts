@@ -57,7 +57,12 @@ describe('chain rules of a local node', () => {
   it('by the chain id where that is known, with another block time where one is asked for', async () => {
     const proxy = await start('osaka', 8453)
     const rules = await rulesOf(proxy.url, { blockTime: 7n })
-    expect(rules).toMatchObject({ chainId: 8453n, stack: 'optimism', source: 'known-chain', blockTime: 7n })
+    expect(rules).toMatchObject({
+      chainId: 8453n,
+      stack: 'optimism',
+      source: 'known-chain',
+      schedule: { blockTime: 7n },
+    })
   })
 
   it('refuses a genesis file of another chain', async () => {
@@ -107,7 +112,7 @@ withShared('chain rules of recorded chains', () => {
       [await rulesOf(telling), 'debug_chainConfig'],
       [await rulesOf(plain), 'inferred'],
     ] as const) {
-      expect(rules).toMatchObject({ source, stack: 'optimism', chainId: 7770777n, blockTime: 2n })
+      expect(rules).toMatchObject({ source, stack: 'optimism', chainId: 7770777n, schedule: { blockTime: 2n } })
       expect(rulesAt(rules, 31n, NOW)?.opFork).toBe('jovian')
     }
   })

@@ -45,7 +45,7 @@ export function ethereumRules(fields: Partial<ChainRules> = {}): ChainRules {
       { fork: 'prague', timestamp: 0n },
     ],
     blobSchedule: [{ timestamp: 0n, parameters: { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716n } }],
-    blockTime: 12n,
+    schedule: { blockTime: 12n },
     ...fields,
   }
 }
@@ -61,7 +61,7 @@ export function optimismRules(fields: Partial<ChainRules> = {}): ChainRules {
       { fork: 'jovian', timestamp: 0n },
     ],
     blobSchedule: [],
-    blockTime: 2n,
+    schedule: { blockTime: 2n },
     opBaseFee: { elasticity: 6n, denominator: 50n, denominatorCanyon: 250n },
     ...fields,
   }

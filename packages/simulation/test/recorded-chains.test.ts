@@ -77,7 +77,7 @@ describeRecorded('rules over the recorded OP-stack chain', () => {
     expect(chainRulesFromGenesis(recordedJson('conformance-op', 'chain', 'chain-config.json'))).toMatchObject({
       stack: 'optimism',
       chainId: 7770777n,
-      blockTime: 2n,
+      schedule: { blockTime: 2n },
     })
   })
 

@@ -45,10 +45,16 @@ export class ServedChain {
   }
 
   private remember(rules: ChainRules): ChainRules {
-    const { chainId, stack, source, blockTime } = rules
+    const { chainId, stack, source, schedule } = rules
     if (this.known?.source !== source) {
       const forks = rules.forks.map(({ fork }) => fork)
-      const entry = { chainId: String(chainId), stack, source, newestFork: forks.at(-1), blockTime: Number(blockTime) }
+      const entry = {
+        chainId: String(chainId),
+        stack,
+        source,
+        newestFork: forks.at(-1),
+        blockTime: Number(schedule.blockTime),
+      }
       this.logger.info(entry, `the rules of chain ${chainId} come from ${source}`)
       for (const caveat of rules.caveats ?? []) this.logger.warn({ chainId: String(chainId) }, caveat)
     }

@@ -1,5 +1,6 @@
 import { type CallRequest, ErrorCode, RpcError } from '@upfront/protocol'
 import type { FailedCall, Failure } from '../engine/engine.js'
+import { nextTime } from '../plan/block-schedule.js'
 import { rulesAt } from '../plan/rules-at.js'
 import { haltMessage } from '../present/halt-message.js'
 import { type CallSite, executeCall } from './execute-call.js'
@@ -53,9 +54,10 @@ export async function estimateGas(
 async function highestGas({ call, stateOverrides }: CallRequest, site: CallSite): Promise<bigint> {
   const { rules, base, opening, gasCap, driver, state } = site
   let high = call.gas !== undefined && call.gas >= TRANSFER_GAS ? call.gas : opening.gasLimit
-  const { timestamp = base.timestamp + rules.blockTime } = opening
-  const { fork, opFork } = rulesAt(rules, base.number + 1n, timestamp) ?? {}
-  if (fork === 'osaka' && opFork === undefined) high = least(high, OSAKA_TRANSACTION_GAS)
+  const number = base.number + 1n
+  const { timestamp = nextTime(rules.schedule, number, base.timestamp) } = opening
+  const { fork } = rulesAt(rules, number, timestamp) ?? {}
+  if (fork === 'osaka') high = least(high, OSAKA_TRANSACTION_GAS)
   const price = call.gasPrice ?? call.maxFeePerGas ?? 0n
   if (price > 0n && call.from) {
     const { from } = call

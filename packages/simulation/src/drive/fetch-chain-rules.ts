@@ -32,7 +32,7 @@ export async function fetchChainRules(
   limits: CallLimits = {},
 ): Promise<ChainRules> {
   const rules = await firstOf(client, options, limits)
-  return options.blockTime === undefined ? rules : { ...rules, blockTime: options.blockTime }
+  return options.blockTime === undefined ? rules : { ...rules, schedule: { blockTime: options.blockTime } }
 }
 
 async function firstOf(client: UpstreamClient, options: ChainRulesOptions, limits: CallLimits): Promise<ChainRules> {

@@ -9,6 +9,8 @@ export type Rejection =
   | { kind: 'blockGasLimit'; left: bigint; asked: bigint }
   /** An override that comes after `movePrecompileToAddress` named its address, moves no precompile, or moves one onto another override. */
   | { kind: 'takenByPrecompile' | 'notPrecompile' | 'alreadyOverridden'; address: Address }
+  /** A call that reaches code that the chain's nodes have of their own (Base's B20). */
+  | { kind: 'nativePrecompile'; address: Address }
   /** Bytes of a deposit event's data (EIP-6110). */
   | { kind: 'depositLength'; length: number }
   /** The system call to a request queue failed; without `halt` it reverted. */

@@ -24,7 +24,7 @@ export function chainRulesFromEthConfig(json: unknown): ChainRules {
     source: 'eth_config',
     forks: [],
     blobSchedule: [],
-    blockTime: DEFAULT_BLOCK_TIME.ethereum,
+    schedule: { blockTime: DEFAULT_BLOCK_TIME.ethereum },
   }
   if (
     AFTER_OSAKA in objectOf(current.systemContracts ?? {}, new Place(new Place(root, 'current'), 'systemContracts'))

@@ -54,7 +54,7 @@ describe('chainRulesFromGenesis', () => {
     })
     expect(rules).toMatchObject({
       stack: 'optimism',
-      blockTime: 2n,
+      schedule: { blockTime: 2n },
       opBaseFee: { elasticity: 10n, denominator: 50n, denominatorCanyon: 250n },
     })
     expect(rulesAt(rules, 49n, 0n)).toBeUndefined()

@@ -1,4 +1,5 @@
 import { type Address, DecodeError, decodeQuantity, mismatch, Place } from '@upfront/protocol'
+import { type BlockSchedule, denimSchedule } from './block-schedule.js'
 import { DEFAULT_BLOB_PARAMETERS, DEFAULT_BLOCK_TIME, DEFAULT_OP_BASE_FEE } from './chain-defaults.js'
 import type { BlobParameters, ChainRules, EthereumFork, ForkActivation, OpFork } from './chain-rules.js'
 
@@ -19,11 +20,23 @@ const OP_TIMES: [field: string, fork: OpFork][] = [
   ['isthmusTime', 'isthmus'],
   ['jovianTime', 'jovian'],
   ['karstTime', 'karst'],
+  ['azulTime', 'azul'],
+  ['berylTime', 'beryl'],
+  ['cobaltTime', 'cobalt'],
+  ['denimTime', 'denim'],
 ]
 const BLOB_TIMES = ['cancun', 'prague', 'osaka', 'bpo1', 'bpo2', 'bpo3', 'bpo4', 'bpo5'] as const
 
 /** Forks that geth and op-reth know of and that change execution in ways not implemented here. */
-const UNSUPPORTED_TIMES = ['amsterdamTime', 'bogotaTime', 'ubtTime', 'verkleTime', 'interopTime', 'lagoonTime'] as const
+const UNSUPPORTED_TIMES = [
+  'amsterdamTime',
+  'bogotaTime',
+  'ubtTime',
+  'verkleTime',
+  'interopTime',
+  'lagoonTime',
+  'zenithTime',
+] as const
 
 type Config = Record<string, unknown>
 
@@ -49,7 +62,7 @@ export function chainRulesFromGenesis(json: unknown, source: ChainRules['source'
       stack: 'optimism',
       forks: opForks(config),
       blobSchedule: [],
-      blockTime: DEFAULT_BLOCK_TIME.optimism,
+      schedule: opSchedule(config, json),
       opBaseFee: {
         elasticity: numberAt(optimism, 'eip1559Elasticity') ?? DEFAULT_OP_BASE_FEE.elasticity,
         denominator: numberAt(optimism, 'eip1559Denominator') ?? DEFAULT_OP_BASE_FEE.denominator,
@@ -63,7 +76,7 @@ export function chainRulesFromGenesis(json: unknown, source: ChainRules['source'
     stack: 'ethereum',
     forks: ethereumForks(config),
     blobSchedule: blobSchedule(config),
-    blockTime: DEFAULT_BLOCK_TIME.ethereum,
+    schedule: { blockTime: DEFAULT_BLOCK_TIME.ethereum },
     ...(depositContract !== undefined && depositContract !== null && { depositContract: addressOf(depositContract) }),
   }
 }
@@ -99,6 +112,20 @@ function mergeBlock(config: Config): bigint | undefined {
 function opForks(config: Config): ForkActivation[] {
   const bedrock = numberAt(config, 'bedrockBlock') ?? 0n
   return [{ fork: 'bedrock', block: bedrock }, ...timedForks(config, OP_TIMES)]
+}
+
+/** `genesisTime` is ours, for configurations without a genesis block. */
+function opSchedule(config: Config, json: unknown): BlockSchedule {
+  const blockTime = numberAt(config, 'blockTime') ?? DEFAULT_BLOCK_TIME.optimism
+  const since = numberAt(config, 'denimTime')
+  if (since === undefined) return { blockTime }
+  const genesisTime = numberAt(config, 'genesisTime') ?? numberAt(json as Config, 'timestamp')
+  if (genesisTime === undefined)
+    throw new DecodeError(
+      new Place(ROOT, 'denimTime'),
+      "blocks of 200 ms are counted from the genesis block's `timestamp`",
+    )
+  return denimSchedule(genesisTime, since, blockTime)
 }
 
 function timedForks(config: Config, times: [field: string, fork: EthereumFork | OpFork][]): ForkActivation[] {

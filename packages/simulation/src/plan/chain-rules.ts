@@ -1,10 +1,14 @@
 import type { Address } from '@upfront/protocol'
+import type { BlockSchedule } from './block-schedule.js'
 
 /** Ethereum's execution forks from the Merge on, oldest first. Blob-parameter-only forks change `BlobParameters` alone. */
 export const ETHEREUM_FORKS = ['paris', 'shanghai', 'cancun', 'prague', 'osaka'] as const
 export type EthereumFork = (typeof ETHEREUM_FORKS)[number]
 
-/** OP-stack hard forks, oldest first. Base's Azul is `karst`: both bring Osaka's EVM. */
+/**
+ * OP-stack hard forks, oldest first. A chain has `karst` or, where it is Base's, `azul` and what follows: all of these bring Osaka's
+ * EVM, and Base's keep Jovian's limit on the input of pairings.
+ */
 export const OP_FORKS = [
   'bedrock',
   'regolith',
@@ -16,6 +20,10 @@ export const OP_FORKS = [
   'isthmus',
   'jovian',
   'karst',
+  'azul',
+  'beryl',
+  'cobalt',
+  'denim',
 ] as const
 export type OpFork = (typeof OP_FORKS)[number]
 
@@ -43,8 +51,7 @@ export interface ChainRules {
   forks: ForkActivation[]
   /** EIP-7840 schedule by activation time, ascending: the last that is active counts. Empty on OP-stack chains. */
   blobSchedule: { timestamp: bigint; parameters: BlobParameters }[]
-  /** Seconds between blocks that name no time of their own. */
-  blockTime: bigint
+  schedule: BlockSchedule
   /** EIP-6110 deposit contract, where the chain has one. */
   depositContract?: Address
   opBaseFee?: OpBaseFeeParameters

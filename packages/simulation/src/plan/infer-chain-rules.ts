@@ -18,7 +18,7 @@ export function inferChainRules(header: BlockHeader, chainId: bigint): ChainRule
       source: 'inferred',
       forks: [{ fork: opForkOf(header), block: 0n }],
       blobSchedule: [],
-      blockTime: DEFAULT_BLOCK_TIME.optimism,
+      schedule: { blockTime: DEFAULT_BLOCK_TIME.optimism },
       opBaseFee: DEFAULT_OP_BASE_FEE,
     }
   }
@@ -30,7 +30,7 @@ export function inferChainRules(header: BlockHeader, chainId: bigint): ChainRule
     source: 'inferred',
     forks: [{ fork, block: 0n }],
     blobSchedule: parameters === undefined ? [] : [{ timestamp: 0n, parameters }],
-    blockTime: DEFAULT_BLOCK_TIME.ethereum,
+    schedule: { blockTime: DEFAULT_BLOCK_TIME.ethereum },
   }
 }
 

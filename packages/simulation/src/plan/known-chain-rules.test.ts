@@ -21,7 +21,7 @@ describe('knownChainRules', () => {
   it('knows Base and OP Mainnet, whose forks after Jovian differ', () => {
     expect(at(8_453n, 0n, 1_764_691_200n)).toEqual(['isthmus', undefined])
     expect(at(8_453n, 0n, 1_764_691_201n)).toEqual(['jovian', undefined])
-    expect(at(8_453n, 0n, 1_779_991_200n)).toEqual(['karst', undefined])
+    expect(at(8_453n, 0n, 1_779_991_200n)).toEqual(['azul', undefined])
     expect(at(10n, 150_000_000n, 1_779_991_200n)).toEqual(['jovian', undefined])
     expect(at(10n, 150_000_000n, 1_783_526_401n)).toEqual(['karst', undefined])
     expect(knownChainRules(84_532n)?.opBaseFee?.elasticity).toBe(10n)
@@ -36,4 +36,47 @@ describe('knownChainRules', () => {
   it('knows no other', () => {
     for (const chainId of [0n, 1337n, 31_337n, 2n ** 64n + 1n]) expect(knownChainRules(chainId)).toBeUndefined()
   })
+})
+
+describe.each([
+  [
+    8_453n,
+    [1_764_691_201n, 'jovian'],
+    [1_779_991_200n, 'azul'],
+    [1_782_410_400n, 'beryl'],
+    [1_790_791_200n, 'cobalt'],
+    [1_793_901_600n, 'denim'],
+  ],
+  [
+    84_532n,
+    [1_763_568_001n, 'jovian'],
+    [1_776_708_000n, 'azul'],
+    [1_781_805_600n, 'beryl'],
+    [1_790_186_400n, 'cobalt'],
+    [1_792_605_600n, 'denim'],
+  ],
+  [10n, [1_764_691_201n, 'jovian'], [1_783_526_401n, 'karst']],
+  [57_073n, [1_764_691_201n, 'jovian'], [1_783_526_401n, 'karst']],
+  [130n, [1_764_691_201n, 'jovian'], [1_783_526_401n, 'karst']],
+  [1_301n, [1_763_568_001n, 'jovian'], [1_781_712_001n, 'karst']],
+] as [bigint, ...[bigint, string][]][])('the forks of chain %s', (chainId, ...forks) => {
+  it.each(forks)('change at %s', (time, fork) => {
+    const before = forks[forks.findIndex(([known]) => known === time) - 1]?.[1] ?? 'isthmus'
+    const number = 200_000_000n
+    expect([time - 1n, time, time + 1n].map((at) => rulesAt(knownChainRules(chainId)!, number, at)?.opFork)).toEqual([
+      before,
+      fork,
+      fork,
+    ])
+  })
+})
+
+it('knows how fast each chain makes its blocks', () => {
+  expect([10n, 57_073n, 130n, 763_373n].map((id) => knownChainRules(id)?.schedule)).toEqual([
+    { blockTime: 2n },
+    { blockTime: 1n },
+    { blockTime: 1n },
+    { blockTime: 1n },
+  ])
+  expect(knownChainRules(8_453n)?.schedule.subsecond).toMatchObject({ number: 53_556_127n, milliseconds: 200n })
 })

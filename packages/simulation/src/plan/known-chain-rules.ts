@@ -32,9 +32,14 @@ const OP_SEPOLIA_TIMES = {
 
 const OP_BASE_FEE = { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 }
 
+/** Of the superchain registry's chains: their forks come at the same times. A chain that began later has them all behind it. */
+const OP_MAINNET = { bedrockBlock: 0, ...OP_MAINNET_TIMES, karstTime: 1_783_526_401, optimism: OP_BASE_FEE }
+const OP_SEPOLIA = { bedrockBlock: 0, ...OP_SEPOLIA_TIMES, karstTime: 1_781_712_001, optimism: OP_BASE_FEE }
+
 /**
- * Chain configurations, in geth's form. Ethereum: go-ethereum params/chainspecs v1.17.8 and EIP-7892's schedule. OP stack:
- * the superchain registry, docs.optimism.io/notices/upgrade-19 (Karst) and docs.base.org/upgrades (Azul, which is `karst` here).
+ * Chain configurations, in geth's form. Ethereum: go-ethereum params/chainspecs v1.17.8 and EIP-7892's schedule. OP stack: the
+ * superchain registry at 8336d2ae (Karst times, `block_time`). Base: base/base crates/common/chains config.rs at 068fc036, and
+ * docs.base.org/base-chain/specs/upgrades for Denim.
  */
 const CONFIGS = [
   {
@@ -90,28 +95,34 @@ const CONFIGS = [
     blobSchedule: BLOB_SCHEDULE,
     depositContractAddress: '0x00000000219ab540356cbb839cbe05303d7705fa',
   },
-  {
-    name: 'OP Mainnet',
-    chainId: 10,
-    bedrockBlock: 105_235_063,
-    ...OP_MAINNET_TIMES,
-    karstTime: 1_783_526_401,
-    optimism: OP_BASE_FEE,
-  },
-  {
-    name: 'OP Sepolia',
-    chainId: 11_155_420,
-    bedrockBlock: 0,
-    ...OP_SEPOLIA_TIMES,
-    karstTime: 1_781_712_001,
-    optimism: OP_BASE_FEE,
-  },
+  { ...OP_MAINNET, name: 'OP Mainnet', chainId: 10, bedrockBlock: 105_235_063 },
+  { ...OP_MAINNET, name: 'Ink', chainId: 57_073, blockTime: 1 },
+  { ...OP_MAINNET, name: 'Soneium', chainId: 1_868 },
+  { ...OP_MAINNET, name: 'Unichain', chainId: 130, blockTime: 1 },
+  { ...OP_MAINNET, name: 'Zora', chainId: 7_777_777 },
+  { ...OP_MAINNET, name: 'Mode', chainId: 34_443 },
+  { ...OP_MAINNET, name: 'Lisk', chainId: 1_135 },
+  { ...OP_MAINNET, name: 'Metal', chainId: 1_750 },
+  { ...OP_MAINNET, name: 'Binary', chainId: 624 },
+  { ...OP_MAINNET, name: 'Ethernity', chainId: 183 },
+  { ...OP_SEPOLIA, name: 'OP Sepolia', chainId: 11_155_420 },
+  { ...OP_SEPOLIA, name: 'Ink Sepolia', chainId: 763_373, blockTime: 1 },
+  { ...OP_SEPOLIA, name: 'Unichain Sepolia', chainId: 1_301, blockTime: 1 },
+  { ...OP_SEPOLIA, name: 'Soneium Minato', chainId: 1_946 },
+  { ...OP_SEPOLIA, name: 'Zora Sepolia', chainId: 999_999_999 },
+  { ...OP_SEPOLIA, name: 'Mode Sepolia', chainId: 919 },
+  { ...OP_SEPOLIA, name: 'Lisk Sepolia', chainId: 4_202 },
+  { ...OP_SEPOLIA, name: 'Metal Sepolia', chainId: 1_740 },
   {
     name: 'Base',
     chainId: 8_453,
     bedrockBlock: 0,
     ...OP_MAINNET_TIMES,
-    karstTime: 1_779_991_200,
+    genesisTime: 1_686_789_347,
+    azulTime: 1_779_991_200,
+    berylTime: 1_782_410_400,
+    cobaltTime: 1_790_791_200,
+    denimTime: 1_793_901_600,
     optimism: OP_BASE_FEE,
   },
   {
@@ -119,12 +130,17 @@ const CONFIGS = [
     chainId: 84_532,
     bedrockBlock: 0,
     ...OP_SEPOLIA_TIMES,
-    karstTime: 1_776_708_000,
+    genesisTime: 1_695_768_288,
+    azulTime: 1_776_708_000,
+    berylTime: 1_781_805_600,
+    cobaltTime: 1_790_186_400,
+    denimTime: 1_792_605_600,
     optimism: { ...OP_BASE_FEE, eip1559Elasticity: 10 },
   },
 ] as const
 
-const BASE_CAVEAT = 'what Base added after its Azul upgrade (B20 precompiles, June 2026, and later) is not simulated'
+const BASE_CAVEAT =
+  "Base's native precompiles (B20 tokens and their registries, from Beryl on) are not simulated: a call that reaches one is refused"
 const CAVEATS: Readonly<Record<number, string[]>> = { 8453: [BASE_CAVEAT], 84532: [BASE_CAVEAT] }
 
 /** The rules of a chain whose configuration is kept here; undefined for any other. */

@@ -1,6 +1,7 @@
 import { DEFAULT_SIMULATION_LIMITS, decodeSimulationRequest, type Hex, RpcError, ZERO_HASH } from '@upfront/protocol'
 import fc from 'fast-check'
 import { aHeader, ethereumRules, optimismRules } from '../../test/fixtures.js'
+import { denimSchedule } from './block-schedule.js'
 import type { ChainRules } from './chain-rules.js'
 import { planSimulation } from './plan-simulation.js'
 
@@ -67,7 +68,23 @@ describe('planSimulation', () => {
       1002n,
       1004n,
     ])
-    expect(plan(overriding({}), { rules: ethereumRules({ blockTime: 1n }) }).blocks[0]?.timestamp).toBe(1001n)
+    expect(plan(overriding({}), { rules: ethereumRules({ schedule: { blockTime: 1n } }) }).blocks[0]?.timestamp).toBe(
+      1001n,
+    )
+  })
+
+  it('gives blocks the times of a chain on which five share a second, and takes equal ones from its fork on', () => {
+    // 96 blocks of 2 s before 192, then 200 ms each: block 100 is at 192.8 s.
+    const rules = optimismRules({ schedule: denimSchedule(0n, 192n) })
+    const on = aHeader({ number: 100n, timestamp: 192n })
+    const timesOf = (...overrides: object[]) =>
+      plan(overriding(...overrides), { rules, on }).blocks.map(({ timestamp }) => timestamp)
+    expect(timesOf({}, {}, {}, {}, {}, {}, {})).toEqual([193n, 193n, 193n, 193n, 193n, 194n, 194n])
+    expect(timesOf({ number: '0x6a' })).toEqual([193n, 193n, 193n, 193n, 193n, 194n])
+    expect(timesOf({ time: '0xc0' }, { time: '0xc0' }, { time: '0xff' }, {})).toEqual([192n, 192n, 255n, 255n])
+    expect(() => timesOf({ time: '0xbf' })).toThrow('191 <= 192')
+    const before = optimismRules({ schedule: denimSchedule(0n, 1_000n) })
+    expect(() => plan(overriding({ time: '0xc0' }), { rules: before, on })).toThrow('192 <= 192')
   })
 
   it('hands fee recipient and gas limit down, prevRandao and beacon root not', () => {

@@ -12,6 +12,7 @@ import {
   ZERO_HASH,
 } from '@upfront/protocol'
 import { baseFeeParameters, isOpForkActive } from './base-fee.js'
+import { type BlockSchedule, mayShareSecond, nextTime } from './block-schedule.js'
 import type { BlockRules, ChainRules } from './chain-rules.js'
 import { planCall } from './plan-call.js'
 import { isForkActive, rulesAt, rulesOfHeader } from './rules-at.js'
@@ -21,7 +22,7 @@ const HIGHEST_TIMESTAMP = (1n << 64n) - 1n
 const EMPTY: BlockStateCall = { calls: [], stateOverrides: [], blockOverrides: {} }
 
 /**
- * The request as blocks on `base`: gaps filled, numbers and times strictly rising, geth's defaults in all that does not
+ * The request as blocks on `base`: gaps filled, numbers and times rising (times strictly, save where blocks share a second), geth's defaults in all that does not
  * depend on running state. Fee recipient and gas limit are handed down from block to block; prevRandao and the beacon root
  * are zero where not given.
  * @param opening the block after `base`, where it is under construction
@@ -95,7 +96,7 @@ function planBlock(
   { request, base, baseRules, rules: chain }: Context,
 ): PlannedBlock {
   const number = parent.number + 1n
-  const timestamp = timeOf(blockOverrides, parent.timestamp, chain.blockTime, requestIndex)
+  const timestamp = timeOf(blockOverrides, number, parent.timestamp, chain.schedule, requestIndex)
   const rules = knownRules(chain, number, timestamp, requestIndex)
   const block: PlannedBlock = {
     number,
@@ -134,9 +135,16 @@ function checkNumber(number: bigint, previous: bigint, base: bigint, limits: Sim
   }
 }
 
-function timeOf(overrides: BlockOverrides, previous: bigint, blockTime: bigint, index: number | undefined): bigint {
-  const timestamp = overrides.timestamp ?? previous + blockTime
-  if (timestamp <= previous) {
+function timeOf(
+  overrides: BlockOverrides,
+  number: bigint,
+  previous: bigint,
+  schedule: BlockSchedule,
+  index: number | undefined,
+): bigint {
+  const timestamp = overrides.timestamp ?? nextTime(schedule, number, previous)
+  const follows = timestamp > previous || (timestamp === previous && mayShareSecond(schedule, timestamp))
+  if (!follows) {
     throw new RpcError(
       ErrorCode.blockTimestampInvalid,
       `blockStateCalls[${index}].blockOverrides.time: block timestamps must be in order: ${timestamp} <= ${previous}`,

@@ -22,6 +22,10 @@ const ETHEREUM_FORK_OF: Record<OpFork, EthereumFork> = {
   isthmus: 'prague',
   jovian: 'prague',
   karst: 'osaka',
+  azul: 'osaka',
+  beryl: 'osaka',
+  cobalt: 'osaka',
+  denim: 'osaka',
 }
 
 /** What was found last for a chain, and for which blocks it holds. */

@@ -91,6 +91,8 @@ function blockMessage(rejection: Exclude<Rejection, { kind: 'transaction' | 'blo
       return `account ${checksumAddress(rejection.address)} is not a precompile`
     case 'alreadyOverridden':
       return `account ${checksumAddress(rejection.address)} is already overridden`
+    case 'nativePrecompile':
+      return `${rejection.address} is a native precompile of this chain (B20), which is not simulated`
     case 'depositLength':
       return `failed to parse deposit logs: unable to parse deposit data: deposit wrong length: want ${DEPOSIT_BYTES}, have ${rejection.length}`
     case 'requestQueue': {

@@ -73,35 +73,42 @@ impl Field for plan::SpecId {
     }
 }
 
-impl Field for plan::OpSpecId {
+impl Field for plan::OpFork {
     fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
         Ok(match t.word()? {
-            "bedrock" => Self::BEDROCK,
-            "regolith" => Self::REGOLITH,
-            "canyon" => Self::CANYON,
-            "ecotone" => Self::ECOTONE,
-            "fjord" => Self::FJORD,
-            "granite" => Self::GRANITE,
-            "holocene" => Self::HOLOCENE,
-            "isthmus" => Self::ISTHMUS,
-            "jovian" => Self::JOVIAN,
-            "karst" => Self::KARST,
-            _ => return Err(Malformed("an unknown plan::OpSpecId")),
+            "bedrock" => Self::Bedrock,
+            "regolith" => Self::Regolith,
+            "canyon" => Self::Canyon,
+            "ecotone" => Self::Ecotone,
+            "fjord" => Self::Fjord,
+            "granite" => Self::Granite,
+            "holocene" => Self::Holocene,
+            "isthmus" => Self::Isthmus,
+            "jovian" => Self::Jovian,
+            "karst" => Self::Karst,
+            "azul" => Self::Azul,
+            "beryl" => Self::Beryl,
+            "cobalt" => Self::Cobalt,
+            "denim" => Self::Denim,
+            _ => return Err(Malformed("an unknown plan::OpFork")),
         })
     }
     fn write(&self, out: &mut Lines) {
         out.text(match *self {
-            Self::BEDROCK => "bedrock",
-            Self::REGOLITH => "regolith",
-            Self::CANYON => "canyon",
-            Self::ECOTONE => "ecotone",
-            Self::FJORD => "fjord",
-            Self::GRANITE => "granite",
-            Self::HOLOCENE => "holocene",
-            Self::ISTHMUS => "isthmus",
-            Self::JOVIAN => "jovian",
-            Self::KARST => "karst",
-            _ => "?",
+            Self::Bedrock => "bedrock",
+            Self::Regolith => "regolith",
+            Self::Canyon => "canyon",
+            Self::Ecotone => "ecotone",
+            Self::Fjord => "fjord",
+            Self::Granite => "granite",
+            Self::Holocene => "holocene",
+            Self::Isthmus => "isthmus",
+            Self::Jovian => "jovian",
+            Self::Karst => "karst",
+            Self::Azul => "azul",
+            Self::Beryl => "beryl",
+            Self::Cobalt => "cobalt",
+            Self::Denim => "denim",
         })
     }
 }

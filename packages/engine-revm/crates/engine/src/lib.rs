@@ -13,6 +13,7 @@
 
 pub mod answer;
 pub mod evm;
+pub mod op_fork;
 pub mod outcome;
 pub mod plan;
 pub mod pool;

@@ -1,7 +1,8 @@
 //! The plan of a simulation: `packages/simulation/src/plan` in Rust.
 
+pub use crate::op_fork::OpFork;
 use alloy_primitives::{Address, B256, Bytes, U256};
-pub use op_revm::OpSpecId;
+use op_revm::OpSpecId;
 pub use revm::primitives::hardfork::SpecId;
 
 /// EIP-7840, in blobs.
@@ -17,7 +18,7 @@ pub struct BlobParameters {
 pub struct BlockRules {
     pub spec: SpecId,
     /// Set on OP-stack chains.
-    pub op: Option<OpSpecId>,
+    pub op: Option<OpFork>,
     pub blob: Option<BlobParameters>,
 }
 
@@ -27,7 +28,7 @@ impl BlockRules {
     }
 
     pub fn has_op(&self, fork: OpSpecId) -> bool {
-        self.op.is_some_and(|active| active.is_enabled_in(fork))
+        self.op.is_some_and(|active| active.spec().is_enabled_in(fork))
     }
 }
 

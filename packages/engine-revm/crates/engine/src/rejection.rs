@@ -59,6 +59,10 @@ pub enum Rejection {
     AlreadyOverridden {
         address: Address,
     },
+    /// A call that reaches code that the chain's nodes have of their own (Base's B20).
+    NativePrecompile {
+        address: Address,
+    },
     /// Bytes of a deposit event's data (EIP-6110).
     DepositLength {
         length: usize,
@@ -145,6 +149,9 @@ impl Fault {
         match self {
             Self::Rejected(rejection) => Box::new(Rejected { rejection, block, call }).into(),
             Self::TooLong => Failure::TooLong,
+            Self::Read(ReadError::NativeCode(address)) => {
+                Box::new(Rejected { rejection: Rejection::NativePrecompile { address }, block, call }).into()
+            }
             Self::Read(error) => error.into(),
         }
     }
@@ -159,7 +166,7 @@ impl From<Rejection> for Fault {
 impl From<ReadError> for Failure {
     fn from(error: ReadError) -> Self {
         match error {
-            ReadError::Failed => Self::Unread,
+            ReadError::Failed | ReadError::NativeCode(_) => Self::Unread,
             ReadError::Cancelled => Self::Cancelled,
             ReadError::WouldBlock => Self::TooMuch,
         }

@@ -162,7 +162,12 @@ impl EvmTr for Machine {
                 None => return Err(ContextError::Db(ReadError::WouldBlock)),
             }
         }
-        if !watch.trace_transfers {
+        if let (FrameInput::Call(call), Some(fork)) = (&frame_input.frame_input, self.evm.precompiles.op)
+            && fork.is_native(&call.bytecode_address, &call.known_bytecode.1)
+        {
+            return Err(ContextError::Db(ReadError::NativeCode(call.bytecode_address)));
+        }
+        if !self.evm.ctx.chain.trace_transfers {
             return self.evm.frame_init(frame_input);
         }
         let transfer = self.transfer_of(&frame_input.frame_input);

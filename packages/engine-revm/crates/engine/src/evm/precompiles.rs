@@ -1,10 +1,12 @@
 use super::{context::Context, halt};
-use crate::{plan::BlockRules, state::ReadError};
+use crate::{
+    plan::{BlockRules, OpFork},
+    state::ReadError,
+};
 use alloy_primitives::{
     Address,
     map::{AddressMap, AddressSet},
 };
-use op_revm::precompiles::OpPrecompiles;
 use revm::{
     context_interface::context::ContextError,
     handler::{PrecompileProvider, precompile_output_to_interpreter_result},
@@ -16,7 +18,7 @@ use revm::{
 /// The precompiled contracts under these rules.
 pub fn for_rules(rules: &BlockRules) -> &'static Precompiles {
     match rules.op {
-        Some(op) => OpPrecompiles::new_with_spec(op).precompiles(),
+        Some(op) => op.precompiles(),
         None => Precompiles::new(rules.spec.into()),
     }
 }
@@ -29,11 +31,13 @@ pub type Moved = AddressMap<Precompile>;
 pub struct PrecompileSet {
     active: &'static Precompiles,
     moved: Option<Moved>,
+    /// Set on OP-stack chains.
+    pub op: Option<OpFork>,
 }
 
 impl PrecompileSet {
-    pub fn new(active: &'static Precompiles, moved: Option<Moved>) -> Self {
-        Self { active, moved }
+    pub fn new(rules: &BlockRules, moved: Option<Moved>) -> Self {
+        Self { active: for_rules(rules), moved, op: rules.op }
     }
 
     /// Addresses that every transaction starts with warm.

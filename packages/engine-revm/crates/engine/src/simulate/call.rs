@@ -105,7 +105,7 @@ fn rollup_charge(
 ) -> Result<Option<RollupCharge>, Fault> {
     match block.rules.op {
         Some(op) if plan.validation || priced => {
-            Ok(Some(op::rollup_charge(machine.state(), op, block.number, encoded, base_fee)?))
+            Ok(Some(op::rollup_charge(machine.state(), op.spec(), block.number, encoded, base_fee)?))
         }
         _ => Ok(None),
     }

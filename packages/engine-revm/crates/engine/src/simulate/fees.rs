@@ -71,6 +71,7 @@ pub fn blob_gas(blobs: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::OpFork;
 
     const PRAGUE: BlobParameters = BlobParameters { target: 6, max: 9, update_fraction: 5_007_716 };
 
@@ -106,7 +107,7 @@ mod tests {
         let mut parent = parent(21_000, 0, 0, 1_000);
         parent.blob_gas_used = 10_000_000;
         assert_eq!(next_base_fee(&parent, &parameters), U256::from(961), "no OP chain: gas alone");
-        parent.rules.op = Some(OpSpecId::JOVIAN);
+        parent.rules.op = Some(OpFork::Jovian);
         assert_eq!(next_base_fee(&parent, &parameters), U256::from(1_040));
         parent.base_fee = U256::from(100);
         assert_eq!(next_base_fee(&parent, &parameters), U256::from(900));

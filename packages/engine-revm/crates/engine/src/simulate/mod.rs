@@ -14,7 +14,7 @@ mod validity;
 mod tests;
 
 use crate::{
-    evm::{Allowance, Machine, PrecompileSet, Watch, for_rules},
+    evm::{Allowance, Machine, PrecompileSet, Watch},
     outcome::Outcome,
     plan::Plan,
     rejection::Failure,
@@ -37,7 +37,7 @@ pub fn simulate(
 ) -> Result<Outcome, Failure> {
     state.set_block_hash(plan.base.number, plan.base.hash);
     let watch = Watch { stop, allowance, trace_transfers: plan.trace_transfers, ..Watch::default() };
-    let precompiles = PrecompileSet::new(for_rules(&plan.base.rules), None);
+    let precompiles = PrecompileSet::new(&plan.base.rules, None);
     let mut machine =
         Machine::new(state, watch, CfgEnv::new_with_spec(plan.base.rules.spec), BlockEnv::default(), precompiles);
     let outcome = run(plan, &mut machine);

@@ -44,7 +44,7 @@ pub fn apply(
         }
         change(state, entry);
     }
-    Ok(PrecompileSet::new(active, moved))
+    Ok(PrecompileSet::new(rules, moved))
 }
 
 fn change(state: &mut SimulationState, entry: &StateOverride) {

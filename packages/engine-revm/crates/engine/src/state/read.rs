@@ -27,6 +27,9 @@ pub enum ReadError {
     /// The value is not cached, and this thread must not wait for it.
     #[error("a value of the state is not cached")]
     WouldBlock,
+    /// Nodes of this chain run code of their own in place of this account's.
+    #[error("{0:#x} runs native code of the chain")]
+    NativeCode(Address),
 }
 
 impl revm::database_interface::DBErrorMarker for ReadError {}

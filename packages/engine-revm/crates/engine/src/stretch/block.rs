@@ -1,5 +1,5 @@
 use crate::{
-    evm::{Machine, PrecompileSet, Watch, for_rules},
+    evm::{Machine, PrecompileSet, Watch},
     plan::{BlockRules, ChainRules},
     simulate::{blob_price, system_calls},
     state::{ReadError, SimulationState, Stop},
@@ -81,7 +81,7 @@ impl Stretch {
         let mut cfg = self.cfg(rules.spec);
         cfg.tx_gas_limit_cap = Some(u64::MAX);
         let watch = Watch { stop, base_fee: U256::from(self.block.base_fee), ..Watch::default() };
-        let mut machine = Machine::new(state, watch, cfg, self.block_env(), PrecompileSet::new(for_rules(rules), None));
+        let mut machine = Machine::new(state, watch, cfg, self.block_env(), PrecompileSet::new(rules, None));
         machine.state().set_block_hash(self.block.number.saturating_sub(1), self.block.parent_hash);
         machine
     }

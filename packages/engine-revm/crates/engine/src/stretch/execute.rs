@@ -77,7 +77,7 @@ pub fn execute(
     state.set_block_hash(stretch.block.number.saturating_sub(1), stretch.block.parent_hash);
     state.set_delegations(stretch.block.rules.has(SpecId::PRAGUE));
     let mut evm = match stretch.block.rules.op {
-        Some(op) => BlockEvm::Optimism(Box::new(OptimismEvm::new(stretch, op, state))),
+        Some(op) => BlockEvm::Optimism(Box::new(OptimismEvm::new(stretch, op.spec(), state))),
         None => BlockEvm::Ethereum(Box::new(EthereumEvm::new(stretch, state))),
     };
     let mut progress =

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    evm::{Machine, PrecompileSet, Watch, for_rules},
+    evm::{Machine, PrecompileSet, Watch},
     plan::BlockRules,
     state::{Read, ReadError, SimulationState, StateCache, StateSource, Stop, Value},
 };
@@ -25,7 +25,7 @@ impl StateSource for Unread {
 fn machine(stop: Arc<Stop>) -> Machine {
     let state = SimulationState::new(&StateCache::new(1 << 20), B256::ZERO, Vec::new(), Arc::new(Unread), stop.clone());
     let rules = BlockRules { spec: SpecId::OSAKA, op: None, blob: None };
-    let precompiles = PrecompileSet::new(for_rules(&rules), None);
+    let precompiles = PrecompileSet::new(&rules, None);
     let watch = Watch { stop, ..Watch::default() };
     Machine::new(state, watch, CfgEnv::new_with_spec(rules.spec), BlockEnv::default(), precompiles)
 }

@@ -1,0 +1,68 @@
+import { callPlan, NOBODY, RICH, simulated } from '@upfront/engine-conformance'
+import type { Address } from '@upfront/protocol'
+import type { OpFork, SimulationPlan } from '@upfront/simulation'
+import { createRevmEngine, loadRevm, type RevmEngine } from '../src/index.js'
+
+const { reason } = loadRevm()
+if (reason !== undefined) console.log(`the tests of the native engine are skipped: ${reason}`)
+const describeNative = reason === undefined ? describe : describe.skip
+
+const FACTORY: Address = '0xb20f000000000000000000000000000000000000'
+const TOKEN: Address = '0xb200000000000000000001000000000000000abc'
+
+const under = (opFork: OpFork, plan: SimulationPlan): SimulationPlan => ({
+  ...plan,
+  blocks: plan.blocks.map((block) => ({ ...block, rules: { fork: 'osaka', opFork } })),
+})
+
+describeNative('OP-stack forks after Jovian', () => {
+  let engine: RevmEngine
+  beforeEach(() => {
+    engine = createRevmEngine()
+  })
+  afterEach(() => engine.close())
+
+  const pairing = (pairs: number) =>
+    callPlan({ from: RICH, to: `0x${'0'.repeat(39)}8`, input: `0x${'00'.repeat(192 * pairs)}`, gas: '0x2000000' })
+
+  it.each([
+    ['karst', 300, '0x1'],
+    ['karst', 301, '0x0'],
+    ['azul', 301, '0x1'],
+    ['azul', 427, '0x1'],
+    ['azul', 428, '0x0'],
+    ['denim', 427, '0x1'],
+  ] as const)('%s takes %i pairs at once: status %s', async (fork, pairs, status) => {
+    const { blocks } = await simulated(engine, under(fork, pairing(pairs)))
+    expect(blocks[0]?.calls[0]?.status).toBe(status)
+  })
+
+  // NOBODY calls the token, and returns whether that succeeded.
+  const caller = `0x5f5f5f5f5f73${TOKEN.slice(2)}5af15f5260205ff3`
+  const stub = { [TOKEN]: { code: '0xef' } }
+
+  it.each([
+    ['the factory', callPlan({ from: RICH, to: FACTORY, input: '0x01' }), FACTORY],
+    ['a token', callPlan({ from: RICH, to: TOKEN, input: '0x01' }, stub), TOKEN],
+    [
+      'a token, called by a contract',
+      callPlan({ from: RICH, to: NOBODY }, { ...stub, [NOBODY]: { code: caller } }),
+      TOKEN,
+    ],
+  ])('refuses a call that reaches %s of Base, by its address', async (_, plan, address) => {
+    await expect(simulated(engine, under('beryl', plan))).rejects.toMatchObject({
+      rejection: { kind: 'nativePrecompile', address },
+      block: 0,
+      call: 0,
+    })
+  })
+
+  it.each([
+    ['before Beryl', 'azul', stub],
+    ['elsewhere than on Base', 'karst', stub],
+    ['without the byte that stands for its code', 'denim', {}],
+  ] as const)('runs what a token would be %s', async (_, fork, overrides) => {
+    const { blocks } = await simulated(engine, under(fork, callPlan({ from: RICH, to: TOKEN }, overrides)))
+    expect(blocks[0]?.calls[0]?.status).toBe(fork === 'denim' ? '0x1' : '0x0')
+  })
+})
