@@ -31,17 +31,17 @@ describe('a stream with faults', () => {
   })
 
   async function look(): Promise<View | undefined> {
-    const { result, standing } = await stand.ask<{ calls: { returnData: string }[] }[]>('eth_simulateV1', READ_TWINS)
+    const { result, answerState } = await stand.ask<{ calls: { returnData: string }[] }[]>('eth_simulateV1', READ_TWINS)
     const [one, two] = result.map(({ calls }) => twinsFrom(calls[0]?.returnData ?? ''))
     if (!one || !two) throw new Error('no answer')
     expect(one.second).toBe(one.first)
     expect([two.first, two.second, two.number]).toEqual([one.first, one.second, one.number + 1n])
-    if (standing?.kind !== 'preconfirmed') {
-      expect(standing?.kind).toBe('latest')
+    if (answerState?.kind !== 'preconfirmed') {
+      expect(answerState?.kind).toBe('latest')
       return undefined
     }
-    expect(one.number).toBe(standing.block)
-    return { ...one, ...standing }
+    expect(one.number).toBe(answerState.block)
+    return { ...one, ...answerState }
   }
 
   it.each(STREAM_FAULTS)(

@@ -29,7 +29,7 @@ describe('8 clients that simulate without a pause while flashblocks come every 2
     const client = async () => {
       let last = { block: 0n, first: 0n }
       while (!enough()) {
-        const { result, standing } = await stand.ask<{ calls: { returnData: string }[] }[]>(
+        const { result, answerState } = await stand.ask<{ calls: { returnData: string }[] }[]>(
           'eth_simulateV1',
           READ_TWINS,
         )
@@ -37,8 +37,8 @@ describe('8 clients that simulate without a pause while flashblocks come every 2
         if (!one || !two) throw new Error('no answer')
         expect(one.second).toBe(one.first)
         expect([two.first, two.second, two.number]).toEqual([one.first, one.second, one.number + 1n])
-        if (standing?.kind === 'preconfirmed') expect(one.number).toBe(standing.block)
-        else expect(one.number).toBe((standing?.block ?? 0n) + 1n)
+        if (answerState?.kind === 'preconfirmed') expect(one.number).toBe(answerState.block)
+        else expect(one.number).toBe((answerState?.block ?? 0n) + 1n)
         expect(one.number).toBeGreaterThanOrEqual(last.block)
         if (one.number === last.block) expect(one.first).toBeGreaterThanOrEqual(last.first)
         last = { block: one.number, first: one.first }

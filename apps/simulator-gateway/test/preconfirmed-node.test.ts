@@ -71,8 +71,8 @@ describe('a node behind the stream, ahead of it, slow, or on another fork', () =
     const response = await gateway.post(
       JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_getBalance', params: [BOB, 'pending'] }),
     )
-    const standing = response.headers.get('upfront-state')?.split(';')[0]
-    return `${Number(((await response.json()) as { result: Hex }).result)} ${standing ?? 'latest'}`
+    const answerState = response.headers.get('upfront-state')?.split(';')[0]
+    return `${Number(((await response.json()) as { result: Hex }).result)} ${answerState ?? 'latest'}`
   }
   const shows = (wanted: string) => until(async () => (await bobHas()) === wanted)
   const counted = (event: string) => gateway.metric(`upfront_preconfirmed_events_total{event="${event}"}`)

@@ -2,7 +2,7 @@ import { type Devnet, type DevnetOptions, OP_GENESIS_FILE, startDevnet } from '@
 import { createPublicClient, createWalletClient, type Hex, http, type PublicClient } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
-import { STATE_HEADER, type Standing, standingFromHeader } from '../src/pending/standing.js'
+import { type AnswerState, answerStateFromHeader, STATE_HEADER } from '../src/pending/answer-state.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 
 export interface PreconfirmedStand {
@@ -12,7 +12,7 @@ export interface PreconfirmedStand {
   client: PublicClient
   node: PublicClient
   /** One call at the gateway, with what its answer stands on. */
-  ask<T>(method: string, params: unknown[]): Promise<{ result: T; standing: Standing | undefined }>
+  ask<T>(method: string, params: unknown[]): Promise<{ result: T; answerState: AnswerState | undefined }>
   /** Has the stream show a fault, once. */
   inject(fault: string): Promise<void>
   stop(): Promise<void>
@@ -37,9 +37,9 @@ export async function startStand(
     const { result, error } = (await response.json()) as { result: T; error?: { message: string } }
     if (error) throw new Error(`${method}: ${error.message}`)
     const header = response.headers.get(STATE_HEADER)
-    return { result, standing: header ? standingFromHeader(header) : undefined }
+    return { result, answerState: header ? answerStateFromHeader(header) : undefined }
   }
-  await until(async () => (await ask('eth_getBlockByNumber', ['pending', false])).standing?.kind === 'preconfirmed')
+  await until(async () => (await ask('eth_getBlockByNumber', ['pending', false])).answerState?.kind === 'preconfirmed')
   return {
     devnet,
     gateway,

@@ -139,18 +139,22 @@ describe.each([
     // NUMBER and TIMESTAMP returned by init code.
     const code = '0x4360005242602052604060' + '00f3'
     const pending = await stand.ask<RpcBlock>('eth_getBlockByNumber', ['pending', false])
-    const { result, standing } = await stand.ask<Hex>('eth_call', [{ data: code }, 'pending'])
-    if (standing?.kind === 'preconfirmed' && standing.block === BigInt(pending.result.number)) {
+    const { result, answerState } = await stand.ask<Hex>('eth_call', [{ data: code }, 'pending'])
+    if (answerState?.kind === 'preconfirmed' && answerState.block === BigInt(pending.result.number)) {
       expect(BigInt(result.slice(0, 66))).toBe(BigInt(pending.result.number))
       expect(BigInt(`0x${result.slice(66)}`)).toBe(BigInt(pending.result.timestamp))
     }
   })
 
   it('says what an answer stands on, and where pending stands on /health/ready', async () => {
-    const { standing } = await stand.ask('eth_getBalance', [ALICE.address, 'pending'])
-    expect(standing).toMatchObject({ kind: 'preconfirmed', block: expect.any(BigInt), flashblock: expect.any(Number) })
+    const { answerState } = await stand.ask('eth_getBalance', [ALICE.address, 'pending'])
+    expect(answerState).toMatchObject({
+      kind: 'preconfirmed',
+      block: expect.any(BigInt),
+      flashblock: expect.any(Number),
+    })
     const simulated = await stand.ask('eth_simulateV1', [{ blockStateCalls: [{}] }, 'latest'])
-    expect(simulated.standing).toMatchObject({ kind: 'latest', block: expect.any(BigInt) })
+    expect(simulated.answerState).toMatchObject({ kind: 'latest', block: expect.any(BigInt) })
     const health = (await (await fetch(`${stand.gateway.url}/health/ready`)).json()) as Record<string, unknown>
     expect(health.preconfirmed).toMatchObject({ connected: true, block: expect.any(String) })
     expect(await stand.gateway.metric('upfront_preconfirmed_connected')).toBe(1)

@@ -8,8 +8,8 @@ import { acceptedRequestId } from '@upfront/service'
 import { Environment } from '../environment/environment.js'
 import { BufferedBytes } from '../limits/buffered-bytes.js'
 import { FreeRateLimit } from '../limits/free-rate-limit.js'
+import { answerStateToHeader, STATE_HEADER } from '../pending/answer-state.js'
 import type { RequestView } from '../pending/request-view.js'
-import { STATE_HEADER, standingToHeader } from '../pending/standing.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import type { RpcAnswer } from '../rpc/rpc.service.js'
 import { Refusals } from './refusals.js'
@@ -71,9 +71,9 @@ export class PlainFront implements OnApplicationBootstrap {
     return this.endpoint.serve(asked, socket, (answer, view) => this.send(request, id, answer, view))
   }
 
-  private send(request: FastRequest, id: string, { status, body = [] }: RpcAnswer, { standing }: RequestView): void {
+  private send(request: FastRequest, id: string, { status, body = [] }: RpcAnswer, { answerState }: RequestView): void {
     const headers = ['x-request-id', id]
-    if (standing !== undefined) headers.push(STATE_HEADER, standingToHeader(standing))
+    if (answerState !== undefined) headers.push(STATE_HEADER, answerStateToHeader(answerState))
     if (body.length > 0) headers.push('content-type', 'application/json; charset=utf-8')
     request.respond(status, headers, body, this.buffered.hold(lengthOf(body)))
   }

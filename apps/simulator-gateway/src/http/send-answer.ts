@@ -1,19 +1,19 @@
 import { joinJson } from '@upfront/protocol'
 import type { FastifyReply } from 'fastify'
 import type { BufferedBytes } from '../limits/buffered-bytes.js'
+import { answerStateToHeader, STATE_HEADER } from '../pending/answer-state.js'
 import type { RequestView } from '../pending/request-view.js'
-import { STATE_HEADER, standingToHeader } from '../pending/standing.js'
 import type { RpcAnswer } from '../rpc/rpc.service.js'
 
 /** Sends an answer, with a header that names the state it is based on. @throws Overloaded where it is long and memory is short */
 export function sendAnswer(
   reply: FastifyReply,
   { status, body }: RpcAnswer,
-  { standing }: RequestView,
+  { answerState }: RequestView,
   buffered: BufferedBytes,
 ): void {
   reply.code(status)
-  if (standing) reply.header(STATE_HEADER, standingToHeader(standing))
+  if (answerState) reply.header(STATE_HEADER, answerStateToHeader(answerState))
   if (body === undefined) {
     reply.send()
   } else {

@@ -4,8 +4,8 @@ import { type ErrorCode, type Hex, RpcError, type SimulatedBlock } from '@upfron
 import type { FastifyReply } from 'fastify'
 import { Environment } from '../environment/environment.js'
 import { Overloaded } from '../limits/overloaded.js'
+import { type AnswerState, answerStateToHeader, STATE_HEADER } from '../pending/answer-state.js'
 import { RequestView } from '../pending/request-view.js'
-import { STATE_HEADER, type Standing, standingToHeader } from '../pending/standing.js'
 import { failureOf } from '../rpc/failure.js'
 import { type AssetChange, assetChanges } from './asset-changes.js'
 import { type ChargeStatement, MeteredCharge } from './metered-charge.js'
@@ -25,7 +25,7 @@ export interface Preview {
     number: string
     parentHash: Hex
     timestamp: string
-    state: Standing['kind']
+    state: AnswerState['kind']
     flashblock: number | null
   }
   charge: ChargeStatement
@@ -52,8 +52,8 @@ export class PreviewController {
       const answer = await this.simulator.inTurn(reply.raw, async ({ signal, deadline }) =>
         this.simulator.simulate(params, { dialect: 'upfront', signal, deadline, view }),
       )
-      if (view.standing) reply.header(STATE_HEADER, standingToHeader(view.standing))
-      return { ...describe(JSON.parse(answer.json.toString()), view.standing), charge: charge.add(answer) }
+      if (view.answerState) reply.header(STATE_HEADER, answerStateToHeader(view.answerState))
+      return { ...describe(JSON.parse(answer.json.toString()), view.answerState), charge: charge.add(answer) }
     } catch (error) {
       const { error: failure, httpStatus } = failureOf(error)
       if (httpStatus === 500 || error instanceof Overloaded) throw error
@@ -62,7 +62,7 @@ export class PreviewController {
   }
 }
 
-function describe([block]: SimulatedBlock[], standing: Standing | undefined): Omit<Preview, 'charge'> {
+function describe([block]: SimulatedBlock[], answerState: AnswerState | undefined): Omit<Preview, 'charge'> {
   const call = block?.calls[0]
   if (block === undefined || call === undefined) throw new Error('a simulation of one call has no call')
   const { number, parentHash, timestamp } = block
@@ -76,8 +76,8 @@ function describe([block]: SimulatedBlock[], standing: Standing | undefined): Om
       number: BigInt(number).toString(),
       parentHash,
       timestamp: BigInt(timestamp).toString(),
-      state: standing?.kind ?? 'latest',
-      flashblock: standing?.kind === 'preconfirmed' ? standing.flashblock : null,
+      state: answerState?.kind ?? 'latest',
+      flashblock: answerState?.kind === 'preconfirmed' ? answerState.flashblock : null,
     },
   }
 }

@@ -24,8 +24,8 @@ import {
   type StateRead,
 } from '@upfront/simulation'
 import type { ServedChain } from '../chain/served-chain.js'
+import { answerStateOf } from '../pending/answer-state.js'
 import type { Preconfirmed } from '../pending/preconfirmed.js'
-import { standingOn } from '../pending/standing.js'
 import { type RequestLimits, readUntil } from '../simulate/simulator.js'
 import type { RpcContext, RpcMethod } from './rpc-method.js'
 
@@ -73,10 +73,10 @@ export function pendingMethods(
       const snapshot = answer && preconfirmed.snapshotFor(context.view)
       if (!snapshot) {
         const { number } = await blocks.head(context)
-        context.view.standing = { kind: 'latest', block: number }
+        context.view.answerState = { kind: 'latest', block: number }
         return pass(params.with(at, toQuantity(number)), context)
       }
-      context.view.standing = standingOn(snapshot)
+      context.view.answerState = answerStateOf(snapshot)
       return JSON.stringify((await decoded(() => answer(snapshot, params, context))) ?? null)
     })
   }
@@ -92,7 +92,7 @@ export function pendingMethods(
       const snapshot = preconfirmed.snapshotFor(context.view)
       const found = hash && snapshot && find(snapshot.blocks, hash)
       if (!found || !snapshot) return pass(params, context)
-      context.view.standing = standingOn(snapshot)
+      context.view.answerState = answerStateOf(snapshot)
       return JSON.stringify(found)
     })
   }

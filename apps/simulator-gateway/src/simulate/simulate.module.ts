@@ -8,7 +8,7 @@ import { UpstreamJournal } from '../chain/upstream-journal.js'
 import { Environment } from '../environment/environment.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
 import { PreconfirmedJournal } from '../pending/preconfirmed-journal.js'
-import { Standpoints } from '../pending/standpoints.js'
+import { SimulationBases } from '../pending/simulation-base.js'
 import { Rehearsal } from './rehearsal.js'
 import { SimulationMetrics } from './simulation-metrics.js'
 import { Simulator } from './simulator.js'
@@ -39,7 +39,7 @@ import { Simulator } from './simulator.js'
     ServedChain,
     Preconfirmed,
     PreconfirmedJournal,
-    Standpoints,
+    SimulationBases,
     SimulationMetrics,
     Simulator,
     Rehearsal,

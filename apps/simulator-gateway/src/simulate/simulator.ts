@@ -21,7 +21,7 @@ import {
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
 import { RequestView } from '../pending/request-view.js'
-import { Standpoints, type TimeLimits } from '../pending/standpoints.js'
+import { SimulationBases, type TimeLimits } from '../pending/simulation-base.js'
 import { SimulationMetrics } from './simulation-metrics.js'
 
 /** What one request may use; the free endpoint and the paid routes differ in this alone. */
@@ -67,7 +67,7 @@ export class Simulator {
     private readonly client: UpstreamClient,
     private readonly driver: Driver,
     private readonly served: ServedChain,
-    private readonly standpoints: Standpoints,
+    private readonly bases: SimulationBases,
     private readonly metrics: SimulationMetrics,
     private readonly environment: Environment,
   ) {}
@@ -106,7 +106,7 @@ export class Simulator {
     const { dialect, view } = context
     const time = new ReadingTime(context)
     return andThen(this.served.rules(context), (rules) =>
-      this.standpoints.on(request.block, view, time, ({ base, opening, state, cancellation }) =>
+      this.bases.on(request.block, view, time, ({ base, opening, state, cancellation }) =>
         andThen(this.daFootprintScalar(request.block, base, rules, time), (daFootprintScalar) =>
           // Field by field: spreading costs more than some simulations.
           simulate({

@@ -494,6 +494,8 @@ export function readRejection(reader: TextReader): Rejection {
       return { kind: 'notPrecompile', address: reader.hex() }
     case 'alreadyOverridden':
       return { kind: 'alreadyOverridden', address: reader.hex() }
+    case 'nativePrecompile':
+      return { kind: 'nativePrecompile', address: reader.hex() }
     case 'depositLength':
       return { kind: 'depositLength', length: reader.number() }
     case 'requestQueue':

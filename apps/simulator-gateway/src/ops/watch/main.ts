@@ -1,5 +1,5 @@
 import { type Flashblock, FlashblockStream } from '@upfront/preconfirmed'
-import { standingFromHeader } from '../../pending/standing.js'
+import { answerStateFromHeader } from '../../pending/answer-state.js'
 import { StreamPrinter } from './stream-printer.js'
 
 /** Two calls each time: well below the free endpoint's 50 a second. */
@@ -51,7 +51,7 @@ async function lookAtGateway(): Promise<void> {
     const head = response.ok && Array.isArray(answer) ? answer[0]?.result : undefined
     if (!head) return printer.gatewayProblem(`answers HTTP ${response.status}`)
     printer.head(BigInt(head))
-    if (header) printer.gateway(standingFromHeader(header))
+    if (header) printer.gateway(answerStateFromHeader(header))
     else printer.gatewayProblem('follows no stream: FLASHBLOCKS_WS_URL is not set there')
   } catch (error) {
     const cause =

@@ -1,5 +1,5 @@
 import type { Flashblock } from '@upfront/preconfirmed'
-import type { Standing } from '../../pending/standing.js'
+import type { AnswerState } from '../../pending/answer-state.js'
 
 /** Flashblocks of which it is still open when the gateway shows them. */
 const MOST_OPEN = 100
@@ -7,7 +7,7 @@ const MOST_OPEN = 100
 /** Tells in lines what the stream brings and when the gateway shows it. */
 export class StreamPrinter {
   private readonly arrived = new Map<string, number>()
-  private standing = ''
+  private answerState = ''
   private problem: string | undefined
   private newest = 0n
 
@@ -34,18 +34,18 @@ export class StreamPrinter {
   }
 
   /** What the gateway's `pending` stands on just now. */
-  gateway(standing: Standing): void {
+  gateway(answerState: AnswerState): void {
     this.problem = undefined
-    const shown = standing.kind === 'latest' ? 'latest' : `${standing.block}/${standing.flashblock}`
-    if (shown === this.standing) return
-    this.standing = shown
-    if (standing.kind === 'latest') {
-      this.say(`gateway: pending is the head, block ${standing.block}`)
+    const shown = answerState.kind === 'latest' ? 'latest' : `${answerState.block}/${answerState.flashblock}`
+    if (shown === this.answerState) return
+    this.answerState = shown
+    if (answerState.kind === 'latest') {
+      this.say(`gateway: pending is the head, block ${answerState.block}`)
       return
     }
     const arrived = this.arrived.get(shown)
     const lag = arrived === undefined ? '' : `, ${Math.round(performance.now() - arrived)} ms after it came`
-    this.say(`gateway: shows block ${standing.block} flashblock ${standing.flashblock}${lag}`)
+    this.say(`gateway: shows block ${answerState.block} flashblock ${answerState.flashblock}${lag}`)
   }
 
   gatewayProblem(reason: string): void {

@@ -842,6 +842,7 @@ impl Field for rejection::Rejection {
             "takenByPrecompile" => Self::TakenByPrecompile { address: t.read()? },
             "notPrecompile" => Self::NotPrecompile { address: t.read()? },
             "alreadyOverridden" => Self::AlreadyOverridden { address: t.read()? },
+            "nativePrecompile" => Self::NativePrecompile { address: t.read()? },
             "depositLength" => Self::DepositLength { length: t.read()? },
             "requestQueue" => Self::RequestQueue { queue: t.read()?, halt: t.read()? },
             _ => return Err(Malformed("an unknown Rejection")),
@@ -870,6 +871,10 @@ impl Field for rejection::Rejection {
             }
             Self::AlreadyOverridden { address } => {
                 out.text("alreadyOverridden");
+                address.write(out);
+            }
+            Self::NativePrecompile { address } => {
+                out.text("nativePrecompile");
                 address.write(out);
             }
             Self::DepositLength { length } => {

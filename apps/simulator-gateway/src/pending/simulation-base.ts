@@ -4,12 +4,12 @@ import type { Awaitable, Cancellation } from '@upfront/node'
 import { openingOf, parentOfNewest } from '@upfront/preconfirmed'
 import type { BlockHeader, BlockParameter } from '@upfront/protocol'
 import { type PinnedState, pinnedState } from '@upfront/simulation'
+import { answerStateOf } from './answer-state.js'
 import { Preconfirmed } from './preconfirmed.js'
 import type { RequestView } from './request-view.js'
-import { standingOn } from './standing.js'
 
 /** What a simulation stands on: a parent, the block under construction on it if there is one, and the state. */
-export interface Standpoint {
+export interface SimulationBase {
   base: BlockHeader
   opening?: OpeningBlock | undefined
   state: PinnedState
@@ -24,7 +24,7 @@ export interface TimeLimits extends Cancellation {
 
 /** Finds what a block parameter means for one request. */
 @Injectable()
-export class Standpoints {
+export class SimulationBases {
   constructor(
     private readonly blocks: BlockResolver,
     private readonly preconfirmed: Preconfirmed,
@@ -38,12 +38,12 @@ export class Standpoints {
     block: BlockParameter,
     view: RequestView,
     limits: TimeLimits,
-    work: (standpoint: Standpoint) => Awaitable<T>,
+    work: (base: SimulationBase) => Awaitable<T>,
   ): Awaitable<T> {
     if (block.kind === 'tag' && block.tag === 'pending' && this.preconfirmed.enabled) {
       const snapshot = this.preconfirmed.snapshotFor(view)
       if (snapshot) {
-        view.standing = standingOn(snapshot)
+        view.answerState = answerStateOf(snapshot)
         const { state } = snapshot
         return work({ base: parentOfNewest(snapshot), opening: openingOf(snapshot), state, cancellation: limits })
       }
@@ -55,7 +55,7 @@ export class Standpoints {
       (pinned, cancellation) =>
         work({ base: pinned.header, opening: pinned.opening, state: pinnedState(pinned), cancellation }),
       ({ header }) => {
-        view.standing = { kind: 'latest', block: header.number }
+        view.answerState = { kind: 'latest', block: header.number }
       },
     )
   }

@@ -4,7 +4,7 @@ import { newestBlock, type PreconfirmedSnapshot } from '@upfront/preconfirmed'
 export const STATE_HEADER = 'upfront-state'
 
 /** What an answer stands on: a sealed block, or a block under construction as of one flashblock. */
-export type Standing =
+export type AnswerState =
   | { kind: 'latest'; block: bigint }
   | {
       kind: 'preconfirmed'
@@ -16,21 +16,21 @@ export type Standing =
       payloadId: string
     }
 
-export function standingOn(snapshot: PreconfirmedSnapshot): Standing {
+export function answerStateOf(snapshot: PreconfirmedSnapshot): AnswerState {
   const { environment, index, payloadId } = newestBlock(snapshot)
   const ageMs = Date.now() - snapshot.receivedAt
   return { kind: 'preconfirmed', block: environment.number, flashblock: index, ageMs, payloadId }
 }
 
 /** `preconfirmed; block=105; flashblock=3; age=120; payload=0x…` or `latest; block=104`. */
-export function standingToHeader(standing: Standing): string {
-  if (standing.kind === 'latest') return `latest; block=${standing.block}`
-  const { block, flashblock, ageMs, payloadId } = standing
+export function answerStateToHeader(answerState: AnswerState): string {
+  if (answerState.kind === 'latest') return `latest; block=${answerState.block}`
+  const { block, flashblock, ageMs, payloadId } = answerState
   return `preconfirmed; block=${block}; flashblock=${flashblock}; age=${ageMs}; payload=${payloadId}`
 }
 
-/** Reads what `standingToHeader` wrote. */
-export function standingFromHeader(header: string): Standing {
+/** Reads what `answerStateToHeader` wrote. */
+export function answerStateFromHeader(header: string): AnswerState {
   const [kind, ...pairs] = header.split('; ')
   const fields = new Map(pairs.map((pair) => pair.split('=') as [string, string]))
   const block = BigInt(fields.get('block') ?? 0)
