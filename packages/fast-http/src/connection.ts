@@ -1,8 +1,8 @@
 import { type Server, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import type { FastRequest, FrontOptions } from './front-options.js'
 import { type PlainHead, readPlainHead } from './read-head.js'
 import { ReceivedBytes } from './received-bytes.js'
-import type { FrontOptions } from './stand-before.js'
 import { writeResponse } from './write-response.js'
 
 /** Node's default limit. */
@@ -13,21 +13,6 @@ const MAX_REMEMBERED_HEAD_BYTES = 2_048
 const MAX_AHEAD_BYTES = 65_536
 /** Smaller requests are not counted in `FrontOptions.memory`. */
 const UNCOUNTED_BYTES = 65_536
-
-/** A `POST /` with a JSON body, to be answered once. */
-export interface FastRequest {
-  /** The caller's `x-request-id`, not checked. */
-  readonly requestId: string | undefined
-  readonly body: string
-  /** Closes when nobody waits for the answer any more. */
-  readonly socket: Socket
-  /**
-   * @param headers without content-length, date and connection: name, value, name, value …
-   * @param body in parts; none for an answer without a body
-   * @param onSent called once the answer is written out, or can't be
-   */
-  respond(status: number, headers: readonly string[], body: readonly (string | Buffer)[], onSent?: () => void): void
-}
 
 /** The front that a connection belongs to. */
 export interface ConnectionOwner {

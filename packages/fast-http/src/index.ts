@@ -1,2 +1,2 @@
-export type { FastRequest } from './connection.js'
-export { type Front, type FrontOptions, standBefore } from './stand-before.js'
+export type { FastRequest, FrontOptions } from './front-options.js'
+export { type Front, standBefore } from './stand-before.js'

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import type { FastRequest } from './connection.js'
-import { type Front, type FrontOptions, standBefore } from './stand-before.js'
+import type { FastRequest, FrontOptions } from './front-options.js'
+import { type Front, standBefore } from './stand-before.js'
 
 // Timeouts, memory and closing. What is answered to which bytes: test/differential.test.ts.
 const MEMORY_BYTES = 150_000

@@ -1,17 +1,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { Connection, type ConnectionOwner, type FastRequest } from './connection.js'
-
-export interface FrontOptions {
-  /** Requests with longer bodies are left to Node. 0 leaves all of them. */
-  maxBodyBytes: number
-  /** Milliseconds within which a body must have arrived after its head. */
-  bodyTimeoutMs: number
-  /** Counts requests of more than 64 KiB from their first byte until they are answered; `take` throws where there is no room. */
-  memory: { take(bytes: number): void; give(bytes: number): void }
-  /** Answers a request, at once or later. Must not throw. */
-  serve(request: FastRequest): void
-}
+import { Connection, type ConnectionOwner } from './connection.js'
+import type { FrontOptions } from './front-options.js'
 
 /** The connections that a front still reads itself; the server knows of all others. */
 export interface Front {

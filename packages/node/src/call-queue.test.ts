@@ -1,5 +1,6 @@
 import { CallQueue } from './call-queue.js'
-import type { CallOutcome, UpstreamCall, UpstreamClient } from './upstream-client.js'
+import type { CallOutcome, UpstreamCall } from './upstream-call.js'
+import type { UpstreamClient } from './upstream-client.js'
 
 /** Notes which methods went out together, and answers each call, the last first, with its first parameter. */
 function queue() {

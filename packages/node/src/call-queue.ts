@@ -1,4 +1,5 @@
-import type { CallOutcome, UpstreamCall, UpstreamClient } from './upstream-client.js'
+import type { CallOutcome, UpstreamCall } from './upstream-call.js'
+import type { UpstreamClient } from './upstream-client.js'
 
 const MOST_IN_FLIGHT = 32
 const MOST_CALLS = 1_000

@@ -1,5 +1,6 @@
 import { isRateLimit } from './retry-policy.js'
-import type { CallLimits, UpstreamClient } from './upstream-client.js'
+import type { CallLimits } from './upstream-call.js'
+import type { UpstreamClient } from './upstream-client.js'
 import { type RpcErrorObject, UpstreamError } from './upstream-fault.js'
 
 const ANSWER_BYTES = 32 * 1024 * 1024

@@ -1,4 +1,4 @@
-import type { UpstreamCall } from './upstream-client.js'
+import type { UpstreamCall } from './upstream-call.js'
 import type { UpstreamFault } from './upstream-fault.js'
 
 const MAX_ATTEMPTS = 8

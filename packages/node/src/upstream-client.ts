@@ -3,6 +3,7 @@ import { Endpoint } from './endpoint.js'
 import { type Answer, encodeCalls, matchAnswers } from './json-rpc-batch.js'
 import { backoff, isRateLimit, mostAttempts, refusesBatches } from './retry-policy.js'
 import { CHAIN_ID_CALL, SameChain } from './same-chain.js'
+import type { CallLimits, CallOutcome, UpstreamCall } from './upstream-call.js'
 import { UpstreamError, UpstreamFault } from './upstream-fault.js'
 import type { UpstreamObserver } from './upstream-observer.js'
 
@@ -25,36 +26,6 @@ export interface UpstreamOptions {
   connections?: number
   observer?: UpstreamObserver
 }
-
-export interface UpstreamCall<T> {
-  method: string
-  /** A list, or the JSON of one. */
-  params: readonly unknown[] | string
-  /** Makes a value of the node's `result`. @throws UpstreamFault where it makes no sense: tried again, then an error */
-  decode(result: unknown): T
-  /** The result goes to users as it is: it is refused where it holds a part of the node's URL that may be a key. */
-  isShown?: boolean
-  /** Most bytes that the answer may have. */
-  maxBytes: number
-  /** Most attempts, whatever goes wrong. */
-  attempts?: number
-  /** Is the node's JSON-RPC error worth another attempt? By default all but "no such method" and "invalid params" are. */
-  retriesError?(fault: UpstreamFault): boolean
-  /** Asked before each further attempt. */
-  isWanted?(): boolean
-  /** `prompt`: many wait for it. `slow`: it may take the node long. The two don't share an HTTP request. */
-  pace?: 'prompt' | 'slow'
-  /** Milliseconds for one attempt, where the client's are too few. */
-  attemptTimeoutMs?: number
-}
-
-export interface CallLimits {
-  /** `performance.now()` at which whoever asks stops waiting. */
-  deadline?: number
-  signal?: CancelSignal
-}
-
-export type CallOutcome<T> = { value: T } | { error: UpstreamError }
 
 const REST_MS = 2_000
 const WRONG_CHAIN_REST_MS = 60_000

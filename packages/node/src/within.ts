@@ -1,7 +1,7 @@
 import type { Awaitable } from './awaitable.js'
 import { onAbort } from './cancellation.js'
 import { deadline, met } from './deadline.js'
-import type { CallLimits } from './upstream-client.js'
+import type { CallLimits } from './upstream-call.js'
 
 /**
  * Settles as `shared` does or, if that is sooner, rejects with the signal's reason, or with `late()` at the deadline. The

@@ -2,7 +2,8 @@ import { getEventListeners, once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { decodeQuantity } from '../src/decode-result.js'
-import { type UpstreamCall, UpstreamClient } from '../src/upstream-client.js'
+import type { UpstreamCall } from '../src/upstream-call.js'
+import { UpstreamClient } from '../src/upstream-client.js'
 
 interface RpcCall {
   id: number

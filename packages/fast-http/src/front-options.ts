@@ -1,0 +1,27 @@
+import type { Socket } from 'node:net'
+
+/** A `POST /` with a JSON body, to be answered once. */
+export interface FastRequest {
+  /** The caller's `x-request-id`, not checked. */
+  readonly requestId: string | undefined
+  readonly body: string
+  /** Closes when nobody waits for the answer any more. */
+  readonly socket: Socket
+  /**
+   * @param headers without content-length, date and connection: name, value, name, value …
+   * @param body in parts; none for an answer without a body
+   * @param onSent called once the answer is written out, or can't be
+   */
+  respond(status: number, headers: readonly string[], body: readonly (string | Buffer)[], onSent?: () => void): void
+}
+
+export interface FrontOptions {
+  /** Requests with longer bodies are left to Node. 0 leaves all of them. */
+  maxBodyBytes: number
+  /** Milliseconds within which a body must have arrived after its head. */
+  bodyTimeoutMs: number
+  /** Counts requests of more than 64 KiB from their first byte until they are answered; `take` throws where there is no room. */
+  memory: { take(bytes: number): void; give(bytes: number): void }
+  /** Answers a request, at once or later. Must not throw. */
+  serve(request: FastRequest): void
+}
