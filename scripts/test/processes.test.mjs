@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const processes = new URL('../processes.mjs', import.meta.url).href
@@ -12,8 +13,8 @@ const isAlive = (pid) => {
   }
 }
 
-/** Runs a program that starts a tree of processes and prints their pids; resolves once it has. */
-async function startTree(child) {
+/** Runs a program that starts a tree of processes and prints their pids; resolves once it has printed `count` of them. */
+async function startTree(child, count) {
   const program = `
     import { endAll, onEnd, start } from ${JSON.stringify(processes)}
     onEnd(async () => { await endAll(); process.exit(0) })
@@ -23,12 +24,12 @@ async function startTree(child) {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { PATH: process.env.PATH },
   })
-  let output = ''
-  for await (const chunk of parent.stdout) {
-    output += chunk
-    if (output.includes('ready')) break
+  const pids = []
+  // Leaving the loop closes the pipe: a child that still had to write would die of it.
+  for await (const line of createInterface({ input: parent.stdout })) {
+    pids.push(Number(line))
+    if (pids.length === count) break
   }
-  const pids = output.match(/\d+/g).map(Number)
   expect(pids.every(isAlive)).toBe(true)
   return { parent, pids }
 }
@@ -43,7 +44,8 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'])(
   '%s ends children of children',
   async (signal) => {
     const { parent, pids } = await startTree(
-      'sleep 100 & echo $!; (sleep 100 & echo $!; wait) & echo $!; echo ready; wait',
+      'sleep 100 & echo $!; (sleep 100 & echo $!; wait) & echo $!; wait',
+      3,
     )
     parent.kill(signal)
     expect(await endsWithin(parent, pids, 5_000)).toEqual({ exitCode: 0, alive: [] })
@@ -53,7 +55,8 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'])(
 
 test('a child that ignores being asked is killed', async () => {
   const { parent, pids } = await startTree(
-    `trap '' TERM INT; sh -c "trap '' TERM; echo \\$\\$; echo ready; while :; do sleep 1; done"`,
+    `trap '' TERM INT; sh -c "trap '' TERM; echo \\$\\$; while :; do sleep 1; done"`,
+    1,
   )
   parent.kill('SIGINT')
   expect(await endsWithin(parent, pids, 5_000)).toEqual({ exitCode: 0, alive: [] })
@@ -63,14 +66,15 @@ test('what moved to a session of its own is found too', async () => {
   const { parent, pids } = await startTree(
     `${process.execPath} -e "
       const child = require('child_process').spawn('sleep', ['100'], { detached: true, stdio: 'ignore' })
-      console.log(child.pid, 'ready'); setInterval(() => {}, 1000)"`,
+      console.log(child.pid); setInterval(() => {}, 1000)"`,
+    1,
   )
   parent.kill('SIGTERM')
   expect(await endsWithin(parent, pids, 5_000)).toEqual({ exitCode: 0, alive: [] })
 }, 20_000)
 
 test('a second signal kills at once', async () => {
-  const { parent, pids } = await startTree(`trap '' TERM INT; echo $$ ready; while :; do sleep 1; done`)
+  const { parent, pids } = await startTree(`trap '' TERM INT; echo $$; while :; do sleep 1; done`, 1)
   parent.kill('SIGINT')
   await sleep(300)
   parent.kill('SIGINT')
