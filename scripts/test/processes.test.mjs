@@ -43,10 +43,7 @@ async function endsWithin(parent, pids, milliseconds) {
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP'])(
   '%s ends children of children',
   async (signal) => {
-    const { parent, pids } = await startTree(
-      'sleep 100 & echo $!; (sleep 100 & echo $!; wait) & echo $!; wait',
-      3,
-    )
+    const { parent, pids } = await startTree('sleep 100 & echo $!; (sleep 100 & echo $!; wait) & echo $!; wait', 3)
     parent.kill(signal)
     expect(await endsWithin(parent, pids, 5_000)).toEqual({ exitCode: 0, alive: [] })
   },
