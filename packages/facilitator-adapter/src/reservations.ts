@@ -10,7 +10,7 @@ export interface AuthorizationId {
   deadline: bigint
 }
 
-/** @throws BillingDecodeError */
+/** @throws DecodeError */
 export function authorizationOf(payload: PaymentPayload): AuthorizationId {
   const { accepted, authorization } = decodeUptoPayment(payload)
   return {

@@ -1,19 +1,19 @@
-import { BillingDecodeError, decodeObject } from '@upfront/protocol'
+import { decodeObject, refuse } from '@upfront/protocol'
 import type { SupportedResponse } from '@x402/core/types'
 
 /**
  * @x402/core has this check only inside its own HTTP client.
- * @throws BillingDecodeError
+ * @throws DecodeError
  */
 export function supportedResponse(value: unknown): SupportedResponse {
   const { kinds, extensions, signers } = decodeObject(value, 'supported')
-  if (!Array.isArray(kinds)) throw new BillingDecodeError('supported.kinds', 'must be an array')
+  if (!Array.isArray(kinds)) throw refuse('supported.kinds', 'must be an array')
   return {
     kinds: kinds.map((each: unknown, index) => {
       const field = `supported.kinds[${index}]`
       const { x402Version, scheme, network, extra } = decodeObject(each, field)
       if (typeof x402Version !== 'number' || typeof scheme !== 'string' || typeof network !== 'string') {
-        throw new BillingDecodeError(field, 'must have x402Version, scheme and network')
+        throw refuse(field, 'must have x402Version, scheme and network')
       }
       return {
         x402Version,

@@ -21,6 +21,7 @@ describe.each(ADAPTERS)('what a paid request is charged on %s', (adapter) => {
         }),
         'GET /work/parameter': paid(),
         'GET /work/abortable': paid(),
+        'GET /work/outlasting': paid(),
         'GET /work/header': paid({ charge: { ...paid().charge, invalid: 'maximum' } }),
         'GET /work/items/:id': paid({ charge: { ...paid().charge, unset: '$0.04' } }),
         'POST /work/echo': paid({ charge: { ...paid().charge, unset: 'nothing' } }),
@@ -126,9 +127,9 @@ describe.each(ADAPTERS)('what a paid request is charged on %s', (adapter) => {
   })
 
   it('follows the policy where the client goes away', async () => {
-    const payment = await signPayment(`${seller.url}/work`)
+    const payment = await signPayment(`${seller.url}/work/outlasting`)
     const control = new AbortController()
-    const request = fetch(`${seller.url}/work?charge=$0.03&slow=200`, {
+    const request = fetch(`${seller.url}/work/outlasting`, {
       headers: { 'PAYMENT-SIGNATURE': payment },
       signal: control.signal,
     })

@@ -35,7 +35,7 @@ export class Chain {
   /** By lower-case address. */
   readonly signers: ReadonlyMap<Address, SignerKey>
   readonly #contracts = new Set<Address>()
-  #priorityFee: { wei: bigint; at: number } | null = null
+  #knownPriorityFee: { wei: bigint; at: number } | null = null
 
   constructor(
     settings: ChainSettings & { confirmations: number },
@@ -165,15 +165,15 @@ export class Chain {
 
   /** Room for two base fee doublings, as wallets leave it. */
   async fees(): Promise<Fees> {
-    const [{ baseFeePerGas }, maxPriorityFeePerGas] = await Promise.all([this.head.recent(), this.priorityFee()])
+    const [{ baseFeePerGas }, maxPriorityFeePerGas] = await Promise.all([this.head.recent(), this.#priorityFee()])
     return { maxFeePerGas: baseFeePerGas * 2n + maxPriorityFeePerGas, maxPriorityFeePerGas }
   }
 
-  private async priorityFee(): Promise<bigint> {
-    const known = this.#priorityFee
+  async #priorityFee(): Promise<bigint> {
+    const known = this.#knownPriorityFee
     if (known !== null && Date.now() - known.at < PRIORITY_FEE_MAX_AGE_MILLISECONDS) return known.wei
     const wei = BigInt(await this.node.request<Hex>('eth_maxPriorityFeePerGas', []))
-    this.#priorityFee = { wei, at: Date.now() }
+    this.#knownPriorityFee = { wei, at: Date.now() }
     return wei
   }
 }

@@ -18,8 +18,11 @@ export class Head {
   #reading: Promise<HeadBlock> | null = null
   #atLeast = 0n
   readonly #listeners = new Set<() => void>()
+  readonly #node: Node
 
-  constructor(private readonly node: Node) {}
+  constructor(node: Node) {
+    this.#node = node
+  }
 
   /** Never higher than the chain's; 0 before the first read. */
   get number(): bigint {
@@ -56,7 +59,7 @@ export class Head {
 
   /** Reads the head now; concurrent callers share one read. Throws `NodeFault`. */
   refresh(): Promise<HeadBlock> {
-    this.#reading ??= this.read().finally(() => {
+    this.#reading ??= this.#read().finally(() => {
       this.#reading = null
     })
     return this.#reading
@@ -69,8 +72,8 @@ export class Head {
     return chain > clock ? chain : clock
   }
 
-  private async read(): Promise<HeadBlock> {
-    const found = await this.node.request<{ number: Hex; timestamp: Hex; baseFeePerGas?: Hex; hash: Hash }>(
+  async #read(): Promise<HeadBlock> {
+    const found = await this.#node.request<{ number: Hex; timestamp: Hex; baseFeePerGas?: Hex; hash: Hash }>(
       'eth_getBlockByNumber',
       ['latest', false],
     )

@@ -15,14 +15,11 @@ const ALONE = new Set(['eth_sendRawTransaction', 'eth_estimateGas', 'eth_getLogs
 export class Node {
   readonly #client: UpstreamClient
   readonly #queue: CallQueue
+  readonly #onFault: (method: string) => void
 
   /** @param onFault called for each attempt that failed, with the method */
-  constructor(
-    url: string,
-    chainId: number,
-    timeoutMilliseconds: number,
-    private readonly onFault: (method: string) => void = () => {},
-  ) {
+  constructor(url: string, chainId: number, timeoutMilliseconds: number, onFault: (method: string) => void = () => {}) {
+    this.#onFault = onFault
     this.#client = new UpstreamClient({
       urls: [url],
       chainId,
@@ -49,7 +46,7 @@ export class Node {
     const [outcome] = await (isAlone ? this.#client.batch([call]) : this.#queue.sendAll([call]))
     if ('value' in outcome!) return outcome.value
     const error = meaningOf(outcome!.error, method)
-    if (error instanceof NodeFault) this.onFault(method)
+    if (error instanceof NodeFault) this.#onFault(method)
     throw error
   }
 

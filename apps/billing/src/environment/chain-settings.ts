@@ -1,11 +1,4 @@
-import {
-  type Address,
-  BillingDecodeError,
-  decodeNetwork,
-  decodeToken,
-  type Network,
-  type Token,
-} from '@upfront/protocol'
+import { type Address, DecodeError, decodeNetwork, decodeToken, type Network, type Token } from '@upfront/protocol'
 import { isHttpUrl } from '@upfront/service'
 import { DEFAULT_ASSETS } from '@x402/evm'
 
@@ -83,8 +76,8 @@ function parseNetwork(key: string, report: Report): Network {
   try {
     return decodeNetwork(key, 'network')
   } catch (error) {
-    if (!(error instanceof BillingDecodeError)) throw error
-    report('', error.problem)
+    if (!(error instanceof DecodeError)) throw error
+    report('', error.reason)
     return 'eip155:0'
   }
 }
@@ -93,7 +86,7 @@ function parseToken(network: Network, asset: string, metadata: unknown, report: 
   try {
     return decodeToken({ network, asset, ...(isObject(metadata) ? metadata : {}) })
   } catch (error) {
-    if (!(error instanceof BillingDecodeError)) throw error
+    if (!(error instanceof DecodeError)) throw error
     report(`.tokens["${asset}"]`, error.message.replace(/^token\./, ''))
     return null
   }

@@ -1,5 +1,5 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject } from '@nestjs/common'
-import { BillingDecodeError, type BillingErrorBody, type BillingErrorCode } from '@upfront/protocol'
+import { type BillingErrorBody, type BillingErrorCode, DecodeError } from '@upfront/protocol'
 import { errorText, LOGGER, type Logger } from '@upfront/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { NodeFault, NodeRefusal } from '../chain/node-error.js'
@@ -38,8 +38,8 @@ interface Failure {
 
 function describe(error: unknown): Failure {
   if (error instanceof BillingError) return error
-  if (error instanceof BillingDecodeError) {
-    return { status: 400, code: 'invalid_request', message: error.message, field: error.field }
+  if (error instanceof DecodeError) {
+    return { status: 400, code: 'invalid_request', message: error.message, field: error.place }
   }
   if (error instanceof NodeFault || error instanceof NodeRefusal) {
     return { status: 503, code: 'unavailable', message: "the chain's node does not answer; try again" }

@@ -1,6 +1,6 @@
 import {
   type Address,
-  BillingDecodeError,
+  DecodeError,
   decodeUptoPayment,
   decodeUptoRequirements,
   type Hex,
@@ -45,7 +45,7 @@ export function readSettleRequest(
       },
     }
   } catch (error) {
-    if (!(error instanceof BillingDecodeError)) throw error
+    if (!(error instanceof DecodeError)) throw error
     const network = networkOf(paymentRequirements)
     return { valid: false, reason: RefusalReason.invalidPayload, message: error.message, network }
   }

@@ -1,6 +1,6 @@
 import {
   type Address,
-  BillingDecodeError,
+  DecodeError,
   decodeUptoPayment,
   decodeUptoRequirements,
   type Hex,
@@ -62,8 +62,8 @@ export function readAuthorization(
       authorization: decodeUptoPayment(input.paymentPayload).authorization,
     }
   } catch (error) {
-    if (!(error instanceof BillingDecodeError)) throw error
-    return invalid(reasonOfField(error.field), error.message, null)
+    if (!(error instanceof DecodeError)) throw error
+    return invalid(reasonOfField(error.place), error.message, null)
   }
   const { requirements, authorization } = decoded
   const { payer } = authorization

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -81,6 +82,15 @@ export class WorkController {
   async abortable(@Payment() payment: PaidRequest) {
     runs.push('abortable')
     await sleep(20_000, undefined, { signal: payment.signal })
+    return { ok: true }
+  }
+
+  /** Answers once its buyer has left, and not before. */
+  @Get('outlasting')
+  async outlasting(@Payment() payment: PaidRequest) {
+    runs.push('outlasting')
+    await once(payment.signal, 'abort')
+    payment.setSettlementAmount('$0.03')
     return { ok: true }
   }
 

@@ -31,7 +31,7 @@ export interface AuthorizeRequest {
 
 export type AuthorizeResult = { outcome: 'authorized'; payment: Payment } | (Refusal & { payer: Address | null })
 
-/** Throws {@link BillingDecodeError} for the envelope only: a bad payload is the buyer's, and is refused as a value. */
+/** Throws {@link DecodeError} for the envelope only: a bad payload is the buyer's, and is refused as a value. */
 export function decodeAuthorizeRequest(value: unknown): AuthorizeRequest {
   const object = decodeObject(value, 'body')
   refuseUnknownFields(object, '', ['paymentPayload', 'paymentRequirements', 'route', 'minimumValiditySeconds'])
@@ -50,7 +50,7 @@ export function encodeAuthorizeResult(result: AuthorizeResult): JsonObject {
   return result.outcome === 'authorized' ? { ...result, payment: encodePayment(result.payment) } : { ...result }
 }
 
-/** Throws {@link BillingDecodeError}. */
+/** Throws {@link DecodeError}. */
 export function decodeAuthorizeResult(value: unknown): AuthorizeResult {
   const object = decodeObject(value, 'body')
   if (decodeOneOf(object.outcome, 'outcome', ['authorized', 'refused']) === 'authorized') {

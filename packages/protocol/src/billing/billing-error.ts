@@ -21,7 +21,7 @@ export interface BillingErrorBody {
   error: { code: BillingErrorCode; message: string; field?: string }
 }
 
-/** Throws {@link BillingDecodeError}. */
+/** Throws {@link DecodeError}. */
 export function decodeBillingErrorBody(value: unknown): BillingErrorBody {
   const error = decodeObject(decodeObject(value, 'body').error, 'error')
   const codes = Object.keys(BILLING_ERROR_STATUS) as BillingErrorCode[]

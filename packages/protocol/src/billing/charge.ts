@@ -34,7 +34,7 @@ export interface ReleaseRequest {
  */
 export type ChargeResult = { outcome: 'done'; payment: Payment } | (Refusal & { payment: Payment })
 
-/** Throws {@link BillingDecodeError}. */
+/** Throws {@link DecodeError}. */
 export function decodeChargeRequest(value: unknown): ChargeRequest {
   const object = decodeObject(value, 'body')
   refuseUnknownFields(object, '', ['amount', 'reason', 'waitMilliseconds'])
@@ -51,7 +51,7 @@ export function encodeChargeRequest(request: ChargeRequest): JsonObject {
   return { ...request, amount: request.amount.toString() }
 }
 
-/** Throws {@link BillingDecodeError}. */
+/** Throws {@link DecodeError}. */
 export function decodeReleaseRequest(value: unknown): ReleaseRequest {
   const object = decodeObject(value, 'body')
   refuseUnknownFields(object, '', ['reason'])
@@ -62,7 +62,7 @@ export function encodeChargeResult(result: ChargeResult): JsonObject {
   return { ...result, payment: encodePayment(result.payment) }
 }
 
-/** Throws {@link BillingDecodeError}. */
+/** Throws {@link DecodeError}. */
 export function decodeChargeResult(value: unknown): ChargeResult {
   const object = decodeObject(value, 'body')
   const payment = decodePayment(object.payment)

@@ -33,7 +33,7 @@ describe('payment on the wire', () => {
   })
 
   it('names the field that does not decode', () => {
-    expect(() => decodePayment({ ...encodePayment(payment), state: 'lost' })).toThrow('payment.state: must be one of')
+    expect(() => decodePayment({ ...encodePayment(payment), state: 'lost' })).toThrow('payment.state: expected one of')
     expect(() => decodePayment({ ...encodePayment(payment), charge: '0x1' })).toThrow('payment.charge: ')
   })
 

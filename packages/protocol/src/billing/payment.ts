@@ -103,7 +103,7 @@ export function encodePayment(payment: Payment): Record<string, string | null> {
   }
 }
 
-/** Throws {@link BillingDecodeError}. Unknown fields are let through: a newer billing may say more. */
+/** Throws {@link DecodeError}. Unknown fields are let through: a newer billing may say more. */
 export function decodePayment(value: unknown, field = 'payment'): Payment {
   const object = decodeObject(value, field)
   const at = (name: string) => `${field}.${name}`

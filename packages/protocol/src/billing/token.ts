@@ -17,7 +17,7 @@ export interface Token {
   decimals: number
 }
 
-/** Throws {@link BillingDecodeError}. */
+/** Throws {@link DecodeError}. */
 export function decodeToken(value: unknown): Token {
   const object = decodeObject(value, 'token')
   return {

@@ -1,6 +1,5 @@
 import type { Address, Hex } from '../hex.js'
 import {
-  BillingDecodeError,
   decodeAddressField,
   decodeDecimal,
   decodeInteger,
@@ -9,6 +8,7 @@ import {
   decodeString,
   type JsonObject,
   type Network,
+  refuse,
 } from './wire-fields.js'
 
 /** What a seller asks (x402 v2 `PaymentRequirements`, scheme `upto`). `amount`: smallest unit of `asset`. */
@@ -47,7 +47,7 @@ export interface UptoPayment {
 
 export function decodeUptoRequirements(value: unknown, field: string): UptoRequirements {
   const object = decodeObject(value, field)
-  if (object.scheme !== 'upto') throw new BillingDecodeError(`${field}.scheme`, 'must be upto')
+  if (object.scheme !== 'upto') throw refuse(`${field}.scheme`, 'must be upto')
   return {
     scheme: 'upto',
     network: decodeNetwork(object.network, `${field}.network`),
@@ -64,11 +64,11 @@ export function decodeUptoRequirements(value: unknown, field: string): UptoRequi
 
 /**
  * Strict decoder of a `PaymentPayload`: one signed content has one accepted encoding of its numbers.
- * Throws {@link BillingDecodeError}.
+ * Throws {@link DecodeError}.
  */
 export function decodeUptoPayment(value: unknown, field = 'paymentPayload'): UptoPayment {
   const object = decodeObject(value, field)
-  if (object.x402Version !== 2) throw new BillingDecodeError(`${field}.x402Version`, 'must be 2')
+  if (object.x402Version !== 2) throw refuse(`${field}.x402Version`, 'must be 2')
   const payload = decodeObject(object.payload, `${field}.payload`)
   const at = `${field}.payload.permit2Authorization`
   const authorization = decodeObject(payload.permit2Authorization, at)
@@ -93,6 +93,6 @@ export function decodeUptoPayment(value: unknown, field = 'paymentPayload'): Upt
 
 function decodeSignature(value: unknown, field: string): Hex {
   const text = decodeString(value, field, 16_384)
-  if (!/^0x([0-9a-fA-F]{2})+$/.test(text)) throw new BillingDecodeError(field, 'must be a hex byte string')
+  if (!/^0x([0-9a-fA-F]{2})+$/.test(text)) throw refuse(field, 'must be a hex byte string')
   return text.toLowerCase() as Hex
 }

@@ -1,59 +1,45 @@
+import { decodeAddress, decodeBytes32 } from '../decode/bytes.js'
+import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
+import { decodeObject as decodeJsonObject, type JsonObject } from '../decode/structure.js'
 import type { Address, Hash } from '../hex.js'
 
-/** A body of the billing contract that does not decode. `field` is its path from the body's root, as a client would write it. */
-export class BillingDecodeError extends Error {
-  override readonly name = 'BillingDecodeError'
-  constructor(
-    readonly field: string,
-    readonly problem: string,
-  ) {
-    super(`${field}: ${problem}`)
-  }
-}
+// The kit of `decode/` for the billing contract. `field` is a value's path from the body's root, as a client would write it.
+
+export type { JsonObject }
 
 const UINT256_LIMIT = 1n << 256n
 
-export type JsonObject = Record<string, unknown>
-
+/** Throws {@link DecodeError}, as everything here does. */
 export function decodeObject(value: unknown, field: string): JsonObject {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new BillingDecodeError(field, 'must be an object')
-  }
-  return value as JsonObject
+  return decodeJsonObject(value, 'an object', new Place(undefined, field))
 }
 
 /** Neither NUL nor half a surrogate pair: databases store neither. */
 const UNSTORABLE = /\0|\p{Surrogate}/u
 
 export function decodeString(value: unknown, field: string, maximumLength = 2_048): string {
-  if (typeof value !== 'string') throw new BillingDecodeError(field, 'must be a string')
-  if (UNSTORABLE.test(value)) throw new BillingDecodeError(field, 'must be text')
-  if (value.length > maximumLength) throw new BillingDecodeError(field, `must have at most ${maximumLength} characters`)
+  if (typeof value !== 'string') throw mismatch(new Place(undefined, field), 'a string', value)
+  if (UNSTORABLE.test(value)) throw refuse(field, 'must be text')
+  if (value.length > maximumLength) throw refuse(field, `must have at most ${maximumLength} characters`)
   return value
 }
 
 /** A uint256 as x402 v2 writes it: a plain decimal string. Hex, signs, blanks, exponents and leading zeros are refused. */
 export function decodeDecimal(value: unknown, field: string): bigint {
   if (typeof value !== 'string' || !/^(0|[1-9][0-9]{0,77})$/.test(value)) {
-    throw new BillingDecodeError(field, 'must be a plain decimal integer string')
+    throw mismatch(new Place(undefined, field), 'a plain decimal integer string', value)
   }
   const decoded = BigInt(value)
-  if (decoded >= UINT256_LIMIT) throw new BillingDecodeError(field, 'must be below 2^256')
+  if (decoded >= UINT256_LIMIT) throw refuse(field, 'must be below 2^256')
   return decoded
 }
 
 export function decodeAddressField(value: unknown, field: string): Address {
-  if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{40}$/.test(value)) {
-    throw new BillingDecodeError(field, 'must be a 20-byte hex address')
-  }
-  return value.toLowerCase() as Address
+  return decodeAddress(value, undefined, field)
 }
 
 export function decodeHash(value: unknown, field: string): Hash {
-  if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{64}$/.test(value)) {
-    throw new BillingDecodeError(field, 'must be a 32-byte hex string')
-  }
-  return value.toLowerCase() as Hash
+  return decodeBytes32(value, undefined, field)
 }
 
 /** CAIP-2, EVM only: `eip155:<chain id>`. */
@@ -61,21 +47,21 @@ export type Network = `eip155:${number}`
 
 export function decodeNetwork(value: unknown, field: string): Network {
   if (typeof value !== 'string' || !/^eip155:[1-9][0-9]{0,15}$/.test(value)) {
-    throw new BillingDecodeError(field, 'must be a CAIP-2 network such as eip155:8453')
+    throw mismatch(new Place(undefined, field), 'a CAIP-2 network such as eip155:8453', value)
   }
   return value as Network
 }
 
 export function decodeInteger(value: unknown, field: string, minimum: number, maximum: number): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < minimum || value > maximum) {
-    throw new BillingDecodeError(field, `must be an integer from ${minimum} to ${maximum}`)
+    throw mismatch(new Place(undefined, field), `an integer from ${minimum} to ${maximum}`, value)
   }
   return value
 }
 
 export function decodeOneOf<const T extends string>(value: unknown, field: string, allowed: readonly T[]): T {
   const found = allowed.find((candidate) => candidate === value)
-  if (found === undefined) throw new BillingDecodeError(field, `must be one of ${allowed.join(', ')}`)
+  if (found === undefined) throw mismatch(new Place(undefined, field), `one of ${allowed.join(', ')}`, value)
   return found
 }
 
@@ -87,6 +73,10 @@ export function decodeNullable<T>(value: unknown, field: string, decode: (value:
 /** Refuses fields that the contract does not name, so that a misspelt one is not lost in silence. */
 export function refuseUnknownFields(object: JsonObject, field: string, known: readonly string[]): void {
   const unknown = Object.keys(object).find((key) => !known.includes(key))
-  if (unknown !== undefined)
-    throw new BillingDecodeError(field === '' ? unknown : `${field}.${unknown}`, 'is not known')
+  if (unknown !== undefined) throw refuse(field === '' ? unknown : `${field}.${unknown}`, 'is not known')
+}
+
+/** The error of a field that is what its place asks for by type, and still can't be taken. */
+export function refuse(field: string, reason: string): DecodeError {
+  return new DecodeError(new Place(undefined, field), reason)
 }

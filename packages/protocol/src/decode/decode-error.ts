@@ -20,7 +20,11 @@ export class DecodeError extends Error {
   override readonly name = 'DecodeError'
   readonly place: string
 
-  constructor(place: Place | undefined, reason: string) {
+  constructor(
+    place: Place | undefined,
+    /** What is wrong, without the place. */
+    readonly reason: string,
+  ) {
     const rendered = place?.toString() ?? ''
     super(rendered === '' ? reason : `${rendered}: ${reason}`)
     this.place = rendered
