@@ -77,6 +77,14 @@ export class Driver {
     return values.map((value) => value ?? read[next++]!)
   }
 
+  /**
+   * The node's values in the order of `reads`, whatever layers and the engine hold.
+   * @throws or rejects with UpstreamError, BlockMoved; RpcError -32005 over the budget
+   */
+  readAtNode(reads: readonly StateRead[], at: PinnedState, limits: DriveLimits): Promise<StateValue[]> {
+    return this.#read(reads, [], at, limits)
+  }
+
   /** Has the engine know these values before work asks for them. Only a help: what fails is read again when it is needed. */
   readAhead(reads: readonly StateRead[], at: PinnedState): void {
     const missing = this.#engine.missing(at.key, reads)

@@ -1,0 +1,40 @@
+import { headerFromRpc } from '@upfront/head'
+import { malformed, type UpstreamCall } from '@upfront/node'
+import type { BlockHeader, Hash } from '@upfront/protocol'
+
+/** A sealed block with its transactions, which are looked at only when it is executed. */
+export interface SealedBlock {
+  header: BlockHeader
+  transactions: readonly unknown[]
+  withdrawals: readonly unknown[]
+}
+
+/** EIP-7934 allows 10 MB of RLP. */
+const BLOCK_BYTES = 40 * 1024 * 1024
+
+/** The call that asks for a block with its transactions. Its result is undefined where the node does not serve the block. */
+export function sealedBlock(block: Hash | 'latest'): UpstreamCall<SealedBlock | undefined> {
+  const isHash = block !== 'latest'
+  return {
+    method: isHash ? 'eth_getBlockByHash' : 'eth_getBlockByNumber',
+    params: [block, true],
+    decode: (result) => {
+      if (result === null) return undefined
+      const sealed = sealedBlockFromRpc(result)
+      if (isHash && sealed.header.hash !== block) throw malformed(`block ${block}`, sealed.header.hash)
+      return sealed
+    },
+    maxBytes: BLOCK_BYTES,
+    pace: 'prompt',
+    attempts: 1,
+  }
+}
+
+/** A block as `eth_getBlockBy…` with full transactions answers it. @throws UpstreamFault */
+export function sealedBlockFromRpc(block: unknown): SealedBlock {
+  const header = headerFromRpc(block)
+  const { transactions, withdrawals = [] } = block as { transactions?: unknown; withdrawals?: unknown }
+  if (!Array.isArray(transactions)) throw malformed('a list of transactions', transactions)
+  if (!Array.isArray(withdrawals)) throw malformed('a list of withdrawals', withdrawals)
+  return { header, transactions, withdrawals }
+}
