@@ -1,14 +1,48 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** The lock of a process that was just killed is gone within milliseconds. */
+const TRIES = 10
+const PAUSE_MILLISECONDS = 100
 
 /**
- * Takes a directory for this process, as PGlite's files bear one process only; answers what gives it back. The lock of a
- * process that is gone (or that had our own id, in a container) is taken over. Throws where another process lives on it.
+ * Takes a directory for this process, as PGlite's files bear one process only; answers what gives it back. The kernel holds the
+ * lock, through flock(1): in every container that shares the directory, and no longer than this process lives. Where there is
+ * no flock(1), the lock is this process's id in the file, which other containers don't understand.
+ * @throws Error where another process has it
  */
-export function lockDirectory(lockFile: string): () => void {
-  const owner = readOwner(lockFile)
-  if (owner !== null && owner !== process.pid && isAlive(owner)) {
-    throw new Error(`BILLING_DATA_DIR is in use by process ${owner}; two billing processes need DATABASE_URL`)
+export async function lockDirectory(lockFile: string): Promise<() => void> {
+  for (let tries = 1; tries <= TRIES; tries++) {
+    const holder = await startHolder(lockFile)
+    if (holder === 'not installed') return lockByProcessId(lockFile)
+    if (holder !== 'taken') return () => void holder.kill()
+    await sleep(PAUSE_MILLISECONDS)
   }
+  throw inUse('another process')
+}
+
+/** A process that holds the lock until its input ends, as it does when this process ends in any way. */
+async function startHolder(lockFile: string): Promise<ChildProcess | 'taken' | 'not installed'> {
+  // Detached: Ctrl-C in a terminal is for billing, which still writes as it ends.
+  const holder = spawn('flock', ['-x', '-n', lockFile, 'cat'], { stdio: ['pipe', 'pipe', 'ignore'], detached: true })
+  holder.stdin.on('error', () => undefined)
+  holder.stdin.write('locked\n')
+  const outcome = await Promise.race([
+    once(holder.stdout, 'data').then(() => 'locked' as const),
+    once(holder, 'exit').then(() => 'taken' as const),
+    once(holder, 'error').then(() => 'not installed' as const),
+  ]).catch(() => 'not installed' as const)
+  if (outcome !== 'locked') return outcome
+  holder.unref()
+  for (const stream of [holder.stdin, holder.stdout]) (stream as unknown as { unref(): void }).unref()
+  return holder
+}
+
+function lockByProcessId(lockFile: string): () => void {
+  const owner = readOwner(lockFile)
+  if (owner !== null && owner !== process.pid && isAlive(owner)) throw inUse(`process ${owner}`)
   rmSync(lockFile, { force: true })
   // `wx`: of two that took over a stale lock at once, one fails.
   writeFileSync(lockFile, String(process.pid), { flag: 'wx' })
@@ -32,4 +66,8 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
+}
+
+function inUse(by: string): Error {
+  return new Error(`BILLING_DATA_DIR is in use by ${by}; two billing processes need DATABASE_URL`)
 }

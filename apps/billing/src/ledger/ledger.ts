@@ -34,12 +34,18 @@ const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
 /** Any constant will do, as long as every billing process uses the same. */
 const MIGRATION_LOCK = 4_020_402
 
+/**
+ * The ledger's statements hold under this level, by row locks, unique keys and conditions on what they change. A stricter default
+ * of the database or the role would make them fail with serialization errors that nothing repeats.
+ */
+const READ_COMMITTED = 'set session characteristics as transaction isolation level read committed'
+
 /** Opens the store and brings its tables up to date; processes that start together do so one after another. */
 export function openLedger(
   { DATABASE_URL, BILLING_DATA_DIR }: { DATABASE_URL?: string; BILLING_DATA_DIR: string },
   logger: Logger,
 ): Promise<Ledger> {
-  return DATABASE_URL === undefined ? openPglite(BILLING_DATA_DIR) : openPostgres(DATABASE_URL, logger)
+  return DATABASE_URL === undefined ? openPglite(BILLING_DATA_DIR, logger) : openPostgres(DATABASE_URL, logger)
 }
 
 async function openPostgres(url: string, logger: Logger): Promise<Ledger> {
@@ -49,6 +55,8 @@ async function openPostgres(url: string, logger: Logger): Promise<Ledger> {
     connectionTimeoutMillis: 10_000,
     application_name: 'billing',
   })
+  // A statement that follows in the same connection waits for it.
+  pool.on('connect', (client) => void client.query(READ_COMMITTED).catch(() => undefined))
   pool.on('error', (error) => logger.warn({ reason: error.message }, 'an idle database connection was lost'))
   try {
     const client = await pool.connect()
@@ -68,11 +76,16 @@ async function openPostgres(url: string, logger: Logger): Promise<Ledger> {
   return new Ledger('postgres', drizzlePg(pool, { schema }), () => pool.end())
 }
 
-async function openPglite(directory: string): Promise<Ledger> {
+async function openPglite(directory: string, logger: Logger): Promise<Ledger> {
+  logger.warn(
+    { directory },
+    'PGlite does not sync to disk, for tests and trials only: set DATABASE_URL where money counts',
+  )
   mkdirSync(dirname(directory), { recursive: true })
-  const unlock = lockDirectory(`${directory}.lock`)
+  const unlock = await lockDirectory(`${directory}.lock`)
   try {
     const client = await PGlite.create(directory)
+    await client.exec(READ_COMMITTED)
     const db = drizzlePglite(client, { schema })
     await migratePglite(db, { migrationsFolder: MIGRATIONS })
     return new Ledger('pglite', db, async () => {

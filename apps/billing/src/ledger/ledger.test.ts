@@ -1,0 +1,49 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ledgerStores } from '@upfront/devnet'
+import { createLogger } from '@upfront/service'
+import { sql } from 'drizzle-orm'
+import { Pool } from 'pg'
+import { openLedger } from './ledger.js'
+
+describe.each(ledgerStores())('the ledger on $name', (store) => {
+  const test = store.missing === null ? it : it.skip
+  const directory = mkdtempSync(join(tmpdir(), 'ledger-'))
+
+  beforeAll(async () => {
+    if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
+    await store.start()
+  })
+  afterAll(async () => {
+    await store.stop()
+    rmSync(directory, { recursive: true, force: true })
+  })
+
+  test('works at the level of isolation that its statements are written for, whatever the default is', async () => {
+    const { DATABASE_URL } = await store.variables()
+    if (DATABASE_URL !== undefined) await makeSerializable(DATABASE_URL)
+    const where = {
+      BILLING_DATA_DIR: join(directory, 'ledger'),
+      ...(DATABASE_URL === undefined ? {} : { DATABASE_URL }),
+    }
+    const ledger = await openLedger(where, createLogger({ level: 'silent' }))
+    const level = await ledger.db.transaction(async (tx) => {
+      const [found] = await tx
+        .select({ level: sql<string>`current_setting('transaction_isolation')` })
+        .from(sql`(select) as one`)
+      return found?.level
+    })
+    await ledger.onApplicationShutdown()
+    expect(level).toBe('read committed')
+  })
+})
+
+/** As an operator may have set it for other programs. */
+async function makeSerializable(url: string): Promise<void> {
+  const pool = new Pool({ connectionString: url })
+  await pool.query(`do $$ begin
+    execute format('alter database %I set default_transaction_isolation = serializable', current_database());
+  end $$`)
+  await pool.end()
+}
