@@ -164,15 +164,16 @@ describe('input made to hurt', () => {
     ['a quantity of a million digits', body(callOf('0x00', { value: `0x${'f'.repeat(1_000_000)}` }))],
     ['a method name of megabytes', JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'x'.repeat(5_000_000) })],
     ['lone surrogates', body(callOf('0x00', { from: '\ud800'.repeat(1_000) }), '\udfff')],
-    [
-      '__proto__ keys',
-      `{"jsonrpc":"2.0","id":1,"method":"eth_simulateV1","__proto__":{"x":1},"params":[{"__proto__":{"blockStateCalls":[{}]},"blockStateCalls":[{"__proto__":null}]},"latest"]}`,
-    ],
     ['backslashes', `"${'\\"'.repeat(2_000_000)}"`],
   ])('%s', async (_, text) => {
     const answer = (await expectSane(text)) as { error: { message: string } }
     expect(answer).toHaveProperty('error')
     expect(answer.error.message.length).toBeLessThan(1_000)
+  })
+
+  it('__proto__ keys are fields like any that nobody knows', async () => {
+    const text = `{"jsonrpc":"2.0","id":1,"method":"eth_simulateV1","__proto__":{"x":1},"params":[{"__proto__":{"validation":7},"blockStateCalls":[{"__proto__":{"calls":7}}]},"latest"]}`
+    expect(await expectSane(text)).toMatchObject({ result: [{ calls: [] }] })
     expect(({} as Record<string, unknown>).x).toBeUndefined()
   })
 

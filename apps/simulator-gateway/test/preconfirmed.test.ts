@@ -146,6 +146,19 @@ describe.each([
     }
   })
 
+  it('calls at any number and time that overrides give', async () => {
+    await preconfirmed(recipient(), parseEther('1'))
+    // NUMBER, TIMESTAMP and the hash of the block before it, returned by init code.
+    const data = '0x43600052426020526001430340604052606060' + '00f3'
+    const ask = (blockOverrides: object) => stand.ask<Hex>('eth_call', [{ data }, 'pending', null, blockOverrides])
+    const word = (value: number) => numberToHex(value, { size: 32 }).slice(2)
+    const far = await ask({ number: '0x5f5e100', time: '0x77359400' })
+    expect(far.result).toBe(`0x${word(100_000_000)}${word(2_000_000_000)}${word(0)}`)
+    const { result } = await ask({ number: '0x1', time: '0x1' })
+    const genesis = await stand.node.getBlock({ blockNumber: 0n })
+    expect(result).toBe(`0x${word(1)}${word(1)}${genesis.hash.slice(2)}`)
+  })
+
   it('says what an answer stands on, and where pending stands on /health/ready', async () => {
     const { answerState } = await stand.ask('eth_getBalance', [ALICE.address, 'pending'])
     expect(answerState).toMatchObject({

@@ -1,7 +1,7 @@
 import { decodeBytes32 } from './decode/bytes.js'
 import { DecodeError, mismatch, Place } from './decode/decode-error.js'
 import { decodeQuantity } from './decode/quantity.js'
-import { decodeBoolean, decodeObject, unknownField } from './decode/structure.js'
+import { decodeBoolean, decodeObject, ignoreUnlessMistyped } from './decode/structure.js'
 import type { Hash } from './hex.js'
 
 export const BLOCK_TAGS = ['latest', 'pending', 'safe', 'finalized', 'earliest'] as const
@@ -37,7 +37,7 @@ function decodeObjectForm(value: object, place: Place): BlockParameter {
   const fields = decodeObject(value, 'an EIP-1898 object', place)
   for (const key of Object.keys(fields)) {
     if (!OBJECT_FIELDS.includes(key as (typeof OBJECT_FIELDS)[number])) {
-      throw unknownField(key, OBJECT_FIELDS, OBJECT_ALIASES, place)
+      ignoreUnlessMistyped(key, OBJECT_FIELDS, OBJECT_ALIASES, place)
     }
   }
   const { blockNumber, blockHash, requireCanonical } = fields

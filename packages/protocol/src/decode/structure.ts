@@ -21,7 +21,31 @@ export function decodeBoolean(value: unknown, parent: Place | undefined, key: st
 }
 
 /**
- * A field that nobody knows, with the nearest known name where one is near.
+ * Ignores a field as geth does, unless it looks like a known one that was mistyped or named as another API names it: dropping it in
+ * silence would change what is simulated.
+ * @throws DecodeError that names the field that was probably meant
+ */
+export function ignoreUnlessMistyped(
+  name: string,
+  known: readonly string[],
+  aliases: Readonly<Record<string, string>>,
+  place: Place | undefined,
+): void {
+  const meant = Object.hasOwn(aliases, name) ? aliases[name] : known.find((candidate) => isMistyped(name, candidate))
+  if (meant !== undefined) throw new DecodeError(place, `unknown field ${quote(name)}; did you mean \`${meant}\`?`)
+}
+
+/** One letter away, two where the name is long, or two letters swapped. Case is left aside. */
+function isMistyped(name: string, known: string): boolean {
+  if (Math.abs(name.length - known.length) > 2) return false
+  const [written, meant] = [name.toLowerCase(), known.toLowerCase()]
+  const far = distance(written, meant)
+  const isSwapped = far === 2 && [...written].sort().join() === [...meant].sort().join()
+  return isSwapped || far <= (known.length < 6 ? 1 : 2)
+}
+
+/**
+ * A field that nobody knows, with the nearest known name where one is near. geth refuses these in overrides from 1.17.10 on.
  * @param aliases names that other APIs use for a known field
  */
 export function unknownField(

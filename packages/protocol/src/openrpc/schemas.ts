@@ -22,11 +22,16 @@ export interface JsonSchema {
 const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` })
 const described = (name: string, description: string): JsonSchema => ({ ...ref(name), description })
 const list = (name: string): JsonSchema => ({ type: 'array', items: ref(name) })
+/** Other fields are ignored, save those that look like one of these mistyped. */
 const object = (properties: Record<string, JsonSchema>, required?: readonly string[]): JsonSchema => ({
   type: 'object',
   properties,
-  additionalProperties: false,
   ...(required && { required }),
+})
+/** Other fields are refused. */
+const closed = (properties: Record<string, JsonSchema>, required?: readonly string[]): JsonSchema => ({
+  ...object(properties, required),
+  additionalProperties: false,
 })
 
 const slots: JsonSchema = { type: 'object', propertyNames: ref('Hash'), additionalProperties: ref('Hash') }
@@ -88,7 +93,7 @@ export const SCHEMAS: Record<string, JsonSchema> = {
     },
     calls: list('Call'),
   }),
-  BlockOverrides: object({
+  BlockOverrides: closed({
     number: described('Quantity', 'Above the number of the block before; default: one more'),
     time: described('Quantity', 'Seconds since 1970, above that of the block before; default: one block time more'),
     timestamp: described('Quantity', 'Another name for `time`'),
@@ -101,7 +106,7 @@ export const SCHEMAS: Record<string, JsonSchema> = {
     withdrawals: list('Withdrawal'),
     difficulty: described('Quantity', 'Without effect after the Merge'),
   }),
-  Withdrawal: object(
+  Withdrawal: closed(
     {
       index: ref('Quantity'),
       validatorIndex: ref('Quantity'),
@@ -110,7 +115,7 @@ export const SCHEMAS: Record<string, JsonSchema> = {
     },
     ['index', 'validatorIndex', 'address', 'amount'],
   ),
-  AccountOverride: object({
+  AccountOverride: closed({
     balance: described('Quantity', 'Wei'),
     nonce: ref('Quantity'),
     code: ref('Bytes'),
@@ -120,18 +125,14 @@ export const SCHEMAS: Record<string, JsonSchema> = {
     movePrecompileToAddress: described('Address', 'Where the precompile at this address is to be found instead'),
   }),
   Call: object({
-    type: {
-      type: 'string',
-      enum: ['0x0', '0x1', '0x2', '0x3', '0x4'],
-      description: 'Checked only: the type follows from the other fields',
-    },
+    type: { description: 'Ignored: the type follows from the other fields' },
     from: described('Address', 'Default: the zero address'),
     to: described('Address', 'Absent: a contract is created'),
     gas: described('Quantity', 'Default: what the block and the request have left'),
     value: described('Quantity', 'Wei'),
     nonce: described('Quantity', 'Default: that of the running state'),
     input: ref('Bytes'),
-    data: described('Bytes', 'Another name for `input`'),
+    data: described('Bytes', 'Another name for `input`, which goes before it'),
     gasPrice: described('Quantity', 'Never together with `maxFeePerGas` or `maxPriorityFeePerGas`'),
     maxFeePerGas: ref('Quantity'),
     maxPriorityFeePerGas: ref('Quantity'),

@@ -1,6 +1,6 @@
 import { decodeAddress, decodeBytes32 } from '../decode/bytes.js'
 import { mismatch, Place } from '../decode/decode-error.js'
-import { decodeArray, decodeObject, unknownField } from '../decode/structure.js'
+import { decodeArray, decodeObject, ignoreUnlessMistyped } from '../decode/structure.js'
 import type { AccessListEntry } from './simulation-request.js'
 
 const FIELDS = ['address', 'storageKeys'] as const
@@ -13,7 +13,7 @@ export function decodeAccessList(value: unknown, parent: Place, key: string): Ac
     const place = new Place(list, index)
     const fields = decodeObject(entry, 'an object with `address` and `storageKeys`', place)
     for (const name of Object.keys(fields)) {
-      if (name !== 'address' && name !== 'storageKeys') throw unknownField(name, FIELDS, ALIASES, place)
+      if (name !== 'address' && name !== 'storageKeys') ignoreUnlessMistyped(name, FIELDS, ALIASES, place)
     }
     const keys = fields.storageKeys
     if (!Array.isArray(keys)) throw mismatch(new Place(place, 'storageKeys'), 'an array of storage keys', keys)

@@ -49,7 +49,6 @@ const EVERYTHING = {
       calls: [
         {},
         {
-          type: '0x2',
           from: A,
           to: B,
           gas: '0x1',

@@ -1,7 +1,7 @@
 import { decodeAddress } from '../decode/bytes.js'
 import { Place } from '../decode/decode-error.js'
 import { decodeQuantity } from '../decode/quantity.js'
-import { decodeArray, decodeObject, unknownField } from '../decode/structure.js'
+import { decodeArray, decodeObject, ignoreUnlessMistyped } from '../decode/structure.js'
 import type { Authorization } from './simulation-request.js'
 
 const FIELDS = ['chainId', 'address', 'nonce', 'yParity', 'r', 's'] as const
@@ -14,7 +14,7 @@ export function decodeAuthorizationList(value: unknown, parent: Place, key: stri
     const place = new Place(list, index)
     const fields = decodeObject(entry, 'a signed authorization', place)
     for (const name of Object.keys(fields)) {
-      if (!FIELDS.includes(name as (typeof FIELDS)[number])) throw unknownField(name, FIELDS, ALIASES, place)
+      if (!FIELDS.includes(name as (typeof FIELDS)[number])) ignoreUnlessMistyped(name, FIELDS, ALIASES, place)
     }
     return {
       chainId: decodeQuantity(fields.chainId, 256, place, 'chainId'),

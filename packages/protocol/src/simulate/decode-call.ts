@@ -1,7 +1,7 @@
 import { decodeAddress, decodeBytes, decodeBytes32 } from '../decode/bytes.js'
-import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
+import { DecodeError, Place } from '../decode/decode-error.js'
 import { decodeQuantity } from '../decode/quantity.js'
-import { decodeArray, decodeObject, unknownField } from '../decode/structure.js'
+import { decodeArray, decodeObject, ignoreUnlessMistyped } from '../decode/structure.js'
 import type { Hex } from '../hex.js'
 import { decodeAccessList } from './decode-access-list.js'
 import { decodeAuthorizationList } from './decode-authorization-list.js'
@@ -22,7 +22,6 @@ const FIELDS = [
   'accessList',
   'blobVersionedHashes',
   'authorizationList',
-  'type',
   'chainId',
 ] as const
 
@@ -36,16 +35,14 @@ const ALIASES = {
   authorizations: 'authorizationList',
   blobHashes: 'blobVersionedHashes',
   maxFeePerDataGas: 'maxFeePerBlobGas',
-  overrides: 'stateOverrides (of the block)',
+  overrides: 'stateOverrides` (of the block)',
 }
 
 const SIDECAR = ['blobs', 'commitments', 'proofs']
 
-const HIGHEST_TYPE = 4n
-
 /**
- * execution-apis' GenericTransaction. `type` is checked and then left aside: like geth, the planner takes the type from the
- * fields that are there.
+ * execution-apis' GenericTransaction. `type` is ignored: like geth, the planner takes the type from the fields that are there. Where
+ * `data` and `input` differ, `input` counts, as in geth.
  */
 export function decodeCall(value: unknown, place: Place): Call {
   const fields = decodeObject(value, 'a call object', place)
@@ -97,9 +94,6 @@ export function decodeCall(value: unknown, place: Place): Call {
         call.authorizationList = decodeAuthorizationList(field, place, key)
         break
       case 'type':
-        if (decodeQuantity(field, 8, place, key) > HIGHEST_TYPE) {
-          throw mismatch(new Place(place, key), 'a transaction type from 0x0 to 0x4', field)
-        }
         break
       case 'blobs':
       case 'commitments':
@@ -109,14 +103,9 @@ export function decodeCall(value: unknown, place: Place): Call {
           'blob sidecars are not simulated, give `blobVersionedHashes` instead',
         )
       default:
-        throw unknownField(key, FIELDS, ALIASES, place)
+        ignoreUnlessMistyped(key, FIELDS, ALIASES, place)
     }
   }
-  if (data !== undefined) {
-    if (call.input !== undefined && call.input !== data) {
-      throw new DecodeError(place, '`data` and `input` are both given and not equal, use `input` alone')
-    }
-    call.input = data
-  }
+  if (data !== undefined) call.input ??= data
   return call
 }

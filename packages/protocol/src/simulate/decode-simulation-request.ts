@@ -1,6 +1,6 @@
 import { decodeBlockParameter } from '../block-parameter.js'
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
-import { decodeArray, decodeBoolean, decodeObject, unknownField } from '../decode/structure.js'
+import { decodeArray, decodeBoolean, decodeObject, ignoreUnlessMistyped } from '../decode/structure.js'
 import { ErrorCode, RpcError } from '../rpc-error.js'
 import { decodeBlockOverrides } from './decode-block-overrides.js'
 import { decodeCall } from './decode-call.js'
@@ -13,13 +13,17 @@ const PAYLOAD_ALIASES = {
   blocks: 'blockStateCalls',
   calls: 'blockStateCalls',
   returnFullTransactionObjects: 'returnFullTransactions',
+  validate: 'validation',
+  stateOverrides: 'blockStateCalls[].stateOverrides',
+  blockOverrides: 'blockStateCalls[].blockOverrides',
 }
 const BLOCK_FIELDS = ['blockOverrides', 'stateOverrides', 'calls'] as const
 const BLOCK_ALIASES = { transactions: 'calls', stateDiff: 'stateOverrides', overrides: 'stateOverrides' }
 
 /**
- * The `params` of `eth_simulateV1`: `[payload, blockParameter]`, both required. A field that is null counts as absent, as
- * in geth; a field that nobody knows is an error.
+ * The `params` of `eth_simulateV1`: `[payload, blockParameter]`; the block is `latest` where it is absent or null. As in geth a field
+ * that is null counts as absent, a field that nobody knows is ignored unless it looks mistyped, and all is decoded before anything is
+ * counted.
  * @throws RpcError -32602 with the place of what is wrong, e.g. `blockStateCalls[1].calls[0].gas: expected a hex quantity,
  * got "21000"`; -38026 over a limit
  */
@@ -37,7 +41,7 @@ function decode(params: unknown, limits: SimulationLimits): SimulationRequest {
   if (params.length > 2)
     throw new DecodeError(undefined, `expected two params, [payload, blockParameter], got ${params.length}`)
   const payload = decodeObject(params[0], 'an object with `blockStateCalls`', new Place(undefined, 'params[0]'))
-  let blocks: unknown
+  let blocks: BlockStateCall[] = []
   let traceTransfers = false
   let validation = false
   let returnFullTransactions = false
@@ -45,7 +49,7 @@ function decode(params: unknown, limits: SimulationLimits): SimulationRequest {
     const value = payload[key]
     switch (key) {
       case 'blockStateCalls':
-        blocks = value
+        if (value !== null) blocks = decodeBlocks(value)
         break
       case 'traceTransfers':
         traceTransfers = value !== null && decodeBoolean(value, undefined, key)
@@ -57,37 +61,38 @@ function decode(params: unknown, limits: SimulationLimits): SimulationRequest {
         returnFullTransactions = value !== null && decodeBoolean(value, undefined, key)
         break
       default:
-        throw unknownField(key, PAYLOAD_FIELDS, PAYLOAD_ALIASES, undefined)
+        ignoreUnlessMistyped(key, PAYLOAD_FIELDS, PAYLOAD_ALIASES, undefined)
     }
   }
-  return {
-    blockStateCalls: decodeBlocks(blocks, limits),
-    traceTransfers,
-    validation,
-    returnFullTransactions,
-    block: decodeBlockParameter(params[1], new Place(undefined, 'params[1]')),
-  }
+  const block = decodeBlockParameter(params[1] ?? 'latest', new Place(undefined, 'params[1]'))
+  checkCounts(blocks, limits)
+  return { blockStateCalls: blocks, traceTransfers, validation, returnFullTransactions, block }
 }
 
-function decodeBlocks(value: unknown, limits: SimulationLimits): BlockStateCall[] {
+function decodeBlocks(value: unknown): BlockStateCall[] {
   const place = new Place(undefined, 'blockStateCalls')
-  const blocks = decodeArray(value ?? undefined, 'an array of blocks', undefined, 'blockStateCalls')
+  return decodeArray(value, 'an array of blocks', undefined, 'blockStateCalls').map((block, index) =>
+    decodeBlock(block, new Place(place, index)),
+  )
+}
+
+function checkCounts(blocks: readonly BlockStateCall[], limits: SimulationLimits): void {
+  const place = new Place(undefined, 'blockStateCalls')
   if (blocks.length === 0) throw new DecodeError(place, 'expected at least one block (empty input)')
   if (blocks.length > limits.blocks) {
     throw overLimit(place, `too many blocks: ${blocks.length} > ${limits.blocks}`)
   }
   let totalCalls = 0
-  return blocks.map((block, index) => {
-    const decoded = decodeBlock(block, new Place(place, index), limits)
-    totalCalls += decoded.calls.length
-    if (totalCalls > limits.totalCalls) {
-      throw overLimit(new Place(place, index), `too many calls: ${totalCalls} > ${limits.totalCalls}`)
-    }
-    return decoded
-  })
+  for (const [index, { calls }] of blocks.entries()) {
+    const block = new Place(place, index)
+    if (calls.length > limits.callsPerBlock)
+      throw overLimit(new Place(block, 'calls'), `too many calls in block: ${calls.length} > ${limits.callsPerBlock}`)
+    totalCalls += calls.length
+    if (totalCalls > limits.totalCalls) throw overLimit(block, `too many calls: ${totalCalls} > ${limits.totalCalls}`)
+  }
 }
 
-function decodeBlock(value: unknown, place: Place, limits: SimulationLimits): BlockStateCall {
+function decodeBlock(value: unknown, place: Place): BlockStateCall {
   const fields = decodeObject(value, 'a block object', place)
   const block: BlockStateCall = { calls: [], stateOverrides: [], blockOverrides: {} }
   for (const key of Object.keys(fields)) {
@@ -95,7 +100,7 @@ function decodeBlock(value: unknown, place: Place, limits: SimulationLimits): Bl
     switch (key) {
       case 'calls':
         if (field === null) break
-        block.calls = decodeCalls(decodeArray(field, 'an array of calls', place, key), new Place(place, key), limits)
+        block.calls = decodeCalls(decodeArray(field, 'an array of calls', place, key), new Place(place, key))
         break
       case 'stateOverrides':
         if (field !== null) block.stateOverrides = decodeStateOverrides(field, new Place(place, key))
@@ -104,16 +109,13 @@ function decodeBlock(value: unknown, place: Place, limits: SimulationLimits): Bl
         if (field !== null) block.blockOverrides = decodeBlockOverrides(field, new Place(place, key))
         break
       default:
-        throw unknownField(key, BLOCK_FIELDS, BLOCK_ALIASES, place)
+        ignoreUnlessMistyped(key, BLOCK_FIELDS, BLOCK_ALIASES, place)
     }
   }
   return block
 }
 
-function decodeCalls(calls: unknown[], place: Place, limits: SimulationLimits): BlockStateCall['calls'] {
-  if (calls.length > limits.callsPerBlock) {
-    throw overLimit(place, `too many calls in block: ${calls.length} > ${limits.callsPerBlock}`)
-  }
+function decodeCalls(calls: unknown[], place: Place): BlockStateCall['calls'] {
   return calls.map((call, index) => decodeCall(call, new Place(place, index)))
 }
 

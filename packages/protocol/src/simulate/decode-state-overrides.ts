@@ -4,7 +4,6 @@ import { decodeQuantity } from '../decode/quantity.js'
 import { decodeObject, unknownField } from '../decode/structure.js'
 import type { Address, Hash, Hex } from '../hex.js'
 import { byteKeyed } from '../json-rpc/byte-keyed.js'
-import { ErrorCode, RpcError } from '../rpc-error.js'
 import type { StateOverride } from './simulation-request.js'
 
 const FIELDS = ['balance', 'nonce', 'code', 'state', 'stateDiff', 'storage', 'movePrecompileToAddress'] as const
@@ -82,9 +81,6 @@ function decodeAccount(address: Address, value: unknown, place: Place): StateOve
       throw new DecodeError(place, '`storage` means `stateDiff` and can not stand beside `state` or `stateDiff`')
     }
     override.stateDiff = storage
-  } else if (override.state !== undefined && override.stateDiff !== undefined) {
-    // geth notices this only when it applies the overrides, and has no code of its own for it.
-    throw new RpcError(ErrorCode.serverError, `${place}: both \`state\` and \`stateDiff\` are given`)
   }
   return override
 }

@@ -56,7 +56,7 @@ export interface StateOverride {
   balance?: bigint
   nonce?: bigint
   code?: Hex
-  /** Replaces the whole storage. Never together with `stateDiff`. */
+  /** Replaces the whole storage. `planSimulation` refuses it beside `stateDiff`, as geth does once it applies the overrides. */
   state?: [slot: Hash, value: Hash][]
   /** Replaces single slots; the request may also call it `storage`. */
   stateDiff?: [slot: Hash, value: Hash][]

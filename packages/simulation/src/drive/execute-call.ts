@@ -3,7 +3,7 @@ import { type BlockHeader, type CallRequest, ErrorCode, type Hex, RpcError } fro
 import type { FailedCall } from '../engine/engine.js'
 import { SimulationRejected } from '../engine/simulation-rejected.js'
 import type { ChainRules } from '../plan/chain-rules.js'
-import { planSimulation } from '../plan/plan-simulation.js'
+import { planSingleCall } from '../plan/plan-single-call.js'
 import { answerBlocks } from '../present/answer-json.js'
 import { presentRejection } from '../present/present-rejection.js'
 import type { DriveLimits, Driver } from './driver.js'
@@ -24,7 +24,7 @@ export interface CallSite extends DriveLimits {
   answerBytes: number
 }
 
-/** What one call came to. */
+/** The outcome of one call. */
 export interface CallResult {
   /** After refunds. */
   gasUsed: bigint
@@ -45,23 +45,11 @@ export async function executeCall(request: CallRequest, site: CallSite): Promise
   const { driver, rules, base, opening, state, gasCap, answerBytes } = site
   const most = least(opening.gasLimit, gasCap)
   const wanted = request.call.gas ?? most
-  const plan = planSimulation(
-    {
-      blockStateCalls: [
-        {
-          calls: [{ ...request.call, gas: least(wanted, most) }],
-          stateOverrides: request.stateOverrides,
-          blockOverrides: request.blockOverrides,
-        },
-      ],
-      traceTransfers: false,
-      validation: false,
-      returnFullTransactions: false,
-      block: request.block,
-    },
+  const plan = planSingleCall(
+    { ...request, call: { ...request.call, gas: least(wanted, most) } },
     base,
     rules,
-    { blocks: 1, callsPerBlock: 1, totalCalls: 1, gas: most, answerBytes },
+    { gas: most, answerBytes },
     opening,
   )
   try {

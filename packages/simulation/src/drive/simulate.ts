@@ -59,6 +59,7 @@ export function simulate(simulation: Simulation): Awaitable<SimulationAnswer> {
     (error) => refuse(error, plan),
   )
   return andThen(answer, ({ pieces, failures, gasUsed, touched }) => {
+    if (plan.fault !== undefined) throw plan.fault.error
     const json = answerJson({ pieces, failures }, dialect)
     return { json, blocks: plan.blocks.length, gasUsed, touched, reads: budget.used }
   })
@@ -72,8 +73,16 @@ function planOf({ request, base, rules, limits, opening, daFootprintScalar }: Si
 
 function refuse(error: unknown, plan: SimulationPlan): never {
   if (!(error instanceof SimulationRejected)) throw error
+  if (plan.fault?.isOfLastCall && !isBefore(error, plan)) throw plan.fault.error
   const { code, message } = presentRejection(error.rejection)
   throw new RpcError(code, `${placeOf(error, plan)}: ${message}`)
+}
+
+/** Whether geth meets this rejection before the fault at which the plan ends. */
+function isBefore({ block, call, rejection }: SimulationRejected, { blocks }: SimulationPlan): boolean {
+  if (block < blocks.length - 1 || rejection.kind === 'blockGasLimit') return true
+  if (call === undefined) return rejection.kind !== 'depositLength' && rejection.kind !== 'requestQueue'
+  return call < (blocks[block]?.calls.length ?? 0) - 1
 }
 
 /** `blockStateCalls[1].calls[0]`; the block alone where its overrides are at fault. */

@@ -2,7 +2,7 @@ import type { PinnedBlock } from '@upfront/head'
 import { BlockMoved, headerFromRpc, pendingIdentity } from '@upfront/head'
 import type { CallOutcome, CallQueue, UpstreamCall, UpstreamError, UpstreamFault } from '@upfront/node'
 import { isMethodMissing } from '@upfront/node'
-import { type BlockHeader, type Hash, toQuantity } from '@upfront/protocol'
+import { type BlockHeader, type Hash, toQuantity, ZERO_HASH } from '@upfront/protocol'
 import type { Engine } from '../engine/engine.js'
 import { readKey, type StateRead, type StateValue } from '../engine/state.js'
 import { Asked, Flight, joined, type Place } from './flight.js'
@@ -155,6 +155,8 @@ export class StateReads {
   async #readBlockHash(block: PinnedBlock, number: bigint, isWanted: () => boolean): Promise<Hash> {
     const { header } = block
     if (number === header.number) return header.hash
+    // Asked where a call's `blockOverrides.number` is far ahead: geth knows of no hash there.
+    if (number > header.number) return ZERO_HASH
     if (number === header.number - 1n) return header.parentHash
     const { hash } = settled(await this.#queue.send({ ...headerCall(number), isWanted }))
     await this.#checkCanonical(block)

@@ -1,14 +1,12 @@
-import { type Call, ErrorCode, RpcError, ZERO_ADDRESS } from '@upfront/protocol'
+import { type Call, ZERO_ADDRESS } from '@upfront/protocol'
 import type { PlannedCall } from './simulation-plan.js'
 
 /**
  * A call as the transaction that geth would make of it. Its type follows from the fields that are there: a gas price makes
  * it legacy whatever else is given, then authorizations type 4, blobs type 3, anything else type 2. Access list, blobs and
  * authorizations take effect all the same.
- * @throws RpcError for combinations that are no transaction, its message without the place
  */
-export function planCall(call: Call, chainId: bigint): PlannedCall {
-  refuseContradictions(call, chainId)
+export function planCall(call: Call): PlannedCall {
   const planned: PlannedCall = {
     type: typeOf(call),
     from: call.from ?? ZERO_ADDRESS,
@@ -39,18 +37,14 @@ function typeOf(call: Call): PlannedCall['type'] {
   return call.blobVersionedHashes === undefined ? 2 : 3
 }
 
-/** What geth refuses before it makes a transaction of a call, without codes of their own. All else is the engine's to check. */
-function refuseContradictions(call: Call, chainId: bigint): void {
-  if (call.gasPrice !== undefined && (call.maxFeePerGas !== undefined || call.maxPriorityFeePerGas !== undefined)) {
-    throw new RpcError(ErrorCode.serverError, 'both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified')
-  }
-  if (call.to === undefined && call.blobVersionedHashes !== undefined) {
-    throw new RpcError(ErrorCode.serverError, 'blob transaction of type create')
-  }
-  if (call.to === undefined && call.authorizationList !== undefined) {
-    throw new RpcError(ErrorCode.serverError, 'EIP-7702 transaction cannot be used to create contract')
-  }
-  if (call.chainId !== undefined && call.chainId !== chainId) {
-    throw new RpcError(ErrorCode.serverError, `chainId does not match node's (have=${call.chainId}, want=${chainId})`)
-  }
+/** Why geth makes no transaction of a call, in its words and order (`CallDefaults`); it has no codes of their own for these. */
+export function contradictionOf(call: Call, chainId: bigint): string | undefined {
+  if (call.gasPrice !== undefined && (call.maxFeePerGas !== undefined || call.maxPriorityFeePerGas !== undefined))
+    return 'both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified'
+  if (call.to === undefined && call.blobVersionedHashes !== undefined) return 'blob transaction of type create'
+  if (call.to === undefined && call.authorizationList !== undefined)
+    return 'EIP-7702 transaction cannot be used to create contract'
+  if (call.chainId !== undefined && call.chainId !== chainId)
+    return `chainId does not match node's (have=${call.chainId}, want=${chainId})`
+  return undefined
 }

@@ -9,25 +9,26 @@ import {
   type SimulationLimits,
   type SimulationRequest,
   type StateOverride,
+  ZERO_ADDRESS,
   ZERO_HASH,
 } from '@upfront/protocol'
 import { baseFeeParameters, isOpForkActive } from './base-fee.js'
 import { type BlockSchedule, mayShareSecond, nextTime } from './block-schedule.js'
 import type { BlockRules, ChainRules } from './chain-rules.js'
-import { planCall } from './plan-call.js'
+import { contradictionOf, planCall } from './plan-call.js'
 import { isForkActive, rulesAt, rulesOfHeader } from './rules-at.js'
-import type { PlannedBlock, PlannedCall, SimulationPlan } from './simulation-plan.js'
+import type { PlannedBlock, SimulationPlan } from './simulation-plan.js'
 
 const HIGHEST_TIMESTAMP = (1n << 64n) - 1n
 const EMPTY: BlockStateCall = { calls: [], stateOverrides: [], blockOverrides: {} }
 
 /**
- * The request as blocks on `base`: gaps filled, numbers and times rising (times strictly, save where blocks share a second), geth's defaults in all that does not
- * depend on running state. Fee recipient and gas limit are handed down from block to block; prevRandao and the beacon root
+ * The request as blocks on `base`: gaps filled, numbers and times rising (times strictly, save where blocks share a second),
+ * geth's defaults in all that does not depend on running state. Fee recipient and gas limit are handed down from block to block; prevRandao and the beacon root
  * are zero where not given.
  * @param opening the block after `base`, where it is under construction
  * @throws RpcError with the place: -38020 and -38021 where blocks are out of order, -38026 over a limit, -32000 where the
- * rules of a block are not known or a call is no transaction
+ * rules of a block are not known, or the first call is no transaction (a later one is the plan's `fault`)
  */
 export function planSimulation(
   request: SimulationRequest,
@@ -48,7 +49,7 @@ export function planSimulation(
     feeRecipient: base.miner,
   }
   const known = opening && openingAfter(base, opening)
-  const context: Context = { request, base, baseRules, rules }
+  const context: PlanContext = { request, base, baseRules, rules }
   const follow = ({ stateOverrides, blockOverrides: given }: BlockStateCall, requestIndex?: number) => {
     const opens = known !== undefined && blocks.length === 0
     const overrides = opens ? { ...known, ...given } : given
@@ -65,13 +66,57 @@ export function planSimulation(
     while (parent.number + 1n < number) follow(EMPTY)
     follow(block, index)
   })
-  for (const block of blocks) {
-    const index = block.requestIndex
-    if (index !== undefined) block.calls = planCalls(request.blockStateCalls[index]?.calls ?? [], index, rules.chainId)
-  }
   const { validation, traceTransfers, returnFullTransactions } = request
   const { gas: gasBudget, answerBytes } = limits
-  return { rules, base, baseRules, blocks, validation, traceTransfers, gasBudget, returnFullTransactions, answerBytes }
+  const plan: SimulationPlan = {
+    rules,
+    base,
+    baseRules,
+    blocks,
+    validation,
+    traceTransfers,
+    gasBudget,
+    returnFullTransactions,
+    answerBytes,
+  }
+  addCalls(plan, request)
+  return plan
+}
+
+/** Plans the calls of all blocks up to the first that can't be one; the plan ends there. */
+function addCalls(plan: SimulationPlan, { blockStateCalls }: SimulationRequest): void {
+  for (const [at, block] of plan.blocks.entries()) {
+    const index = block.requestIndex
+    if (index === undefined) continue
+    const twice = block.stateOverrides.find(({ state, stateDiff }) => state !== undefined && stateDiff !== undefined)
+    if (twice !== undefined) {
+      const message = `${placeOf(index)}.stateOverrides["${twice.address}"]: both \`state\` and \`stateDiff\` are given`
+      endPlan(plan, at, { error: new RpcError(ErrorCode.serverError, message), isOfLastCall: false })
+      return
+    }
+    for (const [position, call] of (blockStateCalls[index]?.calls ?? []).entries()) {
+      const fault = contradictionOf(call, plan.rules.chainId)
+      block.calls.push(planCall(fault === undefined ? call : gasOf(call)))
+      if (fault === undefined) continue
+      const error = new RpcError(ErrorCode.serverError, `${placeOf(index)}.calls[${position}]: ${fault}`)
+      endPlan(plan, at + 1, { error, isOfLastCall: true })
+      return
+    }
+  }
+}
+
+/** What is left of a contradictory call: whether the block has the gas that it asks for is looked at before the contradiction. */
+function gasOf({ from, gas }: Call): Call {
+  return { to: ZERO_ADDRESS, ...(from !== undefined && { from }), ...(gas !== undefined && { gas }) }
+}
+
+/** @throws RpcError the fault itself, where nothing before it can fail */
+function endPlan(plan: SimulationPlan, length: number, fault: NonNullable<SimulationPlan['fault']>): void {
+  plan.blocks.length = length
+  const calls = plan.blocks.flatMap((block) => block.calls)
+  const isFirst = calls.length === 0 || (calls.length === 1 && calls[0]?.gas === undefined)
+  if (isFirst && plan.blocks.every(({ stateOverrides }) => stateOverrides.length === 0)) throw fault.error
+  plan.fault = fault
 }
 
 /** A node may stamp its block under construction with a clock that is behind its head: such a time is left aside. */
@@ -81,19 +126,20 @@ function openingAfter(base: BlockHeader, opening: OpeningBlock): OpeningBlock {
   return rest
 }
 
-interface Context {
-  request: SimulationRequest
+/** What all blocks of a plan have in common. */
+export interface PlanContext {
+  request: Pick<SimulationRequest, 'validation'>
   base: BlockHeader
   baseRules: BlockRules
   rules: ChainRules
 }
 
-function planBlock(
+export function planBlock(
   blockOverrides: BlockOverrides,
   stateOverrides: StateOverride[],
   requestIndex: number | undefined,
   parent: Pick<PlannedBlock, 'number' | 'timestamp' | 'gasLimit' | 'feeRecipient'>,
-  { request, base, baseRules, rules: chain }: Context,
+  { request, base, baseRules, rules: chain }: PlanContext,
 ): PlannedBlock {
   const number = parent.number + 1n
   const timestamp = timeOf(blockOverrides, number, parent.timestamp, chain.schedule, requestIndex)
@@ -187,17 +233,6 @@ function withdrawalsOf(
     )
   }
   return isForkActive(rules.fork, 'shanghai') ? withdrawals : []
-}
-
-function planCalls(calls: Call[], block: number, chainId: bigint): PlannedCall[] {
-  return calls.map((call, index) => {
-    try {
-      return planCall(call, chainId)
-    } catch (error) {
-      if (!(error instanceof RpcError)) throw error
-      throw new RpcError(error.code, `blockStateCalls[${block}].calls[${index}]: ${error.message}`)
-    }
-  })
 }
 
 function placeOf(index: number | undefined): string {

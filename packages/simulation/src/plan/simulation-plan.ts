@@ -5,6 +5,7 @@ import type {
   BlockHeader,
   Hash,
   Hex,
+  RpcError,
   StateOverride,
   Withdrawal,
 } from '@upfront/protocol'
@@ -19,6 +20,11 @@ export interface SimulationPlan {
   /** Rules of `base` itself: base fee and excess blob gas are derived from it. */
   baseRules: BlockRules
   blocks: PlannedBlock[]
+  /**
+   * What is wrong with the request after all that `blocks` hold: the last call, or the block that would follow. Thrown once `blocks` were
+   * executed, as geth names a fault of theirs first.
+   */
+  fault?: { error: RpcError; isOfLastCall: boolean }
   validation: boolean
   traceTransfers: boolean
   /** Gas for all calls together: a call gets at most what is left of it. */

@@ -1,0 +1,52 @@
+import type { OpeningBlock } from '@upfront/head'
+import { type BlockHeader, type CallRequest, ErrorCode, RpcError, type SimulationLimits } from '@upfront/protocol'
+import type { ChainRules } from './chain-rules.js'
+import { contradictionOf, planCall } from './plan-call.js'
+import { planBlock } from './plan-simulation.js'
+import { rulesAt, rulesOfHeader } from './rules-at.js'
+import type { SimulationPlan } from './simulation-plan.js'
+
+const HIGHEST_NUMBER = (1n << 64n) - 1n
+
+/**
+ * One call in the block after `base`, as `eth_call` runs it. Overrides take their effect as they are: a number or a time need not follow
+ * those of `base`, and no block is put between.
+ * @throws RpcError -32000 where the call is no transaction or the rules are not known, -32602 for a number beyond 2^64
+ */
+export function planSingleCall(
+  { call, stateOverrides, blockOverrides }: CallRequest,
+  base: BlockHeader,
+  rules: ChainRules,
+  { gas: gasBudget, answerBytes }: Pick<SimulationLimits, 'gas' | 'answerBytes'>,
+  opening: OpeningBlock,
+): SimulationPlan {
+  const fault = contradictionOf(call, rules.chainId)
+  if (fault !== undefined) throw new RpcError(ErrorCode.serverError, fault)
+  if (stateOverrides.some(({ state, stateDiff }) => state !== undefined && stateDiff !== undefined))
+    throw new RpcError(ErrorCode.serverError, 'both `state` and `stateDiff` are given for one account')
+  const overrides = { ...opening, ...blockOverrides }
+  const { number = base.number + 1n, timestamp } = overrides
+  if (number > HIGHEST_NUMBER)
+    throw new RpcError(ErrorCode.invalidParams, 'params[3].number: expected a block number below 2^64')
+  const baseRules = rulesAt(rules, base.number, base.timestamp) ?? rulesOfHeader(base)
+  const before = {
+    number: number - 1n,
+    timestamp: timestamp === undefined ? base.timestamp : timestamp - 1n,
+    gasLimit: base.gasLimit,
+    feeRecipient: base.miner,
+  }
+  const context = { request: { validation: false }, base, baseRules, rules }
+  const block = planBlock(overrides, stateOverrides, 0, before, context)
+  block.calls.push(planCall(call))
+  return {
+    rules,
+    base,
+    baseRules,
+    blocks: [block],
+    validation: false,
+    traceTransfers: false,
+    gasBudget,
+    returnFullTransactions: false,
+    answerBytes,
+  }
+}
