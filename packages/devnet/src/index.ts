@@ -1,5 +1,6 @@
 export * from './accounts.js'
 export * from './anvil.js'
+export * from './artifact.js'
 export * from './devnet.js'
 export * from './fault-proxy/fault.js'
 export * from './fault-proxy/fault-proxy.js'

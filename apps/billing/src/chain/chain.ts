@@ -30,10 +30,10 @@ export class Chain {
   readonly network: Network
   readonly chainId: number
   readonly confirmations: number
-  readonly tokens: ReadonlyMap<Address, Token>
   readonly head: Head
   /** By lower-case address. */
   readonly signers: ReadonlyMap<Address, SignerKey>
+  readonly #tokens: Map<Address, Token>
   readonly #contracts = new Set<Address>()
   #knownPriorityFee: { wei: bigint; at: number } | null = null
 
@@ -45,9 +45,18 @@ export class Chain {
     this.network = settings.network
     this.chainId = settings.chainId
     this.confirmations = settings.confirmations
-    this.tokens = settings.tokens
+    this.#tokens = new Map(settings.tokens)
     this.signers = new Map(signers.map((signer) => [signer.address, signer]))
     this.head = new Head(node)
+  }
+
+  /** What is settled here, by address. */
+  get tokens(): ReadonlyMap<Address, Token> {
+    return this.#tokens
+  }
+
+  refuseToken(asset: Address): void {
+    this.#tokens.delete(asset)
   }
 
   /** With a bound on gas where the callee is not trusted: it then reverts instead of burning the node's time. */

@@ -5,16 +5,19 @@ import { LOGGER, type Logger } from '@upfront/service'
 import { Environment } from '../environment/environment.js'
 import { BillingMetrics } from '../metrics.js'
 import { Chain } from './chain.js'
+import { examineToken } from './examine-token.js'
 import { Node } from './node.js'
 import { NodeFault, WrongChain } from './node-error.js'
 
 /** The longest that the start waits for nodes. */
 const START_MILLISECONDS = 2_000
+const CHECK_AGAIN_MILLISECONDS = 10_000
 
 /** Every configured chain, by network. */
 @Injectable()
 export class Chains implements OnModuleInit, OnApplicationShutdown {
   private readonly chains: ReadonlyMap<Network, Chain>
+  private readonly stop = new AbortController()
 
   constructor(
     environment: Environment,
@@ -32,22 +35,51 @@ export class Chains implements OnModuleInit, OnApplicationShutdown {
     )
   }
 
-  /** A wrong `rpcUrl` would let signatures be checked on one chain and settled on another: refused at start. */
+  /**
+   * Refuses to start where a node is of another chain, whose answers would let signatures be checked on one chain and settled on
+   * another, or where a token does not move what it is told to. A node that does not answer in time keeps nobody waiting: the
+   * answers of one of another chain are refused later too, and so are payments in such a token.
+   */
   async onModuleInit(): Promise<void> {
-    const checks = this.all().map(async ({ network, node }) => {
-      await node.request('eth_chainId', []).catch((error: unknown) => {
-        if (error instanceof WrongChain) throw new Error(`CHAINS["${network}"].rpcUrl: ${error.message}`)
-        if (!(error instanceof NodeFault)) throw error
-        this.logger.warn({ network, reason: error.message }, 'the node does not answer yet')
-      })
-    })
-    // A node that hangs keeps nobody waiting: should it be of another chain, each of its later answers is refused.
-    const started = Promise.all(checks)
+    const started = Promise.all(this.all().map((chain) => this.check(chain)))
     started.catch(() => undefined)
     await Promise.race([started, sleep(START_MILLISECONDS, undefined, { ref: false })])
   }
 
+  private async check(chain: Chain): Promise<void> {
+    const { network, node } = chain
+    while (!this.stop.signal.aborted) {
+      try {
+        await node.request('eth_chainId', [])
+        for (const asset of [...chain.tokens.keys()]) await this.checkToken(chain, asset)
+        return
+      } catch (error) {
+        if (error instanceof WrongChain) throw new Error(`CHAINS["${network}"].rpcUrl: ${error.message}`)
+        if (!(error instanceof NodeFault)) throw error
+        this.logger.warn({ network, reason: error.message }, 'the node does not answer yet')
+        await sleep(CHECK_AGAIN_MILLISECONDS, undefined, { signal: this.stop.signal, ref: false }).catch(
+          () => undefined,
+        )
+      }
+    }
+  }
+
+  private async checkToken(chain: Chain, asset: Address): Promise<void> {
+    const { network, node } = chain
+    const finding = await examineToken(node, asset)
+    if (finding === 'plain') return
+    if (finding === 'unknown') {
+      this.logger.warn({ network, asset }, 'it could not be checked that the token moves what it is told to')
+      return
+    }
+    chain.refuseToken(asset)
+    const problem = `CHAINS["${network}"].tokens["${asset}"]: ${finding}: what arrives would not be what was charged`
+    this.logger.error({ network, asset }, problem)
+    throw new Error(problem)
+  }
+
   async onApplicationShutdown(): Promise<void> {
+    this.stop.abort()
     await Promise.all(this.all().map(({ node }) => node.close()))
   }
 
