@@ -1,12 +1,16 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes that all pinned states hold together.
+/// Bytes that all histories hold together.
 #[derive(Debug, Default)]
 pub(super) struct Budget(AtomicUsize);
 
 impl Budget {
-    pub(super) fn add(&self, bytes: usize) {
-        self.0.fetch_add(bytes, Ordering::Relaxed);
+    pub(super) fn change(&self, bytes: isize) {
+        if bytes < 0 {
+            self.remove(bytes.unsigned_abs());
+        } else {
+            self.0.fetch_add(bytes.unsigned_abs(), Ordering::Relaxed);
+        }
     }
 
     pub(super) fn remove(&self, bytes: usize) {

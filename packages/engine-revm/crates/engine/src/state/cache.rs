@@ -1,18 +1,42 @@
-use super::{budget::Budget, codes::Codes, pinned::PinnedState};
-use alloy_primitives::{B256, map::HashMap};
+use super::{
+    budget::Budget,
+    change::AccountChange,
+    codes::Codes,
+    history::{History, Writes},
+    pinned::{Cached, PinnedState},
+    read::Read,
+};
+use alloy_primitives::{
+    B256,
+    map::{AddressMap, HashMap},
+};
 use std::sync::{
-    Arc, Mutex,
+    Arc, Mutex, MutexGuard, PoisonError,
     atomic::{AtomicU32, Ordering},
 };
 
-/// Pinned states by block hash, bounded by bytes: whole blocks leave first, the least recently used before others; within
-/// the last one the entries that were not used for longest.
+type States = HashMap<B256, Arc<PinnedState>>;
+
+/// Pinned states by block hash, bounded by bytes. States that were carried over from one another share a history. Whole histories
+/// leave first, the least recently used before others; within the last one its oldest states and the values that were not used
+/// for longest.
 pub struct StateCache {
-    states: Mutex<HashMap<B256, Arc<PinnedState>>>,
+    states: Mutex<States>,
     budget: Arc<Budget>,
     codes: Arc<Codes>,
     clock: AtomicU32,
     limit: usize,
+    /// Held while a state is carried.
+    carrying: Mutex<()>,
+}
+
+/// Why a state was not carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotCarried {
+    /// Its parent's is no longer held.
+    Parent,
+    /// What was read at a block is not what was carried to it.
+    Disputed(Read),
 }
 
 impl StateCache {
@@ -24,6 +48,7 @@ impl StateCache {
             codes: Arc::default(),
             clock: AtomicU32::new(0),
             limit,
+            carrying: Mutex::default(),
         }
     }
 
@@ -34,11 +59,11 @@ impl StateCache {
     /// The state of the block with this hash, made if need be and marked as used now.
     pub fn pinned(&self, key: B256) -> Arc<PinnedState> {
         let now = self.clock.fetch_add(1, Ordering::Relaxed);
-        let mut states = self.states.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut states = self.states();
         if self.bytes() > self.limit {
-            self.make_room(&mut states, key);
+            self.make_room(&mut states, key, self.limit);
         }
-        let new = || Arc::new(PinnedState::new(self.budget.clone(), self.codes.clone()));
+        let new = || Arc::new(PinnedState::new(Arc::new(History::new(self.budget.clone())), 0, self.codes.clone()));
         let state = states.entry(key).or_insert_with(new).clone();
         state.used.store(now, Ordering::Relaxed);
         state
@@ -46,30 +71,115 @@ impl StateCache {
 
     /// The state of the block with this hash, where there is one; it does not count as used.
     pub fn find(&self, key: B256) -> Option<Arc<PinnedState>> {
-        self.states.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&key).cloned()
+        self.states().get(&key).cloned()
     }
 
-    fn make_room(&self, states: &mut HashMap<B256, Arc<PinnedState>>, wanted: B256) {
+    /// Makes the state of block `key` of its parent's and what the block wrote. Values that were read at the block meanwhile are
+    /// kept beside.
+    /// @returns values written
+    pub fn carry(
+        &self,
+        parent: B256,
+        key: B256,
+        changes: &AddressMap<AccountChange>,
+        parent_number: u64,
+    ) -> Result<usize, NotCarried> {
+        let _carrying = self.carrying.lock().unwrap_or_else(PoisonError::into_inner);
+        let below = self.find(parent).ok_or(NotCarried::Parent)?;
+        let read = self.find(key);
+        // It was carried before, or others were carried over from it.
+        if let Some(state) = &read
+            && (Arc::ptr_eq(&state.history, &below.history) || state.history.has_steps())
+        {
+            return Ok(0);
+        }
+        let mut writes = writes_of(changes);
+        writes.values.insert(Read::BlockHash(parent_number), Cached::Word(parent.into()));
+        let written = writes.values.len();
         let now = self.clock.load(Ordering::Relaxed);
-        while self.bytes() > self.limit {
-            let oldest = states
-                .iter()
-                .filter(|(key, _)| **key != wanted)
-                .max_by_key(|(_, state)| now.wrapping_sub(state.used.load(Ordering::Relaxed)))
-                .map(|(key, _)| *key);
-            match oldest {
-                Some(key) => {
-                    if let Some(state) = states.remove(&key) {
-                        state.detach();
-                    }
+        let position = below.history.step(below.position, writes, now)?;
+        let state = Arc::new(PinnedState::new(below.history.clone(), position, self.codes.clone()));
+        state.used.store(now, Ordering::Relaxed);
+        if let Some(read) = &read {
+            let known = read.history.known(read.position);
+            let contradicted = known.iter().find(|(read, value)| state.get(read).is_some_and(|held| held != *value));
+            if let Some((read, _)) = contradicted {
+                return Err(NotCarried::Disputed(*read));
+            }
+            state.keep_cached(&known);
+        }
+        let mut states = self.states();
+        if let Some(before) = states.insert(key, state.clone()) {
+            before.history.detach();
+            // What was read there since the look above.
+            state.keep_cached(&before.history.known(before.position));
+        }
+        let floor = state.history.floor();
+        states.retain(|_, each| each.position >= floor || !Arc::ptr_eq(&each.history, &state.history));
+        // So that requests seldom have to.
+        let comfortable = self.limit - self.limit / 8;
+        if self.bytes() > comfortable {
+            self.make_room(&mut states, key, comfortable);
+        }
+        Ok(written)
+    }
+
+    /// Drops every state. Simulations that run keep theirs.
+    pub fn forget(&self) {
+        for (_, state) in self.states().drain() {
+            state.history.detach();
+        }
+    }
+
+    fn make_room(&self, states: &mut States, wanted: B256, limit: usize) {
+        let now = self.clock.load(Ordering::Relaxed);
+        while self.bytes() > limit {
+            let kept = states.get(&wanted).map(|state| state.history.clone());
+            let is_kept = |state: &PinnedState| kept.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, &state.history));
+            // A history is as old as its last used state.
+            let mut ages: Vec<(&Arc<History>, u32)> = Vec::new();
+            for state in states.values().filter(|state| !is_kept(state)) {
+                let age = now.wrapping_sub(state.used.load(Ordering::Relaxed));
+                match ages.iter_mut().find(|(history, _)| Arc::ptr_eq(history, &state.history)) {
+                    Some((_, youngest)) => *youngest = age.min(*youngest),
+                    None => ages.push((&state.history, age)),
                 }
-                None => {
-                    if let Some(state) = states.get(&wanted) {
-                        state.drop_least_used();
-                    }
+            }
+            let oldest = ages.into_iter().max_by_key(|(_, age)| *age).map(|(history, _)| history.clone());
+            match (oldest, kept) {
+                (Some(oldest), _) => {
+                    oldest.detach();
+                    states.retain(|_, state| !Arc::ptr_eq(&state.history, &oldest));
+                }
+                (None, Some(kept)) => {
+                    kept.shrink(limit / 4, now);
+                    let floor = kept.floor();
+                    states.retain(|_, state| state.position >= floor);
                     return;
                 }
+                (None, None) => return,
             }
         }
     }
+
+    fn states(&self) -> MutexGuard<'_, States> {
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn writes_of(changes: &AddressMap<AccountChange>) -> Writes {
+    let mut writes = Writes::default();
+    for (address, change) in changes {
+        let mut write = |read: Read, value: Option<Cached>| writes.values.extend(value.map(|value| (read, value)));
+        write(Read::Balance(*address), change.balance.map(Cached::Word));
+        write(Read::Nonce(*address), change.nonce.map(|nonce| Cached::Word(alloy_primitives::U256::from(nonce))));
+        write(Read::Code(*address), change.code.clone().map(|(hash, code)| Cached::Code(hash, code)));
+        for (slot, value) in &change.storage {
+            write(Read::Storage(*address, *slot), Some(Cached::Word(*value)));
+        }
+        if change.storage_cleared {
+            writes.cleared.insert(*address);
+        }
+    }
+    writes
 }

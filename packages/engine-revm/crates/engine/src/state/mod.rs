@@ -4,14 +4,18 @@ mod budget;
 mod cache;
 mod change;
 mod codes;
+mod history;
 mod pinned;
 mod read;
 mod simulation_state;
+mod version;
 
+#[cfg(test)]
+mod carried_tests;
 #[cfg(test)]
 mod tests;
 
-pub use cache::StateCache;
+pub use cache::{NotCarried, StateCache};
 pub use change::{AccountChange, Code, Layer, analysed};
 pub use pinned::{Cached, PinnedState};
 pub use read::{Read, ReadError, StateSource, Stop, Value};

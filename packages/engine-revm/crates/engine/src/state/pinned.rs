@@ -1,14 +1,14 @@
 use super::{
-    budget::Budget,
     change::analysed,
     codes::Codes,
+    history::{History, Position},
     read::{Read, ReadError, StateSource, Value},
 };
 use alloy_primitives::{B256, U256, map::DefaultHashBuilder};
 use revm::bytecode::Bytecode;
 use std::sync::{
-    Arc, Mutex, MutexGuard,
-    atomic::{AtomicU32, AtomicUsize, Ordering},
+    Arc, OnceLock,
+    atomic::{AtomicU32, Ordering},
 };
 
 /// A value as the EVM takes it.
@@ -18,46 +18,38 @@ pub enum Cached {
     Code(B256, Bytecode),
 }
 
-struct Entry {
-    value: Cached,
-    used: AtomicU32,
+impl PartialEq for Cached {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Word(one), Self::Word(other)) => one == other,
+            (Self::Code(one, _), Self::Code(other, _)) => one == other,
+            _ => false,
+        }
+    }
 }
 
-/// Key, entry and the map's own bookkeeping, bytes.
-const ENTRY_BYTES: usize = 224;
-
-/// The values of one block that were read or provided, shared by all simulations on it. Looked up without a lock.
+/// The values of one block that were read, provided or carried, shared by all simulations on it. Looked up without a lock.
 pub struct PinnedState {
-    values: papaya::HashMap<Read, Entry, DefaultHashBuilder>,
-    /// Left the cache: what is added from now on counts for nobody. Held while bytes are counted.
-    detached: Mutex<bool>,
-    bytes: AtomicUsize,
+    pub(super) history: Arc<History>,
+    pub(super) position: Position,
+    /// What was read after the history dropped this position: simulations that stand on it go on.
+    left: OnceLock<papaya::HashMap<Read, Cached, DefaultHashBuilder>>,
     pub(super) used: AtomicU32,
-    budget: Arc<Budget>,
     codes: Arc<Codes>,
 }
 
 impl PinnedState {
-    pub(super) fn new(budget: Arc<Budget>, codes: Arc<Codes>) -> Self {
-        Self {
-            values: papaya::HashMap::with_hasher(DefaultHashBuilder::default()),
-            detached: Mutex::default(),
-            bytes: AtomicUsize::new(0),
-            used: AtomicU32::new(0),
-            budget,
-            codes,
-        }
+    pub(super) fn new(history: Arc<History>, position: Position, codes: Arc<Codes>) -> Self {
+        Self { history, position, left: OnceLock::new(), used: AtomicU32::new(0), codes }
     }
 
     #[inline]
     pub fn get(&self, read: &Read) -> Option<Cached> {
-        let values = self.values.pin();
-        let entry = values.get(read)?;
-        let now = self.used.load(Ordering::Relaxed);
-        if entry.used.load(Ordering::Relaxed) != now {
-            entry.used.store(now, Ordering::Relaxed);
+        let found = self.history.get(read, self.position, self.used.load(Ordering::Relaxed));
+        match found {
+            None => self.left.get()?.pin().get(read).cloned(),
+            found => found,
         }
-        Some(entry.value.clone())
     }
 
     /// Values in the order of `reads`, from the cache or `source`.
@@ -76,22 +68,18 @@ impl PinnedState {
     pub fn keep(&self, values: impl IntoIterator<Item = (Read, Value)>) -> Vec<Cached> {
         let values: Vec<(Read, Cached)> =
             values.into_iter().map(|(read, value)| (read, self.cached(&read, value))).collect();
-        let now = self.used.load(Ordering::Relaxed);
-        let detached = self.detached();
-        let held = self.values.pin();
-        let mut added = 0;
-        for (read, value) in &values {
-            let new = held.insert(*read, Entry { value: value.clone(), used: AtomicU32::new(now) }).is_none();
-            if new {
-                added += size_of_value(value);
-            }
-        }
-        self.bytes.fetch_add(added, Ordering::Relaxed);
-        if !*detached {
-            self.budget.add(added);
-        }
-        drop(detached);
+        self.keep_cached(&values);
         values.into_iter().map(|(_, value)| value).collect()
+    }
+
+    pub(super) fn keep_cached(&self, values: &[(Read, Cached)]) {
+        if self.history.keep(self.position, values, self.used.load(Ordering::Relaxed)) {
+            return;
+        }
+        let left = self.left.get_or_init(|| papaya::HashMap::with_hasher(DefaultHashBuilder::default())).pin();
+        for (read, value) in values {
+            left.insert(*read, value.clone());
+        }
     }
 
     fn cached(&self, read: &Read, value: Value) -> Cached {
@@ -102,51 +90,4 @@ impl PinnedState {
         };
         Cached::Code(hash, bytecode)
     }
-
-    /// Takes this state out of the cache's account: what it holds goes when its last simulation ends.
-    pub(super) fn detach(&self) {
-        let mut detached = self.detached();
-        *detached = true;
-        self.budget.remove(self.bytes.load(Ordering::Relaxed));
-    }
-
-    /// Drops the half of the entries that was not used for longest.
-    pub(super) fn drop_least_used(&self) {
-        let _detached = self.detached();
-        let values = self.values.pin();
-        let now = self.used.load(Ordering::Relaxed);
-        let mut ages: Vec<u32> =
-            values.values().map(|entry| now.wrapping_sub(entry.used.load(Ordering::Relaxed))).collect();
-        if ages.is_empty() {
-            return;
-        }
-        let middle = ages.len() / 2;
-        let median = *ages.select_nth_unstable(middle).1;
-        let mut removed = 0;
-        let mut left = ages.len().div_ceil(2);
-        values.retain(|_, entry| {
-            let age = now.wrapping_sub(entry.used.load(Ordering::Relaxed));
-            let keep = age < median || (age == median && left > 0);
-            if keep {
-                left = left.saturating_sub(1);
-            } else {
-                removed += size_of_value(&entry.value);
-            }
-            keep
-        });
-        self.bytes.fetch_sub(removed, Ordering::Relaxed);
-        self.budget.remove(removed);
-    }
-
-    fn detached(&self) -> MutexGuard<'_, bool> {
-        self.detached.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-}
-
-fn size_of_value(value: &Cached) -> usize {
-    ENTRY_BYTES
-        + match value {
-            Cached::Word(_) => 0,
-            Cached::Code(_, code) => code.len() + code.len() / 8 + 160,
-        }
 }

@@ -1,0 +1,367 @@
+//! The values of states that follow one another, in one map.
+//!
+//! Each state has a position; a later one is higher, whatever its block's number. Between two positions lies a step: what changes from
+//! the one state to the other. So a value that no step changed since it was read holds for all positions, and a state on a new
+//! branch is one more step: it changes back what the steps since its parent changed, and writes what its block wrote.
+
+use super::{
+    budget::Budget,
+    cache::NotCarried,
+    pinned::Cached,
+    read::Read,
+    version::{Entry, Version},
+};
+use alloy_primitives::{
+    Address, U256,
+    map::{AddressMap, AddressSet, DefaultHashBuilder, HashMap},
+};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
+};
+
+pub(super) type Position = u32;
+
+/// What a block wrote.
+#[derive(Debug, Default)]
+pub(super) struct Writes {
+    pub values: HashMap<Read, Cached>,
+    /// Accounts whose other slots are zero from now on.
+    pub cleared: AddressSet,
+}
+
+/// Steps that are kept, so that a reorganisation finds its parent and simulations go on where they began.
+const MOST_STEPS: usize = 64;
+/// Changes made in one go: whoever keeps what was read waits for no more than these.
+const CHUNK: usize = 64;
+/// A key in a step, bytes.
+const KEY_BYTES: usize = 64;
+
+type Map = papaya::HashMap<Read, Entry, DefaultHashBuilder>;
+
+pub(super) struct History {
+    values: Map,
+    window: Mutex<Window>,
+    /// Held for the whole of a step.
+    stepping: Mutex<()>,
+    budget: Arc<Budget>,
+}
+
+/// Positions that are kept, and what changed between them. An entry is absent only where none of these steps changed its value.
+#[derive(Default)]
+struct Window {
+    /// The oldest position.
+    floor: Position,
+    /// Oldest first: the first leads to `floor + 1`.
+    steps: VecDeque<Step>,
+    /// Positions after the floor at which any slot of the account may have changed, ascending.
+    cleared: AddressMap<Vec<Position>>,
+    /// Entries of slots by account.
+    slots: AddressMap<usize>,
+    /// Of all entries and steps, estimated.
+    bytes: usize,
+    /// Of what the steps keep.
+    step_bytes: usize,
+    /// Left the cache: its bytes count for nobody.
+    detached: bool,
+    /// What was read once steps had been made, and is not what was held already.
+    disputed: Option<Read>,
+}
+
+struct Step {
+    changed: Vec<Read>,
+    cleared: Vec<Address>,
+    bytes: usize,
+}
+
+impl Window {
+    fn newest(&self) -> Position {
+        self.floor + self.steps.len() as Position
+    }
+
+    /// Positions at which the value may have changed without an entry that says so.
+    fn boundaries(&self, read: &Read) -> &[Position] {
+        match read {
+            Read::Storage(address, _) => self.cleared.get(address).map_or(&[], Vec::as_slice),
+            _ => &[],
+        }
+    }
+
+    fn mark_cleared(&mut self, address: Address, at: Position) {
+        let positions = self.cleared.entry(address).or_default();
+        if positions.last() != Some(&at) {
+            positions.push(at);
+        }
+    }
+}
+
+impl History {
+    pub(super) fn new(budget: Arc<Budget>) -> Self {
+        let values = Map::with_hasher(DefaultHashBuilder::default());
+        Self { values, window: Mutex::default(), stepping: Mutex::default(), budget }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, read: &Read, at: Position, now: u32) -> Option<Cached> {
+        let values = self.values.pin();
+        let entry = values.get(read)?;
+        if entry.used.load(Ordering::Relaxed) != now {
+            entry.used.store(now, Ordering::Relaxed);
+        }
+        entry.newest.at(at)?.value.clone()
+    }
+
+    /// All that is known of the state at this position.
+    pub(super) fn known(&self, at: Position) -> Vec<(Read, Cached)> {
+        let values = self.values.pin();
+        values.iter().filter_map(|(read, entry)| Some((*read, entry.newest.at(at)?.value.clone()?))).collect()
+    }
+
+    pub(super) fn floor(&self) -> Position {
+        self.window().floor
+    }
+
+    pub(super) fn has_steps(&self) -> bool {
+        !self.window().steps.is_empty()
+    }
+
+    /// Keeps values that were read at this position. False where the position is no longer kept.
+    pub(super) fn keep(&self, at: Position, values: &[(Read, Cached)], now: u32) -> bool {
+        let mut window = self.window();
+        if at < window.floor {
+            return false;
+        }
+        for (read, value) in values {
+            self.keep_one(&mut window, at, read, value, now);
+        }
+        true
+    }
+
+    fn keep_one(&self, window: &mut Window, at: Position, read: &Read, value: &Cached, now: u32) {
+        let held = self.values.pin();
+        let mut versions = match held.get(read) {
+            None => Vec::new(),
+            Some(entry) => entry.newest.list(),
+        };
+        match versions.iter_mut().find(|(from, _)| *from <= at) {
+            Some((_, Some(known))) => {
+                if known != value && !window.steps.is_empty() {
+                    window.disputed = Some(*read);
+                }
+                return;
+            }
+            Some((_, unknown)) => *unknown = Some(value.clone()),
+            None => {
+                let oldest = versions.last().map_or(Position::MAX, |(from, _)| *from);
+                let boundaries = window.boundaries(read);
+                let between = boundaries.iter().rev().filter(|boundary| **boundary > at && **boundary < oldest);
+                versions.extend(between.map(|boundary| (*boundary, None)));
+                let since = boundaries.iter().rev().find(|boundary| **boundary <= at);
+                versions.push((since.copied().unwrap_or(window.floor), Some(value.clone())));
+            }
+        }
+        self.put(window, read, versions, now);
+    }
+
+    /// The position of the state that `writes` make of the one at `parent`.
+    pub(super) fn step(&self, parent: Position, writes: Writes, now: u32) -> Result<Position, NotCarried> {
+        let _stepping = self.stepping.lock().unwrap_or_else(PoisonError::into_inner);
+        let (to, undone, restored, scanned) = {
+            let mut window = self.window();
+            if let Some(read) = window.disputed {
+                return Err(NotCarried::Disputed(read));
+            }
+            if parent < window.floor {
+                return Err(NotCarried::Parent);
+            }
+            let to = window.newest() + 1;
+            let since = (parent - window.floor) as usize;
+            let undone: Vec<Read> = window.steps.iter().skip(since).flat_map(|step| &step.changed).copied().collect();
+            let restored: AddressSet =
+                window.steps.iter().skip(since).flat_map(|step| &step.cleared).copied().collect();
+            for address in writes.cleared.iter().chain(&restored) {
+                window.mark_cleared(*address, to);
+            }
+            let scanned = writes.cleared.iter().chain(&restored).any(|address| window.slots.contains_key(address));
+            (to, undone, restored, scanned)
+        };
+        let changes = self.changes(parent, writes.cleared.clone(), &restored, &undone, scanned, writes.values);
+        let mut bytes = changes.len() * KEY_BYTES;
+        for chunk in changes.chunks(CHUNK) {
+            let mut window = self.window();
+            for (read, value) in chunk {
+                bytes += self.change(&mut window, to, read, value, now);
+            }
+        }
+        let cleared = writes.cleared.into_iter().chain(restored).collect();
+        let changed: Vec<Read> = changes.into_iter().map(|(read, _)| read).collect();
+        let mut window = self.window();
+        self.count(&mut window, (changed.len() * KEY_BYTES) as isize);
+        window.step_bytes += bytes;
+        window.steps.push_back(Step { changed, cleared, bytes });
+        while window.steps.len() > MOST_STEPS {
+            self.forget_oldest(&mut window);
+        }
+        Ok(to)
+    }
+
+    /// What differs from the newest state. A value is unknown where it is not known of the parent.
+    fn changes(
+        &self,
+        parent: Position,
+        cleared: AddressSet,
+        restored: &AddressSet,
+        undone: &[Read],
+        scanned: bool,
+        written: HashMap<Read, Cached>,
+    ) -> Vec<(Read, Option<Cached>)> {
+        let held = self.values.pin();
+        let before = |entry: &Entry| entry.newest.at(parent).and_then(|version| version.value.clone());
+        let mut changes: HashMap<Read, Option<Cached>> = HashMap::default();
+        changes.extend(undone.iter().map(|read| (*read, held.get(read).and_then(before))));
+        if scanned {
+            for (read, entry) in &held {
+                let Read::Storage(address, _) = read else { continue };
+                if cleared.contains(address) {
+                    changes.insert(*read, Some(Cached::Word(U256::ZERO)));
+                } else if restored.contains(address) {
+                    changes.insert(*read, before(entry));
+                }
+            }
+        } else {
+            let slot_of = |read: &Read| matches!(read, Read::Storage(address, _) if cleared.contains(address));
+            for (_, value) in changes.iter_mut().filter(|(read, _)| slot_of(read)) {
+                *value = Some(Cached::Word(U256::ZERO));
+            }
+        }
+        changes.extend(written.into_iter().map(|(read, value)| (read, Some(value))));
+        changes.into_iter().collect()
+    }
+
+    /// Bytes that the step keeps of it.
+    fn change(&self, window: &mut Window, to: Position, read: &Read, value: &Option<Cached>, now: u32) -> usize {
+        let held = self.values.pin();
+        let mut versions = Vec::new();
+        let mut used = now;
+        if let Some(entry) = held.get(read) {
+            versions = entry.newest.list();
+            used = entry.used.load(Ordering::Relaxed);
+        }
+        let kept = versions.first().map_or(0, |(_, value)| Version::bytes_of(value));
+        versions.retain(|(from, _)| *from != to);
+        versions.insert(0, (to, value.clone()));
+        self.put(window, read, versions, used);
+        kept
+    }
+
+    /// Drops the oldest position: what held there and nowhere else goes.
+    fn forget_oldest(&self, window: &mut Window) {
+        let Some(step) = window.steps.pop_front() else { return };
+        window.floor += 1;
+        let floor = window.floor;
+        window.step_bytes -= step.bytes;
+        self.count(window, -((step.changed.len() * KEY_BYTES) as isize));
+        for address in &step.cleared {
+            if let Some(positions) = window.cleared.get_mut(address) {
+                positions.retain(|position| *position > floor);
+                if positions.is_empty() {
+                    window.cleared.remove(address);
+                }
+            }
+        }
+        let held = self.values.pin();
+        for read in &step.changed {
+            let Some(entry) = held.get(read) else { continue };
+            let mut versions = entry.newest.list();
+            if let Some(last) = versions.iter().position(|(from, _)| *from <= floor) {
+                versions.truncate(last + 1);
+            }
+            while versions.last().is_some_and(|(from, value)| *from <= floor && value.is_none()) {
+                versions.pop();
+            }
+            let used = entry.used.load(Ordering::Relaxed);
+            self.put(window, read, versions, used);
+        }
+    }
+
+    /// Takes this history out of the cache's account: what it holds goes with the last simulation that stands on it.
+    pub(super) fn detach(&self) {
+        let mut window = self.window();
+        if !window.detached {
+            window.detached = true;
+            self.budget.remove(window.bytes);
+        }
+    }
+
+    /// Makes room: old positions go where they take more than `most_step_bytes`, and of the values that no step changed the half that
+    /// was not used for longest.
+    pub(super) fn shrink(&self, most_step_bytes: usize, now: u32) {
+        let mut window = self.window();
+        while window.step_bytes > most_step_bytes {
+            self.forget_oldest(&mut window);
+        }
+        let floor = window.floor;
+        let values = self.values.pin();
+        let age = |entry: &Entry| now.wrapping_sub(entry.used.load(Ordering::Relaxed));
+        let mut ages: Vec<u32> = values.values().filter(|entry| entry.is_unchanged(floor)).map(age).collect();
+        if ages.is_empty() {
+            return;
+        }
+        let middle = ages.len() / 2;
+        let median = *ages.select_nth_unstable(middle).1;
+        let mut left = ages.len().div_ceil(2);
+        let mut dropped = Vec::with_capacity(middle + 1);
+        for (read, entry) in values.iter().filter(|(_, entry)| entry.is_unchanged(floor)) {
+            if age(entry) < median || (age(entry) == median && left > 0) {
+                left = left.saturating_sub(1);
+            } else {
+                dropped.push(*read);
+            }
+        }
+        for read in dropped {
+            self.put(&mut window, &read, Vec::new(), now);
+        }
+    }
+
+    /// Replaces an entry by one of these versions, newest first; by none where there are none.
+    fn put(&self, window: &mut Window, read: &Read, versions: Vec<(Position, Option<Cached>)>, used: u32) {
+        let held = self.values.pin();
+        let before = held.get(read).map_or(0, Entry::bytes);
+        let mut after = 0;
+        match Entry::of(versions, used) {
+            Some(entry) => {
+                after = entry.bytes();
+                held.insert(*read, entry);
+            }
+            None => {
+                held.remove(read);
+            }
+        }
+        if let Read::Storage(address, _) = read {
+            match (before, after) {
+                (0, 1..) => *window.slots.entry(*address).or_default() += 1,
+                (1.., 0) => {
+                    if let Some(count) = window.slots.get_mut(address) {
+                        *count -= 1;
+                        if *count == 0 {
+                            window.slots.remove(address);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.count(window, after as isize - before as isize);
+    }
+
+    fn count(&self, window: &mut Window, bytes: isize) {
+        window.bytes = window.bytes.saturating_add_signed(bytes);
+        if !window.detached {
+            self.budget.change(bytes);
+        }
+    }
+
+    fn window(&self) -> MutexGuard<'_, Window> {
+        self.window.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
