@@ -1,6 +1,6 @@
 // What `npm start` runs: each service's program, its port, and the environment that joins it to the others.
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './install.mjs'
 
@@ -113,16 +113,26 @@ async function localPayments(rpcUrl) {
 /** What the gateway needs to sell. On a real node NETWORK, ASSET and PAY_TO are the user's to set. */
 async function paidRoutes(billing, upstream) {
   const journal = { CHARGE_JOURNAL_DIR: join(root, dataFolder(), 'charges') }
-  if (upstream) return { BILLING_URL: billing.url, BILLING_TOKEN: token, ...journal }
+  const common = { BILLING_URL: billing.url, BILLING_TOKEN: token, ...journal, ...receiptKey() }
+  if (upstream) return common
   const { DEVNET_ROLES, USDC_ADDRESS } = await import('../packages/devnet/dist/index.js')
   return {
-    BILLING_URL: billing.url,
-    BILLING_TOKEN: token,
-    ...journal,
+    ...common,
     NETWORK: 'eip155:31337',
     ASSET: USDC_ADDRESS,
     PAY_TO: DEVNET_ROLES.seller.address,
   }
+}
+
+/** The stand's key for receipts: made at its first start, then kept, so that receipts stay good. */
+function receiptKey() {
+  if (process.env.RECEIPT_KEY || process.env.RECEIPT_KEYS_FILE) return {}
+  const file = join(root, dataFolder(), 'receipt-keys.json')
+  if (!existsSync(file)) {
+    mkdirSync(join(root, dataFolder()), { recursive: true })
+    writeFileSync(file, JSON.stringify({ key: `0x${randomBytes(32).toString('hex')}`, retired: [] }), { mode: 0o600 })
+  }
+  return { RECEIPT_KEYS_FILE: file }
 }
 
 /** What a second app needs to sell through the local stand's billing, and to be paid; nothing on a real node. */

@@ -24,6 +24,8 @@ export interface PaidStand {
   startGateway(environment: Record<string, string>): Promise<GatewayProcess>
   /** x402's own buyer, unmodified. */
   pay: typeof fetch
+  /** The PAYMENT-SIGNATURE that went out last. */
+  payment(): string
   usdcOf(account: Address): Promise<bigint>
   stop(): Promise<void>
 }
@@ -74,12 +76,19 @@ export async function startPaidStand(store: LedgerStore, environment: Record<str
   const client = new x402Client()
     .register(NETWORK, new UptoEvmScheme(privateKeyToAccount(accounts.buyer.privateKey)))
     .setSpendControls({ allowedAssets: true })
+  let payment = ''
+  const send = (input: string | URL | Request, init?: RequestInit) => {
+    const request = new Request(input, init)
+    payment = request.headers.get('payment-signature') ?? payment
+    return fetch(request)
+  }
   const chain = createPublicClient({ transport: http(rpcUrl) })
   return {
     devnet,
     gateway,
     startGateway,
-    pay: wrapFetchWithPayment(fetch, client) as typeof fetch,
+    pay: wrapFetchWithPayment(send as typeof fetch, client) as typeof fetch,
+    payment: () => payment,
     usdcOf: (account) =>
       chain.readContract({ address: contracts.usdc, abi: usdcAbi, functionName: 'balanceOf', args: [account] }),
     async stop() {

@@ -1,10 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ledgerStores, usdcAbi } from '@upfront/devnet'
+import {
+  type ChargeStatement,
+  DEFAULT_PRICE_LIST,
+  meter,
+  type Preview as PreviewAnswer,
+  type PriceList,
+} from '@upfront/receipt'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { encodeFunctionData } from 'viem'
-import { DEFAULT_PRICE_LIST, meter, type PriceList } from '../src/environment/price-list.js'
-import type { ChargeStatement } from '../src/paid/metered-charge.js'
-import type { Preview } from '../src/paid/preview.controller.js'
+
 import { assemble } from './assemble.js'
 import { type PaidStand, startPaidStand } from './paid-stand.js'
 
@@ -14,6 +19,8 @@ interface Answer {
   charge?: ChargeStatement
   error?: { code: number; message: string }
 }
+
+type Preview = PreviewAnswer & { charge: ChargeStatement }
 
 const receipt = (response: Response) => decodePaymentResponseHeader(response.headers.get('payment-response') ?? '')
 const recomputed = ({ usage, priceList, maximum }: ChargeStatement) =>

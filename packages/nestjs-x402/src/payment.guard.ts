@@ -90,7 +90,7 @@ export class PaymentGuard implements CanActivate {
     const onLate = (amount: unknown) => {
       this.logger.error({ message: 'an amount was set after the charge was decided', route: route.name, amount })
     }
-    const payment = new PaidRequest(route.name, payer, offer.requirements, offer.decimals, onLate)
+    const payment = new PaidRequest(route.name, payer, offer.requirements, offer.decimals, onLate, payload)
     const held = new HeldResponse(raw, route.settings.holdBytes, response.getHeaders())
     rememberPayment(raw, payment)
     this.completion.begin({

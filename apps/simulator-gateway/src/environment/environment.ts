@@ -1,4 +1,5 @@
 import { DIALECTS, type Dialect } from '@upfront/protocol'
+import { DEFAULT_PRICE_LIST, decodePriceList, type PriceList } from '@upfront/receipt'
 import {
   Decoded,
   IsHttpUrl,
@@ -14,7 +15,7 @@ import {
 import { IsArray, IsIn, IsInt, IsOptional, IsString, Matches, Min, Validate, ValidateIf } from 'class-validator'
 import { PassthroughMethods, readGenesisFile, UpstreamUrls } from './environment-rules.js'
 import { DEFAULT_PASSTHROUGH_METHODS } from './passthrough-methods.js'
-import { DEFAULT_PRICE_LIST, decodePriceList, type PriceList } from './price-list.js'
+import { decodeReceiptKey, type ReceiptKeys, readReceiptKeysFile } from './receipt-keys.js'
 
 /** Every setting of the gateway, each an environment variable of the same name; README.md has the table. */
 export class Environment {
@@ -168,6 +169,16 @@ export class Environment {
   @Decoded(decodePriceList)
   PRICE_LIST: PriceList = DEFAULT_PRICE_LIST
 
+  /** Signs the receipts of paid answers. Without it, and without the file, there are none. */
+  @IsOptional()
+  @Decoded(decodeReceiptKey)
+  RECEIPT_KEY?: ReceiptKeys
+
+  /** The same in a file, with the keys that signed before. */
+  @IsOptional()
+  @Decoded(readReceiptKeysFile)
+  RECEIPT_KEYS_FILE?: ReceiptKeys
+
   /** Gas of one paid simulation. */
   @IsWholeNumber(21_000)
   PAID_GAS_CAP = 250_000_000
@@ -177,6 +188,10 @@ export class Environment {
 
   @IsWholeNumber(10, 120_000)
   PAID_TIMEOUT_MS = 30_000
+
+  get receiptKeys(): ReceiptKeys | undefined {
+    return this.RECEIPT_KEY ?? this.RECEIPT_KEYS_FILE
+  }
 }
 
 function sells({ BILLING_URL }: Environment): boolean {
@@ -184,9 +199,18 @@ function sells({ BILLING_URL }: Environment): boolean {
 }
 
 /** These may hold keys. */
-const SECRETS = ['UPSTREAM_RPC_URL', 'FLASHBLOCKS_WS_URL', 'BILLING_URL', 'BILLING_TOKEN']
+const SECRETS = [
+  'UPSTREAM_RPC_URL',
+  'FLASHBLOCKS_WS_URL',
+  'BILLING_URL',
+  'BILLING_TOKEN',
+  'RECEIPT_KEY',
+  'RECEIPT_KEYS_FILE',
+]
 
 /** @throws EnvironmentError */
 export function readGatewayEnvironment(variables: Variables): Environment {
-  return readEnvironment(Environment, variables, { secrets: SECRETS })
+  const both = variables.RECEIPT_KEY && variables.RECEIPT_KEYS_FILE
+  const problems = both ? ['RECEIPT_KEY: set it or RECEIPT_KEYS_FILE, not both'] : []
+  return readEnvironment(Environment, variables, { secrets: SECRETS, problems })
 }

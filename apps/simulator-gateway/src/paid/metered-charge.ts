@@ -1,20 +1,31 @@
 import type { PaidRequest } from '@upfront/nestjs-x402'
-import type { SimulationAnswer } from '@upfront/simulation'
-import { meter, type PriceList } from '../environment/price-list.js'
+import type { Dialect, SimulatedBlock } from '@upfront/protocol'
+import {
+  type ChargeStatement,
+  jsonHash,
+  meter,
+  NO_WITNESS,
+  type PriceList,
+  type ReceiptMethod,
+  type SignedReceipt,
+} from '@upfront/receipt'
+import type { PaidSimulation } from './paid-simulator.js'
+import type { ReceiptIssuer } from './receipt-issuer.js'
 
-/** What the answer to a paid call says of its price: the charge, and all that it is computed from. */
-export interface ChargeStatement {
-  /**
-   * In the asset's smallest unit, decimal: base + gas / 1,000,000 × perMillionGas + touched / 1,000 × perThousandTouched,
-   * rounded down, at most what the calls before it in a batch have left of `maximum`.
-   */
-  amount: string
-  /** Of the whole request. */
-  maximum: string
-  asset: string
-  network: string
-  usage: { gas: string; accounts: number; slots: number }
-  priceList: PriceList
+/** What a paid call asked for and got, as its receipt names them. */
+export interface PaidExchange {
+  method: ReceiptMethod
+  dialect: Dialect
+  params: unknown
+  /** What the receipt's `resultHash` is of. */
+  result: unknown
+  blocks: readonly SimulatedBlock[]
+}
+
+/** What stands beside a paid result. */
+export interface Bill {
+  charge: ChargeStatement
+  receipt?: SignedReceipt
 }
 
 /** Adds up what the calls of one paid request cost. The sum is what the request is charged. */
@@ -24,6 +35,7 @@ export class MeteredCharge {
   constructor(
     private readonly list: PriceList,
     private readonly payment: PaidRequest,
+    private readonly issuer: ReceiptIssuer,
   ) {
     payment.setSettlementAmount(0n)
   }
@@ -33,19 +45,41 @@ export class MeteredCharge {
     return this.#total >= this.payment.maximum
   }
 
-  /** Charges one simulation, and states its price. */
-  add({ gasUsed, touched }: Pick<SimulationAnswer, 'gasUsed' | 'touched'>): ChargeStatement {
+  /**
+   * Charges one simulation, and bills it.
+   * @param exchange called only where there is a receipt to sign
+   */
+  async add({ answer, block }: PaidSimulation, exchange: () => PaidExchange): Promise<Bill> {
     const { maximum, decimals, requirements } = this.payment
-    const amount = meter({ gas: gasUsed, ...touched }, this.list, decimals, maximum - this.#total)
+    const { gasUsed, touched } = answer
+    const chargedBefore = this.#total
+    const usage = { gas: gasUsed, ...touched, witnessBytes: 0 }
+    const amount = meter(usage, this.list, decimals, maximum - chargedBefore)
     this.#total += amount
     this.payment.setSettlementAmount(this.#total)
-    return {
+    const charge: ChargeStatement = {
       amount: amount.toString(),
       maximum: maximum.toString(),
       asset: requirements.asset,
       network: requirements.network,
-      usage: { gas: gasUsed.toString(), ...touched },
+      usage: { ...usage, gas: gasUsed.toString() },
       priceList: this.list,
     }
+    const receipt = await this.issuer.issue(this.payment, () => {
+      const { method, dialect, params, result, blocks } = exchange()
+      return {
+        method,
+        dialect,
+        requestHash: jsonHash({ method, params }),
+        resultHash: jsonHash(result),
+        witnessHash: NO_WITNESS,
+        block,
+        usage: { ...usage, gas: blocks.flatMap(({ calls }) => calls.map((call) => BigInt(call.gasUsed).toString())) },
+        amount: charge.amount,
+        maximum: charge.maximum,
+        chargedBefore: chargedBefore.toString(),
+      }
+    })
+    return receipt === undefined ? { charge } : { charge, receipt }
   }
 }

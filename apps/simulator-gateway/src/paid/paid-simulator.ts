@@ -1,11 +1,19 @@
 import type { ServerResponse } from 'node:http'
 import { Injectable } from '@nestjs/common'
 import type { Awaitable } from '@upfront/node'
+import type { ReceiptBlock } from '@upfront/receipt'
 import type { SimulationAnswer } from '@upfront/simulation'
 import { Environment } from '../environment/environment.js'
 import { RequestLifetime } from '../limits/request-lifetime.js'
 import { RequestQueue } from '../limits/request-queue.js'
 import { freeLimits, type RequestLimits, type SimulationContext, Simulator } from '../simulate/simulator.js'
+import { receiptBlock } from './receipt-block.js'
+
+export interface PaidSimulation {
+  answer: SimulationAnswer
+  /** What it stood on. */
+  block: ReceiptBlock
+}
 
 /** The simulator with the limits of the paid routes, in the same queue as everybody. */
 @Injectable()
@@ -47,7 +55,10 @@ export class PaidSimulator {
   }
 
   /** @throws RpcError, ClientGone */
-  simulate(params: unknown, context: SimulationContext): Awaitable<SimulationAnswer> {
-    return this.simulator.simulate(params, this.limits, context)
+  simulate(params: unknown, context: SimulationContext): Awaitable<PaidSimulation> {
+    return this.simulator.simulateWith(params, this.limits, context, (answer, simulation) => ({
+      answer,
+      block: receiptBlock(simulation, context.view),
+    }))
   }
 }

@@ -6,7 +6,9 @@ import { Counter } from 'prom-client'
 import { Environment } from '../environment/environment.js'
 import { PaidSimulator } from './paid-simulator.js'
 import { PreviewController } from './preview.controller.js'
+import { ReceiptIssuer } from './receipt-issuer.js'
 import { SimulateController } from './simulate.controller.js'
+import { WellKnownController } from './well-known.controller.js'
 
 /** The simulation ends by itself; only then may the route's time-out come. */
 const AFTER_TIMEOUT_MS = 2_000
@@ -38,7 +40,10 @@ class FacilitatorModule implements OnApplicationShutdown {
 }
 
 /** The routes that are sold, for `BILLING_URL`, `BILLING_TOKEN`, `NETWORK`, `ASSET`, `PAY_TO` and `PRICE_LIST`. */
-@Module({ controllers: [SimulateController, PreviewController], providers: [PaidSimulator] })
+@Module({
+  controllers: [SimulateController, PreviewController, WellKnownController],
+  providers: [PaidSimulator, ReceiptIssuer],
+})
 export class PaidModule {
   /** @param imports which have to give `Environment`, `LOGGER`, `Metrics`, JSON-RPC with its limits and what simulates */
   static importing(...imports: DynamicModule[]): DynamicModule {

@@ -1,6 +1,6 @@
 import { Controller, Post, Req, Res } from '@nestjs/common'
 import { type PaidRequest, Payment } from '@upfront/nestjs-x402'
-import { ErrorCode, RpcError } from '@upfront/protocol'
+import { ErrorCode, plainJson, RpcError, type SimulatedBlock } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment/environment.js'
 import { dialectOf } from '../http/dialect.js'
@@ -13,6 +13,7 @@ import { RpcJournal } from '../rpc/rpc-journal.js'
 import type { RpcMethod } from '../rpc/rpc-method.js'
 import { MeteredCharge } from './metered-charge.js'
 import { PaidSimulator } from './paid-simulator.js'
+import { ReceiptIssuer } from './receipt-issuer.js'
 
 /** `POST /v1/simulate`: `eth_simulateV1`, one call or a batch for each payment. */
 @Controller('v1/simulate')
@@ -21,17 +22,18 @@ export class SimulateController {
     private readonly simulator: PaidSimulator,
     private readonly journal: RpcJournal,
     private readonly buffered: BufferedBytes,
+    private readonly issuer: ReceiptIssuer,
     private readonly environment: Environment,
   ) {}
 
-  /** The answer of `POST /`, each `result` with its `charge` beside it. What is refused has an `error`, and costs nothing. */
+  /** The answer of `POST /`, each `result` with its `charge` and `receipt` beside it. What is refused has an `error`, and costs nothing. */
   @Post()
   async serve(
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
     @Payment() payment: PaidRequest,
   ): Promise<void> {
-    const charge = new MeteredCharge(this.environment.PRICE_LIST, payment)
+    const charge = new MeteredCharge(this.environment.PRICE_LIST, payment, this.issuer)
     const dialect = dialectOf(request.query, this.environment.DIALECT)
     const body = Buffer.isBuffer(request.body) ? request.body.toString() : ''
     const view = new RequestView()
@@ -53,8 +55,15 @@ export class SimulateController {
           'not carried out: the calls before it cost the signed maximum already',
         )
       }
-      const answer = await this.simulator.simulate(params, context)
-      return { result: answer.json, charge: JSON.stringify(charge.add(answer)) }
+      const paid = await this.simulator.simulate(params, context)
+      const { json } = paid.answer
+      const bill = await charge.add(paid, () => {
+        const blocks: SimulatedBlock[] = JSON.parse(json.toString())
+        const { dialect } = context
+        return { method: 'eth_simulateV1', dialect, params: plainJson(params), result: blocks, blocks }
+      })
+      const beside = Object.entries(bill).map(([name, value]) => [name, JSON.stringify(value)])
+      return { result: json, beside: Object.fromEntries(beside) }
     }
   }
 }

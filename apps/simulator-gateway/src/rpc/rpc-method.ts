@@ -16,8 +16,8 @@ export interface RpcContext {
   admit?: (calls: number) => Promise<void>
 }
 
-/** JSON text of a result; of a call that is paid for, also of what it cost. */
-export type RpcResult = JsonText | { result: JsonText; charge: string }
+/** JSON text of a result; of a call that is paid for, also of what stands beside it: the charge, by name. */
+export type RpcResult = JsonText | { result: JsonText; beside: Readonly<Record<string, string>> }
 
 /**
  * Serves one call.

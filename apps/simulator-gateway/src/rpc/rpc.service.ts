@@ -116,5 +116,6 @@ function successBody(id: RpcId, served: RpcResult): JsonText[] {
   const start = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
   if (typeof served === 'string' && served.length < LONG) return [`${start}${served}}`]
   if (typeof served === 'string' || Buffer.isBuffer(served)) return [start, served, '}']
-  return [start, served.result, `,"charge":${served.charge}}`]
+  const beside = Object.entries(served.beside).map(([name, text]) => `,"${name}":${text}`)
+  return [start, served.result, ...beside, '}']
 }

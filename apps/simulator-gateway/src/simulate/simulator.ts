@@ -15,6 +15,7 @@ import {
   isOpForkActive,
   ReadBudget,
   rulesAt,
+  type Simulation,
   type SimulationAnswer,
   simulate,
 } from '@upfront/simulation'
@@ -78,9 +79,27 @@ export class Simulator {
    * @throws or rejects with RpcError, or the signal's reason
    */
   simulate(params: unknown, limits: RequestLimits, context: SimulationContext): Awaitable<SimulationAnswer> {
-    return andThen(this.run(params, limits, context), (answer) => {
+    return andThen(this.run(params, limits, context, simulate), (answer) => {
       this.metrics.simulated(answer.blocks, answer.gasUsed, answer.reads === 0)
       return answer
+    })
+  }
+
+  /**
+   * `simulate`, then `work` with the answer on what was simulated on.
+   * @throws or rejects with what `simulate` and `work` do
+   */
+  simulateWith<T>(
+    params: unknown,
+    limits: RequestLimits,
+    context: SimulationContext,
+    work: (answer: SimulationAnswer, simulation: Simulation) => Awaitable<T>,
+  ): Awaitable<T> {
+    const both = (simulation: Simulation) =>
+      andThen(simulate(simulation), (answer) => andThen(work(answer, simulation), (made) => ({ answer, made })))
+    return andThen(this.run(params, limits, context, both), ({ answer, made }) => {
+      this.metrics.simulated(answer.blocks, answer.gasUsed, answer.reads === 0)
+      return made
     })
   }
 
@@ -97,10 +116,15 @@ export class Simulator {
       view: new RequestView(),
     }
     const params = [{ blockStateCalls: [{ calls: [{ to: ZERO_ADDRESS }] }] }, 'latest']
-    return this.run(params, freeLimits(this.environment), context)
+    return this.run(params, freeLimits(this.environment), context, simulate)
   }
 
-  private run(params: unknown, limits: RequestLimits, context: SimulationContext): Awaitable<SimulationAnswer> {
+  private run<T>(
+    params: unknown,
+    limits: RequestLimits,
+    context: SimulationContext,
+    work: (simulation: Simulation) => Awaitable<T>,
+  ): Awaitable<T> {
     const request = decodeSimulationRequest(params, limits)
     const { driver } = this
     const { dialect, view } = context
@@ -109,7 +133,7 @@ export class Simulator {
       this.bases.on(request.block, view, time, ({ base, opening, state, cancellation }) =>
         andThen(this.daFootprintScalar(request.block, base, rules, time), (daFootprintScalar) =>
           // Field by field: spreading costs more than some simulations.
-          simulate({
+          work({
             request,
             base,
             opening,

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { PaymentRequirements } from '@x402/core/types'
+import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { formatUnits } from '../routes/amount.js'
 
 /** The payment of one request, as its handler sees it. */
@@ -25,6 +25,8 @@ export class PaidRequest {
     /** Of the asset. */
     readonly decimals: number,
     onLate: (amount: unknown) => void = () => undefined,
+    /** As the buyer sent it, verified. Holds its signature: never log it. Undefined where tests run without payments. */
+    readonly payload?: Readonly<PaymentPayload>,
   ) {
     this.#onLate = onLate
   }

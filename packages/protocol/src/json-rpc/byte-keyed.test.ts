@@ -1,17 +1,9 @@
 import fc from 'fast-check'
-import { byteKeyed, parseBody } from './byte-keyed.js'
-
-/** As `JSON.parse` would have it. */
-function plain(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  const entries = Array.isArray(value) ? byteKeyed(value) : new Map(Object.entries(value))
-  if (entries === undefined) return (value as unknown[]).map(plain)
-  return Object.fromEntries([...entries].map(([key, inner]) => [key, plain(inner)]))
-}
+import { byteKeyed, parseBody, plainJson } from './byte-keyed.js'
 
 function outcome(parse: (text: string) => unknown, text: string): unknown {
   try {
-    return plain(parse(text))
+    return plainJson(parse(text))
   } catch (error) {
     return (error as Error).name
   }
@@ -31,7 +23,7 @@ describe('parseBody', () => {
       ['0x1', '0x2'],
       ['0x3', '0x4'],
     ])
-    expect(plain(parseBody(text))).toEqual(JSON.parse(text))
+    expect(plainJson(parseBody(text))).toEqual(JSON.parse(text))
   })
 
   it('leaves alone what is no lone simulation', () => {
@@ -46,7 +38,7 @@ describe('parseBody', () => {
 
   it('takes the last of a key that stands there twice, as ever', () => {
     const text = request([{ stateDiff: { '0x1': 1, '0x2': 2 } }]).replace('0x2', '0x1')
-    expect(plain(parseBody(text))).toEqual(JSON.parse(text))
+    expect(plainJson(parseBody(text))).toEqual(JSON.parse(text))
   })
 
   it.each([

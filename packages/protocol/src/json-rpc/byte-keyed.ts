@@ -39,6 +39,16 @@ export function byteKeyed(value: unknown): ReadonlyMap<string, unknown> | undefi
   return entries
 }
 
+/** The value as `JSON.parse` gives it: objects where `parseBody` left lists. */
+export function plainJson(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    if (value[0] !== MARK) return value.map(plainJson)
+    return Object.fromEntries([...byteKeyed(value)!].map(([name, field]) => [name, plainJson(field)]))
+  }
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, plainJson(field)]))
+}
+
 function parsed(text: string): { method?: unknown } | undefined {
   try {
     return JSON.parse(text)

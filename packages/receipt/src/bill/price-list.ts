@@ -8,16 +8,19 @@ export interface PriceList {
   perMillionGas: Dollars
   /** For each thousand distinct accounts and storage slots that the calls touched. */
   perThousandTouched: Dollars
+  /** For each million bytes of the witness, where the buyer asks for one (`witness=1`). */
+  perMillionWitnessBytes: Dollars
 }
 
 export type Dollars = `$${string}`
 
 export const DEFAULT_PRICE_LIST: PriceList = {
-  version: '2026-11-21',
+  version: '2026-11-22',
   maximum: '$0.10',
   base: '$0.001',
   perMillionGas: '$0.0001',
   perThousandTouched: '$0.005',
+  perMillionWitnessBytes: '$0.01',
 }
 
 /** What a simulation took; all of it stands in the answer. */
@@ -26,12 +29,17 @@ export interface Usage {
   gas: bigint
   accounts: number
   slots: number
+  /** Length of the witness's JSON; 0 without one. */
+  witnessBytes: number
 }
 
-const PRICES = ['maximum', 'base', 'perMillionGas', 'perThousandTouched'] as const
+const PRICES = ['maximum', 'base', 'perMillionGas', 'perThousandTouched', 'perMillionWitnessBytes'] as const
 const DOLLARS = /^\$(\d{1,9})(?:\.(\d{1,18}))?$/
 
-/** @throws Error that names the field */
+/**
+ * Reads a list from JSON. One without `perMillionWitnessBytes` gets the default: lists of before there were witnesses stay good.
+ * @throws Error that names the field
+ */
 export function decodePriceList(text: string): PriceList {
   let value: unknown
   try {
@@ -48,7 +56,7 @@ export function decodePriceList(text: string): PriceList {
     throw new Error('version: expected a word of at most 40 characters')
   }
   const price = (name: (typeof PRICES)[number]): Dollars => {
-    const found = given[name]
+    const found = given[name] ?? (name === 'perMillionWitnessBytes' ? DEFAULT_PRICE_LIST[name] : undefined)
     if (typeof found !== 'string' || !DOLLARS.test(found)) {
       throw new Error(`${name}: expected a plain dollar amount such as "$0.001"`)
     }
@@ -60,6 +68,7 @@ export function decodePriceList(text: string): PriceList {
     base: price('base'),
     perMillionGas: price('perMillionGas'),
     perThousandTouched: price('perThousandTouched'),
+    perMillionWitnessBytes: price('perMillionWitnessBytes'),
   }
   if (atto(list.maximum) === 0n) throw new Error('maximum: has to be above $0')
   if (atto(list.base) > atto(list.maximum)) throw new Error('base: is above the maximum')
@@ -67,11 +76,17 @@ export function decodePriceList(text: string): PriceList {
 }
 
 /** The charge in the asset's smallest unit, rounded down, at most `maximum` (in the same unit). */
-export function meter({ gas, accounts, slots }: Usage, list: PriceList, decimals: number, maximum: bigint): bigint {
+export function meter(
+  { gas, accounts, slots, witnessBytes }: Usage,
+  list: PriceList,
+  decimals: number,
+  maximum: bigint,
+): bigint {
   const total =
     atto(list.base) +
     (atto(list.perMillionGas) * gas) / 1_000_000n +
-    (atto(list.perThousandTouched) * BigInt(accounts + slots)) / 1_000n
+    (atto(list.perThousandTouched) * BigInt(accounts + slots)) / 1_000n +
+    (atto(list.perMillionWitnessBytes) * BigInt(witnessBytes)) / 1_000_000n
   const units = decimals >= 18 ? total * 10n ** BigInt(decimals - 18) : total / 10n ** BigInt(18 - decimals)
   return units > maximum ? maximum : units
 }

@@ -6,27 +6,34 @@ const list = {
   base: '$0.001',
   perMillionGas: '$0.01',
   perThousandTouched: '$0.5',
+  perMillionWitnessBytes: '$0.02',
 } as const
 
 it.each([
   [{ gas: 0n, accounts: 0, slots: 0 }, 1_000n],
+  [{ gas: 0n, accounts: 0, slots: 0, witnessBytes: 500_000 }, 11_000n],
   [{ gas: 1_000_000n, accounts: 0, slots: 0 }, 11_000n],
   [{ gas: 21_000n, accounts: 2, slots: 0 }, 2_210n],
   [{ gas: 0n, accounts: 3, slots: 7 }, 6_000n],
   [{ gas: 99n, accounts: 0, slots: 0 }, 1_000n],
   [{ gas: 50_000_000n, accounts: 0, slots: 0 }, 100_000n],
 ])('%j costs %s', (usage, units) => {
-  expect(meter(usage, list, 6, 100_000n)).toBe(units)
+  expect(meter({ witnessBytes: 0, ...usage }, list, 6, 100_000n)).toBe(units)
 })
 
 it('meters in whatever unit the asset has', () => {
-  const usage = { gas: 1n, accounts: 0, slots: 0 }
+  const usage = { gas: 1n, accounts: 0, slots: 0, witnessBytes: 0 }
   expect(meter(usage, list, 18, 10n ** 17n)).toBe(1_000_010_000_000_000n)
   expect(meter(usage, list, 2, 10n)).toBe(0n)
 })
 
 it('is read from its JSON', () => {
   expect(decodePriceList(JSON.stringify(DEFAULT_PRICE_LIST))).toEqual(DEFAULT_PRICE_LIST)
+})
+
+it('prices witnesses by default where the list is older than they are', () => {
+  const { perMillionWitnessBytes: price, ...older } = DEFAULT_PRICE_LIST
+  expect(decodePriceList(JSON.stringify(older))).toEqual({ ...older, perMillionWitnessBytes: price })
 })
 
 it.each([

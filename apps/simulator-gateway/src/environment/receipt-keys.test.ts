@@ -1,0 +1,38 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { decodeReceiptKey, readReceiptKeysFile } from './receipt-keys.js'
+
+const key = `0x${'42'.repeat(32)}`
+const address = `0x${'Ab'.repeat(20)}`
+const path = join(mkdtempSync(join(tmpdir(), 'receipt-keys-')), 'keys.json')
+
+function read(content: unknown) {
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
+  return readReceiptKeysFile(path)
+}
+
+it('reads the key, and those that signed before', () => {
+  expect(decodeReceiptKey(key)).toEqual({ privateKey: key, retired: [] })
+  expect(read({ key, retired: [{ address, until: '2026-11-22T00:00:00Z' }] })).toEqual({
+    privateKey: key,
+    retired: [{ address: address.toLowerCase(), until: 1_795_305_600 }],
+  })
+})
+
+it.each([
+  ['{', 'the file is no JSON'],
+  [[], 'the file: expected an object'],
+  [{ key: '0x12' }, 'expected a private key'],
+  [{ key: `0x${'00'.repeat(32)}` }, 'expected a private key'],
+  [{ key, old: [] }, 'old: not known'],
+  [{ key, retired: {} }, 'retired: expected a list'],
+  [{ key, retired: [{ address: key, until: '2026-11-22' }] }, 'retired[0].address: expected an address'],
+  [{ key, retired: [{ address, until: 'soon' }] }, 'retired[0].until: expected a time'],
+])('refuses %j', (content, problem) => {
+  expect(() => read(content)).toThrow(problem)
+})
+
+it('says why a file is not there', () => {
+  expect(() => readReceiptKeysFile(`${path}.none`)).toThrow("the file can't be read (ENOENT)")
+})

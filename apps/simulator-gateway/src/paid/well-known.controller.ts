@@ -1,0 +1,34 @@
+import { Controller, Get } from '@nestjs/common'
+import { priceListHash } from '@upfront/nestjs-x402'
+import { type PriceList, RECEIPT_DOMAIN, RECEIPT_TYPES } from '@upfront/receipt'
+import { Environment } from '../environment/environment.js'
+import { type PublicReceiptKey, ReceiptIssuer } from './receipt-issuer.js'
+
+/** What buyers need to check this seller's receipts, besides the receipts. */
+export interface SellerDocument {
+  receiptKeys: PublicReceiptKey[]
+  /** EIP-712: the domain's `chainId` is that of the receipt's network. */
+  receipt: { domain: typeof RECEIPT_DOMAIN; types: typeof RECEIPT_TYPES; primaryType: 'Receipt' }
+  priceList: PriceList
+  priceListHash: string
+}
+
+/** `GET /.well-known/upfront.json`. */
+@Controller('.well-known/upfront.json')
+export class WellKnownController {
+  constructor(
+    private readonly issuer: ReceiptIssuer,
+    private readonly environment: Environment,
+  ) {}
+
+  @Get()
+  document(): SellerDocument {
+    const { PRICE_LIST: priceList } = this.environment
+    return {
+      receiptKeys: this.issuer.keys,
+      receipt: { domain: RECEIPT_DOMAIN, types: RECEIPT_TYPES, primaryType: 'Receipt' },
+      priceList,
+      priceListHash: priceListHash({ ...priceList }),
+    }
+  }
+}

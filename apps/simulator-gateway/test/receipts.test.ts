@@ -1,0 +1,128 @@
+import { ledgerStores } from '@upfront/devnet'
+import {
+  authorizationHash,
+  type ChargeStatement,
+  decodeReceipt,
+  jsonHash,
+  type Permit2Authorization,
+  type Preview,
+  type SignedReceipt,
+  signerOf,
+} from '@upfront/receipt'
+import { decodePaymentRequiredHeader, decodePaymentSignatureHeader } from '@x402/core/http'
+import { privateKeyToAccount } from 'viem/accounts'
+import { type PaidStand, startPaidStand } from './paid-stand.js'
+
+const RECEIPT_KEY = `0x${'42'.repeat(32)}` as const
+const signer = privateKeyToAccount(RECEIPT_KEY).address.toLowerCase()
+const ALICE = `0x${'a1'.repeat(20)}`
+const BOB = `0x${'b0'.repeat(20)}`
+
+interface Paid {
+  charge: ChargeStatement
+  receipt: SignedReceipt
+}
+
+describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
+  const test = store.missing === null ? it : it.skip
+  let stand: PaidStand
+
+  beforeAll(async () => {
+    if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
+    stand = await startPaidStand(store, { RECEIPT_KEY })
+  }, 120_000)
+  afterAll(() => stand?.stop(), 60_000)
+
+  const call = (id: number, gas = '0x186a0') => ({
+    ...{ jsonrpc: '2.0', id, method: 'eth_simulateV1' },
+    // The gateway reads overrides of a lone call in a way of its own: the receipt is of the JSON that was sent.
+    params: [
+      {
+        blockStateCalls: [{ stateOverrides: { [ALICE]: { balance: '0x64' } }, calls: [{ from: ALICE, to: BOB, gas }] }],
+      },
+      'latest',
+    ],
+  })
+  const simulate = async (body: unknown) => {
+    const headers = { 'content-type': 'application/json' }
+    const init = { method: 'POST', headers, body: JSON.stringify(body) }
+    return (await stand.pay(`${stand.gateway.url}/v1/simulate`, init)).json()
+  }
+  const requestHash = (method: string, params: unknown) => jsonHash({ method, params })
+
+  async function expectSigned(paid: Paid): Promise<void> {
+    const receipt = decodeReceipt(paid.receipt)
+    expect(receipt.signer).toBe(signer)
+    expect(await signerOf(receipt)).toBe(signer)
+    const { payload, accepted } = decodePaymentSignatureHeader(stand.payment())
+    const authorization = (payload as unknown as { permit2Authorization: Permit2Authorization }).permit2Authorization
+    expect(receipt).toMatchObject({
+      payer: stand.devnet.accounts.buyer.address.toLowerCase(),
+      nonce: authorization.nonce,
+      authorizationHash: authorizationHash(accepted.network, authorization),
+      payTo: stand.devnet.accounts.seller.address.toLowerCase(),
+      amount: paid.charge.amount,
+      maximum: paid.charge.maximum,
+    })
+    expect(Math.abs(receipt.issuedAt - Date.now() / 1_000)).toBeLessThan(600)
+  }
+
+  test('the key that signs, and the price list with the hash of the offer, are published', async () => {
+    const response = await fetch(`${stand.gateway.url}/.well-known/upfront.json`)
+    const document = (await response.json()) as { priceList: object; priceListHash: string }
+    expect(document).toMatchObject({ receiptKeys: [{ address: signer }], receipt: { primaryType: 'Receipt' } })
+    const unpaid = await fetch(`${stand.gateway.url}/v1/preview`)
+    const offer = decodePaymentRequiredHeader(unpaid.headers.get('payment-required') ?? '')
+    expect(offer.extensions).toMatchObject({ 'charge-terms': { info: { priceListHash: document.priceListHash } } })
+    expect(jsonHash(document.priceList)).toBe(document.priceListHash)
+  })
+
+  test('a simulation has one beside its charge', async () => {
+    const { result, ...paid } = (await simulate(call(1))) as Paid & { result: { parentHash: string }[] }
+    await expectSigned(paid)
+    expect(paid.receipt).toMatchObject({
+      method: 'eth_simulateV1',
+      dialect: 'upfront',
+      requestHash: requestHash('eth_simulateV1', call(1).params),
+      resultHash: jsonHash(result),
+      block: { chainId: '31337', state: 'canonical', hash: result[0]?.parentHash, transactions: [] },
+      usage: { gas: ['21000'], accounts: 2, slots: 0, witnessBytes: 0 },
+      priceListHash: jsonHash(paid.charge.priceList),
+      chargedBefore: '0',
+    })
+  })
+
+  test('each call of a batch has its own, with what those before it cost', async () => {
+    const answers = (await simulate([call(1), call(2, '0x0'), call(3)])) as (Paid & { error?: unknown })[]
+    expect(answers.map(({ error }) => error !== undefined)).toEqual([false, true, false])
+    const [first, , third] = answers
+    for (const paid of [first!, third!]) await expectSigned(paid)
+    expect([first?.receipt.chargedBefore, third?.receipt.chargedBefore]).toEqual(['0', first?.charge.amount])
+  })
+
+  test('a preview has one of its query and its fields', async () => {
+    const query = { from: ALICE, to: BOB, data: '0x00' }
+    const response = await stand.pay(`${stand.gateway.url}/v1/preview?${new URLSearchParams(query)}`)
+    const { charge, receipt, ...preview } = (await response.json()) as Paid & Preview
+    await expectSigned({ charge, receipt })
+    expect(receipt).toMatchObject({
+      method: 'preview',
+      requestHash: requestHash('preview', query),
+      resultHash: jsonHash(preview),
+      block: { hash: preview.block.parentHash },
+      usage: { gas: [preview.gasUsed] },
+    })
+  })
+
+  test('without a key there is none', async () => {
+    const gateway = await stand.startGateway({})
+    try {
+      const response = await stand.pay(`${gateway.url}/v1/preview?to=${BOB}`)
+      expect(Object.keys((await response.json()) as object)).toEqual(expect.not.arrayContaining(['receipt']))
+      const published = await fetch(`${gateway.url}/.well-known/upfront.json`)
+      expect(await published.json()).toMatchObject({ receiptKeys: [] })
+    } finally {
+      await gateway.stop()
+    }
+  })
+})
