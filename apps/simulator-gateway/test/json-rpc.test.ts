@@ -83,6 +83,9 @@ describe('JSON-RPC 2.0', () => {
     expect(await gateway.call('eth_getBalance', [account, 'latest'])).toMatchObject({ result: '0x21e19e0c9bab2400000' })
     expect(await gateway.call('eth_blockNumber')).toMatchObject({ result: '0x0' })
     expect((await gateway.call('eth_getBlockByNumber', ['0x99', false])).result).toBeNull()
+    expect(await gateway.call('eth_getBlockTransactionCountByNumber', ['latest'])).toMatchObject({ result: '0x0' })
+    expect((await gateway.call('eth_getTransactionByBlockNumberAndIndex', ['latest', '0x0'])).result).toBeNull()
+    expect(await gateway.call('net_listening')).toMatchObject({ result: true })
     for (const method of ['eth_sendRawTransaction', 'anvil_setBalance', '__proto__', 'constructor', 'toString', '']) {
       expect((await gateway.call(method)).error?.code).toBe(-32601)
     }

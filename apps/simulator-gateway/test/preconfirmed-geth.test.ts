@@ -23,7 +23,9 @@ import {
   http,
   keccak256,
   numberToHex,
+  padHex,
   parseEther,
+  stringToHex,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
@@ -137,6 +139,56 @@ describeIf('pending beside a real geth, whose next block is streamed', () => {
       expect(ours?.returnData).toBe(theirs?.returnData)
       expect(told(ours?.logs)).toEqual(told(theirs?.logs))
     }
+  })
+
+  it('agrees on the roots of the block, its transactions by place and its logs', async () => {
+    type Block = { hash: Hex; transactionsRoot: Hex; receiptsRoot: Hex; logsBloom: Hex; transactions: Hex[] }
+    const { result: ours } = await gateway.call<Block>('eth_getBlockByNumber', ['pending', false])
+    const theirs = await rpc<Block>(geth.rpcUrl, 'eth_getBlockByNumber', [at(), false])
+    const { transactionsRoot, receiptsRoot, logsBloom, transactions } = theirs
+    expect(ours).toMatchObject({ transactionsRoot, receiptsRoot, logsBloom, transactions })
+    const hash = ours?.hash as Hex
+    const count = numberToHex(transactions.length)
+    await agree('eth_getBlockTransactionCountByNumber', (block) => [block])
+    expect(await gateway.call('eth_getBlockTransactionCountByHash', [hash])).toMatchObject({ result: count })
+    expect(await gateway.call('eth_getBlockByHash', [hash, false])).toMatchObject({ result: ours })
+    for (const index of ['0x0', '0x3', count]) {
+      const sealedOne = await rpc<object | null>(geth.rpcUrl, 'eth_getTransactionByBlockNumberAndIndex', [at(), index])
+      const byNumber = await gateway.call('eth_getTransactionByBlockNumberAndIndex', ['pending', index])
+      const byHash = await gateway.call('eth_getTransactionByBlockHashAndIndex', [hash, index])
+      expect(byHash).toEqual(byNumber)
+      if (sealedOne === null) expect(byNumber.result).toBeNull()
+      else expect(byNumber.result).toMatchObject({ ...sealedOne, blockHash: hash })
+    }
+    const transfer = keccak256(stringToHex('Transfer(address,address,uint256)'))
+    for (const filter of [
+      {},
+      { address: uniswap.token0 },
+      { address: [uniswap.token0, uniswap.poolV3], topics: [[transfer, null]] },
+      { topics: [transfer, null, [padHex(developer.address)]] },
+      { topics: [transfer, padHex('0x99')] },
+      { topics: [null, null, null, null] },
+    ]) {
+      const range = { fromBlock: at(), toBlock: at() }
+      const logs = await rpc<object[]>(geth.rpcUrl, 'eth_getLogs', [{ ...filter, ...range }])
+      const pending = await gateway.call('eth_getLogs', [{ ...filter, fromBlock: 'pending', toBlock: 'pending' }])
+      expect(pending.result).toEqual(logs.map((log) => ({ ...log, blockHash: hash })))
+      expect(await gateway.call('eth_getLogs', [{ ...filter, fromBlock: at(), toBlock: 'pending' }])).toEqual(pending)
+      expect(await gateway.call('eth_getLogs', [{ ...filter, blockHash: hash }])).toEqual(pending)
+    }
+  })
+
+  it.each<[string, unknown[]]>([
+    ['eth_createAccessList', [{ to: GETH_DEVELOPER.address }, 'pending']],
+    ['eth_getProof', [GETH_DEVELOPER.address, [], 'pending']],
+    ['eth_feeHistory', ['0x1', 'pending', []]],
+    ['eth_getLogs', [{ fromBlock: '0x0', toBlock: 'pending' }]],
+    ['eth_getLogs', [{ fromBlock: 'pending' }]],
+  ])('refuses %s with the reason, never answers it from the head', async (method, params) => {
+    expect((await gateway.call(method, params)).error).toMatchObject({
+      code: -32000,
+      message: expect.stringContaining('pre-confirmed'),
+    })
   })
 
   it('agrees on receipts and transactions, and goes on agreeing once the node has the block', async () => {

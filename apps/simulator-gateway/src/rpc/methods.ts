@@ -41,6 +41,7 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   )
   methods.set('eth_chainId', async (_, context) => JSON.stringify(toQuantity((await served.rules(context)).chainId)))
   methods.set('eth_blockNumber', async (_, context) => JSON.stringify(toQuantity((await blocks.head(context)).number)))
+  methods.set('net_listening', () => 'true')
   methods.set('web3_clientVersion', () => JSON.stringify(clientVersion(engine)))
   const openRpc = JSON.stringify(openRpcDocument({ version, passedUpstream: environment.PASSTHROUGH_METHODS }))
   methods.set('rpc.discover', () => openRpc)

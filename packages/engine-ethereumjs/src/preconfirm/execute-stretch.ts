@@ -7,6 +7,7 @@ import {
   type ExecutedStretch,
   GAS_PER_BLOB,
   isForkActive,
+  orderedTrieRoot,
   presentRejection,
   StretchRejected,
 } from '@upfront/simulation'
@@ -20,7 +21,6 @@ import type { Machine } from '../execute/machine.js'
 import { runPreExecutionCalls, systemReads } from '../execute/system-calls.js'
 import { TouchedState } from '../execute/touched.js'
 import { logsBloom, mergeBlooms } from '../seal/bloom.js'
-import { orderedTrieRoot } from '../seal/ordered-trie.js'
 import { sealReceipt } from '../seal/receipt.js'
 import { AccessJournal } from '../state/access-journal.js'
 import { delegationTarget } from '../state/account-record.js'

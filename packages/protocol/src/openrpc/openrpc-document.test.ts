@@ -41,6 +41,7 @@ describe('openRpcDocument', () => {
       'eth_simulateV1',
       'eth_chainId',
       'eth_blockNumber',
+      'net_listening',
       'web3_clientVersion',
       'rpc.discover',
       'eth_call',

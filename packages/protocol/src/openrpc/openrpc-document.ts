@@ -113,6 +113,13 @@ const OWN: OpenRpcMethod[] = [
     result: quantity('number'),
   },
   {
+    name: 'net_listening',
+    summary: 'Whether this server takes requests: always',
+    paramStructure: 'by-position',
+    params: [],
+    result: { name: 'listening', schema: { type: 'boolean' } },
+  },
+  {
     name: 'web3_clientVersion',
     summary: 'This server and its EVM',
     paramStructure: 'by-position',

@@ -1,7 +1,8 @@
 import { type Address, type Hash, type Hex, toQuantity, ZERO_HASH } from '@upfront/protocol'
-import { fromRlp, parseTransaction } from 'viem'
+import { fromRlp, hexToBytes, parseTransaction } from 'viem'
 import { parseTransaction as parseOpTransaction } from 'viem/op-stack'
 import type { BlockEnvironment, ExecutedReceipt, PreconfirmedTransaction } from '../engine/preconfirmation-executor.js'
+import { orderedTrieRoot } from './ordered-trie.js'
 
 const EMPTY_UNCLES: Hash = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
 const EMPTY_ROOT: Hash = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
@@ -23,7 +24,7 @@ export interface PendingBlock {
 
 /**
  * `eth_getBlockByNumber("pending")`: the block under construction with the transactions so far. `hash` is the sequencer's own
- * of the block so far, the same in every answer of this snapshot; what is known only once a block is sealed is zero.
+ * of the block so far, the same in every answer of this snapshot. The state root, known only once a block is sealed, is zero.
  */
 export function presentPendingBlock(block: PendingBlock, fullTransactions: boolean) {
   const { environment } = block
@@ -33,7 +34,7 @@ export function presentPendingBlock(block: PendingBlock, fullTransactions: boole
     sha3Uncles: EMPTY_UNCLES,
     miner: environment.feeRecipient,
     stateRoot: ZERO_HASH,
-    transactionsRoot: ZERO_HASH,
+    transactionsRoot: transactionsRoot(block),
     receiptsRoot: block.receiptsRoot,
     logsBloom: block.logsBloom,
     difficulty: '0x0',
@@ -60,6 +61,23 @@ export function presentPendingBlock(block: PendingBlock, fullTransactions: boole
   }
 }
 
+const rootOf = new WeakMap<PendingBlock, Hash>()
+
+/** Blocks are never mutated: the root is computed when a block is first shown. */
+function transactionsRoot(block: PendingBlock): Hash {
+  const known = rootOf.get(block)
+  if (known !== undefined) return known
+  const root = orderedTrieRoot(block.transactions.map(({ raw }) => hexToBytes(raw)))
+  rootOf.set(block, root)
+  return root
+}
+
+/** `eth_getTransactionByBlock…AndIndex`; undefined where the block has fewer transactions. */
+export function presentPendingTransactionAt(block: PendingBlock, index: bigint) {
+  const transaction = block.transactions[Number(index)]
+  return transaction && transactionToRpc(block, transaction, Number(index))
+}
+
 /** `eth_getTransactionByHash` of a pre-confirmed transaction; undefined where no block has one with this hash. */
 export function presentPendingTransaction(blocks: readonly PendingBlock[], hash: Hash) {
   const found = find(blocks, hash)
@@ -71,13 +89,7 @@ export function presentPendingReceipt(blocks: readonly PendingBlock[], hash: Has
   const found = find(blocks, hash)
   if (!found) return undefined
   const { block, transaction, receipt, index } = found
-  const place = {
-    blockHash: block.hash,
-    blockNumber: toQuantity(block.environment.number),
-    transactionHash: transaction.hash,
-    transactionIndex: toQuantity(index),
-  }
-  const logsBefore = block.receipts.slice(0, index).reduce((count, earlier) => count + earlier.logs.length, 0)
+  const place = placeOf(block, transaction, index)
   return {
     ...place,
     type: toQuantity(receipt.type),
@@ -90,16 +102,48 @@ export function presentPendingReceipt(blocks: readonly PendingBlock[], hash: Has
     effectiveGasPrice: toQuantity(receipt.effectiveGasPrice),
     ...(receipt.blobGasUsed !== undefined && { blobGasUsed: toQuantity(receipt.blobGasUsed) }),
     logsBloom: bloomOf(receipt),
-    logs: receipt.logs.map((log, i) => ({
-      address: log.address,
-      topics: log.topics,
-      data: log.data,
-      ...place,
-      blockTimestamp: toQuantity(block.environment.timestamp),
-      logIndex: toQuantity(logsBefore + i),
-      removed: false,
-    })),
+    logs: logsOf(block, index, logsBefore(block, index)),
   }
+}
+
+function placeOf(block: PendingBlock, { hash }: PreconfirmedTransaction, index: number) {
+  return {
+    blockHash: block.hash,
+    blockNumber: toQuantity(block.environment.number),
+    transactionHash: hash,
+    transactionIndex: toQuantity(index),
+  }
+}
+
+function logsBefore({ receipts }: PendingBlock, index: number): number {
+  return receipts.slice(0, index).reduce((count, { logs }) => count + logs.length, 0)
+}
+
+/** All logs of a pre-confirmed block, as `eth_getLogs` has them. */
+export function pendingLogs(block: PendingBlock): PendingLog[] {
+  let before = 0
+  return block.receipts.flatMap(({ logs }, index) => {
+    const shown = logsOf(block, index, before)
+    before += logs.length
+    return shown
+  })
+}
+
+export type PendingLog = ReturnType<typeof logsOf>[number]
+
+function logsOf(block: PendingBlock, index: number, before: number) {
+  const transaction = block.transactions[index]
+  if (transaction === undefined) return []
+  const place = placeOf(block, transaction, index)
+  return (block.receipts[index]?.logs ?? []).map((log, i) => ({
+    address: log.address,
+    topics: log.topics,
+    data: log.data,
+    ...place,
+    blockTimestamp: toQuantity(block.environment.timestamp),
+    logIndex: toQuantity(before + i),
+    removed: false,
+  }))
 }
 
 interface Found {

@@ -1,20 +1,24 @@
 import type { Hash } from '@upfront/protocol'
-import { bytesOf } from '../state/bytes.js'
-import { encodeRlp, keccak, type RlpItem } from './rlp.js'
+import { keccak256, numberToBytes, toRlp } from 'viem'
 
+type RlpItem = Uint8Array | readonly RlpItem[]
 type Leaf = { path: Uint8Array; value: Uint8Array }
 
 const BRANCH_WIDTH = 16
 const HASH_LENGTH = 32
+const EMPTY = new Uint8Array(0)
 
 /**
  * Root of the Merkle-Patricia trie from RLP-encoded index to value, as headers commit to transactions, receipts and
  * withdrawals. Built from the sorted keys in one pass, which is much faster than a general trie.
  */
 export function orderedTrieRoot(values: readonly Uint8Array[]): Hash {
-  const leaves = values.map((value, index) => ({ path: nibbles(encodeRlp(index)), value }))
+  const leaves = values.map((value, index) => ({
+    path: nibbles(toRlp(index === 0 ? EMPTY : numberToBytes(index), 'bytes')),
+    value,
+  }))
   leaves.sort((a, b) => Buffer.compare(a.path, b.path))
-  return keccak(encodeRlp(leaves.length === 0 ? null : node(leaves, 0)))
+  return keccak256(toRlp(leaves.length === 0 ? EMPTY : node(leaves, 0), 'bytes'))
 }
 
 function node(leaves: Leaf[], depth: number): RlpItem {
@@ -27,17 +31,17 @@ function node(leaves: Leaf[], depth: number): RlpItem {
   for (let nibble = 0; nibble < BRANCH_WIDTH; nibble++) {
     let end = start
     while (end < leaves.length && leaves[end]!.path[depth] === nibble) end++
-    children.push(end > start ? reference(node(leaves.slice(start, end), depth + 1)) : null)
+    children.push(end > start ? reference(node(leaves.slice(start, end), depth + 1)) : EMPTY)
     start = end
   }
   // No key is a prefix of another (RLP of distinct indices), so a branch holds no value.
-  return [...children, null]
+  return [...children, EMPTY]
 }
 
 /** Nodes shorter than a hash are included, others are referred to by their hash. */
 function reference(item: RlpItem): RlpItem {
-  const encoded = encodeRlp(item)
-  return encoded.length < HASH_LENGTH ? item : bytesOf(keccak(encoded))
+  const encoded = toRlp(item, 'bytes')
+  return encoded.length < HASH_LENGTH ? item : keccak256(encoded, 'bytes')
 }
 
 function sharedPrefix(a: Uint8Array, b: Uint8Array, from: number): number {

@@ -1,7 +1,7 @@
 import { createMPT } from '@ethereumjs/mpt'
 import { RLP } from '@ethereumjs/rlp'
-import { hexOf } from '../state/bytes.js'
-import { orderedTrieRoot } from './ordered-trie.js'
+import { orderedTrieRoot } from '@upfront/simulation'
+import { hexOf } from '../src/state/bytes.js'
 
 async function generalTrieRoot(values: Uint8Array[]) {
   const trie = await createMPT()

@@ -1,0 +1,61 @@
+import { type BlockParameter, decodeBlockParameter } from '../block-parameter.js'
+import { decodeAddress, decodeBytes32 } from '../decode/bytes.js'
+import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
+import { decodeObject } from '../decode/structure.js'
+import type { Address, Hash } from '../hex.js'
+
+/** What `eth_getLogs` is asked for. */
+export interface LogFilter {
+  /** `latest` where absent. Both absent where `blockHash` is given. */
+  fromBlock?: BlockParameter
+  toBlock?: BlockParameter
+  blockHash?: Hash
+  /** Empty: of any. */
+  addresses: Address[]
+  /** By position, any of these; empty: whatever stands there. */
+  topics: Hash[][]
+}
+
+const MOST_ADDRESSES = 1_000
+const MOST_TOPICS = 4
+const MOST_ALTERNATIVES = 1_000
+
+/**
+ * The filter of `eth_getLogs`, geth's limits kept (`eth/filters`).
+ * @throws DecodeError that names the field
+ */
+export function decodeLogFilter(value: unknown, place: Place): LogFilter {
+  const { fromBlock, toBlock, blockHash, address, topics } = decodeObject(value, 'a filter object', place)
+  const filter: LogFilter = { addresses: decodeAddresses(address ?? [], place), topics: decodeTopics(topics, place) }
+  if (blockHash != null) {
+    if (fromBlock != null || toBlock != null)
+      throw new DecodeError(place, '`blockHash` can not stand beside `fromBlock` or `toBlock`')
+    filter.blockHash = decodeBytes32(blockHash, place, 'blockHash')
+  }
+  if (fromBlock != null) filter.fromBlock = decodeBlockParameter(fromBlock, new Place(place, 'fromBlock'))
+  if (toBlock != null) filter.toBlock = decodeBlockParameter(toBlock, new Place(place, 'toBlock'))
+  return filter
+}
+
+function decodeAddresses(value: unknown, place: Place): Address[] {
+  if (!Array.isArray(value)) return [decodeAddress(value, place, 'address')]
+  const addresses = new Place(place, 'address')
+  if (value.length > MOST_ADDRESSES) throw mismatch(addresses, `at most ${MOST_ADDRESSES} addresses`, value)
+  return value.map((address, index) => decodeAddress(address, addresses, index))
+}
+
+function decodeTopics(value: unknown, place: Place): Hash[][] {
+  const topics = new Place(place, 'topics')
+  if (value === undefined || value === null) return []
+  if (!Array.isArray(value) || value.length > MOST_TOPICS)
+    throw mismatch(topics, `an array of at most ${MOST_TOPICS} topics`, value)
+  return value.map((topic, index) => {
+    if (topic === null) return []
+    if (!Array.isArray(topic)) return [decodeBytes32(topic, topics, index)]
+    const alternatives = new Place(topics, index)
+    if (topic.length > MOST_ALTERNATIVES) throw mismatch(alternatives, `at most ${MOST_ALTERNATIVES} topics`, topic)
+    // As in geth, null among the alternatives lets everything through.
+    if (topic.includes(null)) return []
+    return topic.map((one, at) => decodeBytes32(one, alternatives, at))
+  })
+}
