@@ -26,6 +26,7 @@ import { SignerDirectory } from './payments/signer-directory.js'
 import { Reconciliation } from './settle/reconciliation.js'
 import { Recovery } from './settle/recovery.js'
 import { Settler } from './settle/settler.js'
+import { SignerFunds } from './settle/signer-funds.js'
 import { SigningQueue } from './settle/signing-queue.js'
 
 /** All wiring of billing. Nest starts what others depend on first, and ends it last: the ledger outlives the settler. */
@@ -44,6 +45,7 @@ export class AppModule {
         BillingMetrics,
         Chains,
         SignerDirectory,
+        SignerFunds,
         SigningQueue,
         Settler,
         Recovery,

@@ -94,6 +94,12 @@ export class BillingMetrics extends Metrics {
     labelNames: ['network', 'signer'],
     registers: [this.registry],
   })
+  readonly signerSettlementsLeft = new Gauge({
+    name: 'billing_signer_settlements_left',
+    help: 'How many settlements the balance of each own signer pays for, beside those of the payments that are open',
+    labelNames: ['network', 'signer'],
+    registers: [this.registry],
+  })
   readonly feeBumps = new Counter({
     name: 'billing_fee_bumps_total',
     help: 'Transactions signed again with a higher fee',

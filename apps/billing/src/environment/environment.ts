@@ -67,6 +67,10 @@ export class Environment {
   @IsWholeNumber(500, 3_600_000)
   FEE_BUMP_MS = 20_000
 
+  /** Below so many settlements that a signer can pay for, authorizations for it are refused. */
+  @IsWholeNumber(0, 1_000_000)
+  SIGNER_MIN_SETTLEMENTS = 10
+
   @IsLogLevel()
   LOG_LEVEL: LogLevel = 'info'
 

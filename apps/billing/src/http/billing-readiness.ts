@@ -1,20 +1,27 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Injectable } from '@nestjs/common'
+import type { Address } from '@upfront/protocol'
 import { Readiness } from '@upfront/service'
+import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
 import { Ledger } from '../ledger/ledger.js'
 import { idempotencyKeys } from '../ledger/schema.js'
+import { SignerFunds } from '../settle/signer-funds.js'
 
 const HEAD_STALE_MILLISECONDS = 30_000
+/** A node that hangs does not delay the answer by more. */
+const PATIENCE_MILLISECONDS = 500
 
 /**
- * Whether something can be sold: the ledger can be written, and one chain at least can be reached. Each chain is told by
- * itself: `status` is `degraded` while one of several is out of reach.
+ * Whether something can be sold: the ledger can be written, and of one chain at least the node answers and a signer
+ * can pay for settlements. Each chain is told by itself: `status` is `degraded` while one of several is not `ok`.
  */
 @Injectable()
 export class BillingReadiness extends Readiness {
   constructor(
     private readonly ledger: Ledger,
     private readonly chains: Chains,
+    private readonly funds: SignerFunds,
   ) {
     super()
   }
@@ -22,23 +29,37 @@ export class BillingReadiness extends Readiness {
   async report() {
     const store = await this.storeStatus()
     const chains = Object.fromEntries(
-      this.chains.all().map(({ network, head, signers }) => [
-        network,
-        {
-          status: Date.now() - head.readAt < HEAD_STALE_MILLISECONDS ? 'ok' : 'unreachable',
-          head: head.number.toString(),
-          signers: [...signers.keys()],
-        },
-      ]),
+      await Promise.all(this.chains.all().map(async (chain) => [chain.network, await this.describe(chain)] as const)),
     )
-    const reachable = Object.values(chains).filter(({ status }) => status === 'ok').length
-    const ready = store === 'ok' && reachable > 0
+    const earning = Object.values(chains).filter(({ status }) => status === 'ok').length
+    const ready = store === 'ok' && earning > 0
     return {
       ready,
-      status: !ready ? 'unavailable' : reachable === this.chains.all().length ? 'ok' : 'degraded',
+      status: !ready ? 'unavailable' : earning === this.chains.all().length ? 'ok' : 'degraded',
       ledger: { store: this.ledger.kind, status: store },
       chains,
     }
+  }
+
+  private async describe(chain: Chain) {
+    const { head, signers } = chain
+    const isReachable = Date.now() - head.readAt < HEAD_STALE_MILLISECONDS
+    const left = isReachable
+      ? await Promise.all([...signers.keys()].map((signer) => this.settlementsLeft(chain, signer)))
+      : []
+    const canPay = left.some((settlements) => settlements === null || settlements >= this.funds.fewest)
+    return {
+      status: isReachable ? (canPay ? 'ok' : 'out of gas') : 'unreachable',
+      head: head.number.toString(),
+      signers: [...signers.keys()],
+      settlementsLeft: Object.fromEntries([...signers.keys()].map((signer, index) => [signer, left[index] ?? null])),
+    }
+  }
+
+  /** `null`: not known now, or without bound. */
+  private settlementsLeft(chain: Chain, signer: Address): Promise<number | null> {
+    const patience = sleep(PATIENCE_MILLISECONDS, null, { ref: false })
+    return Promise.race([this.funds.settlementsLeft(chain, signer), patience]).catch(() => null)
   }
 
   /** Writes, and takes it back: a full disk or a standby still answers reads. */

@@ -8,6 +8,7 @@ import { type Database, Ledger, type Transaction } from '../ledger/ledger.js'
 import { KeyTaken, readReserved, reservePayment } from '../ledger/reserve.js'
 import type { PaymentOrigin, PaymentRow } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
+import { SignerFunds } from '../settle/signer-funds.js'
 import {
   type Holdings,
   type ReadAuthorization,
@@ -39,6 +40,11 @@ const NOTHING_YET = {
   takenBackAt: null,
 } as const
 
+const SIGNER_OUT_OF_GAS = {
+  reason: RefusalReason.signerOutOfGas,
+  message: "the facilitator's signer can't pay for the gas of another settlement; nothing was reserved",
+}
+
 /** Verifies and reserves. */
 @Injectable()
 export class Authorizations {
@@ -46,6 +52,7 @@ export class Authorizations {
     private readonly ledger: Ledger,
     private readonly chains: Chains,
     private readonly signers: SignerDirectory,
+    private readonly funds: SignerFunds,
     private readonly metrics: BillingMetrics,
   ) {}
 
@@ -101,8 +108,12 @@ export class Authorizations {
     if (!read.valid) return refused(read, read.payer)
     const { payer, nonce } = read.authorization
     if ((await findPayment(this.ledger.db, read.chain.network, payer, nonce)) !== null) return nonceUsed(payer)
-    const verdict = await verifyOnChain(read, own)
-    return verdict.valid ? { ...read, holdings: verdict } : refused(verdict, verdict.payer)
+    const [verdict, canSettle] = await Promise.all([
+      verifyOnChain(read, own),
+      this.funds.canSettle(read.chain, read.authorization.facilitator),
+    ])
+    if (!verdict.valid) return refused(verdict, verdict.payer)
+    return canSettle ? { ...read, holdings: verdict } : refused(SIGNER_OUT_OF_GAS, payer)
   }
 
   private async store(

@@ -9,6 +9,7 @@ import { BillingMetrics } from '../metrics.js'
 import { endWithin } from './end-within.js'
 import { measureEconomics } from './measure-economics.js'
 import { advance } from './reconcile-blocks.js'
+import { SignerFunds } from './signer-funds.js'
 
 /** Compares the ledger with each chain's final blocks, on and on; one chain's node keeps no other chain waiting. */
 @Injectable()
@@ -20,6 +21,7 @@ export class Reconciliation implements OnApplicationBootstrap, OnApplicationShut
     private readonly ledger: Ledger,
     private readonly chains: Chains,
     private readonly metrics: BillingMetrics,
+    private readonly funds: SignerFunds,
     private readonly environment: Environment,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
@@ -60,6 +62,7 @@ export class Reconciliation implements OnApplicationBootstrap, OnApplicationShut
         }
       }
       await measureEconomics(this.ledger.db, chain, this.metrics)
+      for (const signer of chain.signers.keys()) await this.funds.settlementsLeft(chain, signer)
     } catch (error) {
       this.logger.warn({ network, reason: errorText(error) }, 'reconciling failed; it will be repeated')
     }

@@ -30,6 +30,8 @@ export const RefusalReason = {
   settlementPending: 'settlement_pending',
   /** The token is not one that billing was configured with. */
   unknownAsset: 'unsupported_asset',
+  /** The signer can't pay for the gas of another settlement: the operator's matter, and no fault of the payment. */
+  signerOutOfGas: 'facilitator_out_of_gas',
   /** Charge or release of a payment that is no longer `authorized`. */
   notAuthorized: 'payment_not_authorized',
   /** The payer burnt the nonce on chain (Permit2 `invalidateUnorderedNonces`) after it was authorized. */

@@ -1,0 +1,48 @@
+import { DEVNET_ROLES } from '@upfront/devnet'
+import { sign } from './support/buyer.js'
+import { rpc } from './support/on-chain.js'
+import { useStand } from './support/stand.js'
+import { stores } from './support/stores.js'
+import { until } from './support/until.js'
+
+const SIGNER = DEVNET_ROLES.facilitators[0].address
+
+describe.each(stores())('a signer that can not pay for gas, on $name', (store) => {
+  const test = store.missing === null ? it : it.skip
+  const stand = useStand(store)
+  const setBalance = (wei: bigint) => rpc(stand.devnet.rpcUrl, 'anvil_setBalance', [SIGNER, `0x${wei.toString(16)}`])
+  const health = () => stand.billing.send('/health')
+  const authorize = async () => stand.billing.authorize(await sign())
+
+  test('takes on no payment, says so, and takes them on again once it has money', async () => {
+    // What is promised already is settled.
+    const promised = await stand.billing.authorizeNew()
+    const all = BigInt(String(await rpc(stand.devnet.rpcUrl, 'eth_getBalance', [SIGNER, 'latest'])))
+    // Three settlements, at the fees that billing offers: two base fees and the node's priority fee.
+    const { baseFeePerGas } = (await rpc(stand.devnet.rpcUrl, 'eth_getBlockByNumber', ['latest', false])) as {
+      baseFeePerGas: string
+    }
+    const priority = BigInt(String(await rpc(stand.devnet.rpcUrl, 'eth_maxPriorityFeePerGas', [])))
+    await setBalance(3n * 130_000n * (2n * BigInt(baseFeePerGas) + priority))
+    await until(async () => (await health()).status === 503)
+    expect((await health()).body).toMatchObject({
+      status: 'unavailable',
+      chains: {
+        'eip155:31337': { status: 'out of gas', settlementsLeft: { [SIGNER.toLowerCase()]: expect.any(Number) } },
+      },
+    })
+    expect(await authorize()).toMatchObject({ outcome: 'refused', reason: 'facilitator_out_of_gas' })
+    const payload = await sign()
+    expect((await stand.billing.verify(payload)).body).toMatchObject({
+      isValid: false,
+      invalidReason: 'facilitator_out_of_gas',
+    })
+    expect((await stand.billing.send('/metrics')).body).toMatch(/^billing_signer_settlements_left\{.*\} [0-9]$/m)
+    expect((await stand.billing.charge(promised.id, '5')).payment.state).toBe('settled')
+
+    await setBalance(all)
+    await until(async () => (await health()).status === 200)
+    // Nothing of the refused authorization was kept.
+    expect(await stand.billing.authorize(payload)).toMatchObject({ outcome: 'authorized' })
+  })
+})
