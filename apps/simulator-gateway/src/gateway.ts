@@ -5,6 +5,7 @@ import { AppModule } from './app.module.js'
 import { ENGINE, type EngineChoice } from './chain/engine-choice.js'
 import { Environment } from './environment/environment.js'
 import { answerBrokenRequest } from './http/broken-request.js'
+import { STATE_HEADER } from './pending/answer-state.js'
 
 /** A connection on which nothing moves, in neither direction. */
 const SILENT_CONNECTION_MS = 60_000
@@ -66,6 +67,6 @@ function allowOrigins(app: NestFastifyApplication, { CORS_ORIGINS: origins }: En
   if (origins === undefined) return
   app.enableCors({
     origin: origins[0] === '*' ? '*' : origins,
-    exposedHeaders: ['x-request-id', 'payment-required', 'payment-response'],
+    exposedHeaders: ['x-request-id', STATE_HEADER, 'retry-after', 'payment-required', 'payment-response'],
   })
 }

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { type Anvil, startAnvil } from '@upfront/devnet'
 import { assemble } from './assemble.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
@@ -30,6 +32,17 @@ const request = (method: string, params: unknown = []) => JSON.stringify({ jsonr
 /** Asks until it is refused: how many requests come within one second is the machine's business. */
 async function refusedAtLast(ask: () => Promise<Response>): Promise<void> {
   while ((await ask()).status !== 429);
+}
+
+/** Asks until it is answered: the server hears of closed connections a little later. */
+async function refusedAtFirst<T>(ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask()
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
 }
 
 describe('limits', () => {
@@ -189,7 +202,6 @@ describe('limits', () => {
   it('BODY_TIMEOUT_MS: a body that trickles in is cut off with 408', async () => {
     const gateway = await start({ BODY_TIMEOUT_MS: '600' })
     const { hostname, port } = new URL(gateway.url)
-    const { connect } = await import('node:net')
     const socket = connect(Number(port), hostname)
     let answer = ''
     socket.on('data', (chunk) => (answer += chunk))
@@ -200,5 +212,50 @@ describe('limits', () => {
     clearInterval(trickle)
     expect(answer).toContain('408 Request Timeout')
     expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({ error: { code: -32600 } })
+  })
+
+  it('MAX_CONNECTIONS_PER_CLIENT: closed as they are made, until others close', async () => {
+    const gateway = await start({ MAX_CONNECTIONS_PER_CLIENT: '3' })
+    const { hostname, port } = new URL(gateway.url)
+    const open = () => {
+      const socket = connect(Number(port), hostname)
+      const closed = new Promise<'closed'>((resolve) =>
+        socket.on('error', () => undefined).on('close', () => resolve('closed')),
+      )
+      return { socket, closed }
+    }
+    const first = [open(), open(), open()]
+    for (const { socket } of first) if (socket.connecting) await once(socket, 'connect')
+    expect(await open().closed).toBe('closed')
+    for (const { socket, closed } of first) {
+      socket.destroy()
+      await closed
+    }
+    await expect(refusedAtFirst(() => gateway.call('eth_chainId'))).resolves.toMatchObject({ result: '0x7a69' })
+  })
+
+  it.each([
+    ['/', 'the front'],
+    ['/?', 'Fastify'],
+  ])('ANSWER_TIMEOUT_MS: a client that does not read a long answer of %s (%s) is cut off', async (path) => {
+    const gateway = await start({ ANSWER_TIMEOUT_MS: '300', FREE_GAS_CAP: '200000000' })
+    const [payload] = callOf(assemble(HOSTILE_PROGRAMS['return bomb'])) as [{ blockStateCalls: [{ calls: unknown[] }] }]
+    // 30 MB: more than the sockets' own buffers take.
+    const [block] = payload.blockStateCalls
+    block.calls = Array(5).fill({ ...(block.calls[0] as object), gas: '0x2000000' })
+    const blockOverrides = { gasLimit: '0xffffffff' }
+    const body = request('eth_simulateV1', [{ blockStateCalls: [{ ...block, blockOverrides }] }, 'latest'])
+    const { hostname, port } = new URL(gateway.url)
+    const socket = connect(Number(port), hostname)
+    const closed = new Promise((resolve) => socket.on('error', () => undefined).on('close', resolve))
+    socket.pause()
+    socket.write(
+      `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    )
+    const served = 'upfront_rpc_calls_total{method="eth_simulateV1",outcome="ok"}'
+    while ((await gateway.metric(served)) === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    while ((await gateway.metric('upfront_buffered_bytes')) > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    socket.resume()
+    await closed
   })
 })

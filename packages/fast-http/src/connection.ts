@@ -11,8 +11,6 @@ const MAX_HEAD_BYTES = 16_384
 const MAX_REMEMBERED_HEAD_BYTES = 2_048
 /** Bytes read from a connection while a request on it is being served. */
 const MAX_AHEAD_BYTES = 65_536
-/** Smaller requests are not counted in `FrontOptions.memory`. */
-const UNCOUNTED_BYTES = 65_536
 
 /** The front that a connection belongs to. */
 export interface ConnectionOwner {
@@ -126,9 +124,9 @@ export class Connection {
     return read
   }
 
-  /** Counts what has arrived of a large request. False where there is no memory for it: Node's handlers then refuse it. */
+  /** Counts what has arrived of a request that waits for its rest. False where there is no memory: Node's handlers then refuse it. */
   #count(): boolean {
-    if (this.#needed <= UNCOUNTED_BYTES) return true
+    if (this.#needed === 1) return true
     try {
       this.owner.options.memory.take(this.#received.length - this.#counted)
     } catch {

@@ -20,7 +20,7 @@ export interface FrontOptions {
   maxBodyBytes: number
   /** Milliseconds within which a body must have arrived after its head. */
   bodyTimeoutMs: number
-  /** Counts requests of more than 64 KiB from their first byte until they are answered; `take` throws where there is no room. */
+  /** Counts requests that come in several pieces until they are answered; `take` throws where there is no room. */
   memory: { take(bytes: number): void; give(bytes: number): void }
   /** Answers a request, at once or later. Must not throw. */
   serve(request: FastRequest): void

@@ -66,11 +66,21 @@ export class Environment {
   @IsWholeNumber(1_024, 64 * 1024 * 1024)
   FLASHBLOCKS_MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 
-  /** Requests per second and client; 0 is off. */
+  /** Calls per second and client; 0 is off, and with it the three that follow. */
   @WholeNumber({ off: 0 })
   @IsInt()
   @Min(0)
   FREE_RATE_LIMIT = 50
+
+  @IsWholeNumber(1)
+  FREE_GAS_PER_MINUTE = 5_000_000_000
+
+  /** Of requests and answers. */
+  @IsWholeNumber(1)
+  FREE_BYTES_PER_MINUTE = 1024 * 1024 * 1024
+
+  @IsWholeNumber(1)
+  FREE_READS_PER_MINUTE = 200_000
 
   /** Gas of one `eth_simulateV1` on the free endpoint, all calls together. */
   @IsWholeNumber(21_000)
@@ -104,6 +114,17 @@ export class Environment {
 
   @IsWholeNumber(10)
   BODY_TIMEOUT_MS = 30_000
+
+  /** For an answer over 64 KiB to be read. */
+  @IsWholeNumber(10)
+  ANSWER_TIMEOUT_MS = 60_000
+
+  @IsWholeNumber(1)
+  MAX_CONNECTIONS = 10_000
+
+  /** Of one client; not where `TRUSTED_PROXIES` open them. */
+  @IsWholeNumber(1)
+  MAX_CONNECTIONS_PER_CLIENT = 1_000
 
   @IsWholeNumber(1)
   MAX_UPSTREAM_READS = 5_000

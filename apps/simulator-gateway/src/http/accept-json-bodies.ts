@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type BufferedBytes, SMALL_BYTES } from '../limits/buffered-bytes.js'
+import type { BufferedBytes } from '../limits/buffered-bytes.js'
 
 /** As geth takes them. */
 const JSON_TYPES = ['application/json', 'application/json-rpc', 'application/jsonrequest']
@@ -30,11 +30,8 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, budg
         new RpcError(ErrorCode.invalidRequest, 'content-encoding: send the body uncompressed', undefined, 415),
       )
     }
-    const length = headers['content-length']
-    if (length === undefined ? headers['transfer-encoding'] !== undefined : Number(length) > SMALL_BYTES) {
-      if (Number(length) > maxBytes) return done(tooLong(maxBytes))
-      reply.raw.once('close', () => budget.give(request.heldBytes))
-    }
+    if (Number(headers['content-length']) > maxBytes) return done(tooLong(maxBytes))
+    reply.raw.once('close', () => budget.give(request.heldBytes))
     done()
   })
   server.addContentTypeParser(JSON_TYPES, (request: FastifyRequest, payload: IncomingMessage, done: Done) => {
@@ -44,7 +41,6 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, budg
   function receive(request: FastifyRequest, payload: IncomingMessage, done: Done): void {
     const chunks: Buffer[] = []
     let length = 0
-    const counted = !(Number(payload.headers['content-length']) <= SMALL_BYTES)
     const stop = (error: Error | null, body?: Buffer) => {
       payload.off('data', onData).off('end', onEnd).off('error', onError)
       done(error, body)
@@ -57,14 +53,12 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, budg
     const onData = (chunk: Buffer) => {
       length += chunk.length
       if (length > maxBytes) return refuse(tooLong(maxBytes))
-      if (counted) {
-        try {
-          budget.take(chunk.length)
-        } catch (error) {
-          return refuse(error as Error)
-        }
-        request.heldBytes += chunk.length
+      try {
+        budget.take(chunk.length)
+      } catch (error) {
+        return refuse(error as Error)
       }
+      request.heldBytes += chunk.length
       chunks.push(chunk)
     }
     const onEnd = () => stop(null, chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))

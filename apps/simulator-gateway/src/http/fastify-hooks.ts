@@ -1,9 +1,10 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common'
 import { HttpAdapterHost } from '@nestjs/core'
 import type { FastifyAdapter } from '@nestjs/platform-fastify'
+import { Metrics } from '@upfront/service'
 import { Environment } from '../environment/environment.js'
 import { BufferedBytes } from '../limits/buffered-bytes.js'
-import { FreeRateLimit } from '../limits/free-rate-limit.js'
+import { FreeBudget } from '../limits/free-budget.js'
 import { acceptJsonBodies } from './accept-json-bodies.js'
 
 /** What happens to every request before a handler: it gets an id, is counted, and its body is received within limits. */
@@ -11,10 +12,13 @@ import { acceptJsonBodies } from './accept-json-bodies.js'
 export class FastifyHooks implements OnModuleInit {
   constructor(
     private readonly adapterHost: HttpAdapterHost<FastifyAdapter>,
-    private readonly freeRate: FreeRateLimit,
+    private readonly free: FreeBudget,
     private readonly buffered: BufferedBytes,
     private readonly environment: Environment,
-  ) {}
+    metrics: Metrics,
+  ) {
+    metrics.gauge('upfront_buffered_bytes', 'Bytes of bodies and large answers in memory', () => buffered.bytes)
+  }
 
   onModuleInit(): void {
     const server = this.adapterHost.httpAdapter.getInstance()
@@ -22,9 +26,9 @@ export class FastifyHooks implements OnModuleInit {
       reply.header('x-request-id', request.id)
       done()
     })
-    if (this.environment.FREE_RATE_LIMIT > 0) {
+    if (!this.free.isOff) {
       server.addHook('onRequest', async (request) => {
-        if (request.method === 'POST' && request.routeOptions.url === '/') await this.freeRate.take(request.ip)
+        if (request.method === 'POST' && request.routeOptions.url === '/') await this.free.take(request.ip)
       })
     }
     acceptJsonBodies(server, this.environment.MAX_BODY_BYTES, this.buffered)

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common'
 import { HttpAdapterHost } from '@nestjs/core'
 import type { FastifyAdapter } from '@nestjs/platform-fastify'
@@ -7,12 +8,14 @@ import type { JsonText } from '@upfront/protocol'
 import { acceptedRequestId } from '@upfront/service'
 import { Environment } from '../environment/environment.js'
 import { BufferedBytes } from '../limits/buffered-bytes.js'
-import { FreeRateLimit } from '../limits/free-rate-limit.js'
+import { limitConnections } from '../limits/connection-limit.js'
+import { FreeBudget } from '../limits/free-budget.js'
 import { answerStateToHeader, STATE_HEADER } from '../pending/answer-state.js'
 import type { RequestView } from '../pending/request-view.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import type { RpcAnswer } from '../rpc/rpc.service.js'
 import { Refusals } from './refusals.js'
+import { endUnlessRead } from './unread-answers.js'
 
 /** For longer bodies, receiving is a small part of the work. */
 const MAX_BODY_BYTES = 1024 * 1024
@@ -25,22 +28,26 @@ export class PlainFront implements OnApplicationBootstrap {
   constructor(
     private readonly adapterHost: HttpAdapterHost<FastifyAdapter>,
     private readonly endpoint: RpcEndpoint,
-    private readonly freeRate: FreeRateLimit,
+    private readonly free: FreeBudget,
     private readonly buffered: BufferedBytes,
     private readonly refusals: Refusals,
     private readonly environment: Environment,
   ) {}
 
   onApplicationBootstrap(): void {
-    const { TRUSTED_PROXIES, FREE_RATE_LIMIT, MAX_BODY_BYTES: limit, BODY_TIMEOUT_MS } = this.environment
+    const { TRUSTED_PROXIES, MAX_BODY_BYTES: limit, BODY_TIMEOUT_MS } = this.environment
+    const { MAX_CONNECTIONS: total, MAX_CONNECTIONS_PER_CLIENT: perClient } = this.environment
+    const server = this.adapterHost.httpAdapter.getHttpServer()
     // Behind a proxy a header names the client, and Fastify reads it. Without a rate limit the client does not matter.
-    const isOpen = TRUSTED_PROXIES === undefined || FREE_RATE_LIMIT === 0
-    this.front = standBefore(this.adapterHost.httpAdapter.getHttpServer(), {
+    const isOpen = TRUSTED_PROXIES === undefined || this.free.isOff
+    this.front = standBefore(server, {
       maxBodyBytes: isOpen ? Math.min(MAX_BODY_BYTES, limit) : 0,
       bodyTimeoutMs: BODY_TIMEOUT_MS,
       memory: this.buffered,
       serve: (request) => this.serve(request),
     })
+    // After the front, which takes over the listeners that are there.
+    limitConnections(server, { total, perClient: TRUSTED_PROXIES === undefined ? perClient : undefined })
   }
 
   /** Closes connections on which no request is under way. */
@@ -55,11 +62,11 @@ export class PlainFront implements OnApplicationBootstrap {
   private serve(request: FastRequest): void {
     const id = acceptedRequestId(request.requestId)
     const refuse = (thrown: unknown) => this.refuse(thrown, id, request)
-    if (this.environment.FREE_RATE_LIMIT === 0) {
+    if (this.free.isOff) {
       recovered(() => this.answer(request, id), refuse)
       return
     }
-    this.freeRate
+    this.free
       .take(request.socket.remoteAddress)
       .then(() => this.answer(request, id))
       .catch(refuse)
@@ -75,7 +82,18 @@ export class PlainFront implements OnApplicationBootstrap {
     const headers = ['x-request-id', id]
     if (answerState !== undefined) headers.push(STATE_HEADER, answerStateToHeader(answerState))
     if (body.length > 0) headers.push('content-type', 'application/json; charset=utf-8')
-    request.respond(status, headers, body, this.buffered.hold(lengthOf(body)))
+    request.respond(status, headers, body, this.held(lengthOf(body), request.socket))
+  }
+
+  /** Of a large answer: what to call once it is sent. @throws Overloaded */
+  private held(bytes: number, socket: Socket): (() => void) | undefined {
+    const give = this.buffered.hold(bytes)
+    if (give === undefined) return undefined
+    const read = endUnlessRead(socket, this.environment.ANSWER_TIMEOUT_MS)
+    return () => {
+      read()
+      give()
+    }
   }
 
   private refuse(thrown: unknown, id: string, request: FastRequest): void {

@@ -21,7 +21,7 @@ export class RpcController {
     const dialect = dialectOf(request.query, this.environment.DIALECT)
     const body = Buffer.isBuffer(request.body) ? request.body.toString() : ''
     return this.endpoint.serve({ id: request.id, ip: request.ip, dialect, body }, reply.raw, (answer, view) =>
-      sendAnswer(reply, answer, view, this.buffered),
+      sendAnswer(reply, answer, view, this.buffered, this.environment.ANSWER_TIMEOUT_MS),
     )
   }
 }

@@ -4,13 +4,19 @@ import type { BufferedBytes } from '../limits/buffered-bytes.js'
 import { answerStateToHeader, STATE_HEADER } from '../pending/answer-state.js'
 import type { RequestView } from '../pending/request-view.js'
 import type { RpcAnswer } from '../rpc/rpc.service.js'
+import { endUnlessRead } from './unread-answers.js'
 
-/** Sends an answer, with a header that names the state it is based on. @throws Overloaded where it is long and memory is short */
+/**
+ * Sends an answer, with a header that names the state it is based on.
+ * @param timeoutMs within which a long one must be read
+ * @throws Overloaded where it is long and memory is short
+ */
 export function sendAnswer(
   reply: FastifyReply,
   { status, body }: RpcAnswer,
   { answerState }: RequestView,
   buffered: BufferedBytes,
+  timeoutMs: number,
 ): void {
   reply.code(status)
   if (answerState) reply.header(STATE_HEADER, answerStateToHeader(answerState))
@@ -19,7 +25,7 @@ export function sendAnswer(
   } else {
     const text = joinJson(body)
     const give = buffered.hold(text.length)
-    if (give !== undefined) reply.raw.once('close', give)
+    if (give !== undefined) reply.raw.once('close', give).once('close', endUnlessRead(reply.raw, timeoutMs))
     reply.header('content-type', 'application/json; charset=utf-8').send(text)
   }
 }

@@ -1,9 +1,9 @@
 import { Overloaded } from './overloaded.js'
 
-/** Smaller bodies and answers are bounded by the number of requests alone. */
+/** Smaller answers are bounded by the number of connections alone. */
 export const SMALL_BYTES = 65_536
 
-/** Counts the bytes of large bodies and answers that are in memory at one time, over all connections. */
+/** Counts the bytes of bodies and large answers that are in memory at one time, over all connections. */
 export class BufferedBytes {
   private held = 0
 

@@ -1,44 +1,107 @@
 import { Overloaded } from './overloaded.js'
 import { ClientGone } from './request-lifetime.js'
-import { RequestQueue } from './request-queue.js'
+import { type Client, RequestQueue } from './request-queue.js'
 
 const never = new AbortController()
+const alice: Client = { name: 'alice', pays: false }
+const bob: Client = { name: 'bob', pays: false }
+const carol: Client = { name: 'carol', pays: false }
+const payer: Client = { name: 'payer', pays: true }
+
+/** Enters and notes whose turn it is. */
+function entering(queue: RequestQueue, order: string[]) {
+  return (client: Client, label = client.name) => {
+    const turn = queue.enter(client, never)
+    if (turn === undefined) order.push(label)
+    else turn.then(() => order.push(label)).catch((error: Error) => order.push(`${label}: ${error.name}`))
+  }
+}
+const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('RequestQueue', () => {
   it('lets in, queues in order, refuses', async () => {
     const queue = new RequestQueue(1, 2)
     const order: string[] = []
-    expect(queue.enter(never)).toBeUndefined()
-    const first = queue.enter(never)?.then(() => order.push('first'))
-    const second = queue.enter(never)?.then(() => order.push('second'))
-    expect(() => queue.enter(never)).toThrow(Overloaded)
-    queue.leave()
-    await first
-    expect(order).toEqual(['first'])
-    queue.leave()
-    await second
-    queue.leave()
+    const enter = entering(queue, order)
+    for (const label of ['first', 'second', 'third']) enter(alice, label)
+    expect(() => queue.enter(alice, never)).toThrow(Overloaded)
+    expect([queue.inFlight, queue.queued]).toEqual([1, 2])
+    for (let turn = 0; turn < 3; turn += 1) {
+      queue.leave(alice)
+      await settled()
+    }
+    expect(order).toEqual(['first', 'second', 'third'])
     expect([queue.inFlight, queue.queued]).toEqual([0, 0])
+  })
+
+  it('leaves a client as many slots as are free beside it, and others the rest', () => {
+    const queue = new RequestQueue(8, 100)
+    const order: string[] = []
+    const enter = entering(queue, order)
+    for (let request = 0; request < 20; request += 1) enter(alice)
+    expect(queue.inFlight).toBe(4)
+    for (let request = 0; request < 20; request += 1) enter(bob)
+    enter(carol)
+    expect(order.filter((name) => name === 'bob')).toHaveLength(2)
+    expect(order.at(-1)).toBe('carol')
+  })
+
+  it('gives turns to who holds the fewest, one client after another', async () => {
+    const queue = new RequestQueue(1, 100)
+    const order: string[] = []
+    const enter = entering(queue, order)
+    for (const client of [alice, alice, alice, alice, bob, bob, carol]) enter(client)
+    for (let turn = 0; turn < 7; turn += 1) {
+      queue.leave({ name: order.at(-1)!, pays: false })
+      await settled()
+    }
+    expect(order).toEqual(['alice', 'alice', 'bob', 'carol', 'alice', 'bob', 'alice'])
+  })
+
+  it('lets those that pay go first', async () => {
+    const queue = new RequestQueue(1, 100)
+    const order: string[] = []
+    const enter = entering(queue, order)
+    for (const client of [alice, bob, payer, payer]) enter(client)
+    for (let turn = 0; turn < 4; turn += 1) {
+      queue.leave({ name: order.at(-1)!, pays: false })
+      await settled()
+    }
+    expect(order).toEqual(['alice', 'payer', 'payer', 'bob'])
+  })
+
+  it('refuses the newest of the client with the most where too many wait', async () => {
+    const queue = new RequestQueue(1, 3)
+    const order: string[] = []
+    const enter = entering(queue, order)
+    for (const client of [alice, alice, alice, alice, bob]) enter(client)
+    await settled()
+    expect(order).toEqual(['alice', 'alice: RpcError'])
+    expect(() => queue.enter(alice, never)).toThrow(Overloaded)
+    enter(payer)
+    await settled()
+    expect(order).toEqual(['alice', 'alice: RpcError', 'alice: RpcError'])
+    expect([queue.inFlight, queue.queued]).toEqual([1, 3])
   })
 
   it('drops a waiting request whose client is gone, and gives its turn to the next', async () => {
     const queue = new RequestQueue(1, 2)
-    queue.enter(never)
+    queue.enter(alice, never)
     const gone = new AbortController()
-    const dropped = queue.enter(gone)
-    const next = queue.enter(never)
+    const dropped = queue.enter(alice, gone)
+    const next = queue.enter(alice, never)
     gone.abort(new ClientGone())
     await expect(dropped).rejects.toThrow(ClientGone)
-    queue.leave()
+    queue.leave(alice)
     await next
     expect([queue.inFlight, queue.queued]).toEqual([1, 0])
   })
 
   it('says so when the turn does not come in time', async () => {
     const queue = new RequestQueue(1, 2)
-    queue.enter(never)
+    queue.enter(alice, never)
     const late = new AbortController()
-    const waiting = queue.enter(late)
+    const waiting = queue.enter(alice, late)
     late.abort(new Error('time is over'))
     await expect(waiting).rejects.toThrow(Overloaded)
     expect(queue.queued).toBe(0)

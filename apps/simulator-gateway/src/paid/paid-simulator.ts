@@ -34,20 +34,23 @@ export class PaidSimulator {
 
   /**
    * Does a request's work once it is its turn: whatever it simulates, it is one unit of load with one time-out.
+   * @param payer takes turns with others that pay, and goes before all that do not
    * @throws Overloaded, ClientGone, what `work` throws
    */
   async inTurn<T>(
+    payer: string,
     response: ServerResponse,
     work: (time: Pick<RequestLifetime, 'signal' | 'deadline'>) => Promise<T>,
   ): Promise<T> {
     const lifetime = new RequestLifetime(response, this.environment.PAID_TIMEOUT_MS)
+    const client = { name: payer.toLowerCase(), pays: true }
     try {
-      const turn = this.queue.enter(lifetime)
+      const turn = this.queue.enter(client, lifetime)
       if (turn !== undefined) await turn
       try {
         return await work(lifetime)
       } finally {
-        this.queue.leave()
+        this.queue.leave(client)
       }
     } finally {
       lifetime.end()

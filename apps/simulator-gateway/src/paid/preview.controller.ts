@@ -31,7 +31,7 @@ export class PreviewController {
       const charge = new MeteredCharge(this.environment.PRICE_LIST, payment, this.issuer)
       const params = previewParams(query)
       const view = new RequestView()
-      const paid = await this.simulator.inTurn(reply.raw, async ({ signal, deadline }) =>
+      const paid = await this.simulator.inTurn(payment.payer, reply.raw, async ({ signal, deadline }) =>
         this.simulator.simulate(params, { dialect: 'upfront', signal, deadline, view }),
       )
       if (view.answerState) reply.header(STATE_HEADER, answerStateToHeader(view.answerState))

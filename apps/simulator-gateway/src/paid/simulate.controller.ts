@@ -39,12 +39,12 @@ export class SimulateController {
     const view = new RequestView()
     const sold = new Map([['eth_simulateV1', this.selling(charge)]])
     const rpc = new RpcService(sold, this.journal, this.environment)
-    const answer = await this.simulator.inTurn(reply.raw, async ({ signal, deadline }) => {
+    const answer = await this.simulator.inTurn(payment.payer, reply.raw, async ({ signal, deadline }) => {
       const made = await rpc.answer(body, { signal, deadline, requestId: request.id, dialect, view })
       if (signal.reason instanceof ClientGone) throw signal.reason
       return made
     })
-    sendAnswer(reply, answer, view, this.buffered)
+    sendAnswer(reply, answer, view, this.buffered, this.environment.ANSWER_TIMEOUT_MS)
   }
 
   private selling(charge: MeteredCharge): RpcMethod {

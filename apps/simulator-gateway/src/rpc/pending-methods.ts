@@ -1,4 +1,5 @@
 import type { BlockResolver } from '@upfront/head'
+import { andThen } from '@upfront/node'
 import { newestBlock, openingOf, type PreconfirmedSnapshot, parentOfNewest } from '@upfront/preconfirmed'
 import {
   DecodeError,
@@ -192,7 +193,14 @@ function pendingAnswers({ served, driver, limits }: PendingMethodsOptions): Map<
     cancellation: { signal },
   })
   const site = async (snapshot: PreconfirmedSnapshot, context: RpcContext): Promise<CallSite> => ({
-    driver,
+    driver: {
+      simulate: (plan, at, limits) =>
+        andThen(driver.simulate(plan, at, limits), (answer) => {
+          context.spend?.(answer)
+          return answer
+        }),
+      read: driver.read.bind(driver),
+    },
     rules: await served.rules(context),
     base: parentOfNewest(snapshot),
     opening: openingOf(snapshot),

@@ -1,5 +1,6 @@
 import type { Awaitable, CancelSignal } from '@upfront/node'
 import type { Dialect, JsonText } from '@upfront/protocol'
+import type { Cost } from '../limits/free-budget.js'
 import type { RequestView } from '../pending/request-view.js'
 
 /** What a method may know of the request that called it. */
@@ -13,7 +14,9 @@ export interface RpcContext {
   dialect: Dialect
   view: RequestView
   /** Called with the number of calls in a batch before the first of them is served. */
-  admit?: (calls: number) => Promise<void>
+  admit?(calls: number): Promise<void>
+  /** Counts what a call took, where that is free of charge. */
+  spend?(cost: Cost): void
 }
 
 /** JSON text of a result; of a call that is paid for, also of what stands beside it: the charge, by name. */

@@ -4,7 +4,8 @@ import { type Awaitable, andThen, type CancelSignal } from '@upfront/node'
 import type { Dialect } from '@upfront/protocol'
 import { Metrics } from '@upfront/service'
 import { Environment } from '../environment/environment.js'
-import { FreeRateLimit } from '../limits/free-rate-limit.js'
+import { clientOf } from '../limits/client-of.js'
+import { type Cost, FreeBudget } from '../limits/free-budget.js'
 import { RequestLifetime } from '../limits/request-lifetime.js'
 import { RequestQueue } from '../limits/request-queue.js'
 import { RequestView } from '../pending/request-view.js'
@@ -25,7 +26,7 @@ export class RpcEndpoint {
   constructor(
     private readonly rpc: RpcService,
     private readonly queue: RequestQueue,
-    private readonly freeRate: FreeRateLimit,
+    private readonly free: FreeBudget,
     private readonly environment: Environment,
     metrics: Metrics,
   ) {
@@ -43,15 +44,19 @@ export class RpcEndpoint {
     send: (answer: RpcAnswer, view: RequestView) => void,
   ): Awaitable<void> {
     const lifetime = new RequestLifetime(response, this.environment.REQUEST_TIMEOUT_MS)
+    const client = { name: clientOf(request.ip), pays: false }
     return lastly(
       () =>
-        andThen(this.queue.enter(lifetime), () =>
+        andThen(this.queue.enter(client, lifetime), () =>
           lastly(
             () => {
-              const context = new CallContext(request, lifetime, this.freeRate)
-              return andThen(this.rpc.answer(request.body, context), (answer) => send(answer, context.view))
+              const context = new CallContext(request, lifetime, this.free)
+              return andThen(this.rpc.answer(request.body, context), (answer) => {
+                if (!this.free.isOff) this.free.spend(request.ip, { bytes: request.body.length + lengthOf(answer) })
+                send(answer, context.view)
+              })
             },
-            () => this.queue.leave(),
+            () => this.queue.leave(client),
           ),
         ),
       () => lifetime.end(),
@@ -68,7 +73,7 @@ class CallContext implements RpcContext {
   constructor(
     private readonly request: RpcRequest,
     private readonly lifetime: RequestLifetime,
-    private readonly freeRate: FreeRateLimit,
+    private readonly free: FreeBudget,
   ) {
     this.deadline = lifetime.deadline
     this.requestId = request.id
@@ -80,8 +85,16 @@ class CallContext implements RpcContext {
   }
 
   admit(calls: number): Promise<void> {
-    return this.freeRate.takeMore(this.request.ip, calls - 1)
+    return this.free.takeMore(this.request.ip, calls - 1)
   }
+
+  spend(cost: Cost): void {
+    this.free.spend(this.request.ip, cost)
+  }
+}
+
+function lengthOf({ body = [] }: RpcAnswer): number {
+  return body.reduce((length, part) => length + part.length, 0)
 }
 
 /** Runs `work`, then `end`, whether it succeeds or not. */

@@ -6,7 +6,7 @@ import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
 import { BufferedBytes } from '../limits/buffered-bytes.js'
-import { FreeRateLimit } from '../limits/free-rate-limit.js'
+import { FreeBudget } from '../limits/free-budget.js'
 import { RequestQueue } from '../limits/request-queue.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
 import { Simulator } from '../simulate/simulator.js'
@@ -30,9 +30,15 @@ import { RPC_METHODS } from './rpc-method.js'
       useFactory: ({ MAX_BUFFERED_BYTES }: Environment) => new BufferedBytes(MAX_BUFFERED_BYTES),
     },
     {
-      provide: FreeRateLimit,
+      provide: FreeBudget,
       inject: [Environment],
-      useFactory: ({ FREE_RATE_LIMIT }: Environment) => new FreeRateLimit(FREE_RATE_LIMIT),
+      useFactory: (environment: Environment) =>
+        new FreeBudget({
+          callsPerSecond: environment.FREE_RATE_LIMIT,
+          gasPerMinute: environment.FREE_GAS_PER_MINUTE,
+          bytesPerMinute: environment.FREE_BYTES_PER_MINUTE,
+          readsPerMinute: environment.FREE_READS_PER_MINUTE,
+        }),
     },
     {
       provide: RPC_METHODS,
@@ -52,7 +58,7 @@ import { RPC_METHODS } from './rpc-method.js'
     RpcJournal,
     RpcEndpoint,
   ],
-  exports: [RequestQueue, BufferedBytes, FreeRateLimit, RpcJournal, RpcEndpoint],
+  exports: [RequestQueue, BufferedBytes, FreeBudget, RpcJournal, RpcEndpoint],
 })
 export class RpcModule {
   /** @param imports which have to give `Environment`, `LOGGER`, `Metrics` and what simulates */

@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common'
 import { daFootprintScalar } from '@upfront/head'
-import { type Awaitable, andThen, type Cancellation, type CancelSignal, UpstreamClient } from '@upfront/node'
+import { type Awaitable, andThen, type Cancellation, type CancelSignal, recovered, UpstreamClient } from '@upfront/node'
 import {
   type BlockHeader,
   type BlockParameter,
   type Dialect,
   decodeSimulationRequest,
+  ErrorCode,
+  RpcError,
   type SimulationLimits,
   ZERO_ADDRESS,
 } from '@upfront/protocol'
@@ -21,6 +23,7 @@ import {
 } from '@upfront/simulation'
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
+import type { Cost } from '../limits/free-budget.js'
 import { RequestView } from '../pending/request-view.js'
 import { SimulationBases, type TimeLimits } from '../pending/simulation-base.js'
 import { SimulationMetrics } from './simulation-metrics.js'
@@ -51,6 +54,8 @@ export interface SimulationContext {
   deadline: number
   /** What this request's answers stand on. */
   view: RequestView
+  /** Counts what a simulation took, where that is free of charge. */
+  spend?(cost: Cost): void
 }
 
 /** Left of the deadline when reads from upstream end, so that it is the upstream that the answer names. */
@@ -79,8 +84,18 @@ export class Simulator {
    * @throws or rejects with RpcError, or the signal's reason
    */
   simulate(params: unknown, limits: RequestLimits, context: SimulationContext): Awaitable<SimulationAnswer> {
-    return andThen(this.run(params, limits, context, simulate), (answer) => {
+    const simulation = recovered(
+      () => this.run(params, limits, context, simulate),
+      (error) => {
+        // How far it came is not known: a request that met a limit has taken what it may take.
+        if (error instanceof RpcError && error.code === ErrorCode.limitExceeded)
+          context.spend?.({ gasUsed: limits.gas })
+        throw error
+      },
+    )
+    return andThen(simulation, (answer) => {
       this.metrics.simulated(answer.blocks, answer.gasUsed, answer.reads === 0)
+      context.spend?.(answer)
       return answer
     })
   }

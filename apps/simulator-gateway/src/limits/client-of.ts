@@ -1,0 +1,24 @@
+import ipaddr from 'ipaddr.js'
+import { LRUCache } from 'lru-cache'
+
+const known = new LRUCache<string, string>({ max: 10_000 })
+
+/**
+ * The client that an address stands for: an IPv4 address, or an IPv6 /64, which one host has to itself. What a proxy names may
+ * hold a port, or be no address at all (`unknown`, RFC 7239): all such clients are one.
+ * @param ip as the socket or a trusted proxy names it
+ */
+export function clientOf(ip: string): string {
+  const before = known.get(ip)
+  if (before !== undefined) return before
+  const client = parse(ip)
+  known.set(ip, client)
+  return client
+}
+
+function parse(ip: string): string {
+  const text = ip.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
+  if (!ipaddr.isValid(text)) return 'unknown'
+  const address = ipaddr.process(text)
+  return address instanceof ipaddr.IPv6 ? address.parts.slice(0, 4).join(':') : address.toString()
+}

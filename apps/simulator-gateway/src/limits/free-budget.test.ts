@@ -1,0 +1,76 @@
+import { FreeBudget, type FreeBudgetLimits, RateLimited } from './free-budget.js'
+import { ClientGone } from './request-lifetime.js'
+
+const budget = (limits: Partial<FreeBudgetLimits>) =>
+  new FreeBudget({ callsPerSecond: 1_000, gasPerMinute: 1e9, bytesPerMinute: 1e9, readsPerMinute: 1e9, ...limits })
+
+describe('calls', () => {
+  it('are refused after the last, saying when to come again', async () => {
+    const free = budget({ callsPerSecond: 2 })
+    await free.take('192.0.2.1')
+    await free.take('192.0.2.1')
+    await expect(free.take('192.0.2.1')).rejects.toThrow(RateLimited)
+    await expect(free.take('192.0.2.1')).rejects.toMatchObject({ retryAfterSeconds: 1, httpStatus: 429, code: -32005 })
+    await free.take('192.0.2.2')
+  })
+
+  it('take an IPv6 network for one client, and a mapped IPv4 address for itself', async () => {
+    const free = budget({ callsPerSecond: 1 })
+    await free.take('2001:db8:1:2::1')
+    await expect(free.take('2001:db8:1:2:ffff::9')).rejects.toThrow(RateLimited)
+    await free.take('2001:db8:1:3::1')
+    await free.take('::ffff:192.0.2.1')
+    await expect(free.take('192.0.2.1')).rejects.toThrow(RateLimited)
+    await free.take('::ffff:192.0.2.2')
+  })
+
+  it('are the other entries of a batch too', async () => {
+    const free = budget({ callsPerSecond: 5 })
+    await free.take('192.0.2.1')
+    await free.takeMore('192.0.2.1', 4)
+    await expect(free.take('192.0.2.1')).rejects.toThrow(RateLimited)
+  })
+
+  it('take an address with a port for the address, and all that are none for one client', async () => {
+    const free = budget({ callsPerSecond: 1 })
+    await free.take('192.0.2.1:4711')
+    await expect(free.take('192.0.2.1')).rejects.toThrow(RateLimited)
+    await free.take('[2001:db8:1:2::1]:4711')
+    await expect(free.take('2001:db8:1:2::2')).rejects.toThrow(RateLimited)
+    await free.take('unknown')
+    await expect(free.take('_hidden')).rejects.toThrow(RateLimited)
+    await expect(free.take('')).rejects.toThrow(RateLimited)
+  })
+
+  it('are not counted on a connection that has been reset', async () => {
+    await expect(budget({}).take(undefined)).rejects.toThrow(ClientGone)
+  })
+})
+
+describe('what calls took', () => {
+  it.each([
+    ['gas', { gasUsed: 400n }, 'more than 1000 gas in a minute'],
+    ['bytes', { bytes: 400 }, 'more than 1000 bytes of requests and answers in a minute'],
+    ['reads', { reads: 400 }, 'more than 1000 values read from the node in a minute'],
+  ])('%s: refused once a minute’s is spent, and says which and when', async (_, cost, message) => {
+    const free = budget({ gasPerMinute: 1_000, bytesPerMinute: 1_000, readsPerMinute: 1_000 })
+    for (let call = 0; call < 3; call += 1) {
+      await free.take('192.0.2.1')
+      free.spend('192.0.2.1', cost)
+    }
+    await Promise.resolve()
+    const refused = await free.take('192.0.2.1').catch((error: RateLimited) => error)
+    expect(refused).toBeInstanceOf(RateLimited)
+    expect((refused as RateLimited).message).toContain(message)
+    expect((refused as RateLimited).retryAfterSeconds).toBeGreaterThan(50)
+    await free.take('192.0.2.2')
+  })
+})
+
+it('is off at 0', async () => {
+  const free = budget({ callsPerSecond: 0, gasPerMinute: 1 })
+  for (let call = 0; call < 100; call++) {
+    await free.take('192.0.2.1')
+    free.spend('192.0.2.1', { gasUsed: 100n })
+  }
+})

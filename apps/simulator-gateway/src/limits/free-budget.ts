@@ -1,0 +1,109 @@
+import { ErrorCode, RpcError } from '@upfront/protocol'
+import { LRUCache } from 'lru-cache'
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import { clientOf } from './client-of.js'
+import { ClientGone } from './request-lifetime.js'
+
+/** HTTP 429: the client has used up what it may have for free. */
+export class RateLimited extends RpcError {
+  constructor(
+    message: string,
+    readonly retryAfterSeconds: number,
+  ) {
+    super(ErrorCode.limitExceeded, message, undefined, 429)
+  }
+}
+
+/** What served calls took. */
+export interface Cost {
+  gasUsed?: bigint
+  /** Of requests and answers. */
+  bytes?: number
+  /** Values of state read from the node. */
+  reads?: number
+}
+
+export interface FreeBudgetLimits {
+  /** 0 switches every limit off. */
+  callsPerSecond: number
+  gasPerMinute: number
+  bytesPerMinute: number
+  readsPerMinute: number
+}
+
+const WHAT = { gasUsed: 'gas', bytes: 'bytes of requests and answers', reads: 'values read from the node' }
+type What = keyof typeof WHAT
+
+/** Clients whose budgets are spent, remembered at most. */
+const MOST_SPENT = 10_000
+
+/**
+ * What each client may have for free at `POST /`: calls, counted before they are served, and gas, bytes and reads, counted after: a
+ * client that has spent more than a minute's is refused until that minute is over.
+ */
+export class FreeBudget {
+  readonly isOff: boolean
+  readonly #callsPerSecond: number
+  readonly #calls: RateLimiterMemory
+  readonly #minute: Record<What, RateLimiterMemory>
+  readonly #spent = new LRUCache<string, What>({ max: MOST_SPENT })
+
+  constructor({ callsPerSecond, gasPerMinute, bytesPerMinute, readsPerMinute }: FreeBudgetLimits) {
+    this.isOff = callsPerSecond === 0
+    this.#callsPerSecond = callsPerSecond
+    this.#calls = new RateLimiterMemory({ points: callsPerSecond, duration: 1 })
+    const minute = (points: number) => new RateLimiterMemory({ points, duration: 60 })
+    this.#minute = { gasUsed: minute(gasPerMinute), bytes: minute(bytesPerMinute), reads: minute(readsPerMinute) }
+  }
+
+  /**
+   * Counts one call.
+   * @param ip as the socket or a trusted proxy names the client; undefined once the connection has been reset
+   * @throws RateLimited, or ClientGone where there is no address any more
+   */
+  async take(ip: string | undefined): Promise<void> {
+    if (ip === undefined) throw new ClientGone()
+    if (this.isOff) return
+    const client = clientOf(ip)
+    this.#refuseSpent(client)
+    try {
+      await this.#calls.consume(client)
+    } catch (refused) {
+      if (!(refused instanceof RateLimiterRes)) throw refused
+      throw new RateLimited(`more than ${this.#callsPerSecond} calls in a second`, secondsOf(refused.msBeforeNext))
+    }
+  }
+
+  /** Counts the other entries of a batch that has been let in. */
+  async takeMore(ip: string, calls: number): Promise<void> {
+    if (!this.isOff && calls > 0) await this.#calls.penalty(clientOf(ip), calls)
+  }
+
+  /** Counts what calls took. Never refuses: the next call is. */
+  spend(ip: string, cost: Cost): void {
+    if (this.isOff) return
+    const client = clientOf(ip)
+    for (const what of Object.keys(WHAT) as What[]) {
+      const amount = Number(cost[what] ?? 0)
+      if (amount > 0) void this.#count(client, what, amount)
+    }
+  }
+
+  async #count(client: string, what: What, amount: number): Promise<void> {
+    const limiter = this.#minute[what]
+    const { consumedPoints, msBeforeNext } = await limiter.penalty(client, amount)
+    if (consumedPoints >= limiter.points) this.#spent.set(client, what, { ttl: Math.max(1, msBeforeNext) })
+  }
+
+  #refuseSpent(client: string): void {
+    const what = this.#spent.get(client)
+    if (what === undefined) return
+    const seconds = secondsOf(this.#spent.getRemainingTTL(client))
+    const { points } = this.#minute[what]
+    throw new RateLimited(`more than ${points} ${WHAT[what]} in a minute: again in ${seconds} s`, seconds)
+  }
+}
+
+function secondsOf(milliseconds: number): number {
+  return Math.max(1, Math.ceil(milliseconds / 1000))
+}

@@ -1,0 +1,115 @@
+import { type Anvil, startAnvil } from '@upfront/devnet'
+import { assemble } from './assemble.js'
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { HOSTILE_PROGRAMS } from './programs.js'
+import { type BlockResult, callOf } from './simulate-params.js'
+
+const ENDLESS = callOf(assemble(HOSTILE_PROGRAMS['endless loop']))
+const SLOTS = callOf(assemble(HOSTILE_PROGRAMS['cold slots']))
+const TRANSFER = [{ blockStateCalls: [{ calls: [{ to: `0x${'ab'.repeat(20)}` }] }] }, 'latest']
+
+let anvil: Anvil
+const gateways: GatewayProcess[] = []
+
+beforeAll(async () => {
+  anvil = await startAnvil(['--port', '0'])
+})
+afterAll(async () => {
+  await Promise.all(gateways.map((gateway) => gateway.stop()))
+  await anvil?.stop()
+})
+
+/** Its clients are told apart by `x-forwarded-for`. */
+async function start(environment: Record<string, string>): Promise<GatewayProcess> {
+  const gateway = await startGatewayProcess({
+    UPSTREAM_RPC_URL: anvil.rpcUrl,
+    FREE_RATE_LIMIT: '1000',
+    TRUSTED_PROXIES: '127.0.0.1',
+    ...environment,
+  })
+  gateways.push(gateway)
+  return gateway
+}
+
+const simulate = (gateway: GatewayProcess, client: string, params: unknown) =>
+  gateway.post(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params }), {
+    'x-forwarded-for': client,
+  })
+
+describe('a client that asks for all there is', () => {
+  it('leaves a slot to others, and a place among those that wait', async () => {
+    const gateway = await start({
+      FREE_GAS_CAP: '1000000000000',
+      MAX_IN_FLIGHT: '4',
+      MAX_QUEUED: '4',
+      REQUEST_TIMEOUT_MS: '60000',
+    })
+    const [payload] = ENDLESS as [{ blockStateCalls: Record<string, unknown>[] }]
+    const endless = [
+      { blockStateCalls: [{ ...payload.blockStateCalls[0], blockOverrides: { gasLimit: '0xffffffffff' } }] },
+      'latest',
+    ]
+    const gone = new AbortController()
+    const greedy = Array.from({ length: 10 }, async () => {
+      const response = await fetch(gateway.url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-forwarded-for': '198.51.100.1' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: endless }),
+        signal: gone.signal,
+      })
+      return response.status
+    })
+    // Two of four slots, four that wait, and the rest is refused.
+    const refused = await Promise.all(greedy.map((answer) => Promise.race([answer, waited(gateway)])))
+    expect(refused.filter((status) => status === 503)).toHaveLength(4)
+    expect(await gateway.metric('upfront_requests_in_flight')).toBe(2)
+    for (const client of ['198.51.100.2', '198.51.100.3', '198.51.100.2'])
+      expect((await simulate(gateway, client, TRANSFER)).status).toBe(200)
+    expect((await simulate(gateway, '198.51.100.1', TRANSFER)).status).toBe(503)
+    gone.abort()
+    await Promise.allSettled(greedy)
+    await gateway.inFlight(0)
+  }, 60_000)
+})
+
+/** Resolves once as many wait as may. */
+async function waited(gateway: GatewayProcess): Promise<undefined> {
+  while ((await gateway.metric('upfront_requests_waiting')) < 4) await new Promise((resolve) => setTimeout(resolve, 20))
+  await new Promise((resolve) => setTimeout(resolve, 200))
+}
+
+describe('a minute’s budget', () => {
+  it.each([
+    ['gas', { FREE_GAS_PER_MINUTE: '200000', FREE_GAS_CAP: '100000' }, ENDLESS, '200000 gas in a minute'],
+    ['bytes', { FREE_BYTES_PER_MINUTE: '3000' }, TRANSFER, '3000 bytes of requests and answers in a minute'],
+    ['reads', { FREE_READS_PER_MINUTE: '50', MAX_UPSTREAM_READS: '100000' }, SLOTS, '50 values read from the node'],
+  ])(
+    '%s: 429 once it is spent, saying which and when; others go on',
+    async (_, environment, params, message) => {
+      const gateway = await start(environment as Record<string, string>)
+      let response = await simulate(gateway, '198.51.100.1', params)
+      expect(response.status).toBe(200)
+      for (let asked = 1; response.status === 200 && asked < 20; asked += 1)
+        response = await simulate(gateway, '198.51.100.1', params)
+      expect(response.status).toBe(429)
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(1)
+      expect(await response.json()).toMatchObject({
+        error: { code: -32005, message: expect.stringMatching(new RegExp(`${message}.*again in \\d+ s`)) },
+      })
+      const other = await simulate(gateway, '198.51.100.2', TRANSFER)
+      expect(((await other.json()) as { result: BlockResult[] }).result).toHaveLength(1)
+    },
+    60_000,
+  )
+
+  it('counts what a call that met a limit may have taken', async () => {
+    const gateway = await start({
+      FREE_GAS_PER_MINUTE: '2000000000000',
+      FREE_GAS_CAP: '1000000000000',
+      MAX_UPSTREAM_READS: '50',
+    })
+    const statuses: number[] = []
+    for (let asked = 0; asked < 3; asked += 1) statuses.push((await simulate(gateway, '198.51.100.1', SLOTS)).status)
+    expect(statuses).toEqual([200, 200, 429])
+  }, 60_000)
+})
