@@ -36,6 +36,15 @@ export declare class NativeEngine {
   dropLayer(number: number): void
   /** Reads a record of the border and writes it again: for the test that both sides agree. */
   echo(name: string, record: string): string
+  /**
+   * Executes a sealed block on its parent's state, whose key this is; where that comes to what the header says, its state is
+   * carried. What became of it comes by mail.
+   */
+  carry(id: number, key: string, layers: Array<number>, block: string): void
+  /** Whether anything is held of this state. */
+  holds(key: string): boolean
+  /** Drops every state; what runs keeps what it stands on. */
+  forget(): void
   /** Stops everything that runs; its threads end. */
   close(): void
 }

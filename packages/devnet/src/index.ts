@@ -1,6 +1,7 @@
 export * from './accounts.js'
 export * from './anvil.js'
 export * from './artifact.js'
+export * from './built-geth.js'
 export * from './devnet.js'
 export * from './fault-proxy/fault.js'
 export * from './fault-proxy/fault-proxy.js'

@@ -171,7 +171,7 @@ function rust() {
   const out = [
     NOTE.replace('//', '//!'),
     'use crate::text::{Decoded, Field, Lines, Malformed, Tokens};',
-    'use upfront_engine::{outcome, plan, primitives::{Address, B256, Bloom, Bytes, map::AddressMap}, rejection, state, stretch};',
+    'use upfront_engine::{carry, outcome, plan, primitives::{Address, B256, Bloom, Bytes, map::AddressMap}, rejection, state, stretch};',
     ...own.map(({ name, fields }) => {
       const lines = fields.map(({ rust, type }) => `pub ${rust}: ${rustType(type)},`)
       return `pub struct ${name} {\n${lines.join('\n')}\n}`

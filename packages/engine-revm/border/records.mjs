@@ -273,7 +273,7 @@ record(
   { accounts: map(address, accountChange) },
 )
 
-union(
+const read = union(
   'Read',
   { to: 'both', ts: simulation('StateRead'), rust: 'state::Read', isTuple: true },
   {
@@ -452,3 +452,88 @@ const rejection = union(
 record('Rejected', { to: 'typescript' }, { rejection: optional(rejection), block: number, call: optional(number) })
 
 record('StretchRejected', { to: 'typescript' }, { transaction: number, message: text })
+
+// Sealed blocks that are carried: to Rust, and what became of them.
+
+const deposit = record(
+  'Deposit',
+  { to: 'rust', ts: simulation('Deposit'), rust: 'carry::Deposit' },
+  { sourceHash: hash, from: address, mint: word, isSystemTransaction: flag },
+)
+
+const sealedTransaction = record(
+  'SealedTransaction',
+  { to: 'rust', ts: simulation('SealedTransaction'), rust: 'carry::SealedTransaction' },
+  {
+    type: [number, 'tx_type'],
+    hash,
+    chainId: optional(word),
+    nonce: quantity,
+    gas: quantity,
+    gasPrice: optional(word),
+    maxFeePerGas: [optional(word), 'max_fee'],
+    maxPriorityFeePerGas: [optional(word), 'max_priority_fee'],
+    maxFeePerBlobGas: [optional(word), 'max_blob_fee'],
+    to: nullable(address),
+    value: word,
+    input: bytes,
+    accessList: list(accessListEntry),
+    blobVersionedHashes: [list(hash), 'blob_hashes'],
+    authorizationList: [list(authorization), 'authorizations'],
+    v: word,
+    r: word,
+    s: word,
+    deposit: optional(deposit),
+  },
+)
+
+record(
+  'SealedBlock',
+  { to: 'rust', rust: 'carry::SealedBlock' },
+  {
+    rules: [chainRules, 'chain'],
+    hash,
+    block: blockEnvironment,
+    transactions: list(sealedTransaction),
+    earlierReceipts: list(bytes),
+    earlierGasUsed: quantity,
+    earlierBlobGasUsed: quantity,
+    withdrawals: list(withdrawal),
+    gasUsed: quantity,
+    transactionsRoot: hash,
+    receiptsRoot: hash,
+    logsBloom: bloom,
+    withdrawalsRoot: optional(hash),
+    requestsHash: optional(hash),
+    blobGasUsed: optional(quantity),
+  },
+)
+
+const difference = names('carry::Difference', {
+  transactionHash: 'TransactionHash',
+  transactionsRoot: 'TransactionsRoot',
+  withdrawalsRoot: 'WithdrawalsRoot',
+  transaction: 'Transaction',
+  gasUsed: 'GasUsed',
+  receiptsRoot: 'ReceiptsRoot',
+  logsBloom: 'LogsBloom',
+  requestsHash: 'RequestsHash',
+  blobGasUsed: 'BlobGasUsed',
+  parent: 'Parent',
+  disputed: 'Disputed',
+})
+
+const sampled = record(
+  'Sampled',
+  { to: 'typescript', ts: simulation('Sampled'), rust: 'carry::Sampled' },
+  { read, value: word },
+)
+
+union(
+  'Carried',
+  { to: 'typescript', ts: simulation('Carried'), rust: 'carry::Carried' },
+  {
+    carried: { written: number, sample: list(sampled) },
+    differs: { difference, detail: text },
+  },
+)

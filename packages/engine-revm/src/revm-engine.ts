@@ -3,7 +3,10 @@ import type { Hash, Hex } from '@upfront/protocol'
 import {
   type Answer,
   answerTooLong,
+  type BlockCarrier,
   type BlockStretch,
+  type BlockToCarry,
+  type Carried,
   type Engine,
   type ExecutedStretch,
   type PreconfirmationExecutor,
@@ -16,12 +19,12 @@ import {
   StretchRejected,
 } from '@upfront/simulation'
 import { type Addon, loadRevm } from './addon.js'
-import { readRejected, readStretchRejected, writePlan, writeRead } from './border/records.js'
+import { readCarried, readRejected, readStretchRejected, writePlan, writeRead } from './border/records.js'
 import { list, TextReader } from './border/text.js'
 import { LayerNumbers } from './layer-numbers.js'
 import { NativeWork, valuesText } from './native-work.js'
 import { readAnswer } from './outcome-text.js'
-import { readExecutedStretch, stretchText } from './stretch-text.js'
+import { blockText, readExecutedStretch, stretchText } from './stretch-text.js'
 
 export interface RevmEngineOptions {
   /** Bound of the state kept between requests, estimated bytes. Default 64 MB. */
@@ -32,7 +35,7 @@ export interface RevmEngineOptions {
   queue?: number
 }
 
-export interface RevmEngine extends Engine, PreconfirmationExecutor {
+export interface RevmEngine extends Engine, PreconfirmationExecutor, BlockCarrier {
   readonly name: 'revm'
 }
 
@@ -99,6 +102,25 @@ class NativeBackedEngine implements RevmEngine {
       },
       { outcome: () => undefined, rejection: stretchRejected },
     )
+  }
+
+  carry(block: BlockToCarry, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Carried>> {
+    return this.#work.begin(
+      cancellation,
+      (id) => {
+        this.#work.native.carry(id, at.key, this.#layers.of(at.layers), blockText(block))
+        return null
+      },
+      { outcome: (text) => readCarried(new TextReader(text)), rejection: stretchRejected },
+    )
+  }
+
+  holds(key: Hash): boolean {
+    return this.#work.native.holds(key)
+  }
+
+  forget(): void {
+    this.#work.native.forget()
   }
 
   close(): Promise<void> {

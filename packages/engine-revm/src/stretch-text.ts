@@ -1,15 +1,21 @@
-import type { BlockStretch, ExecutedStretch } from '@upfront/simulation'
-import { readExecuted, writeStretch } from './border/records.js'
+import type { BlockStretch, BlockToCarry, ExecutedReceipt, ExecutedStretch } from '@upfront/simulation'
+import { readExecuted, writeSealedBlock, writeStretch } from './border/records.js'
 import { TextReader } from './border/text.js'
 
 export function stretchText(stretch: BlockStretch): string {
-  const { earlierReceipts } = stretch
-  return writeStretch({
-    ...stretch,
-    earlierReceipts: earlierReceipts.map(({ encoded }) => encoded),
-    earlierGasUsed: earlierReceipts.at(-1)?.cumulativeGasUsed ?? 0n,
-    earlierBlobGasUsed: earlierReceipts.reduce((sum, { blobGasUsed = 0n }) => sum + blobGasUsed, 0n),
-  })
+  return writeStretch({ ...stretch, ...earlier(stretch.earlierReceipts) })
+}
+
+export function blockText(block: BlockToCarry): string {
+  return writeSealedBlock({ ...block, ...earlier(block.earlierReceipts) })
+}
+
+function earlier(receipts: readonly ExecutedReceipt[]) {
+  return {
+    earlierReceipts: receipts.map(({ encoded }) => encoded),
+    earlierGasUsed: receipts.at(-1)?.cumulativeGasUsed ?? 0n,
+    earlierBlobGasUsed: receipts.reduce((sum, { blobGasUsed = 0n }) => sum + blobGasUsed, 0n),
+  }
 }
 
 let layers = 0

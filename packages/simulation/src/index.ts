@@ -1,3 +1,4 @@
+export * from './carry/block-to-carry.js'
 export * from './carry/carry-event.js'
 export * from './carry/sealed-block.js'
 export * from './carry/state-carrier.js'

@@ -9,7 +9,9 @@ import type {
   BlobParameters,
   BlockEnvironment,
   BlockRules,
+  Carried,
   ChainRules,
+  Deposit,
   ExecutedLog,
   ExecutedReceipt,
   FoundByStep,
@@ -18,6 +20,8 @@ import type {
   PlannedBlock,
   PlannedCall,
   Rejection,
+  Sampled,
+  SealedTransaction,
   SimulationPlan,
   StateLayer,
   StateRead,
@@ -76,6 +80,24 @@ export interface Rejected {
 export interface StretchRejected {
   transaction: number
   message: string
+}
+
+export interface SealedBlock {
+  rules: ChainRules
+  hash: Hash
+  block: BlockEnvironment
+  transactions: SealedTransaction[]
+  earlierReceipts: Hex[]
+  earlierGasUsed: bigint
+  earlierBlobGasUsed: bigint
+  withdrawals: Withdrawal[]
+  gasUsed: bigint
+  transactionsRoot: Hash
+  receiptsRoot: Hash
+  logsBloom: Hex
+  withdrawalsRoot?: Hash
+  requestsHash?: Hash
+  blobGasUsed?: bigint
 }
 
 export function writeChainRules(record: ChainRules): string {
@@ -249,6 +271,54 @@ export function writeRead(record: StateRead): string {
     case 'blockHash':
       return 'blockHash\n' + quantity(record.number)
   }
+}
+
+export function writeDeposit(record: Deposit): string {
+  return `${record.sourceHash}\n` + `${record.from}\n` + quantity(record.mint) + flag(record.isSystemTransaction)
+}
+
+export function writeSealedTransaction(record: SealedTransaction): string {
+  return (
+    count(record.type) +
+    `${record.hash}\n` +
+    optionalQuantity(record.chainId) +
+    quantity(record.nonce) +
+    quantity(record.gas) +
+    optionalQuantity(record.gasPrice) +
+    optionalQuantity(record.maxFeePerGas) +
+    optionalQuantity(record.maxPriorityFeePerGas) +
+    optionalQuantity(record.maxFeePerBlobGas) +
+    `${record.to ?? '-'}\n` +
+    quantity(record.value) +
+    `${record.input}\n` +
+    list(record.accessList, writeAccessListEntry) +
+    list(record.blobVersionedHashes, (item) => `${item}\n`) +
+    list(record.authorizationList, writeAuthorization) +
+    quantity(record.v) +
+    quantity(record.r) +
+    quantity(record.s) +
+    (record.deposit === undefined ? '-\n' : writeDeposit(record.deposit))
+  )
+}
+
+export function writeSealedBlock(record: SealedBlock): string {
+  return (
+    writeChainRules(record.rules) +
+    `${record.hash}\n` +
+    writeBlockEnvironment(record.block) +
+    list(record.transactions, writeSealedTransaction) +
+    list(record.earlierReceipts, (item) => `${item}\n`) +
+    quantity(record.earlierGasUsed) +
+    quantity(record.earlierBlobGasUsed) +
+    list(record.withdrawals, writeWithdrawal) +
+    quantity(record.gasUsed) +
+    `${record.transactionsRoot}\n` +
+    `${record.receiptsRoot}\n` +
+    `${record.logsBloom}\n` +
+    `${record.withdrawalsRoot ?? '-'}\n` +
+    `${record.requestsHash ?? '-'}\n` +
+    optionalQuantity(record.blobGasUsed)
+  )
 }
 
 export function readAccountChange(reader: TextReader): AccountChange {
@@ -528,4 +598,35 @@ export function readRejected(reader: TextReader): Rejected {
 
 export function readStretchRejected(reader: TextReader): StretchRejected {
   return { transaction: reader.number(), message: reader.word() }
+}
+
+export function readSampled(reader: TextReader): Sampled {
+  return { read: readRead(reader), value: reader.bigint() }
+}
+
+export function readCarried(reader: TextReader): Carried {
+  switch (reader.word()) {
+    case 'carried':
+      return { kind: 'carried', written: reader.number(), sample: reader.list(() => readSampled(reader)) }
+    case 'differs':
+      return {
+        kind: 'differs',
+        difference: reader.name<
+          | 'transactionHash'
+          | 'transactionsRoot'
+          | 'withdrawalsRoot'
+          | 'transaction'
+          | 'gasUsed'
+          | 'receiptsRoot'
+          | 'logsBloom'
+          | 'requestsHash'
+          | 'blobGasUsed'
+          | 'parent'
+          | 'disputed'
+        >(),
+        detail: reader.word(),
+      }
+    default:
+      throw new Error('the addon sent an unknown Carried')
+  }
 }

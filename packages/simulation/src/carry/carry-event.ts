@@ -1,12 +1,11 @@
 import type { BlockHeader } from '@upfront/protocol'
 import type { Difference } from '../engine/block-carrier.js'
-import type { StateRead, StateValue } from '../engine/state.js'
 
 /** What the metrics count and the log says. */
 export type CarryEvent =
   | { kind: 'carried'; header: BlockHeader; transactions: number; written: number; read: number; tookMs: number }
-  /** Requests on this block begin with nothing. */
-  | { kind: 'notCarried'; header: BlockHeader; reason: NotCarried; detail: string }
+  /** Requests on this block begin with nothing. `isFirst`: no block was left for this reason before. */
+  | { kind: 'notCarried'; header: BlockHeader; reason: NotCarried; detail: string; isFirst: boolean }
   /** Carrying takes too long for this chain, or is quick enough again. */
   | { kind: 'pace'; pace: CarryPace; reason: string }
   /** The node confirmed values that were carried. */
@@ -41,12 +40,5 @@ export interface CarryStatus {
   /** The newest block that was carried. */
   carried?: bigint
   /** Blocks so far, by what became of them. */
-  counts: Readonly<Record<'carried' | NotCarried, number>>
-}
-
-/** A value that the node contradicts. */
-export interface Contradiction {
-  read: StateRead
-  carried: StateValue
-  node: StateValue
+  counts: Readonly<Partial<Record<'carried' | NotCarried, number>>>
 }

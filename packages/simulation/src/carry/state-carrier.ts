@@ -1,11 +1,18 @@
+import { Canceller, UpstreamError, UpstreamFault } from '@upfront/node'
 import type { Hash } from '@upfront/protocol'
 import type { Driver } from '../drive/driver.js'
-import type { BlockCarrier } from '../engine/block-carrier.js'
+import { pinnedState } from '../drive/pinned-state.js'
+import { ReadBudget } from '../drive/read-budget.js'
+import type { BlockCarrier, BlockToCarry, Carried } from '../engine/block-carrier.js'
 import type { ExecutedReceipt } from '../engine/preconfirmation-executor.js'
 import type { StateLayer } from '../engine/state.js'
 import type { ChainRules } from '../plan/chain-rules.js'
-import type { CarryEvent } from './carry-event.js'
+import { CarriedAudit } from './audit.js'
+import { blockToCarry, carryRules } from './block-to-carry.js'
+import type { CarryEvent, CarryStatus, NotCarried } from './carry-event.js'
+import { Pacer } from './pacer.js'
 import type { SealedBlock } from './sealed-block.js'
+import { UnknownTransactionType } from './sealed-transaction.js'
 
 export interface StateCarrierOptions {
   rules: ChainRules
@@ -16,10 +23,181 @@ export interface StateCarrierOptions {
   /** What was executed of this block before it was sealed (Flashblocks). */
   executed?: (block: SealedBlock, transactions: readonly Hash[]) => ExecutedPart | undefined
   observe: (event: CarryEvent) => void
+  /** Milliseconds between audits. Default: a minute. */
+  auditEveryMs?: number
 }
 
 /** The first transactions of a block, executed on its parent's state with its opening system calls. */
 export interface ExecutedPart {
   layers: readonly StateLayer[]
-  receipts: readonly ExecutedReceipt[]
+  receipts: ExecutedReceipt[]
+}
+
+/** Blocks that wait for those before them to be executed. */
+const MOST_WAITING = 4
+/** Values of state that one block may need. */
+const MOST_READS = 200_000
+const LEAST_TIME_MS = 1_000
+const AUDIT_EVERY_MS = 60_000
+
+/**
+ * Takes the engine's state from block to block: a block whose parent's state is held is executed, and where that comes to what its
+ * header says, the parent's values overlaid by what it wrote are its own. Whatever goes wrong, requests on the block begin with
+ * nothing, as they would without a carrier.
+ */
+export class StateCarrier {
+  readonly #options: StateCarrierOptions
+  readonly #pacer: Pacer
+  readonly #audit: CarriedAudit
+  readonly #counts: Record<string, number> = {}
+  #carried: bigint | undefined
+  /** Ends when all blocks so far are done with. */
+  #last: Promise<void> = Promise.resolve()
+  #waiting = 0
+  #underWay: Canceller | undefined
+  #closed = false
+
+  constructor(options: StateCarrierOptions) {
+    const { driver, auditEveryMs = AUDIT_EVERY_MS } = options
+    this.#options = options
+    this.#pacer = new Pacer((pace, reason) => options.observe({ kind: 'pace', pace, reason }))
+    this.#audit = new CarriedAudit({
+      ...{ driver, everyMs: auditEveryMs },
+      onConfirmed: (header, values) => options.observe({ kind: 'audited', header, values }),
+      onContradicted: (header, detail) => this.#distrust(header, detail),
+    })
+  }
+
+  /**
+   * Carries the state of `parent` over to `block`, after the blocks before it. Never rejects: what became of it is observed.
+   * @param parent undefined where the block does not follow a head that is known
+   */
+  prepare(block: SealedBlock, parent: SealedBlock | undefined): Promise<void> {
+    if (this.#closed) return Promise.resolve()
+    if (this.#waiting >= MOST_WAITING) {
+      this.#not(block, 'behind', `${this.#waiting} blocks before it are not executed yet`)
+      return Promise.resolve()
+    }
+    this.#waiting++
+    this.#last = this.#last
+      .then(() => this.#prepare(block, parent))
+      .catch((error) => this.#not(block, 'failed', messageOf(error)))
+      .finally(() => {
+        this.#waiting--
+      })
+    return this.#last
+  }
+
+  status(): CarryStatus {
+    return {
+      pace: this.#pacer.pace,
+      ...(this.#carried !== undefined && { carried: this.#carried }),
+      counts: this.#counts,
+    }
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#audit.close()
+    this.#underWay?.cancel(new Error('closed'))
+  }
+
+  async #prepare(block: SealedBlock, parent: SealedBlock | undefined): Promise<void> {
+    const { engine, rules } = this.#options
+    const { header } = block
+    if (this.#closed) return
+    if (parent === undefined || header.parentHash !== parent.header.hash)
+      return this.#not(block, 'orphan', 'it does not follow a head that is known')
+    if (!this.#pacer.allows(header.number)) return this.#not(block, 'paused', `pace: ${this.#pacer.pace}`)
+    if (!engine.holds(parent.header.hash)) return this.#not(block, 'unheld', 'nothing is known of its parent')
+    const blockRules = carryRules(rules, header, parent.header)
+    if (blockRules === undefined) return this.#not(block, 'fork', 'a fork begins, or its rules are not known')
+    let toCarry: BlockToCarry
+    try {
+      toCarry = blockToCarry(block, rules, blockRules)
+    } catch (error) {
+      if (!(error instanceof UpstreamFault || error instanceof UnknownTransactionType)) throw error
+      return this.#not(block, 'undecodable', error.message)
+    }
+    await this.#carry(block, parent, toCarry)
+  }
+
+  async #carry(block: SealedBlock, parent: SealedBlock, toCarry: BlockToCarry): Promise<void> {
+    const { engine, driver, intervalMs } = this.#options
+    const began = performance.now()
+    const interval = intervalMs()
+    const most = Math.max(interval, LEAST_TIME_MS)
+    const { layers, receipts } = this.#executedOf(block, toCarry)
+    const at = pinnedState({ header: parent.header, key: parent.header.hash }, layers)
+    const canceller = new Canceller()
+    const late = new Error(`not executed within ${Math.round(most)} ms`)
+    const timer = setTimeout(() => canceller.cancel(late), most)
+    const budget = new ReadBudget(MOST_READS, began + most)
+    this.#underWay = canceller
+    let carried: Carried
+    try {
+      carried = await driver.run(() => engine.carry({ ...toCarry, earlierReceipts: receipts }, at, canceller), at, {
+        budget,
+        cancellation: canceller,
+      })
+    } catch (error) {
+      if (this.#closed) return
+      const isLate = error === late
+      if (isLate) this.#pacer.useless(late.message)
+      return this.#not(block, isLate ? 'late' : reasonOf(error), messageOf(error))
+    } finally {
+      clearTimeout(timer)
+      this.#underWay = undefined
+    }
+    const tookMs = performance.now() - began
+    if (carried.kind === 'differs') return this.#differs(block, carried)
+    this.#pacer.took(tookMs, interval)
+    this.#carried = block.header.number
+    this.#count('carried')
+    this.#audit.note(block.header, carried.sample)
+    const { written } = carried
+    const transactions = block.transactions.length
+    this.#options.observe({ kind: 'carried', header: block.header, transactions, written, read: budget.used, tookMs })
+  }
+
+  /** What of the block need not be executed again: only where what comes after its transactions needs none of their logs. */
+  #executedOf(block: SealedBlock, { block: { rules }, transactions }: BlockToCarry): ExecutedPart {
+    const nothing = { layers: [], receipts: [] }
+    if (rules.opFork === undefined) return nothing
+    const hashes = transactions.map(({ hash }) => hash)
+    return this.#options.executed?.(block, hashes) ?? nothing
+  }
+
+  #differs({ header, ...block }: SealedBlock, { difference, detail }: Carried & { kind: 'differs' }): void {
+    if (difference === 'disputed') {
+      this.#distrust(header, `a value read at this block or before: ${detail}`)
+      return
+    }
+    if (difference !== 'parent') this.#pacer.useless(`${difference}: ${detail}`)
+    this.#not({ header, ...block }, difference, detail)
+  }
+
+  #distrust(header: SealedBlock['header'], detail: string): void {
+    this.#options.engine.forget()
+    this.#pacer.distrust()
+    this.#audit.close()
+    this.#options.observe({ kind: 'distrusted', header, detail })
+  }
+
+  #not({ header }: SealedBlock, reason: NotCarried, detail: string): void {
+    this.#count(reason)
+    this.#options.observe({ kind: 'notCarried', header, reason, detail, isFirst: this.#counts[reason] === 1 })
+  }
+
+  #count(what: 'carried' | NotCarried): void {
+    this.#counts[what] = (this.#counts[what] ?? 0) + 1
+  }
+}
+
+function reasonOf(error: unknown): NotCarried {
+  return error instanceof UpstreamError ? 'unreadable' : 'failed'
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

@@ -2,7 +2,7 @@ import type { Awaitable, Cancellation } from '@upfront/node'
 import type { AccessListEntry, Address, Authorization, Hash, Hex, Withdrawal } from '@upfront/protocol'
 import type { ChainRules } from '../plan/chain-rules.js'
 import type { BlockEnvironment, ExecutedReceipt } from './preconfirmation-executor.js'
-import type { StatePoint, StateRead, StateValue } from './state.js'
+import type { StatePoint, StateRead } from './state.js'
 import type { Step } from './step.js'
 
 /** What an engine offers that can take its state from block to block. */
@@ -27,10 +27,10 @@ export interface BlockToCarry {
   hash: Hash
   block: BlockEnvironment
   /** All of its transactions. */
-  transactions: readonly SealedTransaction[]
+  transactions: SealedTransaction[]
   /** Receipts of the first transactions, where these were executed already. */
-  earlierReceipts: readonly ExecutedReceipt[]
-  withdrawals: readonly Withdrawal[]
+  earlierReceipts: ExecutedReceipt[]
+  withdrawals: Withdrawal[]
   gasUsed: bigint
   transactionsRoot: Hash
   receiptsRoot: Hash
@@ -54,9 +54,9 @@ export interface SealedTransaction {
   to: Address | null
   value: bigint
   input: Hex
-  accessList: readonly AccessListEntry[]
-  blobVersionedHashes: readonly Hash[]
-  authorizationList: readonly Authorization[]
+  accessList: AccessListEntry[]
+  blobVersionedHashes: Hash[]
+  authorizationList: Authorization[]
   /** `v` of a legacy transaction, else the parity of `y`. */
   v: bigint
   r: bigint
@@ -79,9 +79,15 @@ export type Carried =
       /** Values that the block wrote. */
       written: number
       /** Some of them, for an audit. */
-      sample: readonly { read: StateRead; value: StateValue }[]
+      sample: Sampled[]
     }
   | { kind: 'differs'; difference: Difference; detail: string }
+
+/** A word that a block wrote. */
+export interface Sampled {
+  read: StateRead
+  value: bigint
+}
 
 /** What does not come out as the header says, or why executing can't tell. */
 export type Difference =
@@ -95,8 +101,6 @@ export type Difference =
   | 'logsBloom'
   | 'requestsHash'
   | 'blobGasUsed'
-  /** It runs code that the chain's nodes have of their own. */
-  | 'nativeCode'
   /** The parent's state is no longer held. */
   | 'parent'
   /** The node answered for the block, or one before it, what executing contradicts. */

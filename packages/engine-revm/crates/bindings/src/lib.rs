@@ -23,7 +23,7 @@ use records::StretchRejected;
 use std::{collections::HashMap, sync::Arc};
 use threads::{Ending, Threads};
 use upfront_engine::{
-    answer,
+    answer, carry,
     evm::Allowance,
     outcome::Outcome,
     plan::Plan,
@@ -218,6 +218,34 @@ impl NativeEngine {
     pub fn echo(&self, name: String, record: Latin1String) -> Result<Latin1String> {
         let mut record = text::Tokens(ascii(&record)?);
         Ok(latin1(records::echo(&name, &mut record).map_err(malformed)?.into_bytes()))
+    }
+
+    /// Executes a sealed block on its parent's state, whose key this is; where that comes to what the header says, its state is
+    /// carried. What became of it comes by mail.
+    #[napi(catch_unwind)]
+    pub fn carry(&self, id: u32, key: Latin1String, layers: Vec<u32>, block: Latin1String) -> Result<()> {
+        let block = field::<carry::SealedBlock>(&block)?;
+        let (key, layers, cache) = (state_key(&key)?, self.layers(&layers)?, self.cache.clone());
+        let below = layers.clone();
+        self.threads.start(id, key, layers, move |state, stop| {
+            let executed = carry::execute(&block, state, &stop);
+            match carry::carry(&cache, key, &block, &below, executed) {
+                Ok(carried) => Ok(encode::written(&carried).into_bytes().into()),
+                Err(error) => Err(Failure::from(error).into()),
+            }
+        })
+    }
+
+    /// Whether anything is held of this state.
+    #[napi(catch_unwind)]
+    pub fn holds(&self, key: Latin1String) -> Result<bool> {
+        Ok(self.cache.find(state_key(&key)?).is_some())
+    }
+
+    /// Drops every state; what runs keeps what it stands on.
+    #[napi(catch_unwind)]
+    pub fn forget(&self) {
+        self.cache.forget();
     }
 
     /// Stops everything that runs; its threads end.

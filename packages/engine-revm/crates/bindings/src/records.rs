@@ -3,7 +3,7 @@
 use crate::text::{Decoded, Field, Lines, Malformed, Tokens};
 
 use upfront_engine::{
-    outcome, plan,
+    carry, outcome, plan,
     primitives::{Address, B256, Bloom, Bytes, map::AddressMap},
     rejection, state, stretch,
 };
@@ -911,6 +911,172 @@ impl Field for StretchRejected {
     }
 }
 
+impl Field for carry::Deposit {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(Self { source_hash: t.read()?, from: t.read()?, mint: t.read()?, is_system_transaction: t.read()? })
+    }
+    fn write(&self, out: &mut Lines) {
+        self.source_hash.write(out);
+        self.from.write(out);
+        self.mint.write(out);
+        self.is_system_transaction.write(out);
+    }
+}
+
+impl Field for carry::SealedTransaction {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(Self {
+            tx_type: t.read()?,
+            hash: t.read()?,
+            chain_id: t.read()?,
+            nonce: t.read()?,
+            gas: t.read()?,
+            gas_price: t.read()?,
+            max_fee: t.read()?,
+            max_priority_fee: t.read()?,
+            max_blob_fee: t.read()?,
+            to: t.read()?,
+            value: t.read()?,
+            input: t.read()?,
+            access_list: t.read()?,
+            blob_hashes: t.read()?,
+            authorizations: t.read()?,
+            v: t.read()?,
+            r: t.read()?,
+            s: t.read()?,
+            deposit: t.read()?,
+        })
+    }
+    fn write(&self, out: &mut Lines) {
+        self.tx_type.write(out);
+        self.hash.write(out);
+        self.chain_id.write(out);
+        self.nonce.write(out);
+        self.gas.write(out);
+        self.gas_price.write(out);
+        self.max_fee.write(out);
+        self.max_priority_fee.write(out);
+        self.max_blob_fee.write(out);
+        self.to.write(out);
+        self.value.write(out);
+        self.input.write(out);
+        self.access_list.write(out);
+        self.blob_hashes.write(out);
+        self.authorizations.write(out);
+        self.v.write(out);
+        self.r.write(out);
+        self.s.write(out);
+        self.deposit.write(out);
+    }
+}
+
+impl Field for carry::SealedBlock {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(Self {
+            chain: t.read()?,
+            hash: t.read()?,
+            block: t.read()?,
+            transactions: t.read()?,
+            earlier_receipts: t.read()?,
+            earlier_gas_used: t.read()?,
+            earlier_blob_gas_used: t.read()?,
+            withdrawals: t.read()?,
+            gas_used: t.read()?,
+            transactions_root: t.read()?,
+            receipts_root: t.read()?,
+            logs_bloom: t.read()?,
+            withdrawals_root: t.read()?,
+            requests_hash: t.read()?,
+            blob_gas_used: t.read()?,
+        })
+    }
+    fn write(&self, out: &mut Lines) {
+        self.chain.write(out);
+        self.hash.write(out);
+        self.block.write(out);
+        self.transactions.write(out);
+        self.earlier_receipts.write(out);
+        self.earlier_gas_used.write(out);
+        self.earlier_blob_gas_used.write(out);
+        self.withdrawals.write(out);
+        self.gas_used.write(out);
+        self.transactions_root.write(out);
+        self.receipts_root.write(out);
+        self.logs_bloom.write(out);
+        self.withdrawals_root.write(out);
+        self.requests_hash.write(out);
+        self.blob_gas_used.write(out);
+    }
+}
+
+impl Field for carry::Difference {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(match t.word()? {
+            "transactionHash" => Self::TransactionHash,
+            "transactionsRoot" => Self::TransactionsRoot,
+            "withdrawalsRoot" => Self::WithdrawalsRoot,
+            "transaction" => Self::Transaction,
+            "gasUsed" => Self::GasUsed,
+            "receiptsRoot" => Self::ReceiptsRoot,
+            "logsBloom" => Self::LogsBloom,
+            "requestsHash" => Self::RequestsHash,
+            "blobGasUsed" => Self::BlobGasUsed,
+            "parent" => Self::Parent,
+            "disputed" => Self::Disputed,
+            _ => return Err(Malformed("an unknown carry::Difference")),
+        })
+    }
+    fn write(&self, out: &mut Lines) {
+        out.text(match *self {
+            Self::TransactionHash => "transactionHash",
+            Self::TransactionsRoot => "transactionsRoot",
+            Self::WithdrawalsRoot => "withdrawalsRoot",
+            Self::Transaction => "transaction",
+            Self::GasUsed => "gasUsed",
+            Self::ReceiptsRoot => "receiptsRoot",
+            Self::LogsBloom => "logsBloom",
+            Self::RequestsHash => "requestsHash",
+            Self::BlobGasUsed => "blobGasUsed",
+            Self::Parent => "parent",
+            Self::Disputed => "disputed",
+        })
+    }
+}
+
+impl Field for carry::Sampled {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(Self { read: t.read()?, value: t.read()? })
+    }
+    fn write(&self, out: &mut Lines) {
+        self.read.write(out);
+        self.value.write(out);
+    }
+}
+
+impl Field for carry::Carried {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(match t.word()? {
+            "carried" => Self::Carried { written: t.read()?, sample: t.read()? },
+            "differs" => Self::Differs { difference: t.read()?, detail: t.read()? },
+            _ => return Err(Malformed("an unknown Carried")),
+        })
+    }
+    fn write(&self, out: &mut Lines) {
+        match self {
+            Self::Carried { written, sample } => {
+                out.text("carried");
+                written.write(out);
+                sample.write(out);
+            }
+            Self::Differs { difference, detail } => {
+                out.text("differs");
+                difference.write(out);
+                detail.write(out);
+            }
+        }
+    }
+}
+
 /// Reads a record and writes it again, for the test that both sides agree.
 pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
     let mut out = Lines::default();
@@ -944,6 +1110,11 @@ pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
         "Rejection" => rejection::Rejection::read(t)?.write(&mut out),
         "Rejected" => Rejected::read(t)?.write(&mut out),
         "StretchRejected" => StretchRejected::read(t)?.write(&mut out),
+        "Deposit" => carry::Deposit::read(t)?.write(&mut out),
+        "SealedTransaction" => carry::SealedTransaction::read(t)?.write(&mut out),
+        "SealedBlock" => carry::SealedBlock::read(t)?.write(&mut out),
+        "Sampled" => carry::Sampled::read(t)?.write(&mut out),
+        "Carried" => carry::Carried::read(t)?.write(&mut out),
         _ => return Err(Malformed("an unknown record")),
     }
     Ok(out.0)

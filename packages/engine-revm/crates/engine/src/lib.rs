@@ -12,6 +12,7 @@
 //! | [`pool`] | threads |
 
 pub mod answer;
+pub mod carry;
 pub mod evm;
 pub mod op_fork;
 pub mod outcome;

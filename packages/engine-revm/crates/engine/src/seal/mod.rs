@@ -2,8 +2,10 @@
 
 mod header;
 mod receipt;
+mod signed;
 mod transaction;
 
 pub use header::{Body, seal, withdrawals_root};
 pub use receipt::{Roots, encode_receipt_fields, roots};
+pub use signed::{Deposit, SealedTransaction, encode_sealed};
 pub use transaction::{UnsignedTransaction, encode_transaction};

@@ -45,14 +45,15 @@ pub fn encode_transaction(transaction: &UnsignedTransaction<'_>) -> Vec<u8> {
     fields.finish((tx_type > 0).then_some(tx_type))
 }
 
-struct Fields(Vec<u8>);
+/// The fields of a transaction, one after the other in RLP.
+pub(super) struct Fields(pub(super) Vec<u8>);
 
 impl Fields {
-    fn put(&mut self, value: &impl Encodable) {
+    pub(super) fn put(&mut self, value: &impl Encodable) {
         value.encode(&mut self.0);
     }
 
-    fn to(&mut self, to: Option<Address>) {
+    pub(super) fn to(&mut self, to: Option<Address>) {
         match to {
             Some(address) => self.put(&address),
             None => self.put(&Bytes::new()),
@@ -66,11 +67,11 @@ impl Fields {
         self.0.extend_from_slice(&inner.0);
     }
 
-    fn hashes(&mut self, hashes: &[B256]) {
+    pub(super) fn hashes(&mut self, hashes: &[B256]) {
         self.list(|list| hashes.iter().for_each(|hash| list.put(hash)));
     }
 
-    fn access_list(&mut self, entries: &[(Address, Vec<B256>)]) {
+    pub(super) fn access_list(&mut self, entries: &[(Address, Vec<B256>)]) {
         self.list(|list| {
             for (address, slots) in entries {
                 list.list(|entry| {
@@ -81,7 +82,7 @@ impl Fields {
         });
     }
 
-    fn authorizations(&mut self, authorizations: &[Authorization]) {
+    pub(super) fn authorizations(&mut self, authorizations: &[Authorization]) {
         self.list(|list| {
             for authorization in authorizations {
                 list.list(|entry| {
@@ -96,7 +97,7 @@ impl Fields {
         });
     }
 
-    fn finish(self, tx_type: Option<u8>) -> Vec<u8> {
+    pub(super) fn finish(self, tx_type: Option<u8>) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.0.len() + 10);
         out.extend(tx_type);
         Header { list: true, payload_length: self.0.len() }.encode(&mut out);

@@ -1,7 +1,7 @@
 use super::{
     Progress, call,
     call::{BlockFees, Executed},
-    fees, op, overrides, requests, system_calls,
+    fees, op, overrides, requests, system_calls, withdrawals,
 };
 use crate::{
     evm::Machine,
@@ -15,7 +15,6 @@ use alloy_eips::eip7685::EMPTY_REQUESTS_HASH;
 use alloy_primitives::{B64, B256, U256};
 use op_revm::OpSpecId;
 use revm::{
-    Database,
     context::{BlockEnv, CfgEnv},
     context_interface::block::BlobExcessGasAndPrice,
     primitives::hardfork::SpecId,
@@ -64,7 +63,9 @@ pub fn execute(
         executed.push(done);
     }
 
-    withdraw(machine, block).map_err(here)?;
+    if rules.has(SpecId::SHANGHAI) {
+        withdrawals::credit(machine.state(), &block.withdrawals)?;
+    }
     let requests_hash = requests_hash(plan, block, machine, &executed).map_err(here)?;
     let blob_gas_used = blob_gas_used(plan, block, machine, &executed)?;
     let (calls, encoded): (Vec<ExecutedCall>, Vec<Vec<u8>>) =
@@ -135,19 +136,6 @@ fn block_environment(block: &PlannedBlock, excess_blob_gas: u64) -> BlockEnv {
         blob_excess_gas_and_price: Some(BlobExcessGasAndPrice { excess_blob_gas, blob_gasprice: 0 }),
         slot_num: 0,
     }
-}
-
-/// EIP-4895. Amounts are in Gwei.
-fn withdraw(machine: &mut Machine, block: &PlannedBlock) -> Result<(), Fault> {
-    if !block.rules.has(SpecId::SHANGHAI) {
-        return Ok(());
-    }
-    for withdrawal in block.withdrawals.iter().filter(|withdrawal| withdrawal.amount > 0) {
-        let account = machine.state().basic(withdrawal.address)?.unwrap_or_default();
-        let amount = U256::from(withdrawal.amount) * U256::from(1_000_000_000u64);
-        machine.state().change(withdrawal.address).balance = Some(account.balance.wrapping_add(amount));
-    }
-    Ok(())
 }
 
 fn requests_hash(

@@ -9,6 +9,7 @@ mod requests;
 pub(crate) mod system_calls;
 mod touched;
 mod validity;
+mod withdrawals;
 
 #[cfg(test)]
 mod tests;
@@ -25,7 +26,9 @@ use std::sync::Arc;
 
 pub(crate) use fees::{blob_gas, blob_price};
 pub(crate) use op::{current_da_footprint_scalar, da_footprint};
+pub(crate) use requests::hash as requests_hash;
 use touched::Touched;
+pub(crate) use withdrawals::credit as credit_withdrawals;
 
 /// Executes and seals all blocks of the plan. With an `allowance` it neither waits nor works long: it gives up
 /// where a value is not cached (`Failure::Missing`) or a call needs more (`Failure::TooMuch`).

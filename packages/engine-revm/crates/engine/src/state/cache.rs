@@ -95,6 +95,7 @@ impl StateCache {
         }
         let mut writes = writes_of(changes);
         writes.values.insert(Read::BlockHash(parent_number), Cached::Word(parent.into()));
+        writes.values.insert(Read::BlockHash(parent_number + 1), Cached::Word(key.into()));
         let written = writes.values.len();
         let now = self.clock.load(Ordering::Relaxed);
         let position = below.history.step(below.position, writes, now)?;

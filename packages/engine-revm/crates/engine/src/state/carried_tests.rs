@@ -68,7 +68,7 @@ fn any_read(random: &mut Random, number: u64) -> Read {
         0 => Read::Balance(address),
         1 => Read::Nonce(address),
         2 => Read::Code(address),
-        3 => Read::BlockHash(number - 1 - random.below(number.min(12))),
+        3 => Read::BlockHash(number - random.below(number.min(12))),
         _ => Read::Storage(address, U256::from(random.below(SLOTS))),
     }
 }
@@ -116,6 +116,7 @@ fn play(seed: u64, limit: usize, rounds: usize) -> (usize, usize) {
         block.number += 1;
         block.key = B256::from(U256::from(round as u64 + 2));
         block.values.insert(Read::BlockHash(parent_number), Value::Word(parent_key.into()));
+        block.values.insert(Read::BlockHash(block.number), Value::Word(block.key.into()));
         if random.chance(30) {
             let cold = cache.pinned(block.key);
             for _ in 0..random.below(8) {
@@ -221,6 +222,6 @@ fn a_state_is_carried_once_and_only_from_one_that_is_held() {
     let cache = StateCache::new(1 << 20);
     assert_eq!(cache.carry(key(1), key(2), &AddressMap::default(), 1), Err(NotCarried::Parent));
     cache.pinned(key(1));
-    assert_eq!(cache.carry(key(1), key(2), &AddressMap::default(), 1), Ok(1));
+    assert_eq!(cache.carry(key(1), key(2), &AddressMap::default(), 1), Ok(2));
     assert_eq!(cache.carry(key(1), key(2), &AddressMap::default(), 1), Ok(0));
 }

@@ -26,6 +26,21 @@ impl AccountChange {
         self.storage.get(slot).copied().or(self.storage_cleared.then_some(U256::ZERO))
     }
 
+    /// Adds what changed later.
+    pub fn overlay(&mut self, later: &Self) {
+        self.balance = later.balance.or(self.balance);
+        self.nonce = later.nonce.or(self.nonce);
+        if later.code.is_some() {
+            self.code.clone_from(&later.code);
+        }
+        if later.storage_cleared {
+            self.storage_cleared = true;
+            self.storage.clear();
+        }
+        self.storage.extend(&later.storage);
+        self.exists = later.exists;
+    }
+
     /// An account that is not there.
     pub fn destroyed() -> Self {
         Self {

@@ -59,11 +59,17 @@ impl BlockEvm {
 }
 
 /// Executes the stretch's transactions in order, with full validation.
-pub fn execute(
+pub fn execute(stretch: &Stretch, state: SimulationState, stop: Arc<Stop>) -> Result<ExecutedStretch, StretchFailure> {
+    let (executed, state) = run(stretch, state, stop)?;
+    Ok(ExecutedStretch { changes: state.into_changes(), ..executed })
+}
+
+/// `execute`, with the changes left in the state, so that the block can go on.
+pub fn run(
     stretch: &Stretch,
     mut state: SimulationState,
     stop: Arc<Stop>,
-) -> Result<ExecutedStretch, StretchFailure> {
+) -> Result<(ExecutedStretch, SimulationState), StretchFailure> {
     let mut transactions = Vec::with_capacity(stretch.transactions.len());
     for (index, raw) in stretch.transactions.iter().enumerate() {
         transactions.push(decode(raw).map_err(|error| StretchFailure::of(index, error.into()))?);
@@ -91,15 +97,16 @@ pub fn execute(
         receipts.push(receipt.map_err(|error| StretchFailure::of(index, error))?);
     }
     let (receipts_root, logs_bloom) = seal(stretch, &receipts);
-    Ok(ExecutedStretch {
-        changes: evm.into_state().into_changes(),
+    let executed = ExecutedStretch {
+        changes: AddressMap::default(),
         transactions,
         receipts,
         gas_used: progress.gas_used,
         blob_gas_used: progress.blob_gas_used,
         receipts_root,
         logs_bloom,
-    })
+    };
+    Ok((executed, evm.into_state()))
 }
 
 struct Progress {

@@ -1,0 +1,162 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { createHmac, randomBytes } from 'node:crypto'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const GENESIS = fileURLToPath(new URL('../geth-genesis.json', import.meta.url))
+const START_TIMEOUT_MS = 30_000
+const BUILDING_MS = 60
+
+/** What the consensus layer says of a block. Quantities in hex. */
+export interface BuiltBlock {
+  feeRecipient: string
+  withdrawals: readonly { index: string; validatorIndex: string; address: string; amount: string }[]
+}
+
+/** A geth whose consensus layer is the test: each block is made when it is asked for. */
+export interface BuiltGeth {
+  rpcUrl: string
+  rpc<T>(method: string, params: readonly unknown[]): Promise<T>
+  /** Makes a block on the head. Resolves with its hash. */
+  build(block: BuiltBlock): Promise<string>
+  stop(): Promise<void>
+}
+
+interface Payload {
+  blockHash: string
+}
+
+/**
+ * Starts a geth under Osaka's rules, with the state of every block, that makes blocks by the Engine API.
+ * @throws an `Error` where it does not start
+ */
+export async function startBuiltGeth(path: string): Promise<BuiltGeth> {
+  const folder = mkdtempSync(join(tmpdir(), 'upfront-built-geth-'))
+  const secret = randomBytes(32)
+  const secretFile = join(folder, 'jwt')
+  writeFileSync(secretFile, secret.toString('hex'))
+  execFileSync(path, ['--datadir', folder, '--state.scheme=hash', 'init', GENESIS], { stdio: 'ignore' })
+  const [http, auth] = [await freePort(), await freePort()]
+  const child = spawn(
+    path,
+    [
+      ...['--datadir', folder, '--networkid=1337', '--gcmode=archive', '--state.scheme=hash', '--syncmode=full'],
+      ...[
+        '--http',
+        `--http.port=${http}`,
+        '--http.api=eth,debug',
+        '--rpc.gascap=50000000',
+        '--rpc.batch-request-limit=5000',
+      ],
+      ...[`--authrpc.port=${auth}`, `--authrpc.jwtsecret=${secretFile}`, '--miner.recommit=10s', '--miner.gasprice=1'],
+      ...['--port=0', '--nodiscover', '--maxpeers=0', '--ipcdisable', '--verbosity=1', '--txpool.pricelimit=1'],
+      ...['--txpool.accountslots=1000', '--txpool.globalslots=100000', '--txpool.accountqueue=1000'],
+    ],
+    { stdio: 'ignore' },
+  )
+  const exited = new Promise((resolve) => child.once('close', resolve))
+  const killNow = () => child.kill('SIGKILL')
+  process.once('exit', killNow)
+  void exited.then(() => {
+    process.off('exit', killNow)
+    if (existsSync(folder)) rmSync(folder, { recursive: true, force: true })
+  })
+  const rpcUrl = `http://127.0.0.1:${http}`
+  const rpc = <T>(method: string, params: readonly unknown[]) => call<T>(rpcUrl, {}, method, params)
+  const engine = <T>(method: string, params: readonly unknown[]) =>
+    call<T>(`http://127.0.0.1:${auth}`, { authorization: `Bearer ${token(secret)}` }, method, params)
+  const stop = async () => {
+    killNow()
+    await exited
+  }
+  const until = Date.now() + START_TIMEOUT_MS
+  for (;;) {
+    const chainId = await rpc<string>('eth_chainId', []).catch(() => undefined)
+    if (chainId !== undefined) break
+    if (Date.now() > until || child.exitCode !== null) {
+      await stop()
+      throw new Error('geth did not start')
+    }
+    await pause(50)
+  }
+  let made = 0
+  return {
+    rpcUrl,
+    rpc,
+    stop,
+    async build({ feeRecipient, withdrawals }) {
+      const head = await rpc<{ hash: string; timestamp: string }>('eth_getBlockByNumber', ['latest', false])
+      // Another each time: two blocks on one parent differ.
+      const word = `0x${(++made).toString(16).padStart(64, '0')}`
+      const attributes = {
+        timestamp: `0x${(Number(head.timestamp) + 1 + (made % 3)).toString(16)}`,
+        prevRandao: word,
+        suggestedFeeRecipient: feeRecipient,
+        withdrawals,
+        parentBeaconBlockRoot: word,
+      }
+      const state = { headBlockHash: head.hash, safeBlockHash: ZERO, finalizedBlockHash: ZERO }
+      const { payloadId } = await engine<{ payloadId: string | null }>('engine_forkchoiceUpdatedV3', [
+        state,
+        attributes,
+      ])
+      if (payloadId === null) throw new Error('geth builds no block')
+      const { executionPayload, executionRequests } = await built(engine, payloadId)
+      await engine('engine_newPayloadV4', [executionPayload, [], word, executionRequests])
+      const { blockHash } = executionPayload
+      await engine('engine_forkchoiceUpdatedV3', [{ ...state, headBlockHash: blockHash }, null])
+      return blockHash
+    },
+  }
+}
+
+const ZERO = `0x${'0'.repeat(64)}`
+
+type Rpc = <T>(method: string, params: readonly unknown[]) => Promise<T>
+
+/** geth builds an empty block first, then one with what the pool has: asked too soon, it gives the empty one. */
+async function built(engine: Rpc, payloadId: string) {
+  await pause(BUILDING_MS)
+  return engine<{ executionPayload: Payload; executionRequests: string[] }>('engine_getPayloadV5', [payloadId])
+}
+
+async function call<T>(
+  url: string,
+  headers: Record<string, string>,
+  method: string,
+  params: readonly unknown[],
+): Promise<T> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body,
+  })
+  const { result, error } = (await response.json()) as { result: T; error?: { message: string } }
+  if (error !== undefined) throw new Error(`${method}: ${error.message}`)
+  return result
+}
+
+function token(secret: Buffer): string {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const signed = `${part({ alg: 'HS256', typ: 'JWT' })}.${part({ iat: Math.floor(Date.now() / 1000) })}`
+  return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

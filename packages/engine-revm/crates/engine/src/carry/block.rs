@@ -1,0 +1,27 @@
+use crate::{
+    plan::{ChainRules, Withdrawal},
+    seal::SealedTransaction,
+    stretch::BlockEnvironment,
+};
+use alloy_primitives::{B256, Bloom, Bytes};
+
+/// A sealed block, and what executing it must come to.
+#[derive(Clone, Debug)]
+pub struct SealedBlock {
+    pub chain: ChainRules,
+    pub hash: B256,
+    pub block: BlockEnvironment,
+    pub transactions: Vec<SealedTransaction>,
+    /// Receipts of the first transactions, which are executed already, EIP-2718 bytes.
+    pub earlier_receipts: Vec<Bytes>,
+    pub earlier_gas_used: u64,
+    pub earlier_blob_gas_used: u64,
+    pub withdrawals: Vec<Withdrawal>,
+    pub gas_used: u64,
+    pub transactions_root: B256,
+    pub receipts_root: B256,
+    pub logs_bloom: Bloom,
+    pub withdrawals_root: Option<B256>,
+    pub requests_hash: Option<B256>,
+    pub blob_gas_used: Option<u64>,
+}

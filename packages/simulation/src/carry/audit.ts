@@ -1,0 +1,65 @@
+import { Canceller } from '@upfront/node'
+import type { BlockHeader } from '@upfront/protocol'
+import type { Driver } from '../drive/driver.js'
+import { pinnedState } from '../drive/pinned-state.js'
+import { ReadBudget } from '../drive/read-budget.js'
+import type { Sampled } from '../engine/block-carrier.js'
+import { readKey } from '../engine/state.js'
+
+export interface CarriedAuditOptions {
+  driver: Pick<Driver, 'readAtNode'>
+  everyMs: number
+  onConfirmed: (header: BlockHeader, values: number) => void
+  /** The node's value of what was carried is another. */
+  onContradicted: (header: BlockHeader, detail: string) => void
+}
+
+const TIMEOUT_MS = 10_000
+
+/** Now and then reads from the node, at their block, values that a block was carried with. */
+export class CarriedAudit {
+  readonly #options: CarriedAuditOptions
+  /** The newest block that wrote something. */
+  #newest: { header: BlockHeader; sample: readonly Sampled[] } | undefined
+  #timer: NodeJS.Timeout | undefined
+  #underWay: Canceller | undefined
+
+  constructor(options: CarriedAuditOptions) {
+    this.#options = options
+    this.#timer = setInterval(() => void this.#look(), options.everyMs).unref()
+  }
+
+  /** What a block was carried with. */
+  note(header: BlockHeader, sample: readonly Sampled[]): void {
+    if (sample.length > 0) this.#newest = { header, sample }
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+    this.#newest = undefined
+    this.#underWay?.cancel(new Error('closed'))
+  }
+
+  async #look(): Promise<void> {
+    const looked = this.#newest
+    if (looked === undefined || this.#underWay !== undefined) return
+    this.#newest = undefined
+    const { header, sample } = looked
+    const cancellation = new Canceller()
+    const budget = new ReadBudget(sample.length, performance.now() + TIMEOUT_MS)
+    this.#underWay = cancellation
+    try {
+      const reads = sample.map(({ read }) => read)
+      const at = pinnedState({ header, key: header.hash })
+      const values = await this.#options.driver.readAtNode(reads, at, { budget, cancellation })
+      const wrong = sample.findIndex(({ value }, index) => value !== BigInt(values[index]!))
+      if (wrong === -1) return this.#options.onConfirmed(header, values.length)
+      const { read, value } = sample[wrong]!
+      this.#options.onContradicted(header, `${readKey(read)} is ${value} here, ${values[wrong]} at the node`)
+    } catch {
+      // The node could not be asked, or the block is gone: the next audit looks at another.
+    } finally {
+      this.#underWay = undefined
+    }
+  }
+}

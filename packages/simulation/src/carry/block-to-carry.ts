@@ -1,0 +1,49 @@
+import type { BlockHeader } from '@upfront/protocol'
+import type { BlockToCarry } from '../engine/block-carrier.js'
+import type { BlockRules, ChainRules } from '../plan/chain-rules.js'
+import { isForkActive, rulesAt } from '../plan/rules-at.js'
+import type { SealedBlock } from './sealed-block.js'
+import { sealedTransactionFromRpc, withdrawalFromRpc } from './sealed-transaction.js'
+
+/**
+ * The rules of a block; undefined where they are not known here, and for the first block of a fork: what a fork does to the state
+ * besides is not known.
+ */
+export function carryRules(rules: ChainRules, header: BlockHeader, parent: BlockHeader): BlockRules | undefined {
+  const { unsupportedFrom } = rules
+  if (header.blockAccessListHash !== undefined || header.difficulty !== 0n) return undefined
+  if (unsupportedFrom !== undefined && header.timestamp >= unsupportedFrom.timestamp) return undefined
+  const before = rulesAt(rules, parent.number, parent.timestamp)
+  const now = rulesAt(rules, header.number, header.timestamp)
+  return before?.fork === now?.fork && before?.opFork === now?.opFork ? now : undefined
+}
+
+/** The block as an engine executes it. @throws UpstreamFault, UnknownTransactionType */
+export function blockToCarry(
+  { header, transactions, withdrawals }: SealedBlock,
+  chain: ChainRules,
+  rules: BlockRules,
+): BlockToCarry {
+  const { hash, number, timestamp, parentHash, gasLimit, miner, mixHash, baseFeePerGas = 0n, extraData } = header
+  const { gasUsed, transactionsRoot, receiptsRoot, logsBloom, withdrawalsRoot, requestsHash, blobGasUsed } = header
+  const { parentBeaconBlockRoot, excessBlobGas } = header
+  const isCancun = isForkActive(rules.fork, 'cancun')
+  return {
+    rules: chain,
+    hash,
+    block: {
+      ...{ number, timestamp, parentHash, gasLimit, baseFeePerGas, extraData, rules },
+      feeRecipient: miner,
+      prevRandao: mixHash,
+      ...(isCancun && parentBeaconBlockRoot !== undefined && { parentBeaconBlockRoot }),
+      ...(isCancun && excessBlobGas !== undefined && { excessBlobGas }),
+    },
+    transactions: transactions.map(sealedTransactionFromRpc),
+    earlierReceipts: [],
+    withdrawals: withdrawals.map(withdrawalFromRpc),
+    ...{ gasUsed, transactionsRoot, receiptsRoot, logsBloom },
+    ...(withdrawalsRoot !== undefined && { withdrawalsRoot }),
+    ...(requestsHash !== undefined && { requestsHash }),
+    ...(blobGasUsed !== undefined && { blobGasUsed }),
+  }
+}

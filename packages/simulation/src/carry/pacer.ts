@@ -1,0 +1,65 @@
+import type { CarryPace } from './carry-event.js'
+
+/** So many blocks in a row that took too long, or were executed in vain, slow the pace down. */
+const STREAK = 8
+/** So many in a row that were quick speed it up again. */
+const RECOVERED = 64
+/** Off lasts so long. */
+const OFF_MS = 300_000
+
+/** Which blocks are carried, by how long that takes. */
+export class Pacer {
+  pace: CarryPace = 'each'
+  readonly #onPace: (pace: CarryPace, reason: string) => void
+  #bad = 0
+  #good = 0
+  #tried = -1n
+  #offUntil = 0
+
+  constructor(onPace: (pace: CarryPace, reason: string) => void) {
+    this.#onPace = onPace
+  }
+
+  /** Whether this block shall be carried. It counts as tried then. */
+  allows(number: bigint, now = performance.now()): boolean {
+    if (this.pace === 'distrusted') return false
+    if (this.pace === 'off') {
+      if (now < this.#offUntil) return false
+      this.#set('everySecond', 'tried again')
+    }
+    if (this.pace === 'everySecond' && number === this.#tried + 1n) return false
+    this.#tried = number
+    return true
+  }
+
+  /** A block was carried. @param intervalMs between the chain's blocks */
+  took(tookMs: number, intervalMs: number): void {
+    if (tookMs > intervalMs / 2) {
+      this.useless(`${Math.round(tookMs)} ms of the ${Math.round(intervalMs)} between blocks`)
+      return
+    }
+    this.#bad = 0
+    this.#good++
+    if (this.pace === 'everySecond' && this.#good >= RECOVERED) this.#set('each', 'quick enough again')
+  }
+
+  /** A block was executed in vain, or it took too long. */
+  useless(reason: string): void {
+    this.#good = 0
+    this.#bad++
+    if (this.#bad < STREAK || this.pace === 'distrusted') return
+    if (this.pace === 'everySecond') this.#offUntil = performance.now() + OFF_MS
+    this.#set(this.pace === 'each' ? 'everySecond' : 'off', reason)
+  }
+
+  distrust(): void {
+    this.pace = 'distrusted'
+  }
+
+  #set(pace: CarryPace, reason: string): void {
+    this.pace = pace
+    this.#bad = 0
+    this.#good = 0
+    this.#onPace(pace, reason)
+  }
+}

@@ -1,0 +1,194 @@
+import { UpstreamError, UpstreamFault } from '@upfront/node'
+import { type BlockHeader, type Hash, ZERO_HASH } from '@upfront/protocol'
+import type { BlockCarrier, BlockToCarry, Carried } from '../engine/block-carrier.js'
+import type { StateLayer, StatePoint } from '../engine/state.js'
+import type { Step } from '../engine/step.js'
+import type { ChainRules } from '../plan/chain-rules.js'
+import type { CarryEvent } from './carry-event.js'
+import type { SealedBlock } from './sealed-block.js'
+import { StateCarrier, type StateCarrierOptions } from './state-carrier.js'
+
+const hashOf = (number: number): Hash => `0x${number.toString(16).padStart(64, '0')}`
+const rules: ChainRules = {
+  ...{ chainId: 1n, stack: 'ethereum', source: 'genesis-file', blobSchedule: [], schedule: undefined as never },
+  forks: [
+    { fork: 'shanghai', timestamp: 0n },
+    { fork: 'cancun', timestamp: 1_050n },
+  ],
+}
+const opRules: ChainRules = { ...rules, stack: 'optimism', forks: [{ fork: 'jovian', timestamp: 0n }] }
+
+function block(number: number, changed: Partial<SealedBlock> = {}): SealedBlock {
+  const header = {
+    ...{
+      hash: hashOf(number),
+      parentHash: hashOf(number - 1),
+      number: BigInt(number),
+      timestamp: BigInt(1_000 + number),
+    },
+    ...{ difficulty: 0n, gasLimit: 1n, gasUsed: 0n, baseFeePerGas: 1n, extraData: '0x', miner: `0x${'0'.repeat(40)}` },
+  } as Partial<BlockHeader> as BlockHeader
+  return { header, transactions: [], withdrawals: [], ...changed }
+}
+
+const DONE: Carried = { kind: 'carried', written: 3, sample: [] }
+
+/** A carrier on an engine of the test's own. */
+function start(options: Partial<StateCarrierOptions> = {}) {
+  const events: CarryEvent[] = []
+  const asked: { block: BlockToCarry; at: StatePoint }[] = []
+  const state = {
+    held: new Set([hashOf(1)]),
+    next: (async () => ({ kind: 'done', outcome: DONE })) as () => Promise<Step<Carried>>,
+    node: [] as Hash[],
+    forgotten: 0,
+  }
+  const engine: BlockCarrier = {
+    carry: async (block, at) => {
+      asked.push({ block, at })
+      const step = await state.next()
+      if (step.kind === 'done' && step.outcome.kind === 'carried') state.held.add(block.hash)
+      return step
+    },
+    holds: (key) => state.held.has(key),
+    forget: () => {
+      state.forgotten++
+      state.held.clear()
+    },
+  }
+  const driver: StateCarrierOptions['driver'] = {
+    run: async (begin) => {
+      const step = await begin()
+      if (step.kind === 'lacking') throw new Error('the test has no values')
+      return step.outcome
+    },
+    readAtNode: async () => state.node,
+  }
+  const carrier = new StateCarrier({
+    ...{ rules, engine, driver, intervalMs: () => 12_000, observe: (event) => events.push(event) },
+    ...options,
+  })
+  const reasons = () => events.map((event) => (event.kind === 'notCarried' ? event.reason : event.kind))
+  return { carrier, events, asked, state, reasons }
+}
+
+describe('StateCarrier', () => {
+  it('carries blocks one after the other, and only from a parent that is held', async () => {
+    const { carrier, asked, reasons } = start()
+    await Promise.all([2, 3].map((number) => carrier.prepare(block(number), block(number - 1))))
+    await carrier.prepare(block(7), block(6))
+    await carrier.prepare(block(8), undefined)
+    await carrier.prepare(block(4), block(2))
+    expect(reasons()).toEqual(['carried', 'carried', 'unheld', 'orphan', 'orphan'])
+    expect(asked.map(({ at }) => at.key)).toEqual([hashOf(1), hashOf(2)])
+    expect(carrier.status()).toEqual({ pace: 'each', carried: 3n, counts: { carried: 2, unheld: 1, orphan: 2 } })
+    carrier.close()
+  })
+
+  it('begins a fork with nothing, and blocks that it can’t decode', async () => {
+    const { carrier, state, reasons, events } = start()
+    for (const number of [49, 50, 51, 52]) state.held.add(hashOf(number))
+    await carrier.prepare(block(50), block(49))
+    await carrier.prepare(block(51), block(50))
+    await carrier.prepare(block(52, { transactions: [{ type: '0x55', hash: ZERO_HASH }] }), block(51))
+    await carrier.prepare(block(53, { transactions: ['0x12'] }), block(52))
+    const amsterdam = block(54)
+    amsterdam.header.blockAccessListHash = ZERO_HASH
+    state.held.add(hashOf(53))
+    await carrier.prepare(amsterdam, block(53))
+    expect(reasons()).toEqual(['fork', 'carried', 'undecodable', 'undecodable', 'fork'])
+    expect(events.map((event) => (event.kind === 'notCarried' ? event.isFirst : undefined))).toEqual([
+      ...[true, undefined, true, false, false],
+    ])
+    carrier.close()
+  })
+
+  it('says what differs, and what could not be read, and goes on', async () => {
+    const { carrier, state, reasons } = start()
+    state.next = async () => ({ kind: 'done', outcome: { kind: 'differs', difference: 'gasUsed', detail: '1, 2' } })
+    await carrier.prepare(block(2), block(1))
+    state.next = () => Promise.reject(new UpstreamError(new UpstreamFault('timeout', 'late'), 'node', 'reading', 1))
+    await carrier.prepare(block(2), block(1))
+    state.next = () => Promise.reject(new Error('a bug'))
+    await carrier.prepare(block(2), block(1))
+    state.next = async () => ({ kind: 'done', outcome: DONE })
+    await carrier.prepare(block(2), block(1))
+    expect(reasons()).toEqual(['gasUsed', 'unreadable', 'failed', 'carried'])
+    carrier.close()
+  })
+
+  it('lets no more than a few blocks wait', async () => {
+    const { carrier, state, reasons } = start()
+    let release = () => {}
+    const gate = new Promise<void>((resolve) => (release = resolve))
+    state.next = async () => {
+      await gate
+      return { kind: 'done', outcome: DONE }
+    }
+    const all = [2, 3, 4, 5, 6, 7].map((number) => carrier.prepare(block(number), block(number - 1)))
+    release()
+    await Promise.all(all)
+    expect(reasons()).toEqual(['behind', 'behind', 'carried', 'carried', 'carried', 'carried'])
+    carrier.close()
+  })
+
+  it('steps down where blocks are executed in vain', async () => {
+    const { carrier, state, reasons } = start()
+    state.next = async () => ({ kind: 'done', outcome: { kind: 'differs', difference: 'receiptsRoot', detail: '' } })
+    for (let number = 2; number < 30; number++) {
+      state.held.add(hashOf(number - 1))
+      await carrier.prepare(block(number), block(number - 1))
+    }
+    expect(reasons().filter((reason) => reason === 'receiptsRoot')).toHaveLength(16)
+    expect(reasons().filter((reason) => reason === 'pace')).toHaveLength(2)
+    expect(carrier.status().pace).toBe('off')
+    carrier.close()
+  })
+
+  it('ends carrying for good where the node contradicts a value', async () => {
+    const { carrier, state, reasons, events } = start({ auditEveryMs: 5 })
+    const sampled = { read: { kind: 'nonce', address: `0x${'1'.repeat(40)}` }, value: 5n } as const
+    state.next = async () => ({ kind: 'done', outcome: { ...DONE, sample: [sampled] } as Carried })
+    state.node = [hashOf(5)]
+    const until = async (condition: () => boolean) => {
+      while (!condition()) await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+    await carrier.prepare(block(2), block(1))
+    await until(() => events.some(({ kind }) => kind === 'audited'))
+    state.node = [hashOf(6)]
+    await carrier.prepare(block(3), block(2))
+    await until(() => events.some(({ kind }) => kind === 'distrusted'))
+    expect(state.forgotten).toBe(1)
+    state.held.add(hashOf(3))
+    await carrier.prepare(block(4), block(3))
+    expect(reasons()).toEqual(['carried', 'audited', 'carried', 'distrusted', 'paused'])
+    expect(carrier.status().pace).toBe('distrusted')
+    carrier.close()
+  })
+
+  it('drops everything where requests read otherwise than was carried', async () => {
+    const { carrier, state } = start()
+    state.next = async () => ({ kind: 'done', outcome: { kind: 'differs', difference: 'disputed', detail: 'Balance' } })
+    await carrier.prepare(block(2), block(1))
+    expect([state.forgotten, carrier.status().pace]).toEqual([1, 'distrusted'])
+    carrier.close()
+  })
+
+  it('stands on what was executed of a block already, where nothing comes after its transactions', async () => {
+    const layer: StateLayer = { id: 'a', accounts: new Map() }
+    const receipt = { cumulativeGasUsed: 5n } as BlockToCarry['earlierReceipts'][number]
+    const executed = () => ({ layers: [layer], receipts: [receipt] })
+    for (const [chain, layers] of [
+      [opRules, [layer]],
+      [rules, []],
+    ] as const) {
+      const { carrier, asked } = start({ executed, rules: chain })
+      await carrier.prepare(block(2), block(1))
+      expect(asked[0]).toMatchObject({
+        at: { layers },
+        block: { earlierReceipts: layers.length === 0 ? [] : [receipt] },
+      })
+      carrier.close()
+    }
+  })
+})
