@@ -23,6 +23,7 @@ import { Authorizations } from './payments/authorize.js'
 import { Charges } from './payments/charge.js'
 import { Facilitator } from './payments/facilitate.js'
 import { SignerDirectory } from './payments/signer-directory.js'
+import { GasPolicy } from './settle/gas-policy.js'
 import { Reconciliation } from './settle/reconciliation.js'
 import { Recovery } from './settle/recovery.js'
 import { Settler } from './settle/settler.js'
@@ -46,6 +47,7 @@ export class AppModule {
         Chains,
         SignerDirectory,
         SignerFunds,
+        GasPolicy,
         SigningQueue,
         Settler,
         Recovery,

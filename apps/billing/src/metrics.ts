@@ -48,7 +48,7 @@ export class BillingMetrics extends Metrics {
   })
   readonly reorgs = new Counter({
     name: 'billing_reorged_settlements_total',
-    help: 'Settlements whose block the chain has dropped after their confirmations',
+    help: 'Settlements whose block the chain has dropped',
     labelNames: ['network'],
     registers: [this.registry],
   })
@@ -104,6 +104,12 @@ export class BillingMetrics extends Metrics {
     name: 'billing_fee_bumps_total',
     help: 'Transactions signed again with a higher fee',
     labelNames: ['network'],
+    registers: [this.registry],
+  })
+  readonly signerWaits = new Gauge({
+    name: 'billing_signer_waits',
+    help: '1 while a signer signs nothing: for cheaper gas (maxFeePerGas), or as its gas budget of 24 hours is spent',
+    labelNames: ['network', 'signer', 'for'],
     registers: [this.registry],
   })
   readonly nodeFaults = new Counter({

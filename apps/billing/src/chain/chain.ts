@@ -30,6 +30,10 @@ export class Chain {
   readonly network: Network
   readonly chainId: number
   readonly confirmations: number
+  /** Wei; `null`: no bound. */
+  readonly maxFeePerGas: bigint | null
+  /** Wei in 24 hours for each signer; `null`: no bound. */
+  readonly dailyGasBudget: bigint | null
   readonly head: Head
   /** By lower-case address. */
   readonly signers: ReadonlyMap<Address, SignerKey>
@@ -45,6 +49,8 @@ export class Chain {
     this.network = settings.network
     this.chainId = settings.chainId
     this.confirmations = settings.confirmations
+    this.maxFeePerGas = settings.maxFeePerGas ?? null
+    this.dailyGasBudget = settings.dailyGasBudget ?? null
     this.#tokens = new Map(settings.tokens)
     this.signers = new Map(signers.map((signer) => [signer.address, signer]))
     this.head = new Head(node)
@@ -57,6 +63,11 @@ export class Chain {
 
   refuseToken(asset: Address): void {
     this.#tokens.delete(asset)
+  }
+
+  /** The newest block whose transactions have their confirmations. */
+  get confirmedBlock(): bigint {
+    return this.head.number + 1n - BigInt(this.confirmations)
   }
 
   /** With a bound on gas where the callee is not trusted: it then reverts instead of burning the node's time. */
@@ -172,10 +183,19 @@ export class Chain {
     }
   }
 
-  /** Room for two base fee doublings, as wallets leave it. */
+  /** Room for the base fee to double, as wallets leave it, within the chain's bound. */
   async fees(): Promise<Fees> {
     const [{ baseFeePerGas }, maxPriorityFeePerGas] = await Promise.all([this.head.recent(), this.#priorityFee()])
-    return { maxFeePerGas: baseFeePerGas * 2n + maxPriorityFeePerGas, maxPriorityFeePerGas }
+    const bounded = (wei: bigint) => (this.maxFeePerGas === null || wei < this.maxFeePerGas ? wei : this.maxFeePerGas)
+    return {
+      maxFeePerGas: bounded(baseFeePerGas * 2n + maxPriorityFeePerGas),
+      maxPriorityFeePerGas: bounded(maxPriorityFeePerGas),
+    }
+  }
+
+  /** Whether the newest block's base fee leaves something for its builder within the chain's bound. Throws `NodeFault`. */
+  async isGasCheapEnough(): Promise<boolean> {
+    return this.maxFeePerGas === null || (await this.head.recent()).baseFeePerGas < this.maxFeePerGas
   }
 
   async #priorityFee(): Promise<bigint> {

@@ -11,13 +11,19 @@ export interface ChainSettings {
   tokens: ReadonlyMap<Address, Token>
   /** Blocks, the transaction's own included, before a settlement counts. Absent: `CONFIRMATIONS`. */
   confirmations?: number
+  /** Wei per gas, priority fee included: nothing is sent for more. Absent: no bound. */
+  maxFeePerGas?: bigint
+  /** Wei that each signer may spend on gas in 24 hours. Absent: no bound. */
+  dailyGasBudget?: bigint
 }
+
+const WEI_FIELDS = ['maxFeePerGas', 'dailyGasBudget'] as const
 
 /** Base and Base Sepolia, whose USDC need not be given. */
 const BUILT_IN_NETWORKS: readonly string[] = ['eip155:8453', 'eip155:84532']
 
 /**
- * `{"eip155:84532": {"rpcUrl": "https://…", "confirmations"?: 3, "tokens"?: {"0x…": {"name": "USDC", "version": "2", "decimals": 6}}}}`.
+ * `{"eip155:84532": {"rpcUrl": "https://…", "confirmations"?: 3, "maxFeePerGas"?: "5000000000", "dailyGasBudget"?: "100000000000000000", "tokens"?: {"0x…": {"name": "USDC", "version": "2", "decimals": 6}}}}`.
  * @throws Error with every problem, one line each
  */
 export function decodeChains(text: string): ChainSettings[] {
@@ -44,13 +50,16 @@ function decodeChain(key: string, entry: unknown, problems: string[]): ChainSett
   const settings = isObject(entry) ? entry : {}
   if (!isObject(entry)) report('', 'must be an object')
   for (const name of Object.keys(settings)) {
-    if (!['rpcUrl', 'tokens', 'confirmations'].includes(name)) report(`.${name}`, 'is not known')
+    if (!['rpcUrl', 'tokens', 'confirmations', ...WEI_FIELDS].includes(name)) report(`.${name}`, 'is not known')
   }
   const network = parseNetwork(key, report)
   if (!isHttpUrl(settings.rpcUrl)) report('.rpcUrl', 'must be an http or https URL')
   const { confirmations } = settings
   if (confirmations !== undefined && !isConfirmations(confirmations)) {
     report('.confirmations', 'must be an integer from 1 to 1000')
+  }
+  for (const name of WEI_FIELDS) {
+    if (settings[name] !== undefined && !isWei(settings[name])) report(`.${name}`, 'must be wei in decimal digits')
   }
   const tokens = new Map(builtInTokens(network).map((token) => [token.asset, token]))
   const given = settings.tokens ?? {}
@@ -67,6 +76,9 @@ function decodeChain(key: string, entry: unknown, problems: string[]): ChainSett
     rpcUrl: String(settings.rpcUrl),
     tokens,
     ...(isConfirmations(confirmations) ? { confirmations } : {}),
+    ...Object.fromEntries(
+      WEI_FIELDS.flatMap((name) => (isWei(settings[name]) ? [[name, BigInt(settings[name])]] : [])),
+    ),
   }
 }
 
@@ -109,4 +121,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 function isConfirmations(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 1_000
+}
+
+function isWei(value: unknown): value is string {
+  return typeof value === 'string' && /^[1-9][0-9]{0,30}$/.test(value)
 }

@@ -1,3 +1,4 @@
+import { type Address, decodeAddressField, decodeDecimal } from '@upfront/protocol'
 import {
   Decoded,
   IsLogLevel,
@@ -7,7 +8,7 @@ import {
   readEnvironment,
   type Variables,
 } from '@upfront/service'
-import { IsOptional, Matches, ValidateIf } from 'class-validator'
+import { IsIn, IsOptional, Matches, ValidateIf } from 'class-validator'
 import { type ChainSettings, decodeChains } from './chain-settings.js'
 import { decodeSignerKeys, readSignerKeyFile, type SignerKey } from './signer-keys.js'
 
@@ -55,6 +56,27 @@ export class Environment {
   @IsWholeNumber(100, 120_000)
   NODE_TIMEOUT_MS = 5_000
 
+  /** Transactions of one signer that may wait to be mined: reth's pool takes 16 of one sender, geth's is sure of 16. */
+  @IsWholeNumber(1, 1_000)
+  IN_FLIGHT_PER_SIGNER = 16
+
+  /** Whether `POST /verify` and `POST /settle` serve sellers without the service token. */
+  @IsIn(['on', 'off'])
+  OPEN_FACILITATOR: 'on' | 'off' = 'off'
+
+  /** Lower-case recipients that strangers may settle to. */
+  @ValidateIf(({ OPEN_FACILITATOR }: Environment) => OPEN_FACILITATOR === 'on')
+  @Decoded(decodeAddresses)
+  OPEN_FACILITATOR_PAY_TO?: ReadonlySet<Address>
+
+  /** The smallest charge that is settled for strangers, but for 0. Smallest unit of the token. */
+  @Decoded(decodeUnits)
+  OPEN_FACILITATOR_MINIMUM = 1_000n
+
+  /** Calls of `POST /verify` and `POST /settle` that one client may make in a minute, on each process. */
+  @IsWholeNumber(1, 1_000_000)
+  OPEN_FACILITATOR_PER_MINUTE = 60
+
   /** How often payments that are not final are looked up. */
   @IsWholeNumber(50, 600_000)
   RECOVERY_INTERVAL_MS = 3_000
@@ -77,6 +99,14 @@ export class Environment {
   get signers(): readonly SignerKey[] {
     return this.FACILITATOR_PRIVATE_KEYS ?? this.FACILITATOR_PRIVATE_KEYS_FILE ?? []
   }
+}
+
+function decodeAddresses(text: string): ReadonlySet<Address> {
+  return new Set(text.split(/[\s,]+/).map((word) => decodeAddressField(word, 'address')))
+}
+
+function decodeUnits(text: string): bigint {
+  return decodeDecimal(text, 'amount')
 }
 
 const SECRETS = ['BILLING_TOKEN', 'FACILITATOR_PRIVATE_KEYS', 'FACILITATOR_PRIVATE_KEYS_FILE', 'CHAINS', 'DATABASE_URL']

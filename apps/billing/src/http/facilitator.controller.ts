@@ -1,11 +1,12 @@
-import { Body, Controller, Get, HttpCode, Post } from '@nestjs/common'
+import { Body, Controller, Get, HttpCode, Post, UseGuards } from '@nestjs/common'
 import { decodeObject } from '@upfront/protocol'
 import type { SettleResponse, SupportedResponse, VerifyResponse } from '@x402/core/types'
 import { Chains } from '../chain/chains.js'
 import { Facilitator } from '../payments/facilitate.js'
 import { SignerDirectory } from '../payments/signer-directory.js'
+import { OpenFacilitatorGuard } from './open-facilitator.guard.js'
 
-/** x402's facilitator endpoints, for any x402 seller. */
+/** x402's facilitator endpoints. `/supported` answers everybody; the others serve strangers where `OPEN_FACILITATOR` is on. */
 @Controller()
 export class FacilitatorController {
   constructor(
@@ -16,6 +17,7 @@ export class FacilitatorController {
 
   @Post('verify')
   @HttpCode(200)
+  @UseGuards(OpenFacilitatorGuard)
   async verify(@Body() body: unknown): Promise<VerifyResponse> {
     const { paymentPayload, paymentRequirements } = decodeObject(body, 'body')
     return this.facilitator.verify(paymentPayload, paymentRequirements)
@@ -23,6 +25,7 @@ export class FacilitatorController {
 
   @Post('settle')
   @HttpCode(200)
+  @UseGuards(OpenFacilitatorGuard)
   async settle(@Body() body: unknown): Promise<SettleResponse> {
     const { paymentPayload, paymentRequirements } = decodeObject(body, 'body')
     return this.facilitator.settle(paymentPayload, paymentRequirements)

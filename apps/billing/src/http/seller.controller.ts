@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { Controller, Get, Param, Query, StreamableFile, UseGuards, ValidationPipe } from '@nestjs/common'
 import type { JsonObject } from '@upfront/protocol'
 import { Chains } from '../chain/chains.js'
+import { findPaymentById } from '../ledger/find-payment.js'
 import { Ledger } from '../ledger/ledger.js'
 import { BillingError } from '../payments/billing-error.js'
 import { sumAccounts } from '../seller/accounts.js'
@@ -9,6 +10,7 @@ import { describePayment, exportCsv, listPayments } from '../seller/list.js'
 import { PaymentFilter, PaymentPage } from '../seller/payment-filter.js'
 import { reconcile } from '../seller/reconcile.js'
 import { totalPayments } from '../seller/totals.js'
+import { Settler } from '../settle/settler.js'
 import { ServiceTokenGuard } from './service-token.guard.js'
 
 const strictly = new ValidationPipe({
@@ -29,6 +31,7 @@ export class SellerController {
   constructor(
     private readonly ledger: Ledger,
     private readonly chains: Chains,
+    private readonly settler: Settler,
   ) {}
 
   @Get('payments')
@@ -57,9 +60,9 @@ export class SellerController {
 
   @Get('payments/:id')
   async payment(@Param('id') id: string): Promise<JsonObject> {
-    const found = await describePayment(this.ledger.db, id)
-    if (found === null) throw new BillingError('not_found', 'there is no such payment')
-    return found
+    const payment = await findPaymentById(this.ledger.db, id)
+    if (payment === null) throw new BillingError('not_found', 'there is no such payment')
+    return { ...(await describePayment(this.ledger.db, payment)), waitsFor: this.settler.waitOf(payment) }
   }
 
   @Get('reconciliation')

@@ -1,7 +1,8 @@
 import { isFinal, PAYMENT_TRANSITIONS, type Payment, type PaymentState } from '@upfront/protocol'
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import type { Database, Transaction } from './ledger.js'
-import { type NewPaymentRow, type PaymentRow, paymentEvents, payments } from './schema.js'
+import { type PaymentRow, paymentEvents, payments } from './schema.js'
 
 /** What an event says beyond states and reason: amounts and numbers as strings, never a signature. */
 export type EventData = Record<string, string | number | null>
@@ -13,7 +14,7 @@ export interface PaymentChange {
   to?: PaymentState
   /** Absent: the payment's reason stays. */
   reason?: string | null
-  set?: Partial<NewPaymentRow>
+  set?: PgUpdateSetSource<typeof payments>
   data?: EventData
   /** A further condition on the row. */
   where?: SQL | undefined
@@ -35,7 +36,8 @@ export async function changePayment(
     throw new Error(`payment ${payment.id} cannot go from ${payment.state} to ${to}`)
   }
   const now = new Date()
-  const finished = to === payment.state ? {} : { finishedAt: isFinal(to) ? now : null }
+  const ended = isFinal(to) ? { finishedAt: now, nextLook: null } : { finishedAt: null }
+  const finished = to === payment.state ? {} : ended
   const changed = db.$with('changed').as(
     db
       .update(payments)

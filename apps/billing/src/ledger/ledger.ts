@@ -12,6 +12,7 @@ import { drizzle as drizzlePglite } from 'drizzle-orm/pglite'
 import { migrate as migratePglite } from 'drizzle-orm/pglite/migrator'
 import { Pool } from 'pg'
 import { lockDirectory } from './directory-lock.js'
+import { CHANNEL, PaymentChanges } from './payment-changes.js'
 import * as schema from './schema.js'
 
 export type Database = PgDatabase<PgQueryResultHKT, typeof schema>
@@ -22,6 +23,7 @@ export class Ledger implements OnApplicationShutdown {
   constructor(
     readonly kind: 'postgres' | 'pglite',
     readonly db: Database,
+    readonly changes: PaymentChanges,
     private readonly close: () => Promise<void>,
   ) {}
 
@@ -57,6 +59,7 @@ async function openPostgres(url: string, logger: Logger): Promise<Ledger> {
   })
   // A statement that follows in the same connection waits for it.
   pool.on('connect', (client) => void client.query(READ_COMMITTED).catch(() => undefined))
+  const changes = new PaymentChanges()
   pool.on('error', (error) => logger.warn({ reason: error.message }, 'an idle database connection was lost'))
   try {
     const client = await pool.connect()
@@ -69,11 +72,15 @@ async function openPostgres(url: string, logger: Logger): Promise<Ledger> {
       client.release(true)
       throw error
     }
+    await changes.listen(url, logger)
   } catch (error) {
     await pool.end()
     throw error
   }
-  return new Ledger('postgres', drizzlePg(pool, { schema }), () => pool.end())
+  return new Ledger('postgres', drizzlePg(pool, { schema }), changes, async () => {
+    await changes.close()
+    await pool.end()
+  })
 }
 
 async function openPglite(directory: string, logger: Logger): Promise<Ledger> {
@@ -88,7 +95,9 @@ async function openPglite(directory: string, logger: Logger): Promise<Ledger> {
     await client.exec(READ_COMMITTED)
     const db = drizzlePglite(client, { schema })
     await migratePglite(db, { migrationsFolder: MIGRATIONS })
-    return new Ledger('pglite', db, async () => {
+    const changes = new PaymentChanges()
+    await client.listen(CHANNEL, (payload) => changes.hear(payload))
+    return new Ledger('pglite', db, changes, async () => {
       await client.close()
       unlock()
     })

@@ -56,6 +56,10 @@ export const payments = pgTable(
     judgedBlock: bigint('judged_block', { mode: 'bigint' }),
     /** When a reorganisation last took its settlement back. */
     takenBackAt: time('taken_back_at'),
+    /** The work queue: when any process looks at it next; `null`: nothing is to be done. To the microsecond, by the database's clock. */
+    nextLook: timestamp('next_look', { withTimezone: true }),
+    /** The head when its settlement first looked impossible; `null`: it does not. */
+    doubtfulFrom: bigint('doubtful_from', { mode: 'bigint' }),
     updatedAt: time('updated_at').notNull(),
   },
   (table) => [
@@ -67,7 +71,15 @@ export const payments = pgTable(
       .on(table.network, table.payer, table.asset)
       .where(sql`${table.state} in ('authorized', 'charging', 'submitted')`),
     index('payments_settled_by_payer').on(table.network, table.payer, table.asset, table.blockNumber),
-    index('payments_settled_by_block').on(table.network, table.blockNumber).where(sql`${table.state} = 'settled'`),
+    index('payments_mined_by_block')
+      .on(table.network, table.blockNumber)
+      .where(sql`${table.state} in ('submitted', 'settled')`),
+    index('payments_to_submit')
+      .on(table.network, table.facilitator, table.origin, table.deadline, table.nextLook)
+      .where(sql`${table.state} = 'charging'`),
+    index('payments_submitted')
+      .on(table.network, table.facilitator, table.nextLook)
+      .where(sql`${table.state} = 'submitted'`),
     index('payments_by_route').on(table.route, table.createdAt),
   ],
 )
@@ -223,6 +235,20 @@ export const reconciledBlocks = pgTable('reconciled_blocks', {
   blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
   updatedAt: time('updated_at').notNull(),
 })
+
+/** Payers whose contract made a settlement revert on chain at the signer's expense: nothing more is authorized for them. */
+export const refusedPayers = pgTable(
+  'refused_payers',
+  {
+    network: text('network').$type<Network>().notNull(),
+    payer: text('payer').$type<Address>().notNull(),
+    /** Reverted transactions, and what they used. */
+    transactions: integer('transactions').notNull(),
+    gasUsed: uint256('gas_used').notNull(),
+    refusedAt: time('refused_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.network, table.payer] })],
+)
 
 export type PaymentRow = typeof payments.$inferSelect
 export type NewPaymentRow = typeof payments.$inferInsert

@@ -38,6 +38,8 @@ const NOTHING_YET = {
   finishedAt: null,
   judgedBlock: null,
   takenBackAt: null,
+  nextLook: null,
+  doubtfulFrom: null,
 } as const
 
 const SIGNER_OUT_OF_GAS = {

@@ -38,7 +38,7 @@ export class Charges {
         ? await this.once(paymentId, call, (tx, found) => this.apply(tx, found, request))
         : { payment: charged, refusal: null }
     if (refusal !== null) return { outcome: 'refused', ...refusal, payment: toPayment(payment) }
-    this.settler.begin(payment, charged !== null)
+    this.settler.wake(payment.network)
     return { outcome: 'done', payment: toPayment(await this.settler.waitUntilMined(payment, waitMilliseconds)) }
   }
 
@@ -135,7 +135,7 @@ function charged(amount: bigint, reason: string): PaymentChange {
     kind: 'charged',
     to: amount === 0n ? 'zero' : 'charging',
     reason,
-    set: { charge: amount, chargedAt: new Date() },
+    set: { charge: amount, chargedAt: new Date(), ...(amount === 0n ? {} : { nextLook: sql`now()` }) },
     data: { charge: amount.toString() },
   }
 }

@@ -6,7 +6,7 @@ import { findPayment } from '../ledger/find-payment.js'
 import { Ledger } from '../ledger/ledger.js'
 import type { PaymentRow } from '../ledger/schema.js'
 import { Settler } from '../settle/settler.js'
-import { readSettleRequest } from '../verify/settle-request.js'
+import { readSettleRequest, type SettleRequest } from '../verify/settle-request.js'
 import { Authorizations } from './authorize.js'
 import { Charges } from './charge.js'
 
@@ -21,8 +21,13 @@ export class Facilitator {
     private readonly environment: Environment,
   ) {}
 
-  /** Changes nothing. An authorization that was used, or is not covered beside open reservations, is invalid. Throws `NodeFault`. */
+  /** Changes nothing. The amount is the maximum. An authorization that was used, or is not covered beside open reservations, is invalid. Throws `NodeFault`. */
   async verify(paymentPayload: unknown, paymentRequirements: unknown): Promise<VerifyResponse> {
+    const request = readSettleRequest(paymentPayload, paymentRequirements)
+    const unserved = request.valid ? this.findUnserved(request) : null
+    if (unserved !== null) {
+      return { isValid: false, invalidReason: unserved.reason, invalidMessage: unserved.message }
+    }
     const result = await this.authorizations.check(toAuthorize(paymentPayload, paymentRequirements))
     if (result.outcome === 'valid') return { isValid: true, payer: result.payer }
     const { reason, message, payer } = result
@@ -31,7 +36,8 @@ export class Facilitator {
 
   /**
    * Reserves and charges in one step, then waits for the receipt. Repeated for the same authorization and amount, it
-   * answers what became of it. A charge of zero uses the authorization up. Throws `NodeFault`.
+   * answers what became of it. A charge of zero moves nothing and leaves nothing: the authorization can still be used. Throws
+   * `NodeFault`.
    */
   async settle(paymentPayload: unknown, paymentRequirements: unknown): Promise<SettleResponse> {
     const request = readSettleRequest(paymentPayload, paymentRequirements)
@@ -39,6 +45,9 @@ export class Facilitator {
     const { network, payer, nonce, amount, signature, maximumRequirements } = request
     const known = await findPayment(this.ledger.db, network, payer, nonce)
     if (known !== null) return this.repeat(known, request)
+    if (amount === 0n) return { success: true, payer, transaction: '', network, amount: '0' }
+    const unserved = this.findUnserved(request)
+    if (unserved !== null) return failure(unserved, '', network, payer)
     const reservation = await this.authorizations.reserve(
       toAuthorize(paymentPayload, maximumRequirements),
       'facilitator',
@@ -51,6 +60,17 @@ export class Facilitator {
     return failure(reservation, '', network, payer)
   }
 
+  /** Why a stranger's payment is not settled here, whatever it is worth on chain. */
+  private findUnserved({ payTo, amount }: SettleRequest): { reason: string; message: string } | null {
+    const { OPEN_FACILITATOR_PAY_TO, OPEN_FACILITATOR_MINIMUM } = this.environment
+    if (!OPEN_FACILITATOR_PAY_TO?.has(payTo)) {
+      return { reason: RefusalReason.payToNotServed, message: `payments to ${payTo} are not settled here` }
+    }
+    if (amount >= OPEN_FACILITATOR_MINIMUM) return null
+    const message = `${amount} is less than ${OPEN_FACILITATOR_MINIMUM}, the least that is settled here`
+    return { reason: RefusalReason.amountTooSmall, message }
+  }
+
   private async repeat(known: PaymentRow, request: { amount: bigint; signature: string }): Promise<SettleResponse> {
     const same =
       known.origin === 'facilitator' && known.charge === request.amount && known.signature === request.signature
@@ -60,8 +80,9 @@ export class Facilitator {
   }
 
   private async finish(payment: PaymentRow): Promise<SettleResponse> {
-    this.settler.begin(payment)
-    return toSettleResponse(await this.settler.waitUntilMined(payment, this.environment.RECEIPT_WAIT_MS))
+    this.settler.wake(payment.network)
+    const waited = await this.settler.waitUntilMined(payment, this.environment.RECEIPT_WAIT_MS)
+    return toSettleResponse(waited, this.settler.waitOf(waited))
   }
 }
 
@@ -70,7 +91,7 @@ function toAuthorize(paymentPayload: unknown, paymentRequirements: unknown): Aut
 }
 
 /** How far a charged payment came, in x402's words. Mined counts as settled; confirmations are the ledger's. */
-function toSettleResponse(payment: PaymentRow): SettleResponse {
+function toSettleResponse(payment: PaymentRow, wait: string | null): SettleResponse {
   const { network, payer, state } = payment
   const transaction = payment.transaction ?? ''
   const moved = state === 'settled' || state === 'zero' || (!isFinal(state) && payment.blockNumber !== null)
@@ -80,7 +101,10 @@ function toSettleResponse(payment: PaymentRow): SettleResponse {
     return failure({ reason, message: 'the settlement failed' }, transaction, network, payer)
   }
   return failure(
-    { reason: RefusalReason.settlementPending, message: 'the settlement is under way' },
+    {
+      reason: RefusalReason.settlementPending,
+      message: `the settlement ${wait === null ? 'is under way' : `waits for ${wait}`}`,
+    },
     transaction,
     network,
     payer,

@@ -1,7 +1,6 @@
 import { encodePayment, type JsonObject } from '@upfront/protocol'
 import { and, asc, desc, eq, lt } from 'drizzle-orm'
 import { toPayment } from '../ledger/change-payment.js'
-import { findPaymentById } from '../ledger/find-payment.js'
 import type { Database } from '../ledger/ledger.js'
 import { type PaymentRow, paymentEvents, payments, signedTransactions } from '../ledger/schema.js'
 import { type PaymentFilter, type PaymentPage, whereOf } from './payment-filter.js'
@@ -16,10 +15,9 @@ export async function listPayments(db: Database, page: PaymentPage): Promise<Jso
   return { payments: shown.map((row) => encodePayment(toPayment(row))), nextCursor }
 }
 
-/** One payment with all its events and the transactions that were signed for it; `null`: there is none. */
-export async function describePayment(db: Database, id: string): Promise<JsonObject | null> {
-  const payment = await findPaymentById(db, id)
-  if (payment === null) return null
+/** One payment with all its events and the transactions that were signed for it. */
+export async function describePayment(db: Database, payment: PaymentRow): Promise<JsonObject> {
+  const { id } = payment
   const events = await db
     .select()
     .from(paymentEvents)

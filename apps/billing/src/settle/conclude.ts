@@ -22,7 +22,10 @@ export async function concludeSettled(
   const confirmed = confirmationsOf(chain, receipt) >= BigInt(chain.confirmations)
   if (!confirmed && (payment.blockHash === receipt.blockHash || payment.state === 'failed')) return payment
   const mined = describeMined(receipt, transfer)
-  if (!confirmed) return changePayment(db, payment, { kind: 'mined', ...mined })
+  if (!confirmed) {
+    const isNew = sql`${payments.blockHash} is distinct from ${receipt.blockHash}`
+    return changePayment(db, payment, { kind: 'mined', ...mined, where: isNew })
+  }
   const healed = payment.state === 'failed' ? { reason: null } : {}
   return changePayment(db, payment, { kind: 'settled', to: 'settled', ...healed, ...mined })
 }
@@ -105,6 +108,7 @@ export async function concludeReorged(db: Database, payment: PaymentRow): Promis
       blockHash: null,
       gasUsed: null,
       feePaid: null,
+      nextLook: sql`now()`,
       ...(payment.state === 'settled' ? { takenBackAt: new Date() } : {}),
     },
     data: { transaction: payment.transaction, block: payment.blockNumber?.toString() ?? null },

@@ -1,5 +1,5 @@
 import type { Hash } from '@upfront/protocol'
-import { and, desc, eq, gte, isNotNull, or } from 'drizzle-orm'
+import { and, desc, eq, gte, inArray, isNotNull, or } from 'drizzle-orm'
 import type { Chain } from '../chain/chain.js'
 import type { Database } from '../ledger/ledger.js'
 import { type PaymentRow, payments } from '../ledger/schema.js'
@@ -7,13 +7,13 @@ import { type PaymentRow, payments } from '../ledger/schema.js'
 /** A settlement or a failure with so many blocks on top is not looked after any more, but by reconciliation. */
 export const WATCHED_BLOCKS = 64n
 
-/** Settled payments whose block the chain has replaced by another. Throws `NodeFault`. */
+/** Payments that were settled, or mined, in a block that the chain has replaced by another. Throws `NodeFault`. */
 export async function findReorged(db: Database, chain: Chain): Promise<PaymentRow[]> {
-  const settled = and(eq(payments.network, chain.network), eq(payments.state, 'settled'))
+  const isMined = and(eq(payments.network, chain.network), inArray(payments.state, ['submitted', 'settled']))
   const blocks = await db
     .selectDistinct({ number: payments.blockNumber, hash: payments.blockHash })
     .from(payments)
-    .where(and(settled, isNotNull(payments.blockHash), gte(payments.blockNumber, chain.head.number - WATCHED_BLOCKS)))
+    .where(and(isMined, isNotNull(payments.blockHash), gte(payments.blockNumber, chain.head.number - WATCHED_BLOCKS)))
     .orderBy(desc(payments.blockNumber))
   const gone: { number: bigint; hash: Hash }[] = []
   for (const { number, hash } of blocks) {
@@ -29,6 +29,6 @@ export async function findReorged(db: Database, chain: Chain): Promise<PaymentRo
   return db
     .select()
     .from(payments)
-    .where(and(settled, or(...inGone)))
+    .where(and(isMined, or(...inGone)))
     .limit(500)
 }

@@ -13,7 +13,7 @@ import { findReceipt, readTransactions } from './track.js'
 const MOST_FAILURES = 200
 
 /**
- * Looks after settlements whose block the chain has dropped. One that is in another block by now stays settled; any other is
+ * Looks after payments whose block the chain has dropped. One that is in another block by now stays what it is; any other is
  * under way again. Answers those. Throws `NodeFault`.
  */
 export async function reopenReorged(db: Database, chain: Chain): Promise<PaymentRow[]> {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
 import { RefusalReason } from '@upfront/protocol'
 import { errorText, LOGGER, type Logger } from '@upfront/service'
-import { and, asc, count, eq, inArray, isNotNull, lt, min, notInArray, or, sql } from 'drizzle-orm'
+import { and, asc, count, eq, inArray, isNotNull, lt, min, notInArray, sql } from 'drizzle-orm'
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
 import { Environment } from '../environment/environment.js'
@@ -12,20 +12,17 @@ import { idempotencyKeys, type PaymentRow, payments } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
 import { endWithin } from './end-within.js'
 import { healFailed, reopenReorged } from './follow-ended.js'
+import { GasPolicy } from './gas-policy.js'
 import { Settler } from './settler.js'
 import { mendNonces } from './signer-nonces.js'
 
 const BATCH = 500
 /** A payment of an unknown network may have been settled in time by a process that knew it. */
 const UNCONFIGURED_GRACE_SECONDS = 3_600
-/** A payment that its own process has not touched for this long is taken up by whoever finds it. */
-const ABANDONED_MILLISECONDS = 3_000
-/** Signers' heartbeats and stray charges are looked after at least this often. */
-const HANDOVER_MILLISECONDS = 500
 const FIRST_ROUND_MILLISECONDS = 1_500
 const KEY_RETENTION_MILLISECONDS = 7 * 24 * 3_600_000
 
-/** At start and on a timer: takes up every payment that is not final, wherever it was left. */
+/** At start and on a timer: keeps signers' nonces whole, ends what nobody can settle, and looks after what has ended. */
 @Injectable()
 export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #stop = new AbortController()
@@ -35,6 +32,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     private readonly ledger: Ledger,
     private readonly chains: Chains,
     private readonly settler: Settler,
+    private readonly gasPolicy: GasPolicy,
     private readonly metrics: BillingMetrics,
     private readonly environment: Environment,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -42,19 +40,15 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /** Begins the first round, and waits for it as long as the nodes answer soon: a node that hangs keeps nobody waiting. */
   async onApplicationBootstrap(): Promise<void> {
-    const first = this.chains.all().map((chain) => this.round(chain, 0))
+    const first = this.chains.all().map((chain) => this.round(chain))
     await Promise.race([Promise.all(first), sleep(FIRST_ROUND_MILLISECONDS)])
-    const interval = this.environment.RECOVERY_INTERVAL_MS
     // Each chain has a loop of its own: a node that hangs keeps no other chain waiting.
-    const rounds = this.chains
-      .all()
-      .map((chain) => this.every(interval, 'a recovery round', () => this.round(chain, ABANDONED_MILLISECONDS)))
+    const rounds = this.chains.all().map((chain) => this.every('a recovery round', () => this.round(chain)))
     this.#loops = [
       ...first,
       ...rounds,
-      this.every(interval, 'ending what no chain is configured for', () => this.endUnconfigured()),
-      this.every(interval, 'counting payments', () => this.measure()),
-      this.every(HANDOVER_MILLISECONDS, 'taking over charges', () => this.takeOverCharges()),
+      this.every('ending what no chain is configured for', () => this.endUnconfigured()),
+      this.every('counting payments', () => this.measure()),
     ]
   }
 
@@ -63,14 +57,20 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     await endWithin(Promise.all(this.#loops))
   }
 
-  private async round(chain: Chain, untouchedMilliseconds: number): Promise<void> {
+  private async round(chain: Chain): Promise<void> {
     await Promise.all([
       ...[...chain.signers.keys()].map((signer) => this.attempt('mending nonces', () => this.mend(chain, signer))),
+      this.attempt("looking at gas' price and budget", () => this.lookAtGas(chain)),
       this.attempt('expiring authorizations', () => this.expire(chain)),
-      this.attempt('taking up payments', () => this.takeUp(chain, untouchedMilliseconds)),
+      this.attempt('ending charges whose key is gone', () => this.endWithoutKey(chain)),
     ])
     await this.attempt('looking for reorgs', () => this.reopen(chain))
     await this.attempt('looking for what had failed', () => this.heal(chain))
+  }
+
+  private async lookAtGas(chain: Chain): Promise<void> {
+    await this.gasPolicy.refresh(chain)
+    this.settler.wake(chain.network)
   }
 
   private async reopen(chain: Chain): Promise<void> {
@@ -78,8 +78,8 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     for (const payment of await reopenReorged(this.ledger.db, chain)) {
       this.metrics.reorgs.inc({ network })
       this.logger.warn({ paymentId: payment.id, network }, 'a settlement fell out of the chain; it is under way again')
-      this.settler.begin(payment)
     }
+    this.settler.wake(network)
   }
 
   private async heal(chain: Chain): Promise<void> {
@@ -135,52 +135,16 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     if (ended !== null) this.metrics.transitions.inc({ state: to })
   }
 
-  /** What this process can bring on: payments of its own signers, and those whose deadline will end them. */
-  private async takeUp(chain: Chain, untouchedMilliseconds: number): Promise<void> {
-    const untouchedSince = new Date(Date.now() - untouchedMilliseconds)
-    const isNotDriven = noneOf(this.settler.driven())
-    const late = sql`${payments.deadline} < ${chain.head.now().toString()}::numeric`
-    const rows = await this.ledger.db
-      .select()
-      .from(payments)
-      .where(
-        and(
-          eq(payments.network, chain.network),
-          inArray(payments.state, ['charging', 'submitted']),
-          lt(payments.updatedAt, untouchedSince),
-          or(inArray(payments.facilitator, [...chain.signers.keys()]), late),
-          isNotDriven,
-        ),
-      )
-      .orderBy(asc(payments.deadline))
-      .limit(BATCH)
-    if (rows.length > 0) this.logger.info({ network: chain.network, payments: rows.length }, 'taking up payments')
-    for (const row of rows) this.settler.begin(row)
-  }
-
-  /** Charges that another process stored for a signer whose key is here. */
-  private async takeOverCharges(): Promise<void> {
-    const own = this.chains.signerAddresses()
-    if (own.length === 0) return
-    const isNotDriven = noneOf(this.settler.driven())
-    const rows = await this.ledger.db
-      .select()
-      .from(payments)
-      .where(
-        and(
-          eq(payments.state, 'charging'),
-          inArray(payments.facilitator, own),
-          inArray(
-            payments.network,
-            this.chains.all().map(({ network }) => network),
-          ),
-          isNotDriven,
-          lt(payments.updatedAt, new Date(Date.now() - HANDOVER_MILLISECONDS)),
-        ),
-      )
-      .orderBy(asc(payments.deadline))
-      .limit(BATCH)
-    for (const row of rows) this.settler.begin(row)
+  /** Charges whose signer's key is not here, once their deadline is over: the chain's facts end them. */
+  private async endWithoutKey(chain: Chain): Promise<void> {
+    const isDue = and(
+      eq(payments.network, chain.network),
+      inArray(payments.state, ['charging', 'submitted']),
+      notInArray(payments.facilitator, [...chain.signers.keys()]),
+      sql`${payments.deadline} < ${chain.head.now().toString()}::numeric`,
+    )
+    const rows = await this.ledger.db.select().from(payments).where(isDue).orderBy(asc(payments.deadline)).limit(BATCH)
+    for (const row of rows) await this.settler.resolve(row)
   }
 
   private async measure(): Promise<void> {
@@ -201,10 +165,11 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
       .where(and(lt(idempotencyKeys.createdAt, old), isNotNull(idempotencyKeys.refusal)))
   }
 
-  private async every(milliseconds: number, doing: string, act: () => Promise<void>): Promise<void> {
-    while (!this.#stop.signal.aborted) {
-      await sleep(milliseconds, undefined, { signal: this.#stop.signal }).catch(() => undefined)
-      if (!this.#stop.signal.aborted) await this.attempt(doing, act)
+  private async every(doing: string, act: () => Promise<void>): Promise<void> {
+    const { signal } = this.#stop
+    while (!signal.aborted) {
+      await sleep(this.environment.RECOVERY_INTERVAL_MS, undefined, { signal }).catch(() => undefined)
+      if (!signal.aborted) await this.attempt(doing, act)
     }
   }
 
@@ -215,9 +180,4 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
       this.logger.warn({ reason: errorText(error) }, `${doing} failed; it will be repeated`)
     }
   }
-}
-
-/** One parameter, however many ids. */
-function noneOf(ids: readonly string[]) {
-  return sql`${payments.id} <> all(string_to_array(${ids.join(',')}::text, ','))`
 }

@@ -21,4 +21,10 @@ describe('raisedFees', () => {
     expect(fees.maxFeePerGas).toBeLessThan(1_200n)
     expect(raisedFees(fees, current)).toBeNull()
   })
+
+  it('does not go above a bound', () => {
+    const fees = { maxFeePerGas: 100n, maxPriorityFeePerGas: 10n }
+    expect(raisedFees(fees, fees, 112n)).toBeNull()
+    expect(raisedFees(fees, fees, 113n)).not.toBeNull()
+  })
 })

@@ -64,14 +64,16 @@ const HIGHEST_RAISE = 10n
 
 /**
  * Nodes take a replacement for at least 10 % more; base fees may have risen by more than that meanwhile. `null`: it offers
- * so much already that more would not help.
+ * so much already that more would not help, or more than `most` (wei per gas; `null`: no bound).
  */
-export function raisedFees(previous: Fees, current: Fees): Fees | null {
+export function raisedFees(previous: Fees, current: Fees, most: bigint | null = null): Fees | null {
   if (previous.maxFeePerGas > current.maxFeePerGas * HIGHEST_RAISE) return null
   const raise = (fee: bigint) => (fee * 1125n) / 1000n + 1n
   const larger = (a: bigint, b: bigint) => (a > b ? a : b)
+  const maxFeePerGas = larger(raise(previous.maxFeePerGas), current.maxFeePerGas)
+  if (most !== null && maxFeePerGas > most) return null
   return {
-    maxFeePerGas: larger(raise(previous.maxFeePerGas), current.maxFeePerGas),
+    maxFeePerGas,
     maxPriorityFeePerGas: larger(raise(previous.maxPriorityFeePerGas), current.maxPriorityFeePerGas),
   }
 }

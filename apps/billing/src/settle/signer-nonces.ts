@@ -126,7 +126,7 @@ async function fillNonce(db: Database, chain: Chain, orphan: SignedTransactionRo
   if (orphan.paymentId === null && Date.now() - orphan.signedAt.getTime() < GAP_MILLISECONDS) {
     return broadcast(chain, orphan, logger)
   }
-  const fees = raisedFees(orphan, await chain.fees())
+  const fees = raisedFees(orphan, await chain.fees(), chain.maxFeePerGas)
   if (fees === null) return broadcast(chain, orphan, logger)
   const { signer } = orphan
   const filler = { paymentId: null, signer, to: signer, data: '0x' as const, gas: TRANSFER_GAS }

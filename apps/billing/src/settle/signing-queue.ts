@@ -91,7 +91,7 @@ async function signBatch(tx: Transaction, chain: Chain, batch: readonly Waiting[
     const changed = await changePayment(tx, payment, {
       kind: payment.state === 'charging' ? 'submitted' : 'resubmitted',
       to: 'submitted',
-      set: { transaction: transaction.hash, submittedAt: payment.submittedAt ?? new Date() },
+      set: { transaction: transaction.hash, submittedAt: payment.submittedAt ?? new Date(), doubtfulFrom: null },
       data: { transaction: transaction.hash, signer: transaction.signer, nonce: transaction.nonce },
     })
     if (changed === null) throw new MovedOn(waiting)

@@ -6,19 +6,11 @@ import { encodeSettlement, UPTO_PROXY } from '../chain/settlement-call.js'
 import { changePayment } from '../ledger/change-payment.js'
 import type { Database } from '../ledger/ledger.js'
 import { recordGas } from '../ledger/record-receipt.js'
-import { type PaymentRow, type SignedTransactionRow, signedTransactions } from '../ledger/schema.js'
-import { concludeFailed, concludeReorged, concludeSettled, confirmationsOf } from './conclude.js'
+import { type PaymentRow, payments, type SignedTransactionRow, signedTransactions } from '../ledger/schema.js'
+import { concludeFailed, concludeSettled, confirmationsOf } from './conclude.js'
 import { findTransfer } from './find-transfer.js'
 import { DEPTH_BLOCKS, judge, type Verdict } from './judge.js'
 import { raisedFees, signAndStore } from './sign.js'
-
-/** What a process remembers of a payment that it drives. Losing it costs time, nothing else. */
-export interface DriveMemory {
-  /** Hashes that this process has broadcast, and when (milliseconds). */
-  broadcastAt: Map<string, number>
-  /** The head when its settlement first looked impossible; `null`: it does not. */
-  doubtfulFrom: bigint | null
-}
 
 export type TrackResult =
   | { outcome: 'waiting'; payment: PaymentRow }
@@ -28,7 +20,6 @@ export type TrackResult =
   /** No transaction of it can be mined any more, and its nonce is unused: sign it anew. */
   | { outcome: 'resubmit' }
 
-const REBROADCAST_MILLISECONDS = 4_000
 /** A settlement that reverted once more than this, though it should not have, is given up. */
 const MOST_RETRIES = 1
 
@@ -37,28 +28,26 @@ export async function track(
   db: Database,
   chain: Chain,
   payment: PaymentRow,
-  memory: DriveMemory,
   feeBumpMilliseconds: number,
 ): Promise<TrackResult> {
   const transactions = await readTransactions(db, payment)
   const receipt = await findReceipt(chain, transactions)
   if (receipt?.succeeded) return mined(db, chain, payment, receipt)
-  if (payment.blockNumber !== null) return missing(db, chain, payment, memory)
+  // Mined before, and its block may be gone: `reopenReorged` looks after that.
+  if (payment.blockNumber !== null) return { outcome: 'waiting', payment }
   if (receipt !== null) return reverted(db, chain, payment, transactions, receipt)
-  if (payment.deadline < (await chain.head.current()).timestamp) return resolveDoubt(db, chain, payment, memory)
+  if (payment.deadline < (await chain.head.current()).timestamp) return resolveDoubt(db, chain, payment)
   if (!chain.signers.has(payment.facilitator)) return { outcome: 'waiting', payment }
   const count = await chain.transactionCount(payment.facilitator, 'latest')
   const newest = transactions.find(({ status, nonce }) => status === 'open' && nonce >= count)
   if (newest === undefined) return displaced(db, chain, payment, transactions)
   if (newest.nonce === count && Date.now() - newest.signedAt.getTime() > feeBumpMilliseconds) {
-    const fees = raisedFees(newest, await chain.fees())
+    const fees = raisedFees(newest, await chain.fees(), chain.maxFeePerGas)
     if (fees !== null) {
       const transaction = await bump(db, chain, payment, newest, fees)
       return transaction === null ? { outcome: 'moved on' } : { outcome: 'broadcast', transaction, bumped: true }
     }
   }
-  const sentAt = memory.broadcastAt.get(newest.hash) ?? 0
-  if (Date.now() - sentAt < REBROADCAST_MILLISECONDS) return { outcome: 'waiting', payment }
   return { outcome: 'broadcast', transaction: newest, bumped: false }
 }
 
@@ -85,14 +74,9 @@ export async function findReceipt(
   return reverted?.hash === transactions[0]?.hash ? reverted : null
 }
 
-/** What follows from the receipt of a transaction that succeeded; `null`: there is none. Throws `NodeFault`. */
-export async function trackReceipt(
-  db: Database,
-  chain: Chain,
-  payment: PaymentRow,
-  transaction: SignedTransactionRow,
-): Promise<TrackResult | null> {
-  const receipt = await chain.receipt(transaction.hash)
+/** What follows from its newest transaction's receipt, where that succeeded; `null`: there is none. Throws `NodeFault`. */
+export async function trackReceipt(db: Database, chain: Chain, payment: PaymentRow): Promise<TrackResult | null> {
+  const receipt = payment.transaction === null ? null : await chain.receipt(payment.transaction)
   return receipt?.succeeded ? mined(db, chain, payment, receipt) : null
 }
 
@@ -109,15 +93,6 @@ async function mined(db: Database, chain: Chain, payment: PaymentRow, receipt: R
   if ((await chain.blockHash(receipt.blockNumber)) !== receipt.blockHash) return { outcome: 'waiting', payment }
   const block = { number: receipt.blockNumber, hash: receipt.blockHash }
   return final(await concludeFailed(db, payment, RefusalReason.transferMismatch, block, receipt, transfer))
-}
-
-/** It was seen mined, and now there is no receipt: either the chain has dropped the block, or the node is behind. */
-async function missing(db: Database, chain: Chain, payment: PaymentRow, memory: DriveMemory): Promise<TrackResult> {
-  const found = await chain.blockHash(payment.blockNumber ?? 0n)
-  if (found === null || found === payment.blockHash) return { outcome: 'waiting', payment }
-  memory.broadcastAt.clear()
-  const reorged = await concludeReorged(db, payment)
-  return reorged === null ? { outcome: 'moved on' } : { outcome: 'waiting', payment: reorged }
 }
 
 async function reverted(
@@ -161,21 +136,12 @@ async function displaced(
 }
 
 /** A settlement that would revert now, or is late. It is given up by the chain's facts alone. Throws `NodeFault`. */
-export async function resolveDoubt(
-  db: Database,
-  chain: Chain,
-  payment: PaymentRow,
-  memory: DriveMemory,
-): Promise<TrackResult> {
-  memory.doubtfulFrom ??= chain.head.number
+export async function resolveDoubt(db: Database, chain: Chain, payment: PaymentRow): Promise<TrackResult> {
+  const doubtfulFrom = payment.doubtfulFrom ?? chain.head.number
+  if (payment.doubtfulFrom === null) await db.update(payments).set({ doubtfulFrom }).where(eq(payments.id, payment.id))
   const transactions = await readTransactions(db, payment)
-  return follow(
-    db,
-    chain,
-    payment,
-    await judge(chain, payment, hashesOf(transactions), memory.doubtfulFrom),
-    await findReceipt(chain, transactions),
-  )
+  const verdict = await judge(chain, payment, hashesOf(transactions), doubtfulFrom)
+  return follow(db, chain, payment, verdict, await findReceipt(chain, transactions))
 }
 
 async function follow(

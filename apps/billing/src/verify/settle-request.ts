@@ -11,6 +11,8 @@ import {
 export interface SettleRequest {
   network: Network
   payer: Address
+  /** As the seller asks; a verification compares it with what was signed. */
+  payTo: Address
   nonce: bigint
   signature: Hex
   /** The charge, smallest unit. */
@@ -27,7 +29,7 @@ export function readSettleRequest(
   try {
     const requirements = decodeUptoRequirements(paymentRequirements, 'paymentRequirements')
     const { authorization } = decodeUptoPayment(paymentPayload)
-    const { amount, network } = requirements
+    const { amount, network, payTo } = requirements
     if (amount > authorization.maximum) {
       const message = `the charge ${amount} is above the authorized maximum ${authorization.maximum}`
       return { valid: false, reason: RefusalReason.exceedsMaximum, message, network }
@@ -36,6 +38,7 @@ export function readSettleRequest(
       valid: true,
       network,
       payer: authorization.payer,
+      payTo,
       nonce: authorization.nonce,
       signature: authorization.signature,
       amount,

@@ -7,12 +7,12 @@ import { SETTLEMENT_GAS_LIMIT, UPTO_PROXY } from '../chain/settlement-call.js'
 
 type ReadContractArguments = Parameters<FacilitatorEvmSigner['readContract']>[0]
 
-/** What every verification asks, asked before the library does so that it shares a request with our own reads. */
-export interface EarlyReads {
+/** What most verifications ask: each asked for once, when it is first wanted. */
+export interface PaymentReads {
   payer: Address
-  payerCode: Promise<Hex>
+  payerCode(): Promise<Hex>
   /** Of the maximum, from the facilitator. */
-  simulatedSettlement: Promise<Hex>
+  simulatedSettlement(): Promise<Hex>
 }
 
 /**
@@ -27,10 +27,14 @@ export class VerificationSigner implements FacilitatorEvmSigner {
   constructor(
     private readonly chain: Chain,
     private readonly addresses: readonly Address[],
-    private readonly reads: EarlyReads,
-  ) {
-    // The library may be done before it asks.
-    for (const read of [reads.payerCode, reads.simulatedSettlement]) read.catch((error: unknown) => this.note(error))
+    private readonly reads: PaymentReads,
+  ) {}
+
+  /** Asks at once for all that a good authorization needs, so that it shares a request; the library may be done before it asks. */
+  readAhead(): void {
+    for (const read of [this.reads.payerCode(), this.reads.simulatedSettlement()]) {
+      read.catch((error: unknown) => this.note(error))
+    }
   }
 
   getAddresses(): readonly Address[] {
@@ -40,7 +44,7 @@ export class VerificationSigner implements FacilitatorEvmSigner {
   async getCode({ address }: { address: Hex }): Promise<Hex> {
     const account = address.toLowerCase() as Address
     try {
-      if (account === this.reads.payer) return await this.reads.payerCode
+      if (account === this.reads.payer) return await this.reads.payerCode()
       if (!this.chain.tokens.has(account)) return await this.chain.code(account)
       return (await this.chain.isContract(account)) ? '0x01' : '0x'
     } catch (error) {
@@ -54,7 +58,8 @@ export class VerificationSigner implements FacilitatorEvmSigner {
     // Its diagnosis of a failed simulation goes through Multicall3; we have read balance and allowance ourselves.
     if (functionName === 'aggregate3' || functionName === 'tryAggregate') throw new Error('not needed')
     try {
-      if (functionName === 'settle' && address.toLowerCase() === UPTO_PROXY) return await this.reads.simulatedSettlement
+      if (functionName === 'settle' && address.toLowerCase() === UPTO_PROXY)
+        return await this.reads.simulatedSettlement()
       const result = await this.chain.call(address, encodeFunctionData({ ...contract, args }), {
         gas: SETTLEMENT_GAS_LIMIT,
       })

@@ -15,6 +15,7 @@ import { BaseError, isErc6492Signature } from 'viem'
 import type { Chain } from '../chain/chain.js'
 import type { Chains } from '../chain/chains.js'
 import { encodeSettlement, SETTLEMENT_GAS_LIMIT, UPTO_PROXY } from '../chain/settlement-call.js'
+import { isSignedByPayer } from './signed-by-payer.js'
 import { VerificationSigner } from './verification-signer.js'
 
 /** What one payer holds and lets Permit2 move, not older than `block`. Smallest unit. */
@@ -116,17 +117,19 @@ export async function verifyOnChain(
   if (settlement === null) return invalid(RefusalReason.invalidSignature, 'its ERC-6492 wrapping does not decode')
   const signer = new VerificationSigner(chain, [...acceptedSigners], {
     payer,
-    payerCode: chain.code(payer),
-    simulatedSettlement: chain.call(UPTO_PROXY, settlement, {
-      from: authorization.facilitator,
-      gas: SETTLEMENT_GAS_LIMIT,
-    }),
+    payerCode: once(() => chain.code(payer)),
+    simulatedSettlement: once(() =>
+      chain.call(UPTO_PROXY, settlement, { from: authorization.facilitator, gas: SETTLEMENT_GAS_LIMIT }),
+    ),
   })
-  const [verdict, holdings] = await Promise.all([
-    // Without its extensions: gas sponsoring is not offered, so none may stand in for an allowance.
-    new UptoEvmScheme(signer).verify({ ...wire.payload, extensions: {} }, wire.requirements),
-    readHoldings(chain, requirements.asset, payer),
-  ])
+  const readBoth = once(() => readHoldings(chain, requirements.asset, payer))
+  // Whoever sends rubbish has the node asked for the payer's code at most.
+  if (await isSignedByPayer(authorization, chain.chainId)) {
+    signer.readAhead()
+    readBoth().catch(() => undefined)
+  }
+  // Without its extensions: gas sponsoring is not offered, so none may stand in for an allowance.
+  const verdict = await new UptoEvmScheme(signer).verify({ ...wire.payload, extensions: {} }, wire.requirements)
   if (signer.fault !== null) throw signer.fault
   const simulationFailed = verdict.invalidReason === RefusalReason.simulationFailed
   if (!verdict.isValid && !simulationFailed) {
@@ -139,6 +142,7 @@ export async function verifyOnChain(
         : 'the authorization does not fit the offer',
     )
   }
+  const holdings = await readBoth()
   if (holdings.balance < requirements.amount) {
     return invalid(RefusalReason.insufficientBalance, `the payer holds ${holdings.balance} of ${requirements.amount}`)
   }
@@ -152,6 +156,14 @@ export async function verifyOnChain(
   return (await chain.isPermit2NonceUsed(payer, authorization.nonce))
     ? invalid(RefusalReason.nonceUsed, 'the nonce of this authorization was used before')
     : invalid(RefusalReason.simulationFailed, 'the settlement would revert, or need too much gas')
+}
+
+function once<T>(read: () => Promise<T>): () => Promise<T> {
+  let reading: Promise<T> | undefined
+  return () => {
+    reading ??= read()
+    return reading
+  }
 }
 
 /** Settling the maximum; `null` where the signature claims to be wrapped (ERC-6492) and can't be unwrapped. */

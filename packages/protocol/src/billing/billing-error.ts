@@ -8,9 +8,12 @@ import { decodeObject, decodeOneOf, decodeString } from './wire-fields.js'
 export const BILLING_ERROR_STATUS = {
   invalid_request: 400,
   unauthorized: 401,
+  /** `POST /verify` and `POST /settle` where strangers are not served. */
+  forbidden: 403,
   not_found: 404,
   /** The same idempotency key with another input (or for another operation). */
   idempotency_key_reused: 422,
+  rate_limited: 429,
   internal: 500,
   unavailable: 503,
 } as const

@@ -32,6 +32,12 @@ export const RefusalReason = {
   unknownAsset: 'unsupported_asset',
   /** The signer can't pay for the gas of another settlement: the operator's matter, and no fault of the payment. */
   signerOutOfGas: 'facilitator_out_of_gas',
+  /** A stranger's settlement to a recipient that this facilitator does not serve. */
+  payToNotServed: 'pay_to_not_served',
+  /** A stranger's settlement that is worth less than this facilitator settles. */
+  amountTooSmall: 'amount_too_small',
+  /** A contract that made a settlement revert before, at the facilitator's expense. */
+  payerRefused: 'payer_refused',
   /** Charge or release of a payment that is no longer `authorized`. */
   notAuthorized: 'payment_not_authorized',
   /** The payer burnt the nonce on chain (Permit2 `invalidateUnorderedNonces`) after it was authorized. */

@@ -1,0 +1,226 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Address } from '@upfront/protocol'
+import { errorText, type Logger } from '@upfront/service'
+import type { Chain } from '../chain/chain.js'
+import { NodeFault, NodeRefusal } from '../chain/node-error.js'
+import type { Environment } from '../environment/environment.js'
+import { type Claimant, claimCharges, claimSubmitted, countSubmitted, readSubmitted } from '../ledger/claim-work.js'
+import type { Database } from '../ledger/ledger.js'
+import type { PaymentRow, SignedTransactionRow } from '../ledger/schema.js'
+import type { BillingMetrics } from '../metrics.js'
+import { broadcast } from './broadcast.js'
+import type { GasPolicy } from './gas-policy.js'
+import { HeadPoll } from './head-poll.js'
+import { makeRooms } from './rooms.js'
+import type { SigningQueue } from './signing-queue.js'
+import { submit } from './submit.js'
+import { resolveDoubt, type TrackResult, track, trackReceipt } from './track.js'
+
+/** A far node answers later than this; its requests still leave in order. */
+const SEND_STAGGER_MILLISECONDS = 10
+
+/**
+ * Settles the payments of one chain. What is to be done is in the ledger: this claims as much as there is room for, whenever a
+ * charge is stored, a block comes, or something has ended; and looks from time to time all the same.
+ */
+export class ChainSettler {
+  readonly #working = new Map<string, PaymentRow>()
+  readonly #headPoll: HeadPoll
+  /** By signer: when the next transaction may be sent. */
+  readonly #turns = new Map<Address, Promise<void>>()
+  #stopped = false
+  #isWoken = false
+  #wakeUp = () => {}
+  /** Whether a block is waited for. */
+  #isBusy = false
+  #isReadingReceipts = false
+  #hasNewBlock = false
+
+  constructor(
+    private readonly chain: Chain,
+    private readonly db: Database,
+    private readonly signing: SigningQueue,
+    private readonly gasPolicy: GasPolicy,
+    private readonly environment: Environment,
+    private readonly metrics: BillingMetrics,
+    private readonly logger: Logger,
+  ) {
+    const read = () => this.#attempt('reading the head', {}, async () => void (await chain.head.refresh()))
+    this.#headPoll = new HeadPoll(() => this.#isBusy, read)
+    chain.head.onChange(() => void this.#onBlock())
+  }
+
+  /** Ends once it is stopped and what was under way has ended. */
+  async run(): Promise<void> {
+    const polling = this.#headPoll.run()
+    while (!this.#stopped) {
+      this.#isWoken = false
+      await this.#attempt('claiming work', {}, () => this.#claim())
+      await this.#pause()
+    }
+    await polling
+    while (this.#working.size > 0 || this.#isReadingReceipts) await sleep(20)
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#headPoll.stop()
+    this.wake()
+  }
+
+  wake(): void {
+    this.#isWoken = true
+    this.#wakeUp()
+  }
+
+  /** Judges a charge that can't be submitted here by the chain's facts. Throws `NodeFault`. */
+  async resolve(payment: PaymentRow): Promise<void> {
+    await this.#follow(payment, await resolveDoubt(this.db, this.chain, payment))
+  }
+
+  async #pause(): Promise<void> {
+    if (this.#isWoken) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, this.environment.RECOVERY_INTERVAL_MS)
+      this.#wakeUp = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
+  async #claim(): Promise<void> {
+    const claimant: Claimant = {
+      network: this.chain.network,
+      signers: [...this.chain.signers.keys()],
+      working: [...this.#working.keys()],
+      nextLookMilliseconds: this.environment.RECOVERY_INTERVAL_MS,
+    }
+    const submitted = await countSubmitted(this.db, claimant)
+    this.#isBusy = submitted.length > 0
+    const inFlight = this.environment.IN_FLIGHT_PER_SIGNER
+    const ready = claimant.signers.filter((signer) => this.gasPolicy.waitOf(this.chain, signer) === null)
+    for (const origin of ['internal', 'facilitator'] as const) {
+      const rooms = makeRooms(origin, ready, [...submitted, ...this.#aboutToSign()], inFlight)
+      if (rooms.length > 0) this.#workOn(await claimCharges(this.db, claimant, rooms))
+    }
+    const most = inFlight * claimant.signers.length
+    this.#workOn(await claimSubmitted(this.db, claimant, this.chain.confirmedBlock, most))
+  }
+
+  #aboutToSign() {
+    const charges = [...this.#working.values()].filter(({ state }) => state === 'charging')
+    return charges.map(({ facilitator: signer, origin }) => ({ signer, origin, count: 1 }))
+  }
+
+  #workOn(claimed: readonly PaymentRow[]): void {
+    for (const payment of claimed) void this.#work(payment)
+  }
+
+  /** One look at a payment, and whatever follows from it at once. Nothing that fails is lost: it is looked at again. */
+  async #work(payment: PaymentRow): Promise<void> {
+    this.#working.set(payment.id, payment)
+    await this.#attempt('settling a payment', { paymentId: payment.id }, async () => {
+      if (payment.state === 'charging') return this.#submit(payment)
+      return this.#follow(payment, await track(this.db, this.chain, payment, this.environment.FEE_BUMP_MS))
+    })
+    this.#working.delete(payment.id)
+    this.wake()
+  }
+
+  async #onBlock(): Promise<void> {
+    this.#hasNewBlock = true
+    if (this.#isReadingReceipts) return
+    this.#isReadingReceipts = true
+    while (this.#hasNewBlock) {
+      this.#hasNewBlock = false
+      await this.#attempt('reading receipts', {}, () => this.#readReceipts())
+    }
+    this.#isReadingReceipts = false
+    this.wake()
+  }
+
+  /** Once per head: the receipts of all that is in flight, or has its confirmations now. */
+  async #readReceipts(): Promise<void> {
+    const { network, confirmedBlock } = this.chain
+    const submitted = await readSubmitted(this.db, { network, signers: [...this.chain.signers.keys()] }, confirmedBlock)
+    const read = async (payment: PaymentRow) => {
+      const result = await trackReceipt(this.db, this.chain, payment)
+      if (result === null) return
+      if (payment.blockNumber === null && payment.submittedAt !== null) {
+        this.#headPoll.mined(Date.now() - payment.submittedAt.getTime())
+      }
+      await this.#follow(payment, result)
+    }
+    await Promise.all(
+      submitted.map((payment) => this.#attempt('reading a receipt', { paymentId: payment.id }, () => read(payment))),
+    )
+  }
+
+  async #follow(payment: PaymentRow, result: TrackResult): Promise<void> {
+    switch (result.outcome) {
+      case 'waiting':
+      case 'moved on':
+        return
+      case 'final':
+        return this.#tell(result.payment)
+      case 'broadcast':
+        if (result.bumped) this.metrics.feeBumps.inc({ network: this.chain.network })
+        return this.#broadcast(result.transaction)
+      case 'resubmit':
+        return this.#submit(payment)
+    }
+  }
+
+  async #submit(payment: PaymentRow): Promise<void> {
+    const submitted = await submit(this.signing, this.chain, payment)
+    if (submitted.outcome === 'doubtful') return this.resolve(payment)
+    if (submitted.outcome !== 'signed') return
+    this.metrics.transitions.inc({ state: 'submitted' })
+    this.#isBusy = true
+    await this.#broadcast(submitted.transaction)
+  }
+
+  /**
+   * Sends a signer's transactions in the order of their nonces: each begins when the one before was answered, or soon after it
+   * began. A node that gets them out of order may hold the later ones back.
+   */
+  async #broadcast(transaction: SignedTransactionRow): Promise<void> {
+    const turn = this.#turns.get(transaction.signer) ?? Promise.resolve()
+    const sent = turn.then(() => broadcast(this.chain, transaction, this.logger))
+    const passed = sent.catch(() => undefined)
+    this.#turns.set(transaction.signer, Promise.race([passed, turn.then(() => sleep(SEND_STAGGER_MILLISECONDS))]))
+    await sent
+    this.#headPoll.sent()
+  }
+
+  #tell(payment: PaymentRow): void {
+    const { id: paymentId, network, state, transaction, chargedAt, finishedAt, takenBackAt } = payment
+    this.metrics.transitions.inc({ state })
+    this.metrics.gasUsed.inc({ network }, Number(payment.gasUsed ?? 0))
+    this.metrics.feesPaid.inc({ network }, Number(payment.feePaid ?? 0))
+    if (state !== 'failed') {
+      if (chargedAt !== null && finishedAt !== null) {
+        this.metrics.settlementSeconds.observe((finishedAt.getTime() - chargedAt.getTime()) / 1_000)
+      }
+      this.logger.info({ paymentId, network, state, transaction }, 'payment ended')
+      return
+    }
+    const reason = payment.reason ?? 'unknown'
+    this.metrics.failedCharges.inc({ network, reason })
+    this.logger.warn({ paymentId, network, state, transaction, reason }, 'payment ended')
+    if (takenBackAt === null) return
+    this.metrics.takenBack.inc({ network })
+    this.logger.error({ paymentId, network, reason }, 'a settlement was taken back by a reorganisation, for good')
+  }
+
+  async #attempt(doing: string, ids: { paymentId?: string }, act: () => Promise<void>): Promise<void> {
+    try {
+      await act()
+    } catch (error) {
+      const level = error instanceof NodeFault || error instanceof NodeRefusal ? 'warn' : 'error'
+      const { network } = this.chain
+      this.logger[level]({ ...ids, network, reason: errorText(error) }, `${doing} failed; it will be repeated`)
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import { Injectable } from '@nestjs/common'
+import type { Address } from '@upfront/protocol'
+import { and, eq, gt, sql } from 'drizzle-orm'
+import type { Chain } from '../chain/chain.js'
+import { Ledger } from '../ledger/ledger.js'
+import { gas } from '../ledger/schema.js'
+import { BillingMetrics } from '../metrics.js'
+
+const DAY_MILLISECONDS = 24 * 3_600_000
+const WAITS = ['cheaper gas', 'gas budget'] as const
+/** What a signer waits for before it signs anything more. */
+export type GasWait = (typeof WAITS)[number]
+
+/** Holds signers to the bounds that `CHAINS` gives: `maxFeePerGas` and `dailyGasBudget`. */
+@Injectable()
+export class GasPolicy {
+  private readonly waits = new Map<string, GasWait>()
+
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly metrics: BillingMetrics,
+  ) {}
+
+  /** Looks what each own signer of the chain has to wait for. Throws `NodeFault`. */
+  async refresh(chain: Chain): Promise<void> {
+    const isCheap = await chain.isGasCheapEnough()
+    for (const signer of chain.signers.keys()) {
+      const wait = isCheap ? ((await this.isSpent(chain, signer)) ? 'gas budget' : null) : 'cheaper gas'
+      if (wait === null) this.waits.delete(keyOf(chain, signer))
+      else this.waits.set(keyOf(chain, signer), wait)
+      const labels = { network: chain.network, signer }
+      for (const known of WAITS) this.metrics.signerWaits.set({ ...labels, for: known }, known === wait ? 1 : 0)
+    }
+  }
+
+  /** As of the last look; `null`: it may sign. */
+  waitOf(chain: Pick<Chain, 'network'>, signer: Address): GasWait | null {
+    return this.waits.get(keyOf(chain, signer)) ?? null
+  }
+
+  private async isSpent({ network, dailyGasBudget }: Chain, signer: Address): Promise<boolean> {
+    if (dailyGasBudget === null) return false
+    const since = new Date(Date.now() - DAY_MILLISECONDS)
+    const [spent] = await this.ledger.db
+      .select({ fee: sql<string>`coalesce(sum(${gas.fee}), 0)::text` })
+      .from(gas)
+      .where(and(eq(gas.network, network), eq(gas.signer, signer), gt(gas.recordedAt, since)))
+    return BigInt(spent?.fee ?? 0) >= dailyGasBudget
+  }
+}
+
+function keyOf({ network }: Pick<Chain, 'network'>, signer: Address): string {
+  return `${network}/${signer}`
+}

@@ -1,0 +1,116 @@
+import { DEVNET_ROLES, type Devnet, type FaultProxy, startDevnet, startFaultProxy } from '@upfront/devnet'
+import { Client } from 'pg'
+import { createTestClient, http } from 'viem'
+import { runBilling } from './support/billing.js'
+import { makeRequirements, sign } from './support/buyer.js'
+import { rpc } from './support/on-chain.js'
+import type { RunningBilling } from './support/stand.js'
+import { stores } from './support/stores.js'
+import { until } from './support/until.js'
+
+const IN_FLIGHT = 16
+const [first, second] = DEVNET_ROLES.facilitators
+
+interface Signed {
+  nonce: string
+  deadline: string
+  valid_after: string
+  signature: string
+}
+
+/** Puts charges of strangers straight into the ledger, as many processes would have: those given, and `more` that nobody signed. */
+async function queueStrangers(databaseUrl: string, like: string, signed: Signed[], more: number): Promise<void> {
+  const client = new Client({ connectionString: databaseUrl })
+  await client.connect()
+  await client.query('begin')
+  const insert = `insert into payments overriding user value
+    select (jsonb_populate_record(payment, jsonb_build_object('id', 'pay_' || gen_random_uuid(), 'origin', 'facilitator',
+      'state', 'charging', 'charge', 1, 'charged_at', now(), 'next_look', now()) || queued.fields)).*
+    from payments as payment, (%) as queued where payment.id = $1`
+  const given = 'select fields from jsonb_array_elements($2::jsonb) as fields'
+  await client.query(insert.replace('%', given), [like, JSON.stringify(signed)])
+  // They expire later than those above, so their turn comes after.
+  const invented = `select jsonb_build_object('nonce', n, 'deadline', 99999999999) as fields from generate_series(1, $2::int) as n`
+  await client.query(insert.replace('%', invented), [like, more])
+  await client.query(`insert into payment_events (payment_id, at, kind, to_state, data)
+    select id, updated_at, 'charged', 'charging', '{}' from payments where state = 'charging'`)
+  await client.query('commit')
+  await client.end()
+}
+
+const postgres = stores().find(({ name }) => name === 'Postgres')
+const missing = postgres?.missing ?? null
+
+describe('work that lies in Postgres', () => {
+  const test = missing === null ? it : it.skip
+  let devnet: Devnet
+  let node: FaultProxy
+  let databaseUrl: string
+  const running: RunningBilling[] = []
+  const run = async (variables: NodeJS.ProcessEnv) => {
+    const billing = await runBilling(node.url, { DATABASE_URL: databaseUrl, ...variables })
+    running.push(billing)
+    return billing
+  }
+
+  beforeAll(async () => {
+    if (missing !== null) return console.warn(`skipped: ${missing}`)
+    await postgres?.start()
+  })
+  beforeEach(async () => {
+    if (missing !== null) return
+    devnet = await startDevnet()
+    node = await startFaultProxy(devnet.rpcUrl)
+    databaseUrl = (await postgres?.variables())?.DATABASE_URL ?? ''
+  })
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((billing) => billing.close()))
+    await node?.stop()
+    await devnet?.stop()
+  })
+  afterAll(() => postgres?.stop())
+
+  test('20,000 settlements of strangers do not keep an own charge out of the next block, and are not looked at', async () => {
+    const billing = await run({ IN_FLIGHT_PER_SIGNER: String(IN_FLIGHT) })
+    const own = await billing.authorizeNew(makeRequirements({ maximum: '1000' }))
+    const signed = await Promise.all(
+      Array.from({ length: 2 * IN_FLIGHT }, async () => {
+        const { payload } = await sign(makeRequirements({ maximum: '1000' }))
+        const { signature, permit2Authorization } = payload as {
+          signature: string
+          permit2Authorization: { nonce: string; deadline: string; witness: { validAfter: string } }
+        }
+        const { nonce, deadline, witness } = permit2Authorization
+        return { nonce, signature, deadline, valid_after: witness.validAfter }
+      }),
+    )
+    const test = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
+    await test.setAutomine(false)
+    node.reset()
+    await queueStrangers(databaseUrl, own.id, signed, 20_000)
+    // Half of what the signer may have in flight is theirs, and no more.
+    await billing.charge((await billing.authorizeNew()).id, '5', { waitMilliseconds: 0 })
+    await until(async () => new Set(node.sent).size >= IN_FLIGHT / 2 + 1)
+    const { id } = await billing.authorizeNew(makeRequirements({ maximum: '1000' }))
+    await billing.charge(id, '900', { waitMilliseconds: 0 })
+    await until(
+      async () => (await billing.payment(id)).transaction !== null && new Set(node.sent).size >= IN_FLIGHT / 2 + 2,
+    )
+    const head = BigInt(String(await rpc(devnet.rpcUrl, 'eth_blockNumber', [])))
+    expect(new Set(node.sent).size).toBe(IN_FLIGHT / 2 + 2)
+    expect(node.stats.byMethod.eth_estimateGas).toBe(IN_FLIGHT / 2 + 2)
+    await test.mine({ blocks: 1 })
+    await until(async () => (await billing.payment(id)).state === 'settled')
+    expect((await billing.payment(id)).blockNumber).toBe(head + 1n)
+  })
+
+  test('one process stores a charge, another has the key: neither has to ask again and again', async () => {
+    // Nothing would be looked at before the test's own end.
+    const never = { RECOVERY_INTERVAL_MS: '600000' }
+    const holder = await run({ ...never, FACILITATOR_PRIVATE_KEYS: first.privateKey })
+    const seller = await run({ ...never, FACILITATOR_PRIVATE_KEYS: second.privateKey })
+    const { id } = await seller.authorizeNew(makeRequirements({ facilitator: first.address }))
+    expect((await seller.charge(id, '4000')).payment).toMatchObject({ state: 'settled', charge: 4_000n })
+    expect(await holder.payment(id)).toMatchObject({ facilitator: first.address.toLowerCase() })
+  })
+})
