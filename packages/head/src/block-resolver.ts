@@ -13,6 +13,7 @@ import { type BlockHeader, type BlockParameter, ErrorCode, type Hash, RpcError, 
 import { LRUCache } from 'lru-cache'
 import { headerFromRpc, type PendingBlock, pendingFromRpc } from './block-from-rpc.js'
 import { BlockMoved } from './block-moved.js'
+import type { FollowedHead } from './followed-head.js'
 import { onGuess } from './on-guess.js'
 import { pendingIdentity } from './pending-identity.js'
 import type { PinnedBlock } from './pinned-block.js'
@@ -54,20 +55,31 @@ export class BlockResolver {
   /** What a block took, on average over the heads seen so far. */
   #blockMilliseconds = Number.POSITIVE_INFINITY
   readonly #byHash = new LRUCache<Hash, BlockHeader>({ max: 1_000 })
+  readonly #followed: FollowedHead | undefined
 
-  constructor(client: UpstreamClient, queue: CallQueue) {
+  /** @param followed without it the node is asked for `latest` at each request */
+  constructor(client: UpstreamClient, queue: CallQueue, followed?: FollowedHead) {
     this.#client = client
     this.#queue = queue
+    this.#followed = followed
     this.#latest = { ...blockCall('latest'), decode: (result) => this.#headFromRpc(result), pace: 'prompt' }
     this.#head = new SharedLookup(() => this.#remember(this.#askHead()))
     this.#pending = new SharedLookup(() => this.#askPending())
   }
 
   /**
-   * The node's head as of the call, or at most 5 ms older under load.
+   * The head that is followed or, where none is, the node's.
    * @throws UpstreamError, or the signal's reason
    */
   head(limits: CallLimits = {}): Awaitable<BlockHeader> {
+    return this.#followed?.current()?.header ?? this.askHead(limits)
+  }
+
+  /**
+   * The node's head as of the call, or at most 5 ms older under load.
+   * @throws UpstreamError, or the signal's reason
+   */
+  askHead(limits: CallLimits = {}): Awaitable<BlockHeader> {
     return within(this.#head.get(), limits, this.#late)
   }
 
@@ -117,7 +129,8 @@ export class BlockResolver {
     if (parameter.kind === 'hash') return this.#resolveHash(parameter, limits)
     if (parameter.kind === 'number') return andThen(this.#shared(parameter, limits), pinned)
     if (parameter.tag === 'pending') return within(this.#pending.get(), limits, this.#late)
-    return andThen(parameter.tag === 'latest' ? this.head(limits) : this.#shared(parameter, limits), pinned)
+    if (parameter.tag !== 'latest') return andThen(this.#shared(parameter, limits), pinned)
+    return this.#followed?.current() ?? andThen(this.askHead(limits), pinned)
   }
 
   async #resolveHash(parameter: HashParameter, limits: CallLimits): Promise<PinnedBlock> {
@@ -182,12 +195,16 @@ export class BlockResolver {
    * only if it stays so.
    */
   async #askHead(): Promise<BlockHeader> {
+    const askedAt = performance.now()
     let header = await this.#askLatest()
-    for (let again = 0; again < BACKWARD_REPEATS && header.number < this.#newestNumber; again += 1) {
+    const { newestNumber = 0n } = this.#followed ?? {}
+    const newest = newestNumber > this.#newestNumber ? newestNumber : this.#newestNumber
+    for (let again = 0; again < BACKWARD_REPEATS && header.number < newest; again += 1) {
       await sleep(BACKWARD_PAUSE_MS)
       header = await this.#askLatest()
     }
     this.#newestNumber = header.number
+    this.#followed?.noteAsked(header, askedAt)
     this.#firstHead ??= header
     const { number, timestamp } = this.#firstHead
     if (header.number > number)

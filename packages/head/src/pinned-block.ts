@@ -12,4 +12,6 @@ export interface PinnedBlock {
   opening?: OpeningBlock
   /** Identity of the state: the block's hash, or a digest of the pending block. */
   key: Hash
+  /** Where the head is followed: `performance.now()` when it was first seen. Nobody was asked for this request. */
+  seenAt?: number
 }

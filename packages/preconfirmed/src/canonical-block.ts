@@ -1,5 +1,5 @@
 import { headerFromRpc } from '@upfront/head'
-import type { UpstreamClient } from '@upfront/node'
+import type { CallLimits, UpstreamClient } from '@upfront/node'
 import { decodeFixedBytes, malformed } from '@upfront/node'
 import type { BlockHeader, Hash } from '@upfront/protocol'
 
@@ -12,7 +12,7 @@ export interface CanonicalBlock {
 }
 
 /** The node's head with the hashes of its transactions. @throws UpstreamError, or the signal's reason */
-export function latestBlock(client: UpstreamClient, signal: AbortSignal): Promise<CanonicalBlock> {
+export function latestBlock(client: UpstreamClient, limits: CallLimits): Promise<CanonicalBlock> {
   return client.call(
     {
       method: 'eth_getBlockByNumber',
@@ -21,7 +21,7 @@ export function latestBlock(client: UpstreamClient, signal: AbortSignal): Promis
       maxBytes: BLOCK_BYTES,
       attempts: 1,
     },
-    { signal },
+    limits,
   )
 }
 

@@ -1,3 +1,4 @@
+import { type CallLimits, Canceller } from '@upfront/node'
 import type { CanonicalBlock } from './canonical-block.js'
 import { FlashblockStream } from './flashblock-stream.js'
 import { followHead } from './follow-head.js'
@@ -9,7 +10,7 @@ export interface FlashblocksFollowerOptions extends Omit<PreconfirmedChainOption
   urls: string[]
   silenceMs: number
   maxMessageBytes: number
-  latest: (signal: AbortSignal) => Promise<CanonicalBlock>
+  latest: (limits: CallLimits) => Promise<CanonicalBlock>
   headPollMs: number
   headTimeoutMs: number
   observe: (event: FollowerEvent) => void
@@ -36,7 +37,7 @@ export interface FollowerStatus {
 
 /** Follows the stream and the node's head for as long as it is not closed. */
 export class FlashblocksFollower {
-  private readonly ended = new AbortController()
+  private readonly ended = new Canceller()
   private chain: PreconfirmedChain | undefined
   private stream: FlashblockStream | undefined
   private head: bigint | undefined
@@ -75,7 +76,7 @@ export class FlashblocksFollower {
   }
 
   close(): void {
-    this.ended.abort()
+    this.ended.cancel(new Error('closed'))
     this.stream?.close()
     this.chain?.close()
   }

@@ -1,7 +1,8 @@
+import { type CallLimits, type CancelSignal, pause } from '@upfront/node'
 import type { CanonicalBlock } from './canonical-block.js'
 
 export interface FollowHeadOptions {
-  latest: (signal: AbortSignal) => Promise<CanonicalBlock>
+  latest: (limits: CallLimits) => Promise<CanonicalBlock>
   pollMs: number
   /** Bound on one question. */
   timeoutMs: number
@@ -11,17 +12,17 @@ export interface FollowHeadOptions {
 }
 
 /** Asks the node for its head again and again, never twice at once. Ends when `signal` aborts. */
-export async function followHead(options: FollowHeadOptions, signal: AbortSignal): Promise<void> {
+export async function followHead(options: FollowHeadOptions, signal: CancelSignal): Promise<void> {
   let known: string | undefined
   while (!signal.aborted) {
-    const asked = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)])
-    const head = await options.latest(asked).catch((error: Error) => error)
+    const limits = { signal, deadline: performance.now() + options.timeoutMs }
+    const head = await options.latest(limits).catch((error: Error) => error)
     if (signal.aborted) return
     if (head instanceof Error) options.onError(head)
     else if (head.header.hash !== known) {
       known = head.header.hash
       options.onHead(head)
     }
-    await new Promise((resolve) => setTimeout(resolve, options.pollMs))
+    await pause(options.pollMs, signal).catch(() => 'it ended')
   }
 }

@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import { WebSocketServer } from 'ws'
-import { type HeadEvent, HeadFollower, type HeadFollowerOptions } from './head-follower.js'
+import { HeadFollower } from './head-follower.js'
+import type { HeadEvent, HeadFollowerOptions } from './head-follower-options.js'
 
 const hashOf = (number: number, fork = 0): Hash => `0x${(fork * 2 ** 40 + number).toString(16).padStart(64, '0')}`
 
@@ -23,7 +24,7 @@ function rpcHeader(number: number, fork = 0, forkedAt = number - 1) {
 type RpcHeader = ReturnType<typeof rpcHeader>
 
 const blockOf = ({ number, hash, parentHash }: RpcHeader) => ({
-  header: { number: BigInt(number), hash, parentHash } as BlockHeader,
+  header: { number: BigInt(number), hash, parentHash, timestamp: BigInt(number) } as BlockHeader,
 })
 type Block = ReturnType<typeof blockOf>
 
@@ -66,7 +67,7 @@ async function startNode() {
     latest: async () => {
       asked++
       if (latest === undefined) throw new Error('no head')
-      return latest
+      return latest.header
     },
     byHash: async (hash: Hash) => {
       fetched++
@@ -90,7 +91,7 @@ afterEach(async () => {
   await node.close()
 })
 
-async function follow(options: Partial<HeadFollowerOptions<Block>> = {}) {
+async function follow({ wakes, ...options }: Partial<HeadFollowerOptions<Block>> & { wakes?: boolean } = {}) {
   const events: HeadEvent[] = []
   node.serve(rpcHeader(10))
   const follower = new HeadFollower<Block>({
@@ -102,13 +103,24 @@ async function follow(options: Partial<HeadFollowerOptions<Block>> = {}) {
     ...options,
   })
   followers.push(follower)
-  await until(() => follower.status().head === 10n && follower.status().subscribed === (options.urls ?? [1]).length)
+  if (wakes) follower.current()
+  const { length } = options.urls ?? [node.url]
+  await until(() => follower.status().head === 10n && follower.status().subscribed === length)
+  if (length > 0) await until(() => follower.status().trusted)
   const numbers = () => events.flatMap((event) => (event.kind === 'head' ? [Number(event.header.number)] : []))
   return { follower, events, numbers }
 }
 
+let over = false
+beforeEach(() => {
+  over = false
+})
+afterEach(() => {
+  over = true
+})
+
 async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(2)
+  while (!over && !condition()) await sleep(2)
 }
 
 const next = (number: number, fork?: number, forkedAt?: number) => {
@@ -120,11 +132,11 @@ const next = (number: number, fork?: number, forkedAt?: number) => {
 describe('HeadFollower', () => {
   it('stands on what was announced, without asking', async () => {
     const { follower } = await follow()
-    const asked = node.asked()
+    const before = [node.asked(), node.fetched()] as const
     next(11)
     await until(() => follower.current()?.header.number === 11n)
-    expect(node.asked()).toBe(asked)
-    expect(node.fetched()).toBe(1)
+    expect(node.asked()).toBe(before[0])
+    expect(node.fetched()).toBe(before[1] + 1)
   })
 
   it('waits until HTTP serves an announced head, and says so where none ever does', async () => {
@@ -145,13 +157,13 @@ describe('HeadFollower', () => {
     const prepared: [number, number | undefined][] = []
     const { numbers, events } = await follow({
       prepare: async (block, parent) => {
-        prepared.push([Number(block.header.number), parent && Number(parent.header.number)])
+        prepared.push([Number(block.header.number), parent && Number(parent.number)])
       },
     })
     next(11)
     next(11)
-    for (const number of [12, 13]) node.serve(rpcHeader(number))
     await until(() => numbers().at(-1) === 11)
+    for (const number of [12, 13]) node.serve(rpcHeader(number))
     next(14)
     await until(() => numbers().at(-1) === 14)
     expect(numbers()).toEqual([10, 11, 14])
@@ -206,17 +218,69 @@ describe('HeadFollower', () => {
     release()
   })
 
-  it('asks at the pace of the chain where nobody tells, and is overdue where the head stands still', async () => {
+  it('asks where nobody tells, and trusts no head of a chain whose pace it has not learnt', async () => {
     const { follower } = await follow({ urls: [] })
-    for (let number = 11; number <= 16; number++) {
-      await sleep(60)
+    for (let number = 11; number <= 13; number++) {
       node.serve(rpcHeader(number))
       await until(() => follower.status().head === BigInt(number))
+      expect(follower.current()).toBeUndefined()
     }
-    expect(follower.status().intervalMs).toBeLessThan(1_000)
     node.latest = () => Promise.reject(new Error('gone'))
-    await until(() => follower.status().overdue)
-    expect(follower.current()).toBeUndefined()
+    await sleep(20)
+    expect(follower.status().head).toBe(13n)
+  })
+
+  it('trusts the first head where the node was asked for it after the subscription began', async () => {
+    const { follower } = await follow()
+    expect(follower.current()?.header.number).toBe(10n)
+  })
+
+  it('stands on what a request was answered with, and trusts it once a subscription tells of it too', async () => {
+    const { follower } = await follow()
+    const header = rpcHeader(11)
+    node.serve(header)
+    follower.noteAsked(blockOf(header).header, performance.now())
+    expect(follower.status()).toMatchObject({ head: 11n, trusted: false })
+    node.announce(header)
+    await until(() => follower.status().trusted)
+    expect(follower.current()?.header.number).toBe(11n)
+  })
+
+  it('does not trust a subscription that is silent while the node has newer heads', async () => {
+    const { follower } = await follow()
+    for (let number = 11; number <= 14; number++) {
+      const header = rpcHeader(number)
+      node.serve(header)
+      follower.noteAsked(blockOf(header).header, performance.now())
+      expect(follower.current()).toBeUndefined()
+      await until(() => node.fetched() > number - 10)
+      expect(follower.current()).toBeUndefined()
+    }
+    next(15)
+    await until(() => follower.current()?.header.number === 15n)
+  })
+
+  it('prepares one block after the other, and leaves out the oldest where that takes too long', async () => {
+    const begun: [number, number | undefined][] = []
+    let release = () => {}
+    const { numbers } = await follow({
+      prepare: async ({ header }, parent) => {
+        begun.push([Number(header.number), parent && Number(parent.number)])
+        if (header.number === 11n) await new Promise<void>((resolve) => (release = resolve))
+      },
+    })
+    for (let number = 11; number <= 24; number++) {
+      next(number)
+      await until(() => numbers().at(-1) === number)
+    }
+    expect(begun).toEqual([
+      [10, undefined],
+      [11, 10],
+    ])
+    release()
+    await until(() => begun.at(-1)?.[0] === 24)
+    expect(begun[2]).toEqual([17, undefined])
+    expect(begun).toHaveLength(10)
   })
 
   it('survives a preparation that fails, and announcements that are no headers', async () => {
@@ -255,8 +319,20 @@ describe('HeadFollower', () => {
     await sleep(20)
     expect(node.asked()).toBe(0)
     expect([auto.current(), off.current()]).toEqual([undefined, undefined])
-    await until(() => auto.current()?.header.number === 10n)
+    await until(() => auto.status().head === 10n)
     expect(off.status().following).toBe(false)
     expect(off.current()).toBeUndefined()
+  })
+
+  it('rests in mode auto once nobody has asked for a while, and goes on with the next request', async () => {
+    const { follower, events } = await follow({ mode: 'auto', idleMs: 100, wakes: true })
+    await until(() => events.some(({ kind }) => kind === 'resting'))
+    expect(follower.status()).toMatchObject({ following: false, subscribed: 0, trusted: false })
+    const asked = node.asked()
+    next(11)
+    await sleep(50)
+    expect(node.asked()).toBe(asked)
+    expect(follower.current()).toBeUndefined()
+    await until(() => follower.status().head === 11n)
   })
 })

@@ -1,125 +1,124 @@
+import { type CallLimits, Canceller, type CancelSignal, pause } from '@upfront/node'
 import type { BlockHeader, Hash } from '@upfront/protocol'
+import { LRUCache } from 'lru-cache'
 import { headerFromRpc } from '../block-from-rpc.js'
+import type { FollowedHead } from '../followed-head.js'
+import type { PinnedBlock } from '../pinned-block.js'
+import type { FollowedBlock, HeadFollowerOptions, HeadStatus } from './head-follower-options.js'
 import { HeadSubscription } from './head-subscription.js'
+import { MOST_MISSED, missedBlocks } from './missed-blocks.js'
 import { Pace } from './pace.js'
-
-/** A block as it is followed: its header and whatever the follower's owner needs beside it. */
-export interface FollowedBlock {
-  header: BlockHeader
-}
-
-export interface HeadFollowerOptions<B extends FollowedBlock> {
-  /** `auto` follows while somebody asks, and for a minute after. */
-  mode: 'auto' | 'always' | 'off'
-  /** WebSocket URLs of nodes; without one, or while none is connected, the node is asked at the chain's pace. */
-  urls: readonly string[]
-  /** The node's head. */
-  latest: (signal: AbortSignal) => Promise<B>
-  /** The block with this hash; undefined while the node does not serve it. */
-  byHash: (hash: Hash, signal: AbortSignal) => Promise<B | undefined>
-  /**
-   * Prepares the state of a new head on that of its parent. Requests stand on the head before meanwhile, `PREPARE_MS` at most.
-   * @param parent undefined where the block does not follow the head before it
-   */
-  prepare?: (block: B, parent: B | undefined) => Promise<void>
-  observe: (event: HeadEvent) => void
-}
-
-/** What the metrics count and the log says. */
-export type HeadEvent =
-  | { kind: 'following' }
-  | { kind: 'resting' }
-  | { kind: 'head'; header: BlockHeader; reorganised: boolean; missed: number }
-  /** A node announced a block that no node serves. */
-  | { kind: 'unserved'; hash: Hash }
-  | { kind: 'lost'; host: string; reason: string }
-  /** The node could not be asked; it is asked again. */
-  | { kind: 'unknown'; reason: string }
-  | { kind: 'failed'; reason: string }
-
-/** For `/health/ready` and the metrics. */
-export interface HeadStatus {
-  following: boolean
-  /** WebSocket connections that are subscribed, of how many. */
-  subscribed: number
-  urls: number
-  head?: bigint
-  /** Milliseconds since that head was first seen. */
-  ageMs?: number
-  /** Whether the next head is overdue: requests ask the node again. */
-  overdue: boolean
-  /** Learnt milliseconds between blocks. */
-  intervalMs: number
-}
+import { Preparation } from './preparation.js'
 
 /** Requests stay on the head before for so long while a new one is prepared. */
 const PREPARE_MS = 50
-/** Without a question for so long, `auto` stops following. */
-const REST_AFTER_MS = 60_000
+const IDLE_MS = 60_000
 /** A block that was announced may be served a little later: how long it is asked for. */
 const SERVED_WITHIN_MS = 2_000
 const ASK_TIMEOUT_MS = 5_000
-/** Blocks between the head before and a new one that are fetched, so that state can be carried over them. */
-const MOST_MISSED = 8
+/** How often the node is asked although subscriptions tell: they may lag behind it. */
+const COMPARE_MS = 15_000
+/** A subscription that announces a head so much later than the node served it is not trusted with that head. */
+const MOST_LAG_MS = 250
+/** Headers kept of the blocks that were followed, so that a reorganisation finds its parent. */
+const KNOWN_BLOCKS = 64
+/** Who is named as the source of a head that was asked for. */
+const ASKED = ''
 
-interface Announced<B> {
-  hash: Hash
-  number: bigint
+/** The head that requests stand on. */
+interface Standing {
+  block: PinnedBlock & { seenAt: number }
+  /** The URL that announced it first. */
   from: string
-  /** Where it was asked for. */
-  block?: B | undefined
+  /** Whether a subscription that keeps up announced it, or would have: the next one will be announced. */
+  told: boolean
+  /** When a node last confirmed that it is the head. */
+  confirmedAt: number
+}
+
+interface Announced {
+  header: BlockHeader
+  from: string
+  at: number
 }
 
 /**
  * Follows the chain's head. Nodes announce heads (`newHeads`) or are asked; each new head is fetched by hash, so that a node
  * serves it before a request stands on it, prepared, and then is what `current` says.
  */
-export class HeadFollower<B extends FollowedBlock> {
+export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
   readonly #options: HeadFollowerOptions<B>
   readonly #pace = new Pace()
-  #ended: AbortController | undefined
+  readonly #known = new LRUCache<Hash, BlockHeader>({ max: KNOWN_BLOCKS })
+  readonly #preparation: Preparation<B> | undefined
+  #following: Canceller | undefined
   #subscriptions: HeadSubscription[] = []
-  #head: { block: B; from: string } | undefined
-  /** When the head was first seen, and when a node last confirmed that it is the head. */
-  #seenAt = 0
-  #confirmedAt = 0
-  #askedAt = 0
+  #standing: Standing | undefined
+  /** The newest head that was taken up. */
+  #taken: BlockHeader | undefined
   /** The newest announcement that is not taken up yet. */
-  #announced: Announced<B> | undefined
+  #announced: Announced | undefined
   #taking = false
+  #requestedAt = 0
+  /** When a subscription began whose first head is still to be asked for: it announces only those that follow. */
+  #subscribedAt = Number.POSITIVE_INFINITY
+  #comparedAt = 0
   #timer: NodeJS.Timeout | undefined
-  #rest: NodeJS.Timeout | undefined
+  #idle: NodeJS.Timeout | undefined
   #closed = false
 
   constructor(options: HeadFollowerOptions<B>) {
     this.#options = options
+    const { prepare, observe } = options
+    if (prepare !== undefined)
+      this.#preparation = new Preparation(prepare, (error) => observe({ kind: 'failed', reason: messageOf(error) }))
     if (options.mode === 'always') this.#start()
   }
 
-  /** The head to stand on without asking; undefined where none is followed or the next one is overdue. */
-  current(): B | undefined {
+  /** The head to stand on without asking; undefined where none is followed or a newer one may be there unannounced. */
+  current(): PinnedBlock | undefined {
     const { mode } = this.#options
     if (mode === 'off' || this.#closed) return undefined
-    this.#askedAt = performance.now()
-    if (this.#ended === undefined) this.#start()
-    return this.#head === undefined || this.#isOverdue(this.#askedAt) ? undefined : this.#head.block
+    this.#requestedAt = performance.now()
+    if (this.#following === undefined) this.#start()
+    return this.#isTrusted(this.#requestedAt) ? this.#standing!.block : undefined
   }
 
-  /** Tells of a head that a request was answered with, asked for itself. */
-  noteAsked(block: B): void {
-    if (this.#ended === undefined) return
-    if (block.header.hash === this.#head?.block.header.hash) this.#confirmedAt = performance.now()
-    else this.#announce(block.header, ASKED, block)
+  /**
+   * Tells of a head that a node answered a request with. Requests stand on it from now on, prepared or not: nobody may be told
+   * of an older one afterwards.
+   * @param askedAt `performance.now()` when the node was asked
+   */
+  noteAsked(header: BlockHeader, askedAt: number): void {
+    if (this.#following === undefined) return
+    const isCovered = askedAt >= this.#subscribedAt
+    if (isCovered) this.#subscribedAt = Number.POSITIVE_INFINITY
+    const standing = this.#standing
+    if (header.hash === standing?.block.key) {
+      standing.confirmedAt = Math.max(standing.confirmedAt, askedAt)
+      standing.told ||= isCovered
+      return
+    }
+    if (standing !== undefined && header.number <= standing.block.header.number && standing.from !== ASKED) return
+    const now = performance.now()
+    this.#stand({ header, from: ASKED, at: now }, isCovered)
+    this.#announce({ header, from: ASKED, at: now })
+  }
+
+  get newestNumber(): bigint {
+    return this.#standing?.block.header.number ?? 0n
   }
 
   status(): HeadStatus {
     const now = performance.now()
+    const head = this.#standing?.block
     return {
-      following: this.#ended !== undefined,
+      mode: this.#options.mode,
+      following: this.#following !== undefined,
       subscribed: this.#subscriptions.filter((each) => each.isSubscribed).length,
       urls: this.#options.urls.length,
-      ...(this.#head && { head: this.#head.block.header.number, ageMs: now - this.#seenAt }),
-      overdue: this.#head !== undefined && this.#isOverdue(now),
+      ...(head && { head: head.header.number, ageMs: now - head.seenAt }),
+      trusted: this.#isTrusted(now),
       intervalMs: this.#pace.intervalMs,
     }
   }
@@ -129,15 +128,23 @@ export class HeadFollower<B extends FollowedBlock> {
     this.#stop()
   }
 
-  /** A subscription is trusted for a while when the next head is late; a head that was asked for only until the next is due. */
-  #isOverdue(now: number): boolean {
-    const told = this.#subscriptions.some((each) => each.isSubscribed)
-    const trusted = told ? this.#pace.overdueMs : 1.05 * this.#pace.intervalMs
-    return now - this.#seenAt > trusted && now - this.#confirmedAt > Math.max(50, this.#pace.intervalMs / 4)
+  /** What a subscription told is trusted until the next head is late; what was asked for only until the next could be there. */
+  #isTrusted(now: number): boolean {
+    if (this.#standing === undefined) return false
+    const { told, block, confirmedAt } = this.#standing
+    if (!told || !this.#isSubscribed) return now < (this.#pace.trustedUntil ?? Number.NEGATIVE_INFINITY)
+    if (now - block.seenAt <= this.#pace.overdueMs) return true
+    return now - confirmedAt <= Math.min(MOST_LAG_MS, this.#pace.intervalMs / 4)
+  }
+
+  get #isSubscribed(): boolean {
+    return this.#subscriptions.some((each) => each.isSubscribed)
   }
 
   #start(): void {
-    this.#ended = new AbortController()
+    const following = new Canceller()
+    this.#following = following
+    this.#requestedAt = performance.now()
     this.#options.observe({ kind: 'following' })
     this.#subscriptions = this.#options.urls.map(
       (url) =>
@@ -145,6 +152,11 @@ export class HeadFollower<B extends FollowedBlock> {
           url,
           silenceMs: () => Math.max(10_000, 4 * this.#pace.overdueMs),
           onHead: (header) => this.#onAnnouncement(header, url),
+          onSubscribed: () => {
+            this.#subscribedAt = performance.now()
+            this.#comparedAt = Number.NEGATIVE_INFINITY
+            this.#schedule(0)
+          },
           onLost: (reason) => {
             this.#options.observe({ kind: 'lost', host: new URL(url).host, reason })
             this.#schedule(0)
@@ -152,25 +164,26 @@ export class HeadFollower<B extends FollowedBlock> {
         }),
     )
     this.#schedule(0)
-    if (this.#options.mode === 'auto') this.#restLater()
+    if (this.#options.mode === 'auto') this.#restWhenIdle(this.#options.idleMs ?? IDLE_MS)
   }
 
   #stop(): void {
-    this.#ended?.abort()
-    this.#ended = undefined
+    this.#following?.cancel(new Error('the head is no longer followed'))
+    this.#following = undefined
     for (const subscription of this.#subscriptions) subscription.close()
     this.#subscriptions = []
     clearTimeout(this.#timer)
-    clearTimeout(this.#rest)
-    this.#head = undefined
+    clearTimeout(this.#idle)
+    this.#preparation?.clear()
+    this.#standing = undefined
     this.#announced = undefined
   }
 
-  #restLater(): void {
-    const left = this.#askedAt + REST_AFTER_MS - performance.now()
-    this.#rest = setTimeout(
+  #restWhenIdle(idleMs: number): void {
+    const left = this.#requestedAt + idleMs - performance.now()
+    this.#idle = setTimeout(
       () => {
-        if (performance.now() - this.#askedAt < REST_AFTER_MS) return this.#restLater()
+        if (performance.now() - this.#requestedAt < idleMs) return this.#restWhenIdle(idleMs)
         this.#stop()
         this.#options.observe({ kind: 'resting' })
       },
@@ -178,48 +191,52 @@ export class HeadFollower<B extends FollowedBlock> {
     ).unref()
   }
 
-  /** Asks for the head at the chain's pace, while no subscription tells of it or the next head is overdue. */
   #schedule(inMs: number): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => void this.#ask(), inMs).unref()
   }
 
+  /** Asks for the head at the chain's pace, while no subscription tells of it or the next head is late. */
   async #ask(): Promise<void> {
-    const { signal } = this.#ended ?? {}
+    const signal = this.#following?.signal
     if (signal === undefined) return
-    const now = performance.now()
-    const told = this.#subscriptions.some((each) => each.isSubscribed) && this.#head !== undefined
-    if (!told || this.#isOverdue(now)) {
+    const askedAt = performance.now()
+    const compares = askedAt - this.#comparedAt > COMPARE_MS
+    if (compares || !this.#isTrusted(askedAt)) {
+      this.#comparedAt = askedAt
       try {
-        this.noteAsked(await this.#options.latest(bounded(signal)))
+        this.noteAsked(await this.#options.latest(limitsOf(signal)), askedAt)
       } catch (error) {
         if (!signal.aborted) this.#options.observe({ kind: 'unknown', reason: messageOf(error) })
       }
     }
     if (signal.aborted) return
-    const after = performance.now()
-    this.#schedule(told ? this.#pace.overdueMs : this.#pace.nextAsk(after) - after)
+    const now = performance.now()
+    const told = this.#standing?.told && this.#isSubscribed
+    this.#schedule(told ? this.#pace.overdueMs : this.#pace.nextAsk(now) - now)
   }
 
   #onAnnouncement(header: unknown, from: string): void {
     try {
-      this.#announce(headerFromRpc(header), from)
+      this.#announce({ header: headerFromRpc(header), from, at: performance.now() })
     } catch (error) {
       this.#options.observe({ kind: 'unknown', reason: messageOf(error) })
     }
   }
 
   /** Takes up a head that is higher, or that replaces the head of the same node: a lower one of another node only lags. */
-  #announce({ hash, number }: BlockHeader, from: string, block?: B): void {
-    const newest = this.#announced ?? (this.#head && { ...this.#head.block.header, from: this.#head.from })
-    if (newest !== undefined) {
-      if (hash === newest.hash) {
-        this.#confirmedAt = performance.now()
-        return
-      }
-      if (number <= newest.number && from !== newest.from) return
+  #announce(announced: Announced): void {
+    const { header, from, at } = announced
+    const standing = this.#standing
+    if (from !== ASKED && header.hash === standing?.block.key) {
+      standing.confirmedAt = at
+      if (at - standing.block.seenAt <= MOST_LAG_MS) standing.told = true
+      return
     }
-    this.#announced = { hash, number, from, block }
+    if (header.hash === this.#announced?.header.hash) return
+    const newest = this.#announced ?? (standing && { header: standing.block.header, from: standing.from })
+    if (newest !== undefined && header.number <= newest.header.number && from !== newest.from) return
+    this.#announced = announced
     if (!this.#taking) void this.#takeUp()
   }
 
@@ -232,85 +249,92 @@ export class HeadFollower<B extends FollowedBlock> {
       }
     } catch (error) {
       this.#announced = undefined
-      this.#head = undefined
-      if (this.#ended !== undefined) this.#options.observe({ kind: 'failed', reason: messageOf(error) })
+      if (this.#following !== undefined) this.#options.observe({ kind: 'failed', reason: messageOf(error) })
     } finally {
       this.#taking = false
     }
   }
 
-  async #moveTo({ hash, from, block: asked }: Announced<B>): Promise<void> {
-    const { signal } = this.#ended ?? {}
+  async #moveTo(announced: Announced): Promise<void> {
+    const { hash } = announced.header
+    const signal = this.#following?.signal
     if (signal === undefined) return
-    const block = asked ?? (await this.#served(hash, signal))
+    const block = await this.#served(hash, signal)
     if (signal.aborted) return
     if (block === undefined) {
       this.#options.observe({ kind: 'unserved', hash })
       return
     }
-    const before = this.#head?.block
-    const missed = before === undefined ? [] : await this.#between(before, block, signal)
-    let parent = before
-    for (const each of [...missed, block]) {
-      const follows = parent !== undefined && each.header.parentHash === parent.header.hash
-      await this.#prepared(each, follows ? parent : undefined)
-      parent = each
-    }
+    const { header } = block
+    const before = this.#taken
+    const missed = await this.#missed(block, signal)
+    await this.#prepared([...(missed ?? []), block])
     if (signal.aborted) return
-    const now = performance.now()
-    this.#head = { block, from }
-    this.#seenAt = now
-    this.#pace.note(block.header.number, now)
-    const reorganised = before !== undefined && (missed[0] ?? block).header.parentHash !== before.header.hash
-    this.#options.observe({ kind: 'head', header: block.header, reorganised, missed: missed.length })
+    this.#taken = header
+    this.#adopt(announced)
+    const oldest = missed?.[0]?.header ?? header
+    const reorganised =
+      before !== undefined && oldest.parentHash !== before.hash && (missed !== undefined || header.number <= before.number)
+    this.#options.observe({ kind: 'head', header, reorganised, missed: missed?.length ?? 0 })
   }
 
-  /** The blocks after `before` and below `block`, oldest first; none where `block` does not stand on `before` within reach. */
-  async #between(before: B, block: B, signal: AbortSignal): Promise<B[]> {
-    const distance = Number(block.header.number - before.header.number)
-    if (distance < 2 || distance > MOST_MISSED + 1) return []
-    const found: B[] = []
-    for (let lowest = block; lowest.header.parentHash !== before.header.hash; ) {
-      if (found.length === distance - 1) return []
-      const parent = await this.#options.byHash(lowest.header.parentHash, bounded(signal)).catch(() => undefined)
-      if (parent === undefined) return []
-      found.unshift(parent)
-      lowest = parent
-    }
-    return found
+  /** A request may have been answered with this head, or with a newer one, while this one was taken up. */
+  #adopt(announced: Announced): void {
+    const { header, from } = announced
+    const standing = this.#standing
+    if (standing?.block.key === header.hash) standing.told ||= from !== ASKED
+    else if (standing === undefined || header.number > standing.block.header.number || from === standing.from)
+      this.#stand(announced, from !== ASKED)
   }
 
-  async #served(hash: Hash, signal: AbortSignal): Promise<B | undefined> {
+  #stand({ header, from, at }: Announced, told: boolean): void {
+    this.#pace.note(header, at, from === ASKED ? (this.#standing?.confirmedAt ?? at) : at)
+    const block = { header, key: header.hash, seenAt: at }
+    this.#standing = { block, from, told, confirmedAt: at }
+  }
+
+  async #missed(block: B, signal: CancelSignal): Promise<B[] | undefined> {
+    const distance = this.#taken === undefined ? undefined : block.header.number - this.#taken.number
+    // After a pause the last known block is out of reach: nothing is fetched in vain.
+    if (distance === undefined || distance > MOST_MISSED + 1) return undefined
+    return missedBlocks(
+      block,
+      (hash) => this.#known.has(hash),
+      (hash) => this.#options.byHash(hash, limitsOf(signal)).catch(() => undefined),
+    )
+  }
+
+  async #served(hash: Hash, signal: CancelSignal): Promise<B | undefined> {
     const until = performance.now() + SERVED_WITHIN_MS
-    for (let pause = 5; !signal.aborted; pause = Math.min(2 * pause, 200)) {
-      const block = await this.#options.byHash(hash, bounded(signal)).catch(() => undefined)
+    for (let wait = 5; !signal.aborted; wait = Math.min(2 * wait, 200)) {
+      const block = await this.#options.byHash(hash, limitsOf(signal)).catch(() => undefined)
       if (block !== undefined) return block
-      if (performance.now() > until || this.#announced?.hash !== hash) return undefined
-      await new Promise((resolve) => setTimeout(resolve, pause))
+      if (performance.now() > until || this.#announced?.header.hash !== hash) return undefined
+      await pause(wait, signal).catch(() => undefined)
     }
     return undefined
   }
 
-  async #prepared(block: B, parent: B | undefined): Promise<void> {
-    const { prepare } = this.#options
-    if (prepare === undefined) return
+  /** @param blocks oldest first, each the child of the one before; resolves once all are prepared, or after a bound */
+  async #prepared(blocks: readonly B[]): Promise<void> {
+    let done: Promise<void> | undefined
+    for (const block of blocks) {
+      const { header } = block
+      done = this.#preparation?.add(block, this.#known.get(header.parentHash))
+      this.#known.set(header.hash, header)
+    }
+    if (done === undefined) return
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, PREPARE_MS)
-    })
-    const done = prepare(block, parent).catch((error) => {
-      this.#options.observe({ kind: 'failed', reason: messageOf(error) })
     })
     await Promise.race([done, late])
     clearTimeout(timer)
   }
 }
 
-/** Who is named as the source of a head that was asked for. */
-const ASKED = ''
-
-function bounded(signal: AbortSignal): AbortSignal {
-  return AbortSignal.any([signal, AbortSignal.timeout(ASK_TIMEOUT_MS)])
+function limitsOf(signal: CancelSignal): CallLimits {
+  return { signal, deadline: performance.now() + ASK_TIMEOUT_MS }
 }
 
 function messageOf(error: unknown): string {

@@ -6,6 +6,8 @@ export interface HeadSubscriptionOptions {
   silenceMs: () => number
   /** What `eth_subscribe("newHeads")` sent: a header as JSON-RPC has it. */
   onHead: (header: unknown) => void
+  /** The node took the subscription: it announces the heads that follow. */
+  onSubscribed: () => void
   /** Called once for each connection that ends, or can't be made; the next attempt follows by itself. */
   onLost: (reason: string) => void
 }
@@ -63,8 +65,10 @@ export class HeadSubscription {
     socket.on('message', (data) => {
       const message = parsed(String(data))
       if (message?.id === 1) {
-        if (typeof message.result === 'string') this.#subscribed = message.result
-        else give('the node refuses eth_subscribe newHeads')
+        if (typeof message.result === 'string') {
+          this.#subscribed = message.result
+          this.#options.onSubscribed()
+        } else give('the node refuses eth_subscribe newHeads')
         return
       }
       const { subscription, result } = message?.params ?? {}

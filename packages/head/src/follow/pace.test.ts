@@ -1,8 +1,13 @@
 import { Pace } from './pace.js'
 
+/** Blocks of so many milliseconds, whose timestamps are whole seconds. */
+const blockOf = (number: number, interval: number) => ({
+  number: BigInt(number),
+  timestamp: BigInt(Math.floor((number * interval) / 1_000)),
+})
 const paceOf = (interval: number, heads = 10) => {
   const pace = new Pace()
-  for (let n = 0; n < heads; n++) pace.note(BigInt(100 + n), n * interval)
+  for (let n = 0; n < heads; n++) pace.note(blockOf(n, interval), n * interval)
   return pace
 }
 
@@ -13,29 +18,50 @@ describe('Pace', () => {
     for (let n = 0; n < 40; n++) {
       if (n % 7 === 3) continue
       at = n * interval + (n % 5) * 10
-      pace.note(BigInt(n), at)
+      pace.note(blockOf(n, interval), at)
     }
     expect(pace.intervalMs / interval).toBeCloseTo(1, 1)
-    expect(pace.nextAsk(at)).toBeGreaterThan(at + interval)
-    expect(pace.nextAsk(at)).toBeLessThan(at + 1.2 * interval)
+    expect(pace.trustedUntil).toBeGreaterThan(at + 0.8 * interval)
+    expect(pace.trustedUntil).toBeLessThan(at + interval)
+    expect(pace.nextAsk(at)).toBe(pace.trustedUntil)
+    expect(pace.overdueMs).toBeGreaterThan(interval)
   })
 
-  it('asks again and again once a head is due, an eighth of the interval apart', () => {
+  it('trusts a head no longer than from when the one before was surely the head', () => {
     const pace = paceOf(2_000)
-    expect(pace.nextAsk(20_500)).toBe(20_750)
+    pace.note(blockOf(10, 2_000), 20_300, 19_900)
+    expect(pace.trustedUntil).toBeLessThan(21_800)
+  })
+
+  it('asks again and again once a head is due, ever more seldom', () => {
+    const pace = paceOf(2_000)
+    expect(pace.nextAsk(20_000)).toBe(20_100)
+    expect(pace.nextAsk(30_000)).toBe(30_600)
+    expect(pace.nextAsk(3_000_000)).toBe(3_002_000)
   })
 
   it('begins anew when the head goes back, and follows a chain that changes its pace', () => {
     const pace = paceOf(2_000)
-    pace.note(105n, 30_000)
+    pace.note(blockOf(9, 2_000), 30_000)
     expect(pace.intervalMs).toBe(1_000)
-    for (let n = 1; n <= 20; n++) pace.note(BigInt(105 + n), 30_000 + n * 200)
+    expect(pace.trustedUntil).toBeUndefined()
+    for (let n = 1; n <= 20; n++) pace.note({ number: BigInt(9 + n), timestamp: BigInt(n) }, 30_000 + n * 200)
     expect(pace.intervalMs).toBe(200)
+  })
+
+  it('trusts nothing on a chain without a pace: too few heads, irregular ones, or a block for each transaction', () => {
+    expect(paceOf(2_000, 8).trustedUntil).toBeUndefined()
+    const irregular = paceOf(2_000)
+    irregular.note(blockOf(10, 2_000), 26_000)
+    expect(irregular.trustedUntil).toBeUndefined()
+    const onDemand = new Pace()
+    for (let n = 0; n < 16; n++) onDemand.note({ number: BigInt(n), timestamp: BigInt(n) }, n * 100)
+    expect(onDemand.trustedUntil).toBeUndefined()
   })
 
   it('knows an interval before it has learnt one', () => {
     const pace = new Pace()
     expect(pace.intervalMs).toBe(1_000)
-    expect(pace.nextAsk(5)).toBe(1_055)
+    expect(pace.nextAsk(5)).toBe(1_005)
   })
 })

@@ -1,18 +1,43 @@
+import type { BlockHeader } from '@upfront/protocol'
+
 /** Heads that the pace is learnt from. */
 const REMEMBERED = 16
 /** Until two heads were seen. */
 const UNKNOWN_INTERVAL_MS = 1_000
 const LEAST_INTERVAL_MS = 50
+/** Between two questions for a head that is due. */
+const LEAST_STEP_MS = 20
+const MOST_STEP_MS = 2_000
+/** Heads after which a chain may count as regular. */
+const HEADS_OF_REGULAR = 9
+/** How far one block's interval may be from the mean, as parts of it: 0.7 to 1.4. */
+const LEAST_PART = 0.7
+const GREATEST_PART = 1.4
+/** Timestamps are whole seconds, rounded down. */
+const TIMESTAMP_SLACK_MS = 1_100
+
+type Numbered = Pick<BlockHeader, 'number' | 'timestamp'>
+
+interface Seen {
+  number: bigint
+  timestamp: bigint
+  at: number
+  /** The head before was still the head then. */
+  notBefore: number
+}
 
 /** How fast a chain makes blocks, learnt from when its heads were seen. Times are milliseconds of one clock. */
 export class Pace {
-  readonly #seen: { number: bigint; at: number }[] = []
+  readonly #seen: Seen[] = []
 
-  /** A head that was seen for the first time. One that goes back (a reorganisation) begins anew. */
-  note(number: bigint, at: number): void {
+  /**
+   * A head that was seen for the first time. One that goes back (a reorganisation) begins anew.
+   * @param notBefore when the head before was last known to be the head; the new one was made after that
+   */
+  note({ number, timestamp }: Numbered, at: number, notBefore = at): void {
     const last = this.#seen.at(-1)
     if (last !== undefined && number <= last.number) this.#seen.length = 0
-    this.#seen.push({ number, at })
+    this.#seen.push({ number, timestamp, at, notBefore })
     if (this.#seen.length > REMEMBERED) this.#seen.shift()
   }
 
@@ -21,22 +46,52 @@ export class Pace {
     const first = this.#seen[0]
     const last = this.#seen.at(-1)
     if (first === undefined || last === undefined || first === last) return UNKNOWN_INTERVAL_MS
-    return Math.max(LEAST_INTERVAL_MS, (last.at - first.at) / Number(last.number - first.number))
+    return Math.max(LEAST_INTERVAL_MS, perBlock(first, last))
   }
 
-  /** How long after the newest head the next one counts as overdue. */
+  /** How long after the newest head the next one counts as overdue, where a node would announce it. */
   get overdueMs(): number {
-    return 1.5 * this.intervalMs + 500
+    return 1.15 * this.intervalMs + 150
   }
 
   /**
-   * When to ask next: a little after the next head is due, then again and again at an eighth of the interval.
+   * Until when the newest head is surely the head still although no node would announce another; undefined on a chain whose
+   * blocks come at no fixed pace, such as a development chain that makes one for each transaction.
+   */
+  get trustedUntil(): number | undefined {
+    if (!this.#isRegular) return undefined
+    return this.#seen.at(-1)!.notBefore + 0.9 * this.intervalMs
+  }
+
+  /**
+   * When to ask for the next head: from when the newest is no longer trusted, again and again, ever more seldom.
    * @param now the current time
    */
   nextAsk(now: number): number {
-    const interval = this.intervalMs
     const last = this.#seen.at(-1)
-    const due = (last?.at ?? now) + interval * 1.05
-    return due > now ? due : now + Math.max(20, interval / 8)
+    if (last === undefined) return now + UNKNOWN_INTERVAL_MS
+    const due = last.notBefore + 0.9 * this.intervalMs
+    return due > now ? due : now + Math.min(MOST_STEP_MS, Math.max(LEAST_STEP_MS, (now - last.at) / 20))
   }
+
+  get #isRegular(): boolean {
+    const seen = this.#seen
+    if (seen.length < HEADS_OF_REGULAR) return false
+    const first = seen[0]!
+    const last = seen.at(-1)!
+    const wallMs = last.at - first.at
+    const chainMs = 1_000 * Number(last.timestamp - first.timestamp)
+    if (Math.abs(chainMs - wallMs) > TIMESTAMP_SLACK_MS + 0.05 * wallMs) return false
+    const mean = perBlock(first, last)
+    return seen.every((each, index) => {
+      const before = seen[index - 1]
+      if (before === undefined) return true
+      const part = perBlock(before, each) / mean
+      return part > LEAST_PART && part < GREATEST_PART
+    })
+  }
+}
+
+function perBlock(from: Seen, to: Seen): number {
+  return (to.at - from.at) / Number(to.number - from.number)
 }

@@ -1,0 +1,59 @@
+import type { CallLimits } from '@upfront/node'
+import type { BlockHeader, Hash } from '@upfront/protocol'
+
+/** `auto` follows while somebody asks, and for a while after. */
+export const FOLLOW_MODES = ['auto', 'always', 'off'] as const
+export type FollowMode = (typeof FOLLOW_MODES)[number]
+
+/** A block as it is followed: its header and whatever the follower's owner needs beside it. */
+export interface FollowedBlock {
+  header: BlockHeader
+}
+
+export interface HeadFollowerOptions<B extends FollowedBlock> {
+  mode: FollowMode
+  /** WebSocket URLs of nodes; without one, or while none is connected, the node is asked at the chain's pace. */
+  urls: readonly string[]
+  /** Without a request for so long, `auto` stops following, milliseconds. */
+  idleMs?: number
+  /** The node's head. */
+  latest: (limits: CallLimits) => Promise<BlockHeader>
+  /** The block with this hash; undefined while the node does not serve it. */
+  byHash: (hash: Hash, limits: CallLimits) => Promise<B | undefined>
+  /**
+   * Prepares the state of a new head on that of its parent, never two blocks at once. Requests stand on the head before
+   * meanwhile, for at most 50 ms.
+   * @param parent followed before; undefined where no block within reach was
+   */
+  prepare?: (block: B, parent: BlockHeader | undefined) => Promise<void>
+  observe: (event: HeadEvent) => void
+}
+
+/** What the metrics count and the log says. */
+export type HeadEvent =
+  | { kind: 'following' }
+  | { kind: 'resting' }
+  | { kind: 'head'; header: BlockHeader; reorganised: boolean; missed: number }
+  /** A node announced a block that no node serves. */
+  | { kind: 'unserved'; hash: Hash }
+  | { kind: 'lost'; host: string; reason: string }
+  /** The node could not be asked; it is asked again. */
+  | { kind: 'unknown'; reason: string }
+  /** A block could not be prepared; requests stand on it nevertheless. */
+  | { kind: 'failed'; reason: string }
+
+/** For `/health/ready` and the metrics. */
+export interface HeadStatus {
+  mode: FollowMode
+  following: boolean
+  /** WebSocket connections that are subscribed, of how many. */
+  subscribed: number
+  urls: number
+  head?: bigint
+  /** Milliseconds since that head was first seen. */
+  ageMs?: number
+  /** Whether requests stand on that head without asking. */
+  trusted: boolean
+  /** Learnt milliseconds between blocks. */
+  intervalMs: number
+}

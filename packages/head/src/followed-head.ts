@@ -1,0 +1,12 @@
+import type { BlockHeader } from '@upfront/protocol'
+import type { PinnedBlock } from './pinned-block.js'
+
+/** The head as it is followed. */
+export interface FollowedHead {
+  /** The head to stand on without asking; undefined where the node must be asked. */
+  current(): PinnedBlock | undefined
+  /** The number of the newest head known; 0 where none is followed. */
+  readonly newestNumber: bigint
+  /** Tells of a head that the node answered with. @param askedAt `performance.now()` when it was asked */
+  noteAsked(header: BlockHeader, askedAt: number): void
+}
