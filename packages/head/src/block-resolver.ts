@@ -11,6 +11,7 @@ import {
 } from '@upfront/node'
 import { type BlockHeader, type BlockParameter, ErrorCode, type Hash, RpcError, toQuantity } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
+import { blockCall } from './block-call.js'
 import { headerFromRpc, type PendingBlock, pendingFromRpc } from './block-from-rpc.js'
 import { BlockMoved } from './block-moved.js'
 import type { FollowedHead } from './followed-head.js'
@@ -19,7 +20,6 @@ import { pendingIdentity } from './pending-identity.js'
 import type { PinnedBlock } from './pinned-block.js'
 import { SharedLookup } from './shared-lookup.js'
 
-const BLOCK_BYTES = 8 * 1024 * 1024
 /** How often a node must say "no such block", while it answers otherwise, before it is believed. */
 const UNKNOWN_VERDICTS = 2
 const UNKNOWN_ATTEMPTS = 6
@@ -109,9 +109,10 @@ export class BlockResolver {
     }
     return recovered(
       () => {
-        const block = this.resolve(parameter, limits)
-        if (!(block instanceof Promise)) return workOn(block)
         const isHead = parameter.kind === 'tag' && parameter.tag === 'latest'
+        // A followed head that moved away is not stood on again.
+        const block = isHead && run > 1 ? andThen(this.askHead(limits), pinned) : this.resolve(parameter, limits)
+        if (!(block instanceof Promise)) return workOn(block)
         const guess = isHead && run === 1 ? this.#likelyHead() : undefined
         if (guess === undefined) return block.then(workOn)
         return onGuess(guess, block, limits, work, known)
@@ -198,8 +199,8 @@ export class BlockResolver {
     const askedAt = performance.now()
     let header = await this.#askLatest()
     const { newestNumber = 0n } = this.#followed ?? {}
-    const newest = newestNumber > this.#newestNumber ? newestNumber : this.#newestNumber
-    for (let again = 0; again < BACKWARD_REPEATS && header.number < newest; again += 1) {
+    if (newestNumber > this.#newestNumber) this.#newestNumber = newestNumber
+    for (let again = 0; again < BACKWARD_REPEATS && header.number < this.#newestNumber; again += 1) {
       await sleep(BACKWARD_PAUSE_MS)
       header = await this.#askLatest()
     }
@@ -270,16 +271,6 @@ function hashOf(block: unknown): unknown {
 
 function pinned(header: BlockHeader): PinnedBlock {
   return { header, key: header.hash }
-}
-
-function blockCall(at: string | { hash: Hash }): UpstreamCall<BlockHeader> {
-  const byHash = typeof at !== 'string'
-  return {
-    method: byHash ? 'eth_getBlockByHash' : 'eth_getBlockByNumber',
-    params: [byHash ? at.hash : at, false],
-    decode: headerFromRpc,
-    maxBytes: BLOCK_BYTES,
-  }
 }
 
 const LATEST_ONCE: UpstreamCall<BlockHeader> = { ...blockCall('latest'), attempts: 1 }

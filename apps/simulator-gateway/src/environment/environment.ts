@@ -1,3 +1,4 @@
+import { FOLLOW_MODES, type FollowMode } from '@upfront/head'
 import { DIALECTS, type Dialect } from '@upfront/protocol'
 import { DEFAULT_PRICE_LIST, decodePriceList, type PriceList } from '@upfront/receipt'
 import {
@@ -22,6 +23,21 @@ export class Environment {
   @List()
   @Validate(UpstreamUrls)
   UPSTREAM_RPC_URL!: string[]
+
+  /** Where nodes announce new heads (`eth_subscribe`). */
+  @IsOptional()
+  @List()
+  @IsArray()
+  @Matches(/^wss?:\/\/[^\s/]+/, { each: true })
+  UPSTREAM_WS_URL?: string[]
+
+  /** Whether `latest` is the head that is followed, without asking the node at each request. */
+  @IsIn(FOLLOW_MODES)
+  FOLLOW_HEAD: FollowMode = 'auto'
+
+  /** `auto` stops following after so long without a request. */
+  @IsWholeNumber(1, 86_400)
+  FOLLOW_IDLE_SECONDS = 60
 
   @IsPort()
   GATEWAY_PORT = 8080
@@ -222,6 +238,7 @@ function sells({ BILLING_URL }: Environment): boolean {
 /** These may hold keys. */
 const SECRETS = [
   'UPSTREAM_RPC_URL',
+  'UPSTREAM_WS_URL',
   'FLASHBLOCKS_WS_URL',
   'BILLING_URL',
   'BILLING_TOKEN',

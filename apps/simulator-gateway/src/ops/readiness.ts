@@ -1,9 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { BlockResolver } from '@upfront/head'
+import { BlockResolver, type FollowMode } from '@upfront/head'
 import { RpcError } from '@upfront/protocol'
 import { Readiness } from '@upfront/service'
 import { ChainMismatch } from '@upfront/simulation'
 import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
+import { FollowedChain } from '../chain/followed-chain.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
@@ -21,7 +22,24 @@ export interface ReadinessReport {
   engine: { name: string; version: string; reason: string }
   /** Where `pending` stands; absent where no stream is followed. */
   preconfirmed?: { connected: boolean; block?: string; flashblock?: number; ageMs?: number }
+  /** Whether requests at `latest` stand on a head that is followed. */
+  following?: Following
   chain?: { id: string; rules: string; caveats?: string[]; head: string; headAgeSeconds: number }
+}
+
+interface Following {
+  mode: FollowMode
+  following: boolean
+  /** WebSocket connections on which a node announces heads, of how many. */
+  subscribed: number
+  urls: number
+  head?: string
+  /** Since that head was first seen. */
+  ageMs?: number
+  /** Whether requests stand on that head without asking. */
+  trusted: boolean
+  /** Learnt milliseconds between blocks. */
+  intervalMs: number
 }
 
 /** Whether requests can be served rightly now: the upstream answers and its head is not stale. */
@@ -36,6 +54,7 @@ export class GatewayReadiness extends Readiness {
     private readonly served: ServedChain,
     @Inject(ENGINE) private readonly choice: EngineChoice,
     private readonly preconfirmed: Preconfirmed,
+    private readonly followed: FollowedChain,
   ) {
     super()
   }
@@ -60,7 +79,7 @@ export class GatewayReadiness extends Readiness {
     if (this.ending) return { ready: false, reason: 'shutting down', engine }
     try {
       const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS)
-      const [rules, head] = await Promise.all([this.served.rules({ signal }), this.blocks.head({ signal })])
+      const [rules, head] = await Promise.all([this.served.rules({ signal }), this.blocks.askHead({ signal })])
       const headAgeSeconds = Math.floor(Date.now() / 1000) - Number(head.timestamp)
       const chain = {
         id: String(rules.chainId),
@@ -74,11 +93,20 @@ export class GatewayReadiness extends Readiness {
       if (maxAge > 0 && headAgeSeconds > maxAge) {
         return { ready: false, reason: `the upstream's head is ${headAgeSeconds} s old`, engine, chain }
       }
-      return { ready: true, engine, chain, ...this.pending() }
+      return { ready: true, engine, chain, following: this.following(), ...this.pending() }
     } catch (error) {
       const unreadable = error instanceof RpcError || error instanceof ChainMismatch
       const timeout = `the upstream did not answer within ${PROBE_TIMEOUT_MS} ms`
       return { ready: false, reason: unreadable ? error.message : timeout, engine }
+    }
+  }
+
+  private following(): Following {
+    const { head, ageMs, intervalMs, ...status } = this.followed.head.status()
+    return {
+      ...status,
+      ...(head !== undefined && { head: String(head), ageMs: Math.round(ageMs ?? 0) }),
+      intervalMs: Math.round(intervalMs),
     }
   }
 

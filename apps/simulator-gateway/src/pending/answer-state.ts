@@ -1,3 +1,4 @@
+import type { PinnedBlock } from '@upfront/head'
 import { newestBlock, type PreconfirmedSnapshot } from '@upfront/preconfirmed'
 
 /** The response header that says what an answer stands on. */
@@ -5,7 +6,12 @@ export const STATE_HEADER = 'upfront-state'
 
 /** What an answer stands on: a sealed block, or a block under construction as of one flashblock. */
 export type AnswerState =
-  | { kind: 'latest'; block: bigint }
+  | {
+      kind: 'latest'
+      block: bigint
+      /** Milliseconds since the head that is followed was first seen; absent where the node was asked for this answer. */
+      ageMs?: number
+    }
   | {
       kind: 'preconfirmed'
       /** The block under construction. */
@@ -22,11 +28,20 @@ export function answerStateOf(snapshot: PreconfirmedSnapshot): AnswerState {
   return { kind: 'preconfirmed', block: environment.number, flashblock: index, ageMs, payloadId }
 }
 
-/** `preconfirmed; block=105; flashblock=3; age=120; payload=0x…` or `latest; block=104`. */
+/** `preconfirmed; block=105; flashblock=3; age=120; payload=0x…`, `latest; block=104` or `latest; block=104; age=1200`. */
 export function answerStateToHeader(answerState: AnswerState): string {
-  if (answerState.kind === 'latest') return `latest; block=${answerState.block}`
+  if (answerState.kind === 'latest') {
+    const age = answerState.ageMs === undefined ? '' : `; age=${answerState.ageMs}`
+    return `latest; block=${answerState.block}${age}`
+  }
   const { block, flashblock, ageMs, payloadId } = answerState
   return `preconfirmed; block=${block}; flashblock=${flashblock}; age=${ageMs}; payload=${payloadId}`
+}
+
+/** What an answer on a sealed block stands on. */
+export function latestState({ header, seenAt }: PinnedBlock): AnswerState {
+  if (seenAt === undefined) return { kind: 'latest', block: header.number }
+  return { kind: 'latest', block: header.number, ageMs: Math.round(performance.now() - seenAt) }
 }
 
 /** Reads what `answerStateToHeader` wrote. */
@@ -34,12 +49,13 @@ export function answerStateFromHeader(header: string): AnswerState {
   const [kind, ...pairs] = header.split('; ')
   const fields = new Map(pairs.map((pair) => pair.split('=') as [string, string]))
   const block = BigInt(fields.get('block') ?? 0)
-  if (kind !== 'preconfirmed') return { kind: 'latest', block }
+  const age = fields.get('age')
+  if (kind !== 'preconfirmed') return { kind: 'latest', block, ...(age !== undefined && { ageMs: Number(age) }) }
   return {
     kind,
     block,
     flashblock: Number(fields.get('flashblock')),
-    ageMs: Number(fields.get('age')),
+    ageMs: Number(age),
     payloadId: fields.get('payload') ?? '',
   }
 }

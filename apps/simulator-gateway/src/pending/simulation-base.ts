@@ -4,7 +4,7 @@ import type { Awaitable, Cancellation } from '@upfront/node'
 import { openingOf, parentOfNewest } from '@upfront/preconfirmed'
 import type { BlockHeader, BlockParameter } from '@upfront/protocol'
 import { type PinnedState, pinnedState } from '@upfront/simulation'
-import { answerStateOf } from './answer-state.js'
+import { answerStateOf, latestState } from './answer-state.js'
 import { Preconfirmed } from './preconfirmed.js'
 import type { RequestView } from './request-view.js'
 
@@ -54,8 +54,8 @@ export class SimulationBases {
       limits,
       (pinned, cancellation) =>
         work({ base: pinned.header, opening: pinned.opening, state: pinnedState(pinned), cancellation }),
-      ({ header }) => {
-        view.answerState = { kind: 'latest', block: header.number }
+      (pinned) => {
+        view.answerState = latestState(pinned)
       },
     )
   }

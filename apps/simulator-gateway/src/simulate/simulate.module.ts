@@ -3,6 +3,8 @@ import { BlockResolver } from '@upfront/head'
 import { CallQueue, UpstreamClient } from '@upfront/node'
 import { Driver } from '@upfront/simulation'
 import { chooseEngine, ENGINE, type EngineChoice } from '../chain/engine-choice.js'
+import { FollowedChain } from '../chain/followed-chain.js'
+import { HeadJournal } from '../chain/head-journal.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { UpstreamJournal } from '../chain/upstream-journal.js'
 import { Environment } from '../environment/environment.js'
@@ -26,8 +28,9 @@ import { Simulator } from './simulator.js'
     { provide: CallQueue, inject: [UpstreamClient], useFactory: (client: UpstreamClient) => new CallQueue(client) },
     {
       provide: BlockResolver,
-      inject: [UpstreamClient, CallQueue],
-      useFactory: (client: UpstreamClient, queue: CallQueue) => new BlockResolver(client, queue),
+      inject: [UpstreamClient, CallQueue, FollowedChain],
+      useFactory: (client: UpstreamClient, queue: CallQueue, { head }: FollowedChain) =>
+        new BlockResolver(client, queue, head),
     },
     {
       provide: Driver,
@@ -37,6 +40,8 @@ import { Simulator } from './simulator.js'
     },
     UpstreamJournal,
     ServedChain,
+    FollowedChain,
+    HeadJournal,
     Preconfirmed,
     PreconfirmedJournal,
     SimulationBases,
@@ -44,7 +49,7 @@ import { Simulator } from './simulator.js'
     Simulator,
     Rehearsal,
   ],
-  exports: [ENGINE, UpstreamClient, BlockResolver, Driver, ServedChain, Preconfirmed, Simulator],
+  exports: [ENGINE, UpstreamClient, BlockResolver, Driver, ServedChain, FollowedChain, Preconfirmed, Simulator],
 })
 export class SimulateModule implements OnApplicationShutdown {
   constructor(

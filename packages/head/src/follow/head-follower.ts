@@ -274,7 +274,9 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     this.#adopt(announced)
     const oldest = missed?.[0]?.header ?? header
     const reorganised =
-      before !== undefined && oldest.parentHash !== before.hash && (missed !== undefined || header.number <= before.number)
+      before !== undefined &&
+      oldest.parentHash !== before.hash &&
+      (missed !== undefined || header.number <= before.number)
     this.#options.observe({ kind: 'head', header, reorganised, missed: missed?.length ?? 0 })
   }
 

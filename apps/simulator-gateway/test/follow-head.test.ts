@@ -1,0 +1,225 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  type Anvil,
+  type FaultProxy,
+  rpc,
+  type SocketProxy,
+  startAnvil,
+  startFaultProxy,
+  startSocketProxy,
+} from '@upfront/devnet'
+import { answerStateFromHeader } from '../src/pending/answer-state.js'
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+
+let anvil: Anvil
+let node: FaultProxy
+let heads: SocketProxy
+let gateway: GatewayProcess
+
+beforeEach(async () => {
+  anvil = await startAnvil(['--port', '0'])
+  node = await startFaultProxy(anvil.rpcUrl)
+  heads = await startSocketProxy(anvil.wsUrl)
+})
+afterEach(async () => {
+  await gateway?.stop()
+  await heads?.stop()
+  await node?.stop()
+  await anvil?.stop()
+})
+
+const follow = async (environment: Record<string, string> = {}) => {
+  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: node.url, UPSTREAM_WS_URL: heads.url, ...environment })
+}
+const mine = () => rpc(anvil.rpcUrl, 'evm_mine', [])
+const headOf = async () => Number(await rpc<string>(anvil.rpcUrl, 'eth_blockNumber', []))
+const asked = () => (node.stats.byMethod.eth_getBlockByNumber ?? 0) + (node.stats.byMethod.eth_blockNumber ?? 0)
+
+/** Simulates a transfer: what the answer stands on, and the number of the simulated block. */
+async function simulate(block: unknown = 'latest') {
+  const calls = [{ from: `0x${'a1'.repeat(20)}`, to: `0x${'b2'.repeat(20)}` }]
+  const params = [{ blockStateCalls: [{ calls }] }, block]
+  const response = await gateway.post(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params }))
+  const { result } = (await response.json()) as { result: { number: string; parentHash: string }[] }
+  const state = answerStateFromHeader(response.headers.get('upfront-state') ?? '')
+  if (state.kind !== 'latest') throw new Error('it stands on pre-confirmed state')
+  expect(Number(result[0]?.number)).toBe(Number(state.block) + 1)
+  return { ...state, block: Number(state.block), parentHash: result[0]?.parentHash }
+}
+
+interface Following {
+  mode: string
+  following: boolean
+  subscribed: number
+  urls: number
+  head?: string
+  trusted: boolean
+}
+const following = async () => {
+  const { following } = (await (await fetch(`${gateway.url}/health/ready`)).json()) as { following: Following }
+  return following
+}
+
+let over = false
+beforeEach(() => {
+  over = false
+})
+afterEach(() => {
+  over = true
+})
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!over && !(await condition())) await sleep(20)
+}
+/** Mines until answers stand on a head that was followed and not asked for. */
+async function untilFollowed(): Promise<number> {
+  await until(async () => (await following()).subscribed === 1)
+  for (; !over; await sleep(20)) {
+    await mine()
+    const head = await headOf()
+    for (let tries = 0; tries < 20; tries++) {
+      const { block, ageMs } = await simulate()
+      if (ageMs !== undefined && block === head) return head
+    }
+  }
+  throw new Error('the test is over')
+}
+
+describe('following the head over a subscription', () => {
+  it('answers on the followed head and known state without any request to the node', async () => {
+    await follow()
+    // Whether the head is trusted still depends on time alone, which a loaded machine has its own idea of: one round counts.
+    for (let quiet = false; !quiet && !over; ) {
+      const head = await untilFollowed()
+      node.reset()
+      const answers = [await simulate(), await simulate(), await simulate()]
+      const number = await gateway.call('eth_blockNumber')
+      quiet = node.stats.requests === 0
+      if (quiet) {
+        expect(answers.map(({ block }) => block)).toEqual([head, head, head])
+        expect(answers.every(({ ageMs }) => ageMs !== undefined)).toBe(true)
+        expect(Number(number.result)).toBe(head)
+      }
+    }
+    expect(await gateway.metric('upfront_head_following')).toBe(1)
+    expect(await gateway.metric('upfront_head_subscriptions')).toBe(1)
+    expect(await gateway.metric('upfront_head_events_total{event="head"}')).toBeGreaterThan(1)
+  })
+
+  it('moves to another branch with the node', async () => {
+    await follow()
+    await untilFollowed()
+    const snapshot = await rpc<string>(anvil.rpcUrl, 'evm_snapshot', [])
+    for (let n = 0; n < 3; n++) await mine()
+    const abandoned = await headOf()
+    await until(async () => (await simulate()).block === abandoned)
+    await rpc(anvil.rpcUrl, 'evm_revert', [snapshot])
+    await rpc(anvil.rpcUrl, 'evm_increaseTime', [1_000])
+    while ((await headOf()) <= abandoned) await mine()
+    const { hash } = await rpc<{ hash: string }>(anvil.rpcUrl, 'eth_getBlockByNumber', ['latest', false])
+    await until(async () => (await simulate()).parentHash === hash)
+    expect((await simulate()).parentHash).toBe(hash)
+  })
+
+  it('asks again where the subscription falls silent, and goes on once it speaks', async () => {
+    await follow()
+    await untilFollowed()
+    heads.muted = true
+    await mine()
+    const head = await headOf()
+    await until(async () => (await simulate()).block === head)
+    for (let n = 1; n <= 5; n++) {
+      await mine()
+      expect((await simulate()).block).toBe(head + n)
+    }
+    expect((await following()).subscribed).toBe(1)
+    heads.muted = false
+    await untilFollowed()
+  })
+
+  it('asks again where the subscription lags behind the node', async () => {
+    await follow()
+    await untilFollowed()
+    heads.latencyMs = 2_000
+    await mine()
+    const head = await headOf()
+    await until(async () => (await simulate()).block === head)
+    await mine()
+    expect((await simulate()).block).toBe(head + 1)
+  })
+
+  it('serves a block that it has not heard of, by number and by hash', async () => {
+    await follow()
+    await untilFollowed()
+    heads.muted = true
+    await mine()
+    await mine()
+    const { hash, number } = await rpc<{ hash: string; number: string }>(anvil.rpcUrl, 'eth_getBlockByNumber', [
+      'latest',
+      false,
+    ])
+    expect((await simulate(number)).parentHash).toBe(hash)
+    expect((await simulate({ blockHash: hash })).parentHash).toBe(hash)
+  })
+
+  it('asks while the connection is lost, and connects again', async () => {
+    await follow()
+    await untilFollowed()
+    heads.disconnect()
+    await until(async () => (await gateway.metric('upfront_head_events_total{event="lost"}')) >= 1)
+    await mine()
+    const head = await headOf()
+    await until(async () => (await simulate()).block === head)
+    await untilFollowed()
+  })
+
+  it('names no key of a URL anywhere', async () => {
+    await follow({ UPSTREAM_WS_URL: `${heads.url}/v2/0123456789abcdef?token=fedcba9876543210`, LOG_LEVEL: 'trace' })
+    await untilFollowed()
+    heads.disconnect()
+    await until(async () => (await gateway.metric('upfront_head_events_total{event="lost"}')) >= 1)
+    const shown = [
+      gateway.output(),
+      JSON.stringify(await following()),
+      await (await fetch(`${gateway.url}/metrics`)).text(),
+    ]
+    for (const text of shown) expect(text).not.toMatch(/0123456789abcdef|fedcba9876543210/)
+  })
+})
+
+describe('FOLLOW_HEAD', () => {
+  it('auto rests without requests, and the first one afterwards asks', async () => {
+    await follow({ FOLLOW_IDLE_SECONDS: '1' })
+    await until(async () => !(await following()).following)
+    node.reset()
+    await mine()
+    await sleep(200)
+    expect(node.stats.requests).toBe(0)
+    expect(heads.announced).toBe(0)
+    const head = await headOf()
+    expect(await simulate()).toMatchObject({ block: head })
+    expect(asked()).toBeGreaterThan(0)
+    await untilFollowed()
+  })
+
+  it('off asks at each request', async () => {
+    await follow({ FOLLOW_HEAD: 'off' })
+    for (let n = 0; n < 5; n++) {
+      await mine()
+      const head = await headOf()
+      const before = asked()
+      const { block, ageMs } = await simulate()
+      expect([block, ageMs]).toEqual([head, undefined])
+      expect(asked()).toBeGreaterThan(before)
+    }
+    expect(await following()).toMatchObject({ mode: 'off', following: false, subscribed: 0, trusted: false })
+  })
+
+  it('always follows without anybody asking', async () => {
+    await follow({ FOLLOW_HEAD: 'always', FOLLOW_IDLE_SECONDS: '1' })
+    await until(async () => (await following()).subscribed === 1)
+    await sleep(1_500)
+    await mine()
+    const head = await headOf()
+    await until(async () => Number((await following()).head) === head)
+  })
+})
