@@ -8,8 +8,8 @@ import {
   type PriceList,
 } from '@upfront/receipt'
 import { decodePaymentResponseHeader } from '@x402/core/http'
-import { encodeFunctionData } from 'viem'
-
+import { createPublicClient, encodeFunctionData, http } from 'viem'
+import { foundry } from 'viem/chains'
 import { assemble } from './assemble.js'
 import { type PaidStand, startPaidStand } from './paid-stand.js'
 
@@ -170,7 +170,6 @@ describe.each(ledgerStores())('the paid routes, with billing on $name', (store) 
 
     test.each<[string, unknown, number]>([
       ['bad params', { jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [{}, 'pending'] }, -32602],
-      ['another method', { jsonrpc: '2.0', id: 1, method: 'eth_call', params: [] }, -32601],
       ['no JSON-RPC', { hello: 1 }, -32600],
       ['an empty batch', [], -32600],
       ['a batch that is too long', Array.from({ length: 101 }, () => ({ jsonrpc: '2.0', id: 1 })), -32005],
@@ -186,7 +185,8 @@ describe.each(ledgerStores())('the paid routes, with billing on $name', (store) 
         call(transferOfUsdc(1n), { id: 1, gas: '0x1312d00' }),
         { jsonrpc: '2.0', id: 2, method: 'eth_simulateV1', params: [{}, 'pending'] },
         call(transferOfUsdc(10n ** 30n), { id: 3 }),
-        { jsonrpc: '2.0', id: 4, method: 'eth_call', params: [] },
+        { jsonrpc: '2.0', id: 4, method: 'eth_sendRawTransaction', params: ['0x'] },
+        { jsonrpc: '2.0', id: 5, method: 'eth_chainId' },
         notification(),
         'no request',
       ]
@@ -194,6 +194,8 @@ describe.each(ledgerStores())('the paid routes, with billing on $name', (store) 
       expect(response.status).toBe(200)
       expect(response.headers.get('upfront-state')).toContain('latest')
       const answers = (await response.json()) as Answer[]
+      const [read] = answers.splice(4, 1)
+      expect([read?.id, read?.result, read?.charge]).toEqual([5, '0x7a69', undefined])
       expect(answers.map(({ id, result, error }) => [id, result?.[0]?.calls[0]?.status, error?.code])).toEqual([
         [1, '0x1', undefined],
         [2, undefined, -32602],
@@ -206,6 +208,42 @@ describe.each(ledgerStores())('the paid routes, with billing on $name', (store) 
       for (const charge of charges) expect(charge.amount).toBe(recomputed(charge))
       expect(receipt(response)).toMatchObject({ success: true, amount: sumOf(charges).toString() })
       expect(await earned()).toBe(sumOf(charges))
+    })
+
+    test('serves reads without a payment, within the rate limit of POST /', async () => {
+      const read = { jsonrpc: '2.0', id: 1, method: 'eth_chainId' }
+      const ask = (body: unknown) =>
+        fetch(`${stand.gateway.url}/v1/simulate`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        })
+      await sleep(1_100)
+      const response = await ask([read, { ...read, method: 'eth_sendRawTransaction', params: ['0x'] }])
+      expect(await response.json()).toMatchObject([{ result: '0x7a69' }, { error: { code: -32601 } }])
+      expect((await ask(read)).status).toBe(429)
+      for (const sold of [call('0x'), [read, call('0x')], [read, notification()], { hello: 1 }, []]) {
+        expect((await ask(sold)).status).toBe(402)
+      }
+    })
+
+    test('lets viem simulate calls with the assets that they move, over a fetch that pays', async () => {
+      const gateway = await stand.startGateway({})
+      try {
+        const transport = http(`${gateway.url}/v1/simulate`, { fetchFn: stand.pay })
+        const client = createPublicClient({ chain: foundry, transport })
+        const { assetChanges, results } = await client.simulateCalls({
+          account: buyer(),
+          calls: [{ to: stand.devnet.contracts.usdc, data: transferOfUsdc(7_000_000n) }],
+          traceAssetChanges: true,
+        })
+        expect(results.map(({ status }) => status)).toEqual(['success'])
+        const moved = assetChanges.map(({ token, value }) => [token.symbol, token.decimals, value.diff])
+        expect(moved).toContainEqual(['USDC', 6, -7_000_000n])
+        expect(await earned()).toBeGreaterThan(0n)
+      } finally {
+        await gateway.stop()
+      }
     })
 
     test('charges nothing for a batch of which it serves nothing', async () => {

@@ -15,6 +15,7 @@ import { Completion } from './charge/completion.js'
 import { PaidRequest, rawResponse, rememberPayment } from './charge/paid-request.js'
 import { HeldResponse } from './hold/held-response.js'
 import { Facilitator } from './routes/facilitator.js'
+import type { IncomingRequest } from './routes/incoming-request.js'
 import { type CompiledRoute, PaidRoutes } from './routes/paid-routes.js'
 
 /** What Express and Fastify have in common. */
@@ -66,14 +67,16 @@ export class PaymentGuard implements CanActivate {
 
   /** @throws Answered where the request was refused and answered */
   private async admit(route: CompiledRoute, request: FrameworkRequest, response: FrameworkResponse): Promise<void> {
-    const raw = rawResponse(response)
-    const admission = await this.admission.admit(route, {
+    const incoming: IncomingRequest = {
       payment: header(request.headers['payment-signature']),
       accept: header(request.headers.accept),
       method: request.method,
       url: urlOf(request),
       body: request.body,
-    })
+    }
+    if (route.settings.free?.(incoming)) return
+    const raw = rawResponse(response)
+    const admission = await this.admission.admit(route, incoming)
     const answerInstead = (held: HeldResponse, { status, headers, body }: HttpAnswer) => {
       response.hijack?.()
       held.replace(status, headers, body)

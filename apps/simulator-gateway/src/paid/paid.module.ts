@@ -4,6 +4,8 @@ import { type PaidRouteOptions, PaidRoutesModule, type PaymentRecord } from '@up
 import { LOGGER, type Logger, Metrics } from '@upfront/service'
 import { Counter } from 'prom-client'
 import { Environment } from '../environment/environment.js'
+import { envelopeLimits } from '../rpc/rpc.service.js'
+import { asksForReadsOnly } from './free-reads.js'
 import { PaidSimulator } from './paid-simulator.js'
 import { PreviewController } from './preview.controller.js'
 import { ReceiptIssuer } from './receipt-issuer.js'
@@ -70,8 +72,12 @@ function paidRoutes(environment: Environment): Record<string, PaidRouteOptions> 
     timeout: PAID_TIMEOUT_MS + AFTER_TIMEOUT_MS,
     charge: { unset: 'nothing', failure: 'nothing', timeout: 'nothing', partial: prices.base },
   })
+  const limits = envelopeLimits(environment)
   return {
-    'POST /v1/simulate': route('eth_simulateV1 on pre-confirmed state, charged by gas and touched state'),
+    'POST /v1/simulate': {
+      ...route('eth_simulateV1 on pre-confirmed state, charged by gas and touched state'),
+      free: ({ body }) => asksForReadsOnly(body, limits),
+    },
     'GET /v1/preview': route('What a call would do now, charged by gas and touched state'),
   }
 }

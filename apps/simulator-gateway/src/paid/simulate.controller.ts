@@ -1,16 +1,19 @@
-import { Controller, Post, Req, Res } from '@nestjs/common'
-import { type PaidRequest, Payment } from '@upfront/nestjs-x402'
+import { Controller, Inject, Post, Req, Res } from '@nestjs/common'
+import { Settlement } from '@upfront/nestjs-x402'
 import { ErrorCode, plainJson, RpcError, type SimulatedBlock } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment/environment.js'
 import { dialectOf } from '../http/dialect.js'
 import { sendAnswer } from '../http/send-answer.js'
 import { BufferedBytes } from '../limits/buffered-bytes.js'
+import { type Cost, FreeBudget } from '../limits/free-budget.js'
 import { ClientGone } from '../limits/request-lifetime.js'
 import { RequestView } from '../pending/request-view.js'
+import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import { RpcService } from '../rpc/rpc.service.js'
 import { RpcJournal } from '../rpc/rpc-journal.js'
-import type { RpcMethod } from '../rpc/rpc-method.js'
+import { RPC_METHODS, type RpcMethod } from '../rpc/rpc-method.js'
+import { SOLD_METHOD } from './free-reads.js'
 import { MeteredCharge } from './metered-charge.js'
 import { PaidSimulator } from './paid-simulator.js'
 import { ReceiptIssuer } from './receipt-issuer.js'
@@ -24,27 +27,49 @@ export class SimulateController {
     private readonly buffered: BufferedBytes,
     private readonly issuer: ReceiptIssuer,
     private readonly environment: Environment,
+    private readonly settlement: Settlement,
+    private readonly endpoint: RpcEndpoint,
+    private readonly free: FreeBudget,
+    @Inject(RPC_METHODS) private readonly methods: ReadonlyMap<string, RpcMethod>,
   ) {}
 
-  /** The answer of `POST /`, each `result` with its `charge` and `receipt` beside it. What is refused has an `error`, and costs nothing. */
+  /**
+   * The answer of `POST /`, each simulation's `result` with its `charge` and `receipt` beside it. What is refused has an
+   * `error`, and costs nothing. Other methods are free, within the limits of `POST /`.
+   */
   @Post()
-  async serve(
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-    @Payment() payment: PaidRequest,
-  ): Promise<void> {
-    const charge = new MeteredCharge(this.environment.PRICE_LIST, payment, this.issuer)
+  async serve(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const dialect = dialectOf(request.query, this.environment.DIALECT)
     const body = Buffer.isBuffer(request.body) ? request.body.toString() : ''
+    const { payment } = this.settlement
+    if (payment === undefined) {
+      await this.free.take(request.ip)
+      return this.endpoint.serve({ id: request.id, ip: request.ip, dialect, body }, reply.raw, (answer, view) =>
+        sendAnswer(reply, answer, view, this.buffered, this.environment.ANSWER_TIMEOUT_MS),
+      )
+    }
+    const charge = new MeteredCharge(this.environment.PRICE_LIST, payment, this.issuer)
     const view = new RequestView()
-    const sold = new Map([['eth_simulateV1', this.selling(charge)]])
-    const rpc = new RpcService(sold, this.journal, this.environment)
+    const methods = this.freeMethods(request.ip).set(SOLD_METHOD, this.selling(charge))
+    const rpc = new RpcService(methods, this.journal, this.environment)
     const answer = await this.simulator.inTurn(payment.payer, reply.raw, async ({ signal, deadline }) => {
       const made = await rpc.answer(body, { signal, deadline, requestId: request.id, dialect, view })
       if (signal.reason instanceof ClientGone) throw signal.reason
       return made
     })
     sendAnswer(reply, answer, view, this.buffered, this.environment.ANSWER_TIMEOUT_MS)
+  }
+
+  /** The methods of `POST /`, each call of them counted as one there. */
+  private freeMethods(ip: string): Map<string, RpcMethod> {
+    const spend = (cost: Cost) => this.free.spend(ip, cost)
+    const counted = (serve: RpcMethod): RpcMethod => {
+      return async (params, context) => {
+        await this.free.take(ip)
+        return serve(params, { ...context, spend })
+      }
+    }
+    return new Map(Array.from(this.methods, ([name, serve]) => [name, counted(serve)]))
   }
 
   private selling(charge: MeteredCharge): RpcMethod {

@@ -58,7 +58,7 @@ import { RPC_METHODS } from './rpc-method.js'
     RpcJournal,
     RpcEndpoint,
   ],
-  exports: [RequestQueue, BufferedBytes, FreeBudget, RpcJournal, RpcEndpoint],
+  exports: [RequestQueue, BufferedBytes, FreeBudget, RpcJournal, RpcEndpoint, RPC_METHODS],
 })
 export class RpcModule {
   /** @param imports which have to give `Environment`, `LOGGER`, `Metrics` and what simulates */

@@ -28,6 +28,11 @@ const LONG = 16_384
 
 const NOTHING: RpcAnswer = { status: 204 }
 
+/** What is read of a JSON-RPC body. */
+export function envelopeLimits({ MAX_JSON_VALUES, MAX_BATCH_LENGTH }: Environment): EnvelopeLimits {
+  return { depth: 64, values: MAX_JSON_VALUES, batchLength: MAX_BATCH_LENGTH }
+}
+
 /** Answers JSON-RPC 2.0 bodies. */
 @Injectable()
 export class RpcService {
@@ -39,7 +44,7 @@ export class RpcService {
     private readonly journal: RpcJournal,
     environment: Environment,
   ) {
-    this.limits = { depth: 64, values: environment.MAX_JSON_VALUES, batchLength: environment.MAX_BATCH_LENGTH }
+    this.limits = envelopeLimits(environment)
     this.maxAnswerLength = environment.MAX_ANSWER_BYTES
   }
 

@@ -3,23 +3,13 @@ import type { PaymentPayload, ResourceInfo, VerifyResponse } from '@x402/core/ty
 import { VerifyError } from '@x402/core/types'
 import { type AnswerKey, AnswerStore, fingerprintOf } from '../hold/answer-store.js'
 import { Facilitator } from '../routes/facilitator.js'
+import type { IncomingRequest } from '../routes/incoming-request.js'
 import { findAccepted, type Offer } from '../routes/offers.js'
 import { SETTLEMENT_SECONDS } from '../routes/paid-route-options.js'
 import { type CompiledRoute, PaidRoutes } from '../routes/paid-routes.js'
 import { type Authorization, decodePaymentHeader, PaymentHeaderError, type SignedPayment } from './payment-header.js'
 import { type HttpAnswer, paymentRequired, type Refusal, refusalOf, UNPAID } from './payment-required.js'
 import { SpentAuthorizations } from './spent-authorizations.js'
-
-/** A request for a paid route, free of any framework. */
-export interface IncomingRequest {
-  /** The PAYMENT-SIGNATURE header. */
-  payment: string | undefined
-  accept: string | undefined
-  method: string
-  url: string
-  /** As the framework parsed it. */
-  body: unknown
-}
 
 /** A payment that may be charged: its handler may run. */
 export interface VerifiedPayment {

@@ -1,5 +1,6 @@
 import { isDollars } from './amount.js'
 import { type ChargePolicy, policyFaults } from './charge-policy.js'
+import type { IncomingRequest } from './incoming-request.js'
 
 /** Metadata key: where `@PaidRoute` keeps its options on a handler. */
 export const PAID_ROUTE = Symbol.for('nestjs-x402:paid-route')
@@ -45,6 +46,11 @@ export interface PaidRouteOptions {
    * streamed from there on. 0 charges before the first byte. Default 1 MiB.
    */
   holdBytes?: number
+  /**
+   * True for requests of this route that need no payment, such as reads beside what is sold. Their handler runs without
+   * one: `Settlement.payment` is undefined.
+   */
+  free?: (request: Pick<IncomingRequest, 'method' | 'url' | 'body'>) => boolean
 }
 
 /** Settling needs this long before the deadline: @x402/evm refuses authorizations that end sooner. */
@@ -62,6 +68,7 @@ export interface PaidRouteSettings {
   priceList: PriceList | undefined
   timeout: number
   holdBytes: number
+  free: PaidRouteOptions['free']
 }
 
 export function withDefaults(options: PaidRouteOptions): PaidRouteSettings {
@@ -78,6 +85,7 @@ export function withDefaults(options: PaidRouteOptions): PaidRouteSettings {
     priceList: options.priceList,
     timeout,
     holdBytes: options.holdBytes ?? 1024 * 1024,
+    free: options.free,
   }
 }
 
@@ -100,6 +108,7 @@ export function routeFaults(options: unknown): string[] {
   for (const name of ['description', 'mimeType'] as const) {
     if (given[name] !== undefined && typeof given[name] !== 'string') faults.push(`${name}: expected a string`)
   }
+  if (given.free !== undefined && typeof given.free !== 'function') faults.push('free: expected a function')
   const { priceList } = given as { priceList?: unknown }
   if (priceList !== undefined && typeof (priceList as PriceList | null)?.version !== 'string') {
     faults.push('priceList.version: expected a string')
