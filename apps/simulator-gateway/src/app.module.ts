@@ -2,6 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common'
 import { ConfigurationModule, type Logger, LoggerModule, Metrics } from '@upfront/service'
 import { Environment } from './environment/environment.js'
 import { HttpModule } from './http/http.module.js'
+import { McpModule } from './mcp/mcp.module.js'
 import { OpsModule } from './ops/ops.module.js'
 import { PaidModule } from './paid/paid.module.js'
 import { RpcModule } from './rpc/rpc.module.js'
@@ -16,14 +17,18 @@ class ProcessModule {
   }
 }
 
-/** The gateway: http → rpc → simulate, the paid routes where `BILLING_URL` is set, and what operators look at. */
+/** The gateway: http → rpc → simulate, the paid routes where `BILLING_URL` is set, MCP, and what operators look at. */
 @Module({})
 export class AppModule {
   static forRoot(environment: Environment, logger: Logger): DynamicModule {
     const process = ProcessModule.forRoot(environment, logger)
     const simulate = SimulateModule.importing(process)
     const rpc = RpcModule.importing(process, simulate)
-    const imports = [HttpModule.importing(process, rpc), OpsModule.importing(process, simulate)]
+    const imports = [
+      HttpModule.importing(process, rpc),
+      McpModule.importing(process),
+      OpsModule.importing(process, simulate),
+    ]
     if (environment.BILLING_URL !== undefined) imports.push(PaidModule.importing(process, rpc, simulate))
     return { module: AppModule, imports }
   }

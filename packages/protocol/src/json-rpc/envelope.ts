@@ -32,15 +32,7 @@ export const DEFAULT_ENVELOPE_LIMITS: EnvelopeLimits = { depth: 64, values: 2_00
  * These answer the whole body, with `id` null; an invalid entry of a batch is an entry of kind `invalid`.
  */
 export function decodeEnvelope(text: string, limits: EnvelopeLimits = DEFAULT_ENVELOPE_LIMITS): Envelope {
-  const exceeded = boundExceeded(text, limits)
-  if (exceeded === 'depth') throw invalidRequest(`the body nests deeper than ${limits.depth} levels`)
-  if (exceeded === 'values') throw invalidRequest(`the body holds more than ${limits.values} values`)
-  let body: unknown
-  try {
-    body = parseBody(text)
-  } catch {
-    throw new RpcError(ErrorCode.parseError, 'the body is not valid JSON')
-  }
+  const body = parseJson(text, limits, parseBody)
   if (!Array.isArray(body)) return { batch: false, entries: [decodeEntry(body)] }
   if (body.length === 0) throw invalidRequest('the batch is empty')
   if (body.length > limits.batchLength) {
@@ -50,6 +42,21 @@ export function decodeEnvelope(text: string, limits: EnvelopeLimits = DEFAULT_EN
     )
   }
   return { batch: true, entries: body.map(decodeEntry) }
+}
+
+/**
+ * Parses JSON that is no larger than `bounds`.
+ * @throws RpcError -32700 where it is no JSON, -32600 where it passes a bound
+ */
+export function parseJson(text: string, bounds: JsonBounds, parse: (text: string) => unknown = JSON.parse): unknown {
+  const exceeded = boundExceeded(text, bounds)
+  if (exceeded === 'depth') throw invalidRequest(`the body nests deeper than ${bounds.depth} levels`)
+  if (exceeded === 'values') throw invalidRequest(`the body holds more than ${bounds.values} values`)
+  try {
+    return parse(text)
+  } catch {
+    throw new RpcError(ErrorCode.parseError, 'the body is not valid JSON')
+  }
 }
 
 function decodeEntry(value: unknown): EnvelopeEntry {

@@ -92,7 +92,7 @@ export function meter(
 }
 
 /** Dollars in units of 10⁻¹⁸. */
-function atto(dollars: Dollars): bigint {
+export function atto(dollars: Dollars): bigint {
   const [, whole = '0', fraction = ''] = DOLLARS.exec(dollars) ?? []
   return BigInt(whole + fraction.padEnd(18, '0'))
 }

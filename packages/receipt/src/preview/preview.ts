@@ -21,7 +21,10 @@ export interface Preview {
 }
 
 /** The preview of a simulation that `previewParams` asked for, on `state`. */
-export function previewOf([block]: readonly SimulatedBlock[], { state, flashblock }: ReceiptBlock): Preview {
+export function previewOf(
+  [block]: readonly SimulatedBlock[],
+  { state, flashblock }: Pick<ReceiptBlock, 'state' | 'flashblock'>,
+): Preview {
   const call = block?.calls[0]
   if (block === undefined || call === undefined) throw new Error('a simulation of one call has no call')
   const { number, parentHash, timestamp } = block

@@ -1,0 +1,63 @@
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
+import type { PaymentRequired, SettleResponse } from '@x402/core/types'
+import type { OwnAnswer } from './own-routes.js'
+
+// x402's answers over HTTP as tool results. Source: x402 `specs/transports-v2/mcp.md`.
+
+/** Where a result says what was charged. */
+export const PAYMENT_RESPONSE = 'x402/payment-response'
+
+/** True for a 402, or a 412 where only the token's approval is missing. */
+export function isOffer({ headers }: OwnAnswer): boolean {
+  return headers['payment-required'] !== undefined
+}
+
+/** The PAYMENT-RESPONSE of an answer; undefined where nothing was paid. */
+export function receiptOf({ headers }: OwnAnswer): SettleResponse | undefined {
+  const header = headers['payment-response']
+  return header === undefined ? undefined : decodePaymentResponseHeader(String(header))
+}
+
+/** The offer, or why a payment was refused. */
+export function paymentRequired(tool: string, answer: OwnAnswer): CallToolResult {
+  const { message, approve } = JSON.parse(answer.body) as { message: string; approve?: unknown }
+  const required = { ...offerOf(tool, answer), ...(approve === undefined ? {} : { approve }) }
+  return refused(message, required)
+}
+
+/** @param unpaid the same route's answer to a request without a payment */
+export function failedSettlement(
+  tool: string,
+  answer: OwnAnswer,
+  receipt: SettleResponse,
+  unpaid: OwnAnswer,
+): CallToolResult {
+  const { error, message } = JSON.parse(answer.body) as { error: string; message: string }
+  const offer = isOffer(unpaid) ? offerOf(tool, unpaid) : {}
+  return refused(message, { ...offer, error, [PAYMENT_RESPONSE]: receipt })
+}
+
+/** The handler's own answer, good or bad. */
+export function paidResult({ status, body }: OwnAnswer, receipt: SettleResponse | undefined): CallToolResult {
+  const failed = status >= 400 || /^\{"jsonrpc":"2\.0","id":1,"error":/.test(body)
+  return {
+    ...(failed ? { isError: true } : {}),
+    content: [{ type: 'text', text: body }],
+    ...(receipt === undefined ? {} : { _meta: { [PAYMENT_RESPONSE]: receipt } }),
+  }
+}
+
+function offerOf(tool: string, { headers }: OwnAnswer): PaymentRequired {
+  const required = decodePaymentRequiredHeader(String(headers['payment-required']))
+  return { ...required, resource: { ...required.resource, url: `mcp://tool/${tool}` } }
+}
+
+function refused(message: string, required: Record<string, unknown> | PaymentRequired): CallToolResult {
+  const error = { code: 402, message, data: required }
+  return {
+    isError: true,
+    structuredContent: { ...required },
+    content: [{ type: 'text', text: JSON.stringify({ 'x402/error': error }) }],
+  }
+}

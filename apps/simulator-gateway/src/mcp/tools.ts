@@ -1,0 +1,136 @@
+import { type CallToolResult, McpError, ErrorCode as McpErrorCode } from '@modelcontextprotocol/sdk/types.js'
+import { Injectable } from '@nestjs/common'
+import { priceListHash } from '@upfront/nestjs-x402'
+import { ErrorCode, quote, RpcError, type RpcFailure, type SimulatedBlock } from '@upfront/protocol'
+import { atto, meter, previewOf, previewParams } from '@upfront/receipt'
+import { decodePaymentRequiredHeader } from '@x402/core/http'
+import { formatEther } from 'viem'
+import { Environment } from '../environment/environment.js'
+import { type AnswerState, answerStateFromHeader, STATE_HEADER } from '../pending/answer-state.js'
+import { type Caller, type OwnRequest, OwnRoutes } from './own-routes.js'
+import { failedSettlement, isOffer, paidResult, paymentRequired, receiptOf } from './payment-results.js'
+
+type Arguments = Record<string, unknown>
+
+/** What a caller's x402 payment is for: the sold route, and the free request that answers the same. */
+interface Work {
+  tool: string
+  sold: OwnRequest
+  /** JSON-RPC, for `POST /`. */
+  free: unknown
+  /** The free answer as the tool gives it. */
+  present(result: unknown, state: string): unknown
+}
+
+/** Carries out tool calls: free within the limits of `POST /`, else by an x402 payment in `_meta["x402/payment"]`. */
+@Injectable()
+export class Tools {
+  private readonly sells: boolean
+
+  constructor(
+    private readonly routes: OwnRoutes,
+    private readonly environment: Environment,
+  ) {
+    this.sells = environment.BILLING_URL !== undefined
+  }
+
+  /** @throws McpError -32602 where there is no such tool; what the tool refuses is a result with `isError` */
+  async call(name: string, given: Arguments, payment: unknown, caller: Caller): Promise<CallToolResult> {
+    try {
+      if (name === 'price') return text(await this.price(given, caller))
+      const work = name === 'preview' ? preview(given) : name === 'simulate' ? simulation(given) : undefined
+      if (work === undefined) throw new McpError(McpErrorCode.InvalidParams, `no such tool: ${quote(name)}`)
+      const wantsPaid = given.paid === true || payment !== undefined
+      return await (wantsPaid ? this.buy(work, payment, caller) : this.serveFree(work, caller))
+    } catch (thrown) {
+      if (!(thrown instanceof RpcError)) throw thrown
+      return failure({ code: thrown.code, message: thrown.message })
+    }
+  }
+
+  private async serveFree(work: Work, caller: Caller): Promise<CallToolResult> {
+    const answer = await this.routes.ask({ method: 'POST', path: '/', body: work.free }, caller)
+    const { result, error } = JSON.parse(answer.body) as { result?: unknown; error?: RpcFailure['error'] }
+    if (error === undefined) return text(work.present(result, String(answer.headers[STATE_HEADER] ?? '')))
+    return this.sells && error.code === ErrorCode.limitExceeded ? this.buy(work, undefined, caller) : failure(error)
+  }
+
+  private async buy({ tool, sold }: Work, payment: unknown, caller: Caller): Promise<CallToolResult> {
+    if (!this.sells) throw new RpcError(ErrorCode.invalidParams, 'this gateway sells nothing: ask without a payment')
+    const answer = await this.routes.ask({ ...sold, payment }, caller)
+    if (isOffer(answer)) return paymentRequired(tool, answer)
+    const receipt = receiptOf(answer)
+    if (answer.status === 402 && receipt !== undefined) {
+      return failedSettlement(tool, answer, receipt, await this.routes.ask(sold, caller))
+    }
+    return paidResult(answer, receipt)
+  }
+
+  private async price(given: Arguments, caller: Caller): Promise<unknown> {
+    const { FREE_GAS_CAP, FREE_RATE_LIMIT, PAID_GAS_CAP, PRICE_LIST } = this.environment
+    const free = { gas: FREE_GAS_CAP, callsPerSecond: FREE_RATE_LIMIT === 0 ? null : FREE_RATE_LIMIT }
+    if (!this.sells) return { free, paid: null }
+    const unpaid = await this.routes.ask({ method: 'POST', path: '/v1/simulate' }, caller)
+    const offer = unpaid.headers['payment-required']
+    const usage = {
+      gas: amount(given, 'gas'),
+      accounts: Number(amount(given, 'accounts')),
+      slots: Number(amount(given, 'slots')),
+      witnessBytes: 0,
+    }
+    const charge = meter(usage, PRICE_LIST, 18, atto(PRICE_LIST.maximum))
+    return {
+      free,
+      paid: {
+        gas: PAID_GAS_CAP,
+        priceList: PRICE_LIST,
+        priceListHash: priceListHash({ ...PRICE_LIST }),
+        ...(Object.keys(given).length === 0 ? {} : { charge: `$${formatEther(charge)}` }),
+        offer: offer === undefined ? null : decodePaymentRequiredHeader(String(offer)),
+      },
+    }
+  }
+}
+
+function preview({ paid: _, ...given }: Arguments): Work {
+  const params = previewParams(given)
+  return {
+    tool: 'preview',
+    sold: { method: 'GET', path: `/v1/preview?${new URLSearchParams(given as Record<string, string>)}` },
+    free: { jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params },
+    present: (result, state) => previewOf(result as SimulatedBlock[], shownState(answerStateFromHeader(state))),
+  }
+}
+
+function simulation({ paid: _, block = 'pending', ...payload }: Arguments): Work {
+  const body = { jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [payload, block] }
+  return {
+    tool: 'simulate',
+    sold: { method: 'POST', path: '/v1/simulate', body },
+    free: body,
+    present: (result) => ({ result }),
+  }
+}
+
+function shownState(answer: AnswerState): Parameters<typeof previewOf>[1] {
+  return answer.kind === 'preconfirmed'
+    ? { state: 'preconfirmed', flashblock: answer.flashblock }
+    : { state: 'canonical', flashblock: 0 }
+}
+
+/** A count among the arguments; 0 where it is absent. @throws RpcError -32602 */
+function amount(given: Arguments, name: string): bigint {
+  const value = given[name] ?? 0
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
+    throw new RpcError(ErrorCode.invalidParams, `${name}: expected a whole number, got ${quote(value)}`)
+  }
+  return BigInt(value)
+}
+
+function text(value: unknown): CallToolResult {
+  return { content: [{ type: 'text', text: JSON.stringify(value) }] }
+}
+
+function failure(error: RpcFailure['error']): CallToolResult {
+  return { isError: true, ...text({ error }) }
+}

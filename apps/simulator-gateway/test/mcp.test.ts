@@ -1,0 +1,233 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import { ledgerStores, usdcAbi } from '@upfront/devnet'
+import { DEFAULT_PRICE_LIST } from '@upfront/receipt'
+import { x402Client } from '@x402/core/client'
+import type { PaymentPayload, PaymentRequired, SettleResponse } from '@x402/core/types'
+import { UptoEvmScheme } from '@x402/evm/upto/client'
+import { encodeFunctionData, type Hex } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { startGatewayProcess } from './gateway-process.js'
+import { type PaidStand, startPaidStand } from './paid-stand.js'
+
+const PAYMENT = 'x402/payment'
+const PAYMENT_RESPONSE = 'x402/payment-response'
+
+let stand: PaidStand
+let agent: Client
+const clients: Client[] = []
+
+beforeAll(async () => {
+  const [store] = ledgerStores()
+  if (store === undefined) throw new Error('there is no ledger store')
+  stand = await startPaidStand(store, { MAX_CALLS: '20' })
+  agent = await connect(stand.gateway.url)
+}, 120_000)
+afterAll(async () => {
+  for (const client of clients) await client.close()
+  await stand?.stop()
+}, 60_000)
+
+async function connect(url: string): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' })
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)) as Transport)
+  clients.push(client)
+  return client
+}
+
+async function call(name: string, given: Record<string, unknown>, payment?: unknown, client = agent) {
+  const meta = payment === undefined ? {} : { _meta: { [PAYMENT]: payment } }
+  const result = (await client.callTool({ name, arguments: given, ...meta })) as CallToolResult
+  const [first] = result.content
+  if (first?.type !== 'text') throw new Error('expected a text')
+  return { result, answer: JSON.parse(first.text) }
+}
+
+function sign(required: unknown, privateKey: Hex = stand.devnet.accounts.buyer.privateKey): Promise<PaymentPayload> {
+  const client = new x402Client()
+    .register('eip155:31337', new UptoEvmScheme(privateKeyToAccount(privateKey)))
+    .setSpendControls({ allowedAssets: true })
+  return client.createPaymentPayload(required as PaymentRequired)
+}
+
+const transfer = () => ({
+  from: stand.devnet.accounts.buyer.address,
+  to: stand.devnet.contracts.usdc,
+  data: encodeFunctionData({
+    abi: usdcAbi,
+    functionName: 'transfer',
+    args: [stand.devnet.accounts.seller.address, 25n],
+  }),
+})
+const earned = () => stand.usdcOf(stand.devnet.accounts.seller.address)
+
+it('names its tools', async () => {
+  const { tools } = await agent.listTools()
+  expect(tools.map(({ name }) => name)).toEqual(['preview', 'simulate', 'price'])
+  expect(agent.getServerVersion()).toMatchObject({ name: 'upfront' })
+})
+
+describe('without a payment', () => {
+  it('previews a call', async () => {
+    const { result, answer } = await call('preview', transfer())
+    expect(result.isError).toBeUndefined()
+    const changes = [{ amount: '-25' }, { amount: '25' }]
+    expect(answer).toMatchObject({ status: 'success', changes, block: { state: 'latest' } })
+    expect(answer.charge).toBeUndefined()
+  })
+
+  it('simulates blocks', async () => {
+    const { data: input, ...parties } = transfer()
+    const { answer } = await call('simulate', {
+      blockStateCalls: [{ calls: [{ ...parties, input }] }],
+      block: 'latest',
+    })
+    expect(answer.result[0].calls[0].status).toBe('0x1')
+  })
+
+  it('says what is free, what is sold, and what a simulation of a size costs', async () => {
+    const { answer } = await call('price', { gas: 2_000_000, accounts: 100, slots: 900 })
+    expect(answer).toMatchObject({
+      free: { gas: 50_000_000, callsPerSecond: null },
+      paid: { gas: 250_000_000, charge: '$0.0062', priceList: DEFAULT_PRICE_LIST, offer: { x402Version: 2 } },
+    })
+    expect((await call('price', { gas: 10 ** 12 })).answer.paid.charge).toBe('$0.1')
+  })
+
+  it.each<[string, Record<string, unknown>, string]>([
+    ['preview', { to: 'bob' }, 'to: expected an address'],
+    ['preview', { to: 1 }, 'to: expected an address'],
+    ['preview', { to: `0x${'11'.repeat(20)}`, gass: '1' }, '"gass": not known'],
+    ['simulate', { blockStateCalls: 'all' }, 'blockStateCalls'],
+    ['simulate', { blockStateCalls: [{ calls: Array(21).fill({}) }] }, '20'],
+    ['price', { gas: -1 }, 'gas: expected a whole number'],
+  ])('%s refuses what it does not take, and names the field', async (name, given, problem) => {
+    const { result, answer } = await call(name, given)
+    expect(result.isError).toBe(true)
+    expect(answer.error.message).toContain(problem)
+  })
+
+  it('has no other tool', async () => {
+    await expect(call('transfer', {})).rejects.toThrow('no such tool')
+  })
+})
+
+describe('with a payment', () => {
+  it('offers, is paid, and says what was charged', async () => {
+    const before = await earned()
+    const offer = await call('preview', { ...transfer(), paid: true })
+    expect(offer.result).toMatchObject({
+      isError: true,
+      structuredContent: { x402Version: 2, resource: { url: 'mcp://tool/preview' }, accepts: [{ scheme: 'upto' }] },
+    })
+    expect(offer.answer['x402/error']).toMatchObject({ code: 402, data: offer.result.structuredContent })
+
+    const payment = await sign(offer.result.structuredContent)
+    const { result, answer } = await call('preview', transfer(), payment)
+    expect(result.isError).toBeUndefined()
+    expect(answer).toMatchObject({ status: 'success', charge: { amount: expect.any(String) } })
+    const receipt = result._meta?.[PAYMENT_RESPONSE] as SettleResponse
+    expect(receipt).toMatchObject({ success: true, amount: answer.charge.amount })
+    expect((await earned()) - before).toBe(BigInt(answer.charge.amount))
+
+    const again = await call('preview', transfer(), payment)
+    expect(again.result).toMatchObject({ isError: true, structuredContent: { x402Version: 2 } })
+    expect((await earned()) - before).toBe(BigInt(answer.charge.amount))
+  })
+
+  it('is needed where the free limit is passed', async () => {
+    const gateway = await stand.startGateway({ FREE_RATE_LIMIT: '1' })
+    try {
+      const client = await connect(gateway.url)
+      const simulation = { blockStateCalls: [{ calls: [{ to: `0x${'11'.repeat(20)}` }] }] }
+      const answers = [1, 2, 3].map(() => call('simulate', simulation, undefined, client))
+      const refused = (await Promise.all(answers)).find(({ result }) => result.isError)
+      const { result, answer } = await call(
+        'simulate',
+        simulation,
+        await sign(refused?.result.structuredContent),
+        client,
+      )
+      expect(answer).toMatchObject({ result: [{ calls: [{ status: '0x1' }] }], charge: { amount: expect.any(String) } })
+      expect(result._meta?.[PAYMENT_RESPONSE]).toMatchObject({ success: true, amount: answer.charge.amount })
+    } finally {
+      await gateway.stop()
+    }
+  })
+
+  it('costs nothing where the simulation is refused', async () => {
+    const { result: offer } = await call('simulate', { blockStateCalls: [], paid: true })
+    const { result, answer } = await call('simulate', { blockStateCalls: 'all' }, await sign(offer.structuredContent))
+    expect(result.isError).toBe(true)
+    expect(answer).toMatchObject({ error: { code: -32602 } })
+    expect(result._meta?.[PAYMENT_RESPONSE]).toMatchObject({ amount: '0' })
+  })
+
+  it('names the approval that is missing', async () => {
+    const { result: offer } = await call('preview', { ...transfer(), paid: true })
+    const { privateKey } = stand.devnet.accounts.unapprovedBuyer
+    const { result } = await call('preview', transfer(), await sign(offer.structuredContent, privateKey))
+    expect(result).toMatchObject({
+      isError: true,
+      structuredContent: {
+        error: 'permit2_allowance_required',
+        approve: [{ token: stand.devnet.contracts.usdc, spender: stand.devnet.contracts.permit2 }],
+      },
+    })
+  })
+
+  it.each<[string, unknown]>([
+    ['a word', 'paid'],
+    ['a list', []],
+    ['nothing in it', {}],
+    ['too much in it', { x402Version: 2, payload: 'x'.repeat(20_000) }],
+  ])('with %s is refused as no payment', async (_what, payment) => {
+    const { result } = await call('preview', transfer(), payment)
+    expect(result).toMatchObject({ isError: true, structuredContent: { error: 'invalid_payload' } })
+  })
+})
+
+describe('over HTTP', () => {
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+  const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
+  const post = (body: string, more: Record<string, string> = {}) =>
+    fetch(`${stand.gateway.url}/mcp`, { method: 'POST', headers: { ...headers, ...more }, body })
+
+  it.each<[string, string, Record<string, string>, number]>([
+    ['a message', JSON.stringify(ping), {}, 200],
+    ['a notification', JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' }), {}, 202],
+    ['a batch', JSON.stringify([ping, ping]), {}, 400],
+    ['no JSON', '{', {}, 400],
+    ['no message', '{}', {}, 400],
+    ['a deep message', '['.repeat(100_000), {}, 400],
+    ['a long message', ' '.repeat(5_000_000), {}, 413],
+    ['another type', JSON.stringify(ping), { 'content-type': 'text/plain' }, 415],
+    ['a client that takes no JSON', JSON.stringify(ping), { accept: 'text/html' }, 406],
+    ['an unknown protocol version', JSON.stringify(ping), { 'mcp-protocol-version': '1999-01-01' }, 400],
+    ['a web page that may not call', JSON.stringify(ping), { origin: 'https://example.org' }, 403],
+  ])('answers %s', async (_what, body, more, status) => {
+    const response = await post(body, more)
+    expect(response.status).toBe(status)
+    expect(response.headers.get('mcp-session-id')).toBeNull()
+  })
+
+  it.each(['GET', 'DELETE'])('refuses %s', async (method) => {
+    const response = await fetch(`${stand.gateway.url}/mcp`, { method, headers: { accept: headers.accept } })
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
+  })
+})
+
+it('serves for free where nothing is sold', async () => {
+  const gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: stand.devnet.rpcUrl, LOG_LEVEL: 'warn' })
+  try {
+    const client = await connect(gateway.url)
+    expect((await call('preview', transfer(), undefined, client)).answer).toMatchObject({ status: 'success' })
+    expect((await call('price', {}, undefined, client)).answer).toMatchObject({ paid: null })
+    const { result, answer } = await call('preview', { ...transfer(), paid: true }, undefined, client)
+    expect([result.isError, answer.error.message]).toEqual([true, expect.stringContaining('sells nothing')])
+  } finally {
+    await gateway.stop()
+  }
+})
