@@ -1,28 +1,105 @@
-import { Injectable } from '@nestjs/common'
-import { blockCall, type FollowedBlock, HeadFollower } from '@upfront/head'
-import { UpstreamClient } from '@upfront/node'
+import { Inject, Injectable } from '@nestjs/common'
+import { blockCall, HeadFollower } from '@upfront/head'
+import { type CallLimits, UpstreamClient } from '@upfront/node'
+import type { BlockHeader, Hash } from '@upfront/protocol'
+import {
+  type BlockCarrier,
+  type CarryStatus,
+  type ChainRules,
+  Driver,
+  type Engine,
+  type SealedBlock,
+  StateCarrier,
+  sealedBlock,
+} from '@upfront/simulation'
 import { Environment } from '../environment/environment.js'
+import { CarryJournal } from './carry-journal.js'
+import { ENGINE, type EngineChoice } from './engine-choice.js'
 import { HeadJournal } from './head-journal.js'
+import { RecentHeads } from './recent-heads.js'
+import { ServedChain } from './served-chain.js'
 
-/** Follows the head of the chain that is served. */
+const RULES_TIMEOUT_MS = 5_000
+
+/** Follows the head of the chain that is served, and carries the engine's state along. */
 @Injectable()
 export class FollowedChain {
-  readonly head: HeadFollower<FollowedBlock>
+  readonly head: HeadFollower<SealedBlock>
+  readonly recent = new RecentHeads()
+  private readonly carries: BlockCarrier | undefined
+  private carrier: { rules: ChainRules; carrier: StateCarrier } | undefined
+  private closed = false
 
-  constructor(environment: Environment, client: UpstreamClient, journal: HeadJournal) {
-    this.head = new HeadFollower<FollowedBlock>({
+  constructor(
+    environment: Environment,
+    private readonly client: UpstreamClient,
+    private readonly driver: Driver,
+    private readonly served: ServedChain,
+    journal: HeadJournal,
+    private readonly carryJournal: CarryJournal,
+    @Inject(ENGINE) { engine }: EngineChoice,
+  ) {
+    const carries = carriesState(engine) ? engine : undefined
+    this.carries = carries
+    this.head = new HeadFollower<SealedBlock>({
       mode: environment.FOLLOW_HEAD,
       urls: environment.UPSTREAM_WS_URL ?? [],
       idleMs: environment.FOLLOW_IDLE_SECONDS * 1_000,
       latest: (limits) => client.call(blockCall('latest'), limits),
-      byHash: async (hash, limits) => ({ header: await client.call({ ...blockCall({ hash }), attempts: 1 }, limits) }),
-      observe: (event) => journal.observe(event),
+      byHash: (hash, limits) => this.block(hash, limits),
+      ...(carries && { prepare: (block, parent) => this.prepare(carries, block, parent) }),
+      observe: (event) => {
+        journal.observe(event)
+        if (event.kind === 'head') this.recent.noteHead(event)
+      },
     })
     journal.watch(() => this.head.status())
+    carryJournal.watch(() => this.carryStatus())
+  }
+
+  /** Absent where the engine carries no state, or no block was followed yet. */
+  carryStatus(): CarryStatus | undefined {
+    return this.carrier?.carrier.status()
   }
 
   /** Nest's hook, once nothing is in flight. */
   onApplicationShutdown(): void {
+    this.closed = true
     this.head.close()
+    this.carrier?.carrier.close()
   }
+
+  /** Its transactions only where there is an engine that executes them. */
+  private async block(hash: Hash, limits: CallLimits): Promise<SealedBlock | undefined> {
+    if (this.carries !== undefined) return this.client.call(sealedBlock(hash), limits)
+    const header = await this.client.call({ ...blockCall({ hash }), attempts: 1 }, limits)
+    return { header, transactions: [], withdrawals: [] }
+  }
+
+  private async prepare(engine: BlockCarrier, block: SealedBlock, parent: BlockHeader | undefined): Promise<void> {
+    const rules = await this.served.rules({ signal: AbortSignal.timeout(RULES_TIMEOUT_MS) })
+    if (this.closed) return
+    const isDistrusted = this.carryStatus()?.pace === 'distrusted'
+    if (this.carrier === undefined || (this.carrier.rules !== rules && !isDistrusted)) {
+      this.carrier?.carrier.close()
+      this.carrier = { rules, carrier: this.carrierWith(engine, rules) }
+    }
+    await this.carrier.carrier.prepare(block, parent && { header: parent })
+  }
+
+  private carrierWith(engine: BlockCarrier, rules: ChainRules): StateCarrier {
+    const { driver, head } = this
+    return new StateCarrier({
+      ...{ rules, engine, driver },
+      intervalMs: () => head.status().intervalMs,
+      observe: (event) => {
+        this.carryJournal.observe(event)
+        this.recent.noteCarry(event)
+      },
+    })
+  }
+}
+
+function carriesState(engine: Engine): engine is Engine & BlockCarrier {
+  return 'carry' in engine
 }

@@ -2,9 +2,10 @@ import { Inject, Injectable } from '@nestjs/common'
 import { BlockResolver, type FollowMode } from '@upfront/head'
 import { RpcError } from '@upfront/protocol'
 import { Readiness } from '@upfront/service'
-import { ChainMismatch } from '@upfront/simulation'
+import { type CarryPace, ChainMismatch } from '@upfront/simulation'
 import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 import { FollowedChain } from '../chain/followed-chain.js'
+import type { RecentHead } from '../chain/recent-heads.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
@@ -40,6 +41,10 @@ interface Following {
   trusted: boolean
   /** Learnt milliseconds between blocks. */
   intervalMs: number
+  /** How state is carried from block to block; absent where the engine does not, or no block was followed yet. */
+  carrying?: { pace: CarryPace; carried?: string; counts: Record<string, number> }
+  /** The last blocks, oldest first. */
+  recent: RecentHead[]
 }
 
 /** Whether requests can be served rightly now: the upstream answers and its head is not stale. */
@@ -107,7 +112,16 @@ export class GatewayReadiness extends Readiness {
       ...status,
       ...(head !== undefined && { head: String(head), ageMs: Math.round(ageMs ?? 0) }),
       intervalMs: Math.round(intervalMs),
+      ...this.carrying(),
+      recent: this.followed.recent.all(),
     }
+  }
+
+  private carrying(): Pick<Following, 'carrying'> {
+    const status = this.followed.carryStatus()
+    if (status === undefined) return {}
+    const { pace, carried, counts } = status
+    return { carrying: { pace, ...(carried !== undefined && { carried: String(carried) }), counts } }
   }
 
   private pending(): Pick<ReadinessReport, 'preconfirmed'> {

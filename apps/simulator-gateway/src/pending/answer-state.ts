@@ -11,6 +11,8 @@ export type AnswerState =
       block: bigint
       /** Milliseconds since the head that is followed was first seen; absent where the node was asked for this answer. */
       ageMs?: number
+      /** Whether its state was carried over from the block before. */
+      isCarried?: boolean
     }
   | {
       kind: 'preconfirmed'
@@ -28,20 +30,20 @@ export function answerStateOf(snapshot: PreconfirmedSnapshot): AnswerState {
   return { kind: 'preconfirmed', block: environment.number, flashblock: index, ageMs, payloadId }
 }
 
-/** `preconfirmed; block=105; flashblock=3; age=120; payload=0x…`, `latest; block=104` or `latest; block=104; age=1200`. */
+/** `preconfirmed; block=105; flashblock=3; age=120; payload=0x…`, `latest; block=104` or `latest; block=104; age=1200; state=carried`. */
 export function answerStateToHeader(answerState: AnswerState): string {
   if (answerState.kind === 'latest') {
     const age = answerState.ageMs === undefined ? '' : `; age=${answerState.ageMs}`
-    return `latest; block=${answerState.block}${age}`
+    return `latest; block=${answerState.block}${age}${answerState.isCarried ? '; state=carried' : ''}`
   }
   const { block, flashblock, ageMs, payloadId } = answerState
   return `preconfirmed; block=${block}; flashblock=${flashblock}; age=${ageMs}; payload=${payloadId}`
 }
 
 /** What an answer on a sealed block stands on. */
-export function latestState({ header, seenAt }: PinnedBlock): AnswerState {
+export function latestState({ header, seenAt }: PinnedBlock, isCarried: boolean): AnswerState {
   if (seenAt === undefined) return { kind: 'latest', block: header.number }
-  return { kind: 'latest', block: header.number, ageMs: Math.round(performance.now() - seenAt) }
+  return { kind: 'latest', block: header.number, ageMs: Math.round(performance.now() - seenAt), isCarried }
 }
 
 /** Reads what `answerStateToHeader` wrote. */
@@ -50,7 +52,10 @@ export function answerStateFromHeader(header: string): AnswerState {
   const fields = new Map(pairs.map((pair) => pair.split('=') as [string, string]))
   const block = BigInt(fields.get('block') ?? 0)
   const age = fields.get('age')
-  if (kind !== 'preconfirmed') return { kind: 'latest', block, ...(age !== undefined && { ageMs: Number(age) }) }
+  if (kind !== 'preconfirmed') {
+    const isCarried = fields.get('state') === 'carried'
+    return { kind: 'latest', block, ...(age !== undefined && { ageMs: Number(age) }), ...(isCarried && { isCarried }) }
+  }
   return {
     kind,
     block,

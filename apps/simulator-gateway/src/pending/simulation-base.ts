@@ -4,6 +4,7 @@ import type { Awaitable, Cancellation } from '@upfront/node'
 import { openingOf, parentOfNewest } from '@upfront/preconfirmed'
 import type { BlockHeader, BlockParameter } from '@upfront/protocol'
 import { type PinnedState, pinnedState } from '@upfront/simulation'
+import { FollowedChain } from '../chain/followed-chain.js'
 import { answerStateOf, latestState } from './answer-state.js'
 import { Preconfirmed } from './preconfirmed.js'
 import type { RequestView } from './request-view.js'
@@ -28,6 +29,7 @@ export class SimulationBases {
   constructor(
     private readonly blocks: BlockResolver,
     private readonly preconfirmed: Preconfirmed,
+    private readonly followed: FollowedChain,
   ) {}
 
   /**
@@ -55,7 +57,7 @@ export class SimulationBases {
       (pinned, cancellation) =>
         work({ base: pinned.header, opening: pinned.opening, state: pinnedState(pinned), cancellation }),
       (pinned) => {
-        view.answerState = latestState(pinned)
+        view.answerState = latestState(pinned, this.followed.recent.isCarried(pinned.header.hash))
       },
     )
   }

@@ -2,6 +2,7 @@ import { type DynamicModule, Inject, Module, type OnApplicationShutdown } from '
 import { BlockResolver } from '@upfront/head'
 import { CallQueue, UpstreamClient } from '@upfront/node'
 import { Driver } from '@upfront/simulation'
+import { CarryJournal } from '../chain/carry-journal.js'
 import { chooseEngine, ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 import { FollowedChain } from '../chain/followed-chain.js'
 import { HeadJournal } from '../chain/head-journal.js'
@@ -42,6 +43,7 @@ import { Simulator } from './simulator.js'
     ServedChain,
     FollowedChain,
     HeadJournal,
+    CarryJournal,
     Preconfirmed,
     PreconfirmedJournal,
     SimulationBases,

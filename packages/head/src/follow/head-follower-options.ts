@@ -21,8 +21,8 @@ export interface HeadFollowerOptions<B extends FollowedBlock> {
   /** The block with this hash; undefined while the node does not serve it. */
   byHash: (hash: Hash, limits: CallLimits) => Promise<B | undefined>
   /**
-   * Prepares the state of a new head on that of its parent, never two blocks at once. Requests stand on the head before
-   * meanwhile, for at most 50 ms.
+   * Prepares the state of a new head on that of its parent. Requests stand on the head before meanwhile, for at most 50 ms; the
+   * next block may come before this one is done.
    * @param parent followed before; undefined where no block within reach was
    */
   prepare?: (block: B, parent: BlockHeader | undefined) => Promise<void>

@@ -260,29 +260,6 @@ describe('HeadFollower', () => {
     await until(() => follower.current()?.header.number === 15n)
   })
 
-  it('prepares one block after the other, and leaves out the oldest where that takes too long', async () => {
-    const begun: [number, number | undefined][] = []
-    let release = () => {}
-    const { numbers } = await follow({
-      prepare: async ({ header }, parent) => {
-        begun.push([Number(header.number), parent && Number(parent.number)])
-        if (header.number === 11n) await new Promise<void>((resolve) => (release = resolve))
-      },
-    })
-    for (let number = 11; number <= 24; number++) {
-      next(number)
-      await until(() => numbers().at(-1) === number)
-    }
-    expect(begun).toEqual([
-      [10, undefined],
-      [11, 10],
-    ])
-    release()
-    await until(() => begun.at(-1)?.[0] === 24)
-    expect(begun[2]).toEqual([17, undefined])
-    expect(begun).toHaveLength(10)
-  })
-
   it('survives a preparation that fails, and announcements that are no headers', async () => {
     const { follower, events } = await follow({
       prepare: async ({ header }) => {

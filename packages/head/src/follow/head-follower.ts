@@ -8,7 +8,6 @@ import type { FollowedBlock, HeadFollowerOptions, HeadStatus } from './head-foll
 import { HeadSubscription } from './head-subscription.js'
 import { MOST_MISSED, missedBlocks } from './missed-blocks.js'
 import { Pace } from './pace.js'
-import { Preparation } from './preparation.js'
 
 /** Requests stay on the head before for so long while a new one is prepared. */
 const PREPARE_MS = 50
@@ -50,7 +49,6 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
   readonly #options: HeadFollowerOptions<B>
   readonly #pace = new Pace()
   readonly #known = new LRUCache<Hash, BlockHeader>({ max: KNOWN_BLOCKS })
-  readonly #preparation: Preparation<B> | undefined
   #following: Canceller | undefined
   #subscriptions: HeadSubscription[] = []
   #standing: Standing | undefined
@@ -69,9 +67,6 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
 
   constructor(options: HeadFollowerOptions<B>) {
     this.#options = options
-    const { prepare, observe } = options
-    if (prepare !== undefined)
-      this.#preparation = new Preparation(prepare, (error) => observe({ kind: 'failed', reason: messageOf(error) }))
     if (options.mode === 'always') this.#start()
   }
 
@@ -174,7 +169,6 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     this.#subscriptions = []
     clearTimeout(this.#timer)
     clearTimeout(this.#idle)
-    this.#preparation?.clear()
     this.#standing = undefined
     this.#announced = undefined
   }
@@ -319,10 +313,13 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
 
   /** @param blocks oldest first, each the child of the one before; resolves once all are prepared, or after a bound */
   async #prepared(blocks: readonly B[]): Promise<void> {
+    const { prepare } = this.#options
     let done: Promise<void> | undefined
     for (const block of blocks) {
       const { header } = block
-      done = this.#preparation?.add(block, this.#known.get(header.parentHash))
+      done = prepare?.(block, this.#known.get(header.parentHash)).catch((error) => {
+        this.#options.observe({ kind: 'failed', reason: messageOf(error) })
+      })
       this.#known.set(header.hash, header)
     }
     if (done === undefined) return

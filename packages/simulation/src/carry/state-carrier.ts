@@ -33,6 +33,9 @@ export interface ExecutedPart {
   receipts: ExecutedReceipt[]
 }
 
+/** A block that was followed before, as far as it matters here. */
+type Followed = Pick<SealedBlock, 'header'>
+
 /** Blocks that wait for those before them to be executed. */
 const MOST_WAITING = 4
 /** Values of state that one block may need. */
@@ -72,7 +75,7 @@ export class StateCarrier {
    * Carries the state of `parent` over to `block`, after the blocks before it. Never rejects: what became of it is observed.
    * @param parent undefined where the block does not follow a head that is known
    */
-  prepare(block: SealedBlock, parent: SealedBlock | undefined): Promise<void> {
+  prepare(block: SealedBlock, parent: Followed | undefined): Promise<void> {
     if (this.#closed) return Promise.resolve()
     if (this.#waiting >= MOST_WAITING) {
       this.#not(block, 'behind', `${this.#waiting} blocks before it are not executed yet`)
@@ -102,7 +105,7 @@ export class StateCarrier {
     this.#underWay?.cancel(new Error('closed'))
   }
 
-  async #prepare(block: SealedBlock, parent: SealedBlock | undefined): Promise<void> {
+  async #prepare(block: SealedBlock, parent: Followed | undefined): Promise<void> {
     const { engine, rules } = this.#options
     const { header } = block
     if (this.#closed) return
@@ -122,7 +125,7 @@ export class StateCarrier {
     await this.#carry(block, parent, toCarry)
   }
 
-  async #carry(block: SealedBlock, parent: SealedBlock, toCarry: BlockToCarry): Promise<void> {
+  async #carry(block: SealedBlock, parent: Followed, toCarry: BlockToCarry): Promise<void> {
     const { engine, driver, intervalMs } = this.#options
     const began = performance.now()
     const interval = intervalMs()

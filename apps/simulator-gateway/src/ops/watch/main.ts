@@ -1,9 +1,12 @@
 import { type Flashblock, FlashblockStream } from '@upfront/preconfirmed'
+import type { RecentHead } from '../../chain/recent-heads.js'
 import { answerStateFromHeader } from '../../pending/answer-state.js'
 import { StreamPrinter } from './stream-printer.js'
 
 /** Two calls each time: well below the free endpoint's 50 a second. */
 const POLL_MS = 60
+/** The gateway looks at its own health once a second at most. */
+const HEALTH_EVERY = 8
 
 const { env } = process
 const urls = (env.FLASHBLOCKS_WS_URL || `ws://127.0.0.1:${env.DEVNET_FLASHBLOCKS_PORT || 8546}`).split(',')
@@ -30,8 +33,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 
-for (;;) {
+for (let look = 0; ; look++) {
   await lookAtGateway()
+  if (look % HEALTH_EVERY === 0) await lookAtHealth()
   await new Promise((resolve) => setTimeout(resolve, POLL_MS))
 }
 
@@ -57,6 +61,16 @@ async function lookAtGateway(): Promise<void> {
     const cause =
       error instanceof Error ? ((error.cause as Error | undefined)?.message ?? error.message) : String(error)
     printer.gatewayProblem(cause)
+  }
+}
+
+async function lookAtHealth(): Promise<void> {
+  try {
+    const response = await fetch(`${gateway}/health/ready`, { signal: AbortSignal.timeout(5_000) })
+    const { following } = (await response.json()) as { following?: { recent: RecentHead[] } }
+    if (following) printer.followed(following.recent)
+  } catch {
+    // What is wrong with the gateway is said by `lookAtGateway`.
   }
 }
 

@@ -6,6 +6,28 @@ const flashblock = (index: number) =>
 const shown = (index: number) =>
   ({ kind: 'preconfirmed', block: 7n, flashblock: index, ageMs: 1, payloadId: '0x01' }) as const
 
+it('tells of each followed block when it is seen, and once it is known what became of its state', () => {
+  const lines: string[] = []
+  const watch = new StreamPrinter((line) => lines.push(line.slice(14)))
+  const seen = { block: '8', hash: '0x08' } as const
+  for (let look = 0; look < 2; look++) watch.followed([seen])
+  const numbers = { transactions: 3, read: 2, written: 9, tookMs: 1.5 }
+  const cold = {
+    block: '9',
+    hash: '0x09',
+    reorganised: true,
+    carried: false,
+    reason: 'late',
+    detail: 'not in time',
+  } as const
+  for (let look = 0; look < 2; look++) watch.followed([{ ...seen, carried: true, ...numbers }, cold])
+  expect(lines).toEqual([
+    'gateway: follows block 8',
+    'gateway: carried its state over block 8: 3 transactions, 2 values read, 9 written, 1.5 ms',
+    'gateway: block 9 starts with no state: late (not in time)',
+  ])
+})
+
 it('tells each thing once, when it changes', () => {
   const lines: string[] = []
   const watch = new StreamPrinter((line) => lines.push(line.slice(14)))

@@ -1,4 +1,5 @@
 import type { Flashblock } from '@upfront/preconfirmed'
+import type { RecentHead } from '../../chain/recent-heads.js'
 import type { AnswerState } from '../../pending/answer-state.js'
 
 /** Flashblocks of which it is still open when the gateway shows them. */
@@ -7,6 +8,7 @@ const MOST_OPEN = 100
 /** Tells in lines what the stream brings and when the gateway shows it. */
 export class StreamPrinter {
   private readonly arrived = new Map<string, number>()
+  private readonly told = new Map<string, string>()
   private answerState = ''
   private problem: string | undefined
   private newest = 0n
@@ -31,6 +33,27 @@ export class StreamPrinter {
   head(number: bigint): void {
     if (number !== this.newest) this.say(`head: block ${number} is sealed`)
     this.newest = number
+  }
+
+  /** The blocks that the gateway followed last, oldest first. */
+  followed(heads: readonly RecentHead[]): void {
+    for (const { block, hash, reorganised, carried, reason, detail, transactions, read, written, tookMs } of heads) {
+      // What becomes of its state is known a little later than the block.
+      const state = carried === undefined ? 'seen' : carried ? 'carried' : 'not carried'
+      if (this.told.get(hash) === state || (this.told.has(hash) && state === 'seen')) continue
+      this.told.delete(hash)
+      this.told.set(hash, state)
+      const [oldest] = this.told.keys()
+      if (this.told.size > MOST_OPEN && oldest) this.told.delete(oldest)
+      const branch = reorganised ? ', on another branch' : ''
+      if (state === 'seen') this.say(`gateway: follows block ${block}${branch}`)
+      else if (state === 'not carried')
+        this.say(`gateway: block ${block} starts with no state: ${reason ?? 'dropped'}${detail ? ` (${detail})` : ''}`)
+      else
+        this.say(
+          `gateway: carried its state over block ${block}: ${transactions} transactions, ${read} values read, ${written} written, ${tookMs} ms`,
+        )
+    }
   }
 
   /** What the gateway's `pending` stands on just now. */

@@ -1,0 +1,68 @@
+import type { HeadEvent } from '@upfront/head'
+import type { Hash } from '@upfront/protocol'
+import type { CarryEvent } from '@upfront/simulation'
+
+/** Several seconds of a chain of 200 ms blocks. */
+const KEPT = 32
+
+/** What became of one followed block, as `/health/ready` shows it. */
+export interface RecentHead {
+  block: string
+  hash: Hash
+  reorganised?: true
+  /** Whether the state of the block before was carried over it, and why not. Absent until that is known. */
+  carried?: boolean
+  reason?: string
+  detail?: string
+  transactions?: number
+  /** Values of state read from the node, and written by the block. */
+  read?: number
+  written?: number
+  tookMs?: number
+}
+
+/** The last blocks that were followed. */
+export class RecentHeads {
+  private readonly heads = new Map<Hash, RecentHead>()
+
+  noteHead({ header, reorganised }: Extract<HeadEvent, { kind: 'head' }>): void {
+    const head = this.of(header)
+    if (reorganised) head.reorganised = true
+  }
+
+  noteCarry(event: CarryEvent): void {
+    if (event.kind === 'carried') {
+      const { header, transactions, read, written, tookMs } = event
+      Object.assign(this.of(header), {
+        carried: true,
+        transactions,
+        read,
+        written,
+        tookMs: Math.round(10 * tookMs) / 10,
+      })
+    } else if (event.kind === 'notCarried')
+      Object.assign(this.of(event.header), { carried: false, reason: event.reason, detail: event.detail })
+    else if (event.kind === 'distrusted') for (const head of this.heads.values()) head.carried = false
+  }
+
+  /** Whether the block's state was carried: what the blocks before it read needs not be read again. */
+  isCarried(hash: Hash): boolean {
+    return this.heads.get(hash)?.carried === true
+  }
+
+  /** Oldest first. */
+  all(): RecentHead[] {
+    return [...this.heads.values()]
+  }
+
+  private of({ number, hash }: { number: bigint; hash: Hash }): RecentHead {
+    let head = this.heads.get(hash)
+    if (head === undefined) {
+      head = { block: String(number), hash }
+      this.heads.set(hash, head)
+      const [oldest] = this.heads.keys()
+      if (this.heads.size > KEPT) this.heads.delete(oldest!)
+    }
+    return head
+  }
+}

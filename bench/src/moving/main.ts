@@ -1,0 +1,180 @@
+import { parseArgs } from 'node:util'
+import { type FaultProxy, startFaultProxy, startSocketProxy } from '@upfront/devnet'
+import { quantile } from '../measure/load.js'
+import { startGateway } from '../servers/gateway.js'
+import { cpuMilliseconds } from '../servers/process-usage.js'
+import { formatNumber, formatTable } from '../table.js'
+import { HeadProbe } from './head-probe.js'
+import { startMovingChain } from './moving-chain.js'
+import { type Answer, send } from './traffic.js'
+
+/** The node's distance, there and back. */
+const NODE_MS = 40
+
+interface Scenario {
+  name: string
+  intervalMs: number
+  /** In each block. */
+  transactions: number
+  /** Requests a second. */
+  rate: number
+  seconds: number
+  /** Most HTTP requests to the node for an answer, those that follow the head left out. */
+  trips?: number
+  /** Of asking the node directly. */
+  median?: number
+  p90?: number
+}
+
+/** The targets are those of the project's issue 16. */
+const SCENARIOS: readonly Scenario[] = [
+  { name: '200ms-200', intervalMs: 200, transactions: 20, rate: 200, seconds: 20, median: 0.1, trips: 0.2 },
+  { name: '200ms-20', intervalMs: 200, transactions: 20, rate: 20, seconds: 20, median: 0.1 },
+  { name: '2s-20', intervalMs: 2_000, transactions: 100, rate: 20, seconds: 30, median: 0.1, p90: 1.1, trips: 0.3 },
+  { name: '12s-20', intervalMs: 12_000, transactions: 200, rate: 20, seconds: 48 },
+]
+/** How far behind asking the node 99% of the answers may be. */
+const STALENESS_MS = 60
+const IDLE_BLOCKS = 10
+const HEAD_METHODS = new Set(['eth_getBlockByHash', 'eth_getBlockByNumber', 'eth_blockNumber'])
+
+const { values: options } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    profile: { type: 'string' },
+    follow: { type: 'string', default: 'auto' },
+    poll: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+if (options.help) {
+  const names = SCENARIOS.map(({ name }) => name).join(', ')
+  console.log(
+    `npm run bench:moving -- [--quick] [--only NAME,…] [--follow auto|always|off] [--poll] [--profile FOLDER]`,
+  )
+  console.log(`--poll: without a WebSocket. Names: ${names}`)
+  process.exit(0)
+}
+const chosen = SCENARIOS.filter(({ name }) => options.only === undefined || options.only.split(',').includes(name))
+let missed = 0
+for (const scenario of chosen) await run(scenario)
+if (missed > 0) console.log(`\n${missed} targets missed`)
+
+interface Recent {
+  block: string
+  carried?: boolean
+  reason?: string
+  detail?: string
+}
+
+interface Measured {
+  median: number
+  p90: number
+  p99: number
+  staleness: number
+}
+
+async function run(scenario: Scenario): Promise<void> {
+  const { intervalMs, transactions, rate } = scenario
+  const seconds = options.quick ? Math.max(6, (2 * intervalMs) / 1_000) : scenario.seconds
+  const chain = await startMovingChain(intervalMs, transactions)
+  const started: { stop(): Promise<unknown> }[] = [chain]
+  try {
+    const near = await startFaultProxy(chain.rpcUrl)
+    const direct = await startFaultProxy(chain.rpcUrl)
+    const heads = await startSocketProxy(chain.wsUrl)
+    near.latencyMs = NODE_MS
+    direct.latencyMs = NODE_MS
+    heads.latencyMs = NODE_MS / 2
+    const gateway = await startGateway(
+      near.url,
+      { FOLLOW_HEAD: options.follow, ...(options.poll ? {} : { UPSTREAM_WS_URL: heads.url }) },
+      options.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profile}`],
+    )
+    started.unshift(gateway, near, direct, heads)
+    const probe = new HeadProbe(direct.url)
+    started.unshift(probe)
+    // What is learnt and read at first is not measured.
+    await send(gateway.url, chain.stage, rate, Math.max(4, (2 * intervalMs) / 1_000))
+    near.reset()
+    const headsBefore = probe.heads
+    const cpuBefore = cpuMilliseconds(gateway.pid)
+    const ours = await send(gateway.url, chain.stage, rate, seconds)
+    const cpu = cpuMilliseconds(gateway.pid) - cpuBefore
+    const blocks = probe.heads - headsBefore
+    const trips = tripsOf(near)
+    const idle = await idleCpu(gateway.pid, intervalMs)
+    const theirs = await send(direct.url, chain.stage, rate, seconds)
+    const metrics = await (await fetch(`${gateway.url}/metrics`)).text()
+    report(scenario, measured(ours, probe), measured(theirs, probe), {
+      'HTTP requests to the node for an answer': trips.state / ours.length,
+      'HTTP requests to the node for a block, following': trips.head / blocks,
+      'CPU of the gateway for an answer, ms': cpu / ours.length,
+      'CPU of the gateway for a followed block without requests, ms': idle,
+    })
+    const counted = metrics.split('\n').filter((line) => /^upfront_(carry_(blocks|reads|pace)|head_events)/.test(line))
+    console.log(`\n${counted.join('\n')}`)
+    const { following } = (await (await fetch(`${gateway.url}/health/ready`)).json()) as {
+      following: { recent: Recent[] }
+    }
+    const cold = following.recent.filter(({ carried }) => carried === false).slice(-3)
+    for (const { block, reason, detail } of cold) console.log(`block ${block} not carried: ${reason}: ${detail}`)
+  } finally {
+    for (const each of started) await each.stop()
+  }
+}
+
+function measured(answers: readonly Answer[], probe: HeadProbe): Measured {
+  const times = answers.map(({ milliseconds }) => milliseconds)
+  const [median, p90, p99] = [0.5, 0.9, 0.99].map((part) => quantile(times, part)) as [number, number, number]
+  const stale = answers.map(({ block, answeredAt }) => probe.staleness(block, answeredAt))
+  return { median, p90, p99, staleness: quantile(stale, 0.99) }
+}
+
+/** HTTP requests of the gateway: those that only follow the head, and all others. */
+function tripsOf({ stats }: FaultProxy): { head: number; state: number } {
+  const head = stats.methods.filter((methods) => methods.every((method) => HEAD_METHODS.has(method))).length
+  return { head, state: stats.methods.length - head }
+}
+
+async function idleCpu(pid: number, intervalMs: number): Promise<number> {
+  const blocks = options.quick || intervalMs > 5_000 ? 2 : IDLE_BLOCKS
+  const before = cpuMilliseconds(pid)
+  await new Promise((resolve) => setTimeout(resolve, blocks * intervalMs))
+  return (cpuMilliseconds(pid) - before) / blocks
+}
+
+function report(scenario: Scenario, ours: Measured, theirs: Measured, more: Record<string, number>): void {
+  const { intervalMs, transactions, rate } = scenario
+  const blocks = `blocks of ${intervalMs} ms with ${transactions} transactions`
+  console.log(`\n${blocks}, ${rate} requests a second, ${NODE_MS} ms from the node\n`)
+  const row = (title: string, us: number, node: number, target?: number) => [
+    title,
+    formatNumber(us),
+    formatNumber(node),
+    target === undefined ? '' : formatNumber(target),
+    target === undefined ? '' : verdict(us <= target),
+  ]
+  const times = (part: number | undefined, node: number) => (part === undefined ? undefined : part * node)
+  const trips = 'HTTP requests to the node for an answer'
+  console.log(
+    formatTable(
+      ['', 'Upfront', 'the node', 'target', ''],
+      [
+        row('median, ms', ours.median, theirs.median, times(scenario.median, theirs.median)),
+        row('p90, ms', ours.p90, theirs.p90, times(scenario.p90, theirs.p90)),
+        row('p99, ms', ours.p99, theirs.p99),
+        row('99% are at most so far behind, ms', ours.staleness, theirs.staleness, STALENESS_MS),
+        ...Object.entries(more).map(([title, value]) =>
+          row(title, value, Number.NaN, title === trips ? scenario.trips : undefined),
+        ),
+      ],
+    ),
+  )
+}
+
+function verdict(met: boolean): string {
+  if (!met) missed += 1
+  return met ? 'met' : 'MISSED'
+}

@@ -1,0 +1,74 @@
+import { testTokenAbi } from '@upfront/devnet'
+import { Pool } from 'undici'
+import { encodeFunctionData, numberToHex } from 'viem'
+import { balanceQuery, nativeTransfer, swapV2, swapV3 } from '../workloads/calls.js'
+import type { SimulatedCall, SimulationPayload, Stage } from '../workloads/workload.js'
+
+export interface Answer {
+  /** From when it was due to its last byte. */
+  milliseconds: number
+  answeredAt: number
+  /** The sealed block that it stands on. */
+  block: number
+  calls: number
+}
+
+const BUNDLE = 20
+/** Accounts that tokens are sent to in the requests. */
+const RECIPIENTS = 500
+
+/** The `index`-th request: swaps of many sizes, transfers to many accounts, and now and then a bundle of 20. */
+export function requestOf(stage: Stage, index: number): SimulationPayload {
+  if (index % 20 === 19)
+    return {
+      blockStateCalls: [{ calls: Array.from({ length: BUNDLE }, (_, call) => callOf(stage, index + 7 * call)) }],
+    }
+  return { blockStateCalls: [{ calls: [callOf(stage, index)] }] }
+}
+
+function callOf(stage: Stage, index: number): SimulatedCall {
+  const recipient = numberToHex(10n ** 40n + BigInt((index * 7_919) % RECIPIENTS), { size: 20 })
+  switch (index % 5) {
+    case 0:
+      return swapV3(stage, stage.trader, 10n ** 18n + BigInt(index))
+    case 1:
+      return {
+        from: stage.trader,
+        to: stage.uniswap.token1,
+        data: encodeFunctionData({ abi: testTokenAbi, functionName: 'transfer', args: [recipient, 1n] }),
+      }
+    case 2:
+      return { ...nativeTransfer(stage), to: recipient }
+    case 3:
+      return swapV2(stage)
+    default:
+      return balanceQuery(stage)
+  }
+}
+
+/** Sends `rate` requests a second for `seconds`, whether answers come or not. @throws an Error where a call failed */
+export async function send(url: string, stage: Stage, rate: number, seconds: number): Promise<Answer[]> {
+  const pool = new Pool(url, { connections: 256, headersTimeout: 120_000, bodyTimeout: 120_000 })
+  const began = performance.now()
+  const ask = async (index: number): Promise<Answer> => {
+    const due = began + (1_000 * index) / rate
+    await new Promise((resolve) => setTimeout(resolve, due - performance.now()))
+    const payload = requestOf(stage, index)
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [payload, 'latest'] })
+    const sent = performance.now()
+    const headers = { 'content-type': 'application/json' }
+    const response = await pool.request({ path: '/', method: 'POST', headers, body })
+    const text = await response.body.text()
+    const answeredAt = performance.now()
+    const { result } = JSON.parse(text) as { result?: { number: string; calls: { status: string }[] }[] }
+    const [block] = result ?? []
+    if (!block || block.calls.some(({ status }) => status !== '0x1'))
+      throw new Error(`a simulation failed with HTTP ${response.statusCode}: ${text.slice(0, 500)}`)
+    return { milliseconds: answeredAt - sent, answeredAt, block: Number(block.number) - 1, calls: block.calls.length }
+  }
+  try {
+    return await Promise.all(Array.from({ length: Math.round(rate * seconds) }, (_, index) => ask(index)))
+  } finally {
+    await pool.close()
+  }
+}
