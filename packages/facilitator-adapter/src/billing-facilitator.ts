@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type AuthorizeRequest, type ChargeResult, decodeNetwork, type Payment } from '@upfront/protocol'
+import { type AuthorizeRequest, type ChargeResult, decodeNetwork, type Network, type Payment } from '@upfront/protocol'
 import type { FacilitatorClient } from '@x402/core/server'
 import type {
   PaymentPayload,
@@ -91,6 +91,11 @@ export class BillingFacilitator implements FacilitatorClient {
   /** @throws BillingUnavailable with `retryAfterSeconds` */
   async getSupported(): Promise<SupportedResponse> {
     return supportedResponse(await this.#billing.supported(READ))
+  }
+
+  /** What became of a payer's authorization; undefined where no payment was made with it. @throws BillingUnavailable */
+  async findPayment(network: Network, payer: string, nonce: bigint): Promise<Payment | undefined> {
+    return this.#billing.findPayment(network, payer, nonce, READ)
   }
 
   /** Undefined where billing does not know the token. */

@@ -175,6 +175,11 @@ export class Environment {
   @Matches(/^(\*|https?:\/\/[^\s/,]+)$/, { each: true })
   CORS_ORIGINS?: string[]
 
+  /** Where clients reach the gateway, such as `https://sim.example`: what payers sign for. Absent: the Host of the request. */
+  @IsOptional()
+  @IsHttpUrl()
+  PUBLIC_URL?: string
+
   /** Where billing listens. With it the paid routes are served, and the five settings that follow are needed. */
   @IsOptional()
   @IsHttpUrl()

@@ -6,9 +6,12 @@ import { Counter } from 'prom-client'
 import { Environment } from '../environment/environment.js'
 import { envelopeLimits } from '../rpc/rpc.service.js'
 import { asksForReadsOnly } from './free-reads.js'
+import { IssuedReceipts } from './issued-receipts.js'
 import { PaidSimulator } from './paid-simulator.js'
+import { PaymentsController } from './payments.controller.js'
 import { PreviewController } from './preview.controller.js'
 import { ReceiptIssuer } from './receipt-issuer.js'
+import { SignIn } from './sign-in.js'
 import { SimulateController } from './simulate.controller.js'
 import { WellKnownController } from './well-known.controller.js'
 
@@ -43,14 +46,15 @@ class FacilitatorModule implements OnApplicationShutdown {
 
 /** The routes that are sold, for `BILLING_URL`, `BILLING_TOKEN`, `NETWORK`, `ASSET`, `PAY_TO` and `PRICE_LIST`. */
 @Module({
-  controllers: [SimulateController, PreviewController, WellKnownController],
-  providers: [PaidSimulator, ReceiptIssuer],
+  controllers: [SimulateController, PreviewController, PaymentsController, WellKnownController],
+  providers: [PaidSimulator, ReceiptIssuer, IssuedReceipts, SignIn],
 })
 export class PaidModule {
   /** @param imports which have to give `Environment`, `LOGGER`, `Metrics`, JSON-RPC with its limits and what simulates */
   static importing(...imports: DynamicModule[]): DynamicModule {
+    const facilitator = { module: FacilitatorModule, imports }
     const routes = PaidRoutesModule.forRootAsync({
-      imports: [...imports, { module: FacilitatorModule, imports }],
+      imports: [...imports, facilitator],
       inject: [BillingFacilitator, Environment, Metrics, LOGGER],
       useFactory: (facilitator: BillingFacilitator, environment: Environment, metrics: Metrics, logger: Logger) => ({
         facilitator,
@@ -58,7 +62,7 @@ export class PaidModule {
         onPayment: paymentJournal(metrics, logger),
       }),
     })
-    return { module: PaidModule, imports: [...imports, routes] }
+    return { module: PaidModule, imports: [...imports, facilitator, routes] }
   }
 }
 

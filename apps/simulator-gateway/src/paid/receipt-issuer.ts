@@ -11,6 +11,7 @@ import {
 import { LOGGER, type Logger } from '@upfront/service'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { Environment } from '../environment/environment.js'
+import { IssuedReceipts } from './issued-receipts.js'
 
 /** A key of the seller's, as `/.well-known/upfront.json` lists it. */
 export interface PublicReceiptKey {
@@ -41,6 +42,7 @@ export class ReceiptIssuer implements OnModuleInit {
 
   constructor(
     private readonly environment: Environment,
+    private readonly issued: IssuedReceipts,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     const { receiptKeys } = environment
@@ -80,7 +82,9 @@ export class ReceiptIssuer implements OnModuleInit {
       payTo: lower(payTo),
       issuedAt: Math.floor(Date.now() / 1_000),
     }
-    return signReceipt(receipt, this.account)
+    const signed = await signReceipt(receipt, this.account)
+    this.issued.add(signed)
+    return signed
   }
 }
 

@@ -1,0 +1,59 @@
+import { Controller, Get, Param, Req, Res } from '@nestjs/common'
+import { BillingFacilitator, BillingUnavailable } from '@upfront/facilitator-adapter'
+import { decodeNetwork, ErrorCode, encodePayment, quote, RpcError } from '@upfront/protocol'
+import type { SignedReceipt } from '@upfront/receipt'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Environment } from '../environment/environment.js'
+import { FreeBudget } from '../limits/free-budget.js'
+import { IssuedReceipts } from './issued-receipts.js'
+import { SignIn } from './sign-in.js'
+
+/** What became of a payment. */
+export interface PaymentStatus {
+  /** Amounts in the asset's smallest unit, decimal; times in ISO 8601. */
+  payment: Record<string, string | null>
+  /** Those that this process signed and still has. */
+  receipts: readonly SignedReceipt[]
+}
+
+/** `GET /v1/payments/{nonce}`: for the payer alone, by the nonce of its Permit2 authorization (decimal). */
+@Controller('v1/payments')
+export class PaymentsController {
+  constructor(
+    private readonly billing: BillingFacilitator,
+    private readonly receipts: IssuedReceipts,
+    private readonly signIn: SignIn,
+    private readonly free: FreeBudget,
+    private readonly environment: Environment,
+  ) {}
+
+  @Get(':nonce')
+  async payment(
+    @Param('nonce') nonce: string,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<PaymentStatus> {
+    await this.free.take(request.ip)
+    reply.header('cache-control', 'no-store')
+    if (!/^(0|[1-9]\d{0,77})$/.test(nonce) || BigInt(nonce) >= 1n << 256n) {
+      throw refused(400, `nonce: expected the decimal nonce of a Permit2 authorization, got ${quote(nonce)}`)
+    }
+    const payer = await this.signIn.account(request)
+    const payment = await this.find(payer, BigInt(nonce))
+    if (payment === undefined) throw refused(404, 'this account made no payment with this nonce')
+    return { payment: encodePayment(payment), receipts: this.receipts.of(payer, nonce) }
+  }
+
+  private async find(payer: string, nonce: bigint) {
+    try {
+      return await this.billing.findPayment(decodeNetwork(this.environment.NETWORK, 'NETWORK'), payer, nonce)
+    } catch (error) {
+      if (error instanceof BillingUnavailable) throw refused(503, 'payments can not be looked up at the moment')
+      throw error
+    }
+  }
+}
+
+function refused(status: number, message: string): RpcError {
+  return new RpcError(ErrorCode.invalidRequest, message, undefined, status)
+}
