@@ -1,0 +1,23 @@
+// The shortest purchase: what would sending 1 wei to oneself do?
+import { x402Client } from '@x402/core/client'
+import { decodePaymentResponseHeader } from '@x402/core/http'
+import { UptoEvmScheme } from '@x402/evm/upto/client'
+import { wrapFetchWithPayment } from '@x402/fetch'
+import { privateKeyToAccount } from 'viem/accounts'
+
+const { GATEWAY_URL, NETWORK, ASSET, BUYER_PRIVATE_KEY } = process.env as Record<string, string>
+const account = privateKeyToAccount(BUYER_PRIVATE_KEY as `0x${string}`)
+const client = new x402Client()
+  .register(NETWORK as `${string}:${string}`, new UptoEvmScheme(account))
+  .setSpendControls({
+    allowedAssets: [
+      { network: NETWORK as `${string}:${string}`, asset: ASSET as string, maxAmountPerPayment: '100000' },
+    ],
+  })
+
+const query = `from=${account.address}&to=${account.address}&value=1`
+const response = await wrapFetchWithPayment(fetch, client)(`${GATEWAY_URL}/v1/preview?${query}`)
+const answer = (await response.json()) as { status: string }
+if (!response.ok) throw new Error(`HTTP ${response.status}: ${JSON.stringify(answer)}`)
+const { amount, transaction } = decodePaymentResponseHeader(response.headers.get('payment-response') ?? '')
+console.log(JSON.stringify({ status: answer.status, amount, transaction }))
