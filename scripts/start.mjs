@@ -7,6 +7,19 @@ import { root } from './install.mjs'
 import { endAll, onEnd, start } from './processes.mjs'
 import { chooseServices, dataFolder, followsFlashblocks, saleDetails } from './services.mjs'
 
+const HELP = `npm start runs a local chain, the gateway and billing until Ctrl-C.
+
+  UPSTREAM_RPC_URL           a node of your own in place of the local chain
+  GATEWAY_PORT               8080
+  BILLING_PORT               8081
+  DEVNET_PORT                8545
+  DEVNET_FLASHBLOCKS_PORT    8546
+  DEVNET_OPTIMISM            1: the local chain is an OP-stack chain
+  DEVNET_BLOCK_TIME_SECONDS  2 with a stream of flashblocks
+  EVM_ENGINE                 auto, revm or ethereumjs
+
+Every setting of the services counts too: npm run start:gateway -- --help, npm run start:billing -- --help.`
+
 const LISTEN_TIMEOUT = 60_000
 /** A service that listens and has a problem (its node does not answer, say) may still get over it. */
 const READY_TIMEOUT = 10_000
@@ -21,6 +34,10 @@ onEnd(async (reason) => {
   process.exit(0)
 })
 
+if (process.argv.includes('--help')) {
+  console.log(HELP)
+  process.exit(0)
+}
 try {
   const services = chooseServices()
   const logs = join(dataFolder(), 'logs')

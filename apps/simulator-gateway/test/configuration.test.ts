@@ -42,3 +42,11 @@ describe('a gateway that is configured wrongly', () => {
     expect(output).toContain('GATEWAY_HOST')
   })
 })
+
+it('lists its settings, and names a variable that was probably meant for one', async () => {
+  const { child, output } = spawnGateway({}, ['--help'])
+  expect(await once(child, 'close')).toEqual([0, null])
+  expect(output()).toMatch(/^ {2}FREE_RATE_LIMIT +50$/m)
+  const started = await failure({ FREE_RATE_LIMITS: '5' })
+  expect(started.output).toContain('FREE_RATE_LIMITS is no setting: did you mean FREE_RATE_LIMIT?')
+})

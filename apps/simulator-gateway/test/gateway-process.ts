@@ -65,9 +65,12 @@ export async function startGatewayProcess(environment: Record<string, string>): 
 }
 
 /** The built gateway with this environment and nothing else of ours. */
-export function spawnGateway(environment: Record<string, string>): { child: ChildProcess; output(): string } {
+export function spawnGateway(
+  environment: Record<string, string>,
+  options: string[] = [],
+): { child: ChildProcess; output(): string } {
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn(process.execPath, [main], {
+  const child = spawn(process.execPath, [main, ...options], {
     env: { PATH, HOME, GATEWAY_PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -1,11 +1,22 @@
+import type { ClassConstructor } from 'class-transformer'
 import { EnvironmentError } from './environment.js'
 import { errorText, type Logger } from './logger.js'
+import { misspelt, settingsHelp } from './settings-help.js'
 
 /**
  * The whole of a service's main file: starts it, and closes it at SIGINT or SIGTERM; a second signal ends the process at once.
- * What keeps it from starting goes to standard error, each bad variable on a line of its own.
+ * What keeps it from starting goes to standard error, each bad variable on a line of its own, and so do variables that look like a
+ * misspelt setting. `--help` lists the settings and ends.
  */
-export async function runUntilSignal(start: () => Promise<{ logger: Logger; close(): Promise<void> }>): Promise<void> {
+export async function runUntilSignal(
+  settings: ClassConstructor<object>,
+  start: () => Promise<{ logger: Logger; close(): Promise<void> }>,
+): Promise<void> {
+  if (process.argv.includes('--help')) {
+    process.stdout.write(`${settingsHelp(settings)}\n`)
+    return
+  }
+  for (const warning of misspelt(settings, process.env)) process.stderr.write(`${warning}\n`)
   try {
     const { logger, close } = await start()
     // A promise that nobody waits for any more must not end all other work.

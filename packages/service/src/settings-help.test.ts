@@ -1,0 +1,43 @@
+import { IsOptional, IsString } from 'class-validator'
+import { IsPort, IsWholeNumber } from './environment-rules.js'
+import { misspelt, settingsHelp } from './settings-help.js'
+
+class Settings {
+  @IsPort()
+  SERVICE_PORT = 8080
+
+  @IsString()
+  NODE_URL!: string
+
+  @IsOptional()
+  @IsWholeNumber(1)
+  LIMIT?: number
+
+  SHAPE: unknown = { sides: 4 }
+}
+
+it('lists every setting with its default', () => {
+  expect(settingsHelp(Settings).split('\n').slice(1, -1)).toEqual([
+    '  SERVICE_PORT  8080',
+    '  NODE_URL',
+    '  LIMIT',
+    '  SHAPE         {"sides":4}',
+  ])
+})
+
+it('names what a variable was probably meant for', () => {
+  const variables = {
+    SERVICE_PROT: '1',
+    NODE_URI: 'a',
+    node_url: 'a',
+    LIMITS: '1',
+    PATH: '/',
+    NODE_URL: 'a',
+    SERVICE: '1',
+  }
+  expect(misspelt(Settings, variables)).toEqual([
+    'SERVICE_PROT is no setting: did you mean SERVICE_PORT?',
+    'NODE_URI is no setting: did you mean NODE_URL?',
+    'node_url is no setting: did you mean NODE_URL?',
+  ])
+})
