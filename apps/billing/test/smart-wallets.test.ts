@@ -5,6 +5,7 @@ import { makeRequirements, SELLER, sign } from './support/buyer.js'
 import { makeSmartWallet, PERMIT2, type SmartWallet } from './support/smart-wallet.js'
 import { usdcBalance, useStand } from './support/stand.js'
 import { stores } from './support/stores.js'
+import { until } from './support/until.js'
 
 /** The same payload under another signature. */
 function withSignature(payload: PaymentPayload, change: (signature: Hex) => Hex): PaymentPayload {
@@ -16,6 +17,18 @@ describe.each(stores())('a buyer whose account is a contract, on $name', (store)
   const test = store.missing === null ? it : it.skip
   const stand = useStand(store)
   let wallet: SmartWallet
+
+  const anvil = () => createTestClient({ mode: 'anvil', transport: http(stand.devnet.rpcUrl) })
+  /** A payer with this code that holds test USDC and has approved Permit2. */
+  const putContract = async (address: Hex, bytecode: Hex) => {
+    await anvil().setCode({ address, bytecode })
+    await anvil().setBalance({ address, value: 10n ** 18n })
+    await anvil().impersonateAccount({ address })
+    const sender = createWalletClient({ account: address, transport: http(stand.devnet.rpcUrl) })
+    const usdc = { chain: null, address: USDC_ADDRESS, abi: usdcAbi, gas: 100_000n } as const
+    await sender.writeContract({ ...usdc, functionName: 'mint', args: [address, 1_000_000n] })
+    await sender.writeContract({ ...usdc, functionName: 'approve', args: [PERMIT2, 1_000_000n] })
+  }
 
   beforeAll(async () => {
     if (store.missing !== null) return
@@ -74,22 +87,53 @@ describe.each(stores())('a buyer whose account is a contract, on $name', (store)
 
   test('is refused where its contract would burn the gas that the signer pays', async () => {
     const address = '0x00000000000000000000000000000000000b0b0b'
-    const anvil = createTestClient({ mode: 'anvil', transport: http(stand.devnet.rpcUrl) })
     // 131,072 rounds of a loop, then isValidSignature's yes.
     const burnAndAgree = '0x620200005b6001900380600457631626ba7e60e01b60005260206000f3'
-    await anvil.setCode({ address, bytecode: burnAndAgree as Hex })
-    await anvil.setBalance({ address, value: 10n ** 18n })
-    await anvil.impersonateAccount({ address })
-    const sender = createWalletClient({ account: address, transport: http(stand.devnet.rpcUrl) })
-    const usdc = { chain: null, address: USDC_ADDRESS, abi: usdcAbi, gas: 100_000n } as const
-    await sender.writeContract({ ...usdc, functionName: 'mint', args: [address, 1_000_000n] })
-    await sender.writeContract({ ...usdc, functionName: 'approve', args: [PERMIT2, 1_000_000n] })
+    await putContract(address, burnAndAgree)
     const signer = { address, signTypedData: async (): Promise<Hex> => '0x1234' } as const
     expect(await stand.billing.authorize(await sign(makeRequirements(), signer))).toMatchObject({ outcome: 'refused' })
     // What makes the difference is the gas: with a loop of one round it may pay.
-    await anvil.setCode({ address, bytecode: burnAndAgree.replace('62020000', '62000001') as Hex })
+    await anvil().setCode({ address, bytecode: burnAndAgree.replace('62020000', '62000001') as Hex })
     const { outcome } = await stand.billing.authorize(await sign(makeRequirements(), signer))
     expect(outcome).toBe('authorized')
+  })
+
+  test('is refused where its contract says yes only as long as gas costs nothing', async () => {
+    const address = '0x00000000000000000000000000000000000ca511'
+    // GASPRICE ISZERO PUSH1 6 JUMPI INVALID JUMPDEST, then isValidSignature's yes.
+    await putContract(address, '0x3a15600657fe5b631626ba7e60e01b60005260206000f3')
+    const signer = { address, signTypedData: async (): Promise<Hex> => '0x1234' } as const
+    expect(await stand.billing.authorize(await sign(makeRequirements(), signer))).toMatchObject({ outcome: 'refused' })
+  })
+
+  test('is refused for ever once its contract has burned gas on chain', async () => {
+    const address = '0x00000000000000000000000000000000000b0b0c'
+    const agree = '0x631626ba7e60e01b60005260206000f3'
+    await putContract(address, agree)
+    const signer = { address, signTypedData: async (): Promise<Hex> => '0x1234' } as const
+    const authorized = await stand.billing.authorize(await sign(makeRequirements(), signer))
+    if (authorized.outcome !== 'authorized') throw new Error(authorized.reason)
+    const { id } = authorized.payment
+    const test = anvil()
+    await test.setAutomine(false)
+    await stand.billing.charge(id, '5', { waitMilliseconds: 0 })
+    const inPool = () => test.request({ method: 'txpool_status' } as never) as Promise<{ pending: Hex }>
+    await until(inPool, ({ pending }) => BigInt(pending) === 1n)
+    // INVALID takes all gas that is left.
+    await test.setCode({ address, bytecode: '0xfe' })
+    await test.mine({ blocks: 1 })
+    await test.setAutomine(true)
+    await until(
+      () => stand.billing.payment(id),
+      ({ state }) => state === 'failed',
+      () => test.mine({ blocks: 1 }),
+    )
+    await test.setCode({ address, bytecode: agree })
+    const refused = { outcome: 'refused', reason: 'payer_refused' }
+    expect(await stand.billing.authorize(await sign(makeRequirements(), signer))).toMatchObject(refused)
+    // One transaction, and none after it.
+    const { body } = await stand.billing.send(`/payments/${id}`)
+    expect((body as { transactions: unknown[] }).transactions).toHaveLength(1)
   })
 
   test('is refused where the wrapping of ERC-6492 does not decode', async () => {

@@ -1,6 +1,7 @@
 import type { Address, Hash, Hex } from '@upfront/protocol'
+import { type Fees, simulateSettlement } from './gas-terms.js'
 import type { Node } from './node.js'
-import { NodeRefusal, Revert } from './node-error.js'
+import { isOutOfGas, NodeRefusal, Revert } from './node-error.js'
 import { type Receipt, type RpcReceipt, readReceipt } from './receipt.js'
 import {
   encodeBalanceOf,
@@ -9,11 +10,8 @@ import {
   encodeSettlement,
   isNonceUsed,
   PERMIT2,
-  SETTLEMENT_GAS_LIMIT,
   type SignedTerms,
-  toQuantity,
   toUint,
-  UPTO_PROXY,
 } from './settlement-call.js'
 
 export interface RpcBlock {
@@ -39,6 +37,7 @@ export class BlockView {
   constructor(
     private readonly node: Node,
     block: RpcBlock,
+    private readonly readFees: () => Promise<Fees>,
   ) {
     this.number = BigInt(block.number)
     this.hash = block.hash
@@ -74,11 +73,12 @@ export class BlockView {
   async wouldSettle(payment: SignedTerms, amount: bigint): Promise<boolean> {
     const data = encodeSettlement(payment, amount)
     try {
-      await this.call(UPTO_PROXY, data, { from: payment.facilitator, gas: toQuantity(SETTLEMENT_GAS_LIMIT) })
+      const settlement = { from: payment.facilitator, data, fees: await this.readFees() }
+      await simulateSettlement(this.node, settlement, atHash(this.hash))
       return true
     } catch (error) {
       if (error instanceof Revert) return false
-      if (error instanceof NodeRefusal && /out of gas|invalid opcode/i.test(error.message)) return false
+      if (error instanceof NodeRefusal && isOutOfGas(error)) return false
       throw error
     }
   }
@@ -111,8 +111,8 @@ export class BlockView {
     return isNonceUsed(await this.node.request<Hex>('eth_call', [call, atHash(blockHash)]), nonce)
   }
 
-  private call(to: Address, data: Hex, more: { from?: Address; gas?: Hex } = {}): Promise<Hex> {
-    return this.node.request('eth_call', [{ to, data, ...more }, atHash(this.hash)])
+  private call(to: Address, data: Hex): Promise<Hex> {
+    return this.node.request('eth_call', [{ to, data }, atHash(this.hash)])
   }
 }
 

@@ -2,6 +2,7 @@ import type { Address, Hash, Hex, Network, Token } from '@upfront/protocol'
 import type { ChainSettings } from '../environment/chain-settings.js'
 import type { SignerKey } from '../environment/signer-keys.js'
 import { BlockView, type RpcBlock } from './block-view.js'
+import { estimateSettlement, type Fees, simulateSettlement } from './gas-terms.js'
 import { Head } from './head.js'
 import type { Node } from './node.js'
 import { NodeRefusal } from './node-error.js'
@@ -15,12 +16,6 @@ import {
   toQuantity,
   toUint,
 } from './settlement-call.js'
-
-/** Wei. */
-export interface Fees {
-  maxFeePerGas: bigint
-  maxPriorityFeePerGas: bigint
-}
 
 const FINAL_DEPTH_BLOCKS = 64n
 const PRIORITY_FEE_MAX_AGE_MILLISECONDS = 10_000
@@ -71,14 +66,16 @@ export class Chain {
   }
 
   /** With a bound on gas where the callee is not trusted: it then reverts instead of burning the node's time. */
-  call(to: Address, data: Hex, { from, gas }: { from?: Address; gas?: bigint } = {}): Promise<Hex> {
-    const call = {
-      to,
-      data,
-      ...(from === undefined ? {} : { from }),
-      ...(gas === undefined ? {} : { gas: toQuantity(gas) }),
-    }
-    return this.node.request('eth_call', [call, 'latest'])
+  call(to: Address, data: Hex, { gas }: { gas?: bigint } = {}): Promise<Hex> {
+    return this.node.request('eth_call', [
+      { to, data, ...(gas === undefined ? {} : { gas: toQuantity(gas) }) },
+      'latest',
+    ])
+  }
+
+  /** Calls the upto proxy with this calldata as a settlement would, on the newest block. Throws `Revert` too. */
+  async simulateSettlement(from: Address, data: Hex): Promise<Hex> {
+    return simulateSettlement(this.node, { from, data, fees: await this.#usualFees() }, 'latest')
   }
 
   code(address: Address): Promise<Hex> {
@@ -108,8 +105,9 @@ export class Chain {
     return isNonceUsed(await this.node.request<Hex>('eth_call', [call, block]), nonce)
   }
 
-  async estimateGas(from: Address, to: Address, data: Hex): Promise<bigint> {
-    return BigInt(await this.node.request<Hex>('eth_estimateGas', [{ from, to, data }, 'latest']))
+  /** Of a settlement with this calldata. Throws `Revert` too. */
+  async estimateSettlement(from: Address, data: Hex): Promise<bigint> {
+    return estimateSettlement(this.node, { from, data, fees: await this.#usualFees() })
   }
 
   async transactionCount(address: Address, block: 'latest' | 'pending'): Promise<number> {
@@ -145,7 +143,7 @@ export class Chain {
   /** `null`: the chain has no such block (any more), or the node does not have it yet. */
   async block(number: bigint): Promise<BlockView | null> {
     const found = await this.node.request<RpcBlock | null>('eth_getBlockByNumber', [toQuantity(number), true])
-    return found === null ? null : new BlockView(this.node, found)
+    return found === null ? null : new BlockView(this.node, found, () => this.#usualFees())
   }
 
   /** `null`: the chain has no such block (any more). */
@@ -185,12 +183,14 @@ export class Chain {
 
   /** Room for the base fee to double, as wallets leave it, within the chain's bound. */
   async fees(): Promise<Fees> {
-    const [{ baseFeePerGas }, maxPriorityFeePerGas] = await Promise.all([this.head.recent(), this.#priorityFee()])
+    const { maxFeePerGas, maxPriorityFeePerGas } = await this.#usualFees()
     const bounded = (wei: bigint) => (this.maxFeePerGas === null || wei < this.maxFeePerGas ? wei : this.maxFeePerGas)
-    return {
-      maxFeePerGas: bounded(baseFeePerGas * 2n + maxPriorityFeePerGas),
-      maxPriorityFeePerGas: bounded(maxPriorityFeePerGas),
-    }
+    return { maxFeePerGas: bounded(maxFeePerGas), maxPriorityFeePerGas: bounded(maxPriorityFeePerGas) }
+  }
+
+  async #usualFees(): Promise<Fees> {
+    const [{ baseFeePerGas }, maxPriorityFeePerGas] = await Promise.all([this.head.recent(), this.#priorityFee()])
+    return { maxFeePerGas: baseFeePerGas * 2n + maxPriorityFeePerGas, maxPriorityFeePerGas }
   }
 
   /** Whether the newest block's base fee leaves something for its builder within the chain's bound. Throws `NodeFault`. */

@@ -36,6 +36,11 @@ export class Revert extends NodeRefusal {
   }
 }
 
+/** The call, or the estimated transaction, needs more gas than it was given, or burns all of it. */
+export function isOutOfGas({ message }: NodeRefusal): boolean {
+  return /out of gas|invalid opcode|gas required exceeds/i.test(message)
+}
+
 /** EIP-1474's limit exceeded, QuickNode's and Alchemy's rate limits. */
 const RATE_LIMIT_CODES = new Set([-32005, -32007, -32097, 429])
 

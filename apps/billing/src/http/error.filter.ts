@@ -5,8 +5,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { NodeFault, NodeRefusal } from '../chain/node-error.js'
 import { BillingError } from '../payments/billing-error.js'
 
-/** Postgres' classes for lost connections, shutdown and exhaustion, and Node's for the same. */
-const UNAVAILABLE_CODES = /^(08|53|57P|40001|40P01|ECONN|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN)/
+/** Postgres' classes for lost connections, shutdown, exhaustion and a server that only reads, and Node's for the same. */
+const UNAVAILABLE_CODES = /^(08|25006|53|57P|40001|40P01|ECONN|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN)/
 const RETRY_AFTER_SECONDS = 1
 
 /** Turns every failure into the contract's error body. A library's own text stays in the log. */

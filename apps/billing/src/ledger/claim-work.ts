@@ -23,7 +23,7 @@ export interface Room {
 
 /**
  * Claims charges that are to be submitted: of each room no more than it has, what expires first in front. No other process gets
- * them until their next look.
+ * them until their next look. Nothing more is signed for payers that are refused.
  */
 export function claimCharges(db: Database, claimant: Claimant, rooms: readonly Room[]): Promise<PaymentRow[]> {
   return claim(
@@ -34,6 +34,7 @@ export function claimCharges(db: Database, claimant: Claimant, rooms: readonly R
         select id from payments
         where network = ${claimant.network} and state = 'charging' and facilitator = room.signer and origin = room.origin
           and next_look <= now() and ${isFree(claimant)}
+          and not exists (select from refused_payers as refused where refused.network = payments.network and refused.payer = payments.payer)
         order by deadline limit room.count for update skip locked
       ) as due`,
   )

@@ -10,9 +10,9 @@ import { migrate as migratePg } from 'drizzle-orm/node-postgres/migrator'
 import type { PgDatabase, PgQueryResultHKT, PgTransaction } from 'drizzle-orm/pg-core'
 import { drizzle as drizzlePglite } from 'drizzle-orm/pglite'
 import { migrate as migratePglite } from 'drizzle-orm/pglite/migrator'
-import { Pool } from 'pg'
 import { lockDirectory } from './directory-lock.js'
 import { CHANNEL, PaymentChanges } from './payment-changes.js'
+import { PostgresPool } from './postgres-pool.js'
 import * as schema from './schema.js'
 
 export type Database = PgDatabase<PgQueryResultHKT, typeof schema>
@@ -51,14 +51,18 @@ export function openLedger(
 }
 
 async function openPostgres(url: string, logger: Logger): Promise<Ledger> {
-  const pool = new Pool({
+  const pool = new PostgresPool({
     connectionString: url,
     max: 20,
     connectionTimeoutMillis: 10_000,
     application_name: 'billing',
   })
   // A statement that follows in the same connection waits for it.
-  pool.on('connect', (client) => void client.query(READ_COMMITTED).catch(() => undefined))
+  pool.on('connect', (client) => {
+    // One that is lost between two statements of a transaction fails the next; unheard, its event would end the process.
+    client.on('error', () => undefined)
+    client.query(READ_COMMITTED).catch(() => undefined)
+  })
   const changes = new PaymentChanges()
   pool.on('error', (error) => logger.warn({ reason: error.message }, 'an idle database connection was lost'))
   try {

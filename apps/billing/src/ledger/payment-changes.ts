@@ -1,4 +1,4 @@
-import { EventEmitter, once } from 'node:events'
+import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Network, PaymentState } from '@upfront/protocol'
 import { errorText, type Logger } from '@upfront/service'
@@ -36,7 +36,8 @@ export class PaymentChanges extends EventEmitter<{ progress: [PaymentProgress] }
     let client = await this.#connect(url)
     const follow = async () => {
       while (!this.#closed) {
-        await once(client, 'end')
+        // Not `once` of node:events: that rejects on `error`.
+        await new Promise<void>((resolve) => client.once('end', () => resolve()))
         while (!this.#closed) {
           await sleep(RECONNECT_MILLISECONDS)
           try {

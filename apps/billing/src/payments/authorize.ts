@@ -5,6 +5,7 @@ import { Chains } from '../chain/chains.js'
 import { toPayment } from '../ledger/change-payment.js'
 import { findPayment, findPaymentById } from '../ledger/find-payment.js'
 import { type Database, Ledger, type Transaction } from '../ledger/ledger.js'
+import { isPayerRefused } from '../ledger/refused-payers.js'
 import { KeyTaken, readReserved, reservePayment } from '../ledger/reserve.js'
 import type { PaymentOrigin, PaymentRow } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
@@ -22,6 +23,10 @@ import { SignerDirectory } from './signer-directory.js'
 type Refused = Extract<AuthorizeResult, { outcome: 'refused' }>
 type Reservation = { outcome: 'reserved'; payment: PaymentRow } | Refused
 
+const PAYER_REFUSED = {
+  reason: RefusalReason.payerRefused,
+  message: "this payer's contract has made a settlement revert before, at the facilitator's expense",
+}
 const NO_SIGNERS: ReadonlySet<Address> = new Set()
 /** What a payment is before anything was done with it. */
 const NOTHING_YET = {
@@ -109,7 +114,12 @@ export class Authorizations {
     const read = readAuthorization(this.chains, own, request)
     if (!read.valid) return refused(read, read.payer)
     const { payer, nonce } = read.authorization
-    if ((await findPayment(this.ledger.db, read.chain.network, payer, nonce)) !== null) return nonceUsed(payer)
+    const [known, isPayerKnownToBurn] = await Promise.all([
+      findPayment(this.ledger.db, read.chain.network, payer, nonce),
+      isPayerRefused(this.ledger.db, read.chain.network, payer),
+    ])
+    if (known !== null) return nonceUsed(payer)
+    if (isPayerKnownToBurn) return refused(PAYER_REFUSED, payer)
     const [verdict, canSettle] = await Promise.all([
       verifyOnChain(read, own),
       this.funds.canSettle(read.chain, read.authorization.facilitator),

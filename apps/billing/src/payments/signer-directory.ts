@@ -6,12 +6,10 @@ import { Environment } from '../environment/environment.js'
 import { Ledger } from '../ledger/ledger.js'
 import { signers } from '../ledger/schema.js'
 
-const REFRESH_MILLISECONDS = 5_000
 /** A process that has not been seen for this long settles nothing any more. */
 const ALIVE_MILLISECONDS = 120_000
-/** Heartbeats come with every recovery round; a process without several of them is not offered any more. */
+/** Heartbeats come with every recovery round; the signer of a process without several of them is not offered any more. */
 const MISSED_ROUNDS = 5
-const SHORTEST_OFFER_MILLISECONDS = 15_000
 
 /**
  * The signers of all billing processes on this ledger. An authorization for any of them is accepted anywhere, and the
@@ -32,7 +30,7 @@ export class SignerDirectory {
   ) {}
 
   async accepted(): Promise<ReadonlyMap<Network, ReadonlySet<Address>>> {
-    if (this.known === null || Date.now() - this.known.at > REFRESH_MILLISECONDS) {
+    if (this.known === null || Date.now() - this.known.at > this.environment.RECOVERY_INTERVAL_MS) {
       const alive = new Date(Date.now() - ALIVE_MILLISECONDS)
       const rows = await this.ledger.db.select().from(signers).where(gt(signers.seenAt, alive))
       const byNetwork = new Map(
@@ -51,8 +49,7 @@ export class SignerDirectory {
   /** The address that offers carry: the lowest, so that every replica offers the same. */
   async offered(network: Network): Promise<Address | undefined> {
     await this.accepted()
-    const rounds = MISSED_ROUNDS * this.environment.RECOVERY_INTERVAL_MS
-    const offeredFor = Math.max(rounds, SHORTEST_OFFER_MILLISECONDS) + REFRESH_MILLISECONDS
+    const offeredFor = MISSED_ROUNDS * this.environment.RECOVERY_INTERVAL_MS
     const own = this.chains.get(network)?.signers.keys() ?? []
     const alive = (this.known?.rows ?? []).filter(
       (row) => row.network === network && Date.now() - row.seenAt.getTime() < offeredFor,

@@ -64,7 +64,7 @@ function markMined({ hash }: Receipt): SQL {
 
 /**
  * Ends a payment that can't be settled, as of `block`. `receipt`: of its transaction that reverted, or moved another amount
- * (`transfer`), where one was mined.
+ * (`transfer`), where one was mined. `more`: what else is written if the payment changes.
  */
 export async function concludeFailed(
   db: Database,
@@ -73,6 +73,7 @@ export async function concludeFailed(
   block: Pick<BlockView, 'number' | 'hash'>,
   receipt: Receipt | null,
   transfer: Transfer | null = null,
+  more: readonly SQL[] = [],
 ): Promise<PaymentRow | null> {
   const spent = receipt === null ? {} : { gasUsed: receipt.gasUsed, feePaid: receipt.fee, transaction: receipt.hash }
   return changePayment(db, payment, {
@@ -93,6 +94,7 @@ export async function concludeFailed(
             markMined(receipt),
             recordPaymentGas(receipt),
             ...(transfer === null ? [] : [recordTransfer(receipt, transfer)]),
+            ...more,
           ],
   })
 }

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
 import { RefusalReason } from '@upfront/protocol'
 import { errorText, LOGGER, type Logger } from '@upfront/service'
-import { and, asc, count, eq, inArray, isNotNull, lt, min, notInArray, sql } from 'drizzle-orm'
+import { and, asc, count, eq, inArray, isNotNull, lt, min, notInArray, or, sql } from 'drizzle-orm'
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
 import { Environment } from '../environment/environment.js'
 import { changePayment } from '../ledger/change-payment.js'
 import { Ledger } from '../ledger/ledger.js'
-import { idempotencyKeys, type PaymentRow, payments } from '../ledger/schema.js'
+import { idempotencyKeys, type PaymentRow, payments, refusedPayers } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
 import { endWithin } from './end-within.js'
 import { healFailed, reopenReorged } from './follow-ended.js'
@@ -17,8 +17,6 @@ import { Settler } from './settler.js'
 import { mendNonces } from './signer-nonces.js'
 
 const BATCH = 500
-/** A payment of an unknown network may have been settled in time by a process that knew it. */
-const UNCONFIGURED_GRACE_SECONDS = 3_600
 const FIRST_ROUND_MILLISECONDS = 1_500
 const KEY_RETENTION_MILLISECONDS = 7 * 24 * 3_600_000
 
@@ -62,7 +60,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
       ...[...chain.signers.keys()].map((signer) => this.attempt('mending nonces', () => this.mend(chain, signer))),
       this.attempt("looking at gas' price and budget", () => this.lookAtGas(chain)),
       this.attempt('expiring authorizations', () => this.expire(chain)),
-      this.attempt('ending charges whose key is gone', () => this.endWithoutKey(chain)),
+      this.attempt('ending charges that nobody submits', () => this.endUnsubmitted(chain)),
     ])
     await this.attempt('looking for reorgs', () => this.reopen(chain))
     await this.attempt('looking for what had failed', () => this.heal(chain))
@@ -112,14 +110,16 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     for (const row of rows) await this.end(row)
   }
 
-  /** Payments of networks that `CHAINS` no longer names: nobody here can look for them. Their deadline ends them. */
+  /**
+   * Payments of networks that `CHAINS` no longer names: nobody here can look for them. Their deadline ends them; reconciliation
+   * settles one whose transfer it finds, should the network come back.
+   */
   private async endUnconfigured(): Promise<void> {
     const known = this.chains.all().map(({ network }) => network)
-    const until = Math.floor(Date.now() / 1_000) - UNCONFIGURED_GRACE_SECONDS
     const isDue = and(
       notInArray(payments.network, known),
       inArray(payments.state, ['authorized', 'charging', 'submitted']),
-      sql`${payments.deadline} < ${until}::numeric`,
+      sql`${payments.deadline} < extract(epoch from now())`,
     )
     const rows = await this.ledger.db.select().from(payments).where(isDue).limit(BATCH)
     for (const row of rows) {
@@ -135,12 +135,15 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     if (ended !== null) this.metrics.transitions.inc({ state: to })
   }
 
-  /** Charges whose signer's key is not here, once their deadline is over: the chain's facts end them. */
-  private async endWithoutKey(chain: Chain): Promise<void> {
+  /** Charges that nobody here submits, once their deadline is over: the chain's facts end them. */
+  private async endUnsubmitted(chain: Chain): Promise<void> {
     const isDue = and(
       eq(payments.network, chain.network),
       inArray(payments.state, ['charging', 'submitted']),
-      notInArray(payments.facilitator, [...chain.signers.keys()]),
+      or(
+        notInArray(payments.facilitator, [...chain.signers.keys()]),
+        inArray(payments.payer, this.ledger.db.select({ payer: refusedPayers.payer }).from(refusedPayers)),
+      ),
       sql`${payments.deadline} < ${chain.head.now().toString()}::numeric`,
     )
     const rows = await this.ledger.db.select().from(payments).where(isDue).orderBy(asc(payments.deadline)).limit(BATCH)

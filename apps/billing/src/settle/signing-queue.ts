@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common'
-import type { Chain, Fees } from '../chain/chain.js'
+import type { Chain } from '../chain/chain.js'
+import type { Fees } from '../chain/gas-terms.js'
 import { changePayment } from '../ledger/change-payment.js'
 import { Ledger, type Transaction } from '../ledger/ledger.js'
 import { type PaymentRow, type SignedTransactionRow, signedTransactions } from '../ledger/schema.js'

@@ -1,5 +1,5 @@
 import type { Chain } from '../chain/chain.js'
-import { Revert } from '../chain/node-error.js'
+import { isOutOfGas, NodeRefusal, Revert } from '../chain/node-error.js'
 import { encodeSettlement, SETTLEMENT_GAS_LIMIT, UPTO_PROXY } from '../chain/settlement-call.js'
 import type { PaymentRow, SignedTransactionRow } from '../ledger/schema.js'
 import type { SigningQueue } from './signing-queue.js'
@@ -25,7 +25,8 @@ export async function submit(signing: SigningQueue, chain: Chain, payment: Payme
   const data = encodeSettlement(payment, payment.charge)
   const [fees, estimate] = await Promise.all([chain.fees(), estimateSettlement(chain, payment, data)])
   if (estimate === null || estimate > SETTLEMENT_GAS_LIMIT) return { outcome: 'doubtful' }
-  const gas = (estimate * GAS_HEADROOM.numerator) / GAS_HEADROOM.denominator + GAS_HEADROOM.plus
+  const withHeadroom = (estimate * GAS_HEADROOM.numerator) / GAS_HEADROOM.denominator + GAS_HEADROOM.plus
+  const gas = withHeadroom < SETTLEMENT_GAS_LIMIT ? withHeadroom : SETTLEMENT_GAS_LIMIT
   const intent = { paymentId: payment.id, signer: payment.facilitator, to: UPTO_PROXY, data, gas }
   const signed = await signing.sign(chain, payment, intent, fees)
   return signed === null ? { outcome: 'moved on' } : { outcome: 'signed', ...signed }
@@ -34,9 +35,9 @@ export async function submit(signing: SigningQueue, chain: Chain, payment: Payme
 /** `null`: it reverts. */
 async function estimateSettlement(chain: Chain, payment: PaymentRow, data: `0x${string}`): Promise<bigint | null> {
   try {
-    return await chain.estimateGas(payment.facilitator, UPTO_PROXY, data)
+    return await chain.estimateSettlement(payment.facilitator, data)
   } catch (error) {
-    if (error instanceof Revert) return null
+    if (error instanceof Revert || (error instanceof NodeRefusal && isOutOfGas(error))) return null
     throw error
   }
 }

@@ -1,11 +1,13 @@
 import { RefusalReason } from '@upfront/protocol'
 import { desc, eq, inArray } from 'drizzle-orm'
-import type { Chain, Fees } from '../chain/chain.js'
+import type { Chain } from '../chain/chain.js'
+import type { Fees } from '../chain/gas-terms.js'
 import type { Receipt } from '../chain/receipt.js'
 import { encodeSettlement, UPTO_PROXY } from '../chain/settlement-call.js'
 import { changePayment } from '../ledger/change-payment.js'
 import type { Database } from '../ledger/ledger.js'
 import { recordGas } from '../ledger/record-receipt.js'
+import { refusePayer } from '../ledger/refused-payers.js'
 import { type PaymentRow, payments, type SignedTransactionRow, signedTransactions } from '../ledger/schema.js'
 import { concludeFailed, concludeSettled, confirmationsOf } from './conclude.js'
 import { findTransfer } from './find-transfer.js'
@@ -20,7 +22,7 @@ export type TrackResult =
   /** No transaction of it can be mined any more, and its nonce is unused: sign it anew. */
   | { outcome: 'resubmit' }
 
-/** A settlement that reverted once more than this, though it should not have, is given up. */
+/** A settlement that reverted once more than this, though it should not have, is given up. One of a contract gets none. */
 const MOST_RETRIES = 1
 
 /** Looks a submitted payment up on chain and does the next step towards its end. Throws `NodeFault`. */
@@ -103,10 +105,14 @@ async function reverted(
   receipt: Receipt,
 ): Promise<TrackResult> {
   const verdict = await judge(chain, payment, hashesOf(transactions), receipt.blockNumber)
-  if (verdict.kind !== 'possible') return follow(db, chain, payment, verdict, receipt)
+  if (verdict.kind === 'settled' || verdict.kind === 'unclear') return follow(db, chain, payment, verdict, receipt)
+  // Its code ran at the signer's expense, and said no where the simulation had said yes.
+  const isContract = (await chain.code(payment.payer)) !== '0x'
+  const refusal = isContract ? [refusePayer(payment, receipt)] : []
   const earlier = transactions.filter(({ status, hash }) => status === 'mined' && hash !== receipt.hash).length
-  if (earlier >= MOST_RETRIES) {
-    return final(await concludeFailed(db, payment, RefusalReason.transactionFailed, verdict.block, receipt))
+  if (verdict.kind === 'impossible' || isContract || earlier >= MOST_RETRIES) {
+    const reason = verdict.kind === 'impossible' ? verdict.reason : RefusalReason.transactionFailed
+    return final(await concludeFailed(db, payment, reason, verdict.block, receipt, null, refusal))
   }
   await db.transaction(async (tx) => {
     await tx.update(signedTransactions).set({ status: 'mined' }).where(eq(signedTransactions.hash, receipt.hash))

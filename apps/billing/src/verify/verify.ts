@@ -14,7 +14,7 @@ import { UptoEvmScheme } from '@x402/evm/upto/facilitator'
 import { BaseError, isErc6492Signature } from 'viem'
 import type { Chain } from '../chain/chain.js'
 import type { Chains } from '../chain/chains.js'
-import { encodeSettlement, SETTLEMENT_GAS_LIMIT, UPTO_PROXY } from '../chain/settlement-call.js'
+import { encodeSettlement } from '../chain/settlement-call.js'
 import { isSignedByPayer } from './signed-by-payer.js'
 import { VerificationSigner } from './verification-signer.js'
 
@@ -118,9 +118,7 @@ export async function verifyOnChain(
   const signer = new VerificationSigner(chain, [...acceptedSigners], {
     payer,
     payerCode: once(() => chain.code(payer)),
-    simulatedSettlement: once(() =>
-      chain.call(UPTO_PROXY, settlement, { from: authorization.facilitator, gas: SETTLEMENT_GAS_LIMIT }),
-    ),
+    simulatedSettlement: once(() => chain.simulateSettlement(authorization.facilitator, settlement)),
   })
   const readBoth = once(() => readHoldings(chain, requirements.asset, payer))
   // Whoever sends rubbish has the node asked for the payer's code at most.

@@ -1,0 +1,50 @@
+import type { Address, Hash, Hex } from '@upfront/protocol'
+import type { Node } from './node.js'
+import { NodeRefusal } from './node-error.js'
+import { SETTLEMENT_GAS_LIMIT, toQuantity, UPTO_PROXY } from './settlement-call.js'
+
+/** Wei. */
+export interface Fees {
+  maxFeePerGas: bigint
+  maxPriorityFeePerGas: bigint
+}
+
+/** A settlement on the terms it will have: without fees a node runs it at price 0, which a payer's contract can tell. */
+interface Settlement {
+  from: Address
+  data: Hex
+  fees: Fees
+}
+
+/** Throws `NodeFault`, `NodeRefusal` and `Revert`. */
+export function simulateSettlement(
+  node: Node,
+  settlement: Settlement,
+  block: 'latest' | { blockHash: Hash; requireCanonical: true },
+): Promise<Hex> {
+  return withFees(settlement, (call) => node.request<Hex>('eth_call', [call, block]))
+}
+
+/** Gas. Throws `NodeFault`, `NodeRefusal` and `Revert`. */
+export async function estimateSettlement(node: Node, settlement: Settlement): Promise<bigint> {
+  return BigInt(await withFees(settlement, (call) => node.request<Hex>('eth_estimateGas', [call, 'latest'])))
+}
+
+/** Nodes ask that the sender could pay for all of the limit. One that can only pay for what is used gets the answer of price 0. */
+async function withFees<T>(
+  { from, data, fees }: Settlement,
+  ask: (call: Record<string, Hex>) => Promise<T>,
+): Promise<T> {
+  const call = { from, to: UPTO_PROXY, data, gas: toQuantity(SETTLEMENT_GAS_LIMIT) }
+  const { maxFeePerGas, maxPriorityFeePerGas } = fees
+  try {
+    return await ask({
+      ...call,
+      maxFeePerGas: toQuantity(maxFeePerGas),
+      maxPriorityFeePerGas: toQuantity(maxPriorityFeePerGas),
+    })
+  } catch (error) {
+    if (error instanceof NodeRefusal && /insufficient funds/i.test(error.message)) return ask(call)
+    throw error
+  }
+}
