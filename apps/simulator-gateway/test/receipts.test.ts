@@ -1,4 +1,9 @@
-import { ledgerStores } from '@upfront/devnet'
+import { spawnSync } from 'node:child_process'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ledgerStores, usdcAbi } from '@upfront/devnet'
 import {
   authorizationHash,
   type ChargeStatement,
@@ -8,13 +13,18 @@ import {
   type Preview,
   type SignedReceipt,
   signerOf,
+  type Verification,
+  verify,
 } from '@upfront/receipt'
-import { decodePaymentRequiredHeader, decodePaymentSignatureHeader } from '@x402/core/http'
+import { decodePaymentRequiredHeader, decodePaymentResponseHeader, decodePaymentSignatureHeader } from '@x402/core/http'
+import { encodeFunctionData } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
+import { assemble } from './assemble.js'
 import { type PaidStand, startPaidStand } from './paid-stand.js'
 
 const RECEIPT_KEY = `0x${'42'.repeat(32)}` as const
 const signer = privateKeyToAccount(RECEIPT_KEY).address.toLowerCase()
+const receiptCommand = fileURLToPath(new URL('../../../packages/receipt/bin/receipt.mjs', import.meta.url))
 const ALICE = `0x${'a1'.repeat(20)}`
 const BOB = `0x${'b0'.repeat(20)}`
 
@@ -111,6 +121,92 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
       resultHash: jsonHash(preview),
       block: { hash: preview.block.parentHash },
       usage: { gas: [preview.gasUsed] },
+    })
+  })
+
+  describe('with a witness', () => {
+    /** All that a buyer keeps of a paid request. */
+    async function bought(path: string, body?: unknown) {
+      const url = stand.gateway.url + path
+      const headers = { 'content-type': 'application/json' }
+      const init = body === undefined ? {} : { method: 'POST', headers, body: JSON.stringify(body) }
+      const unpaid = await fetch(url, init)
+      const response = await stand.pay(url, init)
+      const exchange = {
+        request: body === undefined ? { url } : { url, body },
+        answer: await response.json(),
+        offer: decodePaymentRequiredHeader(unpaid.headers.get('payment-required') ?? ''),
+        payment: decodePaymentSignatureHeader(stand.payment()),
+        settlement: decodePaymentResponseHeader(response.headers.get('payment-response') ?? ''),
+        seller: await (await fetch(`${stand.gateway.url}/.well-known/upfront.json`)).json(),
+      }
+      return JSON.parse(JSON.stringify(exchange))
+    }
+    const outcomes = ({ calls, payment }: Verification) =>
+      [...calls.flatMap(({ checks }) => checks), ...payment].map(({ name, outcome, detail }) => [
+        name,
+        outcome === 'right' ? outcome : `${outcome}: ${detail}`,
+      ])
+    const ALL = ['signature', 'request', 'result', 'price list', 'charge', 'witness', 'state', 'execution']
+    const allRight = (...names: string[]) => names.map((name) => [name, 'right'])
+    const usdcCall = () => {
+      const { usdc } = stand.devnet.contracts
+      const data = encodeFunctionData({
+        abi: usdcAbi,
+        functionName: 'transfer',
+        args: [stand.devnet.accounts.seller.address, 1n],
+      })
+      return { from: stand.devnet.accounts.buyer.address, to: usdc, data }
+    }
+
+    test('a simulation is executed again offline, on proven state', async () => {
+      const { data, ...call } = usdcCall()
+      const params = [{ blockStateCalls: [{ calls: [{ ...call, input: data }] }], traceTransfers: true }, 'latest']
+      const body = { jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params }
+      const exchange = await bought('/v1/simulate?witness=1', body)
+      expect(outcomes(await verify(exchange))).toEqual(allRight(...ALL, 'payment'))
+      const { usage } = exchange.answer.charge
+      expect(usage.witnessBytes).toBe(JSON.stringify(exchange.answer.witness).length)
+      // As a buyer would check it.
+      const file = join(await mkdtemp(join(tmpdir(), 'receipt-')), 'receipt.json')
+      const run = async (content: unknown) => {
+        await writeFile(file, JSON.stringify(content))
+        return spawnSync(process.execPath, [receiptCommand, 'verify', file], { encoding: 'utf8' })
+      }
+      expect(await run(exchange)).toMatchObject({ status: 0, stdout: expect.stringContaining('The bill is right.') })
+      exchange.answer.charge.amount = '1'
+      expect(await run(exchange)).toMatchObject({ status: 1, stdout: expect.stringContaining('WRONG charge') })
+      expect(await run({})).toMatchObject({ status: 2, stderr: expect.stringContaining('request: expected an object') })
+    })
+
+    test('so is each call of a batch, block hashes included', async () => {
+      const blockHashes = assemble('2 NUMBER SUB BLOCKHASH 4 NUMBER SUB BLOCKHASH STOP')
+      const hashes = call(2)
+      hashes.params = [
+        { blockStateCalls: [{ stateOverrides: { [BOB]: { code: blockHashes } }, calls: [{ to: BOB }] }] },
+        'latest',
+      ] as never
+      const exchange = await bought('/v1/simulate?witness=1&dialect=ethereum', [call(1), hashes, call(3, '0x0')])
+      expect(outcomes(await verify(exchange))).toEqual(allRight(...ALL, ...ALL, 'payment'))
+      expect(Object.keys(exchange.answer[1].witness.blockHashes)).toHaveLength(2)
+    })
+
+    test('and a preview', async () => {
+      const exchange = await bought(`/v1/preview?witness=1&${new URLSearchParams(usdcCall())}`)
+      const result = await verify(exchange)
+      expect(result.isRight).toBe(true)
+      expect(outcomes(result).filter(([name]) => name !== 'state')).toEqual(
+        allRight(...ALL.filter((name) => name !== 'state'), 'payment'),
+      )
+    })
+
+    test('another value is refused, for nothing', async () => {
+      const response = await stand.pay(`${stand.gateway.url}/v1/preview?witness=yes&to=${BOB}`)
+      expect([response.status, await response.text()]).toEqual([
+        400,
+        expect.stringContaining('witness: expected 0 or 1'),
+      ])
+      expect(response.headers.get('payment-response')).not.toBeNull()
     })
   })
 

@@ -1,5 +1,6 @@
 import { type Address, DIALECTS, type Dialect, type Hash, type Hex } from '@upfront/protocol'
 import { hashTypedData, type LocalAccount, recoverTypedDataAddress, zeroHash } from 'viem'
+import { decodeInteger, decodeList, decodeObject, decodeText, refuseOthers } from './fields.js'
 
 /** What a receipt is about: `eth_simulateV1` as JSON-RPC, or `GET /v1/preview`. */
 export const RECEIPT_METHODS = ['eth_simulateV1', 'preview'] as const
@@ -166,9 +167,9 @@ export function receiptHash(receipt: Receipt): Hash {
 /** @throws Error that names the field */
 export function decodeReceipt(value: unknown, field = 'receipt'): SignedReceipt {
   const { signer, signature, ...receipt } = decodeObject(value, field)
-  demand(signer, KINDS.address.pattern, `${field}.signer`)
+  demand(signer, 'address', `${field}.signer`)
   // Only one way to write a signature: v is 27 or 28.
-  demand(signature, /^0x[0-9a-f]{128}1[bc]$/, `${field}.signature`)
+  decodeText(signature, /^0x[0-9a-f]{128}1[bc]$/, `${field}.signature`)
   demandStruct(receipt, 'Receipt', field)
   return value as SignedReceipt
 }
@@ -203,37 +204,24 @@ function messageOf(value: Record<string, unknown>, struct: keyof typeof FIELDS):
 function demandStruct(value: unknown, struct: keyof typeof FIELDS, at: string): void {
   const object = decodeObject(value, at)
   const fields = FIELDS[struct]
-  const unknown = Object.keys(object).find((name) => !fields.some((field) => field.name === name))
-  if (unknown !== undefined) throw new Error(`${at}: unknown field ${JSON.stringify(unknown).slice(0, 60)}`)
+  refuseOthers(
+    object,
+    fields.map(({ name }) => name),
+    at,
+  )
   for (const field of fields) {
     const given = object[field.name]
     const place = `${at}.${field.name}`
     if (field.kind === 'struct') demandStruct(given, field.type, place)
-    else if (field.kind === 'integer') demandInteger(given, place)
-    else if (field.list === undefined) demand(given, KINDS[field.kind].pattern, place)
-    else if (!Array.isArray(given)) throw new Error(`${place}: expected a list`)
-    else for (const [index, item] of given.entries()) demand(item, KINDS[field.kind].pattern, `${place}[${index}]`)
+    else if (field.kind === 'integer') decodeInteger(given, place)
+    else if (field.list === undefined) demand(given, field.kind, place)
+    else for (const [index, item] of decodeList(given, place).entries()) demand(item, field.kind, `${place}[${index}]`)
   }
 }
 
-function demand(value: unknown, pattern: RegExp, field: string): void {
-  if (typeof value !== 'string' || !pattern.test(value)) {
-    throw new Error(`${field}: expected ${pattern.source}, got ${JSON.stringify(value)?.slice(0, 80)}`)
-  }
-  if (pattern === KINDS.uint256.pattern && BigInt(value) >= 1n << 256n) {
-    throw new Error(`${field}: expected a number below 2^256`)
-  }
-}
-
-function demandInteger(value: unknown, field: string): void {
-  if (!Number.isSafeInteger(value) || (value as number) < 0) throw new Error(`${field}: expected a whole number`)
-}
-
-function decodeObject(value: unknown, field: string): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new Error(`${field}: expected an object`)
-  }
-  return value as Record<string, unknown>
+function demand(value: unknown, kind: keyof typeof KINDS, field: string): void {
+  const text = decodeText(value, KINDS[kind].pattern, field)
+  if (kind === 'uint256' && BigInt(text) >= 1n << 256n) throw new Error(`${field}: expected a number below 2^256`)
 }
 
 function typeOf(field: Field): { name: string; type: string } {

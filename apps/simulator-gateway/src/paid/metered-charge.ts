@@ -2,12 +2,14 @@ import type { PaidRequest } from '@upfront/nestjs-x402'
 import type { Dialect, SimulatedBlock } from '@upfront/protocol'
 import {
   type ChargeStatement,
+  gasByCall,
   jsonHash,
   meter,
   NO_WITNESS,
   type PriceList,
   type ReceiptMethod,
   type SignedReceipt,
+  type Witness,
 } from '@upfront/receipt'
 import type { PaidSimulation } from './paid-simulator.js'
 import type { ReceiptIssuer } from './receipt-issuer.js'
@@ -26,6 +28,7 @@ export interface PaidExchange {
 export interface Bill {
   charge: ChargeStatement
   receipt?: SignedReceipt
+  witness?: Witness
 }
 
 /** Adds up what the calls of one paid request cost. The sum is what the request is charged. */
@@ -49,11 +52,12 @@ export class MeteredCharge {
    * Charges one simulation, and bills it.
    * @param exchange called only where there is a receipt to sign
    */
-  async add({ answer, block }: PaidSimulation, exchange: () => PaidExchange): Promise<Bill> {
+  async add({ answer, block, witness }: PaidSimulation, exchange: () => PaidExchange): Promise<Bill> {
     const { maximum, decimals, requirements } = this.payment
     const { gasUsed, touched } = answer
     const chargedBefore = this.#total
-    const usage = { gas: gasUsed, ...touched, witnessBytes: 0 }
+    const witnessBytes = witness === undefined ? 0 : Buffer.byteLength(JSON.stringify(witness))
+    const usage = { gas: gasUsed, ...touched, witnessBytes }
     const amount = meter(usage, this.list, decimals, maximum - chargedBefore)
     this.#total += amount
     this.payment.setSettlementAmount(this.#total)
@@ -72,14 +76,14 @@ export class MeteredCharge {
         dialect,
         requestHash: jsonHash({ method, params }),
         resultHash: jsonHash(result),
-        witnessHash: NO_WITNESS,
+        witnessHash: witness === undefined ? NO_WITNESS : jsonHash(witness),
         block,
-        usage: { ...usage, gas: blocks.flatMap(({ calls }) => calls.map((call) => BigInt(call.gasUsed).toString())) },
+        usage: { ...usage, gas: gasByCall(blocks) },
         amount: charge.amount,
         maximum: charge.maximum,
         chargedBefore: chargedBefore.toString(),
       }
     })
-    return receipt === undefined ? { charge } : { charge, receipt }
+    return { charge, ...(receipt && { receipt }), ...(witness && { witness }) }
   }
 }

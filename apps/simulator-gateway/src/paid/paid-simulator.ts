@@ -1,18 +1,21 @@
 import type { ServerResponse } from 'node:http'
 import { Injectable } from '@nestjs/common'
 import type { Awaitable } from '@upfront/node'
-import type { ReceiptBlock } from '@upfront/receipt'
+import type { ReceiptBlock, Witness } from '@upfront/receipt'
 import type { SimulationAnswer } from '@upfront/simulation'
 import { Environment } from '../environment/environment.js'
 import { RequestLifetime } from '../limits/request-lifetime.js'
 import { RequestQueue } from '../limits/request-queue.js'
 import { freeLimits, type RequestLimits, type SimulationContext, Simulator } from '../simulate/simulator.js'
 import { receiptBlock } from './receipt-block.js'
+import { WitnessMaker } from './witness-maker.js'
 
 export interface PaidSimulation {
   answer: SimulationAnswer
   /** What it stood on. */
   block: ReceiptBlock
+  /** Where it was asked for. */
+  witness?: Witness
 }
 
 /** The simulator with the limits of the paid routes, in the same queue as everybody. */
@@ -24,6 +27,7 @@ export class PaidSimulator {
     private readonly simulator: Simulator,
     private readonly queue: RequestQueue,
     private readonly environment: Environment,
+    private readonly witnesses: WitnessMaker,
   ) {
     this.limits = {
       ...freeLimits(environment),
@@ -58,10 +62,15 @@ export class PaidSimulator {
   }
 
   /** @throws RpcError, ClientGone */
-  simulate(params: unknown, context: SimulationContext): Awaitable<PaidSimulation> {
-    return this.simulator.simulateWith(params, this.limits, context, (answer, simulation) => ({
-      answer,
-      block: receiptBlock(simulation, context.view),
-    }))
+  simulate(
+    params: unknown,
+    context: SimulationContext,
+    { withWitness }: { withWitness: boolean },
+  ): Awaitable<PaidSimulation> {
+    return this.simulator.simulateWith(params, this.limits, context, (answer, simulation) => {
+      const block = receiptBlock(simulation, context.view)
+      if (!withWitness) return { answer, block }
+      return this.witnesses.of(simulation, answer, block).then((witness) => ({ answer, block, witness }))
+    })
   }
 }

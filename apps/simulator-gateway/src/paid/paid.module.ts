@@ -14,6 +14,7 @@ import { ReceiptIssuer } from './receipt-issuer.js'
 import { SignIn } from './sign-in.js'
 import { SimulateController } from './simulate.controller.js'
 import { WellKnownController } from './well-known.controller.js'
+import { WitnessMaker } from './witness-maker.js'
 
 /** The simulation ends by itself; only then may the route's time-out come. */
 const AFTER_TIMEOUT_MS = 2_000
@@ -47,7 +48,7 @@ class FacilitatorModule implements OnApplicationShutdown {
 /** The routes that are sold, for `BILLING_URL`, `BILLING_TOKEN`, `NETWORK`, `ASSET`, `PAY_TO` and `PRICE_LIST`. */
 @Module({
   controllers: [SimulateController, PreviewController, PaymentsController, WellKnownController],
-  providers: [PaidSimulator, ReceiptIssuer, IssuedReceipts, SignIn],
+  providers: [PaidSimulator, ReceiptIssuer, IssuedReceipts, SignIn, WitnessMaker],
 })
 export class PaidModule {
   /** @param imports which have to give `Environment`, `LOGGER`, `Metrics`, JSON-RPC with its limits and what simulates */

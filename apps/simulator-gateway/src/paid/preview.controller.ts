@@ -11,6 +11,7 @@ import { failureOf } from '../rpc/failure.js'
 import { type Bill, MeteredCharge } from './metered-charge.js'
 import { PaidSimulator } from './paid-simulator.js'
 import { ReceiptIssuer } from './receipt-issuer.js'
+import { wantsWitness } from './wants-witness.js'
 
 /** `GET /v1/preview`. */
 @Controller('v1/preview')
@@ -23,16 +24,17 @@ export class PreviewController {
 
   @Get()
   async preview(
-    @Query() query: unknown,
+    @Query() { witness, ...query }: Record<string, unknown>,
     @Res({ passthrough: true }) reply: FastifyReply,
     @Payment() payment: PaidRequest,
   ): Promise<Preview & Bill> {
     try {
       const charge = new MeteredCharge(this.environment.PRICE_LIST, payment, this.issuer)
       const params = previewParams(query)
+      const withWitness = wantsWitness({ witness })
       const view = new RequestView()
       const paid = await this.simulator.inTurn(payment.payer, reply.raw, async ({ signal, deadline }) =>
-        this.simulator.simulate(params, { dialect: 'upfront', signal, deadline, view }),
+        this.simulator.simulate(params, { dialect: 'upfront', signal, deadline, view }, { withWitness }),
       )
       if (view.answerState) reply.header(STATE_HEADER, answerStateToHeader(view.answerState))
       const blocks: SimulatedBlock[] = JSON.parse(paid.answer.json.toString())

@@ -17,6 +17,7 @@ import { SOLD_METHOD } from './free-reads.js'
 import { MeteredCharge } from './metered-charge.js'
 import { PaidSimulator } from './paid-simulator.js'
 import { ReceiptIssuer } from './receipt-issuer.js'
+import { wantsWitness } from './wants-witness.js'
 
 /** `POST /v1/simulate`: `eth_simulateV1`, one call or a batch for each payment. */
 @Controller('v1/simulate')
@@ -34,8 +35,9 @@ export class SimulateController {
   ) {}
 
   /**
-   * The answer of `POST /`, each simulation's `result` with its `charge` and `receipt` beside it. What is refused has an
-   * `error`, and costs nothing. Other methods are free, within the limits of `POST /`.
+   * The answer of `POST /`, each simulation's `result` with its `charge` and `receipt` beside it, and with its `witness` where
+   * `witness=1` asks for one. What is refused has an `error`, and costs nothing. Other methods are free, within the limits of
+   * `POST /`.
    */
   @Post()
   async serve(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
@@ -50,7 +52,8 @@ export class SimulateController {
     }
     const charge = new MeteredCharge(this.environment.PRICE_LIST, payment, this.issuer)
     const view = new RequestView()
-    const methods = this.freeMethods(request.ip).set(SOLD_METHOD, this.selling(charge))
+    const selling = this.selling(charge, wantsWitness(request.query))
+    const methods = this.freeMethods(request.ip).set(SOLD_METHOD, selling)
     const rpc = new RpcService(methods, this.journal, this.environment)
     const answer = await this.simulator.inTurn(payment.payer, reply.raw, async ({ signal, deadline }) => {
       const made = await rpc.answer(body, { signal, deadline, requestId: request.id, dialect, view })
@@ -72,7 +75,7 @@ export class SimulateController {
     return new Map(Array.from(this.methods, ([name, serve]) => [name, counted(serve)]))
   }
 
-  private selling(charge: MeteredCharge): RpcMethod {
+  private selling(charge: MeteredCharge, withWitness: boolean): RpcMethod {
     return async (params, context) => {
       if (charge.reachedMaximum) {
         throw new RpcError(
@@ -80,7 +83,7 @@ export class SimulateController {
           'not carried out: the calls before it cost the signed maximum already',
         )
       }
-      const paid = await this.simulator.simulate(params, context)
+      const paid = await this.simulator.simulate(params, context, { withWitness })
       const { json } = paid.answer
       const bill = await charge.add(paid, () => {
         const blocks: SimulatedBlock[] = JSON.parse(json.toString())

@@ -64,6 +64,11 @@ export function sealBlock(open: OpenHeader, { chainId, transactions, receipts, w
   }
 }
 
+/** The block's hash, from all fields of its header but `hash`. */
+export function headerHash(header: Omit<BlockHeader, 'hash'>): Hash {
+  return keccak(encodeRlp(headerFields(header)))
+}
+
 /** In the order of the forks that added them. */
 function headerFields(header: Omit<BlockHeader, 'hash'>): RlpItem[] {
   const fields = [

@@ -1,0 +1,85 @@
+import type { Dialect } from '@upfront/protocol'
+import { decodeList, decodeObject, decodeText, refuseOthers } from '../fields.js'
+import type { ReceiptMethod } from '../receipt.js'
+
+/**
+ * What a buyer keeps of one paid request, as JSON. Only `request` and `answer` are needed; the rest lets more be checked.
+ */
+export interface PaidExchange {
+  /** As it was sent; `body` is absent for a preview. */
+  request: { url: string; body?: unknown }
+  /** The body of the answer. */
+  answer: unknown
+  /** The decoded PAYMENT-REQUIRED header of the 402. */
+  offer?: unknown
+  /** The decoded PAYMENT-SIGNATURE header; its signature may be left out. */
+  payment?: unknown
+  /** The decoded PAYMENT-RESPONSE header. */
+  settlement?: unknown
+  /** The seller's `/.well-known/upfront.json`. */
+  seller?: unknown
+}
+
+/** One call of a paid request, and what it was answered. */
+export interface PaidCall {
+  /** `call 2` of a batch, else `answer`. */
+  name: string
+  method: ReceiptMethod
+  params: unknown
+  /** Absent where the request does not say: the seller's default. */
+  dialect: Dialect | undefined
+  result: unknown
+  charge: unknown
+  receipt: unknown
+  witness: unknown
+}
+
+/** @throws Error that names the field */
+export function decodePaidExchange(value: unknown): PaidExchange {
+  const exchange = decodeObject(value, 'the file')
+  refuseOthers(exchange, ['request', 'answer', 'offer', 'payment', 'settlement', 'seller'], 'the file')
+  const request = decodeObject(exchange.request, 'request')
+  const url = decodeText(request.url, /^https?:\/\//, 'request.url')
+  if (!URL.canParse(url)) throw new Error('request.url: expected a URL')
+  if (exchange.answer === undefined) throw new Error('answer: is missing')
+  return exchange as unknown as PaidExchange
+}
+
+/** The calls that were served: what was refused cost nothing. @throws Error that names what does not fit */
+export function paidCallsOf({ request, answer }: PaidExchange): PaidCall[] {
+  const { searchParams } = new URL(request.url)
+  if (request.body === undefined) return [previewCall(searchParams, decodeObject(answer, 'answer'))]
+  const dialect = (searchParams.get('dialect') ?? undefined) as Dialect | undefined
+  if (!Array.isArray(request.body)) return rpcCall(request.body, answer, dialect, 'answer')
+  const asked = request.body.filter((entry) => (entry as { id?: unknown } | null)?.id !== undefined)
+  const answers = decodeList(answer, 'answer')
+  if (asked.length !== answers.length)
+    throw new Error(`answer: expected ${asked.length} answers, got ${answers.length}`)
+  return asked.flatMap((entry, index) => rpcCall(entry, answers[index], dialect, `call ${index + 1}`))
+}
+
+function previewCall(
+  query: URLSearchParams,
+  { charge, receipt, witness, ...result }: Record<string, unknown>,
+): PaidCall {
+  const { witness: _, ...params } = Object.fromEntries(query)
+  return { name: 'answer', method: 'preview', params, dialect: 'upfront', result, charge, receipt, witness }
+}
+
+function rpcCall(asked: unknown, answered: unknown, dialect: Dialect | undefined, name: string): PaidCall[] {
+  const { id, method, params } = decodeObject(asked, 'request.body')
+  const answer = decodeObject(answered, name)
+  refuseOthers(answer, ['jsonrpc', 'id', 'result', 'error', 'charge', 'receipt', 'witness'], name)
+  if (answer.jsonrpc !== '2.0' || answer.id !== id)
+    throw new Error(`${name}: is not the answer to request ${String(id)}`)
+  const { result, charge, receipt, witness } = answer
+  if (method !== 'eth_simulateV1') {
+    if ((charge ?? receipt ?? witness) !== undefined) throw new Error(`${name}: ${String(method)} is free`)
+    return []
+  }
+  if (answer.error !== undefined) {
+    if ((result ?? charge ?? receipt ?? witness) !== undefined) throw new Error(`${name}: is an error with a result`)
+    return []
+  }
+  return [{ name, method: 'eth_simulateV1', params, dialect, result, charge, receipt, witness }]
+}

@@ -1,0 +1,120 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import { createEthereumJsEngine } from '@upfront/engine-ethereumjs'
+import { createRevmEngine, loadRevm } from '@upfront/engine-revm'
+import { type Dialect, decodeSimulationRequest, type SimulatedBlock, ZERO_HASH } from '@upfront/protocol'
+import {
+  type Engine,
+  knownChainRules,
+  pinnedState,
+  ReadBudget,
+  readKey,
+  type StateRead,
+  type StateValue,
+  simulate,
+  type Touched,
+} from '@upfront/simulation'
+import { jsonHash } from '../json-hash.js'
+import { ReadingDriver } from '../witness/reading-driver.js'
+import type { DecodedWitness } from '../witness/witness.js'
+import { Unchecked } from './check.js'
+
+/** What a simulation comes to on its witness. */
+export interface Replayed {
+  blocks: SimulatedBlock[]
+  touched: Touched
+}
+
+const TIMEOUT_MS = 300_000
+
+/**
+ * An engine for the chain of a witness: EthereumJS, unless the native one is asked for or has to be taken.
+ * @throws Unchecked where there is none
+ */
+export function engineFor({ rules }: DecodedWitness, wanted?: Engine['name']): Engine {
+  const name = wanted ?? (rules.stack === 'ethereum' ? 'ethereumjs' : 'revm')
+  if (name === 'ethereumjs') return createEthereumJsEngine({ threads: 1 })
+  const { reason } = loadRevm()
+  if (reason !== undefined) throw new Unchecked(`needs the native engine: ${reason}`)
+  return createRevmEngine()
+}
+
+/**
+ * Executes a request again on a witness alone. Rules of chains that are known by their id are ours, not the seller's.
+ *
+ * Engines look at values that don't matter (an access list's slots before they are used, the balance of a precompile), each at
+ * others. So what the witness lacks is assumed: zero at first, then something at random. Where the outcome is the same, it did
+ * not matter.
+ * @param params of `eth_simulateV1`
+ * @throws or rejects with Error where the request is refused, or the outcome depends on a value that the witness lacks
+ */
+export async function replay(
+  witness: DecodedWitness,
+  params: unknown,
+  dialect: Dialect,
+  engine: Engine,
+): Promise<Replayed> {
+  const lacking = new Map<string, StateRead>()
+  const execute = (assumed: (read: StateRead) => StateValue) =>
+    executeOn(witness, params, dialect, engine, (read) => {
+      const value = valueIn(witness, read)
+      if (value === undefined) lacking.set(readKey(read), read)
+      return value ?? assumed(read)
+    })
+  const first = await execute(emptyValue)
+  if (lacking.size > 0) {
+    const again = await execute(randomValue).catch(() => undefined)
+    if (again === undefined || jsonHash({ ...again }) !== jsonHash({ ...first })) {
+      const names = [...lacking.values()].map(describe)
+      throw new Error(`the result depends on what the witness lacks: ${names.slice(0, 5).join('; ')}`)
+    }
+  }
+  return first
+}
+
+async function executeOn(
+  witness: DecodedWitness,
+  params: unknown,
+  dialect: Dialect,
+  engine: Engine,
+  read: (read: StateRead) => StateValue,
+): Promise<Replayed> {
+  const { base, limits } = witness
+  const known = knownChainRules(witness.rules.chainId)
+  const { json, touched } = await simulate({
+    request: decodeSimulationRequest(params, limits),
+    base,
+    opening: witness.opening,
+    state: pinnedState({ header: base, key: base.hash }),
+    rules: known === undefined ? witness.rules : { ...known, schedule: witness.rules.schedule },
+    driver: new ReadingDriver(engine, (reads) => reads.map(read)),
+    limits,
+    daFootprintScalar: witness.daFootprintScalar,
+    budget: new ReadBudget(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
+    cancellation: { signal: AbortSignal.timeout(TIMEOUT_MS) },
+    dialect,
+  })
+  return { blocks: JSON.parse(json.toString()), touched }
+}
+
+function valueIn({ accounts, blockHashes }: DecodedWitness, read: StateRead): StateValue | undefined {
+  if (read.kind === 'blockHash') return blockHashes.get(read.number)
+  const account = accounts.get(read.address)
+  return read.kind === 'storage' ? account?.storage.get(read.slot) : account?.[read.kind]
+}
+
+function emptyValue({ kind }: StateRead): StateValue {
+  return kind === 'code' ? '0x' : kind === 'balance' || kind === 'nonce' ? 0n : ZERO_HASH
+}
+
+/** Nothing that a seller could foresee. */
+function randomValue({ kind }: StateRead): StateValue {
+  if (kind === 'code') return `0xfe${randomBytes(8).toString('hex')}`
+  if (kind === 'nonce') return BigInt(randomInt(1, 2 ** 40))
+  if (kind === 'balance') return BigInt(`0x1${randomBytes(12).toString('hex')}`)
+  return `0x${randomBytes(32).toString('hex')}`
+}
+
+function describe(read: StateRead): string {
+  if (read.kind === 'blockHash') return `the hash of block ${read.number}`
+  return read.kind === 'storage' ? `slot ${read.slot} of ${read.address}` : `${read.kind} of ${read.address}`
+}

@@ -1,0 +1,96 @@
+import { createMPT, type MerklePatriciaTrie } from '@ethereumjs/mpt'
+import { RLP } from '@ethereumjs/rlp'
+import { hexToBytes, KECCAK256_NULL_S, KECCAK256_RLP_S, MapDB } from '@ethereumjs/util'
+import { headerHash } from '@upfront/engine-ethereumjs'
+import type { Hash, Hex } from '@upfront/protocol'
+import { bytesToHex, keccak256 } from 'viem'
+import type { DecodedAccount, DecodedWitness } from './witness.js'
+
+/** By hash, both as hex without 0x. */
+type TrieNodes = MapDB<string, string>
+
+/** The Yellow Paper's account: nonce, balance, storage root, code hash. */
+type Account = readonly [bigint, bigint, Hash, Hash]
+
+const NO_ACCOUNT: Account = [0n, 0n, KECCAK256_RLP_S, KECCAK256_NULL_S]
+
+/**
+ * Proves every value of the witness under the state root of its `base`, and its block hashes by their headers.
+ * @throws Error that names what is not proven
+ */
+export async function prove(witness: DecodedWitness): Promise<void> {
+  const { base, accounts, nodes } = witness
+  proveHeaders(witness)
+  const database: TrieNodes = new MapDB()
+  for (const node of nodes) await database.put(keccak256(node).slice(2), node.slice(2))
+  const state = await trieOf(base.stateRoot, database)
+  for (const [address, account] of accounts) await proveAccount(address, account, state, database)
+}
+
+/** @throws Error where `base` is not what its hash says, or a block hash is not that of an ancestor */
+export function proveHeaders({ base, ancestors, blockHashes }: DecodedWitness): void {
+  const hashes = new Map([
+    [base.number, base.hash],
+    [base.number - 1n, base.parentHash],
+  ])
+  let child = base
+  demandHash(base, 'base')
+  for (const [index, header] of ancestors.entries()) {
+    demandHash(header, `ancestors[${index}]`)
+    if (header.hash !== child.parentHash || header.number !== child.number - 1n)
+      throw new Error(`ancestors[${index}]: is not the parent of block ${child.number}`)
+    hashes.set(header.number - 1n, header.parentHash)
+    child = header
+  }
+  for (const [number, hash] of blockHashes) {
+    // The block has no successor yet, so nobody knows its hash.
+    const known = number > base.number ? `0x${'0'.repeat(64)}` : hashes.get(number)
+    if (known !== hash) throw new Error(`blockHashes.${number}: is not proven by the headers`)
+  }
+}
+
+function demandHash({ hash, ...header }: DecodedWitness['base'], what: string): void {
+  if (headerHash(header) !== hash) throw new Error(`${what}: its hash is not that of its fields`)
+}
+
+async function proveAccount(
+  address: Hex,
+  { balance, nonce, code, storage }: DecodedAccount,
+  state: MerklePatriciaTrie,
+  database: TrieNodes,
+): Promise<void> {
+  const leaf = await valueAt(state, address, `account ${address}`)
+  const [provenNonce, provenBalance, storageRoot, codeHash] = leaf === null ? NO_ACCOUNT : accountOf(leaf)
+  const demand = (fits: boolean, what: string) => {
+    if (!fits) throw new Error(`account ${address}: its ${what} is not what the state root proves`)
+  }
+  demand(nonce === provenNonce, 'nonce')
+  demand(balance === provenBalance, 'balance')
+  demand(keccak256(code) === codeHash, 'code')
+  const slots = storageRoot === KECCAK256_RLP_S ? undefined : await trieOf(storageRoot, database)
+  for (const [slot, value] of storage) {
+    const word = await (slots && valueAt(slots, slot, `slot ${slot} of ${address}`))
+    demand(BigInt(value) === (word ? quantity(RLP.decode(word) as Uint8Array) : 0n), `slot ${slot}`)
+  }
+}
+
+async function valueAt(trie: MerklePatriciaTrie, key: Hex, what: string): Promise<Uint8Array | null> {
+  try {
+    return await trie.get(hexToBytes(key), true)
+  } catch {
+    throw new Error(`${what}: the witness lacks trie nodes that prove it`)
+  }
+}
+
+function trieOf(root: Hash, db: TrieNodes): Promise<MerklePatriciaTrie> {
+  return createMPT({ db, root: hexToBytes(root), useKeyHashing: true })
+}
+
+function accountOf(leaf: Uint8Array): Account {
+  const [nonce, balance, storageRoot, codeHash] = RLP.decode(leaf) as [Uint8Array, Uint8Array, Uint8Array, Uint8Array]
+  return [quantity(nonce), quantity(balance), bytesToHex(storageRoot), bytesToHex(codeHash)]
+}
+
+function quantity(bytes: Uint8Array): bigint {
+  return bytes.length === 0 ? 0n : BigInt(bytesToHex(bytes))
+}

@@ -1,0 +1,194 @@
+import {
+  type Address,
+  type BlockHeader,
+  blockHeaderFromRpc,
+  blockHeaderToRpc,
+  type Hash,
+  type Hex,
+  type RpcHeader,
+  type SimulationLimits,
+  toQuantity,
+} from '@upfront/protocol'
+import type { ChainRules, Simulation, StateRead, StateValue } from '@upfront/simulation'
+import { decodeList, decodeObject, decodeText, refuseOthers } from '../fields.js'
+import { bigintsFromJson, bigintsToJson } from './bigint-json.js'
+import { decodeChainRules } from './decode-chain-rules.js'
+
+/** All that is needed to execute a simulation again without a node, as JSON. */
+export interface Witness {
+  /** The chain's rules (`ChainRules`), bigints as `"12n"`. */
+  rules: unknown
+  /** What the seller lets one simulation use (`SimulationLimits`). */
+  limits: unknown
+  /** The block that the first simulated one follows. */
+  base: RpcHeader
+  /** The environment of the block under construction, where the state is that of one. */
+  opening?: unknown
+  /** See `SimulationPlan`. */
+  daFootprintScalar?: string
+  /** Every account that was read of. */
+  accounts: Record<Address, WitnessAccount>
+  /** Hashes of blocks that were read, by number. */
+  blockHashes: Record<string, Hash>
+  /** The headers that prove those hashes: from the parent of `base` down. */
+  ancestors: RpcHeader[]
+  /** The nodes of the state trie that prove `accounts` under the state root of `base`. */
+  nodes: Hex[]
+  /** Why nothing of it is proven. */
+  unproven?: string
+}
+
+export interface WitnessAccount {
+  balance: Hex
+  nonce: Hex
+  code: Hex
+  /** The slots that were read. */
+  storage: Record<Hash, Hash>
+}
+
+/** A witness as it is used. */
+export interface DecodedWitness
+  extends Pick<Simulation, 'rules' | 'base' | 'opening' | 'daFootprintScalar' | 'limits'> {
+  accounts: ReadonlyMap<Address, DecodedAccount>
+  blockHashes: ReadonlyMap<bigint, Hash>
+  ancestors: BlockHeader[]
+  nodes: Hex[]
+  unproven: string | undefined
+}
+
+export interface DecodedAccount {
+  balance: bigint
+  nonce: bigint
+  code: Hex
+  storage: ReadonlyMap<Hash, Hash>
+}
+
+const ADDRESS = /^0x[0-9a-f]{40}$/
+const WORD = /^0x[0-9a-f]{64}$/
+const BYTES = /^0x(?:[0-9a-f]{2})*$/
+const QUANTITY = /^0x(?:0|[1-9a-f][0-9a-f]{0,63})$/
+
+export type Proofs = Pick<Witness, 'ancestors' | 'nodes' | 'unproven'>
+
+/** What a simulation stood on, with the values that it read. Each account in `values` has balance, nonce and code. */
+export function witnessOf(
+  { rules, base, opening, daFootprintScalar, limits }: Simulation,
+  values: Iterable<readonly [StateRead, StateValue]>,
+  proofs: Proofs,
+): Witness {
+  const { blocks, callsPerBlock, totalCalls, gas, answerBytes } = limits
+  const accounts: Witness['accounts'] = {}
+  const blockHashes: Witness['blockHashes'] = {}
+  for (const [read, value] of values) {
+    if (read.kind === 'blockHash') {
+      blockHashes[read.number.toString()] = value as Hash
+      continue
+    }
+    accounts[read.address] ??= { balance: '0x0', nonce: '0x0', code: '0x', storage: {} }
+    const account = accounts[read.address]!
+    if (read.kind === 'storage') account.storage[read.slot] = value as Hash
+    else if (read.kind === 'code') account.code = value as Hex
+    else account[read.kind] = toQuantity(value as bigint)
+  }
+  return {
+    rules: bigintsToJson(rules),
+    limits: bigintsToJson({ blocks, callsPerBlock, totalCalls, gas, answerBytes }),
+    base: blockHeaderToRpc(base),
+    ...(opening !== undefined && { opening: bigintsToJson(opening) }),
+    ...(daFootprintScalar !== undefined && { daFootprintScalar: daFootprintScalar.toString() }),
+    accounts,
+    blockHashes,
+    ...proofs,
+  }
+}
+
+/** @throws Error that names the field */
+export function decodeWitness(value: unknown, field = 'witness'): DecodedWitness {
+  const witness = decodeObject(value, field)
+  const { rules, limits, base, opening, daFootprintScalar, accounts, blockHashes, ancestors, nodes, unproven } = witness
+  refuseOthers(witness, NAMES, field)
+  return {
+    rules: decodeChainRules(bigintsFromJson(rules), `${field}.rules`) as ChainRules,
+    limits: decodeLimits(limits, `${field}.limits`),
+    base: decodeHeader(base, `${field}.base`),
+    opening:
+      opening === undefined
+        ? undefined
+        : (bigintsFromJson(decodeObject(opening, `${field}.opening`)) as NonNullable<Simulation['opening']>),
+    daFootprintScalar:
+      daFootprintScalar === undefined
+        ? undefined
+        : BigInt(decodeText(daFootprintScalar, /^\d{1,5}$/, `${field}.daFootprintScalar`)),
+    accounts: decodeMap(accounts, ADDRESS, `${field}.accounts`, decodeAccount) as Map<Address, DecodedAccount>,
+    blockHashes: new Map(
+      [...decodeMap(blockHashes, /^\d{1,20}$/, `${field}.blockHashes`, decodeWord)].map(([number, hash]) => [
+        BigInt(number),
+        hash,
+      ]),
+    ),
+    ancestors: decodeList(ancestors, `${field}.ancestors`).map((header, index) =>
+      decodeHeader(header, `${field}.ancestors[${index}]`),
+    ),
+    nodes: decodeList(nodes, `${field}.nodes`).map(
+      (node, index) => decodeText(node, BYTES, `${field}.nodes[${index}]`) as Hex,
+    ),
+    unproven: unproven === undefined ? undefined : decodeText(unproven, /^/, `${field}.unproven`),
+  }
+}
+
+const NAMES = [
+  'rules',
+  'limits',
+  'base',
+  'opening',
+  'daFootprintScalar',
+  'accounts',
+  'blockHashes',
+  'ancestors',
+  'nodes',
+  'unproven',
+]
+
+function decodeAccount(value: unknown, field: string): DecodedAccount {
+  const { balance, nonce, code, storage, ...others } = decodeObject(value, field)
+  refuseOthers(others, [], field)
+  return {
+    balance: BigInt(decodeText(balance, QUANTITY, `${field}.balance`)),
+    nonce: BigInt(decodeText(nonce, QUANTITY, `${field}.nonce`)),
+    code: decodeText(code, BYTES, `${field}.code`) as Hex,
+    storage: decodeMap(storage, WORD, `${field}.storage`, decodeWord) as Map<Hash, Hash>,
+  }
+}
+
+function decodeWord(value: unknown, field: string): Hash {
+  return decodeText(value, WORD, field) as Hash
+}
+
+function decodeMap<T>(
+  value: unknown,
+  key: RegExp,
+  field: string,
+  decode: (value: unknown, field: string) => T,
+): Map<string, T> {
+  const map = new Map<string, T>()
+  for (const [name, entry] of Object.entries(decodeObject(value, field)))
+    map.set(decodeText(name, key, `${field}: a name`), decode(entry, `${field}.${name}`))
+  return map
+}
+
+function decodeHeader(value: unknown, field: string): BlockHeader {
+  try {
+    return blockHeaderFromRpc(value)
+  } catch (error) {
+    throw new Error(`${field}: ${(error as Error).message}`)
+  }
+}
+
+function decodeLimits(value: unknown, field: string): SimulationLimits {
+  const limits = decodeObject(bigintsFromJson(decodeObject(value, field)), field)
+  for (const name of ['blocks', 'callsPerBlock', 'totalCalls', 'answerBytes'])
+    if (!Number.isSafeInteger(limits[name]) || (limits[name] as number) < 1)
+      throw new Error(`${field}.${name}: expected a whole number`)
+  if (typeof limits.gas !== 'bigint' || limits.gas < 0n) throw new Error(`${field}.gas: expected a whole number`)
+  return limits as unknown as SimulationLimits
+}

@@ -1,0 +1,165 @@
+import { readFileSync } from 'node:fs'
+import { createMerkleProof, MerklePatriciaTrie } from '@ethereumjs/mpt'
+import { RLP } from '@ethereumjs/rlp'
+import { hexToBytes } from '@ethereumjs/util'
+import { developmentGround, GENESIS_FILE, NEVER } from '@upfront/engine-conformance'
+import {
+  type Address,
+  DEFAULT_SIMULATION_LIMITS,
+  decodeSimulationRequest,
+  type Hash,
+  type Hex,
+} from '@upfront/protocol'
+import { type Engine, pinnedState, ReadBudget, type Simulation } from '@upfront/simulation'
+import { bytesToHex, keccak256 } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import {
+  authorizationHash,
+  DEFAULT_PRICE_LIST,
+  gasByCall,
+  jsonHash,
+  meter,
+  type PaidExchange,
+  recordReads,
+  signReceipt,
+  type Witness,
+  witnessOf,
+} from '../src/index.js'
+
+export const RECEIPT_KEY = `0x${'42'.repeat(32)}` as const
+const account = privateKeyToAccount(RECEIPT_KEY)
+const address = (byte: string): Address => `0x${byte.repeat(20)}`
+const NETWORK = 'eip155:8453'
+const MAXIMUM = 100_000n
+
+const authorization = {
+  from: address('a1'),
+  permitted: { token: address('c0'), amount: MAXIMUM.toString() },
+  spender: address('f0'),
+  nonce: '7',
+  deadline: '1800000000',
+  witness: { to: address('b0'), facilitator: address('fa'), validAfter: '0' },
+}
+
+const alloc: Record<string, { balance?: Hex; nonce?: Hex; code?: Hex; storage?: Record<Hash, Hash> }> = JSON.parse(
+  readFileSync(GENESIS_FILE, 'utf8'),
+).alloc
+
+/** The development chain's state as tries, for proofs of it. */
+export class GenesisState {
+  readonly #state = new MerklePatriciaTrie({ useKeyHashing: true })
+  readonly #storage = new Map<string, MerklePatriciaTrie>()
+
+  async fill(): Promise<this> {
+    for (const [name, { balance = '0x0', nonce = '0x0', code = '0x', storage = {} }] of Object.entries(alloc)) {
+      const slots = new MerklePatriciaTrie({ useKeyHashing: true })
+      for (const [slot, value] of Object.entries(storage))
+        if (BigInt(value) !== 0n) await slots.put(hexToBytes(slot as Hex), RLP.encode(BigInt(value)))
+      const leaf = [BigInt(nonce), BigInt(balance), slots.root(), hexToBytes(keccak256(code))]
+      const key = `0x${name.replace(/^0x/, '').toLowerCase()}` as const
+      await this.#state.put(hexToBytes(key), RLP.encode(leaf))
+      this.#storage.set(key, slots)
+    }
+    return this
+  }
+
+  get root(): Hash {
+    return bytesToHex(this.#state.root())
+  }
+
+  /** The trie nodes that prove all accounts and slots of a witness. */
+  async nodesFor({ accounts }: Witness): Promise<Hex[]> {
+    const nodes = new Set<Hex>()
+    const add = async (trie: MerklePatriciaTrie, key: Hex) => {
+      for (const node of await createMerkleProof(trie, hexToBytes(key))) nodes.add(bytesToHex(node))
+    }
+    for (const [name, { storage }] of Object.entries(accounts)) {
+      await add(this.#state, name as Hex)
+      const slots = this.#storage.get(name)
+      if (slots !== undefined) for (const slot of Object.keys(storage)) await add(slots, slot as Hex)
+    }
+    return [...nodes]
+  }
+}
+
+/**
+ * One simulation on the development chain, sold with receipt and witness.
+ * @throws what `simulate` does where it is refused
+ */
+export async function sell(payload: object, engine: Engine, state: GenesisState): Promise<PaidExchange> {
+  const { rules, base, state: values } = developmentGround()
+  const params = JSON.parse(JSON.stringify([payload, 'latest']))
+  const simulation: Simulation = {
+    request: decodeSimulationRequest(params, DEFAULT_SIMULATION_LIMITS),
+    base,
+    state: pinnedState({ header: base, key: base.hash }),
+    rules,
+    driver: {
+      simulate() {
+        throw new Error('recordReads brings its own')
+      },
+    },
+    limits: DEFAULT_SIMULATION_LIMITS,
+    budget: new ReadBudget(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
+    cancellation: NEVER,
+    dialect: 'ethereum',
+  }
+  const { answer, values: read } = await recordReads(simulation, engine, (reads) => values.read(reads))
+  const bare = witnessOf(simulation, read, { ancestors: [], nodes: [] })
+  const witness = { ...bare, nodes: await state.nodesFor(bare) }
+  const result = JSON.parse(answer.json.toString())
+  const usage = { ...answer.touched, witnessBytes: JSON.stringify(witness).length }
+  const amount = meter({ gas: answer.gasUsed, ...usage }, DEFAULT_PRICE_LIST, 6, MAXIMUM).toString()
+  const receipt = await signReceipt(
+    {
+      payer: authorization.from,
+      nonce: authorization.nonce,
+      authorizationHash: authorizationHash(NETWORK, authorization),
+      method: 'eth_simulateV1',
+      dialect: 'ethereum',
+      requestHash: jsonHash({ method: 'eth_simulateV1', params }),
+      resultHash: jsonHash(result),
+      witnessHash: jsonHash(witness),
+      block: {
+        chainId: rules.chainId.toString(),
+        number: base.number.toString(),
+        hash: base.hash,
+        state: 'canonical',
+        payloadId: '0x',
+        flashblock: 0,
+        transactions: [],
+      },
+      usage: { ...usage, gas: gasByCall(result) },
+      priceListHash: jsonHash(DEFAULT_PRICE_LIST),
+      amount,
+      maximum: MAXIMUM.toString(),
+      chargedBefore: '0',
+      decimals: 6,
+      asset: authorization.permitted.token,
+      network: NETWORK,
+      payTo: authorization.witness.to,
+      issuedAt: 1_795_000_000,
+    },
+    account,
+  )
+  const charge = {
+    amount,
+    maximum: MAXIMUM.toString(),
+    asset: authorization.permitted.token,
+    network: NETWORK,
+    usage: { ...usage, gas: answer.gasUsed.toString() },
+    priceList: DEFAULT_PRICE_LIST,
+  }
+  const exchange = {
+    request: {
+      url: 'https://seller.example/v1/simulate?dialect=ethereum&witness=1',
+      body: { jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params },
+    },
+    answer: { jsonrpc: '2.0', id: 1, result, charge, receipt, witness },
+    offer: { extensions: { 'charge-terms': { info: { priceListHash: jsonHash(DEFAULT_PRICE_LIST) } } } },
+    payment: { payload: { permit2Authorization: authorization } },
+    settlement: { amount },
+    seller: { receiptKeys: [{ address: receipt.signer }] },
+  }
+  return JSON.parse(JSON.stringify(exchange))
+}
