@@ -95,6 +95,7 @@ onLinux(
       const [, demo] = await stand.until(/Pay for a simulation: `(.*)`/)
       const bought = execFileSync('sh', ['-c', demo], { cwd: root, encoding: 'utf8' })
       expect(bought).toMatch(/Charged \$0\.\d+ of at most/)
+      expect(bought).toContain('The bill is right.')
       expect(bought).toContain(`http://127.0.0.1:${stand.ports.GATEWAY_PORT}`)
       const [, logs] = await stand.until(/logs are in (\S+)\.$/m)
       expect(readFileSync(`${root}${logs}/gateway.log`, 'utf8')).toContain(`:${stand.ports.GATEWAY_PORT}`)

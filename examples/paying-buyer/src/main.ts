@@ -1,7 +1,11 @@
 // `npm run demo`: a buyer asks the gateway what a transfer of USDC would do, and pays for the answer what it took.
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { x402Client } from '@x402/core/client'
-import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
+import { decodePaymentRequiredHeader, decodePaymentResponseHeader, decodePaymentSignatureHeader } from '@x402/core/http'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { wrapFetchWithPayment } from '@x402/fetch'
 import { type Address, createPublicClient, encodeFunctionData, erc20Abi, formatUnits, type Hex, http } from 'viem'
@@ -14,6 +18,9 @@ const gateway = env.GATEWAY_URL || `http://${host}:${env.GATEWAY_PORT || 8080}`
 const account = privateKeyToAccount(
   (process.env.BUYER_PRIVATE_KEY ?? '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d') as Hex,
 )
+/** What is kept of the purchase, for the check at the end and for later. */
+const receiptFile = '.data/receipt.json'
+const receiptCommand = fileURLToPath(new URL('../../../packages/receipt/bin/receipt.mjs', import.meta.url))
 const chain = createPublicClient({ transport: http(gateway) })
 
 async function balanceOf(token: Address, owner: Address): Promise<bigint> {
@@ -29,6 +36,17 @@ async function mined(hash: Hex): Promise<void> {
   }
 }
 
+/** Checks what was bought offline, as anyone can who has the file. @throws Error where the bill is wrong */
+function checkBill(exchange: object): void {
+  mkdirSync(dirname(receiptFile), { recursive: true })
+  writeFileSync(receiptFile, JSON.stringify(exchange, null, 2))
+  const { status, stdout, stderr } = spawnSync(process.execPath, [receiptCommand, 'verify', receiptFile], {
+    encoding: 'utf8',
+  })
+  console.log(`${stdout}${stderr}`.trimEnd().replace(/^/gm, '   '))
+  if (status !== 0) throw new Error('the bill does not hold')
+}
+
 async function main(): Promise<void> {
   console.log(`1. Ask ${gateway} what a transfer would do, without paying`)
   const chainId = await chain.getChainId()
@@ -37,7 +55,8 @@ async function main(): Promise<void> {
   const header = refusal.headers.get('payment-required')
   if (refusal.status !== 402 || header === null)
     throw new Error(`expected 402, got ${refusal.status}: does this gateway sell? (billing must run beside it)`)
-  const offer = decodePaymentRequiredHeader(header).accepts.find(({ scheme }) => scheme === 'upto')
+  const required = decodePaymentRequiredHeader(header)
+  const offer = required.accepts.find(({ scheme }) => scheme === 'upto')
   if (offer === undefined) throw new Error('the gateway offers no `upto` payment')
   const token = offer.asset as Address
   const decimals = await chain.readContract({ address: token, abi: erc20Abi, functionName: 'decimals' })
@@ -58,24 +77,45 @@ async function main(): Promise<void> {
     .setSpendControls({ allowedAssets: true })
   const args = [offer.payTo as Address, 25n * 10n ** BigInt(decimals)] as const
   const data = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args })
-  const answer = await wrapFetchWithPayment(
-    fetch,
-    client,
-  )(`${gateway}/v1/preview?from=${account.address}&to=${token}&data=${data}`)
+  let payment = ''
+  const send: typeof fetch = (input, init) => {
+    const request = new Request(input, init)
+    payment = request.headers.get('payment-signature') ?? payment
+    return fetch(request)
+  }
+  const url = `${gateway}/v1/preview?from=${account.address}&to=${token}&data=${data}&witness=1`
+  const answer = await wrapFetchWithPayment(send, client)(url)
   const body: unknown = await answer.json()
   const receiptHeader = answer.headers.get('payment-response')
   if (!answer.ok || receiptHeader === null) throw new Error(`HTTP ${answer.status}: ${JSON.stringify(body)}`)
-  console.log(`${JSON.stringify(body, null, 2).replace(/^/gm, '   ')}\n`)
+  const { receipt, witness, ...shown } = body as Record<string, unknown>
+  console.log(`${JSON.stringify(shown, null, 2).replace(/^/gm, '   ')}`)
+  const witnessBytes = JSON.stringify(witness).length
+  console.log(`   with ${receipt === undefined ? 'no' : 'a signed'} receipt, and a witness of ${witnessBytes} bytes\n`)
 
-  const receipt = decodePaymentResponseHeader(receiptHeader)
-  const charged = BigInt(receipt.amount ?? 0)
+  const settlement = decodePaymentResponseHeader(receiptHeader)
+  const charged = BigInt(settlement.amount ?? 0)
   console.log(`3. Charged ${dollars(charged)} of at most ${dollars(offer.amount)}`)
-  console.log(`   transaction ${receipt.transaction || 'none: nothing was charged'}`)
-  if (receipt.transaction) await mined(receipt.transaction as Hex)
+  console.log(`   transaction ${settlement.transaction || 'none: nothing was charged'}`)
+  if (settlement.transaction) await mined(settlement.transaction as Hex)
   const after = await balances()
   console.log(`   buyer   ${dollars(before.buyer)} -> ${dollars(after.buyer)}`)
   console.log(`   seller  ${dollars(before.seller)} -> ${dollars(after.seller)}`)
   if (before.buyer - after.buyer !== charged) throw new Error('the balances do not show the charge')
+
+  console.log(`\n4. Check the bill offline (${receiptFile}): hashes, signature, and the usage by executing it again`)
+  if (receipt === undefined) return console.log('   this seller signs no receipts')
+  const { payload, ...rest } = decodePaymentSignatureHeader(payment)
+  // The authorization without its signature: whoever checks the bill needs no more.
+  const { permit2Authorization } = payload as { permit2Authorization: object }
+  checkBill({
+    request: { url },
+    answer: body,
+    offer: required,
+    payment: { ...rest, payload: { permit2Authorization } },
+    settlement,
+    seller: await (await fetch(`${gateway}/.well-known/upfront.json`)).json(),
+  })
 }
 
 main().catch((error: unknown) => {

@@ -169,7 +169,7 @@ async function executionOf(
     const place = firstDifference(result, again)
     if (place !== undefined) throw new Error(`result${place}: is not what execution gives`)
     const total = gas.reduce((sum, used) => sum + BigInt(used), 0n)
-    return `${engine.name}: ${total} gas in ${gas.length} calls, ${touched.accounts} accounts, ${touched.slots} slots, the same result`
+    return `${engine.name}: ${total} gas in ${gas.length === 1 ? '1 call' : `${gas.length} calls`}, ${touched.accounts} accounts, ${touched.slots} slots, the same result`
   } finally {
     if (options.engine === undefined) await engine.close()
   }
