@@ -82,7 +82,7 @@ it('does not hold with any field changed, left out, written otherwise, or added'
       () => undefined,
       () => null,
       (value) => (Array.isArray(value) ? value.slice(1) : typeof value === 'number' ? value + 1 : another(`${value}`)),
-      (value) => (typeof value === 'string' ? value.toUpperCase() : `${value}`),
+      (value) => (typeof value === 'string' && /[a-z]/.test(value) ? value.toUpperCase() : ` ${value}`),
       (value) => (typeof value === 'string' && !value.startsWith('0x') ? `0${value}` : [value]),
     ]
     for (const change of changes) expect([at, await holds(changed(at, change))]).toEqual([at, false])
