@@ -63,14 +63,13 @@ export class NativeWork {
   begin<T>(cancellation: Cancellation, start: (id: number) => AtOnce, format: Format<T>): Awaitable<Step<T>> {
     if (this.#closed) throw closed()
     const id = this.#nextId()
-    const atOnce = accepted(() => start(id))
-    if (typeof atOnce === 'string' && atOnce.startsWith(PAUSED))
-      return this.#lacks(id, atOnce.slice(PAUSED.length), cancellation, format)
-    return this.#step(id, atOnce, cancellation, format)
+    return this.#step(id, accepted(() => start(id)), cancellation, format)
   }
 
   #step<T>(id: number, atOnce: AtOnce, cancellation: Cancellation, format: Format<T>): Awaitable<Step<T>> {
     if (atOnce === null) return this.#byMail(id, cancellation, format)
+    if (typeof atOnce === 'string' && atOnce.startsWith(PAUSED))
+      return this.#lacks(id, atOnce.slice(PAUSED.length), cancellation, format)
     if (typeof atOnce === 'string') return { kind: 'done', outcome: format.outcome(atOnce, undefined) }
     if (atOnce.kind === 'rejected') throw format.rejection(atOnce.payload)
     return { kind: 'done', outcome: format.outcome(atOnce.payload, atOnce.json) }
@@ -187,12 +186,12 @@ export function valuesText(values: readonly StateValue[]): string {
   return text
 }
 
-/** What the addon says. Its own errors come from outside of any realm: their message alone tells. */
+/** What the addon says. Its errors carry a code: `Refusal` in crates/bindings/src/refusal.rs has them all. */
 function accepted(call: () => AtOnce): AtOnce {
   try {
     return call()
   } catch (error) {
-    const full = (error as Error).message === 'full'
+    const full = (error as { code?: unknown }).code === 'FULL'
     throw full ? new RpcError(ErrorCode.limitExceeded, 'too many simulations at once', undefined, 503) : error
   }
 }

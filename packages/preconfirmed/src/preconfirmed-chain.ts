@@ -255,10 +255,7 @@ export class PreconfirmedChain {
         driver,
         cancellation: canceller,
         budget: new ReadBudget(MOST_READS, performance.now() + executionTimeoutMs),
-        onLack: (reads) => {
-          this.recentReads.note(reads)
-          return []
-        },
+        onLack: (reads) => this.recentReads.note(reads),
       })
       const difference = differenceOf(executed, newest)
       if (difference) return this.refuse(next, difference)

@@ -8,6 +8,7 @@ import {
   TEST_TOKEN_SLOTS,
 } from '@upfront/devnet'
 import type { PinnedBlock } from '@upfront/head'
+import { CallQueue } from '@upfront/node'
 import {
   type Address,
   type Call,
@@ -17,7 +18,7 @@ import {
   type StateOverride,
 } from '@upfront/protocol'
 import { encodeAbiParameters, encodeFunctionData, keccak256, parseEther } from 'viem'
-import { pinnedState, planSimulation, type SimulationPlan, type StateRead } from '../src/index.js'
+import { Driver, pinnedState, planSimulation, type SimulationPlan, type StateRead } from '../src/index.js'
 import { driveLimits, NodeState } from './node-state.js'
 
 const LATEST = { kind: 'tag', tag: 'latest' } as const
@@ -111,27 +112,49 @@ describe('reading ahead', () => {
     return { chain, block, plan }
   }
 
+  /** As an engine lacks it that has just begun. */
+  function firstLack({ blocks: [block] }: SimulationPlan): StateRead[] {
+    const { from, to } = block!.calls[0]!
+    return [nonce(from), { kind: 'code', address: to! }]
+  }
+
   it.each([
     { node: 'traces', lacks: [], by: 'stranger', most: 2 },
     { node: 'traces', lacks: [], by: 'owner', most: 2 },
-    { node: 'makes access lists', lacks: ['debug_traceCall'], by: 'owner', most: 2 },
-    { node: 'does neither', lacks: ['debug_traceCall', 'eth_createAccessList'], by: 'owner', most: 60 },
+    { node: 'does not trace', lacks: ['debug_traceCall'], by: 'owner', most: 60 },
   ] as const)(
-    'a swap by the $by, first on its block: $most HTTP requests where the node $node',
+    'a swap by the $by, the first of all: $most HTTP requests where the node $node',
     async ({ lacks, by, most }) => {
       for (const method of lacks) proxy.lacks.add(method)
       const { call, stateOverrides, asJson } = swap(by)
       const reads = (await touched(devnet.rpcUrl, call, asJson)).filter((read) => !isOverridden(read, stateOverrides))
       expect(reads.filter(({ kind }) => kind === 'storage').length).toBeGreaterThan(8)
       const { chain, block, plan } = await openChain(by)
-      await chain.readFor(plan, block, ...reads.map((read) => [read]))
+      await chain.readFor(plan, block, firstLack(plan), ...reads.map((read) => [read]))
       expect(proxy.stats.requests).toBeLessThanOrEqual(most)
+      expect(proxy.stats.byMethod.debug_traceCall).toBe(1)
     },
   )
 
+  it('asks once about a contract, whatever the block', async () => {
+    const { chain, block, plan } = await openChain()
+    await chain.readFor(plan, block, firstLack(plan))
+    expect(proxy.stats.byMethod).toMatchObject({ debug_traceCall: 1 })
+    await chain.readFor(plan, { ...block, key: `0x${'e1'.repeat(32)}` }, firstLack(plan))
+    expect(proxy.stats.byMethod).toMatchObject({ debug_traceCall: 1 })
+  })
+
+  it('asks nothing where hints are off', async () => {
+    const { chain, block, plan } = await openChain()
+    const driver = new Driver(chain.engine, chain.client, new CallQueue(chain.client), { hints: false })
+    chain.engine.script = [firstLack(plan)]
+    await driver.simulate(plan, pinnedState(block), driveLimits())
+    expect(Object.keys(proxy.stats.byMethod).sort()).toEqual(['eth_getCode', 'eth_getTransactionCount'])
+  })
+
   it('reads on the last known head while the node is asked for the head', async () => {
     const { chain, plan } = await openChain()
-    chain.engine.script = [[nonce(STRANGER)]]
+    chain.engine.script = [firstLack(plan)]
     const left = new AbortController()
     proxy.faultOf = (method) => (method === 'eth_getBlockByNumber' ? 'silent' : undefined)
     const reading = chain.resolver.onBlock(LATEST, left, (block, cancellation) =>
@@ -147,16 +170,17 @@ describe('reading ahead', () => {
   it('finds out once which way the node has', async () => {
     proxy.lacks.add('debug_traceCall')
     const { chain, block, plan } = await openChain()
-    await chain.readFor(plan, block, [nonce(STRANGER)])
+    await chain.readFor(plan, block, firstLack(plan))
     expect(proxy.stats.byMethod).toMatchObject({ debug_traceCall: 1 })
-    await chain.readFor(plan, block, [nonce('0x00000000000000000000000000000000000000b1')])
-    expect(proxy.stats.byMethod).toMatchObject({ debug_traceCall: 1 })
+    const other = toContract(plan, devnet.uniswap!.pairV2.toLowerCase() as Address)
+    await chain.readFor(other, block, firstLack(other))
+    expect(proxy.stats.byMethod).toMatchObject({ debug_traceCall: 1, eth_createAccessList: 1 })
   })
 
   it('asks for nothing that the request overrides, and for nothing at all on a warm block', async () => {
     const { chain, block, plan } = await openChain()
     const codeOfToken: StateRead = { kind: 'code', address: plan.blocks[0]!.stateOverrides[1]!.address }
-    await chain.readFor(plan, block, [nonce(STRANGER)])
+    await chain.readFor(plan, block, firstLack(plan))
     await until(() => chain.engine.missing(block.key, [codeOfToken]).length === 0)
     expect(proxy.stats.byMethod.eth_getBalance).toBeGreaterThan(3)
     const before = proxy.stats.requests
@@ -183,6 +207,11 @@ describe('reading ahead', () => {
 
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+function toContract(plan: SimulationPlan, to: Address): SimulationPlan {
+  const [block] = plan.blocks
+  return { ...plan, blocks: [{ ...block!, calls: [{ ...block!.calls[0]!, to }] }] }
 }
 
 function isOverridden(read: StateRead, overrides: StateOverride[]): boolean {

@@ -6,9 +6,7 @@ import type { StateRead, StateValue } from '../engine/state.js'
 import type { Lacking, Step } from '../engine/step.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
 import { Hints } from './hints.js'
-import { MappingSlots } from './mapping-slots.js'
 import type { PinnedState } from './pinned-state.js'
-import { PlanReads, type ReadingAhead } from './plan-reads.js'
 import type { ReadBudget } from './read-budget.js'
 import { StateReads } from './state-reads.js'
 
@@ -18,25 +16,25 @@ export interface DriveLimits {
   cancellation: Cancellation
 }
 
-/** What to read together with what work lacks. `round` counts from 1. */
-export type OnLack = (lacking: readonly StateRead[], round: number) => readonly StateRead[]
+/** Told of what work lacks before it is read. `round` counts from 1. */
+export type OnLack = (lacking: readonly StateRead[], round: number) => void
 
 /** The read loop: has an engine work, and reads from the node what it lacks, until the work is done. */
 export class Driver {
   readonly #engine: Engine
   readonly #reads: StateReads
-  readonly #ahead: ReadingAhead
+  readonly #hints: Hints | undefined
   readonly #observer: UpstreamObserver
   readonly #late: () => Error
 
-  constructor(engine: Engine, client: UpstreamClient, queue: CallQueue) {
+  /** @param options.hints whether the node is asked what calls to unseen contracts touch */
+  constructor(engine: Engine, client: UpstreamClient, queue: CallQueue, options = { hints: true }) {
     const { label, observer } = client
     const onWorkaround = (lacks: string) => observer.onWorkaround?.({ upstream: label, lacks })
     const reads = new StateReads(queue, engine, label, onWorkaround)
     this.#engine = engine
     this.#reads = reads
-    const hints = new Hints(queue, reads, onWorkaround)
-    this.#ahead = { engine, reads, hints, mappings: new MappingSlots(), observer }
+    this.#hints = options.hints ? new Hints(queue, reads, engine, onWorkaround) : undefined
     this.#observer = observer
     this.#late = () => new UpstreamError(new UpstreamFault('timeout', 'no answer in time'), label, 'reading state', 1)
   }
@@ -46,10 +44,9 @@ export class Driver {
    * @throws or rejects with what `Engine.begin` does; UpstreamError, BlockMoved; RpcError -32005 over the budget
    */
   simulate(plan: SimulationPlan, at: PinnedState, limits: DriveLimits): Awaitable<Answer> {
-    let planReads: PlanReads | undefined
-    const onLack: OnLack = (lacking, round) => {
-      planReads ??= new PlanReads(plan, at, this.#ahead)
-      return planReads.ahead(lacking, round)
+    const hints = this.#hints
+    const onLack = (lacking: readonly StateRead[], round: number) => {
+      if (round === 1) hints?.ask(plan, at, lacking)
     }
     return this.run(() => this.#engine.begin(plan, at, limits.cancellation), at, limits, onLack)
   }
@@ -71,7 +68,7 @@ export class Driver {
     const values = reads.map((read, index) => layerValue(at.layers, read) ?? known[index])
     const missing = reads.filter((_, index) => values[index] === undefined)
     if (missing.length === 0) return values as StateValue[]
-    const read = await this.#read(missing, [], at, limits)
+    const read = await this.#read(missing, at, limits)
     this.#engine.provide(at.key, missing, read)
     let next = 0
     return values.map((value) => value ?? read[next++]!)
@@ -82,7 +79,7 @@ export class Driver {
    * @throws or rejects with UpstreamError, BlockMoved; RpcError -32005 over the budget
    */
   readAtNode(reads: readonly StateRead[], at: PinnedState, limits: DriveLimits): Promise<StateValue[]> {
-    return this.#read(reads, [], at, limits)
+    return this.#read(reads, at, limits)
   }
 
   /** Has the engine know these values before work asks for them. Only a help: what fails is read again when it is needed. */
@@ -98,38 +95,31 @@ export class Driver {
     for (let round = 1; step.kind === 'lacking'; round += 1) {
       let values: StateValue[]
       try {
-        const ahead = onLack?.(step.reads, round) ?? []
-        values = await this.#read(step.reads, ahead, at, limits)
+        onLack?.(step.reads, round)
+        values = await this.#read(step.reads, at, limits)
       } catch (error) {
         step.abandon()
         throw error
       }
-      step = await step.resume(values)
+      const next: Awaitable<Step<T>> = step.resume(values)
+      step = next instanceof Promise ? await next : next
     }
     return step.outcome
   }
 
   async #read(
     reads: readonly StateRead[],
-    ahead: readonly StateRead[],
     { block }: PinnedState,
     { budget, cancellation: { signal } }: DriveLimits,
   ): Promise<StateValue[]> {
     signal.throwIfAborted()
     budget.take(reads.length)
-    const time = { signal, deadline: budget.deadline }
     const asked = this.#reads.ask(block, reads)
-    const askedAhead = ahead.length === 0 ? undefined : this.#reads.askAhead(block, ahead)
-    this.#observer.onReads?.({ hits: asked.joined, misses: reads.length - asked.joined + ahead.length })
+    this.#observer.onReads?.({ hits: asked.joined, misses: reads.length - asked.joined })
     try {
-      // Sent together, they come together: what was read ahead is there when the work goes on.
-      const settledAhead = askedAhead?.values.catch(() => undefined)
-      const values = await within(asked.values, time, this.#late)
-      if (settledAhead !== undefined) await within(settledAhead, time, this.#late)
-      return values
+      return await within(asked.values, { signal, deadline: budget.deadline }, this.#late)
     } finally {
       asked.leave()
-      askedAhead?.leave()
     }
   }
 }

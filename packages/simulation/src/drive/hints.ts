@@ -1,14 +1,18 @@
-import type { PinnedBlock } from '@upfront/head'
-import type { CallQueue, UpstreamFault } from '@upfront/node'
+import type { CallQueue, UpstreamCall, UpstreamFault } from '@upfront/node'
 import { isMethodMissing } from '@upfront/node'
+import type { Address } from '@upfront/protocol'
+import { LRUCache } from 'lru-cache'
+import type { Engine } from '../engine/engine.js'
+import { layerValue } from '../engine/layer-value.js'
 import type { StateRead } from '../engine/state.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
 import { Overridden } from './overridden.js'
+import type { PinnedState } from './pinned-state.js'
 import type { StateReads } from './state-reads.js'
-import { accessListHint, type HintedCall, hintedCalls, prestateHint, type Touched } from './touch-hints.js'
+import { accessListHint, type HintedCall, hintedCall, prestateHint, type Touched } from './touch-hints.js'
 
 const MOST_TOUCHED = 3_000
-const MOST_HINTED_CALLS = 16
+const MOST_SEEN = 20_000
 const LACKING_LASTS_MS = 600_000
 /** Hints share an HTTP request with reads: where they hold those up, they are left out for a while. */
 const SLOW_HINT_MS = 1_500
@@ -16,81 +20,85 @@ const SLOW_LASTS_MS = 60_000
 
 type Feature = 'debug_traceCall' | 'eth_createAccessList' | 'eth_createAccessList with overrides'
 
-/** Asks the node what a plan's calls touch. Only names are taken from its answers; whatever fails here is read when it is needed. */
+/**
+ * Asks the node what a call to a contract touches that no plan called before: how deep its calls go can't be told before its
+ * code is known. At most one question a plan. Only names are taken from the answer, and nothing depends on it.
+ */
 export class Hints {
   readonly #queue: CallQueue
   readonly #reads: StateReads
+  readonly #engine: Pick<Engine, 'missing'>
   readonly #onWorkaround: (lacks: string) => void
+  readonly #seen = new LRUCache<Address, true>({ max: MOST_SEEN })
   readonly #lackingUntil = new Map<Feature, number>()
-  /** Hints asked for and not yet given: who asked first reads what they name, for all. */
-  readonly #underWay = new Set<string>()
   #pausedUntil = 0
-  /** Until it is known which hints work, all are asked for, so that the first request does not pay for finding out. */
-  #preferred: Feature | undefined
 
-  constructor(queue: CallQueue, reads: StateReads, onWorkaround: (lacks: string) => void) {
+  constructor(
+    queue: CallQueue,
+    reads: StateReads,
+    engine: Pick<Engine, 'missing'>,
+    onWorkaround: (lacks: string) => void,
+  ) {
     this.#queue = queue
     this.#reads = reads
+    this.#engine = engine
     this.#onWorkaround = onWorkaround
   }
 
   /**
-   * Asks what the plan's calls touch, and has `read` told of what is named and not overridden.
-   * @param read reads ahead
+   * Has what the node names read ahead.
+   * @param lacking what the plan lacked first
    */
-  ask(block: PinnedBlock, plan: SimulationPlan, read: (reads: StateRead[]) => void): void {
-    if (this.#pausedUntil > performance.now()) return
-    const overridden = new Overridden()
-    for (const { stateOverrides } of plan.blocks) overridden.add(stateOverrides)
-    let budget = MOST_TOUCHED
-    for (const call of hintedCalls(plan, MOST_HINTED_CALLS))
-      for (const hint of this.#hints(block, call))
-        hint.then(
-          (touched) => {
-            const named = touched.filter((read) => !overridden.has(read)).slice(0, budget)
-            budget -= named.length
-            if (named.length > 0) read(named)
-          },
-          () => undefined,
-        )
+  ask(plan: SimulationPlan, at: PinnedState, lacking: readonly StateRead[]): void {
+    const unseen = this.#unseen(lacking)
+    if (unseen.size === 0 || this.#pausedUntil > performance.now()) return
+    const call = hintedCall(plan, unseen)
+    if (call === undefined) return
+    this.#touched(call, at).then(
+      (touched) => this.#read(touched, plan, at),
+      () => undefined,
+    )
   }
 
-  #hints(block: PinnedBlock, call: HintedCall): Promise<Touched>[] {
-    const at = this.#reads.reference(block)
-    const hints: Promise<Touched>[] = []
-    if (this.#wants('debug_traceCall')) {
-      const hint = prestateHint(call, at)
-      if (hint !== undefined) hints.push(this.#ask('debug_traceCall', hint))
+  /** The accounts whose code is lacking and that no plan lacked it of before. */
+  #unseen(lacking: readonly StateRead[]): Set<Address> {
+    const unseen = new Set<Address>()
+    for (const read of lacking) {
+      if (read.kind !== 'code' || this.#seen.has(read.address)) continue
+      this.#seen.set(read.address, true)
+      unseen.add(read.address)
     }
-    if (this.#wants('eth_createAccessList')) {
-      const withOverrides = call.overrides.length > 0 && !this.#lacks('eth_createAccessList with overrides')
-      const hint = accessListHint(call, at, withOverrides)
-      const feature = withOverrides ? 'eth_createAccessList with overrides' : 'eth_createAccessList'
-      if (hint !== undefined) hints.push(this.#ask(feature, hint))
-    }
-    return hints
+    return unseen
   }
 
-  async #ask(feature: Feature, hint: Parameters<CallQueue['send']>[0]): Promise<Touched> {
-    const question = `${hint.method} ${JSON.stringify(hint.params)}`
-    if (this.#underWay.has(question)) return []
-    this.#underWay.add(question)
+  async #touched(call: HintedCall, at: PinnedState): Promise<Touched> {
+    const [feature, hint] = this.#hint(call, at)
+    if (hint === undefined) return []
     const started = performance.now()
-    const outcome = await this.#queue.send(hint).finally(() => this.#underWay.delete(question))
+    const outcome = await this.#queue.send(hint)
     const ended = performance.now()
     if (ended - started > SLOW_HINT_MS) this.#pausedUntil = ended + SLOW_LASTS_MS
-    if ('value' in outcome) {
-      if (this.#preferred !== 'debug_traceCall' && feature !== 'eth_createAccessList with overrides')
-        this.#preferred = feature
-      return outcome.value as Touched
-    }
+    if ('value' in outcome) return outcome.value
     if (isUnavailable(feature, outcome.error.fault)) this.#noteLacking(feature)
     return []
   }
 
-  #wants(feature: 'debug_traceCall' | 'eth_createAccessList'): boolean {
-    if (this.#lacks(feature)) return false
-    return this.#preferred === undefined || this.#preferred === feature || this.#lacks(this.#preferred)
+  #hint(call: HintedCall, { block }: PinnedState): [Feature, UpstreamCall<Touched> | undefined] {
+    const at = this.#reads.reference(block)
+    if (!this.#lacks('debug_traceCall')) return ['debug_traceCall', prestateHint(call, at)]
+    const withOverrides = call.overrides.length > 0 && !this.#lacks('eth_createAccessList with overrides')
+    const feature = withOverrides ? 'eth_createAccessList with overrides' : 'eth_createAccessList'
+    return [feature, this.#lacks(feature) ? undefined : accessListHint(call, at, withOverrides)]
+  }
+
+  #read(touched: Touched, plan: SimulationPlan, { block, key, layers }: PinnedState): void {
+    const overridden = new Overridden()
+    for (const { stateOverrides } of plan.blocks) overridden.add(stateOverrides)
+    const open = touched.filter((read) => !overridden.has(read) && layerValue(layers, read) === undefined)
+    const missing = this.#engine.missing(key, open.slice(0, MOST_TOUCHED))
+    if (missing.length === 0) return
+    const asked = this.#reads.askAhead(block, missing)
+    asked.values.catch(() => 'then it is read when it is needed').finally(() => asked.leave())
   }
 
   #lacks(feature: Feature): boolean {
@@ -103,7 +111,7 @@ export class Hints {
   }
 }
 
-/** A hint that took too long, or that the node won't give: do without it from now on. */
+/** Whether the node won't give such a hint at any time. */
 function isUnavailable(feature: Feature, fault: UpstreamFault): boolean {
   if (fault.kind !== 'rpc-error') return false
   const { code, message = '' } = fault.detail.rpc ?? {}

@@ -1,9 +1,8 @@
 import type { UpstreamCall } from '@upfront/node'
 import { decodeFixedBytes, decodeWord, malformed } from '@upfront/node'
-import { type Address, type Hash, type StateOverride, toQuantity } from '@upfront/protocol'
+import { type Address, type Hash, type StateOverride, toQuantity, ZERO_ADDRESS } from '@upfront/protocol'
 import type { StateRead } from '../engine/state.js'
 import type { PlannedCall, SimulationPlan } from '../plan/simulation-plan.js'
-import { accountReads } from './expected-reads.js'
 import type { BlockReference } from './read-call.js'
 
 /** Accounts and slots that a call touches, as a node tells: names to read, no values to trust. */
@@ -23,20 +22,16 @@ export interface HintedCall {
   overrides: readonly StateOverride[]
 }
 
-/** The calls whose touches can't be told from the plan alone: at most `most`, the first ones. */
-export function hintedCalls(plan: SimulationPlan, most: number): HintedCall[] {
-  const hinted: HintedCall[] = []
+/** The first call with input to one of these accounts. */
+export function hintedCall(plan: SimulationPlan, to: ReadonlySet<Address>): HintedCall | undefined {
   let overrides: StateOverride[] = []
   for (const block of plan.blocks) {
     if (block.stateOverrides.length > 0) overrides = [...overrides, ...block.stateOverrides]
-    if (overrides.length > MOST_OVERRIDDEN_ACCOUNTS) return hinted
-    for (const call of block.calls) {
-      if (call.input === '0x') continue
-      if (hinted.length === most) return hinted
-      hinted.push({ call, overrides })
-    }
+    if (overrides.length > MOST_OVERRIDDEN_ACCOUNTS) return undefined
+    const call = block.calls.find((call) => call.input !== '0x' && call.to !== null && to.has(call.to))
+    if (call !== undefined) return { call, overrides }
   }
-  return hinted
+  return undefined
 }
 
 /** `debug_traceCall` with the prestate tracer: its code and values are left out where the node can. */
@@ -121,6 +116,16 @@ function touchedInAccessList(result: unknown): Touched {
     const address = decodeFixedBytes(key, 20)
     return [...accountReads(address), ...storageReads(address, Array.isArray(storageKeys) ? storageKeys : [])]
   })
+}
+
+/** Nothing is read of precompiles. */
+function accountReads(address: Address): StateRead[] {
+  if (BigInt(address) <= 0x100n && address !== ZERO_ADDRESS) return []
+  return [
+    { kind: 'balance', address },
+    { kind: 'nonce', address },
+    { kind: 'code', address },
+  ]
 }
 
 function storageReads(address: Address, slots: unknown[]): StateRead[] {

@@ -14,12 +14,11 @@ use upfront_engine::{
     stretch::ExecutedStretch,
 };
 
-/// Bytes from which on JSON crosses as bytes. V8 makes shorter strings where it makes all that is young, and forgets them for
-/// next to nothing; memory outside of its heap, like longer strings, has it collect the whole heap once a second.
+/// JSON that is longer crosses as bytes. V8 makes shorter strings in its young generation, where they cost next to nothing to
+/// collect; longer strings, like memory outside of its heap, make it collect the whole heap.
 const LONG: usize = 127 * 1024;
 
-/// What is to be known of it, the failed calls with the places of their errors, and the JSON to the end or, where it is long,
-/// apart.
+/// The answer's figures, its failed calls with the places of their errors, then the JSON, which is apart where it is long.
 pub fn answer(answer: Answer<'_>, outcome: &Outcome) -> Payload {
     let mut out = Lines(String::with_capacity(64 + if answer.json.len() > LONG { 0 } else { answer.json.len() }));
     let failures = answer.gaps.iter().map(|gap| WrittenFailure {
@@ -46,7 +45,7 @@ pub fn answer(answer: Answer<'_>, outcome: &Outcome) -> Payload {
     text.into()
 }
 
-/// The layer, the transactions, their receipts, and what there is of the block now.
+/// The layer, the transactions and their receipts, and the figures of the block so far.
 pub fn executed(executed: ExecutedStretch) -> String {
     let transactions = executed.transactions.iter().map(|transaction| StretchTransaction {
         hash: transaction.hash,
@@ -66,14 +65,14 @@ pub fn executed(executed: ExecutedStretch) -> String {
 }
 
 /// What a simulation lacks. Its first line tells it from an outcome.
-pub fn paused(reads: &[Read]) -> String {
+pub fn paused<'a>(reads: impl ExactSizeIterator<Item = &'a Read>) -> String {
     let mut out = Lines(String::with_capacity(32 + 128 * reads.len()));
     out.text("paused");
-    reads.to_vec().write(&mut out);
+    reads.copied().collect::<Vec<_>>().write(&mut out);
     out.0
 }
 
-/// What is held of the reads, in order.
+/// Values as far as they are held.
 pub fn known(values: impl Iterator<Item = Option<Cached>>) -> String {
     let mut out = Lines::default();
     for value in values {

@@ -1,45 +1,43 @@
-//! The addon: conversion alone. What it does is in `upfront-engine`.
+//! The addon: it converts between JavaScript and `upfront-engine`, which does the work.
 //!
-//! JavaScript submits a simulation by a number of its own choosing; what comes of it lies in the mailbox under that number.
-//! Text is ASCII both ways: as Latin-1 it crosses by copying.
+//! JavaScript begins work under a number that it chooses. The result is returned at once or put into the mailbox with that
+//! number. Text is ASCII both ways, so as Latin-1 it crosses by copying.
 
 mod encode;
 mod mailbox;
 mod paused;
 mod reader;
 mod records;
+mod refusal;
 mod text;
 mod threads;
 
 use mailbox::{Kind, Mailbox, Message, Payload, Wake, latin1};
-use napi::{
-    Error, Result,
-    bindgen_prelude::{Either, Latin1String},
-};
+use napi::bindgen_prelude::{Either, Latin1String};
 use napi_derive::napi;
 use paused::{Paused, Simulation};
-use reader::CachedOnly;
+use reader::NoSource;
 use records::StretchRejected;
+use refusal::{Refusal, Result};
 use std::{collections::HashMap, sync::Arc};
 use threads::{Ending, Threads};
 use upfront_engine::{
     answer, carry,
-    evm::Allowance,
     outcome::Outcome,
     plan::Plan,
     primitives::{B256, hex},
     rejection::Failure,
-    simulate::simulate,
-    state::{Layer, Read, SimulationState, StateCache, Stop},
+    simulate::{Simulated, simulate, simulate_reading},
+    state::{Allowance, Layer, Read, SimulationState, StateCache, Stop},
     stretch::{self, StretchFailure},
 };
 
-/// A simulation allocates two hundred times; with glibc's allocator that is a tenth of its CPU.
+/// A simulation allocates often and briefly: bench/RESULTS.md compares allocators.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// What the event loop gives a simulation at most: enough for a swap (a tenth of a millisecond), and made to hurt 3 ms
-/// (hashes of 4 KB over and over; measured with the dearest programs known).
+/// What the event loop gives a simulation at most: enough for a swap. bench/RESULTS.md has what the costliest programs known make of
+/// it.
 const ALLOWANCE: Allowance = Allowance { gas: 300_000, frames: 20, bytes: 4_096, precompile_gas: 40_000 };
 const SMALL_PLAN: usize = 8_192;
 
@@ -65,8 +63,8 @@ pub struct NativeEngine {
     threads: Threads,
 }
 
-/// A short outcome, or what to read first, as its text alone: an object of JavaScript takes longer to make than both take to
-/// write. None: what comes of it comes by mail.
+/// A short outcome, or what to read first, is its text alone: making a JavaScript object takes longer than writing either. None:
+/// the result comes by mail.
 type AtOnce = Option<Either<Latin1String, Message>>;
 
 #[napi]
@@ -80,7 +78,7 @@ impl NativeEngine {
         Self { cache, mailbox, layers: HashMap::new(), paused: HashMap::new(), threads }
     }
 
-    /// What is in the mailbox.
+    /// Empties the mailbox.
     #[napi(catch_unwind)]
     pub fn take(&self) -> Vec<Message> {
         self.mailbox.take()
@@ -92,9 +90,9 @@ impl NativeEngine {
         self.cache.bytes() as f64
     }
 
-    /// Begins a simulation. What comes of it is returned where it takes next to no time, a short outcome as its text alone; else
-    /// (null) it comes by mail. Where it lacks values of state, the reads are returned after a line `paused`: it goes on with
-    /// `resume`, or ends with `cancel`.
+    /// Begins a simulation. A small one is carried out at once, and its result returned; a short outcome is its text alone. For
+    /// any other, null is returned and the result comes by mail. Where a small one lacks values of the state, the reads are
+    /// returned after a line `paused`: call `resume` with their values, or `cancel`.
     #[napi(catch_unwind)]
     pub fn begin(
         &mut self,
@@ -107,36 +105,29 @@ impl NativeEngine {
         let plan = field(&plan)?;
         let simulation = Simulation { plan, key: state_key(&key)?, layers: self.layers(&layers)? };
         if !is_small {
-            return self.start_simulation(id, simulation);
+            self.start_simulation(id, simulation)?;
+            return Ok(None);
         }
-        match self.at_once(id, &simulation) {
-            Err(Failure::Missing(reads)) => {
-                let lacking = encode::paused(&reads);
-                self.paused.insert(id, Paused { simulation, reads });
-                Ok(Some(Either::A(latin1(lacking.into_bytes()))))
-            }
-            Err(_) => self.start_simulation(id, simulation),
-            Ok(answer) => Ok(Some(answer)),
-        }
+        self.at_once(id, simulation)
     }
 
-    /// Goes on with work that lacks state: `values` in the order of its reads, which are kept. What comes of it is returned or
-    /// comes by mail.
+    /// Goes on with work that lacks values of the state, and keeps them. Returns what `begin` does.
     #[napi(catch_unwind)]
     pub fn resume(&mut self, id: u32, values: Latin1String) -> Result<Option<Either<Latin1String, Message>>> {
-        let Some(Paused { simulation, reads }) = self.paused.remove(&id) else {
+        let Some(Paused { simulation, assumed, answer }) = self.paused.remove(&id) else {
             self.threads.answer(id, values.to_vec());
             return Ok(None);
         };
-        let values = reader::values(ascii(&values)?, &reads).map_err(malformed)?;
-        self.cache.pinned(simulation.key).keep(reads.into_iter().zip(values));
-        match self.at_once(id, &simulation) {
-            Err(_) => self.start_simulation(id, simulation),
-            Ok(answer) => Ok(Some(answer)),
+        let reads: Vec<Read> = assumed.keys().copied().collect();
+        let values = reader::values(ascii(&values)?, &reads)?;
+        let values = self.cache.pinned(simulation.key).keep(reads.into_iter().zip(values));
+        match answer {
+            Some(answer) if values.iter().eq(assumed.values()) => Ok(Some(outcome(id, answer))),
+            _ => self.at_once(id, simulation),
         }
     }
 
-    /// Which of the reads have no value here, in order: `1` where it lacks, else `0`.
+    /// For each of the reads, in order: `1` where its value is not held, else `0`.
     #[napi(catch_unwind)]
     pub fn missing(&self, key: Latin1String, reads: Latin1String) -> Result<Latin1String> {
         let reads = field::<Vec<Read>>(&reads)?;
@@ -145,7 +136,7 @@ impl NativeEngine {
         Ok(latin1(reads.iter().map(lacks).collect()))
     }
 
-    /// What is held of the reads, in order.
+    /// The values of the reads, in order, as far as they are held.
     #[napi(catch_unwind)]
     pub fn known(&self, key: Latin1String, reads: Latin1String) -> Result<Latin1String> {
         let reads = field::<Vec<Read>>(&reads)?;
@@ -158,17 +149,17 @@ impl NativeEngine {
     #[napi(catch_unwind)]
     pub fn provide(&self, key: Latin1String, reads: Latin1String, values: Latin1String) -> Result<()> {
         let reads = field::<Vec<Read>>(&reads)?;
-        let values = reader::values(ascii(&values)?, &reads).map_err(malformed)?;
+        let values = reader::values(ascii(&values)?, &reads)?;
         self.cache.pinned(state_key(&key)?).keep(reads.into_iter().zip(values));
         Ok(())
     }
 
-    /// Executes a stretch of a block under construction; what comes of it comes by mail.
+    /// Executes a stretch of a block under construction. The result comes by mail.
     #[napi(catch_unwind)]
     pub fn execute(&self, id: u32, key: Latin1String, layers: Vec<u32>, stretch: Latin1String) -> Result<()> {
         let stretch = field::<stretch::Stretch>(&stretch)?;
-        self.threads.start(id, state_key(&key)?, self.layers(&layers)?, move |state, stop| {
-            match stretch::execute(&stretch, state, stop) {
+        self.threads.start(id, state_key(&key)?, self.layers(&layers)?, move |ground| {
+            match stretch::execute(&stretch, ground.state(), ground.stop.clone()) {
                 Ok(executed) => Ok(encode::executed(executed).into_bytes().into()),
                 Err(StretchFailure::Read(error)) => Err(Failure::from(error).into()),
                 Err(StretchFailure::Rejected { transaction, error }) => {
@@ -179,13 +170,13 @@ impl NativeEngine {
         })
     }
 
-    /// Runs the one transaction of a stretch for the sake of what it reads.
+    /// Runs the one transaction of a stretch, so that what it reads is held.
     #[napi(catch_unwind)]
     pub fn warm(&self, id: u32, key: Latin1String, layers: Vec<u32>, stretch: Latin1String) -> Result<()> {
         let stretch = field::<stretch::Stretch>(&stretch)?;
-        self.threads.start(id, state_key(&key)?, self.layers(&layers)?, move |state, stop| {
+        self.threads.start(id, state_key(&key)?, self.layers(&layers)?, move |ground| {
             match stretch.transactions.first() {
-                Some(raw) => stretch::warm(&stretch, raw, state, stop)
+                Some(raw) => stretch::warm(&stretch, raw, ground.state(), ground.stop.clone())
                     .map(|()| Payload::default())
                     .map_err(|error| Failure::from(error).into()),
                 None => Ok(Payload::default()),
@@ -193,14 +184,14 @@ impl NativeEngine {
         })
     }
 
-    /// Ends work: nobody wants it any more, or what it lacks can't be read.
+    /// Ends work that nobody waits for any more.
     #[napi(catch_unwind)]
     pub fn cancel(&mut self, id: u32) {
         self.paused.remove(&id);
         self.threads.stop(id);
     }
 
-    /// Keeps a layer under a number of JavaScript's choosing.
+    /// Keeps a layer under a number that JavaScript chooses.
     #[napi(catch_unwind)]
     pub fn add_layer(&mut self, number: u32, layer: Latin1String) -> Result<()> {
         let layer = field(&layer)?;
@@ -213,11 +204,11 @@ impl NativeEngine {
         self.layers.remove(&number);
     }
 
-    /// Reads a record of the border and writes it again: for the test that both sides agree.
+    /// Reads a record and writes it again: for the test that both sides of the border agree.
     #[napi(catch_unwind)]
     pub fn echo(&self, name: String, record: Latin1String) -> Result<Latin1String> {
         let mut record = text::Tokens(ascii(&record)?);
-        Ok(latin1(records::echo(&name, &mut record).map_err(malformed)?.into_bytes()))
+        Ok(latin1(records::echo(&name, &mut record)?.into_bytes()))
     }
 
     /// Executes a sealed block on its parent's state, whose key this is; where that comes to what the header says, its state is
@@ -225,11 +216,9 @@ impl NativeEngine {
     #[napi(catch_unwind)]
     pub fn carry(&self, id: u32, key: Latin1String, layers: Vec<u32>, block: Latin1String) -> Result<()> {
         let block = field::<carry::SealedBlock>(&block)?;
-        let (key, layers, cache) = (state_key(&key)?, self.layers(&layers)?, self.cache.clone());
-        let below = layers.clone();
-        self.threads.start(id, key, layers, move |state, stop| {
-            let executed = carry::execute(&block, state, &stop);
-            match carry::carry(&cache, key, &block, &below, executed) {
+        self.threads.start(id, state_key(&key)?, self.layers(&layers)?, move |ground| {
+            let executed = carry::execute(&block, ground.state(), &ground.stop);
+            match carry::carry(&ground.cache, ground.key, &block, &ground.layers, executed) {
                 Ok(carried) => Ok(encode::written(&carried).into_bytes().into()),
                 Err(error) => Err(Failure::from(error).into()),
             }
@@ -260,34 +249,48 @@ impl NativeEngine {
     fn layers(&self, numbers: &[u32]) -> Result<Vec<Arc<Layer>>> {
         numbers
             .iter()
-            .map(|number| self.layers.get(number).cloned().ok_or_else(|| Error::from_reason("an unknown layer")))
+            .map(|number| self.layers.get(number).cloned().ok_or_else(|| Refusal::UnknownLayer.into()))
             .collect()
     }
 
-    /// On the caller's thread: only what is cached and small. Fails with whatever stands in the way.
-    fn at_once(&self, id: u32, simulation: &Simulation) -> std::result::Result<Either<Latin1String, Message>, Failure> {
-        let Simulation { plan, key, layers } = simulation;
+    /// Carries a small simulation out on the caller's thread. What is more than small is started on one of ours.
+    fn at_once(&mut self, id: u32, simulation: Simulation) -> Result<AtOnce> {
+        let Simulation { plan, key, layers } = &simulation;
         let stop = Arc::new(Stop::default());
-        let state = SimulationState::new(&self.cache, *key, layers.clone(), Arc::new(CachedOnly), stop.clone());
-        match simulate(plan, state, stop, Some(ALLOWANCE)).and_then(|outcome| written(plan, &outcome)) {
-            Ok(payload) => Ok(match payload.json {
-                None => Either::A(latin1(payload.text)),
-                Some(_) => Either::B(Message::new(Kind::Done, id, payload)),
-            }),
-            Err(Failure::Rejected(rejected)) => {
-                Ok(Either::B(Message::new(Kind::Rejected, id, encode::rejected(Some(*rejected)))))
+        let state = SimulationState::new(&self.cache, *key, layers.clone(), Arc::new(NoSource), stop.clone());
+        let Simulated { outcome: result, assumed } = simulate(plan, state.within(ALLOWANCE), stop);
+        let result = result.and_then(|outcome| written(plan, &outcome));
+        let at_once = match result {
+            Err(Failure::TooMuch | Failure::Unread | Failure::Cancelled) => {
+                self.start_simulation(id, simulation)?;
+                return Ok(None);
             }
-            Err(Failure::TooLong) => Ok(Either::B(Message::new(Kind::Rejected, id, encode::rejected(None)))),
-            Err(failure) => Err(failure),
-        }
+            result if !assumed.is_empty() => {
+                let lacking = encode::paused(assumed.keys());
+                self.paused.insert(id, Paused { simulation, assumed, answer: result.ok() });
+                Either::A(latin1(lacking.into_bytes()))
+            }
+            Ok(answer) => outcome(id, answer),
+            Err(Failure::Rejected(rejected)) => {
+                Either::B(Message::new(Kind::Rejected, id, encode::rejected(Some(*rejected))))
+            }
+            Err(Failure::TooLong) => Either::B(Message::new(Kind::Rejected, id, encode::rejected(None))),
+        };
+        Ok(Some(at_once))
     }
 
-    fn start_simulation(&self, id: u32, simulation: Simulation) -> Result<AtOnce> {
+    fn start_simulation(&self, id: u32, simulation: Simulation) -> Result<()> {
         let Simulation { plan, key, layers } = simulation;
-        self.threads.start(id, key, layers, move |state, stop| {
-            simulate(&plan, state, stop, None).and_then(|outcome| written(&plan, &outcome)).map_err(Ending::from)
-        })?;
-        Ok(None)
+        self.threads.start(id, key, layers, move |ground| {
+            simulate_reading(&plan, ground).and_then(|outcome| written(&plan, &outcome)).map_err(Ending::from)
+        })
+    }
+}
+
+fn outcome(id: u32, payload: Payload) -> Either<Latin1String, Message> {
+    match payload.json {
+        None => Either::A(latin1(payload.text)),
+        Some(_) => Either::B(Message::new(Kind::Done, id, payload)),
     }
 }
 
@@ -296,17 +299,13 @@ fn written(plan: &Plan, outcome: &Outcome) -> std::result::Result<Payload, Failu
 }
 
 fn state_key(key: &Latin1String) -> Result<B256> {
-    hex::FromHex::from_hex(ascii(key)?).map_err(|_| malformed(text::Malformed("not a state's key")))
+    hex::FromHex::from_hex(ascii(key)?).map_err(|_| Refusal::Malformed("not a state's key").into())
 }
 
 fn field<T: text::Field>(text: &Latin1String) -> Result<T> {
-    text::read(ascii(text)?).map_err(malformed)
+    Ok(text::read(ascii(text)?)?)
 }
 
 fn ascii(text: &Latin1String) -> Result<&str> {
-    std::str::from_utf8(text).map_err(|_| malformed(text::Malformed("not ASCII")))
-}
-
-fn malformed(malformed: text::Malformed) -> Error {
-    Error::from_reason(format!("malformed: {}", malformed.0))
+    std::str::from_utf8(text).map_err(|_| Refusal::Malformed("not ASCII").into())
 }

@@ -1,4 +1,4 @@
-//! What native threads have to say to JavaScript: what gathered since it last looked, in one crossing.
+//! Messages of native threads to JavaScript. It takes all that gathered since it last looked at once.
 
 use napi::{
     Status,
@@ -28,14 +28,14 @@ pub enum Kind {
 #[napi(object, object_from_js = false)]
 pub struct Message {
     pub kind: Kind,
-    /// Whom it concerns.
+    /// The number of the work.
     pub id: u32,
     pub payload: Latin1String,
-    /// What follows the payload, where it is long: bytes need not be copied, nor moved about by the garbage collector.
+    /// What follows the payload, where it is long: the garbage collector neither copies nor moves these bytes.
     pub json: Option<Buffer>,
 }
 
-/// Text: ASCII always, as nothing else is written (`text::Lines`, `upfront_engine::answer`).
+/// Always ASCII: `text::Lines` and `upfront_engine::answer` write nothing else.
 #[derive(Default)]
 pub struct Payload {
     pub text: Vec<u8>,

@@ -1,10 +1,11 @@
 //! Simulations that lack state and have no thread: JavaScript reads it.
 
+use crate::mailbox::Payload;
 use std::sync::Arc;
 use upfront_engine::{
     plan::Plan,
     primitives::B256,
-    state::{Layer, Read},
+    state::{Assumed, Layer},
 };
 
 /// A simulation as it was asked for.
@@ -16,5 +17,8 @@ pub struct Simulation {
 
 pub struct Paused {
     pub simulation: Simulation,
-    pub reads: Vec<Read>,
+    /// What it lacks.
+    pub assumed: Assumed,
+    /// The answer where all of `assumed` is what it was taken for.
+    pub answer: Option<Payload>,
 }

@@ -11,7 +11,7 @@ use std::{
 };
 use upfront_engine::state::{Read, ReadError, StateSource, Stop, Value};
 
-/// Reads by having JavaScript told what simulation `id` lacks.
+/// Has JavaScript read for the work with number `id`.
 pub struct Reader {
     pub id: u32,
     pub mailbox: Arc<Mailbox>,
@@ -19,7 +19,7 @@ pub struct Reader {
     pub answer: Arc<Answer>,
 }
 
-/// Where JavaScript puts what it read. A simulation has one thread, so one read at a time.
+/// Where JavaScript puts the values. Work has one thread, so it makes one read at a time.
 #[derive(Default)]
 pub struct Answer {
     slot: Mutex<Option<Vec<u8>>>,
@@ -41,7 +41,7 @@ impl Answer {
             if let Some(values) = slot.take() {
                 return Ok(values);
             }
-            // A raised stop signals as well; the time is for one that was raised just before this wait.
+            // Raising the stop signals too. The time limit is for a stop that was raised just before this wait.
             let waited = self.signal.wait_timeout(slot, Duration::from_millis(50));
             slot = waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0;
         }
@@ -71,11 +71,11 @@ pub fn values(text: &str, reads: &[Read]) -> Decoded<Vec<Value>> {
     reads.iter().map(value).collect()
 }
 
-/// On the caller's own thread nobody waits.
-pub struct CachedOnly;
+/// For the caller's thread, which never waits.
+pub struct NoSource;
 
-impl StateSource for CachedOnly {
+impl StateSource for NoSource {
     fn read(&self, _reads: &[Read]) -> Result<Vec<Value>, ReadError> {
-        Err(ReadError::WouldBlock)
+        Err(ReadError::Failed)
     }
 }

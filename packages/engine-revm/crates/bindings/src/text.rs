@@ -1,5 +1,5 @@
-//! Values as text, one a line. JavaScript has hex strings on both sides of the border, so text is what costs least there:
-//! joining and slicing strings, where bytes would have to be turned into hex one by one.
+//! Values as text, one a line. JavaScript holds hex strings before and after the border, so text is cheapest for it: it joins
+//! and slices strings, where bytes would have to be turned into hex one by one.
 
 use std::{collections::HashMap, fmt::Write, hash::Hash};
 use upfront_engine::{
@@ -7,7 +7,7 @@ use upfront_engine::{
     state::{Code, analysed},
 };
 
-/// Text that does not say what it should: a fault of the TypeScript half, never of a request.
+/// Text of the wrong shape: a fault of the TypeScript half, never of a request.
 #[derive(Debug)]
 pub struct Malformed(pub &'static str);
 

@@ -1,11 +1,11 @@
-//! Work on threads of the pool, by the number that JavaScript gave it. What comes of it lies in the mailbox.
+//! Work on the pool's threads, by its number. Its result is put into the mailbox.
 
 use crate::{
     encode,
     mailbox::{Kind, Mailbox, Payload},
     reader::{Answer, Reader},
+    refusal::{Refusal, Result},
 };
-use napi::{Error, Result};
 use std::{
     collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -15,7 +15,8 @@ use upfront_engine::{
     pool::Pool,
     primitives::B256,
     rejection::Failure,
-    state::{Layer, SimulationState, StateCache, Stop},
+    simulate::Ground,
+    state::{Layer, StateCache, Stop},
 };
 
 #[derive(Clone, Default)]
@@ -40,7 +41,7 @@ impl Table {
     }
 }
 
-/// How work ends that gives nothing.
+/// How work ends without a result.
 pub enum Ending {
     /// Why, as text.
     Rejected(Vec<u8>),
@@ -54,7 +55,7 @@ impl From<Failure> for Ending {
             Failure::Rejected(rejected) => Self::Rejected(encode::rejected(Some(*rejected))),
             Failure::TooLong => Self::Rejected(encode::rejected(None)),
             Failure::Cancelled => Self::Cancelled,
-            Failure::Unread | Failure::TooMuch | Failure::Missing(_) => Self::Failed,
+            Failure::Unread | Failure::TooMuch => Self::Failed,
         }
     }
 }
@@ -72,26 +73,23 @@ impl Threads {
         Self { pool: Some(Pool::new(threads, queue)), cache, mailbox, table: Table::default() }
     }
 
-    /// Fails where more waits than may, and once closed.
+    /// Fails where the queue is full or the pool is closed.
     pub fn start(
         &self,
         id: u32,
         key: B256,
         layers: Vec<Arc<Layer>>,
-        work: impl FnOnce(SimulationState, Arc<Stop>) -> std::result::Result<Payload, Ending> + Send + 'static,
+        work: impl FnOnce(&Ground) -> std::result::Result<Payload, Ending> + Send + 'static,
     ) -> Result<()> {
-        let pool = self.pool.as_ref().ok_or_else(|| Error::from_reason("closed"))?;
+        let pool = self.pool.as_ref().ok_or(Refusal::Closed)?;
         let running = Running::default();
         self.table.entries().insert(id, running.clone());
         let (table, cache, mailbox) = (self.table.clone(), self.cache.clone(), self.mailbox.clone());
         let job = move || {
             let Running { stop, answer } = running;
-            let reader = Reader { id, mailbox: mailbox.clone(), stop: stop.clone(), answer };
-            let run = || {
-                let state = SimulationState::new(&cache, key, layers, Arc::new(reader), stop.clone());
-                work(state, stop)
-            };
-            let result = catch_unwind(AssertUnwindSafe(run));
+            let source = Arc::new(Reader { id, mailbox: mailbox.clone(), stop: stop.clone(), answer });
+            let ground = Ground { cache, key, layers, source, stop };
+            let result = catch_unwind(AssertUnwindSafe(|| work(&ground)));
             table.entries().remove(&id);
             match result {
                 Ok(Ok(done)) => mailbox.post(Kind::Done, id, done),
@@ -102,11 +100,11 @@ impl Threads {
         };
         pool.run(job).map_err(|_| {
             self.table.entries().remove(&id);
-            Error::from_reason("full")
+            Refusal::Full.into()
         })
     }
 
-    /// Hands what was read to the work that waits for it.
+    /// Gives the values to the work that waits for them.
     pub fn answer(&self, id: u32, values: Vec<u8>) {
         if let Some(running) = self.table.entries().get(&id) {
             running.answer.put(values);

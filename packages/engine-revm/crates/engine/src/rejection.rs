@@ -1,9 +1,6 @@
 //! Why a simulation gives no outcome. TypeScript words it (packages/simulation/src/present/present-rejection.ts).
 
-use crate::{
-    outcome::Halt,
-    state::{Read, ReadError},
-};
+use crate::{outcome::Halt, state::ReadError};
 use alloy_primitives::{Address, U256};
 use thiserror::Error;
 
@@ -18,12 +15,9 @@ pub enum Failure {
     Unread,
     #[error("cancelled")]
     Cancelled,
-    /// Not in the little time that the caller's thread may give.
-    #[error("more work than the caller's thread may do")]
+    /// More work than the run may do: see `Allowance`.
+    #[error("more work than the run may do")]
     TooMuch,
-    /// Not without waiting for these.
-    #[error("{} values of state are not here", .0.len())]
-    Missing(Vec<Read>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -168,7 +162,7 @@ impl From<ReadError> for Failure {
         match error {
             ReadError::Failed | ReadError::NativeCode(_) => Self::Unread,
             ReadError::Cancelled => Self::Cancelled,
-            ReadError::WouldBlock => Self::TooMuch,
+            ReadError::TooMuch => Self::TooMuch,
         }
     }
 }

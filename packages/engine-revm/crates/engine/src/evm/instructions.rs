@@ -1,7 +1,4 @@
-use super::{
-    context::Context,
-    watch::{LogPlace, Watch},
-};
+use super::{context::Context, watch::LogPlace};
 use crate::state::ReadError;
 use alloy_primitives::{
     Address, B256, Bytes, KECCAK256_EMPTY, Log, LogData, U256, address, b256, utils::keccak256_uncached,
@@ -112,16 +109,14 @@ fn jump_destination(step: Step<'_>) {
     if watch.stop.is_raised() {
         stop(step, ReadError::Cancelled);
     } else if is_allowance_spent(&step) {
-        stop(step, ReadError::WouldBlock);
+        stop(step, ReadError::TooMuch);
     }
 }
 
 #[inline]
 fn is_allowance_spent(step: &Step<'_>) -> bool {
-    let Watch { allowance, run_from, .. } = &step.host.chain;
-    allowance
-        .as_ref()
-        .is_some_and(|allowance| run_from.saturating_sub(step.interpreter.gas.remaining()) > allowance.gas)
+    let spent = step.host.chain.run_from.saturating_sub(step.interpreter.gas.remaining());
+    step.host.journaled_state.database.allowance().is_some_and(|allowance| spent > allowance.gas)
 }
 
 #[cold]
@@ -133,7 +128,7 @@ fn stop(step: Step<'_>, why: ReadError) {
 /// Whether an instruction takes more bytes than the allowance has. Their number is on the stack, `position` words below its top.
 #[inline]
 fn exceeds_allowance(step: &Step<'_>, position: usize) -> bool {
-    let Some(allowance) = step.host.chain.allowance else { return false };
+    let Some(allowance) = step.host.journaled_state.database.allowance() else { return false };
     let data = step.interpreter.stack.data();
     let bytes = data.len().checked_sub(position + 1).map_or(U256::ZERO, |at| data[at]);
     bytes > U256::from(allowance.bytes) || is_allowance_spent(step)
@@ -143,7 +138,7 @@ macro_rules! sized {
     ($name:ident, $position:literal, $instruction:path) => {
         fn $name(step: Step<'_>) {
             if exceeds_allowance(&step, $position) {
-                return stop(step, ReadError::WouldBlock);
+                return stop(step, ReadError::TooMuch);
             }
             $instruction(step)
         }
@@ -182,7 +177,7 @@ fn hash(step: Step<'_>) {
 /// EXP is the slowest arithmetic instruction, and a contract has room for thousands between two JUMPDESTs.
 fn power(step: Step<'_>) {
     if is_allowance_spent(&step) {
-        return stop(step, ReadError::WouldBlock);
+        return stop(step, ReadError::TooMuch);
     }
     arithmetic::exp(step)
 }
@@ -213,7 +208,7 @@ fn log<const TOPICS: usize>(step: Step<'_>) {
         return step.interpreter.halt_underflow();
     }
     if exceeds_allowance(&step, 1) {
-        return stop(step, ReadError::WouldBlock);
+        return stop(step, ReadError::TooMuch);
     }
     let context: &mut Context = step.host;
     let before = context.journaled_state.logs().len();

@@ -156,10 +156,10 @@ impl EvmTr for Machine {
         if watch.stop.is_raised() {
             return Err(ContextError::Db(ReadError::Cancelled));
         }
-        if let Some(allowance) = &mut watch.allowance {
+        if let Some(allowance) = self.state().allowance_mut() {
             match allowance.frames.checked_sub(1) {
                 Some(left) => allowance.frames = left,
-                None => return Err(ContextError::Db(ReadError::WouldBlock)),
+                None => return Err(ContextError::Db(ReadError::TooMuch)),
             }
         }
         if let (FrameInput::Call(call), Some(fork)) = (&frame_input.frame_input, self.evm.precompiles.op)
@@ -199,10 +199,10 @@ impl EvmTr for Machine {
         } else {
             run(&mut frame.interpreter, table, ctx)
         };
-        if let Some(allowance) = &mut ctx.chain.allowance {
+        if let Some(allowance) = ctx.journaled_state.database.allowance_mut() {
             let spent = ctx.chain.run_from.saturating_sub(frame.interpreter.gas.remaining());
             if !allowance.spend(spent.saturating_sub(passed_on(&action))) {
-                return Err(ContextError::Db(ReadError::WouldBlock));
+                return Err(ContextError::Db(ReadError::TooMuch));
             }
         }
         let stopped = match &action {

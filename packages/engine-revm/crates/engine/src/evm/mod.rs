@@ -17,4 +17,4 @@ pub use halt::is_ambiguous;
 pub use handler::{CallOutcome, Charge, OperatorFee, RollupCharge, SimulationHandler};
 pub use machine::Machine;
 pub use precompiles::{Moved, PrecompileSet, for_rules};
-pub use watch::{Allowance, LogPlace, Watch};
+pub use watch::{LogPlace, Watch};

@@ -65,15 +65,16 @@ impl PrecompileProvider<Context> for PrecompileSet {
         let Some(precompile) = self.get(&inputs.bytecode_address) else {
             return Ok(None);
         };
-        let gas = context.chain.allowance.map_or(u64::MAX, |allowance| allowance.precompile_gas).min(inputs.gas_limit);
+        let allowance = context.journaled_state.database.allowance();
+        let gas = allowance.map_or(u64::MAX, |allowance| allowance.precompile_gas).min(inputs.gas_limit);
         let mut output = precompile
             .execute(&inputs.input.as_bytes(context), gas, inputs.reservoir)
             .map_err(|error| error.to_string())?;
         if gas < inputs.gas_limit && output.halt_reason().is_some_and(|reason| reason.is_oog()) {
-            context.error = Err(ContextError::Db(ReadError::WouldBlock));
+            context.error = Err(ContextError::Db(ReadError::TooMuch));
             output = PrecompileOutput::halt(PrecompileHalt::OutOfGas, inputs.reservoir);
         }
-        if let Some(allowance) = &mut context.chain.allowance {
+        if let Some(allowance) = context.journaled_state.database.allowance_mut() {
             allowance.precompile_gas =
                 allowance.precompile_gas.saturating_sub(if output.is_halt() { gas } else { output.gas_used });
         }

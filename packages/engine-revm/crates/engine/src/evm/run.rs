@@ -8,13 +8,12 @@ pub fn run(
     table: &InstructionTable<EthInterpreter, Context>,
     context: &mut Context,
 ) -> InterpreterAction {
-    use super::watch::Watch;
     use upfront_evm_loop::Bounds;
 
     upfront_evm_loop::run(frame, table, context, |context| {
-        let Watch { stop, allowance, run_from, .. } = &context.chain;
-        let floor = allowance.map_or(0, |allowance| run_from.saturating_sub(allowance.gas));
-        Bounds { stop: stop.flag(), floor }
+        let allowance = context.journaled_state.database.allowance();
+        let floor = allowance.map_or(0, |allowance| context.chain.run_from.saturating_sub(allowance.gas));
+        Bounds { stop: context.chain.stop.flag(), floor }
     })
 }
 

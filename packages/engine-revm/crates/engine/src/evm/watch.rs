@@ -7,8 +7,6 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub struct Watch {
     pub stop: Arc<Stop>,
-    /// The work left to the caller's own thread; none on a thread of the pool.
-    pub allowance: Option<Allowance>,
     /// Gas that the running frame had when it was last entered.
     pub run_from: u64,
     pub trace_transfers: bool,
@@ -28,27 +26,6 @@ pub struct Watch {
     /// Accounts that only fees touched.
     pub fee_only: Vec<Address>,
     pub deepest: usize,
-}
-
-/// The most work that the caller's thread, which serves every request, does for a simulation, its system calls included.
-#[derive(Clone, Copy, Debug)]
-pub struct Allowance {
-    /// For instructions. Checked at each JUMPDEST and slow instruction, so it may be exceeded by one pass over a contract's code.
-    pub gas: u64,
-    pub frames: usize,
-    /// For one instruction.
-    pub bytes: usize,
-    pub precompile_gas: u64,
-}
-
-impl Allowance {
-    /// False if less is left.
-    #[must_use]
-    pub fn spend(&mut self, gas: u64) -> bool {
-        let left = self.gas.checked_sub(gas);
-        self.gas = left.unwrap_or(0);
-        left.is_some()
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@ mod call;
 mod fees;
 mod op;
 mod overrides;
+mod reading;
 mod requests;
 pub(crate) mod system_calls;
 mod touched;
@@ -15,43 +16,39 @@ mod withdrawals;
 mod tests;
 
 use crate::{
-    evm::{Allowance, Machine, PrecompileSet, Watch},
+    evm::{Machine, PrecompileSet, Watch},
     outcome::Outcome,
     plan::Plan,
     rejection::Failure,
-    state::{SimulationState, Stop},
+    state::{Assumed, SimulationState, Stop},
 };
 use revm::context::{BlockEnv, CfgEnv};
 use std::sync::Arc;
 
 pub(crate) use fees::{blob_gas, blob_price};
 pub(crate) use op::{current_da_footprint_scalar, da_footprint};
+pub use reading::{Ground, simulate_reading};
 pub(crate) use requests::hash as requests_hash;
 use touched::Touched;
 pub(crate) use withdrawals::credit as credit_withdrawals;
 
-/// Executes and seals all blocks of the plan. With an `allowance` it neither waits nor works long: it gives up
-/// where a value is not cached (`Failure::Missing`) or a call needs more (`Failure::TooMuch`).
-pub fn simulate(
-    plan: &Plan,
-    mut state: SimulationState,
-    stop: Arc<Stop>,
-    allowance: Option<Allowance>,
-) -> Result<Outcome, Failure> {
+/// What a run of a plan came to.
+pub struct Simulated {
+    pub outcome: Result<Outcome, Failure>,
+    /// Where there are any, the outcome is that of a state in which they are what they were taken for.
+    pub assumed: Assumed,
+}
+
+/// Executes and seals all blocks of the plan on `state`, which says whether missing values are waited for.
+pub fn simulate(plan: &Plan, mut state: SimulationState, stop: Arc<Stop>) -> Simulated {
     state.set_block_hash(plan.base.number, plan.base.hash);
-    let watch = Watch { stop, allowance, trace_transfers: plan.trace_transfers, ..Watch::default() };
+    let watch = Watch { stop, trace_transfers: plan.trace_transfers, ..Watch::default() };
     let precompiles = PrecompileSet::new(&plan.base.rules, None);
     let mut machine =
         Machine::new(state, watch, CfgEnv::new_with_spec(plan.base.rules.spec), BlockEnv::default(), precompiles);
     let outcome = run(plan, &mut machine);
-    let (mut state, _) = machine.finish();
-    match outcome {
-        Err(Failure::TooMuch) => Err(match state.take_missed() {
-            missed if missed.is_empty() => Failure::TooMuch,
-            missed => Failure::Missing(missed),
-        }),
-        outcome => outcome,
-    }
+    let (state, _) = machine.finish();
+    Simulated { outcome, assumed: state.into_assumed() }
 }
 
 fn run(plan: &Plan, machine: &mut Machine) -> Result<Outcome, Failure> {

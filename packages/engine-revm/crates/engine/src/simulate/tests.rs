@@ -6,7 +6,7 @@ use crate::{
         StateOverride,
     },
     rejection::{Rejected, Rejection, TransactionFault},
-    state::{Read, ReadError, StateCache, StateSource, Value},
+    state::{Allowance, Read, ReadError, StateCache, StateSource, Value},
 };
 use alloy_primitives::{Address, B256, Bytes, U256, address, bytes};
 use revm::primitives::hardfork::SpecId;
@@ -115,11 +115,73 @@ fn run_on(
 ) -> Result<Outcome, Failure> {
     let cache = StateCache::new(1 << 20);
     let state = SimulationState::new(&cache, plan.base.hash, Vec::new(), source.clone(), stop.clone());
-    simulate(plan, state, stop, allowance)
+    let state = match allowance {
+        Some(allowance) => state.within(allowance),
+        None => state,
+    };
+    simulate(plan, state, stop).outcome
 }
 
 fn run(plan: &Plan) -> Result<Outcome, Failure> {
     run_on(&Arc::default(), plan, Arc::default(), None)
+}
+
+/// Storage holds 7, everybody has 100 wei; each batch of reads is kept.
+#[derive(Default)]
+struct Sevens(Mutex<Vec<usize>>);
+
+impl StateSource for Sevens {
+    fn read(&self, reads: &[Read]) -> Result<Vec<Value>, ReadError> {
+        self.0.lock().unwrap().push(reads.len());
+        let value = |read: &Read| match read {
+            Read::Code(_) => Value::Code(Bytes::new()),
+            Read::Storage(..) => Value::Word(U256::from(7)),
+            _ => Value::Word(U256::from(100)),
+        };
+        Ok(reads.iter().map(value).collect())
+    }
+}
+
+fn ground_on(source: Arc<Sevens>) -> Ground {
+    let cache = Arc::new(StateCache::new(1 << 20));
+    Ground { cache, key: B256::repeat_byte(1), layers: Vec::new(), source, stop: Arc::default() }
+}
+
+#[test]
+fn what_a_whole_request_lacks_is_read_together() {
+    let calls = (1..=50).map(|to| call(Some(Address::with_last_byte(to).create(0)), 1, Bytes::new())).collect();
+    let plan = plan(Vec::new(), calls);
+    let source = Arc::new(Sevens::default());
+    let ahead = simulate_reading(&plan, &ground_on(source.clone())).unwrap();
+    assert_eq!(*source.0.lock().unwrap(), [3 * 51], "the sender and fifty recipients");
+    let waiting = simulate(&plan, ground_on(Arc::default()).state(), Arc::default()).outcome.unwrap();
+    assert_eq!(ahead.blocks[0].hash, waiting.blocks[0].hash);
+}
+
+#[test]
+fn a_chain_of_reads_takes_as_many_batches_as_it_is_long() {
+    // Reads the slot that the last word names, four times, beginning at 0, and returns the word: 0, 7, 7.
+    let code = bytes!("5f54545454 5f52 60205ff3");
+    let plan = plan(
+        vec![override_of(ALICE, 0, Bytes::new()), override_of(PROGRAM, 0, code)],
+        vec![call(Some(PROGRAM), 0, Bytes::new())],
+    );
+    let source = Arc::new(Sevens::default());
+    let outcome = simulate_reading(&plan, &ground_on(source.clone())).unwrap();
+    assert_eq!(*source.0.lock().unwrap(), [1, 1]);
+    assert_eq!(U256::from_be_slice(&only_call(&outcome).return_data), U256::from(7));
+}
+
+#[test]
+fn an_endless_look_ahead_ends() {
+    // An endless loop where slot 0 is zero.
+    let code = bytes!("5b5f5415 5f57 00");
+    let plan = plan(
+        vec![override_of(ALICE, 0, Bytes::new()), override_of(PROGRAM, 0, code)],
+        vec![PlannedCall { gas: None, ..call(Some(PROGRAM), 0, Bytes::new()) }],
+    );
+    let outcome = simulate_reading(&plan, &ground_on(Arc::default())).unwrap();
+    assert_eq!(only_call(&outcome).status, Status::Success);
 }
 
 fn only_call(outcome: &Outcome) -> &ExecutedCall {

@@ -31,6 +31,11 @@ impl Codes {
         shared.unwrap_or_else(|| self.add(address, code))
     }
 
+    /// What the account was last seen with; no code where it was not seen.
+    pub(super) fn last_seen(&self, address: Address) -> (B256, Bytecode) {
+        self.known().by_address.get(&address).cloned().unwrap_or_else(|| analysed(Bytes::new()))
+    }
+
     fn add(&self, address: Address, code: Bytes) -> (B256, Bytecode) {
         let length = code.len();
         let made = analysed(code);

@@ -5,6 +5,7 @@ mod cache;
 mod change;
 mod codes;
 mod history;
+mod look_ahead;
 mod pinned;
 mod read;
 mod simulation_state;
@@ -17,6 +18,7 @@ mod tests;
 
 pub use cache::{NotCarried, StateCache};
 pub use change::{AccountChange, Code, Layer, analysed};
+pub use look_ahead::{Allowance, Assumed, LookAhead};
 pub use pinned::{Cached, PinnedState};
 pub use read::{Read, ReadError, StateSource, Stop, Value};
 pub use simulation_state::SimulationState;

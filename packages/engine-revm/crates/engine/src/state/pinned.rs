@@ -4,7 +4,7 @@ use super::{
     history::{History, Position},
     read::{Read, ReadError, StateSource, Value},
 };
-use alloy_primitives::{B256, U256, map::DefaultHashBuilder};
+use alloy_primitives::{Address, B256, U256, map::DefaultHashBuilder};
 use revm::bytecode::Bytecode;
 use std::sync::{
     Arc, OnceLock,
@@ -50,6 +50,10 @@ impl PinnedState {
             None => self.left.get()?.pin().get(read).cloned(),
             found => found,
         }
+    }
+
+    pub(super) fn last_seen_code(&self, address: Address) -> (B256, Bytecode) {
+        self.codes.last_seen(address)
     }
 
     /// Values in the order of `reads`, from the cache or `source`.

@@ -24,9 +24,9 @@ pub enum ReadError {
     Failed,
     #[error("the simulation was cancelled")]
     Cancelled,
-    /// The value is not cached, and this thread must not wait for it.
-    #[error("a value of the state is not cached")]
-    WouldBlock,
+    /// The run may do no more: see `Allowance`.
+    #[error("more work than the run may do")]
+    TooMuch,
     /// Nodes of this chain run code of their own in place of this account's.
     #[error("{0:#x} runs native code of the chain")]
     NativeCode(Address),

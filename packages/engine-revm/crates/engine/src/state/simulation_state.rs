@@ -1,6 +1,7 @@
 use super::{
     cache::StateCache,
     change::{AccountChange, Layer, analysed},
+    look_ahead::{Allowance, Assumed, LookAhead, MOST_ASSUMED},
     pinned::{Cached, PinnedState},
     read::{Read, ReadError, StateSource, Stop},
 };
@@ -13,7 +14,11 @@ use revm::{
     database_interface::Database,
     state::{AccountInfo, EvmState},
 };
-use std::{cell::RefCell, sync::Arc};
+use std::{
+    cell::{Cell, RefCell},
+    sync::Arc,
+    time::Instant,
+};
 
 /// The state that one simulation sees: its own changes over pre-confirmed layers over the pinned block.
 pub struct SimulationState {
@@ -25,7 +30,10 @@ pub struct SimulationState {
     pinned: Arc<PinnedState>,
     source: Arc<dyn StateSource>,
     stop: Arc<Stop>,
-    missed: RefCell<Vec<Read>>,
+    look_ahead: Option<LookAhead>,
+    /// Set where nothing is waited for any more.
+    allowance: Cell<Option<Allowance>>,
+    assumed: RefCell<Assumed>,
     /// Whether code may be a delegation (EIP-7702): before Prague it runs as it stands.
     delegations: bool,
 }
@@ -46,9 +54,37 @@ impl SimulationState {
             pinned,
             source,
             stop,
-            missed: RefCell::default(),
+            look_ahead: None,
+            allowance: Cell::default(),
+            assumed: RefCell::default(),
             delegations: true,
         }
+    }
+
+    /// Nothing is waited for, and no more is done than this: missing values are taken for granted.
+    pub fn within(self, allowance: Allowance) -> Self {
+        self.allowance.set(Some(allowance));
+        self
+    }
+
+    /// From the first missing value on, nothing is waited for.
+    pub fn looking_ahead(mut self, look_ahead: LookAhead) -> Self {
+        self.look_ahead = Some(look_ahead);
+        self
+    }
+
+    #[inline]
+    pub fn allowance(&self) -> Option<Allowance> {
+        self.allowance.get()
+    }
+
+    #[inline]
+    pub fn allowance_mut(&mut self) -> Option<&mut Allowance> {
+        self.allowance.get_mut().as_mut()
+    }
+
+    pub fn into_assumed(self) -> Assumed {
+        self.assumed.into_inner()
     }
 
     pub fn set_delegations(&mut self, active: bool) {
@@ -94,20 +130,35 @@ impl SimulationState {
         self.pinned.fetch(&reads, &*self.source).map(drop)
     }
 
-    /// The reads that failed because nobody may wait for them.
-    pub fn take_missed(&mut self) -> Vec<Read> {
-        self.missed.take()
-    }
-
     fn fetch(&self, reads: &[Read]) -> Result<Vec<Cached>, ReadError> {
         if self.stop.is_raised() {
             return Err(ReadError::Cancelled);
         }
-        let fetched = self.pinned.fetch(reads, &*self.source);
-        if matches!(fetched, Err(ReadError::WouldBlock)) {
-            *self.missed.borrow_mut() = reads.to_vec();
+        if self.allowance.get().is_none() {
+            match self.look_ahead {
+                Some(ahead) if Instant::now() < ahead.until => self.allowance.set(Some(ahead.allowance)),
+                _ => return self.pinned.fetch(reads, &*self.source),
+            }
         }
-        fetched
+        reads.iter().map(|read| self.assume(*read)).collect()
+    }
+
+    /// Code is taken for what the account was last seen with, a balance for plenty, so that no lack of funds ends the run,
+    /// everything else for nothing.
+    fn assume(&self, read: Read) -> Result<Cached, ReadError> {
+        let mut assumed = self.assumed.borrow_mut();
+        if assumed.len() >= MOST_ASSUMED {
+            return Err(ReadError::TooMuch);
+        }
+        let value = assumed.entry(read).or_insert_with(|| match read {
+            Read::Code(address) => {
+                let (hash, code) = self.pinned.last_seen_code(address);
+                Cached::Code(hash, code)
+            }
+            Read::Balance(_) => Cached::Word(U256::ONE << 120),
+            Read::Nonce(_) | Read::Storage(..) | Read::BlockHash(_) => Cached::Word(U256::ZERO),
+        });
+        Ok(value.clone())
     }
 
     fn is_above(&self, read: &Read) -> bool {

@@ -1,9 +1,12 @@
 use super::*;
-use alloy_primitives::{Address, B256, U256, address};
-use revm::Database;
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicUsize, Ordering},
+use alloy_primitives::{Address, B256, Bytes, U256, address, keccak256};
+use revm::{Database, primitives::KECCAK_EMPTY};
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 const ALICE: Address = address!("00000000000000000000000000000000000a11ce");
@@ -143,20 +146,42 @@ fn one_block_alone_stays_within_its_bytes_too() {
     assert_eq!(source.batches.load(Ordering::SeqCst), before, "what is always used stays");
 }
 
-/// As the caller's own thread reads.
-struct CachedOnly;
+const ALLOWANCE: Allowance = Allowance { gas: 0, frames: 0, bytes: 0, precompile_gas: 0 };
 
-impl StateSource for CachedOnly {
-    fn read(&self, _reads: &[Read]) -> Result<Vec<Value>, ReadError> {
-        Err(ReadError::WouldBlock)
-    }
+#[test]
+fn a_run_that_may_not_wait_takes_missing_values_for_granted() {
+    let (cache, source) = (StateCache::new(1 << 20), Arc::new(Counting::default()));
+    cache.pinned(B256::repeat_byte(1)).keep([(Read::Nonce(ALICE), Value::Word(U256::from(7)))]);
+    let mut state = state_on(&cache, 1, &source).within(ALLOWANCE);
+    let alice = state.basic(ALICE).unwrap().unwrap();
+    assert_eq!((alice.nonce, alice.code_hash), (7, KECCAK_EMPTY));
+    assert!(alice.balance > U256::from(u64::MAX), "no lack of funds ends the run");
+    assert_eq!(state.storage(ALICE, U256::ZERO), Ok(U256::ZERO));
+    assert_eq!(source.batches.load(Ordering::SeqCst), 0);
+    let assumed = state.into_assumed();
+    let reads: Vec<Read> = assumed.keys().copied().collect();
+    assert_eq!(reads, [Read::Balance(ALICE), Read::Code(ALICE), Read::Storage(ALICE, U256::ZERO)]);
 }
 
 #[test]
-fn who_may_not_wait_tells_what_was_missing() {
-    let cache = StateCache::new(1 << 20);
-    let mut state =
-        SimulationState::new(&cache, B256::repeat_byte(1), Vec::new(), Arc::new(CachedOnly), Arc::default());
-    assert_eq!(state.basic(ALICE), Err(ReadError::WouldBlock));
-    assert_eq!(state.take_missed(), [Read::Balance(ALICE), Read::Nonce(ALICE), Read::Code(ALICE)]);
+fn missing_code_is_taken_for_what_the_account_was_last_seen_with() {
+    let (cache, source) = (StateCache::new(1 << 20), Arc::new(Counting::default()));
+    let code = Bytes::from_static(&[0x5f, 0x5f, 0xfd]);
+    cache.pinned(B256::repeat_byte(1)).keep([(Read::Code(ALICE), Value::Code(code.clone()))]);
+    let state = state_on(&cache, 2, &source).within(ALLOWANCE);
+    assert_eq!(state.code_hash(ALICE), Ok(keccak256(code)));
+}
+
+#[test]
+fn a_run_looks_ahead_from_its_first_missing_value_on_while_it_has_the_time() {
+    let (cache, source) = (StateCache::new(1 << 20), Arc::new(Counting::default()));
+    let until = |until: Instant| state_on(&cache, 1, &source).looking_ahead(LookAhead { allowance: ALLOWANCE, until });
+    let mut late = until(Instant::now());
+    assert!(late.storage(ALICE, U256::from(1)).is_ok() && late.allowance().is_none());
+    assert_eq!(source.batches.load(Ordering::SeqCst), 1, "too late: the value is waited for");
+    let mut early = until(Instant::now() + Duration::from_secs(3_600));
+    assert!(early.storage(ALICE, U256::from(1)).is_ok() && early.allowance().is_none(), "nothing is missing yet");
+    assert!(early.storage(ALICE, U256::from(2)).is_ok() && early.allowance().is_some());
+    assert_eq!(source.batches.load(Ordering::SeqCst), 1);
+    assert_eq!(early.into_assumed().len(), 1);
 }

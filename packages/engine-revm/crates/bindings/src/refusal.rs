@@ -1,0 +1,41 @@
+//! Why a call of the addon's is refused.
+
+use crate::text::Malformed;
+
+/// JavaScript finds `as_ref` as the thrown error's `code`: `REFUSALS` in src/native-work.ts has the same names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("too many simulations wait for a thread")]
+    Full,
+    #[error("the engine was closed")]
+    Closed,
+    #[error("no layer has this number")]
+    UnknownLayer,
+    #[error("malformed: {0}")]
+    Malformed(&'static str),
+}
+
+impl AsRef<str> for Refusal {
+    fn as_ref(&self) -> &str {
+        match self {
+            Self::Full => "FULL",
+            Self::Closed => "CLOSED",
+            Self::UnknownLayer => "UNKNOWN_LAYER",
+            Self::Malformed(_) => "MALFORMED",
+        }
+    }
+}
+
+pub type Result<T> = std::result::Result<T, napi::Error<Refusal>>;
+
+impl From<Refusal> for napi::Error<Refusal> {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(refusal, refusal.to_string())
+    }
+}
+
+impl From<Malformed> for napi::Error<Refusal> {
+    fn from(Malformed(what): Malformed) -> Self {
+        Refusal::Malformed(what).into()
+    }
+}

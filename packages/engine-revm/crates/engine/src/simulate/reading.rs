@@ -1,0 +1,55 @@
+use super::{Simulated, simulate};
+use crate::{
+    outcome::Outcome,
+    plan::Plan,
+    rejection::Failure,
+    state::{Allowance, Layer, LookAhead, Read, SimulationState, StateCache, StateSource, Stop},
+};
+use alloy_primitives::B256;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// The state that work on a thread stands on.
+pub struct Ground {
+    pub cache: Arc<StateCache>,
+    pub key: B256,
+    pub layers: Vec<Arc<Layer>>,
+    pub source: Arc<dyn StateSource>,
+    pub stop: Arc<Stop>,
+}
+
+impl Ground {
+    pub fn state(&self) -> SimulationState {
+        SimulationState::new(&self.cache, self.key, self.layers.clone(), self.source.clone(), self.stop.clone())
+    }
+}
+
+/// Of one plan's runs that are not its last.
+const MOST_TIME_AHEAD: Duration = Duration::from_millis(20);
+/// A look ahead has a quarter of the plan's gas, at most this.
+const MOST_GAS_AHEAD: u64 = 15_000_000;
+
+/// Executes and seals all blocks of the plan, and waits for missing values. Where one is missing the rest runs ahead, so that
+/// all that turn out to be are waited for together; then the plan runs again, until nothing is missing. What came of a run that
+/// took all values for what they are is its answer.
+pub fn simulate_reading(plan: &Plan, ground: &Ground) -> Result<Outcome, Failure> {
+    let gas = (plan.gas_budget / 4).min(MOST_GAS_AHEAD);
+    let allowance = Allowance { gas, frames: 10_000, bytes: 1 << 20, precompile_gas: gas };
+    let mut left = MOST_TIME_AHEAD;
+    loop {
+        let began = Instant::now();
+        let state = ground.state().looking_ahead(LookAhead { allowance, until: began + left });
+        let Simulated { outcome, assumed } = simulate(plan, state, ground.stop.clone());
+        if assumed.is_empty() || matches!(outcome, Err(Failure::Cancelled)) {
+            return outcome;
+        }
+        left = left.saturating_sub(began.elapsed());
+        let reads: Vec<Read> = assumed.keys().copied().collect();
+        let values = ground.cache.pinned(ground.key).fetch(&reads, &*ground.source)?;
+        if outcome.is_ok() && values.iter().eq(assumed.values()) {
+            return outcome;
+        }
+    }
+}
