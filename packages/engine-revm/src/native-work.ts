@@ -63,7 +63,12 @@ export class NativeWork {
   begin<T>(cancellation: Cancellation, start: (id: number) => AtOnce, format: Format<T>): Awaitable<Step<T>> {
     if (this.#closed) throw closed()
     const id = this.#nextId()
-    return this.#step(id, accepted(() => start(id)), cancellation, format)
+    return this.#step(
+      id,
+      accepted(() => start(id)),
+      cancellation,
+      format,
+    )
   }
 
   #step<T>(id: number, atOnce: AtOnce, cancellation: Cancellation, format: Format<T>): Awaitable<Step<T>> {

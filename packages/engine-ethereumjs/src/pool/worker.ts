@@ -4,6 +4,7 @@ import { answerOf, SimulationRejected, type StateRead, type StateValue, StretchR
 import { TimeSlice } from '../evm/time-slice.js'
 import { simulatePlan } from '../execute/simulate-plan.js'
 import type { ReadState } from '../state/world-state.js'
+import { lookingAhead } from './look-ahead.js'
 import type { Ending, FromWorker, ToWorker, Work, WorkerData } from './messages.js'
 
 const port = parentPort
@@ -52,7 +53,10 @@ async function perform(work: Work, read: ReadState, { slice, resumed }: Running)
     return { kind: 'executed', executed: await executeStretch(work.stretch, work.validation, read, slice) }
   }
   resumed()
-  return { kind: 'simulated', answer: answerOf(await simulatePlan(work.plan, read, slice), work.plan) }
+  return {
+    kind: 'simulated',
+    answer: answerOf(await simulatePlan(work.plan, lookingAhead(work.plan, read), slice), work.plan),
+  }
 }
 
 function failure(error: unknown): Ending {
