@@ -1,4 +1,5 @@
-import type { BlockEnvironment, ExecutedStretch } from '@upfront/simulation'
+import type { BlockHeader, Hash } from '@upfront/protocol'
+import type { BlockEnvironment, ExecutedPart, ExecutedStretch } from '@upfront/simulation'
 import type { Flashblock } from './flashblock.js'
 import type { PreconfirmedBlock } from './snapshot.js'
 
@@ -32,4 +33,27 @@ export function differenceOf(executed: ExecutedStretch, claimed: Flashblock): st
     return `receipts root ${executed.receiptsRoot}, claimed ${claimed.receiptsRoot}`
   if (executed.logsBloom !== claimed.logsBloom) return 'logs bloom is not the one claimed'
   return undefined
+}
+
+/**
+ * What was executed of the block that this header seals: its layers lie on the state of the header's parent. Undefined where it is
+ * another block, or nothing of it was executed.
+ */
+export function executedPart(
+  { environment, transactions, layers, receipts }: PreconfirmedBlock,
+  header: BlockHeader,
+  sealed: readonly Hash[],
+): ExecutedPart | undefined {
+  const isSame =
+    receipts.length > 0 &&
+    environment.number === header.number &&
+    environment.parentHash === header.parentHash &&
+    environment.timestamp === header.timestamp &&
+    environment.gasLimit === header.gasLimit &&
+    environment.feeRecipient === header.miner &&
+    environment.prevRandao === header.mixHash &&
+    environment.baseFeePerGas === header.baseFeePerGas &&
+    environment.parentBeaconBlockRoot === header.parentBeaconBlockRoot &&
+    transactions.every(({ hash }, index) => hash === sealed[index])
+  return isSame ? { layers, receipts: [...receipts] } : undefined
 }

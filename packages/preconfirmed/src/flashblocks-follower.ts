@@ -1,4 +1,6 @@
 import { type CallLimits, Canceller } from '@upfront/node'
+import type { BlockHeader, Hash } from '@upfront/protocol'
+import type { ExecutedPart } from '@upfront/simulation'
 import type { CanonicalBlock } from './canonical-block.js'
 import { FlashblockStream } from './flashblock-stream.js'
 import { followHead } from './follow-head.js'
@@ -60,6 +62,11 @@ export class FlashblocksFollower {
   /** The newest snapshot; absent where `pending` is the canonical head. */
   current(): PreconfirmedSnapshot | undefined {
     return this.chain?.current()
+  }
+
+  /** What was executed of the block that has become this header: see `PreconfirmedChain.executed`. */
+  executed(header: BlockHeader, transactions: readonly Hash[]): ExecutedPart | undefined {
+    return this.chain?.executed(header, transactions)
   }
 
   status(): FollowerStatus {

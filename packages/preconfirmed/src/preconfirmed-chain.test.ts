@@ -117,6 +117,30 @@ describe('PreconfirmedChain', () => {
     expect(events.filter((event) => event.kind === 'visible')).toHaveLength(3)
   })
 
+  it('tells what was executed of a block once it is sealed, before and after the head is that block', async () => {
+    const { chain, receive, head, settled } = follow(10)
+    receive({ number: 11, index: 0, transactions: ['0x01'] })
+    await settled()
+    const sealed = sealedAs(11)
+    const all: Hash[] = ['0x01', '0x02']
+    const part = chain.executed(sealed, all)
+    expect(part).toMatchObject({ layers: [expect.anything()], receipts: [expect.anything()] })
+    head(11, { transactions: all })
+    await settled()
+    expect(chain.executed(sealed, all)).toEqual(part)
+    expect(chain.executed(sealed, ['0x02', '0x01'])).toBeUndefined()
+    expect(chain.executed({ ...sealed, timestamp: 12n }, all)).toBeUndefined()
+    expect(chain.executed({ ...sealed, parentHash: hashOf(10, 1) }, all)).toBeUndefined()
+    head(12)
+    await settled()
+    expect(chain.executed(sealed, all)).toEqual(part)
+    receive({ number: 13, index: 0, transactions: ['0x03'] })
+    await settled()
+    head(13, { transactions: ['0x03'] })
+    await settled()
+    expect(chain.executed(sealed, all)).toBeUndefined()
+  })
+
   it('falls back to the head when a block arrives that nothing stands on', async () => {
     const { chain, receive, head, settled } = follow(10)
     receive({ number: 11, index: 0, transactions: ['0x01'] })
@@ -209,6 +233,16 @@ describe('PreconfirmedChain', () => {
     expect(transactions(chain)).toEqual([['0x01', '0x02', '0x03']])
   })
 })
+
+/** The header of a block as `flashblockMessage` announces it. */
+function sealedAs(number: number): BlockHeader {
+  const zero = (length: number): Hash => `0x${'00'.repeat(length)}`
+  const header = {
+    ...{ number: BigInt(number), timestamp: BigInt(number), parentHash: hashOf(number - 1) },
+    ...{ gasLimit: 0x1c9c380n, miner: zero(20), mixHash: zero(32), baseFeePerGas: 7n, parentBeaconBlockRoot: zero(32) },
+  }
+  return header as Partial<BlockHeader> as BlockHeader
+}
 
 function transactions(chain: PreconfirmedChain) {
   return chain.current()?.blocks.map((block) => block.transactions.map((transaction) => transaction.hash))

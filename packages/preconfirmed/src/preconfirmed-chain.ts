@@ -1,9 +1,10 @@
 import { Canceller } from '@upfront/node'
-import type { BlockHeader } from '@upfront/protocol'
+import type { BlockHeader, Hash } from '@upfront/protocol'
 import {
   type BlockEnvironment,
   type ChainRules,
   type Driver,
+  type ExecutedPart,
   executeStretch,
   isForkActive,
   nextExcessBlobGas,
@@ -16,7 +17,7 @@ import {
   StretchRejected,
 } from '@upfront/simulation'
 import type { CanonicalBlock } from './canonical-block.js'
-import { differenceOf, extended } from './executed-block.js'
+import { differenceOf, executedPart, extended } from './executed-block.js'
 import type { Flashblock } from './flashblock.js'
 import { type Arrival, type BlockPrefix, FlashblockStore } from './flashblock-store.js'
 import { RecentReads } from './recent-reads.js'
@@ -70,6 +71,8 @@ export class PreconfirmedChain {
   private base: CanonicalBlock
   private blocks: PreconfirmedBlock[] = []
   private snapshot: PreconfirmedSnapshot | undefined
+  /** The block that stood on the base before this one: the head, or one that it took the place of. */
+  private overtaken: PreconfirmedBlock | undefined
   private running = false
   private again = false
   private closed = false
@@ -88,6 +91,15 @@ export class PreconfirmedChain {
   /** The newest snapshot; absent where `pending` is the canonical head. */
   current(): PreconfirmedSnapshot | undefined {
     return this.snapshot
+  }
+
+  /** What was executed of the block that has become this header, with these transactions; undefined where it was another block. */
+  executed(header: BlockHeader, transactions: readonly Hash[]): ExecutedPart | undefined {
+    for (const block of [this.blocks[0], this.overtaken]) {
+      const part = block && executedPart(block, header, transactions)
+      if (part !== undefined) return part
+    }
+    return undefined
   }
 
   onFlashblock(flashblock: Flashblock): void {
@@ -163,6 +175,7 @@ export class PreconfirmedChain {
     this.store.forgiveAbove(head.header.number)
     this.readAhead(head.header)
     const [first, ...above] = this.blocks
+    if (first !== undefined) this.overtaken = first
     if (!first) return
     const sameHeight = first.environment.number === head.header.number
     const same =
