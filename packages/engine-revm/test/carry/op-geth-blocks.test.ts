@@ -45,7 +45,13 @@ withRecordings('state carried over blocks that op-geth made', () => {
     return blockToCarry(block, rules, carryRules(rules, block.header, parent.header)!)
   }
   /** What was never written is as in the genesis block: what was, the engine holds. */
-  const source = { read: (reads: readonly StateRead[]) => reads.map(valueAtGenesis) }
+  let rounds = 0
+  const source = {
+    read: (reads: readonly StateRead[]) => {
+      rounds++
+      return reads.map(valueAtGenesis)
+    },
+  }
   const carry = (index: number, block = toCarry(index)): Promise<Carried> => {
     const at = { key: blocks[index - 1]!.header.hash, layers: [] }
     return drive(engine.carry(block, at, cancellation), source)
@@ -73,6 +79,20 @@ withRecordings('state carried over blocks that op-geth made', () => {
     expect(known.filter((value) => value !== undefined).length).toBeGreaterThan(100)
     for (const [index, read] of reads.entries())
       expect({ read, value: known[index] ?? valueAtGenesis(read) }).toEqual({ read, value: valueAtHead(read) })
+  })
+
+  it('reads what blocks lack in few rounds, whatever they hold', async () => {
+    engine.provide(blocks[0]!.header.hash, [], [])
+    const taken: number[] = []
+    for (let index = 1; index < blocks.length; index++) {
+      const before = rounds
+      await carry(index)
+      taken.push(rounds - before)
+    }
+    const transactions = blocks.reduce((sum, block) => sum + block.transactions.length, 0)
+    expect(transactions).toBeGreaterThan(70)
+    expect(Math.max(...taken)).toBeLessThanOrEqual(5)
+    expect(taken.reduce((sum, each) => sum + each)).toBeLessThan(transactions / 2)
   })
 
   it.each<[keyof BlockToCarry, string]>([

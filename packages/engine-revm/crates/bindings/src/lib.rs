@@ -217,7 +217,7 @@ impl NativeEngine {
     pub fn carry(&self, id: u32, key: Latin1String, layers: Vec<u32>, block: Latin1String) -> Result<()> {
         let block = field::<carry::SealedBlock>(&block)?;
         self.threads.start(id, state_key(&key)?, self.layers(&layers)?, move |ground| {
-            let executed = carry::execute(&block, ground.state(), &ground.stop);
+            let executed = carry::execute(&block, ground);
             match carry::carry(&ground.cache, ground.key, &block, &ground.layers, executed) {
                 Ok(carried) => Ok(encode::written(&carried).into_bytes().into()),
                 Err(error) => Err(Failure::from(error).into()),

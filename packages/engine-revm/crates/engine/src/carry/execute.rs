@@ -1,16 +1,21 @@
 use super::{block::SealedBlock, carried::Difference};
 use crate::{
+    evm::Machine,
     rejection::Fault,
     seal::{encode_sealed, withdrawals_root},
-    simulate::{credit_withdrawals, requests_hash},
-    state::{AccountChange, ReadError, SimulationState, Stop},
-    stretch::{self, ExecutedStretch, Stretch, StretchFailure},
+    simulate::{Ground, credit_withdrawals, requests_hash},
+    state::{AccountChange, Allowance, LookAhead, Read, ReadError, SimulationState, Stop},
+    stretch::{self, ExecutedStretch, PooledTransaction, Stretch, StretchFailure},
 };
 use alloy_primitives::{Bytes, keccak256, map::AddressMap};
 use alloy_trie::root::ordered_trie_root_with_encoder;
 use op_revm::OpSpecId;
 use revm::primitives::hardfork::SpecId;
-use std::{fmt::Display, sync::Arc};
+use std::{
+    fmt::Display,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 /// Why executing a block does not confirm it.
 #[derive(Debug, thiserror::Error)]
@@ -28,36 +33,82 @@ fn unless_same<T: PartialEq + Display>(difference: Difference, ours: T, theirs: 
     Err(Differs::Found { difference, detail: format!("{ours}, in the header {theirs}") })
 }
 
-/// What the block changes of its parent's state, beside what lies on that already. Every part of the header that tells of its execution,
-/// but for the state root, is compared with what came of it here.
-pub fn execute(
-    block: &SealedBlock,
-    state: SimulationState,
-    stop: &Arc<Stop>,
-) -> Result<AddressMap<AccountChange>, Differs> {
-    let transactions = encoded(block)?;
+/// Runs that look ahead: after them, each missing value is waited for alone.
+const MOST_RUNS_AHEAD: usize = 8;
+/// Of the runs that look ahead together.
+const MOST_TIME_AHEAD: Duration = Duration::from_millis(500);
+/// For system calls in a run that looks ahead. The block's gas limit bounds its transactions.
+const ALLOWANCE: Allowance = Allowance { gas: 30_000_000, frames: 10_000, bytes: 1 << 20, precompile_gas: 30_000_000 };
+
+/// What the block changes of its parent's state, beside what lies on that already. Every part of the header that tells of its
+/// execution, but for the state root, is compared with what came of it here. Where a value is missing the block runs on without
+/// it, so that all that are missing are waited for together; then it is run again, until a run misses nothing.
+pub fn execute(block: &SealedBlock, ground: &Ground) -> Result<AddressMap<AccountChange>, Differs> {
+    let encoded = encoded(block)?;
     check_withdrawals(block)?;
-    let earlier = block.earlier_receipts.len().min(transactions.len());
+    let earlier = block.earlier_receipts.len().min(encoded.len());
     let stretch = Stretch {
         chain: block.chain,
         block: block.block.clone(),
         opening: earlier == 0,
-        transactions: transactions[earlier..].to_vec(),
+        transactions: encoded[earlier..].to_vec(),
         earlier_receipts: block.earlier_receipts.clone(),
         earlier_gas_used: block.earlier_gas_used,
         earlier_blob_gas_used: block.earlier_blob_gas_used,
     };
-    let (executed, state) = stretch::run(&stretch, state, stop.clone()).map_err(|failure| match failure {
+    let transactions = stretch::decoded(&stretch).map_err(refused)?;
+    let until = Instant::now() + MOST_TIME_AHEAD;
+    for _ in 0..MOST_RUNS_AHEAD {
+        let state = ground.state().looking_ahead(LookAhead { allowance: ALLOWANCE, until });
+        let (changed, state) = attempt(block, &stretch, &transactions, state, &ground.stop);
+        if matches!(changed, Err(Differs::Read(ReadError::Cancelled))) {
+            return changed;
+        }
+        let reads: Vec<Read> = state.into_assumed().into_keys().collect();
+        if reads.is_empty() {
+            return changed;
+        }
+        ground.cache.pinned(ground.key).fetch(&reads, &*ground.source)?;
+    }
+    attempt(block, &stretch, &transactions, ground.state(), &ground.stop).0
+}
+
+fn refused(failure: StretchFailure) -> Differs {
+    match failure {
         StretchFailure::Read(error) => Differs::Read(error),
         rejected => Differs::Found { difference: Difference::Transaction, detail: rejected.to_string() },
-    })?;
+    }
+}
+
+/// One run of the block. The state comes back, to tell what it took for granted.
+fn attempt(
+    block: &SealedBlock,
+    stretch: &Stretch,
+    transactions: &[PooledTransaction],
+    state: SimulationState,
+    stop: &Arc<Stop>,
+) -> (Result<AddressMap<AccountChange>, Differs>, SimulationState) {
+    let (executed, state) = stretch::run(stretch, transactions.to_vec(), state, stop);
+    let mut machine = stretch.machine(state, stop.clone());
+    let closed = executed.map_err(refused).and_then(|executed| {
+        compare(block, &executed).or_else(|differs| match machine.state().allowance() {
+            Some(_) => Ok(()),
+            None => Err(differs),
+        })?;
+        close(block, &executed, &mut machine)
+    });
+    let (mut state, _) = machine.finish();
+    (closed.map(|()| state.take_changes()), state)
+}
+
+fn compare(block: &SealedBlock, executed: &ExecutedStretch) -> Result<(), Differs> {
     unless_same(Difference::GasUsed, executed.gas_used, block.gas_used)?;
     unless_same(Difference::ReceiptsRoot, executed.receipts_root, block.receipts_root)?;
     unless_same(Difference::LogsBloom, executed.logs_bloom, block.logs_bloom)?;
-    if let Some(blob_gas_used) = block.blob_gas_used {
-        unless_same(Difference::BlobGasUsed, executed.blob_gas_used, blob_gas_used)?;
+    match block.blob_gas_used {
+        Some(blob_gas_used) => unless_same(Difference::BlobGasUsed, executed.blob_gas_used, blob_gas_used),
+        None => Ok(()),
     }
-    close(block, &stretch, &executed, state, stop)
 }
 
 /// The transactions' bytes. They are the block's: their hashes are those that the node says, and their root is the header's.
@@ -88,24 +139,16 @@ fn check_withdrawals(block: &SealedBlock) -> Result<(), Differs> {
 }
 
 /// What comes after the transactions: the requests' system calls, and withdrawals.
-fn close(
-    block: &SealedBlock,
-    stretch: &Stretch,
-    executed: &ExecutedStretch,
-    state: SimulationState,
-    stop: &Arc<Stop>,
-) -> Result<AddressMap<AccountChange>, Differs> {
+fn close(block: &SealedBlock, executed: &ExecutedStretch, machine: &mut Machine) -> Result<(), Differs> {
     let rules = &block.block.rules;
-    let mut machine = stretch.machine(state, stop.clone());
     if rules.has(SpecId::PRAGUE) && rules.op.is_none() {
         let logs = executed.receipts.iter().flat_map(|receipt| &receipt.logs);
-        let hash = requests_hash(&mut machine, block.chain.deposit_contract, logs).map_err(|fault| match fault {
+        let hash = requests_hash(machine, block.chain.deposit_contract, logs).map_err(|fault| match fault {
             Fault::Read(error) => Differs::Read(error),
             refused => Differs::Found { difference: Difference::RequestsHash, detail: refused.to_string() },
         })?;
         unless_same(Difference::RequestsHash, hash, block.requests_hash.unwrap_or_default())?;
     }
     credit_withdrawals(machine.state(), &block.withdrawals)?;
-    let (state, _) = machine.finish();
-    Ok(state.into_changes())
+    Ok(())
 }

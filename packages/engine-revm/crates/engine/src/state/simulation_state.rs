@@ -104,6 +104,10 @@ impl SimulationState {
         self.changes
     }
 
+    pub fn take_changes(&mut self) -> AddressMap<AccountChange> {
+        std::mem::take(&mut self.changes)
+    }
+
     pub fn set_code(&mut self, address: Address, code: Bytes) {
         self.change(address).code = Some(analysed(code));
     }

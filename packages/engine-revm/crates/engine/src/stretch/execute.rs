@@ -60,25 +60,31 @@ impl BlockEvm {
 
 /// Executes the stretch's transactions in order, with full validation.
 pub fn execute(stretch: &Stretch, state: SimulationState, stop: Arc<Stop>) -> Result<ExecutedStretch, StretchFailure> {
-    let (executed, state) = run(stretch, state, stop)?;
-    Ok(ExecutedStretch { changes: state.into_changes(), ..executed })
+    let (executed, state) = run(stretch, decoded(stretch)?, state, &stop);
+    Ok(ExecutedStretch { changes: state.into_changes(), ..executed? })
 }
 
-/// `execute`, with the changes left in the state, so that the block can go on.
+/// The stretch's transactions.
+pub fn decoded(stretch: &Stretch) -> Result<Vec<PooledTransaction>, StretchFailure> {
+    let decode = |(index, raw)| decode(raw).map_err(|error| StretchFailure::of(index, error.into()));
+    stretch.transactions.iter().enumerate().map(decode).collect()
+}
+
+/// `execute`, with the changes left in the state, so that the block can go on. Where the state takes missing values for granted,
+/// transactions that this makes invalid are left out.
 pub fn run(
     stretch: &Stretch,
+    transactions: Vec<PooledTransaction>,
     mut state: SimulationState,
-    stop: Arc<Stop>,
-) -> Result<(ExecutedStretch, SimulationState), StretchFailure> {
-    let mut transactions = Vec::with_capacity(stretch.transactions.len());
-    for (index, raw) in stretch.transactions.iter().enumerate() {
-        transactions.push(decode(raw).map_err(|error| StretchFailure::of(index, error.into()))?);
-    }
+    stop: &Arc<Stop>,
+) -> (Result<ExecutedStretch, StretchFailure>, SimulationState) {
     if stretch.opening {
         let mut machine = stretch.machine(state, stop.clone());
         let opened = stretch.open(&mut machine);
         (state, _) = machine.finish();
-        opened?;
+        if let Err(error) = opened {
+            return (Err(error.into()), state);
+        }
     }
     state.set_block_hash(stretch.block.number.saturating_sub(1), stretch.block.parent_hash);
     state.set_delegations(stretch.block.rules.has(SpecId::PRAGUE));
@@ -86,6 +92,16 @@ pub fn run(
         Some(op) => BlockEvm::Optimism(Box::new(OptimismEvm::new(stretch, op.spec(), state))),
         None => BlockEvm::Ethereum(Box::new(EthereumEvm::new(stretch, state))),
     };
+    let executed = apply_all(stretch, transactions, &mut evm, stop);
+    (executed, evm.into_state())
+}
+
+fn apply_all(
+    stretch: &Stretch,
+    mut transactions: Vec<PooledTransaction>,
+    evm: &mut BlockEvm,
+    stop: &Stop,
+) -> Result<ExecutedStretch, StretchFailure> {
     let mut progress =
         Progress { gas_used: stretch.earlier_gas_used, blob_gas_used: stretch.earlier_blob_gas_used, scalar: None };
     let mut receipts = Vec::with_capacity(transactions.len());
@@ -93,11 +109,16 @@ pub fn run(
         if stop.is_raised() {
             return Err(ReadError::Cancelled.into());
         }
-        let receipt = apply(stretch, &mut evm, transaction, &mut progress);
-        receipts.push(receipt.map_err(|error| StretchFailure::of(index, error))?);
+        match apply(stretch, evm, transaction, &mut progress) {
+            Ok(receipt) => receipts.push(receipt),
+            Err(error) if evm.state().allowance().is_none() || matches!(error, TransactionError::Read(_)) => {
+                return Err(StretchFailure::of(index, error));
+            }
+            Err(_) => {}
+        }
     }
     let (receipts_root, logs_bloom) = seal(stretch, &receipts);
-    let executed = ExecutedStretch {
+    Ok(ExecutedStretch {
         changes: AddressMap::default(),
         transactions,
         receipts,
@@ -105,8 +126,7 @@ pub fn run(
         blob_gas_used: progress.blob_gas_used,
         receipts_root,
         logs_bloom,
-    };
-    Ok((executed, evm.into_state()))
+    })
 }
 
 struct Progress {
@@ -144,6 +164,10 @@ fn apply(
         }
         None => None,
     };
+    // Taken for granted, a nonce is seldom right; what comes of such a run is not used.
+    if evm.state().allowance().is_some() {
+        transaction.env.nonce = evm.state().basic(transaction.from)?.map_or(0, |account| account.nonce);
+    }
     let applied = evm.apply(transaction)?;
     progress.gas_used += applied.gas_used;
     progress.blob_gas_used += blob_gas_used.unwrap_or_default();

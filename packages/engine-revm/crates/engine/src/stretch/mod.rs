@@ -11,7 +11,7 @@ mod transaction;
 mod warm;
 
 pub use block::{BlockEnvironment, Stretch};
-pub use execute::{ExecutedStretch, execute, run};
+pub use execute::{ExecutedStretch, decoded, execute, run};
 pub use failure::{StretchFailure, TransactionError};
 pub use receipt::StretchReceipt;
 pub use transaction::{DecodeError, PooledTransaction, decode};
