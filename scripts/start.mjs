@@ -143,6 +143,14 @@ function farewell(services, logs, sale) {
     '',
     `curl -s ${gateway.url} -H 'content-type: application/json' -d '${JSON.stringify(request)}'`,
     '',
+    `Clients with types take ${gateway.url}/ethereum, where all is in geth's shapes:`,
+    '',
+    `  viem         createPublicClient({ transport: http('${gateway.url}/ethereum') })`,
+    `  ethers       new JsonRpcProvider('${gateway.url}/ethereum')`,
+    `  alloy        ProviderBuilder::new().connect_http("${gateway.url}/ethereum".parse()?)`,
+    `  go-ethereum  ethclient.Dial("${gateway.url}/ethereum")`,
+    `  web3.py      Web3(Web3.HTTPProvider("${gateway.url}/ethereum"))`,
+    '',
     ...(services.some(({ name }) => name === 'billing')
       ? [`Pay for a simulation: \`${withPorts('npm run demo', ['GATEWAY_HOST', 'GATEWAY_PORT'])}\``, '']
       : []),

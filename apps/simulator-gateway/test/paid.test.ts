@@ -89,12 +89,27 @@ describe.each(ledgerStores())('the paid routes, with billing on $name', (store) 
     expect(await earned()).toBe(1_000n)
   }, 60_000)
 
+  test("POST /ethereum/v1/simulate is paid for alike, and in geth's shapes", async () => {
+    const tooMuch = transferOfUsdc(2n ** 200n)
+    const shapes = await Promise.all(
+      ['', '/ethereum'].map(async (path) => {
+        const response = await simulate(call(tooMuch), stand.gateway.url + path)
+        expect(response.status).toBe(200)
+        const { result, charge } = (await response.json()) as Answer & { result: { calls: { error: unknown }[] }[] }
+        expect(charge?.amount).toBe(receipt(response).amount)
+        return result[0]?.calls[0]?.error
+      }),
+    )
+    expect(shapes).toEqual([expect.any(String), expect.objectContaining({ code: 3, message: expect.any(String) })])
+  })
+
   describe('an unpaid request', () => {
     test.each([
       ['GET', '/v1/preview'],
       ['HEAD', '/v1/preview?to=0x0000000000000000000000000000000000000001'],
       ['GET', '/v1/Preview/'],
       ['POST', '/v1/simulate'],
+      ['POST', '/ethereum/v1/simulate'],
     ])('%s %s runs nothing', async (method, path) => {
       const response = await fetch(stand.gateway.url + path, { method })
       expect([402, 404]).toContain(response.status)

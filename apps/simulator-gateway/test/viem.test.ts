@@ -20,7 +20,7 @@ afterAll(async () => {
 const clientOf = (url: string) => createPublicClient({ chain: foundry, transport: http(url) })
 const NOBODY = '0x00000000000000000000000000000000000d0b0d'
 
-describe.each(['', '?dialect=ethereum'])('a viem client at /%s', (query) => {
+describe.each(['', '/ethereum'])('a viem client at /%s', (query) => {
   it('simulates blocks: state and time pass from one to the next', async () => {
     const to = devnet.accounts.deployer.address
     const pay = (ether: string) => ({ account: NOBODY, to, value: parseEther(ether) }) as const

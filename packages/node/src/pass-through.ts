@@ -1,5 +1,5 @@
 import { isRateLimit } from './retry-policy.js'
-import type { CallLimits } from './upstream-call.js'
+import type { CallLimits, UpstreamCall } from './upstream-call.js'
 import type { UpstreamClient } from './upstream-client.js'
 import { type RpcErrorObject, UpstreamError } from './upstream-fault.js'
 
@@ -15,12 +15,13 @@ export class UpstreamRefusal extends Error {
   }
 }
 
-/** Sends a user's call on to the node. @throws UpstreamRefusal, UpstreamError, or the signal's reason */
+/** Sends a user's call on to the node. @param options bounds on repeating it @throws UpstreamRefusal, UpstreamError, or the signal's reason */
 export async function passThrough(
   client: UpstreamClient,
   method: string,
   params: readonly unknown[],
   limits: CallLimits,
+  options: Pick<UpstreamCall<unknown>, 'attempts'> = {},
 ): Promise<unknown> {
   try {
     return await client.call(
@@ -32,6 +33,7 @@ export async function passThrough(
         maxBytes: ANSWER_BYTES,
         attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
         retriesError: isRateLimit,
+        ...options,
       },
       limits,
     )

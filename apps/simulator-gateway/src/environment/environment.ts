@@ -67,6 +67,10 @@ export class Environment {
   @Validate(PassthroughMethods)
   PASSTHROUGH_METHODS: string[] = DEFAULT_PASSTHROUGH_METHODS
 
+  /** Whether signed transactions are passed on to the node. */
+  @IsIn(['on', 'off'])
+  SENDING: 'on' | 'off' = 'off'
+
   /** Flashblocks streams, tried in turn; with one, `pending` is the block under construction. */
   @IsOptional()
   @List()

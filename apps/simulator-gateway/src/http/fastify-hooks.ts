@@ -6,6 +6,7 @@ import { Environment } from '../environment/environment.js'
 import { BufferedBytes } from '../limits/buffered-bytes.js'
 import { FreeBudget } from '../limits/free-budget.js'
 import { acceptJsonBodies } from './accept-json-bodies.js'
+import { ETHEREUM_PATH } from './dialect.js'
 
 /** What happens to every request before a handler: it gets an id, is counted, and its body is received within limits. */
 @Injectable()
@@ -28,7 +29,8 @@ export class FastifyHooks implements OnModuleInit {
     })
     if (!this.free.isOff) {
       server.addHook('onRequest', async (request) => {
-        if (request.method === 'POST' && request.routeOptions.url === '/') await this.free.take(request.ip)
+        const isFree = request.routeOptions.url === '/' || request.routeOptions.url === `/${ETHEREUM_PATH}`
+        if (request.method === 'POST' && isFree) await this.free.take(request.ip)
       })
     }
     acceptJsonBodies(server, this.environment.MAX_BODY_BYTES, this.buffered)

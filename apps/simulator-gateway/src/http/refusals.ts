@@ -6,6 +6,7 @@ import { RateLimited } from '../limits/free-budget.js'
 import { Overloaded } from '../limits/overloaded.js'
 import { ClientGone } from '../limits/request-lifetime.js'
 import { failureBody, failureOf } from '../rpc/failure.js'
+import { ETHEREUM_PATH } from './dialect.js'
 
 /** The answer to a request that is refused as a whole: JSON-RPC with `id` null, which JSON-RPC clients can read. */
 export interface Refusal {
@@ -53,15 +54,17 @@ function refusalOf(thrown: unknown, url: string): RpcError {
   const invalid = (message: string) => new RpcError(ErrorCode.invalidRequest, message, undefined, status)
   if (status === 404) {
     const [path] = url.split('?')
-    if (path === '/') {
+    if (path === '/' || path === `/${ETHEREUM_PATH}`) {
       return new RpcError(
         ErrorCode.invalidRequest,
-        'send JSON-RPC 2.0 by POST with content-type application/json, e.g. {"jsonrpc":"2.0","id":1,"method":"rpc.discover"}',
+        'send JSON-RPC 2.0 by POST with content-type application/json, e.g. {"jsonrpc":"2.0","id":1,"method":"rpc.discover"}; viem, ethers, alloy, go-ethereum and web3.py take the URL with /ethereum',
         undefined,
         405,
       )
     }
-    return invalid('nothing is served here: JSON-RPC by POST at /, else /health/live, /health/ready and /metrics')
+    return invalid(
+      'nothing is served here: JSON-RPC by POST at / (at /ethereum for viem, ethers, alloy, go-ethereum and web3.py), else /health/live, /health/ready and /metrics',
+    )
   }
   if (status === 415) return invalid('content-type: expected application/json')
   if (status >= 400 && status < 500) return invalid(thrown instanceof Error ? thrown.message : 'not a valid request')

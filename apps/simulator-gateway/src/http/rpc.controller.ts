@@ -4,10 +4,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment/environment.js'
 import { BufferedBytes } from '../limits/buffered-bytes.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
-import { dialectOf } from './dialect.js'
+import { dialectOf, ETHEREUM_PATH } from './dialect.js'
 import { sendAnswer } from './send-answer.js'
 
-/** `POST /`: JSON-RPC 2.0. The plainest requests are answered by `PlainFront` before they get here. */
+/** `POST /` and `POST /ethereum`: JSON-RPC 2.0. The plainest `POST /` are answered by `PlainFront` before they get here. */
 @Controller()
 export class RpcController {
   constructor(
@@ -16,9 +16,9 @@ export class RpcController {
     private readonly environment: Environment,
   ) {}
 
-  @Post()
+  @Post(['/', ETHEREUM_PATH])
   serve(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Awaitable<void> {
-    const dialect = dialectOf(request.query, this.environment.DIALECT)
+    const dialect = dialectOf(request, this.environment.DIALECT)
     const body = Buffer.isBuffer(request.body) ? request.body.toString() : ''
     return this.endpoint.serve({ id: request.id, ip: request.ip, dialect, body }, reply.raw, (answer, view) =>
       sendAnswer(reply, answer, view, this.buffered, this.environment.ANSWER_TIMEOUT_MS),

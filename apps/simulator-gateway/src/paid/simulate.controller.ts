@@ -3,7 +3,7 @@ import { Settlement } from '@upfront/nestjs-x402'
 import { ErrorCode, plainJson, RpcError, type SimulatedBlock } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment/environment.js'
-import { dialectOf } from '../http/dialect.js'
+import { dialectOf, ETHEREUM_PATH } from '../http/dialect.js'
 import { sendAnswer } from '../http/send-answer.js'
 import { BufferedBytes } from '../limits/buffered-bytes.js'
 import { type Cost, FreeBudget } from '../limits/free-budget.js'
@@ -19,8 +19,8 @@ import { PaidSimulator } from './paid-simulator.js'
 import { ReceiptIssuer } from './receipt-issuer.js'
 import { wantsWitness } from './wants-witness.js'
 
-/** `POST /v1/simulate`: `eth_simulateV1`, one call or a batch for each payment. */
-@Controller('v1/simulate')
+/** `POST /v1/simulate` and `POST /ethereum/v1/simulate`: `eth_simulateV1`, one call or a batch for each payment. */
+@Controller(['v1/simulate', `${ETHEREUM_PATH}/v1/simulate`])
 export class SimulateController {
   constructor(
     private readonly simulator: PaidSimulator,
@@ -41,7 +41,7 @@ export class SimulateController {
    */
   @Post()
   async serve(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const dialect = dialectOf(request.query, this.environment.DIALECT)
+    const dialect = dialectOf(request, this.environment.DIALECT)
     const body = Buffer.isBuffer(request.body) ? request.body.toString() : ''
     const { payment } = this.settlement
     if (payment === undefined) {

@@ -9,6 +9,7 @@ import { freeLimits, type Simulator } from '../simulate/simulator.js'
 import { clientVersion, version } from './client-version.js'
 import { pendingMethods } from './pending-methods.js'
 import type { RpcMethod } from './rpc-method.js'
+import { refusingToSend, SENDING_METHODS, sendingMethods } from './sending-methods.js'
 
 /** What the methods are made of. */
 export interface RpcMethodsOptions {
@@ -32,8 +33,13 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
       JSON.stringify((await passThrough(client, name, positional(params), context)) ?? null),
     )
   }
+  const sends = environment.SENDING === 'on'
+  for (const [name, method] of sends ? sendingMethods(client) : refusingToSend()) methods.set(name, method)
   if (preconfirmed.enabled) {
-    for (const [name, method] of pendingMethods({ preconfirmed, blocks, driver, served, limits }, methods))
+    for (const [name, method] of pendingMethods(
+      { preconfirmed, blocks, driver, served, limits, client, sends },
+      methods,
+    ))
       methods.set(name, method)
   }
   methods.set('eth_simulateV1', (params, context) =>
@@ -43,7 +49,12 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   methods.set('eth_blockNumber', async (_, context) => JSON.stringify(toQuantity((await blocks.head(context)).number)))
   methods.set('net_listening', () => 'true')
   methods.set('web3_clientVersion', () => JSON.stringify(clientVersion(engine)))
-  const openRpc = JSON.stringify(openRpcDocument({ version, passedUpstream: environment.PASSTHROUGH_METHODS }))
+  const openRpc = JSON.stringify(
+    openRpcDocument({
+      version,
+      passedUpstream: [...environment.PASSTHROUGH_METHODS, ...(sends ? SENDING_METHODS : [])],
+    }),
+  )
   methods.set('rpc.discover', () => openRpc)
   return methods
 }

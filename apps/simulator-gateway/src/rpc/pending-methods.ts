@@ -1,7 +1,8 @@
 import type { BlockResolver } from '@upfront/head'
-import { andThen } from '@upfront/node'
+import { andThen, passThrough, type UpstreamClient } from '@upfront/node'
 import { newestBlock, openingOf, type PreconfirmedSnapshot, parentOfNewest } from '@upfront/preconfirmed'
 import {
+  type Address,
   DecodeError,
   decodeAddress,
   decodeBytes32,
@@ -43,6 +44,9 @@ export interface PendingMethodsOptions {
   driver: Driver
   served: ServedChain
   limits: RequestLimits
+  client: UpstreamClient
+  /** Transactions are sent through this gateway: the node's pool may know more of a sender than the snapshot. */
+  sends: boolean
 }
 
 type Answer = (snapshot: PreconfirmedSnapshot, params: unknown[], context: RpcContext) => unknown
@@ -79,7 +83,7 @@ export function pendingMethods(
   options: PendingMethodsOptions,
   passed: ReadonlyMap<string, RpcMethod>,
 ): Map<string, RpcMethod> {
-  const { preconfirmed, blocks } = options
+  const { preconfirmed, blocks, sends } = options
   const methods = new Map<string, RpcMethod>()
   const serve = (name: string, method: (pass: RpcMethod) => RpcMethod) => {
     const pass = passed.get(name)
@@ -99,6 +103,7 @@ export function pendingMethods(
     serve(name, (pass) => async (params, context) => {
       if (!Array.isArray(params) || !isPending(params[at])) return pass(params, context)
       const snapshot = preconfirmed.snapshotFor(context.view)
+      if (!snapshot && sends && name === 'eth_getTransactionCount') return pass(params, context)
       if (!snapshot) return pass(params.with(at, await head(context)), context)
       return from(snapshot, context, () => {
         const answer = answers.get(name)
@@ -187,7 +192,7 @@ function blocksBetween({ fromBlock, toBlock }: LogFilter, { blocks }: Preconfirm
   )
 }
 
-function pendingAnswers({ served, driver, limits }: PendingMethodsOptions): Map<string, Answer> {
+function pendingAnswers({ served, driver, limits, client, sends }: PendingMethodsOptions): Map<string, Answer> {
   const within = ({ signal, deadline }: RpcContext) => ({
     budget: new ReadBudget(limits.upstreamReads, readUntil(deadline)),
     cancellation: { signal },
@@ -220,8 +225,14 @@ function pendingAnswers({ served, driver, limits }: PendingMethodsOptions): Map<
     ],
     [
       'eth_getTransactionCount',
-      async (snapshot, params, context) =>
-        toQuantity((await read(snapshot, { kind: 'nonce', address: account(params) }, context)) as bigint),
+      async (snapshot, params, context) => {
+        const address = account(params)
+        const executed = read(snapshot, { kind: 'nonce', address }, context) as Promise<bigint>
+        const sent = sends ? countSent(client, address, context) : 0n
+        const [inState, inPool] = await Promise.all([executed, sent])
+        if (inPool > inState) return toQuantity(inPool)
+        return toQuantity(inState)
+      },
     ],
     ['eth_getCode', (snapshot, params, context) => read(snapshot, { kind: 'code', address: account(params) }, context)],
     [
@@ -256,6 +267,16 @@ function pendingAnswers({ served, driver, limits }: PendingMethodsOptions): Map<
       },
     ],
   ])
+}
+
+/** The sender's next nonce as the node's pool knows it. */
+async function countSent(client: UpstreamClient, address: Address, context: RpcContext): Promise<bigint> {
+  return decodeQuantity(
+    await passThrough(client, 'eth_getTransactionCount', [address, 'pending'], context),
+    64,
+    undefined,
+    'eth_getTransactionCount',
+  )
 }
 
 /** A slot as a quantity or as 32 bytes: nodes take both. */

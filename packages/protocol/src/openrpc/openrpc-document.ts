@@ -5,6 +5,8 @@ import { type JsonSchema, SCHEMAS } from './schemas.js'
 export interface OpenRpcDocument {
   openrpc: '1.3.2'
   info: { title: string; version: string; description: string; license: { name: string } }
+  /** Relative to where this document was asked for. */
+  servers: { name: string; url: string; description: string }[]
   methods: OpenRpcMethod[]
   components: { schemas: Record<string, JsonSchema> }
 }
@@ -25,6 +27,24 @@ export interface OpenRpcOptions {
   /** Names of the methods that go to the upstream node as they are. */
   passedUpstream: readonly string[]
 }
+
+const SERVERS = [
+  {
+    name: 'description',
+    url: '/',
+    description: 'A failed call has an `error` that is a string, unless the query says `dialect=ethereum`',
+  },
+  {
+    name: 'ethereum',
+    url: '/ethereum',
+    description: `All in geth's shapes, a failed call's \`error\` an object: for clients that decode answers by type.
+viem: createPublicClient({ transport: http(url + '/ethereum') })
+ethers: new JsonRpcProvider(url + '/ethereum')
+alloy: ProviderBuilder::new().connect_http(format!("{url}/ethereum").parse()?)
+go-ethereum: ethclient.Dial(url + "/ethereum")
+web3.py: Web3(Web3.HTTPProvider(url + "/ethereum"))`,
+  },
+]
 
 const EXECUTION_APIS = {
   url: 'https://ethereum.github.io/execution-apis/',
@@ -147,6 +167,7 @@ export function openRpcDocument({ version, passedUpstream }: OpenRpcOptions): Op
       description: 'Simulation of transactions on pre-confirmed state',
       license: { name: 'Apache-2.0' },
     },
+    servers: SERVERS,
     methods: [...OWN, ...passed],
     components: { schemas: SCHEMAS },
   }

@@ -1,0 +1,57 @@
+import { passThrough, type UpstreamClient, UpstreamError, UpstreamRefusal } from '@upfront/node'
+import { DecodeError, decodeBytes, ErrorCode, RpcError } from '@upfront/protocol'
+import { keccak256 } from 'viem'
+import type { RpcMethod } from './rpc-method.js'
+
+/** Served where `SENDING=on`. The second answers with the receipt (EIP-7966). */
+export const SENDING_METHODS = ['eth_sendRawTransaction', 'eth_sendRawTransactionSync']
+
+/** What a node says of a transaction that it has already. */
+const KNOWN = /already known|known transaction|already imported|already exists/i
+
+/**
+ * Pass signed transactions on to the node, each in one attempt. Where the answer is lost the transaction may have been sent: the error
+ * gives its hash, by which it can be looked up, and sending the same bytes again is harmless.
+ */
+export function sendingMethods(client: UpstreamClient): Map<string, RpcMethod> {
+  return new Map(
+    SENDING_METHODS.map((name) => [
+      name,
+      async (params, context) => {
+        if (!Array.isArray(params)) throw new RpcError(ErrorCode.invalidParams, 'params: expected an array')
+        const hash = hashOf(params[0])
+        try {
+          return JSON.stringify(await passThrough(client, name, params, context, { attempts: 1 }))
+        } catch (error) {
+          if (error instanceof UpstreamRefusal && name === 'eth_sendRawTransaction' && KNOWN.test(error.message))
+            return JSON.stringify(hash)
+          if (!(error instanceof UpstreamError)) throw error
+          const message = `the node gave no answer, the transaction may have been sent: look up ${hash}`
+          throw new RpcError(ErrorCode.internalError, message, { hash }, 502)
+        }
+      },
+    ]),
+  )
+}
+
+/** Say that sending is off. */
+export function refusingToSend(): Map<string, RpcMethod> {
+  return new Map(
+    SENDING_METHODS.map((name) => [
+      name,
+      () => {
+        throw new RpcError(ErrorCode.methodNotFound, `${name} is not served here: SENDING is off`)
+      },
+    ]),
+  )
+}
+
+/** @throws RpcError -32602 */
+function hashOf(raw: unknown): string {
+  try {
+    return keccak256(decodeBytes(raw, undefined, 'params[0]'))
+  } catch (error) {
+    if (error instanceof DecodeError) throw new RpcError(ErrorCode.invalidParams, error.message)
+    throw error
+  }
+}
