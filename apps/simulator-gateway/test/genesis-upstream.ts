@@ -12,9 +12,27 @@ interface Account {
 
 const read = (name: string) => JSON.parse(readFileSync(new URL(`./conformance/${name}.json`, import.meta.url), 'utf8'))
 
+export interface GenesisUpstreamOptions {
+  chainId?: number
+  /** Fields of its one block that are others than in `conformance/`. */
+  head?: object
+  /** Results of further methods; under `older`, fields of another block, which is asked for by its number. */
+  answers?: Record<string, unknown>
+}
+
 /** A read-only node on the chain of `conformance/`, which has a genesis block and no other. Executes nothing. */
-export async function startGenesisUpstream(): Promise<{ url: string; close(): void }> {
-  const head = read('head')
+export async function startGenesisUpstream({
+  chainId,
+  head: changed,
+  answers = {},
+}: GenesisUpstreamOptions = {}): Promise<{
+  url: string
+  close(): void
+}> {
+  const head = { ...read('head'), ...changed }
+  const older = answers.older === undefined ? undefined : { ...head, ...(answers.older as object) }
+  const blockAt = (block: unknown) =>
+    older !== undefined && [older.number, older.hash].includes(block) ? older : has(block) ? head : null
   const { alloc, config } = read('genesis') as { alloc: Record<string, Account>; config: { chainId: number } }
   const account = (address: unknown) => alloc[String(address).toLowerCase().slice(2)]
   const has = (block: unknown) => {
@@ -23,9 +41,9 @@ export async function startGenesisUpstream(): Promise<{ url: string; close(): vo
     return name === undefined || ['latest', 'safe', 'finalized', 'earliest', '0x0', head.hash].includes(name)
   }
   const methods: Record<string, (first?: unknown, second?: unknown) => unknown> = {
-    eth_chainId: () => `0x${config.chainId.toString(16)}`,
-    eth_getBlockByNumber: (block) => (has(block) ? head : null),
-    eth_getBlockByHash: (block) => (has(block) ? head : null),
+    eth_chainId: () => `0x${(chainId ?? config.chainId).toString(16)}`,
+    eth_getBlockByNumber: blockAt,
+    eth_getBlockByHash: blockAt,
     eth_getBalance: (address) => account(address)?.balance ?? '0x0',
     eth_getTransactionCount: (address) => account(address)?.nonce ?? '0x0',
     eth_getCode: (address) => account(address)?.code ?? '0x',
@@ -34,6 +52,7 @@ export async function startGenesisUpstream(): Promise<{ url: string; close(): vo
       return account(address)?.storage?.[key] ?? `0x${'0'.repeat(64)}`
     },
   }
+  for (const [method, result] of Object.entries(answers)) methods[method] = () => result
   const answer = ({ id, method, params }: { id: unknown; method: string; params: unknown[] }) => {
     const serve = methods[method]
     if (serve === undefined) return { jsonrpc: '2.0', id, error: { code: -32601, message: `no method ${method}` } }

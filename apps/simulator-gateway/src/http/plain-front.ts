@@ -10,7 +10,7 @@ import { Environment } from '../environment/environment.js'
 import { BufferedBytes } from '../limits/buffered-bytes.js'
 import { limitConnections } from '../limits/connection-limit.js'
 import { FreeBudget } from '../limits/free-budget.js'
-import { answerStateToHeader, STATE_HEADER } from '../pending/answer-state.js'
+import { STATE_HEADER } from '../pending/answer-state.js'
 import type { RequestView } from '../pending/request-view.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import type { RpcAnswer } from '../rpc/rpc.service.js'
@@ -78,9 +78,9 @@ export class PlainFront implements OnApplicationBootstrap {
     return this.endpoint.serve(asked, socket, (answer, view) => this.send(request, id, answer, view))
   }
 
-  private send(request: FastRequest, id: string, { status, body = [] }: RpcAnswer, { answerState }: RequestView): void {
+  private send(request: FastRequest, id: string, { status, body = [] }: RpcAnswer, { header }: RequestView): void {
     const headers = ['x-request-id', id]
-    if (answerState !== undefined) headers.push(STATE_HEADER, answerStateToHeader(answerState))
+    if (header !== undefined) headers.push(STATE_HEADER, header)
     if (body.length > 0) headers.push('content-type', 'application/json; charset=utf-8')
     request.respond(status, headers, body, this.held(lengthOf(body), request.socket))
   }

@@ -1,7 +1,7 @@
 import { joinJson } from '@upfront/protocol'
 import type { FastifyReply } from 'fastify'
 import type { BufferedBytes } from '../limits/buffered-bytes.js'
-import { answerStateToHeader, STATE_HEADER } from '../pending/answer-state.js'
+import { STATE_HEADER } from '../pending/answer-state.js'
 import type { RequestView } from '../pending/request-view.js'
 import type { RpcAnswer } from '../rpc/rpc.service.js'
 import { endUnlessRead } from './unread-answers.js'
@@ -14,12 +14,12 @@ import { endUnlessRead } from './unread-answers.js'
 export function sendAnswer(
   reply: FastifyReply,
   { status, body }: RpcAnswer,
-  { answerState }: RequestView,
+  { header }: RequestView,
   buffered: BufferedBytes,
   timeoutMs: number,
 ): void {
   reply.code(status)
-  if (answerState) reply.header(STATE_HEADER, answerStateToHeader(answerState))
+  if (header !== undefined) reply.header(STATE_HEADER, header)
   if (body === undefined) {
     reply.send()
   } else {

@@ -25,7 +25,7 @@ export interface ReadinessReport {
   preconfirmed?: { connected: boolean; block?: string; flashblock?: number; ageMs?: number }
   /** Whether requests at `latest` stand on a head that is followed. */
   following?: Following
-  chain?: { id: string; rules: string; caveats?: string[]; head: string; headAgeSeconds: number }
+  chain?: { id: string; rules: string; uncertain?: true; caveats?: string[]; head: string; headAgeSeconds: number }
 }
 
 interface Following {
@@ -89,6 +89,7 @@ export class GatewayReadiness extends Readiness {
       const chain = {
         id: String(rules.chainId),
         rules: rules.source,
+        ...(rules.isUncertain && { uncertain: true as const }),
         ...(rules.caveats && { caveats: rules.caveats }),
         head: String(head.number),
         headAgeSeconds,

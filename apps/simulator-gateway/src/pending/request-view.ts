@@ -1,5 +1,5 @@
 import type { PreconfirmedSnapshot } from '@upfront/preconfirmed'
-import type { AnswerState } from './answer-state.js'
+import { type AnswerState, answerStateToHeader } from './answer-state.js'
 
 /** One HTTP request's look at the chain: whatever in it asks for `pending` stands on one and the same snapshot. */
 export class RequestView {
@@ -7,4 +7,12 @@ export class RequestView {
   snapshot: PreconfirmedSnapshot | 'none' | undefined
   /** What the answer stands on; of a batch, its last call. */
   answerState: AnswerState | undefined
+  /** Set where a fork may be active that the chain's rules do not have. */
+  rulesAreUncertain = false
+
+  /** Of `upfront-state`; undefined where nothing in the request stands on a block. */
+  get header(): string | undefined {
+    if (this.answerState === undefined) return undefined
+    return answerStateToHeader(this.answerState) + (this.rulesAreUncertain ? '; rules=uncertain' : '')
+  }
 }

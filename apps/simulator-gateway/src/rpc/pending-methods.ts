@@ -197,6 +197,11 @@ function pendingAnswers({ served, driver, limits, client, sends }: PendingMethod
     budget: new ReadBudget(limits.upstreamReads, readUntil(deadline)),
     cancellation: { signal },
   })
+  const rulesFor = async (context: RpcContext) => {
+    const rules = await served.rules(context)
+    if (rules.isUncertain) context.view.rulesAreUncertain = true
+    return rules
+  }
   const site = async (snapshot: PreconfirmedSnapshot, context: RpcContext): Promise<CallSite> => ({
     driver: {
       simulate: (plan, at, limits) =>
@@ -206,7 +211,7 @@ function pendingAnswers({ served, driver, limits, client, sends }: PendingMethod
         }),
       read: driver.read.bind(driver),
     },
-    rules: await served.rules(context),
+    rules: await rulesFor(context),
     base: parentOfNewest(snapshot),
     opening: openingOf(snapshot),
     state: snapshot.state,

@@ -16,6 +16,7 @@ import {
   Driver,
   isOpForkActive,
   ReadBudget,
+  type Rejection,
   rulesAt,
   type Simulation,
   type SimulationAnswer,
@@ -24,6 +25,7 @@ import {
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
 import type { Cost } from '../limits/free-budget.js'
+import { Preconfirmed } from '../pending/preconfirmed.js'
 import { RequestView } from '../pending/request-view.js'
 import { SimulationBases, type TimeLimits } from '../pending/simulation-base.js'
 import { SimulationMetrics } from './simulation-metrics.js'
@@ -74,6 +76,7 @@ export class Simulator {
     private readonly driver: Driver,
     private readonly served: ServedChain,
     private readonly bases: SimulationBases,
+    private readonly preconfirmed: Preconfirmed,
     private readonly metrics: SimulationMetrics,
     private readonly environment: Environment,
   ) {}
@@ -134,6 +137,8 @@ export class Simulator {
     return this.run(params, freeLimits(this.environment), context, simulate)
   }
 
+  private readonly onRejected = (rejection: Rejection) => this.metrics.rejected(rejection)
+
   private run<T>(
     params: unknown,
     limits: RequestLimits,
@@ -145,7 +150,7 @@ export class Simulator {
     const { dialect, view } = context
     const time = new ReadingTime(context)
     return andThen(this.served.rules(context), (rules) =>
-      this.bases.on(request.block, view, time, ({ base, opening, state, cancellation }) =>
+      this.bases.on(this.blockMeant(request.block, rules, view), view, time, ({ base, opening, state, cancellation }) =>
         andThen(this.daFootprintScalar(request.block, base, rules, time), (daFootprintScalar) =>
           // Field by field: spreading costs more than some simulations.
           work({
@@ -160,10 +165,20 @@ export class Simulator {
             budget: new ReadBudget(limits.upstreamReads, time.deadline),
             cancellation,
             dialect,
+            onRejected: this.onRejected,
           }),
         ),
       ),
     )
+  }
+
+  /** After Denim a node has no block under construction: `pending` is the latest, never one more. */
+  private blockMeant(block: BlockParameter, rules: ChainRules, view: RequestView): BlockParameter {
+    if (rules.isUncertain) view.rulesAreUncertain = true
+    const { subsecond } = rules.schedule
+    const isPending = block.kind === 'tag' && block.tag === 'pending' && !this.preconfirmed.enabled
+    const sharesSeconds = subsecond !== undefined && subsecond.since * 1_000n <= BigInt(Date.now())
+    return isPending && sharesSeconds ? { kind: 'tag', tag: 'latest' } : block
   }
 
   /** Of an OP-stack head; an older block's own deposit tells where its state may be gone. */

@@ -1,6 +1,7 @@
 import { type CallRequest, ErrorCode, RpcError } from '@upfront/protocol'
 import type { FailedCall, Failure } from '../engine/engine.js'
 import { nextTime } from '../plan/block-schedule.js'
+import { OSAKA_TRANSACTION_GAS } from '../plan/chain-defaults.js'
 import { rulesAt } from '../plan/rules-at.js'
 import { haltMessage } from '../present/halt-message.js'
 import { type CallSite, executeCall } from './execute-call.js'
@@ -8,8 +9,6 @@ import { type CallSite, executeCall } from './execute-call.js'
 const TRANSFER_GAS = 21_000n
 const CALL_STIPEND = 2_300n
 const BLOB_GAS = 131_072n
-/** EIP-7825. */
-const OSAKA_TRANSACTION_GAS = 1n << 24n
 /** An estimate may lie this much above the least gas that does, as wallets add more anyway (geth's figure). */
 const TOLERANCE = { numerator: 15n, denominator: 1_000n }
 

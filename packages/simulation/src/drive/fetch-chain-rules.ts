@@ -3,9 +3,9 @@ import type { CallLimits, CallOutcome, UpstreamCall, UpstreamClient } from '@upf
 import { decodeQuantity, UpstreamFault } from '@upfront/node'
 import { type BlockHeader, DecodeError } from '@upfront/protocol'
 import type { ChainRules } from '../plan/chain-rules.js'
-import { chainRulesFromEthConfig } from '../plan/chain-rules-from-eth-config.js'
+import { chainRulesFromEthConfig, withOpEthConfig } from '../plan/chain-rules-from-eth-config.js'
 import { chainRulesFromGenesis } from '../plan/chain-rules-from-genesis.js'
-import { inferChainRules } from '../plan/infer-chain-rules.js'
+import { inferChainRules, OSAKA_PROBE, OSAKA_PROBE_ANSWER } from '../plan/infer-chain-rules.js'
 import { knownChainRules } from '../plan/known-chain-rules.js'
 import { rulesAt } from '../plan/rules-at.js'
 
@@ -36,28 +36,48 @@ export async function fetchChainRules(
 }
 
 async function firstOf(client: UpstreamClient, options: ChainRulesOptions, limits: CallLimits): Promise<ChainRules> {
-  const [chainId, head, ethConfig, chainConfig] = (await client.batch<unknown>(
+  const [chainId, head, ethConfig, chainConfig, probe] = (await client.batch<unknown>(
     [
       { method: 'eth_chainId', params: [], decode: (result) => decodeQuantity(result), maxBytes: 256 },
       { method: 'eth_getBlockByNumber', params: ['latest', false], decode: headerFromRpc, maxBytes: 8 << 20 },
-      optional('eth_config', chainRulesFromEthConfig),
-      optional('debug_chainConfig', (result) => chainRulesFromGenesis(result, 'debug_chainConfig')),
+      optional('eth_config', [], (result) => result),
+      optional('debug_chainConfig', [], (result) => chainRulesFromGenesis(result, 'debug_chainConfig')),
+      optional('eth_call', [{ data: OSAKA_PROBE }, 'latest'], (result) => result === OSAKA_PROBE_ANSWER),
     ],
     limits,
-  )) as [CallOutcome<bigint>, CallOutcome<BlockHeader>, CallOutcome<ChainRules>, CallOutcome<ChainRules>]
+  )) as [
+    CallOutcome<bigint>,
+    CallOutcome<BlockHeader>,
+    CallOutcome<unknown>,
+    CallOutcome<ChainRules>,
+    CallOutcome<boolean>,
+  ]
   if ('error' in chainId) throw chainId.error
   if (options.genesis !== undefined) return ofGenesis(options.genesis, chainId.value)
   const known = knownChainRules(chainId.value)
   if (known !== undefined) return known
   if ('error' in head) throw head.error
-  const inferred = inferChainRules(head.value, chainId.value)
-  const fits = (outcome: CallOutcome<ChainRules>): outcome is { value: ChainRules } =>
-    'value' in outcome &&
-    outcome.value.chainId === chainId.value &&
-    outcome.value.stack === inferred.stack &&
-    rulesAt(outcome.value, head.value.number, head.value.timestamp) !== undefined
-  if (fits(ethConfig)) return ethConfig.value
-  return fits(chainConfig) ? chainConfig.value : inferred
+  const inferred = inferChainRules(head.value, chainId.value, 'value' in probe && probe.value)
+  const fits = (rules: ChainRules | undefined): rules is ChainRules =>
+    rules?.chainId === chainId.value &&
+    rules.stack === inferred.stack &&
+    rulesAt(rules, head.value.number, head.value.timestamp) !== undefined
+  const told = 'value' in ethConfig ? ethConfig.value : undefined
+  const byEthConfig = inferred.stack === 'ethereum' ? readable(() => chainRulesFromEthConfig(told)) : undefined
+  if (fits(byEthConfig)) return byEthConfig
+  const byChainConfig = 'value' in chainConfig ? chainConfig.value : undefined
+  if (fits(byChainConfig)) return byChainConfig
+  return (inferred.stack === 'optimism' && readable(() => withOpEthConfig(inferred, told))) || inferred
+}
+
+/** Undefined where the node's answer can't be read. */
+function readable(decode: () => ChainRules): ChainRules | undefined {
+  try {
+    return decode()
+  } catch (error) {
+    if (error instanceof DecodeError) return undefined
+    throw error
+  }
 }
 
 function ofGenesis(genesis: unknown, upstreamId: bigint): ChainRules {
@@ -67,10 +87,10 @@ function ofGenesis(genesis: unknown, upstreamId: bigint): ChainRules {
 }
 
 /** Most nodes lack one of these; an answer that can't be read is as good as none. */
-function optional(method: string, decode: (result: unknown) => ChainRules): UpstreamCall<ChainRules> {
+function optional<T>(method: string, params: readonly unknown[], decode: (result: unknown) => T): UpstreamCall<T> {
   return {
     method,
-    params: [],
+    params,
     maxBytes: 1 << 20,
     attempts: 3,
     retriesError: () => false,

@@ -9,7 +9,7 @@ import {
   type SimulationRequest,
 } from '@upfront/protocol'
 import type { Touched } from '../engine/engine.js'
-import { SimulationRejected } from '../engine/simulation-rejected.js'
+import { type Rejection, SimulationRejected } from '../engine/simulation-rejected.js'
 import type { ChainRules } from '../plan/chain-rules.js'
 import { planSimulation } from '../plan/plan-simulation.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
@@ -32,6 +32,8 @@ export interface Simulation extends DriveLimits {
   /** See `SimulationPlan`. */
   daFootprintScalar?: bigint | undefined
   dialect: Dialect
+  /** Told why the request was refused where an engine refused it. */
+  onRejected?: ((rejection: Rejection) => void) | undefined
 }
 
 export interface SimulationAnswer {
@@ -56,7 +58,10 @@ export function simulate(simulation: Simulation): Awaitable<SimulationAnswer> {
   const plan = planOf(simulation)
   const answer = recovered(
     () => driver.simulate(plan, state, simulation),
-    (error) => refuse(error, plan),
+    (error) => {
+      if (error instanceof SimulationRejected) simulation.onRejected?.(error.rejection)
+      return refuse(error, plan)
+    },
   )
   return andThen(answer, ({ pieces, failures, gasUsed, touched }) => {
     if (plan.fault !== undefined) throw plan.fault.error

@@ -1,12 +1,17 @@
-import { DecodeError, decodeQuantity, mismatch, Place } from '@upfront/protocol'
+import { DecodeError, decodeQuantity, mismatch, Place, quote } from '@upfront/protocol'
 import { DEFAULT_BLOCK_TIME } from './chain-defaults.js'
 import type { ChainRules, EthereumFork } from './chain-rules.js'
 import { decodeBlobParameters } from './chain-rules-from-genesis.js'
 
 type Fields = Record<string, unknown>
 
-/** A system contract that came after Osaka; geth's dev mode lists it and charges by the newer gas costs. */
-const AFTER_OSAKA = 'BUILDER_DEPOSIT_CONTRACT_ADDRESS'
+/** What forks up to Osaka list, by the names of EIP-7910; a fork that lists more is not known here. */
+const KNOWN_NAMES = new Set([
+  ...['ECREC', 'SHA256', 'RIPEMD160', 'ID', 'MODEXP', 'BN254_ADD', 'BN254_MUL', 'BN254_PAIRING', 'BLAKE2F'],
+  ...['KZG_POINT_EVALUATION', 'BLS12_G1ADD', 'BLS12_G1MSM', 'BLS12_G2ADD', 'BLS12_G2MSM', 'BLS12_PAIRING_CHECK'],
+  ...['BLS12_MAP_FP_TO_G1', 'BLS12_MAP_FP2_TO_G2', 'P256VERIFY', 'BEACON_ROOTS_ADDRESS', 'HISTORY_STORAGE_ADDRESS'],
+  ...['DEPOSIT_CONTRACT_ADDRESS', 'WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS', 'CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS'],
+])
 
 /**
  * Rules from a node's answer to `eth_config` (EIP-7910): its `current`, `next` and `last` forks. An entry doesn't name its
@@ -26,17 +31,53 @@ export function chainRulesFromEthConfig(json: unknown): ChainRules {
     blobSchedule: [],
     schedule: { blockTime: DEFAULT_BLOCK_TIME.ethereum },
   }
-  if (
-    AFTER_OSAKA in objectOf(current.systemContracts ?? {}, new Place(new Place(root, 'current'), 'systemContracts'))
-  ) {
-    rules.caveats = ['the node runs a fork after Osaka; what that fork changed (gas costs above all) is not simulated']
+  const strange = unknownNames(current, new Place(root, 'current'))
+  if (strange.length > 0) {
+    rules.isUncertain = true
+    rules.caveats = [
+      `the node runs a fork after Osaka (eth_config names ${strange.join(', ')}); what it changed, gas costs above all, is not simulated`,
+    ]
   }
   for (const name of ['current', 'next', 'last']) {
     const entry = config[name]
-    if (entry !== undefined && entry !== null)
-      addFork(rules, objectOf(entry, new Place(root, name)), new Place(root, name))
+    if (entry === undefined || entry === null) continue
+    const place = new Place(root, name)
+    const fields = objectOf(entry, place)
+    if (name === 'current' || unknownNames(fields, place).length === 0 || strange.length > 0)
+      addFork(rules, fields, place)
+    else
+      rules.unsupportedFrom ??= {
+        fork: 'unknown',
+        timestamp: timeOf(fields.activationTime, new Place(place, 'activationTime')),
+      }
   }
   return rules
+}
+
+/** Names in a fork's entry that no fork known here lists; shortened, as they come from outside. */
+function unknownNames({ precompiles, systemContracts }: Fields, place: Place): string[] {
+  const names = [
+    ...Object.keys(objectOf(precompiles ?? {}, new Place(place, 'precompiles'))),
+    ...Object.keys(objectOf(systemContracts ?? {}, new Place(place, 'systemContracts'))),
+  ]
+  return names
+    .filter((name) => !KNOWN_NAMES.has(name))
+    .map((name) => quote(name))
+    .slice(0, 5)
+}
+
+/**
+ * What an OP-stack node's `eth_config` adds to rules that were inferred: it names no fork, and Fjord's precompiles are Osaka's, so it
+ * tells when the current fork began and when the next one comes, not which they are.
+ * @throws DecodeError where the answer is malformed
+ */
+export function withOpEthConfig(inferred: ChainRules, json: unknown): ChainRules {
+  const root = new Place(undefined, 'eth_config')
+  const config = objectOf(json, root)
+  if (config.next === undefined || config.next === null) return inferred
+  const place = new Place(root, 'next')
+  const timestamp = timeOf(objectOf(config.next, place).activationTime, new Place(place, 'activationTime'))
+  return { ...inferred, unsupportedFrom: { fork: 'unknown', timestamp } }
 }
 
 function addFork(rules: ChainRules, entry: Fields, place: Place): void {

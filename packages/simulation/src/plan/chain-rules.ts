@@ -55,6 +55,8 @@ export interface ChainRules {
   /** EIP-6110 deposit contract, where the chain has one. */
   depositContract?: Address
   opBaseFee?: OpBaseFeeParameters
+  /** Set where a fork may be active that these rules do not have; `caveats` say why. */
+  isUncertain?: true
   /** What of this chain is known to be simulated otherwise than its nodes do it, for the log and `/health`. */
   caveats?: string[]
   /** The first fork of this chain that is not known here: blocks from then on are refused, never simulated by older rules. */

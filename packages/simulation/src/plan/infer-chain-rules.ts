@@ -1,22 +1,32 @@
 import type { BlockHeader } from '@upfront/protocol'
 import { DEFAULT_BLOB_PARAMETERS, DEFAULT_BLOCK_TIME, DEFAULT_OP_BASE_FEE } from './chain-defaults.js'
-import type { ChainRules, OpFork } from './chain-rules.js'
-import { rulesOfHeader } from './rules-at.js'
+import type { BlockRules, ChainRules, OpFork } from './chain-rules.js'
+import { ethereumForkOf, isForkActive, rulesOfHeader } from './rules-at.js'
 
 /** Collects the fees of every OP-stack chain. */
 const SEQUENCER_FEE_VAULT = '0x4200000000000000000000000000000000000011'
 
+/** Init code that returns CLZ(1), for `eth_call`: it gives 255 where Osaka is active, and is invalid before. */
+export const OSAKA_PROBE = '0x60011e60005260206000f3'
+export const OSAKA_PROBE_ANSWER = `0x${'ff'.padStart(64, '0')}`
+
+const CAVEAT =
+  'the rules are inferred from the head: forks that leave no trace in a header are not known, blob schedules above all'
+
 /**
  * The oldest rules that a head header fits, when nothing else is known of a chain; OP-stack chains are known by their fee
- * recipient. Osaka and the forks that only change blob parameters leave no trace in a header: they are not inferred.
+ * recipient. Osaka, and Karst on the OP stack, leave no trace in a header.
+ * @param runsOsaka whether the node's EVM answered `OSAKA_PROBE` at its head
  */
-export function inferChainRules(header: BlockHeader, chainId: bigint): ChainRules {
+export function inferChainRules(header: BlockHeader, chainId: bigint, runsOsaka = false): ChainRules {
+  const shared = { chainId, source: 'inferred', isUncertain: true, caveats: [CAVEAT] } as const
   if (header.miner === SEQUENCER_FEE_VAULT) {
+    const fork = opForkOf(header)
     return {
-      chainId,
+      ...shared,
+      caveats: [...shared.caveats],
       stack: 'optimism',
-      source: 'inferred',
-      forks: [{ fork: opForkOf(header), block: 0n }],
+      forks: [{ fork: fork === 'jovian' && runsOsaka ? 'karst' : fork, block: 0n }],
       blobSchedule: [],
       schedule: { blockTime: DEFAULT_BLOCK_TIME.optimism },
       opBaseFee: DEFAULT_OP_BASE_FEE,
@@ -25,13 +35,28 @@ export function inferChainRules(header: BlockHeader, chainId: bigint): ChainRule
   const { fork } = rulesOfHeader(header)
   const parameters = DEFAULT_BLOB_PARAMETERS[fork]
   return {
-    chainId,
+    ...shared,
+    caveats: [...shared.caveats],
     stack: 'ethereum',
-    source: 'inferred',
-    forks: [{ fork, block: 0n }],
+    forks: [{ fork: fork === 'prague' && runsOsaka ? 'osaka' : fork, block: 0n }],
     blobSchedule: parameters === undefined ? [] : [{ timestamp: 0n, parameters }],
     schedule: { blockTime: DEFAULT_BLOCK_TIME.ethereum },
   }
+}
+
+/**
+ * The rules of a block that is older than all that a node told of its chain (`eth_config` tells of no fork before the current one), as
+ * its header shows them; undefined before the Merge.
+ */
+export function impliedRules(header: BlockHeader, { stack }: Pick<ChainRules, 'stack'>): BlockRules | undefined {
+  if (header.difficulty !== 0n) return undefined
+  if (stack === 'optimism') {
+    const opFork = opForkOf(header)
+    return { fork: ethereumForkOf(opFork), opFork }
+  }
+  const { fork } = rulesOfHeader(header)
+  const blob = isForkActive(fork, 'cancun') ? DEFAULT_BLOB_PARAMETERS[fork] : undefined
+  return blob === undefined ? { fork } : { fork, blob }
 }
 
 /** Jovian's extraData has version 1, Holocene's version 0; Fjord and Granite look like Ecotone. */

@@ -55,10 +55,16 @@ describe.each([
     [1_790_186_400n, 'cobalt'],
     [1_792_605_600n, 'denim'],
   ],
-  [10n, [1_764_691_201n, 'jovian'], [1_783_526_401n, 'karst']],
-  [57_073n, [1_764_691_201n, 'jovian'], [1_783_526_401n, 'karst']],
-  [130n, [1_764_691_201n, 'jovian'], [1_783_526_401n, 'karst']],
-  [1_301n, [1_763_568_001n, 'jovian'], [1_781_712_001n, 'karst']],
+  ...[10n, 57_073n, 1_868n, 130n, 7_777_777n, 34_443n, 1_135n, 1_750n, 624n, 183n].map((id) => [
+    id,
+    [1_764_691_201n, 'jovian'],
+    [1_783_526_401n, 'karst'],
+  ]),
+  ...[11_155_420n, 763_373n, 1_301n, 1_946n, 999_999_999n, 919n, 4_202n, 1_740n].map((id) => [
+    id,
+    [1_763_568_001n, 'jovian'],
+    [1_781_712_001n, 'karst'],
+  ]),
 ] as [bigint, ...[bigint, string][]][])('the forks of chain %s', (chainId, ...forks) => {
   it.each(forks)('change at %s', (time, fork) => {
     const before = forks[forks.findIndex(([known]) => known === time) - 1]?.[1] ?? 'isthmus'

@@ -146,13 +146,37 @@ describe('planSimulation', () => {
 
   it('refuses blocks whose rules it does not know', () => {
     const paris: ChainRules = ethereumRules({ forks: [{ fork: 'paris', block: 200n }] })
-    expect(refusal(() => plan(overriding({}), { rules: paris })).code).toBe(-32000)
+    const worked = refusal(() => plan(overriding({}), { rules: paris, on: aHeader({ difficulty: 1n }) }))
+    expect(worked).toEqual({ code: -32000, message: expect.stringContaining('comes before the Merge') })
     const amsterdam = ethereumRules({ unsupportedFrom: { fork: 'amsterdam', timestamp: 1020n } })
     expect(plan(overriding({}), { rules: amsterdam }).blocks).toHaveLength(1)
     expect(refusal(() => plan(overriding({}, {}), { rules: amsterdam }))).toEqual({
       code: -32000,
       message: 'blockStateCalls[1]: block 102 at time 1024 comes after fork amsterdam, which is not supported',
     })
+  })
+
+  it('takes an older block for what its header shows, where nothing is told of its time', () => {
+    const told = ethereumRules({ forks: [{ fork: 'osaka', timestamp: 10_000n }] })
+    const { requestsHash: _, ...cancun } = base
+    const [first, second] = plan(overriding({}, { time: '0x2710' }), { rules: told, on: cancun }).blocks
+    expect(first?.rules).toMatchObject({ fork: 'cancun', blob: { max: 6 } })
+    expect(second?.rules.fork).toBe('osaka')
+    expect(plan(overriding({}), { rules: told, on: base }).blocks[0]?.rules).toMatchObject({
+      fork: 'prague',
+      blob: { max: 9 },
+    })
+  })
+
+  it("caps a validated transaction's gas on the OP stack from Osaka on", () => {
+    const calls = [{ calls: [{ gas: '0x1000001', to: A }] }]
+    const karst: ChainRules = { ...ethereumRules(), stack: 'optimism', forks: [{ fork: 'karst', block: 0n }] }
+    expect(plan({ blockStateCalls: calls, validation: true }, { rules: karst }).fault?.error.message).toContain(
+      'cap: 16777216',
+    )
+    expect(plan({ blockStateCalls: calls }, { rules: karst })).not.toHaveProperty('fault')
+    const ethereum = ethereumRules({ forks: [{ fork: 'osaka', block: 0n }] })
+    expect(plan({ blockStateCalls: calls, validation: true }, { rules: ethereum })).not.toHaveProperty('fault')
   })
 
   it('refuses a base of a fork that is not implemented, whatever the rules say', () => {

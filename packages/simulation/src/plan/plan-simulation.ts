@@ -14,7 +14,9 @@ import {
 } from '@upfront/protocol'
 import { baseFeeParameters, isOpForkActive } from './base-fee.js'
 import { type BlockSchedule, mayShareSecond, nextTime } from './block-schedule.js'
+import { OSAKA_TRANSACTION_GAS } from './chain-defaults.js'
 import type { BlockRules, ChainRules } from './chain-rules.js'
+import { impliedRules } from './infer-chain-rules.js'
 import { contradictionOf, planCall } from './plan-call.js'
 import { isForkActive, rulesAt, rulesOfHeader } from './rules-at.js'
 import type { PlannedBlock, SimulationPlan } from './simulation-plan.js'
@@ -40,7 +42,7 @@ export function planSimulation(
   if (base.blockAccessListHash !== undefined) {
     throw new RpcError(ErrorCode.serverError, `block ${base.number} belongs to fork amsterdam, which is not supported`)
   }
-  const baseRules = rulesAt(rules, base.number, base.timestamp) ?? rulesOfHeader(base)
+  const baseRules = rulesAt(rules, base.number, base.timestamp) ?? impliedRules(base, rules) ?? rulesOfHeader(base)
   const blocks: PlannedBlock[] = []
   let parent: Pick<PlannedBlock, 'number' | 'timestamp' | 'gasLimit' | 'feeRecipient'> = {
     number: base.number,
@@ -95,7 +97,7 @@ function addCalls(plan: SimulationPlan, { blockStateCalls }: SimulationRequest):
       return
     }
     for (const [position, call] of (blockStateCalls[index]?.calls ?? []).entries()) {
-      const fault = contradictionOf(call, plan.rules.chainId)
+      const fault = contradictionOf(call, plan.rules.chainId) ?? (plan.validation ? capFault(call, block) : undefined)
       block.calls.push(planCall(fault === undefined ? call : gasOf(call)))
       if (fault === undefined) continue
       const error = new RpcError(ErrorCode.serverError, `${placeOf(index)}.calls[${position}]: ${fault}`)
@@ -103,6 +105,12 @@ function addCalls(plan: SimulationPlan, { blockStateCalls }: SimulationRequest):
       return
     }
   }
+}
+
+/** EIP-7825 on OP-stack chains, whose blocks hold no such transaction. geth lets simulated calls have more, validated or not. */
+function capFault({ gas = 0n }: Call, { rules }: PlannedBlock): string | undefined {
+  if (rules.opFork === undefined || !isForkActive(rules.fork, 'osaka') || gas <= OSAKA_TRANSACTION_GAS) return undefined
+  return `transaction gas limit too high (cap: ${OSAKA_TRANSACTION_GAS}, tx: ${gas})`
 }
 
 /** What is left of a contradictory call: whether the block has the gas that it asks for is looked at before the contradiction. */
@@ -143,7 +151,7 @@ export function planBlock(
 ): PlannedBlock {
   const number = parent.number + 1n
   const timestamp = timeOf(blockOverrides, number, parent.timestamp, chain.schedule, requestIndex)
-  const rules = knownRules(chain, number, timestamp, requestIndex)
+  const rules = knownRules(chain, base, number, timestamp, requestIndex)
   const block: PlannedBlock = {
     number,
     timestamp,
@@ -202,7 +210,13 @@ function timeOf(
   return timestamp
 }
 
-function knownRules(chain: ChainRules, number: bigint, timestamp: bigint, index: number | undefined): BlockRules {
+function knownRules(
+  chain: ChainRules,
+  base: BlockHeader,
+  number: bigint,
+  timestamp: bigint,
+  index: number | undefined,
+): BlockRules {
   const { unsupportedFrom } = chain
   if (unsupportedFrom !== undefined && timestamp >= unsupportedFrom.timestamp) {
     throw new RpcError(
@@ -210,11 +224,11 @@ function knownRules(chain: ChainRules, number: bigint, timestamp: bigint, index:
       `${placeOf(index)}: block ${number} at time ${timestamp} comes after fork ${unsupportedFrom.fork}, which is not supported`,
     )
   }
-  const rules = rulesAt(chain, number, timestamp)
+  const rules = rulesAt(chain, number, timestamp) ?? impliedRules(base, chain)
   if (rules === undefined) {
     throw new RpcError(
       ErrorCode.serverError,
-      `${placeOf(index)}: the rules of block ${number} at time ${timestamp} are not known (${chain.source}); blocks before the Merge are not simulated`,
+      `${placeOf(index)}: block ${number} comes before ${chain.stack === 'optimism' ? 'Bedrock' : 'the Merge'}: such blocks are not simulated`,
     )
   }
   return rules

@@ -1,6 +1,7 @@
 import type { OpeningBlock } from '@upfront/head'
 import { type BlockHeader, type CallRequest, ErrorCode, RpcError, type SimulationLimits } from '@upfront/protocol'
 import type { ChainRules } from './chain-rules.js'
+import { impliedRules } from './infer-chain-rules.js'
 import { contradictionOf, planCall } from './plan-call.js'
 import { planBlock } from './plan-simulation.js'
 import { rulesAt, rulesOfHeader } from './rules-at.js'
@@ -28,7 +29,7 @@ export function planSingleCall(
   const { number = base.number + 1n, timestamp } = overrides
   if (number > HIGHEST_NUMBER)
     throw new RpcError(ErrorCode.invalidParams, 'params[3].number: expected a block number below 2^64')
-  const baseRules = rulesAt(rules, base.number, base.timestamp) ?? rulesOfHeader(base)
+  const baseRules = rulesAt(rules, base.number, base.timestamp) ?? impliedRules(base, rules) ?? rulesOfHeader(base)
   const before = {
     number: number - 1n,
     timestamp: timestamp === undefined ? base.timestamp : timestamp - 1n,

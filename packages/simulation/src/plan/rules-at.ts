@@ -28,6 +28,10 @@ const ETHEREUM_FORK_OF: Record<OpFork, EthereumFork> = {
   denim: 'osaka',
 }
 
+export function ethereumForkOf(fork: OpFork): EthereumFork {
+  return ETHEREUM_FORK_OF[fork]
+}
+
 /** What was found last for a chain, and for which blocks it holds. */
 interface Found {
   rules: BlockRules | undefined

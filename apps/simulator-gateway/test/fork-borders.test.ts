@@ -1,0 +1,239 @@
+import { numberToHex } from 'viem'
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { startGenesisUpstream } from './genesis-upstream.js'
+
+const CODE = '0x00000000000000000000000000000000000c0de5'
+const SENDER = '0x00000000000000000000000000000000000d0b0d'
+const PAIRING = '0x0000000000000000000000000000000000000008'
+const VAULT = '0x4200000000000000000000000000000000000011'
+const JOVIAN_EXTRA_DATA = '0x01000000fa0000000600000000000f4240'
+/** Returns CLZ(1): valid from Osaka on. */
+const CLZ = '0x60011e60005260206000f3'
+
+interface Block {
+  number: string
+  timestamp: string
+  calls: { status: string }[]
+}
+
+interface Stand {
+  gateway: GatewayProcess
+  simulate(
+    blockStateCalls: object[],
+    more?: object,
+    block?: string,
+  ): Promise<{ result?: Block[]; error?: { code: number; message: string } }>
+  stop(): Promise<void>
+}
+
+/** A gateway on a node that says it serves this chain, whose head has this time. */
+async function startStand(
+  chainId: number,
+  timestamp: number,
+  head: object = {},
+  answers: Record<string, unknown> = {},
+): Promise<Stand> {
+  const upstream = await startGenesisUpstream({
+    chainId,
+    head: { number: numberToHex(200_000_000), timestamp: numberToHex(timestamp), ...head },
+    answers,
+  })
+  const gateway = await startGatewayProcess({
+    UPSTREAM_RPC_URL: upstream.url,
+    EVM_ENGINE: 'revm',
+    HEAD_MAX_AGE_SECONDS: 'off',
+    FREE_GAS_CAP: '1000000000',
+  })
+  return {
+    gateway,
+    simulate: (blockStateCalls, more = {}, block = 'latest') =>
+      gateway.call<Block[]>('eth_simulateV1', [{ blockStateCalls, ...more }, block]),
+    async stop() {
+      await gateway.stop()
+      upstream.close()
+    },
+  }
+}
+
+const probeAt = (time: number) => ({
+  blockOverrides: { time: numberToHex(time) },
+  stateOverrides: { [CODE]: { code: CLZ } },
+  calls: [{ to: CODE, gas: '0x30d40' }],
+})
+
+/** When each chain took on Osaka's EVM: Osaka itself, Karst, or Base's Azul. */
+const OSAKA: [name: string, chainId: number, time: number][] = [
+  ['Ethereum', 1, 1_764_798_551],
+  ['OP Mainnet', 10, 1_783_526_401],
+  ['Ink', 57_073, 1_783_526_401],
+  ['OP Sepolia', 11_155_420, 1_781_712_001],
+  ['Base', 8_453, 1_779_991_200],
+  ['Base Sepolia', 84_532, 1_776_708_000],
+]
+
+describe.each(OSAKA)('%s', (name, chainId, time) => {
+  let stand: Stand
+  beforeAll(async () => {
+    stand = await startStand(chainId, time - 100, chainId === 1 ? {} : { miner: VAULT, extraData: JOVIAN_EXTRA_DATA })
+  })
+  afterAll(() => stand?.stop())
+
+  it("takes on Osaka's EVM at its time, not a second before", async () => {
+    const { result, error } = await stand.simulate([time - 1, time, time + 1].map(probeAt))
+    expect(error).toBeUndefined()
+    expect(result?.map(({ calls }) => calls[0]?.status)).toEqual(['0x0', '0x1', '0x1'])
+  })
+
+  it('limits pairings as its fork does', async () => {
+    const zeros = (bytes: number) => ({ to: PAIRING, input: `0x${'00'.repeat(bytes)}`, gas: '0x1c9c380' })
+    const at = (when: number) => ({
+      blockOverrides: { time: numberToHex(when), gasLimit: '0xbebc200' },
+      calls: [57_600, 57_792, 81_984, 82_176].map(zeros),
+    })
+    const { result } = await stand.simulate([at(time - 1), at(time)])
+    const unlimited = ['0x1', '0x1', '0x1', '0x1']
+    const jovian = ['0x1', '0x1', '0x1', '0x0']
+    const karst = ['0x1', '0x0', '0x0', '0x0']
+    const after = name === 'Ethereum' ? unlimited : name.startsWith('Base') ? jovian : karst
+    const statuses = result?.map(({ calls }) => calls.map(({ status }) => status))
+    expect(statuses).toEqual([name === 'Ethereum' ? unlimited : jovian, after])
+  })
+
+  it('caps the gas of validated transactions on the OP stack alone, as its blocks do', async () => {
+    const fees = { maxFeePerGas: '0x3b9aca00', from: SENDER, to: CODE }
+    const block = (when: number, gas: string) => ({
+      blockOverrides: { time: numberToHex(when), baseFeePerGas: '0x1', gasLimit: '0xbebc200' },
+      stateOverrides: { [SENDER]: { balance: numberToHex(10n ** 20n) } },
+      calls: [{ ...fees, gas }],
+    })
+    const validated = (when: number, gas: string) => stand.simulate([block(when, gas)], { validation: true })
+    expect((await validated(time - 1, '0x1000001')).error).toBeUndefined()
+    expect((await validated(time, '0x1000000')).error).toBeUndefined()
+    const { error } = await validated(time, '0x1000001')
+    if (name === 'Ethereum') expect(error).toBeUndefined()
+    else expect(error?.message).toContain('transaction gas limit too high (cap: 16777216, tx: 16777217)')
+    expect((await stand.simulate([block(time, '0x1000001')])).error).toBeUndefined()
+  })
+})
+
+describe('Base after Denim', () => {
+  const TIME = 1_793_901_600
+  let stand: Stand
+  beforeAll(async () => {
+    const number = numberToHex(53_556_127 + 7)
+    stand = await startStand(8_453, TIME + 2, { number, miner: VAULT, extraData: JOVIAN_EXTRA_DATA })
+  })
+  afterAll(() => stand?.stop())
+
+  it('makes five blocks a second where no time is named', async () => {
+    const { result } = await stand.simulate(Array(10).fill({}))
+    // The head is the eighth block of the fork, 1.4 s after its first, which came at an odd second.
+    const seconds = result?.map(({ timestamp }) => Number(timestamp) - TIME)
+    expect(seconds).toEqual([2, 2, 3, 3, 3, 3, 3, 4, 4, 4])
+  })
+
+  it('takes equal times, and none that falls', async () => {
+    const at = (time: number) => ({ blockOverrides: { time: numberToHex(time) } })
+    expect((await stand.simulate([at(TIME + 5), at(TIME + 5)])).error).toBeUndefined()
+    expect((await stand.simulate([at(TIME + 5), at(TIME + 4)])).error).toMatchObject({ code: -38021 })
+  })
+
+  it('refuses what reaches a native precompile, and counts it', async () => {
+    const call = { to: '0xb20f000000000000000000000000000000000000', input: '0x12345678' }
+    const { error } = await stand.simulate([{ calls: [call] }])
+    expect(error).toMatchObject({ code: -32000, message: expect.stringContaining(call.to) })
+    expect(await stand.gateway.metric('upfront_native_precompile_rejections_total')).toBe(1)
+  })
+
+  it('takes pending for latest', async () => {
+    const { result } = await stand.simulate([{}], {}, 'pending')
+    expect(Number(result?.[0]?.number)).toBe(53_556_127 + 8)
+  })
+})
+
+describe('a chain whose rules are not known for sure', () => {
+  const started: Stand[] = []
+  const start = async (...args: Parameters<typeof startStand>) => {
+    const stand = await startStand(...args)
+    started.push(stand)
+    return stand
+  }
+  afterAll(async () => {
+    for (const stand of started) await stand.stop()
+  })
+  const stateOf = async ({ gateway }: Stand) => {
+    const body = { jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [{ blockStateCalls: [{}] }] }
+    return (await gateway.post(JSON.stringify(body))).headers.get('upfront-state')
+  }
+  const ready = async ({ gateway }: Stand) =>
+    (await (await fetch(`${gateway.url}/health/ready`)).json()) as { chain: object }
+  const probed = { eth_call: `0x${'ff'.padStart(64, '0')}` }
+  const op = { miner: VAULT, extraData: JOVIAN_EXTRA_DATA }
+
+  it('says so in every answer, on /health/ready and in the log', async () => {
+    const stand = await start(424_242, 1_800_000_000)
+    expect(await stateOf(stand)).toMatch(/; rules=uncertain$/)
+    expect(await ready(stand)).toMatchObject({
+      chain: { uncertain: true, rules: 'inferred', caveats: [expect.any(String)] },
+    })
+    expect(stand.gateway.output()).toContain('the rules are inferred from the head')
+  })
+
+  it.each([
+    ['Prague', {}, {}, '0x0'],
+    ['Osaka', {}, probed, '0x1'],
+    ['Jovian', op, {}, '0x0'],
+    ['Karst', op, probed, '0x1'],
+  ])('is taken for %s by what its node executes', async (_, head, answers, status) => {
+    const stand = await start(424_242, 1_800_000_000, head, answers)
+    const { result } = await stand.simulate([{ stateOverrides: { [CODE]: { code: CLZ } }, calls: [{ to: CODE }] }])
+    expect(result?.[0]?.calls[0]?.status).toBe(status)
+  })
+
+  const blobSchedule = { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716 }
+  const osaka = {
+    ...{ activationTime: 1_700_000_000, chainId: numberToHex(424_242), blobSchedule },
+    precompiles: { P256VERIFY: '0x0100' },
+    systemContracts: {},
+  }
+  const next = { ...osaka, activationTime: 1_800_000_100, precompiles: { ...osaka.precompiles, NEWEST: '0x0200' } }
+
+  it('is refused from the time on at which eth_config names a fork that is not known, and not before', async () => {
+    const stand = await start(424_242, 1_800_000_000, {}, { eth_config: { current: osaka, next, last: next } })
+    expect((await stand.simulate([probeAt(1_800_000_099)])).result?.[0]?.calls[0]?.status).toBe('0x1')
+    const { error } = await stand.simulate([probeAt(1_800_000_100)])
+    expect(error?.message).toContain('fork unknown, which is not supported')
+    expect(await stateOf(stand)).not.toContain('uncertain')
+  })
+
+  it('is simulated with a word of warning where that fork is active', async () => {
+    const stand = await start(424_242, 1_800_000_000, {}, { eth_config: { current: { ...next, activationTime: 1 } } })
+    expect(await stateOf(stand)).toMatch(/; rules=uncertain$/)
+    expect(JSON.stringify(await ready(stand))).toContain('NEWEST')
+  })
+
+  it("takes an OP chain's eth_config for an OP chain's", async () => {
+    const stand = await start(424_242, 1_800_000_000, op, { eth_config: { current: osaka, next }, ...probed })
+    expect(await ready(stand)).toMatchObject({ chain: { rules: 'inferred' } })
+    expect((await stand.simulate([probeAt(1_800_000_099)])).result?.[0]?.calls[0]?.status).toBe('0x1')
+    expect((await stand.simulate([probeAt(1_800_000_100)])).error?.message).toContain('fork unknown')
+  })
+
+  it('simulates older blocks by what their headers show', async () => {
+    const config = { eth_config: { current: { ...osaka, activationTime: 1_799_999_999 } } }
+    const old = {
+      requestsHash: undefined,
+      timestamp: numberToHex(1_750_000_000),
+      number: '0x10',
+      hash: `0x${'0d'.repeat(32)}`,
+    }
+    const stand = await start(424_242, 1_800_000_000, {}, { ...config, older: old })
+    const block = probeAt(1_750_000_001)
+    const { result, error } = await stand.simulate([block], {}, '0x10')
+    expect(error).toBeUndefined()
+    expect(result?.[0]?.calls[0]?.status).toBe('0x0')
+    expect(result?.[0]).not.toHaveProperty('requestsHash')
+    const worked = await start(424_242, 1_800_000_000, {}, { ...config, older: { ...old, difficulty: '0x1' } })
+    expect((await worked.simulate([block], {}, '0x10')).error?.message).toContain('before the Merge')
+  })
+})
