@@ -13,6 +13,7 @@ import {
   sealedBlock,
 } from '@upfront/simulation'
 import { Environment } from '../environment/environment.js'
+import { Preconfirmed } from '../pending/preconfirmed.js'
 import { CarryJournal } from './carry-journal.js'
 import { ENGINE, type EngineChoice } from './engine-choice.js'
 import { HeadJournal } from './head-journal.js'
@@ -37,6 +38,7 @@ export class FollowedChain {
     private readonly served: ServedChain,
     journal: HeadJournal,
     private readonly carryJournal: CarryJournal,
+    private readonly preconfirmed: Preconfirmed,
     @Inject(ENGINE) { engine }: EngineChoice,
   ) {
     const carries = carriesState(engine) ? engine : undefined
@@ -92,6 +94,7 @@ export class FollowedChain {
     return new StateCarrier({
       ...{ rules, engine, driver },
       intervalMs: () => head.status().intervalMs,
+      executed: ({ header }, transactions) => this.preconfirmed.executed(header, transactions),
       observe: (event) => {
         this.carryJournal.observe(event)
         this.recent.noteCarry(event)

@@ -1,7 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { recovered, UpstreamClient } from '@upfront/node'
 import { FlashblocksFollower, type FollowerStatus, latestBlock, type PreconfirmedSnapshot } from '@upfront/preconfirmed'
-import { type ChainRules, Driver, type Engine, type PreconfirmationExecutor } from '@upfront/simulation'
+import type { BlockHeader, Hash } from '@upfront/protocol'
+import {
+  type ChainRules,
+  Driver,
+  type Engine,
+  type ExecutedPart,
+  type PreconfirmationExecutor,
+} from '@upfront/simulation'
 import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
@@ -51,6 +58,11 @@ export class Preconfirmed {
   snapshotFor(view: RequestView): PreconfirmedSnapshot | undefined {
     view.snapshot ??= this.follower?.current() ?? 'none'
     return view.snapshot === 'none' ? undefined : view.snapshot
+  }
+
+  /** What the stream's flashblocks brought of a block that is sealed now: it need not be executed again. */
+  executed(header: BlockHeader, transactions: readonly Hash[]): ExecutedPart | undefined {
+    return this.follower?.executed(header, transactions)
   }
 
   /** Absent where no stream is followed. */
