@@ -45,7 +45,8 @@ beforeAll(async () => {
   }
   // What the READMEs say to install beside them, and what every NestJS project has.
   const seller = join(root, 'packages', 'nestjs-x402')
-  for (const name of ['@x402/core', '@nestjs/platform-express', '@nestjs/testing']) link(name, seller, modules)
+  for (const name of ['@x402/core', '@x402/evm', '@x402/fetch', 'viem']) link(name, seller, modules)
+  for (const name of ['@nestjs/platform-express', '@nestjs/testing']) link(name, seller, modules)
   for (const name of ['@types/node', '@types/jest', 'jest', '@swc/jest', '@swc/core']) link(name, root, modules)
 }, 60_000)
 afterAll(() => rmSync(project, { recursive: true, force: true }))
@@ -55,17 +56,16 @@ const exampleOf = (name) => /```ts\n([\s\S]*?)```/.exec(readmeOf(name))[1]
 
 /** The code block of nestjs-x402's README that begins with the file's name. */
 function fileOf(name) {
-  const blocks = [...readmeOf('nestjs-x402').matchAll(/```[jt]s\n\/\/ (\S+)\n([\s\S]*?)```/g)]
+  const blocks = [...readmeOf('nestjs-x402').matchAll(/```(?:[jt]s|json)\n\/\/ (\S+)\n([\s\S]*?)```/g)]
   return blocks.find(([, file]) => file === name)[2]
 }
 
-/** Compiles as the compiler settings of a new NestJS project have it, types of libraries checked too. */
+/** Compiles with the README's settings, tests and the types of libraries too. */
 async function compile(files) {
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(project, name), text)
-  const settings = ['strict', 'experimentalDecorators', 'emitDecoratorMetadata'].map((name) => `--${name}`)
-  const targets = ['--target', 'es2022', '--module', 'nodenext', '--types', 'node,jest']
-  const tsc = join(root, 'node_modules', '.bin', 'tsc')
-  await run(tsc, [...settings, ...targets, ...Object.keys(files)], { cwd: project }).catch((error) => {
+  const settings = fileOf('tsconfig.json').replace('["node"]', '["node", "jest"]').replace('["*.spec.ts"]', '[]')
+  for (const [name, text] of Object.entries({ ...files, 'tsconfig.json': settings }))
+    writeFileSync(join(project, name), text)
+  await run(join(root, 'node_modules', '.bin', 'tsc'), [], { cwd: project }).catch((error) => {
     throw new Error(error.stdout)
   })
 }
@@ -85,14 +85,31 @@ it.each(PACKAGES)('%s is ready to be published', (name) => {
   expect(manifest.dependencies['@upfront/protocol'] ?? manifests.protocol.version).toBe(manifests.protocol.version)
 })
 
-it('the examples of the READMEs compile, and the app answers 402', async () => {
-  const facilitator = createServer((_request, response) => {
-    const extra = { facilitatorAddress: `0x${'fa'.repeat(20)}` }
-    const kinds = [{ x402Version: 2, scheme: 'upto', network: 'eip155:84532', extra }]
+/** A facilitator without a chain: takes every payment. @returns its server, and the amounts that it settled */
+async function startFacilitator() {
+  const settled = []
+  const extra = { facilitatorAddress: `0x${'fa'.repeat(20)}` }
+  const kinds = [{ x402Version: 2, scheme: 'upto', network: 'eip155:84532', extra }]
+  const answers = {
+    '/supported': () => ({ kinds, extensions: [], signers: {} }),
+    '/verify': () => ({ isValid: true }),
+    '/settle': ({ paymentRequirements: { amount, network } }) => {
+      settled.push(amount)
+      return { success: true, transaction: `0x${'5e'.repeat(32)}`, network, amount }
+    },
+  }
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
     response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify({ kinds, extensions: [], signers: {} }))
+    response.end(JSON.stringify(answers[request.url](body === '' ? {} : JSON.parse(body))))
   }).listen(0, '127.0.0.1')
-  await once(facilitator, 'listening')
+  await once(server, 'listening')
+  return { server, settled }
+}
+
+it('the examples of the READMEs compile, the app answers 402, and the buyer pays it', async () => {
+  const { server: facilitator, settled } = await startFacilitator()
   const module = fileOf('app.module.ts').replace(
     'https://facilitator.example',
     `http://127.0.0.1:${facilitator.address().port}`,
@@ -105,6 +122,7 @@ it('the examples of the READMEs compile, and the app answers 402', async () => {
     'report.spec.ts': spec,
     'app.module.ts': module,
     'main.ts': main,
+    'buy.ts': fileOf('buy.ts'),
     'adapter.ts': exampleOf('facilitator-adapter'),
   })
   await run(process.execPath, ['adapter.js'], { cwd: project })
@@ -117,10 +135,18 @@ it('the examples of the READMEs compile, and the app answers 402', async () => {
       if (app.exitCode !== null) throw new Error(output)
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
-    const response = await fetch(`${/at (http:\S+)\n/.exec(output)[1]}/report`)
+    const [, url] = /at (http:\S+)\n/.exec(output)
+    const response = await fetch(`${url}/report`)
     expect(response.status).toBe(402)
     const { accepts } = await response.json()
     expect(accepts).toMatchObject([{ scheme: 'upto', network: 'eip155:84532', amount: '100000' }])
+    const buyer = readFileSync(join(project, 'buy.js'), 'utf8').replace('http://localhost:3000', url)
+    writeFileSync(join(project, 'buy.js'), buyer)
+    const env = { PATH: process.env.PATH, BUYER_PRIVATE_KEY: `0x${'42'.repeat(32)}` }
+    const { stdout } = await run(process.execPath, ['buy.js'], { cwd: project, env })
+    const [, pages] = /200 \{ pages: (\d+) \}/.exec(stdout)
+    expect(settled).toEqual([String(Number(pages) * 1000)])
+    expect(stdout).toContain('success: true')
   } finally {
     const closed = once(app, 'close')
     app.kill('SIGKILL')
@@ -128,7 +154,7 @@ it('the examples of the READMEs compile, and the app answers 402', async () => {
     facilitator.closeAllConnections()
     facilitator.close()
   }
-}, 60_000)
+}, 120_000)
 
 it.each([
   ['ES modules', 'jest.config.js', '{"type": "module"}', { NODE_OPTIONS: '--experimental-vm-modules' }],
