@@ -177,7 +177,8 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
       exchange.answer.charge.amount = '1'
       expect(await run(exchange)).toMatchObject({ status: 1, stdout: expect.stringContaining('WRONG charge') })
       expect(await run({})).toMatchObject({ status: 2, stderr: expect.stringContaining('request: expected an object') })
-    })
+      // Three processes, each of which compiles EthereumJS.
+    }, 180_000)
 
     test('so is each call of a batch, block hashes included', async () => {
       const blockHashes = assemble('2 NUMBER SUB BLOCKHASH 4 NUMBER SUB BLOCKHASH STOP')
