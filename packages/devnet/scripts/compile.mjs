@@ -1,10 +1,14 @@
-// Compiles contracts/*.sol into artifacts/*.json. `--check` compares instead of writing.
+// Compiles contracts/*.sol of this package, or of the folder that is given, into its artifacts/*.json. `--check` compares instead
+// of writing.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename } from 'node:path'
+import { basename, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import solc from 'solc'
 
-const contracts = new URL('../contracts/', import.meta.url)
-const artifacts = new URL('../artifacts/', import.meta.url)
+const given = process.argv.slice(2).find((argument) => !argument.startsWith('--'))
+const root = given === undefined ? new URL('../', import.meta.url) : pathToFileURL(`${resolve(given)}/`)
+const contracts = new URL('contracts/', root)
+const artifacts = new URL('artifacts/', root)
 const check = process.argv.includes('--check')
 
 const names = readdirSync(contracts).filter((name) => name.endsWith('.sol'))

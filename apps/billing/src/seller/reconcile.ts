@@ -1,12 +1,13 @@
 import type { Address, Hash, JsonObject, Network } from '@upfront/protocol'
-import { and, asc, eq, min, sql } from 'drizzle-orm'
+import { and, asc, eq, inArray, min, sql } from 'drizzle-orm'
 import { pad } from 'viem'
 import type { Chain } from '../chain/chain.js'
 import type { Chains } from '../chain/chains.js'
-import { decodeSettlement, TRANSFER_TOPIC, UPTO_PROXY } from '../chain/settlement-call.js'
-import { findPayment } from '../ledger/find-payment.js'
+import type { Log } from '../chain/receipt.js'
+import { TRANSFER_TOPIC } from '../chain/settlement-call.js'
 import type { Database } from '../ledger/ledger.js'
-import { type PaymentRow, payments } from '../ledger/schema.js'
+import { type PaymentRow, payments, transfers } from '../ledger/schema.js'
+import { findSettlement } from '../settle/find-settlement.js'
 import { type PaymentFilter, whereOf } from './payment-filter.js'
 
 const LOG_RANGE_BLOCKS = 2_000n
@@ -64,18 +65,25 @@ export async function reconcile(db: Database, chains: Chains, filter: PaymentFil
 
 type Account = { network: Network; asset: Address; payTo: Address }
 
+/** Transfers by {@link keyOf}. */
+type Moved = Map<string, Log>
+
+function keyOf({ transactionHash, logIndex }: Pick<Log, 'transactionHash' | 'logIndex'>): string {
+  return `${transactionHash}/${logIndex}`
+}
+
 async function readTransfers(
   chain: Chain,
   asset: Address,
   payTo: Address,
   fromBlock: bigint,
   toBlock: bigint,
-): Promise<Map<Hash, bigint>> {
-  const moved = new Map<Hash, bigint>()
+): Promise<Moved> {
+  const moved: Moved = new Map()
   for (let from = fromBlock; from <= toBlock; from += LOG_RANGE_BLOCKS) {
     const to = from + LOG_RANGE_BLOCKS - 1n < toBlock ? from + LOG_RANGE_BLOCKS - 1n : toBlock
     for (const log of await chain.logs(asset, [TRANSFER_TOPIC, null, pad(payTo)], from, to)) {
-      moved.set(log.transactionHash, (moved.get(log.transactionHash) ?? 0n) + BigInt(log.data))
+      moved.set(keyOf(log), log)
     }
   }
   return moved
@@ -86,7 +94,7 @@ async function compareSettled(
   db: Database,
   filter: PaymentFilter,
   account: Account,
-  moved: Map<Hash, bigint>,
+  moved: Moved,
 ): Promise<Difference[]> {
   const differences: Difference[] = []
   const ofAccount = and(
@@ -104,9 +112,9 @@ async function compareSettled(
       .where(and(ofAccount, sql`${payments.sequence} > ${last}`))
       .orderBy(asc(payments.sequence))
       .limit(PAGE)
+    const recorded = await readRecorded(db, rows)
     for (const row of rows) {
-      const amount = row.transaction === null ? undefined : moved.get(row.transaction)
-      if (row.transaction !== null) moved.delete(row.transaction)
+      const amount = take(moved, recorded.get(row.id) ?? [])
       if (amount === row.charge) continue
       differences.push(difference(amount === undefined ? 'missing on chain' : 'amount differs', account, row, amount))
     }
@@ -116,20 +124,55 @@ async function compareSettled(
   }
 }
 
+type Recorded = { paymentId: string; transaction: Hash; logIndex: number }
+
+/** Where the ledger saw the transfers of some payments, by payment, less what a reorganisation took back. */
+async function readRecorded(db: Database, rows: readonly PaymentRow[]): Promise<Map<string, Recorded[]>> {
+  const ids = rows.map(({ id }) => id)
+  if (ids.length === 0) return new Map()
+  const found: Recorded[] = await db
+    .select({ paymentId: transfers.paymentId, transaction: transfers.transaction, logIndex: transfers.logIndex })
+    .from(transfers)
+    .where(inArray(transfers.paymentId, ids))
+    .groupBy(transfers.paymentId, transfers.transaction, transfers.logIndex)
+    .having(sql`sum(${transfers.amount}) > 0`)
+  const byPayment = new Map<string, Recorded[]>()
+  for (const one of found) byPayment.set(one.paymentId, [...(byPayment.get(one.paymentId) ?? []), one])
+  return byPayment
+}
+
+/** What was moved there, taken out of `moved`; `undefined`: nothing. */
+function take(moved: Moved, recorded: readonly Recorded[]): bigint | undefined {
+  let amount: bigint | undefined
+  for (const { transaction, logIndex } of recorded) {
+    // Recorded before log indices were: a transaction of then settles one payment.
+    const keys =
+      logIndex >= 0 ? [`${transaction}/${logIndex}`] : [...moved.keys()].filter((key) => key.startsWith(transaction))
+    for (const key of keys) {
+      const log = moved.get(key)
+      if (log === undefined) continue
+      amount = (amount ?? 0n) + BigInt(log.data)
+      moved.delete(key)
+    }
+  }
+  return amount
+}
+
 /** Transfers that no settled payment of the filter accounts for. */
 async function compareRest(
   db: Database,
   chain: Chain,
   filter: PaymentFilter,
   account: Account,
-  moved: Map<Hash, bigint>,
+  moved: Moved,
 ): Promise<Difference[]> {
   const differences: Difference[] = []
-  for (const [hash, amount] of moved) {
-    const transaction = await chain.transaction(hash)
-    const settlement = transaction?.to === UPTO_PROXY ? decodeSettlement(transaction.input) : null
-    if (settlement === null) continue
-    const row = await findPayment(db, account.network, settlement.payer, settlement.nonce)
+  for (const log of moved.values()) {
+    const found = await findSettlement(db, chain, log)
+    if (found === null) continue
+    const { transactionHash: hash } = log
+    const amount = BigInt(log.data)
+    const row = found.payment
     if (row === null) {
       const nothing = { id: null, state: null, transaction: hash, charge: null }
       if (isUnfiltered(filter)) differences.push(difference('not in ledger', account, nothing, amount))

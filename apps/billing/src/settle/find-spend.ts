@@ -3,7 +3,8 @@ import type { BlockView } from '../chain/block-view.js'
 import type { Chain } from '../chain/chain.js'
 import { NodeRefusal } from '../chain/node-error.js'
 import type { Receipt } from '../chain/receipt.js'
-import { decodeSettlement, UPTO_PROXY } from '../chain/settlement-call.js'
+import { receiptAt, type SettlementPlace, settlementsOf } from '../chain/settlement-batch.js'
+import { UPTO_PROXY } from '../chain/settlement-call.js'
 import type { PaymentRow } from '../ledger/schema.js'
 
 /** What used up a payment's Permit2 nonce. */
@@ -15,7 +16,7 @@ export type Spend =
   /** The node does not show all of that block yet, or not the state around it. */
   | { kind: 'unknown' }
 
-type Authorization = Pick<PaymentRow, 'payer' | 'nonce' | 'authorizedBlock'>
+type Authorization = Pick<PaymentRow, 'payer' | 'nonce' | 'facilitator' | 'authorizedBlock'>
 
 /** The nonce was unused when it was authorized, at a block that the node may have been late with. */
 const SLACK_BLOCKS = 64n
@@ -33,15 +34,23 @@ export async function findSpend(
 ): Promise<Spend> {
   const block = await findBlock(chain, view, payment)
   if (block === null) return { kind: 'unknown' }
-  const settles = ({ hash, to, input }: BlockView['transactions'][number]) => {
-    const settlement = to === UPTO_PROXY ? decodeSettlement(input) : null
-    return own.has(hash) || (settlement?.payer === payment.payer && settlement.nonce === payment.nonce)
+  const candidates = new Map<Hash, SettlementPlace | null>()
+  for (const transaction of block.transactions) {
+    const place = settlementsOf(transaction).find(({ payer, nonce, to }) => {
+      return payer === payment.payer && nonce === payment.nonce && (to === UPTO_PROXY || to === payment.facilitator)
+    })
+    if (place !== undefined || own.has(transaction.hash)) candidates.set(transaction.hash, place ?? null)
   }
-  const candidates = new Set(block.transactions.filter(settles).map(({ hash }) => hash))
   if (candidates.size === 0) return { kind: 'other' }
   const receipts = await block.receipts()
   if (receipts === null) return { kind: 'unknown' }
-  const receipt = receipts.find(({ hash, succeeded }) => succeeded && candidates.has(hash))
+  const receipt = receipts
+    .filter(({ hash }) => candidates.has(hash))
+    .map((found) => {
+      const place = candidates.get(found.hash)
+      return place ? receiptAt(found, place) : found
+    })
+    .find(({ succeeded }) => succeeded)
   return receipt === undefined ? { kind: 'other' } : { kind: 'settlement', receipt }
 }
 

@@ -3,11 +3,13 @@ import { and, eq, gte, lte, min, sql } from 'drizzle-orm'
 import { pad } from 'viem'
 import type { Chain } from '../chain/chain.js'
 import type { Log } from '../chain/receipt.js'
-import { decodeSettlement, TRANSFER_TOPIC, UPTO_PROXY } from '../chain/settlement-call.js'
-import { findPayment, findPaymentById } from '../ledger/find-payment.js'
+import { receiptAt } from '../chain/settlement-batch.js'
+import { TRANSFER_TOPIC } from '../chain/settlement-call.js'
+import { findPaymentById } from '../ledger/find-payment.js'
 import type { Database } from '../ledger/ledger.js'
 import { type PaymentRow, payments, reconciledBlocks, transfers } from '../ledger/schema.js'
 import { concludeSettled } from './conclude.js'
+import { findSettlement } from './find-settlement.js'
 import { findTransfer } from './find-transfer.js'
 
 /** What most public nodes let one eth_getLogs span. */
@@ -130,15 +132,15 @@ function keyOf({ transactionHash, logIndex }: Pick<Log, 'transactionHash' | 'log
 async function account(db: Database, chain: Chain, log: Log, result: Advance): Promise<void> {
   const { network } = chain
   const { transactionHash: hash, logIndex } = log
-  const transaction = await chain.transaction(hash)
-  const settlement = transaction?.to === UPTO_PROXY ? decodeSettlement(transaction.input) : null
-  if (settlement === null) return
-  const payment = await findPayment(db, network, settlement.payer, settlement.nonce)
+  const found = await findSettlement(db, chain, log)
+  if (found === null) return
+  const { payment, place } = found
   const amount = BigInt(log.data).toString()
   const report = (kind: BlockDifference['kind']) =>
     result.differences.push({ kind, network, transaction: hash, logIndex, paymentId: payment?.id ?? null, amount })
   if (payment === null) return void report('not in ledger')
-  const receipt = await chain.receipt(hash)
+  const whole = await chain.receipt(hash)
+  const receipt = whole === null ? null : receiptAt(whole, place)
   const transfer = receipt === null ? null : findTransfer(payment, receipt.logs)
   if (receipt === null || transfer === null) throw new Error(`the node has no receipt of ${hash} in a final block`)
   if (transfer.amount !== payment.charge) return void report('moved but not settled')

@@ -1,7 +1,8 @@
 import { DEVNET_ROLES, type Devnet, type DevnetAccount, USDC_ADDRESS, usdcAbi } from '@upfront/devnet'
 import type { PaymentPayload } from '@x402/core/types'
-import { createWalletClient, http, parseAbi } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
+import { createWalletClient, type HttpTransport, http, parseAbi, type WalletClient } from 'viem'
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { BATCH_DEPLOYMENT, CREATE2_DEPLOYER, SETTLEMENT_BATCH } from '../../src/chain/settlement-batch.js'
 import { encodeSettlement, PERMIT2, UPTO_PROXY } from '../../src/chain/settlement-call.js'
 import { SELLER } from './buyer.js'
 
@@ -42,6 +43,26 @@ export async function burnNonce(devnet: Devnet, nonce: bigint): Promise<void> {
 
 /** Settles an authorization with the facilitator's key, past billing, for another amount. */
 export async function settleElsewhere(devnet: Devnet, payload: PaymentPayload, amount: bigint): Promise<void> {
+  const data = settlementCall(payload, amount)
+  await facilitatorWallet(devnet).sendTransaction({ chain: null, to: UPTO_PROXY, data })
+}
+
+/** The facilitator's own account, past billing. */
+export function facilitatorWallet({ rpcUrl }: Devnet): WalletClient<HttpTransport, undefined, PrivateKeyAccount> {
+  const account = privateKeyToAccount(DEVNET_ROLES.facilitators[0].privateKey)
+  return createWalletClient({ account, transport: http(rpcUrl) })
+}
+
+/** Delegates the facilitator's account to the contract for batches, which it deploys at the same time. */
+export async function delegateFacilitator(devnet: Devnet): Promise<`0x${string}`> {
+  const wallet = facilitatorWallet(devnet)
+  const authorization = await wallet.signAuthorization({ contractAddress: SETTLEMENT_BATCH, executor: 'self' })
+  const deployment = { to: CREATE2_DEPLOYER, data: BATCH_DEPLOYMENT }
+  return wallet.sendTransaction({ chain: null, ...deployment, authorizationList: [authorization] })
+}
+
+/** The calldata that moves `amount` of what the buyer of `payload` signed for the first facilitator. */
+export function settlementCall(payload: PaymentPayload, amount: bigint): `0x${string}` {
   const signed = payload.payload as {
     signature: `0x${string}`
     permit2Authorization: {
@@ -52,7 +73,6 @@ export async function settleElsewhere(devnet: Devnet, payload: PaymentPayload, a
     }
   }
   const { nonce, deadline, witness, permitted } = signed.permit2Authorization
-  const [facilitator] = DEVNET_ROLES.facilitators
   const terms = {
     asset: permitted.token,
     maximum: BigInt(permitted.amount),
@@ -60,11 +80,9 @@ export async function settleElsewhere(devnet: Devnet, payload: PaymentPayload, a
     deadline: BigInt(deadline),
     payer: DEVNET_ROLES.buyer.address,
     payTo: SELLER,
-    facilitator: facilitator.address,
+    facilitator: DEVNET_ROLES.facilitators[0].address,
     validAfter: BigInt(witness.validAfter),
     signature: signed.signature,
   }
-  const account = privateKeyToAccount(facilitator.privateKey)
-  const wallet = createWalletClient({ account, transport: http(devnet.rpcUrl) })
-  await wallet.sendTransaction({ chain: null, to: UPTO_PROXY, data: encodeSettlement(terms, amount) })
+  return encodeSettlement(terms, amount)
 }

@@ -1,0 +1,135 @@
+import { readFileSync } from 'node:fs'
+import type { Address, Hex } from '@upfront/protocol'
+import {
+  concatHex,
+  decodeFunctionData,
+  encodeFunctionData,
+  getCreate2Address,
+  pad,
+  parseAbi,
+  toEventSelector,
+  toFunctionSelector,
+} from 'viem'
+import type { Log, Receipt } from './receipt.js'
+import { decodeSettlement, UPTO_PROXY } from './settlement-call.js'
+
+const { bytecode, deployedBytecode } = JSON.parse(
+  readFileSync(new URL('../../artifacts/SettlementBatch.json', import.meta.url), 'utf8'),
+) as { bytecode: Hex; deployedBytecode: Hex }
+
+/** https://github.com/Arachnid/deterministic-deployment-proxy: the same on every chain that has it. */
+export const CREATE2_DEPLOYER: Address = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
+const SALT = pad('0x', { size: 32 })
+
+/** Where {@link BATCH_DEPLOYMENT} puts the contract: on every chain, whoever sends it. */
+export const SETTLEMENT_BATCH = getCreate2Address({
+  from: CREATE2_DEPLOYER,
+  salt: SALT,
+  bytecode,
+}).toLowerCase() as Address
+export const SETTLEMENT_BATCH_CODE: Hex = deployedBytecode
+/** Calldata for {@link CREATE2_DEPLOYER}. */
+export const BATCH_DEPLOYMENT: Hex = concatHex([SALT, bytecode])
+
+/** The code of an account that is delegated to the contract (EIP-7702). */
+export const DELEGATED_CODE: Hex = concatHex(['0xef0100', SETTLEMENT_BATCH])
+
+const abi = parseAbi([
+  'function settle((uint256 gas, bytes call)[] items)',
+  'event Tried(uint256 item, bool succeeded)',
+])
+const SETTLE = toFunctionSelector('settle((uint256,bytes)[])')
+const TRIED = toEventSelector('Tried(uint256,bool)')
+
+export interface BatchItem {
+  /** What this item may use. */
+  gas: bigint
+  /** Calldata for the upto proxy. */
+  call: Hex
+}
+
+/** The calldata with which a delegated account settles many payments. */
+export function encodeBatch(items: readonly BatchItem[]): Hex {
+  return encodeFunctionData({ abi, functionName: 'settle', args: [items] })
+}
+
+/** The calls of a batch; `null` where the calldata is none. */
+export function decodeBatch(calldata: Hex): readonly BatchItem[] | null {
+  if (!calldata.startsWith(SETTLE)) return null
+  try {
+    return decodeFunctionData({ abi, data: calldata }).args[0]
+  } catch {
+    return null
+  }
+}
+
+/** What the contract itself may use for each item beside the item's own gas, and for the transaction as a whole. */
+const GAS_PER_ITEM = 12_000n
+const GAS_PER_BATCH = 30_000n
+
+/**
+ * The gas limit of a batch. Each item must be able to use all that it may, 63/64 of what is left being all that a call is given;
+ * 40 gas for each byte of calldata is what EIP-7623 asks at least.
+ */
+export function batchGasLimit(items: readonly BatchItem[], calldata: Hex): bigint {
+  const used = items.reduce((sum, { gas }) => sum + gas + gas / 63n + GAS_PER_ITEM, GAS_PER_BATCH)
+  const bytes = BigInt((calldata.length - 2) / 2)
+  return used + bytes * 40n
+}
+
+/** Where in which transaction a payment is settled. */
+export interface SettlementPlace {
+  payer: Address
+  /** Permit2's. */
+  nonce: bigint
+  /** What the transaction calls: the upto proxy, or the signer's own account with a batch of `items`. */
+  to: Address
+  item: number
+  items: number
+}
+
+/** The settlements that a transaction's calldata asks for; none, where it is no settlement. */
+export function settlementsOf({ to, input }: { to: Address | null; input: Hex }): SettlementPlace[] {
+  if (to === null) return []
+  const calls = to === UPTO_PROXY ? [{ call: input }] : (decodeBatch(input) ?? [])
+  return calls.flatMap(({ call }, item) => {
+    const settlement = decodeSettlement(call)
+    return settlement === null ? [] : [{ ...settlement, to, item, items: calls.length }]
+  })
+}
+
+/** Of a transaction's receipt, what belongs to one of the payments that it settles: its logs, and its share of the gas. */
+export function receiptAt(receipt: Receipt, { to, item, items }: Omit<SettlementPlace, 'payer' | 'nonce'>): Receipt {
+  if (to === UPTO_PROXY) return receipt
+  let logs: Log[] = []
+  let succeeded = false
+  let from = 0
+  for (const [index, log] of receipt.logs.entries()) {
+    if (!isTried(log, to)) continue
+    if (itemOf(log) === item) {
+      succeeded = BigInt(`0x${log.data.slice(66, 130)}`) === 1n
+      logs = receipt.logs.slice(from, index)
+    }
+    from = index + 1
+  }
+  const share = (amount: bigint) => {
+    const all = BigInt(items)
+    return amount / all + (item === 0 ? amount % all : 0n)
+  }
+  const { gasUsed, fee } = receipt
+  return { ...receipt, succeeded: receipt.succeeded && succeeded, logs, gasUsed: share(gasUsed), fee: share(fee) }
+}
+
+/** Which item of the batch of `to` a log of its receipt belongs to; `null`: none. */
+export function itemOfLog({ logs }: Receipt, to: Address, logIndex: number): number | null {
+  const tried = logs.find((log) => log.logIndex > logIndex && isTried(log, to))
+  return tried === undefined ? null : itemOf(tried)
+}
+
+function isTried({ address, topics }: Log, to: Address): boolean {
+  return address === to && topics[0] === TRIED
+}
+
+function itemOf({ data }: Log): number {
+  return Number(BigInt(data.slice(0, 66)))
+}
