@@ -9,7 +9,7 @@ import { freeLimits, type Simulator } from '../simulate/simulator.js'
 import { clientVersion, version } from './client-version.js'
 import { pendingMethods } from './pending-methods.js'
 import type { RpcMethod } from './rpc-method.js'
-import { refusingToSend, SENDING_METHODS, sendingMethods } from './sending-methods.js'
+import { SENDING_METHODS, sendingMethods } from './sending-methods.js'
 
 /** What the methods are made of. */
 export interface RpcMethodsOptions {
@@ -34,7 +34,7 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
     )
   }
   const sends = environment.SENDING === 'on'
-  for (const [name, method] of sends ? sendingMethods(client) : refusingToSend()) methods.set(name, method)
+  if (sends) for (const [name, method] of sendingMethods(client)) methods.set(name, method)
   if (preconfirmed.enabled) {
     for (const [name, method] of pendingMethods(
       { preconfirmed, blocks, driver, served, limits, client, sends },

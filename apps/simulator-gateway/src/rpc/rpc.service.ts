@@ -16,6 +16,7 @@ import { Environment } from '../environment/environment.js'
 import { failureBody, failureOf } from './failure.js'
 import { RpcJournal } from './rpc-journal.js'
 import { RPC_METHODS, type RpcContext, type RpcMethod, type RpcResult } from './rpc-method.js'
+import { SENDING_METHODS } from './sending-methods.js'
 
 export interface RpcAnswer {
   status: number
@@ -85,7 +86,10 @@ export class RpcService {
     const { id, method: name, params } = entry
     const method = this.methods.get(name)
     if (method === undefined) {
-      const error = new RpcError(ErrorCode.methodNotFound, `the method ${quote(name)} is not served`)
+      const error = new RpcError(
+        ErrorCode.methodNotFound,
+        `the method ${quote(name)} is not served${SENDING_METHODS.includes(name) ? ': SENDING is off' : ''}`,
+      )
       return this.refuse(id, error, context)
     }
     const started = performance.now()

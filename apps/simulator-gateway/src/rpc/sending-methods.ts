@@ -34,18 +34,6 @@ export function sendingMethods(client: UpstreamClient): Map<string, RpcMethod> {
   )
 }
 
-/** Say that sending is off. */
-export function refusingToSend(): Map<string, RpcMethod> {
-  return new Map(
-    SENDING_METHODS.map((name) => [
-      name,
-      () => {
-        throw new RpcError(ErrorCode.methodNotFound, `${name} is not served here: SENDING is off`)
-      },
-    ]),
-  )
-}
-
 /** @throws RpcError -32602 */
 function hashOf(raw: unknown): string {
   try {
