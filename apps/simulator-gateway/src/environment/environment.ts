@@ -35,6 +35,10 @@ export class Environment {
   @IsIn(FOLLOW_MODES)
   FOLLOW_HEAD: FollowMode = 'auto'
 
+  /** Whether the node is asked, by a trace method, what a call to a contract never seen touches. Answers are the same without. */
+  @IsIn(['on', 'off'])
+  HINTS: 'on' | 'off' = 'on'
+
   /** `auto` stops following after so long without a request. */
   @IsWholeNumber(1, 86_400)
   FOLLOW_IDLE_SECONDS = 60

@@ -35,9 +35,9 @@ import { Simulator } from './simulator.js'
     },
     {
       provide: Driver,
-      inject: [ENGINE, UpstreamClient, CallQueue],
-      useFactory: ({ engine }: EngineChoice, client: UpstreamClient, queue: CallQueue) =>
-        new Driver(engine, client, queue),
+      inject: [ENGINE, UpstreamClient, CallQueue, Environment],
+      useFactory: ({ engine }: EngineChoice, client: UpstreamClient, queue: CallQueue, { HINTS }: Environment) =>
+        new Driver(engine, client, queue, { hints: HINTS === 'on' }),
     },
     UpstreamJournal,
     ServedChain,
