@@ -10,17 +10,9 @@ export class TimeSlice {
   private checks = 0
   private began = performance.now()
   private cancelled: Error | undefined
-  private turns = Number.POSITIVE_INFINITY
 
   /** @param resumed called when it goes on after a turn of others */
   constructor(private readonly resumed: () => void = () => undefined) {}
-
-  /** For work that ends where it would have to let others go on. */
-  static ofOneTurn(): TimeSlice {
-    const slice = new TimeSlice()
-    slice.turns = 1
-    return slice
-  }
 
   /** The simulation ends with `reason` at its next check. */
   cancel(reason: Error): void {
@@ -39,10 +31,22 @@ export class TimeSlice {
   }
 
   private async yield(): Promise<void> {
-    if (--this.turns <= 0) throw new Error('its only turn is over')
     await setImmediate()
     if (this.cancelled) throw this.cancelled
     this.resumed()
     this.began = performance.now()
   }
+}
+
+/** For work that lets nobody go on, and ends at so many checks. */
+export class SingleTurn extends TimeSlice {
+  constructor(private left: number) {
+    super()
+  }
+
+  override check(): undefined {
+    if (--this.left < 0) throw new Error('its only turn is over')
+  }
+
+  override look(): undefined {}
 }

@@ -1,12 +1,14 @@
 import { type Address, type Hex, ZERO_HASH } from '@upfront/protocol'
 import { readKey, type SimulationPlan, type StateRead, type StateValue } from '@upfront/simulation'
 import { LRUCache } from 'lru-cache'
-import { TimeSlice } from '../evm/time-slice.js'
+import { SingleTurn } from '../evm/time-slice.js'
 import { simulatePlan } from '../execute/simulate-plan.js'
 import type { ReadState } from '../state/world-state.js'
 
-/** Of one plan, each for a slice of time at most. */
+/** Of one plan. */
 const MOST_LOOKS = 8
+/** Jumps and frames of one look. */
+const MOST_CHECKS = 30_000
 const MOST_AHEAD = 1_000
 const CODE_BYTES = 8 * 1024 * 1024
 /** So that no lack of funds ends a look ahead. */
@@ -51,7 +53,7 @@ async function look(
     take(reads)
     return reads.map((read) => known.get(readKey(read)) ?? assumption(read))
   }
-  await simulatePlan(plan, assume, TimeSlice.ofOneTurn()).catch(() => 'what it found by then is read')
+  await simulatePlan(plan, assume, new SingleTurn(MOST_CHECKS)).catch(() => 'what it found by then is read')
 }
 
 function assumption(read: StateRead): StateValue {

@@ -3,13 +3,10 @@ use crate::{
     outcome::Outcome,
     plan::Plan,
     rejection::Failure,
-    state::{Allowance, Layer, LookAhead, Read, SimulationState, StateCache, StateSource, Stop},
+    state::{Allowance, Layer, LookAhead, Read, SimulationState, StateCache, StateSource, Stop, thread_time},
 };
 use alloy_primitives::B256;
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 /// The state that work on a thread stands on.
 pub struct Ground {
@@ -26,8 +23,8 @@ impl Ground {
     }
 }
 
-/// Of one plan's runs that are not its last.
-const MOST_TIME_AHEAD: Duration = Duration::from_millis(20);
+/// CPU time of all of a plan's runs but the last.
+const MOST_TIME_AHEAD: Duration = Duration::from_millis(50);
 /// A look ahead has a quarter of the plan's gas, at most this.
 const MOST_GAS_AHEAD: u64 = 15_000_000;
 
@@ -39,13 +36,13 @@ pub fn simulate_reading(plan: &Plan, ground: &Ground) -> Result<Outcome, Failure
     let allowance = Allowance { gas, frames: 10_000, bytes: 1 << 20, precompile_gas: gas };
     let mut left = MOST_TIME_AHEAD;
     loop {
-        let began = Instant::now();
+        let began = thread_time();
         let state = ground.state().looking_ahead(LookAhead { allowance, until: began + left });
         let Simulated { outcome, assumed } = simulate(plan, state, ground.stop.clone());
         if assumed.is_empty() || matches!(outcome, Err(Failure::Cancelled)) {
             return outcome;
         }
-        left = left.saturating_sub(began.elapsed());
+        left = left.saturating_sub(thread_time().saturating_sub(began));
         let reads: Vec<Read> = assumed.keys().copied().collect();
         let values = ground.cache.pinned(ground.key).fetch(&reads, &*ground.source)?;
         if outcome.is_ok() && values.iter().eq(assumed.values()) {

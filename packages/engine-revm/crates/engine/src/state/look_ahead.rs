@@ -1,5 +1,5 @@
 use super::{pinned::Cached, read::Read};
-use std::{collections::BTreeMap, time::Instant};
+use std::{collections::BTreeMap, time::Duration};
 
 /// The most work that a run does which may not wait, its system calls included.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +27,24 @@ impl Allowance {
 pub struct LookAhead {
     /// For the work from the first missing value on.
     pub allowance: Allowance,
-    /// The run waits for a value that it misses later than this: what was done until then is too much to do again.
-    pub until: Instant,
+    /// On the clock of `thread_time`: the run waits for a value that it misses later. What was done until then is too much to
+    /// do again.
+    pub until: Duration,
+}
+
+/// CPU time that this thread has used: unlike the time of day, it does not pass while others have the processor.
+#[cfg(unix)]
+pub fn thread_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a whole timespec.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+#[cfg(not(unix))]
+pub fn thread_time() -> Duration {
+    static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
+    START.elapsed()
 }
 
 /// Missing values that a run took for granted, with what it took them for.

@@ -18,7 +18,7 @@ mod tests;
 
 pub use cache::{NotCarried, StateCache};
 pub use change::{AccountChange, Code, Layer, analysed};
-pub use look_ahead::{Allowance, Assumed, LookAhead};
+pub use look_ahead::{Allowance, Assumed, LookAhead, thread_time};
 pub use pinned::{Cached, PinnedState};
 pub use read::{Read, ReadError, StateSource, Stop, Value};
 pub use simulation_state::SimulationState;

@@ -1,7 +1,7 @@
 use super::{
     cache::StateCache,
     change::{AccountChange, Layer, analysed},
-    look_ahead::{Allowance, Assumed, LookAhead, MOST_ASSUMED},
+    look_ahead::{Allowance, Assumed, LookAhead, MOST_ASSUMED, thread_time},
     pinned::{Cached, PinnedState},
     read::{Read, ReadError, StateSource, Stop},
 };
@@ -17,7 +17,6 @@ use revm::{
 use std::{
     cell::{Cell, RefCell},
     sync::Arc,
-    time::Instant,
 };
 
 /// The state that one simulation sees: its own changes over pre-confirmed layers over the pinned block.
@@ -140,7 +139,7 @@ impl SimulationState {
         }
         if self.allowance.get().is_none() {
             match self.look_ahead {
-                Some(ahead) if Instant::now() < ahead.until => self.allowance.set(Some(ahead.allowance)),
+                Some(ahead) if thread_time() < ahead.until => self.allowance.set(Some(ahead.allowance)),
                 _ => return self.pinned.fetch(reads, &*self.source),
             }
         }
