@@ -4,18 +4,14 @@ use crate::{
     rejection::Fault,
     seal::{encode_sealed, withdrawals_root},
     simulate::{Ground, credit_withdrawals, requests_hash},
-    state::{AccountChange, Allowance, LookAhead, Read, ReadError, SimulationState, Stop},
+    state::{AccountChange, Allowance, LookAhead, Read, ReadError, SimulationState, Stop, thread_time},
     stretch::{self, ExecutedStretch, PooledTransaction, Stretch, StretchFailure},
 };
 use alloy_primitives::{Bytes, keccak256, map::AddressMap};
 use alloy_trie::root::ordered_trie_root_with_encoder;
 use op_revm::OpSpecId;
 use revm::primitives::hardfork::SpecId;
-use std::{
-    fmt::Display,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{fmt::Display, sync::Arc, time::Duration};
 
 /// Why executing a block does not confirm it.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +31,7 @@ fn unless_same<T: PartialEq + Display>(difference: Difference, ours: T, theirs: 
 
 /// Runs that look ahead: after them, each missing value is waited for alone.
 const MOST_RUNS_AHEAD: usize = 8;
-/// Of the runs that look ahead together.
+/// CPU time of the runs that look ahead together.
 const MOST_TIME_AHEAD: Duration = Duration::from_millis(500);
 /// For system calls in a run that looks ahead. The block's gas limit bounds its transactions.
 const ALLOWANCE: Allowance = Allowance { gas: 30_000_000, frames: 10_000, bytes: 1 << 20, precompile_gas: 30_000_000 };
@@ -57,7 +53,7 @@ pub fn execute(block: &SealedBlock, ground: &Ground) -> Result<AddressMap<Accoun
         earlier_blob_gas_used: block.earlier_blob_gas_used,
     };
     let transactions = stretch::decoded(&stretch).map_err(refused)?;
-    let until = Instant::now() + MOST_TIME_AHEAD;
+    let until = thread_time() + MOST_TIME_AHEAD;
     for _ in 0..MOST_RUNS_AHEAD {
         let state = ground.state().looking_ahead(LookAhead { allowance: ALLOWANCE, until });
         let (changed, state) = attempt(block, &stretch, &transactions, state, &ground.stop);
