@@ -166,11 +166,18 @@ describe('StateCarrier', () => {
     carrier.close()
   })
 
-  it('drops everything where requests read otherwise than was carried', async () => {
-    const { carrier, state } = start()
+  it('drops everything where requests read otherwise than was carried, and ends where that goes on', async () => {
+    const { carrier, state, reasons } = start()
     state.next = async () => ({ kind: 'done', outcome: { kind: 'differs', difference: 'disputed', detail: 'Balance' } })
-    await carrier.prepare(block(2), block(1))
-    expect([state.forgotten, carrier.status().pace]).toEqual([1, 'distrusted'])
+    const paces: string[] = []
+    for (let time = 0; time < 5; time++) {
+      state.held.add(hashOf(1))
+      await carrier.prepare(block(2), block(1))
+      paces.push(carrier.status().pace)
+    }
+    expect(paces).toEqual(['each', 'each', 'each', 'distrusted', 'distrusted'])
+    expect(reasons()).toEqual(['disputed', 'disputed', 'disputed', 'distrusted', 'paused'])
+    expect(state.held.has(hashOf(2))).toBe(false)
     carrier.close()
   })
 

@@ -38,6 +38,8 @@ type Followed = Pick<SealedBlock, 'header'>
 
 /** Blocks that wait for those before them to be executed. */
 const MOST_WAITING = 4
+/** Reads that find another value than was carried: so many drop what is held, one more ends carrying. */
+const MOST_DISPUTES = 3
 /** Values of state that one block may need. */
 const MOST_READS = 200_000
 const LEAST_TIME_MS = 1_000
@@ -57,6 +59,7 @@ export class StateCarrier {
   /** Ends when all blocks so far are done with. */
   #last: Promise<void> = Promise.resolve()
   #waiting = 0
+  #disputes = 0
   #underWay: Canceller | undefined
   #closed = false
 
@@ -173,10 +176,14 @@ export class StateCarrier {
 
   #differs({ header, ...block }: SealedBlock, { difference, detail }: Carried & { kind: 'differs' }): void {
     if (difference === 'disputed') {
-      this.#distrust(header, `a value read at this block or before: ${detail}`)
-      return
-    }
-    if (difference !== 'parent') this.#pacer.useless(`${difference}: ${detail}`)
+      // What was read or what was carried is wrong, and it is not known which: neither is kept.
+      this.#options.engine.forget()
+      this.#disputes++
+      if (this.#disputes > MOST_DISPUTES) {
+        this.#distrust(header, `a value read at this block or before: ${detail}`)
+        return
+      }
+    } else if (difference !== 'parent') this.#pacer.useless(`${difference}: ${detail}`)
     this.#not({ header, ...block }, difference, detail)
   }
 
