@@ -110,6 +110,7 @@ async function run(scenario: Scenario): Promise<void> {
     report(scenario, measured(ours, probe), measured(theirs, probe), {
       'HTTP requests to the node for an answer': trips.state / ours.length,
       'HTTP requests to the node for a block, following': trips.head / blocks,
+      'calls that failed (anvil reads inconsistently, see README)': failures(ours),
       'CPU of the gateway for an answer, ms': cpu / ours.length,
       'CPU of the gateway for a followed block without requests, ms': idle,
     })
@@ -130,6 +131,10 @@ function measured(answers: readonly Answer[], probe: HeadProbe): Measured {
   const [median, p90, p99] = [0.5, 0.9, 0.99].map((part) => quantile(times, part)) as [number, number, number]
   const stale = answers.map(({ block, answeredAt }) => probe.staleness(block, answeredAt))
   return { median, p90, p99, staleness: quantile(stale, 0.99) }
+}
+
+function failures(answers: readonly Answer[]): number {
+  return answers.reduce((sum, { failed }) => sum + failed, 0)
 }
 
 /** HTTP requests of the gateway: those that only follow the head, and all others. */

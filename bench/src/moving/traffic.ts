@@ -11,6 +11,8 @@ export interface Answer {
   /** The sealed block that it stands on. */
   block: number
   calls: number
+  /** Calls that failed. On a consistent state none does. */
+  failed: number
 }
 
 const BUNDLE = 20
@@ -46,7 +48,11 @@ function callOf(stage: Stage, index: number): SimulatedCall {
   }
 }
 
-/** Sends `rate` requests a second for `seconds`, whether answers come or not. @throws an Error where a call failed */
+function counted(calls: readonly { status: string }[]): { calls: number; failed: number } {
+  return { calls: calls.length, failed: calls.filter(({ status }) => status !== '0x1').length }
+}
+
+/** Sends `rate` requests a second for `seconds`, whether answers come or not. @throws an Error where a request was refused */
 export async function send(url: string, stage: Stage, rate: number, seconds: number): Promise<Answer[]> {
   const pool = new Pool(url, { connections: 256, headersTimeout: 120_000, bodyTimeout: 120_000 })
   const began = performance.now()
@@ -62,9 +68,8 @@ export async function send(url: string, stage: Stage, rate: number, seconds: num
     const answeredAt = performance.now()
     const { result } = JSON.parse(text) as { result?: { number: string; calls: { status: string }[] }[] }
     const [block] = result ?? []
-    if (!block || block.calls.some(({ status }) => status !== '0x1'))
-      throw new Error(`a simulation failed with HTTP ${response.statusCode}: ${text.slice(0, 500)}`)
-    return { milliseconds: answeredAt - sent, answeredAt, block: Number(block.number) - 1, calls: block.calls.length }
+    if (!block) throw new Error(`a simulation failed with HTTP ${response.statusCode}: ${text.slice(0, 500)}`)
+    return { milliseconds: answeredAt - sent, answeredAt, block: Number(block.number) - 1, ...counted(block.calls) }
   }
   try {
     return await Promise.all(Array.from({ length: Math.round(rate * seconds) }, (_, index) => ask(index)))
