@@ -1,4 +1,7 @@
-use super::{block::SealedBlock, execute::Differs};
+use super::{
+    block::SealedBlock,
+    difference::{Difference, Differs},
+};
 use crate::state::{AccountChange, Layer, NotCarried, Read, ReadError, StateCache};
 use alloy_primitives::{B256, U256, map::AddressMap};
 use std::sync::Arc;
@@ -15,25 +18,6 @@ pub enum Carried {
 pub struct Sampled {
     pub read: Read,
     pub value: U256,
-}
-
-/// What does not come out as the header says, or why executing can't tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Difference {
-    TransactionHash,
-    TransactionsRoot,
-    WithdrawalsRoot,
-    /// The block's rules refuse a transaction.
-    Transaction,
-    GasUsed,
-    ReceiptsRoot,
-    LogsBloom,
-    RequestsHash,
-    BlobGasUsed,
-    /// The parent's state is no longer held.
-    Parent,
-    /// What was read at a block is not what was carried to it.
-    Disputed,
 }
 
 /// Words of one block that an audit may look at.

@@ -1,4 +1,7 @@
-use super::{block::SealedBlock, carried::Difference};
+use super::{
+    block::SealedBlock,
+    difference::{Difference, Differs},
+};
 use crate::{
     evm::Machine,
     rejection::Fault,
@@ -12,15 +15,6 @@ use alloy_trie::root::ordered_trie_root_with_encoder;
 use op_revm::OpSpecId;
 use revm::primitives::hardfork::SpecId;
 use std::{fmt::Display, sync::Arc, time::Duration};
-
-/// Why executing a block does not confirm it.
-#[derive(Debug, thiserror::Error)]
-pub enum Differs {
-    #[error("{difference:?}: {detail}")]
-    Found { difference: Difference, detail: String },
-    #[error(transparent)]
-    Read(#[from] ReadError),
-}
 
 fn unless_same<T: PartialEq + Display>(difference: Difference, ours: T, theirs: T) -> Result<(), Differs> {
     if ours == theirs {

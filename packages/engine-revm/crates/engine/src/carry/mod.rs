@@ -3,9 +3,11 @@
 
 mod block;
 mod carried;
+mod difference;
 mod execute;
 
 pub use crate::seal::{Deposit, SealedTransaction};
 pub use block::SealedBlock;
-pub use carried::{Carried, Difference, Sampled, carry};
-pub use execute::{Differs, execute};
+pub use carried::{Carried, Sampled, carry};
+pub use difference::{Difference, Differs};
+pub use execute::execute;

@@ -2,9 +2,9 @@ use super::{
     budget::Budget,
     change::AccountChange,
     codes::Codes,
-    history::{History, Writes},
-    pinned::{Cached, PinnedState},
-    read::Read,
+    history::{History, NotCarried, Writes},
+    pinned::PinnedState,
+    read::{Cached, Read},
 };
 use alloy_primitives::{
     B256,
@@ -28,15 +28,6 @@ pub struct StateCache {
     limit: usize,
     /// Held while a state is carried.
     carrying: Mutex<()>,
-}
-
-/// Why a state was not carried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotCarried {
-    /// Its parent's is no longer held.
-    Parent,
-    /// What was read at a block is not what was carried to it.
-    Disputed(Read),
 }
 
 impl StateCache {

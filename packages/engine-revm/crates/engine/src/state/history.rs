@@ -6,10 +6,8 @@
 
 use super::{
     budget::Budget,
-    cache::NotCarried,
-    pinned::Cached,
-    read::Read,
-    version::{Entry, Version},
+    read::{Cached, Read},
+    version::{Entry, Position, Version},
 };
 use alloy_primitives::{
     Address, U256,
@@ -20,7 +18,14 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
 };
 
-pub(super) type Position = u32;
+/// Why a state was not carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotCarried {
+    /// Its parent's is no longer held.
+    Parent,
+    /// What was read at a block is not what was carried to it.
+    Disputed(Read),
+}
 
 /// What a block wrote.
 #[derive(Debug, Default)]

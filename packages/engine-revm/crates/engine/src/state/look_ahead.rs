@@ -1,4 +1,4 @@
-use super::{pinned::Cached, read::Read};
+use super::read::{Cached, Read};
 use std::{collections::BTreeMap, time::Duration};
 
 /// The most work that a run does which may not wait, its system calls included.

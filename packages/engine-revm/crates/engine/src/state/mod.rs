@@ -16,9 +16,10 @@ mod carried_tests;
 #[cfg(test)]
 mod tests;
 
-pub use cache::{NotCarried, StateCache};
+pub use cache::StateCache;
 pub use change::{AccountChange, Code, Layer, analysed};
+pub use history::NotCarried;
 pub use look_ahead::{Allowance, Assumed, LookAhead, thread_time};
-pub use pinned::{Cached, PinnedState};
-pub use read::{Read, ReadError, StateSource, Stop, Value};
+pub use pinned::PinnedState;
+pub use read::{Cached, Read, ReadError, StateSource, Stop, Value};
 pub use simulation_state::SimulationState;

@@ -1,32 +1,16 @@
 use super::{
     change::analysed,
     codes::Codes,
-    history::{History, Position},
-    read::{Read, ReadError, StateSource, Value},
+    history::History,
+    read::{Cached, Read, ReadError, StateSource, Value},
+    version::Position,
 };
-use alloy_primitives::{Address, B256, U256, map::DefaultHashBuilder};
+use alloy_primitives::{Address, B256, map::DefaultHashBuilder};
 use revm::bytecode::Bytecode;
 use std::sync::{
     Arc, OnceLock,
     atomic::{AtomicU32, Ordering},
 };
-
-/// A value as the EVM takes it.
-#[derive(Clone, Debug)]
-pub enum Cached {
-    Word(U256),
-    Code(B256, Bytecode),
-}
-
-impl PartialEq for Cached {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Word(one), Self::Word(other)) => one == other,
-            (Self::Code(one, _), Self::Code(other, _)) => one == other,
-            _ => false,
-        }
-    }
-}
 
 /// The values of one block that were read, provided or carried, shared by all simulations on it. Looked up without a lock.
 pub struct PinnedState {

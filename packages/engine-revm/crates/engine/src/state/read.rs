@@ -1,4 +1,5 @@
-use alloy_primitives::{Address, Bytes, U256};
+use alloy_primitives::{Address, B256, Bytes, U256};
+use revm::bytecode::Bytecode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One value of the pinned block's state.
@@ -15,6 +16,23 @@ pub enum Read {
 pub enum Value {
     Word(U256),
     Code(Bytes),
+}
+
+/// A value as the EVM takes it.
+#[derive(Clone, Debug)]
+pub enum Cached {
+    Word(U256),
+    Code(B256, Bytecode),
+}
+
+impl PartialEq for Cached {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Word(one), Self::Word(other)) => one == other,
+            (Self::Code(one, _), Self::Code(other, _)) => one == other,
+            _ => false,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -2,8 +2,8 @@ use super::{
     cache::StateCache,
     change::{AccountChange, Layer, analysed},
     look_ahead::{Allowance, Assumed, LookAhead, MOST_ASSUMED, thread_time},
-    pinned::{Cached, PinnedState},
-    read::{Read, ReadError, StateSource, Stop},
+    pinned::PinnedState,
+    read::{Cached, Read, ReadError, StateSource, Stop},
 };
 use alloy_primitives::{
     Address, B256, Bytes, U256,

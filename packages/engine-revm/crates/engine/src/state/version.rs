@@ -1,5 +1,7 @@
-use super::{history::Position, pinned::Cached};
+use super::read::Cached;
 use std::sync::{Arc, atomic::AtomicU32};
+
+pub(super) type Position = u32;
 
 /// A value from one position on, up to the next version's. Unknown where no one has read it there.
 #[derive(Clone, Debug)]

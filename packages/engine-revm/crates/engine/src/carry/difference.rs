@@ -1,0 +1,29 @@
+use crate::state::ReadError;
+
+/// What does not come out as the header says, or why executing can't tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Difference {
+    TransactionHash,
+    TransactionsRoot,
+    WithdrawalsRoot,
+    /// The block's rules refuse a transaction.
+    Transaction,
+    GasUsed,
+    ReceiptsRoot,
+    LogsBloom,
+    RequestsHash,
+    BlobGasUsed,
+    /// The parent's state is no longer held.
+    Parent,
+    /// What was read at a block is not what was carried to it.
+    Disputed,
+}
+
+/// Why executing a block does not confirm it.
+#[derive(Debug, thiserror::Error)]
+pub enum Differs {
+    #[error("{difference:?}: {detail}")]
+    Found { difference: Difference, detail: String },
+    #[error(transparent)]
+    Read(#[from] ReadError),
+}
