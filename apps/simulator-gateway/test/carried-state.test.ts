@@ -15,7 +15,7 @@ let gateway: GatewayProcess
 beforeEach(async () => {
   anvil = await startAnvil(['--port', '0'])
   node = await startFaultProxy(anvil.rpcUrl)
-  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: node.url, UPSTREAM_WS_URL: anvil.wsUrl })
+  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: node.url, UPSTREAM_WS_URL: anvil.wsUrl, CARRY_STATE: 'on' })
 })
 afterEach(async () => {
   await gateway?.stop()

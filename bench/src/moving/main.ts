@@ -89,7 +89,7 @@ async function run(scenario: Scenario): Promise<void> {
     heads.latencyMs = NODE_MS / 2
     const gateway = await startGateway(
       near.url,
-      { FOLLOW_HEAD: options.follow, ...(options.poll ? {} : { UPSTREAM_WS_URL: heads.url }) },
+      { FOLLOW_HEAD: options.follow, CARRY_STATE: 'on', ...(options.poll ? {} : { UPSTREAM_WS_URL: heads.url }) },
       options.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profile}`],
     )
     started.unshift(gateway, near, direct, heads)

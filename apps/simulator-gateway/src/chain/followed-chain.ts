@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { blockCall, HeadFollower } from '@upfront/head'
-import { type CallLimits, UpstreamClient } from '@upfront/node'
+import { type CallLimits, type UpstreamCall, UpstreamClient } from '@upfront/node'
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import {
   type BlockCarrier,
@@ -21,6 +21,8 @@ import { RecentHeads } from './recent-heads.js'
 import { ServedChain } from './served-chain.js'
 
 const RULES_TIMEOUT_MS = 5_000
+/** Nodes whose own methods change the state without a block (`anvil_setBalance`, `hardhat_setCode`): no header tells of it. */
+const DEVELOPMENT_NODE = /^(anvil|hardhat|edr|ganache|ethereumjs)/i
 
 /** Follows the head of the chain that is served, and carries the engine's state along. */
 @Injectable()
@@ -30,9 +32,11 @@ export class FollowedChain {
   private readonly carries: BlockCarrier | undefined
   private carrier: { rules: ChainRules; carrier: StateCarrier } | undefined
   private closed = false
+  /** Whether blocks alone change the state; undefined until the node has said what it is. */
+  private byBlocksAlone: boolean | undefined
 
   constructor(
-    environment: Environment,
+    private readonly environment: Environment,
     private readonly client: UpstreamClient,
     private readonly driver: Driver,
     private readonly served: ServedChain,
@@ -73,13 +77,15 @@ export class FollowedChain {
 
   /** Its transactions only where there is an engine that executes them. */
   private async block(hash: Hash, limits: CallLimits): Promise<SealedBlock | undefined> {
-    if (this.carries !== undefined) return this.client.call(sealedBlock(hash), limits)
+    if (this.carries !== undefined && (await this.mayCarry(limits))) return this.client.call(sealedBlock(hash), limits)
     const header = await this.client.call({ ...blockCall({ hash }), attempts: 1 }, limits)
     return { header, transactions: [], withdrawals: [] }
   }
 
   private async prepare(engine: BlockCarrier, block: SealedBlock, parent: BlockHeader | undefined): Promise<void> {
-    const rules = await this.served.rules({ signal: AbortSignal.timeout(RULES_TIMEOUT_MS) })
+    const limits = { signal: AbortSignal.timeout(RULES_TIMEOUT_MS) }
+    if (!(await this.mayCarry(limits))) return
+    const rules = await this.served.rules(limits)
     if (this.closed) return
     const isDistrusted = this.carryStatus()?.pace === 'distrusted'
     if (this.carrier === undefined || (this.carrier.rules !== rules && !isDistrusted)) {
@@ -87,6 +93,21 @@ export class FollowedChain {
       this.carrier = { rules, carrier: this.carrierWith(engine, rules) }
     }
     await this.carrier.carrier.prepare(block, parent && { header: parent })
+  }
+
+  /** No, too, while the node does not say what it is. */
+  private async mayCarry(limits: CallLimits): Promise<boolean> {
+    const { CARRY_STATE: setting } = this.environment
+    if (setting !== 'auto') return setting === 'on'
+    const asked: UpstreamCall<boolean> = {
+      method: 'web3_clientVersion',
+      params: [],
+      decode: (version) => typeof version === 'string' && !DEVELOPMENT_NODE.test(version),
+      maxBytes: 1_024,
+      attempts: 1,
+    }
+    this.byBlocksAlone ??= await this.client.call(asked, limits).catch(() => undefined)
+    return this.byBlocksAlone ?? false
   }
 
   private carrierWith(engine: BlockCarrier, rules: ChainRules): StateCarrier {

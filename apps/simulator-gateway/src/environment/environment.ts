@@ -35,6 +35,10 @@ export class Environment {
   @IsIn(FOLLOW_MODES)
   FOLLOW_HEAD: FollowMode = 'auto'
 
+  /** `auto`: not on a development node, whose state changes without blocks too. */
+  @IsIn(['auto', 'on', 'off'])
+  CARRY_STATE: 'auto' | 'on' | 'off' = 'auto'
+
   /** Whether the node is asked, by a trace method, what a call to a contract never seen touches. Answers are the same without. */
   @IsIn(['on', 'off'])
   HINTS: 'on' | 'off' = 'on'
