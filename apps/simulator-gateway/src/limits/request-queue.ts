@@ -122,17 +122,19 @@ export class RequestQueue {
     return undefined
   }
 
-  /** @throws Overloaded where the client has as many waiting as any that it comes before or beside */
+  /**
+   * Refuses the newest of the client with the most: a free one for whoever pays, else only one that has more than this client.
+   * @throws Overloaded where there is none
+   */
   #makeRoom({ name, pays }: Client): void {
-    for (const line of pays ? [this.#free, this.#paid] : [this.#free]) {
-      const most = lowest(line, (_, waiting) => -waiting.size)
-      if (most === undefined) continue
-      const waiting = [...line.get(most)!]
-      if (line === this.#free && pays ? false : waiting.length <= (line.get(name)?.size ?? 0) + 1) continue
-      waiting.at(-1)!.refuse(this.#full())
-      return
-    }
-    throw this.#full()
+    const isServedBefore = pays && this.#free.size > 0
+    const line = pays && !isServedBefore ? this.#paid : this.#free
+    const most = lowest(line, (_, waiting) => -waiting.size)
+    const waiting = [...(line.get(most ?? '') ?? [])]
+    const newest = waiting.at(-1)
+    const hasMore = isServedBefore || waiting.length > (line.get(name)?.size ?? 0) + 1
+    if (newest === undefined || !hasMore) throw this.#full()
+    newest.refuse(this.#full())
   }
 
   #full(): Overloaded {
