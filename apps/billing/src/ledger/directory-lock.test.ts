@@ -7,10 +7,10 @@ import { lockDirectory } from './directory-lock.js'
 
 describe('lockDirectory', () => {
   const directory = mkdtempSync(join(tmpdir(), 'directory-lock-'))
-  const lockFile = join(directory, 'ledger.lock')
   afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
   it('gives a directory to one at a time', async () => {
+    const lockFile = join(directory, 'one.lock')
     const unlock = await lockDirectory(lockFile)
     await expect(lockDirectory(lockFile)).rejects.toThrow('BILLING_DATA_DIR is in use')
     unlock()
@@ -22,6 +22,8 @@ describe('lockDirectory', () => {
   const test = hasFlock ? it : it.skip
 
   test('is refused while a process of another container holds it, and free once that was killed', async () => {
+    // A file of its own: what held another test's may still be ending.
+    const lockFile = join(directory, 'other.lock')
     const other = spawn('flock', ['-x', '-n', lockFile, 'cat'], { stdio: ['pipe', 'pipe', 'ignore'] })
     other.stdin.write('locked\n')
     await once(other.stdout, 'data')
