@@ -106,7 +106,9 @@ async function localPayments(rpcUrl) {
     ...(process.env.DATABASE_URL || process.env.BILLING_DATA_DIR ? {} : { BILLING_DATA_DIR: ledger }),
     FACILITATOR_PRIVATE_KEYS: DEVNET_ROLES.facilitators.map(({ privateKey }) => privateKey).join(','),
     // Blocks come with transactions only: a second confirmation might never come.
-    CHAINS: JSON.stringify({ 'eip155:31337': { rpcUrl, confirmations: 1, tokens } }),
+    CHAINS: JSON.stringify({
+      'eip155:31337': { rpcUrl, confirmations: 1, dailySponsoredGas: String(10n ** 17n), tokens },
+    }),
   }
 }
 

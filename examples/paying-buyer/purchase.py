@@ -8,6 +8,7 @@ from eth_account import Account
 from x402 import x402Client
 from x402.http import decode_payment_response_header
 from x402.http.clients.httpx import x402HttpxClient
+from x402.mechanisms.evm.signers import EthAccountSignerWithRPC
 from x402.mechanisms.evm.upto import UptoEvmScheme
 
 
@@ -16,12 +17,13 @@ async def main() -> None:
         os.environ[name] for name in ("GATEWAY_URL", "NETWORK", "ASSET", "BUYER_PRIVATE_KEY")
     )
     account = Account.from_key(key)
-    client = x402Client().register(network, UptoEvmScheme(account))
+    # It reads the chain through the gateway: where Permit2 is not approved, it signs a permit with each payment.
+    client = x402Client().register(network, UptoEvmScheme(EthAccountSignerWithRPC(account, gateway)))
     client.set_spend_controls(
         {"allowed_assets": [{"network": network, "asset": asset, "max_amount_per_payment": "100000"}]}
     )
     async with x402HttpxClient(client) as http:
-        query = {"from": account.address, "to": account.address, "value": "1"}
+        query = {"from": account.address, "to": account.address, "value": "0"}
         response = await http.get(f"{gateway}/v1/preview", params=query)
     answer = response.json()
     if response.status_code != 200:

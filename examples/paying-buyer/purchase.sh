@@ -3,7 +3,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 address=${BUYER_ADDRESS:?the address of BUYER_PRIVATE_KEY}
-url="$GATEWAY_URL/v1/preview?from=$address&to=$address&value=1"
+url="$GATEWAY_URL/v1/preview?from=$address&to=$address&value=0"
 
 header() { tr -d '\r' | sed -n "s/^$1: //ip"; }
 

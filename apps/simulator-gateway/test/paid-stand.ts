@@ -46,7 +46,9 @@ export async function startPaidStand(store: LedgerStore, environment: Record<str
       BILLING_DATA_DIR: directory,
       ...(await store.variables()),
       FACILITATOR_PRIVATE_KEYS: accounts.facilitators[0].privateKey,
-      CHAINS: JSON.stringify({ [NETWORK]: { rpcUrl, confirmations: 1, tokens } }),
+      CHAINS: JSON.stringify({
+        [NETWORK]: { rpcUrl, confirmations: 1, dailySponsoredGas: '100000000000000000', tokens },
+      }),
       LOG_LEVEL: 'warn',
     },
     stdio: 'ignore',

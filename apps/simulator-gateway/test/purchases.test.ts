@@ -1,7 +1,10 @@
 import { execFile, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { ledgerStores } from '@upfront/devnet'
+import { type DevnetAccount, ledgerStores, usdcAbi } from '@upfront/devnet'
+import { createWalletClient, http } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
 import { type PaidStand, startPaidStand } from './paid-stand.js'
 
 const run = promisify(execFile)
@@ -14,15 +17,18 @@ function missing(command: string, ...args: string[]): string | undefined {
   return status === 0 ? undefined : (error?.message ?? `${[command, ...args].join(' ')} ended with ${status}`)
 }
 
-const programs: { language: string; command: string[]; lacks: string | undefined }[] = [
-  { language: 'TypeScript', command: [process.execPath, `${buyer}dist/purchase.js`], lacks: undefined },
+/** `permits`: its client signs a permit where Permit2 is not approved. */
+const programs: { language: string; command: string[]; lacks: string | undefined; permits: boolean }[] = [
+  { language: 'TypeScript', command: [process.execPath, `${buyer}dist/purchase.js`], lacks: undefined, permits: true },
   {
     language: 'Python',
+    permits: true,
     command: [python, `${buyer}purchase.py`],
     lacks: missing(python, '-c', 'import httpx, x402.extensions, x402.mechanisms.evm.upto'),
   },
   {
     language: 'curl',
+    permits: false,
     command: ['bash', `${buyer}purchase.sh`],
     lacks: missing('curl', '--version') ?? missing('jq', '--version'),
   },
@@ -37,10 +43,10 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => stand?.stop(), 60_000)
 
-for (const { language, command, lacks } of programs) {
+for (const { language, command, lacks, permits } of programs) {
   if (lacks !== undefined) console.warn(`skipped: the purchase in ${language}: ${lacks}`)
   const test = lacks === undefined ? it : it.skip
-  test(`the purchase of examples/paying-buyer in ${language}`, async () => {
+  const purchase = async (by: Pick<DevnetAccount, 'address' | 'privateKey'>) => {
     const { accounts, contracts } = stand.devnet
     const before = await stand.usdcOf(accounts.seller.address)
     const [program = '', ...args] = command
@@ -50,12 +56,32 @@ for (const { language, command, lacks } of programs) {
         GATEWAY_URL: stand.gateway.url,
         NETWORK: 'eip155:31337',
         ASSET: contracts.usdc,
-        BUYER_PRIVATE_KEY: accounts.buyer.privateKey,
-        BUYER_ADDRESS: accounts.buyer.address,
+        BUYER_PRIVATE_KEY: by.privateKey,
+        BUYER_ADDRESS: by.address,
       },
     })
     const bought = JSON.parse(stdout) as { amount: string }
     expect(bought).toMatchObject({ status: 'success', transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/) })
     expect((await stand.usdcOf(accounts.seller.address)) - before).toBe(BigInt(bought.amount))
-  }, 60_000)
+  }
+  test(`the purchase of examples/paying-buyer in ${language}`, () => purchase(stand.devnet.accounts.buyer), 60_000)
+  if (permits) {
+    test(`the same in ${language} by an account without ETH that has approved nothing`, async () => {
+      const privateKey = `0x${randomBytes(32).toString('hex')}` as const
+      const { address } = privateKeyToAccount(privateKey)
+      await mint(address)
+      await purchase({ address, privateKey })
+      await purchase({ address, privateKey })
+    }, 60_000)
+  }
+}
+
+/** A dollar of test USDC. */
+async function mint(to: `0x${string}`): Promise<void> {
+  const { accounts, contracts, rpcUrl } = stand.devnet
+  const account = privateKeyToAccount(accounts.seller.privateKey)
+  await createWalletClient({ account, transport: http(rpcUrl) }).writeContract({
+    ...{ chain: null, address: contracts.usdc, abi: usdcAbi, functionName: 'mint' },
+    args: [to, 1_000_000n],
+  })
 }

@@ -73,7 +73,7 @@ async function main(): Promise<void> {
 
   console.log('2. Sign that maximum, and ask again: send 25 USDC to the seller')
   const client = new x402Client()
-    .register(`eip155:${chainId}`, new UptoEvmScheme(account))
+    .register(`eip155:${chainId}`, new UptoEvmScheme(account, { rpcUrl: gateway }))
     .setSpendControls({ allowedAssets: true })
   const args = [offer.payTo as Address, 25n * 10n ** BigInt(decimals)] as const
   const data = encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args })

@@ -29,11 +29,14 @@ export class Chain {
   readonly maxFeePerGas: bigint | null
   /** Wei in 24 hours for each signer; `null`: no bound. */
   readonly dailyGasBudget: bigint | null
+  /** Wei in 24 hours for each payer and token; `null`: no gas is sponsored. */
+  readonly dailySponsoredGas: bigint | null
   readonly head: Head
   /** By lower-case address. */
   readonly signers: ReadonlyMap<Address, SignerKey>
   readonly #tokens: Map<Address, Token>
   readonly #contracts = new Set<Address>()
+  readonly #sponsored = new Set<Address>()
   #knownPriorityFee: { wei: bigint; at: number } | null = null
 
   constructor(
@@ -46,6 +49,7 @@ export class Chain {
     this.confirmations = settings.confirmations
     this.maxFeePerGas = settings.maxFeePerGas ?? null
     this.dailyGasBudget = settings.dailyGasBudget ?? null
+    this.dailySponsoredGas = settings.dailySponsoredGas ?? null
     this.#tokens = new Map(settings.tokens)
     this.signers = new Map(signers.map((signer) => [signer.address, signer]))
     this.head = new Head(node)
@@ -54,6 +58,15 @@ export class Chain {
   /** What is settled here, by address. */
   get tokens(): ReadonlyMap<Address, Token> {
     return this.#tokens
+  }
+
+  /** The tokens whose permits are settled here, their gas paid. */
+  get sponsored(): ReadonlySet<Address> {
+    return this.#sponsored
+  }
+
+  sponsorToken(asset: Address): void {
+    this.#sponsored.add(asset)
   }
 
   refuseToken(asset: Address): void {

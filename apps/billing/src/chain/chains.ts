@@ -8,6 +8,7 @@ import { Chain } from './chain.js'
 import { examineToken } from './examine-token.js'
 import { Node } from './node.js'
 import { NodeFault, WrongChain } from './node-error.js'
+import { takesPermits } from './takes-permits.js'
 
 /** The longest that the start waits for nodes. */
 const START_MILLISECONDS = 2_000
@@ -52,6 +53,7 @@ export class Chains implements OnModuleInit, OnApplicationShutdown {
       try {
         await node.request('eth_chainId', [])
         for (const asset of [...chain.tokens.keys()]) await this.checkToken(chain, asset)
+        if (chain.dailySponsoredGas !== null) await this.findPermits(chain)
         return
       } catch (error) {
         if (error instanceof WrongChain) throw new Error(`CHAINS["${network}"].rpcUrl: ${error.message}`)
@@ -76,6 +78,18 @@ export class Chains implements OnModuleInit, OnApplicationShutdown {
     const problem = `CHAINS["${network}"].tokens["${asset}"]: ${finding}: what arrives would not be what was charged`
     this.logger.error({ network, asset }, problem)
     throw new Error(problem)
+  }
+
+  private async findPermits(chain: Chain): Promise<void> {
+    const { network, chainId, node } = chain
+    for (const token of chain.tokens.values()) {
+      if (await takesPermits(node, chainId, token)) chain.sponsorToken(token.asset)
+      else
+        this.logger.warn(
+          { network, asset: token.asset },
+          'the token takes no EIP-2612 permits: its gas is not sponsored',
+        )
+    }
   }
 
   async onApplicationShutdown(): Promise<void> {

@@ -1,9 +1,14 @@
+import { x402UptoPermit2ProxyABI } from '@x402/evm'
+import { decodeFunctionData } from 'viem'
 import { decodeSettlement, encodeSettlement, isNonceUsed } from './settlement-call.js'
 
 const address = (digit: string) => `0x${digit.repeat(40)}` as const
 
 describe('a settlement in calldata', () => {
-  it('is found again by payer and nonce', () => {
+  it.each([
+    ['settle', null, null],
+    ['settleWithPermit', 2n, `0x${'22'.repeat(64)}1b`],
+  ] as const)('is found again by payer and nonce in %s', (functionName, permitDeadline, permitSignature) => {
     const nonce = 2n ** 256n - 1n
     const data = encodeSettlement(
       {
@@ -16,10 +21,13 @@ describe('a settlement in calldata', () => {
         facilitator: address('d'),
         validAfter: 0n,
         signature: `0x${'11'.repeat(65)}`,
+        permitDeadline,
+        permitSignature,
       },
       5n,
     )
     expect(decodeSettlement(data)).toEqual({ payer: address('b'), nonce })
+    expect(decodeFunctionData({ abi: x402UptoPermit2ProxyABI, data })).toMatchObject({ functionName })
   })
 
   it.each(['0x', '0x12345678', `0x${'ff'.repeat(100)}`] as const)('is not seen in %s', (data) => {

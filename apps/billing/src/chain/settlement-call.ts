@@ -1,6 +1,14 @@
 import type { Address, Hash, Hex } from '@upfront/protocol'
 import { PERMIT2_ADDRESS, x402UptoPermit2ProxyABI, x402UptoPermit2ProxyAddress } from '@x402/evm'
-import { decodeFunctionData, encodeFunctionData, erc20Abi, pad, parseErc6492Signature, toEventSelector } from 'viem'
+import {
+  decodeFunctionData,
+  encodeFunctionData,
+  erc20Abi,
+  pad,
+  parseErc6492Signature,
+  slice,
+  toEventSelector,
+} from 'viem'
 
 export const UPTO_PROXY = x402UptoPermit2ProxyAddress.toLowerCase() as Address
 export const PERMIT2 = PERMIT2_ADDRESS.toLowerCase() as Address
@@ -24,25 +32,37 @@ export interface SignedTerms {
   facilitator: Address
   validAfter: bigint
   signature: Hex
+  /** Of the payer's EIP-2612 permit of the maximum for Permit2; `null`: Permit2 is approved. */
+  permitDeadline: bigint | null
+  permitSignature: Hex | null
 }
 
-/** The calldata that moves `amount` (smallest unit) of what the buyer signed. */
+/**
+ * The calldata that moves `amount` (smallest unit) of what the buyer signed, its permit first where there is one. A permit that
+ * was used already does not fail: the allowance that it gave may still stand.
+ */
 export function encodeSettlement(payment: SignedTerms, amount: bigint): Hex {
-  return encodeFunctionData({
-    abi: x402UptoPermit2ProxyABI,
-    functionName: 'settle',
-    args: [
-      {
-        permitted: { token: payment.asset, amount: payment.maximum },
-        nonce: payment.nonce,
-        deadline: payment.deadline,
-      },
-      amount,
-      payment.payer,
-      { to: payment.payTo, facilitator: payment.facilitator, validAfter: payment.validAfter },
-      parseErc6492Signature(payment.signature).signature,
-    ],
-  })
+  const settlement = [
+    {
+      permitted: { token: payment.asset, amount: payment.maximum },
+      nonce: payment.nonce,
+      deadline: payment.deadline,
+    },
+    amount,
+    payment.payer,
+    { to: payment.payTo, facilitator: payment.facilitator, validAfter: payment.validAfter },
+    parseErc6492Signature(payment.signature).signature,
+  ] as const
+  const { maximum: value, permitDeadline: deadline, permitSignature } = payment
+  if (permitSignature === null || deadline === null) {
+    return encodeFunctionData({ abi: x402UptoPermit2ProxyABI, functionName: 'settle', args: settlement })
+  }
+  const [r, s] = [slice(permitSignature, 0, 32), slice(permitSignature, 32, 64)]
+  const last = Number(slice(permitSignature, 64, 65))
+  // Some wallets write the recovery bit alone.
+  const permit = { value, deadline, r, s, v: last < 27 ? last + 27 : last }
+  const args = [permit, ...settlement] as const
+  return encodeFunctionData({ abi: x402UptoPermit2ProxyABI, functionName: 'settleWithPermit', args })
 }
 
 /** Whose authorization a transaction's calldata settles; `null` where it is no settlement. */

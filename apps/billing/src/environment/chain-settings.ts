@@ -15,9 +15,11 @@ export interface ChainSettings {
   maxFeePerGas?: bigint
   /** Wei that each signer may spend on gas in 24 hours. Absent: no bound. */
   dailyGasBudget?: bigint
+  /** Wei that EIP-2612 permits of one payer in one token may cost in 24 hours. Absent: no gas is sponsored. */
+  dailySponsoredGas?: bigint
 }
 
-const WEI_FIELDS = ['maxFeePerGas', 'dailyGasBudget'] as const
+const WEI_FIELDS = ['maxFeePerGas', 'dailyGasBudget', 'dailySponsoredGas'] as const
 
 /** Base and Base Sepolia, whose USDC need not be given. */
 const BUILT_IN_NETWORKS: readonly string[] = ['eip155:8453', 'eip155:84532']

@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Post, UseGuards } from '@nestjs/common'
-import { decodeObject } from '@upfront/protocol'
+import { decodeObject, GAS_SPONSORING } from '@upfront/protocol'
 import type { SettleResponse, SupportedResponse, VerifyResponse } from '@x402/core/types'
 import { Chains } from '../chain/chains.js'
 import { Facilitator } from '../payments/facilitate.js'
@@ -44,6 +44,7 @@ export class FacilitatorController {
       })),
     )
     const all = new Set([...accepted.values()].flatMap((addresses) => [...addresses]))
-    return { kinds, extensions: [], signers: { 'eip155:*': [...all].sort() } }
+    const extensions = this.chains.all().some(({ sponsored }) => sponsored.size > 0) ? [GAS_SPONSORING] : []
+    return { kinds, extensions, signers: { 'eip155:*': [...all].sort() } }
   }
 }

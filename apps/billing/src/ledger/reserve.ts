@@ -4,8 +4,11 @@ import type { Database, Transaction } from './ledger.js'
 import { idempotencyKeys, type NewPaymentRow, payments } from './schema.js'
 
 export interface Reservation {
-  /** `used`: the authorization was before. `uncovered`: balance or allowance does not cover it. Then nothing was stored. */
-  outcome: 'reserved' | 'used' | 'uncovered'
+  /**
+   * `used`: the authorization was before. `uncovered`: balance or allowance does not cover it. `overspent`: its permit is not
+   * sponsored today. Then nothing was stored.
+   */
+  outcome: 'reserved' | 'used' | 'uncovered' | 'overspent'
   /** What the payer's other payments had reserved, in the token's smallest unit. */
   reserved: bigint
   /** The new row's; `null` where nothing was stored. */
@@ -14,8 +17,8 @@ export interface Reservation {
 
 /**
  * Stores a new payment with its first event, where the payer's holdings (smallest unit, as of `payment.authorizedBlock`)
- * cover it beside all other reservations; and `key`, the idempotency key that it was asked for under. Throws
- * {@link KeyTaken}.
+ * cover it beside all other reservations; and `key`, the idempotency key that it was asked for under. A payment with a permit
+ * stands alone, and costs at most what is left of `dailySponsoredGas` (wei). Throws {@link KeyTaken}.
  */
 export async function reservePayment(
   db: Database | Transaction,
@@ -23,6 +26,7 @@ export async function reservePayment(
   event: EventData,
   key: typeof idempotencyKeys.$inferInsert | null,
   holdings: { balance: bigint; allowance: bigint },
+  dailySponsoredGas: bigint | null,
 ): Promise<Reservation> {
   try {
     const [row] = await db
@@ -35,7 +39,8 @@ export async function reservePayment(
         sql`reserve_payment(
           ${toJson(payments, payment)}::jsonb, ${JSON.stringify(event)}::jsonb,
           ${key === null ? null : toJson(idempotencyKeys, key)}::jsonb,
-          ${holdings.balance.toString()}::numeric, ${holdings.allowance.toString()}::numeric)`,
+          ${holdings.balance.toString()}::numeric, ${holdings.allowance.toString()}::numeric,
+          ${(dailySponsoredGas ?? 0n).toString()}::numeric)`,
       )
     if (row === undefined) throw new Error('a reservation without an outcome')
     const { outcome, reserved, place } = row
@@ -53,6 +58,16 @@ export async function readReserved(
   asOfBlock: bigint,
 ): Promise<bigint> {
   const amount = sql<string>`reserved_amount(${network}, ${asset}, ${payer}, ${asOfBlock.toString()}::bigint)`
+  const [row] = await db.select({ amount }).from(sql`(select 1) as one`)
+  return BigInt(row?.amount ?? 0)
+}
+
+/** Wei that permits of the payer in this token have cost in 24 hours, or may cost yet. */
+export async function readSponsored(
+  db: Database,
+  { network, asset, payer }: Pick<NewPaymentRow, 'network' | 'asset' | 'payer'>,
+): Promise<bigint> {
+  const amount = sql<string>`sponsored_gas(${network}, ${asset}, ${payer})`
   const [row] = await db.select({ amount }).from(sql`(select 1) as one`)
   return BigInt(row?.amount ?? 0)
 }

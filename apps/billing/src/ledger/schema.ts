@@ -38,6 +38,11 @@ export const payments = pgTable(
     validAfter: uint256('valid_after').notNull(),
     deadline: uint256('deadline').notNull(),
     signature: text('signature').$type<Hex>().notNull(),
+    /** Of the payer's EIP-2612 permit of the maximum for Permit2; `null`: Permit2 is approved. */
+    permitDeadline: uint256('permit_deadline'),
+    permitSignature: text('permit_signature').$type<Hex>(),
+    /** What the permit may cost beyond the settlement, in wei. */
+    sponsoredGas: uint256('sponsored_gas'),
     charge: uint256('charge'),
     route: text('route'),
     reason: text('reason'),
@@ -80,6 +85,9 @@ export const payments = pgTable(
     index('payments_submitted')
       .on(table.network, table.facilitator, table.nextLook)
       .where(sql`${table.state} = 'submitted'`),
+    index('payments_sponsored')
+      .on(table.network, table.payer, table.asset, table.createdAt)
+      .where(sql`${table.permitSignature} is not null`),
     index('payments_by_route').on(table.route, table.createdAt),
   ],
 )

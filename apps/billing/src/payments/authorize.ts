@@ -1,12 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { Injectable } from '@nestjs/common'
-import { type Address, type AuthorizeRequest, type AuthorizeResult, RefusalReason } from '@upfront/protocol'
+import {
+  type Address,
+  type AuthorizeRequest,
+  type AuthorizeResult,
+  type Network,
+  RefusalReason,
+} from '@upfront/protocol'
 import { Chains } from '../chain/chains.js'
+import { sponsoredGas } from '../chain/sponsored-gas.js'
 import { toPayment } from '../ledger/change-payment.js'
 import { findPayment, findPaymentById } from '../ledger/find-payment.js'
 import { type Database, Ledger, type Transaction } from '../ledger/ledger.js'
 import { isPayerRefused } from '../ledger/refused-payers.js'
-import { KeyTaken, readReserved, reservePayment } from '../ledger/reserve.js'
+import { KeyTaken, readReserved, readSponsored, reservePayment } from '../ledger/reserve.js'
 import type { PaymentOrigin, PaymentRow } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
 import { SignerFunds } from '../settle/signer-funds.js'
@@ -52,6 +59,12 @@ const SIGNER_OUT_OF_GAS = {
   message: "the facilitator's signer can't pay for the gas of another settlement; nothing was reserved",
 }
 
+const SPONSORING_SPENT = {
+  reason: RefusalReason.sponsoringSpent,
+  message: 'this payer had enough gas sponsored today: it has to approve Permit2 by a transaction of its own',
+}
+const UNCOVERED: ReadonlySet<string> = new Set([RefusalReason.insufficientBalance, RefusalReason.allowanceRequired])
+
 /** Verifies and reserves. */
 @Injectable()
 export class Authorizations {
@@ -81,8 +94,9 @@ export class Authorizations {
     const account = { network: verified.chain.network, asset: verified.requirements.asset, payer }
     const { maximum } = verified.authorization
     const reserved = await readReserved(this.ledger.db, account, verified.holdings.block)
-    const { balance, allowance } = verified.holdings
+    const { balance, allowance, isSponsored } = verified.holdings
     const wanted = reserved + maximum
+    if (isSponsored && (await this.isSponsoringSpent(verified, account))) return refused(SPONSORING_SPENT, payer)
     if (reserved === 0n || (wanted <= balance && wanted <= allowance)) return { outcome: 'valid', payer }
     return refused(describeShortfall(maximum, reserved, verified.holdings), payer)
   }
@@ -100,10 +114,11 @@ export class Authorizations {
     const verified = await this.verify(request)
     if ('outcome' in verified) return verified
     const stored = await this.store(verified, verified.holdings, request, origin, call, extend)
-    if (stored.outcome === 'reserved' || stored.reason === RefusalReason.nonceUsed) return stored
+    if (stored.outcome === 'reserved' || !UNCOVERED.has(stored.reason)) return stored
     // Its own settlement may have been mined just after the block that the holdings count from.
     await verified.chain.head.refresh()
-    const holdings = await readHoldings(verified.chain, verified.requirements.asset, verified.authorization.payer)
+    const { chain, requirements, authorization, permit } = verified
+    const holdings = await readHoldings(chain, requirements.asset, authorization.payer, permit)
     return this.store(verified, holdings, request, origin, call, extend)
   }
 
@@ -128,8 +143,16 @@ export class Authorizations {
     return canSettle ? { ...read, holdings: verdict } : refused(SIGNER_OUT_OF_GAS, payer)
   }
 
+  private async isSponsoringSpent(
+    { chain }: ReadAuthorization,
+    account: { network: Network; asset: Address; payer: Address },
+  ): Promise<boolean> {
+    const [spent, wanted] = await Promise.all([readSponsored(this.ledger.db, account), sponsoredGas(chain)])
+    return spent + wanted > (chain.dailySponsoredGas ?? 0n)
+  }
+
   private async store(
-    { chain, authorization }: ReadAuthorization,
+    { chain, authorization, permit }: ReadAuthorization,
     holdings: Holdings,
     { route }: AuthorizeRequest,
     origin: PaymentOrigin,
@@ -137,6 +160,7 @@ export class Authorizations {
     extend: ((tx: Transaction, payment: PaymentRow) => Promise<PaymentRow>) | null,
   ): Promise<Reservation> {
     const { payer, token: asset, maximum, signature, spender: _, ...signed } = authorization
+    const sponsored = holdings.isSponsored ? permit : null
     const now = new Date()
     const payment = {
       ...NOTHING_YET,
@@ -148,19 +172,34 @@ export class Authorizations {
       maximum,
       signature,
       ...signed,
+      permitDeadline: sponsored?.deadline ?? null,
+      permitSignature: sponsored?.signature ?? null,
+      sponsoredGas: sponsored === null ? null : await sponsoredGas(chain),
       route,
       authorizedBlock: holdings.block,
       createdAt: now,
       updatedAt: now,
     }
-    const event = { maximum: maximum.toString(), deadline: signed.deadline.toString() }
+    const event = {
+      maximum: maximum.toString(),
+      deadline: signed.deadline.toString(),
+      ...(payment.sponsoredGas === null ? {} : { sponsoredGas: payment.sponsoredGas.toString() }),
+    }
     const key = call === null ? null : { ...call, paymentId: payment.id, createdAt: now }
     const reserve = async (db: Database | Transaction): Promise<Reservation> => {
-      const { outcome, reserved, sequence } = await reservePayment(db, payment, event, key, holdings)
+      const { outcome, reserved, sequence } = await reservePayment(
+        db,
+        payment,
+        event,
+        key,
+        holdings,
+        chain.dailySponsoredGas,
+      )
       if (sequence !== null) {
         this.metrics.transitions.inc({ state: 'authorized' })
         return { outcome: 'reserved', payment: { ...payment, sequence } }
       }
+      if (outcome === 'overspent') return refused(SPONSORING_SPENT, payer)
       return outcome === 'used' ? nonceUsed(payer) : refused(describeShortfall(maximum, reserved, holdings), payer)
     }
     try {

@@ -53,7 +53,7 @@ export class SignerFunds {
       chain.balance(signer),
       chain.fees(),
       this.ledger.db
-        .select({ payments: count() })
+        .select({ payments: count(), permits: count(payments.permitSignature) })
         .from(payments)
         .where(
           and(
@@ -64,7 +64,9 @@ export class SignerFunds {
         ),
     ])
     const cost = SETTLEMENT_GAS * maxFeePerGas
-    const left = cost === 0n ? Number.POSITIVE_INFINITY : Math.max(Number(balance / cost) - (open?.payments ?? 0), 0)
+    // A permit costs about as much again.
+    const taken = (open?.payments ?? 0) + (open?.permits ?? 0)
+    const left = cost === 0n ? Number.POSITIVE_INFINITY : Math.max(Number(balance / cost) - taken, 0)
     this.metrics.signerSettlementsLeft.set({ network, signer }, left)
     return left
   }

@@ -3,9 +3,11 @@ import {
   DecodeError,
   decodeUptoPayment,
   decodeUptoRequirements,
+  GAS_SPONSORING,
   type Hex,
   RefusalReason,
   SETTLEMENT_MARGIN_SECONDS,
+  type TokenPermit,
   type UptoAuthorization,
   type UptoRequirements,
 } from '@upfront/protocol'
@@ -14,7 +16,7 @@ import { UptoEvmScheme } from '@x402/evm/upto/facilitator'
 import { BaseError, isErc6492Signature } from 'viem'
 import type { Chain } from '../chain/chain.js'
 import type { Chains } from '../chain/chains.js'
-import { encodeSettlement } from '../chain/settlement-call.js'
+import { encodeSettlement, PERMIT2 } from '../chain/settlement-call.js'
 import { isSignedByPayer } from './signed-by-payer.js'
 import { VerificationSigner } from './verification-signer.js'
 
@@ -22,6 +24,8 @@ import { VerificationSigner } from './verification-signer.js'
 export interface Holdings {
   balance: bigint
   allowance: bigint
+  /** The allowance is the permit's: it is given as the payment is settled, in place of what was there. */
+  isSponsored: boolean
   block: bigint
 }
 
@@ -30,6 +34,8 @@ export interface ReadAuthorization {
   chain: Chain
   requirements: UptoRequirements
   authorization: UptoAuthorization
+  /** Stands in for an allowance; `null`: there is none, or this token's are not sponsored. */
+  permit: TokenPermit | null
   /** The objects as they came, for @x402/evm. */
   wire: { payload: PaymentPayload; requirements: PaymentRequirements }
 }
@@ -50,7 +56,7 @@ export function readAuthorization(
   acceptedSigners: ReadonlySet<Address>,
   input: { paymentPayload: unknown; paymentRequirements: unknown; minimumValiditySeconds: number },
 ): ({ valid: true } & ReadAuthorization) | Invalid {
-  let decoded: { requirements: UptoRequirements; authorization: UptoAuthorization }
+  let decoded: { requirements: UptoRequirements; authorization: UptoAuthorization; permit: TokenPermit | null }
   const invalid = (reason: string, message: string, payer: Address | null): Invalid => ({
     valid: false,
     reason,
@@ -58,10 +64,9 @@ export function readAuthorization(
     payer,
   })
   try {
-    decoded = {
-      requirements: decodeUptoRequirements(input.paymentRequirements, 'paymentRequirements'),
-      authorization: decodeUptoPayment(input.paymentPayload).authorization,
-    }
+    const requirements = decodeUptoRequirements(input.paymentRequirements, 'paymentRequirements')
+    const { authorization, permit } = decodeUptoPayment(input.paymentPayload)
+    decoded = { requirements, authorization, permit }
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
     return invalid(reasonOfField(error.place), error.message, null)
@@ -84,11 +89,16 @@ export function readAuthorization(
   if (authorization.deadline < chain.head.now() + needed) {
     return invalid(RefusalReason.deadlineExpired, `the deadline must be at least ${needed} s away`, payer)
   }
+  const permit = chain.sponsored.has(requirements.asset) ? decoded.permit : null
+  const unfit = permit === null ? null : findUnfit(permit, authorization)
+  if (unfit !== null)
+    return invalid(unfit.reason, `the permit in extensions.${GAS_SPONSORING}: ${unfit.message}`, payer)
   return {
     valid: true,
     chain,
     requirements,
     authorization,
+    permit,
     wire: {
       payload: input.paymentPayload as PaymentPayload,
       requirements: input.paymentRequirements as PaymentRequirements,
@@ -96,8 +106,25 @@ export function readAuthorization(
   }
 }
 
+/** Why a permit can't pay for this authorization, whoever signed it. */
+function findUnfit(
+  { owner, token, spender, amount, deadline }: TokenPermit,
+  authorization: UptoAuthorization,
+): { reason: string; message: string } | null {
+  const { payer, maximum } = authorization
+  if (owner !== payer) return { reason: RefusalReason.permitOwnerMismatch, message: 'is not of the payer' }
+  if (token !== authorization.token)
+    return { reason: RefusalReason.permitTokenMismatch, message: 'is of another token' }
+  if (spender !== PERMIT2) return { reason: RefusalReason.permitSpenderMismatch, message: `must be for ${PERMIT2}` }
+  // The proxy asks for that.
+  if (amount !== maximum) return { reason: RefusalReason.permitAmountMismatch, message: `must be of ${maximum}` }
+  if (deadline >= authorization.deadline) return null
+  return { reason: RefusalReason.permitDeadlineExpired, message: "must hold until the authorization's deadline" }
+}
+
 /** The wire's own reason for a field that does not decode. */
 function reasonOfField(field: string): string {
+  if (field.includes(`.${GAS_SPONSORING}.`)) return RefusalReason.invalidPermit
   if (field.endsWith('.scheme')) return RefusalReason.invalidScheme
   if (field.endsWith('.network')) return RefusalReason.invalidNetwork
   return RefusalReason.invalidPayload
@@ -105,28 +132,29 @@ function reasonOfField(field: string): string {
 
 /**
  * Checks a payment against the chain with @x402/evm: amount, token, payTo, spender, facilitator, times, signature
- * (ERC-1271 too), and a simulated settlement of the maximum; and reads what the payer holds. Throws `NodeFault`.
+ * (ERC-1271 too), and a simulated settlement of the maximum; and reads what the payer holds, where a valid permit of the
+ * maximum counts as an allowance of it. Throws `NodeFault`.
  */
 export async function verifyOnChain(
-  { chain, requirements, authorization, wire }: ReadAuthorization,
+  { chain, requirements, authorization, permit, wire }: ReadAuthorization,
   acceptedSigners: ReadonlySet<Address>,
 ): Promise<({ valid: true } & Holdings) | Invalid> {
   const { payer } = authorization
   const invalid = (reason: string, message: string): Invalid => ({ valid: false, reason, message, payer })
-  const settlement = encodeSimulation(authorization)
+  const settlement = encodeSimulation(authorization, permit)
   if (settlement === null) return invalid(RefusalReason.invalidSignature, 'its ERC-6492 wrapping does not decode')
   const signer = new VerificationSigner(chain, [...acceptedSigners], {
     payer,
     payerCode: once(() => chain.code(payer)),
     simulatedSettlement: once(() => chain.simulateSettlement(authorization.facilitator, settlement)),
   })
-  const readBoth = once(() => readHoldings(chain, requirements.asset, payer))
+  const readBoth = once(() => readHoldings(chain, requirements.asset, payer, permit))
   // Whoever sends rubbish has the node asked for the payer's code at most.
   if (await isSignedByPayer(authorization, chain.chainId)) {
     signer.readAhead()
     readBoth().catch(() => undefined)
   }
-  // Without its extensions: gas sponsoring is not offered, so none may stand in for an allowance.
+  // Without its extensions: what it takes for a settlement by `settle` is simulated with the permit that we take.
   const verdict = await new UptoEvmScheme(signer).verify({ ...wire.payload, extensions: {} }, wire.requirements)
   if (signer.fault !== null) throw signer.fault
   const simulationFailed = verdict.invalidReason === RefusalReason.simulationFailed
@@ -151,9 +179,14 @@ export async function verifyOnChain(
     )
   }
   if (!simulationFailed) return { valid: true, ...holdings }
-  return (await chain.isPermit2NonceUsed(payer, authorization.nonce))
-    ? invalid(RefusalReason.nonceUsed, 'the nonce of this authorization was used before')
-    : invalid(RefusalReason.simulationFailed, 'the settlement would revert, or need too much gas')
+  if (await chain.isPermit2NonceUsed(payer, authorization.nonce)) {
+    return invalid(RefusalReason.nonceUsed, 'the nonce of this authorization was used before')
+  }
+  if (!holdings.isSponsored) {
+    return invalid(RefusalReason.simulationFailed, 'the settlement would revert, or need too much gas')
+  }
+  const message = `Permit2 may move too little, and the token does not take the permit in extensions.${GAS_SPONSORING}: sign it with the token's nonce of now`
+  return invalid(RefusalReason.allowanceRequired, message)
 }
 
 function once<T>(read: () => Promise<T>): () => Promise<T> {
@@ -165,9 +198,13 @@ function once<T>(read: () => Promise<T>): () => Promise<T> {
 }
 
 /** Settling the maximum; `null` where the signature claims to be wrapped (ERC-6492) and can't be unwrapped. */
-function encodeSimulation({ token: asset, ...authorization }: UptoAuthorization): Hex | null {
+function encodeSimulation(
+  { token: asset, ...authorization }: UptoAuthorization,
+  permit: TokenPermit | null,
+): Hex | null {
+  const { deadline: permitDeadline, signature: permitSignature } = permit ?? { deadline: null, signature: null }
   try {
-    return encodeSettlement({ asset, ...authorization }, authorization.maximum)
+    return encodeSettlement({ asset, ...authorization, permitDeadline, permitSignature }, authorization.maximum)
   } catch (error) {
     if (error instanceof BaseError) return null
     throw error
@@ -175,9 +212,15 @@ function encodeSimulation({ token: asset, ...authorization }: UptoAuthorization)
 }
 
 /** Reads balance and Permit2 allowance. Throws `NodeFault`. */
-export async function readHoldings(chain: Chain, asset: Address, payer: Address): Promise<Holdings> {
+export async function readHoldings(
+  chain: Chain,
+  asset: Address,
+  payer: Address,
+  permit: TokenPermit | null,
+): Promise<Holdings> {
   // Taken before the reads: whatever is mined after this block may or may not be in them.
   const block = chain.head.number
   const [balance, allowance] = await Promise.all([chain.balanceOf(asset, payer), chain.permit2Allowance(asset, payer)])
-  return { balance, allowance, block }
+  const isSponsored = permit !== null && allowance < permit.amount
+  return { balance, allowance: isSponsored ? permit.amount : allowance, isSponsored, block }
 }

@@ -83,6 +83,8 @@ export function settlementCall(payload: PaymentPayload, amount: bigint): `0x${st
     facilitator: DEVNET_ROLES.facilitators[0].address,
     validAfter: BigInt(witness.validAfter),
     signature: signed.signature,
+    permitDeadline: null,
+    permitSignature: null,
   }
   return encodeSettlement(terms, amount)
 }

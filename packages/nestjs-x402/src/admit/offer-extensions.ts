@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { GAS_SPONSORING } from '../routes/offers.js'
 import type { PaidRouteSettings, PriceList } from '../routes/paid-route-options.js'
 
 /** x402's extension by which a buyer names a request, to get its answer again. */
@@ -9,24 +10,59 @@ export const CHARGE_TERMS = 'charge-terms'
 
 const DRAFT = 'https://json-schema.org/draft/2020-12/schema'
 
-/** What a buyer accepts beside `accepts`: the charge rules and the whole price list, and how to fetch an answer again. */
+interface Extension {
+  info: Record<string, unknown>
+  schema: Record<string, unknown>
+}
+
+/**
+ * What a buyer accepts beside `accepts`: the charge rules and the whole price list, how to fetch an answer again, and how to pay
+ * without ETH.
+ */
 export function offerExtensions(
   { charge, priceList }: Pick<PaidRouteSettings, 'charge' | 'priceList'>,
   answerSeconds: number,
-): Record<string, { info: Record<string, unknown>; schema: Record<string, unknown> }> {
+  gasSponsored: boolean,
+): Record<string, Extension> {
   const list = priceList === undefined ? {} : { priceList, priceListHash: priceListHash(priceList) }
   const terms = { info: { charge, ...list, answerSeconds }, schema: { $schema: DRAFT, type: 'object' } }
-  if (answerSeconds === 0) return { [CHARGE_TERMS]: terms }
-  const identifier = {
-    info: { required: false },
-    schema: {
-      $schema: DRAFT,
-      type: 'object',
-      properties: { required: { type: 'boolean' }, id: { type: 'string', minLength: 16, maxLength: 128 } },
-      required: ['required'],
-    },
+  return {
+    [CHARGE_TERMS]: terms,
+    ...(answerSeconds === 0 ? {} : { [PAYMENT_IDENTIFIER]: IDENTIFIER }),
+    ...(gasSponsored ? { [GAS_SPONSORING]: SPONSORING } : {}),
   }
-  return { [CHARGE_TERMS]: terms, [PAYMENT_IDENTIFIER]: identifier }
+}
+
+const IDENTIFIER: Extension = {
+  info: { required: false },
+  schema: {
+    $schema: DRAFT,
+    type: 'object',
+    properties: { required: { type: 'boolean' }, id: { type: 'string', minLength: 16, maxLength: 128 } },
+    required: ['required'],
+  },
+}
+
+const ADDRESS = { type: 'string', pattern: '^0x[a-fA-F0-9]{40}$' }
+const DECIMAL = { type: 'string', pattern: '^[0-9]+$' }
+/** As x402's specification of the extension has it. */
+const SPONSORING: Extension = {
+  info: { description: 'An EIP-2612 permit of the maximum for Permit2 stands in for its approval.', version: '1' },
+  schema: {
+    $schema: DRAFT,
+    type: 'object',
+    properties: {
+      from: ADDRESS,
+      asset: ADDRESS,
+      spender: ADDRESS,
+      amount: DECIMAL,
+      nonce: DECIMAL,
+      deadline: DECIMAL,
+      signature: { type: 'string', pattern: '^0x[a-fA-F0-9]+$' },
+      version: { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)*$' },
+    },
+    required: ['from', 'asset', 'spender', 'amount', 'nonce', 'deadline', 'signature', 'version'],
+  },
 }
 
 /** SHA-256 of the list as JSON without white space, the fields of each object in the order of their names. */

@@ -4,7 +4,7 @@ import type { PaymentRequired, ResourceInfo } from '@x402/core/types'
 import { PERMIT2_ADDRESS } from '@x402/evm'
 import { formatUnits } from '../routes/amount.js'
 import { policyInWords } from '../routes/charge-policy.js'
-import type { Offer } from '../routes/offers.js'
+import { GAS_SPONSORING, type Offer } from '../routes/offers.js'
 import type { PaidRouteSettings } from '../routes/paid-route-options.js'
 import { CHARGE_TERMS, offerExtensions } from './offer-extensions.js'
 import { paymentRequiredPage } from './payment-required-page.js'
@@ -23,6 +23,8 @@ export interface Refusal {
 
 export const UNPAID: Refusal = { reason: 'payment_required', message: 'This route is paid.' }
 
+const APPROVAL_NEEDED: ReadonlySet<string> = new Set(['permit2_allowance_required', 'gas_sponsoring_spent'])
+
 /** 402 as x402 v2 has it (412, as @x402/core, where only the Permit2 approval is missing), in JSON or for a browser. */
 export function paymentRequired(
   refusal: Refusal,
@@ -33,7 +35,8 @@ export function paymentRequired(
   accept: string | undefined,
 ): HttpAnswer {
   const { charge } = settings
-  const extensions = offerExtensions(settings, answerSeconds)
+  const gasSponsored = offers.some((offer) => offer.gasSponsored)
+  const extensions = offerExtensions(settings, answerSeconds, gasSponsored)
   const required: PaymentRequired = {
     x402Version: 2,
     error: refusal.reason,
@@ -46,7 +49,7 @@ export function paymentRequired(
     'Cache-Control': 'no-store',
     Vary: 'Accept, PAYMENT-SIGNATURE',
   }
-  const status = refusal.reason === 'permit2_allowance_required' ? 412 : 402
+  const status = APPROVAL_NEEDED.has(refusal.reason) ? 412 : 402
   const prices = offers.map(
     ({ requirements, decimals }) =>
       `up to $${formatUnits(BigInt(requirements.amount), decimals)} on ${requirements.network} to ${requirements.payTo}`,
@@ -108,7 +111,8 @@ const MESSAGES: Record<string, string> = {
   permit2_deadline_expired: 'The authorization ends too soon for this route. Sign a new one.',
   permit2_not_yet_valid: 'The authorization is not valid yet.',
   permit2_insufficient_balance: 'The balance does not cover this payment beside the open ones.',
-  permit2_allowance_required: `Permit2 may not spend this token yet. Call approve(${PERMIT2_ADDRESS}, amount) on the token, then repeat.`,
+  permit2_allowance_required: `Permit2 may not spend this token yet. Call approve(${PERMIT2_ADDRESS}, amount) on the token, then repeat; or, where the offer has the extension ${GAS_SPONSORING}, sign a permit with it, one payment at a time.`,
+  gas_sponsoring_spent: `No more gas is paid for this payer today. Call approve(${PERMIT2_ADDRESS}, amount) on the token, then repeat.`,
   permit2_amount_mismatch: 'The signed maximum is not the offered one.',
   permit2_token_mismatch: 'The signed token is not the offered one.',
   invalid_permit2_recipient_mismatch: 'The signed recipient is not the offered one.',

@@ -1,5 +1,5 @@
 import type { FacilitatorClient } from '@x402/core/server'
-import type { PaymentRequirements, SupportedKind } from '@x402/core/types'
+import type { PaymentRequirements, SupportedResponse } from '@x402/core/types'
 import { UptoEvmScheme } from '@x402/evm/upto/server'
 import { dollarsToUnits } from './amount.js'
 import { isDurable } from './durable-facilitator.js'
@@ -10,12 +10,17 @@ export interface Offer {
   /** `amount` is the maximum. */
   requirements: PaymentRequirements
   decimals: number
+  /** The facilitator takes an EIP-2612 permit for the Permit2 approval, and pays its gas. */
+  gasSponsored: boolean
 }
 
 /** An option that can't be offered, whatever the facilitator's state. `message` starts with the field. */
 export class OfferError extends Error {
   override readonly name = 'OfferError'
 }
+
+/** x402's extension by which a buyer without ETH approves Permit2. */
+export const GAS_SPONSORING = 'eip2612GasSponsoring'
 
 const SUPPORTED_FOR_MILLISECONDS = 60_000
 
@@ -24,8 +29,8 @@ export class Offers {
   readonly #client: FacilitatorClient
   readonly #scheme = new UptoEvmScheme()
   readonly #assets = new Map<string, Promise<{ address: string; decimals: number; extra: Record<string, string> }>>()
-  #kinds: { kinds: SupportedKind[]; until: number } | undefined
-  #asking: Promise<SupportedKind[]> | undefined
+  #known: { supported: SupportedResponse; until: number } | undefined
+  #asking: Promise<SupportedResponse> | undefined
 
   constructor(client: FacilitatorClient) {
     this.#client = client
@@ -37,7 +42,7 @@ export class Offers {
   }
 
   async #offer(option: PaidRouteSettings['accepts'][number], field: string): Promise<Offer> {
-    const kinds = await this.#supported()
+    const { kinds, extensions } = await this.#supported()
     const kind = kinds.find(
       ({ x402Version, scheme, network }) => x402Version === 2 && scheme === 'upto' && network === option.network,
     )
@@ -59,23 +64,24 @@ export class Offers {
     return {
       requirements: await this.#scheme.enhancePaymentRequirements(base, kind, []),
       decimals: asset.decimals,
+      gasSponsored: extensions?.includes(GAS_SPONSORING) === true,
     }
   }
 
   /** Kept for a minute; an older answer serves on while the facilitator does not answer. */
-  async #supported(): Promise<SupportedKind[]> {
-    if (this.#kinds !== undefined && Date.now() < this.#kinds.until) return this.#kinds.kinds
+  async #supported(): Promise<SupportedResponse> {
+    if (this.#known !== undefined && Date.now() < this.#known.until) return this.#known.supported
     this.#asking ??= this.#client
       .getSupported()
-      .then(({ kinds }) => {
-        this.#kinds = { kinds, until: Date.now() + SUPPORTED_FOR_MILLISECONDS }
-        return kinds
+      .then((supported) => {
+        this.#known = { supported, until: Date.now() + SUPPORTED_FOR_MILLISECONDS }
+        return supported
       })
       .finally(() => {
         this.#asking = undefined
       })
-    if (this.#kinds === undefined) return this.#asking
-    const stale = this.#kinds.kinds
+    if (this.#known === undefined) return this.#asking
+    const stale = this.#known.supported
     return this.#asking.catch(() => stale)
   }
 

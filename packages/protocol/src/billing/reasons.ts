@@ -21,6 +21,13 @@ export const RefusalReason = {
   insufficientBalance: 'permit2_insufficient_balance',
   /** Also: not enough beside the payer's other open reservations. */
   allowanceRequired: 'permit2_allowance_required',
+  invalidPermit: 'invalid_eip2612_extension_format',
+  permitOwnerMismatch: 'eip2612_from_mismatch',
+  permitTokenMismatch: 'eip2612_asset_mismatch',
+  permitSpenderMismatch: 'eip2612_spender_not_permit2',
+  /** Also: before the authorization's own deadline. */
+  permitDeadlineExpired: 'eip2612_deadline_expired',
+  permitAmountMismatch: 'permit2_2612_amount_mismatch',
   assetNotContract: 'asset_not_deployed_contract',
   simulationFailed: 'permit2_simulation_failed',
   /** The (payer, nonce) was reserved before, or Permit2 has it burnt. */
@@ -32,6 +39,8 @@ export const RefusalReason = {
   unknownAsset: 'unsupported_asset',
   /** The signer can't pay for the gas of another settlement: the operator's matter, and no fault of the payment. */
   signerOutOfGas: 'facilitator_out_of_gas',
+  /** The payer had this much gas sponsored in a day that it must now approve Permit2 itself. */
+  sponsoringSpent: 'gas_sponsoring_spent',
   /** A stranger's settlement to a recipient that this facilitator does not serve. */
   payToNotServed: 'pay_to_not_served',
   /** A stranger's settlement that is worth less than this facilitator settles. */

@@ -39,11 +39,29 @@ export interface UptoAuthorization {
   signature: Hex
 }
 
+/** An EIP-2612 permit as x402's extension `eip2612GasSponsoring` carries it: it lets `spender` move `amount` of the payer's tokens. */
+export interface TokenPermit {
+  owner: Address
+  token: Address
+  spender: Address
+  /** Smallest unit. */
+  amount: bigint
+  /** Seconds since 1970, inclusive. */
+  deadline: bigint
+  /** 65 bytes: r, s, v. */
+  signature: Hex
+}
+
 /** A decoded x402 v2 `PaymentPayload` of scheme `upto`. */
 export interface UptoPayment {
   accepted: UptoRequirements
   authorization: UptoAuthorization
+  /** `null`: the payer sent none. */
+  permit: TokenPermit | null
 }
+
+/** x402's extension by which a facilitator pays the gas of a payer's approval. */
+export const GAS_SPONSORING = 'eip2612GasSponsoring'
 
 export function decodeUptoRequirements(value: unknown, field: string): UptoRequirements {
   const object = decodeObject(value, field)
@@ -88,6 +106,25 @@ export function decodeUptoPayment(value: unknown, field = 'paymentPayload'): Upt
       validAfter: decodeDecimal(witness.validAfter, `${at}.witness.validAfter`),
       signature: decodeSignature(payload.signature, `${field}.payload.signature`),
     },
+    permit: decodePermit(object.extensions, `${field}.extensions`),
+  }
+}
+
+/** Clients repeat the offer's extensions whether they use them or not: without a signature there is no permit. */
+function decodePermit(extensions: unknown, field: string): TokenPermit | null {
+  const extension = (extensions as JsonObject | null | undefined)?.[GAS_SPONSORING]
+  const info = (extension as { info?: JsonObject | null } | null | undefined)?.info
+  if (info?.signature === undefined) return null
+  const at = `${field}.${GAS_SPONSORING}.info`
+  const signature = decodeString(info.signature, `${at}.signature`, 132).toLowerCase()
+  if (!/^0x[0-9a-f]{130}$/.test(signature)) throw refuse(`${at}.signature`, 'must be 65 bytes in hex')
+  return {
+    owner: decodeAddressField(info.from, `${at}.from`),
+    token: decodeAddressField(info.asset, `${at}.asset`),
+    spender: decodeAddressField(info.spender, `${at}.spender`),
+    amount: decodeDecimal(info.amount, `${at}.amount`),
+    deadline: decodeDecimal(info.deadline, `${at}.deadline`),
+    signature: signature as Hex,
   }
 }
 

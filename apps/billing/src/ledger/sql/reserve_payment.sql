@@ -1,7 +1,9 @@
 -- Stores a payment with its first event and, where it was asked for under an idempotency key, that key. A key that is taken
 -- fails the call as a unique violation. `outcome` is 'reserved'; or nothing was stored, and it is 'used' where the
--- authorization was, 'uncovered' where `balance` or `allowance` does not cover it beside what is reserved already.
-CREATE OR REPLACE FUNCTION reserve_payment(wanted jsonb, event jsonb, key jsonb, balance numeric, allowance numeric)
+-- authorization was, 'uncovered' where `balance` or `allowance` does not cover it beside what is reserved already, 'overspent'
+-- where it has a permit that would cost more than the payer has left of `daily_sponsored_gas` (wei).
+CREATE OR REPLACE FUNCTION reserve_payment(wanted jsonb, event jsonb, key jsonb, balance numeric, allowance numeric,
+  daily_sponsored_gas numeric DEFAULT 0)
 RETURNS TABLE (outcome text, reserved numeric, place bigint) LANGUAGE plpgsql AS $$
 DECLARE
   payment payments := jsonb_populate_record(NULL::payments, wanted);
@@ -9,8 +11,21 @@ BEGIN
   -- The reservations of one payer and token happen one after another.
   PERFORM pg_advisory_xact_lock(hashtextextended(payment.network || '/' || payment.asset || '/' || payment.payer, 402));
   reserved := reserved_amount(payment.network, payment.asset, payment.payer, payment.authorized_block);
-  IF reserved > 0 AND least(balance, allowance) < reserved + payment.maximum THEN
+  -- A permit that is under way replaces the allowance: nothing else stands on it.
+  IF reserved > 0 AND (least(balance, allowance) < reserved + payment.maximum OR EXISTS (
+    SELECT FROM payments other
+      WHERE other.network = payment.network AND other.payer = payment.payer AND other.asset = payment.asset
+      AND other.state IN ('authorized', 'charging', 'submitted') AND other.permit_signature IS NOT NULL
+      AND other.nonce <> payment.nonce))
+  THEN
     outcome := 'uncovered';
+    RETURN NEXT;
+    RETURN;
+  END IF;
+  IF payment.permit_signature IS NOT NULL
+    AND payment.sponsored_gas + sponsored_gas(payment.network, payment.asset, payment.payer) > daily_sponsored_gas
+  THEN
+    outcome := 'overspent';
     RETURN NEXT;
     RETURN;
   END IF;
