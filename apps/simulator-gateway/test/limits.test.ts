@@ -27,6 +27,8 @@ async function start(environment: Record<string, string>): Promise<GatewayProces
   return gateway
 }
 
+const JSON_POST = { method: 'POST', headers: { 'content-type': 'application/json' } }
+
 const request = (method: string, params: unknown = []) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
 
 /** Asks until it is refused: how many requests come within one second is the machine's business. */
@@ -68,12 +70,22 @@ describe('limits', () => {
     expect(await gateway.call('eth_chainId')).toMatchObject({ result: '0x7a69' })
   })
 
-  it('MAX_BUFFERED_BYTES: 503 for large bodies beyond it', async () => {
-    const gateway = await start({ MAX_BUFFERED_BYTES: '100000' })
-    const large = await gateway.post(request('eth_chainId', ['x'.repeat(200_000)]))
-    expect(large.status).toBe(503)
-    expect(large.headers.get('retry-after')).toBe('1')
-    expect((await gateway.post(request('eth_chainId', ['x'.repeat(80_000)]))).status).toBe(200)
+  it('MEMORY_LIMIT_BYTES: 503 for bodies and answers beyond what it leaves, and all is given back', async () => {
+    // A quarter of so small a limit is for requests: 16 MiB.
+    const gateway = await start({ MEMORY_LIMIT_BYTES: '67108864' })
+    const body = (bytes: number) => request('eth_chainId', ['x'.repeat(bytes)])
+    for (const path of ['', '/?']) {
+      const large = await fetch(gateway.url + path, { ...JSON_POST, body: body(4_000_000) })
+      expect(large.status).toBe(503)
+      expect(large.headers.get('retry-after')).toBe('1')
+      expect((await fetch(gateway.url + path, { ...JSON_POST, body: body(80_000) })).status).toBe(200)
+    }
+    const long = await gateway.post(request('eth_simulateV1', callOf(assemble(HOSTILE_PROGRAMS['return bomb']))))
+    expect(long.status).toBe(503)
+    expect(long.headers.get('retry-after')).toBe('1')
+    // What connections take is left.
+    while ((await gateway.metric('upfront_held_bytes')) > 1_000_000)
+      await new Promise((resolve) => setTimeout(resolve, 20))
   })
 
   it('content-encoding: 415, whatever it would inflate to', async () => {
@@ -255,7 +267,8 @@ describe('limits', () => {
     const served = 'upfront_rpc_calls_total{method="eth_simulateV1",outcome="ok"}'
     // What was never counted is no number.
     while (!((await gateway.metric(served)) > 0)) await new Promise((resolve) => setTimeout(resolve, 20))
-    while ((await gateway.metric('upfront_buffered_bytes')) > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    while ((await gateway.metric('upfront_held_bytes')) > 1_000_000)
+      await new Promise((resolve) => setTimeout(resolve, 20))
     socket.resume()
     await closed
   })

@@ -2,7 +2,7 @@ import type { Awaitable, Cancellation } from '@upfront/node'
 import type { Hash, Hex } from '@upfront/protocol'
 import {
   type Answer,
-  answerTooLong,
+  AnswerTooLong,
   type BlockCarrier,
   type BlockStretch,
   type BlockToCarry,
@@ -135,7 +135,7 @@ function isQuantity(kind: StateRead['kind']): boolean {
 
 function simulationRejected(text: string, plan: SimulationPlan): Error {
   const { rejection, block, call } = readRejected(new TextReader(text))
-  return rejection === undefined ? answerTooLong(plan.answerBytes) : new SimulationRejected(rejection, block, call)
+  return rejection === undefined ? new AnswerTooLong(plan.answerBytes) : new SimulationRejected(rejection, block, call)
 }
 
 function stretchRejected(text: string): StretchRejected {

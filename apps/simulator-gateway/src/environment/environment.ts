@@ -14,6 +14,7 @@ import {
   WholeNumber,
 } from '@upfront/service'
 import { IsArray, IsIn, IsInt, IsOptional, IsString, Matches, Min, Validate, ValidateIf } from 'class-validator'
+import { availableMemory } from '../limits/memory.js'
 import { PassthroughMethods, readGenesisFile, UpstreamUrls } from './environment-rules.js'
 import { DEFAULT_PASSTHROUGH_METHODS } from './passthrough-methods.js'
 import { decodeReceiptKey, type ReceiptKeys, readReceiptKeysFile } from './receipt-keys.js'
@@ -124,9 +125,9 @@ export class Environment {
   @IsWholeNumber(1_024, 256 * 1024 * 1024)
   MAX_BODY_BYTES = 30 * 1024 * 1024
 
-  /** All bodies that are being received or worked on, together. */
-  @IsWholeNumber(1_024)
-  MAX_BUFFERED_BYTES = 256 * 1024 * 1024
+  /** Of the whole process. */
+  @IsWholeNumber(64 * 1024 * 1024)
+  MEMORY_LIMIT_BYTES = availableMemory()
 
   @IsWholeNumber(100)
   MAX_JSON_VALUES = 300_000

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { BufferedBytes } from '../limits/buffered-bytes.js'
+import type { Memory } from '../limits/memory.js'
 
 /** As geth takes them. */
 const JSON_TYPES = ['application/json', 'application/json-rpc', 'application/jsonrequest']
@@ -19,7 +19,7 @@ declare module 'fastify' {
  * Gives handlers JSON bodies as bytes; they parse them. Refuses other media types and content encodings (415), bodies that are too
  * long (413) and those that would take too much memory together with all others (503).
  */
-export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, budget: BufferedBytes): void {
+export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, memory: Memory): void {
   server.decorateRequest('heldBytes', 0)
   server.removeAllContentTypeParsers()
   server.addHook('onRequest', (request, reply, done) => {
@@ -31,7 +31,7 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, budg
       )
     }
     if (Number(headers['content-length']) > maxBytes) return done(tooLong(maxBytes))
-    reply.raw.once('close', () => budget.give(request.heldBytes))
+    reply.raw.once('close', () => memory.give(request.heldBytes))
     done()
   })
   server.addContentTypeParser(JSON_TYPES, (request: FastifyRequest, payload: IncomingMessage, done: Done) => {
@@ -54,7 +54,7 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, budg
       length += chunk.length
       if (length > maxBytes) return refuse(tooLong(maxBytes))
       try {
-        budget.take(chunk.length)
+        memory.take(chunk.length)
       } catch (error) {
         return refuse(error as Error)
       }

@@ -3,8 +3,8 @@ import { HttpAdapterHost } from '@nestjs/core'
 import type { FastifyAdapter } from '@nestjs/platform-fastify'
 import { Metrics } from '@upfront/service'
 import { Environment } from '../environment/environment.js'
-import { BufferedBytes } from '../limits/buffered-bytes.js'
 import { FreeBudget } from '../limits/free-budget.js'
+import { Memory } from '../limits/memory.js'
 import { acceptJsonBodies } from './accept-json-bodies.js'
 import { ETHEREUM_PATH } from './dialect.js'
 
@@ -14,11 +14,11 @@ export class FastifyHooks implements OnModuleInit {
   constructor(
     private readonly adapterHost: HttpAdapterHost<FastifyAdapter>,
     private readonly free: FreeBudget,
-    private readonly buffered: BufferedBytes,
+    private readonly memory: Memory,
     private readonly environment: Environment,
     metrics: Metrics,
   ) {
-    metrics.gauge('upfront_buffered_bytes', 'Bytes of bodies and large answers in memory', () => buffered.bytes)
+    metrics.gauge('upfront_held_bytes', 'Bytes that requests hold in memory', () => memory.bytes)
   }
 
   onModuleInit(): void {
@@ -33,6 +33,6 @@ export class FastifyHooks implements OnModuleInit {
         if (request.method === 'POST' && isFree) await this.free.take(request.ip)
       })
     }
-    acceptJsonBodies(server, this.environment.MAX_BODY_BYTES, this.buffered)
+    acceptJsonBodies(server, this.environment.MAX_BODY_BYTES, this.memory)
   }
 }

@@ -7,9 +7,10 @@ import { recovered } from '@upfront/node'
 import type { JsonText } from '@upfront/protocol'
 import { acceptedRequestId } from '@upfront/service'
 import { Environment } from '../environment/environment.js'
-import { BufferedBytes } from '../limits/buffered-bytes.js'
 import { limitConnections } from '../limits/connection-limit.js'
 import { FreeBudget } from '../limits/free-budget.js'
+import { Memory } from '../limits/memory.js'
+import { RETRY_AFTER_SECONDS } from '../limits/overloaded.js'
 import { STATE_HEADER } from '../pending/answer-state.js'
 import type { RequestView } from '../pending/request-view.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
@@ -29,7 +30,7 @@ export class PlainFront implements OnApplicationBootstrap {
     private readonly adapterHost: HttpAdapterHost<FastifyAdapter>,
     private readonly endpoint: RpcEndpoint,
     private readonly free: FreeBudget,
-    private readonly buffered: BufferedBytes,
+    private readonly memory: Memory,
     private readonly refusals: Refusals,
     private readonly environment: Environment,
   ) {}
@@ -43,11 +44,15 @@ export class PlainFront implements OnApplicationBootstrap {
     this.front = standBefore(server, {
       maxBodyBytes: isOpen ? Math.min(MAX_BODY_BYTES, limit) : 0,
       bodyTimeoutMs: BODY_TIMEOUT_MS,
-      memory: this.buffered,
+      memory: this.memory,
       serve: (request) => this.serve(request),
     })
     // After the front, which takes over the listeners that are there.
-    limitConnections(server, { total, perClient: TRUSTED_PROXIES === undefined ? perClient : undefined })
+    limitConnections(server, {
+      total,
+      perClient: TRUSTED_PROXIES === undefined ? perClient : undefined,
+      memory: this.memory,
+    })
   }
 
   /** Closes connections on which no request is under way. */
@@ -81,13 +86,14 @@ export class PlainFront implements OnApplicationBootstrap {
   private send(request: FastRequest, id: string, { status, body = [] }: RpcAnswer, { header }: RequestView): void {
     const headers = ['x-request-id', id]
     if (header !== undefined) headers.push(STATE_HEADER, header)
+    if (status === 503) headers.push('retry-after', RETRY_AFTER_SECONDS)
     if (body.length > 0) headers.push('content-type', 'application/json; charset=utf-8')
     request.respond(status, headers, body, this.held(lengthOf(body), request.socket))
   }
 
   /** Of a large answer: what to call once it is sent. @throws Overloaded */
   private held(bytes: number, socket: Socket): (() => void) | undefined {
-    const give = this.buffered.hold(bytes)
+    const give = this.memory.hold(bytes)
     if (give === undefined) return undefined
     const read = endUnlessRead(socket, this.environment.ANSWER_TIMEOUT_MS)
     return () => {

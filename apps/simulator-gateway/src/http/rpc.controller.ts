@@ -2,7 +2,7 @@ import { Controller, Post, Req, Res } from '@nestjs/common'
 import type { Awaitable } from '@upfront/node'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment/environment.js'
-import { BufferedBytes } from '../limits/buffered-bytes.js'
+import { Memory } from '../limits/memory.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import { dialectOf, ETHEREUM_PATH } from './dialect.js'
 import { sendAnswer } from './send-answer.js'
@@ -12,7 +12,7 @@ import { sendAnswer } from './send-answer.js'
 export class RpcController {
   constructor(
     private readonly endpoint: RpcEndpoint,
-    private readonly buffered: BufferedBytes,
+    private readonly memory: Memory,
     private readonly environment: Environment,
   ) {}
 
@@ -21,7 +21,7 @@ export class RpcController {
     const dialect = dialectOf(request, this.environment.DIALECT)
     const body = Buffer.isBuffer(request.body) ? request.body.toString() : ''
     return this.endpoint.serve({ id: request.id, ip: request.ip, dialect, body }, reply.raw, (answer, view) =>
-      sendAnswer(reply, answer, view, this.buffered, this.environment.ANSWER_TIMEOUT_MS),
+      sendAnswer(reply, answer, view, this.memory, this.environment.ANSWER_TIMEOUT_MS),
     )
   }
 }

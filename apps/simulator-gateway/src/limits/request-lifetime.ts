@@ -1,6 +1,8 @@
 import type { Writable } from 'node:stream'
 import { type Cancellation, Canceller, type CancelSignal } from '@upfront/node'
 import { ErrorCode, RpcError } from '@upfront/protocol'
+import type { Memory } from './memory.js'
+import type { MemoryGuard, Running } from './memory-guard.js'
 
 /** The reason to stop work for a client that closed its connection. */
 export class ClientGone extends Error {
@@ -14,16 +16,19 @@ export class ClientGone extends Error {
  * The time from a request's arrival to its answer. Its signal aborts after `timeoutMs`, or when the client has gone; it is made
  * only when it is asked for, because most requests are answered without it.
  */
-export class RequestLifetime implements Cancellation {
+export class RequestLifetime implements Cancellation, Running {
   /** When it ends, by `performance.now()`. */
   readonly deadline: number
   private canceller: Canceller | undefined
   private timer: NodeJS.Timeout | undefined
+  private reserved = 0
   private readonly onClose = () => this.canceller?.cancel(new ClientGone())
 
   constructor(
     private readonly response: Writable,
     private readonly timeoutMs: number,
+    readonly client: string,
+    private readonly limits: { memory: Memory; guard: MemoryGuard },
   ) {
     this.deadline = performance.now() + timeoutMs
   }
@@ -33,8 +38,25 @@ export class RequestLifetime implements Cancellation {
     return this.canceller.signal
   }
 
+  /** Takes memory for work on the request, until `release` or the end. @throws Overloaded where there is none */
+  reserve(bytes: number): void {
+    this.limits.memory.take(bytes)
+    this.reserved += bytes
+  }
+
+  release(): void {
+    this.limits.memory.give(this.reserved)
+    this.reserved = 0
+  }
+
+  cancel(reason: Error): void {
+    this.canceller?.cancel(reason)
+  }
+
   end(): void {
+    this.release()
     if (this.canceller === undefined) return
+    this.limits.guard.leave(this)
     clearTimeout(this.timer)
     this.response.off('close', this.onClose)
   }
@@ -42,6 +64,7 @@ export class RequestLifetime implements Cancellation {
   private start(): Canceller {
     const canceller = new Canceller()
     const { response, timeoutMs } = this
+    this.limits.guard.watch(this)
     // All of `timeoutMs`, though some of it has passed: Node keeps timers of one length in one list.
     this.timer = setTimeout(() => {
       canceller.cancel(new RpcError(ErrorCode.limitExceeded, `the request took longer than ${timeoutMs} ms`))

@@ -4,6 +4,8 @@ import type { Awaitable } from '@upfront/node'
 import type { ReceiptBlock, Witness } from '@upfront/receipt'
 import type { SimulationAnswer } from '@upfront/simulation'
 import { Environment } from '../environment/environment.js'
+import { Memory } from '../limits/memory.js'
+import { MemoryGuard } from '../limits/memory-guard.js'
 import { RequestLifetime } from '../limits/request-lifetime.js'
 import { RequestQueue } from '../limits/request-queue.js'
 import { freeLimits, type RequestLimits, type SimulationContext, Simulator } from '../simulate/simulator.js'
@@ -26,6 +28,8 @@ export class PaidSimulator {
   constructor(
     private readonly simulator: Simulator,
     private readonly queue: RequestQueue,
+    readonly memory: Memory,
+    readonly guard: MemoryGuard,
     private readonly environment: Environment,
     private readonly witnesses: WitnessMaker,
   ) {
@@ -41,13 +45,9 @@ export class PaidSimulator {
    * @param payer takes turns with others that pay, and goes before all that do not
    * @throws Overloaded, ClientGone, what `work` throws
    */
-  async inTurn<T>(
-    payer: string,
-    response: ServerResponse,
-    work: (time: Pick<RequestLifetime, 'signal' | 'deadline'>) => Promise<T>,
-  ): Promise<T> {
-    const lifetime = new RequestLifetime(response, this.environment.PAID_TIMEOUT_MS)
+  async inTurn<T>(payer: string, response: ServerResponse, work: (time: RequestLifetime) => Promise<T>): Promise<T> {
     const client = { name: payer.toLowerCase(), pays: true }
+    const lifetime = new RequestLifetime(response, this.environment.PAID_TIMEOUT_MS, client.name, this)
     try {
       const turn = this.queue.enter(client, lifetime)
       if (turn !== undefined) await turn

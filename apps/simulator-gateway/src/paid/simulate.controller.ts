@@ -5,8 +5,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment/environment.js'
 import { dialectOf, ETHEREUM_PATH } from '../http/dialect.js'
 import { sendAnswer } from '../http/send-answer.js'
-import { BufferedBytes } from '../limits/buffered-bytes.js'
 import { type Cost, FreeBudget } from '../limits/free-budget.js'
+import { Memory } from '../limits/memory.js'
 import { ClientGone } from '../limits/request-lifetime.js'
 import { RequestView } from '../pending/request-view.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
@@ -25,7 +25,7 @@ export class SimulateController {
   constructor(
     private readonly simulator: PaidSimulator,
     private readonly journal: RpcJournal,
-    private readonly buffered: BufferedBytes,
+    private readonly memory: Memory,
     private readonly issuer: ReceiptIssuer,
     private readonly environment: Environment,
     private readonly settlement: Settlement,
@@ -47,7 +47,7 @@ export class SimulateController {
     if (payment === undefined) {
       await this.free.take(request.ip)
       return this.endpoint.serve({ id: request.id, ip: request.ip, dialect, body }, reply.raw, (answer, view) =>
-        sendAnswer(reply, answer, view, this.buffered, this.environment.ANSWER_TIMEOUT_MS),
+        sendAnswer(reply, answer, view, this.memory, this.environment.ANSWER_TIMEOUT_MS),
       )
     }
     const charge = new MeteredCharge(this.environment.PRICE_LIST, payment, this.issuer)
@@ -55,12 +55,14 @@ export class SimulateController {
     const selling = this.selling(charge, wantsWitness(request.query))
     const methods = this.freeMethods(request.ip).set(SOLD_METHOD, selling)
     const rpc = new RpcService(methods, this.journal, this.environment)
-    const answer = await this.simulator.inTurn(payment.payer, reply.raw, async ({ signal, deadline }) => {
-      const made = await rpc.answer(body, { signal, deadline, requestId: request.id, dialect, view })
+    const answer = await this.simulator.inTurn(payment.payer, reply.raw, async (lifetime) => {
+      const { signal, deadline } = lifetime
+      const reserve = (bytes: number) => lifetime.reserve(bytes)
+      const made = await rpc.answer(body, { signal, deadline, reserve, requestId: request.id, dialect, view })
       if (signal.reason instanceof ClientGone) throw signal.reason
       return made
     })
-    sendAnswer(reply, answer, view, this.buffered, this.environment.ANSWER_TIMEOUT_MS)
+    sendAnswer(reply, answer, view, this.memory, this.environment.ANSWER_TIMEOUT_MS)
   }
 
   /** The methods of `POST /`, each call of them counted as one there. */

@@ -15,6 +15,8 @@ export interface RpcContext {
   view: RequestView
   /** Called with the number of calls in a batch before the first of them is served. */
   admit?(calls: number): Promise<void>
+  /** Takes memory until the request is answered. @throws Overloaded where there is none */
+  reserve?(bytes: number): void
   /** Counts what a call took, where that is free of charge. */
   spend?(cost: Cost): void
 }

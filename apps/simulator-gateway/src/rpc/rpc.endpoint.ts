@@ -6,11 +6,16 @@ import { Metrics } from '@upfront/service'
 import { Environment } from '../environment/environment.js'
 import { clientOf } from '../limits/client-of.js'
 import { type Cost, FreeBudget } from '../limits/free-budget.js'
+import { Memory, SMALL_BYTES } from '../limits/memory.js'
+import { MemoryGuard } from '../limits/memory-guard.js'
 import { RequestLifetime } from '../limits/request-lifetime.js'
 import { RequestQueue } from '../limits/request-queue.js'
 import { RequestView } from '../pending/request-view.js'
 import { type RpcAnswer, RpcService } from './rpc.service.js'
 import type { RpcContext } from './rpc-method.js'
+
+/** Of a body while it is worked on: its text, values, plan. */
+const WORKING_COPIES = 6
 
 /** A `POST /` that has arrived. */
 export interface RpcRequest {
@@ -27,10 +32,17 @@ export class RpcEndpoint {
     private readonly rpc: RpcService,
     private readonly queue: RequestQueue,
     private readonly free: FreeBudget,
+    readonly memory: Memory,
+    readonly guard: MemoryGuard,
     private readonly environment: Environment,
     metrics: Metrics,
   ) {
     metrics.gauge('upfront_requests_in_flight', 'Requests being worked on', () => queue.inFlight)
+    metrics.counter(
+      'upfront_requests_ended_for_memory_total',
+      'Requests ended because memory was short',
+      () => guard.ended,
+    )
     metrics.gauge('upfront_requests_waiting', 'Requests that wait their turn', () => queue.queued)
   }
 
@@ -43,16 +55,18 @@ export class RpcEndpoint {
     response: Writable,
     send: (answer: RpcAnswer, view: RequestView) => void,
   ): Awaitable<void> {
-    const lifetime = new RequestLifetime(response, this.environment.REQUEST_TIMEOUT_MS)
     const client = { name: clientOf(request.ip), pays: false }
+    const lifetime = new RequestLifetime(response, this.environment.REQUEST_TIMEOUT_MS, client.name, this)
     return lastly(
       () =>
         andThen(this.queue.enter(client, lifetime), () =>
           lastly(
             () => {
+              if (request.body.length > SMALL_BYTES) lifetime.reserve(WORKING_COPIES * request.body.length)
               const context = new CallContext(request, lifetime, this.free)
               return andThen(this.rpc.answer(request.body, context), (answer) => {
                 if (!this.free.isOff) this.free.spend(request.ip, { bytes: request.body.length + lengthOf(answer) })
+                lifetime.release()
                 send(answer, context.view)
               })
             },
@@ -86,6 +100,10 @@ class CallContext implements RpcContext {
 
   admit(calls: number): Promise<void> {
     return this.free.takeMore(this.request.ip, calls - 1)
+  }
+
+  reserve(bytes: number): void {
+    this.lifetime.reserve(bytes)
   }
 
   spend(cost: Cost): void {

@@ -5,8 +5,9 @@ import { Driver } from '@upfront/simulation'
 import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
-import { BufferedBytes } from '../limits/buffered-bytes.js'
 import { FreeBudget } from '../limits/free-budget.js'
+import { Memory } from '../limits/memory.js'
+import { MemoryGuard } from '../limits/memory-guard.js'
 import { RequestQueue } from '../limits/request-queue.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
 import { Simulator } from '../simulate/simulator.js'
@@ -25,10 +26,11 @@ import { RPC_METHODS } from './rpc-method.js'
       useFactory: ({ MAX_IN_FLIGHT, MAX_QUEUED }: Environment) => new RequestQueue(MAX_IN_FLIGHT, MAX_QUEUED),
     },
     {
-      provide: BufferedBytes,
+      provide: Memory,
       inject: [Environment],
-      useFactory: ({ MAX_BUFFERED_BYTES }: Environment) => new BufferedBytes(MAX_BUFFERED_BYTES),
+      useFactory: ({ MEMORY_LIMIT_BYTES }: Environment) => new Memory(MEMORY_LIMIT_BYTES),
     },
+    { provide: MemoryGuard, inject: [Memory], useFactory: (memory: Memory) => new MemoryGuard(memory) },
     {
       provide: FreeBudget,
       inject: [Environment],
@@ -58,7 +60,7 @@ import { RPC_METHODS } from './rpc-method.js'
     RpcJournal,
     RpcEndpoint,
   ],
-  exports: [RequestQueue, BufferedBytes, FreeBudget, RpcJournal, RpcEndpoint, RPC_METHODS],
+  exports: [RequestQueue, Memory, MemoryGuard, FreeBudget, RpcJournal, RpcEndpoint, RPC_METHODS],
 })
 export class RpcModule {
   /** @param imports which have to give `Environment`, `LOGGER`, `Metrics` and what simulates */

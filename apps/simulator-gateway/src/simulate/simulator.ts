@@ -12,6 +12,7 @@ import {
   ZERO_ADDRESS,
 } from '@upfront/protocol'
 import {
+  AnswerTooLong,
   type ChainRules,
   Driver,
   isOpForkActive,
@@ -56,6 +57,8 @@ export interface SimulationContext {
   deadline: number
   /** What this request's answers stand on. */
   view: RequestView
+  /** Takes memory until the request is answered. @throws Overloaded where there is none */
+  reserve?(bytes: number): void
   /** Counts what a simulation took, where that is free of charge. */
   spend?(cost: Cost): void
 }
@@ -88,7 +91,7 @@ export class Simulator {
    */
   simulate(params: unknown, limits: RequestLimits, context: SimulationContext): Awaitable<SimulationAnswer> {
     const simulation = recovered(
-      () => this.run(params, limits, context, simulate),
+      () => this.run(params, limits, context, (simulation) => simulateGrowing(simulation, context)),
       (error) => {
         // How far it came is not known: a request that met a limit has taken what it may take.
         if (error instanceof RpcError && error.code === ErrorCode.limitExceeded)
@@ -114,7 +117,9 @@ export class Simulator {
     work: (answer: SimulationAnswer, simulation: Simulation) => Awaitable<T>,
   ): Awaitable<T> {
     const both = (simulation: Simulation) =>
-      andThen(simulate(simulation), (answer) => andThen(work(answer, simulation), (made) => ({ answer, made })))
+      andThen(simulateGrowing(simulation, context), (answer) =>
+        andThen(work(answer, simulation), (made) => ({ answer, made })),
+      )
     return andThen(this.run(params, limits, context, both), ({ answer, made }) => {
       this.metrics.simulated(answer.blocks, answer.gasUsed, answer.reads === 0)
       return made
@@ -191,6 +196,35 @@ export class Simulator {
     if (block.kind === 'tag' || !isOpForkActive(rulesAt(rules, base.number, base.timestamp), 'jovian')) return undefined
     return daFootprintScalar(this.client, base, time)
   }
+}
+
+/** Longer answers are made once memory is reserved for them, in steps. */
+const SMALL_ANSWER_BYTES = 256 * 1024
+const STEP = 16
+/** A byte of an answer is held raw, as hex and as JSON. */
+const COPIES = 3
+
+/**
+ * `simulate`, with as little memory reserved as the answer needs: where it is too long for what is reserved, it is made again
+ * with more, up to the request's limit.
+ * @throws or rejects with what `simulate` does; Overloaded where there is no memory
+ */
+function simulateGrowing(simulation: Simulation, context: SimulationContext): Awaitable<SimulationAnswer> {
+  const { limits } = simulation
+  const within = (answerBytes: number): Awaitable<SimulationAnswer> =>
+    recovered(
+      () => {
+        simulation.limits = { ...limits, answerBytes }
+        return simulate(simulation)
+      },
+      (error) => {
+        if (!(error instanceof AnswerTooLong) || answerBytes >= limits.answerBytes) throw error
+        const more = Math.min(answerBytes * STEP, limits.answerBytes)
+        context.reserve?.(COPIES * more)
+        return within(more)
+      },
+    )
+  return within(Math.min(SMALL_ANSWER_BYTES, limits.answerBytes))
 }
 
 /** The part of a request's time in which the node is asked. */

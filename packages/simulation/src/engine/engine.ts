@@ -132,6 +132,8 @@ export interface IndexedLog extends ExecutedLog {
 }
 
 /** 50M gas can return 100 MB. */
-export function answerTooLong(bytes: number): RpcError {
-  return new RpcError(ErrorCode.limitExceeded, `the answer's return data and logs are longer than ${bytes} bytes`)
+export class AnswerTooLong extends RpcError {
+  constructor(bytes: number) {
+    super(ErrorCode.limitExceeded, `the answer's return data and logs are longer than ${bytes} bytes`)
+  }
 }

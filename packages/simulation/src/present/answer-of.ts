@@ -1,4 +1,4 @@
-import { type Answer, answerTooLong, type FailedCall, type SimulationOutcome } from '../engine/engine.js'
+import { type Answer, AnswerTooLong, type FailedCall, type SimulationOutcome } from '../engine/engine.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
 import { ERROR_GAP, presentBlocks } from './present-blocks.js'
 
@@ -10,7 +10,7 @@ export function answerOf(outcome: SimulationOutcome, plan: SimulationPlan): Answ
   const { blocks, touched } = outcome
   const { answerBytes } = plan
   // Before the text is made: V8's strings end at 512 MB.
-  if (outputLength(outcome) > answerBytes) throw answerTooLong(answerBytes)
+  if (outputLength(outcome) > answerBytes) throw new AnswerTooLong(answerBytes)
   const failures: FailedCall[] = []
   for (const { calls } of blocks)
     for (const { failure, returnData } of calls) if (failure !== undefined) failures.push({ failure, returnData })
@@ -18,7 +18,7 @@ export function answerOf(outcome: SimulationOutcome, plan: SimulationPlan): Answ
   const length =
     pieces.reduce((sum, piece) => sum + piece.length, 0) +
     failures.reduce((sum, { returnData }) => sum + returnData.length, 0)
-  if (length > answerBytes) throw answerTooLong(answerBytes)
+  if (length > answerBytes) throw new AnswerTooLong(answerBytes)
   return { pieces, failures, gasUsed: blocks.reduce((sum, { header }) => sum + header.gasUsed, 0n), touched }
 }
 

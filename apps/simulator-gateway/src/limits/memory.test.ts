@@ -1,0 +1,35 @@
+import { availableMemory, Memory, SMALL_BYTES } from './memory.js'
+import { Overloaded } from './overloaded.js'
+
+const MIB = 1024 * 1024
+
+describe('Memory', () => {
+  it('leaves the process its own part of the limit', () => {
+    expect(new Memory(1024 * MIB).capacity).toBe(640 * MIB)
+    expect(new Memory(256 * MIB).capacity).toBe(64 * MIB)
+  })
+
+  it('holds up to its capacity', () => {
+    const memory = new Memory(400)
+    memory.take(60)
+    expect(() => memory.take(41)).toThrow(Overloaded)
+    memory.take(40)
+    memory.give(100)
+    expect(memory.bytes).toBe(0)
+  })
+
+  it('holds a large answer until it is given back, and no small one', () => {
+    const memory = new Memory(MIB)
+    expect(memory.hold(SMALL_BYTES)).toBeUndefined()
+    expect(memory.bytes).toBe(0)
+    const give = memory.hold(SMALL_BYTES + 1)
+    expect(memory.bytes).toBe(SMALL_BYTES + 1)
+    give?.()
+    expect(memory.bytes).toBe(0)
+  })
+})
+
+it('availableMemory is a number of bytes that the machine has', () => {
+  expect(availableMemory()).toBeGreaterThan(MIB)
+  expect(availableMemory()).toBeLessThan(2 ** 50)
+})

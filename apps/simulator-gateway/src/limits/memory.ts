@@ -1,0 +1,50 @@
+import { totalmem } from 'node:os'
+import { Overloaded } from './overloaded.js'
+
+/** Smaller answers are bounded by the number of connections alone. */
+export const SMALL_BYTES = 65_536
+
+/** What the process takes beside requests: code, V8's young generation, the engine's state, garbage not yet collected. */
+const BASE_BYTES = 384 * 1024 * 1024
+
+/** The cgroup's limit (v1 or v2) where there is one, else the machine's memory. */
+export function availableMemory(): number {
+  return Math.min(process.constrainedMemory() || totalmem(), totalmem())
+}
+
+/** One account of what requests hold in memory: bodies from their first byte, work on large ones, large answers. */
+export class Memory {
+  /** Bytes that requests may hold together. */
+  readonly capacity: number
+  private held = 0
+
+  /** @param limit of the whole process, in bytes */
+  constructor(readonly limit: number) {
+    this.capacity = Math.max(limit - BASE_BYTES, limit / 4)
+  }
+
+  get bytes(): number {
+    return this.held
+  }
+
+  /** Counts the bytes until `give` is called with as many. @throws Overloaded where they don't fit */
+  take(bytes: number): void {
+    if (this.held + bytes > this.capacity) throw new Overloaded('too little memory is free for a large request')
+    this.held += bytes
+  }
+
+  give(bytes: number): void {
+    this.held -= bytes
+  }
+
+  /**
+   * Counts an answer, if it is large.
+   * @returns what to call once it is sent or its client has gone
+   * @throws Overloaded
+   */
+  hold(bytes: number): (() => void) | undefined {
+    if (bytes <= SMALL_BYTES) return undefined
+    this.take(bytes)
+    return () => this.give(bytes)
+  }
+}

@@ -1,0 +1,169 @@
+import { once, setMaxListeners } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent, request } from 'undici'
+
+/** Something that a client may do to keep others from being served. */
+export interface Attack {
+  /** For `--only`. */
+  name: string
+  title: string
+  /** Goes on until the signal aborts. What becomes of its requests does not matter. */
+  run(url: string, until: AbortSignal): Promise<void>
+}
+
+/** Below the default limit of calls of one client. */
+const CALLS_PER_SECOND = 48
+const TARGET = '0x00000000000000000000000000000000000c0de5'
+
+/** JUMPDEST, PUSH1 0, JUMP. */
+const LOOP = '0x5b600056'
+/** Returns 1 MiB of zeroes. */
+const RETURNS_A_MEBIBYTE = '0x621000005ff3'
+/** Fills 128 KiB of memory and calls itself with all of its gas. */
+const DEEP = '0x6001620200005260005f5f5f5f305af1'
+
+export const ATTACKS: Attack[] = [
+  {
+    name: 'long-answers',
+    title: '20 calls of 1 MiB each, 48 requests/s',
+    run: (url, until) => atPace([1], url, simulation(RETURNS_A_MEBIBYTE, 20), until),
+  },
+  {
+    name: 'long-answers-many',
+    title: 'the same from 20 addresses',
+    run: (url, until) => atPace(range(20), url, simulation(RETURNS_A_MEBIBYTE, 20), until),
+  },
+  {
+    name: 'unread-answers',
+    title: '20 calls of 1 MiB each, answers not read, 20 addresses',
+    run: unread,
+  },
+  {
+    name: 'loops',
+    title: '50M-gas loops, 48 requests/s',
+    run: (url, until) => atPace([1], url, simulation(LOOP, 1), until),
+  },
+  {
+    name: 'deep-memory',
+    title: 'deep frames with memory of their own, 20 addresses',
+    run: (url, until) => atPace(range(20), url, simulation(DEEP, 1), until),
+  },
+  {
+    name: 'overrides',
+    title: 'eight bodies of 60,000 overrides at a time',
+    run: (url, until) => together(8, url, overrides(60_000), until),
+  },
+  {
+    name: 'half-bodies',
+    title: '9,000 connections that send 65,000 bytes and wait',
+    run: (url, until) => halfBodies(url, 9_000, until),
+  },
+]
+
+function range(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index + 1)
+}
+
+function simulation(code: string, calls: number): string {
+  const call = { to: TARGET }
+  const blockStateCalls = [{ stateOverrides: { [TARGET]: { code } }, calls: Array(calls).fill(call) }]
+  return rpc('eth_simulateV1', [{ blockStateCalls }, 'latest'])
+}
+
+function overrides(count: number): string {
+  const stateOverrides = Object.fromEntries(
+    range(count).map((index) => [`0x${index.toString(16).padStart(40, '0')}`, { balance: '0x1' }]),
+  )
+  return rpc('eth_simulateV1', [{ blockStateCalls: [{ stateOverrides, calls: [{ to: TARGET }] }] }, 'latest'])
+}
+
+function rpc(method: string, params: unknown): string {
+  return JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+}
+
+/** A client on loopback with an address of its own. */
+function agentOf(client: number): Agent {
+  return new Agent({
+    localAddress: addressOf(client),
+    connections: 64,
+    headersTimeout: 60_000,
+    bodyTimeout: 60_000,
+  })
+}
+
+function addressOf(client: number): string {
+  return `127.0.1.${client}`
+}
+
+async function post(url: string, body: string, dispatcher: Agent, signal: AbortSignal): Promise<void> {
+  const headers = { 'content-type': 'application/json' }
+  try {
+    const response = await request(url, { method: 'POST', headers, body, dispatcher, signal })
+    for await (const _ of response.body);
+  } catch {
+    // Refused, cut off, or over.
+  }
+}
+
+/** Each client sends its calls without waiting for answers. */
+async function atPace(clients: number[], url: string, body: string, until: AbortSignal): Promise<void> {
+  setMaxListeners(0, until)
+  const agents = clients.map(agentOf)
+  const sent: Promise<void>[] = []
+  while (!until.aborted) {
+    for (const agent of agents) sent.push(post(url, body, agent, until))
+    await sleep(1_000 / CALLS_PER_SECOND)
+  }
+  await Promise.all(sent)
+  await Promise.all(agents.map((agent) => agent.destroy()))
+}
+
+async function together(count: number, url: string, body: string, until: AbortSignal): Promise<void> {
+  const agent = agentOf(1)
+  const again = async () => {
+    while (!until.aborted) await post(url, body, agent, until)
+  }
+  await Promise.all(range(count).map(again))
+  await agent.destroy()
+}
+
+/** Keeps opening connections that ask and never read. */
+async function unread(url: string, until: AbortSignal): Promise<void> {
+  const body = simulation(RETURNS_A_MEBIBYTE, 20)
+  const open: Socket[] = []
+  while (!until.aborted) {
+    for (const client of range(20)) {
+      const socket = dial(url, client)
+      socket.pause()
+      socket.write(head(body.length) + body)
+      open.push(socket)
+    }
+    await sleep(100)
+  }
+  for (const socket of open) socket.destroy()
+}
+
+/** Ten clients, as one may have a thousand connections. */
+async function halfBodies(url: string, count: number, until: AbortSignal): Promise<void> {
+  const part = 'x'.repeat(65_000)
+  const open: Socket[] = []
+  for (const index of range(count)) {
+    if (until.aborted) break
+    const socket = dial(url, 1 + (index % 10))
+    socket.resume().write(head(100_000) + part)
+    open.push(socket)
+    if (index % 100 === 0) await sleep(10)
+  }
+  if (!until.aborted) await once(until, 'abort')
+  for (const socket of open) socket.destroy()
+}
+
+function dial(url: string, client: number): Socket {
+  const { hostname, port } = new URL(url)
+  return connect({ port: Number(port), host: hostname, localAddress: addressOf(client) }).on('error', () => undefined)
+}
+
+function head(length: number): string {
+  return `POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`
+}

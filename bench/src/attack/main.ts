@@ -1,0 +1,90 @@
+import { parseArgs } from 'node:util'
+import { quantile } from '../measure/load.js'
+import { startAnvilNode } from '../servers/anvil.js'
+import { startGateway } from '../servers/gateway.js'
+import { residentBytes } from '../servers/process-usage.js'
+import { formatTable } from '../table.js'
+import { ATTACKS, type Attack } from './attacks.js'
+import { type Suffering, standBy } from './bystander.js'
+
+const HELP = `npm run bench:attack -- [options]
+What a small client on another address sees of each attack, and the gateway's memory meanwhile.
+  --only a,b         of ${ATTACKS.map(({ name }) => name).join(', ')}
+  --seconds 20       of each
+  --memory ${2 ** 30}  MEMORY_LIMIT_BYTES of the gateway`
+
+const WORST_P99_MS = 1_000
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    seconds: { type: 'string', default: '20' },
+    memory: { type: 'string', default: String(2 ** 30) },
+    help: { type: 'boolean', default: false },
+  },
+})
+if (options.help) {
+  console.log(HELP)
+  process.exit(0)
+}
+const names = options.only?.split(',')
+const memory = Number(options.memory)
+
+interface Outcome extends Suffering {
+  /** The most that the gateway held, bytes. */
+  resident: number
+}
+
+/** Beside each attack, on a gateway of its own with default limits. */
+async function withstand(attack: Attack, node: string): Promise<Outcome> {
+  const gateway = await startGateway(node, {
+    FREE_RATE_LIMIT: '50',
+    FREE_GAS_CAP: '50000000',
+    REQUEST_TIMEOUT_MS: '15000',
+    MEMORY_LIMIT_BYTES: String(memory),
+  })
+  let resident = 0
+  const look = setInterval(() => {
+    try {
+      resident = Math.max(resident, residentBytes(gateway.pid))
+    } catch {
+      resident = Number.POSITIVE_INFINITY
+    }
+  }, 50)
+  try {
+    const until = AbortSignal.timeout(Number(options.seconds) * 1_000)
+    const [suffering] = await Promise.all([standBy(gateway.url, until), attack.run(gateway.url, until)])
+    return { ...suffering, resident }
+  } finally {
+    clearInterval(look)
+    await gateway.stop()
+  }
+}
+
+const node = await startAnvilNode()
+const rows: string[][] = []
+let missed = 0
+try {
+  for (const attack of ATTACKS.filter(({ name }) => names?.includes(name) ?? true)) {
+    console.error(`${attack.name} …`)
+    const { latencies, refused, resident } = await withstand(attack, node.url)
+    const p99 = quantile(latencies, 0.99)
+    const refusals = [...refused].map(([status, count]) => `${count} × ${status || 'no answer'}`).join(', ')
+    const isMet = p99 <= WORST_P99_MS && refused.size === 0 && resident < memory
+    if (!isMet) missed += 1
+    rows.push([
+      attack.name,
+      attack.title,
+      String(latencies.length),
+      quantile(latencies, 0.5).toFixed(0),
+      p99.toFixed(0),
+      refusals || '0',
+      `${Math.round(resident / 2 ** 20)}`,
+      isMet ? 'yes' : 'NO',
+    ])
+  }
+} finally {
+  await node.stop()
+}
+console.log(formatTable(['attack', 'what', 'answered', 'median ms', 'p99 ms', 'refused', 'MiB', 'met'], rows))
+process.exitCode = missed === 0 ? 0 : 1
