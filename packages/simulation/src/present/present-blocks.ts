@@ -32,7 +32,7 @@ function presentBlock(
   const answer: SimulatedBlock = Object.assign(fields, {
     size: toQuantity(block.size),
     transactions: returnFullTransactions
-      ? transactions.map((transaction, index) => presentTransaction(transaction, index, header, rules.chainId))
+      ? transactions.map((transaction, index) => presentTransaction(transaction, index, header, rules))
       : transactions.map(({ hash }) => hash),
     uncles: [],
     calls: block.calls.map((call, index) => presentCall(call, place, transactions[index]?.hash, index)),

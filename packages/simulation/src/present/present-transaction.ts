@@ -1,9 +1,10 @@
 import { type BlockHeader, type SimulatedTransaction, toQuantity } from '@upfront/protocol'
 import type { ExecutedTransaction } from '../engine/engine.js'
+import type { ChainRules } from '../plan/chain-rules.js'
 
 /**
  * geth reads a legacy transaction's chain id from `v` (EIP-155: (v - 35) / 2) even where `v` is that of no signature, 0,
- * and so answers (2^64 - 35) / 2; clients that compare answers see the same here.
+ * and so answers (2^64 - 35) / 2; clients that compare answers see the same here. op-geth gives such a transaction the chain's id.
  */
 const UNSIGNED_LEGACY_CHAIN_ID = '0x7fffffffffffffee'
 
@@ -12,7 +13,7 @@ export function presentTransaction(
   transaction: ExecutedTransaction,
   index: number,
   header: BlockHeader,
-  chainId: bigint,
+  { chainId, stack }: ChainRules,
 ): SimulatedTransaction {
   const { call } = transaction
   const answer: SimulatedTransaction = {
@@ -28,7 +29,7 @@ export function presentTransaction(
     gas: toQuantity(transaction.gas),
     value: toQuantity(call.value),
     input: call.input,
-    chainId: call.type === 0 ? UNSIGNED_LEGACY_CHAIN_ID : toQuantity(chainId),
+    chainId: call.type === 0 && stack === 'ethereum' ? UNSIGNED_LEGACY_CHAIN_ID : toQuantity(chainId),
     gasPrice: toQuantity(effectiveGasPrice(transaction, header.baseFeePerGas ?? 0n)),
     v: '0x0',
     r: '0x0',

@@ -40,7 +40,8 @@ pub fn write<'a>(plan: &Plan, outcome: &'a Outcome) -> Result<Answer<'a>, Failur
     Ok(Answer { json: writer.out, gaps: writer.gaps, gas_used })
 }
 
-/// geth reads a legacy transaction's chain id from `v` (EIP-155: (v - 35) / 2) even where `v` is that of no signature, 0.
+/// geth reads a legacy transaction's chain id from `v` (EIP-155: (v - 35) / 2) even where `v` is that of no signature, 0. op-geth
+/// gives such a transaction the chain's id.
 const UNSIGNED_LEGACY_CHAIN_ID: u64 = 0x7fff_ffff_ffff_ffee;
 
 struct Writer<'a, 'p> {
@@ -79,7 +80,7 @@ impl<'a> Writer<'a, '_> {
         let place = Place::of(block);
         if self.plan.full_transactions {
             self.list(planned.calls.iter().zip(&block.calls).enumerate(), |writer, (index, (call, executed))| {
-                writer.transaction(call, executed, index, block);
+                writer.transaction(call, executed, index, block, planned.rules.op.is_some());
             });
         } else {
             self.list(&block.calls, |writer, call| writer.hex("", call.tx_hash.as_slice()));
@@ -118,7 +119,14 @@ impl<'a> Writer<'a, '_> {
         self.text("}");
     }
 
-    fn transaction(&mut self, call: &PlannedCall, executed: &ExecutedCall, index: usize, block: &ExecutedBlock) {
+    fn transaction(
+        &mut self,
+        call: &PlannedCall,
+        executed: &ExecutedCall,
+        index: usize,
+        block: &ExecutedBlock,
+        is_op: bool,
+    ) {
         self.hex("{\"blockHash\":", block.hash.as_slice());
         self.number(",\"blockNumber\":", block.header.number);
         self.number(",\"blockTimestamp\":", block.header.timestamp);
@@ -134,9 +142,10 @@ impl<'a> Writer<'a, '_> {
         self.number(",\"gas\":", executed.gas);
         self.word(",\"value\":", call.value);
         self.hex(",\"input\":", &call.input);
+        let unsigned_legacy = call.tx_type == 0 && !is_op;
         self.number(
             ",\"chainId\":",
-            if call.tx_type == 0 { UNSIGNED_LEGACY_CHAIN_ID } else { self.plan.chain.chain_id },
+            if unsigned_legacy { UNSIGNED_LEGACY_CHAIN_ID } else { self.plan.chain.chain_id },
         );
         let priced = call.max_fee.min(call.max_priority_fee.saturating_add(block.base_fee));
         self.word(",\"gasPrice\":", call.gas_price.unwrap_or(priced));

@@ -68,10 +68,6 @@ impl Stretch {
     pub fn cfg<SPEC: Into<SpecId> + Clone>(&self, spec: SPEC) -> CfgEnv<SPEC> {
         let mut cfg = CfgEnv::new_with_spec(spec);
         cfg.chain_id = self.chain.chain_id;
-        // EIP-7825 caps gas on Ethereum from Osaka on. OP-stack chains have no cap.
-        if self.block.rules.op.is_some() {
-            cfg.tx_gas_limit_cap = Some(u64::MAX);
-        }
         cfg
     }
 

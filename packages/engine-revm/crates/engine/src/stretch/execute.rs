@@ -89,7 +89,7 @@ pub fn run(
     state.set_block_hash(stretch.block.number.saturating_sub(1), stretch.block.parent_hash);
     state.set_delegations(stretch.block.rules.has(SpecId::PRAGUE));
     let mut evm = match stretch.block.rules.op {
-        Some(op) => BlockEvm::Optimism(Box::new(OptimismEvm::new(stretch, op.spec(), state))),
+        Some(fork) => BlockEvm::Optimism(Box::new(OptimismEvm::new(stretch, fork, state))),
         None => BlockEvm::Ethereum(Box::new(EthereumEvm::new(stretch, state))),
     };
     let executed = apply_all(stretch, transactions, &mut evm, stop);

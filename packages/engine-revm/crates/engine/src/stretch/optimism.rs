@@ -1,19 +1,24 @@
 use super::{applied::Applied, block::Stretch, failure::TransactionError, transaction::PooledTransaction};
-use crate::state::SimulationState;
-use op_revm::{L1BlockInfo, OpEvm, OpSpecId, OpTransaction, api::default_ctx::OpContext};
+use crate::{plan::OpFork, state::SimulationState};
+use op_revm::{L1BlockInfo, OpEvm, OpTransaction, api::default_ctx::OpContext};
 use revm::{
     ExecuteEvm,
     context::{Journal, JournalTr, LocalContext, TxEnv},
     context_interface::result::ResultAndState,
+    handler::{EthPrecompiles, instructions::EthInstructions},
+    interpreter::interpreter::EthInterpreter,
 };
 
+type Context = OpContext<SimulationState>;
+
 /// Executes transactions by the OP stack's rules, with full validation of all but deposits, which have none.
-pub struct OptimismEvm(OpEvm<OpContext<SimulationState>, ()>);
+pub struct OptimismEvm(OpEvm<Context, (), EthInstructions<EthInterpreter, Context>, EthPrecompiles>);
 
 impl OptimismEvm {
-    pub fn new(stretch: &Stretch, op: OpSpecId, state: SimulationState) -> Self {
+    pub fn new(stretch: &Stretch, fork: OpFork, state: SimulationState) -> Self {
+        let (op, spec) = (fork.spec(), fork.spec().into_eth_spec());
         let mut journal = Journal::new(state);
-        journal.set_spec_id(op.into_eth_spec());
+        journal.set_spec_id(spec);
         let context = OpContext {
             block: stretch.block_env(),
             tx: OpTransaction::default(),
@@ -23,7 +28,9 @@ impl OptimismEvm {
             local: LocalContext::default(),
             error: Ok(()),
         };
-        Self(OpEvm::new(context, ()))
+        // revm keeps these as long as the rules of Ethereum are these.
+        let precompiles = EthPrecompiles { precompiles: fork.precompiles(), spec };
+        Self(OpEvm::new(context, ()).with_precompiles(precompiles))
     }
 
     pub fn state(&mut self) -> &mut SimulationState {

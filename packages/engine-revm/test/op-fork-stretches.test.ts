@@ -1,0 +1,118 @@
+import {
+  callPlan,
+  developmentBase,
+  developmentGround,
+  developmentRules,
+  drive,
+  NEVER,
+  NOBODY,
+  underLayers,
+} from '@upfront/engine-conformance'
+import type { Address, Hash, Hex } from '@upfront/protocol'
+import {
+  type AccountChange,
+  type BlockStretch,
+  type ExecutedStretch,
+  ethereumForkOf,
+  type OpFork,
+  type StateLayer,
+  StretchRejected,
+} from '@upfront/simulation'
+import { encodeAbiParameters, pad, toRlp } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { createRevmEngine, loadRevm, type RevmEngine } from '../src/index.js'
+
+const { reason } = loadRevm()
+if (reason !== undefined) console.log(`the tests of the native engine are skipped: ${reason}`)
+const describeNative = reason === undefined ? describe : describe.skip
+
+const SENDER = privateKeyToAccount(`0x${'42'.repeat(32)}`)
+const PAIRING: Address = '0x0000000000000000000000000000000000000008'
+const DEPOSITOR: Address = '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001'
+const BASE_TIME: Address = '0x4200000000000000000000000000000000000030'
+/** EIP-7825. */
+const CAP = 16_777_216n
+
+const change = (fields: Partial<AccountChange>): AccountChange => ({
+  storageCleared: false,
+  storage: new Map(),
+  ...fields,
+})
+const funded: StateLayer = {
+  id: 'funded',
+  accounts: new Map([
+    [SENDER.address.toLowerCase() as Address, change({ balance: 10n ** 18n })],
+    // Stores the word after the selector in slot 0.
+    [BASE_TIME, change({ code: '0x6004355f55' })],
+  ]),
+}
+
+function stretchOf(opFork: OpFork, transactions: Hex[]): BlockStretch {
+  const block = callPlan({}).blocks[0]!
+  return {
+    rules: { ...developmentRules, stack: 'optimism' },
+    block: {
+      ...block,
+      gasLimit: 60_000_000n,
+      parentHash: developmentBase.hash,
+      baseFeePerGas: 7n,
+      rules: { fork: ethereumForkOf(opFork), opFork },
+    },
+    opening: true,
+    transactions,
+    earlierReceipts: [],
+  }
+}
+
+const signed = (fields: { to: Address; gas: bigint; data?: Hex }) =>
+  SENDER.signTransaction({ chainId: 7357, nonce: 0, maxFeePerGas: 1_000n, maxPriorityFeePerGas: 0n, ...fields })
+
+function deposit(from: Address, to: Address, gas: Hex, data: Hex): Hex {
+  const sourceHash: Hash = `0x${'03'.repeat(32)}`
+  return `0x7e${toRlp([sourceHash, from, to, '0x', '0x', gas, '0x', data]).slice(2)}`
+}
+
+describeNative('transactions of a block by the forks of OP chains', () => {
+  let engine: RevmEngine
+  beforeEach(() => {
+    engine = createRevmEngine()
+  })
+  afterEach(() => engine.close())
+
+  const executed = (opFork: OpFork, ...transactions: Hex[]): Promise<ExecutedStretch> =>
+    drive(engine.execute(stretchOf(opFork, transactions), underLayers(funded), NEVER), developmentGround().state)
+
+  it.each([
+    ['jovian', 427, true],
+    ['jovian', 428, false],
+    ['karst', 300, true],
+    ['karst', 301, false],
+    ['azul', 427, true],
+    ['azul', 428, false],
+    ['denim', 427, true],
+  ] as const)('%s takes %i pairs at once: %s', async (fork, pairs, succeeded) => {
+    const transaction = await signed({ to: PAIRING, gas: CAP, data: `0x${'00'.repeat(192 * pairs)}` })
+    const { receipts } = await executed(fork, transaction)
+    expect(receipts[0]?.succeeded).toBe(succeeded)
+  })
+
+  it.each(['jovian', 'karst', 'azul', 'denim'] as const)('%s caps the gas of signed transactions alone', async (fork) => {
+    expect((await executed(fork, await signed({ to: NOBODY, gas: CAP }))).receipts).toHaveLength(1)
+    const above = executed(fork, await signed({ to: NOBODY, gas: CAP + 1n }))
+    if (fork === 'jovian') expect((await above).receipts).toHaveLength(1)
+    else {
+      await expect(above).rejects.toBeInstanceOf(StretchRejected)
+      await expect(above).rejects.toMatchObject({ transaction: 0, message: expect.stringContaining('cap') })
+    }
+    const { receipts } = await executed(fork, deposit(DEPOSITOR, NOBODY, '0x01312d00', '0x'))
+    expect(receipts[0]?.succeeded).toBe(true)
+  })
+
+  it("Denim's second deposit leaves the block's part of a second", async () => {
+    const data: Hex = `0x86bdf394${encodeAbiParameters([{ type: 'uint16' }], [600]).slice(2)}`
+    const transaction = deposit(DEPOSITOR, BASE_TIME, '0x0f4240', data)
+    const { layer, receipts } = await executed('denim', transaction)
+    expect(receipts[0]).toMatchObject({ type: 0x7e, succeeded: true })
+    expect(layer.accounts.get(BASE_TIME)?.storage.get(pad('0x0'))).toBe(pad('0x258'))
+  })
+})
