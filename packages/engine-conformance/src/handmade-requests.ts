@@ -12,6 +12,13 @@ const OSAKA = { time: word(4_100n).replace(/^0x0+/, '0x') }
 /** Emits its calldata under the deposit event's topic. */
 const EMITTER = `0x365f5f377f${DEPOSIT_TOPIC}365fa100`
 
+const MOST = `0x${'ff'.repeat(32)}`
+const FULL = `0xe${'1'.repeat(39)}`
+const FULL_REVERTING = `0xe${'2'.repeat(39)}`
+const FULL_CALLING = `0xe${'3'.repeat(39)}`
+/** Fails on input of one byte. */
+const PAIRING = `0x${'8'.padStart(40, '0')}`
+
 type Fields = Record<string, unknown>
 
 function request(call: Fields, code?: string, more: Fields = {}): Fields {
@@ -22,6 +29,15 @@ function request(call: Fields, code?: string, more: Fields = {}): Fields {
     ...more,
     blockStateCalls: [{ blockOverrides: OSAKA, stateOverrides, calls }, { calls: [] }],
   }
+}
+
+/** Sends 1 wei and a byte of input to each, and returns the balances of all and its own. */
+function wrapping(targets: string[]): string {
+  const calls = targets.map((target) => `5f5f60015f600173${target.slice(2)}5af150`)
+  const balances = targets.map(
+    (target, index) => `73${target.slice(2)}3160${(32 * index).toString(16).padStart(2, '0')}52`,
+  )
+  return `0x${calls.join('')}${balances.join('')}4760805260a05ff3`
 }
 
 function word(value: bigint): string {
@@ -100,6 +116,28 @@ export const HANDMADE_REQUESTS: Record<string, Fields> = {
         calls: [
           { from, to: SPARE, value: '0x1' },
           { from: SPARE, to: from, value: '0x0' },
+        ],
+      },
+    ],
+  },
+  'balances that wrap in inner calls, some of which fail': {
+    traceTransfers: true,
+    blockStateCalls: [
+      {
+        blockOverrides: OSAKA,
+        stateOverrides: {
+          [SPARE]: { code: wrapping([FULL, FULL_REVERTING, FULL_CALLING, PAIRING]) },
+          [FULL]: { balance: MOST },
+          [FULL_REVERTING]: { balance: MOST, code: '0x60016002555f5ffd' },
+          // Pays its caller 1.
+          [FULL_CALLING]: { balance: MOST, code: '0x5f5f5f5f6001335af100' },
+          [PAIRING]: { balance: MOST },
+        },
+        calls: [
+          { from, to: SPARE, value: '0x9' },
+          { from, to: FULL_REVERTING, value: '0x1' },
+          { from, to: PAIRING, value: '0x1', input: '0x01' },
+          { from, to: SPARE, value: '0x9' },
         ],
       },
     ],

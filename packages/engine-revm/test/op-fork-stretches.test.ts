@@ -96,17 +96,20 @@ describeNative('transactions of a block by the forks of OP chains', () => {
     expect(receipts[0]?.succeeded).toBe(succeeded)
   })
 
-  it.each(['jovian', 'karst', 'azul', 'denim'] as const)('%s caps the gas of signed transactions alone', async (fork) => {
-    expect((await executed(fork, await signed({ to: NOBODY, gas: CAP }))).receipts).toHaveLength(1)
-    const above = executed(fork, await signed({ to: NOBODY, gas: CAP + 1n }))
-    if (fork === 'jovian') expect((await above).receipts).toHaveLength(1)
-    else {
-      await expect(above).rejects.toBeInstanceOf(StretchRejected)
-      await expect(above).rejects.toMatchObject({ transaction: 0, message: expect.stringContaining('cap') })
-    }
-    const { receipts } = await executed(fork, deposit(DEPOSITOR, NOBODY, '0x01312d00', '0x'))
-    expect(receipts[0]?.succeeded).toBe(true)
-  })
+  it.each(['jovian', 'karst', 'azul', 'denim'] as const)(
+    '%s caps the gas of signed transactions alone',
+    async (fork) => {
+      expect((await executed(fork, await signed({ to: NOBODY, gas: CAP }))).receipts).toHaveLength(1)
+      const above = executed(fork, await signed({ to: NOBODY, gas: CAP + 1n }))
+      if (fork === 'jovian') expect((await above).receipts).toHaveLength(1)
+      else {
+        await expect(above).rejects.toBeInstanceOf(StretchRejected)
+        await expect(above).rejects.toMatchObject({ transaction: 0, message: expect.stringContaining('cap') })
+      }
+      const { receipts } = await executed(fork, deposit(DEPOSITOR, NOBODY, '0x01312d00', '0x'))
+      expect(receipts[0]?.succeeded).toBe(true)
+    },
+  )
 
   it("Denim's second deposit leaves the block's part of a second", async () => {
     const data: Hex = `0x86bdf394${encodeAbiParameters([{ type: 'uint16' }], [600]).slice(2)}`

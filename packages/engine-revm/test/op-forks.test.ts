@@ -37,6 +37,16 @@ describeNative('OP-stack forks after Jovian', () => {
     expect(blocks[0]?.calls[0]?.status).toBe(status)
   })
 
+  it("gives a full legacy transaction the chain's id, as op-geth does", async () => {
+    const plan = callPlan({ from: RICH, to: NOBODY, gasPrice: '0x0' }, {}, { returnFullTransactions: true })
+    const chainIds = async (planned: SimulationPlan) => {
+      const { blocks } = await simulated(engine, planned)
+      return blocks[0]?.transactions.map((transaction) => (transaction as { chainId?: string }).chainId)
+    }
+    expect(await chainIds(under('jovian', plan))).toEqual(['0x1cbd'])
+    expect(await chainIds(plan)).toEqual(['0x7fffffffffffffee'])
+  })
+
   // NOBODY calls the token, and returns whether that succeeded.
   const caller = `0x5f5f5f5f5f73${TOKEN.slice(2)}5af15f5260205ff3`
   const stub = { [TOKEN]: { code: '0xef' } }

@@ -143,10 +143,7 @@ impl<'a> Writer<'a, '_> {
         self.word(",\"value\":", call.value);
         self.hex(",\"input\":", &call.input);
         let unsigned_legacy = call.tx_type == 0 && !is_op;
-        self.number(
-            ",\"chainId\":",
-            if unsigned_legacy { UNSIGNED_LEGACY_CHAIN_ID } else { self.plan.chain.chain_id },
-        );
+        self.number(",\"chainId\":", if unsigned_legacy { UNSIGNED_LEGACY_CHAIN_ID } else { self.plan.chain.chain_id });
         let priced = call.max_fee.min(call.max_priority_fee.saturating_add(block.base_fee));
         self.word(",\"gasPrice\":", call.gas_price.unwrap_or(priced));
         self.text(",\"v\":\"0x0\",\"r\":\"0x0\",\"s\":\"0x0\"");

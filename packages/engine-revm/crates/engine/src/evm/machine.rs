@@ -7,6 +7,7 @@ use super::{
     precompiles::PrecompileSet,
     run::run,
     watch::Watch,
+    wrapping,
 };
 use crate::state::{ReadError, SimulationState};
 use alloy_primitives::{Address, U256};
@@ -111,7 +112,34 @@ struct Transfer {
     index: u64,
 }
 
+type OpenedFrame<'a> = FrameInitResult<'a, EthFrame<EthInterpreter>>;
+
 impl Machine {
+    /// Opens a frame. A transfer that takes the receiver's balance beyond 256 bits wraps it, as in geth.
+    fn open(&mut self, mut frame_input: FrameInit) -> Result<OpenedFrame<'_>, ContextError<ReadError>> {
+        let journal = &mut self.evm.ctx.journaled_state.inner;
+        let before = journal.journal.len();
+        if !wrapping::transfer(journal, &mut frame_input.frame_input) {
+            return self.evm.frame_init(frame_input);
+        }
+        let result = match self.evm.frame_init(frame_input)? {
+            ItemOrResult::Item(frame) => {
+                frame.checkpoint.journal_i = before;
+                None
+            }
+            ItemOrResult::Result(result) => Some(result),
+        };
+        Ok(match result {
+            None => ItemOrResult::Item(self.evm.frame_stack.get()),
+            Some(result) => {
+                if !result.interpreter_result().is_ok() {
+                    wrapping::revert(&mut self.evm.ctx.journaled_state.inner, before);
+                }
+                ItemOrResult::Result(result)
+            }
+        })
+    }
+
     fn transfer_of(&mut self, input: &FrameInput) -> Option<Transfer> {
         let (from, to, value) = match input {
             FrameInput::Call(call) => match call.value {
@@ -168,10 +196,10 @@ impl EvmTr for Machine {
             return Err(ContextError::Db(ReadError::NativeCode(call.bytecode_address)));
         }
         if !self.evm.ctx.chain.trace_transfers {
-            return self.evm.frame_init(frame_input);
+            return self.open(frame_input);
         }
         let transfer = self.transfer_of(&frame_input.frame_input);
-        let made = match self.evm.frame_init(frame_input)? {
+        let made = match self.open(frame_input)? {
             ItemOrResult::Item(frame) => Ok(frame.interpreter.input.target_address),
             ItemOrResult::Result(result) => Err(result),
         };

@@ -10,6 +10,7 @@ mod machine;
 mod precompiles;
 mod run;
 mod watch;
+mod wrapping;
 
 pub use context::Context;
 pub use frames::FrameStore;
