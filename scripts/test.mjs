@@ -1,15 +1,22 @@
 // `npm test`: installs and builds, runs every test of every package, and sums them up in its last line.
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { build } from './build.mjs'
 import { packageFolders, root } from './install.mjs'
 import { endAll, killGroup, onEnd, start } from './processes.mjs'
 
+/** Suites that run at the same time: most of a suite's time is waiting for services to start and for blocks. */
+const AT_ONCE = 2
 /** No package's suite takes a third of this on two cores: one that gets here hangs. */
-const SUITE_TIMEOUT = 10 * 60_000
+const SUITE_TIMEOUT = 20 * 60_000
 /** What a suite may take to exit after its last test. */
 const LINGER_TIMEOUT = 15_000
+/** What the last lines of a suite that has ended may take to come. */
+const LEFT_BEHIND = 2_000
 const JEST = join(root, 'node_modules', 'jest', 'bin', 'jest.js')
 /** In a package that has crates. */
 const CARGO_SUITE = join('test', 'rust.mjs')
@@ -24,9 +31,16 @@ const broken = []
 const reports = mkdtempSync(join(tmpdir(), 'upfront-tests-'))
 try {
   await build()
-  for (const folder of ['scripts', ...packageFolders()].filter(hasJest)) await count(folder, testWithJest)
+  // `scripts` starts the whole stand, which waits for cargo's lock: the two never run together, as they are first and last.
+  const suites = ['scripts', ...packageFolders()]
+    .filter(hasJest)
+    .map((folder) => ({ name: folder, test: () => testWithJest(folder) }))
   for (const folder of packageFolders().filter((name) => existsSync(join(root, name, CARGO_SUITE))))
-    await count(`${folder} (cargo)`, () => testWithCargo(folder))
+    suites.push({ name: `${folder} (cargo)`, test: () => testWithCargo(folder) })
+  const lane = async () => {
+    for (let suite = suites.shift(); suite !== undefined; suite = suites.shift()) await count(suite)
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, lane))
 } catch (error) {
   console.error(`\nThe tests could not run: ${error.message}`)
   broken.push('the build')
@@ -44,11 +58,19 @@ function hasJest(folder) {
   return existsSync(join(root, folder, 'jest.config.mjs'))
 }
 
-async function count(name, test) {
-  console.log(`\n── ${name}`)
-  const found = await test(name)
+async function count({ name, test }) {
+  const began = Date.now()
+  console.log(`── ${name} …`)
+  const found = await test()
   for (const key of Object.keys(total)) total[key] += found[key]
   if (found.failed > 0) broken.push(name)
+  const seconds = Math.round((Date.now() - began) / 1000)
+  console.log(`── ${name}: ${found.passed} passed, ${found.failed} failed, ${seconds} s`)
+}
+
+/** Shows a suite's output line by line, each under its suite's name: others write at the same time. */
+function show(stream, name) {
+  createInterface({ input: stream }).on('line', (line) => console.error(`${name} | ${line}`))
 }
 
 /** Runs a package's jest suite: its progress goes to the screen, its counts come from jest's report. */
@@ -59,8 +81,8 @@ async function testWithJest(folder) {
   const code = await runSuite(
     process.execPath,
     [...flags, JEST, ...options],
-    { cwd: join(root, folder), stdio: ['ignore', 'ignore', 'inherit'] },
-    { isDone: () => existsSync(report) },
+    { cwd: join(root, folder), stdio: ['ignore', 'ignore', 'pipe'] },
+    { name: folder, isDone: () => existsSync(report) },
   )
   if (!existsSync(report)) return { passed: 0, failed: 1, skipped: 0 }
   const result = JSON.parse(readFileSync(report, 'utf8'))
@@ -79,21 +101,22 @@ async function testWithCargo(folder) {
     for (const line of text.matchAll(/^test result: .*? (\d+) passed; (\d+) failed; (\d+) ignored/gm))
       for (const [index, key] of ['passed', 'failed', 'skipped'].entries()) counts[key] += Number(line[index + 1])
   }
-  const options = { cwd: join(root, folder), stdio: ['ignore', 'pipe', 'inherit'] }
-  const code = await runSuite(process.execPath, [CARGO_SUITE], options, { onOutput })
+  const options = { cwd: join(root, folder), stdio: ['ignore', 'pipe', 'pipe'] }
+  const code = await runSuite(process.execPath, [CARGO_SUITE], options, { name: 'cargo', onOutput })
   if (code !== 0 && counts.failed === 0) counts.failed = 1
   return counts
 }
 
 /** Resolves with the exit code. A suite that hangs is killed: `isDone` tells one that only left something open. */
-async function runSuite(command, args, options, { onOutput, isDone = () => false } = {}) {
+async function runSuite(command, args, options, { name, onOutput, isDone = () => false }) {
   const child = start(command, args, options)
   let output = ''
+  const streams = [child.stdout, child.stderr].filter((stream) => stream !== null)
+  for (const stream of streams) show(stream, name)
   child.stdout?.on('data', (chunk) => {
-    process.stdout.write(chunk)
     output += chunk
   })
-  const closed = child.stdout ? new Promise((resolve) => child.stdout.once('close', resolve)) : undefined
+  const closed = Promise.all(streams.map((stream) => once(stream, 'close')))
   const began = Date.now()
   let doneAt
   let lingering = false
@@ -107,8 +130,9 @@ async function runSuite(command, args, options, { onOutput, isDone = () => false
     clearInterval(watch)
   }, 500)
   const { code } = await child.exited
-  await closed
   clearInterval(watch)
+  // A process that it left behind may hold the streams open for ever.
+  await Promise.race([closed, sleep(LEFT_BEHIND)])
   onOutput?.(output)
   return lingering ? 0 : (code ?? 1)
 }
