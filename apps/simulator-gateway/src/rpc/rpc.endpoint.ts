@@ -6,7 +6,8 @@ import { Metrics } from '@upfront/service'
 import { Environment } from '../environment/environment.js'
 import { clientOf } from '../limits/client-of.js'
 import { type Cost, FreeBudget } from '../limits/free-budget.js'
-import { Memory, SMALL_BYTES } from '../limits/memory.js'
+import { LARGE_BODY_BYTES, LargeBodies } from '../limits/large-bodies.js'
+import { Memory } from '../limits/memory.js'
 import { MemoryGuard } from '../limits/memory-guard.js'
 import { RequestLifetime } from '../limits/request-lifetime.js'
 import { RequestQueue } from '../limits/request-queue.js'
@@ -28,6 +29,8 @@ export interface RpcRequest {
 /** Serves a `POST /` in its turn and within its time, however it was received. */
 @Injectable()
 export class RpcEndpoint {
+  private readonly large = new LargeBodies()
+
   constructor(
     private readonly rpc: RpcService,
     private readonly queue: RequestQueue,
@@ -62,8 +65,8 @@ export class RpcEndpoint {
         andThen(this.queue.enter(client, lifetime), () =>
           lastly(
             () => {
-              if (request.body.length > SMALL_BYTES) lifetime.reserve(WORKING_COPIES * request.body.length)
-              const context = new CallContext(request, lifetime, this.free)
+              if (request.body.length > LARGE_BODY_BYTES) lifetime.reserve(WORKING_COPIES * request.body.length)
+              const context = new CallContext(request, lifetime, this.free, this.large)
               return andThen(this.rpc.answer(request.body, context), (answer) => {
                 if (!this.free.isOff) this.free.spend(request.ip, { bytes: request.body.length + lengthOf(answer) })
                 lifetime.release()
@@ -83,15 +86,18 @@ class CallContext implements RpcContext {
   readonly requestId: string
   readonly dialect: Dialect
   readonly view = new RequestView()
+  readonly step: (() => Promise<void>) | undefined
 
   constructor(
     private readonly request: RpcRequest,
     private readonly lifetime: RequestLifetime,
     private readonly free: FreeBudget,
+    large: LargeBodies,
   ) {
     this.deadline = lifetime.deadline
     this.requestId = request.id
     this.dialect = request.dialect
+    this.step = request.body.length > LARGE_BODY_BYTES ? () => large.step() : undefined
   }
 
   get signal(): CancelSignal {

@@ -51,6 +51,10 @@ export class RpcService {
 
   /** Entries of a batch are served one after another: a request is one unit of load, whatever it holds. */
   answer(body: string, context: RpcContext): Awaitable<RpcAnswer> {
+    return context.step === undefined ? this.read(body, context) : context.step().then(() => this.read(body, context))
+  }
+
+  private read(body: string, context: RpcContext): Awaitable<RpcAnswer> {
     let envelope: Envelope
     try {
       envelope = decodeEnvelope(body, this.limits)
@@ -58,8 +62,11 @@ export class RpcService {
       return this.refuse(null, error, context)
     }
     const [only] = envelope.entries
-    if (!envelope.batch && only !== undefined) return this.answerEntry(only, context)
-    return this.answerBatch(envelope.entries, context)
+    return andThen(context.step?.(), () =>
+      !envelope.batch && only !== undefined
+        ? this.answerEntry(only, context)
+        : this.answerBatch(envelope.entries, context),
+    )
   }
 
   private async answerBatch(entries: EnvelopeEntry[], context: RpcContext): Promise<RpcAnswer> {

@@ -59,6 +59,8 @@ export interface SimulationContext {
   view: RequestView
   /** Takes memory until the request is answered. @throws Overloaded where there is none */
   reserve?(bytes: number): void
+  /** Waits for the next turn of work on large bodies; there where the body is large. */
+  step?: (() => Promise<void>) | undefined
   /** Counts what a simulation took, where that is free of charge. */
   spend?(cost: Cost): void
 }
@@ -154,26 +156,32 @@ export class Simulator {
     const { driver } = this
     const { dialect, view } = context
     const time = new ReadingTime(context)
-    return andThen(this.served.rules(context), (rules) =>
-      this.bases.on(this.blockMeant(request.block, rules, view), view, time, ({ base, opening, state, cancellation }) =>
-        andThen(this.daFootprintScalar(request.block, base, rules, time), (daFootprintScalar) =>
-          // Field by field: spreading costs more than some simulations.
-          work({
-            request,
-            base,
-            opening,
-            state,
-            rules,
-            driver,
-            limits,
-            daFootprintScalar,
-            budget: new ReadBudget(limits.upstreamReads, time.deadline),
-            cancellation,
-            dialect,
-            onRejected: this.onRejected,
-          }),
+    return andThen(
+      andThen(context.step?.(), () => this.served.rules(context)),
+      (rules) =>
+        this.bases.on(
+          this.blockMeant(request.block, rules, view),
+          view,
+          time,
+          ({ base, opening, state, cancellation }) =>
+            andThen(this.daFootprintScalar(request.block, base, rules, time), (daFootprintScalar) =>
+              // Field by field: spreading costs more than some simulations.
+              work({
+                request,
+                base,
+                opening,
+                state,
+                rules,
+                driver,
+                limits,
+                daFootprintScalar,
+                budget: new ReadBudget(limits.upstreamReads, time.deadline),
+                cancellation,
+                dialect,
+                onRejected: this.onRejected,
+              }),
+            ),
         ),
-      ),
     )
   }
 
