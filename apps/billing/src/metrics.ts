@@ -100,6 +100,13 @@ export class BillingMetrics extends Metrics {
     labelNames: ['network', 'signer'],
     registers: [this.registry],
   })
+  readonly batchSizes = new Histogram({
+    name: 'billing_settlement_batch_payments',
+    help: 'Payments that one transaction settles, where SETTLEMENT is batch',
+    labelNames: ['network'],
+    buckets: [1, 2, 5, 10, 20, 50, 100],
+    registers: [this.registry],
+  })
   readonly feeBumps = new Counter({
     name: 'billing_fee_bumps_total',
     help: 'Transactions signed again with a higher fee',

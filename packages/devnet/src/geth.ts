@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -36,12 +36,19 @@ export function findGeth(): string | undefined {
 /**
  * Starts geth in development mode with the state of every block, on a chain of its own under Osaka's rules: what `--dev`
  * alone starts is a chain under rules of forks to come.
- * @param blockTimeSeconds between blocks; without it a block is made for each transaction
+ * @param options.blockTimeSeconds between blocks; without it a block is made for each transaction
+ * @param options.alloc accounts of the genesis beside its own: wei as a hex quantity, and code
  * @throws an `Error` with geth's own words where it can't start
  */
-export async function startGeth(path: string, options: { blockTimeSeconds?: number } = {}): Promise<Geth> {
+export async function startGeth(
+  path: string,
+  options: { blockTimeSeconds?: number; alloc?: Record<string, { balance: string; code?: string }> } = {},
+): Promise<Geth> {
   const folder = mkdtempSync(join(tmpdir(), 'upfront-geth-'))
-  execFileSync(path, ['--datadir', folder, '--state.scheme=hash', 'init', GENESIS], { stdio: 'ignore' })
+  const genesis = JSON.parse(readFileSync(GENESIS, 'utf8'))
+  const genesisFile = join(folder, 'genesis.json')
+  writeFileSync(genesisFile, JSON.stringify({ ...genesis, alloc: { ...genesis.alloc, ...options.alloc } }))
+  execFileSync(path, ['--datadir', folder, '--state.scheme=hash', 'init', genesisFile], { stdio: 'ignore' })
   const child = spawn(
     path,
     [

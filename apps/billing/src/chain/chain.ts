@@ -37,6 +37,8 @@ export class Chain {
   readonly #tokens: Map<Address, Token>
   readonly #contracts = new Set<Address>()
   readonly #sponsored = new Set<Address>()
+  /** Receipts that are being asked for: the payments of a batch share one. */
+  readonly #receipts = new Map<Hash, Promise<Receipt | null>>()
   #knownPriorityFee: { wei: bigint; at: number } | null = null
 
   constructor(
@@ -123,6 +125,20 @@ export class Chain {
     return estimateSettlement(this.node, { from, data, fees: await this.#usualFees() })
   }
 
+  /**
+   * Runs a transaction on the newest block without sending it. Throws `Revert` and `NodeRefusal` where it could not be mined, at the
+   * price of 0.
+   */
+  async simulate(from: Address, to: Address, data: Hex, gas: bigint): Promise<void> {
+    await this.node.request<Hex>('eth_call', [{ from, to, data, gas: toQuantity(gas) }, 'latest'])
+  }
+
+  /** Whether accounts can be delegated: EIP-7702 came with Prague (Isthmus on the OP stack), as `requestsHash` did. */
+  async hasDelegations(): Promise<boolean> {
+    const head = await this.node.request<{ requestsHash?: Hash }>('eth_getBlockByNumber', ['latest', false])
+    return head.requestsHash !== undefined && head.requestsHash !== null
+  }
+
   async transactionCount(address: Address, block: 'latest' | 'pending'): Promise<number> {
     return Number(await this.node.request<Hex>('eth_getTransactionCount', [address, block]))
   }
@@ -136,7 +152,16 @@ export class Chain {
     await this.node.request('eth_sendRawTransaction', [raw])
   }
 
-  async receipt(hash: Hash): Promise<Receipt | null> {
+  /** Concurrent callers share one request. */
+  receipt(hash: Hash): Promise<Receipt | null> {
+    const known = this.#receipts.get(hash)
+    if (known !== undefined) return known
+    const reading = this.#readReceipt(hash).finally(() => this.#receipts.delete(hash))
+    this.#receipts.set(hash, reading)
+    return reading
+  }
+
+  async #readReceipt(hash: Hash): Promise<Receipt | null> {
     const found = await this.node.request<RpcReceipt | null>('eth_getTransactionReceipt', [hash])
     if (found === null || found.blockNumber === null) return null
     const receipt = readReceipt(found)

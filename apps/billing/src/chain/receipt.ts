@@ -11,6 +11,10 @@ export interface Log {
 
 export interface Receipt {
   hash: Hash
+  /** The place in a batch that this part of its receipt is about; 0 for a transaction as a whole. */
+  item: number
+  /** Whether it was tried: a batch that runs out of gas leaves its last items alone. */
+  tried: boolean
   succeeded: boolean
   blockNumber: bigint
   blockHash: Hash
@@ -40,6 +44,8 @@ export function readReceipt(found: RpcReceipt): Receipt {
   const gasUsed = BigInt(found.gasUsed)
   return {
     hash: found.transactionHash,
+    item: 0,
+    tried: true,
     succeeded: BigInt(found.status) === 1n,
     blockNumber: BigInt(found.blockNumber ?? 0),
     blockHash: found.blockHash,

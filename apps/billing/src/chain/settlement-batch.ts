@@ -102,11 +102,13 @@ export function settlementsOf({ to, input }: { to: Address | null; input: Hex })
 export function receiptAt(receipt: Receipt, { to, item, items }: Omit<SettlementPlace, 'payer' | 'nonce'>): Receipt {
   if (to === UPTO_PROXY) return receipt
   let logs: Log[] = []
+  let tried = false
   let succeeded = false
   let from = 0
   for (const [index, log] of receipt.logs.entries()) {
     if (!isTried(log, to)) continue
     if (itemOf(log) === item) {
+      tried = true
       succeeded = BigInt(`0x${log.data.slice(66, 130)}`) === 1n
       logs = receipt.logs.slice(from, index)
     }
@@ -117,7 +119,8 @@ export function receiptAt(receipt: Receipt, { to, item, items }: Omit<Settlement
     return amount / all + (item === 0 ? amount % all : 0n)
   }
   const { gasUsed, fee } = receipt
-  return { ...receipt, succeeded: receipt.succeeded && succeeded, logs, gasUsed: share(gasUsed), fee: share(fee) }
+  succeeded &&= receipt.succeeded
+  return { ...receipt, item, tried, succeeded, logs, gasUsed: share(gasUsed), fee: share(fee) }
 }
 
 /** Which item of the batch of `to` a log of its receipt belongs to; `null`: none. */

@@ -60,6 +60,18 @@ export class Environment {
   @IsWholeNumber(1, 1_000)
   IN_FLIGHT_PER_SIGNER = 16
 
+  /** Whether each payment is settled by a transaction of its own, or many by one where the signer's account can be delegated. */
+  @IsIn(['single', 'batch'])
+  SETTLEMENT: 'single' | 'batch' = 'single'
+
+  /** The most payments in one transaction. A node takes transactions of 128 kB; a payment with a plain signature is 0.7 kB of that. */
+  @IsWholeNumber(2, 100)
+  SETTLEMENT_BATCH_SIZE = 50
+
+  /** At least so far apart are two batches of one signer, so that payments gather; a batch also waits until the one before is mined. */
+  @IsWholeNumber(0, 60_000)
+  SETTLEMENT_BATCH_INTERVAL_MS = 1_000
+
   /** Whether `POST /verify` and `POST /settle` serve sellers without the service token. */
   @IsIn(['on', 'off'])
   OPEN_FACILITATOR: 'on' | 'off' = 'off'

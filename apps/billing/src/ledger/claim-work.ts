@@ -40,6 +40,33 @@ export function claimCharges(db: Database, claimant: Claimant, rooms: readonly R
   )
 }
 
+/** Whether {@link claimCharges} would find anything for this signer. */
+export async function hasCharges(db: Database, claimant: Claimant, signer: Address): Promise<boolean> {
+  const due = await db
+    .select({ id: payments.id })
+    .from(payments)
+    .where(
+      and(
+        eq(payments.network, claimant.network),
+        eq(payments.facilitator, signer),
+        eq(payments.state, 'charging'),
+        sql`next_look <= now() and ${isFree(claimant)}`,
+      ),
+    )
+    .limit(1)
+  return due.length > 0
+}
+
+/** Gives charges back that were claimed and not submitted: their next look is now. */
+export async function releaseCharges(db: Database, charges: readonly PaymentRow[]): Promise<void> {
+  if (charges.length === 0) return
+  const ids = charges.map(({ id }) => id)
+  await db
+    .update(payments)
+    .set({ nextLook: sql`now()` })
+    .where(and(inArray(payments.id, ids), eq(payments.state, 'charging')))
+}
+
 /** Claims up to `most` submitted payments that nobody has looked at for a while, among them mined ones up to `confirmedBlock`. */
 export function claimSubmitted(
   db: Database,

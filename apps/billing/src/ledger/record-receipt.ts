@@ -5,6 +5,8 @@ import { gas, transfers } from './schema.js'
 /** What the ledger keeps of a receipt. Wei. */
 export interface RecordedReceipt {
   hash: Hash
+  /** Of a batch, whose share it is; else 0. */
+  item: number
   succeeded: boolean
   blockNumber: bigint
   blockHash: Hash
@@ -47,13 +49,13 @@ export function recordGas(
 }
 
 function insertGas(receipt: RecordedReceipt, from: SQL, network: SQL, signer: SQL, paymentId: SQL, at: SQL): SQL {
-  const { hash, blockNumber, blockHash, gasUsed, fee, succeeded } = receipt
-  return sql`insert into ${gas} (network, transaction, block_number, block_hash, entry, signer, gas_used, fee, succeeded, payment_id,
+  const { hash, item, blockNumber, blockHash, gasUsed, fee, succeeded } = receipt
+  return sql`insert into ${gas} (network, transaction, block_number, block_hash, item, entry, signer, gas_used, fee, succeeded, payment_id,
       recorded_at)
-    select ${network}, ${hash}::text, ${blockNumber.toString()}::bigint, ${blockHash}::text, recorded + 1, ${signer},
+    select ${network}, ${hash}::text, ${blockNumber.toString()}::bigint, ${blockHash}::text, ${item}::int, recorded + 1, ${signer},
       ${gasUsed.toString()}::numeric, ${fee.toString()}::numeric, ${succeeded}::boolean, ${paymentId}, ${at}
     from ${from}, lateral (select count(*)::int as recorded from ${gas} where ${gas.transaction} = ${hash}
-      and ${gas.blockHash} = ${blockHash}) as known
+      and ${gas.blockHash} = ${blockHash} and ${gas.item} = ${item}::int) as known
     where recorded % 2 = 0`
 }
 
@@ -66,10 +68,11 @@ export function reverseBlock(blockHash: Hash): SQL[] {
         -amount, payment_id, updated_at
       from changed join (select distinct on (transaction, log_index) * from ${transfers} where block_hash = ${blockHash}
         order by transaction, log_index, entry desc) as old on old.payment_id = changed.id and entry % 2 = 1`,
-    sql`insert into ${gas} (network, transaction, block_number, block_hash, entry, signer, gas_used, fee, succeeded, payment_id, recorded_at)
-      select old.network, old.transaction, old.block_number, old.block_hash, entry + 1, signer, -old.gas_used, -fee, succeeded, payment_id,
+    sql`insert into ${gas} (network, transaction, block_number, block_hash, item, entry, signer, gas_used, fee, succeeded, payment_id,
+        recorded_at)
+      select old.network, old.transaction, old.block_number, old.block_hash, item, entry + 1, signer, -old.gas_used, -fee, succeeded, payment_id,
         updated_at
-      from changed join (select distinct on (transaction) * from ${gas} where block_hash = ${blockHash}
-        order by transaction, entry desc) as old on old.payment_id = changed.id and entry % 2 = 1`,
+      from changed join (select distinct on (transaction, item) * from ${gas} where block_hash = ${blockHash}
+        order by transaction, item, entry desc) as old on old.payment_id = changed.id and entry % 2 = 1`,
   ]
 }

@@ -115,12 +115,11 @@ export const paymentEvents = pgTable(
  */
 export type TransactionStatus = 'open' | 'mined' | 'displaced'
 
-/** Every transaction that was ever signed, stored before it is broadcast. Without a payment: one that only fills its nonce. */
+/** Every transaction that was ever signed, stored before it is broadcast. What it settles is in {@link settlementItems}. */
 export const signedTransactions = pgTable(
   'signed_transactions',
   {
     hash: text('hash').$type<Hash>().primaryKey(),
-    paymentId: text('payment_id').references(() => payments.id),
     network: text('network').$type<Network>().notNull(),
     signer: text('signer').$type<Address>().notNull(),
     nonce: bigint('nonce', { mode: 'number' }).notNull(),
@@ -132,8 +131,29 @@ export const signedTransactions = pgTable(
     signedAt: time('signed_at').notNull(),
   },
   (table) => [
-    index('signed_transactions_by_payment').on(table.paymentId),
     index('signed_transactions_open').on(table.network, table.signer, table.nonce).where(sql`${table.status} = 'open'`),
+  ],
+)
+
+/**
+ * Append-only: which payments a transaction settles. With one item it calls the upto proxy; with more it is a batch, and `item` is
+ * the place in it. A transaction without items fills a nonce or delegates its signer's account.
+ */
+export const settlementItems = pgTable(
+  'settlement_items',
+  {
+    hash: text('hash')
+      .$type<Hash>()
+      .notNull()
+      .references(() => signedTransactions.hash),
+    item: integer('item').notNull(),
+    paymentId: text('payment_id')
+      .notNull()
+      .references(() => payments.id),
+  },
+  (table) => [
+    primaryKey({ columns: [table.hash, table.item] }),
+    index('settlement_items_by_payment').on(table.paymentId),
   ],
 )
 
@@ -203,18 +223,20 @@ export const gas = pgTable(
     transaction: text('transaction').$type<Hash>().notNull(),
     blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
     blockHash: text('block_hash').$type<Hash>().notNull(),
+    /** Of a batch, whose share this is; else 0. */
+    item: integer('item').notNull().default(0),
     entry: integer('entry').notNull(),
     signer: text('signer').$type<Address>().notNull(),
     gasUsed: uint256('gas_used').notNull(),
     /** With an OP-stack chain's L1 fee. */
     fee: uint256('fee').notNull(),
     succeeded: boolean('succeeded').notNull(),
-    /** `null`: it only filled a nonce. */
+    /** `null`: it settled nothing. */
     paymentId: text('payment_id').references(() => payments.id),
     recordedAt: time('recorded_at').notNull(),
   },
   (table) => [
-    primaryKey({ columns: [table.network, table.transaction, table.blockHash, table.entry] }),
+    primaryKey({ columns: [table.network, table.transaction, table.blockHash, table.item, table.entry] }),
     index('gas_by_payment').on(table.paymentId),
     index('gas_by_signer').on(table.network, table.signer, table.recordedAt),
   ],

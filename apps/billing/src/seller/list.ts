@@ -2,7 +2,8 @@ import { encodePayment, type JsonObject } from '@upfront/protocol'
 import { and, asc, desc, eq, lt } from 'drizzle-orm'
 import { toPayment } from '../ledger/change-payment.js'
 import type { Database } from '../ledger/ledger.js'
-import { type PaymentRow, paymentEvents, payments, signedTransactions } from '../ledger/schema.js'
+import { type PaymentRow, paymentEvents, payments } from '../ledger/schema.js'
+import { readTransactions } from '../ledger/signed-transactions.js'
 import { type PaymentFilter, type PaymentPage, whereOf } from './payment-filter.js'
 
 const EXPORT_PAGE = 500
@@ -23,11 +24,7 @@ export async function describePayment(db: Database, payment: PaymentRow): Promis
     .from(paymentEvents)
     .where(eq(paymentEvents.paymentId, id))
     .orderBy(asc(paymentEvents.id))
-  const transactions = await db
-    .select()
-    .from(signedTransactions)
-    .where(eq(signedTransactions.paymentId, id))
-    .orderBy(asc(signedTransactions.signedAt))
+  const transactions = (await readTransactions(db, payment)).reverse()
   return {
     payment: encodePayment(toPayment(payment)),
     events: events.map(({ id: eventId, paymentId: _, at, ...event }) => ({
@@ -42,6 +39,8 @@ export async function describePayment(db: Database, payment: PaymentRow): Promis
       status: transaction.status,
       maxFeePerGas: transaction.maxFeePerGas.toString(),
       signedAt: transaction.signedAt.toISOString(),
+      item: transaction.item,
+      items: transaction.items,
     })),
   }
 }

@@ -8,16 +8,13 @@ import type { SignedTransactionRow } from '../ledger/schema.js'
  * answer that is lost or unclear is never taken for an outcome.
  */
 export async function broadcast(chain: Chain, transaction: SignedTransactionRow, logger: Logger): Promise<void> {
-  const { hash, paymentId, signer, nonce, network } = transaction
+  const { hash, signer, nonce, network } = transaction
   try {
     await chain.send(transaction.raw)
   } catch (error) {
     if (error instanceof NodeRefusal && /already known|already imported|known transaction/i.test(error.message)) return
     if (!(error instanceof NodeRefusal || error instanceof NodeFault)) throw error
     const level = error instanceof NodeRefusal && /insufficient funds/i.test(error.message) ? 'error' : 'warn'
-    logger[level](
-      { paymentId, network, signer, nonce, transaction: hash, reason: error.message },
-      'broadcast not acknowledged',
-    )
+    logger[level]({ network, signer, nonce, transaction: hash, reason: error.message }, 'broadcast not acknowledged')
   }
 }

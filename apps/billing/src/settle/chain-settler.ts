@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Address } from '@upfront/protocol'
+import type { Address, Hash } from '@upfront/protocol'
 import { errorText, type Logger } from '@upfront/service'
 import type { Chain } from '../chain/chain.js'
 import { NodeFault, NodeRefusal } from '../chain/node-error.js'
@@ -8,6 +8,7 @@ import { type Claimant, claimCharges, claimSubmitted, countSubmitted, readSubmit
 import type { Database } from '../ledger/ledger.js'
 import type { PaymentRow, SignedTransactionRow } from '../ledger/schema.js'
 import type { BillingMetrics } from '../metrics.js'
+import { Batches } from './batches.js'
 import { broadcast } from './broadcast.js'
 import type { GasPolicy } from './gas-policy.js'
 import { HeadPoll } from './head-poll.js'
@@ -18,6 +19,7 @@ import { resolveDoubt, type TrackResult, track, trackReceipt } from './track.js'
 
 /** A far node answers later than this; its requests still leave in order. */
 const SEND_STAGGER_MILLISECONDS = 10
+const LONGEST_PAUSE_MILLISECONDS = 200
 
 /**
  * Settles the payments of one chain. What is to be done is in the ledger: this claims as much as there is room for, whenever a
@@ -26,6 +28,11 @@ const SEND_STAGGER_MILLISECONDS = 10
 export class ChainSettler {
   readonly #working = new Map<string, PaymentRow>()
   readonly #headPoll: HeadPoll
+  readonly #batches: Batches
+  /** Signers whose next batch is being made; `true`: there is more to look for afterwards. */
+  readonly #batching = new Map<Address, boolean>()
+  /** Transactions that are being sent: the payments of a batch share one. */
+  readonly #sending = new Map<Hash, Promise<void>>()
   /** By signer: when the next transaction may be sent. */
   readonly #turns = new Map<Address, Promise<void>>()
   #stopped = false
@@ -46,6 +53,7 @@ export class ChainSettler {
     private readonly logger: Logger,
   ) {
     const read = () => this.#attempt('reading the head', {}, async () => void (await chain.head.refresh()))
+    this.#batches = new Batches(chain, db, signing, environment, logger)
     this.#headPoll = new HeadPoll(() => this.#isBusy, read)
     chain.head.onChange(() => void this.#onBlock())
   }
@@ -59,7 +67,7 @@ export class ChainSettler {
       await this.#pause()
     }
     await polling
-    while (this.#working.size > 0 || this.#isReadingReceipts) await sleep(20)
+    while (this.#working.size > 0 || this.#batching.size > 0 || this.#isReadingReceipts) await sleep(20)
   }
 
   stop(): void {
@@ -100,11 +108,14 @@ export class ChainSettler {
     this.#isBusy = submitted.length > 0
     const inFlight = this.environment.IN_FLIGHT_PER_SIGNER
     const ready = claimant.signers.filter((signer) => this.gasPolicy.waitOf(this.chain, signer) === null)
+    const single = ready.filter((signer) => !this.#batches.serves(signer))
+    for (const signer of ready) if (!single.includes(signer)) this.#takeBatch(signer, claimant)
     for (const origin of ['internal', 'facilitator'] as const) {
-      const rooms = makeRooms(origin, ready, [...submitted, ...this.#aboutToSign()], inFlight)
+      const rooms = makeRooms(origin, single, [...submitted, ...this.#aboutToSign()], inFlight)
       if (rooms.length > 0) this.#workOn(await claimCharges(this.db, claimant, rooms))
     }
-    const most = inFlight * claimant.signers.length
+    const { SETTLEMENT, SETTLEMENT_BATCH_SIZE } = this.environment
+    const most = (SETTLEMENT === 'batch' ? SETTLEMENT_BATCH_SIZE : inFlight) * claimant.signers.length
     this.#workOn(await claimSubmitted(this.db, claimant, this.chain.confirmedBlock, most))
   }
 
@@ -113,23 +124,52 @@ export class ChainSettler {
     return charges.map(({ facilitator: signer, origin }) => ({ signer, origin, count: 1 }))
   }
 
-  #workOn(claimed: readonly PaymentRow[]): void {
-    for (const payment of claimed) void this.#work(payment)
+  /** Lets the signer settle a batch, unless it is at it, or was a moment ago. */
+  #takeBatch(signer: Address, claimant: Claimant): void {
+    if (this.#batching.has(signer)) return void this.#batching.set(signer, true)
+    const pause = this.#batches.pauseOf(signer)
+    this.#batching.set(signer, pause > 0)
+    const take = async () => {
+      // In parts, so that a stop does not wait for long.
+      if (pause > 0) return sleep(Math.min(pause, LONGEST_PAUSE_MILLISECONDS))
+      const { transaction, size, doubtful } = await this.#batches.take(signer, claimant)
+      for (const payment of doubtful) void this.#work(payment, () => this.resolve(payment))
+      if (transaction === null) return
+      this.#batching.set(signer, true)
+      if (size > 0) this.metrics.batchSizes.observe({ network: this.chain.network }, size)
+      this.metrics.transitions.inc({ state: 'submitted' }, size)
+      this.#isBusy = true
+      await this.#broadcast(transaction)
+    }
+    void this.#attempt('settling a batch', {}, take).then(() => {
+      const hasMore = this.#batching.get(signer)
+      this.#batching.delete(signer)
+      if (hasMore) this.wake()
+    })
   }
 
-  /** One look at a payment, and whatever follows from it at once. Nothing that fails is lost: it is looked at again. */
-  async #work(payment: PaymentRow): Promise<void> {
+  #workOn(claimed: readonly PaymentRow[]): void {
+    for (const payment of claimed) void this.#work(payment, () => this.#look(payment))
+  }
+
+  /** One look at a payment, and whatever follows from it at once. */
+  async #look(payment: PaymentRow): Promise<void> {
+    if (payment.state === 'charging') return this.#submit(payment)
+    return this.#follow(payment, await track(this.db, this.chain, payment, this.environment.FEE_BUMP_MS))
+  }
+
+  /** Nothing that fails is lost: it is looked at again. */
+  async #work(payment: PaymentRow, act: () => Promise<void>): Promise<void> {
     this.#working.set(payment.id, payment)
-    await this.#attempt('settling a payment', { paymentId: payment.id }, async () => {
-      if (payment.state === 'charging') return this.#submit(payment)
-      return this.#follow(payment, await track(this.db, this.chain, payment, this.environment.FEE_BUMP_MS))
-    })
+    await this.#attempt('settling a payment', { paymentId: payment.id }, act)
     this.#working.delete(payment.id)
     this.wake()
   }
 
   async #onBlock(): Promise<void> {
     this.#hasNewBlock = true
+    // Whoever waited for the block before may send the next transaction while receipts are read.
+    this.wake()
     if (this.#isReadingReceipts) return
     this.#isReadingReceipts = true
     while (this.#hasNewBlock) {
@@ -168,7 +208,9 @@ export class ChainSettler {
         if (result.bumped) this.metrics.feeBumps.inc({ network: this.chain.network })
         return this.#broadcast(result.transaction)
       case 'resubmit':
-        return this.#submit(payment)
+        if (!this.#batches.serves(payment.facilitator)) return this.#submit(payment)
+        this.#batches.putBack(payment)
+        return this.wake()
     }
   }
 
@@ -185,7 +227,15 @@ export class ChainSettler {
    * Sends a signer's transactions in the order of their nonces: each begins when the one before was answered, or soon after it
    * began. A node that gets them out of order may hold the later ones back.
    */
-  async #broadcast(transaction: SignedTransactionRow): Promise<void> {
+  #broadcast(transaction: SignedTransactionRow): Promise<void> {
+    const known = this.#sending.get(transaction.hash)
+    if (known !== undefined) return known
+    const sending = this.#send(transaction).finally(() => this.#sending.delete(transaction.hash))
+    this.#sending.set(transaction.hash, sending)
+    return sending
+  }
+
+  async #send(transaction: SignedTransactionRow): Promise<void> {
     const turn = this.#turns.get(transaction.signer) ?? Promise.resolve()
     const sent = turn.then(() => broadcast(this.chain, transaction, this.logger))
     const passed = sent.catch(() => undefined)

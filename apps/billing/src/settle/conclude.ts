@@ -5,7 +5,7 @@ import type { Receipt } from '../chain/receipt.js'
 import { changePayment, type PaymentChange } from '../ledger/change-payment.js'
 import type { Database } from '../ledger/ledger.js'
 import { recordPaymentGas, recordTransfer, reverseBlock } from '../ledger/record-receipt.js'
-import { type PaymentRow, payments, signedTransactions } from '../ledger/schema.js'
+import { type PaymentRow, payments, settlementItems, signedTransactions } from '../ledger/schema.js'
 import type { Transfer } from './find-transfer.js'
 
 /**
@@ -116,7 +116,8 @@ export async function concludeReorged(db: Database, payment: PaymentRow): Promis
     data: { transaction: payment.transaction, block: payment.blockNumber?.toString() ?? null },
     along: [
       sql`update ${signedTransactions} set status = 'open' from changed
-        where ${signedTransactions.paymentId} = changed.id and ${signedTransactions.status} <> 'displaced'`,
+        where ${signedTransactions.status} <> 'displaced'
+          and ${signedTransactions.hash} in (select hash from ${settlementItems} where payment_id = changed.id)`,
       ...(payment.blockHash === null ? [] : reverseBlock(payment.blockHash)),
     ],
   })

@@ -4,10 +4,11 @@ import { changePayment } from '../ledger/change-payment.js'
 import type { Database } from '../ledger/ledger.js'
 import { recordPaymentGas, recordTransfer, reverseBlock } from '../ledger/record-receipt.js'
 import { type PaymentRow, payments } from '../ledger/schema.js'
+import { readTransactions } from '../ledger/signed-transactions.js'
 import { concludeReorged, concludeSettled } from './conclude.js'
+import { findReceipt, readReceipt } from './find-receipt.js'
 import { findReorged, WATCHED_BLOCKS } from './find-reorged.js'
 import { findTransfer } from './find-transfer.js'
-import { findReceipt, readTransactions } from './track.js'
 
 /** More are looked at in the next round. */
 const MOST_FAILURES = 200
@@ -19,7 +20,7 @@ const MOST_FAILURES = 200
 export async function reopenReorged(db: Database, chain: Chain): Promise<PaymentRow[]> {
   const reopened: PaymentRow[] = []
   for (const payment of await findReorged(db, chain)) {
-    const receipt = payment.transaction === null ? null : await chain.receipt(payment.transaction)
+    const receipt = await readReceipt(db, chain, payment)
     const transfer = receipt?.succeeded ? findTransfer(payment, receipt.logs) : null
     if (receipt && receipt.blockHash !== payment.blockHash && transfer?.amount === payment.charge) {
       await changePayment(db, payment, {

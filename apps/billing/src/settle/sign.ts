@@ -4,13 +4,12 @@ import { keccak256 } from 'viem'
 import type { Chain } from '../chain/chain.js'
 import type { Fees } from '../chain/gas-terms.js'
 import { NodeFault } from '../chain/node-error.js'
+import type { SignerKey } from '../environment/signer-keys.js'
 import type { Transaction } from '../ledger/ledger.js'
-import { type SignedTransactionRow, signedTransactions, signers } from '../ledger/schema.js'
+import { type SignedTransactionRow, signers } from '../ledger/schema.js'
 
-/** What a transaction does; who sends it and with which nonce is decided when it is signed. */
+/** What a transaction does; its nonce is decided when it is signed. */
 export interface Intent {
-  /** `null`: it only fills a nonce. */
-  paymentId: string | null
   signer: Address
   to: Address
   data: Hex
@@ -31,33 +30,52 @@ export async function takeNonces(tx: Transaction, chain: Chain, signer: Address,
   return lease.nextNonce - count
 }
 
-/** Signs and stores a transaction for a nonce that the signer already has: a replacement. */
-export async function signAndStore(
-  tx: Transaction,
-  chain: Chain,
-  intent: Intent,
-  nonce: number,
-  fees: Fees,
-): Promise<SignedTransactionRow> {
-  const signed = await signTransaction(chain, intent, nonce, fees)
-  await tx.insert(signedTransactions).values(signed)
-  return signed
-}
-
 /** The row to be stored. */
 export async function signTransaction(
   chain: Chain,
-  { paymentId, signer, to, data, gas }: Intent,
+  { signer, to, data, gas }: Intent,
   nonce: number,
   { maxFeePerGas, maxPriorityFeePerGas }: Fees,
 ): Promise<SignedTransactionRow> {
-  const key = chain.signers.get(signer)
-  if (key === undefined) throw new Error(`no key for ${signer}`)
   const fees = { maxFeePerGas, maxPriorityFeePerGas }
   const { chainId, network } = chain
-  const raw = await key.account.signTransaction({ type: 'eip1559', chainId, nonce, to, data, gas, ...fees })
+  const { account } = keyOf(chain, signer)
+  const raw = await account.signTransaction({ type: 'eip1559', chainId, nonce, to, data, gas, ...fees })
+  return { ...toRow(raw), network, signer, nonce, gas, ...fees }
+}
+
+/**
+ * A transaction that also delegates the signer's account to the code of `delegate` (EIP-7702). It uses two nonces: its own, and the
+ * next one for the authorization.
+ */
+export async function signDelegation(
+  chain: Chain,
+  { signer, to, data, gas }: Intent,
+  delegate: Address,
+  nonce: number,
+  { maxFeePerGas, maxPriorityFeePerGas }: Fees,
+): Promise<SignedTransactionRow> {
+  const fees = { maxFeePerGas, maxPriorityFeePerGas }
+  const { chainId, network } = chain
+  const { account } = keyOf(chain, signer)
+  const authorization = await account.signAuthorization({ address: delegate, chainId, nonce: nonce + 1 })
+  const authorizationList = [authorization]
+  const raw = await account.signTransaction({
+    type: 'eip7702',
+    ...{ chainId, nonce, to, data, gas, authorizationList, ...fees },
+  })
+  return { ...toRow(raw), network, signer, nonce, gas, ...fees }
+}
+
+function keyOf(chain: Chain, signer: Address): SignerKey {
+  const key = chain.signers.get(signer)
+  if (key === undefined) throw new Error(`no key for ${signer}`)
+  return key
+}
+
+function toRow(raw: Hex): Pick<SignedTransactionRow, 'hash' | 'raw' | 'status' | 'signedAt'> {
   const hash: Hash = keccak256(raw)
-  return { hash, paymentId, network, signer, nonce, raw, gas, ...fees, status: 'open', signedAt: new Date() }
+  return { hash, raw, status: 'open', signedAt: new Date() }
 }
 
 /** What a replacement may offer at most, as a multiple of the fees that are usual now. */

@@ -1,12 +1,15 @@
-import { type Address, isFinal } from '@upfront/protocol'
+import type { Address } from '@upfront/protocol'
 import type { Logger } from '@upfront/service'
-import { and, asc, desc, eq, inArray } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Chain } from '../chain/chain.js'
+import type { Receipt } from '../chain/receipt.js'
+import { receiptAt } from '../chain/settlement-batch.js'
 import type { Database } from '../ledger/ledger.js'
 import { recordGas } from '../ledger/record-receipt.js'
-import { payments, type SignedTransactionRow, signedTransactions, signers } from '../ledger/schema.js'
+import { type SignedTransactionRow, signedTransactions, signers } from '../ledger/schema.js'
+import { readPaymentIds, storeTransaction } from '../ledger/signed-transactions.js'
 import { broadcast } from './broadcast.js'
-import { raisedFees, signAndStore } from './sign.js'
+import { raisedFees, signTransaction } from './sign.js'
 
 /** A nonce that nobody fills keeps every later one from being mined; it is taken for lost after this long. */
 const GAP_MILLISECONDS = 15_000
@@ -16,7 +19,8 @@ const QUIET_MILLISECONDS = 60_000
 const GIVEN_UP_MILLISECONDS = 600_000
 /** Of one signer in one round. */
 const MOST_RECEIPTS = 100
-const TRANSFER_GAS = 21_000n
+/** A transfer of nothing, also where the account's own code runs (EIP-7702). */
+const FILLER_GAS = 30_000n
 
 /**
  * Makes a signer known to the ledger and keeps its nonces whole: takes over the chain's count where the ledger is behind
@@ -43,13 +47,11 @@ export async function mendNonces(
       eq(signedTransactions.signer, signer),
     )
     const open = await tx
-      .select({ transaction: signedTransactions, state: payments.state })
+      .select({ transaction: signedTransactions, isNeeded: isNeeded() })
       .from(signedTransactions)
-      .leftJoin(payments, eq(payments.id, signedTransactions.paymentId))
       .where(and(ofSignerTransactions, eq(signedTransactions.status, 'open')))
       .orderBy(asc(signedTransactions.nonce))
-    const ended = ({ state }: Pick<(typeof open)[number], 'state'>) => state === null || isFinal(state)
-    const over = open.filter((entry) => entry.transaction.nonce < count && ended(entry))
+    const over = open.filter((entry) => entry.transaction.nonce < count && !entry.isNeeded)
     const waiting = open.filter((entry) => entry.transaction.nonce >= count).map(({ transaction }) => transaction)
     const [latest] = await tx
       .select({ signedAt: signedTransactions.signedAt })
@@ -74,12 +76,18 @@ export async function mendNonces(
     if (gap) logger.warn({ network: chain.network, signer, nonce: count }, 'a nonce was lost; it is given out again')
     const past = over.map(({ transaction }) => transaction)
     if (gap) return { orphans: [], past, next: nextNonce }
-    const needed = new Set(open.filter((entry) => !ended(entry)).map(({ transaction }) => transaction.nonce))
+    const needed = new Set(open.filter((entry) => entry.isNeeded).map(({ transaction }) => transaction.nonce))
     return { orphans: newestByNonce(waiting).filter(({ nonce }) => !needed.has(nonce)), past, next: nextNonce }
   })
   for (const orphan of orphans) await fillNonce(db, chain, orphan, logger)
   await recordPast(db, chain, past.slice(0, MOST_RECEIPTS))
   return { mined: count, next }
+}
+
+/** Whether the transaction settles a payment that has not ended. */
+function isNeeded() {
+  return sql<boolean>`exists (select from settlement_items as item join payments on payments.id = item.payment_id
+    where item.hash = signed_transactions.hash and payments.state in ('charging', 'submitted'))`
 }
 
 /**
@@ -96,8 +104,9 @@ async function recordPast(db: Database, chain: Chain, past: readonly SignedTrans
       continue
     }
     mined.add(transaction.nonce)
+    const paymentIds = await readPaymentIds(db, transaction.hash)
     await db.transaction(async (tx) => {
-      await tx.execute(recordGas(receipt, transaction))
+      for (const part of partsOf(receipt, transaction, paymentIds)) await tx.execute(part)
       await tx.update(signedTransactions).set({ status: 'mined' }).where(eq(signedTransactions.hash, transaction.hash))
     })
   }
@@ -106,6 +115,15 @@ async function recordPast(db: Database, chain: Chain, past: readonly SignedTrans
     .map(({ hash }) => hash)
   if (displaced.length === 0) return
   await db.update(signedTransactions).set({ status: 'displaced' }).where(inArray(signedTransactions.hash, displaced))
+}
+
+/** Each payment's share of what the transaction cost, or all of it where that settled nothing. */
+function partsOf(receipt: Receipt, { network, signer }: SignedTransactionRow, paymentIds: readonly string[]): SQL[] {
+  const items = paymentIds.length
+  if (items <= 1) return [recordGas(receipt, { network, signer, paymentId: paymentIds[0] ?? null })]
+  return paymentIds.map((paymentId, item) => {
+    return recordGas(receiptAt(receipt, { to: signer, item, items }), { network, signer, paymentId })
+  })
 }
 
 function isOlderThan(transactions: readonly SignedTransactionRow[], milliseconds: number): boolean {
@@ -123,14 +141,14 @@ function newestByNonce(transactions: readonly SignedTransactionRow[]): SignedTra
 
 /** Replaces a transaction that is no longer wanted by one that does nothing, so that the later ones can be mined. */
 async function fillNonce(db: Database, chain: Chain, orphan: SignedTransactionRow, logger: Logger): Promise<void> {
-  if (orphan.paymentId === null && Date.now() - orphan.signedAt.getTime() < GAP_MILLISECONDS) {
-    return broadcast(chain, orphan, logger)
-  }
+  const isYoung = Date.now() - orphan.signedAt.getTime() < GAP_MILLISECONDS
+  if (isYoung && (await readPaymentIds(db, orphan.hash)).length === 0) return broadcast(chain, orphan, logger)
   const fees = raisedFees(orphan, await chain.fees(), chain.maxFeePerGas)
   if (fees === null) return broadcast(chain, orphan, logger)
   const { signer } = orphan
-  const filler = { paymentId: null, signer, to: signer, data: '0x' as const, gas: TRANSFER_GAS }
-  const transaction = await db.transaction((tx) => signAndStore(tx, chain, filler, orphan.nonce, fees))
+  const filler = { signer, to: signer, data: '0x' as const, gas: FILLER_GAS }
+  const transaction = await signTransaction(chain, filler, orphan.nonce, fees)
+  await db.transaction((tx) => storeTransaction(tx, transaction, []))
   logger.info({ network: chain.network, signer, nonce: orphan.nonce, transaction: transaction.hash }, 'filling a nonce')
   await broadcast(chain, transaction, logger)
 }

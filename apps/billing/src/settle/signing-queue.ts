@@ -1,30 +1,40 @@
 import { Injectable } from '@nestjs/common'
+import type { Hex } from '@upfront/protocol'
 import type { Chain } from '../chain/chain.js'
 import type { Fees } from '../chain/gas-terms.js'
+import { batchGasLimit, encodeBatch } from '../chain/settlement-batch.js'
+import { UPTO_PROXY } from '../chain/settlement-call.js'
 import { changePayment } from '../ledger/change-payment.js'
 import { Ledger, type Transaction } from '../ledger/ledger.js'
-import { type PaymentRow, type SignedTransactionRow, signedTransactions } from '../ledger/schema.js'
+import type { PaymentRow, SignedTransactionRow } from '../ledger/schema.js'
+import { storeTransaction } from '../ledger/signed-transactions.js'
 import { type Intent, signTransaction, takeNonces } from './sign.js'
 
-/** More would hold the signer's lease for long. */
-const LARGEST_BATCH = 16
+/** Transactions that share a database transaction. More would hold the signer's lease for long. */
+const MOST_TRANSACTIONS = 16
+/** Of a settlement alone, which an item of a batch does not use. */
+const TRANSACTION_GAS = 21_000n
 
-export interface Signed {
+/** What moves a payment's charge. */
+export interface Settlement {
   payment: PaymentRow
-  transaction: SignedTransactionRow
+  /** Calldata for the upto proxy. */
+  call: Hex
+  /** The gas limit of a transaction that does nothing else. */
+  gas: bigint
 }
 
 interface Waiting {
-  payment: PaymentRow
-  intent: Intent
+  settlements: readonly Settlement[]
   fees: Fees
-  /** `null`: the payment has moved on, and nothing was signed. */
-  resolve: (signed: Signed | null) => void
+  /** The only nonce that it may have; `null`: the next one. */
+  nonce: number | null
+  resolve: (signed: SignedTransactionRow | null) => void
   reject: (error: unknown) => void
 }
 
 /**
- * Signs and stores settlements: those of one signer that come while one database transaction is under way share the next
+ * Signs and stores settlements: transactions of one signer that come while one database transaction is under way share the next
  * one, and with it the signer's lease.
  */
 @Injectable()
@@ -34,12 +44,21 @@ export class SigningQueue {
 
   constructor(private readonly ledger: Ledger) {}
 
-  /** Gives the payment's settlement the signer's next nonce, signs and stores it. `null`: the payment has moved on. */
-  sign(chain: Chain, payment: PaymentRow, intent: Intent, fees: Fees): Promise<Signed | null> {
-    const key = `${chain.network}/${intent.signer}`
+  /**
+   * Makes one transaction of these settlements, which have one signer, gives it the signer's next nonce, signs and stores it.
+   * Payments that have moved on are left out. `null`: nothing was signed, as no payment was left, or as the next nonce is not
+   * `onlyNonce`.
+   */
+  sign(
+    chain: Chain,
+    settlements: readonly Settlement[],
+    fees: Fees,
+    onlyNonce: number | null = null,
+  ): Promise<SignedTransactionRow | null> {
+    const key = `${chain.network}/${signerOf(settlements)}`
     return new Promise((resolve, reject) => {
       const waiting = this.#waiting.get(key) ?? []
-      waiting.push({ payment, intent, fees, resolve, reject })
+      waiting.push({ settlements, fees, nonce: onlyNonce, resolve, reject })
       this.#waiting.set(key, waiting)
       if (!this.#busy.has(key)) void this.#work(key, chain)
     })
@@ -48,56 +67,90 @@ export class SigningQueue {
   async #work(key: string, chain: Chain): Promise<void> {
     this.#busy.add(key)
     for (let waiting = this.#waiting.get(key); waiting !== undefined; waiting = this.#waiting.get(key)) {
-      const batch = waiting.splice(0, LARGEST_BATCH)
+      const some = waiting.splice(0, MOST_TRANSACTIONS)
       if (waiting.length === 0) this.#waiting.delete(key)
-      await this.#signAll(chain, batch)
+      await this.#signAll(chain, some)
     }
     this.#busy.delete(key)
   }
 
-  async #signAll(chain: Chain, batch: readonly Waiting[]): Promise<void> {
+  async #signAll(chain: Chain, waiting: readonly Waiting[]): Promise<void> {
+    if (waiting.length === 0) return
     try {
-      const signed = await this.ledger.db.transaction((tx) => signBatch(tx, chain, batch))
-      for (const [index, { resolve }] of batch.entries()) resolve(signed[index] ?? null)
+      const signed = await this.ledger.db.transaction((tx) => signAndStore(tx, chain, waiting))
+      for (const [index, { resolve }] of waiting.entries()) resolve(signed[index] ?? null)
     } catch (error) {
-      if (!(error instanceof MovedOn)) {
-        for (const { reject } of batch) reject(error)
-        return
-      }
-      error.waiting.resolve(null)
-      const rest = batch.filter((waiting) => waiting !== error.waiting)
-      if (rest.length > 0) await this.#signAll(chain, rest)
+      if (error instanceof MovedOn) return this.#signAll(chain, without(waiting, error))
+      for (const { reject } of waiting) reject(error)
     }
   }
 }
 
-/** Undoes the database transaction, its nonces included: a payment is no longer as it was read. */
+/** Undoes the database transaction, its nonces included: these payments are no longer as they were read. */
 class MovedOn extends Error {
-  constructor(readonly waiting: Waiting) {
+  constructor(
+    readonly waiting: Waiting,
+    readonly payments: ReadonlySet<string>,
+  ) {
     super('moved on')
   }
 }
 
-async function signBatch(tx: Transaction, chain: Chain, batch: readonly Waiting[]): Promise<Signed[]> {
-  const [first] = batch
-  if (first === undefined) return []
-  const nonce = await takeNonces(tx, chain, first.intent.signer, batch.length)
-  const rows = await Promise.all(
-    batch.map(({ intent, fees }, index) => signTransaction(chain, intent, nonce + index, fees)),
-  )
-  const signed: Signed[] = []
-  for (const [index, waiting] of batch.entries()) {
-    const transaction = rows[index] as SignedTransactionRow
-    const { payment } = waiting
-    const changed = await changePayment(tx, payment, {
-      kind: payment.state === 'charging' ? 'submitted' : 'resubmitted',
-      to: 'submitted',
-      set: { transaction: transaction.hash, submittedAt: payment.submittedAt ?? new Date(), doubtfulFrom: null },
-      data: { transaction: transaction.hash, signer: transaction.signer, nonce: transaction.nonce },
-    })
-    if (changed === null) throw new MovedOn(waiting)
-    signed.push({ payment: changed, transaction })
+/** What is left to sign; what has nothing left is resolved. */
+function without(all: readonly Waiting[], { waiting: changed, payments }: MovedOn): Waiting[] {
+  return all.flatMap((waiting) => {
+    if (waiting !== changed) return [waiting]
+    const settlements = waiting.settlements.filter(({ payment }) => !payments.has(payment.id))
+    if (settlements.length > 0) return [{ ...waiting, settlements }]
+    waiting.resolve(null)
+    return []
+  })
+}
+
+async function signAndStore(
+  tx: Transaction,
+  chain: Chain,
+  waiting: readonly Waiting[],
+): Promise<SignedTransactionRow[]> {
+  const first = await takeNonces(tx, chain, signerOf(waiting[0]!.settlements), waiting.length)
+  const signed: SignedTransactionRow[] = []
+  for (const [index, one] of waiting.entries()) {
+    const nonce = first + index
+    if (one.nonce !== null && one.nonce !== nonce) throw new MovedOn(one, new Set(one.settlements.map(idOf)))
+    const transaction = await signTransaction(chain, intentOf(one.settlements), nonce, one.fees)
+    await storeTransaction(tx, transaction, one.settlements.map(idOf))
+    const gone = new Set<string>()
+    for (const { payment } of one.settlements) {
+      const { state, submittedAt } = payment
+      const changed = await changePayment(tx, payment, {
+        kind: state === 'charging' ? 'submitted' : 'resubmitted',
+        to: 'submitted',
+        set: { transaction: transaction.hash, submittedAt: submittedAt ?? new Date(), doubtfulFrom: null },
+        data: { transaction: transaction.hash, signer: transaction.signer, nonce },
+      })
+      if (changed === null) gone.add(payment.id)
+    }
+    if (gone.size > 0) throw new MovedOn(one, gone)
+    signed.push(transaction)
   }
-  await tx.insert(signedTransactions).values(rows)
   return signed
+}
+
+/** One settlement calls the upto proxy; more are a batch of the signer's own account. */
+export function intentOf(settlements: readonly Settlement[]): Intent {
+  const signer = signerOf(settlements)
+  const [only] = settlements
+  if (only !== undefined && settlements.length === 1) return { signer, to: UPTO_PROXY, data: only.call, gas: only.gas }
+  const items = settlements.map(({ call, gas }) => ({ call, gas: gas - TRANSACTION_GAS }))
+  const data = encodeBatch(items)
+  return { signer, to: signer, data, gas: batchGasLimit(items, data) }
+}
+
+function signerOf([first]: readonly Settlement[]): PaymentRow['facilitator'] {
+  if (first === undefined) throw new Error('nothing to settle')
+  return first.payment.facilitator
+}
+
+function idOf({ payment }: Settlement): string {
+  return payment.id
 }

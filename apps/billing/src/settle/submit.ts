@@ -1,15 +1,15 @@
 import type { Chain } from '../chain/chain.js'
 import { isOutOfGas, NodeRefusal, Revert } from '../chain/node-error.js'
-import { encodeSettlement, SETTLEMENT_GAS_LIMIT, UPTO_PROXY } from '../chain/settlement-call.js'
+import { encodeSettlement, SETTLEMENT_GAS_LIMIT } from '../chain/settlement-call.js'
 import type { PaymentRow, SignedTransactionRow } from '../ledger/schema.js'
-import type { SigningQueue } from './signing-queue.js'
+import type { Settlement, SigningQueue } from './signing-queue.js'
 
 /** A payTo that never held the token, a rebasing token: what an estimate on the newest block may fall short of. */
 const GAS_HEADROOM = { numerator: 13n, denominator: 10n, plus: 15_000n }
 
 export type SubmitResult =
   /** Signed and stored; to be broadcast. */
-  | { outcome: 'signed'; payment: PaymentRow; transaction: SignedTransactionRow }
+  | { outcome: 'signed'; transaction: SignedTransactionRow }
   /** Another process was faster. */
   | { outcome: 'moved on' }
   /** It looks as if it could not be settled: to be judged by the chain's facts. */
@@ -20,16 +20,21 @@ export type SubmitResult =
  * payment whose transactions can no longer be mined. Throws `NodeFault`.
  */
 export async function submit(signing: SigningQueue, chain: Chain, payment: PaymentRow): Promise<SubmitResult> {
+  const [settlement, fees] = await Promise.all([prepare(chain, payment), chain.fees()])
+  if (settlement === null) return { outcome: 'doubtful' }
+  const transaction = await signing.sign(chain, [settlement], fees)
+  return transaction === null ? { outcome: 'moved on' } : { outcome: 'signed', transaction }
+}
+
+/** What would settle a charge; `null`: it looks as if it could not be settled. Throws `NodeFault`. */
+export async function prepare(chain: Chain, payment: PaymentRow): Promise<Settlement | null> {
   if (payment.charge === null) throw new Error(`payment ${payment.id} was not charged`)
-  if (payment.deadline < chain.head.now()) return { outcome: 'doubtful' }
-  const data = encodeSettlement(payment, payment.charge)
-  const [fees, estimate] = await Promise.all([chain.fees(), estimateSettlement(chain, payment, data)])
-  if (estimate === null || estimate > SETTLEMENT_GAS_LIMIT) return { outcome: 'doubtful' }
+  if (payment.deadline < chain.head.now()) return null
+  const call = encodeSettlement(payment, payment.charge)
+  const estimate = await estimateSettlement(chain, payment, call)
+  if (estimate === null || estimate > SETTLEMENT_GAS_LIMIT) return null
   const withHeadroom = (estimate * GAS_HEADROOM.numerator) / GAS_HEADROOM.denominator + GAS_HEADROOM.plus
-  const gas = withHeadroom < SETTLEMENT_GAS_LIMIT ? withHeadroom : SETTLEMENT_GAS_LIMIT
-  const intent = { paymentId: payment.id, signer: payment.facilitator, to: UPTO_PROXY, data, gas }
-  const signed = await signing.sign(chain, payment, intent, fees)
-  return signed === null ? { outcome: 'moved on' } : { outcome: 'signed', ...signed }
+  return { payment, call, gas: withHeadroom < SETTLEMENT_GAS_LIMIT ? withHeadroom : SETTLEMENT_GAS_LIMIT }
 }
 
 /** `null`: it reverts. */

@@ -1,18 +1,20 @@
-import { RefusalReason } from '@upfront/protocol'
-import { desc, eq, inArray } from 'drizzle-orm'
+import { type Address, RefusalReason } from '@upfront/protocol'
+import { eq, inArray } from 'drizzle-orm'
+import { parseTransaction } from 'viem'
 import type { Chain } from '../chain/chain.js'
 import type { Fees } from '../chain/gas-terms.js'
 import type { Receipt } from '../chain/receipt.js'
-import { encodeSettlement, UPTO_PROXY } from '../chain/settlement-call.js'
 import { changePayment } from '../ledger/change-payment.js'
 import type { Database } from '../ledger/ledger.js'
 import { recordGas } from '../ledger/record-receipt.js'
 import { refusePayer } from '../ledger/refused-payers.js'
 import { type PaymentRow, payments, type SignedTransactionRow, signedTransactions } from '../ledger/schema.js'
+import { readPaymentIds, readTransactions, storeTransaction } from '../ledger/signed-transactions.js'
 import { concludeFailed, concludeSettled, confirmationsOf } from './conclude.js'
+import { findReceipt, readReceipt } from './find-receipt.js'
 import { findTransfer } from './find-transfer.js'
 import { DEPTH_BLOCKS, judge, type Verdict } from './judge.js'
-import { raisedFees, signAndStore } from './sign.js'
+import { raisedFees, signTransaction } from './sign.js'
 
 export type TrackResult =
   | { outcome: 'waiting'; payment: PaymentRow }
@@ -53,32 +55,9 @@ export async function track(
   return { outcome: 'broadcast', transaction: newest, bumped: false }
 }
 
-/** Newest first. */
-export function readTransactions(db: Database, payment: Pick<PaymentRow, 'id'>): Promise<SignedTransactionRow[]> {
-  return db
-    .select()
-    .from(signedTransactions)
-    .where(eq(signedTransactions.paymentId, payment.id))
-    .orderBy(desc(signedTransactions.signedAt))
-}
-
-/** Of the transaction that succeeded; else of the newest where that reverted, as an older one was followed by it. */
-export async function findReceipt(
-  chain: Chain,
-  transactions: readonly SignedTransactionRow[],
-): Promise<Receipt | null> {
-  let reverted: Receipt | null = null
-  for (const { hash } of transactions) {
-    const receipt = await chain.receipt(hash)
-    if (receipt?.succeeded) return receipt
-    reverted ??= receipt
-  }
-  return reverted?.hash === transactions[0]?.hash ? reverted : null
-}
-
 /** What follows from its newest transaction's receipt, where that succeeded; `null`: there is none. Throws `NodeFault`. */
 export async function trackReceipt(db: Database, chain: Chain, payment: PaymentRow): Promise<TrackResult | null> {
-  const receipt = payment.transaction === null ? null : await chain.receipt(payment.transaction)
+  const receipt = await readReceipt(db, chain, payment)
   return receipt?.succeeded ? mined(db, chain, payment, receipt) : null
 }
 
@@ -107,7 +86,7 @@ async function reverted(
   const verdict = await judge(chain, payment, hashesOf(transactions), receipt.blockNumber)
   if (verdict.kind === 'settled' || verdict.kind === 'unclear') return follow(db, chain, payment, verdict, receipt)
   // Its code ran at the signer's expense, and said no where the simulation had said yes.
-  const isContract = (await chain.code(payment.payer)) !== '0x'
+  const isContract = receipt.tried && (await chain.code(payment.payer)) !== '0x'
   const refusal = isContract ? [refusePayer(payment, receipt)] : []
   const earlier = transactions.filter(({ status, hash }) => status === 'mined' && hash !== receipt.hash).length
   if (verdict.kind === 'impossible' || isContract || earlier >= MOST_RETRIES) {
@@ -166,7 +145,7 @@ function hashesOf(transactions: readonly SignedTransactionRow[]) {
   return new Set(transactions.map(({ hash }) => hash))
 }
 
-/** Signs a stuck transaction again, same nonce, higher fee. `null`: the payment moved on. */
+/** Signs a stuck transaction again, with the same nonce and a higher fee, for all payments that it settles. `null`: it was replaced. */
 async function bump(
   db: Database,
   chain: Chain,
@@ -174,24 +153,26 @@ async function bump(
   stuck: SignedTransactionRow,
   fees: Fees,
 ): Promise<SignedTransactionRow | null> {
-  const data = encodeSettlement(payment, payment.charge ?? 0n)
+  const { hash, signer, nonce, gas } = stuck
+  const { to, data } = parseTransaction(stuck.raw)
+  const intent = { signer, to: (to ?? signer).toLowerCase() as Address, data: data ?? '0x', gas }
+  const transaction = await signTransaction(chain, intent, nonce, fees)
   return db.transaction(async (tx) => {
-    const [locked] = await tx
-      .select()
-      .from(signedTransactions)
-      .where(eq(signedTransactions.paymentId, payment.id))
-      .orderBy(desc(signedTransactions.signedAt))
-      .limit(1)
-      .for('update')
-    if (locked?.hash !== stuck.hash) return null
-    const intent = { paymentId: payment.id, signer: stuck.signer, to: UPTO_PROXY, data, gas: stuck.gas }
-    const transaction = await signAndStore(tx, chain, intent, stuck.nonce, fees)
-    const changed = await changePayment(tx, payment, {
-      kind: 'fee raised',
-      set: { transaction: transaction.hash },
-      data: { transaction: transaction.hash, nonce: stuck.nonce, maxFeePerGas: fees.maxFeePerGas.toString() },
-    })
-    if (changed === null) throw new Error(`payment ${payment.id} moved on while its fee was raised`)
+    await tx.select().from(signedTransactions).where(eq(signedTransactions.hash, hash)).for('update')
+    // Every replacement is made under that lock.
+    const [newest] = await readTransactions(tx, payment)
+    if (newest?.hash !== hash) return null
+    const paymentIds = await readPaymentIds(tx, hash)
+    await storeTransaction(tx, transaction, paymentIds)
+    const settled = await tx.select().from(payments).where(inArray(payments.id, paymentIds))
+    // One that has ended meanwhile stays in the batch, where every payment keeps its place.
+    for (const each of settled.filter(({ state, transaction: current }) => state === 'submitted' && current === hash)) {
+      await changePayment(tx, each, {
+        kind: 'fee raised',
+        set: { transaction: transaction.hash },
+        data: { transaction: transaction.hash, nonce, maxFeePerGas: fees.maxFeePerGas.toString() },
+      })
+    }
     return transaction
   })
 }

@@ -1,6 +1,10 @@
-import { UPTO_PERMIT2_PROXY_ADDRESS, USDC_ADDRESS, usdcAbi } from '@upfront/devnet'
-import { x402UptoPermit2ProxyABI } from '@x402/evm'
-import { createPublicClient, decodeFunctionData, http, parseEventLogs } from 'viem'
+import { USDC_ADDRESS } from '@upfront/devnet'
+import type { Address } from '@upfront/protocol'
+import { createPublicClient, http } from 'viem'
+import { type RpcReceipt, readReceipt } from '../../src/chain/receipt.js'
+import { receiptAt, settlementsOf } from '../../src/chain/settlement-batch.js'
+import { TRANSFER_TOPIC } from '../../src/chain/settlement-call.js'
+import { rpc } from '../support/on-chain.js'
 
 export interface OnChainSettlement {
   hash: string
@@ -9,7 +13,7 @@ export interface OnChainSettlement {
   moved: bigint
 }
 
-/** Every transaction to the upto proxy, by the Permit2 nonce of its authorization. */
+/** Every settlement through the upto proxy, alone or in a batch, by the Permit2 nonce of its authorization. */
 export async function readSettlements(rpcUrl: string): Promise<Map<bigint, OnChainSettlement[]>> {
   const client = createPublicClient({ transport: http(rpcUrl) })
   const settlements = new Map<bigint, OnChainSettlement[]>()
@@ -17,18 +21,16 @@ export async function readSettlements(rpcUrl: string): Promise<Map<bigint, OnCha
   for (let blockNumber = 1n; blockNumber <= head; blockNumber++) {
     const { transactions } = await client.getBlock({ blockNumber, includeTransactions: true })
     for (const { to, input, hash } of transactions) {
-      if (to?.toLowerCase() !== UPTO_PERMIT2_PROXY_ADDRESS.toLowerCase()) continue
-      const { args } = decodeFunctionData({ abi: x402UptoPermit2ProxyABI, data: input })
-      const { nonce } = (args as unknown as [{ nonce: bigint }])[0]
-      const receipt = await client.getTransactionReceipt({ hash })
-      const transfers = parseEventLogs({ abi: usdcAbi, eventName: 'Transfer', logs: receipt.logs })
-      const moved = transfers
-        .filter(({ address }) => address.toLowerCase() === USDC_ADDRESS.toLowerCase())
-        .reduce((total, { args: { value } }) => total + value, 0n)
-      settlements.set(nonce, [
-        ...(settlements.get(nonce) ?? []),
-        { hash, succeeded: receipt.status === 'success', moved },
-      ])
+      const places = settlementsOf({ to: (to?.toLowerCase() as Address | undefined) ?? null, input })
+      if (places.length === 0) continue
+      const whole = readReceipt((await rpc(rpcUrl, 'eth_getTransactionReceipt', [hash])) as RpcReceipt)
+      for (const place of places) {
+        const { succeeded, logs } = receiptAt(whole, place)
+        const moved = logs
+          .filter(({ address, topics }) => address === USDC_ADDRESS.toLowerCase() && topics[0] === TRANSFER_TOPIC)
+          .reduce((total, { data }) => total + BigInt(data), 0n)
+        settlements.set(place.nonce, [...(settlements.get(place.nonce) ?? []), { hash, succeeded, moved }])
+      }
     }
   }
   return settlements

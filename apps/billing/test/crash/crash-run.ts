@@ -15,6 +15,7 @@ import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { createTestClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { BillingClient, billingVariables, TOKEN } from '../support/billing.js'
+import { fetchHead } from '../support/on-chain.js'
 import { type OnChainSettlement, readSettlements } from './chain-record.js'
 import { Service } from './service.js'
 
@@ -26,7 +27,9 @@ export interface CrashPlan {
   victims: ('billing' | 'seller' | 'both')[]
   /** Milliseconds between two kills, at least and at most. */
   pause: [number, number]
+  /** Its answers are late, lost or refused, its receipts lag behind its state, and the chain replaces its newest blocks. */
   faultyNode: boolean
+  settlement: 'single' | 'batch'
   /** The variables that put billing's ledger somewhere. */
   store: NodeJS.ProcessEnv
 }
@@ -59,18 +62,20 @@ const random = (least: number, most: number) => least + Math.floor(Math.random()
 export async function runCrash(plan: CrashPlan): Promise<CrashReport> {
   const devnet = await startDevnet({ blockTimeSeconds: 1 })
   const node = await startFaultProxy(devnet.rpcUrl)
-  const billing = await makeBilling(node.url, plan.store)
+  const billing = await makeBilling(node.url, { ...plan.store, SETTLEMENT: plan.settlement })
   const seller = await makeSeller(billing.url)
   try {
     await billing.start()
     await seller.start()
     if (plan.faultyNode) node.faultOf = (method) => chooseFault(node, method)
     const killing = new AbortController()
+    const disturbing = plan.faultyNode ? disturb(devnet, node, killing.signal) : Promise.resolve()
     const purchases: Purchase[] = []
     const killer = kill(plan, billing, seller, killing.signal, () => countServed(purchases))
     await buy(plan, seller.url, purchases)
     killing.abort()
     await killer
+    await disturbing
     node.faultOf = undefined
     const client = new BillingClient(billing.url)
     const ledger = await finish(devnet, client, seller.kills === 0)
@@ -124,6 +129,22 @@ function chooseFault(node: FaultProxy, method: string): NodeFault | undefined {
   if (dice >= 0.12) return undefined
   node.slowMs = random(100, 1_500)
   return 'slow'
+}
+
+/** Lets receipts lag, and takes the newest blocks back, in turn. */
+async function disturb(devnet: Devnet, node: FaultProxy, signal: AbortSignal): Promise<void> {
+  const test = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
+  const pause = (least: number, most: number) =>
+    sleep(random(least, most), undefined, { signal }).catch(() => undefined)
+  while (!signal.aborted) {
+    await pause(1_000, 4_000)
+    node.indexedUpTo = (await fetchHead(devnet)) - BigInt(random(0, 3))
+    await pause(1_000, 3_000)
+    node.indexedUpTo = undefined
+    await pause(1_000, 4_000)
+    if (!signal.aborted) await test.request({ method: 'anvil_reorg', params: [random(1, 2), []] } as never)
+  }
+  node.indexedUpTo = undefined
 }
 
 const countServed = (purchases: readonly Purchase[]) => purchases.filter(({ status }) => status === 200).length

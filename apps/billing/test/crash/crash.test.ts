@@ -5,23 +5,25 @@ import { stores } from '../support/stores.js'
 import { type CrashPlan, type CrashReport, runCrash } from './crash-run.js'
 
 /** `npm run test:crash` sets it to 200; as part of `npm test` the run is shorter. */
-const payments = Number(process.env.CRASH_PAYMENTS ?? 16)
+const payments = Number(process.env.CRASH_PAYMENTS ?? 10)
+const FAULTY = 'billing is killed and the node fails'
+const BATCHED = 'billing is killed and the node fails, in batches'
+const HARDEST = 'both are killed and the node fails, in batches'
 const directory = mkdtempSync(join(tmpdir(), 'billing-crash-'))
 
-const plans: (Omit<CrashPlan, 'store'> & { title: string })[] = [
-  { title: 'billing is killed', victims: ['billing'], faultyNode: false },
-  { title: 'billing is killed and the node fails', victims: ['billing'], faultyNode: true },
-  { title: 'the seller is killed', victims: ['seller'], faultyNode: false },
-  { title: 'both are killed and the node fails', victims: ['billing', 'seller', 'both'], faultyNode: true },
-].map(
-  (plan) =>
-    ({ ...plan, payments, concurrency: 8, pause: [300, 2_000] }) as Omit<CrashPlan, 'store'> & { title: string },
-)
+type Plan = Omit<CrashPlan, 'store'> & { title: string }
+
+const plans = [
+  { title: 'billing is killed', victims: ['billing'], faultyNode: false, settlement: 'single' },
+  { title: FAULTY, victims: ['billing'], faultyNode: true, settlement: 'single' },
+  { title: 'the seller is killed', victims: ['seller'], faultyNode: false, settlement: 'single' },
+  { title: BATCHED, victims: ['billing'], faultyNode: true, settlement: 'batch' },
+  { title: HARDEST, victims: ['billing', 'seller', 'both'], faultyNode: true, settlement: 'batch' },
+].map((plan) => ({ ...plan, payments, concurrency: 8, pause: [300, 2_000] }) as Plan)
 
 /** In the short run, each store has one of the harder plans. */
 const isChosen = (store: string, title: string) =>
-  process.env.CRASH_PAYMENTS !== undefined ||
-  title === (store === 'PGlite' ? 'billing is killed and the node fails' : 'both are killed and the node fails')
+  process.env.CRASH_PAYMENTS !== undefined || title === (store === 'PGlite' ? FAULTY : HARDEST)
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 

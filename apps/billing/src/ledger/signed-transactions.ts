@@ -1,0 +1,61 @@
+import { asc, desc, eq, sql } from 'drizzle-orm'
+import type { Database, Transaction } from './ledger.js'
+import { type PaymentRow, type SignedTransactionRow, settlementItems, signedTransactions } from './schema.js'
+
+/** A signed transaction as one of the payments that it settles sees it. */
+export interface OwnTransaction extends SignedTransactionRow {
+  /** The payment's place among the `items` that the transaction settles. More than one: it is a batch. */
+  item: number
+  items: number
+}
+
+/** Every transaction that was signed to settle the payment, newest first. */
+export function readTransactions(
+  db: Database | Transaction,
+  payment: Pick<PaymentRow, 'id'>,
+): Promise<OwnTransaction[]> {
+  return db
+    .select({
+      hash: signedTransactions.hash,
+      network: signedTransactions.network,
+      signer: signedTransactions.signer,
+      nonce: signedTransactions.nonce,
+      raw: signedTransactions.raw,
+      gas: signedTransactions.gas,
+      maxFeePerGas: signedTransactions.maxFeePerGas,
+      maxPriorityFeePerGas: signedTransactions.maxPriorityFeePerGas,
+      status: signedTransactions.status,
+      signedAt: signedTransactions.signedAt,
+      item: settlementItems.item,
+      items: sql<number>`(select count(*)::int from settlement_items as every where every.hash = ${signedTransactions.hash})`,
+    })
+    .from(settlementItems)
+    .innerJoin(signedTransactions, eq(signedTransactions.hash, settlementItems.hash))
+    .where(eq(settlementItems.paymentId, payment.id))
+    .orderBy(desc(signedTransactions.signedAt))
+}
+
+/** The payments that a transaction settles, by their place in it; none: it settles nothing. */
+export async function readPaymentIds(
+  db: Database | Transaction,
+  hash: SignedTransactionRow['hash'],
+): Promise<string[]> {
+  const items = await db
+    .select({ paymentId: settlementItems.paymentId })
+    .from(settlementItems)
+    .where(eq(settlementItems.hash, hash))
+    .orderBy(asc(settlementItems.item))
+  return items.map(({ paymentId }) => paymentId)
+}
+
+/** Stores a transaction before it is broadcast, with the payments that it settles in their order in it. */
+export async function storeTransaction(
+  tx: Transaction,
+  transaction: SignedTransactionRow,
+  paymentIds: readonly string[],
+): Promise<void> {
+  await tx.insert(signedTransactions).values(transaction)
+  if (paymentIds.length === 0) return
+  const { hash } = transaction
+  await tx.insert(settlementItems).values(paymentIds.map((paymentId, item) => ({ hash, item, paymentId })))
+}

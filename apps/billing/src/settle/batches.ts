@@ -1,0 +1,161 @@
+import type { Address } from '@upfront/protocol'
+import { errorText, type Logger } from '@upfront/service'
+import { and, eq } from 'drizzle-orm'
+import type { Chain } from '../chain/chain.js'
+import { NodeRefusal } from '../chain/node-error.js'
+import type { Environment } from '../environment/environment.js'
+import { type Claimant, claimCharges, hasCharges, releaseCharges } from '../ledger/claim-work.js'
+import type { Database } from '../ledger/ledger.js'
+import { type PaymentRow, type SignedTransactionRow, signers } from '../ledger/schema.js'
+import { Delegation } from './delegation.js'
+import { makeRooms } from './rooms.js'
+import { intentOf, type Settlement, type SigningQueue } from './signing-queue.js'
+import { prepare } from './submit.js'
+
+/** EIP-7825: no transaction may have more, less some room. */
+const MOST_GAS = 16_000_000n
+
+/** What became of a signer's turn to send a batch. */
+export interface BatchTurn {
+  /** Stored, and to be broadcast: a batch, or what delegates the signer's account. */
+  transaction: SignedTransactionRow | null
+  /** How many payments it settles. */
+  size: number
+  /** Charges that look as if they could not be settled. */
+  doubtful: readonly PaymentRow[]
+}
+
+const NOTHING: BatchTurn = { transaction: null, size: 0, doubtful: [] }
+
+/**
+ * Settles many payments of one signer by one transaction of its delegated account. Nodes' pools hold one transaction of such an
+ * account, so a signer has one in flight: whatever was charged meanwhile gathers for the next.
+ */
+export class Batches {
+  readonly #delegation: Delegation
+  /** By signer: payments whose transaction can't be mined any more. They go first. */
+  readonly #again = new Map<Address, PaymentRow[]>()
+  readonly #signedAt = new Map<Address, number>()
+
+  constructor(
+    private readonly chain: Chain,
+    private readonly db: Database,
+    private readonly signing: SigningQueue,
+    private readonly environment: Environment,
+    private readonly logger: Logger,
+  ) {
+    this.#delegation = new Delegation(chain, db, logger)
+  }
+
+  /** Whether this signer's payments are settled in batches. */
+  serves(signer: Address): boolean {
+    return this.environment.SETTLEMENT === 'batch' && !this.#delegation.isImpossible(signer)
+  }
+
+  /** Puts a payment that has to be signed anew into the signer's next batch. */
+  putBack(payment: PaymentRow): void {
+    const again = this.#again.get(payment.facilitator) ?? []
+    this.#again.set(payment.facilitator, [...again.filter(({ id }) => id !== payment.id), payment])
+  }
+
+  /** Milliseconds until the signer may send its next batch. */
+  pauseOf(signer: Address): number {
+    const signedAt = this.#signedAt.get(signer) ?? Number.NEGATIVE_INFINITY
+    return Math.max(signedAt + this.environment.SETTLEMENT_BATCH_INTERVAL_MS - Date.now(), 0)
+  }
+
+  /**
+   * Claims what the signer has to settle, if it has nothing in flight, and signs one transaction for as much as fits. Never called twice
+   * at once for one signer. Throws `NodeFault`.
+   */
+  async take(signer: Address, claimant: Claimant): Promise<BatchTurn> {
+    const again = this.#again.get(signer) ?? []
+    if (again.length === 0 && !(await hasCharges(this.db, claimant, signer))) return NOTHING
+    const nonce = await this.#readFreeNonce(signer)
+    if (nonce === null) return NOTHING
+    const delegation = await this.#delegation.ensure(signer, nonce)
+    if (delegation === null) return NOTHING
+    if (delegation !== 'delegated') return { ...NOTHING, transaction: delegation }
+    this.#again.delete(signer)
+    const charges = [...again, ...(await this.#claim(signer, claimant, again.length))]
+    const { settlements, doubtful } = await this.#prepare(charges)
+    const signed = settlements.length === 0 ? NOTHING : await this.#sign(signer, settlements, nonce)
+    return { ...signed, doubtful }
+  }
+
+  /** The signer's next nonce; `null`: a transaction of it is in flight, whoever signed it. */
+  async #readFreeNonce(signer: Address): Promise<number | null> {
+    const [lease] = await this.db
+      .select({ nextNonce: signers.nextNonce })
+      .from(signers)
+      .where(and(eq(signers.network, this.chain.network), eq(signers.address, signer)))
+    if (lease === undefined) return null
+    const count = await this.chain.transactionCount(signer, 'latest')
+    return lease.nextNonce === count ? count : null
+  }
+
+  /** Own sellers' charges first; strangers get half of a batch at most. */
+  async #claim(signer: Address, claimant: Claimant, taken: number): Promise<PaymentRow[]> {
+    const size = this.environment.SETTLEMENT_BATCH_SIZE
+    const claimed: PaymentRow[] = []
+    for (const origin of ['internal', 'facilitator'] as const) {
+      const own = { signer, origin: 'internal' as const, count: taken + claimed.length }
+      const rooms = makeRooms(origin, [signer], [own], size)
+      if (rooms.length > 0) claimed.push(...(await claimCharges(this.db, claimant, rooms)))
+    }
+    return claimed
+  }
+
+  /** What the node does not answer for is looked at again later, as everything that was claimed. */
+  async #prepare(charges: readonly PaymentRow[]) {
+    const settlements: Settlement[] = []
+    const doubtful: PaymentRow[] = []
+    const one = async (payment: PaymentRow) => {
+      try {
+        const settlement = await prepare(this.chain, payment)
+        if (settlement === null) doubtful.push(payment)
+        else settlements.push(settlement)
+      } catch (error) {
+        const { network } = this.chain
+        this.logger.warn({ paymentId: payment.id, network, reason: errorText(error) }, 'a charge waits for its node')
+      }
+    }
+    await Promise.all(charges.map(one))
+    return { settlements, doubtful }
+  }
+
+  async #sign(
+    signer: Address,
+    settlements: readonly Settlement[],
+    nonce: number,
+  ): Promise<Pick<BatchTurn, 'transaction' | 'size'>> {
+    const [fees, balance] = await Promise.all([this.chain.fees(), this.chain.balance(signer)])
+    const fitting = await this.#fit(signer, settlements, balance / (fees.maxFeePerGas || 1n))
+    const transaction = await this.signing.sign(this.chain, fitting, fees, nonce)
+    if (transaction !== null) this.#signedAt.set(signer, Date.now())
+    const left = transaction === null ? settlements : settlements.slice(fitting.length)
+    const payments = left.map(({ payment }) => payment)
+    await releaseCharges(this.db, payments)
+    for (const payment of payments) if (payment.state === 'submitted') this.putBack(payment)
+    return { transaction, size: transaction === null ? 0 : fitting.length }
+  }
+
+  /** As many as one transaction bears, and the signer can pay for; one alone where the node does not take a batch. */
+  async #fit(signer: Address, settlements: readonly Settlement[], affordable: bigint): Promise<readonly Settlement[]> {
+    const most = affordable < MOST_GAS ? affordable : MOST_GAS
+    let count = settlements.length
+    while (count > 1 && intentOf(settlements.slice(0, count)).gas > most) count = Math.ceil(count / 2)
+    if (count === 1) return settlements.slice(0, 1)
+    const fitting = settlements.slice(0, count)
+    const { to, data, gas } = intentOf(fitting)
+    try {
+      await this.chain.simulate(signer, to, data, gas)
+      return fitting
+    } catch (error) {
+      if (!(error instanceof NodeRefusal)) throw error
+      const { network } = this.chain
+      this.logger.warn({ network, signer, reason: error.message }, 'a batch was refused; one payment goes alone')
+      return fitting.slice(0, 1)
+    }
+  }
+}

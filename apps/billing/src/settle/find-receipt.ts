@@ -1,0 +1,41 @@
+import type { Chain } from '../chain/chain.js'
+import type { Receipt } from '../chain/receipt.js'
+import { receiptAt, settlementsOf } from '../chain/settlement-batch.js'
+import type { Database } from '../ledger/ledger.js'
+import type { PaymentRow } from '../ledger/schema.js'
+import { type OwnTransaction, readTransactions } from '../ledger/signed-transactions.js'
+
+/**
+ * The payment's part of the receipt of the transaction that succeeded; else of the newest where that failed, as an older one was
+ * followed by it. Throws `NodeFault`.
+ */
+export async function findReceipt(chain: Chain, transactions: readonly OwnTransaction[]): Promise<Receipt | null> {
+  let failed: Receipt | null = null
+  for (const transaction of transactions) {
+    const whole = await chain.receipt(transaction.hash)
+    const receipt = whole === null ? null : ownPart(whole, transaction)
+    if (receipt?.succeeded) return receipt
+    failed ??= receipt
+  }
+  return failed?.hash === transactions[0]?.hash ? failed : null
+}
+
+/** The payment's part of the receipt of the transaction that it names; `null`: that has none. Throws `NodeFault`. */
+export async function readReceipt(db: Database, chain: Chain, payment: PaymentRow): Promise<Receipt | null> {
+  const whole = payment.transaction === null ? null : await chain.receipt(payment.transaction)
+  if (whole === null) return null
+  const own = (await readTransactions(db, payment)).find(({ hash }) => hash === whole.hash)
+  if (own !== undefined) return ownPart(whole, own)
+  // Somebody else sent it, with our key.
+  const transaction = await chain.transaction(whole.hash)
+  const place = transaction === null ? undefined : settlementsOf(transaction).find((found) => isOf(found, payment))
+  return place === undefined ? whole : receiptAt(whole, place)
+}
+
+function ownPart(receipt: Receipt, { signer: to, item, items }: OwnTransaction): Receipt {
+  return items === 1 ? receipt : receiptAt(receipt, { to, item, items })
+}
+
+function isOf(found: { payer: string; nonce: bigint }, { payer, nonce }: PaymentRow): boolean {
+  return found.payer === payer && found.nonce === nonce
+}

@@ -1,0 +1,170 @@
+import { DEVNET_ROLES, type Devnet, type FaultProxy, startDevnet, startFaultProxy } from '@upfront/devnet'
+import type { Payment } from '@upfront/protocol'
+import { createTestClient, http } from 'viem'
+import { DELEGATED_CODE } from '../src/chain/settlement-batch.js'
+import { runBilling } from './support/billing.js'
+import { makeRequirements, SELLER } from './support/buyer.js'
+import { burnNonce, fetchHead, rpc } from './support/on-chain.js'
+import { type RunningBilling, usdcBalance } from './support/stand.js'
+import { stores } from './support/stores.js'
+import { until } from './support/until.js'
+
+const [SIGNER] = DEVNET_ROLES.facilitators
+
+interface Description {
+  events: { kind: string }[]
+  transactions: { hash: string; status: string; item: number; items: number }[]
+}
+
+describe.each(stores())('SETTLEMENT=batch, on $name', (store) => {
+  const test = store.missing === null ? it : it.skip
+  let devnet: Devnet
+  let node: FaultProxy
+  let billing: RunningBilling
+
+  const anvil = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
+  const mineOne = () => anvil().mine({ blocks: 1 })
+  const describePayment = async (id: string) => (await billing.send(`/payments/${id}`)).body as Description
+  const countSent = () => new Set(node.sent).size
+  const authorize = () => billing.authorizeNew(makeRequirements({ maximum: '1000' }))
+  /** Charges that wait for nothing, by id. */
+  const charge = async (amounts: readonly number[]) => {
+    const ids: string[] = []
+    for (const amount of amounts) {
+      const { id } = await authorize()
+      await billing.charge(id, String(amount), { waitMilliseconds: 0 })
+      ids.push(id)
+    }
+    return ids
+  }
+  const untilState = (id: string, state: Payment['state'], between?: () => Promise<unknown>) =>
+    until(
+      () => billing.payment(id),
+      (payment) => payment.state === state,
+      between,
+    )
+  const untilSubmitted = (ids: string[]) => Promise.all(ids.map((id) => untilState(id, 'submitted')))
+  const settleAll = (ids: string[]) => Promise.all(ids.map((id) => untilState(id, 'settled', mineOne)))
+
+  beforeAll(async () => {
+    if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
+    await store.start()
+    devnet = await startDevnet()
+    node = await startFaultProxy(devnet.rpcUrl)
+    billing = await runBilling(node.url, {
+      SETTLEMENT: 'batch',
+      SETTLEMENT_BATCH_INTERVAL_MS: '0',
+      SETTLEMENT_BATCH_SIZE: '20',
+      RECOVERY_INTERVAL_MS: '200',
+      FEE_BUMP_MS: '3000',
+      ...(await store.variables()),
+    })
+    await anvil().setAutomine(false)
+  })
+  beforeEach(() => node?.reset())
+  afterAll(async () => {
+    await billing?.close()
+    await node?.stop()
+    await devnet?.stop()
+    await store.stop()
+  })
+
+  test('the first charge has the signer delegated, and all that came meanwhile is one transaction', async () => {
+    const before = await usdcBalance(devnet, SELLER)
+    const ids = await charge(Array.from({ length: 12 }, (_, index) => index + 1))
+    await until(async () => countSent() === 1)
+    await mineOne()
+    await untilSubmitted(ids)
+    expect(await rpc(devnet.rpcUrl, 'eth_getCode', [SIGNER.address, 'latest'])).toBe(DELEGATED_CODE)
+    expect(countSent()).toBe(2)
+    await mineOne()
+    const settled = await settleAll(ids)
+    expect(new Set(settled.map(({ transaction }) => transaction)).size).toBe(1)
+    expect(await usdcBalance(devnet, SELLER)).toBe(before + 78n)
+    const { transaction } = settled[0]!
+    const receipt = (await rpc(devnet.rpcUrl, 'eth_getTransactionReceipt', [transaction])) as { gasUsed: string }
+    expect(settled.reduce((sum, { gasUsed }) => sum + gasUsed!, 0n)).toBe(BigInt(receipt.gasUsed))
+    expect(BigInt(receipt.gasUsed) / 12n).toBeLessThan(52_000n)
+    expect((await describePayment(ids[3]!)).transactions).toMatchObject([{ item: expect.any(Number), items: 12 }])
+    expect((await billing.send('/reconciliation')).body).toMatchObject({ settledPayments: 12, differences: [] })
+    expect((await billing.send('/metrics')).body).toMatch(/^billing_settlement_batch_payments_sum\{.*\} 12$/m)
+  })
+
+  test('one transaction is in flight: what is charged meanwhile goes with the next', async () => {
+    const sentBefore = countSent()
+    const first = await charge([1])
+    await untilSubmitted(first)
+    const next = await charge([2, 3, 4])
+    // Several rounds have looked whether there is something to do.
+    await until(async () => (node.stats.byMethod.eth_getTransactionCount ?? 0) > 20)
+    expect(countSent()).toBe(sentBefore + 1)
+    await mineOne()
+    await untilSubmitted(next)
+    expect(countSent()).toBe(sentBefore + 2)
+    const settled = await settleAll([...first, ...next])
+    expect(new Set(settled.map(({ transaction }) => transaction)).size).toBe(2)
+  })
+
+  test('one that can no longer be settled fails alone, by the facts of the chain', async () => {
+    const first = await charge([1])
+    await untilSubmitted(first)
+    const payments = [await authorize(), await authorize(), await authorize()]
+    const ids = payments.map(({ id }) => id)
+    for (const id of ids) await billing.charge(id, '5', { waitMilliseconds: 0 })
+    const before = await usdcBalance(devnet, SELLER)
+    // The batch does not arrive before the nonce is burnt.
+    node.faultOf = (method) => (method === 'eth_sendRawTransaction' ? 'reset' : undefined)
+    await mineOne()
+    await untilSubmitted(ids)
+    await burnNonce(devnet, payments[1]!.nonce)
+    await mineOne()
+    node.faultOf = undefined
+    await settleAll([ids[0]!, ids[2]!])
+    expect(await untilState(ids[1]!, 'failed', mineOne)).toMatchObject({ reason: 'permit2_nonce_invalidated' })
+    expect(await usdcBalance(devnet, SELLER)).toBe(before + 11n)
+    // What the failed one used is its share of the batch all the same.
+    expect((await billing.payment(ids[1]!)).gasUsed).toBeGreaterThan(0n)
+    expect((await billing.send('/reconciliation')).body).toMatchObject({ differences: [] })
+  })
+
+  test('a batch that is stuck is replaced as a whole', async () => {
+    const ids = await charge([1])
+    await untilSubmitted(ids)
+    const more = await charge([7, 8, 9])
+    await mineOne()
+    await untilSubmitted(more)
+    for (const id of more) {
+      await until(async () => (await describePayment(id)).events.some(({ kind }) => kind === 'fee raised'))
+    }
+    await mineOne()
+    const settled = await settleAll(more)
+    expect(new Set(settled.map(({ transaction }) => transaction)).size).toBe(1)
+    const { transactions } = await describePayment(more[2]!)
+    expect(new Set(transactions.map(({ item }) => item)).size).toBe(1)
+    expect(transactions.length).toBeGreaterThan(1)
+  })
+
+  test('a batch that a reorganisation takes back is sent again as it was signed', async () => {
+    const ids = await charge([1])
+    await untilSubmitted(ids)
+    const more = await charge([20, 21])
+    await mineOne()
+    await untilSubmitted(more)
+    await mineOne()
+    const [settled] = await settleAll(more)
+    const before = await usdcBalance(devnet, SELLER)
+    const hashes = countSent()
+    const depth = Number((await fetchHead(devnet)) - settled!.blockNumber!) + 1
+    await anvil().request({ method: 'anvil_reorg', params: [depth, []] } as never)
+    expect(await usdcBalance(devnet, SELLER)).toBeLessThan(before)
+    for (const id of more) {
+      await until(async () => (await describePayment(id)).events.some(({ kind }) => kind === 'reorged'))
+    }
+    await settleAll(more)
+    expect(await usdcBalance(devnet, SELLER)).toBe(before)
+    expect(countSent()).toBe(hashes)
+    const { body } = await billing.send('/accounts')
+    expect(JSON.stringify(body)).toContain('received')
+    expect((await billing.send('/reconciliation')).body).toMatchObject({ differences: [] })
+  })
+})

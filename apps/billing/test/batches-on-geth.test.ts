@@ -1,0 +1,74 @@
+import {
+  DEVNET_ACCOUNTS,
+  deployPayments,
+  findGeth,
+  type Geth,
+  paymentContractCodes,
+  startGeth,
+  USDC_ADDRESS,
+} from '@upfront/devnet'
+import type { Address } from '@upfront/protocol'
+import { CREATE2_DEPLOYER } from '../src/chain/settlement-batch.js'
+import { runBilling } from './support/billing.js'
+import { makeRequirements, SELLER } from './support/buyer.js'
+import { rpc } from './support/on-chain.js'
+import type { RunningBilling } from './support/stand.js'
+import { until } from './support/until.js'
+
+const CHAIN_ID = 1337
+const NETWORK = `eip155:${CHAIN_ID}` as const
+/** https://github.com/Arachnid/deterministic-deployment-proxy */
+const DEPLOYER_CODE =
+  '0x7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe03601600081602082378035828234f58015156039578182fd5b8082525050506014600cf3'
+const path = findGeth()
+
+describe('batches on geth, whose pool holds one transaction of a delegated account', () => {
+  const test = path === undefined ? it.skip : it
+  let geth: Geth
+  let billing: RunningBilling
+
+  beforeAll(async () => {
+    if (path === undefined) return console.warn('skipped: geth is not installed')
+    const funded = DEVNET_ACCOUNTS.map(({ address }) => [address, { balance: '0x21e19e0c9bab2400000' }] as const)
+    const codes = { ...paymentContractCodes(CHAIN_ID), [CREATE2_DEPLOYER]: DEPLOYER_CODE }
+    const contracts = Object.entries(codes).map(([address, code]) => [address, { balance: '0x0', code }] as const)
+    geth = await startGeth(path, { blockTimeSeconds: 1, alloc: Object.fromEntries([...funded, ...contracts]) })
+    await deployPayments(geth.rpcUrl)
+    const tokens = { [USDC_ADDRESS]: { name: 'USDC', version: '2', decimals: 6 } }
+    billing = await runBilling(geth.rpcUrl, {
+      CHAINS: JSON.stringify({ [NETWORK]: { rpcUrl: geth.rpcUrl, tokens } }),
+      SETTLEMENT: 'batch',
+      SETTLEMENT_BATCH_INTERVAL_MS: '0',
+      RECOVERY_INTERVAL_MS: '500',
+    })
+  })
+  afterAll(async () => {
+    await billing?.close()
+    await geth?.stop()
+  })
+
+  test('every charge is settled, in fewer transactions than there are charges, and none is refused by the pool', async () => {
+    const ids: string[] = []
+    for (let index = 1; index <= 30; index++) {
+      const { id } = await billing.authorizeNew(makeRequirements({ network: NETWORK, maximum: '1000' }))
+      await billing.charge(id, String(index), { waitMilliseconds: 0 })
+      ids.push(id)
+    }
+    const settled = await Promise.all(
+      ids.map((id) =>
+        until(
+          () => billing.payment(id),
+          ({ state }) => state === 'settled',
+        ),
+      ),
+    )
+    const transactions = new Set(settled.map(({ transaction }) => transaction))
+    expect(transactions.size).toBeLessThan(30)
+    for (const transaction of transactions) {
+      expect(await rpc(geth.rpcUrl, 'eth_getTransactionReceipt', [transaction])).toMatchObject({ status: '0x1' })
+    }
+    const data = `0x70a08231${SELLER.slice(2).toLowerCase().padStart(64, '0')}`
+    const balance = await rpc(geth.rpcUrl, 'eth_call', [{ to: USDC_ADDRESS as Address, data }, 'latest'])
+    expect(BigInt(String(balance))).toBe(465n)
+  })
+})
