@@ -4,7 +4,7 @@ const read = (path) => readFileSync(new URL(`../../${path}`, import.meta.url), '
 
 test('the image starts the gateway with the flags that npm starts it with', () => {
   const [node, ...flagsAndProgram] = JSON.parse(read('package.json')).scripts['start:gateway'].split(' ')
-  const [, stage] = read('infra/Dockerfile').split(/^FROM runtime AS gateway$/m)
+  const [, stage] = read('infra/Dockerfile').split(/^FROM runtime AS gateway-portable$/m)
   const [, entryPoint] = /^ENTRYPOINT (.*)$/m.exec(stage)
   expect(JSON.parse(entryPoint)).toEqual([node, ...flagsAndProgram.slice(0, -1), 'dist/main.js'])
   expect(flagsAndProgram.slice(0, -1)).toContain('--max-semi-space-size=32')

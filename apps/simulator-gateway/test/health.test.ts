@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { type Anvil, type FaultProxy, startAnvil, startFaultProxy } from '@upfront/devnet'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 
@@ -34,6 +35,17 @@ describe('health', () => {
       },
     })
     expect(await ready('/health')).toMatchObject({ status: 200, body: { ready: true, engine: { name: 'ethereumjs' } } })
+  })
+
+  it('is not ready where the chain needs the native engine and another one serves', async () => {
+    const CHAIN_GENESIS_FILE = fileURLToPath(new URL('../../../packages/devnet/op-genesis.json', import.meta.url))
+    gateway = await startGatewayProcess({
+      UPSTREAM_RPC_URL: upstream.url,
+      EVM_ENGINE: 'ethereumjs',
+      CHAIN_GENESIS_FILE,
+    })
+    const reason = expect.stringContaining('native engine')
+    expect(await ready()).toMatchObject({ status: 503, body: { ready: false, reason, engine: { name: 'ethereumjs' } } })
   })
 
   it('starts without the upstream, is not ready, and gets ready with it', async () => {

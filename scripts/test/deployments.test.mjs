@@ -1,0 +1,240 @@
+// Every service of compose.yaml and every pod of the chart, as a process with the environment written there. Only addresses,
+// ports and folders are this machine's.
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { load, loadAll, YAML11_SCHEMA } from 'js-yaml'
+import {
+  DEVNET_ROLES,
+  freePort,
+  postgresMissing,
+  startPostgres,
+  USDC_ADDRESS,
+} from '../../packages/devnet/dist/index.js'
+import { root } from '../install.mjs'
+
+const PROGRAMS = {
+  devnet: 'packages/devnet/dist/main.js',
+  billing: 'apps/billing/dist/main.js',
+  gateway: 'apps/simulator-gateway/dist/main.js',
+}
+const read = (path) => readFileSync(join(root, path), 'utf8')
+const folder = mkdtempSync(join(tmpdir(), 'deployments-'))
+const children = []
+let postgres
+
+beforeAll(async () => {
+  if (postgresMissing() === null) postgres = await startPostgres()
+}, 60_000)
+afterAll(async () => {
+  for (const child of children.reverse()) {
+    if (child.exitCode !== null) continue
+    child.kill('SIGTERM')
+    await once(child, 'exit')
+  }
+  await postgres?.stop()
+  rmSync(folder, { recursive: true, force: true })
+}, 60_000)
+
+/** Of a stage of the Dockerfile, and those that it stands on: environment and health check. */
+function imageOf(stage) {
+  const stages = read('infra/Dockerfile')
+    .replaceAll(/\\\n/g, ' ')
+    .split(/^FROM /m)
+  const text = stages.find((candidate) => candidate.split('\n', 1)[0].endsWith(` AS ${stage}`))
+  if (text === undefined) return { environment: {} }
+  const below = imageOf(text.split(' ', 1)[0])
+  const environment = { ...below.environment }
+  for (const [, line] of text.matchAll(/^ENV (.*)$/gm))
+    for (const pair of line.trim().split(/\s+/)) environment[pair.split('=')[0]] = pair.split('=')[1]
+  const check = /^HEALTHCHECK.*? CMD (\[.*\])\s*$/m.exec(text)?.[1]
+  return { environment, check: check === undefined ? below.check : JSON.parse(check) }
+}
+
+/** Starts a service with this environment and no other. `hosts`: what stands for `name:port` here. */
+async function start(name, environment, hosts) {
+  const prefix = name.toUpperCase()
+  const port = await freePort()
+  const here = Object.entries(environment).map(([variable, value]) => {
+    let text = String(value).replaceAll('/data', folder)
+    for (const [host, address] of Object.entries(hosts)) text = text.replaceAll(host, address)
+    return [variable, text]
+  })
+  const env = {
+    PATH: process.env.PATH,
+    HOME: folder,
+    ...Object.fromEntries(here),
+    [`${prefix}_PORT`]: String(port),
+    [`${prefix}_HOST`]: '127.0.0.1',
+  }
+  const child = spawn(process.execPath, [join(root, PROGRAMS[name])], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  children.push(child)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+  await new Promise((resolve, reject) => {
+    child.stdout.on('data', () => /listen/i.test(output) && resolve())
+    child.once('exit', (code) => reject(new Error(`${name} ended with ${code}: ${output}`)))
+  })
+  return { address: `127.0.0.1:${port}`, url: `http://127.0.0.1:${port}`, env }
+}
+
+async function rpc(url, method, params = []) {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  return response.status === 402 ? 402 : (await response.json()).result
+}
+
+const simulation = [{ blockStateCalls: [{ calls: [{ to: USDC_ADDRESS }] }] }, 'latest']
+
+async function isHealthy({ check }, { env }) {
+  if (check === undefined) return true
+  const [, ...args] = check
+  for (let attempt = 0; attempt < 20; attempt += 1)
+    if (spawnSync(process.execPath, args, { env }).status === 0) return true
+  return false
+}
+
+/** Compose's `${VARIABLE:-default}`, with no variable set. */
+const interpolated = (text) => String(text).replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1')
+
+const missing = postgresMissing()
+const withPostgres = missing === null ? describe : describe.skip
+
+withPostgres(`compose.yaml${missing === null ? '' : ` (skipped: ${missing})`}`, () => {
+  const { services } = load(read('infra/compose.yaml'), { schema: YAML11_SCHEMA })
+  const hosts = {}
+
+  async function startService(name, program) {
+    const { environment, build } = services[name]
+    const image = imageOf(build.target)
+    const given = Object.fromEntries(Object.entries(environment).map(([key, value]) => [key, interpolated(value)]))
+    const started = await start(program, { ...image.environment, ...given }, hosts)
+    expect(await isHealthy(image, started)).toBe(true)
+    return started
+  }
+
+  it('starts all that it starts by default, and sells', async () => {
+    hosts['postgres://upfront:upfront@postgres:5432/upfront'] = postgres.createDatabase('compose')
+    const devnet = await startService('devnet', 'devnet')
+    hosts['devnet:8545'] = devnet.address
+    const billing = await startService('billing', 'billing')
+    hosts['billing:8081'] = billing.address
+    expect((await fetch(`${billing.url}/health`)).status).toBe(200)
+    const gateway = await startService('gateway', 'gateway')
+    expect((await fetch(`${gateway.url}/health/ready`)).status).toBe(200)
+    expect(await rpc(gateway.url, 'eth_simulateV1', simulation)).toHaveLength(1)
+    expect(await rpc(`${gateway.url}/v1/simulate`, 'eth_simulateV1', simulation)).toBe(402)
+    expect(
+      Object.keys(services)
+        .filter((name) => services[name].profiles === undefined)
+        .sort(),
+    ).toEqual(['billing', 'devnet', 'gateway', 'postgres'])
+  }, 120_000)
+
+  it.each(['gateway-base', 'gateway-base-sepolia'])(
+    'starts %s, without a stream that Base no longer has',
+    async (name) => {
+      expect(interpolated(services[name].environment.FLASHBLOCKS_WS_URL)).toBe('')
+      // Base itself is not asked: the local chain stands for it.
+      const upstream = interpolated(services[name].environment.UPSTREAM_RPC_URL)
+      hosts[upstream] = `http://${hosts['devnet:8545']}`
+      const gateway = await startService(name, 'gateway')
+      expect(await rpc(gateway.url, 'eth_simulateV1', simulation)).toHaveLength(1)
+    },
+    60_000,
+  )
+})
+
+const helm = findHelm()
+const withHelm = helm === undefined || missing !== null ? describe.skip : describe
+
+withHelm(`the chart${helm === undefined ? ' (skipped: helm is not installed)' : ''}`, () => {
+  const SALE = {
+    'billing.enabled': 'true',
+    'gateway.sale.network': 'eip155:31337',
+    'gateway.sale.asset': USDC_ADDRESS,
+    'gateway.sale.payTo': DEVNET_ROLES.seller.address,
+  }
+
+  function render(values) {
+    const args = Object.entries(values).flatMap(([key, value]) => ['--set-string', `${key}=${value}`])
+    const chart = join(root, 'infra/helm/upfront')
+    return loadAll(execFileSync(helm, ['template', 'sim', chart, ...args], { encoding: 'utf8', stdio: 'pipe' }))
+  }
+
+  const containerOf = (documents, name) =>
+    documents.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === `sim-${name}`).spec.template.spec
+      .containers[0]
+
+  /** The pod's environment over its secret's, and the answer of its own probes. */
+  async function startPod(documents, name, secret, hosts) {
+    const { env = [], livenessProbe, readinessProbe } = containerOf(documents, name)
+    const environment = Object.fromEntries(env.map(({ name: variable, value }) => [variable, value]))
+    const pod = await start(name, { ...imageOf(name).environment, ...secret, ...environment }, hosts)
+    for (const { httpGet } of [livenessProbe, readinessProbe])
+      expect((await fetch(pod.url + httpGet.path)).status).toBe(200)
+    return pod
+  }
+
+  it('starts a gateway alone, and one that sells through its billing', async () => {
+    const devnet = await start('devnet', {}, {})
+    const gatewaySecret = { UPSTREAM_RPC_URL: devnet.url, BILLING_TOKEN: 'of-the-chart' }
+    const alone = await startPod(render({}), 'gateway', gatewaySecret, {})
+    expect(await rpc(alone.url, 'eth_simulateV1', simulation)).toHaveLength(1)
+
+    const documents = render(SALE)
+    const billing = await startPod(
+      documents,
+      'billing',
+      {
+        DATABASE_URL: postgres.createDatabase('chart'),
+        BILLING_TOKEN: 'of-the-chart',
+        FACILITATOR_PRIVATE_KEYS: DEVNET_ROLES.facilitators.map(({ privateKey }) => privateKey).join(),
+        CHAINS: JSON.stringify({
+          'eip155:31337': {
+            rpcUrl: devnet.url,
+            tokens: { [USDC_ADDRESS]: { name: 'USDC', version: '2', decimals: 6 } },
+          },
+        }),
+      },
+      {},
+    )
+    const gateway = await startPod(documents, 'gateway', gatewaySecret, {
+      'sim-billing:8081': billing.address,
+      '/tmp/': `${folder}/`,
+    })
+    expect(await rpc(`${gateway.url}/v1/simulate`, 'eth_simulateV1', simulation)).toBe(402)
+  }, 120_000)
+
+  it('says what a gateway that sells lacks', () => {
+    expect(() => render({ 'billing.enabled': 'true' })).toThrow(/gateway\.sale\.network/)
+  })
+
+  it('renders every option', () => {
+    const all = render({
+      ...SALE,
+      'gateway.autoscaling.enabled': 'true',
+      'gateway.autoscaling.requestsInFlight': '16',
+      'networkPolicy.enabled': 'true',
+      'serviceMonitor.enabled': 'true',
+    })
+    const kinds = new Set(all.map(({ kind }) => kind))
+    expect([...kinds].sort()).toEqual([
+      'Deployment',
+      'HorizontalPodAutoscaler',
+      'NetworkPolicy',
+      'PodDisruptionBudget',
+      'Service',
+      'ServiceMonitor',
+    ])
+  })
+})
+
+/** From PATH, or built by `go install helm.sh/helm/v3/cmd/helm@v3.18.4`. */
+function findHelm() {
+  const go = spawnSync('go', ['env', 'GOPATH'], { encoding: 'utf8' })
+  const candidates = ['helm', ...(go.status === 0 ? [join(go.stdout.trim(), 'bin', 'helm')] : [])]
+  return candidates.find((candidate) => spawnSync(candidate, ['version']).status === 0)
+}
