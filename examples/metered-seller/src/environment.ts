@@ -28,12 +28,28 @@ export class Environment {
 
   /** Where charges wait that billing has not acknowledged; without it they are lost with the process. */
   JOURNAL_DIR?: string
+
+  /** How long a buyer waits for its payment to be mined, in milliseconds, before it is told that it is pending. */
+  @Type(() => Number)
+  @IsInt()
+  @Min(0)
+  RECEIPT_WAIT_MS = 10_000
+
+  /** How long a buyer waits for a billing that does not answer a charge. */
+  @Type(() => Number)
+  @IsInt()
+  @Min(0)
+  ACKNOWLEDGEMENT_WAIT_MS = 5_000
 }
+
+const KNOWN = [
+  ...['PORT', 'NETWORK', 'ASSET', 'PAY_TO', 'BILLING_URL', 'BILLING_TOKEN', 'JOURNAL_DIR'],
+  ...['RECEIPT_WAIT_MS', 'ACKNOWLEDGEMENT_WAIT_MS'],
+]
 
 /** @throws Error that names every variable that is missing or wrong */
 export function readEnvironment(variables: Readonly<Record<string, string | undefined>>): Environment {
-  const known = ['PORT', 'NETWORK', 'ASSET', 'PAY_TO', 'BILLING_URL', 'BILLING_TOKEN', 'JOURNAL_DIR']
-  const names = known.filter((name) => variables[name])
+  const names = KNOWN.filter((name) => variables[name])
   const environment = plainToInstance(Environment, Object.fromEntries(names.map((name) => [name, variables[name]])))
   const problems = validateSync(environment, { stopAtFirstError: true }).flatMap(({ constraints }) =>
     Object.values(constraints ?? {}),

@@ -15,6 +15,8 @@ try {
   const facilitator = new BillingFacilitator({
     url: environment.BILLING_URL,
     token: environment.BILLING_TOKEN,
+    receiptWait: environment.RECEIPT_WAIT_MS,
+    acknowledgementWait: environment.ACKNOWLEDGEMENT_WAIT_MS,
     ...(JOURNAL_DIR === undefined ? {} : { journal: new FileJournal(JOURNAL_DIR, log) }),
     log,
   })

@@ -1,12 +1,11 @@
 import { createServer, request as forward } from 'node:http'
-import { ledgerStores } from '@upfront/devnet'
 import { createTestClient, http, publicActions } from 'viem'
 import { balanceOf, buyer, receiptOf } from './buyer.js'
-import { type Stand, startStand } from './stand.js'
+import { type Stand, startStand, stores } from './stand.js'
 
 const { pay, sign } = buyer('0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d')
 
-describe.each(ledgerStores())('a billing that can not be reached or dies, on $name', (store) => {
+describe.each(stores())('a billing that can not be reached or dies, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let stand: Stand
   let url: string
@@ -40,6 +39,8 @@ describe.each(ledgerStores())('a billing that can not be reached or dies, on $na
   beforeAll(async () => {
     if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
     stand = await startStand(store, {
+      sellers: 2,
+      lastSeller: { RECEIPT_WAIT_MS: '500', ACKNOWLEDGEMENT_WAIT_MS: '500' },
       billingUrl: (real) => {
         billingUrl = real
         return new Promise((resolve) => {
@@ -105,7 +106,8 @@ describe.each(ledgerStores())('a billing that can not be reached or dies, on $na
     const sentBefore = await chain.getTransactionCount({ address })
     await chain.setAutomine(false)
     try {
-      const answer = pay(`${url}?charge=$0.04`)
+      // One that does not wait long for what can't come.
+      const answer = pay(`${stand.sellers[1]?.url}/metered?charge=$0.04`)
       await until(async () => (await chain.getTransactionCount({ address, blockTag: 'pending' })) > sentBefore)
       await stand.billing.kill()
       await stand.billing.restart()

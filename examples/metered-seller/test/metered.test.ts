@@ -1,9 +1,9 @@
-import { DEVNET_ACCOUNTS, fundBuyer, ledgerStores } from '@upfront/devnet'
+import { DEVNET_ACCOUNTS, fundBuyer } from '@upfront/devnet'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { balanceOf, buyer, receiptOf, signedRequest } from './buyer.js'
-import { type Stand, startStand } from './stand.js'
+import { type Stand, startStand, stores } from './stand.js'
 
-describe.each(ledgerStores())('the metered seller, with billing on $name', (store) => {
+describe.each(stores())('the metered seller, with billing on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let stand: Stand
   let url: string

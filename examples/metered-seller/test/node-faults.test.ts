@@ -1,10 +1,10 @@
-import { type FaultProxy, ledgerStores, startFaultProxy } from '@upfront/devnet'
+import { type FaultProxy, startFaultProxy } from '@upfront/devnet'
 import { balanceOf, buyer, receiptOf } from './buyer.js'
-import { type Stand, startStand } from './stand.js'
+import { type Stand, startStand, stores } from './stand.js'
 
 const { pay, sign } = buyer('0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d')
 
-describe.each(ledgerStores())('a node that fails, with billing on $name', (store) => {
+describe.each(stores())('a node that fails, with billing on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let node: FaultProxy
   let stand: Stand

@@ -1,7 +1,6 @@
 import { createServer, request as forward } from 'node:http'
-import { ledgerStores } from '@upfront/devnet'
 import { balanceOf, buyer, receiptOf } from './buyer.js'
-import { type Stand, startStand } from './stand.js'
+import { type Stand, startStand, stores } from './stand.js'
 
 const { sign } = buyer('0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d')
 let stand: Stand
@@ -22,7 +21,7 @@ const proxy = createServer((request, response) => {
 })
 
 beforeAll(async () => {
-  stand = await startStand(ledgerStores()[0]!, {
+  stand = await startStand(stores()[0]!, {
     billingUrl: (real) => {
       billingUrl = real
       return new Promise((resolve) => {

@@ -1,11 +1,10 @@
-import { ledgerStores } from '@upfront/devnet'
 import { balanceOf, buyer, receiptOf } from './buyer.js'
-import { type Stand, startStand } from './stand.js'
+import { type Stand, startStand, stores } from './stand.js'
 
 const { sign } = buyer('0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d')
 
 /** PGlite is for one billing process: there the replicas are the sellers, and the one process has both signers. */
-const layouts = ledgerStores().map((store) => ({ store, signers: store.name === 'PGlite' ? [[0, 1]] : [[0], [1]] }))
+const layouts = stores().map((store) => ({ store, signers: store.name === 'PGlite' ? [[0, 1]] : [[0], [1]] }))
 
 describe.each(layouts)(
   'two sellers, with the signers $signers in billing processes on $store.name',

@@ -1,14 +1,13 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { ledgerStores } from '@upfront/devnet'
 import { balanceOf, buyer, receiptOf } from './buyer.js'
-import { type Stand, startStand } from './stand.js'
+import { type Stand, startStand, stores } from './stand.js'
 
 const { pay, sign } = buyer('0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d')
 let stand: Stand
 
 beforeAll(async () => {
-  stand = await startStand(ledgerStores()[0]!)
+  stand = await startStand(stores()[0]!)
 }, 120_000)
 afterAll(() => stand?.stop(), 30_000)
 

@@ -1,9 +1,8 @@
-import { ledgerStores } from '@upfront/devnet'
 import { balanceOf, buyer, receiptOf } from './buyer.js'
-import { type Stand, startStand } from './stand.js'
+import { stores as chosenStores, type Stand, startStand } from './stand.js'
 
 const { pay } = buyer('0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d')
-const stores = ledgerStores()
+const stores = chosenStores()
 /** The ten seconds of the seller's time-out pass on both stores at once. */
 const slow = new Map<string, Promise<{ stand: Stand; response: Response; earned: bigint }>>()
 

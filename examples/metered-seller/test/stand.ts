@@ -5,11 +5,21 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Devnet, type LedgerStore, startDevnet } from '@upfront/devnet'
+import { type Devnet, type LedgerStore, ledgerStores, startDevnet } from '@upfront/devnet'
 
 export const NETWORK = 'eip155:31337'
 const TOKEN = 'a-service-token'
 const program = (path: string) => fileURLToPath(new URL(`../../../${path}/dist/main.js`, import.meta.url))
+
+/**
+ * Where billing keeps its ledger in these tests: Postgres, where there is one. With `ALL_STORES` set, every store in turn: what
+ * differs between them is tested in apps/billing.
+ */
+export function stores(): LedgerStore[] {
+  const all = ledgerStores()
+  if (process.env.ALL_STORES) return all
+  return [all.findLast(({ missing }) => missing === null) as LedgerStore]
+}
 
 /** A service in a process of its own, as a deployment runs it. */
 export interface Service {
@@ -80,6 +90,8 @@ export interface StandOptions {
   signers?: number[][]
   /** Sellers, each behind a billing of its own where there are as many. */
   sellers?: number
+  /** Settings of the last seller, beside those that all have. */
+  lastSeller?: Record<string, string>
 }
 
 export interface Stand {
@@ -99,7 +111,13 @@ export interface Stand {
 /** The local chain, billing on the store, and the metered seller, each a process of its own. */
 export async function startStand(
   store: LedgerStore,
-  { billingUrl = (url) => url, nodeUrl = (url) => url, signers = [[0]], sellers: count = 1 }: StandOptions = {},
+  {
+    billingUrl = (url) => url,
+    nodeUrl = (url) => url,
+    signers = [[0]],
+    sellers: count = 1,
+    lastSeller,
+  }: StandOptions = {},
 ): Promise<Stand> {
   await store.start()
   const devnet = await startDevnet()
@@ -135,6 +153,7 @@ export async function startStand(
       BILLING_URL: index === 0 ? await billingUrl(billing.url) : (billings[index] ?? billing).url,
       BILLING_TOKEN: TOKEN,
       JOURNAL_DIR: join(directory, `charges-${index}`),
+      ...(index === count - 1 ? lastSeller : {}),
     })
     sellers.push(service)
   }
