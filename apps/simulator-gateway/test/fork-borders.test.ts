@@ -121,7 +121,8 @@ describe('Base after Denim', () => {
   let stand: Stand
   beforeAll(async () => {
     const number = numberToHex(53_556_127 + 7)
-    stand = await startStand(8_453, TIME + 2, { number, miner: VAULT, extraData: JOVIAN_EXTRA_DATA })
+    const head = { number, miner: VAULT, extraData: JOVIAN_EXTRA_DATA, timestampMs: numberToHex(1_000 * TIME + 2_400) }
+    stand = await startStand(8_453, TIME + 2, head)
   })
   afterAll(() => stand?.stop())
 
@@ -143,6 +144,13 @@ describe('Base after Denim', () => {
     const { error } = await stand.simulate([{ calls: [call] }])
     expect(error).toMatchObject({ code: -32000, message: expect.stringContaining(call.to) })
     expect(await stand.gateway.metric('upfront_native_precompile_rejections_total')).toBe(1)
+  })
+
+  it("leaves a block's time in milliseconds to the node, which tells it", async () => {
+    const { result } = await stand.gateway.call<object>('eth_getBlockByNumber', ['latest', false])
+    expect(result).toMatchObject({ timestampMs: numberToHex(1_000 * TIME + 2_400) })
+    // As on Base, whose simulated blocks have none.
+    expect((await stand.simulate([{}])).result?.[0]).not.toHaveProperty('timestampMs')
   })
 
   it('takes pending for latest', async () => {

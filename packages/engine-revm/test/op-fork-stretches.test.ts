@@ -12,13 +12,16 @@ import type { Address, Hash, Hex } from '@upfront/protocol'
 import {
   type AccountChange,
   type BlockStretch,
+  type BlockToCarry,
   type ExecutedStretch,
   ethereumForkOf,
   type OpFork,
+  orderedTrieRoot,
   type StateLayer,
+  type StatePoint,
   StretchRejected,
 } from '@upfront/simulation'
-import { encodeAbiParameters, pad, toRlp } from 'viem'
+import { encodeAbiParameters, hexToBytes, keccak256, pad, toRlp } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { createRevmEngine, loadRevm, type RevmEngine } from '../src/index.js'
 
@@ -30,6 +33,10 @@ const SENDER = privateKeyToAccount(`0x${'42'.repeat(32)}`)
 const PAIRING: Address = '0x0000000000000000000000000000000000000008'
 const DEPOSITOR: Address = '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001'
 const BASE_TIME: Address = '0x4200000000000000000000000000000000000030'
+/** Stores the word after the selector in slot 0. */
+const BASE_TIME_CODE = '0x6004355f55'
+const L1_BLOCK: Address = '0x4200000000000000000000000000000000000015'
+const SOURCE_HASH: Hash = `0x${'03'.repeat(32)}`
 /** EIP-7825. */
 const CAP = 16_777_216n
 
@@ -42,8 +49,7 @@ const funded: StateLayer = {
   id: 'funded',
   accounts: new Map([
     [SENDER.address.toLowerCase() as Address, change({ balance: 10n ** 18n })],
-    // Stores the word after the selector in slot 0.
-    [BASE_TIME, change({ code: '0x6004355f55' })],
+    [BASE_TIME, change({ code: BASE_TIME_CODE })],
   ]),
 }
 
@@ -68,8 +74,7 @@ const signed = (fields: { to: Address; gas: bigint; data?: Hex }) =>
   SENDER.signTransaction({ chainId: 7357, nonce: 0, maxFeePerGas: 1_000n, maxPriorityFeePerGas: 0n, ...fields })
 
 function deposit(from: Address, to: Address, gas: Hex, data: Hex): Hex {
-  const sourceHash: Hash = `0x${'03'.repeat(32)}`
-  return `0x7e${toRlp([sourceHash, from, to, '0x', '0x', gas, '0x', data]).slice(2)}`
+  return `0x7e${toRlp([SOURCE_HASH, from, to, '0x', '0x', gas, '0x', data]).slice(2)}`
 }
 
 describeNative('transactions of a block by the forks of OP chains', () => {
@@ -111,11 +116,44 @@ describeNative('transactions of a block by the forks of OP chains', () => {
     },
   )
 
+  const partOf = (milliseconds: number): Hex =>
+    `0x86bdf394${encodeAbiParameters([{ type: 'uint16' }], [milliseconds]).slice(2)}`
+
   it("Denim's second deposit leaves the block's part of a second", async () => {
-    const data: Hex = `0x86bdf394${encodeAbiParameters([{ type: 'uint16' }], [600]).slice(2)}`
-    const transaction = deposit(DEPOSITOR, BASE_TIME, '0x0f4240', data)
-    const { layer, receipts } = await executed('denim', transaction)
+    const { layer, receipts } = await executed('denim', deposit(DEPOSITOR, BASE_TIME, '0x0f4240', partOf(600)))
     expect(receipts[0]).toMatchObject({ type: 0x7e, succeeded: true })
     expect(layer.accounts.get(BASE_TIME)?.storage.get(pad('0x0'))).toBe(pad('0x258'))
+  })
+
+  it('the part of a second is carried from block to block, of which five share a second', async () => {
+    const source = developmentGround().state
+    const part = { kind: 'storage', address: BASE_TIME, slot: pad('0x0') } as const
+    const code = { kind: 'code', address: BASE_TIME } as const
+    let at: StatePoint = { key: developmentBase.hash, layers: [] }
+    engine.provide(at.key, [code], [BASE_TIME_CODE])
+    for (const milliseconds of [200, 400, 600, 800]) {
+      const inputs = [
+        { to: L1_BLOCK, input: '0x' as Hex },
+        { to: BASE_TIME, input: partOf(milliseconds) },
+      ]
+      const raw = inputs.map(({ to, input }) => deposit(DEPOSITOR, to, '0x0f4240', input))
+      const stretch = stretchOf('denim', raw)
+      const { receiptsRoot, logsBloom, gasUsed, blobGasUsed } = await drive(engine.execute(stretch, at, NEVER), source)
+      const block: BlockToCarry = {
+        ...{ rules: stretch.rules, block: stretch.block, earlierReceipts: [], withdrawals: [] },
+        ...{ receiptsRoot, logsBloom, gasUsed, blobGasUsed },
+        hash: pad(`0x${milliseconds}`),
+        transactionsRoot: orderedTrieRoot(raw.map((bytes) => hexToBytes(bytes))),
+        transactions: inputs.map(({ to, input }, index) => ({
+          ...{ type: 0x7e, to, input, gas: 1_000_000n, nonce: 0n, value: 0n, v: 0n, r: 0n, s: 0n },
+          ...{ accessList: [], blobVersionedHashes: [], authorizationList: [] },
+          hash: keccak256(raw[index]!),
+          deposit: { sourceHash: SOURCE_HASH, from: DEPOSITOR, mint: 0n, isSystemTransaction: false },
+        })),
+      }
+      expect(await drive(engine.carry(block, at, NEVER), source)).toMatchObject({ kind: 'carried' })
+      at = { key: block.hash, layers: [] }
+      expect(engine.known(at.key, [part])).toEqual([pad(`0x${milliseconds.toString(16)}`)])
+    }
   })
 })

@@ -1,0 +1,79 @@
+import { createTestClient, type Hex, http, numberToHex, publicActions } from 'viem'
+import { L1_BLOCK } from './optimism.js'
+import { rawTransaction } from './sequencer/node-block.js'
+
+/** Base's BaseTime: holds the milliseconds of the block's time beyond its header's seconds. */
+export const BASE_TIME = '0x4200000000000000000000000000000000000030'
+/** `setTimestampMillisPart(uint16)` by its selector; anything else returns slot 0. */
+const BASE_TIME_CODE = '0x5f3560e01c6386bdf394146016575f545f5260205ff35b6004355f5500'
+const SET_PART = '0x86bdf394'
+const BLOCK_MS = 200n
+/** More than the first deposit of a block uses, less than both. */
+const FIRST_DEPOSIT_GAS = 30_000n
+
+/** anvil's pool takes one transaction of a sender and nonce, and a deposit's is 0 to it: each kind has two senders, in turn. */
+const DEPOSITORS = {
+  attributes: ['0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001', '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0002'],
+  baseTime: ['0xdeaddeaddeaddeaddeaddeaddeaddeaddead0003', '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0004'],
+} as const
+
+export interface DenimBlocks {
+  /** Of the genesis block, seconds: block n comes 200 n milliseconds later. */
+  genesisTime: bigint
+  /** Resolves when no block is made any more. */
+  stop(): Promise<void>
+}
+
+/**
+ * Has an anvil in Optimism mode make blocks as Base does after Denim: five share a second, and each begins with two deposits, the second
+ * of which stores the block's part of its second. The chain has to be at its genesis block, with `--no-mining --order fifo`.
+ */
+export async function startDenimBlocks(
+  rpcUrl: string,
+  onError: (error: Error) => void = () => {},
+): Promise<DenimBlocks> {
+  const client = createTestClient({ mode: 'anvil', transport: http(rpcUrl) }).extend(publicActions)
+  const genesis = await client.getBlock({ blockNumber: 0n })
+  await client.setCode({ address: BASE_TIME, bytecode: BASE_TIME_CODE })
+  const genesisMs = genesis.timestamp * 1_000n
+
+  /** Before the block ahead is sealed, and so large that they fit into none but as the first two. */
+  async function leaveDeposits(number: bigint): Promise<void> {
+    const turn = Number(number % 2n)
+    const part = (genesisMs + BLOCK_MS * number) % 1_000n
+    await send(DEPOSITORS.attributes[turn], L1_BLOCK, number * 2n, genesis.gasLimit, '0x')
+    const data: Hex = `${SET_PART}${numberToHex(part, { size: 32 }).slice(2)}`
+    await send(DEPOSITORS.baseTime[turn], BASE_TIME, number * 2n + 1n, genesis.gasLimit - FIRST_DEPOSIT_GAS, data)
+  }
+
+  async function send(from: string | undefined, to: string, sequence: bigint, gas: bigint, input: Hex): Promise<void> {
+    const serializedTransaction = rawTransaction({
+      ...{ type: '0x7e', hash: '0x', from, to, value: '0x0', mint: '0x0', gas: numberToHex(gas), input },
+      sourceHash: numberToHex(sequence + 1n, { size: 32 }),
+    })
+    await client.sendRawTransaction({ serializedTransaction })
+  }
+
+  async function make(number: bigint): Promise<void> {
+    await leaveDeposits(number + 1n)
+    await client.setNextBlockTimestamp({ timestamp: (genesisMs + BLOCK_MS * number) / 1_000n })
+    await client.mine({ blocks: 1 })
+  }
+
+  let stopped = false
+  const making = (async () => {
+    const begun = Date.now()
+    await leaveDeposits(1n)
+    for (let number = 1n; !stopped; number++) {
+      await make(number)
+      await new Promise((resolve) => setTimeout(resolve, Math.max(0, begun + Number(BLOCK_MS * number) - Date.now())))
+    }
+  })().catch(onError)
+  return {
+    genesisTime: genesis.timestamp,
+    async stop() {
+      stopped = true
+      await making
+    },
+  }
+}
