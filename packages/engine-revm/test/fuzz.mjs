@@ -15,9 +15,13 @@ console.log(
 )
 const jest = fileURLToPath(new URL('../../../node_modules/jest/bin/jest.js', import.meta.url))
 const flags = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning']
-const { status } = spawnSync(process.execPath, [...flags, jest, 'test/differential.test.ts'], {
-  cwd: fileURLToPath(new URL('..', import.meta.url)),
-  env: { ...process.env, FUZZ_SEEDS: String(seeds), FUZZ_SEED: String(seed) },
-  stdio: 'inherit',
-})
+const { status } = spawnSync(
+  process.execPath,
+  [...flags, jest, 'test/differential.test.ts', 'test/op-differential.test.ts'],
+  {
+    cwd: fileURLToPath(new URL('..', import.meta.url)),
+    env: { ...process.env, FUZZ_SEEDS: String(seeds), FUZZ_SEED: String(seed) },
+    stdio: 'inherit',
+  },
+)
 process.exit(status ?? 1)
