@@ -19,6 +19,7 @@ export interface BuiltBlock {
 /** A geth whose consensus layer is the test: each block is made when it is asked for. */
 export interface BuiltGeth {
   rpcUrl: string
+  wsUrl: string
   rpc<T>(method: string, params: readonly unknown[]): Promise<T>
   /** Makes a block on the head. Resolves with its hash. */
   build(block: BuiltBlock): Promise<string>
@@ -39,7 +40,7 @@ export async function startBuiltGeth(path: string): Promise<BuiltGeth> {
   const secretFile = join(folder, 'jwt')
   writeFileSync(secretFile, secret.toString('hex'))
   execFileSync(path, ['--datadir', folder, '--state.scheme=hash', 'init', GENESIS], { stdio: 'ignore' })
-  const [http, auth] = [await freePort(), await freePort()]
+  const [http, ws, auth] = [await freePort(), await freePort(), await freePort()]
   const child = spawn(
     path,
     [
@@ -51,6 +52,7 @@ export async function startBuiltGeth(path: string): Promise<BuiltGeth> {
         '--rpc.gascap=50000000',
         '--rpc.batch-request-limit=5000',
       ],
+      ...['--ws', `--ws.port=${ws}`, '--ws.api=eth'],
       ...[`--authrpc.port=${auth}`, `--authrpc.jwtsecret=${secretFile}`, '--miner.recommit=10s', '--miner.gasprice=1'],
       ...['--port=0', '--nodiscover', '--maxpeers=0', '--ipcdisable', '--verbosity=1', '--txpool.pricelimit=1'],
       ...['--txpool.accountslots=1000', '--txpool.globalslots=100000', '--txpool.accountqueue=1000'],
@@ -84,9 +86,8 @@ export async function startBuiltGeth(path: string): Promise<BuiltGeth> {
   }
   let made = 0
   return {
-    rpcUrl,
-    rpc,
-    stop,
+    ...{ rpcUrl, rpc, stop },
+    wsUrl: `ws://127.0.0.1:${ws}`,
     async build({ feeRecipient, withdrawals }) {
       const head = await rpc<{ hash: string; timestamp: string }>('eth_getBlockByNumber', ['latest', false])
       // Another each time: two blocks on one parent differ.

@@ -68,6 +68,15 @@ export class FollowedChain {
     return this.carrier?.carrier.status()
   }
 
+  /** Why no state is carried from block to block; undefined where it may be. */
+  whyNotCarried(): string | undefined {
+    const { carries, environment } = this
+    if (carries === undefined) return 'EthereumJS carries none: that takes the native engine'
+    if (environment.CARRY_STATE === 'off') return 'CARRY_STATE=off'
+    const isDevelopment = environment.CARRY_STATE === 'auto' && this.byBlocksAlone === false
+    return isDevelopment ? 'the node is a development node, whose state changes without blocks' : undefined
+  }
+
   /** Nest's hook, once nothing is in flight. */
   onApplicationShutdown(): void {
     this.closed = true

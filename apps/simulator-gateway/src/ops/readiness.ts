@@ -41,8 +41,8 @@ interface Following {
   trusted: boolean
   /** Learnt milliseconds between blocks. */
   intervalMs: number
-  /** How state is carried from block to block; absent where the engine does not, or no block was followed yet. */
-  carrying?: { pace: CarryPace; carried?: string; counts: Record<string, number> }
+  /** How state is carried from block to block, or why not; absent where no block was followed yet. */
+  carrying?: { pace: CarryPace; carried?: string; counts: Record<string, number> } | { not: string }
   /** The last blocks, oldest first. */
   recent: RecentHead[]
 }
@@ -123,6 +123,8 @@ export class GatewayReadiness extends Readiness {
   }
 
   private carrying(): Pick<Following, 'carrying'> {
+    const not = this.followed.whyNotCarried()
+    if (not !== undefined) return { carrying: { not } }
     const status = this.followed.carryStatus()
     if (status === undefined) return {}
     const { pace, carried, counts } = status

@@ -19,6 +19,10 @@ export class TimeSlice {
     this.cancelled = reason
   }
 
+  throwIfCancelled(): void {
+    if (this.cancelled) throw this.cancelled
+  }
+
   /** To be called again and again during a computation, and awaited. */
   check(): Promise<void> | undefined {
     if (++this.checks < CHECKS_PER_LOOK) return undefined
@@ -32,21 +36,27 @@ export class TimeSlice {
 
   private async yield(): Promise<void> {
     await setImmediate()
-    if (this.cancelled) throw this.cancelled
+    this.throwIfCancelled()
     this.resumed()
     this.began = performance.now()
   }
 }
 
-/** For work that lets nobody go on, and ends at so many checks. */
-export class SingleTurn extends TimeSlice {
-  constructor(private left: number) {
+/** Within another's slices, for work that ends with an error after so many checks. */
+export class LimitedSlice extends TimeSlice {
+  constructor(
+    private readonly whole: TimeSlice,
+    private left: number,
+  ) {
     super()
   }
 
-  override check(): undefined {
-    if (--this.left < 0) throw new Error('its only turn is over')
+  override check(): Promise<void> | undefined {
+    if (--this.left < 0) throw new Error('it may make no more checks')
+    return this.whole.check()
   }
 
-  override look(): undefined {}
+  override look(): Promise<void> | undefined {
+    return this.whole.look()
+  }
 }

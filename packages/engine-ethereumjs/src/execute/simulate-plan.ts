@@ -13,18 +13,19 @@ const idleEvms = new Map<string, SimulationEvm[]>()
 
 /**
  * Executes and seals all blocks of a plan, in the calling thread, in slices of time.
+ * @param budget what the calls may use; what they used is taken from it
  * @throws SimulationRejected; what `read` rejected with; what the slice was cancelled with
  */
 export async function simulatePlan(
   plan: SimulationPlan,
   read: ReadState,
   slice: TimeSlice,
+  budget: GasBudget = { left: plan.gasBudget },
 ): Promise<SimulationOutcome> {
   const world = new WorldState(read)
   const touched = new TouchedState()
   const journal = new AccessJournal(world)
   const blocks: ExecutedBlock[] = []
-  const budget: GasBudget = { left: plan.gasBudget }
   const blockHash = ancestorHashes(plan, blocks, read)
   const evms = new Map<EthereumFork, SimulationEvm>()
   let parent = plan.base

@@ -1,29 +1,45 @@
-import { type Address, type Hex, ZERO_HASH } from '@upfront/protocol'
+import { ZERO_HASH } from '@upfront/protocol'
 import { readKey, type SimulationPlan, type StateRead, type StateValue } from '@upfront/simulation'
 import { LRUCache } from 'lru-cache'
-import { SingleTurn } from '../evm/time-slice.js'
+import { LimitedSlice, type TimeSlice } from '../evm/time-slice.js'
+import type { GasBudget } from '../execute/execute-block.js'
 import { simulatePlan } from '../execute/simulate-plan.js'
 import type { ReadState } from '../state/world-state.js'
 
 /** Of one plan. */
 const MOST_LOOKS = 8
-/** Jumps and frames of one look. */
-const MOST_CHECKS = 30_000
+/** Jumps and frames of all looks of a plan together; they share half of its gas too. */
+const MOST_CHECKS = 200_000
 const MOST_AHEAD = 1_000
-const CODE_BYTES = 8 * 1024 * 1024
+const LAST_SEEN_BYTES = 16 * 1024 * 1024
+const WORD_BYTES = 32
 /** So that no lack of funds ends a look ahead. */
 const PLENTY = 1n << 120n
 
-/** The code that accounts were last seen with, on any block. */
-const lastSeenCode = new LRUCache<Address, Hex>({ maxSize: CODE_BYTES, sizeCalculation: (code) => code.length })
+/** What was last read of each place in the state, on any block. On a new one most of it is the same. */
+const lastSeen = new LRUCache<string, StateValue>({
+  maxSize: LAST_SEEN_BYTES,
+  sizeCalculation: (value, key) => key.length + (typeof value === 'string' ? value.length : WORD_BYTES),
+})
 
 /**
  * Reads for one run of the plan. Where the run lacks values, the plan first runs ahead without them, and all that it lacks is read
  * together. What comes of the look ahead is dropped.
  */
-export function lookingAhead(plan: SimulationPlan, read: ReadState): ReadState {
+export function lookingAhead(plan: SimulationPlan, read: ReadState, slice: TimeSlice): ReadState {
   const known = new Map<string, StateValue>()
-  let looks = 0
+  const gas: GasBudget = { left: plan.gasBudget / 2n }
+  const limited = new LimitedSlice(slice, MOST_CHECKS)
+  let left = MOST_LOOKS
+  const look = async (take: (reads: readonly StateRead[]) => void) => {
+    const assume: ReadState = async (reads) => {
+      take(reads)
+      return reads.map((read) => known.get(readKey(read)) ?? assumption(read))
+    }
+    left -= 1
+    await simulatePlan(plan, assume, limited, gas).catch(() => 'what it found by then is read')
+    slice.throwIfCancelled()
+  }
   return async (reads) => {
     const lacking = new Map<string, StateRead>()
     const most = reads.length + MOST_AHEAD
@@ -34,7 +50,7 @@ export function lookingAhead(plan: SimulationPlan, read: ReadState): ReadState {
       }
     }
     take(reads)
-    if (lacking.size > 0 && ++looks <= MOST_LOOKS) await look(plan, known, take)
+    if (lacking.size > 0 && left > 0 && gas.left > 0n) await look(take)
     if (lacking.size > 0) {
       const wanted = [...lacking.values()]
       const values = await read(wanted)
@@ -44,26 +60,16 @@ export function lookingAhead(plan: SimulationPlan, read: ReadState): ReadState {
   }
 }
 
-async function look(
-  plan: SimulationPlan,
-  known: ReadonlyMap<string, StateValue>,
-  take: (reads: readonly StateRead[]) => void,
-): Promise<void> {
-  const assume: ReadState = async (reads) => {
-    take(reads)
-    return reads.map((read) => known.get(readKey(read)) ?? assumption(read))
-  }
-  await simulatePlan(plan, assume, new SingleTurn(MOST_CHECKS)).catch(() => 'what it found by then is read')
-}
-
 function assumption(read: StateRead): StateValue {
+  const seen = lastSeen.get(readKey(read))
+  if (seen !== undefined) return seen
   switch (read.kind) {
     case 'balance':
       return PLENTY
     case 'nonce':
       return 0n
     case 'code':
-      return lastSeenCode.get(read.address) ?? '0x'
+      return '0x'
     case 'storage':
     case 'blockHash':
       return ZERO_HASH
@@ -71,6 +77,7 @@ function assumption(read: StateRead): StateValue {
 }
 
 function keep(known: Map<string, StateValue>, read: StateRead, value: StateValue): void {
-  known.set(readKey(read), value)
-  if (read.kind === 'code' && typeof value === 'string' && value !== '0x') lastSeenCode.set(read.address, value)
+  const key = readKey(read)
+  known.set(key, value)
+  lastSeen.set(key, value)
 }

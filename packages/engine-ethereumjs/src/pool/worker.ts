@@ -55,7 +55,7 @@ async function perform(work: Work, read: ReadState, { slice, resumed }: Running)
   resumed()
   return {
     kind: 'simulated',
-    answer: answerOf(await simulatePlan(work.plan, lookingAhead(work.plan, read), slice), work.plan),
+    answer: answerOf(await simulatePlan(work.plan, lookingAhead(work.plan, read, slice), slice), work.plan),
   }
 }
 

@@ -23,7 +23,7 @@ export type OnLack = (lacking: readonly StateRead[], round: number) => void
 export class Driver {
   readonly #engine: Engine
   readonly #reads: StateReads
-  readonly #hints: Hints | undefined
+  readonly #hints: Hints
   readonly #observer: UpstreamObserver
   readonly #late: () => Error
 
@@ -34,7 +34,7 @@ export class Driver {
     const reads = new StateReads(queue, engine, label, onWorkaround)
     this.#engine = engine
     this.#reads = reads
-    this.#hints = options.hints ? new Hints(queue, reads, engine, onWorkaround) : undefined
+    this.#hints = new Hints(queue, reads, engine, onWorkaround, options.hints)
     this.#observer = observer
     this.#late = () => new UpstreamError(new UpstreamFault('timeout', 'no answer in time'), label, 'reading state', 1)
   }
@@ -44,9 +44,8 @@ export class Driver {
    * @throws or rejects with what `Engine.begin` does; UpstreamError, BlockMoved; RpcError -32005 over the budget
    */
   simulate(plan: SimulationPlan, at: PinnedState, limits: DriveLimits): Awaitable<Answer> {
-    const hints = this.#hints
     const onLack = (lacking: readonly StateRead[], round: number) => {
-      if (round === 1) hints?.ask(plan, at, lacking)
+      if (round === 1) this.#hints.ask(plan, at, lacking)
     }
     return this.run(() => this.#engine.begin(plan, at, limits.cancellation), at, limits, onLack)
   }

@@ -6,10 +6,11 @@ import type { Engine } from '../engine/engine.js'
 import { layerValue } from '../engine/layer-value.js'
 import type { StateRead } from '../engine/state.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
+import { namedAccounts } from './named-accounts.js'
 import { Overridden } from './overridden.js'
 import type { PinnedState } from './pinned-state.js'
 import type { StateReads } from './state-reads.js'
-import { accessListHint, type HintedCall, hintedCall, prestateHint, type Touched } from './touch-hints.js'
+import { accessListHint, accountReads, type HintedCall, hintedCall, prestateHint, type Touched } from './touch-hints.js'
 
 const MOST_TOUCHED = 3_000
 const MOST_SEEN = 20_000
@@ -21,14 +22,16 @@ const SLOW_LASTS_MS = 60_000
 type Feature = 'debug_traceCall' | 'eth_createAccessList' | 'eth_createAccessList with overrides'
 
 /**
- * Asks the node what a call to a contract touches that no plan called before: how deep its calls go can't be told before its
- * code is known. At most one question a plan. Only names are taken from the answer, and nothing depends on it.
+ * What a call to a contract touches that no plan called before can't be told until its code is known. So the accounts that its input
+ * names are read ahead, and the node is asked what it touches: at most one question a plan. Only names are taken from the answer,
+ * and nothing depends on it.
  */
 export class Hints {
   readonly #queue: CallQueue
   readonly #reads: StateReads
   readonly #engine: Pick<Engine, 'missing'>
   readonly #onWorkaround: (lacks: string) => void
+  readonly #asksNode: boolean
   readonly #seen = new LRUCache<Address, true>({ max: MOST_SEEN })
   readonly #lackingUntil = new Map<Feature, number>()
   #pausedUntil = 0
@@ -38,20 +41,24 @@ export class Hints {
     reads: StateReads,
     engine: Pick<Engine, 'missing'>,
     onWorkaround: (lacks: string) => void,
+    asksNode: boolean,
   ) {
     this.#queue = queue
     this.#reads = reads
     this.#engine = engine
     this.#onWorkaround = onWorkaround
+    this.#asksNode = asksNode
   }
 
   /**
-   * Has what the node names read ahead.
+   * Has what the calls' input and the node name read ahead.
    * @param lacking what the plan lacked first
    */
   ask(plan: SimulationPlan, at: PinnedState, lacking: readonly StateRead[]): void {
     const unseen = this.#unseen(lacking)
-    if (unseen.size === 0 || this.#pausedUntil > performance.now()) return
+    if (unseen.size === 0) return
+    this.#read(namedAccounts(plan, unseen).flatMap(accountReads), plan, at)
+    if (!this.#asksNode || this.#pausedUntil > performance.now()) return
     const call = hintedCall(plan, unseen)
     if (call === undefined) return
     this.#touched(call, at).then(

@@ -22,16 +22,19 @@ export interface HintedCall {
   overrides: readonly StateOverride[]
 }
 
-/** The first call with input to one of these accounts. */
+/** The call with the longest input to one of these accounts, the first of equals: it likely touches most. */
 export function hintedCall(plan: SimulationPlan, to: ReadonlySet<Address>): HintedCall | undefined {
   let overrides: StateOverride[] = []
+  let hinted: HintedCall | undefined
   for (const block of plan.blocks) {
     if (block.stateOverrides.length > 0) overrides = [...overrides, ...block.stateOverrides]
-    if (overrides.length > MOST_OVERRIDDEN_ACCOUNTS) return undefined
-    const call = block.calls.find((call) => call.input !== '0x' && call.to !== null && to.has(call.to))
-    if (call !== undefined) return { call, overrides }
+    if (overrides.length > MOST_OVERRIDDEN_ACCOUNTS) break
+    for (const call of block.calls) {
+      const longest = hinted?.call.input.length ?? '0x'.length
+      if (call.to !== null && call.input.length > longest && to.has(call.to)) hinted = { call, overrides }
+    }
   }
-  return undefined
+  return hinted
 }
 
 /** `debug_traceCall` with the prestate tracer: its code and values are left out where the node can. */
@@ -119,7 +122,7 @@ function touchedInAccessList(result: unknown): Touched {
 }
 
 /** Nothing is read of precompiles. */
-function accountReads(address: Address): StateRead[] {
+export function accountReads(address: Address): StateRead[] {
   if (BigInt(address) <= 0x100n && address !== ZERO_ADDRESS) return []
   return [
     { kind: 'balance', address },

@@ -1,9 +1,8 @@
 use super::{
     budget::Budget,
     change::AccountChange,
-    codes::Codes,
     history::{History, NotCarried, Writes},
-    pinned::PinnedState,
+    pinned::{LastSeen, PinnedState},
     read::{Cached, Read},
 };
 use alloy_primitives::{
@@ -23,7 +22,7 @@ type States = HashMap<B256, Arc<PinnedState>>;
 pub struct StateCache {
     states: Mutex<States>,
     budget: Arc<Budget>,
-    codes: Arc<Codes>,
+    last_seen: Arc<LastSeen>,
     clock: AtomicU32,
     limit: usize,
     /// Held while a state is carried.
@@ -36,7 +35,7 @@ impl StateCache {
         Self {
             states: Mutex::default(),
             budget: Arc::default(),
-            codes: Arc::default(),
+            last_seen: Arc::default(),
             clock: AtomicU32::new(0),
             limit,
             carrying: Mutex::default(),
@@ -54,7 +53,7 @@ impl StateCache {
         if self.bytes() > self.limit {
             self.make_room(&mut states, key, self.limit);
         }
-        let new = || Arc::new(PinnedState::new(Arc::new(History::new(self.budget.clone())), 0, self.codes.clone()));
+        let new = || Arc::new(PinnedState::new(Arc::new(History::new(self.budget.clone())), 0, self.last_seen.clone()));
         let state = states.entry(key).or_insert_with(new).clone();
         state.used.store(now, Ordering::Relaxed);
         state
@@ -90,7 +89,7 @@ impl StateCache {
         let written = writes.values.len();
         let now = self.clock.load(Ordering::Relaxed);
         let position = below.history.step(below.position, writes, now)?;
-        let state = Arc::new(PinnedState::new(below.history.clone(), position, self.codes.clone()));
+        let state = Arc::new(PinnedState::new(below.history.clone(), position, self.last_seen.clone()));
         state.used.store(now, Ordering::Relaxed);
         if let Some(read) = &read {
             let known = read.history.known(read.position);

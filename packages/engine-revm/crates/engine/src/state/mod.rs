@@ -10,6 +10,7 @@ mod pinned;
 mod read;
 mod simulation_state;
 mod version;
+mod words;
 
 #[cfg(test)]
 mod carried_tests;

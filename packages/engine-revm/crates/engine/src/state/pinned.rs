@@ -4,13 +4,20 @@ use super::{
     history::History,
     read::{Cached, Read, ReadError, StateSource, Value},
     version::Position,
+    words::Words,
 };
-use alloy_primitives::{Address, B256, map::DefaultHashBuilder};
-use revm::bytecode::Bytecode;
+use alloy_primitives::{U256, map::DefaultHashBuilder};
 use std::sync::{
     Arc, OnceLock,
     atomic::{AtomicU32, Ordering},
 };
+
+/// What was last seen, on any block.
+#[derive(Default)]
+pub(super) struct LastSeen {
+    codes: Codes,
+    pub(super) words: Words,
+}
 
 /// The values of one block that were read, provided or carried, shared by all simulations on it. Looked up without a lock.
 pub struct PinnedState {
@@ -19,12 +26,12 @@ pub struct PinnedState {
     /// What was read after the history dropped this position: simulations that stand on it go on.
     left: OnceLock<papaya::HashMap<Read, Cached, DefaultHashBuilder>>,
     pub(super) used: AtomicU32,
-    codes: Arc<Codes>,
+    last_seen: Arc<LastSeen>,
 }
 
 impl PinnedState {
-    pub(super) fn new(history: Arc<History>, position: Position, codes: Arc<Codes>) -> Self {
-        Self { history, position, left: OnceLock::new(), used: AtomicU32::new(0), codes }
+    pub(super) fn new(history: Arc<History>, position: Position, last_seen: Arc<LastSeen>) -> Self {
+        Self { history, position, left: OnceLock::new(), used: AtomicU32::new(0), last_seen }
     }
 
     #[inline]
@@ -36,8 +43,18 @@ impl PinnedState {
         }
     }
 
-    pub(super) fn last_seen_code(&self, address: Address) -> (B256, Bytecode) {
-        self.codes.last_seen(address)
+    /// What a missing value is taken for where a run looks ahead: what it was last seen as. Else no code, a balance of plenty, so
+    /// that no lack of funds ends the run, and zero for everything else.
+    pub(super) fn assumption(&self, read: Read) -> Cached {
+        let LastSeen { codes, words } = &*self.last_seen;
+        let unseen = || if let Read::Balance(_) = read { U256::ONE << 120 } else { U256::ZERO };
+        match read {
+            Read::Code(address) => {
+                let (hash, code) = codes.last_seen(address);
+                Cached::Code(hash, code)
+            }
+            _ => Cached::Word(words.last_seen(&read).unwrap_or_else(unseen)),
+        }
     }
 
     /// Values in the order of `reads`, from the cache or `source`.
@@ -56,6 +73,7 @@ impl PinnedState {
     pub fn keep(&self, values: impl IntoIterator<Item = (Read, Value)>) -> Vec<Cached> {
         let values: Vec<(Read, Cached)> =
             values.into_iter().map(|(read, value)| (read, self.cached(&read, value))).collect();
+        self.last_seen.words.note(&values);
         self.keep_cached(&values);
         values.into_iter().map(|(_, value)| value).collect()
     }
@@ -73,7 +91,7 @@ impl PinnedState {
     fn cached(&self, read: &Read, value: Value) -> Cached {
         let (hash, bytecode) = match (read, value) {
             (_, Value::Word(word)) => return Cached::Word(word),
-            (Read::Code(address), Value::Code(code)) => self.codes.analysed(*address, code),
+            (Read::Code(address), Value::Code(code)) => self.last_seen.codes.analysed(*address, code),
             (_, Value::Code(code)) => analysed(code),
         };
         Cached::Code(hash, bytecode)

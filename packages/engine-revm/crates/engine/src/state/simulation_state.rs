@@ -146,22 +146,12 @@ impl SimulationState {
         reads.iter().map(|read| self.assume(*read)).collect()
     }
 
-    /// Code is taken for what the account was last seen with, a balance for plenty, so that no lack of funds ends the run,
-    /// everything else for nothing.
     fn assume(&self, read: Read) -> Result<Cached, ReadError> {
         let mut assumed = self.assumed.borrow_mut();
         if assumed.len() >= MOST_ASSUMED {
             return Err(ReadError::TooMuch);
         }
-        let value = assumed.entry(read).or_insert_with(|| match read {
-            Read::Code(address) => {
-                let (hash, code) = self.pinned.last_seen_code(address);
-                Cached::Code(hash, code)
-            }
-            Read::Balance(_) => Cached::Word(U256::ONE << 120),
-            Read::Nonce(_) | Read::Storage(..) | Read::BlockHash(_) => Cached::Word(U256::ZERO),
-        });
-        Ok(value.clone())
+        Ok(assumed.entry(read).or_insert_with(|| self.pinned.assumption(read)).clone())
     }
 
     fn is_above(&self, read: &Read) -> bool {

@@ -173,6 +173,18 @@ fn missing_code_is_taken_for_what_the_account_was_last_seen_with() {
 }
 
 #[test]
+fn a_missing_word_is_taken_for_what_it_was_last_seen_as_on_any_block() {
+    let (cache, source) = (StateCache::new(1 << 20), Arc::new(Counting::default()));
+    let slot = Read::Storage(ALICE, U256::from(1));
+    let seen = [(slot, Value::Word(U256::from(9))), (Read::Balance(ALICE), Value::Word(U256::from(5)))];
+    cache.pinned(B256::repeat_byte(1)).keep(seen);
+    let mut state = state_on(&cache, 2, &source).within(ALLOWANCE);
+    assert_eq!(state.storage(ALICE, U256::from(1)), Ok(U256::from(9)));
+    assert_eq!(state.basic(ALICE).unwrap().unwrap().balance, U256::from(5));
+    assert_eq!(state.into_assumed().get(&slot), Some(&Cached::Word(U256::from(9))), "it is to be read all the same");
+}
+
+#[test]
 fn a_run_looks_ahead_from_its_first_missing_value_on_while_it_has_the_time() {
     let (cache, source) = (StateCache::new(1 << 20), Arc::new(Counting::default()));
     let until = |until: Duration| state_on(&cache, 1, &source).looking_ahead(LookAhead { allowance: ALLOWANCE, until });

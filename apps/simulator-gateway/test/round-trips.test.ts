@@ -1,0 +1,179 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  type Anvil,
+  DEVNET_ACCOUNTS,
+  DEVNET_ROLES,
+  deployUniswap,
+  type FaultProxy,
+  rpc,
+  startAnvil,
+  startFaultProxy,
+  swapRouterAbi,
+  TEST_TOKEN_SLOTS,
+  testTokenAbi,
+  type UniswapContracts,
+} from '@upfront/devnet'
+import { type Address, encodeAbiParameters, encodeFunctionData, type Hex, keccak256, numberToHex, pad } from 'viem'
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type BlockResult, callOf } from './simulate-params.js'
+
+/** The node's distance: far enough that what could be asked together is seen apart where it is not. */
+const LATENCY_MS = 20
+/** Requests that only find out which block is the head. */
+const HEAD_METHODS = new Set(['eth_getBlockByHash', 'eth_getBlockByNumber', 'eth_blockNumber'])
+
+const trader = DEVNET_ROLES.deployer.address
+const [other] = DEVNET_ACCOUNTS.map(({ address }) => address)
+
+interface Call {
+  from: Address
+  to: Address
+  input?: Hex
+  value?: Hex
+}
+
+let anvil: Anvil
+let uniswap: UniswapContracts
+
+beforeAll(async () => {
+  anvil = await startAnvil(['--port', '0', '--order', 'fifo'])
+  uniswap = await deployUniswap(anvil.rpcUrl, DEVNET_ROLES.deployer.privateKey)
+}, 60_000)
+afterAll(() => anvil?.stop())
+
+function swapV3(from: Address, amount: bigint): Call {
+  const { poolV3, token0, router } = uniswap
+  const args = [poolV3, token0, amount, 0n, from] as const
+  return { from, to: router, input: encodeFunctionData({ abi: swapRouterAbi, functionName: 'swapV3', args }) }
+}
+
+function swapV2(from: Address): Call {
+  const { pairV2, token1, router } = uniswap
+  const args = [pairV2, token1, 10n ** 18n, 0n, from] as const
+  return { from, to: router, input: encodeFunctionData({ abi: swapRouterAbi, functionName: 'swapV2', args }) }
+}
+
+function token(to: Address, functionName: 'transfer' | 'approve'): Call {
+  const data = encodeFunctionData({ abi: testTokenAbi, functionName, args: [other!, 1n] })
+  return { from: trader, to, input: data }
+}
+
+/** A sender that nobody has seen, with tokens and an allowance. */
+function swapByStranger(sender: Address) {
+  const mapped = (key: Address, slot: Hex) =>
+    keccak256(encodeAbiParameters([{ type: 'address' }, { type: 'bytes32' }], [key, slot]))
+  const slot = (number: bigint) => numberToHex(number, { size: 32 })
+  const plenty = numberToHex(2n ** 128n, { size: 32 })
+  const stateDiff = {
+    [mapped(sender, slot(TEST_TOKEN_SLOTS.balanceOf))]: plenty,
+    [mapped(uniswap.router, mapped(sender, slot(TEST_TOKEN_SLOTS.allowance)))]: plenty,
+  }
+  const stateOverrides = { [uniswap.token0]: { stateDiff }, [sender]: { balance: '0xde0b6b3a7640000' } }
+  return [{ stateOverrides, calls: [swapV3(sender, 10n ** 18n)] }]
+}
+
+function mixed(count: number): Call[] {
+  const { token0, token1 } = uniswap
+  const kinds = [
+    (): Call => ({ from: trader, to: other!, value: '0x1' }),
+    () => token(token0, 'transfer'),
+    (index: number) => swapV3(trader, 10n ** 18n + BigInt(index)),
+    () => swapV2(trader),
+    () => token(token1, 'approve'),
+  ]
+  return Array.from({ length: count }, (_, index) => kinds[index % kinds.length]!(index))
+}
+
+/** 1,000 accounts that no chain has seen. */
+function unseenOverrides() {
+  const accounts = Array.from({ length: 1_000 }, (_, n) => [
+    pad(numberToHex((0xabcn << 100n) + BigInt(n)), { size: 20 }),
+  ])
+  const stateOverrides = Object.fromEntries(accounts.map(([address]) => [address, { balance: '0x1' }]))
+  return [{ stateOverrides, calls: [{ from: trader, to: other, value: '0x1' }] }]
+}
+
+/** Most round trips. EthereumJS runs on threads of its own: what the node hints at is read by itself. */
+const ENGINES = [
+  { engine: 'auto', firstSwap: 2, newSender: 1, mixedCalls: 6 },
+  { engine: 'ethereumjs', firstSwap: 3, newSender: 2, mixedCalls: 8 },
+]
+
+describe.each(ENGINES)('round trips to the node, head followed, on engine $engine', (most) => {
+  const { engine } = most
+  let node: FaultProxy
+  let gateway: GatewayProcess
+
+  beforeEach(async () => {
+    node = await startFaultProxy(anvil.rpcUrl)
+    node.latencyMs = LATENCY_MS
+    gateway = await start({ CARRY_STATE: 'on' })
+    // What the gateway asks as it starts is over, and the head is followed, once this needs nothing more.
+    do {
+      node.reset()
+      await gateway.call('eth_simulateV1', callOf('0x00'))
+      await sleep(5 * LATENCY_MS)
+    } while (node.stats.requests > 0)
+  }, 60_000)
+  afterEach(async () => {
+    await gateway?.stop()
+    await node?.stop()
+  })
+
+  function start(environment: Record<string, string>): Promise<GatewayProcess> {
+    const following = { UPSTREAM_WS_URL: anvil.wsUrl, FOLLOW_HEAD: 'always' }
+    return startGatewayProcess({ UPSTREAM_RPC_URL: node.url, EVM_ENGINE: engine, ...following, ...environment })
+  }
+
+  /** The HTTP requests that reading state for the simulation took. */
+  async function tripsOf(blockStateCalls: readonly object[]): Promise<number> {
+    node.reset()
+    const { result, error } = await gateway.call<BlockResult[]>('eth_simulateV1', [{ blockStateCalls }, 'latest'])
+    expect(error).toBeUndefined()
+    for (const { calls } of result ?? []) for (const { status } of calls) expect(status).toBe('0x1')
+    return node.stats.methods.filter((methods) => methods.some((method) => !HEAD_METHODS.has(method))).length
+  }
+
+  /** Mines a block and waits until the gateway stands on it. */
+  async function nextHead(): Promise<void> {
+    await rpc(anvil.rpcUrl, 'evm_mine', [])
+    const head = Number(await rpc<string>(anvil.rpcUrl, 'eth_blockNumber', []))
+    while ((await gateway.metric('upfront_head_block')) < head) await sleep(20)
+  }
+
+  it('are few for a first swap, one or two for a new sender in the same pool, none where all is known', async () => {
+    expect(await tripsOf([{ calls: [swapV3(trader, 10n ** 18n)] }])).toBeLessThanOrEqual(most.firstSwap)
+    expect(await tripsOf([{ calls: [swapV3(trader, 10n ** 18n)] }])).toBe(0)
+    expect(await tripsOf(swapByStranger(pad('0x5713a17e', { size: 20 })))).toBeLessThanOrEqual(most.newSender)
+    expect(await tripsOf(unseenOverrides())).toBeLessThanOrEqual(1)
+  }, 60_000)
+
+  it('are as many as reads that depend on each other for 100 mixed calls', async () => {
+    expect(await tripsOf([{ calls: mixed(100) }])).toBeLessThanOrEqual(most.mixedCalls)
+  }, 60_000)
+
+  const native = engine === 'auto' ? it : it.skip // EthereumJS carries no state, and each of its threads remembers its own reads.
+  native(
+    'are none on a new head to which state was carried',
+    async () => {
+      await tripsOf([{ calls: mixed(20) }])
+      await nextHead()
+      while (!((await gateway.metric('upfront_carry_blocks_total{outcome="carried"}')) > 0)) await sleep(20)
+      expect(await tripsOf([{ calls: mixed(20) }])).toBe(0)
+    },
+    60_000,
+  )
+
+  native(
+    'are at most two on a new head to which no state was carried, though a swap has changed it',
+    async () => {
+      await gateway.stop()
+      gateway = await start({ CARRY_STATE: 'off' })
+      await tripsOf([{ calls: [swapV3(trader, 10n ** 18n)] }])
+      await rpc(anvil.rpcUrl, 'eth_sendTransaction', [{ ...swapV3(trader, 10n ** 15n), gas: '0x61a80' }])
+      await nextHead()
+      expect(await tripsOf([{ calls: [swapV3(trader, 10n ** 18n)] }])).toBeLessThanOrEqual(2)
+    },
+    60_000,
+  )
+})

@@ -1,0 +1,27 @@
+import type { Address } from '@upfront/protocol'
+import type { SimulationPlan } from '../plan/simulation-plan.js'
+
+const MOST_ACCOUNTS = 32
+const MOST_WORDS = 64
+const SELECTOR_DIGITS = '0x'.length + 8
+const WORD_DIGITS = 64
+/** A word with an address in it, and no number below 2^128. */
+const ADDRESS_WORD = /^0{24}(?!0{8})[0-9a-f]{40}$/
+
+/** The accounts that calls to `callees` name in their input, as words of the ABI: routers are told pools and tokens so. */
+export function namedAccounts(plan: SimulationPlan, callees: ReadonlySet<Address>): Address[] {
+  const named = new Set<Address>()
+  for (const { calls } of plan.blocks) {
+    for (const { to, input } of calls) {
+      if (to === null || !callees.has(to)) continue
+      const end = Math.min(input.length, SELECTOR_DIGITS + MOST_WORDS * WORD_DIGITS)
+      for (let from = SELECTOR_DIGITS; from + WORD_DIGITS <= end; from += WORD_DIGITS) {
+        const word = input.slice(from, from + WORD_DIGITS)
+        if (!ADDRESS_WORD.test(word)) continue
+        named.add(`0x${word.slice(24)}`)
+        if (named.size === MOST_ACCOUNTS) return [...named]
+      }
+    }
+  }
+  return [...named]
+}
