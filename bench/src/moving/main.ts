@@ -89,7 +89,7 @@ async function run(scenario: Scenario): Promise<void> {
     heads.latencyMs = NODE_MS / 2
     const gateway = await startGateway(
       near.url,
-      { FOLLOW_HEAD: options.follow, CARRY_STATE: 'on', ...(options.poll ? {} : { UPSTREAM_WS_URL: heads.url }) },
+      { FOLLOW_HEAD: options.follow, ...(options.poll ? {} : { UPSTREAM_WS_URL: heads.url }) },
       options.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profile}`],
     )
     started.unshift(gateway, near, direct, heads)
@@ -110,7 +110,7 @@ async function run(scenario: Scenario): Promise<void> {
     report(scenario, measured(ours, probe), measured(theirs, probe), {
       'HTTP requests to the node for an answer': trips.state / ours.length,
       'HTTP requests to the node for a block, following': trips.head / blocks,
-      'calls that failed (anvil reads inconsistently, see README)': failures(ours),
+      'calls that failed': failures(ours),
       'CPU of the gateway for an answer, ms': cpu / ours.length,
       'CPU of the gateway for a followed block without requests, ms': idle,
     })

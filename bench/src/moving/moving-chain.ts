@@ -1,5 +1,14 @@
-import { DEVNET_ACCOUNTS, DEVNET_ROLES, deployUniswap, rpc, startAnvil, testTokenAbi } from '@upfront/devnet'
-import { encodeFunctionData, numberToHex, parseEther } from 'viem'
+import {
+  type BuiltGeth,
+  deployUniswap,
+  findGeth,
+  GETH_DEVELOPER,
+  startBuiltGeth,
+  swapRouterAbi,
+  testTokenAbi,
+} from '@upfront/devnet'
+import { encodeFunctionData, type Hex, numberToHex, pad, parseEther } from 'viem'
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { nativeTransfer, swapV2, swapV3, tokenTransfer } from '../workloads/calls.js'
 import type { SimulatedCall, Stage } from '../workloads/workload.js'
 
@@ -8,84 +17,151 @@ export interface MovingChain {
   rpcUrl: string
   wsUrl: string
   stage: Stage
-  /** Accounts that hold both tokens and have approved nothing: they receive and send tokens in the blocks. */
-  holders: readonly `0x${string}`[]
   stop(): Promise<void>
 }
 
-const GAS = numberToHex(400_000)
-const FEE = numberToHex(10n ** 11n)
+const CHAIN_ID = 1337
+const GAS = 400_000n
+const FEE = 10n ** 11n
+const FEE_RECIPIENT = pad('0xfee', { size: 20 })
+const DEPLOYING_INTERVAL_MS = 100
+const HOLDERS = 8
 
 /**
- * Starts an anvil that seals a block each `intervalMs`, with so many transactions: swaps in both pools, and transfers of tokens
- * and native currency between a few accounts.
+ * Starts a geth that seals a block each `intervalMs`, with so many transactions: swaps in both pools, and transfers of tokens
+ * and native currency between a few accounts. Its clock runs ahead: no two blocks have the same second.
  */
 export async function startMovingChain(intervalMs: number, transactions: number): Promise<MovingChain> {
-  const anvil = await startAnvil([
-    '--port',
-    '0',
-    '--order',
-    'fifo',
-    '--gas-limit',
-    '60000000',
-    '--prune-history',
-    '512',
-  ])
+  const path = findGeth()
+  if (path === undefined) throw new Error('there is no geth in PATH, ~/go/bin or $GETH')
+  const geth = await startBuiltGeth(path)
+  let sealing: Sealing | undefined
   try {
-    const { rpcUrl, wsUrl } = anvil
-    const trader = DEVNET_ROLES.deployer.address
-    const stage: Stage = { uniswap: await deployUniswap(rpcUrl, DEVNET_ROLES.deployer.privateKey), trader }
-    const holders = DEVNET_ACCOUNTS.map(({ address }) => address).filter((address) => address !== trader)
-    for (const to of holders) await rpc(rpcUrl, 'eth_sendTransaction', [{ ...funding(stage, to), gas: GAS }])
-    await rpc(rpcUrl, 'evm_setAutomine', [false])
-    const sealing = sealBlocks(rpcUrl, stage, holders, intervalMs, transactions)
+    const trader = privateKeyToAccount(GETH_DEVELOPER.privateKey)
+    sealing = sealBlocks(geth, DEPLOYING_INTERVAL_MS, async () => undefined)
+    const stage: Stage = {
+      uniswap: await deployUniswap(geth.rpcUrl, GETH_DEVELOPER.privateKey),
+      trader: trader.address,
+    }
+    await sealing.stop()
+    const traffic = await Traffic.begin(geth, stage, trader)
+    await seal(geth)
+    sealing = sealBlocks(geth, intervalMs, () => traffic.send(transactions))
+    const { rpcUrl, wsUrl } = geth
+    const running = sealing
     return {
-      ...{ rpcUrl, wsUrl, stage, holders },
+      ...{ rpcUrl, wsUrl, stage },
       async stop() {
-        await sealing.stop()
-        await anvil.stop()
+        await running.stop()
+        await geth.stop()
       },
     }
   } catch (error) {
-    await anvil.stop()
+    await sealing?.stop().catch(() => undefined)
+    await geth.stop()
     throw error
   }
 }
 
-function funding(stage: Stage, to: `0x${string}`): SimulatedCall {
-  const args = [to, parseEther('1000')] as const
-  const data = encodeFunctionData({ abi: testTokenAbi, functionName: 'transfer', args })
-  return { from: stage.trader, to: stage.uniswap.token1, data }
+/** The trader swaps; holders, who have approved the router too, swap and send to each other. */
+class Traffic {
+  private sent = 0
+  private readonly nonces = new Map<PrivateKeyAccount, number>()
+
+  private constructor(
+    private readonly geth: BuiltGeth,
+    private readonly stage: Stage,
+    private readonly holders: readonly PrivateKeyAccount[],
+  ) {}
+
+  /** Funds the holders: transactions for the next block. */
+  static async begin(geth: BuiltGeth, stage: Stage, trader: PrivateKeyAccount): Promise<Traffic> {
+    const holders = Array.from({ length: HOLDERS }, (_, n) =>
+      privateKeyToAccount(pad(numberToHex(0xb0b0 + n), { size: 32 })),
+    )
+    const traffic = new Traffic(geth, stage, holders)
+    const nonce = await geth.rpc<Hex>('eth_getTransactionCount', [trader.address, 'latest'])
+    traffic.nonces.set(trader, Number(nonce))
+    const { token0, token1, router } = stage.uniswap
+    for (const holder of holders) {
+      await traffic.submit(trader, { to: holder.address, value: numberToHex(parseEther('1000')) })
+      for (const token of [token0, token1]) {
+        const args = [holder.address, parseEther('10000')] as const
+        const transfer = encodeFunctionData({ abi: testTokenAbi, functionName: 'transfer', args })
+        await traffic.submit(trader, { to: token, data: transfer })
+      }
+    }
+    await seal(geth)
+    for (const holder of holders)
+      for (const token of [token0, token1]) {
+        const approve = encodeFunctionData({ abi: testTokenAbi, functionName: 'approve', args: [router, 2n ** 255n] })
+        await traffic.submit(holder, { to: token, data: approve })
+      }
+    return traffic
+  }
+
+  async send(count: number): Promise<void> {
+    const indices = Array.from({ length: count }, () => this.sent++)
+    await Promise.all(
+      indices.map((index) => {
+        const from = this.holders[index % HOLDERS]!
+        return this.submit(from, this.call(index, from))
+      }),
+    )
+  }
+
+  private call(index: number, { address }: PrivateKeyAccount): SimulatedCall {
+    const { stage, holders } = this
+    const amount = parseEther('0.001') + BigInt(index)
+    const round = Math.floor(index / HOLDERS)
+    switch (round % 4) {
+      case 0:
+        return swapV3(stage, address, amount)
+      case 1:
+        return tokenTransfer(stage)
+      case 2:
+        return { ...nativeTransfer(stage), to: holders[(index + 1) % HOLDERS]!.address, gas: numberToHex(GAS) }
+      default:
+        return this.sellBack(index, address, amount)
+    }
+  }
+
+  /** So that prices stay where they are. */
+  private sellBack(index: number, address: Hex, amount: bigint): SimulatedCall {
+    const { stage } = this
+    if (index % 2 === 0) return swapV2(stage)
+    const { poolV3, token1, router } = stage.uniswap
+    const args = [poolV3, token1, amount, 0n, address] as const
+    return { to: router, data: encodeFunctionData({ abi: swapRouterAbi, functionName: 'swapV3', args }) }
+  }
+
+  private async submit(from: PrivateKeyAccount, { to, data, value }: SimulatedCall): Promise<void> {
+    const nonce = this.nonces.get(from) ?? 0
+    this.nonces.set(from, nonce + 1)
+    const raw = await from.signTransaction({
+      ...{ chainId: CHAIN_ID, type: 'eip1559', nonce, gas: GAS, maxFeePerGas: FEE, maxPriorityFeePerGas: 1n },
+      ...{ to: to!, data: data ?? '0x', value: BigInt(value ?? 0) },
+    })
+    await this.geth.rpc('eth_sendRawTransaction', [raw])
+  }
 }
 
-function sealBlocks(
-  rpcUrl: string,
-  stage: Stage,
-  holders: readonly `0x${string}`[],
-  intervalMs: number,
-  transactions: number,
-): { stop(): Promise<void> } {
+function seal(geth: BuiltGeth): Promise<string> {
+  return geth.build({ feeRecipient: FEE_RECIPIENT, withdrawals: [] })
+}
+
+interface Sealing {
+  stop(): Promise<void>
+}
+
+function sealBlocks(geth: BuiltGeth, intervalMs: number, fill: () => Promise<unknown>): Sealing {
   let going = true
-  const kinds = [
-    (_: number) => swapV3(stage),
-    (index: number) => ({ ...tokenTransfer(stage), from: holder(index) }),
-    (index: number) => ({ ...nativeTransfer(stage), from: holder(index), to: holder(index + 1) }),
-    (_: number) => swapV2(stage),
-  ]
-  const holder = (index: number) => holders[index % holders.length]
   const run = async () => {
-    for (let due = performance.now(); going; due += intervalMs) {
-      const body = Array.from({ length: transactions }, (_, index) => ({
-        ...{ jsonrpc: '2.0', id: index, method: 'eth_sendTransaction' },
-        params: [{ ...kinds[index % kinds.length]?.(index), gas: GAS, maxFeePerGas: FEE, maxPriorityFeePerGas: '0x1' }],
-      }))
-      const headers = { 'content-type': 'application/json' }
-      const answer = await fetch(rpcUrl, { method: 'POST', headers, body: JSON.stringify(body) })
-      const refused = ((await answer.json()) as { error?: unknown }[]).find(({ error }) => error !== undefined)
-      if (refused) throw new Error(`the chain takes no transaction: ${JSON.stringify(refused)}`)
-      const left = due + intervalMs - performance.now()
+    for (let due = performance.now() + intervalMs; going; due += intervalMs) {
+      await fill()
+      const left = due - performance.now()
       if (left > 0) await new Promise((resolve) => setTimeout(resolve, left))
-      await rpc(rpcUrl, 'evm_mine', [])
+      await seal(geth)
     }
   }
   const ended = run()
