@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { type Hex, parseTransaction } from 'viem'
 
 const GENESIS = fileURLToPath(new URL('../geth-genesis.json', import.meta.url))
 const START_TIMEOUT_MS = 30_000
@@ -28,6 +29,7 @@ export interface BuiltGeth {
 
 interface Payload {
   blockHash: string
+  transactions: Hex[]
 }
 
 /**
@@ -106,7 +108,8 @@ export async function startBuiltGeth(path: string): Promise<BuiltGeth> {
       ])
       if (payloadId === null) throw new Error('geth builds no block')
       const { executionPayload, executionRequests } = await built(engine, payloadId)
-      await engine('engine_newPayloadV4', [executionPayload, [], word, executionRequests])
+      const blobs = executionPayload.transactions.flatMap(blobHashes)
+      await engine('engine_newPayloadV4', [executionPayload, blobs, word, executionRequests])
       const { blockHash } = executionPayload
       await engine('engine_forkchoiceUpdatedV3', [{ ...state, headBlockHash: blockHash }, null])
       return blockHash
@@ -117,6 +120,11 @@ export async function startBuiltGeth(path: string): Promise<BuiltGeth> {
 const ZERO = `0x${'0'.repeat(64)}`
 
 type Rpc = <T>(method: string, params: readonly unknown[]) => Promise<T>
+
+function blobHashes(transaction: Hex): readonly Hex[] {
+  if (!transaction.startsWith('0x03')) return []
+  return parseTransaction(transaction as `0x03${string}`).blobVersionedHashes ?? []
+}
 
 /** geth builds an empty block first, then one with what the pool has: asked too soon, it gives the empty one. */
 async function built(engine: Rpc, payloadId: string) {

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { blockCall, HeadFollower } from '@upfront/head'
-import { type CallLimits, type UpstreamCall, UpstreamClient } from '@upfront/node'
+import { type CallLimits, isMethodMissing, type UpstreamCall, UpstreamClient, UpstreamError } from '@upfront/node'
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import {
   type BlockCarrier,
@@ -104,7 +104,7 @@ export class FollowedChain {
     await this.carrier.carrier.prepare(block, parent && { header: parent })
   }
 
-  /** No, too, while the node does not say what it is. */
+  /** No, too, while the node does not answer what it is. Development nodes do: one that lacks the method is none. */
   private async mayCarry(limits: CallLimits): Promise<boolean> {
     const { CARRY_STATE: setting } = this.environment
     if (setting !== 'auto') return setting === 'on'
@@ -115,7 +115,10 @@ export class FollowedChain {
       maxBytes: 1_024,
       attempts: 1,
     }
-    this.byBlocksAlone ??= await this.client.call(asked, limits).catch(() => undefined)
+    this.byBlocksAlone ??= await this.client.call(asked, limits).catch((error) => {
+      const isMissing = error instanceof UpstreamError && isMethodMissing(error.fault)
+      return isMissing ? true : undefined
+    })
     return this.byBlocksAlone ?? false
   }
 

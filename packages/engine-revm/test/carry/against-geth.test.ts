@@ -53,7 +53,7 @@ withGeth('state carried over blocks of a real geth', () => {
       const at = (block: SealedBlock) => pinnedState({ header: block.header, key: block.header.hash })
       const fetched = async (block: Hash | 'latest') => (await client.call(sealedBlock(block)))!
       const chain: SealedBlock[] = [await fetched('latest')]
-      let [held, checked, simulated, reorganised, transactions] = [0, 0, 0, 0, 0]
+      let [held, checked, simulated, reorganised, transactions, withBlobs] = [0, 0, 0, 0, 0, 0]
 
       const check = async (block: SealedBlock, kept: boolean) => {
         const reads = traffic.reads(READS, block.header)
@@ -111,6 +111,7 @@ withGeth('state carried over blocks of a real geth', () => {
         const { kind, detail } = events.at(-1) as CarryEvent & { detail?: string }
         expect({ kind, detail, number: block.header.number }).toEqual({ kind: 'carried', number: block.header.number })
         transactions += block.transactions.length
+        withBlobs += block.transactions.filter((each) => (each as { type: string }).type === '0x3').length
         chain.push(block)
         await check(block, random.chance(50))
         if (random.chance(30)) await compare(block)
@@ -126,10 +127,11 @@ withGeth('state carried over blocks of a real geth', () => {
       carrier.close()
       await engine.close()
       await client.close()
-      const counts = { blocks: BLOCKS, transactions, checked, held, simulated, reorganised }
+      const counts = { blocks: BLOCKS, transactions, withBlobs, checked, held, simulated, reorganised }
       console.info('carry, against geth:', JSON.stringify(counts))
       expect(held).toBeGreaterThan(checked / 4)
       expect(transactions).toBeGreaterThan(BLOCKS)
+      expect(withBlobs).toBeGreaterThan(0)
       expect(reorganised).toBeGreaterThan(0)
       expect(carrier.status().counts).toEqual({ carried: BLOCKS })
     },

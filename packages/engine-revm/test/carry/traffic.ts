@@ -1,5 +1,5 @@
 import type { StateRead } from '@upfront/simulation'
-import { type Hex, numberToHex, pad } from 'viem'
+import { concatHex, fromRlp, type Hex, numberToHex, pad, sha256, toRlp } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import {
   childOf,
@@ -14,7 +14,9 @@ import {
   WITHDRAWAL_REQUESTS,
 } from './programs.js'
 
-const SENDERS = 12
+const SENDERS = 14
+/** The last senders send blobs alone: a pool takes no blobs of a sender that has other transactions in it. */
+const BLOB_SENDERS = 2
 const SALTS = 6
 const SLOTS = 24n
 const FUNDS = 10n ** 21n
@@ -100,10 +102,11 @@ export class Traffic {
 
   /** Sends transactions that the next block may hold. */
   async send(): Promise<void> {
-    const senders = this.#senders.filter(() => this.#random.chance(60))
-    for (const sender of senders) {
+    for (const [index, sender] of this.#senders.entries()) {
+      if (!this.#random.chance(60)) continue
       const nonce = Number(await this.#rpc<Hex>('eth_getTransactionCount', [sender.address, 'pending']))
-      const raw = await this.#sign(sender, nonce)
+      const hasBlobs = index >= SENDERS - BLOB_SENDERS
+      const raw = await (hasBlobs ? this.#signBlobs(sender, nonce) : this.#sign(sender, nonce))
       // The pool may refuse it after a reorganisation, or for a delegated sender that has one waiting.
       await this.#rpc('eth_sendRawTransaction', [raw]).catch(() => undefined)
     }
@@ -131,6 +134,20 @@ export class Traffic {
       return sender.signTransaction({ ...common, ...fees, authorizationList: [authorization], type: 'eip7702' })
     }
     return sender.signTransaction({ ...common, ...fees, type: 'eip1559' })
+  }
+
+  /** Like `#sign`, with empty blobs. @returns the bytes that nodes pass each other: with the blobs and their proofs (EIP-7594) */
+  async #signBlobs(sender: PrivateKeyAccount, nonce: number): Promise<Hex> {
+    const { to, data = '0x', value = 0n } = this.call()
+    const blobs: Hex[] = Array(1 + this.#random.below(3)).fill(EMPTY_BLOB)
+    const signed = await sender.signTransaction({
+      ...{ type: 'eip4844', to, data, value, nonce, chainId: this.#chainId, gas: 400_000n },
+      ...{ maxFeePerGas: GAS_PRICE, maxPriorityFeePerGas: BigInt(1 + this.#random.below(1_000)) },
+      ...{ maxFeePerBlobGas: GAS_PRICE, blobVersionedHashes: blobs.map(() => EMPTY_BLOB_HASH) },
+    })
+    const transaction = fromRlp(`0x${signed.slice('0x03'.length)}`)
+    const proofs = Array(blobs.length * CELLS).fill(INFINITY)
+    return concatHex(['0x03', toRlp([transaction, '0x01', blobs, blobs.map(() => INFINITY), proofs])])
   }
 
   /** A call that a transaction or a simulation may make. */
@@ -205,6 +222,12 @@ export class Traffic {
     return storage(scribbler, BigInt(random.below(Number(SLOTS))))
   }
 }
+
+const EMPTY_BLOB = pad('0x', { size: 131_072 })
+const CELLS = 128
+/** The commitment to an empty blob, and each proof of it: a compressed point of BLS12-381. */
+const INFINITY = pad('0xc0', { size: 48, dir: 'right' })
+const EMPTY_BLOB_HASH: Hex = `0x01${sha256(INFINITY).slice(4)}`
 
 const ZERO: Hex = '0x0000000000000000000000000000000000000000'
 const BEACON_ROOTS: Hex = '0x000f3df6d732807ef1319fb7b8bb8522d0beac02'
