@@ -80,8 +80,8 @@ class Traffic {
       privateKeyToAccount(pad(numberToHex(0xb0b0 + n), { size: 32 })),
     )
     const traffic = new Traffic(geth, stage, holders)
-    const nonce = await geth.rpc<Hex>('eth_getTransactionCount', [trader.address, 'latest'])
-    traffic.nonces.set(trader, Number(nonce))
+    const mined = async () => Number(await geth.rpc<Hex>('eth_getTransactionCount', [trader.address, 'latest']))
+    traffic.nonces.set(trader, await mined())
     const { token0, token1, router } = stage.uniswap
     for (const holder of holders) {
       await traffic.submit(trader, { to: holder.address, value: numberToHex(parseEther('1000')) })
@@ -91,7 +91,8 @@ class Traffic {
         await traffic.submit(trader, { to: token, data: transfer })
       }
     }
-    await seal(geth)
+    do await seal(geth)
+    while ((await mined()) < traffic.nonces.get(trader)!)
     for (const holder of holders)
       for (const token of [token0, token1]) {
         const approve = encodeFunctionData({ abi: testTokenAbi, functionName: 'approve', args: [router, 2n ** 255n] })

@@ -16,10 +16,10 @@ export interface CarriedAuditOptions {
 
 const TIMEOUT_MS = 10_000
 
-/** Now and then reads from the node, at their block, values that a block was carried with. */
+/** Now and then reads from the node, at their block, values that a block was carried with: written by it, or by others before. */
 export class CarriedAudit {
   readonly #options: CarriedAuditOptions
-  /** The newest block that wrote something. */
+  /** The newest block that was carried. */
   #newest: { header: BlockHeader; sample: readonly Sampled[] } | undefined
   #timer: NodeJS.Timeout | undefined
   #underWay: Canceller | undefined

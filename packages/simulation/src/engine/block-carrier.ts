@@ -78,12 +78,12 @@ export type Carried =
       kind: 'carried'
       /** Values that the block wrote. */
       written: number
-      /** Some of them, for an audit. */
+      /** Some of them, and some of the others that are held, for an audit. */
       sample: Sampled[]
     }
   | { kind: 'differs'; difference: Difference; detail: string }
 
-/** A word that a block wrote. */
+/** A word of the state after a block. */
 export interface Sampled {
   read: StateRead
   value: bigint

@@ -13,14 +13,14 @@ pub enum Carried {
     Differs { difference: Difference, detail: String },
 }
 
-/// A word that a block wrote.
+/// A word that a block wrote, or that was carried to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sampled {
     pub read: Read,
     pub value: U256,
 }
 
-/// Words of one block that an audit may look at.
+/// Words that one block wrote, and as many others, that an audit may look at.
 const SAMPLED: usize = 16;
 
 /// Carries the state of block `parent` over to `block`, as it was executed.
@@ -45,7 +45,14 @@ pub fn carry(
     }
     let differs = |difference, detail: String| Ok(Carried::Differs { difference, detail });
     match cache.carry(parent, block.hash, &changes, block.block.number.saturating_sub(1)) {
-        Ok(written) => Ok(Carried::Carried { written: written as u64, sample: sample(&changes) }),
+        Ok(written) => {
+            let mut sample = sample(&changes);
+            if let Some(state) = cache.find(block.hash) {
+                let held = state.some_words(usize::from_be_bytes(*block.hash.last_chunk().unwrap_or(&[0; 8])), SAMPLED);
+                sample.extend(held.into_iter().map(|(read, value)| Sampled { read, value }));
+            }
+            Ok(Carried::Carried { written: written as u64, sample })
+        }
         Err(NotCarried::Parent) => differs(Difference::Parent, "the parent's state is no longer held".to_owned()),
         Err(NotCarried::Disputed(read)) => differs(Difference::Disputed, format!("{read:?}")),
     }

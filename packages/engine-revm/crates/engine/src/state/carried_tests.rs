@@ -129,6 +129,11 @@ fn play(seed: u64, limit: usize, rounds: usize) -> (usize, usize) {
             Err(NotCarried::Parent) => {}
             Err(disputed) => panic!("seed {seed}, round {round}: {disputed:?}"),
         }
+        if let Some(state) = cache.find(block.key) {
+            for (read, word) in state.some_words(round, 8) {
+                assert_eq!(Value::Word(word), block.value(&read), "seed {seed}, round {round}: {read:?} is sampled");
+            }
+        }
         blocks.push(block);
         if random.chance(20) {
             let of = blocks.len() - 1 - random.below(blocks.len().min(20) as u64) as usize;

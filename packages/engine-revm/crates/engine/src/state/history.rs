@@ -42,6 +42,9 @@ const CHUNK: usize = 64;
 /// A key in a step, bytes.
 const KEY_BYTES: usize = 64;
 
+/// Entries that a sample passes by.
+const MOST_SKIPPED: usize = 4_096;
+
 type Map = papaya::HashMap<Read, Entry, DefaultHashBuilder>;
 
 pub(super) struct History {
@@ -120,6 +123,20 @@ impl History {
     pub(super) fn known(&self, at: Position) -> Vec<(Read, Cached)> {
         let values = self.values.pin();
         values.iter().filter_map(|(read, entry)| Some((*read, entry.newest.at(at)?.value.clone()?))).collect()
+    }
+
+    /// Some of the words that are known at this position, whichever block wrote or read them.
+    /// @param seed another one finds others
+    pub(super) fn some_words(&self, at: Position, seed: usize, most: usize) -> Vec<(Read, U256)> {
+        let values = self.values.pin();
+        let from = seed % values.len().clamp(1, MOST_SKIPPED);
+        let words = values.iter().skip(from).take(MOST_SKIPPED).filter_map(|(read, entry)| {
+            match (read, entry.newest.at(at)?.value.as_ref()?) {
+                (Read::BlockHash(_), _) | (_, Cached::Code(..)) => None,
+                (_, Cached::Word(word)) => Some((*read, *word)),
+            }
+        });
+        words.take(most).collect()
     }
 
     pub(super) fn floor(&self) -> Position {

@@ -43,6 +43,11 @@ impl PinnedState {
         }
     }
 
+    /// Some of the words that are held, whichever block wrote or read them. Another seed finds others.
+    pub fn some_words(&self, seed: usize, most: usize) -> Vec<(Read, U256)> {
+        self.history.some_words(self.position, seed, most)
+    }
+
     /// What a missing value is taken for where a run looks ahead: what it was last seen as. Else no code, a balance of plenty, so
     /// that no lack of funds ends the run, and zero for everything else.
     pub(super) fn assumption(&self, read: Read) -> Cached {
