@@ -6,7 +6,7 @@ import { runBilling } from './support/billing.js'
 import { makeRequirements, SELLER } from './support/buyer.js'
 import { burnNonce, fetchHead, rpc } from './support/on-chain.js'
 import { type RunningBilling, usdcBalance } from './support/stand.js'
-import { stores } from './support/stores.js'
+import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
 
 const [SIGNER] = DEVNET_ROLES.facilitators
@@ -16,7 +16,7 @@ interface Description {
   transactions: { hash: string; status: string; item: number; items: number }[]
 }
 
-describe.each(stores())('SETTLEMENT=batch, on $name', (store) => {
+describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let devnet: Devnet
   let node: FaultProxy

@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { useStand } from './support/stand.js'
-import { type Store, stores } from './support/stores.js'
+import { oneStore, type Store } from './support/stores.js'
 
 interface Dashboard {
   panels: { title: string; targets: { expr: string }[] }[]
@@ -14,10 +16,10 @@ const panels = dashboard.panels.map(
 )
 /** Added by whoever scrapes. */
 const SCRAPED_LABELS = ['job', 'instance']
-const [pglite] = stores()
+const [store] = oneStore()
 
 describe('the dashboard of billing', () => {
-  const stand = useStand(pglite as Store)
+  const stand = useStand(store as Store)
   let metrics: string
 
   beforeAll(async () => {
@@ -44,6 +46,14 @@ describe('the dashboard of billing', () => {
     const names = new Set(rules.match(/\bbilling_[a-z0-9_]+/g))
     expect(names.size).toBeGreaterThan(5)
     for (const name of names) expect(metrics).toMatch(new RegExp(`^# HELP ${name} `, 'm'))
+  })
+
+  const hasPromtool = spawnSync('promtool', ['--version']).error === undefined
+  // Prometheus' own check; what is in the rules is looked at above.
+  ;(hasPromtool ? test : test.skip)('the alert rules are what Prometheus takes', () => {
+    const rules = fileURLToPath(new URL('../../../infra/alerts.yaml', import.meta.url))
+    const { status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', rules], { encoding: 'utf8' })
+    expect({ status, said: stdout + stderr }).toMatchObject({ status: 0, said: expect.stringContaining('SUCCESS') })
   })
 
   test('counts what a settlement did', () => {

@@ -5,10 +5,10 @@ import { runBilling } from './support/billing.js'
 import { makeRequirements, SELLER, sign } from './support/buyer.js'
 import { burnNonce, fetchHead, resend, settleElsewhere, transfer } from './support/on-chain.js'
 import { type RunningBilling, usdcBalance } from './support/stand.js'
-import { stores } from './support/stores.js'
+import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
 
-describe.each(stores())('facts of the chain, not opinions of a node, on $name', (store) => {
+describe.each(oneStore())('facts of the chain, not opinions of a node, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let devnet: Devnet
   let node: FaultProxy

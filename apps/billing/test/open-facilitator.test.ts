@@ -4,12 +4,12 @@ import { createTestClient, http } from 'viem'
 import { runBilling } from './support/billing.js'
 import { makeRequirements, SELLER, sign } from './support/buyer.js'
 import { type RunningBilling, usdcBalance } from './support/stand.js'
-import { stores } from './support/stores.js'
+import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
 
 const BASE_FEE = 1_000_000_000n
 
-describe.each(stores())('a facilitator for strangers, on $name', (store) => {
+describe.each(oneStore())('a facilitator for strangers, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let devnet: Devnet
   let node: FaultProxy

@@ -2,12 +2,12 @@ import { DEVNET_ROLES } from '@upfront/devnet'
 import { sign } from './support/buyer.js'
 import { rpc } from './support/on-chain.js'
 import { useStand } from './support/stand.js'
-import { stores } from './support/stores.js'
+import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
 
 const SIGNER = DEVNET_ROLES.facilitators[0].address
 
-describe.each(stores())('a signer that can not pay for gas, on $name', (store) => {
+describe.each(oneStore())('a signer that can not pay for gas, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   const stand = useStand(store)
   const setBalance = (wei: bigint) => rpc(stand.devnet.rpcUrl, 'anvil_setBalance', [SIGNER, `0x${wei.toString(16)}`])

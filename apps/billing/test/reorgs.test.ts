@@ -12,7 +12,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { runBilling } from './support/billing.js'
 import { SELLER } from './support/buyer.js'
 import { type RunningBilling, usdcBalance } from './support/stand.js'
-import { stores } from './support/stores.js'
+import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
 
 interface Description {
@@ -21,7 +21,7 @@ interface Description {
   transactions: { hash: string; status: string }[]
 }
 
-describe.each(stores())('when the chain drops the block of a settlement, on $name', (store) => {
+describe.each(oneStore())('when the chain drops the block of a settlement, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let devnet: Devnet
   let node: FaultProxy

@@ -5,13 +5,13 @@ import { runBilling } from './support/billing.js'
 import { sign } from './support/buyer.js'
 import { burnNonce, resend, settleElsewhere } from './support/on-chain.js'
 import type { RunningBilling } from './support/stand.js'
-import { stores } from './support/stores.js'
+import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
 
 /** More than settlements and failures are watched for; anvil's `finalized` is 64 below its head. */
 const DEEP = 70
 
-describe.each(stores())('reconciliation by itself, on $name', (store) => {
+describe.each(oneStore())('reconciliation by itself, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let devnet: Devnet
   let node: FaultProxy

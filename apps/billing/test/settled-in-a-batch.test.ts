@@ -3,10 +3,10 @@ import { batchGasLimit, encodeBatch } from '../src/chain/settlement-batch.js'
 import { sign } from './support/buyer.js'
 import { delegateFacilitator, facilitatorWallet, rpc, settlementCall } from './support/on-chain.js'
 import { useStand } from './support/stand.js'
-import { stores } from './support/stores.js'
+import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
 
-describe.each(stores())('a batch that our key sent elsewhere, on $name', (store) => {
+describe.each(oneStore())('a batch that our key sent elsewhere, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   const stand = useStand(store)
 

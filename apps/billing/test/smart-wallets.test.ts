@@ -4,7 +4,7 @@ import { createTestClient, createWalletClient, type Hex, http } from 'viem'
 import { makeRequirements, SELLER, sign } from './support/buyer.js'
 import { makeSmartWallet, PERMIT2, type SmartWallet } from './support/smart-wallet.js'
 import { usdcBalance, useStand } from './support/stand.js'
-import { stores } from './support/stores.js'
+import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
 
 /** The same payload under another signature. */
@@ -13,7 +13,7 @@ function withSignature(payload: PaymentPayload, change: (signature: Hex) => Hex)
   return { ...payload, payload: { ...payload.payload, signature: change(signature) } }
 }
 
-describe.each(stores())('a buyer whose account is a contract, on $name', (store) => {
+describe.each(oneStore())('a buyer whose account is a contract, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   const stand = useStand(store)
   let wallet: SmartWallet

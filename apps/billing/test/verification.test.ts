@@ -5,7 +5,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { runBilling } from './support/billing.js'
 import { makeRequirements, sign } from './support/buyer.js'
 import { useStand } from './support/stand.js'
-import { stores } from './support/stores.js'
+import { oneStore } from './support/stores.js'
 
 type Fields = Record<string, unknown>
 
@@ -20,7 +20,7 @@ async function forged(change: (authorization: Fields & { witness: Fields; permit
 
 const OTHER = `0x${'12'.repeat(20)}`
 
-describe.each(stores())('verification, on $name', (store) => {
+describe.each(oneStore())('verification, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   const stand = useStand(store)
 

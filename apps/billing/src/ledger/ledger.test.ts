@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ledgerStores } from '@upfront/devnet'
 import { createLogger } from '@upfront/service'
 import { sql } from 'drizzle-orm'
 import { Pool } from 'pg'
+import { stores } from '../../test/support/stores.js'
 import { openLedger } from './ledger.js'
 
-describe.each(ledgerStores())('the ledger on $name', (store) => {
+describe.each(stores())('the ledger on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   const directory = mkdtempSync(join(tmpdir(), 'ledger-'))
 

@@ -122,7 +122,8 @@ async function displaced(
 
 /** A settlement that would revert now, or is late. It is given up by the chain's facts alone. Throws `NodeFault`. */
 export async function resolveDoubt(db: Database, chain: Chain, payment: PaymentRow): Promise<TrackResult> {
-  const doubtfulFrom = payment.doubtfulFrom ?? chain.head.number
+  // The head as it is, not as it was last read: what the payer did just before it was authorized has to be in the judged block.
+  const doubtfulFrom = payment.doubtfulFrom ?? (await chain.head.refresh()).number
   if (payment.doubtfulFrom === null) await db.update(payments).set({ doubtfulFrom }).where(eq(payments.id, payment.id))
   const transactions = await readTransactions(db, payment)
   const verdict = await judge(chain, payment, hashesOf(transactions), doubtfulFrom)

@@ -1,21 +1,28 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, mkdtempSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { PGlite } from '@electric-sql/pglite'
+import { drizzle } from 'drizzle-orm/pglite'
+import { migrate } from 'drizzle-orm/pglite/migrator'
 
-let template: Promise<string> | null = null
+const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
 
-/** Puts an empty database where none is: making one takes PGlite seconds, copying one does not. */
+/**
+ * Puts an empty ledger where none is. Making one takes PGlite seconds, copying one does not: the first of all test files makes it,
+ * in the folder that `stores-setup.mjs` has made.
+ */
 export async function copyEmptyPglite(directory: string): Promise<void> {
-  template ??= createTemplate()
-  cpSync(await template, directory, { recursive: true })
+  const root = process.env.TEST_STORES_DIR ?? ''
+  const template = join(root, 'pglite')
+  if (!existsSync(template)) await createTemplate(root, template)
+  cpSync(template, directory, { recursive: true })
 }
 
-async function createTemplate(): Promise<string> {
-  const root = mkdtempSync(join(tmpdir(), 'billing-pglite-'))
-  process.once('exit', () => rmSync(root, { recursive: true, force: true }))
-  const directory = join(root, 'empty')
+async function createTemplate(root: string, template: string): Promise<void> {
+  const directory = mkdtempSync(join(root, 'new-'))
   const client = await PGlite.create(directory)
+  await migrate(drizzle(client), { migrationsFolder: MIGRATIONS })
   await client.close()
-  return directory
+  // Another test file may have been faster.
+  if (!existsSync(template)) renameSync(directory, template)
 }

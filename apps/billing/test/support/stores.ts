@@ -1,1 +1,33 @@
-export { type LedgerStore as Store, ledgerStores as stores } from '@upfront/devnet'
+import { type LedgerStore, ledgerStores } from '@upfront/devnet'
+import { Client } from 'pg'
+
+export type Store = LedgerStore
+
+let databases = 0
+
+/** The two stores that every behaviour of the ledger itself is tested on. */
+export function stores(): Store[] {
+  return ledgerStores().map((store) => (store.name === 'Postgres' ? onSharedServer(store) : store))
+}
+
+/** Postgres where it is installed, else PGlite: for behaviour that does not depend on where the ledger is. */
+export function oneStore(): Store[] {
+  const [pglite, postgres] = stores() as [Store, Store]
+  return [postgres.missing === null ? postgres : pglite]
+}
+
+/** The server that `stores-setup.mjs` started for all test files. */
+function onSharedServer(store: Store): Store {
+  const url = process.env.TEST_POSTGRES_URL
+  if (url === undefined) return store
+  const variables = async () => {
+    databases += 1
+    const name = `ledger_${process.pid}_${Date.now()}_${databases}`
+    const client = new Client({ connectionString: url })
+    await client.connect()
+    await client.query(`create database ${name}`)
+    await client.end()
+    return { DATABASE_URL: Object.assign(new URL(url), { pathname: `/${name}` }).href }
+  }
+  return { ...store, start: async () => {}, variables, stop: async () => {} }
+}

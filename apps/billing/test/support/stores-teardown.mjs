@@ -1,0 +1,4 @@
+/** Jest's `globalTeardown`. */
+export default function tearDown() {
+  return globalThis.tearDownStores()
+}
