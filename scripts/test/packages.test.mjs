@@ -1,48 +1,22 @@
 // What a stranger gets who installs our packages: the tarballs alone, with what they say that they need.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { root } from '../install.mjs'
+import { installPacked, link } from './install-packed.mjs'
 
 const run = promisify(execFile)
 const PACKAGES = ['protocol', 'facilitator-adapter', 'nestjs-x402']
 const project = mkdtempSync(join(tmpdir(), 'stranger-'))
 const modules = join(project, 'node_modules')
-const manifests = {}
-
-/** npm lists what it packed, npm 11.19 and later by name. */
-const firstPacked = (report) => Object.values(report)[0]
-
-/** The folder of a package as another one finds it. */
-const folderOf = (name, from) => realpathSync(join(from, 'node_modules', name))
-
-function link(name, from, to) {
-  const place = join(to, name)
-  mkdirSync(dirname(place), { recursive: true })
-  symlinkSync(folderOf(name, from), place)
-}
+let manifests
 
 beforeAll(async () => {
-  for (const name of PACKAGES) {
-    const source = join(root, 'packages', name)
-    const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', project], {
-      cwd: source,
-    })
-    const { filename } = firstPacked(JSON.parse(stdout))
-    const folder = join(modules, '@upfront', name)
-    mkdirSync(folder, { recursive: true })
-    await run('tar', ['-xzf', join(project, filename), '-C', folder, '--strip-components=1'])
-    const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-    manifests[name] = manifest
-    // Its dependencies where only it sees them, its peers where the project has them.
-    for (const dependency of Object.keys(manifest.dependencies ?? {}))
-      if (!dependency.startsWith('@upfront/')) link(dependency, source, join(folder, 'node_modules'))
-    for (const peer of Object.keys(manifest.peerDependencies ?? {})) link(peer, source, modules)
-  }
+  manifests = await installPacked(project, PACKAGES)
   // What the READMEs say to install beside them, and what every NestJS project has.
   const seller = join(root, 'packages', 'nestjs-x402')
   for (const name of ['@x402/core', '@x402/evm', '@x402/fetch', 'viem']) link(name, seller, modules)

@@ -1,0 +1,28 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { createEthereumJsEngine } from '@upfront/engine-ethereumjs'
+import { verify } from '../src/index.js'
+import { GenesisState, sell } from './sale.js'
+
+const FILE = fileURLToPath(new URL('../example.json', import.meta.url))
+const PAYLOAD = {
+  blockStateCalls: [
+    { calls: [{ from: `0x${'a1'.repeat(20)}`, to: `0x${'b0'.repeat(20)}`, value: '0x0', input: '0x' }] },
+  ],
+}
+
+describe('example.json, which goes with the package', () => {
+  // `WRITE_EXAMPLE=1 npm test -- test/example` writes it anew.
+  it('is a bill that is right', async () => {
+    const engine = createEthereumJsEngine({ threads: 1 })
+    try {
+      if (process.env.WRITE_EXAMPLE) {
+        const exchange = await sell(PAYLOAD, engine, await new GenesisState().fill())
+        writeFileSync(FILE, `${JSON.stringify(exchange, null, 2)}\n`)
+      }
+      expect(await verify(JSON.parse(readFileSync(FILE, 'utf8')), { engine })).toMatchObject({ isRight: true })
+    } finally {
+      await engine.close()
+    }
+  })
+})

@@ -1,0 +1,50 @@
+// `npx @upfront/receipt verify`: the command from its tarball, with the packages that it needs from theirs.
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { installPacked } from './install-packed.mjs'
+
+const PACKAGES = ['protocol', 'node', 'head', 'simulation', 'engine-ethereumjs', 'engine-revm', 'receipt']
+const project = mkdtempSync(join(tmpdir(), 'buyer-'))
+const folder = join(project, 'node_modules', '@upfront', 'receipt')
+let manifests
+
+beforeAll(async () => {
+  manifests = await installPacked(project, PACKAGES)
+}, 60_000)
+afterAll(() => rmSync(project, { recursive: true, force: true }))
+
+function verify(file) {
+  const command = join(folder, manifests.receipt.bin.receipt)
+  return spawnSync(process.execPath, [command, 'verify', file], { encoding: 'utf8', cwd: project })
+}
+
+it.each(PACKAGES)('%s is ready to be published', (name) => {
+  const { private: hidden, license, description, dependencies } = manifests[name]
+  expect({ hidden, license, description }).toMatchObject({ license: 'Apache-2.0', description: expect.any(String) })
+  expect(hidden).toBeUndefined()
+  expect(existsSync(join(project, 'node_modules', '@upfront', name, 'LICENSE'))).toBe(true)
+  for (const [dependency, range] of Object.entries(dependencies)) {
+    const own = dependency.startsWith('@upfront/') ? manifests[dependency.slice('@upfront/'.length)] : undefined
+    expect([dependency, range]).toEqual([dependency, own?.version ?? expect.stringMatching(/^\d+\.\d+\.\d+$/)])
+    if (dependency.startsWith('@upfront/')) expect(own).toBeDefined()
+  }
+})
+
+it('finds nothing wrong with the example, which it executes again', () => {
+  const { status, stdout, stderr } = verify(join(folder, 'example.json'))
+  expect([status, stderr]).toEqual([0, ''])
+  expect(stdout).toMatch(/ok +execution +ethereumjs: \d+ gas/)
+  expect(stdout).toContain('The bill is right.')
+}, 60_000)
+
+it('says what is wrong with a changed one', () => {
+  const example = JSON.parse(readFileSync(join(folder, 'example.json'), 'utf8'))
+  example.answer.result[0].calls[0].gasUsed = '0x1'
+  const file = join(project, 'changed.json')
+  writeFileSync(file, JSON.stringify(example))
+  const { status, stdout } = verify(file)
+  expect(status).toBe(1)
+  expect(stdout).toContain('The bill is WRONG.')
+}, 60_000)
