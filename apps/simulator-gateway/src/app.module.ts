@@ -7,6 +7,7 @@ import { OpsModule } from './ops/ops.module.js'
 import { PaidModule } from './paid/paid.module.js'
 import { RpcModule } from './rpc/rpc.module.js'
 import { SimulateModule } from './simulate/simulate.module.js'
+import { WireModule } from './wire/wire.module.js'
 
 /** What every room uses: settings, logger and metrics of the process. */
 @Module({ providers: [Metrics], exports: [Metrics] })
@@ -26,6 +27,7 @@ export class AppModule {
     const rpc = RpcModule.importing(process, simulate)
     const imports = [
       HttpModule.importing(process, rpc),
+      WireModule.importing(process, rpc),
       McpModule.importing(process),
       OpsModule.importing(process, simulate),
     ]

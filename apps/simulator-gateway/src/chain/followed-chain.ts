@@ -29,6 +29,7 @@ const DEVELOPMENT_NODE = /^(anvil|hardhat|edr|ganache|ethereumjs)/i
 export class FollowedChain {
   readonly head: HeadFollower<SealedBlock>
   readonly recent = new RecentHeads()
+  private readonly listeners = new Set<(header: BlockHeader) => void>()
   private readonly carries: BlockCarrier | undefined
   private carrier: { rules: ChainRules; carrier: StateCarrier } | undefined
   private closed = false
@@ -56,7 +57,9 @@ export class FollowedChain {
       ...(carries && { prepare: (block, parent) => this.prepare(carries, block, parent) }),
       observe: (event) => {
         journal.observe(event)
-        if (event.kind === 'head') this.recent.noteHead(event)
+        if (event.kind !== 'head') return
+        this.recent.noteHead(event)
+        for (const listener of this.listeners) listener(event.header)
       },
     })
     journal.watch(() => this.head.status())
@@ -75,6 +78,12 @@ export class FollowedChain {
     if (environment.CARRY_STATE === 'off') return 'CARRY_STATE=off'
     const isDevelopment = environment.CARRY_STATE === 'auto' && this.byBlocksAlone === false
     return isDevelopment ? 'the node is a development node, whose state changes without blocks' : undefined
+  }
+
+  /** Calls back with each head that requests may stand on. @returns what ends it */
+  onHead(listener: (header: BlockHeader) => void): () => void {
+    this.listeners.add(listener)
+    return () => this.listeners.delete(listener)
   }
 
   /** Nest's hook, once nothing is in flight. */

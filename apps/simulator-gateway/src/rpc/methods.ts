@@ -2,6 +2,7 @@ import type { BlockResolver } from '@upfront/head'
 import { andThen, passThrough, type UpstreamClient } from '@upfront/node'
 import { ErrorCode, openRpcDocument, RpcError, toQuantity } from '@upfront/protocol'
 import type { Driver, Engine } from '@upfront/simulation'
+import type { AnnouncedBlocks } from '../chain/announced-blocks.js'
 import type { ServedChain } from '../chain/served-chain.js'
 import type { Environment } from '../environment/environment.js'
 import type { Preconfirmed } from '../pending/preconfirmed.js'
@@ -10,6 +11,7 @@ import { clientVersion, version } from './client-version.js'
 import { pendingMethods } from './pending-methods.js'
 import type { RpcMethod } from './rpc-method.js'
 import { SENDING_METHODS, sendingMethods } from './sending-methods.js'
+import { subscriptionMethods } from './subscription-methods.js'
 
 /** What the methods are made of. */
 export interface RpcMethodsOptions {
@@ -21,11 +23,12 @@ export interface RpcMethodsOptions {
   served: ServedChain
   engine: Engine
   preconfirmed: Preconfirmed
+  announced: AnnouncedBlocks
 }
 
 /** Everything that `POST /` serves, by name. What is not in here is -32601. */
 export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcMethod> {
-  const { environment, simulator, client, blocks, driver, served, engine, preconfirmed } = options
+  const { environment, simulator, client, blocks, driver, served, engine, preconfirmed, announced } = options
   const limits = freeLimits(environment)
   const methods = new Map<string, RpcMethod>()
   for (const name of environment.PASSTHROUGH_METHODS) {
@@ -47,6 +50,8 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   )
   methods.set('eth_chainId', async (_, context) => JSON.stringify(toQuantity((await served.rules(context)).chainId)))
   methods.set('eth_blockNumber', async (_, context) => JSON.stringify(toQuantity((await blocks.head(context)).number)))
+  for (const [name, method] of subscriptionMethods(announced, environment.FOLLOW_HEAD !== 'off'))
+    methods.set(name, method)
   methods.set('net_listening', () => 'true')
   methods.set('web3_clientVersion', () => JSON.stringify(clientVersion(engine)))
   const openRpc = JSON.stringify(

@@ -2,6 +2,7 @@ import type { Awaitable, CancelSignal } from '@upfront/node'
 import type { Dialect, JsonText } from '@upfront/protocol'
 import type { Cost } from '../limits/free-budget.js'
 import type { RequestView } from '../pending/request-view.js'
+import type { Subscriber } from './subscriber.js'
 
 /** What a method may know of the request that called it. */
 export interface RpcContext {
@@ -13,6 +14,8 @@ export interface RpcContext {
   requestId: string
   dialect: Dialect
   view: RequestView
+  /** Where the request came over a connection that takes notifications. */
+  subscriber?: Subscriber | undefined
   /** Called with the number of calls in a batch before the first of them is served. */
   admit?(calls: number): Promise<void>
   /** Takes memory until the request is answered. @throws Overloaded where there is none */

@@ -14,19 +14,21 @@ import { RequestQueue } from '../limits/request-queue.js'
 import { RequestView } from '../pending/request-view.js'
 import { type RpcAnswer, RpcService } from './rpc.service.js'
 import type { RpcContext } from './rpc-method.js'
+import type { Subscriber } from './subscriber.js'
 
 /** Of a body while it is worked on: its text, values, plan. */
 const WORKING_COPIES = 6
 
-/** A `POST /` that has arrived. */
+/** A JSON-RPC body that has arrived: by `POST /`, or as a message over WebSocket. */
 export interface RpcRequest {
   id: string
   ip: string
   dialect: Dialect
   body: string
+  subscriber?: Subscriber
 }
 
-/** Serves a `POST /` in its turn and within its time, however it was received. */
+/** Serves a JSON-RPC body in its turn and within its time, however it was received. */
 @Injectable()
 export class RpcEndpoint {
   private readonly large = new LargeBodies()
@@ -85,6 +87,7 @@ class CallContext implements RpcContext {
   readonly deadline: number
   readonly requestId: string
   readonly dialect: Dialect
+  readonly subscriber: Subscriber | undefined
   readonly view = new RequestView()
   readonly step: (() => Promise<void>) | undefined
 
@@ -97,6 +100,7 @@ class CallContext implements RpcContext {
     this.deadline = lifetime.deadline
     this.requestId = request.id
     this.dialect = request.dialect
+    this.subscriber = request.subscriber
     this.step = request.body.length > LARGE_BODY_BYTES ? () => large.step() : undefined
   }
 

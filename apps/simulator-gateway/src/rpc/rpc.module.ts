@@ -2,6 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common'
 import { BlockResolver } from '@upfront/head'
 import { UpstreamClient } from '@upfront/node'
 import { Driver } from '@upfront/simulation'
+import { AnnouncedBlocks } from '../chain/announced-blocks.js'
 import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
@@ -44,7 +45,17 @@ import { RPC_METHODS } from './rpc-method.js'
     },
     {
       provide: RPC_METHODS,
-      inject: [Environment, Simulator, UpstreamClient, BlockResolver, Driver, ServedChain, ENGINE, Preconfirmed],
+      inject: [
+        Environment,
+        Simulator,
+        UpstreamClient,
+        BlockResolver,
+        Driver,
+        ServedChain,
+        ENGINE,
+        Preconfirmed,
+        AnnouncedBlocks,
+      ],
       useFactory: (
         environment: Environment,
         simulator: Simulator,
@@ -54,7 +65,8 @@ import { RPC_METHODS } from './rpc-method.js'
         served: ServedChain,
         { engine }: EngineChoice,
         preconfirmed: Preconfirmed,
-      ) => rpcMethods({ environment, simulator, client, blocks, driver, served, engine, preconfirmed }),
+        announced: AnnouncedBlocks,
+      ) => rpcMethods({ environment, simulator, client, blocks, driver, served, engine, preconfirmed, announced }),
     },
     RpcService,
     RpcJournal,

@@ -2,6 +2,7 @@ import { type DynamicModule, Inject, Module, type OnApplicationShutdown } from '
 import { BlockResolver } from '@upfront/head'
 import { CallQueue, UpstreamClient } from '@upfront/node'
 import { Driver } from '@upfront/simulation'
+import { AnnouncedBlocks } from '../chain/announced-blocks.js'
 import { CarryJournal } from '../chain/carry-journal.js'
 import { chooseEngine, ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 import { FollowedChain } from '../chain/followed-chain.js'
@@ -42,6 +43,7 @@ import { Simulator } from './simulator.js'
     UpstreamJournal,
     ServedChain,
     FollowedChain,
+    AnnouncedBlocks,
     HeadJournal,
     CarryJournal,
     Preconfirmed,
@@ -51,7 +53,17 @@ import { Simulator } from './simulator.js'
     Simulator,
     Rehearsal,
   ],
-  exports: [ENGINE, UpstreamClient, BlockResolver, Driver, ServedChain, FollowedChain, Preconfirmed, Simulator],
+  exports: [
+    ENGINE,
+    UpstreamClient,
+    BlockResolver,
+    Driver,
+    ServedChain,
+    FollowedChain,
+    AnnouncedBlocks,
+    Preconfirmed,
+    Simulator,
+  ],
 })
 export class SimulateModule implements OnApplicationShutdown {
   constructor(

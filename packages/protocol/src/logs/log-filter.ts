@@ -37,6 +37,18 @@ export function decodeLogFilter(value: unknown, place: Place): LogFilter {
   return filter
 }
 
+/** Whether the filter's addresses and topics let a log through. */
+export function logMatches(
+  log: { address: string; topics: readonly string[] },
+  { addresses, topics }: Pick<LogFilter, 'addresses' | 'topics'>,
+): boolean {
+  return (
+    (addresses.length === 0 || addresses.includes(log.address as Address)) &&
+    topics.length <= log.topics.length &&
+    topics.every((wanted, at) => wanted.length === 0 || wanted.includes(log.topics[at] as Hash))
+  )
+}
+
 function decodeAddresses(value: unknown, place: Place): Address[] {
   if (!Array.isArray(value)) return [decodeAddress(value, place, 'address')]
   const addresses = new Place(place, 'address')

@@ -1,0 +1,12 @@
+/** A client's connection on which notifications can be sent. */
+export interface Subscriber {
+  /**
+   * Opens a subscription. Its notifications follow the answer that holds its id.
+   * @param begin is given what sends one result, as JSON; returns what ends it
+   * @returns the id
+   * @throws RpcError -32005 where the connection has all it may have
+   */
+  subscribe(begin: (notify: (result: string) => void) => Promise<() => void>): Promise<string>
+  /** Ends a subscription. False where there is none by this id. */
+  unsubscribe(id: string): boolean
+}

@@ -1,0 +1,87 @@
+import fastifyWebsocket, { type WebSocket } from '@fastify/websocket'
+import { type BeforeApplicationShutdown, Inject, Injectable, type OnModuleInit } from '@nestjs/common'
+import { HttpAdapterHost } from '@nestjs/core'
+import type { FastifyAdapter } from '@nestjs/platform-fastify'
+import { LOGGER, type Logger, Metrics } from '@upfront/service'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Environment } from '../environment/environment.js'
+import { dialectOf, ETHEREUM_PATH } from '../http/dialect.js'
+import { FreeBudget } from '../limits/free-budget.js'
+import { Memory } from '../limits/memory.js'
+import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
+import { WireConnection } from './wire-connection.js'
+
+/** Of one message. A request that is longer has to come by `POST`. */
+const MAX_MESSAGE_BYTES = 1024 * 1024
+/** A client that has gone without a word is noticed within twice that. */
+const PING_MS = 30_000
+
+/** Serves JSON-RPC over WebSocket at `/` and `/ethereum`. */
+@Injectable()
+export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
+  private readonly open = new Set<WireConnection>()
+  private pinging: NodeJS.Timeout | undefined
+
+  constructor(
+    private readonly adapterHost: HttpAdapterHost<FastifyAdapter>,
+    private readonly endpoint: RpcEndpoint,
+    private readonly free: FreeBudget,
+    private readonly memory: Memory,
+    private readonly environment: Environment,
+    @Inject(LOGGER) private readonly logger: Logger,
+    metrics: Metrics,
+  ) {
+    metrics.gauge('upfront_websockets', 'Open WebSocket connections', () => this.open.size)
+    metrics.gauge('upfront_subscriptions', 'Subscriptions over WebSocket', () =>
+      [...this.open].reduce((count, connection) => count + connection.subscribed, 0),
+    )
+  }
+
+  onModuleInit(): void {
+    const server = this.adapterHost.httpAdapter.getInstance()
+    const options = { maxPayload: Math.min(MAX_MESSAGE_BYTES, this.environment.MAX_BODY_BYTES) }
+    // Open connections are ended by `beforeApplicationShutdown`, with what they still serve.
+    server.register(fastifyWebsocket, {
+      options,
+      preClose: (done) => done(),
+      errorHandler: (_, socket) => socket.close(),
+    })
+    server.register(async (scope) => {
+      for (const path of ['/', `/${ETHEREUM_PATH}`])
+        scope.route({
+          method: 'GET',
+          url: path,
+          preValidation: (request, reply) => this.checkOrigin(request, reply),
+          handler: (_, reply) => reply.callNotFound(),
+          wsHandler: (socket, request) => this.serve(socket, request),
+        })
+    })
+    this.pinging = setInterval(() => {
+      for (const connection of this.open) connection.ping()
+    }, PING_MS).unref()
+  }
+
+  beforeApplicationShutdown(): void {
+    clearInterval(this.pinging)
+    for (const connection of this.open) connection.end(this.environment.SHUTDOWN_TIMEOUT_MS)
+  }
+
+  /** A browser lets any page connect: only pages that may call by `POST` are let in. */
+  private async checkOrigin({ ws, headers: { origin } }: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (!ws) return
+    const allowed = this.environment.CORS_ORIGINS ?? []
+    if (origin === undefined || allowed[0] === '*' || allowed.includes(origin)) return
+    await reply.code(403).send({ error: 'this origin is not allowed: CORS_ORIGINS names those that are' })
+  }
+
+  private serve(socket: WebSocket, request: FastifyRequest): void {
+    const dialect = dialectOf(request, this.environment.DIALECT)
+    const { endpoint, free, memory, logger } = this
+    const connection = new WireConnection(
+      { webSocket: socket, socket: request.raw.socket, ip: request.ip, dialect },
+      { endpoint, free, memory, logger, answerTimeoutMs: this.environment.ANSWER_TIMEOUT_MS },
+    )
+    this.open.add(connection)
+    socket.once('close', () => this.open.delete(connection))
+  }
+}

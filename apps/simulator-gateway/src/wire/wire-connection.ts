@@ -1,0 +1,214 @@
+import { randomBytes } from 'node:crypto'
+import type { Socket } from 'node:net'
+import type { WebSocket } from '@fastify/websocket'
+import { type Dialect, ErrorCode, type JsonText, joinJson, RpcError } from '@upfront/protocol'
+import { acceptedRequestId, type Logger } from '@upfront/service'
+import { endUnlessRead } from '../http/unread-answers.js'
+import type { FreeBudget } from '../limits/free-budget.js'
+import type { Memory } from '../limits/memory.js'
+import { ClientGone } from '../limits/request-lifetime.js'
+import { failureBody, failureOf } from '../rpc/failure.js'
+import type { RpcEndpoint } from '../rpc/rpc.endpoint.js'
+import type { Subscriber } from '../rpc/subscriber.js'
+
+/** Messages that wait for their turn before no more are read. */
+const MOST_WAITING = 16
+const MOST_SUBSCRIPTIONS = 64
+/** Notifications that wait for the answer which opens their subscription. */
+const MOST_HELD = 1_000
+/** Of notifications that a client has not read. */
+const MOST_UNREAD_BYTES = 1024 * 1024
+
+/** Close codes of RFC 6455. */
+const GOING_AWAY = 1001
+const UNSUPPORTED_DATA = 1003
+const TRY_AGAIN_LATER = 1013
+
+export interface WireClient {
+  webSocket: WebSocket
+  /** What the WebSocket stands on. */
+  socket: Socket
+  ip: string
+  dialect: Dialect
+}
+
+export interface WireServices {
+  endpoint: RpcEndpoint
+  free: FreeBudget
+  memory: Memory
+  logger: Logger
+  answerTimeoutMs: number
+}
+
+/** One client's WebSocket. Its messages are answered one after another, as a client's requests by `POST` wait behind each other. */
+export class WireConnection implements Subscriber {
+  private readonly waiting: string[] = []
+  private readonly subscriptions = new Map<string, { end?: () => void }>()
+  /** Notifications wait until the answer that opens their subscription is sent. */
+  private held: string[] | undefined
+  private isBusy = false
+  private isEnding = false
+  private answersPing = true
+
+  constructor(
+    private readonly client: WireClient,
+    private readonly services: WireServices,
+  ) {
+    const { webSocket } = client
+    webSocket.on('message', (data, isBinary) => {
+      if (isBinary) webSocket.close(UNSUPPORTED_DATA, 'send JSON-RPC as text')
+      else this.receive(data.toString())
+    })
+    webSocket.on('pong', () => {
+      this.answersPing = true
+    })
+    webSocket.once('close', () => this.close())
+  }
+
+  get subscribed(): number {
+    return this.subscriptions.size
+  }
+
+  /** Drops the connection where the last ping was not answered. */
+  ping(): void {
+    if (!this.answersPing) {
+      this.client.webSocket.terminate()
+      return
+    }
+    this.answersPing = false
+    this.client.webSocket.ping()
+  }
+
+  /** Ends it once what has arrived is answered, or after `withinMs`. */
+  end(withinMs: number): void {
+    this.isEnding = true
+    this.unsubscribeAll()
+    if (!this.isBusy) this.client.webSocket.close(GOING_AWAY, 'the gateway is stopping')
+    const timer = setTimeout(() => this.client.webSocket.terminate(), withinMs)
+    this.client.webSocket.once('close', () => clearTimeout(timer))
+  }
+
+  async subscribe(begin: (notify: (result: string) => void) => Promise<() => void>): Promise<string> {
+    if (this.subscriptions.size >= MOST_SUBSCRIPTIONS)
+      throw new RpcError(ErrorCode.limitExceeded, `a connection may have ${MOST_SUBSCRIPTIONS} subscriptions`)
+    const id = `0x${randomBytes(16).toString('hex')}`
+    const subscription: { end?: () => void } = {}
+    this.subscriptions.set(id, subscription)
+    this.held ??= []
+    try {
+      subscription.end = await begin((result) => this.notify(id, result))
+    } catch (error) {
+      this.subscriptions.delete(id)
+      throw error
+    }
+    // The client left, or the gateway began to stop, meanwhile.
+    if (!this.subscriptions.has(id)) subscription.end()
+    return id
+  }
+
+  unsubscribe(id: string): boolean {
+    this.subscriptions.get(id)?.end?.()
+    return this.subscriptions.delete(id)
+  }
+
+  private receive(body: string): void {
+    if (this.isEnding) return
+    try {
+      this.services.memory.take(body.length)
+    } catch {
+      this.client.webSocket.close(TRY_AGAIN_LATER, 'too little memory is free')
+      return
+    }
+    this.waiting.push(body)
+    if (this.waiting.length >= MOST_WAITING) this.client.webSocket.pause()
+    if (!this.isBusy) void this.answerAll()
+  }
+
+  private async answerAll(): Promise<void> {
+    this.isBusy = true
+    for (let body = this.waiting.shift(); body !== undefined; body = this.waiting.shift()) {
+      if (this.client.webSocket.isPaused) this.client.webSocket.resume()
+      await this.answer(body)
+      this.services.memory.give(body.length)
+    }
+    this.isBusy = false
+    if (this.isEnding) this.client.webSocket.close(GOING_AWAY, 'the gateway is stopping')
+  }
+
+  private async answer(body: string): Promise<void> {
+    const { socket, ip, dialect } = this.client
+    const { endpoint, free, logger } = this.services
+    const id = acceptedRequestId(undefined)
+    try {
+      await free.take(ip)
+      await endpoint.serve({ id, ip, dialect, body, subscriber: this }, socket, ({ body: answer = [] }) => {
+        if (answer.length > 0) this.send(joinJson(answer))
+      })
+    } catch (thrown) {
+      if (!(thrown instanceof RpcError) && !(thrown instanceof ClientGone))
+        logger.error({ requestId: id, err: thrown }, 'internal error')
+      if (!(thrown instanceof ClientGone)) this.send(failureBody(null, failureOf(thrown)))
+    }
+    const held = this.held ?? []
+    this.held = undefined
+    for (const notification of held) this.push(notification)
+  }
+
+  private notify(id: string, result: string): void {
+    if (!this.subscriptions.has(id)) return
+    const notification = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":${result}}}`
+    if (this.held === undefined) this.push(notification)
+    else if (this.held.length < MOST_HELD) this.held.push(notification)
+    else this.drop()
+  }
+
+  private push(notification: string): void {
+    const { webSocket, ip } = this.client
+    if (webSocket.bufferedAmount > MOST_UNREAD_BYTES) {
+      this.drop()
+      return
+    }
+    this.services.free.spend(ip, { bytes: notification.length })
+    webSocket.send(notification)
+  }
+
+  /** Ends the connection of a client that does not read what it has subscribed to, and says so. */
+  private drop(): void {
+    this.unsubscribeAll()
+    this.isEnding = true
+    this.client.webSocket.close(TRY_AGAIN_LATER, 'notifications are not read')
+    endUnlessRead(this.client.socket, this.services.answerTimeoutMs)
+  }
+
+  private send(text: JsonText): void {
+    const { webSocket, socket } = this.client
+    const { memory, answerTimeoutMs } = this.services
+    let give: (() => void) | undefined
+    try {
+      give = memory.hold(text.length)
+    } catch {
+      webSocket.close(TRY_AGAIN_LATER, 'too little memory is free')
+      return
+    }
+    if (give === undefined) {
+      webSocket.send(text, { binary: false })
+      return
+    }
+    const read = endUnlessRead(socket, answerTimeoutMs)
+    webSocket.send(text, { binary: false }, () => {
+      read()
+      give()
+    })
+  }
+
+  private unsubscribeAll(): void {
+    for (const { end } of this.subscriptions.values()) end?.()
+    this.subscriptions.clear()
+  }
+
+  private close(): void {
+    this.isEnding = true
+    this.unsubscribeAll()
+    for (const body of this.waiting.splice(0)) this.services.memory.give(body.length)
+  }
+}
