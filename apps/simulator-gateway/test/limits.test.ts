@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { type Anvil, startAnvil } from '@upfront/devnet'
+import { type Anvil, startAnvil, startFaultProxy } from '@upfront/devnet'
 import { assemble } from './assemble.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 import { HOSTILE_PROGRAMS } from './programs.js'
@@ -8,6 +8,8 @@ import { type BlockResult, callOf } from './simulate-params.js'
 
 const ENDLESS = callOf(assemble(HOSTILE_PROGRAMS['endless loop']))
 const SLOTS = callOf(assemble(HOSTILE_PROGRAMS['cold slots']))
+/** Which slot is next, the last one says: nothing can be read ahead. */
+const SLOT_AFTER_SLOT = callOf(assemble('1 @loop DUP1 SLOAD ADD 1 ADD >loop JUMP'), { gas: '0x800000000000000' })
 const HUGE_GAS = '1000000000000'
 
 let anvil: Anvil
@@ -148,6 +150,28 @@ describe('limits', () => {
     const { error } = await gateway.call('eth_simulateV1', params)
     expect(error).toMatchObject({ code: -32005, message: expect.stringContaining('1500 ms') })
     expect(await gateway.call('eth_chainId')).toMatchObject({ result: '0x7a69' })
+  })
+
+  it('a call of 2^59 gas that reads slot after slot: -32005, and what ran out', async () => {
+    const upstream = await startFaultProxy(anvil.rpcUrl)
+    try {
+      upstream.latencyMs = 20
+      const gateway = await start({
+        UPSTREAM_RPC_URL: upstream.url,
+        FREE_GAS_CAP: HUGE_GAS,
+        MAX_UPSTREAM_READS: '1000000000',
+        REQUEST_TIMEOUT_MS: '4000',
+      })
+      const [payload] = SLOT_AFTER_SLOT as [{ blockStateCalls: Record<string, unknown>[] }]
+      payload.blockStateCalls[0]!.blockOverrides = { gasLimit: '0xfffffffffffffff' }
+      const response = await gateway.post(request('eth_simulateV1', SLOT_AFTER_SLOT))
+      expect(response.status).toBe(200)
+      expect(await response.json()).toMatchObject({
+        error: { code: -32005, message: expect.stringContaining('out of time') },
+      })
+    } finally {
+      await upstream.stop()
+    }
   })
 
   it('MAX_UPSTREAM_READS: -32005', async () => {

@@ -97,7 +97,7 @@ describe('a faulty upstream', () => {
     90_000,
   )
 
-  it.each(['http-500', 'reset', 'truncated', 'null-blocks'] as const)(
+  it.each(['http-500', 'reset', 'truncated', 'null-blocks', 'missing-state'] as const)(
     'one request in five fails with %s: at least 95%% are right',
     async (fault) => {
       await Promise.allSettled(scenarios.values())

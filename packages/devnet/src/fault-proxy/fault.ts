@@ -25,6 +25,8 @@ export const NODE_FAULTS = [
   'both',
   /** A JSON-RPC error for every call. */
   'rpc-error',
+  /** No state of a block that the node has: it did not get there yet, or is one of several behind the address. */
+  'missing-state',
   /** A JSON-RPC error that quotes the whole request URL. */
   'tells-url',
   /** `null` for every result. */

@@ -7,6 +7,13 @@ export interface RpcCall {
 }
 export type RpcAnswer = Record<string, unknown>
 
+const READS_OF_STATE = new Set([
+  'eth_getBalance',
+  'eth_getTransactionCount',
+  'eth_getCode',
+  'eth_getStorageAt',
+  'eth_getProof',
+])
 const BLOCK_METHODS = new Set(['eth_getBlockByNumber', 'eth_getBlockByHash', 'eth_getHeaderByNumber'])
 
 /** The text that the client gets instead of the node's answers, which are in the order of the calls. */
@@ -31,6 +38,14 @@ export function spoilAnswers(
       return send(answers.map((answer) => ({ ...answer, error: { code: -32000, message: 'both' } })))
     case 'rpc-error':
       return send(answers.map(({ id }) => failure(id, -32000, 'internal failure')))
+    case 'missing-state':
+      return send(
+        answers.map((answer, index) =>
+          READS_OF_STATE.has(calls[index]!.method)
+            ? failure(answer.id, -32000, `missing trie node ${'ab'.repeat(32)} (path )`)
+            : answer,
+        ),
+      )
     case 'tells-url':
       return send(answers.map(({ id }) => failure(id, -32000, `no access to ${url}`)))
     case 'null-results':

@@ -25,7 +25,7 @@ export class Driver {
   readonly #reads: StateReads
   readonly #hints: Hints
   readonly #observer: UpstreamObserver
-  readonly #late: () => Error
+  readonly #silent: () => Error
 
   /** @param options.hints whether the node is asked what calls to unseen contracts touch */
   constructor(engine: Engine, client: UpstreamClient, queue: CallQueue, options = { hints: true }) {
@@ -36,7 +36,7 @@ export class Driver {
     this.#reads = reads
     this.#hints = new Hints(queue, reads, engine, onWorkaround, options.hints)
     this.#observer = observer
-    this.#late = () => new UpstreamError(new UpstreamFault('timeout', 'no answer in time'), label, 'reading state', 1)
+    this.#silent = () => new UpstreamError(new UpstreamFault('timeout', 'no answer in time'), label, 'reading state', 1)
   }
 
   /**
@@ -113,10 +113,12 @@ export class Driver {
   ): Promise<StateValue[]> {
     signal.throwIfAborted()
     budget.take(reads.length)
+    const since = performance.now()
+    const late = () => (budget.isSpentOn(since) ? this.#silent() : budget.outOfTime())
     const asked = this.#reads.ask(block, reads)
     this.#observer.onReads?.({ hits: asked.joined, misses: reads.length - asked.joined })
     try {
-      return await within(asked.values, { signal, deadline: budget.deadline }, this.#late)
+      return await within(asked.values, { signal, deadline: budget.deadline }, late)
     } finally {
       asked.leave()
     }

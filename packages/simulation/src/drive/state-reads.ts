@@ -12,6 +12,8 @@ import { type AccountRead, type BlockReference, readCall } from './read-call.js'
 const JOINABLE_MS = 1_000
 /** How long "this node does not know EIP-1898" is believed. */
 const BY_NUMBER_LASTS_MS = 600_000
+/** Nodes keep the state of 128 blocks: on a chain of 12 s blocks, for so long. */
+const RECENT_SECONDS = 1_536
 const BLOCK_BYTES = 8 * 1024 * 1024
 
 /** Reads of pinned blocks: joined, batched, and never handed out unless they are that very block's. */
@@ -142,7 +144,7 @@ export class StateReads {
 
   #byHash(block: PinnedBlock, read: AccountRead, isWanted: () => boolean): UpstreamCall<StateValue> {
     const { method, params, decode, maxBytes } = readCall(read, { blockHash: block.header.hash })
-    return { method, params, decode, maxBytes, isWanted, retriesError: mayPassByItself }
+    return { method, params, decode, maxBytes, isWanted, retriesError: (fault) => mayPassByItself(fault, block) }
   }
 
   async #readByNumber(block: PinnedBlock, read: AccountRead, isWanted: () => boolean): Promise<StateValue> {
@@ -227,9 +229,10 @@ function looksLikeNoEip1898(fault: UpstreamFault): boolean {
   )
 }
 
-/** The node threw the block's state away: another attempt won't bring it back. */
-function mayPassByItself(fault: UpstreamFault): boolean {
-  return !isMethodMissing(fault) && !looksLikeNoEip1898(fault) && !isPruned(fault)
+/** A node that threw an old block's state away won't bring it back; of a recent one, another node behind its address may have it. */
+function mayPassByItself(fault: UpstreamFault, { header }: PinnedBlock): boolean {
+  if (isMethodMissing(fault) || looksLikeNoEip1898(fault)) return false
+  return !isPruned(fault) || Number(header.timestamp) > Date.now() / 1_000 - RECENT_SECONDS
 }
 
 function isPruned(fault: UpstreamFault): boolean {
