@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +7,16 @@ import { type Anvil, startAnvil } from '@upfront/devnet'
 import { AbiCoder, type BlockTag, JsonRpcProvider } from 'ethers'
 import { concatHex, encodeErrorResult, parseAbi } from 'viem'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+
+// `pnpm --filter @upfront/simulator-gateway test:alloy`: alloy's provider takes minutes to build, so `npm test` leaves it out.
+const withoutAlloy =
+  process.env.ALLOY_CLIENT !== 'on'
+    ? 'test:alloy tries it'
+    : spawnSync('cargo', ['--version']).status !== 0
+      ? 'there is no cargo'
+      : undefined
+const itWithAlloy = withoutAlloy === undefined ? it : it.skip
+if (withoutAlloy !== undefined) console.log(`alloy's client is not tried: ${withoutAlloy}`)
 
 const TARGET = '0x00000000000000000000000000000000000c0de5'
 const REASON = encodeErrorResult({ abi: parseAbi(['error Error(string)']), args: ['not the owner'] })
@@ -116,5 +126,27 @@ describe('POST /ethereum, for clients that decode answers by type', () => {
       }
     },
     240_000,
+  )
+  itWithAlloy(
+    "serves alloy's client",
+    () => {
+      const manifest = fileURLToPath(new URL('./alloy-client/Cargo.toml', import.meta.url))
+      const client = (url: string) =>
+        execFileSync('cargo', ['run', '--quiet', '--locked', '--manifest-path', manifest, '--', url, TARGET, REVERTS], {
+          encoding: 'utf8',
+          stdio: 'pipe',
+        })
+      expect(JSON.parse(client(`${gateway.url}/ethereum`))).toMatchObject({
+        calls: [
+          { status: '0x0', error: { code: 3, message: 'execution reverted: not the owner', data: REASON } },
+          { status: '0x1', gasUsed: '0x5208' },
+        ],
+        simulated: 2,
+        pending: 0,
+        transactions: 0,
+      })
+      expect(() => client(gateway.url)).toThrow(/expected struct SimulateError/)
+    },
+    1_800_000,
   )
 })
