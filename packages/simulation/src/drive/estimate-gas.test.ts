@@ -1,6 +1,6 @@
 import { type CallRequest, RpcError, ZERO_ADDRESS } from '@upfront/protocol'
 import fc from 'fast-check'
-import { aHeader, ethereumRules } from '../../test/fixtures.js'
+import { aHeader, ethereumRules, optimismRules } from '../../test/fixtures.js'
 import type { ExecutedCall } from '../engine/engine.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
 import { answerOf } from '../present/answer-of.js'
@@ -96,6 +96,26 @@ describe('estimateGas', () => {
     await expect(estimateGas(request(), site(callThatNeeds(40_000_000n, 1n)))).rejects.toEqual(
       new RpcError(-32000, 'gas required exceeds allowance (30000000)'),
     )
+  })
+
+  it.each([
+    ['Osaka', ethereumRules()],
+    ['Karst', optimismRules()],
+    ['Azul', optimismRules()],
+  ])('never gives more than a transaction may have from %s on (EIP-7825), and does before', async (name, rules) => {
+    const fork = name.toLowerCase() as 'osaka'
+    const since = aHeader().timestamp + 10n
+    const at = async (timestamp: bigint, needed: bigint) => {
+      const forks = [...rules.forks, { fork, timestamp: since }]
+      const opening = { gasLimit: 30_000_000n, timestamp }
+      return estimateGas(request(), { ...site(callThatNeeds(needed, needed)), rules: { ...rules, forks }, opening })
+    }
+    const cap = 16_777_216n
+    expect(await at(since - 1n, cap + 1n)).toHaveProperty('gas')
+    for (const time of [since, since + 1n]) {
+      expect(await at(time, cap)).toEqual({ gas: cap })
+      await expect(at(time, cap + 1n)).rejects.toThrow(`gas required exceeds allowance (${cap})`)
+    }
   })
 
   it('asks for no more than the sender can pay', async () => {
