@@ -4,37 +4,34 @@
 export declare class NativeEngine {
   /** `wake` is called, on the event loop, when the mailbox holds something. */
   constructor(options: NativeOptions, wake: () => void)
-  /** What is in the mailbox. */
+  /** Empties the mailbox. */
   take(): Array<Message>
   /** Bytes of cached state, estimated. */
   cachedBytes(): number
   /**
-   * Begins a simulation. What comes of it is returned where it takes next to no time, a short outcome as its text alone; else
-   * (null) it comes by mail. Where it lacks values of state, the reads are returned after a line `paused`: it goes on with
-   * `resume`, or ends with `cancel`.
+   * Begins a simulation. A small one is carried out at once, and its result returned; a short outcome is its text alone. For
+   * any other, null is returned and the result comes by mail. Where a small one lacks values of the state, the reads are
+   * returned after a line `paused`: call `resume` with their values, or `cancel`.
    */
   begin(id: number, key: string, layers: Array<number>, plan: string): string | Message | null
-  /**
-   * Goes on with work that lacks state: `values` in the order of its reads, which are kept. What comes of it is returned or
-   * comes by mail.
-   */
+  /** Goes on with work that lacks values of the state, and keeps them. Returns what `begin` does. */
   resume(id: number, values: string): string | Message | null
-  /** Which of the reads have no value here, in order: `1` where it lacks, else `0`. */
+  /** For each of the reads, in order: `1` where its value is not held, else `0`. */
   missing(key: string, reads: string): string
-  /** What is held of the reads, in order. */
+  /** The values of the reads, in order, as far as they are held. */
   known(key: string, reads: string): string
   /** Keeps values in the order of the reads. */
   provide(key: string, reads: string, values: string): void
-  /** Executes a stretch of a block under construction; what comes of it comes by mail. */
+  /** Executes a stretch of a block under construction. The result comes by mail. */
   execute(id: number, key: string, layers: Array<number>, stretch: string): void
-  /** Runs the one transaction of a stretch for the sake of what it reads. */
+  /** Runs the one transaction of a stretch, so that what it reads is held. */
   warm(id: number, key: string, layers: Array<number>, stretch: string): void
-  /** Ends work: nobody wants it any more, or what it lacks can't be read. */
+  /** Ends work that nobody waits for any more. */
   cancel(id: number): void
-  /** Keeps a layer under a number of JavaScript's choosing. */
+  /** Keeps a layer under a number that JavaScript chooses. */
   addLayer(number: number, layer: string): void
   dropLayer(number: number): void
-  /** Reads a record of the border and writes it again: for the test that both sides agree. */
+  /** Reads a record and writes it again: for the test that both sides of the border agree. */
   echo(name: string, record: string): string
   /**
    * Executes a sealed block on its parent's state, whose key this is; where that comes to what the header says, its state is
@@ -63,10 +60,10 @@ export declare const enum Kind {
 
 export interface Message {
   kind: Kind
-  /** Whom it concerns. */
+  /** The number of the work. */
   id: number
   payload: string
-  /** What follows the payload, where it is long: bytes need not be copied, nor moved about by the garbage collector. */
+  /** What follows the payload, where it is long: the garbage collector neither copies nor moves these bytes. */
   json?: Buffer
 }
 
