@@ -1,16 +1,21 @@
+import cluster from 'node:cluster'
 import { type DynamicModule, Module } from '@nestjs/common'
 import { ConfigurationModule, type Logger, LoggerModule, Metrics } from '@upfront/service'
 import { Environment } from './environment/environment.js'
 import { HttpModule } from './http/http.module.js'
 import { McpModule } from './mcp/mcp.module.js'
 import { OpsModule } from './ops/ops.module.js'
+import { WorkersMetrics } from './ops/workers-metrics.js'
 import { PaidModule } from './paid/paid.module.js'
 import { RpcModule } from './rpc/rpc.module.js'
 import { SimulateModule } from './simulate/simulate.module.js'
 import { WireModule } from './wire/wire.module.js'
 
 /** What every room uses: settings, logger and metrics of the process. */
-@Module({ providers: [Metrics], exports: [Metrics] })
+@Module({
+  providers: [{ provide: Metrics, useFactory: () => (cluster.isWorker ? new WorkersMetrics() : new Metrics()) }],
+  exports: [Metrics],
+})
 class ProcessModule {
   static forRoot(environment: Environment, logger: Logger): DynamicModule {
     const modules = [ConfigurationModule.forRoot(Environment, () => environment), LoggerModule.forRoot(logger)]
@@ -29,7 +34,7 @@ export class AppModule {
       HttpModule.importing(process, rpc),
       WireModule.importing(process, rpc),
       McpModule.importing(process),
-      OpsModule.importing(process, simulate),
+      OpsModule.importing(process, rpc, simulate),
     ]
     if (environment.BILLING_URL !== undefined) imports.push(PaidModule.importing(process, rpc, simulate))
     return { module: AppModule, imports }

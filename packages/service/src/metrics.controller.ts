@@ -9,6 +9,6 @@ export class MetricsController {
   @Get()
   @Header('content-type', 'text/plain; version=0.0.4; charset=utf-8')
   show(): Promise<string> {
-    return this.metrics.registry.metrics()
+    return this.metrics.text()
   }
 }

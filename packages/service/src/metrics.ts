@@ -14,13 +14,22 @@ export class Metrics {
     collectDefaultMetrics({ register: this.registry })
   }
 
-  /** A value that is read when `/metrics` is. */
-  gauge(name: string, help: string, read: () => number): void {
+  /** What `/metrics` answers. */
+  text(): Promise<string> {
+    return this.registry.metrics()
+  }
+
+  /**
+   * A value that is read when `/metrics` is.
+   * @param aggregator what of several processes' values is shown
+   */
+  gauge(name: string, help: string, read: () => number, aggregator: 'sum' | 'max' = 'sum'): void {
     const registers = [this.registry]
     new Gauge({
       name,
       help,
       registers,
+      aggregator,
       collect() {
         this.set(read())
       },

@@ -50,6 +50,7 @@ export class CarryJournal {
       'upfront_carry_pace',
       'Which blocks state is carried over: 1 each, 0.5 every second, 0 none, -1 none since an audit failed',
       () => PACES[status()?.pace ?? 'off'],
+      'max',
     )
   }
 

@@ -24,7 +24,7 @@ export class HeadJournal {
   watch(status: () => HeadStatus): void {
     const { metrics } = this
     const gauge = (name: string, help: string, read: (status: HeadStatus) => number) =>
-      metrics.gauge(`upfront_head_${name}`, help, () => read(status()))
+      metrics.gauge(`upfront_head_${name}`, help, () => read(status()), 'max')
     gauge('following', 'Whether the head is followed just now', ({ following }) => Number(following))
     gauge('subscriptions', 'Nodes that announce heads over WebSocket', ({ subscribed }) => subscribed)
     gauge('trusted', 'Whether requests at latest stand on the followed head without asking', ({ trusted }) =>

@@ -54,6 +54,15 @@ export class Environment {
   @IsString()
   GATEWAY_HOST = '127.0.0.1'
 
+  /** Processes that share the port and the limits. */
+  @IsWholeNumber(1, 256)
+  GATEWAY_WORKERS = 1
+
+  /** Redis or Valkey, where replicas share the free budgets. */
+  @IsOptional()
+  @Matches(/^(rediss?|unix):\/\/\S+$/, { message: 'must begin with redis:// or rediss://' })
+  REDIS_URL?: string
+
   @IsIn(['auto', 'revm', 'ethereumjs'])
   EVM_ENGINE: 'auto' | 'revm' | 'ethereumjs' = 'auto'
 
@@ -258,6 +267,7 @@ const SECRETS = [
   'UPSTREAM_RPC_URL',
   'UPSTREAM_WS_URL',
   'FLASHBLOCKS_WS_URL',
+  'REDIS_URL',
   'BILLING_URL',
   'BILLING_TOKEN',
   'RECEIPT_KEY',

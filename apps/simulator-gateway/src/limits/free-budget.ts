@@ -1,7 +1,8 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
 import { clientOf } from './client-of.js'
+import { inMemory, type MakeCounter } from './counters.js'
 import { ClientGone } from './request-lifetime.js'
 
 /** HTTP 429: the client has used up what it may have for free. */
@@ -44,16 +45,21 @@ const MOST_SPENT = 10_000
 export class FreeBudget {
   readonly isOff: boolean
   readonly #callsPerSecond: number
-  readonly #calls: RateLimiterMemory
-  readonly #minute: Record<What, RateLimiterMemory>
+  readonly #calls: RateLimiterAbstract
+  readonly #minute: Record<What, RateLimiterAbstract>
   readonly #spent = new LRUCache<string, What>({ max: MOST_SPENT })
 
-  constructor({ callsPerSecond, gasPerMinute, bytesPerMinute, readsPerMinute }: FreeBudgetLimits) {
+  constructor(limits: FreeBudgetLimits, counter: MakeCounter = inMemory) {
+    const { callsPerSecond, gasPerMinute, bytesPerMinute, readsPerMinute } = limits
     this.isOff = callsPerSecond === 0
     this.#callsPerSecond = callsPerSecond
-    this.#calls = new RateLimiterMemory({ points: callsPerSecond, duration: 1 })
-    const minute = (points: number) => new RateLimiterMemory({ points, duration: 60 })
-    this.#minute = { gasUsed: minute(gasPerMinute), bytes: minute(bytesPerMinute), reads: minute(readsPerMinute) }
+    this.#calls = counter({ name: 'calls', points: callsPerSecond, duration: 1 })
+    const minute = (name: What, points: number) => counter({ name, points, duration: 60 })
+    this.#minute = {
+      gasUsed: minute('gasUsed', gasPerMinute),
+      bytes: minute('bytes', bytesPerMinute),
+      reads: minute('reads', readsPerMinute),
+    }
   }
 
   /**
@@ -69,14 +75,15 @@ export class FreeBudget {
     try {
       await this.#calls.consume(client)
     } catch (refused) {
-      if (!(refused instanceof RateLimiterRes)) throw refused
+      // Whoever counts for all processes did not answer in time.
+      if (!(refused instanceof RateLimiterRes)) return
       throw new RateLimited(`more than ${this.#callsPerSecond} calls in a second`, secondsOf(refused.msBeforeNext))
     }
   }
 
   /** Counts the other entries of a batch that has been let in. */
   async takeMore(ip: string, calls: number): Promise<void> {
-    if (!this.isOff && calls > 0) await this.#calls.penalty(clientOf(ip), calls)
+    if (!this.isOff && calls > 0) await this.#calls.penalty(clientOf(ip), calls).catch(() => undefined)
   }
 
   /** Counts what calls took. Never refuses: the next call is. */
@@ -85,7 +92,7 @@ export class FreeBudget {
     const client = clientOf(ip)
     for (const what of Object.keys(WHAT) as What[]) {
       const amount = Number(cost[what] ?? 0)
-      if (amount > 0) void this.#count(client, what, amount)
+      if (amount > 0) this.#count(client, what, amount).catch(() => undefined)
     }
   }
 

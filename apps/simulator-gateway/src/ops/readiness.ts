@@ -8,6 +8,7 @@ import { FollowedChain } from '../chain/followed-chain.js'
 import type { RecentHead } from '../chain/recent-heads.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
+import { SharedLimits } from '../limits/shared-limits.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
 
 const PROBE_TIMEOUT_MS = 3_000
@@ -21,6 +22,8 @@ export interface ReadinessReport {
   /** Why not. */
   reason?: string
   engine: { name: string; version: string; reason: string }
+  /** Whether replicas count the free budgets together in Redis, or each alone; absent without REDIS_URL. */
+  limits?: 'shared' | 'local'
   /** Where `pending` stands; absent where no stream is followed. */
   preconfirmed?: { connected: boolean; block?: string; flashblock?: number; ageMs?: number }
   /** Whether requests at `latest` stand on a head that is followed. */
@@ -60,6 +63,7 @@ export class GatewayReadiness extends Readiness {
     @Inject(ENGINE) private readonly choice: EngineChoice,
     private readonly preconfirmed: Preconfirmed,
     private readonly followed: FollowedChain,
+    private readonly shared: SharedLimits,
   ) {
     super()
   }
@@ -103,12 +107,17 @@ export class GatewayReadiness extends Readiness {
         const reason = `the chain has the OP stack's rules, which need the native engine: ${this.choice.reason}`
         return { ready: false, reason, engine, chain }
       }
-      return { ready: true, engine, chain, following: this.following(), ...this.pending() }
+      return { ready: true, engine, chain, following: this.following(), ...this.limits(), ...this.pending() }
     } catch (error) {
       const unreadable = error instanceof RpcError || error instanceof ChainMismatch
       const timeout = `the upstream did not answer within ${PROBE_TIMEOUT_MS} ms`
       return { ready: false, reason: unreadable ? error.message : timeout, engine }
     }
+  }
+
+  private limits(): Pick<ReadinessReport, 'limits'> {
+    const { status } = this.shared
+    return status === undefined ? {} : { limits: status }
   }
 
   private following(): Following {

@@ -40,16 +40,23 @@ export class PreconfirmedJournal {
   /** Shows where `pending` stands as gauges, read when `/metrics` is. */
   watch(status: () => FollowerStatus | undefined): void {
     const { metrics } = this
-    metrics.gauge('upfront_preconfirmed_connected', 'Whether the stream is connected', () =>
-      status()?.connected ? 1 : 0,
+    metrics.gauge(
+      'upfront_preconfirmed_connected',
+      'Whether the stream is connected',
+      () => (status()?.connected ? 1 : 0),
+      'max',
     )
-    metrics.gauge('upfront_preconfirmed_block', 'The block under construction that pending shows; 0 on the head', () =>
-      Number(status()?.blockNumber ?? 0),
+    metrics.gauge(
+      'upfront_preconfirmed_block',
+      'The block under construction that pending shows; 0 on the head',
+      () => Number(status()?.blockNumber ?? 0),
+      'max',
     )
     metrics.gauge(
       'upfront_preconfirmed_age_seconds',
       'Age of the newest flashblock that pending shows',
       () => (status()?.ageMs ?? 0) / 1_000,
+      'max',
     )
   }
 

@@ -6,10 +6,12 @@ import { AnnouncedBlocks } from '../chain/announced-blocks.js'
 import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
+import { counters } from '../limits/counters.js'
 import { FreeBudget } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
 import { MemoryGuard } from '../limits/memory-guard.js'
 import { RequestQueue } from '../limits/request-queue.js'
+import { SharedLimits } from '../limits/shared-limits.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
 import { Simulator } from '../simulate/simulator.js'
 import { rpcMethods } from './methods.js'
@@ -34,14 +36,17 @@ import { RPC_METHODS } from './rpc-method.js'
     { provide: MemoryGuard, inject: [Memory], useFactory: (memory: Memory) => new MemoryGuard(memory) },
     {
       provide: FreeBudget,
-      inject: [Environment],
-      useFactory: (environment: Environment) =>
-        new FreeBudget({
-          callsPerSecond: environment.FREE_RATE_LIMIT,
-          gasPerMinute: environment.FREE_GAS_PER_MINUTE,
-          bytesPerMinute: environment.FREE_BYTES_PER_MINUTE,
-          readsPerMinute: environment.FREE_READS_PER_MINUTE,
-        }),
+      inject: [Environment, SharedLimits],
+      useFactory: (environment: Environment, { redis }: SharedLimits) =>
+        new FreeBudget(
+          {
+            callsPerSecond: environment.FREE_RATE_LIMIT,
+            gasPerMinute: environment.FREE_GAS_PER_MINUTE,
+            bytesPerMinute: environment.FREE_BYTES_PER_MINUTE,
+            readsPerMinute: environment.FREE_READS_PER_MINUTE,
+          },
+          counters(redis),
+        ),
     },
     {
       provide: RPC_METHODS,
@@ -68,11 +73,12 @@ import { RPC_METHODS } from './rpc-method.js'
         announced: AnnouncedBlocks,
       ) => rpcMethods({ environment, simulator, client, blocks, driver, served, engine, preconfirmed, announced }),
     },
+    SharedLimits,
     RpcService,
     RpcJournal,
     RpcEndpoint,
   ],
-  exports: [RequestQueue, Memory, MemoryGuard, FreeBudget, RpcJournal, RpcEndpoint, RPC_METHODS],
+  exports: [SharedLimits, RequestQueue, Memory, MemoryGuard, FreeBudget, RpcJournal, RpcEndpoint, RPC_METHODS],
 })
 export class RpcModule {
   /** @param imports which have to give `Environment`, `LOGGER`, `Metrics` and what simulates */

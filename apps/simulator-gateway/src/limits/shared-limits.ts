@@ -1,0 +1,25 @@
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common'
+import { LOGGER, type Logger } from '@upfront/service'
+import type { Redis } from 'ioredis'
+import { Environment } from '../environment/environment.js'
+import { connectRedis } from './redis.js'
+
+/** The Redis in which replicas count together, where there is one. */
+@Injectable()
+export class SharedLimits implements OnApplicationShutdown {
+  readonly redis: Redis | undefined
+
+  constructor({ REDIS_URL: url }: Environment, @Inject(LOGGER) logger: Logger) {
+    this.redis = url === undefined ? undefined : connectRedis(url, logger)
+  }
+
+  /** For `/health/ready`: `local` while Redis can't be reached; absent without one. */
+  get status(): 'shared' | 'local' | undefined {
+    if (this.redis === undefined) return undefined
+    return this.redis.status === 'ready' ? 'shared' : 'local'
+  }
+
+  onApplicationShutdown(): void {
+    this.redis?.disconnect()
+  }
+}

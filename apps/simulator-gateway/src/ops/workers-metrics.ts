@@ -1,0 +1,28 @@
+import { Metrics } from '@upfront/service'
+import { AggregatorRegistry } from 'prom-client'
+import type { ToPrimary, ToWorker } from '../workers.js'
+
+/** The metrics of all workers of this machine, summed up by the first process. */
+export class WorkersMetrics extends Metrics {
+  private readonly waiting = new Map<number, (text: string) => void>()
+  private lastId = 0
+
+  constructor() {
+    super()
+    new AggregatorRegistry()
+    AggregatorRegistry.setRegistries([this.registry])
+    process.on('message', (message: ToWorker) => {
+      if (message.kind !== 'metrics') return
+      this.waiting.get(message.id)?.(message.text)
+      this.waiting.delete(message.id)
+    })
+  }
+
+  override text(): Promise<string> {
+    const id = ++this.lastId
+    return new Promise((resolve) => {
+      this.waiting.set(id, resolve)
+      process.send?.({ kind: 'metrics', id } satisfies ToPrimary)
+    })
+  }
+}

@@ -1,0 +1,106 @@
+import cluster, { type Worker } from 'node:cluster'
+import { once } from 'node:events'
+import { createLogger, errorText, type Logger } from '@upfront/service'
+import { AggregatorRegistry } from 'prom-client'
+import { RateLimiterClusterMaster } from 'rate-limiter-flexible'
+import { type Environment, readGatewayEnvironment } from './environment/environment.js'
+import { shareOf } from './environment/share-of.js'
+import type { Gateway } from './gateway.js'
+
+/** From a worker: its greeting, once it listens, or a question for the metrics of all. */
+export type ToPrimary = { kind: 'greeting'; greeting: string } | { kind: 'metrics'; id: number }
+/** To a worker: the answer. */
+export interface ToWorker {
+  kind: 'metrics'
+  id: number
+  text: string
+}
+
+const RESTART_AFTER_MS = 1_000
+
+export interface Workers {
+  greeting: string
+  logger: Logger
+  close(): Promise<void>
+}
+
+/**
+ * Starts as many processes as `GATEWAY_WORKERS` says, which share the port, the free budgets and `/metrics`. One that ends is
+ * started again.
+ * @throws Error where one ends before it listens; it has said why on standard error
+ */
+export async function startWorkers(environment: Environment): Promise<Workers> {
+  const logger = createLogger({ level: environment.LOG_LEVEL })
+  const metrics = new AggregatorRegistry()
+  let ending = false
+  new RateLimiterClusterMaster()
+
+  const start = async (): Promise<string> => {
+    const worker = cluster.fork()
+    const greeting = await greetingOf(worker)
+    worker.on('message', (message: ToPrimary) => {
+      if (message.kind === 'metrics') void answer(worker, message.id)
+    })
+    worker.once('exit', (code, signal) => {
+      if (ending) return
+      logger.error({ code, signal }, 'a worker ended: another is started')
+      setTimeout(restart, RESTART_AFTER_MS)
+    })
+    return greeting
+  }
+  const restart = () => {
+    if (ending) return
+    start().catch((error) => {
+      logger.error({ reason: errorText(error) }, 'a worker did not start')
+      setTimeout(restart, RESTART_AFTER_MS)
+    })
+  }
+  const answer = async (worker: Worker, id: number) => {
+    // A worker that ends meanwhile does not answer.
+    const text = await metrics.clusterMetrics().catch(() => '')
+    if (worker.isConnected()) worker.send({ kind: 'metrics', id, text } satisfies ToWorker)
+  }
+
+  const greetings = await Promise.all(Array.from({ length: environment.GATEWAY_WORKERS }, start))
+  const close = async () => {
+    ending = true
+    const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
+    await Promise.all(
+      workers.map(async (worker) => {
+        worker.process.kill('SIGTERM')
+        if (worker.process.exitCode === null) await once(worker, 'exit')
+      }),
+    )
+  }
+  return { greeting: `${greetings[0]} in ${greetings.length} processes`, logger, close }
+}
+
+function greetingOf(worker: Worker): Promise<string> {
+  return new Promise((resolve, reject) => {
+    worker.once('exit', (code) => reject(new Error(`a worker ended with ${code} before it listened`)))
+    worker.on('message', (message: ToPrimary) => {
+      if (message.kind === 'greeting') resolve(message.greeting)
+    })
+  })
+}
+
+/** One of the workers, with its share of the limits. The first process ends it by SIGTERM; Ctrl-C reaches both, and it waits for that. */
+export async function runWorker(start: (environment: Environment) => Promise<Gateway>): Promise<void> {
+  process.on('SIGINT', () => undefined)
+  try {
+    const gateway = await start(shareOf(readGatewayEnvironment(process.env), cluster.worker!.id))
+    process.on('unhandledRejection', (error) =>
+      gateway.logger.error({ reason: errorText(error) }, 'unhandled rejection'),
+    )
+    process.once('SIGTERM', () =>
+      gateway.close().then(
+        () => process.exit(0),
+        () => process.exit(1),
+      ),
+    )
+    process.send?.({ kind: 'greeting', greeting: gateway.greeting } satisfies ToPrimary)
+  } catch (error) {
+    process.stderr.write(`${errorText(error)}\n`)
+    process.exit(1)
+  }
+}
