@@ -7,49 +7,7 @@ import { foundry } from 'viem/chains'
 import WebSocket from 'ws'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 import { TARGET } from './simulate-params.js'
-
-interface Message {
-  id?: number
-  result?: unknown
-  error?: { code: number; message: string }
-  params?: { subscription: string; result: Record<string, unknown> }
-}
-
-/** A client that keeps every message it has received. */
-async function connect(url: string, options: WebSocket.ClientOptions = {}) {
-  const socket = new WebSocket(url.replace('http', 'ws'), options)
-  const messages: Message[] = []
-  let wake = () => {}
-  socket.on('message', (data) => {
-    messages.push(JSON.parse(String(data)))
-    wake()
-  })
-  await once(socket, 'open')
-  const until = async <T>(find: () => T | undefined): Promise<T> => {
-    for (;;) {
-      const found = find()
-      if (found !== undefined) return found
-      await new Promise<void>((resolve) => {
-        wake = resolve
-      })
-    }
-  }
-  let id = 0
-  return {
-    socket,
-    messages,
-    async call(method: string, params: unknown = []): Promise<Message> {
-      const own = ++id
-      socket.send(JSON.stringify({ jsonrpc: '2.0', id: own, method, params }))
-      return until(() => messages.find((message) => message.id === own))
-    },
-    notifications: (subscription: unknown, count: number) =>
-      until(() => {
-        const found = messages.filter(({ params }) => params?.subscription === subscription)
-        return found.length >= count ? found.map(({ params }) => params!.result) : undefined
-      }),
-  }
-}
+import { connect } from './wire-client.js'
 
 /** Emits LOG1 with the topic 0x2a. */
 const EMITTER = '0x602a60006000a1'
@@ -134,6 +92,31 @@ describe('JSON-RPC over WebSocket', () => {
     const [, removed] = await client.notifications(mine, 2)
     expect(removed).toEqual({ ...log, removed: true })
     expect(client.messages.filter(({ params }) => params?.subscription === others)).toEqual([])
+    client.socket.close()
+  })
+
+  it('tells when the outcome of a simulation changes, and not when it stays', async () => {
+    const someone = '0x00000000000000000000000000000000000d0b0d'
+    const client = await connect(gateway.url)
+    const calls = [{ from: someone, to: TARGET, value: '0x1', gas: '0x186a0' }]
+    const { result: id } = await client.call('upfront_subscribe', ['simulation', { blockStateCalls: [{ calls }] }])
+    const [first] = await client.notifications(id, 1)
+    expect(first).toMatchObject({ error: { message: expect.stringContaining('insufficient funds') } })
+    const { result: heads } = await client.call('eth_subscribe', ['newHeads'])
+    for (let count = 0; count < 3; count++) await ask('evm_mine')
+    await client.notifications(heads, 3)
+    const wallet = createWalletClient({
+      account: privateKeyToAccount(DEVNET_ROLES.deployer.privateKey),
+      chain: foundry,
+      transport: http(anvil.rpcUrl),
+    })
+    await wallet.sendTransaction({ to: someone, value: 1n })
+    const [, second] = await client.notifications(id, 2)
+    expect(second).toMatchObject({ result: [{ calls: [{ status: '0x1' }] }] })
+    for (let count = 0; count < 3; count++) await ask('evm_mine')
+    await client.notifications(heads, 7)
+    expect(await client.call('upfront_unsubscribe', [id])).toMatchObject({ result: true })
+    expect(await client.notifications(id, 2)).toHaveLength(2)
     client.socket.close()
   })
 

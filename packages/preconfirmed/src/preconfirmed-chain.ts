@@ -28,6 +28,8 @@ export interface PreconfirmedChainOptions {
   executor: PreconfirmationExecutor
   driver: Pick<Driver, 'run' | 'readAhead'>
   observe: (event: PreconfirmedEvent) => void
+  /** Called with what `pending` is from now on, whenever that is another snapshot. */
+  onSnapshot?: (snapshot: PreconfirmedSnapshot) => void
   /** Bound on executing one stretch, reads included. */
   executionTimeoutMs: number
 }
@@ -222,6 +224,7 @@ export class PreconfirmedChain {
       ),
       receivedAt: (flashblock && this.receivedAt.get(flashblock)) ?? Date.now(),
     }
+    this.options.onSnapshot?.(this.snapshot)
   }
 
   /** The flashblocks to execute next: all that one block lacks, as the newest counts and the checks are cumulative. */

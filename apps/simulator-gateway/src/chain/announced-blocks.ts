@@ -18,20 +18,22 @@ export interface AnnouncedLog {
   [field: string]: unknown
 }
 
-export interface BlockListener {
-  /** Called with a block's header as geth announces it, in the order of the chain. */
-  head?(header: Record<string, unknown>): void
-  /** Called with a block's logs; with `removed: true`, the newest first, where a reorganisation took it back. */
-  logs?(logs: AnnouncedLog[]): void
-}
-
-interface Announced {
+export interface AnnouncedBlock {
   hash: Hash
   parentHash: Hash
   number: bigint
+  /** As geth announces it. */
   header: Record<string, unknown>
-  /** Absent where nobody asked for logs when it was announced. */
-  logs?: AnnouncedLog[]
+  /** Empty where nobody wanted logs when it was announced. */
+  logs: readonly AnnouncedLog[]
+}
+
+export interface BlockListener {
+  wantsLogs?: boolean
+  /** Called with each block in the order of the chain. */
+  added?(block: AnnouncedBlock): void
+  /** Called with each block that a reorganisation takes back, the newest first. */
+  removed?(block: AnnouncedBlock): void
 }
 
 /** What of a block is not in its header (`types.Header` of go-ethereum). */
@@ -42,7 +44,7 @@ const NOT_IN_HEADER = ['transactions', 'uncles', 'withdrawals', 'size', 'totalDi
 export class AnnouncedBlocks implements OnApplicationShutdown {
   private readonly listeners = new Set<BlockListener>()
   /** Newest last. */
-  private chain: Announced[] = []
+  private chain: AnnouncedBlock[] = []
   private work: Promise<void> = Promise.resolve()
   private end: (() => void) | undefined
 
@@ -107,24 +109,19 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
     // A lower head only lags: should it replace the tip, its child will tell.
     if (tip === undefined || number < tip.number || this.indexOf(hash) >= 0) return
     const oldest = this.chain[0]!
-    const fresh: Announced[] = []
+    const fresh: AnnouncedBlock[] = []
     for (let next = hash; this.indexOf(next) < 0 && fresh.length < KEPT; next = fresh[0]!.parentHash) {
       const block = await this.block('eth_getBlockByHash', next)
       if (block.number < oldest.number) break
       fresh.unshift(block)
     }
     if (this.end === undefined) return
-    const wantsLogs = [...this.listeners].some((listener) => listener.logs !== undefined)
-    if (wantsLogs) for (const block of fresh) block.logs = await this.logs(block)
+    if ([...this.listeners].some(({ wantsLogs }) => wantsLogs))
+      for (const block of fresh) block.logs = await this.logs(block)
     const fork = this.indexOf(fresh[0]!.parentHash)
     const connects = fork >= 0 || fresh[0]!.number <= oldest.number
-    for (const { logs } of connects ? this.chain.slice(fork + 1).reverse() : [])
-      if (logs?.length) this.tell((to) => to.logs?.(logs.toReversed().map((log) => ({ ...log, removed: true }))))
-    for (const { header, logs } of fresh)
-      this.tell((to) => {
-        to.head?.(header)
-        if (logs?.length) to.logs?.(logs)
-      })
+    if (connects) for (const block of this.chain.slice(fork + 1).reverse()) this.tell((to) => to.removed?.(block))
+    for (const block of fresh) this.tell((to) => to.added?.(block))
     this.chain = [...(connects ? this.chain.slice(0, fork + 1) : []), ...fresh].slice(-KEPT)
   }
 
@@ -136,17 +133,17 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
     return this.chain.findLastIndex((block) => block.hash === hash)
   }
 
-  private block(method: string, which: string): Promise<Announced> {
+  private block(method: string, which: string): Promise<AnnouncedBlock> {
     return this.ask(method, [which, false], (answer) => {
       if (typeof answer !== 'object' || answer === null) throw new Error(`${method}: the node does not serve ${which}`)
       const header = { ...answer } as Record<string, unknown>
       for (const name of NOT_IN_HEADER) delete header[name]
       const { hash, parentHash, number } = header as { hash: Hash; parentHash: Hash; number: string }
-      return { hash, parentHash, number: BigInt(number), header }
+      return { hash, parentHash, number: BigInt(number), header, logs: [] }
     })
   }
 
-  private async logs({ hash, header }: Announced): Promise<AnnouncedLog[]> {
+  private async logs({ hash, header }: AnnouncedBlock): Promise<AnnouncedLog[]> {
     if (/^0x0*$/.test(String(header.logsBloom))) return []
     return this.ask('eth_getLogs', [{ blockHash: hash }], (answer) => {
       if (!Array.isArray(answer)) throw new Error('eth_getLogs: expected an array')

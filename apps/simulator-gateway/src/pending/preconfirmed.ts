@@ -25,6 +25,7 @@ const START_RETRY_MS = 1_000
 export class Preconfirmed {
   private follower: FlashblocksFollower | undefined
   private closed = false
+  private readonly listeners = new Set<(snapshot: PreconfirmedSnapshot) => void>()
   private readonly executor: PreconfirmationExecutor | undefined
 
   /** @throws Error where the engine can't execute a stream's transactions */
@@ -65,6 +66,12 @@ export class Preconfirmed {
     return this.follower?.executed(header, transactions)
   }
 
+  /** Calls back with what `pending` is, whenever that is another snapshot. @returns what ends it */
+  onSnapshot(listener: (snapshot: PreconfirmedSnapshot) => void): () => void {
+    this.listeners.add(listener)
+    return () => this.listeners.delete(listener)
+  }
+
   /** Absent where no stream is followed. */
   status(): FollowerStatus | undefined {
     return this.enabled ? (this.follower?.status() ?? { connected: false }) : undefined
@@ -100,6 +107,9 @@ export class Preconfirmed {
       headTimeoutMs: HEAD_TIMEOUT_MS,
       executionTimeoutMs: EXECUTION_TIMEOUT_MS,
       observe: (event) => this.journal.observe(event),
+      onSnapshot: (snapshot) => {
+        for (const listener of this.listeners) listener(snapshot)
+      },
     })
   }
 }

@@ -50,7 +50,8 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   )
   methods.set('eth_chainId', async (_, context) => JSON.stringify(toQuantity((await served.rules(context)).chainId)))
   methods.set('eth_blockNumber', async (_, context) => JSON.stringify(toQuantity((await blocks.head(context)).number)))
-  for (const [name, method] of subscriptionMethods(announced, environment.FOLLOW_HEAD !== 'off'))
+  const follows = environment.FOLLOW_HEAD !== 'off'
+  for (const [name, method] of subscriptionMethods({ blocks: announced, preconfirmed, follows }))
     methods.set(name, method)
   methods.set('net_listening', () => 'true')
   methods.set('web3_clientVersion', () => JSON.stringify(clientVersion(engine)))

@@ -1,54 +1,118 @@
+import { newestBlock } from '@upfront/preconfirmed'
 import { DecodeError, decodeLogFilter, ErrorCode, type LogFilter, logMatches, Place, RpcError } from '@upfront/protocol'
-import type { AnnouncedBlocks } from '../chain/announced-blocks.js'
+import { presentPendingBlock } from '@upfront/simulation'
+import type { AnnouncedBlocks, AnnouncedLog } from '../chain/announced-blocks.js'
+import type { Preconfirmed } from '../pending/preconfirmed.js'
 import type { RpcContext, RpcMethod } from './rpc-method.js'
 import type { Subscriber } from './subscriber.js'
+import { UnsealedLogs } from './unsealed-logs.js'
+import { SimulationWatch } from './watch-simulation.js'
 
-type Open = (subscriber: Subscriber, argument: unknown) => Promise<string>
+/** What subscriptions tell of. */
+export interface SubscriptionSources {
+  blocks: AnnouncedBlocks
+  preconfirmed: Preconfirmed
+  /** Whether the head is followed at all. */
+  follows: boolean
+}
+
+type Open = (subscriber: Subscriber, params: unknown[]) => Promise<string>
 
 /**
- * `eth_subscribe` (`newHeads`, `logs`) and `eth_unsubscribe`, as geth has them: over WebSocket only.
- * @param follows whether the head is followed at all
+ * `eth_subscribe` and `eth_unsubscribe`, as geth has them, over WebSocket only: `newHeads`, `logs`, and where a stream is followed
+ * `newFlashblocks`, `pendingLogs`. `upfront_subscribe` to a `simulation` tells whenever its outcome changes.
  */
-export function subscriptionMethods(blocks: AnnouncedBlocks, follows: boolean): Map<string, RpcMethod> {
-  const kinds: Record<string, Open> = {
+export function subscriptionMethods(sources: SubscriptionSources): Map<string, RpcMethod> {
+  const methods = new Map<string, RpcMethod>()
+  for (const [namespace, kinds] of [
+    ['eth', { ...headKinds(sources), ...(sources.preconfirmed.enabled && streamKinds(sources)) }],
+    ['upfront', simulationKinds(sources)],
+  ] as const) {
+    methods.set(`${namespace}_subscribe`, async (params, context) => {
+      const [kind, ...more] = positional(params)
+      const subscriber = subscriberOf(context)
+      const open = typeof kind === 'string' && Object.hasOwn(kinds, kind) ? kinds[kind] : undefined
+      if (open === undefined) {
+        const known = Object.keys(kinds).join(', ')
+        throw new RpcError(ErrorCode.invalidParams, `params[0]: expected one of the subscriptions ${known}`)
+      }
+      if (!sources.follows) throw new RpcError(ErrorCode.serverError, 'no block is announced: FOLLOW_HEAD is off')
+      return JSON.stringify(await open(subscriber, more))
+    })
+    methods.set(`${namespace}_unsubscribe`, (params, context) => {
+      const [id] = positional(params)
+      if (typeof id !== 'string' || !subscriberOf(context).unsubscribe(id))
+        throw new RpcError(ErrorCode.serverError, 'subscription not found')
+      return 'true'
+    })
+  }
+  return methods
+}
+
+function headKinds({ blocks }: SubscriptionSources): Record<string, Open> {
+  return {
     newHeads: (subscriber) =>
-      subscriber.subscribe((notify) => blocks.listen({ head: (header) => notify(JSON.stringify(header)) })),
-    logs: (subscriber, argument) => {
+      subscriber.subscribe((notify) => blocks.listen({ added: ({ header }) => notify(JSON.stringify(header)) })),
+    logs: (subscriber, [argument]) => {
       const filter = liveFilter(argument ?? {})
-      return subscriber.subscribe((notify) =>
-        blocks.listen({
-          logs: (logs) => {
-            for (const log of logs) if (logMatches(log, filter)) notify(JSON.stringify(log))
-          },
-        }),
-      )
+      return subscriber.subscribe((notify) => {
+        const send = (logs: readonly AnnouncedLog[], removed: object = {}) => {
+          for (const log of logs) if (logMatches(log, filter)) notify(JSON.stringify({ ...log, ...removed }))
+        }
+        return blocks.listen({
+          wantsLogs: true,
+          added: ({ logs }) => send(logs),
+          removed: ({ logs }) => send(logs.toReversed(), { removed: true }),
+        })
+      })
     },
   }
-  return new Map<string, RpcMethod>([
-    [
-      'eth_subscribe',
-      async (params, context) => {
-        const [kind, argument] = positional(params)
-        const subscriber = subscriberOf(context)
-        const open = typeof kind === 'string' && Object.hasOwn(kinds, kind) ? kinds[kind] : undefined
-        if (open === undefined) {
-          const known = Object.keys(kinds).join(', ')
-          throw new RpcError(ErrorCode.invalidParams, `params[0]: expected one of the subscriptions ${known}`)
+}
+
+function streamKinds({ blocks, preconfirmed }: SubscriptionSources): Record<string, Open> {
+  return {
+    newFlashblocks: (subscriber) =>
+      subscriber.subscribe(async (notify) => {
+        let last: unknown
+        return preconfirmed.onSnapshot((snapshot) => {
+          const block = newestBlock(snapshot)
+          // The same block as before on another head.
+          if (block === last) return
+          last = block
+          const { payloadId, index: flashblock } = block
+          notify(JSON.stringify({ ...presentPendingBlock(block, true), payloadId, flashblock }))
+        })
+      }),
+    pendingLogs: (subscriber, [argument]) => {
+      const filter = liveFilter(argument ?? {})
+      return subscriber.subscribe(async (notify) => {
+        const logs = new UnsealedLogs(filter, (log) => notify(JSON.stringify(log)))
+        const leave = await blocks.listen({ wantsLogs: true, added: (block) => logs.settle(block) })
+        const unlisten = preconfirmed.onSnapshot((snapshot) => logs.show(snapshot))
+        return () => {
+          leave()
+          unlisten()
         }
-        if (!follows) throw new RpcError(ErrorCode.serverError, 'no block is announced: FOLLOW_HEAD is off')
-        return JSON.stringify(await open(subscriber, argument))
-      },
-    ],
-    [
-      'eth_unsubscribe',
-      (params, context) => {
-        const [id] = positional(params)
-        if (typeof id !== 'string' || !subscriberOf(context).unsubscribe(id))
-          throw new RpcError(ErrorCode.serverError, 'subscription not found')
-        return 'true'
-      },
-    ],
-  ])
+      })
+    },
+  }
+}
+
+function simulationKinds({ blocks, preconfirmed }: SubscriptionSources): Record<string, Open> {
+  return {
+    simulation: (subscriber, params) =>
+      subscriber.subscribe(async (notify) => {
+        const watch = new SimulationWatch(subscriber, params, notify)
+        const leave = await blocks.listen({ added: () => void watch.run() })
+        const unlisten = params[1] === 'pending' ? preconfirmed.onSnapshot(() => void watch.run()) : () => undefined
+        void watch.run()
+        return () => {
+          watch.end()
+          leave()
+          unlisten()
+        }
+      }),
+  }
 }
 
 function subscriberOf({ subscriber }: RpcContext): Subscriber {

@@ -135,23 +135,39 @@ export class WireConnection implements Subscriber {
     if (this.isEnding) this.client.webSocket.close(GOING_AWAY, 'the gateway is stopping')
   }
 
+  async call(method: string, params: unknown[]): Promise<string | undefined> {
+    let text: string | undefined
+    await this.serve(JSON.stringify({ jsonrpc: '2.0', id: null, method, params }), (answer) => {
+      text = answer.toString()
+    })
+    return text
+  }
+
   private async answer(body: string): Promise<void> {
+    await this.serve(body, (answer) => this.send(answer), this)
+    const held = this.held ?? []
+    this.held = undefined
+    for (const notification of held) this.push(notification)
+  }
+
+  private async serve(body: string, send: (answer: JsonText) => void, subscriber?: Subscriber): Promise<void> {
     const { socket, ip, dialect } = this.client
     const { endpoint, free, logger } = this.services
     const id = acceptedRequestId(undefined)
     try {
       await free.take(ip)
-      await endpoint.serve({ id, ip, dialect, body, subscriber: this }, socket, ({ body: answer = [] }) => {
-        if (answer.length > 0) this.send(joinJson(answer))
-      })
+      await endpoint.serve(
+        { id, ip, dialect, body, ...(subscriber && { subscriber }) },
+        socket,
+        ({ body: parts = [] }) => {
+          if (parts.length > 0) send(joinJson(parts))
+        },
+      )
     } catch (thrown) {
-      if (!(thrown instanceof RpcError) && !(thrown instanceof ClientGone))
-        logger.error({ requestId: id, err: thrown }, 'internal error')
-      if (!(thrown instanceof ClientGone)) this.send(failureBody(null, failureOf(thrown)))
+      if (thrown instanceof ClientGone) return
+      if (!(thrown instanceof RpcError)) logger.error({ requestId: id, err: thrown }, 'internal error')
+      send(failureBody(null, failureOf(thrown)))
     }
-    const held = this.held ?? []
-    this.held = undefined
-    for (const notification of held) this.push(notification)
   }
 
   private notify(id: string, result: string): void {

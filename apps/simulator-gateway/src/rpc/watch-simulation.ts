@@ -1,0 +1,54 @@
+import { ErrorCode } from '@upfront/protocol'
+import type { Subscriber } from './subscriber.js'
+
+interface Answer {
+  result?: { calls: Record<string, unknown>[] }[]
+  error?: { code: number; message: string }
+}
+
+/** Simulates a request again and again, and tells when its outcome is another than the last time. */
+export class SimulationWatch {
+  #outcome: string | undefined
+  #isRunning = false
+  #isStale = false
+  #isOver = false
+
+  /** @param params of `eth_simulateV1` */
+  constructor(
+    private readonly subscriber: Subscriber,
+    private readonly params: unknown[],
+    private readonly send: (answer: string) => void,
+  ) {}
+
+  /** Call it when the state is another one. While a simulation runs, one more follows, however often this is called. */
+  async run(): Promise<void> {
+    this.#isStale = true
+    if (this.#isRunning) return
+    this.#isRunning = true
+    while (this.#isStale && !this.#isOver) {
+      this.#isStale = false
+      const text = await this.subscriber.call('eth_simulateV1', this.params)
+      if (text !== undefined && !this.#isOver) this.#tell(JSON.parse(text))
+    }
+    this.#isRunning = false
+  }
+
+  end(): void {
+    this.#isOver = true
+  }
+
+  #tell({ result, error }: Answer): void {
+    // Refused for want of budget or time: nothing is known of the outcome.
+    if (error?.code === ErrorCode.limitExceeded) return
+    const outcome = JSON.stringify(error ?? result?.map(({ calls }) => calls.map(lasting)))
+    if (outcome === this.#outcome) return
+    this.#outcome = outcome
+    this.send(JSON.stringify(error ? { error } : { result }))
+  }
+}
+
+/** A call's outcome without what names the block that it was simulated in. */
+function lasting({ logs, ...call }: Record<string, unknown>): object {
+  if (!Array.isArray(logs)) return call
+  return { ...call, logs: logs.map(({ address, topics, data }) => ({ address, topics, data })) }
+}
