@@ -1,8 +1,8 @@
 import type { PaidRequest } from '@upfront/nestjs-x402'
-import type { Dialect, SimulatedBlock } from '@upfront/protocol'
+import type { Awaitable } from '@upfront/node'
+import type { Dialect, Hash } from '@upfront/protocol'
 import {
   type ChargeStatement,
-  gasByCall,
   jsonHash,
   meter,
   NO_WITNESS,
@@ -19,9 +19,9 @@ export interface PaidExchange {
   method: ReceiptMethod
   dialect: Dialect
   params: unknown
-  /** What the receipt's `resultHash` is of. */
-  result: unknown
-  blocks: readonly SimulatedBlock[]
+  resultHash: Hash
+  /** Of each call. */
+  gas: string[]
 }
 
 /** What stands beside a paid result. */
@@ -52,11 +52,12 @@ export class MeteredCharge {
    * Charges one simulation, and bills it.
    * @param exchange called only where there is a receipt to sign
    */
-  async add({ answer, block, witness }: PaidSimulation, exchange: () => PaidExchange): Promise<Bill> {
+  async add({ answer, block, witness }: PaidSimulation, exchange: () => Awaitable<PaidExchange>): Promise<Bill> {
     const { maximum, decimals, requirements } = this.payment
     const { gasUsed, touched } = answer
     const chargedBefore = this.#total
-    const witnessBytes = witness === undefined ? 0 : Buffer.byteLength(JSON.stringify(witness))
+    const witnessJson = witness === undefined ? undefined : Buffer.from(JSON.stringify(witness))
+    const witnessBytes = witnessJson?.length ?? 0
     const usage = { gas: gasUsed, ...touched, witnessBytes }
     const amount = meter(usage, this.list, decimals, maximum - chargedBefore)
     this.#total += amount
@@ -69,16 +70,17 @@ export class MeteredCharge {
       usage: { ...usage, gas: gasUsed.toString() },
       priceList: this.list,
     }
-    const receipt = await this.issuer.issue(this.payment, () => {
-      const { method, dialect, params, result, blocks } = exchange()
+    const receipt = await this.issuer.issue(this.payment, async () => {
+      const { method, dialect, params, resultHash, gas } = await exchange()
       return {
         method,
         dialect,
         requestHash: jsonHash({ method, params }),
-        resultHash: jsonHash(result),
-        witnessHash: witness === undefined ? NO_WITNESS : jsonHash(witness),
+        resultHash,
+        witnessHash:
+          witnessJson === undefined ? NO_WITNESS : (await this.issuer.digester.digest('witness', witnessJson)).hash,
         block,
-        usage: { ...usage, gas: gasByCall(blocks) },
+        usage: { ...usage, gas },
         amount: charge.amount,
         maximum: charge.maximum,
         chargedBefore: chargedBefore.toString(),

@@ -1,7 +1,7 @@
 import { Controller, Get, Query, Res } from '@nestjs/common'
 import { type PaidRequest, Payment } from '@upfront/nestjs-x402'
 import { type ErrorCode, RpcError, type SimulatedBlock } from '@upfront/protocol'
-import { type Preview, previewOf, previewParams } from '@upfront/receipt'
+import { gasByCall, jsonHash, type Preview, previewOf, previewParams } from '@upfront/receipt'
 import type { FastifyReply } from 'fastify'
 import { Environment } from '../environment/environment.js'
 import { Overloaded } from '../limits/overloaded.js'
@@ -39,7 +39,8 @@ export class PreviewController {
       if (view.answerState) reply.header(STATE_HEADER, answerStateToHeader(view.answerState))
       const blocks: SimulatedBlock[] = JSON.parse(paid.answer.json.toString())
       const preview = previewOf(blocks, paid.block)
-      const exchange = { method: 'preview', dialect: 'upfront', params: query, result: preview, blocks } as const
+      const details = { resultHash: jsonHash(preview), gas: gasByCall(blocks) }
+      const exchange = { method: 'preview', dialect: 'upfront', params: query, ...details } as const
       return { ...preview, ...(await charge.add(paid, () => exchange)) }
     } catch (error) {
       const { error: failure, httpStatus } = failureOf(error)

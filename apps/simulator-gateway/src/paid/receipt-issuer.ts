@@ -1,8 +1,9 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common'
+import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common'
 import { type PaidRequest, priceListHash } from '@upfront/nestjs-x402'
 import type { Address } from '@upfront/protocol'
 import {
   authorizationHash,
+  Digester,
   type Permit2Authorization,
   type Receipt,
   type SignedReceipt,
@@ -37,7 +38,8 @@ export type ReceiptDetails = Pick<
 
 /** Signs the receipts of paid answers, where the seller has a key for them. */
 @Injectable()
-export class ReceiptIssuer implements OnModuleInit {
+export class ReceiptIssuer implements OnModuleInit, OnApplicationShutdown {
+  readonly digester = new Digester()
   private readonly account: PrivateKeyAccount | undefined
 
   constructor(
@@ -55,6 +57,10 @@ export class ReceiptIssuer implements OnModuleInit {
     else this.logger.info({ address: this.account.address }, 'paid answers carry receipts')
   }
 
+  async onApplicationShutdown(): Promise<void> {
+    await this.digester.close()
+  }
+
   /** All that signed, the present one first. */
   get keys(): PublicReceiptKey[] {
     if (this.account === undefined) return []
@@ -65,7 +71,7 @@ export class ReceiptIssuer implements OnModuleInit {
   /** Undefined without a key, and where no payment was made (in tests). */
   async issue(
     { payload, decimals, requirements }: PaidRequest,
-    details: () => ReceiptDetails,
+    details: () => Promise<ReceiptDetails>,
   ): Promise<SignedReceipt | undefined> {
     if (this.account === undefined || payload === undefined) return undefined
     const { permit2Authorization: authorization } = payload.payload as { permit2Authorization: Permit2Authorization }
@@ -74,7 +80,7 @@ export class ReceiptIssuer implements OnModuleInit {
       payer: lower(authorization.from),
       nonce: authorization.nonce,
       authorizationHash: authorizationHash(network, authorization),
-      ...details(),
+      ...(await details()),
       priceListHash: priceListHash({ ...this.environment.PRICE_LIST }),
       decimals,
       asset: lower(asset),

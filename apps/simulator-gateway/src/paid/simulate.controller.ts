@@ -1,6 +1,6 @@
 import { Controller, Inject, Post, Req, Res } from '@nestjs/common'
 import { Settlement } from '@upfront/nestjs-x402'
-import { ErrorCode, plainJson, RpcError, type SimulatedBlock } from '@upfront/protocol'
+import { ErrorCode, plainJson, RpcError } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment/environment.js'
 import { dialectOf, ETHEREUM_PATH } from '../http/dialect.js'
@@ -87,10 +87,9 @@ export class SimulateController {
       }
       const paid = await this.simulator.simulate(params, context, { withWitness })
       const { json } = paid.answer
-      const bill = await charge.add(paid, () => {
-        const blocks: SimulatedBlock[] = JSON.parse(json.toString())
-        const { dialect } = context
-        return { method: 'eth_simulateV1', dialect, params: plainJson(params), result: blocks, blocks }
+      const bill = await charge.add(paid, async () => {
+        const { hash: resultHash, gas } = await this.issuer.digester.digest('result', json)
+        return { method: 'eth_simulateV1', dialect: context.dialect, params: plainJson(params), resultHash, gas }
       })
       const beside = Object.entries(bill).map(([name, value]) => [name, JSON.stringify(value)])
       return { result: json, beside: Object.fromEntries(beside) }

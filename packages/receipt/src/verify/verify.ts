@@ -1,7 +1,7 @@
-import type { SimulatedBlock } from '@upfront/protocol'
 import type { Engine } from '@upfront/simulation'
 import { authorizationHash, type Permit2Authorization } from '../bill/authorization-hash.js'
 import type { ChargeStatement } from '../bill/charge-statement.js'
+import { gasByCall } from '../bill/gas-by-call.js'
 import { decodePriceList, meter } from '../bill/price-list.js'
 import { decodeObject } from '../fields.js'
 import { jsonHash } from '../json-hash.js'
@@ -201,10 +201,6 @@ function paymentOf(calls: readonly PaidCall[], { payment, settlement }: PaidExch
     demandEqual(signed.permitted.amount, maximum, 'maximum')
   }
   return `${paid}, under the authorization that the buyer signed`
-}
-
-export function gasByCall(blocks: readonly SimulatedBlock[]): string[] {
-  return blocks.flatMap(({ calls }) => calls.map(({ gasUsed }) => BigInt(gasUsed).toString()))
 }
 
 function slotsOf({ accounts }: DecodedWitness): number {

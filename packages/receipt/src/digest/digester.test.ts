@@ -1,0 +1,62 @@
+import { setImmediate } from 'node:timers/promises'
+import { gasByCall } from '../bill/gas-by-call.js'
+import { jsonHash } from '../json-hash.js'
+import { Digester } from './digester.js'
+
+function blocksWith(logs: number) {
+  const log = { address: `0x${'ab'.repeat(20)}`, topics: [`0x${'12'.repeat(32)}`], data: `0x${'78'.repeat(32)}` }
+  return [
+    {
+      calls: [
+        { gasUsed: '0x5208', logs: Array.from({ length: logs }, () => log) },
+        { gasUsed: '0x1', logs: [] },
+      ],
+    },
+  ]
+}
+const bytes = (value: unknown) => Buffer.from(JSON.stringify(value))
+
+describe('Digester', () => {
+  const digester = new Digester()
+  afterAll(() => digester.close())
+
+  it.each([
+    ['a short answer', 1],
+    ['a long one', 5_000],
+  ])('says of %s what is computed from its parts', async (_, logs) => {
+    const blocks = blocksWith(logs)
+    const gas = gasByCall(blocks as never)
+    expect(await digester.digest('result', bytes(blocks))).toEqual({ hash: jsonHash(blocks), gas })
+    expect(await digester.digest('witness', bytes(blocks))).toEqual({ hash: jsonHash(blocks), gas: [] })
+  })
+
+  it('lets the event loop go on while a long one is digested', async () => {
+    const long = bytes(blocksWith(5_000))
+    let isDone = false
+    const digested = digester.digest('result', long).finally(() => {
+      isDone = true
+    })
+    let turns = 0
+    for (; !isDone && turns < 10; turns++) await setImmediate()
+    expect(turns).toBe(10)
+    await digested
+  })
+
+  it('says what is no JSON, and digests the next one all the same', async () => {
+    const broken = Buffer.from(`[${'1,'.repeat(100_000)}`)
+    const [failed, digested] = await Promise.allSettled([
+      digester.digest('result', broken),
+      digester.digest('witness', bytes(blocksWith(5_000))),
+    ])
+    expect(failed).toMatchObject({
+      status: 'rejected',
+      reason: expect.objectContaining({ message: expect.stringMatching(/JSON/) }),
+    })
+    expect(digested.status).toBe('fulfilled')
+  })
+
+  it('takes another thread after one that has ended', async () => {
+    await digester.close()
+    expect((await digester.digest('witness', bytes(blocksWith(5_000)))).hash).toMatch(/^0x/)
+  })
+})
