@@ -51,6 +51,11 @@ export class EngineWorker {
     return this.#jobs.size
   }
 
+  /** It has loaded. */
+  get isReady(): boolean {
+    return this.#isReady
+  }
+
   /** It was pinged and has sent nothing since. */
   get isSilent(): boolean {
     return this.#isSilent

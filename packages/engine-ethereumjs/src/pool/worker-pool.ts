@@ -141,8 +141,15 @@ export class WorkerPool {
     const worker = [...this.#workers].find((candidate) => candidate.has(job))
     if (!worker) return
     worker.cancel(job)
+    this.#endUnlessStopped(worker, job)
+  }
+
+  /** A worker that still loads has not begun the job: ended, it would never be ready on a machine under load. */
+  #endUnlessStopped(worker: EngineWorker, job: Job): void {
     const timer = setTimeout(() => {
-      if (worker.has(job)) void worker.terminate()
+      if (!worker.has(job)) return
+      if (worker.isReady) void worker.terminate()
+      else this.#endUnlessStopped(worker, job)
     }, ABORT_GRACE_MS)
     timer.unref()
   }

@@ -22,8 +22,10 @@ const withGeth = geth === undefined ? describe.skip : describe
 /** `npm run test:carry` has more. */
 const BLOCKS = Number(process.env.CARRY_BLOCKS ?? 40)
 const SEED = Number(process.env.CARRY_SEED ?? 20_261_123)
-const READS = 120
-const SIMULATIONS = 4
+/** At each block, and in a part of them. */
+const READS = Number(process.env.CARRY_READS ?? 120)
+const SIMULATIONS = Number(process.env.CARRY_SIMULATIONS ?? 4)
+const SIMULATED_PERCENT = process.env.CARRY_SIMULATIONS === undefined ? 30 : 100
 
 withGeth('state carried over blocks of a real geth', () => {
   let node: BuiltGeth
@@ -114,7 +116,7 @@ withGeth('state carried over blocks of a real geth', () => {
         withBlobs += block.transactions.filter((each) => (each as { type: string }).type === '0x3').length
         chain.push(block)
         await check(block, random.chance(50))
-        if (random.chance(30)) await compare(block)
+        if (random.chance(SIMULATED_PERCENT)) await compare(block)
         if (random.chance(12) && chain.length > 8) {
           const depth = 1 + random.below(5)
           const target = chain.at(-1 - depth)!
@@ -135,6 +137,6 @@ withGeth('state carried over blocks of a real geth', () => {
       expect(reorganised).toBeGreaterThan(0)
       expect(carrier.status().counts).toEqual({ carried: BLOCKS })
     },
-    60_000 + BLOCKS * 2_000,
+    60_000 + BLOCKS * 10_000,
   )
 })
