@@ -6,6 +6,8 @@ import { FollowedChain } from './followed-chain.js'
 
 /** Blocks kept to compare with: a deeper reorganisation is announced from here on. */
 const KEPT = 64
+/** Logs kept of those blocks; older ones are not taken back. */
+const MOST_LOGS = 50_000
 const ASK_TIMEOUT_MS = 10_000
 const ANSWER_BYTES = 32 * 1024 * 1024
 /** While somebody listens the head is followed, though nobody asks for it. */
@@ -123,6 +125,11 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
     if (connects) for (const block of this.chain.slice(fork + 1).reverse()) this.tell((to) => to.removed?.(block))
     for (const block of fresh) this.tell((to) => to.added?.(block))
     this.chain = [...(connects ? this.chain.slice(0, fork + 1) : []), ...fresh].slice(-KEPT)
+    let kept = 0
+    for (const block of this.chain.toReversed()) {
+      kept += block.logs.length
+      if (kept > MOST_LOGS) block.logs = []
+    }
   }
 
   private tell(about: (listener: BlockListener) => void): void {

@@ -40,10 +40,18 @@ export interface WireServices {
   answerTimeoutMs: number
 }
 
+interface Subscription {
+  /** What it keeps of the message that opened it, at most. */
+  bytes: number
+  end?: () => void
+}
+
 /** One client's WebSocket. Its messages are answered one after another, as a client's requests by `POST` wait behind each other. */
 export class WireConnection implements Subscriber {
   private readonly waiting: string[] = []
-  private readonly subscriptions = new Map<string, { end?: () => void }>()
+  private readonly subscriptions = new Map<string, Subscription>()
+  /** Length of the message that is being answered. */
+  private messageBytes = 0
   /** Notifications wait until the answer that opens their subscription is sent. */
   private held: string[] | undefined
   private isBusy = false
@@ -92,13 +100,14 @@ export class WireConnection implements Subscriber {
     if (this.subscriptions.size >= MOST_SUBSCRIPTIONS)
       throw new RpcError(ErrorCode.limitExceeded, `a connection may have ${MOST_SUBSCRIPTIONS} subscriptions`)
     const id = `0x${randomBytes(16).toString('hex')}`
-    const subscription: { end?: () => void } = {}
+    const subscription: Subscription = { bytes: this.messageBytes }
+    this.services.memory.take(subscription.bytes)
     this.subscriptions.set(id, subscription)
     this.held ??= []
     try {
       subscription.end = await begin((result) => this.notify(id, result))
     } catch (error) {
-      this.subscriptions.delete(id)
+      this.unsubscribe(id)
       throw error
     }
     // The client left, or the gateway began to stop, meanwhile.
@@ -107,8 +116,12 @@ export class WireConnection implements Subscriber {
   }
 
   unsubscribe(id: string): boolean {
-    this.subscriptions.get(id)?.end?.()
-    return this.subscriptions.delete(id)
+    const subscription = this.subscriptions.get(id)
+    if (subscription === undefined) return false
+    this.subscriptions.delete(id)
+    this.services.memory.give(subscription.bytes)
+    subscription.end?.()
+    return true
   }
 
   private receive(body: string): void {
@@ -144,6 +157,7 @@ export class WireConnection implements Subscriber {
   }
 
   private async answer(body: string): Promise<void> {
+    this.messageBytes = body.length
     await this.serve(body, (answer) => this.send(answer), this)
     const held = this.held ?? []
     this.held = undefined
@@ -218,8 +232,7 @@ export class WireConnection implements Subscriber {
   }
 
   private unsubscribeAll(): void {
-    for (const { end } of this.subscriptions.values()) end?.()
-    this.subscriptions.clear()
+    for (const id of this.subscriptions.keys()) this.unsubscribe(id)
   }
 
   private close(): void {
