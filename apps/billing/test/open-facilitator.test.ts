@@ -128,4 +128,17 @@ describe.each(oneStore())('a facilitator for strangers, on $name', (store) => {
     expect(payment.state).toBe('charging')
     expect(await describePayment(id)).toMatchObject({ waitsFor: 'gas budget' })
   })
+
+  test('counts what is in flight to that budget', async () => {
+    await run({}, { dailyGasBudget: '1' })
+    await anvil().setAutomine(false)
+    const sent = await billing.authorizeNew()
+    await billing.charge(sent.id, '1000', { waitMilliseconds: 0 })
+    await until(async () => (await billing.payment(sent.id)).state === 'submitted')
+    await until(async () => String((await billing.send('/metrics')).body).includes('for="gas budget"} 1'))
+    const { id } = await billing.authorizeNew()
+    await billing.charge(id, '1000', { waitMilliseconds: 0 })
+    expect(await describePayment(id)).toMatchObject({ payment: { state: 'charging' }, waitsFor: 'gas budget' })
+    await anvil().setAutomine(true)
+  })
 })

@@ -1,5 +1,6 @@
 import { DEVNET_ROLES } from '@upfront/devnet'
-import { sign } from './support/buyer.js'
+import { runBilling } from './support/billing.js'
+import { makeRequirements, sign } from './support/buyer.js'
 import { rpc } from './support/on-chain.js'
 import { useStand } from './support/stand.js'
 import { oneStore } from './support/stores.js'
@@ -44,5 +45,28 @@ describe.each(oneStore())('a signer that can not pay for gas, on $name', (store)
     await until(async () => (await health()).status === 200)
     // Nothing of the refused authorization was kept.
     expect(await stand.billing.authorize(payload)).toMatchObject({ outcome: 'authorized' })
+  })
+
+  test('is not offered while another signer can pay', async () => {
+    const keys = DEVNET_ROLES.facilitators.slice(0, 2).map(({ privateKey }) => privateKey)
+    const billing = await runBilling(stand.devnet.rpcUrl, {
+      ...(await store.variables()),
+      FACILITATOR_PRIVATE_KEYS: keys.join(','),
+    })
+    const offered = async () => {
+      const { kinds } = (await billing.send('/supported')).body as { kinds: { extra: { facilitatorAddress: string } }[] }
+      return kinds[0]?.extra.facilitatorAddress as `0x${string}`
+    }
+    try {
+      const lowest = await offered()
+      const balance = await rpc(stand.devnet.rpcUrl, 'eth_getBalance', [lowest, 'latest'])
+      await rpc(stand.devnet.rpcUrl, 'anvil_setBalance', [lowest, '0x0'])
+      const other = await until(offered, (address) => address !== lowest)
+      expect((await billing.authorizeNew(makeRequirements({ facilitator: other }))).facilitator).toBe(other)
+      await rpc(stand.devnet.rpcUrl, 'anvil_setBalance', [lowest, balance])
+      await until(offered, (address) => address === lowest)
+    } finally {
+      await billing.close()
+    }
   })
 })

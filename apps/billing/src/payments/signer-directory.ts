@@ -1,15 +1,19 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Injectable } from '@nestjs/common'
 import type { Address, Network } from '@upfront/protocol'
 import { gt } from 'drizzle-orm'
+import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
 import { Environment } from '../environment/environment.js'
 import { Ledger } from '../ledger/ledger.js'
 import { signers } from '../ledger/schema.js'
+import { SignerFunds } from '../settle/signer-funds.js'
 
 /** A process that has not been seen for this long settles nothing any more. */
 const ALIVE_MILLISECONDS = 120_000
 /** Heartbeats come with every recovery round; the signer of a process without several of them is not offered any more. */
 const MISSED_ROUNDS = 5
+const PATIENCE_MILLISECONDS = 500
 
 /**
  * The signers of all billing processes on this ledger. An authorization for any of them is accepted anywhere, and the
@@ -26,6 +30,7 @@ export class SignerDirectory {
   constructor(
     private readonly ledger: Ledger,
     private readonly chains: Chains,
+    private readonly funds: SignerFunds,
     private readonly environment: Environment,
   ) {}
 
@@ -46,14 +51,28 @@ export class SignerDirectory {
     return this.known.byNetwork
   }
 
-  /** The address that offers carry: the lowest, so that every replica offers the same. */
+  /**
+   * The address that offers carry: the lowest that can pay for settlements, so that every replica offers the same. An offer is made
+   * before anybody knows who pays, and the buyer's signature names that address: it can't depend on the payer.
+   */
   async offered(network: Network): Promise<Address | undefined> {
     await this.accepted()
     const offeredFor = MISSED_ROUNDS * this.environment.RECOVERY_INTERVAL_MS
-    const own = this.chains.get(network)?.signers.keys() ?? []
+    const chain = this.chains.get(network)
+    if (chain === undefined) return undefined
     const alive = (this.known?.rows ?? []).filter(
       (row) => row.network === network && Date.now() - row.seenAt.getTime() < offeredFor,
     )
-    return [...own, ...alive.map(({ address }) => address)].sort()[0]
+    const candidates = [...new Set([...chain.signers.keys(), ...alive.map(({ address }) => address)])].sort()
+    if (candidates.length === 1) return candidates[0]
+    for (const signer of candidates) if (await this.mayPay(chain, signer)) return signer
+    // Its authorizations are refused with the reason.
+    return candidates[0]
+  }
+
+  /** A node that does not answer soon changes no offer. */
+  private mayPay(chain: Chain, signer: Address): Promise<boolean> {
+    const patience = sleep(PATIENCE_MILLISECONDS, true, { ref: false })
+    return Promise.race([this.funds.canSettle(chain, signer), patience]).catch(() => true)
   }
 }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common'
-import type { Address } from '@upfront/protocol'
-import { and, eq, gt, sql } from 'drizzle-orm'
+import type { Address, Network } from '@upfront/protocol'
+import { and, desc, eq, gt, sql } from 'drizzle-orm'
 import type { Chain } from '../chain/chain.js'
 import { Ledger } from '../ledger/ledger.js'
-import { gas } from '../ledger/schema.js'
+import { gas, signedTransactions } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
 
 const DAY_MILLISECONDS = 24 * 3_600_000
@@ -45,7 +45,32 @@ export class GasPolicy {
       .select({ fee: sql<string>`coalesce(sum(${gas.fee}), 0)::text` })
       .from(gas)
       .where(and(eq(gas.network, network), eq(gas.signer, signer), gt(gas.recordedAt, since)))
-    return BigInt(spent?.fee ?? 0) >= dailyGasBudget
+    return BigInt(spent?.fee ?? 0) + (await this.readInFlight(network, signer)) >= dailyGasBudget
+  }
+
+  /** Wei that transactions which may still be mined can cost: of each nonce the dearest. */
+  private async readInFlight(network: Network, signer: Address): Promise<bigint> {
+    const isOfSigner = and(eq(signedTransactions.network, network), eq(signedTransactions.signer, signer))
+    const mined = this.ledger.db
+      .select({ nonce: signedTransactions.nonce })
+      .from(signedTransactions)
+      .where(and(isOfSigner, eq(signedTransactions.status, 'mined')))
+      .orderBy(desc(signedTransactions.nonce))
+      .limit(1)
+    const byNonce = this.ledger.db
+      .select({ wei: sql<string>`max(${signedTransactions.gas} * ${signedTransactions.maxFeePerGas})`.as('wei') })
+      .from(signedTransactions)
+      .where(
+        and(
+          isOfSigner,
+          eq(signedTransactions.status, 'open'),
+          sql`${signedTransactions.nonce} > coalesce((${mined}), -1)`,
+        ),
+      )
+      .groupBy(signedTransactions.nonce)
+      .as('by_nonce')
+    const [open] = await this.ledger.db.select({ wei: sql<string>`coalesce(sum(${byNonce.wei}), 0)::text` }).from(byNonce)
+    return BigInt(open?.wei ?? 0)
   }
 }
 
