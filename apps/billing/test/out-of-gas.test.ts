@@ -54,7 +54,9 @@ describe.each(oneStore())('a signer that can not pay for gas, on $name', (store)
       FACILITATOR_PRIVATE_KEYS: keys.join(','),
     })
     const offered = async () => {
-      const { kinds } = (await billing.send('/supported')).body as { kinds: { extra: { facilitatorAddress: string } }[] }
+      const { kinds } = (await billing.send('/supported')).body as {
+        kinds: { extra: { facilitatorAddress: string } }[]
+      }
       return kinds[0]?.extra.facilitatorAddress as `0x${string}`
     }
     try {

@@ -31,6 +31,7 @@ export async function startBilling(
   rpcUrl: string,
   facilitator: DevnetAccount,
   databaseUrl: string | null,
+  settings: Record<string, string> = {},
 ): Promise<Contestant> {
   const directory = mkdtempSync(join(tmpdir(), 'bench-billing-'))
   const tokens = { [USDC_ADDRESS]: { name: 'USDC', version: '2', decimals: 6 } }
@@ -42,6 +43,7 @@ export async function startBilling(
     BILLING_DATA_DIR: join(directory, 'ledger'),
     DATABASE_URL: databaseUrl ?? '',
     LOG_LEVEL: 'info',
+    ...settings,
   })
   const call = (path: string, body: unknown) =>
     post(server, path, body, { authorization: `Bearer ${TOKEN}`, 'idempotency-key': randomUUID() })

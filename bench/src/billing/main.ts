@@ -1,8 +1,16 @@
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
-import { DEVNET_ROLES, postgresMissing, startDevnet, startPostgres, USDC_ADDRESS } from '@upfront/devnet'
+import {
+  DEVNET_ACCOUNTS,
+  DEVNET_ROLES,
+  postgresMissing,
+  startDevnet,
+  startPostgres,
+  USDC_ADDRESS,
+} from '@upfront/devnet'
 import type { PaymentPayload } from '@x402/core/types'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
+import { createPublicClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { cpuMilliseconds } from '../servers/process-usage.js'
 import { formatNumber, formatTable } from '../table.js'
@@ -25,9 +33,12 @@ interface Figures {
   /** Milliseconds of CPU per payment, of the process alone (a Postgres server's is not in it). */
   cpu: number
   failed: number
+  /** Of the facilitator's transactions, for each payment. */
+  gas: number
 }
 
 const devnet = await startDevnet()
+const client = createPublicClient({ transport: http(devnet.rpcUrl), cacheTime: 0 })
 const missing = postgresMissing()
 const postgres = missing === null ? await startPostgres() : null
 if (missing !== null) console.log(`no row for Postgres: ${missing}`)
@@ -39,6 +50,10 @@ try {
   contestants.push(await startBilling('billing on PGlite', devnet.rpcUrl, second, null))
   if (postgres !== null) {
     contestants.push(await startBilling('billing on Postgres', devnet.rpcUrl, third, postgres.url))
+    const fourth = DEVNET_ACCOUNTS[9] ?? third
+    const settings = { SETTLEMENT: 'batch', SETTLEMENT_BATCH_INTERVAL_MS: '200' }
+    const database = postgres.createDatabase('batched')
+    contestants.push(await startBilling('billing on Postgres, batched', devnet.rpcUrl, fourth, database, settings))
   }
   for (const contestant of contestants) await measureRound(contestant, Math.min(payments, 40))
   for (let round = 0; round < Number(options.rounds); round++) {
@@ -72,6 +87,7 @@ async function measure(
   act: (payload: PaymentPayload, index: number) => Promise<void>,
 ): Promise<Figures> {
   const cpuBefore = cpuMilliseconds(contestant.pid)
+  const blockBefore = await client.getBlockNumber()
   const began = performance.now()
   let next = 0
   let failed = 0
@@ -87,7 +103,22 @@ async function measure(
   await Promise.all(Array.from({ length: concurrency }, worker))
   const seconds = (performance.now() - began) / 1_000
   const cpu = (cpuMilliseconds(contestant.pid) - cpuBefore) / payloads.length
-  return { perSecond: (payloads.length - failed) / seconds, cpu, failed }
+  const gas = (await readGas(contestant.facilitator.address, blockBefore)) / payloads.length
+  return { perSecond: (payloads.length - failed) / seconds, cpu, failed, gas }
+}
+
+/** What an account's transactions used in the blocks after `block`. */
+async function readGas(address: string, block: bigint): Promise<number> {
+  let gas = 0n
+  for (let number = block + 1n; number <= (await client.getBlockNumber()); number += 1n) {
+    const receipts = await client.request<{ ReturnType: { from: string; gasUsed: string }[] }>({
+      method: 'eth_getBlockReceipts',
+      params: [`0x${number.toString(16)}`],
+    })
+    const own = receipts.filter(({ from }) => from.toLowerCase() === address.toLowerCase())
+    gas += own.reduce((sum, { gasUsed }) => sum + BigInt(gasUsed), 0n)
+  }
+  return Number(gas)
 }
 
 /** A day to the deadline: anvil's clock runs ahead by a second per block. */
@@ -113,11 +144,12 @@ function report(): void {
       formatNumber(median(rounds.map((round) => round[step].perSecond))),
       formatNumber(median(rounds.map((round) => round[step].cpu))),
     ]),
+    formatNumber(median(rounds.map(({ settle }) => settle.gas))),
     formatNumber(rounds.reduce((total, { verify, settle }) => total + verify.failed + settle.failed, 0)),
   ])
   console.log(
     `${cpus().length} × ${cpus()[0]?.model}, Node ${process.versions.node}; ${payments} payments, ${concurrency} at a time, median of ${options.rounds} rounds, anvil mines at once\n`,
   )
-  const head = ['', 'verify(+reserve)/s', 'CPU ms', 'settle/s', 'CPU ms', 'failed']
+  const head = ['', 'verify(+reserve)/s', 'CPU ms', 'settle/s', 'CPU ms', 'gas', 'failed']
   console.log(formatTable(head, rows))
 }

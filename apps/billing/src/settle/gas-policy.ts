@@ -69,7 +69,9 @@ export class GasPolicy {
       )
       .groupBy(signedTransactions.nonce)
       .as('by_nonce')
-    const [open] = await this.ledger.db.select({ wei: sql<string>`coalesce(sum(${byNonce.wei}), 0)::text` }).from(byNonce)
+    const [open] = await this.ledger.db
+      .select({ wei: sql<string>`coalesce(sum(${byNonce.wei}), 0)::text` })
+      .from(byNonce)
     return BigInt(open?.wei ?? 0)
   }
 }

@@ -48,7 +48,7 @@ export interface CrashReport {
   purchases: Purchase[]
   ledger: Payment[]
   settlements: Map<bigint, OnChainSettlement[]>
-  reconciliation: { differences: unknown[] }
+  reconciliation: { differences?: unknown[] }
   kills: { billing: number; seller: number }
   /** Handler runs that replaying every used header brought about. */
   servedAgain: number
@@ -78,13 +78,15 @@ export async function runCrash(plan: CrashPlan): Promise<CrashReport> {
     await disturbing
     node.faultOf = undefined
     const client = new BillingClient(billing.url)
+    // What the last reorganisation took back is brought back in time: `finish` takes the chain past every deadline.
+    await until(async () => (await reconcile(client)).differences?.length === 0)
     const ledger = await finish(devnet, client, seller.kills === 0)
-    const { servedAgain, replayed } = await replay(seller.url, purchases)
+    const { servedAgain, replayed } = await replay(seller.url, purchases, new Set(ledger.map(({ nonce }) => nonce)))
     return {
       purchases,
       ledger,
       settlements: await readSettlements(devnet.rpcUrl),
-      reconciliation: (await client.send('/reconciliation')).body as { differences: unknown[] },
+      reconciliation: await reconcile(client),
       kills: { billing: billing.kills, seller: seller.kills },
       servedAgain,
       replayed,
@@ -239,6 +241,11 @@ async function until(isDone: () => Promise<boolean>, milliseconds = 60_000): Pro
   for (const end = Date.now() + milliseconds; Date.now() < end; await sleep(200)) if (await isDone()) return
 }
 
+/** Every difference between ledger and chain; nothing where a node does not answer. */
+async function reconcile(client: BillingClient): Promise<{ differences?: unknown[] }> {
+  return (await client.send('/reconciliation')).body as { differences?: unknown[] }
+}
+
 async function readLedger(client: BillingClient): Promise<Payment[]> {
   const payments: Payment[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
@@ -250,12 +257,13 @@ async function readLedger(client: BillingClient): Promise<Payment[]> {
   return payments
 }
 
-async function replay(sellerUrl: string, purchases: Purchase[]) {
+/** Of the authorizations that were used: one that was answered by 503 throughout can still be. */
+async function replay(sellerUrl: string, purchases: Purchase[], used: ReadonlySet<bigint>) {
   const runs = async () => ((await (await fetch(`${sellerUrl}/runs`)).json()) as { runs: number }).runs
   const before = await runs()
   const replayed: (number | null)[] = []
-  for (const { header } of purchases) {
-    if (header === null) continue
+  for (const { header, nonce } of purchases) {
+    if (header === null || nonce === null || !used.has(nonce)) continue
     replayed.push(await offerAgain(sellerUrl, header))
   }
   return { servedAgain: (await runs()) - before, replayed }
