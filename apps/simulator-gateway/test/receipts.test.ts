@@ -17,6 +17,11 @@ import {
   verify,
 } from '@upfront/receipt'
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader, decodePaymentSignatureHeader } from '@x402/core/http'
+import {
+  extractReceiptFromResponse,
+  isEIP712SignedReceipt,
+  verifyReceiptSignatureEIP712,
+} from '@x402/extensions/offer-receipt'
 import { encodeFunctionData } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { assemble } from './assemble.js'
@@ -53,6 +58,17 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
       'latest',
     ],
   })
+  test('come with the receipt of delivery that x402 specifies, by the same key', async () => {
+    const url = `${stand.gateway.url}/v1/preview?from=${ALICE}&to=${BOB}`
+    const response = await stand.pay(url)
+    const delivered = extractReceiptFromResponse(response)
+    if (delivered === undefined || !isEIP712SignedReceipt(delivered)) throw new Error('there is none')
+    const { signer: address, payload } = await verifyReceiptSignatureEIP712(delivered)
+    expect(address.toLowerCase()).toBe(signer)
+    const { transaction, payer, network } = decodePaymentResponseHeader(response.headers.get('payment-response') ?? '')
+    expect(payload).toMatchObject({ resourceUrl: url, network, payer, transaction })
+  }, 60_000)
+
   const simulate = async (body: unknown) => {
     const headers = { 'content-type': 'application/json' }
     const init = { method: 'POST', headers, body: JSON.stringify(body) }

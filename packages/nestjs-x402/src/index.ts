@@ -14,6 +14,7 @@ export {
 } from './routes/durable-facilitator.js'
 export type { PaidRouteOptions, PaymentOption, PriceList } from './routes/paid-route-options.js'
 export {
+  type Delivery,
   FACILITATOR_CLIENT,
   type PaidRoutesAsyncOptions,
   PaidRoutesConfigurationError,

@@ -5,6 +5,7 @@ import { LOGGER, type Logger, Metrics } from '@upfront/service'
 import { Counter } from 'prom-client'
 import { Environment } from '../environment/environment.js'
 import { envelopeLimits } from '../rpc/rpc.service.js'
+import { deliveryReceipts } from './delivery-receipts.js'
 import { asksForReadsOnly } from './free-reads.js'
 import { IssuedReceipts } from './issued-receipts.js'
 import { PaidSimulator } from './paid-simulator.js'
@@ -57,11 +58,15 @@ export class PaidModule {
     const routes = PaidRoutesModule.forRootAsync({
       imports: [...imports, facilitator],
       inject: [BillingFacilitator, Environment, Metrics, LOGGER],
-      useFactory: (facilitator: BillingFacilitator, environment: Environment, metrics: Metrics, logger: Logger) => ({
-        facilitator,
-        routes: paidRoutes(environment),
-        onPayment: paymentJournal(metrics, logger),
-      }),
+      useFactory: (facilitator: BillingFacilitator, environment: Environment, metrics: Metrics, logger: Logger) => {
+        const receipts = deliveryReceipts(environment)
+        return {
+          facilitator,
+          routes: paidRoutes(environment),
+          onPayment: paymentJournal(metrics, logger),
+          ...(receipts && { responseExtensions: receipts }),
+        }
+      },
     })
     return { module: PaidModule, imports: [...imports, facilitator, routes] }
   }

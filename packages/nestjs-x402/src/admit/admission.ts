@@ -16,6 +16,8 @@ export interface VerifiedPayment {
   payload: PaymentPayload
   offer: Offer
   payer: string
+  /** Of the request, as the offer names it. */
+  resourceUrl: string
   /** To find the answer by, when the same payment comes again. */
   answerKey: AnswerKey
 }
@@ -93,7 +95,7 @@ export class Admission {
       await this.facilitator.release(payload, offer.requirements, 'verified_too_late')
       return refuse(refusalOf('permit2_deadline_expired'))
     }
-    return { verified: { payload, offer, payer: authorization.payer, answerKey } }
+    return { verified: { payload, offer, payer: authorization.payer, resourceUrl: request.url, answerKey } }
   }
 
   private unavailable(route: CompiledRoute, error: unknown): HttpAnswer {

@@ -65,11 +65,29 @@ export class Completion implements OnApplicationShutdown {
     if (charge.fault !== undefined) {
       this.logger.error({ message: 'the seller set an invalid amount', route: route.name, fault: charge.fault })
     }
-    const result = await this.settler.settle(verified, charge)
+    const result = await this.extended(await this.settler.settle(verified, charge), end, verified)
     const answer = this.answer(running, end, charge, result)
     // Who left before the handler answered has paid for a part, not for the answer.
     sent(end.kind === 'answered' ? answer.sent : undefined)
     this.record(running, charge, result, answer.status)
+  }
+
+  private async extended(
+    result: SettlementResult,
+    end: HandlerEnd,
+    { resourceUrl, payer }: VerifiedPayment,
+  ): Promise<SettlementResult> {
+    const { responseExtensions } = this.options
+    const delivered = end.kind === 'answered' && end.status < 400 && result.outcome === 'settled'
+    if (responseExtensions === undefined || !delivered) return result
+    const { network, transaction } = result.receipt
+    try {
+      const extensions = await responseExtensions({ resourceUrl, payer, network, transaction })
+      return { ...result, receipt: { ...result.receipt, extensions } }
+    } catch (error) {
+      this.logger.error({ message: 'responseExtensions rejected', error: String(error) })
+      return result
+    }
   }
 
   /** @returns the status that went out, and the whole answer where it is the handler's own */

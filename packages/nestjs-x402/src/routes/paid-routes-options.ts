@@ -18,8 +18,21 @@ export interface PaidRoutesOptions {
    * `bytes` (64 MiB).
    */
   answers?: { seconds?: number; bytes?: number }
+  /**
+   * What PAYMENT-RESPONSE says beyond x402's own fields of a request that was served and whose payment has settled, such as a
+   * signed receipt of delivery, by the extensions' names. Where it rejects, the answer goes out without.
+   */
+  responseExtensions?: (delivery: Delivery) => Promise<Record<string, unknown>>
   /** Called once for each request that was paid for, after its charge is decided and stored, or is not known to be. */
   onPayment?: (record: PaymentRecord) => void
+}
+
+/** A request that was served and paid. */
+export interface Delivery {
+  resourceUrl: string
+  payer: string
+  network: string
+  transaction: string
 }
 
 export interface PaidRoutesAsyncOptions extends Pick<ModuleMetadata, 'imports'> {
