@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type Abi,
   type Address,
@@ -14,6 +15,8 @@ import {
 import { privateKeyToAccount } from 'viem/accounts'
 import { DEVNET_ROLES } from './accounts.js'
 import { readArtifact } from './artifact.js'
+
+const RECEIPT_TIMEOUT_MS = 60_000
 
 const require = createRequire(import.meta.url)
 
@@ -70,12 +73,20 @@ export async function deployUniswap(
   privateKey: Hex = DEVNET_ROLES.deployer.privateKey,
 ): Promise<UniswapContracts> {
   const account = privateKeyToAccount(privateKey)
-  const client = createPublicClient({ transport: http(rpcUrl), pollingInterval: 50 })
+  const client = createPublicClient({ transport: http(rpcUrl) })
   const wallet = createWalletClient({ account, transport: http(rpcUrl) })
   let nonce = await client.getTransactionCount({ address: account.address, blockTag: 'pending' })
 
+  /** Whatever the node says meanwhile: geth refuses receipts while it indexes a new block. */
+  const receiptOf = async (step: string, hash: Hex) => {
+    for (const until = Date.now() + RECEIPT_TIMEOUT_MS; Date.now() < until; await sleep(50)) {
+      const receipt = await client.getTransactionReceipt({ hash }).catch(() => undefined)
+      if (receipt !== undefined) return receipt
+    }
+    throw new Error(`deployUniswap: ${step} was not mined in ${hash}`)
+  }
   const confirm = async (step: string, hash: Hex) => {
-    const receipt = await client.waitForTransactionReceipt({ hash })
+    const receipt = await receiptOf(step, hash)
     if (receipt.status !== 'success') throw new Error(`deployUniswap: ${step} reverted in ${hash}`)
     return receipt
   }
