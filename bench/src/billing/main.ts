@@ -21,8 +21,15 @@ const { values: options } = parseArgs({
     payments: { type: 'string', default: '200' },
     concurrency: { type: 'string', default: '10' },
     rounds: { type: 'string', default: '3' },
+    help: { type: 'boolean', default: false },
   },
 })
+if (options.help) {
+  console.log(
+    `npm run bench:billing -- [--payments 200] [--concurrency 10] [--rounds 3]\nPayments verified and settled per second, beside the reference facilitator.`,
+  )
+  process.exit(0)
+}
 const payments = Number(options.payments)
 const concurrency = Number(options.concurrency)
 const MAXIMUM = '1000'

@@ -20,7 +20,15 @@ import { formatTable } from '../table.js'
 const TRANSACTIONS = 100
 const COLD_BLOCKS = 12
 const NODE_MS = 5
-const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '30' } } })
+const { values: options } = parseArgs({
+  options: { rounds: { type: 'string', default: '30' }, help: { type: 'boolean', default: false } },
+})
+if (options.help) {
+  console.log(
+    `npm run bench:preconfirmed -- [--rounds 30]\nHow soon a flashblock of 100 transactions shows in pending.`,
+  )
+  process.exit(0)
+}
 const rounds = Number(options.rounds)
 
 console.error(`Building ${COLD_BLOCKS} blocks of ${TRANSACTIONS} transactions …`)

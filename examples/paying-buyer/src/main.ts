@@ -11,6 +11,15 @@ import { wrapFetchWithPayment } from '@x402/fetch'
 import { type Address, createPublicClient, encodeFunctionData, erc20Abi, formatUnits, type Hex, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
+const HELP = `npm run demo: a buyer asks the gateway what a transfer of USDC would do, and pays for the answer what it took.
+
+  GATEWAY_URL        http://127.0.0.1:8080; else GATEWAY_HOST and GATEWAY_PORT
+  BUYER_PRIVATE_KEY  the local chain's buyer`
+
+if (process.argv.includes('--help')) {
+  console.log(HELP)
+  process.exit(0)
+}
 const { env } = process
 const host = !env.GATEWAY_HOST || ['0.0.0.0', '::'].includes(env.GATEWAY_HOST) ? '127.0.0.1' : env.GATEWAY_HOST
 const gateway = env.GATEWAY_URL || `http://${host}:${env.GATEWAY_PORT || 8080}`

@@ -3,7 +3,21 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
-const { values } = parseArgs({ options: { seeds: { type: 'string', default: '5000' }, seed: { type: 'string' } } })
+const HELP = `npm run fuzz compares the engines with each other, and with geth where it is there, on random requests.
+  --seeds 5000  how many
+  --seed N      the first; else chosen by the clock`
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '5000' },
+    seed: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+})
+if (values.help) {
+  console.log(HELP)
+  process.exit(0)
+}
 const seeds = Number(values.seeds)
 const seed = Number(values.seed ?? Date.now() % 2 ** 31)
 if (!Number.isInteger(seeds) || seeds < 1 || !Number.isInteger(seed)) {

@@ -8,6 +8,16 @@ const POLL_MS = 60
 /** The gateway looks at its own health once a second at most. */
 const HEALTH_EVERY = 8
 
+const HELP = `npm run watch shows the block under construction, flashblock by flashblock, until Ctrl-C.
+
+  GATEWAY_URL              http://127.0.0.1:8080; else GATEWAY_HOST and GATEWAY_PORT
+  FLASHBLOCKS_WS_URL       ws://127.0.0.1:8546; several are tried in turn, separated by commas
+  DEVNET_FLASHBLOCKS_PORT  8546, of the local stand's stream`
+
+if (process.argv.includes('--help')) {
+  process.stdout.write(`${HELP}\n`)
+  process.exit(0)
+}
 const { env } = process
 const urls = (env.FLASHBLOCKS_WS_URL || `ws://127.0.0.1:${env.DEVNET_FLASHBLOCKS_PORT || 8546}`).split(',')
 const gateway = env.GATEWAY_URL || `http://${reachable(env.GATEWAY_HOST)}:${env.GATEWAY_PORT || 8080}`
