@@ -1,24 +1,28 @@
 import { MemoryGuard } from './memory-guard.js'
 import { Overloaded } from './overloaded.js'
+import { RequestQueue } from './request-queue.js'
 
 function work(client: string) {
   const reasons: Error[] = []
   return { client, reasons, cancel: (reason: Error) => void reasons.push(reason) }
 }
 
+const queue = new RequestQueue(64, 0)
+
 describe('MemoryGuard', () => {
-  it('ends the newest work of the client with the most, while memory is short', () => {
-    let resident = 74
-    const guard = new MemoryGuard({ limit: 100 }, () => resident)
+  it('ends half of the work while memory is short, the newest of the client with the most first, and then all of it', () => {
+    let resident = 59
+    const guard = new MemoryGuard({ limit: 100 }, queue, () => resident)
     const [first, other, second] = [work('a'), work('b'), work('a')]
     for (const running of [first, other, second]) guard.watch(running)
     guard.look()
     expect(guard.ended).toBe(0)
-    resident = 75
+    resident = 60
     guard.look()
     expect(second.reasons).toEqual([expect.any(Overloaded)])
-    expect([...first.reasons, ...other.reasons]).toEqual([])
-    expect([...first.reasons, ...other.reasons]).toEqual([])
+    // Half of three, rounded up.
+    expect(guard.ended).toBe(2)
+    expect([...first.reasons, ...other.reasons]).toHaveLength(1)
     resident = 100
     guard.look()
     expect(guard.ended).toBe(3)
@@ -28,7 +32,7 @@ describe('MemoryGuard', () => {
   })
 
   it('leaves finished work alone', () => {
-    const guard = new MemoryGuard({ limit: 100 }, () => 100)
+    const guard = new MemoryGuard({ limit: 100 }, queue, () => 100)
     const done = work('a')
     guard.watch(done)
     guard.leave(done)

@@ -1,5 +1,6 @@
 import type { Memory } from './memory.js'
 import { Overloaded } from './overloaded.js'
+import type { RequestQueue } from './request-queue.js'
 
 /** Work that can be ended. */
 export interface Running {
@@ -9,12 +10,14 @@ export interface Running {
 }
 
 const LOOK_EVERY_MS = 10
-/** Of the limit: from here on work is ended, half of it in the middle, all of it at the limit. */
-const HIGH_WATER = 0.75
+/** Of the limit: from here on half of the work is ended, from the next mark on all of it: threads take a while to follow. */
+const HIGH_WATER = 0.6
+const HIGHEST_WATER = 0.75
 
 /**
  * Ends work before the kernel ends the process: what the EVM's own memory takes is not known ahead. While work goes on that was not
- * answered at once, it looks at the process's resident memory, and above the mark ends the newest work of the clients with the most.
+ * answered at once, it looks at the process's resident memory. Above the mark it ends the newest work of the clients with the most and lets
+ * less in at a time, which grows again as memory is freed.
  */
 export class MemoryGuard {
   private readonly running = new Set<Running>()
@@ -24,6 +27,7 @@ export class MemoryGuard {
 
   constructor(
     private readonly memory: Pick<Memory, 'limit'>,
+    private readonly queue: Pick<RequestQueue, 'narrow' | 'widen' | 'isNarrow'>,
     private readonly residentBytes: () => number = () => process.memoryUsage.rss(),
   ) {}
 
@@ -33,17 +37,25 @@ export class MemoryGuard {
   }
 
   leave(work: Running): void {
-    if (!this.running.delete(work) || this.running.size > 0) return
+    if (this.running.delete(work)) this.rest()
+  }
+
+  private rest(): void {
+    if (this.running.size > 0 || this.queue.isNarrow) return
     clearInterval(this.timer)
     this.timer = undefined
   }
 
   /** Looks once; the timer does so too. */
   look(): void {
-    const mark = this.memory.limit * HIGH_WATER
-    const excess = (this.residentBytes() - mark) / (this.memory.limit - mark)
-    if (excess < 0) return
-    const count = Math.max(1, Math.ceil(this.running.size * Math.min(1, excess)))
+    const share = this.residentBytes() / this.memory.limit
+    if (share < HIGH_WATER) {
+      this.queue.widen()
+      this.rest()
+      return
+    }
+    this.queue.narrow()
+    const count = share < HIGHEST_WATER ? Math.ceil(this.running.size / 2) : this.running.size
     for (let left = count; left > 0; left -= 1) this.endOne()
   }
 

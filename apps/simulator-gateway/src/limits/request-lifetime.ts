@@ -22,6 +22,7 @@ export class RequestLifetime implements Cancellation, Running {
   private canceller: Canceller | undefined
   private timer: NodeJS.Timeout | undefined
   private reserved = 0
+  private isRunning = false
   private readonly onClose = () => this.canceller?.cancel(new ClientGone())
 
   constructor(
@@ -36,6 +37,12 @@ export class RequestLifetime implements Cancellation, Running {
   get signal(): CancelSignal {
     this.canceller ??= this.start()
     return this.canceller.signal
+  }
+
+  /** The request has its turn: from now on it may be ended where memory is short. */
+  begin(): void {
+    this.isRunning = true
+    if (this.canceller !== undefined) this.limits.guard.watch(this)
   }
 
   /** Takes memory for work on the request, until `release` or the end. @throws Overloaded where there is none */
@@ -64,7 +71,7 @@ export class RequestLifetime implements Cancellation, Running {
   private start(): Canceller {
     const canceller = new Canceller()
     const { response, timeoutMs } = this
-    this.limits.guard.watch(this)
+    if (this.isRunning) this.limits.guard.watch(this)
     // All of `timeoutMs`, though some of it has passed: Node keeps timers of one length in one list.
     this.timer = setTimeout(() => {
       canceller.cancel(new RpcError(ErrorCode.limitExceeded, `the request took longer than ${timeoutMs} ms`))

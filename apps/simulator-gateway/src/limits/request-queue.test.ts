@@ -34,6 +34,32 @@ describe('RequestQueue', () => {
     expect([queue.inFlight, queue.queued]).toEqual([0, 0])
   })
 
+  it('lets fewer in while memory is short, and more again afterwards', async () => {
+    const queue = new RequestQueue(16, 100)
+    const clients = Array.from({ length: 40 }, (_, index) => ({ name: `client ${index}`, pays: false }))
+    const inside: Client[] = []
+    for (const client of clients) {
+      const turn = queue.enter(client, never)
+      if (turn === undefined) inside.push(client)
+      else void turn.then(() => inside.push(client))
+    }
+    const leave = async (count: number) => {
+      for (const client of inside.splice(0, count)) queue.leave(client)
+      await settled()
+    }
+    queue.narrow()
+    await leave(8)
+    expect(queue.inFlight).toBe(8)
+    queue.widen()
+    expect(queue.inFlight).toBe(9)
+    for (let count = 0; count < 10; count += 1) queue.narrow()
+    await settled()
+    await leave(9)
+    expect(queue.inFlight).toBe(2)
+    for (let count = 0; count < 20; count += 1) queue.widen()
+    expect(queue.inFlight).toBe(16)
+  })
+
   it('leaves a client as many slots as are free beside it, and others the rest', () => {
     const queue = new RequestQueue(8, 100)
     const order: string[] = []

@@ -10,6 +10,9 @@ export interface Client {
   pays: boolean
 }
 
+/** So many are let in however short memory is. */
+const NARROWEST = 2
+
 interface Waiting {
   enter(): void
   refuse(error: Error): void
@@ -25,6 +28,8 @@ type Line = Map<string, Set<Waiting>>
  */
 export class RequestQueue {
   #running = 0
+  /** At most `maxInFlight`; fewer while memory is short. */
+  #allowed: number
   #queued = 0
   /** Slots in use, by client. */
   readonly #held = new Map<string, number>()
@@ -34,7 +39,9 @@ export class RequestQueue {
   constructor(
     private readonly maxInFlight: number,
     private readonly maxQueued: number,
-  ) {}
+  ) {
+    this.#allowed = maxInFlight
+  }
 
   get inFlight(): number {
     return this.#running
@@ -42,6 +49,26 @@ export class RequestQueue {
 
   get queued(): number {
     return this.#queued
+  }
+
+  /** Lets half as many in at a time as are there now. */
+  narrow(): void {
+    this.#allowed = Math.max(
+      Math.min(NARROWEST, this.maxInFlight),
+      Math.floor(Math.min(this.#allowed, this.#running) / 2),
+    )
+  }
+
+  /** Fewer than `maxInFlight` are let in. */
+  get isNarrow(): boolean {
+    return this.#allowed < this.maxInFlight
+  }
+
+  /** Lets one more in at a time, up to `maxInFlight`. */
+  widen(): void {
+    if (!this.isNarrow) return
+    this.#allowed += 1
+    if (this.#queued > 0) this.#admit()
   }
 
   /**
@@ -96,7 +123,7 @@ export class RequestQueue {
   }
 
   #mayHoldMore(name: string): boolean {
-    return (this.#held.get(name) ?? 0) < this.maxInFlight - this.#running
+    return (this.#held.get(name) ?? 0) < this.#allowed - this.#running
   }
 
   #hold(name: string): void {

@@ -52,6 +52,7 @@ export class PaidSimulator {
       const turn = this.queue.enter(client, lifetime)
       if (turn !== undefined) await turn
       try {
+        lifetime.begin()
         return await work(lifetime)
       } finally {
         this.queue.leave(client)

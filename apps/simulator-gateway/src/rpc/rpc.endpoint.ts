@@ -67,6 +67,7 @@ export class RpcEndpoint {
         andThen(this.queue.enter(client, lifetime), () =>
           lastly(
             () => {
+              lifetime.begin()
               if (request.body.length > LARGE_BODY_BYTES) lifetime.reserve(WORKING_COPIES * request.body.length)
               const context = new CallContext(request, lifetime, this.free, this.large)
               return andThen(this.rpc.answer(request.body, context), (answer) => {

@@ -33,7 +33,11 @@ import { RPC_METHODS } from './rpc-method.js'
       inject: [Environment],
       useFactory: ({ MEMORY_LIMIT_BYTES }: Environment) => new Memory(MEMORY_LIMIT_BYTES),
     },
-    { provide: MemoryGuard, inject: [Memory], useFactory: (memory: Memory) => new MemoryGuard(memory) },
+    {
+      provide: MemoryGuard,
+      inject: [Memory, RequestQueue],
+      useFactory: (memory: Memory, queue: RequestQueue) => new MemoryGuard(memory, queue),
+    },
     {
       provide: FreeBudget,
       inject: [Environment, SharedLimits],
