@@ -5,7 +5,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { freePort, startDevnet } from '../../packages/devnet/dist/index.js'
 import { root } from '../install.mjs'
 import { installPacked, link } from './install-packed.mjs'
 
@@ -28,9 +30,9 @@ afterAll(() => rmSync(project, { recursive: true, force: true }))
 const readmeOf = (name) => readFileSync(join(modules, '@upfront', name, 'README.md'), 'utf8')
 const exampleOf = (name) => /```ts\n([\s\S]*?)```/.exec(readmeOf(name))[1]
 
-/** The code block of nestjs-x402's README that begins with the file's name. */
-function fileOf(name) {
-  const blocks = [...readmeOf('nestjs-x402').matchAll(/```(?:[jt]s|json)\n\/\/ (\S+)\n([\s\S]*?)```/g)]
+/** The code block of a README that begins with the file's name. */
+function fileOf(name, of = 'nestjs-x402') {
+  const blocks = [...readmeOf(of).matchAll(/```(?:[jt]s|json)\n\/\/ (\S+)\n([\s\S]*?)```/g)]
   return blocks.find(([, file]) => file === name)[2]
 }
 
@@ -129,6 +131,58 @@ it('the examples of the READMEs compile, the app answers 402, and the buyer pays
     facilitator.close()
   }
 }, 120_000)
+
+it("the facilitator adapter's README leads to a paid answer, settled by billing", async () => {
+  const devnet = await startDevnet()
+  const [billingPort, token] = [await freePort(), 'a-token']
+  const { accounts, contracts, rpcUrl } = devnet
+  const tokens = { [contracts.usdc]: { name: 'USDC', version: '2', decimals: 6 } }
+  const billing = spawn(process.execPath, [join(root, 'apps/billing/dist/main.js')], {
+    stdio: 'ignore',
+    env: {
+      PATH: process.env.PATH,
+      BILLING_PORT: String(billingPort),
+      BILLING_TOKEN: token,
+      BILLING_DATA_DIR: join(project, 'ledger'),
+      FACILITATOR_PRIVATE_KEYS: accounts.facilitators[0].privateKey,
+      CHAINS: JSON.stringify({ 'eip155:31337': { rpcUrl, confirmations: 1, tokens } }),
+    },
+  })
+  const env = {
+    PATH: process.env.PATH,
+    BILLING_URL: `http://127.0.0.1:${billingPort}`,
+    BILLING_TOKEN: token,
+    NETWORK: 'eip155:31337',
+    ASSET: contracts.usdc,
+    PAY_TO: accounts.seller.address,
+    BUYER_PRIVATE_KEY: accounts.buyer.privateKey,
+  }
+  let app
+  try {
+    while (!(await fetch(`${env.BILLING_URL}/health`).catch(() => undefined))?.ok) {
+      if (billing.exitCode !== null) throw new Error(`billing ended with ${billing.exitCode}`)
+      await sleep(100)
+    }
+    const port = await freePort()
+    await compile({
+      'app.module.ts': fileOf('app.module.ts', 'facilitator-adapter'),
+      'main.ts': fileOf('main.ts').replace('app.listen(3000)', `app.listen(${port}, '127.0.0.1')`),
+      'buy.ts': fileOf('buy.ts', 'facilitator-adapter').replace('localhost:3000', `127.0.0.1:${port}`),
+    })
+    app = spawn(process.execPath, ['main.js'], { cwd: project, env, stdio: 'ignore' })
+    while ((await fetch(`http://127.0.0.1:${port}/report`).catch(() => undefined))?.status !== 402) {
+      if (app.exitCode !== null) throw new Error(`the app ended with ${app.exitCode}`)
+      await sleep(100)
+    }
+    const { stdout } = await run(process.execPath, ['buy.js'], { cwd: project, env })
+    expect(stdout).toContain('200 { pages: 3 }')
+    expect(stdout).toMatch(/success: true[\s\S]*amount: '3000'|amount: '3000'[\s\S]*success: true/)
+  } finally {
+    app?.kill('SIGKILL')
+    billing.kill('SIGKILL')
+    await devnet.stop()
+  }
+}, 180_000)
 
 it.each([
   ['ES modules', 'jest.config.js', '{"type": "module"}', { NODE_OPTIONS: '--experimental-vm-modules' }],
