@@ -27,11 +27,12 @@ export function postgresMissing(): string | null {
 /**
  * Starts a Postgres in a temporary directory on a free port, for tests and benchmarks. Under root it runs as the user
  * `postgres`, as it demands.
+ * @param folder where its own directory is made
  * @throws an `Error` where it can't start
  */
-export async function startPostgres(): Promise<Postgres> {
+export async function startPostgres(folder: string = tmpdir()): Promise<Postgres> {
   const binaries = execFileSync('pg_config', ['--bindir'], { encoding: 'utf8' }).trim()
-  const root = mkdtempSync(join(tmpdir(), 'devnet-postgres-'))
+  const root = mkdtempSync(join(folder, 'devnet-postgres-'))
   const user = process.getuid?.() === 0 ? { uid: userId('-u'), gid: userId('-g') } : null
   if (user !== null) chownSync(root, user.uid, user.gid)
   const data = join(root, 'data')
@@ -53,9 +54,11 @@ export async function startPostgres(): Promise<Postgres> {
     },
     stop: async () => {
       process.off('exit', endNow)
-      const gone = new Promise((resolve) => server.once('exit', resolve))
-      server.kill('SIGINT')
-      await gone
+      if (server.exitCode === null && server.signalCode === null) {
+        const gone = new Promise((resolve) => server.once('exit', resolve))
+        server.kill('SIGINT')
+        await gone
+      }
       rmSync(root, { recursive: true, force: true })
     },
   }

@@ -5,8 +5,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { NodeFault, NodeRefusal } from '../chain/node-error.js'
 import { BillingError } from '../payments/billing-error.js'
 
-/** Postgres' classes for lost connections, shutdown, exhaustion and a server that only reads, and Node's for the same. */
-const UNAVAILABLE_CODES = /^(08|25006|53|57P|40001|40P01|ECONN|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN)/
+/** Postgres' classes for lost connections, shutdown, exhaustion, a broken disk and a server that only reads, and Node's for the same. */
+const UNAVAILABLE_CODES = /^(08|25006|53|57P|58|40001|40P01|ECONN|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN)/
 const RETRY_AFTER_SECONDS = 1
 
 /** Turns every failure into the contract's error body. A library's own text stays in the log. */
@@ -59,10 +59,10 @@ function clientErrorStatus(error: unknown): number | null {
 }
 
 function isDatabaseOutage(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    const { code } = cause as { code?: unknown }
+  for (let cause = error; typeof cause === 'object' && cause !== null; cause = (cause as { cause?: unknown }).cause) {
+    const { code, message } = cause as { code?: unknown; message?: unknown }
     if (typeof code === 'string' && UNAVAILABLE_CODES.test(code)) return true
-    if (/Connection terminated|connection timeout|PGlite is closed|Cannot use a pool after/i.test(cause.message))
+    if (/Connection terminated|connection timeout|PGlite is closed|Cannot use a pool after/i.test(String(message)))
       return true
   }
   return false

@@ -40,6 +40,7 @@ export class PaymentChanges extends EventEmitter<{ progress: [PaymentProgress] }
         await new Promise<void>((resolve) => client.once('end', () => resolve()))
         while (!this.#closed) {
           await sleep(RECONNECT_MILLISECONDS)
+          if (this.#closed) return
           try {
             client = await this.#connect(url)
             break
