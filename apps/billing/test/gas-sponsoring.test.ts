@@ -11,7 +11,7 @@ import { runBilling } from './support/billing.js'
 import { makeRequirements, SELLER } from './support/buyer.js'
 import { rpc } from './support/on-chain.js'
 import { type RunningBilling, usdcBalance } from './support/stand.js'
-import { stores } from './support/stores.js'
+import { oneStore } from './support/stores.js'
 
 const ETHER = 10n ** 18n
 const MAXIMUM = 100_000n
@@ -26,7 +26,7 @@ interface Permit {
   signature: Hex
 }
 
-describe.each(stores().slice(0, 1))('gas sponsoring, on $name', (store) => {
+describe.each(oneStore())('gas sponsoring, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let devnet: Devnet
   let billing: RunningBilling
