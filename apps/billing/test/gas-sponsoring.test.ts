@@ -43,13 +43,15 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
     await store.stop()
   })
 
-  async function run(dailySponsoredGas: bigint, token = USDC_ADDRESS as string): Promise<RunningBilling> {
+  async function run(
+    dailySponsoredGas: bigint,
+    token = USDC_ADDRESS as string,
+    variables: NodeJS.ProcessEnv = {},
+  ): Promise<RunningBilling> {
     const tokens = { [token]: { name: 'USDC', version: '2', decimals: 6 } }
     const chain = { rpcUrl: devnet.rpcUrl, tokens, dailySponsoredGas: `${dailySponsoredGas}` }
-    return runBilling(devnet.rpcUrl, {
-      ...(await store.variables()),
-      CHAINS: JSON.stringify({ 'eip155:31337': chain }),
-    })
+    const CHAINS = JSON.stringify({ 'eip155:31337': chain })
+    return runBilling(devnet.rpcUrl, { ...(await store.variables()), ...variables, CHAINS })
   }
 
   /** An account that was never used: it holds test USDC and nothing else, and has approved nothing. */
@@ -180,6 +182,25 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
       await authorize(await signWithPermit(await newBuyer()), strict)
     } finally {
       await strict.close()
+    }
+  })
+
+  test('works for payments that settle in batches', async () => {
+    const batching = await run(ETHER, USDC_ADDRESS, { SETTLEMENT: 'batch' })
+    try {
+      const authorized: Payment[] = []
+      for (const buyer of [await newBuyer(), await newBuyer(), await newBuyer()]) {
+        authorized.push(await authorize(await signWithPermit(buyer), batching))
+      }
+      const charged = await Promise.all(authorized.map(({ id }) => batching.charge(id, '40000')))
+      expect(charged.map(({ payment }) => payment.state)).toEqual(['settled', 'settled', 'settled'])
+      for (const { payment } of charged) {
+        const sent = await rpc(devnet.rpcUrl, 'eth_getTransactionByHash', [payment.transaction])
+        // A batch goes from the signer to itself.
+        expect(sent).toMatchObject({ from: payment.facilitator, to: payment.facilitator })
+      }
+    } finally {
+      await batching.close()
     }
   })
 
