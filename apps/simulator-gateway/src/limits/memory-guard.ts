@@ -13,6 +13,9 @@ const LOOK_EVERY_MS = 10
 /** Of the limit: from here on half of the work is ended, from the next mark on all of it: threads take a while to follow. */
 const HIGH_WATER = 0.6
 const HIGHEST_WATER = 0.75
+/** Below this mark so much work is spared: bodies, answers or garbage may be what takes the memory. */
+const LAST_WATER = 0.9
+const SPARED = 2
 
 /**
  * Ends work before the kernel ends the process: what the EVM's own memory takes is not known ahead. While work goes on that was not
@@ -55,7 +58,8 @@ export class MemoryGuard {
       return
     }
     this.queue.narrow()
-    const count = share < HIGHEST_WATER ? Math.ceil(this.running.size / 2) : this.running.size
+    const most = share < HIGHEST_WATER ? Math.ceil(this.running.size / 2) : this.running.size
+    const count = share < LAST_WATER ? Math.min(most, this.running.size - SPARED) : most
     for (let left = count; left > 0; left -= 1) this.endOne()
   }
 
