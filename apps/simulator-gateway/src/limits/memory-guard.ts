@@ -30,7 +30,7 @@ export class MemoryGuard {
 
   constructor(
     private readonly memory: Pick<Memory, 'limit'>,
-    private readonly queue: Pick<RequestQueue, 'narrow' | 'widen' | 'isNarrow'>,
+    private readonly queue: Pick<RequestQueue, 'narrow' | 'widen' | 'settle'>,
     private readonly residentBytes: () => number = () => process.memoryUsage.rss(),
   ) {}
 
@@ -44,9 +44,10 @@ export class MemoryGuard {
   }
 
   private rest(): void {
-    if (this.running.size > 0 || this.queue.isNarrow) return
+    if (this.running.size > 0) return
     clearInterval(this.timer)
     this.timer = undefined
+    this.queue.settle()
   }
 
   /** Looks once; the timer does so too. */

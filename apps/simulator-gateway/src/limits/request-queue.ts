@@ -39,8 +39,10 @@ export class RequestQueue {
   constructor(
     private readonly maxInFlight: number,
     private readonly maxQueued: number,
+    /** So many are let in at first, and more while memory is seen to suffice. */
+    private readonly atFirst = maxInFlight,
   ) {
-    this.#allowed = maxInFlight
+    this.#allowed = Math.min(atFirst, maxInFlight)
   }
 
   get inFlight(): number {
@@ -59,14 +61,15 @@ export class RequestQueue {
     )
   }
 
-  /** Fewer than `maxInFlight` are let in. */
-  get isNarrow(): boolean {
-    return this.#allowed < this.maxInFlight
+  /** Lets as many in at a time as at first. */
+  settle(): void {
+    this.#allowed = Math.min(this.atFirst, this.maxInFlight)
+    if (this.#queued > 0) this.#admit()
   }
 
   /** Lets one more in at a time, up to `maxInFlight`. */
   widen(): void {
-    if (!this.isNarrow) return
+    if (this.#allowed === this.maxInFlight) return
     this.#allowed += 1
     if (this.#queued > 0) this.#admit()
   }

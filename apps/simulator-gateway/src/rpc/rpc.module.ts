@@ -20,13 +20,19 @@ import { RpcService } from './rpc.service.js'
 import { RpcJournal } from './rpc-journal.js'
 import { RPC_METHODS } from './rpc-method.js'
 
+/** What the EVM may take for one simulation of 50M gas. */
+const RUN_BYTES = 64 * 1024 * 1024
+/** Let in at first on the smallest machine. */
+const FEWEST = 8
+
 /** JSON-RPC, and the limits that every request keeps to. */
 @Module({
   providers: [
     {
       provide: RequestQueue,
-      inject: [Environment],
-      useFactory: ({ MAX_IN_FLIGHT, MAX_QUEUED }: Environment) => new RequestQueue(MAX_IN_FLIGHT, MAX_QUEUED),
+      inject: [Environment, Memory],
+      useFactory: ({ MAX_IN_FLIGHT, MAX_QUEUED }: Environment, { capacity }: Memory) =>
+        new RequestQueue(MAX_IN_FLIGHT, MAX_QUEUED, Math.max(FEWEST, Math.floor(capacity / RUN_BYTES))),
     },
     {
       provide: Memory,
