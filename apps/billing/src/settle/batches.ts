@@ -65,8 +65,8 @@ export class Batches {
   }
 
   /**
-   * Claims what the signer has to settle, if it has nothing in flight, and signs one transaction for as much as fits. Never called twice
-   * at once for one signer. Throws `NodeFault`.
+   * Claims what the signer has to settle, if it has nothing in flight, and signs one transaction for as much as fits. Callers wait for
+   * one turn of a signer before they ask for its next. Throws `NodeFault`.
    */
   async take(signer: Address, claimant: Claimant): Promise<BatchTurn> {
     const again = this.#again.get(signer) ?? []
