@@ -8,9 +8,17 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const started = []
 
 afterEach(() => {
-  for (const stand of started.splice(0))
-    for (const path of leftOf(stand)) process.kill(Number(path.split('/')[2]), 'SIGKILL')
+  for (const stand of started.splice(0)) for (const path of leftOf(stand)) killIfThere(Number(path.split('/')[2]))
 })
+
+/** A process may end by itself between being listed and being killed. */
+function killIfThere(pid) {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error
+  }
+}
 
 async function freePort() {
   const server = createServer()
