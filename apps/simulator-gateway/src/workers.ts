@@ -6,15 +6,7 @@ import { RateLimiterClusterMaster } from 'rate-limiter-flexible'
 import { type Environment, readGatewayEnvironment } from './environment/environment.js'
 import { shareOf } from './environment/share-of.js'
 import type { Gateway } from './gateway.js'
-
-/** From a worker: its greeting, once it listens, or a question for the metrics of all. */
-export type ToPrimary = { kind: 'greeting'; greeting: string } | { kind: 'metrics'; id: number }
-/** To a worker: the answer. */
-export interface ToWorker {
-  kind: 'metrics'
-  id: number
-  text: string
-}
+import type { ToPrimary, ToWorker } from './ops/worker-messages.js'
 
 const RESTART_AFTER_MS = 1_000
 

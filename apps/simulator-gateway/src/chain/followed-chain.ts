@@ -8,12 +8,12 @@ import {
   type ChainRules,
   Driver,
   type Engine,
+  type ExecutedPart,
   type SealedBlock,
   StateCarrier,
   sealedBlock,
 } from '@upfront/simulation'
 import { Environment } from '../environment/environment.js'
-import { Preconfirmed } from '../pending/preconfirmed.js'
 import { CarryJournal } from './carry-journal.js'
 import { ENGINE, type EngineChoice } from './engine-choice.js'
 import { HeadJournal } from './head-journal.js'
@@ -29,6 +29,8 @@ const DEVELOPMENT_NODE = /^(anvil|hardhat|edr|ganache|ethereumjs)/i
 export class FollowedChain {
   readonly head: HeadFollower<SealedBlock>
   readonly recent = new RecentHeads()
+  /** What a stream brought of a block that is sealed now: it need not be executed again. Set by who follows a stream. */
+  executedPart: (header: BlockHeader, transactions: readonly Hash[]) => ExecutedPart | undefined = () => undefined
   private readonly listeners = new Set<(header: BlockHeader) => void>()
   private readonly carries: BlockCarrier | undefined
   private carrier: { rules: ChainRules; carrier: StateCarrier } | undefined
@@ -43,7 +45,6 @@ export class FollowedChain {
     private readonly served: ServedChain,
     journal: HeadJournal,
     private readonly carryJournal: CarryJournal,
-    private readonly preconfirmed: Preconfirmed,
     @Inject(ENGINE) { engine }: EngineChoice,
   ) {
     const carries = carriesState(engine) ? engine : undefined
@@ -136,7 +137,7 @@ export class FollowedChain {
     return new StateCarrier({
       ...{ rules, engine, driver },
       intervalMs: () => head.status().intervalMs,
-      executed: ({ header }, transactions) => this.preconfirmed.executed(header, transactions),
+      executed: ({ header }, transactions) => this.executedPart(header, transactions),
       observe: (event) => {
         this.carryJournal.observe(event)
         this.recent.noteCarry(event)

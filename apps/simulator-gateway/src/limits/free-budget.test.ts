@@ -1,5 +1,5 @@
+import { ClientGone } from './client-gone.js'
 import { FreeBudget, type FreeBudgetLimits, RateLimited } from './free-budget.js'
-import { ClientGone } from './request-lifetime.js'
 
 const budget = (limits: Partial<FreeBudgetLimits>) =>
   new FreeBudget({ callsPerSecond: 1_000, gasPerMinute: 1e9, bytesPerMinute: 1e9, readsPerMinute: 1e9, ...limits })

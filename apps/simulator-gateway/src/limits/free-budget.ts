@@ -1,9 +1,9 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
 import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
+import { ClientGone } from './client-gone.js'
 import { clientOf } from './client-of.js'
 import { inMemory, type MakeCounter } from './counters.js'
-import { ClientGone } from './request-lifetime.js'
 
 /** HTTP 429: the client has used up what it may have for free. */
 export class RateLimited extends RpcError {

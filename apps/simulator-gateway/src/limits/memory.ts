@@ -1,4 +1,3 @@
-import { totalmem } from 'node:os'
 import { Overloaded } from './overloaded.js'
 
 /** Smaller answers are bounded by the number of connections alone. */
@@ -6,11 +5,6 @@ export const SMALL_BYTES = 65_536
 
 /** What the process takes beside requests: code, V8's young generation, the engine's state, garbage not yet collected. */
 const BASE_BYTES = 384 * 1024 * 1024
-
-/** The cgroup's limit (v1 or v2) where there is one, else the machine's memory. */
-export function availableMemory(): number {
-  return Math.min(process.constrainedMemory() || totalmem(), totalmem())
-}
 
 /** One account of what requests hold in memory: bodies from their first byte, work on large ones, large answers. */
 export class Memory {

@@ -1,16 +1,9 @@
 import type { Writable } from 'node:stream'
 import { type Cancellation, Canceller, type CancelSignal } from '@upfront/node'
 import { ErrorCode, RpcError } from '@upfront/protocol'
+import { ClientGone } from './client-gone.js'
 import type { Memory } from './memory.js'
 import type { MemoryGuard, Running } from './memory-guard.js'
-
-/** The reason to stop work for a client that closed its connection. */
-export class ClientGone extends Error {
-  override readonly name = 'ClientGone'
-  constructor() {
-    super('the client closed the connection')
-  }
-}
 
 /**
  * The time from a request's arrival to its answer. Its signal aborts after `timeoutMs`, or when the client has gone; it is made

@@ -1,5 +1,5 @@
+import { ClientGone } from './client-gone.js'
 import { Overloaded } from './overloaded.js'
-import { ClientGone } from './request-lifetime.js'
 import { type Client, RequestQueue } from './request-queue.js'
 
 const never = new AbortController()

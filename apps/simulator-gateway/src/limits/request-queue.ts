@@ -1,6 +1,6 @@
 import { type Cancellation, onAbort } from '@upfront/node'
+import { ClientGone } from './client-gone.js'
 import { Overloaded } from './overloaded.js'
-import { ClientGone } from './request-lifetime.js'
 
 /** Who a turn is for. */
 export interface Client {

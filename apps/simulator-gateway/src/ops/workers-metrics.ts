@@ -1,6 +1,6 @@
 import { Metrics } from '@upfront/service'
 import { AggregatorRegistry } from 'prom-client'
-import type { ToPrimary, ToWorker } from '../workers.js'
+import type { ToPrimary, ToWorker } from './worker-messages.js'
 
 /** The metrics of all workers of this machine, summed up by the first process. */
 export class WorkersMetrics extends Metrics {

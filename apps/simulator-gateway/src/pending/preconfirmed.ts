@@ -1,15 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { recovered, UpstreamClient } from '@upfront/node'
 import { FlashblocksFollower, type FollowerStatus, latestBlock, type PreconfirmedSnapshot } from '@upfront/preconfirmed'
-import type { BlockHeader, Hash } from '@upfront/protocol'
-import {
-  type ChainRules,
-  Driver,
-  type Engine,
-  type ExecutedPart,
-  type PreconfirmationExecutor,
-} from '@upfront/simulation'
+import { type ChainRules, Driver, type Engine, type PreconfirmationExecutor } from '@upfront/simulation'
 import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
+import { FollowedChain } from '../chain/followed-chain.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
 import { PreconfirmedJournal } from './preconfirmed-journal.js'
@@ -35,6 +29,7 @@ export class Preconfirmed {
     private readonly driver: Driver,
     private readonly served: ServedChain,
     private readonly journal: PreconfirmedJournal,
+    followed: FollowedChain,
     @Inject(ENGINE) choice: EngineChoice,
   ) {
     if (!environment.FLASHBLOCKS_WS_URL) return
@@ -43,6 +38,7 @@ export class Preconfirmed {
       throw new Error(`FLASHBLOCKS_WS_URL: the engine ${engine.name} can't execute a stream's transactions; use revm`)
     this.executor = engine
     journal.watch(() => this.status())
+    followed.executedPart = (header, transactions) => this.follower?.executed(header, transactions)
   }
 
   onApplicationBootstrap(): void {
@@ -59,11 +55,6 @@ export class Preconfirmed {
   snapshotFor(view: RequestView): PreconfirmedSnapshot | undefined {
     view.snapshot ??= this.follower?.current() ?? 'none'
     return view.snapshot === 'none' ? undefined : view.snapshot
-  }
-
-  /** What the stream's flashblocks brought of a block that is sealed now: it need not be executed again. */
-  executed(header: BlockHeader, transactions: readonly Hash[]): ExecutedPart | undefined {
-    return this.follower?.executed(header, transactions)
   }
 
   /** Calls back with what `pending` is, whenever that is another snapshot. @returns what ends it */

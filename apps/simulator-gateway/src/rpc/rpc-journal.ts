@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { LOGGER, type Logger, Metrics, type Tally, type Timings } from '@upfront/service'
-import { ClientGone } from '../limits/request-lifetime.js'
+import { ClientGone } from '../limits/client-gone.js'
 import type { Failure } from './failure.js'
 import type { RpcContext } from './rpc-method.js'
 
