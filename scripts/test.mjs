@@ -1,8 +1,10 @@
 // `npm test`: installs and builds, runs every test of every package, and sums them up in its last line.
+// `npm test -- packages/protocol apps/billing` runs the suites of these folders only.
+// A file with a failed test is run once more, alone: what passes then is counted as passed, and named.
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { build } from './build.mjs'
@@ -11,6 +13,8 @@ import { endAll, killGroup, onEnd, start } from './processes.mjs'
 
 /** Suites that run at the same time: most of a suite's time is waiting for services to start and for blocks. */
 const AT_ONCE = 2
+/** More files with failures than this are no accident: none of them is run again. */
+const MOST_RUN_AGAIN = 5
 /** No package's suite takes a third of this on two cores: one that gets here hangs. */
 const SUITE_TIMEOUT = 20 * 60_000
 /** What a suite may take to exit after its last test. */
@@ -26,21 +30,28 @@ onEnd(async () => {
   process.exit(130)
 })
 
+const chosen = process.argv.slice(2).map((folder) => folder.replace(/\/$/, ''))
 const total = { passed: 0, failed: 0, skipped: 0 }
 const broken = []
+/** Test files with a failed test: their folder, path in it, counts and what jest said. */
+const failedFiles = []
 const reports = mkdtempSync(join(tmpdir(), 'upfront-tests-'))
 try {
   await build()
   // `scripts` starts the whole stand, which waits for cargo's lock: the two never run together, as they are first and last.
+  const isChosen = (folder) => chosen.length === 0 || chosen.includes(folder)
   const suites = ['scripts', ...packageFolders()]
-    .filter(hasJest)
+    .filter((folder) => isChosen(folder) && hasJest(folder))
     .map((folder) => ({ name: folder, test: () => testWithJest(folder) }))
-  for (const folder of packageFolders().filter((name) => existsSync(join(root, name, CARGO_SUITE))))
+  const hasCargo = (folder) => existsSync(join(root, folder, CARGO_SUITE))
+  for (const folder of packageFolders().filter((folder) => isChosen(folder) && hasCargo(folder)))
     suites.push({ name: `${folder} (cargo)`, test: () => testWithCargo(folder) })
   const lane = async () => {
     for (let suite = suites.shift(); suite !== undefined; suite = suites.shift()) await count(suite)
   }
   await Promise.all(Array.from({ length: AT_ONCE }, lane))
+  if (failedFiles.length <= MOST_RUN_AGAIN) for (const file of failedFiles) await runAgain(file)
+  else broken.push(...failedFiles.map(({ folder, path }) => `${folder}/${path}`))
 } catch (error) {
   console.error(`\nThe tests could not run: ${error.message}`)
   broken.push('the build')
@@ -63,7 +74,8 @@ async function count({ name, test }) {
   console.log(`── ${name} …`)
   const found = await test()
   for (const key of Object.keys(total)) total[key] += found[key]
-  if (found.failed > 0) broken.push(name)
+  if (found.files?.length > 0) failedFiles.push(...found.files)
+  else if (found.failed > 0) broken.push(name)
   const seconds = Math.round((Date.now() - began) / 1000)
   console.log(`── ${name}: ${found.passed} passed, ${found.failed} failed, ${seconds} s`)
 }
@@ -73,11 +85,11 @@ function show(stream, name) {
   createInterface({ input: stream }).on('line', (line) => console.error(`${name} | ${line}`))
 }
 
-/** Runs a package's jest suite: its progress goes to the screen, its counts come from jest's report. */
-async function testWithJest(folder) {
-  const report = join(reports, `${folder.replaceAll('/', '-')}.json`)
+/** Runs a package's jest suite or some of its files: progress goes to the screen, counts come from jest's report. */
+async function testWithJest(folder, only = []) {
+  const report = join(reports, `${[folder, ...only].join('-').replaceAll('/', '-')}.json`)
   const flags = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning']
-  const options = ['--json', `--outputFile=${report}`, '--passWithNoTests', '--maxWorkers=2']
+  const options = ['--json', `--outputFile=${report}`, '--passWithNoTests', '--maxWorkers=2', ...only]
   const code = await runSuite(
     process.execPath,
     [...flags, JEST, ...options],
@@ -91,7 +103,33 @@ async function testWithJest(folder) {
     passed: result.numPassedTests,
     failed: failed === 0 && code !== 0 ? 1 : failed,
     skipped: result.numPendingTests + result.numTodoTests,
+    files: result.testResults
+      .filter((file) => file.status === 'failed')
+      .map((file) => ({
+        folder,
+        path: relative(join(root, folder), file.name),
+        ...countsOf(file),
+        said: file.message,
+      })),
   }
+}
+
+/** @returns counts of one file of jest's report; one that could not run is one failure. */
+function countsOf({ assertionResults, status }) {
+  const withStatus = (wanted) => assertionResults.filter((test) => test.status === wanted).length
+  const passed = withStatus('passed')
+  const failed = withStatus('failed')
+  return { passed, failed: status === 'failed' ? Math.max(failed, 1) : failed }
+}
+
+/** Runs a file with a failed test once more, when nothing else runs, and corrects the totals by what it finds. */
+async function runAgain({ folder, path, passed, failed, said }) {
+  console.log(`\n${folder}/${path} failed:\n${said}\nRunning it again, alone …`)
+  const again = await testWithJest(folder, ['--runTestsByPath', path])
+  total.passed += again.passed - passed
+  total.failed += again.failed - failed
+  if (again.failed > 0) broken.push(`${folder}/${path}`)
+  else console.log(`${folder}/${path} passed when run alone`)
 }
 
 /** Formats, lints and tests a package's crates: counted are the tests that cargo reports. */
