@@ -120,23 +120,24 @@ describe.each(oneStore())('a facilitator for strangers, on $name', (store) => {
 
   test("stops at a signer's gas budget of a day, and says so", async () => {
     await run({}, { dailyGasBudget: '1' })
-    const spent = await billing.authorizeNew()
+    const [spent, { id }] = [await billing.authorizeNew(), await billing.authorizeNew()]
     expect((await billing.charge(spent.id, '1000')).payment.state).toBe('settled')
     await until(async () => String((await billing.send('/metrics')).body).includes('for="gas budget"} 1'))
-    const { id } = await billing.authorizeNew()
     const { payment } = await billing.charge(id, '1000', { waitMilliseconds: 300 })
     expect(payment.state).toBe('charging')
     expect(await describePayment(id)).toMatchObject({ waitsFor: 'gas budget' })
+    // What could not be settled is not promised either.
+    await until(async () => (await billing.authorize(await sign())).outcome === 'refused')
+    expect(await billing.authorize(await sign())).toMatchObject({ reason: 'facilitator_out_of_gas' })
   })
 
   test('counts what is in flight to that budget', async () => {
     await run({}, { dailyGasBudget: '1' })
     await anvil().setAutomine(false)
-    const sent = await billing.authorizeNew()
+    const [sent, { id }] = [await billing.authorizeNew(), await billing.authorizeNew()]
     await billing.charge(sent.id, '1000', { waitMilliseconds: 0 })
     await until(async () => (await billing.payment(sent.id)).state === 'submitted')
     await until(async () => String((await billing.send('/metrics')).body).includes('for="gas budget"} 1'))
-    const { id } = await billing.authorizeNew()
     await billing.charge(id, '1000', { waitMilliseconds: 0 })
     expect(await describePayment(id)).toMatchObject({ payment: { state: 'charging' }, waitsFor: 'gas budget' })
     await anvil().setAutomine(true)

@@ -48,25 +48,31 @@ describe.each(oneStore())('a signer that can not pay for gas, on $name', (store)
   })
 
   test('is not offered while another signer can pay', async () => {
-    const keys = DEVNET_ROLES.facilitators.slice(0, 2).map(({ privateKey }) => privateKey)
+    const two = DEVNET_ROLES.facilitators.slice(0, 2)
+    const keys = two.map(({ privateKey }) => privateKey)
+    const addresses = two.map(({ address }) => address.toLowerCase()).sort()
     const billing = await runBilling(stand.devnet.rpcUrl, {
       ...(await store.variables()),
       FACILITATOR_PRIVATE_KEYS: keys.join(','),
     })
     const offered = async () => {
       const { kinds } = (await billing.send('/supported')).body as {
-        kinds: { extra: { facilitatorAddress: string } }[]
+        kinds: { extra: { facilitatorAddress: string; facilitatorAddresses: `0x${string}`[] } }[]
       }
-      return kinds[0]?.extra.facilitatorAddress as `0x${string}`
+      const { facilitatorAddress, facilitatorAddresses = [] } = kinds[0]?.extra ?? {}
+      expect(facilitatorAddress).toBe(facilitatorAddresses[0])
+      return facilitatorAddresses
     }
     try {
-      const lowest = await offered()
+      const all = await offered()
+      expect(all).toEqual(addresses)
+      const [lowest] = all
       const balance = await rpc(stand.devnet.rpcUrl, 'eth_getBalance', [lowest, 'latest'])
       await rpc(stand.devnet.rpcUrl, 'anvil_setBalance', [lowest, '0x0'])
-      const other = await until(offered, (address) => address !== lowest)
-      expect((await billing.authorizeNew(makeRequirements({ facilitator: other }))).facilitator).toBe(other)
+      const [other] = await until(offered, ([first]) => first !== lowest)
+      expect((await billing.authorizeNew(makeRequirements({ facilitator: other as string }))).facilitator).toBe(other)
       await rpc(stand.devnet.rpcUrl, 'anvil_setBalance', [lowest, balance])
-      await until(offered, (address) => address === lowest)
+      await until(offered, ({ length }) => length === 2)
     } finally {
       await billing.close()
     }

@@ -11,6 +11,10 @@ export interface Postgres {
   url: string
   /** Makes a further empty database and answers its URL. */
   createDatabase(name: string): string
+  /** Ends it at once without writing anything more, as a crash does; `start` lets it recover. */
+  kill(): Promise<void>
+  /** After `kill`, with the same data and URLs. */
+  start(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -40,25 +44,33 @@ export async function startPostgres(folder: string = tmpdir()): Promise<Postgres
   const run = { stdio: 'ignore', cwd: root, ...user } as const
   execFileSync(join(binaries, 'initdb'), ['-D', data, '-U', 'billing', '-A', 'trust', '--no-sync', '-E', 'UTF8'], run)
   const options = ['-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${root}`]
-  const server = spawn(join(binaries, 'postgres'), ['-D', data, '-p', port, ...options], run)
+  const address = ['-h', '127.0.0.1', '-p', port, '-U', 'billing']
+  let server: ChildProcess
+  const start = () => {
+    server = spawn(join(binaries, 'postgres'), ['-D', data, '-p', port, ...options], run)
+    return untilReady(server, () => execFileSync(join(binaries, 'pg_isready'), address, run))
+  }
+  const end = async (signal: NodeJS.Signals) => {
+    if (server.exitCode !== null || server.signalCode !== null) return
+    const gone = new Promise((resolve) => server.once('exit', resolve))
+    server.kill(signal)
+    await gone
+  }
   const endNow = () => server.kill('SIGQUIT')
   process.once('exit', endNow)
-  const address = ['-h', '127.0.0.1', '-p', port, '-U', 'billing']
+  await start()
   const urlOf = (name: string) => `postgres://billing@127.0.0.1:${port}/${name}`
-  await untilReady(server, () => execFileSync(join(binaries, 'pg_isready'), address, run))
   return {
     url: urlOf('postgres'),
     createDatabase: (name) => {
       execFileSync(join(binaries, 'createdb'), [...address, name], run)
       return urlOf(name)
     },
+    kill: () => end('SIGQUIT'),
+    start,
     stop: async () => {
       process.off('exit', endNow)
-      if (server.exitCode === null && server.signalCode === null) {
-        const gone = new Promise((resolve) => server.once('exit', resolve))
-        server.kill('SIGINT')
-        await gone
-      }
+      await end('SIGINT')
       rmSync(root, { recursive: true, force: true })
     },
   }

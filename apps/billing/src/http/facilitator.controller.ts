@@ -31,17 +31,19 @@ export class FacilitatorController {
     return this.facilitator.settle(paymentPayload, paymentRequirements)
   }
 
-  /** The same `facilitatorAddress` from every replica: else a seller's copies refuse each other's offers. */
+  /**
+   * `facilitatorAddress` is the same from every replica: an @x402/core seller's replicas refuse offers of each other that differ in
+   * it. `facilitatorAddresses` are all that an offer may name, for sellers that spread their offers.
+   */
   @Get('supported')
   async supported(): Promise<SupportedResponse> {
     const accepted = await this.signers.accepted()
     const kinds = await Promise.all(
-      this.chains.all().map(async ({ network }) => ({
-        x402Version: 2,
-        scheme: 'upto',
-        network,
-        extra: { facilitatorAddress: await this.signers.offered(network) },
-      })),
+      this.chains.all().map(async ({ network }) => {
+        const facilitatorAddresses = await this.signers.offered(network)
+        const extra = { facilitatorAddress: facilitatorAddresses[0], facilitatorAddresses }
+        return { x402Version: 2, scheme: 'upto', network, extra }
+      }),
     )
     const all = new Set([...accepted.values()].flatMap((addresses) => [...addresses]))
     const extensions = this.chains.all().some(({ sponsored }) => sponsored.size > 0) ? [GAS_SPONSORING] : []

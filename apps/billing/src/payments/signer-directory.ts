@@ -52,22 +52,23 @@ export class SignerDirectory {
   }
 
   /**
-   * The address that offers carry: the lowest that can pay for settlements, so that every replica offers the same. An offer is made
-   * before anybody knows who pays, and the buyer's signature names that address: it can't depend on the payer.
+   * The signers that offers may name, lowest address first: seen lately, with gas for settlements. Where none has any, the
+   * lowest: its authorizations are refused with the reason. An offer is made before anybody knows who pays, and the buyer's
+   * signature names the signer, so it can't depend on the payer.
    */
-  async offered(network: Network): Promise<Address | undefined> {
+  async offered(network: Network): Promise<Address[]> {
     await this.accepted()
     const offeredFor = MISSED_ROUNDS * this.environment.RECOVERY_INTERVAL_MS
     const chain = this.chains.get(network)
-    if (chain === undefined) return undefined
+    if (chain === undefined) return []
     const alive = (this.known?.rows ?? []).filter(
       (row) => row.network === network && Date.now() - row.seenAt.getTime() < offeredFor,
     )
     const candidates = [...new Set([...chain.signers.keys(), ...alive.map(({ address }) => address)])].sort()
-    if (candidates.length === 1) return candidates[0]
-    for (const signer of candidates) if (await this.mayPay(chain, signer)) return signer
-    // Its authorizations are refused with the reason.
-    return candidates[0]
+    if (candidates.length === 1) return candidates
+    const able = await Promise.all(candidates.map((signer) => this.mayPay(chain, signer)))
+    const offered = candidates.filter((_, index) => able[index])
+    return offered.length === 0 ? candidates.slice(0, 1) : offered
   }
 
   /** A node that does not answer soon changes no offer. */

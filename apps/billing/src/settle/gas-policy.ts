@@ -38,7 +38,11 @@ export class GasPolicy {
     return this.waits.get(keyOf(chain, signer)) ?? null
   }
 
-  private async isSpent({ network, dailyGasBudget }: Chain, signer: Address): Promise<boolean> {
+  /** Whether the signer's gas of the last 24 hours, with what is in flight, has used up its budget. */
+  async isSpent(
+    { network, dailyGasBudget }: Pick<Chain, 'network' | 'dailyGasBudget'>,
+    signer: Address,
+  ): Promise<boolean> {
     if (dailyGasBudget === null) return false
     const since = new Date(Date.now() - DAY_MILLISECONDS)
     const [spent] = await this.ledger.db

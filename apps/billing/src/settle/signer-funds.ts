@@ -6,6 +6,7 @@ import { Environment } from '../environment/environment.js'
 import { Ledger } from '../ledger/ledger.js'
 import { payments } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
+import { GasPolicy } from './gas-policy.js'
 
 /** What nodes ask a signer to hold for one settlement in flight: its gas limit, not what it will use. */
 const SETTLEMENT_GAS = 130_000n
@@ -18,6 +19,7 @@ export class SignerFunds {
 
   constructor(
     private readonly ledger: Ledger,
+    private readonly gasPolicy: GasPolicy,
     private readonly metrics: BillingMetrics,
     private readonly environment: Environment,
   ) {}
@@ -33,8 +35,8 @@ export class SignerFunds {
   }
 
   /**
-   * How many settlements the signer's balance pays for at the fees of now, beside those of the payments that are open; at most
-   * two seconds old. Throws `NodeFault`.
+   * How many settlements the signer's balance pays for at the fees of now, beside those of the payments that are open; none
+   * once its gas budget of the day is spent. At most two seconds old. Throws `NodeFault`.
    */
   settlementsLeft(chain: Chain, signer: Address): Promise<number> {
     const key = `${chain.network}/${signer}`
@@ -49,9 +51,10 @@ export class SignerFunds {
 
   private async read(chain: Chain, signer: Address): Promise<number> {
     const { network } = chain
-    const [balance, { maxFeePerGas }, [open]] = await Promise.all([
+    const [balance, { maxFeePerGas }, isSpent, [open]] = await Promise.all([
       chain.balance(signer),
       chain.fees(),
+      this.gasPolicy.isSpent(chain, signer),
       this.ledger.db
         .select({ payments: count(), permits: count(payments.permitSignature) })
         .from(payments)
@@ -66,7 +69,8 @@ export class SignerFunds {
     const cost = SETTLEMENT_GAS * maxFeePerGas
     // A permit costs about as much again.
     const taken = (open?.payments ?? 0) + (open?.permits ?? 0)
-    const left = cost === 0n ? Number.POSITIVE_INFINITY : Math.max(Number(balance / cost) - taken, 0)
+    const paid = cost === 0n ? Number.POSITIVE_INFINITY : Math.max(Number(balance / cost) - taken, 0)
+    const left = isSpent ? 0 : paid
     this.metrics.signerSettlementsLeft.set({ network, signer }, left)
     return left
   }

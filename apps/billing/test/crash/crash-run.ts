@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   DEVNET_ROLES,
@@ -5,6 +7,7 @@ import {
   type FaultProxy,
   freePort,
   type NodeFault,
+  type Postgres,
   startDevnet,
   startFaultProxy,
   USDC_ADDRESS,
@@ -19,19 +22,23 @@ import { fetchHead } from '../support/on-chain.js'
 import { type OnChainSettlement, readSettlements } from './chain-record.js'
 import { Service } from './service.js'
 
+export type VictimName = 'billing' | 'seller' | 'postgres'
+
 export interface CrashPlan {
   /** How many are to be served, however many attempts that takes. */
   payments: number
   concurrency: number
-  /** Who is killed; `both`: at the same moment. */
-  victims: ('billing' | 'seller' | 'both')[]
+  /** Who is killed: each entry at the same moment. */
+  victims: VictimName[][]
   /** Milliseconds between two kills, at least and at most. */
   pause: [number, number]
   /** Its answers are late, lost or refused, its receipts lag behind its state, and the chain replaces its newest blocks. */
   faultyNode: boolean
   settlement: 'single' | 'batch'
-  /** The variables that put billing's ledger somewhere. */
-  store: NodeJS.ProcessEnv
+  /** A Postgres of this plan alone; `null`: the ledger is PGlite's. */
+  postgres: Postgres | null
+  /** For PGlite's folder and the seller's journal. */
+  directory: string
 }
 
 /** What a buyer has seen of one paid request. */
@@ -49,11 +56,16 @@ export interface CrashReport {
   ledger: Payment[]
   settlements: Map<bigint, OnChainSettlement[]>
   reconciliation: { differences?: unknown[] }
-  kills: { billing: number; seller: number }
+  kills: Record<VictimName, number>
   /** Handler runs that replaying every used header brought about. */
   servedAgain: number
   /** Statuses that the replays were answered with. */
   replayed: (number | null)[]
+}
+
+interface Killable {
+  kill(): Promise<void>
+  start(): Promise<void>
 }
 
 const random = (least: number, most: number) => least + Math.floor(Math.random() * (most - least + 1))
@@ -62,8 +74,11 @@ const random = (least: number, most: number) => least + Math.floor(Math.random()
 export async function runCrash(plan: CrashPlan): Promise<CrashReport> {
   const devnet = await startDevnet({ blockTimeSeconds: 1 })
   const node = await startFaultProxy(devnet.rpcUrl)
-  const billing = await makeBilling(node.url, { ...plan.store, SETTLEMENT: plan.settlement })
-  const seller = await makeSeller(billing.url)
+  const { postgres, directory } = plan
+  const store = postgres === null ? { BILLING_DATA_DIR: join(directory, 'ledger') } : { DATABASE_URL: postgres.url }
+  const billing = await makeBilling(node.url, { ...store, SETTLEMENT: plan.settlement })
+  const journal = join(directory, 'journal')
+  const seller = await makeSeller(billing.url, journal)
   try {
     await billing.start()
     await seller.start()
@@ -71,7 +86,9 @@ export async function runCrash(plan: CrashPlan): Promise<CrashReport> {
     const killing = new AbortController()
     const disturbing = plan.faultyNode ? disturb(devnet, node, killing.signal) : Promise.resolve()
     const purchases: Purchase[] = []
-    const killer = kill(plan, billing, seller, killing.signal, () => countServed(purchases))
+    const kills = { billing: 0, seller: 0, postgres: 0 }
+    const victims = { billing, seller, ...(postgres === null ? {} : { postgres }) }
+    const killer = kill(plan, victims, kills, killing.signal, () => countServed(purchases))
     await buy(plan, seller.url, purchases)
     killing.abort()
     await killer
@@ -80,14 +97,14 @@ export async function runCrash(plan: CrashPlan): Promise<CrashReport> {
     const client = new BillingClient(billing.url)
     // What the last reorganisation took back is brought back in time: `finish` takes the chain past every deadline.
     await until(async () => (await reconcile(client)).differences?.length === 0)
-    const ledger = await finish(devnet, client, seller.kills === 0)
+    const ledger = await finish(devnet, client, kills.seller === 0, journal)
     const { servedAgain, replayed } = await replay(seller.url, purchases, new Set(ledger.map(({ nonce }) => nonce)))
     return {
       purchases,
       ledger,
       settlements: await readSettlements(devnet.rpcUrl),
       reconciliation: await reconcile(client),
-      kills: { billing: billing.kills, seller: seller.kills },
+      kills,
       servedAgain,
       replayed,
     }
@@ -111,7 +128,7 @@ async function makeBilling(rpcUrl: string, store: NodeJS.ProcessEnv): Promise<Se
   return new Service(`http://127.0.0.1:${port}`, 'apps/billing/dist/main.js', '/supported', variables)
 }
 
-async function makeSeller(billingUrl: string): Promise<Service> {
+async function makeSeller(billingUrl: string, journal: string): Promise<Service> {
   const port = await freePort()
   return new Service(`http://127.0.0.1:${port}`, 'examples/metered-seller/dist/main.js', '/runs', {
     PORT: String(port),
@@ -120,6 +137,7 @@ async function makeSeller(billingUrl: string): Promise<Service> {
     PAY_TO: DEVNET_ROLES.seller.address,
     BILLING_URL: billingUrl,
     BILLING_TOKEN: TOKEN,
+    JOURNAL_DIR: journal,
   })
 }
 
@@ -154,8 +172,8 @@ const countServed = (purchases: readonly Purchase[]) => purchases.filter(({ stat
 /** Between two kills a few payments come through, however slow the machine is. */
 async function kill(
   plan: CrashPlan,
-  billing: Service,
-  seller: Service,
+  running: Partial<Record<VictimName, Killable>>,
+  kills: Record<VictimName, number>,
   signal: AbortSignal,
   served: () => number,
 ): Promise<void> {
@@ -164,10 +182,10 @@ async function kill(
     await sleep(random(...plan.pause), undefined, { signal }).catch(() => undefined)
     await until(async () => signal.aborted || served() >= enough, 10_000)
     if (signal.aborted) return
-    const victim = plan.victims[random(0, plan.victims.length - 1)] ?? 'billing'
-    const victims = victim === 'both' ? [billing, seller] : [victim === 'billing' ? billing : seller]
-    await Promise.all(victims.map((service) => service.kill()))
-    for (const service of victims) await service.start()
+    const names = plan.victims[random(0, plan.victims.length - 1)] ?? []
+    for (const name of names) kills[name] += 1
+    await Promise.all(names.map((name) => running[name]?.kill()))
+    for (const name of names) await running[name]?.start()
   }
 }
 
@@ -216,15 +234,20 @@ function nonceOf(header: string | null): bigint | null {
 }
 
 /**
- * Lets charges settle, then takes the chain past every deadline, so that what nobody charged expires. A seller that was never
- * killed goes on charging and releasing what billing has not acknowledged, at most ten seconds apart: it is let finish.
+ * Lets charges settle, then takes the chain past every deadline, so that what nobody charged expires. A seller goes on
+ * charging what billing has not acknowledged, at most ten seconds apart; one that was never killed releases the rest too.
  */
-async function finish(devnet: Devnet, client: BillingClient, sellerLives: boolean): Promise<Payment[]> {
+async function finish(
+  devnet: Devnet,
+  client: BillingClient,
+  sellerLives: boolean,
+  journal: string,
+): Promise<Payment[]> {
   const none = async (...states: Payment['state'][]) =>
     (await readLedger(client)).every(({ state }) => !states.includes(state))
+  await until(async () => (await readdir(journal)).every((name) => !name.endsWith('.json')))
   await until(() => none('charging', 'submitted'))
   if (sellerLives) await until(() => none('authorized', 'charging', 'submitted'))
-  else await sleep(3_000)
   const test = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
   await test.increaseTime({ seconds: 3_600 })
   await test.mine({ blocks: 1 })

@@ -6,7 +6,6 @@ const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
 
 /** A service of its own process, which is killed without warning and started again. */
 export class Service {
-  kills = 0
   #child: ChildProcess | null = null
 
   constructor(
@@ -40,7 +39,6 @@ export class Service {
   async kill(): Promise<void> {
     const child = this.#child
     if (child === null || child.exitCode !== null || child.signalCode !== null) return
-    this.kills += 1
     const gone = new Promise((resolve) => child.once('exit', resolve))
     child.kill('SIGKILL')
     await gone

@@ -1,5 +1,6 @@
+import { randomInt } from 'node:crypto'
 import type { FacilitatorClient } from '@x402/core/server'
-import type { PaymentRequirements, SupportedResponse } from '@x402/core/types'
+import type { PaymentRequirements, SupportedKind, SupportedResponse } from '@x402/core/types'
 import { UptoEvmScheme } from '@x402/evm/upto/server'
 import { dollarsToUnits } from './amount.js'
 import { isDurable } from './durable-facilitator.js'
@@ -22,7 +23,8 @@ export class OfferError extends Error {
 /** x402's extension by which a buyer without ETH approves Permit2. */
 export const GAS_SPONSORING = 'eip2612GasSponsoring'
 
-const SUPPORTED_FOR_MILLISECONDS = 60_000
+/** A signer that can't settle any more is named in offers no longer than that. */
+const SUPPORTED_FOR_MILLISECONDS = 10_000
 
 /** Makes offers from options: asks the facilitator what it settles, and for tokens that are known by address alone. */
 export class Offers {
@@ -62,13 +64,13 @@ export class Offers {
       extra: { ...asset.extra },
     }
     return {
-      requirements: await this.#scheme.enhancePaymentRequirements(base, kind, []),
+      requirements: await this.#scheme.enhancePaymentRequirements(base, withOneSigner(kind), []),
       decimals: asset.decimals,
       gasSponsored: extensions?.includes(GAS_SPONSORING) === true,
     }
   }
 
-  /** Kept for a minute; an older answer serves on while the facilitator does not answer. */
+  /** Kept for a while; an older answer serves on while the facilitator does not answer. */
   async #supported(): Promise<SupportedResponse> {
     if (this.#known !== undefined && Date.now() < this.#known.until) return this.#known.supported
     this.#asking ??= this.#client
@@ -122,6 +124,16 @@ export class Offers {
     }
     return { address: asset, decimals, extra: {} }
   }
+}
+
+/**
+ * A facilitator with several signers may list them as `extra.facilitatorAddresses`. Each offer names one of them at random, so
+ * that they share the load; a random choice is the same on every replica, and for buyers who ask once or twice.
+ */
+function withOneSigner(kind: SupportedKind): SupportedKind {
+  const signers = kind.extra?.facilitatorAddresses
+  if (!Array.isArray(signers) || signers.length === 0) return kind
+  return { ...kind, extra: { ...kind.extra, facilitatorAddress: signers[randomInt(signers.length)] } }
 }
 
 function eip712Domain({ name, version }: { name?: unknown; version?: unknown }): Record<string, string> {
