@@ -1,4 +1,4 @@
-import type { Awaitable, Cancellation } from '@upfront/node'
+import { type Awaitable, type Cancellation, inTurns } from '@upfront/node'
 import type { Hash, Hex } from '@upfront/protocol'
 import {
   type Answer,
@@ -25,6 +25,7 @@ import { LayerNumbers } from './layer-numbers.js'
 import { NativeWork, valuesText } from './native-work.js'
 import { readAnswer } from './outcome-text.js'
 import { blockText, readExecutedStretch, stretchText } from './stretch-text.js'
+import { isLongPlan, writePlanInParts } from './write-plan.js'
 
 export interface RevmEngineOptions {
   /** Bound of the state kept between requests, estimated bytes. Default 64 MB. */
@@ -59,7 +60,11 @@ class NativeBackedEngine implements RevmEngine {
   }
 
   begin(plan: SimulationPlan, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Answer>> {
-    const text = writePlan(plan)
+    if (!isLongPlan(plan)) return this.#begin(writePlan(plan), plan, at, cancellation)
+    return inTurns(writePlanInParts(plan), cancellation).then((text) => this.#begin(text, plan, at, cancellation))
+  }
+
+  #begin(text: string, plan: SimulationPlan, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Answer>> {
     return this.#work.begin(
       cancellation,
       (id) => this.#work.native.begin(id, at.key, this.#layers.of(at.layers), text),

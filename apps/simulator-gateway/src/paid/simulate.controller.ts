@@ -9,7 +9,7 @@ import { ClientGone } from '../limits/client-gone.js'
 import { type Cost, FreeBudget } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
 import { RequestView } from '../pending/request-view.js'
-import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
+import { isLarge, RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import { RpcService } from '../rpc/rpc.service.js'
 import { RpcJournal } from '../rpc/rpc-journal.js'
 import { RPC_METHODS, type RpcMethod } from '../rpc/rpc-method.js'
@@ -58,7 +58,15 @@ export class SimulateController {
     const answer = await this.simulator.inTurn(payment.payer, reply.raw, async (lifetime) => {
       const { signal, deadline } = lifetime
       const reserve = (bytes: number) => lifetime.reserve(bytes)
-      const made = await rpc.answer(body, { signal, deadline, reserve, requestId: request.id, dialect, view })
+      const made = await rpc.answer(body, {
+        signal,
+        deadline,
+        reserve,
+        requestId: request.id,
+        dialect,
+        view,
+        isLarge: isLarge(body),
+      })
       if (signal.reason instanceof ClientGone) throw signal.reason
       return made
     })

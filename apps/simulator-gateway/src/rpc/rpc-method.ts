@@ -20,8 +20,8 @@ export interface RpcContext {
   admit?(calls: number): Promise<void>
   /** Takes memory until the request is answered. @throws Overloaded where there is none */
   reserve?(bytes: number): void
-  /** Waits for the next turn of work on large bodies; there where the body is large. */
-  step?: (() => Promise<void>) | undefined
+  /** The body is so large that working on it takes several turns of the event loop. */
+  isLarge?: boolean
   /** Counts what a call took, where that is free of charge. */
   spend?(cost: Cost): void
 }

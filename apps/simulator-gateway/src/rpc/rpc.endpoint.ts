@@ -6,7 +6,6 @@ import { Metrics } from '@upfront/service'
 import { Environment } from '../environment/environment.js'
 import { clientOf } from '../limits/client-of.js'
 import { type Cost, FreeBudget } from '../limits/free-budget.js'
-import { LARGE_BODY_BYTES, LargeBodies } from '../limits/large-bodies.js'
 import { Memory } from '../limits/memory.js'
 import { MemoryGuard } from '../limits/memory-guard.js'
 import { RequestLifetime } from '../limits/request-lifetime.js'
@@ -18,6 +17,14 @@ import type { Subscriber } from './subscriber.js'
 
 /** Of a body while it is worked on: its text, values, plan. */
 const WORKING_COPIES = 6
+
+/** Parsing and checking a longer body takes milliseconds of the event loop. */
+const LARGE_BODY_BYTES = 65_536
+
+/** Whether work on the body is done in several turns of the event loop. */
+export function isLarge(body: string): boolean {
+  return body.length > LARGE_BODY_BYTES
+}
 
 /** A JSON-RPC body that has arrived: by `POST /`, or as a message over WebSocket. */
 export interface RpcRequest {
@@ -31,8 +38,6 @@ export interface RpcRequest {
 /** Serves a JSON-RPC body in its turn and within its time, however it was received. */
 @Injectable()
 export class RpcEndpoint {
-  private readonly large = new LargeBodies()
-
   constructor(
     private readonly rpc: RpcService,
     private readonly queue: RequestQueue,
@@ -68,8 +73,8 @@ export class RpcEndpoint {
           lastly(
             () => {
               lifetime.begin()
-              if (request.body.length > LARGE_BODY_BYTES) lifetime.reserve(WORKING_COPIES * request.body.length)
-              const context = new CallContext(request, lifetime, this.free, this.large)
+              if (isLarge(request.body)) lifetime.reserve(WORKING_COPIES * request.body.length)
+              const context = new CallContext(request, lifetime, this.free)
               return andThen(this.rpc.answer(request.body, context), (answer) => {
                 if (!this.free.isOff) this.free.spend(request.ip, { bytes: request.body.length + lengthOf(answer) })
                 lifetime.release()
@@ -90,19 +95,18 @@ class CallContext implements RpcContext {
   readonly dialect: Dialect
   readonly subscriber: Subscriber | undefined
   readonly view = new RequestView()
-  readonly step: (() => Promise<void>) | undefined
+  readonly isLarge: boolean
 
   constructor(
     private readonly request: RpcRequest,
     private readonly lifetime: RequestLifetime,
     private readonly free: FreeBudget,
-    large: LargeBodies,
   ) {
     this.deadline = lifetime.deadline
     this.requestId = request.id
     this.dialect = request.dialect
     this.subscriber = request.subscriber
-    this.step = request.body.length > LARGE_BODY_BYTES ? () => large.step() : undefined
+    this.isLarge = isLarge(request.body)
   }
 
   get signal(): CancelSignal {

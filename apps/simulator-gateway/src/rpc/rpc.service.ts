@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { type Awaitable, andThen, recovered } from '@upfront/node'
+import { type Awaitable, andThen, inTurns, recovered } from '@upfront/node'
 import {
   decodeEnvelope,
+  decodeEnvelopeInParts,
   type Envelope,
   type EnvelopeEntry,
   type EnvelopeLimits,
@@ -51,22 +52,24 @@ export class RpcService {
 
   /** Entries of a batch are served one after another: a request is one unit of load, whatever it holds. */
   answer(body: string, context: RpcContext): Awaitable<RpcAnswer> {
-    return context.step === undefined ? this.read(body, context) : context.step().then(() => this.read(body, context))
-  }
-
-  private read(body: string, context: RpcContext): Awaitable<RpcAnswer> {
+    if (context.isLarge) {
+      return inTurns(decodeEnvelopeInParts(body, this.limits), context).then(
+        (envelope) => this.answerEnvelope(envelope, context),
+        (error) => this.refuse(null, error, context),
+      )
+    }
     let envelope: Envelope
     try {
       envelope = decodeEnvelope(body, this.limits)
     } catch (error) {
       return this.refuse(null, error, context)
     }
-    const [only] = envelope.entries
-    return andThen(context.step?.(), () =>
-      !envelope.batch && only !== undefined
-        ? this.answerEntry(only, context)
-        : this.answerBatch(envelope.entries, context),
-    )
+    return this.answerEnvelope(envelope, context)
+  }
+
+  private answerEnvelope({ batch, entries }: Envelope, context: RpcContext): Awaitable<RpcAnswer> {
+    const [only] = entries
+    return !batch && only !== undefined ? this.answerEntry(only, context) : this.answerBatch(entries, context)
   }
 
   private async answerBatch(entries: EnvelopeEntry[], context: RpcContext): Promise<RpcAnswer> {

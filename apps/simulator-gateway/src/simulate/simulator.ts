@@ -1,14 +1,24 @@
 import { Injectable } from '@nestjs/common'
 import { daFootprintScalar } from '@upfront/head'
-import { type Awaitable, andThen, type Cancellation, type CancelSignal, recovered, UpstreamClient } from '@upfront/node'
+import {
+  type Awaitable,
+  andThen,
+  type Cancellation,
+  type CancelSignal,
+  inTurns,
+  recovered,
+  UpstreamClient,
+} from '@upfront/node'
 import {
   type BlockHeader,
   type BlockParameter,
   type Dialect,
   decodeSimulationRequest,
+  decodeSimulationRequestInParts,
   ErrorCode,
   RpcError,
   type SimulationLimits,
+  type SimulationRequest,
   ZERO_ADDRESS,
 } from '@upfront/protocol'
 import {
@@ -59,8 +69,8 @@ export interface SimulationContext {
   view: RequestView
   /** Takes memory until the request is answered. @throws Overloaded where there is none */
   reserve?(bytes: number): void
-  /** Waits for the next turn of work on large bodies; there where the body is large. */
-  step?: (() => Promise<void>) | undefined
+  /** The body is so large that decoding takes several turns of the event loop. */
+  isLarge?: boolean
   /** Counts what a simulation took, where that is free of charge. */
   spend?(cost: Cost): void
 }
@@ -152,36 +162,42 @@ export class Simulator {
     context: SimulationContext,
     work: (simulation: Simulation) => Awaitable<T>,
   ): Awaitable<T> {
-    const request = decodeSimulationRequest(params, limits)
+    return context.isLarge
+      ? inTurns(decodeSimulationRequestInParts(params, limits), context).then((request) =>
+          this.runDecoded(request, limits, context, work),
+        )
+      : this.runDecoded(decodeSimulationRequest(params, limits), limits, context, work)
+  }
+
+  private runDecoded<T>(
+    request: SimulationRequest,
+    limits: RequestLimits,
+    context: SimulationContext,
+    work: (simulation: Simulation) => Awaitable<T>,
+  ): Awaitable<T> {
     const { driver } = this
     const { dialect, view } = context
     const time = new ReadingTime(context)
-    return andThen(
-      andThen(context.step?.(), () => this.served.rules(context)),
-      (rules) =>
-        this.bases.on(
-          this.blockMeant(request.block, rules, view),
-          view,
-          time,
-          ({ base, opening, state, cancellation }) =>
-            andThen(this.daFootprintScalar(request.block, base, rules, time), (daFootprintScalar) =>
-              // Field by field: spreading costs more than some simulations.
-              work({
-                request,
-                base,
-                opening,
-                state,
-                rules,
-                driver,
-                limits,
-                daFootprintScalar,
-                budget: new ReadBudget(limits.upstreamReads, time.deadline),
-                cancellation,
-                dialect,
-                onRejected: this.onRejected,
-              }),
-            ),
+    return andThen(this.served.rules(context), (rules) =>
+      this.bases.on(this.blockMeant(request.block, rules, view), view, time, ({ base, opening, state, cancellation }) =>
+        andThen(this.daFootprintScalar(request.block, base, rules, time), (daFootprintScalar) =>
+          // Field by field: spreading costs more than some simulations.
+          work({
+            request,
+            base,
+            opening,
+            state,
+            rules,
+            driver,
+            limits,
+            daFootprintScalar,
+            budget: new ReadBudget(limits.upstreamReads, time.deadline),
+            cancellation,
+            dialect,
+            onRejected: this.onRejected,
+          }),
         ),
+      ),
     )
   }
 

@@ -1,3 +1,5 @@
+import { PART_ENTRIES } from '../parts.js'
+
 /**
  * Maps keyed by address or slot, read without becoming objects. V8 makes a hidden class for each key that it has not seen, and
  * keeps it until it looks through its whole heap: of a simulation with overrides that costs a fifteenth to a fifth.
@@ -27,6 +29,39 @@ export function parseBody(text: string): unknown {
     if (body?.method === METHOD) return body
   }
   return JSON.parse(text)
+}
+
+/** Whether a body may hold an `eth_simulateV1`. */
+export function mayBeSimulation(text: string): boolean {
+  return text.includes(METHOD)
+}
+
+export function isSimulation(entry: unknown): boolean {
+  return (entry as { method?: unknown } | null)?.method === METHOD
+}
+
+/** Whether a member of this name may be a map keyed by bytes. */
+export function isByteKeyedName(name: string | undefined): boolean {
+  return name !== undefined && NAMES.includes(`"${name}":`)
+}
+
+/** A map for `byteKeyed`, to which `appendByteKeyed` adds. */
+export function emptyByteKeyed(): unknown[] {
+  return [MARK]
+}
+
+/** Adds the entries of a JSON object. @throws SyntaxError */
+export function appendByteKeyed(map: unknown[], json: string): void {
+  const lists = withLists(`${NAMES[0]}${json}`)
+  const list = lists === undefined ? undefined : parsed(`{${lists}}`)
+  const entries = (list as { stateDiff?: unknown[] } | undefined)?.stateDiff
+  if (Array.isArray(entries)) for (let at = 1; at < entries.length; at += 1) map.push(entries[at])
+  else for (const entry of Object.entries(JSON.parse(json))) map.push(...entry)
+}
+
+/** Names and values in turn from index 1 on, where `value` is a map of more entries than make a part. */
+export function longByteKeyed(value: unknown): readonly unknown[] | undefined {
+  return Array.isArray(value) && value.length > 2 * PART_ENTRIES && value[0] === MARK ? value : undefined
 }
 
 /** The entries of what is an object in the client's JSON; undefined where it is none. */

@@ -1,7 +1,9 @@
 import { quote } from '../decode/quote.js'
+import type { Parts } from '../parts.js'
 import { ErrorCode, RpcError } from '../rpc-error.js'
 import { parseBody } from './byte-keyed.js'
 import { boundExceeded, type JsonBounds } from './nesting.js'
+import { parseInParts } from './parse-in-parts.js'
 
 export type RpcId = string | number | null
 
@@ -32,7 +34,23 @@ export const DEFAULT_ENVELOPE_LIMITS: EnvelopeLimits = { depth: 64, values: 2_00
  * These answer the whole body, with `id` null; an invalid entry of a batch is an entry of kind `invalid`.
  */
 export function decodeEnvelope(text: string, limits: EnvelopeLimits = DEFAULT_ENVELOPE_LIMITS): Envelope {
-  const body = parseJson(text, limits, parseBody)
+  return envelopeOf(parseJson(text, limits, parseBody), limits)
+}
+
+/** `decodeEnvelope` of a long body, with a part of the text at a time. */
+export function* decodeEnvelopeInParts(text: string, limits: EnvelopeLimits): Parts<Envelope> {
+  checkBounds(text, limits)
+  yield
+  let body: unknown
+  try {
+    body = yield* parseInParts(text)
+  } catch {
+    throw notJson()
+  }
+  return envelopeOf(body, limits)
+}
+
+function envelopeOf(body: unknown, limits: EnvelopeLimits): Envelope {
   if (!Array.isArray(body)) return { batch: false, entries: [decodeEntry(body)] }
   if (body.length === 0) throw invalidRequest('the batch is empty')
   if (body.length > limits.batchLength) {
@@ -49,14 +67,22 @@ export function decodeEnvelope(text: string, limits: EnvelopeLimits = DEFAULT_EN
  * @throws RpcError -32700 where it is no JSON, -32600 where it passes a bound
  */
 export function parseJson(text: string, bounds: JsonBounds, parse: (text: string) => unknown = JSON.parse): unknown {
-  const exceeded = boundExceeded(text, bounds)
-  if (exceeded === 'depth') throw invalidRequest(`the body nests deeper than ${bounds.depth} levels`)
-  if (exceeded === 'values') throw invalidRequest(`the body holds more than ${bounds.values} values`)
+  checkBounds(text, bounds)
   try {
     return parse(text)
   } catch {
-    throw new RpcError(ErrorCode.parseError, 'the body is not valid JSON')
+    throw notJson()
   }
+}
+
+function checkBounds(text: string, bounds: JsonBounds): void {
+  const exceeded = boundExceeded(text, bounds)
+  if (exceeded === 'depth') throw invalidRequest(`the body nests deeper than ${bounds.depth} levels`)
+  if (exceeded === 'values') throw invalidRequest(`the body holds more than ${bounds.values} values`)
+}
+
+function notJson(): RpcError {
+  return new RpcError(ErrorCode.parseError, 'the body is not valid JSON')
 }
 
 function decodeEntry(value: unknown): EnvelopeEntry {

@@ -38,7 +38,7 @@ export function boundExceeded(text: string, bounds: JsonBounds): keyof JsonBound
 }
 
 /** Index of the quote that ends the string whose first character is at `from`; the text's length where none does. */
-function endOfString(text: string, from: number): number {
+export function endOfString(text: string, from: number): number {
   for (let end = text.indexOf('"', from); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0
     while (end - 1 - backslashes >= from && text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes++

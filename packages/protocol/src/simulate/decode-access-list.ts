@@ -1,15 +1,17 @@
 import { decodeAddress, decodeBytes32 } from '../decode/bytes.js'
 import { mismatch, Place } from '../decode/decode-error.js'
 import { decodeArray, decodeObject, ignoreUnlessMistyped } from '../decode/structure.js'
+import { type Later, mapped } from '../parts.js'
 import type { AccessListEntry } from './simulation-request.js'
 
 const FIELDS = ['address', 'storageKeys'] as const
 const ALIASES = { slots: 'storageKeys', storage: 'storageKeys', keys: 'storageKeys' }
 
 /** EIP-2930. Both fields of an entry are required, as in geth. */
-export function decodeAccessList(value: unknown, parent: Place, key: string): AccessListEntry[] {
+export function decodeAccessList(value: unknown, parent: Place, key: string, later?: Later): AccessListEntry[] {
   const list = new Place(parent, key)
-  return decodeArray(value, 'an array of access-list entries', parent, key).map((entry, index) => {
+  const entries = decodeArray(value, 'an array of access-list entries', parent, key)
+  const decodeEntry = (entry: unknown, index: number): AccessListEntry => {
     const place = new Place(list, index)
     const fields = decodeObject(entry, 'an object with `address` and `storageKeys`', place)
     for (const name of Object.keys(fields)) {
@@ -20,7 +22,8 @@ export function decodeAccessList(value: unknown, parent: Place, key: string): Ac
     const slots = new Place(place, 'storageKeys')
     return {
       address: decodeAddress(fields.address, place, 'address'),
-      storageKeys: keys.map((slot, i) => decodeBytes32(slot, slots, i)),
+      storageKeys: mapped(keys, (slot, i) => decodeBytes32(slot, slots, i), later),
     }
-  })
+  }
+  return mapped(entries, decodeEntry, later)
 }

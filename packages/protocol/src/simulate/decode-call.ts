@@ -3,6 +3,7 @@ import { DecodeError, Place } from '../decode/decode-error.js'
 import { decodeQuantity } from '../decode/quantity.js'
 import { decodeArray, decodeObject, ignoreUnlessMistyped } from '../decode/structure.js'
 import type { Hex } from '../hex.js'
+import { type Later, mapped } from '../parts.js'
 import { decodeAccessList } from './decode-access-list.js'
 import { decodeAuthorizationList } from './decode-authorization-list.js'
 import type { Call } from './simulation-request.js'
@@ -43,8 +44,9 @@ const SIDECAR = ['blobs', 'commitments', 'proofs']
 /**
  * execution-apis' GenericTransaction. `type` is ignored: like geth, the planner takes the type from the fields that are there. Where
  * `data` and `input` differ, `input` counts, as in geth.
+ * @param later takes the decoding of long lists
  */
-export function decodeCall(value: unknown, place: Place): Call {
+export function decodeCall(value: unknown, place: Place, later?: Later): Call {
   const fields = decodeObject(value, 'a call object', place)
   const call: Call = {}
   let data: Hex | undefined
@@ -81,17 +83,16 @@ export function decodeCall(value: unknown, place: Place): Call {
         call[key] = decodeQuantity(field, 256, place, key)
         break
       case 'accessList':
-        call.accessList = decodeAccessList(field, place, key)
+        call.accessList = decodeAccessList(field, place, key, later)
         break
       case 'blobVersionedHashes': {
         const hashes = new Place(place, key)
-        call.blobVersionedHashes = decodeArray(field, 'an array of versioned hashes', place, key).map((hash, i) =>
-          decodeBytes32(hash, hashes, i),
-        )
+        const given = decodeArray(field, 'an array of versioned hashes', place, key)
+        call.blobVersionedHashes = mapped(given, (hash, i) => decodeBytes32(hash, hashes, i), later)
         break
       }
       case 'authorizationList':
-        call.authorizationList = decodeAuthorizationList(field, place, key)
+        call.authorizationList = decodeAuthorizationList(field, place, key, later)
         break
       case 'type':
         break

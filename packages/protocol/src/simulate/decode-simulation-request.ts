@@ -1,6 +1,7 @@
 import { decodeBlockParameter } from '../block-parameter.js'
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
 import { decodeArray, decodeBoolean, decodeObject, ignoreUnlessMistyped } from '../decode/structure.js'
+import { type Later, mapped, type Parts } from '../parts.js'
 import { ErrorCode, RpcError } from '../rpc-error.js'
 import { decodeBlockOverrides } from './decode-block-overrides.js'
 import { decodeCall } from './decode-call.js'
@@ -29,14 +30,36 @@ const BLOCK_ALIASES = { transactions: 'calls', stateDiff: 'stateOverrides', over
  */
 export function decodeSimulationRequest(params: unknown, limits: SimulationLimits): SimulationRequest {
   try {
-    return decode(params, limits)
+    const request = decode(params)
+    checkCounts(request.blockStateCalls, limits)
+    return request
   } catch (error) {
-    if (error instanceof DecodeError) throw new RpcError(ErrorCode.invalidParams, error.message)
-    throw error
+    throw refusalOf(error)
   }
 }
 
-function decode(params: unknown, limits: SimulationLimits): SimulationRequest {
+/** `decodeSimulationRequest` of a long request, with as many entries at a time of what it has many of. Long lists and maps come last. */
+export function* decodeSimulationRequestInParts(params: unknown, limits: SimulationLimits): Parts<SimulationRequest> {
+  try {
+    const later: Later = []
+    const request = decode(params, later)
+    // What is done later may have parts that come later still.
+    for (const rest of later) {
+      yield
+      yield* rest
+    }
+    checkCounts(request.blockStateCalls, limits)
+    return request
+  } catch (error) {
+    throw refusalOf(error)
+  }
+}
+
+function refusalOf(error: unknown): unknown {
+  return error instanceof DecodeError ? new RpcError(ErrorCode.invalidParams, error.message) : error
+}
+
+function decode(params: unknown, later?: Later): SimulationRequest {
   if (!Array.isArray(params)) throw mismatch(undefined, 'params to be [payload, blockParameter]', params)
   if (params.length > 2)
     throw new DecodeError(undefined, `expected two params, [payload, blockParameter], got ${params.length}`)
@@ -49,7 +72,7 @@ function decode(params: unknown, limits: SimulationLimits): SimulationRequest {
     const value = payload[key]
     switch (key) {
       case 'blockStateCalls':
-        if (value !== null) blocks = decodeBlocks(value)
+        if (value !== null) blocks = decodeBlocks(value, later)
         break
       case 'traceTransfers':
         traceTransfers = value !== null && decodeBoolean(value, undefined, key)
@@ -65,15 +88,13 @@ function decode(params: unknown, limits: SimulationLimits): SimulationRequest {
     }
   }
   const block = decodeBlockParameter(params[1] ?? 'latest', new Place(undefined, 'params[1]'))
-  checkCounts(blocks, limits)
   return { blockStateCalls: blocks, traceTransfers, validation, returnFullTransactions, block }
 }
 
-function decodeBlocks(value: unknown): BlockStateCall[] {
+function decodeBlocks(value: unknown, later: Later | undefined): BlockStateCall[] {
   const place = new Place(undefined, 'blockStateCalls')
-  return decodeArray(value, 'an array of blocks', undefined, 'blockStateCalls').map((block, index) =>
-    decodeBlock(block, new Place(place, index)),
-  )
+  const blocks = decodeArray(value, 'an array of blocks', undefined, 'blockStateCalls')
+  return mapped(blocks, (block, index) => decodeBlock(block, new Place(place, index), later), later)
 }
 
 function checkCounts(blocks: readonly BlockStateCall[], limits: SimulationLimits): void {
@@ -92,7 +113,7 @@ function checkCounts(blocks: readonly BlockStateCall[], limits: SimulationLimits
   }
 }
 
-function decodeBlock(value: unknown, place: Place): BlockStateCall {
+function decodeBlock(value: unknown, place: Place, later: Later | undefined): BlockStateCall {
   const fields = decodeObject(value, 'a block object', place)
   const block: BlockStateCall = { calls: [], stateOverrides: [], blockOverrides: {} }
   for (const key of Object.keys(fields)) {
@@ -100,10 +121,10 @@ function decodeBlock(value: unknown, place: Place): BlockStateCall {
     switch (key) {
       case 'calls':
         if (field === null) break
-        block.calls = decodeCalls(decodeArray(field, 'an array of calls', place, key), new Place(place, key))
+        block.calls = decodeCalls(decodeArray(field, 'an array of calls', place, key), new Place(place, key), later)
         break
       case 'stateOverrides':
-        if (field !== null) block.stateOverrides = decodeStateOverrides(field, new Place(place, key))
+        if (field !== null) block.stateOverrides = decodeStateOverrides(field, new Place(place, key), later)
         break
       case 'blockOverrides':
         if (field !== null) block.blockOverrides = decodeBlockOverrides(field, new Place(place, key))
@@ -115,8 +136,8 @@ function decodeBlock(value: unknown, place: Place): BlockStateCall {
   return block
 }
 
-function decodeCalls(calls: unknown[], place: Place): BlockStateCall['calls'] {
-  return calls.map((call, index) => decodeCall(call, new Place(place, index)))
+function decodeCalls(calls: unknown[], place: Place, later: Later | undefined): BlockStateCall['calls'] {
+  return mapped(calls, (call, index) => decodeCall(call, new Place(place, index), later), later)
 }
 
 function overLimit(place: Place, message: string): RpcError {

@@ -3,21 +3,81 @@ import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
 import { decodeQuantity } from '../decode/quantity.js'
 import { decodeObject, unknownField } from '../decode/structure.js'
 import type { Address, Hash, Hex } from '../hex.js'
-import { byteKeyed } from '../json-rpc/byte-keyed.js'
+import { byteKeyed, longByteKeyed } from '../json-rpc/byte-keyed.js'
+import { type Later, PART_ENTRIES, type Parts } from '../parts.js'
 import type { StateOverride } from './simulation-request.js'
 
 const FIELDS = ['balance', 'nonce', 'code', 'state', 'stateDiff', 'storage', 'movePrecompileToAddress'] as const
 const ALIASES = { slots: 'stateDiff', movePrecompileTo: 'movePrecompileToAddress' }
 
+const ADDRESS_TWICE = 'the same address is overridden twice'
+const SLOT_TWICE = 'the same slot is overridden twice'
+/** No chain has as many. */
+const MOST_PRECOMPILES = 1_000
+
 /** An object keyed by address. An address that stands there twice, in different case, is an error: one of the two would be lost. */
-export function decodeStateOverrides(value: unknown, place: Place): StateOverride[] {
+export function decodeStateOverrides(value: unknown, place: Place, later?: Later): StateOverride[] {
+  const long = later && longByteKeyed(value)
+  if (long !== undefined) {
+    const overrides: StateOverride[] = []
+    later!.push(decodeLongOverrides(overrides, long, place, later!))
+    return overrides
+  }
   const accounts = decodeEntries(value, 'an object keyed by address', place)
-  const { keys, originals } = lowerCaseKeys(accounts, place, decodeAddress, 'the same address is overridden twice')
+  const { keys, originals } = lowerCaseKeys(accounts, place, decodeAddress, ADDRESS_TWICE)
   return keys.sort().map((address) => {
     const key = originals.get(address) ?? address
-    const fields = accounts.get(key)
-    return fields === null ? { address } : decodeAccount(address, fields, new Place(place, key))
+    return decodeAccount(address, accounts.get(key), new Place(place, key), later)
   })
+}
+
+/** In the order of the request, but for those that move precompiles: order matters for nothing else. */
+function* decodeLongOverrides(
+  overrides: StateOverride[],
+  entries: readonly unknown[],
+  place: Place,
+  later: Later,
+): Parts {
+  const decoded = yield* decodeLongMap(entries, place, decodeAddress, ADDRESS_TWICE, (address, fields, key) =>
+    decodeAccount(address, fields, new Place(place, key), later),
+  )
+  const moving: StateOverride[] = []
+  for (const override of decoded.values()) {
+    if (override.movePrecompileToAddress === undefined) overrides.push(override)
+    else if (moving.push(override) > MOST_PRECOMPILES)
+      throw new DecodeError(place, `more than ${MOST_PRECOMPILES} accounts are to move a precompile: there are fewer`)
+  }
+  overrides.unshift(...moving.sort((a, b) => (a.address < b.address ? -1 : 1)))
+}
+
+function* decodeLongSlots(slots: [Hash, Hash][], entries: readonly unknown[], place: Place): Parts {
+  const decoded = yield* decodeLongMap(entries, place, decodeBytes32, SLOT_TWICE, (_, value, key) =>
+    decodeBytes32(value, place, key),
+  )
+  for (const slot of decoded) slots.push(slot)
+}
+
+/** @param entries keys and values in turn, from index 1 on */
+function* decodeLongMap<K extends Hex, V>(
+  entries: readonly unknown[],
+  place: Place,
+  decodeKey: (key: unknown, parent: Place, name: string) => K,
+  twice: string,
+  decodeValue: (key: K, value: unknown, written: string) => V,
+): Parts<Map<K, V>> {
+  const decoded = new Map<K, V>()
+  /** How keys were written that were not in lower case. */
+  const originals = new Map<K, string>()
+  for (let at = 1; at < entries.length; at += 2) {
+    if (at % (2 * PART_ENTRIES) === 1 && at > 1) yield
+    const written = entries[at] as string
+    const key = decodeKey(written, place, written)
+    if (decoded.has(key) && (originals.get(key) ?? key) !== written)
+      throw new DecodeError(new Place(place, written), twice)
+    if (written !== key) originals.set(key, written)
+    decoded.set(key, decodeValue(key, entries[at + 1], written))
+  }
+  return decoded
 }
 
 function decodeEntries(value: unknown, expected: string, place: Place): ReadonlyMap<string, unknown> {
@@ -45,7 +105,8 @@ function lowerCaseKeys(
   return { keys, originals }
 }
 
-function decodeAccount(address: Address, value: unknown, place: Place): StateOverride {
+function decodeAccount(address: Address, value: unknown, place: Place, later: Later | undefined): StateOverride {
+  if (value === null) return { address }
   const fields = decodeObject(value, 'an account override', place)
   const override: StateOverride = { address }
   let storage: StateOverride['stateDiff']
@@ -64,10 +125,10 @@ function decodeAccount(address: Address, value: unknown, place: Place): StateOve
         break
       case 'state':
       case 'stateDiff':
-        override[key] = decodeSlots(field, new Place(place, key))
+        override[key] = decodeSlots(field, new Place(place, key), later)
         break
       case 'storage':
-        storage = decodeSlots(field, new Place(place, key))
+        storage = decodeSlots(field, new Place(place, key), later)
         break
       case 'movePrecompileToAddress':
         override.movePrecompileToAddress = decodeAddress(field, place, key)
@@ -85,9 +146,15 @@ function decodeAccount(address: Address, value: unknown, place: Place): StateOve
   return override
 }
 
-function decodeSlots(value: unknown, place: Place): [slot: Hash, value: Hash][] {
+function decodeSlots(value: unknown, place: Place, later: Later | undefined): [slot: Hash, value: Hash][] {
+  const long = later && longByteKeyed(value)
+  if (long !== undefined) {
+    const slots: [Hash, Hash][] = []
+    later!.push(decodeLongSlots(slots, long, place))
+    return slots
+  }
   const entries = decodeEntries(value, 'an object of storage slots', place)
-  const { keys, originals } = lowerCaseKeys(entries, place, decodeBytes32, 'the same slot is overridden twice')
+  const { keys, originals } = lowerCaseKeys(entries, place, decodeBytes32, SLOT_TWICE)
   return keys.map((slot) => {
     const key = originals.get(slot) ?? slot
     return [slot, decodeBytes32(entries.get(key), place, key)]

@@ -1,0 +1,50 @@
+import { Canceller } from './cancellation.js'
+import { inTurns } from './in-turns.js'
+
+describe('inTurns', () => {
+  it('does one part in each turn of the event loop, whoever’s it is', async () => {
+    let turns = 0
+    let isOver = false
+    const turn = () => {
+      turns += 1
+      if (!isOver) setImmediate(turn)
+    }
+    setImmediate(turn)
+    const seen: number[] = []
+    function* parts(name: string): Generator<void, string> {
+      for (let part = 0; part < 3; part += 1) {
+        if (part > 0) yield
+        seen.push(turns)
+      }
+      return name
+    }
+    const cancellation = new Canceller()
+    await expect(Promise.all(['a', 'b', 'c'].map((name) => inTurns(parts(name), cancellation)))).resolves.toEqual([
+      'a',
+      'b',
+      'c',
+    ])
+    isOver = true
+    expect(seen).toHaveLength(9)
+    expect(new Set(seen).size).toBe(9)
+  })
+
+  it('ends with what the work throws, and with the signal', async () => {
+    const canceller = new Canceller()
+    let parts = 0
+    function* work(): Generator<void> {
+      for (;;) {
+        parts += 1
+        if (parts === 2) canceller.cancel(new Error('no more'))
+        yield
+      }
+    }
+    await expect(inTurns(work(), canceller)).rejects.toThrow('no more')
+    expect(parts).toBe(2)
+    // biome-ignore lint/correctness/useYield: it fails at once
+    function* wrong(): Generator<void> {
+      throw new Error('wrong')
+    }
+    await expect(inTurns(wrong(), new Canceller())).rejects.toThrow('wrong')
+  })
+})

@@ -1,0 +1,23 @@
+/** Work that can be left between any two of its parts, so that the event loop serves others meanwhile. */
+export type Parts<T = void> = Generator<void, T, void>
+
+/** Entries of a list or map that make one part; what has no more is done at once. */
+export const PART_ENTRIES = 1_024
+
+/** Work that is left until the rest of a request is decoded. */
+export type Later = Parts[]
+
+/** `values.map(map)`; where there are many and `later` is given, the array is filled by what is added to `later`. */
+export function mapped<T, R>(values: readonly T[], map: (value: T, index: number) => R, later: Later | undefined): R[] {
+  if (later === undefined || values.length <= PART_ENTRIES) return values.map(map)
+  const made: R[] = []
+  later.push(fill(made, values, map))
+  return made
+}
+
+function* fill<T, R>(made: R[], values: readonly T[], map: (value: T, index: number) => R): Parts {
+  for (const [index, value] of values.entries()) {
+    if (index > 0 && index % PART_ENTRIES === 0) yield
+    made.push(map(value, index))
+  }
+}
