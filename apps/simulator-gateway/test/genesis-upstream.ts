@@ -20,15 +20,17 @@ export interface GenesisUpstreamOptions {
   answers?: Record<string, unknown>
 }
 
+export interface GenesisUpstream {
+  url: string
+  close(): void
+}
+
 /** A read-only node on the chain of `conformance/`, which has a genesis block and no other. Executes nothing. */
 export async function startGenesisUpstream({
   chainId,
   head: changed,
   answers = {},
-}: GenesisUpstreamOptions = {}): Promise<{
-  url: string
-  close(): void
-}> {
+}: GenesisUpstreamOptions = {}): Promise<GenesisUpstream> {
   const head = { ...read('head'), ...changed }
   const older = answers.older === undefined ? undefined : { ...head, ...(answers.older as object) }
   const blockAt = (block: unknown) =>

@@ -1,7 +1,7 @@
 import { ledgerStores } from '@upfront/devnet'
 import type { SignedReceipt } from '@upfront/receipt'
 import { x402Client, x402HTTPClient } from '@x402/core/client'
-import { decodePaymentRequiredHeader } from '@x402/core/http'
+import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
 import {
   createSIWxPayload,
@@ -9,19 +9,43 @@ import {
   type SIWxExtensionInfo,
   type SupportedChain,
 } from '@x402/extensions/sign-in-with-x'
+import { numberToHex } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { type GenesisUpstream, startGenesisUpstream } from './genesis-upstream.js'
 import { type PaidStand, startPaidStand } from './paid-stand.js'
 
+/** Base's factory of B20 tokens, which its nodes run code of their own for. */
+const B20_FACTORY = '0xb20f000000000000000000000000000000000000'
+
+let upstream: GenesisUpstream
 let stand: PaidStand
 let buyer: PrivateKeyAccount
 
 beforeAll(async () => {
   const [store] = ledgerStores()
   if (store === undefined) throw new Error('there is no ledger store')
-  stand = await startPaidStand(store, { RECEIPT_KEY: `0x${'42'.repeat(32)}` })
+  // Base after Denim is what is simulated; paid is on the local chain.
+  upstream = await startGenesisUpstream({
+    chainId: 8_453,
+    head: {
+      number: numberToHex(53_556_127),
+      timestamp: numberToHex(1_793_901_601),
+      miner: '0x4200000000000000000000000000000000000011',
+      extraData: '0x01000000fa0000000600000000000f4240',
+    },
+  })
+  stand = await startPaidStand(store, {
+    RECEIPT_KEY: `0x${'42'.repeat(32)}`,
+    UPSTREAM_RPC_URL: upstream.url,
+    EVM_ENGINE: 'revm',
+    HEAD_MAX_AGE_SECONDS: 'off',
+  })
   buyer = privateKeyToAccount(stand.devnet.accounts.buyer.privateKey)
 }, 120_000)
-afterAll(() => stand?.stop(), 60_000)
+afterAll(async () => {
+  await stand?.stop()
+  upstream?.close()
+}, 60_000)
 
 interface Paid {
   receipt: SignedReceipt
@@ -32,17 +56,24 @@ interface Challenge {
   error: { data: { 'sign-in-with-x': { info: SIWxExtensionInfo; supportedChains: [SupportedChain] } } }
 }
 
-/** Pays for a preview. */
-async function pay(): Promise<{ nonce: string; receipt: SignedReceipt; amount: string }> {
-  const url = `${stand.gateway.url}/v1/preview?to=${buyer.address}`
-  const offer = (await fetch(url)).headers.get('payment-required') ?? ''
+/** Asks with an authorization, whose nonce it tells. */
+async function ask402(path: string, init: RequestInit = {}): Promise<{ response: Response; nonce: string }> {
+  const url = stand.gateway.url + path
+  const offer = (await fetch(url, init)).headers.get('payment-required') ?? ''
   const client = new x402Client()
     .register('eip155:31337', new UptoEvmScheme(buyer))
     .setSpendControls({ allowedAssets: true })
   const payment = await client.createPaymentPayload(decodePaymentRequiredHeader(offer))
-  const headers = new x402HTTPClient(client).encodePaymentSignatureHeader(payment)
-  const { receipt, charge } = (await (await fetch(url, { headers })).json()) as Paid
+  const headers = { ...init.headers, ...new x402HTTPClient(client).encodePaymentSignatureHeader(payment) }
+  const response = await fetch(url, { ...init, headers })
   const { nonce } = (payment.payload as { permit2Authorization: { nonce: string } }).permit2Authorization
+  return { response, nonce }
+}
+
+/** Pays for a preview. */
+async function pay(): Promise<{ nonce: string; receipt: SignedReceipt; amount: string }> {
+  const { response, nonce } = await ask402(`/v1/preview?to=${buyer.address}`)
+  const { receipt, charge } = (await response.json()) as Paid
   return { nonce, receipt, amount: charge.amount }
 }
 
@@ -70,6 +101,49 @@ it('tells the payer what became of its payment, with the receipt', async () => {
       transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
     },
     receipts: [receipt],
+  })
+})
+
+describe("what reaches Base's native precompiles", () => {
+  const simulate = (calls: object[][]) => {
+    const body = calls.map((each, id) => {
+      return { jsonrpc: '2.0', id, method: 'eth_simulateV1', params: [{ blockStateCalls: [{ calls: each }] }] }
+    })
+    const headers = { 'content-type': 'application/json' }
+    return ask402('/v1/simulate', { method: 'POST', headers, body: JSON.stringify(body.length > 1 ? body : body[0]) })
+  }
+  const reaching = [{ to: B20_FACTORY, input: '0x12345678' }]
+  const refused = {
+    error: {
+      code: -32000,
+      message: `blockStateCalls[0].calls[0]: ${B20_FACTORY} is a native precompile of this chain (B20), which is not simulated`,
+    },
+  }
+  const charged = (response: Response) =>
+    decodePaymentResponseHeader(response.headers.get('payment-response') ?? '').amount
+
+  it.each([
+    ['POST /v1/simulate', 'zero', () => simulate([reaching])],
+    ['GET /v1/preview', 'released', () => ask402(`/v1/preview?to=${B20_FACTORY}&data=0x12345678`)],
+  ])('is refused by its address at %s, is counted, and costs nothing', async (_, state, request) => {
+    const counted = () => stand.gateway.metric('upfront_native_precompile_rejections_total')
+    const [before, had] = [await counted(), await stand.usdcOf(buyer.address)]
+    const { response, nonce } = await request()
+    expect(await response.json()).toMatchObject(refused)
+    expect(charged(response)).toBe('0')
+    const payment = await ask(urlOf(nonce), await signInHeader(urlOf(nonce)))
+    // Nothing was sent that settles the authorization.
+    expect(await payment.json()).toMatchObject({ payment: { state, transaction: null } })
+    expect(await stand.usdcOf(buyer.address)).toBe(had)
+    expect(await counted()).toBe(before + 1)
+  })
+
+  it('costs nothing beside what is simulated in the same batch', async () => {
+    const { response } = await simulate([[{ to: buyer.address }], reaching])
+    const [served, rejected] = (await response.json()) as [Paid, object]
+    expect(rejected).toMatchObject(refused)
+    expect(rejected).not.toHaveProperty('charge')
+    expect(charged(response)).toBe(served.charge.amount)
   })
 })
 
