@@ -451,7 +451,11 @@ const rejection = union(
 // Without a rejection the answer is too long.
 record('Rejected', { to: 'typescript' }, { rejection: optional(rejection), block: number, call: optional(number) })
 
-record('StretchRejected', { to: 'typescript' }, { transaction: number, message: text })
+record(
+  'StretchRejected',
+  { to: 'typescript' },
+  { transaction: number, message: text, nativePrecompile: optional(address) },
+)
 
 // Sealed blocks that are carried: to Rust, and what became of them.
 
@@ -514,6 +518,7 @@ const difference = names('carry::Difference', {
   transactionsRoot: 'TransactionsRoot',
   withdrawalsRoot: 'WithdrawalsRoot',
   transaction: 'Transaction',
+  nativePrecompile: 'NativePrecompile',
   gasUsed: 'GasUsed',
   receiptsRoot: 'ReceiptsRoot',
   logsBloom: 'LogsBloom',

@@ -144,6 +144,6 @@ function simulationRejected(text: string, plan: SimulationPlan): Error {
 }
 
 function stretchRejected(text: string): StretchRejected {
-  const { transaction, message } = readStretchRejected(new TextReader(text))
-  return new StretchRejected(message, transaction)
+  const { transaction, message, nativePrecompile } = readStretchRejected(new TextReader(text))
+  return new StretchRejected(message, transaction, nativePrecompile)
 }

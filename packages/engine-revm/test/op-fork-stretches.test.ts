@@ -35,6 +35,8 @@ const DEPOSITOR: Address = '0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001'
 const BASE_TIME: Address = '0x4200000000000000000000000000000000000030'
 /** Stores the word after the selector in slot 0. */
 const BASE_TIME_CODE = '0x6004355f55'
+const FACTORY: Address = '0xb20f000000000000000000000000000000000000'
+const TOKEN: Address = '0xb200000000000000000001000000000000000abc'
 const L1_BLOCK: Address = '0x4200000000000000000000000000000000000015'
 const SOURCE_HASH: Hash = `0x${'03'.repeat(32)}`
 /** EIP-7825. */
@@ -50,6 +52,7 @@ const funded: StateLayer = {
   accounts: new Map([
     [SENDER.address.toLowerCase() as Address, change({ balance: 10n ** 18n })],
     [BASE_TIME, change({ code: BASE_TIME_CODE })],
+    [TOKEN, change({ code: '0xef' })],
   ]),
 }
 
@@ -70,8 +73,30 @@ function stretchOf(opFork: OpFork, transactions: Hex[]): BlockStretch {
   }
 }
 
-const signed = (fields: { to: Address; gas: bigint; data?: Hex }) =>
+const signed = (fields: { to: Address; gas: bigint; nonce?: number; data?: Hex }) =>
   SENDER.signTransaction({ chainId: 7357, nonce: 0, maxFeePerGas: 1_000n, maxPriorityFeePerGas: 0n, ...fields })
+
+/** The block of one deposit for each input, as it came out when it was executed. */
+function sealedBlock(
+  stretch: BlockStretch,
+  executed: ExecutedStretch,
+  inputs: { to: Address; input: Hex }[],
+): BlockToCarry {
+  const { receiptsRoot, logsBloom, gasUsed, blobGasUsed } = executed
+  const { rules, block, transactions: raw } = stretch
+  return {
+    ...{ rules, block, earlierReceipts: [], withdrawals: [] },
+    ...{ receiptsRoot, logsBloom, gasUsed, blobGasUsed },
+    hash: keccak256(raw.at(-1)!),
+    transactionsRoot: orderedTrieRoot(raw.map((bytes) => hexToBytes(bytes))),
+    transactions: inputs.map(({ to, input }, index) => ({
+      ...{ type: 0x7e, to, input, gas: 1_000_000n, nonce: 0n, value: 0n, v: 0n, r: 0n, s: 0n },
+      ...{ accessList: [], blobVersionedHashes: [], authorizationList: [] },
+      hash: keccak256(raw[index]!),
+      deposit: { sourceHash: SOURCE_HASH, from: DEPOSITOR, mint: 0n, isSystemTransaction: false },
+    })),
+  }
+}
 
 function deposit(from: Address, to: Address, gas: Hex, data: Hex): Hex {
   return `0x7e${toRlp([SOURCE_HASH, from, to, '0x', '0x', gas, '0x', data]).slice(2)}`
@@ -116,6 +141,39 @@ describeNative('transactions of a block by the forks of OP chains', () => {
     },
   )
 
+  it.each([FACTORY, TOKEN])(
+    'Base from Beryl on: a flashblock that calls B20 at %s is refused, by its address',
+    async (to) => {
+      const transactions = [await signed({ to: NOBODY, gas: 21_000n }), await signed({ to, gas: 100_000n, nonce: 1 })]
+      const { receipts } = await executed('azul', ...transactions)
+      expect(receipts).toHaveLength(2)
+      const refused = executed('beryl', ...transactions)
+      await expect(refused).rejects.toBeInstanceOf(StretchRejected)
+      await expect(refused).rejects.toMatchObject({
+        ...{ transaction: 1, nativePrecompile: to },
+        message: `${to} is a native precompile of this chain (B20), which is not simulated`,
+      })
+    },
+  )
+
+  it('Base from Beryl on: state is not carried over a block that calls B20', async () => {
+    const source = developmentGround().state
+    const raw = [deposit(DEPOSITOR, FACTORY, '0x0f4240', '0x')]
+    // What executing the account's code would come to, which Base's nodes do not.
+    const asAzul = await drive(engine.execute(stretchOf('azul', raw), underLayers(), NEVER), source)
+    const at: StatePoint = { key: developmentBase.hash, layers: [] }
+    const inputs = [{ to: FACTORY, input: '0x' as Hex }]
+    const sealed = sealedBlock(stretchOf('beryl', raw), asAzul, inputs)
+    engine.provide(at.key, [{ kind: 'code', address: BASE_TIME }], [BASE_TIME_CODE])
+    expect(await drive(engine.carry(sealed, at, NEVER), source)).toEqual({
+      ...{ kind: 'differs', difference: 'nativePrecompile' },
+      detail: expect.stringContaining(`transaction 0: ${FACTORY} is a native precompile of this chain (B20)`),
+    })
+    expect(engine.holds(sealed.hash)).toBe(false)
+    const before = sealedBlock(stretchOf('azul', raw), asAzul, inputs)
+    expect(await drive(engine.carry(before, at, NEVER), source)).toMatchObject({ kind: 'carried' })
+  })
+
   const partOf = (milliseconds: number): Hex =>
     `0x86bdf394${encodeAbiParameters([{ type: 'uint16' }], [milliseconds]).slice(2)}`
 
@@ -138,19 +196,7 @@ describeNative('transactions of a block by the forks of OP chains', () => {
       ]
       const raw = inputs.map(({ to, input }) => deposit(DEPOSITOR, to, '0x0f4240', input))
       const stretch = stretchOf('denim', raw)
-      const { receiptsRoot, logsBloom, gasUsed, blobGasUsed } = await drive(engine.execute(stretch, at, NEVER), source)
-      const block: BlockToCarry = {
-        ...{ rules: stretch.rules, block: stretch.block, earlierReceipts: [], withdrawals: [] },
-        ...{ receiptsRoot, logsBloom, gasUsed, blobGasUsed },
-        hash: pad(`0x${milliseconds}`),
-        transactionsRoot: orderedTrieRoot(raw.map((bytes) => hexToBytes(bytes))),
-        transactions: inputs.map(({ to, input }, index) => ({
-          ...{ type: 0x7e, to, input, gas: 1_000_000n, nonce: 0n, value: 0n, v: 0n, r: 0n, s: 0n },
-          ...{ accessList: [], blobVersionedHashes: [], authorizationList: [] },
-          hash: keccak256(raw[index]!),
-          deposit: { sourceHash: SOURCE_HASH, from: DEPOSITOR, mint: 0n, isSystemTransaction: false },
-        })),
-      }
+      const block = sealedBlock(stretch, await drive(engine.execute(stretch, at, NEVER), source), inputs)
       expect(await drive(engine.carry(block, at, NEVER), source)).toMatchObject({ kind: 'carried' })
       at = { key: block.hash, layers: [] }
       expect(engine.known(at.key, [part])).toEqual([pad(`0x${milliseconds.toString(16)}`)])

@@ -197,6 +197,17 @@ describe('PreconfirmedChain', () => {
     expect(transactions(chain)).toEqual([['0x02', '0xdd']])
   })
 
+  it('leaves out a flashblock that reaches a native precompile, with all that follows it', async () => {
+    const { chain, receive, settled, events } = follow(10)
+    receive({ number: 11, index: 0, transactions: ['0x01'] })
+    receive({ number: 11, index: 1, transactions: ['0x02', '0xb2'], gasUsed: 3 * GAS })
+    receive({ number: 11, index: 2, transactions: ['0x03'], gasUsed: 4 * GAS })
+    await settled()
+    expect(transactions(chain)).toEqual([['0x01']])
+    const refused = { kind: 'nativePrecompile', blockNumber: 11n, index: 1, reason: 'transaction 1: not simulated' }
+    expect(events.filter(({ kind }) => kind === 'mismatch' || kind === 'nativePrecompile')).toEqual([refused])
+  })
+
   it('stands no later block on one whose end the lost connection may have swallowed', async () => {
     const { chain, receive, head, settled } = follow(10)
     receive({ number: 11, index: 0, transactions: ['0x01'] })
@@ -250,7 +261,7 @@ function transactions(chain: PreconfirmedChain) {
 
 /**
  * A chain whose executor charges 21,000 gas for any transaction; a hash is the bytes. 0xee is invalid, 0xdd too but on the
- * sealed block 11.
+ * sealed block 11, 0xb2 reaches a native precompile.
  */
 function follow(headNumber: number) {
   const events: PreconfirmedEvent[] = []
@@ -258,6 +269,8 @@ function follow(headNumber: number) {
   let fails = false
   const execute = async (stretch: BlockStretch, at: StatePoint): Promise<Step<ExecutedStretch>> => {
     await new Promise((resolve) => setTimeout(resolve, 1))
+    const native = stretch.transactions.indexOf('0xb2')
+    if (native !== -1) throw new StretchRejected('not simulated', native, `0x${'b2'.repeat(20)}`)
     const invalid = stretch.transactions.findIndex((raw) => raw === '0xee' || (raw === '0xdd' && at.key !== hashOf(11)))
     if (invalid !== -1) throw new StretchRejected('invalid', invalid)
     const count = stretch.earlierReceipts.length + stretch.transactions.length

@@ -47,6 +47,8 @@ export type PreconfirmedEvent =
   | { kind: 'reorganised'; blockNumber: bigint }
   /** Executing gave something else than the flashblock claims, or the block's rules refuse a transaction. */
   | { kind: 'mismatch'; blockNumber: bigint; index: number; reason: string }
+  /** A transaction reaches code that the chain's nodes have of their own (Base's B20), which is not executed here. */
+  | { kind: 'nativePrecompile'; blockNumber: bigint; index: number; reason: string }
   /** The node could not be read; tried again. */
   | { kind: 'unreadable'; blockNumber: bigint; reason: string }
   /** Following failed in a way that nobody foresaw; the next flashblock or head starts from the canonical head again. */
@@ -287,8 +289,10 @@ export class PreconfirmedChain {
         afterMs: Date.now() - (this.receivedAt.get(newest) ?? Date.now()),
       })
     } catch (error) {
-      if (error instanceof StretchRejected)
-        return this.refuse(next, `transaction ${error.transaction}: ${error.message}`)
+      if (error instanceof StretchRejected) {
+        const kind = error.nativePrecompile === undefined ? 'mismatch' : 'nativePrecompile'
+        return this.refuse(next, `transaction ${error.transaction}: ${error.message}`, kind)
+      }
       if (signal.aborted && !timedOut) return
       const reason = error instanceof Error ? error.message : String(error)
       this.options.observe({ kind: 'unreadable', blockNumber: environment.number, reason })
@@ -300,7 +304,11 @@ export class PreconfirmedChain {
   }
 
   /** One faulty flashblock is left out with all that follows it; of several, the first faulty one is looked for. */
-  private refuse({ prefix, from, to }: { prefix: BlockPrefix; from: number; to: number }, reason: string): void {
+  private refuse(
+    { prefix, from, to }: { prefix: BlockPrefix; from: number; to: number },
+    reason: string,
+    kind: 'mismatch' | 'nativePrecompile' = 'mismatch',
+  ): void {
     if (to > from) {
       this.singly = true
       return
@@ -308,7 +316,7 @@ export class PreconfirmedChain {
     this.singly = false
     const payload = this.store.find(prefix.blockNumber, prefix.payloadId)
     if (payload) payload.faultyFrom = from
-    this.options.observe({ kind: 'mismatch', blockNumber: prefix.blockNumber, index: from, reason })
+    this.options.observe({ kind, blockNumber: prefix.blockNumber, index: from, reason })
   }
 
   private environment(prefix: BlockPrefix, below: PreconfirmedBlock | undefined, head: BlockHeader) {

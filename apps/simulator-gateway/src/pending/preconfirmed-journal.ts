@@ -11,6 +11,7 @@ export class PreconfirmedJournal {
   private readonly arrivals: Counter<'arrival'>
   private readonly events: Counter<'event'>
   private readonly visible: Histogram
+  private saidNativePrecompile = false
 
   constructor(
     @Inject(LOGGER) private readonly logger: Logger,
@@ -25,7 +26,7 @@ export class PreconfirmedJournal {
     })
     this.events = new Counter({
       name: 'upfront_preconfirmed_events_total',
-      help: 'What happened to the pre-confirmed chain: visible, folded, differs, reorganised, mismatch, fallback, …',
+      help: 'What happened to the pre-confirmed chain: visible, folded, differs, reorganised, mismatch, nativePrecompile, fallback, …',
       labelNames: ['event'],
       registers,
     })
@@ -75,6 +76,12 @@ export class PreconfirmedJournal {
       case 'mismatch':
         this.logger.warn(loggable(fields), `flashblock ${event.index} of block ${event.blockNumber} is not used`)
         break
+      case 'nativePrecompile': {
+        const level = this.saidNativePrecompile ? 'debug' : 'warn'
+        this.saidNativePrecompile = true
+        this.logger[level](loggable(fields), 'a flashblock is not used; further ones for this reason are only counted')
+        break
+      }
       case 'reorganised':
         this.logger.warn(loggable(fields), 'the head is no child of the one before')
         break

@@ -80,6 +80,7 @@ export interface Rejected {
 export interface StretchRejected {
   transaction: number
   message: string
+  nativePrecompile?: Address
 }
 
 export interface SealedBlock {
@@ -597,7 +598,14 @@ export function readRejected(reader: TextReader): Rejected {
 }
 
 export function readStretchRejected(reader: TextReader): StretchRejected {
-  return { transaction: reader.number(), message: reader.word() }
+  return {
+    transaction: reader.number(),
+    message: reader.word(),
+    ...defined(
+      'nativePrecompile',
+      reader.optional(() => reader.hex()),
+    ),
+  }
 }
 
 export function readSampled(reader: TextReader): Sampled {
@@ -616,6 +624,7 @@ export function readCarried(reader: TextReader): Carried {
           | 'transactionsRoot'
           | 'withdrawalsRoot'
           | 'transaction'
+          | 'nativePrecompile'
           | 'gasUsed'
           | 'receiptsRoot'
           | 'logsBloom'

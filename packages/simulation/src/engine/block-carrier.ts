@@ -96,6 +96,8 @@ export type Difference =
   | 'withdrawalsRoot'
   /** The block's rules refuse a transaction. */
   | 'transaction'
+  /** A transaction reaches code that the chain's nodes have of their own (Base's B20). */
+  | 'nativePrecompile'
   | 'gasUsed'
   | 'receiptsRoot'
   | 'logsBloom'

@@ -89,6 +89,8 @@ export class StretchRejected extends Error {
     message: string,
     /** Index in `transactions`. */
     readonly transaction: number,
+    /** What it reaches, where that is code that the chain's nodes have of their own (Base's B20), which is not executed here. */
+    readonly nativePrecompile?: Address,
   ) {
     super(message)
   }

@@ -29,7 +29,7 @@ use upfront_engine::{
     rejection::Failure,
     simulate::{Simulated, simulate, simulate_reading},
     state::{Allowance, Layer, Read, SimulationState, StateCache, Stop},
-    stretch::{self, StretchFailure},
+    stretch::{self, StretchFailure, TransactionError},
 };
 
 /// A simulation allocates often and briefly: bench/RESULTS.md compares allocators.
@@ -163,7 +163,14 @@ impl NativeEngine {
                 Ok(executed) => Ok(encode::executed(executed).into_bytes().into()),
                 Err(StretchFailure::Read(error)) => Err(Failure::from(error).into()),
                 Err(StretchFailure::Rejected { transaction, error }) => {
-                    let rejected = StretchRejected { transaction: transaction as u64, message: error.to_string() };
+                    let rejected = StretchRejected {
+                        transaction: transaction as u64,
+                        message: error.to_string(),
+                        native_precompile: match error {
+                            TransactionError::NativePrecompile(address) => Some(address),
+                            _ => None,
+                        },
+                    };
                     Err(Ending::Rejected(encode::written(&rejected).into_bytes()))
                 }
             }

@@ -48,6 +48,7 @@ pub struct Rejected {
 pub struct StretchRejected {
     pub transaction: u64,
     pub message: String,
+    pub native_precompile: Option<Address>,
 }
 
 impl Field for plan::SpecId {
@@ -903,11 +904,12 @@ impl Field for Rejected {
 
 impl Field for StretchRejected {
     fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { transaction: t.read()?, message: t.read()? })
+        Ok(Self { transaction: t.read()?, message: t.read()?, native_precompile: t.read()? })
     }
     fn write(&self, out: &mut Lines) {
         self.transaction.write(out);
         self.message.write(out);
+        self.native_precompile.write(out);
     }
 }
 
@@ -1016,6 +1018,7 @@ impl Field for carry::Difference {
             "transactionsRoot" => Self::TransactionsRoot,
             "withdrawalsRoot" => Self::WithdrawalsRoot,
             "transaction" => Self::Transaction,
+            "nativePrecompile" => Self::NativePrecompile,
             "gasUsed" => Self::GasUsed,
             "receiptsRoot" => Self::ReceiptsRoot,
             "logsBloom" => Self::LogsBloom,
@@ -1032,6 +1035,7 @@ impl Field for carry::Difference {
             Self::TransactionsRoot => "transactionsRoot",
             Self::WithdrawalsRoot => "withdrawalsRoot",
             Self::Transaction => "transaction",
+            Self::NativePrecompile => "nativePrecompile",
             Self::GasUsed => "gasUsed",
             Self::ReceiptsRoot => "receiptsRoot",
             Self::LogsBloom => "logsBloom",

@@ -8,6 +8,8 @@ pub enum Difference {
     WithdrawalsRoot,
     /// The block's rules refuse a transaction.
     Transaction,
+    /// A transaction reaches code that the chain's nodes have of their own (Base's B20).
+    NativePrecompile,
     GasUsed,
     ReceiptsRoot,
     LogsBloom,

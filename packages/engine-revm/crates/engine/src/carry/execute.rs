@@ -8,7 +8,7 @@ use crate::{
     seal::{encode_sealed, withdrawals_root},
     simulate::{Ground, credit_withdrawals, requests_hash},
     state::{AccountChange, Allowance, LookAhead, Read, ReadError, SimulationState, Stop, thread_time},
-    stretch::{self, ExecutedStretch, PooledTransaction, Stretch, StretchFailure},
+    stretch::{self, ExecutedStretch, PooledTransaction, Stretch, StretchFailure, TransactionError},
 };
 use alloy_primitives::{Bytes, keccak256, map::AddressMap};
 use alloy_trie::root::ordered_trie_root_with_encoder;
@@ -64,9 +64,13 @@ pub fn execute(block: &SealedBlock, ground: &Ground) -> Result<AddressMap<Accoun
 }
 
 fn refused(failure: StretchFailure) -> Differs {
+    let detail = failure.to_string();
     match failure {
         StretchFailure::Read(error) => Differs::Read(error),
-        rejected => Differs::Found { difference: Difference::Transaction, detail: rejected.to_string() },
+        StretchFailure::Rejected { error: TransactionError::NativePrecompile(_), .. } => {
+            Differs::Found { difference: Difference::NativePrecompile, detail }
+        }
+        StretchFailure::Rejected { .. } => Differs::Found { difference: Difference::Transaction, detail },
     }
 }
 

@@ -111,9 +111,10 @@ fn apply_all(
         }
         match apply(stretch, evm, transaction, &mut progress) {
             Ok(receipt) => receipts.push(receipt),
-            Err(error) if evm.state().allowance().is_none() || matches!(error, TransactionError::Read(_)) => {
+            Err(error @ (TransactionError::Read(_) | TransactionError::NativePrecompile(_))) => {
                 return Err(StretchFailure::of(index, error));
             }
+            Err(error) if evm.state().allowance().is_none() => return Err(StretchFailure::of(index, error)),
             Err(_) => {}
         }
     }

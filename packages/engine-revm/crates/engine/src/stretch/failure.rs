@@ -1,5 +1,6 @@
 use super::transaction::DecodeError;
 use crate::state::ReadError;
+use alloy_primitives::Address;
 use revm::context_interface::result::EVMError;
 use std::fmt::Display;
 
@@ -26,6 +27,9 @@ pub enum TransactionError {
     Deposit,
     #[error("a blob transaction on a chain that takes none")]
     Blob,
+    /// A call that reaches code that the chain's nodes have of their own (Base's B20).
+    #[error("{0:#x} is a native precompile of this chain (B20), which is not simulated")]
+    NativePrecompile(Address),
     /// In revm's words.
     #[error("{0}")]
     Invalid(String),
@@ -45,6 +49,7 @@ impl StretchFailure {
 impl<INVALID: Display> From<EVMError<ReadError, INVALID>> for TransactionError {
     fn from(error: EVMError<ReadError, INVALID>) -> Self {
         match error {
+            EVMError::Database(ReadError::NativeCode(address)) => Self::NativePrecompile(address),
             EVMError::Database(error) => Self::Read(error),
             error => Self::Invalid(error.to_string()),
         }
