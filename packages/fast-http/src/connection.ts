@@ -1,6 +1,6 @@
 import { type Server, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastRequest, FrontOptions } from './front-options.js'
+import type { FastRequest, FrontOptions, MemoryShare } from './front-options.js'
 import { type PlainHead, readPlainHead } from './read-head.js'
 import { ReceivedBytes } from './received-bytes.js'
 import { writeResponse } from './write-response.js'
@@ -34,7 +34,9 @@ export class Connection {
   #bodyTimer: NodeJS.Timeout | undefined
   /** A request is being served, or the next one waits for its turn. */
   #isBusy = false
-  /** Bytes taken from `FrontOptions.memory`. */
+  /** Asked for when a request comes in several pieces. */
+  #memory: MemoryShare | undefined
+  /** Bytes taken of it. */
   #counted = 0
   /** Clients send the same head again and again. */
   #lastHead: ReadHead | undefined
@@ -128,7 +130,8 @@ export class Connection {
   #count(): boolean {
     if (this.#needed === 1) return true
     try {
-      this.owner.options.memory.take(this.#received.length - this.#counted)
+      this.#memory ??= this.owner.options.memoryOf(this.socket)
+      this.#memory.take(this.#received.length - this.#counted)
     } catch {
       return false
     }
@@ -137,7 +140,7 @@ export class Connection {
   }
 
   #uncount(): void {
-    if (this.#counted > 0) this.owner.options.memory.give(this.#counted)
+    this.#memory?.give(this.#counted)
     this.#counted = 0
   }
 

@@ -15,13 +15,20 @@ export interface FastRequest {
   respond(status: number, headers: readonly string[], body: readonly (string | Buffer)[], onSent?: () => void): void
 }
 
+/** Counts bytes that are held in memory. */
+export interface MemoryShare {
+  /** @throws where there is no room */
+  take(bytes: number): void
+  give(bytes: number): void
+}
+
 export interface FrontOptions {
   /** Requests with longer bodies are left to Node. 0 leaves all of them. */
   maxBodyBytes: number
   /** Milliseconds within which a body must have arrived after its head. */
   bodyTimeoutMs: number
-  /** Counts requests that come in several pieces until they are answered; `take` throws where there is no room. */
-  memory: { take(bytes: number): void; give(bytes: number): void }
+  /** Of a connection: counts requests that come in several pieces until they are answered. */
+  memoryOf(socket: Socket): MemoryShare
   /** Answers a request, at once or later. Must not throw. */
   serve(request: FastRequest): void
 }

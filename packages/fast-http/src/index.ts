@@ -1,2 +1,2 @@
-export type { FastRequest, FrontOptions } from './front-options.js'
+export type { FastRequest, FrontOptions, MemoryShare } from './front-options.js'
 export { type Front, standBefore } from './stand-before.js'

@@ -29,7 +29,7 @@ beforeEach(async () => {
   options = {
     maxBodyBytes: 200_000,
     bodyTimeoutMs: 5_000,
-    memory: {
+    memoryOf: () => ({
       take: (bytes) => {
         if (heldBytes + bytes > MEMORY_BYTES) throw new Error('no room')
         heldBytes += bytes
@@ -37,7 +37,7 @@ beforeEach(async () => {
       give: (bytes) => {
         heldBytes -= bytes
       },
-    },
+    }),
     serve: (request) => {
       requests.push(request)
       serve(request)

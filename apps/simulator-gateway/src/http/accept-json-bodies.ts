@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http'
+import type { MemoryShare } from '@upfront/fast-http'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { clientOf } from '../limits/client-of.js'
 import type { Memory } from '../limits/memory.js'
 
 /** As geth takes them. */
@@ -12,6 +14,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Bytes that count towards the budget until the response is closed. */
     heldBytes: number
+    bodyMemory: MemoryShare | undefined
   }
 }
 
@@ -21,6 +24,7 @@ declare module 'fastify' {
  */
 export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, memory: Memory): void {
   server.decorateRequest('heldBytes', 0)
+  server.decorateRequest('bodyMemory', undefined)
   server.removeAllContentTypeParsers()
   server.addHook('onRequest', (request, reply, done) => {
     const { headers } = request.raw
@@ -31,7 +35,9 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, memo
       )
     }
     if (Number(headers['content-length']) > maxBytes) return done(tooLong(maxBytes))
-    reply.raw.once('close', () => memory.give(request.heldBytes))
+    const share = memory.bodiesOf(clientOf(request.ip ?? ''))
+    request.bodyMemory = share
+    reply.raw.once('close', () => share.give(request.heldBytes))
     done()
   })
   server.addContentTypeParser(JSON_TYPES, (request: FastifyRequest, payload: IncomingMessage, done: Done) => {
@@ -54,7 +60,7 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, memo
       length += chunk.length
       if (length > maxBytes) return refuse(tooLong(maxBytes))
       try {
-        memory.take(chunk.length)
+        request.bodyMemory?.take(chunk.length)
       } catch (error) {
         return refuse(error as Error)
       }

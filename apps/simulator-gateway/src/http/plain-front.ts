@@ -7,6 +7,7 @@ import { recovered } from '@upfront/node'
 import type { JsonText } from '@upfront/protocol'
 import { acceptedRequestId } from '@upfront/service'
 import { Environment } from '../environment/environment.js'
+import { clientOf } from '../limits/client-of.js'
 import { limitConnections } from '../limits/connection-limit.js'
 import { FreeBudget } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
@@ -44,7 +45,7 @@ export class PlainFront implements OnApplicationBootstrap {
     this.front = standBefore(server, {
       maxBodyBytes: isOpen ? Math.min(MAX_BODY_BYTES, limit) : 0,
       bodyTimeoutMs: BODY_TIMEOUT_MS,
-      memory: this.memory,
+      memoryOf: ({ remoteAddress }) => this.memory.bodiesOf(clientOf(remoteAddress ?? '')),
       serve: (request) => this.serve(request),
     })
     // After the front, which takes over the listeners that are there.

@@ -18,6 +18,20 @@ describe('Memory', () => {
     expect(memory.bytes).toBe(0)
   })
 
+  it('gives one client’s bodies as much as stays free beside them, and others what is left', () => {
+    const memory = new Memory(400)
+    const greedy = memory.bodiesOf('a')
+    greedy.take(30)
+    greedy.take(20)
+    expect(() => memory.bodiesOf('a').take(1)).toThrow(Overloaded)
+    memory.bodiesOf('b').take(25)
+    expect(() => memory.bodiesOf('b').take(1)).toThrow(Overloaded)
+    memory.bodiesOf('c').take(12)
+    greedy.give(50)
+    memory.bodiesOf('b').take(6)
+    expect(memory.bytes).toBe(43)
+  })
+
   it('holds a large answer until it is given back, and no small one', () => {
     const memory = new Memory(MIB)
     expect(memory.hold(SMALL_BYTES)).toBeUndefined()

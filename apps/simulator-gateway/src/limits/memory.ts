@@ -1,3 +1,4 @@
+import type { MemoryShare } from '@upfront/fast-http'
 import { Overloaded } from './overloaded.js'
 
 /** Smaller answers are bounded by the number of connections alone. */
@@ -11,6 +12,7 @@ export class Memory {
   /** Bytes that requests may hold together. */
   readonly capacity: number
   private held = 0
+  private readonly bodies = new Map<string, number>()
 
   /** @param limit of the whole process, in bytes */
   constructor(readonly limit: number) {
@@ -29,6 +31,28 @@ export class Memory {
 
   give(bytes: number): void {
     this.held -= bytes
+  }
+
+  /**
+   * What a client's bodies may take: as much as stays free beside them, so that one client never takes all.
+   * @param client as `clientOf` names it
+   */
+  bodiesOf(client: string): MemoryShare {
+    const held = () => this.bodies.get(client) ?? 0
+    return {
+      take: (bytes) => {
+        if (held() + bytes > this.capacity - this.held - bytes)
+          throw new Overloaded('too little memory is free for the body')
+        this.take(bytes)
+        this.bodies.set(client, held() + bytes)
+      },
+      give: (bytes) => {
+        this.give(bytes)
+        const left = held() - bytes
+        if (left > 0) this.bodies.set(client, left)
+        else this.bodies.delete(client)
+      },
+    }
   }
 
   /**

@@ -54,7 +54,7 @@ async function startServer(withFront) {
     standBefore(server, {
       maxBodyBytes: 100_000,
       bodyTimeoutMs: 3_600_000,
-      memory: { take: () => undefined, give: () => undefined },
+      memoryOf: () => ({ take: () => undefined, give: () => undefined }),
       serve: ({ requestId, body, socket, respond }) => {
         accepted.get(socket.remotePort).fast += 1
         whenDue(body, (more) => {
