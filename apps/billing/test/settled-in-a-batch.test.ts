@@ -23,8 +23,8 @@ describe.each(oneStore())('a batch that our key sent elsewhere, on $name', (stor
     // The second is above its maximum; the other two look alike.
     const amounts = [40n, 100_001n, 40n]
     const items = payloads.map((payload, index) => ({ gas: 150_000n, call: settlementCall(payload, amounts[index]!) }))
-    const data = encodeBatch(items)
     const wallet = facilitatorWallet(devnet)
+    const data = encodeBatch(wallet.account.address, items)
     const transaction = await wallet.sendTransaction({
       chain: null,
       to: wallet.account.address,

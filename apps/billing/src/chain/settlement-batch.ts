@@ -7,9 +7,9 @@ import {
   getCreate2Address,
   pad,
   parseAbi,
-  toEventSelector,
   toFunctionSelector,
 } from 'viem'
+import { type BatchItem, packItems, unpackItems } from './batch-items.js'
 import type { Log, Receipt } from './receipt.js'
 import { decodeSettlement, UPTO_PROXY } from './settlement-call.js'
 
@@ -34,30 +34,19 @@ export const BATCH_DEPLOYMENT: Hex = concatHex([SALT, bytecode])
 /** The code of an account that is delegated to the contract (EIP-7702). */
 export const DELEGATED_CODE: Hex = concatHex(['0xef0100', SETTLEMENT_BATCH])
 
-const abi = parseAbi([
-  'function settle((uint256 gas, bytes call)[] items)',
-  'event Tried(uint256 item, bool succeeded)',
-])
-const SETTLE = toFunctionSelector('settle((uint256,bytes)[])')
-const TRIED = toEventSelector('Tried(uint256,bool)')
-
-export interface BatchItem {
-  /** What this item may use. */
-  gas: bigint
-  /** Calldata for the upto proxy. */
-  call: Hex
-}
+const abi = parseAbi(['function settle(bytes items)'])
+const SETTLE = toFunctionSelector('settle(bytes)')
 
 /** The calldata with which a delegated account settles many payments. */
-export function encodeBatch(items: readonly BatchItem[]): Hex {
-  return encodeFunctionData({ abi, functionName: 'settle', args: [items] })
+export function encodeBatch(account: Address, items: readonly BatchItem[]): Hex {
+  return encodeFunctionData({ abi, functionName: 'settle', args: [packItems(account, items)] })
 }
 
-/** The calls of a batch; `null` where the calldata is none. */
-export function decodeBatch(calldata: Hex): readonly BatchItem[] | null {
+/** The items of a batch; `null` where the calldata is none. */
+export function decodeBatch(account: Address, calldata: Hex): BatchItem[] | null {
   if (!calldata.startsWith(SETTLE)) return null
   try {
-    return decodeFunctionData({ abi, data: calldata }).args[0]
+    return unpackItems(account, decodeFunctionData({ abi, data: calldata }).args[0])
   } catch {
     return null
   }
@@ -91,7 +80,7 @@ export interface SettlementPlace {
 /** The settlements that a transaction's calldata asks for; none, where it is no settlement. */
 export function settlementsOf({ to, input }: { to: Address | null; input: Hex }): SettlementPlace[] {
   if (to === null) return []
-  const calls = to === UPTO_PROXY ? [{ call: input }] : (decodeBatch(input) ?? [])
+  const calls = to === UPTO_PROXY ? [{ call: input }] : (decodeBatch(to, input) ?? [])
   return calls.flatMap(({ call }, item) => {
     const settlement = decodeSettlement(call)
     return settlement === null ? [] : [{ ...settlement, to, item, items: calls.length }]
@@ -102,17 +91,17 @@ export function settlementsOf({ to, input }: { to: Address | null; input: Hex })
 export function receiptAt(receipt: Receipt, { to, item, items }: Omit<SettlementPlace, 'payer' | 'nonce'>): Receipt {
   if (to === UPTO_PROXY) return receipt
   let logs: Log[] = []
-  let tried = false
   let succeeded = false
   let from = 0
+  let tried = 0
   for (const [index, log] of receipt.logs.entries()) {
-    if (!isTried(log, to)) continue
-    if (itemOf(log) === item) {
-      tried = true
-      succeeded = BigInt(`0x${log.data.slice(66, 130)}`) === 1n
+    if (!isMark(log, to)) continue
+    if (tried === item) {
+      succeeded = BigInt(log.data) === 1n
       logs = receipt.logs.slice(from, index)
     }
     from = index + 1
+    tried += 1
   }
   const share = (amount: bigint) => {
     const all = BigInt(items)
@@ -120,19 +109,17 @@ export function receiptAt(receipt: Receipt, { to, item, items }: Omit<Settlement
   }
   const { gasUsed, fee } = receipt
   succeeded &&= receipt.succeeded
-  return { ...receipt, item, tried, succeeded, logs, gasUsed: share(gasUsed), fee: share(fee) }
+  return { ...receipt, item, tried: item < tried, succeeded, logs, gasUsed: share(gasUsed), fee: share(fee) }
 }
 
 /** Which item of the batch of `to` a log of its receipt belongs to; `null`: none. */
 export function itemOfLog({ logs }: Receipt, to: Address, logIndex: number): number | null {
-  const tried = logs.find((log) => log.logIndex > logIndex && isTried(log, to))
-  return tried === undefined ? null : itemOf(tried)
+  const marks = logs.filter((log) => isMark(log, to))
+  const item = marks.findIndex((mark) => mark.logIndex > logIndex)
+  return item === -1 ? null : item
 }
 
-function isTried({ address, topics }: Log, to: Address): boolean {
-  return address === to && topics[0] === TRIED
-}
-
-function itemOf({ data }: Log): number {
-  return Number(BigInt(data.slice(0, 66)))
+/** What the contract logs behind the logs of each item, in their order. */
+function isMark({ address, topics }: Log, to: Address): boolean {
+  return address === to && topics.length === 0
 }

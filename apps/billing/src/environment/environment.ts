@@ -9,6 +9,7 @@ import {
   type Variables,
 } from '@upfront/service'
 import { IsIn, IsOptional, Matches, ValidateIf } from 'class-validator'
+import { MOST_BATCH_ITEMS } from '../chain/batch-items.js'
 import { type ChainSettings, decodeChains } from './chain-settings.js'
 import { decodeSignerKeys, readSignerKeyFile, type SignerKey } from './signer-keys.js'
 
@@ -64,8 +65,8 @@ export class Environment {
   @IsIn(['single', 'batch'])
   SETTLEMENT: 'single' | 'batch' = 'single'
 
-  /** The most payments in one transaction. A node takes transactions of 128 kB; a payment with a plain signature is 0.7 kB of that. */
-  @IsWholeNumber(2, 100)
+  /** The most payments in one transaction. */
+  @IsWholeNumber(2, MOST_BATCH_ITEMS)
   SETTLEMENT_BATCH_SIZE = 50
 
   /** At least so far apart are two batches of one signer, so that payments gather; a batch also waits until the one before is mined. */

@@ -142,7 +142,7 @@ export function intentOf(settlements: readonly Settlement[]): Intent {
   const [only] = settlements
   if (only !== undefined && settlements.length === 1) return { signer, to: UPTO_PROXY, data: only.call, gas: only.gas }
   const items = settlements.map(({ call, gas }) => ({ call, gas: gas - TRANSACTION_GAS }))
-  const data = encodeBatch(items)
+  const data = encodeBatch(signer, items)
   return { signer, to: signer, data, gas: batchGasLimit(items, data) }
 }
 

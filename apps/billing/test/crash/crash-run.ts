@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises'
+import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -72,6 +72,7 @@ const random = (least: number, most: number) => least + Math.floor(Math.random()
 
 /** Buys from the metered seller while processes are killed, lets everything come to its end, and reports what is where. */
 export async function runCrash(plan: CrashPlan): Promise<CrashReport> {
+  await mkdir(plan.directory, { recursive: true })
   const devnet = await startDevnet({ blockTimeSeconds: 1 })
   const node = await startFaultProxy(devnet.rpcUrl)
   const { postgres, directory } = plan
@@ -192,7 +193,7 @@ async function kill(
 async function buy(plan: CrashPlan, sellerUrl: string, purchases: Purchase[]): Promise<void> {
   let asking = 0
   const buyer = async () => {
-    while (countServed(purchases) < plan.payments && asking < plan.payments * 10) {
+    while (countServed(purchases) < plan.payments && asking < plan.payments * 50) {
       const index = asking++
       const asked = index % 3 === 0 ? 0n : BigInt(1_000 + index)
       const bought = await purchase(`${sellerUrl}/metered?charge=${asked}&slowMs=${random(0, 400)}`, asked)

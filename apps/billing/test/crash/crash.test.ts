@@ -68,7 +68,7 @@ describe('no money is lost or taken twice while processes are killed', () => {
       } finally {
         await postgres?.stop()
       }
-    }, 900_000)
+    }, 1_800_000)
   }
 })
 

@@ -1,0 +1,65 @@
+import type { Address, Hex } from '@upfront/protocol'
+import { size } from 'viem'
+import { MOST_BATCH_ITEMS, packItems, unpackItems } from './batch-items.js'
+import { encodeSettlement, type SignedTerms } from './settlement-call.js'
+
+const address = (byte: string) => `0x${byte.repeat(20)}` as Address
+const ACCOUNT = address('fa')
+const GAS = 150_000n
+const terms: SignedTerms = {
+  asset: address('a1'),
+  maximum: 100_000n,
+  nonce: 2n ** 256n - 1n,
+  deadline: 1_800_000_000n,
+  payer: address('b2'),
+  payTo: address('c3'),
+  facilitator: ACCOUNT,
+  validAfter: 1_700_000_000n,
+  signature: `0x${'5a'.repeat(65)}`,
+  permitDeadline: null,
+  permitSignature: null,
+}
+const itemOf = (more: Partial<SignedTerms> = {}, amount = 40n) => ({
+  gas: GAS,
+  call: encodeSettlement({ ...terms, ...more }, amount),
+})
+
+it('packs settlements, with token and recipient only where they change', () => {
+  const items = [itemOf(), itemOf({ payer: address('b3') }), itemOf({ payTo: address('c4') }), itemOf()]
+  const packed = packItems(ACCOUNT, items)
+  expect(unpackItems(ACCOUNT, packed)).toEqual(items)
+  expect(size(packed)).toBe(4 * (5 + 92 + 65) + 3 * 40)
+})
+
+it.each<[string, { gas: bigint; call: Hex }]>([
+  ['with a permit', itemOf({ permitDeadline: 1_800_000_000n, permitSignature: `0x${'5a'.repeat(64)}1b` })],
+  ['of another facilitator', itemOf({ facilitator: address('fb') })],
+  ['with a maximum of any size', itemOf({ maximum: 2n ** 256n - 1n })],
+  ['with an amount of any size', itemOf({}, 2n ** 256n - 1n)],
+  ['with a deadline that never comes', itemOf({ deadline: 2n ** 256n - 1n })],
+  ['that is no settlement', { gas: GAS, call: '0x12345678' }],
+  ['that is empty', { gas: GAS, call: '0x' }],
+  ['with more behind it', { gas: GAS, call: `${itemOf().call}00` }],
+])('keeps a call as it is %s, and what stands beside it', (_, odd) => {
+  const items = [itemOf(), odd, itemOf()]
+  const packed = packItems(ACCOUNT, items)
+  expect(unpackItems(ACCOUNT, packed)).toEqual(items)
+  expect(size(packed)).toBe(2 * (5 + 92 + 65) + 40 + 7 + size(odd.call))
+})
+
+it.each([0, 3, 64, 1_000])('keeps a signature of %s bytes', (bytes) => {
+  const items = [itemOf({ signature: `0x${'5a'.repeat(bytes)}` }), itemOf()]
+  expect(unpackItems(ACCOUNT, packItems(ACCOUNT, items))).toEqual(items)
+})
+
+it('refuses what breaks off, has no token, is of an unknown kind, or is too much', () => {
+  const packed = packItems(ACCOUNT, [itemOf()])
+  for (let end = 4; end < packed.length; end += 2) {
+    expect(() => unpackItems(ACCOUNT, packed.slice(0, end) as Hex)).toThrow(RangeError)
+  }
+  expect(() => unpackItems(ACCOUNT, `0x02${packed.slice(4, 12)}${packed.slice(92)}`)).toThrow(RangeError)
+  expect(() => unpackItems(ACCOUNT, `0x03${packed.slice(4)}`)).toThrow(RangeError)
+  const most = Array.from({ length: MOST_BATCH_ITEMS }, () => itemOf())
+  expect(unpackItems(ACCOUNT, packItems(ACCOUNT, most))).toHaveLength(MOST_BATCH_ITEMS)
+  expect(() => unpackItems(ACCOUNT, packItems(ACCOUNT, [...most, itemOf()]))).toThrow(RangeError)
+})
