@@ -13,6 +13,7 @@ import {
   presentRejection,
   SimulationRejected,
   type Touched,
+  type TouchedList,
 } from '@upfront/simulation'
 import { drive, type ValueSource } from './drive.js'
 
@@ -25,6 +26,8 @@ export interface RpcAnswer {
 export interface EngineAnswer extends RpcAnswer {
   /** What metering counts. */
   touched?: Touched
+  /** One by one. */
+  touchedList?: TouchedList | undefined
 }
 
 /** What requests are simulated on. */
@@ -48,9 +51,13 @@ export async function answerOf(
     const request = decodeSimulationRequest(sent, DEFAULT_SIMULATION_LIMITS)
     const { rules, base, state, daFootprintScalar } = groundAt(request.block)
     const plan = planSimulation(request, base, rules, DEFAULT_SIMULATION_LIMITS)
+    plan.listTouched = true
     if (daFootprintScalar !== undefined) plan.daFootprintScalar = daFootprintScalar
-    const answer = await drive(engine.begin(plan, { key: base.hash, layers: [] }, cancellation), state)
-    return { result: JSON.parse(answerJson(answer, 'ethereum').toString()), touched: answer.touched }
+    const { touched, touchedList, ...answer } = await drive(
+      engine.begin(plan, { key: base.hash, layers: [] }, cancellation),
+      state,
+    )
+    return { result: JSON.parse(answerJson(answer, 'ethereum').toString()), touched, touchedList }
   } catch (error) {
     const refused = error instanceof SimulationRejected ? presentRejection(error.rejection) : error
     if (!(refused instanceof RpcError || error instanceof SimulationRejected)) throw error

@@ -216,6 +216,7 @@ record(
     '': [parentHeader, 'base'],
     validation: flag,
     traceTransfers: flag,
+    'listTouched ?? false': flag,
     gasBudget: quantity,
     daFootprintScalar: optional(quantity),
     returnFullTransactions: [flag, 'full_transactions'],
@@ -346,10 +347,28 @@ const writtenFailure = record(
   { at: number, halt: optional(halt), isGasCapped: flag, returnData: bytes },
 )
 
+const touchedSlot = record(
+  'TouchedSlot',
+  { to: 'typescript', ts: simulation('TouchedSlot'), rust: 'tuple' },
+  { address, slot: hash },
+)
+
+const touchedList = record(
+  'TouchedList',
+  { to: 'typescript', ts: simulation('TouchedList'), rust: 'outcome::TouchedList' },
+  { accounts: list(address), slots: list(touchedSlot) },
+)
+
 record(
   'Written',
   { to: 'typescript' },
-  { accounts: number, slots: number, gasUsed: quantity, failures: list(writtenFailure) },
+  {
+    accounts: number,
+    slots: number,
+    touchedList: optional(touchedList),
+    gasUsed: quantity,
+    failures: list(writtenFailure),
+  },
 )
 
 const log = record(

@@ -89,6 +89,17 @@ describe('a seller who signs what is not so is found out', () => {
   }
 
   const counter = `0xc${'0'.repeat(39)}`
+  const stranger = `0xe${'0'.repeat(38)}9`
+  const slot = (number: number) => `0x${number.toString(16).padStart(64, '0')}`
+  const touchedIn = ({ witness }: ReturnType<typeof answerOf>) =>
+    witness.touched as { accounts: string[]; slots: Record<string, string[]> }
+  /** Bills what the list says. */
+  const billTouched = (answer: ReturnType<typeof answerOf>) => {
+    const { accounts, slots } = touchedIn(answer)
+    const counts = { accounts: accounts.length, slots: Object.values(slots).flat().length }
+    Object.assign(answer.receipt.usage, counts)
+    Object.assign(answer.charge.usage as Json, counts)
+  }
   const accountIn = ({ witness }: ReturnType<typeof answerOf>, name: string) =>
     (witness.accounts as Record<string, Json>)[name]!
 
@@ -109,6 +120,89 @@ describe('a seller who signs what is not so is found out', () => {
         ;(charge.usage as Json).accounts = receipt.usage.accounts
       },
       ['execution'],
+    ],
+    [
+      'one account more in the list',
+      (answer) => {
+        touchedIn(answer).accounts.push(stranger)
+        billTouched(answer)
+      },
+      ['execution'],
+    ],
+    [
+      'one account fewer in the list',
+      (answer) => {
+        touchedIn(answer).accounts.pop()
+        billTouched(answer)
+      },
+      ['execution'],
+    ],
+    [
+      'another account in the list, the count as it was',
+      (answer) => {
+        touchedIn(answer).accounts.splice(-1, 1, stranger)
+      },
+      ['execution'],
+    ],
+    [
+      'one slot more in the list',
+      (answer) => {
+        touchedIn(answer).slots[counter]!.push(slot(9))
+        billTouched(answer)
+      },
+      ['execution'],
+    ],
+    [
+      'one slot fewer in the list',
+      (answer) => {
+        touchedIn(answer).slots = {}
+        billTouched(answer)
+      },
+      ['execution'],
+    ],
+    [
+      'another slot in the list, the count as it was',
+      (answer) => {
+        touchedIn(answer).slots[counter] = [slot(9)]
+      },
+      ['execution'],
+    ],
+    [
+      'a value that nothing reads',
+      (answer) => {
+        const { storage } = accountIn(answer, counter) as { storage: Json }
+        storage[slot(9)] = slot(0)
+      },
+      ['execution'],
+    ],
+    [
+      'an account that nothing reads',
+      (answer) => {
+        ;(answer.witness.accounts as Json)[stranger] = { balance: '0x0', nonce: '0x0', code: '0x', storage: {} }
+      },
+      ['execution'],
+    ],
+    [
+      'a trie node twice',
+      ({ witness }) => {
+        const nodes = witness.nodes as string[]
+        nodes.push(nodes[0]!)
+      },
+      ['state'],
+    ],
+    [
+      'a trie node that proves nothing',
+      ({ witness }) => {
+        ;(witness.nodes as string[]).push('0xc22080')
+      },
+      ['state'],
+    ],
+    [
+      'a header that proves nothing',
+      ({ witness }) => {
+        ;(witness.ancestors as unknown[]).push(witness.base)
+      },
+      ['state'],
     ],
     [
       'a higher amount',

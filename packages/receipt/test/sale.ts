@@ -20,6 +20,7 @@ import {
   jsonHash,
   meter,
   type PaidExchange,
+  ReadingDriver,
   recordReads,
   signReceipt,
   type Witness,
@@ -82,31 +83,40 @@ export class GenesisState {
   }
 }
 
-/**
- * One simulation on the development chain, sold with receipt and witness.
- * @throws what `simulate` does where it is refused
- */
-export async function sell(payload: object, engine: Engine, state: GenesisState): Promise<PaidExchange> {
-  const { rules, base, state: values } = developmentGround()
-  const params = JSON.parse(JSON.stringify([payload, 'latest']))
-  const simulation: Simulation = {
-    request: decodeSimulationRequest(params, DEFAULT_SIMULATION_LIMITS),
+/** A request on the development chain. */
+export function simulationOf(payload: object, engine: Engine, limits = DEFAULT_SIMULATION_LIMITS): Simulation {
+  const { rules, base, state } = developmentGround()
+  return {
+    request: decodeSimulationRequest(JSON.parse(JSON.stringify([payload, 'latest'])), limits),
     base,
     state: pinnedState({ header: base, key: base.hash }),
     rules,
-    driver: {
-      simulate() {
-        throw new Error('recordReads brings its own')
-      },
-    },
-    limits: DEFAULT_SIMULATION_LIMITS,
+    driver: new ReadingDriver(engine, (reads) => state.read(reads)),
+    limits,
     budget: new ReadBudget(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
     cancellation: NEVER,
     dialect: 'ethereum',
   }
-  const { answer, values: read } = await recordReads(simulation, engine, (reads) => values.read(reads))
-  const bare = witnessOf(simulation, read, { ancestors: [], nodes: [] })
+}
+
+/**
+ * One simulation on the development chain, sold with receipt and witness.
+ * @throws what `simulate` does where it is refused
+ */
+export async function sell(
+  payload: object,
+  engine: Engine,
+  state: GenesisState,
+  limits = DEFAULT_SIMULATION_LIMITS,
+): Promise<PaidExchange> {
+  const simulation = simulationOf(payload, engine, limits)
+  const { rules, base } = simulation
+  const params = JSON.parse(JSON.stringify([payload, 'latest']))
+  const values = developmentGround().state
+  const recorded = await recordReads(simulation, engine, (reads) => values.read(reads))
+  const bare = witnessOf(simulation, recorded, { ancestors: [], nodes: [] })
   const witness = { ...bare, nodes: await state.nodesFor(bare) }
+  const { answer } = recorded
   const result = JSON.parse(answer.json.toString())
   const usage = { ...answer.touched, witnessBytes: JSON.stringify(witness).length }
   const amount = meter({ gas: answer.gasUsed, ...usage }, DEFAULT_PRICE_LIST, 6, MAXIMUM).toString()

@@ -38,7 +38,7 @@ export class WitnessMaker {
     )
     if (recorded.answer.json.toString() !== answer.json.toString())
       throw new RpcError(ErrorCode.serverError, 'the state moved while its witness was made: ask again')
-    const witness = (proofs: Proofs) => witnessOf(simulation, recorded.values, proofs)
+    const witness = (proofs: Proofs) => witnessOf(simulation, recorded, proofs)
     const none = (unproven: string) => witness({ ancestors: [], nodes: [], unproven })
     if (state !== 'canonical') return none(`no header commits to ${state} state yet`)
     let proven: Witness
@@ -49,8 +49,7 @@ export class WitnessMaker {
       return none('the node gives no proofs of this block')
     }
     try {
-      await prove(decodeWitness(JSON.parse(JSON.stringify(proven))))
-      return proven
+      return { ...proven, nodes: await prove(decodeWitness(JSON.parse(JSON.stringify(proven)))) }
     } catch (error) {
       return none(`the node's proofs do not fit: ${(error as Error).message}`)
     }

@@ -40,7 +40,7 @@ export async function simulatePlan(
   }
   // Not kept after a failure: a frame that was cut short leaves an EVM in disorder.
   for (const [fork, evm] of evms) idleFor(plan.rules.chainId, fork).push(evm)
-  return { blocks, touched: touched.counts() }
+  return { blocks, touched: touched.counts(), ...(plan.listTouched && { touchedList: touched.list() }) }
 }
 
 function takeEvm(chainId: bigint, fork: EthereumFork): SimulationEvm {

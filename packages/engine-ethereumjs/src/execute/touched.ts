@@ -1,4 +1,5 @@
 import type { Address, Hash } from '@upfront/protocol'
+import type { Touched, TouchedList } from '@upfront/simulation'
 import type { Precompiles } from '../evm/simulation-evm.js'
 
 /** Counts what the calls of a request touch, for metering: see `Touched`. */
@@ -27,7 +28,15 @@ export class TouchedState {
     if (this.counting) this.slots.add(address + slot)
   }
 
-  counts(): { accounts: number; slots: number } {
+  counts(): Touched {
     return { accounts: this.accounts.size, slots: this.slots.size }
+  }
+
+  list(): TouchedList {
+    const slots = [...this.slots].sort()
+    return {
+      accounts: [...this.accounts].sort(),
+      slots: slots.map((key) => ({ address: key.slice(0, 42) as Address, slot: key.slice(42) as Hash })),
+    }
   }
 }

@@ -25,6 +25,8 @@ import type {
   SimulationPlan,
   StateLayer,
   StateRead,
+  TouchedList,
+  TouchedSlot,
   TransactionFault,
 } from '@upfront/simulation'
 
@@ -50,6 +52,7 @@ export interface WrittenFailure {
 export interface Written {
   accounts: number
   slots: number
+  touchedList?: TouchedList
   gasUsed: bigint
   failures: WrittenFailure[]
 }
@@ -210,6 +213,7 @@ export function writePlan(record: SimulationPlan): string {
     writeParentHeader(record) +
     flag(record.validation) +
     flag(record.traceTransfers) +
+    flag(record.listTouched ?? false) +
     quantity(record.gasBudget) +
     optionalQuantity(record.daFootprintScalar) +
     flag(record.returnFullTransactions) +
@@ -455,10 +459,22 @@ export function readWrittenFailure(reader: TextReader): WrittenFailure {
   }
 }
 
+export function readTouchedSlot(reader: TextReader): TouchedSlot {
+  return { address: reader.hex(), slot: reader.hex() }
+}
+
+export function readTouchedList(reader: TextReader): TouchedList {
+  return { accounts: reader.list(() => reader.hex()), slots: reader.list(() => readTouchedSlot(reader)) }
+}
+
 export function readWritten(reader: TextReader): Written {
   return {
     accounts: reader.number(),
     slots: reader.number(),
+    ...defined(
+      'touchedList',
+      reader.optional(() => readTouchedList(reader)),
+    ),
     gasUsed: reader.bigint(),
     failures: reader.list(() => readWrittenFailure(reader)),
   }

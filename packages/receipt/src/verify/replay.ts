@@ -3,6 +3,7 @@ import { createEthereumJsEngine } from '@upfront/engine-ethereumjs'
 import { createRevmEngine, loadRevm } from '@upfront/engine-revm'
 import { type Dialect, decodeSimulationRequest, type SimulatedBlock, ZERO_HASH } from '@upfront/protocol'
 import {
+  type ChainRules,
   type Engine,
   knownChainRules,
   pinnedState,
@@ -11,9 +12,10 @@ import {
   type StateRead,
   type StateValue,
   simulate,
-  type Touched,
+  type TouchedList,
 } from '@upfront/simulation'
 import { jsonHash } from '../json-hash.js'
+import { neededReads } from '../witness/needed-reads.js'
 import { ReadingDriver } from '../witness/reading-driver.js'
 import type { DecodedWitness } from '../witness/witness.js'
 import { Unchecked } from './check.js'
@@ -21,7 +23,9 @@ import { Unchecked } from './check.js'
 /** What a simulation comes to on its witness. */
 export interface Replayed {
   blocks: SimulatedBlock[]
-  touched: Touched
+  touched: TouchedList
+  /** Values that the witness has and should not: see `neededReads`. */
+  unneeded: StateRead[]
 }
 
 const TIMEOUT_MS = 300_000
@@ -54,9 +58,11 @@ export async function replay(
   engine: Engine,
 ): Promise<Replayed> {
   const lacking = new Map<string, StateRead>()
+  const used = new Set<string>()
   const execute = (assumed: (read: StateRead) => StateValue) =>
     executeOn(witness, params, dialect, engine, (read) => {
       const value = valueIn(witness, read)
+      used.add(readKey(read))
       if (value === undefined) lacking.set(readKey(read), read)
       return value ?? assumed(read)
     })
@@ -68,7 +74,7 @@ export async function replay(
       throw new Error(`the result depends on what the witness lacks: ${names.slice(0, 5).join('; ')}`)
     }
   }
-  return first
+  return { ...first, unneeded: unneededIn(witness, params, first.touched, used) }
 }
 
 async function executeOn(
@@ -77,23 +83,45 @@ async function executeOn(
   dialect: Dialect,
   engine: Engine,
   read: (read: StateRead) => StateValue,
-): Promise<Replayed> {
+): Promise<Omit<Replayed, 'unneeded'>> {
   const { base, limits } = witness
-  const known = knownChainRules(witness.rules.chainId)
-  const { json, touched } = await simulate({
+  const { json, touchedList } = await simulate({
     request: decodeSimulationRequest(params, limits),
     base,
     opening: witness.opening,
     state: pinnedState({ header: base, key: base.hash }),
-    rules: known === undefined ? witness.rules : { ...known, schedule: witness.rules.schedule },
+    rules: rulesOf(witness),
     driver: new ReadingDriver(engine, (reads) => reads.map(read)),
     limits,
     daFootprintScalar: witness.daFootprintScalar,
     budget: new ReadBudget(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
     cancellation: { signal: AbortSignal.timeout(TIMEOUT_MS) },
     dialect,
+    listTouched: true,
   })
-  return { blocks: JSON.parse(json.toString()), touched }
+  return { blocks: JSON.parse(json.toString()), touched: touchedList! }
+}
+
+function rulesOf({ rules }: DecodedWitness): ChainRules {
+  const known = knownChainRules(rules.chainId)
+  return known === undefined ? rules : { ...known, schedule: rules.schedule }
+}
+
+/** @param used keys of what execution read */
+function unneededIn(
+  witness: DecodedWitness,
+  params: unknown,
+  touched: TouchedList,
+  used: ReadonlySet<string>,
+): StateRead[] {
+  const reads = [...witness.accounts].flatMap(([address, { storage }]): StateRead[] => [
+    { kind: 'balance', address },
+    ...Array.from(storage.keys(), (slot): StateRead => ({ kind: 'storage', address, slot })),
+  ])
+  const request = decodeSimulationRequest(params, witness.limits)
+  const needed = new Set(neededReads(reads, touched, { ...witness, rules: rulesOf(witness), request }))
+  const hashes = Array.from(witness.blockHashes.keys(), (number): StateRead => ({ kind: 'blockHash', number }))
+  return [...reads.filter((read) => !needed.has(read)), ...hashes.filter((read) => !used.has(readKey(read)))]
 }
 
 function valueIn({ accounts, blockHashes }: DecodedWitness, read: StateRead): StateValue | undefined {
@@ -114,7 +142,8 @@ function randomValue({ kind }: StateRead): StateValue {
   return `0x${randomBytes(32).toString('hex')}`
 }
 
-function describe(read: StateRead): string {
+/** Such as `slot 0x… of 0x…`. */
+export function describe(read: StateRead): string {
   if (read.kind === 'blockHash') return `the hash of block ${read.number}`
   return read.kind === 'storage' ? `slot ${read.slot} of ${read.address}` : `${read.kind} of ${read.address}`
 }

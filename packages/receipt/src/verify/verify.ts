@@ -1,4 +1,5 @@
-import type { Engine } from '@upfront/simulation'
+import type { Address } from '@upfront/protocol'
+import type { Engine, TouchedList } from '@upfront/simulation'
 import { authorizationHash, type Permit2Authorization } from '../bill/authorization-hash.js'
 import type { ChargeStatement } from '../bill/charge-statement.js'
 import { gasByCall } from '../bill/gas-by-call.js'
@@ -9,10 +10,10 @@ import { previewOf } from '../preview/preview.js'
 import { previewParams } from '../preview/preview-request.js'
 import { decodeReceipt, NO_WITNESS, type SignedReceipt, signerOf } from '../receipt.js'
 import { prove, proveHeaders } from '../witness/prove.js'
-import { type DecodedWitness, decodeWitness } from '../witness/witness.js'
+import { type DecodedWitness, decodeWitness, witnessTouched } from '../witness/witness.js'
 import { type Check, check, demandEqual, Unchecked } from './check.js'
 import { decodePaidExchange, type PaidCall, type PaidExchange, paidCallsOf } from './paid-exchange.js'
-import { engineFor, replay } from './replay.js'
+import { describe, engineFor, replay } from './replay.js'
 
 export interface VerifyOptions {
   /** Executes again; by default EthereumJS, on OP-stack chains the native engine. It is left open. */
@@ -142,12 +143,18 @@ function chargeOf({ charge }: PaidCall, receipt: SignedReceipt): string {
 }
 
 async function stateOf(witness: DecodedWitness, { block }: SignedReceipt): Promise<string> {
-  const { unproven, base } = witness
-  if (block.state !== 'canonical')
-    throw new Unchecked(`${block.state} state on block ${base.number}: no header commits to it yet`)
-  proveHeaders(witness)
-  if (unproven !== undefined) throw new Unchecked(`not proven: ${unproven}`)
-  await prove(witness)
+  const { unproven, base, nodes, ancestors } = witness
+  const isCanonical = block.state === 'canonical'
+  if (!isCanonical || unproven !== undefined) {
+    demandEqual(nodes.length + ancestors.length, 0, 'witness: nodes and headers that prove nothing')
+    if (isCanonical) proveHeaders({ ...witness, blockHashes: new Map() })
+    throw new Unchecked(
+      isCanonical
+        ? `not proven: ${unproven}`
+        : `${block.state} state on block ${base.number}: no header commits to it yet`,
+    )
+  }
+  demandEqual(nodes.length, (await prove(witness)).length, 'witness.nodes: how many')
   return `all values proven under the state root of block ${base.number} (${base.hash})`
 }
 
@@ -160,19 +167,39 @@ async function executionOf(
   const engine = options.engine ?? engineFor(witness)
   try {
     const asked = method === 'preview' ? previewParams(params) : params
-    const { blocks, touched } = await replay(witness, asked, receipt.dialect, engine)
+    const { blocks, touched, unneeded } = await replay(witness, asked, receipt.dialect, engine)
     const gas = gasByCall(blocks)
     demandEqual(gas.join(', '), receipt.usage.gas.join(', '), 'usage.gas')
-    demandEqual(touched.accounts, receipt.usage.accounts, 'usage.accounts')
-    demandEqual(touched.slots, receipt.usage.slots, 'usage.slots')
+    demandTouched(touched, witness)
+    demandEqual(touched.accounts.length, receipt.usage.accounts, 'usage.accounts')
+    demandEqual(touched.slots.length, receipt.usage.slots, 'usage.slots')
+    if (unneeded[0] !== undefined) throw new Error(`witness: ${describe(unneeded[0])} is not needed`)
     const again = method === 'preview' ? previewOf(blocks, receipt.block) : blocks
     const place = firstDifference(result, again)
     if (place !== undefined) throw new Error(`result${place}: is not what execution gives`)
     const total = gas.reduce((sum, used) => sum + BigInt(used), 0n)
-    return `${engine.name}: ${total} gas in ${gas.length === 1 ? '1 call' : `${gas.length} calls`}, ${touched.accounts} accounts, ${touched.slots} slots, the same result`
+    return `${engine.name}: ${total} gas in ${gas.length === 1 ? '1 call' : `${gas.length} calls`}, ${touched.accounts.length} accounts, ${touched.slots.length} slots, the same result`
   } finally {
     if (options.engine === undefined) await engine.close()
   }
+}
+
+/** @throws Error that names what only one of execution and witness lists */
+function demandTouched(touched: TouchedList, witness: DecodedWitness): void {
+  const { accounts, slots } = witnessTouched(touched)
+  demandSameList(witness.touched.accounts, accounts, 'witness.touched.accounts')
+  demandSameList(Object.keys(witness.touched.slots), Object.keys(slots), 'witness.touched.slots')
+  for (const [address, listed] of Object.entries(witness.touched.slots))
+    demandSameList(listed, slots[address as Address] ?? [], `witness.touched.slots.${address}`)
+}
+
+function demandSameList(got: readonly string[], expected: readonly string[], field: string): void {
+  const [listed, touched] = [new Set(got), new Set(expected)]
+  const over = got.find((item) => !touched.has(item))
+  if (over !== undefined) throw new Error(`${field}: ${over} is not touched`)
+  const missing = expected.find((item) => !listed.has(item))
+  if (missing !== undefined) throw new Error(`${field}: ${missing} is missing`)
+  demandEqual(got.join(), expected.join(), field)
 }
 
 /** That the calls add up to what was paid, under the authorization that was signed. */

@@ -7,7 +7,14 @@ import { bytesToHex, keccak256 } from 'viem'
 import type { DecodedAccount, DecodedWitness } from './witness.js'
 
 /** By hash, both as hex without 0x. */
-type TrieNodes = MapDB<string, string>
+class TrieNodes extends MapDB<string, string> {
+  readonly used = new Set<string>()
+
+  override async get(hash: string): Promise<string | undefined> {
+    this.used.add(hash)
+    return super.get(hash)
+  }
+}
 
 /** The Yellow Paper's account: nonce, balance, storage root, code hash. */
 type Account = readonly [bigint, bigint, Hash, Hash]
@@ -16,18 +23,21 @@ const NO_ACCOUNT: Account = [0n, 0n, KECCAK256_RLP_S, KECCAK256_NULL_S]
 
 /**
  * Proves every value of the witness under the state root of its `base`, and its block hashes by their headers.
+ * @returns the nodes that it takes, each once, in their order
  * @throws Error that names what is not proven
  */
-export async function prove(witness: DecodedWitness): Promise<void> {
+export async function prove(witness: DecodedWitness): Promise<Hex[]> {
   const { base, accounts, nodes } = witness
   proveHeaders(witness)
-  const database: TrieNodes = new MapDB()
-  for (const node of nodes) await database.put(keccak256(node).slice(2), node.slice(2))
+  const database = new TrieNodes()
+  const byHash = new Map(nodes.map((node) => [keccak256(node).slice(2), node]))
+  for (const [hash, node] of byHash) await database.put(hash, node.slice(2))
   const state = await trieOf(base.stateRoot, database)
   for (const [address, account] of accounts) await proveAccount(address, account, state, database)
+  return [...byHash].flatMap(([hash, node]) => (database.used.has(hash) ? [node] : []))
 }
 
-/** @throws Error where `base` is not what its hash says, or a block hash is not that of an ancestor */
+/** @throws Error where `base` is not what its hash says, a block hash is not that of an ancestor, or an ancestor proves none */
 export function proveHeaders({ base, ancestors, blockHashes }: DecodedWitness): void {
   const hashes = new Map([
     [base.number, base.hash],
@@ -47,6 +57,12 @@ export function proveHeaders({ base, ancestors, blockHashes }: DecodedWitness): 
     const known = number > base.number ? `0x${'0'.repeat(64)}` : hashes.get(number)
     if (known !== hash) throw new Error(`blockHashes.${number}: is not proven by the headers`)
   }
+  const oldest = [...blockHashes.keys()].reduce(
+    (lowest, number) => (number < lowest ? number : lowest),
+    base.number - 1n,
+  )
+  const needed = Number(base.number - 1n - oldest)
+  if (ancestors.length > needed) throw new Error(`ancestors[${needed}]: proves no block hash of the witness`)
 }
 
 function demandHash({ hash, ...header }: DecodedWitness['base'], what: string): void {

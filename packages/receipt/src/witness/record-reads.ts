@@ -8,20 +8,24 @@ import {
   type StateRead,
   type StateValue,
   simulate,
+  type TouchedList,
 } from '@upfront/simulation'
+import { neededReads } from './needed-reads.js'
 import { ReadingDriver } from './reading-driver.js'
 
 /** Each account has a proof of its own, each value a place in the answer. */
 const MOST_VALUES = 10_000
 
+/** What a simulation came to, and what it takes to execute it again. */
 export interface RecordedReads {
   answer: SimulationAnswer
+  touched: TouchedList
   /** Each value once; of every account balance, nonce and code, so that another engine finds what it reads of it. */
   values: (readonly [StateRead, StateValue])[]
 }
 
 /**
- * Simulates once more, and keeps every value that is read.
+ * Simulates once more, and keeps every value that is read and needed (`neededReads`).
  * @param read gives values in the order of its reads, those of pre-confirmed state included
  * @throws or rejects with what `simulate` and `read` do; RpcError -32005 where it is more than a witness holds
  */
@@ -38,14 +42,31 @@ export async function recordReads(
     for (const [index, asked] of reads.entries()) values.set(readKey(asked), [asked, got[index]!])
     return got
   }
-  const answer = await simulate({ ...simulation, driver: new ReadingDriver(engine, keep) })
+  const execute = (readAll: typeof keep) =>
+    simulate({ ...simulation, listTouched: true, driver: new ReadingDriver(engine, readAll) })
+  const answer = await execute(keep)
+  const touched = answer.touchedList!
+  if ([...values.values()].some(([{ kind }]) => kind === 'blockHash')) {
+    // Engines run ahead on guesses. Now that the values were seen, the guesses are right, and only the hashes that are used are read.
+    const used = new Set<string>()
+    await execute(async (reads) => {
+      for (const asked of reads) used.add(readKey(asked))
+      const unseen = reads.filter((asked) => !values.has(readKey(asked)))
+      if (unseen.length > 0) await keep(unseen)
+      return reads.map((asked) => values.get(readKey(asked))![1])
+    })
+    for (const [key, [{ kind }]] of values) if (kind === 'blockHash' && !used.has(key)) values.delete(key)
+  }
+  const reads = Array.from(values.values(), ([asked]) => asked)
+  const needed = new Set(neededReads(reads, touched, simulation))
+  for (const [key, [asked]] of values) if (!needed.has(asked)) values.delete(key)
   const rest = [...accountsIn(values.values())].flatMap((address) =>
     (['balance', 'nonce', 'code'] as const)
       .map((kind): StateRead => ({ kind, address }))
       .filter((asked) => !values.has(readKey(asked))),
   )
   if (rest.length > 0) await keep(rest)
-  return { answer, values: [...values.values()] }
+  return { answer, touched, values: [...values.values()] }
 }
 
 function accountsIn(values: Iterable<readonly [StateRead, StateValue]>): Set<Address> {

@@ -9,10 +9,11 @@ import {
   type SimulationLimits,
   toQuantity,
 } from '@upfront/protocol'
-import type { ChainRules, Simulation, StateRead, StateValue } from '@upfront/simulation'
+import type { ChainRules, Simulation, TouchedList } from '@upfront/simulation'
 import { decodeList, decodeObject, decodeText, refuseOthers } from '../fields.js'
 import { bigintsFromJson, bigintsToJson } from './bigint-json.js'
 import { decodeChainRules } from './decode-chain-rules.js'
+import type { RecordedReads } from './record-reads.js'
 
 /** All that is needed to execute a simulation again without a node, as JSON. */
 export interface Witness {
@@ -28,6 +29,8 @@ export interface Witness {
   daFootprintScalar?: string
   /** Every account that was read of. */
   accounts: Record<Address, WitnessAccount>
+  /** What the calls touched: what `usage` counts. */
+  touched: WitnessTouched
   /** Hashes of blocks that were read, by number. */
   blockHashes: Record<string, Hash>
   /** The headers that prove those hashes: from the parent of `base` down. */
@@ -46,10 +49,17 @@ export interface WitnessAccount {
   storage: Record<Hash, Hash>
 }
 
+/** A `TouchedList`, slots by their account; all in ascending order. */
+export interface WitnessTouched {
+  accounts: Address[]
+  slots: Record<Address, Hash[]>
+}
+
 /** A witness as it is used. */
 export interface DecodedWitness
   extends Pick<Simulation, 'rules' | 'base' | 'opening' | 'daFootprintScalar' | 'limits'> {
   accounts: ReadonlyMap<Address, DecodedAccount>
+  touched: WitnessTouched
   blockHashes: ReadonlyMap<bigint, Hash>
   ancestors: BlockHeader[]
   nodes: Hex[]
@@ -70,10 +80,10 @@ const QUANTITY = /^0x(?:0|[1-9a-f][0-9a-f]{0,63})$/
 
 export type Proofs = Pick<Witness, 'ancestors' | 'nodes' | 'unproven'>
 
-/** What a simulation stood on, with the values that it read. Each account in `values` has balance, nonce and code. */
+/** What a simulation stood on, with the values that it read. */
 export function witnessOf(
   { rules, base, opening, daFootprintScalar, limits }: Simulation,
-  values: Iterable<readonly [StateRead, StateValue]>,
+  { values, touched }: Omit<RecordedReads, 'answer'>,
   proofs: Proofs,
 ): Witness {
   const { blocks, callsPerBlock, totalCalls, gas, answerBytes } = limits
@@ -97,15 +107,26 @@ export function witnessOf(
     ...(opening !== undefined && { opening: bigintsToJson(opening) }),
     ...(daFootprintScalar !== undefined && { daFootprintScalar: daFootprintScalar.toString() }),
     accounts,
+    touched: witnessTouched(touched),
     blockHashes,
     ...proofs,
   }
 }
 
+export function witnessTouched({ accounts, slots }: TouchedList): WitnessTouched {
+  const byAccount: WitnessTouched['slots'] = {}
+  for (const { address, slot } of slots) {
+    byAccount[address] ??= []
+    byAccount[address].push(slot)
+  }
+  return { accounts, slots: byAccount }
+}
+
 /** @throws Error that names the field */
 export function decodeWitness(value: unknown, field = 'witness'): DecodedWitness {
   const witness = decodeObject(value, field)
-  const { rules, limits, base, opening, daFootprintScalar, accounts, blockHashes, ancestors, nodes, unproven } = witness
+  const { rules, limits, base, opening, daFootprintScalar, accounts, touched } = witness
+  const { blockHashes, ancestors, nodes, unproven } = witness
   refuseOthers(witness, NAMES, field)
   return {
     rules: decodeChainRules(bigintsFromJson(rules), `${field}.rules`) as ChainRules,
@@ -120,6 +141,7 @@ export function decodeWitness(value: unknown, field = 'witness'): DecodedWitness
         ? undefined
         : BigInt(decodeText(daFootprintScalar, /^\d{1,5}$/, `${field}.daFootprintScalar`)),
     accounts: decodeMap(accounts, ADDRESS, `${field}.accounts`, decodeAccount) as Map<Address, DecodedAccount>,
+    touched: decodeTouched(touched, `${field}.touched`),
     blockHashes: new Map(
       [...decodeMap(blockHashes, /^\d{1,20}$/, `${field}.blockHashes`, decodeWord)].map(([number, hash]) => [
         BigInt(number),
@@ -132,7 +154,7 @@ export function decodeWitness(value: unknown, field = 'witness'): DecodedWitness
     nodes: decodeList(nodes, `${field}.nodes`).map(
       (node, index) => decodeText(node, BYTES, `${field}.nodes[${index}]`) as Hex,
     ),
-    unproven: unproven === undefined ? undefined : decodeText(unproven, /^/, `${field}.unproven`),
+    unproven: unproven === undefined ? undefined : decodeText(unproven, /^.{1,300}$/, `${field}.unproven`),
   }
 }
 
@@ -143,6 +165,7 @@ const NAMES = [
   'opening',
   'daFootprintScalar',
   'accounts',
+  'touched',
   'blockHashes',
   'ancestors',
   'nodes',
@@ -157,6 +180,19 @@ function decodeAccount(value: unknown, field: string): DecodedAccount {
     nonce: BigInt(decodeText(nonce, QUANTITY, `${field}.nonce`)),
     code: decodeText(code, BYTES, `${field}.code`) as Hex,
     storage: decodeMap(storage, WORD, `${field}.storage`, decodeWord) as Map<Hash, Hash>,
+  }
+}
+
+function decodeTouched(value: unknown, field: string): WitnessTouched {
+  const { accounts, slots, ...others } = decodeObject(value, field)
+  refuseOthers(others, [], field)
+  const listOf = (list: unknown, pattern: RegExp, at: string) =>
+    decodeList(list, at).map((item, index) => decodeText(item, pattern, `${at}[${index}]`))
+  return {
+    accounts: listOf(accounts, ADDRESS, `${field}.accounts`) as Address[],
+    slots: Object.fromEntries(
+      decodeMap(slots, ADDRESS, `${field}.slots`, (list, at) => listOf(list, WORD, at) as Hash[]),
+    ),
   }
 }
 

@@ -8,7 +8,7 @@ import {
   type SimulationLimits,
   type SimulationRequest,
 } from '@upfront/protocol'
-import type { Touched } from '../engine/engine.js'
+import type { Touched, TouchedList } from '../engine/engine.js'
 import { type Rejection, SimulationRejected } from '../engine/simulation-rejected.js'
 import type { ChainRules } from '../plan/chain-rules.js'
 import { planSimulation } from '../plan/plan-simulation.js'
@@ -32,6 +32,8 @@ export interface Simulation extends DriveLimits {
   /** See `SimulationPlan`. */
   daFootprintScalar?: bigint | undefined
   dialect: Dialect
+  /** The answer lists what was touched. */
+  listTouched?: boolean
   /** Told why the request was refused where an engine refused it. */
   onRejected?: ((rejection: Rejection) => void) | undefined
 }
@@ -44,6 +46,8 @@ export interface SimulationAnswer {
   /** Of all calls together, after refunds. */
   gasUsed: bigint
   touched: Touched
+  /** Where the simulation asks for it. */
+  touchedList?: TouchedList
   /** Values of state that had to be read from the node first. */
   reads: number
 }
@@ -63,16 +67,17 @@ export function simulate(simulation: Simulation): Awaitable<SimulationAnswer> {
       return refuse(error, plan)
     },
   )
-  return andThen(answer, ({ pieces, failures, gasUsed, touched }) => {
+  return andThen(answer, ({ pieces, failures, ...figures }) => {
     if (plan.fault !== undefined) throw plan.fault.error
     const json = answerJson({ pieces, failures }, dialect)
-    return { json, blocks: plan.blocks.length, gasUsed, touched, reads: budget.used }
+    return { json, blocks: plan.blocks.length, ...figures, reads: budget.used }
   })
 }
 
-function planOf({ request, base, rules, limits, opening, daFootprintScalar }: Simulation): SimulationPlan {
+function planOf({ request, base, rules, limits, opening, daFootprintScalar, listTouched }: Simulation): SimulationPlan {
   const plan = planSimulation(request, base, rules, limits, opening)
   if (daFootprintScalar !== undefined) plan.daFootprintScalar = daFootprintScalar
+  if (listTouched) plan.listTouched = true
   return plan
 }
 

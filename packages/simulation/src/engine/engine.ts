@@ -44,6 +44,8 @@ export interface Answer {
   /** Of all calls together, after refunds. */
   gasUsed: bigint
   touched: Touched
+  /** Where the plan asks for it. */
+  touchedList?: TouchedList
 }
 
 /**
@@ -66,6 +68,18 @@ export interface Touched {
   slots: number
 }
 
+/** What `Touched` counts, one by one, each list in ascending order. */
+export interface TouchedList {
+  accounts: Address[]
+  /** The account may be one that does not count itself: a precompile in an access list. */
+  slots: TouchedSlot[]
+}
+
+export interface TouchedSlot {
+  address: Address
+  slot: Hash
+}
+
 /** What a failed call's error is made of. */
 export interface FailedCall {
   failure: Failure
@@ -82,6 +96,7 @@ export type Failure = { kind: 'revert' } | { kind: 'halt'; halt: Halt; isGasCapp
 export interface SimulationOutcome {
   blocks: ExecutedBlock[]
   touched: Touched
+  touchedList?: TouchedList
 }
 
 export interface ExecutedBlock {

@@ -27,6 +27,8 @@ export interface SimulationPlan {
   fault?: { error: RpcError; isOfLastCall: boolean }
   validation: boolean
   traceTransfers: boolean
+  /** The answer lists what was touched; absent: it counts alone. */
+  listTouched?: boolean
   /** Gas for all calls together: a call gets at most what is left of it. */
   gasBudget: bigint
   /**

@@ -7,7 +7,7 @@ const GAP_TEXT = `,"error":${JSON.stringify(ERROR_GAP)}`
 
 /** What was executed as the answer of an engine. @throws RpcError -32005 where it is longer than the plan allows */
 export function answerOf(outcome: SimulationOutcome, plan: SimulationPlan): Answer {
-  const { blocks, touched } = outcome
+  const { blocks, ...touched } = outcome
   const { answerBytes } = plan
   // Before the text is made: V8's strings end at 512 MB.
   if (outputLength(outcome) > answerBytes) throw new AnswerTooLong(answerBytes)
@@ -19,7 +19,7 @@ export function answerOf(outcome: SimulationOutcome, plan: SimulationPlan): Answ
     pieces.reduce((sum, piece) => sum + piece.length, 0) +
     failures.reduce((sum, { returnData }) => sum + returnData.length, 0)
   if (length > answerBytes) throw new AnswerTooLong(answerBytes)
-  return { pieces, failures, gasUsed: blocks.reduce((sum, { header }) => sum + header.gasUsed, 0n), touched }
+  return { pieces, failures, gasUsed: blocks.reduce((sum, { header }) => sum + header.gasUsed, 0n), ...touched }
 }
 
 /** Of return data and logs alone. */

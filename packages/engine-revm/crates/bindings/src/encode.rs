@@ -33,6 +33,7 @@ pub fn answer(answer: Answer<'_>, outcome: &Outcome) -> Payload {
     Written {
         accounts: outcome.touched_accounts as u64,
         slots: outcome.touched_slots as u64,
+        touched_list: outcome.touched_list.clone(),
         gas_used: answer.gas_used,
         failures: failures.collect(),
     }

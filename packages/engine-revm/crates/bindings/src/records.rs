@@ -18,6 +18,7 @@ pub struct WrittenFailure {
 pub struct Written {
     pub accounts: u64,
     pub slots: u64,
+    pub touched_list: Option<outcome::TouchedList>,
     pub gas_used: u64,
     pub failures: Vec<WrittenFailure>,
 }
@@ -323,6 +324,7 @@ impl Field for plan::Plan {
             base: t.read()?,
             validation: t.read()?,
             trace_transfers: t.read()?,
+            list_touched: t.read()?,
             gas_budget: t.read()?,
             da_footprint_scalar: t.read()?,
             full_transactions: t.read()?,
@@ -335,6 +337,7 @@ impl Field for plan::Plan {
         self.base.write(out);
         self.validation.write(out);
         self.trace_transfers.write(out);
+        self.list_touched.write(out);
         self.gas_budget.write(out);
         self.da_footprint_scalar.write(out);
         self.full_transactions.write(out);
@@ -624,13 +627,30 @@ impl Field for WrittenFailure {
     }
 }
 
-impl Field for Written {
+impl Field for outcome::TouchedList {
     fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { accounts: t.read()?, slots: t.read()?, gas_used: t.read()?, failures: t.read()? })
+        Ok(Self { accounts: t.read()?, slots: t.read()? })
     }
     fn write(&self, out: &mut Lines) {
         self.accounts.write(out);
         self.slots.write(out);
+    }
+}
+
+impl Field for Written {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(Self {
+            accounts: t.read()?,
+            slots: t.read()?,
+            touched_list: t.read()?,
+            gas_used: t.read()?,
+            failures: t.read()?,
+        })
+    }
+    fn write(&self, out: &mut Lines) {
+        self.accounts.write(out);
+        self.slots.write(out);
+        self.touched_list.write(out);
         self.gas_used.write(out);
         self.failures.write(out);
     }
@@ -1105,6 +1125,7 @@ pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
         "HaltedStep" => outcome::HaltedStep::read(t)?.write(&mut out),
         "Halt" => outcome::Halt::read(t)?.write(&mut out),
         "WrittenFailure" => WrittenFailure::read(t)?.write(&mut out),
+        "TouchedList" => outcome::TouchedList::read(t)?.write(&mut out),
         "Written" => Written::read(t)?.write(&mut out),
         "Log" => outcome::ExecutedLog::read(t)?.write(&mut out),
         "Receipt" => stretch::StretchReceipt::read(t)?.write(&mut out),

@@ -9,6 +9,15 @@ pub struct Outcome {
     pub blocks: Vec<ExecutedBlock>,
     pub touched_accounts: usize,
     pub touched_slots: usize,
+    /// Where the plan asks for it.
+    pub touched_list: Option<TouchedList>,
+}
+
+/// In ascending order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TouchedList {
+    pub accounts: Vec<Address>,
+    pub slots: Vec<(Address, B256)>,
 }
 
 #[derive(Clone, Debug)]

@@ -69,6 +69,8 @@ pub struct Plan {
     pub blocks: Vec<PlannedBlock>,
     pub validation: bool,
     pub trace_transfers: bool,
+    /// The outcome lists what was touched.
+    pub list_touched: bool,
     pub gas_budget: u64,
     /// Jovian: from the attributes deposit of the base block; absent: as L1Block has it there.
     pub da_footprint_scalar: Option<u64>,

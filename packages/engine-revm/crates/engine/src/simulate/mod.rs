@@ -64,7 +64,13 @@ fn run(plan: &Plan, machine: &mut Machine) -> Result<Outcome, Failure> {
     for index in 0..plan.blocks.len() {
         blocks.push(block::execute(plan, index, machine, &mut progress)?);
     }
-    Ok(Outcome { blocks, touched_accounts: progress.touched.accounts(), touched_slots: progress.touched.slots() })
+    let touched = progress.touched;
+    Ok(Outcome {
+        blocks,
+        touched_accounts: touched.accounts(),
+        touched_slots: touched.slots(),
+        touched_list: plan.list_touched.then(|| touched.list()),
+    })
 }
 
 /// What one block leaves to the next.

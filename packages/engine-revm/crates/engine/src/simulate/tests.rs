@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    outcome::{ExecutedCall, Status},
+    outcome::{ExecutedCall, Status, TouchedList},
     plan::{
         BaseFeeParameters, BlobParameters, BlockRules, ChainRules, ParentHeader, PlannedBlock, PlannedCall,
         StateOverride,
@@ -99,6 +99,7 @@ fn plan(overrides: Vec<StateOverride>, calls: Vec<PlannedCall>) -> Plan {
             calls,
         }],
         validation: false,
+        list_touched: true,
         trace_transfers: true,
         gas_budget: 50_000_000,
         da_footprint_scalar: None,
@@ -197,6 +198,9 @@ fn a_transfer_moves_value_and_leaves_a_log_that_no_receipt_has() {
     assert!(done.logs[0].synthetic && done.logs[0].topics[2] == BOB.into_word());
     assert!(outcome.blocks[0].header.logs_bloom.is_zero());
     assert_eq!((outcome.touched_accounts, outcome.touched_slots), (2, 0));
+    let mut accounts = vec![ALICE, BOB];
+    accounts.sort_unstable();
+    assert_eq!(outcome.touched_list, Some(TouchedList { accounts, slots: Vec::new() }));
 }
 
 #[test]

@@ -1,5 +1,6 @@
+use crate::outcome::TouchedList;
 use alloy_primitives::{
-    Address, U256,
+    Address, B256, U256,
     map::{AddressSet, HashSet},
 };
 
@@ -25,5 +26,14 @@ impl Touched {
 
     pub fn slots(&self) -> usize {
         self.slots.len()
+    }
+
+    pub fn list(&self) -> TouchedList {
+        let mut accounts: Vec<Address> = self.accounts.iter().copied().collect();
+        accounts.sort_unstable();
+        let mut slots: Vec<(Address, B256)> =
+            self.slots.iter().map(|(address, slot)| (*address, B256::from(*slot))).collect();
+        slots.sort_unstable();
+        TouchedList { accounts, slots }
     }
 }
