@@ -71,6 +71,8 @@ export interface NativeOptions {
   /** Of cached state, estimated. */
   cacheBytes: number
   threads: number
+  /** Of the EVM's memory in simulations, on all threads together. */
+  memoryBytes: number
   /** Simulations that wait for a thread. */
   queue: number
 }

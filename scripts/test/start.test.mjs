@@ -83,20 +83,8 @@ onLinux(
   180_000,
 )
 
-onLinux.each(['SIGTERM', 'SIGKILL'])(
-  '%s to npm alone ends everything too',
-  async (signal) => {
-    const stand = await npmStart()
-    await stand.until(/^curl /m)
-    stand.child.kill(signal)
-    for (const deadline = Date.now() + 5_000; Date.now() < deadline && leftOf(stand).length > 0; ) await sleep(100)
-    expect(leftOf(stand)).toEqual([])
-  },
-  180_000,
-)
-
 onLinux(
-  'two stands from one checkout leave each other alone; the commands that each prints find it',
+  'two stands from one checkout leave each other alone, the commands that each prints find it, and a signal to npm alone ends all of it',
   async () => {
     const stands = [await npmStart(), await npmStart()]
     for (const stand of stands) {
@@ -124,7 +112,7 @@ onLinux(
       process.kill(-watch.pid, 'SIGINT')
       expect(said).toContain(`gateway at http://127.0.0.1:${stands[1].ports.GATEWAY_PORT}`)
     }
-    for (const { child } of stands) process.kill(-child.pid, 'SIGINT')
+    for (const [index, signal] of ['SIGTERM', 'SIGKILL'].entries()) stands[index].child.kill(signal)
     for (
       const deadline = Date.now() + 10_000;
       Date.now() < deadline && stands.some((stand) => leftOf(stand).length > 0);

@@ -5,8 +5,8 @@ import { Agent, request } from 'undici'
 export interface Suffering {
   /** Milliseconds, of those that were answered. */
   latencies: number[]
-  /** Answers other than a result, by HTTP status; 0 where there was none. */
-  refused: Map<number, number>
+  /** Answers other than a result, by HTTP status and reason. */
+  refused: Map<string, number>
 }
 
 const EVERY_MS = 100
@@ -24,9 +24,9 @@ export async function standBy(url: string, until: AbortSignal): Promise<Sufferin
   const suffering: Suffering = { latencies: [], refused: new Map() }
   const ask = async () => {
     const asked = performance.now()
-    const status = await answerTo(url, dispatcher)
-    if (status === 200) suffering.latencies.push(performance.now() - asked)
-    else suffering.refused.set(status, (suffering.refused.get(status) ?? 0) + 1)
+    const refusal = await refusalBy(url, dispatcher)
+    if (refusal === undefined) suffering.latencies.push(performance.now() - asked)
+    else suffering.refused.set(refusal, (suffering.refused.get(refusal) ?? 0) + 1)
   }
   const sent: Promise<void>[] = []
   while (!until.aborted) {
@@ -38,14 +38,16 @@ export async function standBy(url: string, until: AbortSignal): Promise<Sufferin
   return suffering
 }
 
-async function answerTo(url: string, dispatcher: Agent): Promise<number> {
+async function refusalBy(url: string, dispatcher: Agent): Promise<string | undefined> {
   const headers = { 'content-type': 'application/json' }
   try {
     const signal = AbortSignal.timeout(PATIENCE_MS)
     const response = await request(url, { method: 'POST', headers, body: TRANSFER, dispatcher, signal })
     const text = await response.body.text()
-    return text.includes('"result"') ? 200 : response.statusCode === 200 ? 0 : response.statusCode
-  } catch {
-    return 0
+    if (text.includes('"result"')) return undefined
+    const [, reason = text.slice(0, 80)] = /"message":"([^"]*)"/.exec(text) ?? []
+    return `${response.statusCode} (${reason})`
+  } catch (error) {
+    return `no answer (${(error as Error).message})`
   }
 }

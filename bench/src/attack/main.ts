@@ -69,7 +69,7 @@ try {
     console.error(`${attack.name} …`)
     const { latencies, refused, resident } = await withstand(attack, node.url)
     const p99 = quantile(latencies, 0.99)
-    const refusals = [...refused].map(([status, count]) => `${count} × ${status || 'no answer'}`).join(', ')
+    const refusals = [...refused].map(([refusal, count]) => `${count} × ${refusal}`).join(', ')
     const isMet = p99 <= WORST_P99_MS && refused.size === 0 && resident < memory
     if (!isMet) missed += 1
     rows.push([

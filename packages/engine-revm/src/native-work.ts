@@ -26,6 +26,7 @@ interface Work {
 
 export interface NativeLimits {
   cacheBytes: number
+  memoryBytes: number
   threads: number
   queue: number
 }

@@ -30,6 +30,11 @@ import { isLongPlan, writePlanInParts } from './write-plan.js'
 export interface RevmEngineOptions {
   /** Bound of the state kept between requests, estimated bytes. Default 64 MB. */
   cacheBytes?: number
+  /**
+   * Bound of the EVM's memory in all simulations together. Those that need much wait for their turn; one that alone could need more runs
+   * alone. Default 1 GiB.
+   */
+  memoryBytes?: number
   /** Threads at most: they wait for state, so more than there are cores. Default 64. */
   threads?: number
   /** Simulations that wait for a thread at most: one more is refused with HTTP 503. Default 1024. */
@@ -53,9 +58,10 @@ class NativeBackedEngine implements RevmEngine {
   readonly #work: NativeWork
   readonly #layers: LayerNumbers
 
-  constructor(addon: Addon, { cacheBytes = 64 * 1024 * 1024, threads = 64, queue = 1024 }: RevmEngineOptions) {
+  constructor(addon: Addon, options: RevmEngineOptions) {
+    const { cacheBytes = 64 * 1024 * 1024, memoryBytes = 1024 ** 3, threads = 64, queue = 1024 } = options
     this.version = addon.REVM_VERSION
-    this.#work = new NativeWork(addon, { cacheBytes, threads, queue })
+    this.#work = new NativeWork(addon, { cacheBytes, memoryBytes, threads, queue })
     this.#layers = new LayerNumbers(this.#work.native)
   }
 

@@ -48,7 +48,7 @@ describe.each(structured.map((type) => [type.name, type] as const))('%s', (name,
   // A tuple of Rust has no name to ask for: it is tested where it is part of another record.
   if ('rust' in type && type.rust === 'tuple') return // Without the addon there is no other side.
   ;(addon === undefined ? it.skip : it)('means the same to Rust', () => {
-    const native = new addon!.NativeEngine({ cacheBytes: 0, threads: 1, queue: 1 }, () => {})
+    const native = new addon!.NativeEngine({ cacheBytes: 0, memoryBytes: 0, threads: 1, queue: 1 }, () => {})
     const comparable = (line: string, { isNumber = false }: Line) => (isNumber ? BigInt(line) : line)
     fc.assert(
       fc.property(sample(type), ({ lines }) => {

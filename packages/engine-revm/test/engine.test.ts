@@ -17,6 +17,7 @@ const { reason } = loadRevm()
 if (reason !== undefined) console.log(`the tests of the native engine are skipped: ${reason}`)
 const describeNative = reason === undefined ? describe : describe.skip
 
+const MIB = 1024 * 1024
 const word = (value: number): Hash => `0x${value.toString(16).padStart(64, '0')}`
 const count = callPlan({ from: RICH, to: COUNTER })
 
@@ -66,5 +67,21 @@ describeNative('the native engine', () => {
     const { pieces, blocks } = await simulated(engine, codePlan('0x620200005ff3'))
     expect(pieces).toEqual([expect.any(Buffer)])
     expect(blocks[0]!.calls[0]!.returnData).toHaveLength(2 + 2 * 128 * 1_024)
+  })
+
+  it('runs simulations that need much memory one after another where there is room for one', async () => {
+    const small = createRevmEngine({ memoryBytes: 64 * MIB })
+    // Fills 128 KiB and calls itself with all of its gas: some 80 MiB each with 50M gas.
+    const deep = codePlan('0x6001620200005260005f5f5f5f305af1')
+    const before = process.memoryUsage.rss()
+    let most = before
+    const look = setInterval(() => {
+      most = Math.max(most, process.memoryUsage.rss())
+    }, 1)
+    const results = await Promise.all(Array.from({ length: 16 }, () => simulated(small, deep)))
+    clearInterval(look)
+    small.close()
+    expect(new Set(results.map(({ blocks }) => blocks[0]!.gasUsed)).size).toBe(1)
+    expect((most - before) / MIB).toBeLessThan(400)
   })
 })

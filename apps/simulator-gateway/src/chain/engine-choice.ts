@@ -13,13 +13,17 @@ export interface EngineChoice {
   standsIn?: true
 }
 
-/** @throws Error where the engine that was asked for can't be loaded */
-export function chooseEngine(wanted: 'auto' | 'revm' | 'ethereumjs'): EngineChoice {
+/**
+ * @param memoryBytes that simulations may take together in the EVM (the native engine; EthereumJS bounds each of its threads)
+ * @throws Error where the engine that was asked for can't be loaded
+ */
+export function chooseEngine(wanted: 'auto' | 'revm' | 'ethereumjs', memoryBytes: number): EngineChoice {
   if (wanted === 'ethereumjs') return { engine: createEthereumJsEngine(), reason: 'EVM_ENGINE asks for it' }
   const revm = loadRevm()
   const missing = 'reason' in revm ? revm.reason : undefined
   if (missing === undefined) {
-    return { engine: createRevmEngine(), reason: wanted === 'revm' ? 'EVM_ENGINE asks for it' : 'its addon loads' }
+    const reason = wanted === 'revm' ? 'EVM_ENGINE asks for it' : 'its addon loads'
+    return { engine: createRevmEngine({ memoryBytes }), reason }
   }
   if (wanted === 'revm') throw new Error(`EVM_ENGINE: revm can't be loaded: ${missing}`)
   return { engine: createEthereumJsEngine(), reason: missing, standsIn: true }

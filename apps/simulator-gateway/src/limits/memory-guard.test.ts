@@ -11,13 +11,13 @@ const queue = new RequestQueue(64, 0)
 
 describe('MemoryGuard', () => {
   it('ends half of the work while memory is short, the newest of the client with the most first, and then all of it', () => {
-    let resident = 59
+    let resident = 74
     const guard = new MemoryGuard({ limit: 100 }, queue, () => resident)
     const [first, other, second] = [work('a'), work('b'), work('a')]
     for (const running of [first, other, second]) guard.watch(running)
     guard.look()
     expect(guard.ended).toBe(0)
-    resident = 60
+    resident = 75
     guard.look()
     expect(second.reasons).toEqual([expect.any(Overloaded)])
     // Half of three, but two are spared.

@@ -11,8 +11,8 @@ export interface Running {
 
 const LOOK_EVERY_MS = 10
 /** Of the limit: from here on half of the work is ended, from the next mark on all of it: threads take a while to follow. */
-const HIGH_WATER = 0.6
-const HIGHEST_WATER = 0.75
+const HIGH_WATER = 0.75
+const HIGHEST_WATER = 0.85
 /** Below this mark so much work is spared: bodies, answers or garbage may be what takes the memory. */
 const LAST_WATER = 0.9
 const SPARED = 2

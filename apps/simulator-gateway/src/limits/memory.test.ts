@@ -5,12 +5,12 @@ const MIB = 1024 * 1024
 
 describe('Memory', () => {
   it('leaves the process its own part of the limit', () => {
-    expect(new Memory(1024 * MIB).capacity).toBe(640 * MIB)
-    expect(new Memory(256 * MIB).capacity).toBe(64 * MIB)
+    expect(new Memory(1024 * MIB).capacity).toBe(320 * MIB)
+    expect(new Memory(256 * MIB).capacity).toBe(32 * MIB)
   })
 
   it('holds up to its capacity', () => {
-    const memory = new Memory(400)
+    const memory = new Memory(800)
     memory.take(60)
     expect(() => memory.take(41)).toThrow(Overloaded)
     memory.take(40)
@@ -33,7 +33,7 @@ describe('Memory', () => {
   })
 
   it('holds a large answer until it is given back, and no small one', () => {
-    const memory = new Memory(MIB)
+    const memory = new Memory(2 * MIB)
     expect(memory.hold(SMALL_BYTES)).toBeUndefined()
     expect(memory.bytes).toBe(0)
     const give = memory.hold(SMALL_BYTES + 1)

@@ -7,6 +7,11 @@ export const SMALL_BYTES = 65_536
 /** What the process takes beside requests: code, V8's young generation, the engine's state, garbage not yet collected. */
 const BASE_BYTES = 384 * 1024 * 1024
 
+/** Of what is left of the limit of the whole process: for the EVM's memory in simulations, and as much for `Memory`. */
+export function simulationBytes(limit: number): number {
+  return Math.floor(Math.max(limit - BASE_BYTES, limit / 4) / 2)
+}
+
 /** One account of what requests hold in memory: bodies from their first byte, work on large ones, large answers. */
 export class Memory {
   /** Bytes that requests may hold together. */
@@ -16,7 +21,7 @@ export class Memory {
 
   /** @param limit of the whole process, in bytes */
   constructor(readonly limit: number) {
-    this.capacity = Math.max(limit - BASE_BYTES, limit / 4)
+    this.capacity = simulationBytes(limit)
   }
 
   get bytes(): number {

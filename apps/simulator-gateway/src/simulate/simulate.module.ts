@@ -10,6 +10,7 @@ import { HeadJournal } from '../chain/head-journal.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { UpstreamJournal } from '../chain/upstream-journal.js'
 import { Environment } from '../environment/environment.js'
+import { simulationBytes } from '../limits/memory.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
 import { PreconfirmedJournal } from '../pending/preconfirmed-journal.js'
 import { SimulationBases } from '../pending/simulation-base.js'
@@ -20,7 +21,12 @@ import { Simulator } from './simulator.js'
 /** Simulating on the chain that is served, and what that stands on. */
 @Module({
   providers: [
-    { provide: ENGINE, inject: [Environment], useFactory: ({ EVM_ENGINE }: Environment) => chooseEngine(EVM_ENGINE) },
+    {
+      provide: ENGINE,
+      inject: [Environment],
+      useFactory: ({ EVM_ENGINE, MEMORY_LIMIT_BYTES }: Environment) =>
+        chooseEngine(EVM_ENGINE, simulationBytes(MEMORY_LIMIT_BYTES)),
+    },
     {
       provide: UpstreamClient,
       inject: [Environment, UpstreamJournal],

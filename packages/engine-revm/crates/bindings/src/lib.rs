@@ -23,8 +23,10 @@ use std::{collections::HashMap, sync::Arc};
 use threads::{Ending, Threads};
 use upfront_engine::{
     answer, carry,
+    evm::{MemoryGate, Room},
     outcome::Outcome,
     plan::Plan,
+    pool::Pool,
     primitives::{B256, hex},
     rejection::Failure,
     simulate::{Simulated, simulate, simulate_reading},
@@ -50,6 +52,8 @@ pub struct NativeOptions {
     /// Of cached state, estimated.
     pub cache_bytes: f64,
     pub threads: u32,
+    /// Of the EVM's memory in simulations, on all threads together.
+    pub memory_bytes: f64,
     /// Simulations that wait for a thread.
     pub queue: u32,
 }
@@ -74,7 +78,9 @@ impl NativeEngine {
     pub fn new(options: NativeOptions, #[napi(ts_arg_type = "() => void")] wake: Wake) -> Self {
         let cache = Arc::new(StateCache::new(options.cache_bytes as usize));
         let mailbox = Arc::new(Mailbox::new(wake));
-        let threads = Threads::new(options.threads as usize, options.queue as usize, cache.clone(), mailbox.clone());
+        let pool = Pool::new(options.threads as usize, options.queue as usize);
+        let memory = MemoryGate::new(options.memory_bytes as usize);
+        let threads = Threads::new(pool, cache.clone(), memory, mailbox.clone());
         Self { cache, mailbox, layers: HashMap::new(), paused: HashMap::new(), threads }
     }
 
@@ -265,7 +271,7 @@ impl NativeEngine {
         let Simulation { plan, key, layers } = &simulation;
         let stop = Arc::new(Stop::default());
         let state = SimulationState::new(&self.cache, *key, layers.clone(), Arc::new(NoSource), stop.clone());
-        let Simulated { outcome: result, assumed } = simulate(plan, state.within(ALLOWANCE), stop);
+        let Simulated { outcome: result, assumed } = simulate(plan, state.within(ALLOWANCE), stop, Room::default());
         let result = result.and_then(|outcome| written(plan, &outcome));
         let at_once = match result {
             Err(Failure::TooMuch | Failure::Unread | Failure::Cancelled) => {

@@ -12,6 +12,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 use upfront_engine::{
+    evm::MemoryGate,
     pool::Pool,
     primitives::B256,
     rejection::Failure,
@@ -64,13 +65,14 @@ pub struct Threads {
     /// Absent once closed.
     pool: Option<Pool>,
     cache: Arc<StateCache>,
+    memory: Arc<MemoryGate>,
     mailbox: Arc<Mailbox>,
     table: Table,
 }
 
 impl Threads {
-    pub fn new(threads: usize, queue: usize, cache: Arc<StateCache>, mailbox: Arc<Mailbox>) -> Self {
-        Self { pool: Some(Pool::new(threads, queue)), cache, mailbox, table: Table::default() }
+    pub fn new(pool: Pool, cache: Arc<StateCache>, memory: MemoryGate, mailbox: Arc<Mailbox>) -> Self {
+        Self { pool: Some(pool), cache, memory: Arc::new(memory), mailbox, table: Table::default() }
     }
 
     /// Fails where the queue is full or the pool is closed.
@@ -85,10 +87,11 @@ impl Threads {
         let running = Running::default();
         self.table.entries().insert(id, running.clone());
         let (table, cache, mailbox) = (self.table.clone(), self.cache.clone(), self.mailbox.clone());
+        let memory = self.memory.clone();
         let job = move || {
             let Running { stop, answer } = running;
             let source = Arc::new(Reader { id, mailbox: mailbox.clone(), stop: stop.clone(), answer });
-            let ground = Ground { cache, key, layers, source, stop };
+            let ground = Ground { cache, key, layers, source, stop, memory };
             let result = catch_unwind(AssertUnwindSafe(|| work(&ground)));
             table.entries().remove(&id);
             match result {

@@ -184,6 +184,10 @@ impl EvmTr for Machine {
         if watch.stop.is_raised() {
             return Err(ContextError::Db(ReadError::Cancelled));
         }
+        let bytes = self.evm.ctx.local.shared_memory_buffer.borrow().len();
+        if !watch.room.admits(bytes, &watch.stop) {
+            return Err(ContextError::Db(ReadError::Cancelled));
+        }
         if let Some(allowance) = self.state().allowance_mut() {
             match allowance.frames.checked_sub(1) {
                 Some(left) => allowance.frames = left,

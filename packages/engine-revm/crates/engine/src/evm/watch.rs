@@ -1,4 +1,4 @@
-use super::last_step::LastStep;
+use super::{last_step::LastStep, memory_gate::Room};
 use crate::{outcome::Halt, state::Stop};
 use alloy_primitives::{Address, U256};
 use std::sync::Arc;
@@ -7,6 +7,7 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub struct Watch {
     pub stop: Arc<Stop>,
+    pub room: Room,
     /// Gas that the running frame had when it was last entered.
     pub run_from: u64,
     pub trace_transfers: bool,

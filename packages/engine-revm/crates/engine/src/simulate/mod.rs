@@ -16,7 +16,7 @@ mod withdrawals;
 mod tests;
 
 use crate::{
-    evm::{Machine, PrecompileSet, Watch},
+    evm::{Machine, PrecompileSet, Room, Watch},
     outcome::Outcome,
     plan::Plan,
     rejection::Failure,
@@ -40,9 +40,9 @@ pub struct Simulated {
 }
 
 /// Executes and seals all blocks of the plan on `state`, which says whether missing values are waited for.
-pub fn simulate(plan: &Plan, mut state: SimulationState, stop: Arc<Stop>) -> Simulated {
+pub fn simulate(plan: &Plan, mut state: SimulationState, stop: Arc<Stop>, room: Room) -> Simulated {
     state.set_block_hash(plan.base.number, plan.base.hash);
-    let watch = Watch { stop, trace_transfers: plan.trace_transfers, ..Watch::default() };
+    let watch = Watch { stop, room, trace_transfers: plan.trace_transfers, ..Watch::default() };
     let precompiles = PrecompileSet::new(&plan.base.rules, None);
     let mut machine =
         Machine::new(state, watch, CfgEnv::new_with_spec(plan.base.rules.spec), BlockEnv::default(), precompiles);

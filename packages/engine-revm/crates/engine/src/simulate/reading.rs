@@ -1,5 +1,6 @@
 use super::{Simulated, simulate};
 use crate::{
+    evm::{MemoryGate, Room},
     outcome::Outcome,
     plan::Plan,
     rejection::Failure,
@@ -15,6 +16,7 @@ pub struct Ground {
     pub layers: Vec<Arc<Layer>>,
     pub source: Arc<dyn StateSource>,
     pub stop: Arc<Stop>,
+    pub memory: Arc<MemoryGate>,
 }
 
 impl Ground {
@@ -38,7 +40,8 @@ pub fn simulate_reading(plan: &Plan, ground: &Ground) -> Result<Outcome, Failure
     loop {
         let began = thread_time();
         let state = ground.state().looking_ahead(LookAhead { allowance, until: began + left });
-        let Simulated { outcome, assumed } = simulate(plan, state, ground.stop.clone());
+        let room = Room::new(ground.memory.clone(), plan.gas_budget);
+        let Simulated { outcome, assumed } = simulate(plan, state, ground.stop.clone(), room);
         if assumed.is_empty() || matches!(outcome, Err(Failure::Cancelled)) {
             return outcome;
         }

@@ -120,7 +120,7 @@ fn run_on(
         Some(allowance) => state.within(allowance),
         None => state,
     };
-    simulate(plan, state, stop).outcome
+    simulate(plan, state, stop, Room::default()).outcome
 }
 
 fn run(plan: &Plan) -> Result<Outcome, Failure> {
@@ -145,7 +145,14 @@ impl StateSource for Sevens {
 
 fn ground_on(source: Arc<Sevens>) -> Ground {
     let cache = Arc::new(StateCache::new(1 << 20));
-    Ground { cache, key: B256::repeat_byte(1), layers: Vec::new(), source, stop: Arc::default() }
+    Ground {
+        cache,
+        key: B256::repeat_byte(1),
+        layers: Vec::new(),
+        source,
+        stop: Arc::default(),
+        memory: Arc::default(),
+    }
 }
 
 #[test]
@@ -155,7 +162,7 @@ fn what_a_whole_request_lacks_is_read_together() {
     let source = Arc::new(Sevens::default());
     let ahead = simulate_reading(&plan, &ground_on(source.clone())).unwrap();
     assert_eq!(*source.0.lock().unwrap(), [3 * 51], "the sender and fifty recipients");
-    let waiting = simulate(&plan, ground_on(Arc::default()).state(), Arc::default()).outcome.unwrap();
+    let waiting = simulate(&plan, ground_on(Arc::default()).state(), Arc::default(), Room::default()).outcome.unwrap();
     assert_eq!(ahead.blocks[0].hash, waiting.blocks[0].hash);
 }
 

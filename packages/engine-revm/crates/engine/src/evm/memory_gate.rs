@@ -1,0 +1,173 @@
+use crate::state::Stop;
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Condvar, Mutex, MutexGuard},
+    time::Duration,
+};
+
+/// A simulation takes this much without asking.
+const FREE_BYTES: usize = 1 << 20;
+/// EIP-150 leaves so many frames at most.
+const MOST_FRAMES: u64 = 1_024;
+/// Of one frame beside its memory: the EVM stack, code that it creates, what revm keeps.
+const FRAME_BYTES: usize = 64 * 1024;
+/// How often one that waits looks whether it is stopped.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// The EVM's memory that simulations on all threads may take together. Whoever needs much takes its turn, in the order of asking, and
+/// holds the most that its gas can pay for until it ends: so none waits for another that waits.
+#[derive(Debug)]
+pub struct MemoryGate {
+    bytes: usize,
+    turns: Mutex<Turns>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Turns {
+    taken: usize,
+    waiting: VecDeque<u64>,
+    last: u64,
+}
+
+impl Default for MemoryGate {
+    fn default() -> Self {
+        Self::new(usize::MAX)
+    }
+}
+
+impl MemoryGate {
+    pub fn new(bytes: usize) -> Self {
+        Self { bytes, turns: Mutex::default(), changed: Condvar::new() }
+    }
+
+    fn turns(&self) -> MutexGuard<'_, Turns> {
+        self.turns.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Waits until the bytes are free. False where it was stopped before.
+    fn take(&self, bytes: usize, stop: &Stop) -> bool {
+        let mut turns = self.turns();
+        turns.last += 1;
+        let mine = turns.last;
+        turns.waiting.push_back(mine);
+        while turns.waiting.front() != Some(&mine) || bytes > self.bytes - turns.taken {
+            if stop.is_raised() {
+                turns.waiting.retain(|&ticket| ticket != mine);
+                self.changed.notify_all();
+                return false;
+            }
+            turns = match self.changed.wait_timeout(turns, LOOK_EVERY) {
+                Ok((turns, _)) => turns,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+        }
+        turns.waiting.pop_front();
+        turns.taken += bytes;
+        self.changed.notify_all();
+        true
+    }
+
+    fn give(&self, bytes: usize) {
+        self.turns().taken -= bytes;
+        self.changed.notify_all();
+    }
+}
+
+/// What one simulation holds of the gate's bytes. Without a gate it may hold any.
+#[derive(Debug, Default)]
+pub struct Room {
+    gate: Option<Arc<MemoryGate>>,
+    most: usize,
+    held: usize,
+}
+
+impl Room {
+    /// `gas`: the most that one of its calls has.
+    pub fn new(gate: Arc<MemoryGate>, gas: u64) -> Self {
+        let most = most_memory(gas).min(gate.bytes);
+        Self { gate: Some(gate), most, held: 0 }
+    }
+
+    /// Called before a frame opens, with the bytes of memory that the frames above it have. False where it was stopped while it waited.
+    pub fn admits(&mut self, bytes: usize, stop: &Stop) -> bool {
+        if bytes <= FREE_BYTES || self.held > 0 {
+            return true;
+        }
+        let Some(gate) = &self.gate else { return true };
+        if !gate.take(self.most, stop) {
+            return false;
+        }
+        self.held = self.most;
+        true
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if let Some(gate) = &self.gate
+            && self.held > 0
+        {
+            gate.give(self.held);
+        }
+    }
+}
+
+/// Bytes that frames can take at once for this gas: as memory costs 3w + w²/512 gas for w words, most where all frames take equally
+/// much. Twice, as a buffer that grows is copied.
+fn most_memory(gas: u64) -> usize {
+    let each = (gas / MOST_FRAMES) as f64;
+    let words = 256.0 * ((9.0 + each / 128.0).sqrt() - 3.0);
+    MOST_FRAMES as usize * (2 * 32 * words as usize + FRAME_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{sync::mpsc, thread};
+
+    fn room(gate: &Arc<MemoryGate>) -> Room {
+        Room::new(gate.clone(), u64::from(u32::MAX))
+    }
+
+    #[test]
+    fn equal_frames_pay_all_of_the_gas() {
+        let words = (most_memory(50_000_000) / MOST_FRAMES as usize - FRAME_BYTES) as u64 / 64;
+        let cost = |words: u64| MOST_FRAMES * (3 * words + words * words / 512);
+        assert!(cost(words) <= 50_000_000 && cost(words + 2) > 50_000_000);
+    }
+
+    #[test]
+    fn little_memory_asks_nobody_and_much_takes_turns() {
+        let gate = Arc::new(MemoryGate::new(FREE_BYTES));
+        let (stop, mut first) = (Stop::default(), room(&gate));
+        assert!(first.admits(FREE_BYTES + 1, &stop));
+        assert!(room(&gate).admits(FREE_BYTES, &stop));
+        let (tell, told) = mpsc::channel();
+        let waiting = gate.clone();
+        let second = thread::spawn(move || {
+            let mut second = room(&waiting);
+            assert!(second.admits(FREE_BYTES + 1, &Stop::default()));
+            tell.send(waiting.turns().taken).unwrap();
+        });
+        while gate.turns().waiting.is_empty() {
+            thread::yield_now();
+        }
+        assert!(told.try_recv().is_err());
+        drop(first);
+        assert_eq!(told.recv(), Ok(FREE_BYTES));
+        second.join().unwrap();
+        assert_eq!(gate.turns().taken, 0);
+    }
+
+    #[test]
+    fn who_is_stopped_waits_no_longer_and_lets_the_next_one_by() {
+        let gate = Arc::new(MemoryGate::new(FREE_BYTES));
+        let (stop, mut first) = (Stop::default(), room(&gate));
+        assert!(first.admits(FREE_BYTES + 1, &stop));
+        stop.raise();
+        assert!(!room(&gate).admits(FREE_BYTES + 1, &stop));
+        assert!(gate.turns().waiting.is_empty());
+        assert_eq!(gate.turns().taken, FREE_BYTES);
+    }
+}
