@@ -19,7 +19,7 @@ describe('Memory', () => {
   })
 
   it('gives one client’s bodies as much as stays free beside them, and others what is left', () => {
-    const memory = new Memory(400)
+    const memory = new Memory(800)
     const greedy = memory.bodiesOf('a')
     greedy.take(30)
     greedy.take(20)
