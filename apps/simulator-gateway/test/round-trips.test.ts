@@ -134,6 +134,11 @@ describe.each(ENGINES)('round trips to the node, head followed, on engine $engin
     return node.stats.methods.filter((methods) => methods.some((method) => !HEAD_METHODS.has(method))).length
   }
 
+  /** Questions to the node of what a call touches: those of the last simulation, and all that `/metrics` counts. */
+  const hints = () => node.stats.byMethod.debug_traceCall ?? 0
+  const countedHints = () =>
+    gateway.metric(`upfront_upstream_calls_total{upstream="${node.host}",method="debug_traceCall",outcome="ok"}`)
+
   /** Mines a block and waits until the gateway stands on it. */
   async function nextHead(): Promise<void> {
     await rpc(anvil.rpcUrl, 'evm_mine', [])
@@ -143,9 +148,11 @@ describe.each(ENGINES)('round trips to the node, head followed, on engine $engin
 
   it('are few for a first swap, one or two for a new sender in the same pool, none where all is known', async () => {
     expect(await tripsOf([{ calls: [swapV3(trader, 10n ** 18n)] }])).toBeLessThanOrEqual(most.firstSwap)
+    expect([hints(), await countedHints()]).toEqual([1, 1])
     expect(await tripsOf([{ calls: [swapV3(trader, 10n ** 18n)] }])).toBe(0)
     expect(await tripsOf(swapByStranger(pad('0x5713a17e', { size: 20 })))).toBeLessThanOrEqual(most.newSender)
     expect(await tripsOf(unseenOverrides())).toBeLessThanOrEqual(1)
+    expect(await countedHints()).toBe(1)
   }, 120_000)
 
   it(`are as many as reads that depend on each other for ${most.calls} mixed calls`, async () => {
@@ -165,11 +172,12 @@ describe.each(ENGINES)('round trips to the node, head followed, on engine $engin
   )
 
   native(
-    'are at most two on a new head to which no state was carried, though a swap has changed it',
+    'are at most two on a new head to which no state was carried, though a swap has changed it, and without a hint (HINTS=off)',
     async () => {
       await gateway.stop()
-      gateway = await start({ CARRY_STATE: 'off' })
+      gateway = await start({ CARRY_STATE: 'off', HINTS: 'off' })
       await tripsOf([{ calls: [swapV3(trader, 10n ** 18n)] }])
+      expect([hints(), await countedHints()]).toEqual([0, Number.NaN])
       await rpc(anvil.rpcUrl, 'eth_sendTransaction', [{ ...swapV3(trader, 10n ** 15n), gas: '0x61a80' }])
       await nextHead()
       expect(await tripsOf([{ calls: [swapV3(trader, 10n ** 18n)] }])).toBeLessThanOrEqual(2)

@@ -133,9 +133,10 @@ export class FollowedChain {
   }
 
   private carrierWith(engine: BlockCarrier, rules: ChainRules): StateCarrier {
-    const { driver, head } = this
+    const { driver, head, environment } = this
     return new StateCarrier({
       ...{ rules, engine, driver },
+      auditEveryMs: environment.CARRY_AUDIT_SECONDS * 1_000,
       intervalMs: () => head.status().intervalMs,
       executed: ({ header }, transactions) => this.executedPart(header, transactions),
       observe: (event) => {

@@ -40,6 +40,10 @@ export class Environment {
   @IsIn(['auto', 'on', 'off'])
   CARRY_STATE: 'auto' | 'on' | 'off' = 'auto'
 
+  /** How often some carried values are compared with the node's. */
+  @IsWholeNumber(1, 3_600)
+  CARRY_AUDIT_SECONDS = 60
+
   /** Whether the node is asked, by a trace method, what a call to a contract never seen touches. Answers are the same without. */
   @IsIn(['on', 'off'])
   HINTS: 'on' | 'off' = 'on'

@@ -30,6 +30,8 @@ export interface FaultProxy {
   readonly lacks: Set<string>
   /** Methods that the proxy answers with an internal error. */
   readonly failing: Set<string>
+  /** Gives results that are not the node's; `undefined` leaves a call the node's own. */
+  lies: ((call: RpcCall) => unknown) | undefined
   /** Raw transactions passed on, in order. */
   readonly sent: string[]
   /** Since the last `reset`. */
@@ -74,6 +76,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     indexedUpTo: undefined,
     lacks: new Set(),
     failing: new Set(),
+    lies: undefined,
     sent: [],
     stats: emptyStats(),
     reset() {
@@ -106,6 +109,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
       fault === undefined &&
       head === undefined &&
       proxy.indexedUpTo === undefined &&
+      proxy.lies === undefined &&
       proxy.lacks.size === 0 &&
       proxy.failing.size === 0
     const told = isPlain
@@ -186,13 +190,17 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   /** The node's answers, without what it is to lack. */
   function answersTo(calls: RpcCall[], text: string, head: bigint | undefined): RpcAnswer[] {
     const answers = [JSON.parse(text) as RpcAnswer | RpcAnswer[]].flat()
-    for (const [index, { id, method }] of calls.entries())
-      if (proxy.failing.has(method)) answers[index] = failure(id, -32000, 'internal failure')
+    for (const [index, call] of calls.entries()) {
+      const { id, method } = call
+      const lie = proxy.lies?.(call)
+      if (lie !== undefined) answers[index] = { jsonrpc: '2.0', id, result: lie }
+      else if (proxy.failing.has(method)) answers[index] = failure(id, -32000, 'internal failure')
       else if (proxy.lacks.has(method)) answers[index] = failure(id, -32601, `the method ${method} does not exist`)
       else if (head !== undefined && method === 'eth_blockNumber')
         answers[index] = { jsonrpc: '2.0', id, result: `0x${head.toString(16)}` }
       else if (proxy.indexedUpTo !== undefined)
         answers[index] = asIndexed(proxy.indexedUpTo, method, answers[index] ?? { id })
+    }
     return answers
   }
 }

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import { WebSocketServer } from 'ws'
+import { blockCall } from '../block-call.js'
 import { HeadFollower } from './head-follower.js'
 import type { HeadEvent, HeadFollowerOptions } from './head-follower-options.js'
 
@@ -203,6 +204,42 @@ describe('HeadFollower', () => {
     await sleep(20)
     expect(follower.current()?.header.number).toBe(12n)
     await lagging.close()
+  })
+
+  it('follows the chain that goes on, where two nodes announce two heads at once', async () => {
+    const other = await startNode()
+    const prepared: string[] = []
+    const { follower } = await follow({
+      urls: [node.url, other.url],
+      prepare: async (block, parent) => {
+        prepared.push(`${block.header.hash} on ${parent?.hash}`)
+      },
+    })
+    const rival = rpcHeader(11, 1)
+    node.serve(rival)
+    next(11)
+    other.announce(rival)
+    await until(() => follower.status().head === 11n)
+    expect([hashOf(11), hashOf(11, 1)]).toContain(follower.current()?.header.hash)
+    next(12, 1, 10)
+    await until(() => follower.current()?.header.hash === hashOf(12, 1))
+    expect(prepared.slice(-2)).toEqual([
+      expect.stringContaining(`${hashOf(11, 1)} on ${hashOf(10)}`),
+      `${hashOf(12, 1)} on ${hashOf(11, 1)}`,
+    ])
+    await other.close()
+  })
+
+  it('asks on where a node answers null for its own head', async () => {
+    let isNull = false
+    const latest = async () => (isNull ? blockCall('latest').decode(null) : node.latest())
+    const { follower, events } = await follow({ urls: [], latest })
+    isNull = true
+    await until(() => events.some(({ kind }) => kind === 'unknown'))
+    expect(follower.status().head).toBe(10n)
+    node.serve(rpcHeader(11))
+    isNull = false
+    await until(() => follower.status().head === 11n)
   })
 
   it('stays on the head before while a new one is prepared, but not for longer than the bound', async () => {
