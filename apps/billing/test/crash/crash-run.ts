@@ -89,11 +89,12 @@ export async function runCrash(plan: CrashPlan): Promise<CrashReport> {
     const purchases: Purchase[] = []
     const kills = { billing: 0, seller: 0, postgres: 0 }
     const victims = { billing, seller, ...(postgres === null ? {} : { postgres }) }
-    const killer = kill(plan, victims, kills, killing.signal, () => countServed(purchases))
-    await buy(plan, seller.url, purchases)
-    killing.abort()
-    await killer
-    await disturbing
+    const stop = () => killing.abort()
+    await Promise.all([
+      buy(plan, seller.url, purchases, killing.signal).finally(stop),
+      kill(plan, victims, kills, killing.signal, () => countServed(purchases)).finally(stop),
+      disturbing,
+    ])
     node.faultOf = undefined
     const client = new BillingClient(billing.url)
     // What the last reorganisation took back is brought back in time: `finish` takes the chain past every deadline.
@@ -186,14 +187,15 @@ async function kill(
     const names = plan.victims[random(0, plan.victims.length - 1)] ?? []
     for (const name of names) kills[name] += 1
     await Promise.all(names.map((name) => running[name]?.kill()))
+    // Whoever starts finds what it needs: the order is the plan's.
     for (const name of names) await running[name]?.start()
   }
 }
 
-async function buy(plan: CrashPlan, sellerUrl: string, purchases: Purchase[]): Promise<void> {
+async function buy(plan: CrashPlan, sellerUrl: string, purchases: Purchase[], signal: AbortSignal): Promise<void> {
   let asking = 0
   const buyer = async () => {
-    while (countServed(purchases) < plan.payments && asking < plan.payments * 50) {
+    while (!signal.aborted && countServed(purchases) < plan.payments && asking < plan.payments * 50) {
       const index = asking++
       const asked = index % 3 === 0 ? 0n : BigInt(1_000 + index)
       const bought = await purchase(`${sellerUrl}/metered?charge=${asked}&slowMs=${random(0, 400)}`, asked)

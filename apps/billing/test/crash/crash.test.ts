@@ -35,7 +35,7 @@ const plans: Plan[] = [
   { title: 'Postgres', victims: [['postgres']], faultyNode: false, settlement: 'single', store: 'Postgres' },
   {
     title: 'all, and the node fails, in batches',
-    victims: [['billing'], ['seller'], ['postgres'], ['billing', 'seller', 'postgres']],
+    victims: [['billing'], ['seller'], ['postgres'], ['postgres', 'billing', 'seller']],
     faultyNode: true,
     settlement: 'batch',
     store: 'Postgres',

@@ -23,7 +23,7 @@ export class Service {
       stdio: ['ignore', verbose ? 'inherit' : 'ignore', verbose ? 'inherit' : 'ignore'],
     })
     this.#child = child
-    for (let attempt = 0; attempt < 600; attempt++) {
+    for (let attempt = 0; attempt < 6_000; attempt++) {
       if (child.exitCode !== null) throw new Error(`${this.program} ended with ${child.exitCode}`)
       const status = await fetch(`${this.url}${this.readyPath}`).then(
         (response) => response.status,
