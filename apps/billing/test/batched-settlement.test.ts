@@ -1,7 +1,8 @@
 import { DEVNET_ROLES, type Devnet, type FaultProxy, startDevnet, startFaultProxy } from '@upfront/devnet'
 import type { Payment } from '@upfront/protocol'
-import { createTestClient, http } from 'viem'
-import { DELEGATED_CODE } from '../src/chain/settlement-batch.js'
+import { createLogger } from '@upfront/service'
+import { createTestClient, http, parseTransaction } from 'viem'
+import { CREATE2_DEPLOYER, DELEGATED_CODE, SETTLEMENT_BATCH } from '../src/chain/settlement-batch.js'
 import { runBilling } from './support/billing.js'
 import { makeRequirements, SELLER } from './support/buyer.js'
 import { burnNonce, fetchHead, rpc } from './support/on-chain.js'
@@ -9,7 +10,7 @@ import { type RunningBilling, usdcBalance } from './support/stand.js'
 import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
 
-const [SIGNER] = DEVNET_ROLES.facilitators
+const [SIGNER, OTHER] = DEVNET_ROLES.facilitators
 
 interface Description {
   events: { kind: string }[]
@@ -25,7 +26,8 @@ describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
   const anvil = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
   const mineOne = () => anvil().mine({ blocks: 1 })
   const describePayment = async (id: string) => (await billing.send(`/payments/${id}`)).body as Description
-  const countSent = () => new Set(node.sent).size
+  /** By nonce: on a busy machine a transaction may be replaced before it is mined. */
+  const countSent = () => new Set(node.sent.map((raw) => parseTransaction(raw as `0x02${string}`).nonce)).size
   const authorize = () => billing.authorizeNew(makeRequirements({ maximum: '1000' }))
   /** Charges that wait for nothing, by id. */
   const charge = async (amounts: readonly number[]) => {
@@ -85,7 +87,9 @@ describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
     const receipt = (await rpc(devnet.rpcUrl, 'eth_getTransactionReceipt', [transaction])) as { gasUsed: string }
     expect(settled.reduce((sum, { gasUsed }) => sum + gasUsed!, 0n)).toBe(BigInt(receipt.gasUsed))
     expect(BigInt(receipt.gasUsed) / 12n).toBeLessThan(52_000n)
-    expect((await describePayment(ids[3]!)).transactions).toMatchObject([{ item: expect.any(Number), items: 12 }])
+    const { transactions } = await describePayment(ids[3]!)
+    const mined = transactions.find(({ hash }) => hash === transaction)
+    expect(mined).toMatchObject({ item: expect.any(Number), items: 12 })
     expect((await billing.send('/reconciliation')).body).toMatchObject({ settledPayments: 12, differences: [] })
     expect((await billing.send('/metrics')).body).toMatch(/^billing_settlement_batch_payments_sum\{.*\} 12$/m)
   })
@@ -153,7 +157,7 @@ describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
     await mineOne()
     const [settled] = await settleAll(more)
     const before = await usdcBalance(devnet, SELLER)
-    const hashes = countSent()
+    const sent = countSent()
     const depth = Number((await fetchHead(devnet)) - settled!.blockNumber!) + 1
     await anvil().request({ method: 'anvil_reorg', params: [depth, []] } as never)
     expect(await usdcBalance(devnet, SELLER)).toBeLessThan(before)
@@ -162,9 +166,55 @@ describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
     }
     await settleAll(more)
     expect(await usdcBalance(devnet, SELLER)).toBe(before)
-    expect(countSent()).toBe(hashes)
+    expect(countSent()).toBe(sent)
     const { body } = await billing.send('/accounts')
     expect(JSON.stringify(body)).toContain('received')
     expect((await billing.send('/reconciliation')).body).toMatchObject({ differences: [] })
+  })
+
+  // Last: it takes the chain's deployer away.
+  test('a signer that can not be delegated settles one by one: the log says why once, and health does', async () => {
+    for (const address of [CREATE2_DEPLOYER, SETTLEMENT_BATCH]) {
+      await rpc(devnet.rpcUrl, 'anvil_setCode', [address, '0x'])
+    }
+    const lines: string[] = []
+    const logger = createLogger({ level: 'info', destination: { write: (line) => void lines.push(line) } })
+    const other = await runBilling(
+      devnet.rpcUrl,
+      {
+        FACILITATOR_PRIVATE_KEYS: OTHER.privateKey,
+        SETTLEMENT: 'batch',
+        SETTLEMENT_BATCH_INTERVAL_MS: '0',
+        RECOVERY_INTERVAL_MS: '200',
+        ...(await store.variables()),
+      },
+      logger,
+    )
+    try {
+      const ids: string[] = []
+      for (const amount of ['1', '2', '3']) {
+        const offer = makeRequirements({ maximum: '1000', facilitator: OTHER.address })
+        const { id } = await other.authorizeNew(offer)
+        await other.charge(id, amount, { waitMilliseconds: 0 })
+        ids.push(id)
+      }
+      const settled = await Promise.all(
+        ids.map((id) =>
+          until(
+            () => other.payment(id),
+            ({ state }) => state === 'settled',
+            mineOne,
+          ),
+        ),
+      )
+      expect(new Set(settled.map(({ transaction }) => transaction)).size).toBe(3)
+      const obstacle = `the chain lacks the deployer ${CREATE2_DEPLOYER}`
+      expect(lines.filter((line) => line.includes(obstacle))).toHaveLength(1)
+      const batchObstacles = { [OTHER.address.toLowerCase()]: obstacle }
+      expect((await other.send('/health')).body).toMatchObject({ chains: { 'eip155:31337': { batchObstacles } } })
+      expect((await billing.send('/health')).body).toMatchObject({ chains: { 'eip155:31337': { batchObstacles: {} } } })
+    } finally {
+      await other.close()
+    }
   })
 })

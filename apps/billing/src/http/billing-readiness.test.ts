@@ -2,6 +2,7 @@ import { Test } from '@nestjs/testing'
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
 import { Ledger } from '../ledger/ledger.js'
+import { Settler } from '../settle/settler.js'
 import { SignerFunds } from '../settle/signer-funds.js'
 import { BillingReadiness } from './billing-readiness.js'
 
@@ -25,6 +26,7 @@ async function reportOf(chains: Chain[], left: (chain: Chain) => Promise<number>
       BillingReadiness,
       { provide: Ledger, useValue: { kind: 'postgres', db: { transaction } } },
       { provide: Chains, useValue: { all: () => chains } },
+      { provide: Settler, useValue: { batchObstacles: () => ({}) } },
       { provide: SignerFunds, useValue: { fewest: 10, settlementsLeft: left } },
     ],
   }).compile()

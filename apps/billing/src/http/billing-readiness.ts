@@ -6,6 +6,7 @@ import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
 import { Ledger } from '../ledger/ledger.js'
 import { idempotencyKeys } from '../ledger/schema.js'
+import { Settler } from '../settle/settler.js'
 import { SignerFunds } from '../settle/signer-funds.js'
 
 const HEAD_STALE_MILLISECONDS = 30_000
@@ -22,6 +23,7 @@ export class BillingReadiness extends Readiness {
     private readonly ledger: Ledger,
     private readonly chains: Chains,
     private readonly funds: SignerFunds,
+    private readonly settler: Settler,
   ) {
     super()
   }
@@ -53,6 +55,7 @@ export class BillingReadiness extends Readiness {
       head: head.number.toString(),
       signers: [...signers.keys()],
       settlementsLeft: Object.fromEntries([...signers.keys()].map((signer, index) => [signer, left[index] ?? null])),
+      batchObstacles: this.settler.batchObstacles(chain.network),
     }
   }
 

@@ -49,7 +49,12 @@ export class Batches {
 
   /** Whether this signer's payments are settled in batches. */
   serves(signer: Address): boolean {
-    return this.environment.SETTLEMENT === 'batch' && !this.#delegation.isImpossible(signer)
+    return this.environment.SETTLEMENT === 'batch' && this.obstacleOf(signer) === null
+  }
+
+  /** Why this signer can't send batches; `null`: nothing is known against it. */
+  obstacleOf(signer: Address): string | null {
+    return this.#delegation.obstacleOf(signer)
   }
 
   /** Puts a payment that has to be signed anew into the signer's next batch. */

@@ -81,6 +81,12 @@ export class ChainSettler {
     this.#wakeUp()
   }
 
+  /** Signers that should settle in batches and can't, and why. */
+  get batchObstacles(): Record<Address, string> {
+    const all = [...this.chain.signers.keys()].map((signer) => [signer, this.#batches.obstacleOf(signer)] as const)
+    return Object.fromEntries(all.filter((each): each is readonly [Address, string] => each[1] !== null))
+  }
+
   /** Judges a charge that can't be submitted here by the chain's facts. Throws `NodeFault`. */
   async resolve(payment: PaymentRow): Promise<void> {
     await this.#follow(payment, await resolveDoubt(this.db, this.chain, payment))

@@ -23,7 +23,7 @@ const DEPLOYMENT_GAS = 400_000n
 /** Delegates the signers' accounts of one chain to the contract for batches (EIP-7702), once for each. */
 export class Delegation {
   readonly #attempts = new Map<Address, number>()
-  readonly #impossible = new Set<Address>()
+  readonly #obstacles = new Map<Address, string>()
 
   constructor(
     private readonly chain: Chain,
@@ -31,21 +31,21 @@ export class Delegation {
     private readonly logger: Logger,
   ) {}
 
-  /** Whether it was found that the account can't be delegated here: its payments are settled one by one. */
-  isImpossible(signer: Address): boolean {
-    return this.#impossible.has(signer)
+  /** Why the account can't be delegated here, once that was found: its payments are settled one by one. */
+  obstacleOf(signer: Address): string | null {
+    return this.#obstacles.get(signer) ?? null
   }
 
   /**
    * `delegated`: the account may send batches now. Else the transaction that delegates it, stored and to be broadcast, where one can
-   * be made; `null`: it can't, and {@link isImpossible} says so from now on. Only for a signer that has nothing in flight. Throws `NodeFault`.
+   * be made; `null`: it can't, and {@link obstacleOf} says so from now on. Only for a signer that has nothing in flight. Throws `NodeFault`.
    */
   async ensure(signer: Address, nonce: number): Promise<'delegated' | SignedTransactionRow | null> {
     const code = await this.chain.code(signer)
     if (code === DELEGATED_CODE) return 'delegated'
     const obstacle = await this.#findObstacle(signer, code)
     if (obstacle === null) return this.#delegate(signer, nonce)
-    this.#impossible.add(signer)
+    this.#obstacles.set(signer, obstacle)
     const { network } = this.chain
     this.logger.error({ network, signer, obstacle }, 'the signer can not send batches; it settles payments one by one')
     return null

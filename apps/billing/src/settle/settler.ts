@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
-import { isFinal, type Network } from '@upfront/protocol'
+import { type Address, isFinal, type Network } from '@upfront/protocol'
 import { LOGGER, type Logger } from '@upfront/service'
 import { Chains } from '../chain/chains.js'
 import { Environment } from '../environment/environment.js'
@@ -57,6 +57,11 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
   /** What a charge waits for before it is submitted; `null`: nothing, or it is not a charge any more. */
   waitOf({ state, network, facilitator }: PaymentRow): GasWait | null {
     return state === 'charging' ? this.gasPolicy.waitOf({ network }, facilitator) : null
+  }
+
+  /** Signers of a chain that should settle in batches and can't, and why. */
+  batchObstacles(network: Network): Record<Address, string> {
+    return this.#chains.get(network)?.batchObstacles ?? {}
   }
 
   /** Ends, or goes on with, a charge whose signer's key no process may have. */
