@@ -31,7 +31,7 @@ export class AppModule {
     const simulate = SimulateModule.importing(process)
     const rpc = RpcModule.importing(process, simulate)
     const imports = [
-      HttpModule.importing(process, rpc),
+      HttpModule.importing(process, rpc, simulate),
       WireModule.importing(process, rpc),
       McpModule.importing(process),
       OpsModule.importing(process, rpc, simulate),

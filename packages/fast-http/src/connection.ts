@@ -119,7 +119,7 @@ export class Connection {
     if (last !== undefined && startsWith(received, last.bytes)) return last
     const end = received.indexOf('\r\n\r\n') + 4
     if (end < 4 || end > MAX_HEAD_BYTES) return undefined
-    const head = readPlainHead(received.toString('latin1', 0, end))
+    const head = readPlainHead(received.toString('latin1', 0, end), this.owner.options.leave)
     if (head === undefined) return undefined
     const read = { bytes: Buffer.from(received.subarray(0, end)), head }
     if (end <= MAX_REMEMBERED_HEAD_BYTES) this.#lastHead = read

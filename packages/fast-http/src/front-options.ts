@@ -25,6 +25,8 @@ export interface MemoryShare {
 export interface FrontOptions {
   /** Requests with longer bodies are left to Node. 0 leaves all of them. */
   maxBodyBytes: number
+  /** Requests with one of these headers are left to Node: names in lower case. */
+  leave?: readonly string[]
   /** Milliseconds within which a body must have arrived after its head. */
   bodyTimeoutMs: number
   /** Of a connection: counts requests that come in several pieces until they are answered. */

@@ -25,9 +25,10 @@ const READ = new Set(['connection', 'content-length', 'content-type', 'host', 'x
 /**
  * Reads the head of a `POST /` with a JSON body of known length.
  * @param text up to and including the empty line
+ * @param leave names of headers whose requests are not for here
  * @returns undefined for every other request, valid or not: Node's parser decides about those
  */
-export function readPlainHead(text: string): PlainHead | undefined {
+export function readPlainHead(text: string, leave: readonly string[] = []): PlainHead | undefined {
   if (!text.startsWith(START) || !text.endsWith(END)) return undefined
   const lines = text.slice(START.length, -END.length).split('\r\n', MAX_HEADERS + 1)
   if (lines.length > MAX_HEADERS) return undefined
@@ -37,7 +38,7 @@ export function readPlainHead(text: string): PlainHead | undefined {
     const name = line.slice(0, colon).toLowerCase()
     const value = line.slice(colon + 1)
     if (colon < 1 || !NAME.test(name) || !VALUE.test(value)) return undefined
-    if (NOT_PLAIN.has(name) || headers.has(name)) return undefined
+    if (NOT_PLAIN.has(name) || leave.includes(name) || headers.has(name)) return undefined
     if (READ.has(name)) headers.set(name, value.trim())
   }
   const connection = headers.get('connection')?.toLowerCase() ?? 'keep-alive'

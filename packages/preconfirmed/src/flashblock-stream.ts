@@ -1,3 +1,4 @@
+import type { Relay, RelayMember } from '@upfront/head'
 import { WebSocket } from 'ws'
 import type { Flashblock } from './flashblock.js'
 import { decodeFrame } from './flashblock-frame.js'
@@ -10,6 +11,8 @@ export interface FlashblockStreamOptions {
   /** Bound on one message, decompressed. */
   maxMessageBytes: number
   onFlashblock: (flashblock: Flashblock) => void
+  /** Replicas that follow the same stream: frames are published as they came in. */
+  relay?: Relay | undefined
   /** A message that is no flashblock. */
   onUndecodable: (reason: string) => void
   onConnected: (url: string) => void
@@ -17,12 +20,17 @@ export interface FlashblockStreamOptions {
   onLost: (url: string, reason: string, retryInMs: number) => void
 }
 
+/** The source's name where another replica listens to the stream. */
+const RELAYED = 'relay:'
 const FIRST_RETRY_MS = 100
 const LAST_RETRY_MS = 5_000
 /** Messages that wait to be decoded; above it the oldest are dropped and show as a gap. */
 const MAX_WAITING = 64
 
-/** Follows a Flashblocks WebSocket for as long as it is not closed: it reconnects with backoff and full jitter. */
+/**
+ * Follows a Flashblocks WebSocket for as long as it is not closed: it reconnects with backoff and full jitter. Where another
+ * replica does that for all, frames are taken from there, and the WebSocket is opened only while none come.
+ */
 export class FlashblockStream {
   private socket: WebSocket | undefined
   private timer: NodeJS.Timeout | undefined
@@ -30,16 +38,55 @@ export class FlashblockStream {
   private closed = false
   private waiting: Buffer[] = []
   private decoding = false
+  private readonly replica: RelayMember | undefined
+  private relayedTimer: NodeJS.Timeout | undefined
 
   constructor(private readonly options: FlashblockStreamOptions) {
-    this.connect(0)
+    this.replica = options.relay?.join({
+      onMessage: (frame) => {
+        this.awaitRelayed()
+        this.enqueue(frame)
+      },
+      onChange: () => this.changeSource(),
+    })
+    this.changeSource()
   }
 
   close(): void {
     this.closed = true
-    clearTimeout(this.timer)
+    this.replica?.leave()
+    clearTimeout(this.relayedTimer)
     this.waiting = []
-    this.socket?.terminate()
+    this.disconnect()
+  }
+
+  private changeSource(): void {
+    clearTimeout(this.relayedTimer)
+    if (this.replica?.follows) this.awaitRelayed()
+    else if (!this.isConnecting) this.connect(0)
+  }
+
+  /** A replica publishes frames: the WebSocket is needed again only once it is silent. */
+  private awaitRelayed(): void {
+    if (this.isConnecting) {
+      this.disconnect()
+      this.options.onConnected(RELAYED)
+    }
+    clearTimeout(this.relayedTimer)
+    this.relayedTimer = setTimeout(() => {
+      if (!this.isConnecting) this.connect(0)
+    }, this.options.silenceMs)
+  }
+
+  private get isConnecting(): boolean {
+    return this.socket !== undefined
+  }
+
+  private disconnect(): void {
+    clearTimeout(this.timer)
+    const { socket } = this
+    this.socket = undefined
+    socket?.terminate()
   }
 
   private connect(attempt: number): void {
@@ -65,14 +112,16 @@ export class FlashblockStream {
     socket.on('message', (data) => {
       silence()
       this.failures = 0
+      this.replica?.publish(data as Buffer)
       this.enqueue(data as Buffer)
     })
     socket.on('error', (error) => {
       reason = error.message
     })
     socket.on('close', () => {
+      // It was given up for another source, or another connection.
+      if (this.closed || this.socket !== socket) return
       clearTimeout(this.timer)
-      if (this.closed) return
       const retryInMs = Math.random() * Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** this.failures)
       this.failures = Math.min(this.failures + 1, 16)
       this.options.onLost(url, reason, Math.round(retryInMs))

@@ -1,3 +1,4 @@
+import type { Relay } from '@upfront/head'
 import { type CallLimits, Canceller } from '@upfront/node'
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import type { ExecutedPart } from '@upfront/simulation'
@@ -12,6 +13,7 @@ export interface FlashblocksFollowerOptions extends Omit<PreconfirmedChainOption
   urls: string[]
   silenceMs: number
   maxMessageBytes: number
+  relay?: Relay | undefined
   latest: (limits: CallLimits) => Promise<CanonicalBlock>
   headPollMs: number
   headTimeoutMs: number
@@ -99,9 +101,10 @@ export class FlashblocksFollower {
   }
 
   private connect(chain: PreconfirmedChain): FlashblockStream {
-    const { urls, silenceMs, maxMessageBytes, observe } = this.options
+    const { urls, silenceMs, maxMessageBytes, observe, relay } = this.options
     return new FlashblockStream({
       urls,
+      relay,
       silenceMs,
       maxMessageBytes,
       onFlashblock: (flashblock) => chain.onFlashblock(flashblock),

@@ -1,4 +1,5 @@
 import { type StreamServer, startStreamServer } from '@upfront/devnet'
+import type { Relay, RelayListener } from '@upfront/head'
 import { FlashblockStream } from '../src/flashblock-stream.js'
 import { flashblockMessage } from './flashblock-message.js'
 
@@ -21,10 +22,11 @@ describe('FlashblockStream', () => {
     await Promise.all(servers.map((server) => server.stop()))
   })
 
-  function follow(urls: string[]) {
+  function follow(urls: string[], relay?: Relay) {
     const name = (url: string) => urls.indexOf(url)
     stream = new FlashblockStream({
       urls,
+      relay,
       silenceMs: SILENCE_MS,
       maxMessageBytes: 1 << 20,
       onFlashblock: (flashblock) => seen.push(`flashblock ${flashblock.index}`),
@@ -75,6 +77,42 @@ describe('FlashblockStream', () => {
     follow([url, servers[1]!.url])
     await sees('lost 0: connect ECONNREFUSED')
     await sees('connected 1')
+  })
+
+  it('publishes frames as they came in, where it leads', async () => {
+    const published: string[] = []
+    const member = { leads: true, follows: false, publish: (frame: Buffer | string) => published.push(String(frame)) }
+    follow([servers[0]!.url], { join: () => ({ ...member, leave: () => undefined }) })
+    await sees('connected 0')
+    servers[0]!.send(message(0))
+    await sees('flashblock 0')
+    expect(published).toEqual([message(0)])
+  })
+
+  it('takes frames from another replica, and opens the stream itself only while none come', async () => {
+    let listener: RelayListener | undefined
+    const member = { leads: false, follows: true, publish: () => undefined, leave: () => undefined }
+    const join = (to: RelayListener) => {
+      listener = to
+      return member
+    }
+    follow([servers[0]!.url], { join })
+    listener?.onMessage(Buffer.from(message(0)))
+    await sees('flashblock 0')
+    expect(seen).toEqual(['flashblock 0'])
+    // It is silent for too long.
+    await sees('connected 0')
+    servers[0]!.send(message(1))
+    await sees('flashblock 1')
+    listener?.onMessage(Buffer.from(message(2)))
+    await sees('flashblock 2')
+    servers[0]!.send(message(3))
+    Object.assign(member, { leads: true, follows: false })
+    listener?.onChange()
+    while (seen.filter((line) => line === 'connected 0').length < 2)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    servers[0]!.send(message(4))
+    await sees('flashblock 4')
   })
 
   it('refuses a frame over the limit before it is read', async () => {

@@ -14,6 +14,8 @@ import {
   sealedBlock,
 } from '@upfront/simulation'
 import { Environment } from '../environment/environment.js'
+import { type RedisRelay, relayOver } from '../replicas/redis-relay.js'
+import { SharedRedis } from '../replicas/shared-redis.js'
 import { CarryJournal } from './carry-journal.js'
 import { ENGINE, type EngineChoice } from './engine-choice.js'
 import { HeadJournal } from './head-journal.js'
@@ -28,6 +30,8 @@ const DEVELOPMENT_NODE = /^(anvil|hardhat|edr|ganache|ethereumjs)/i
 @Injectable()
 export class FollowedChain {
   readonly head: HeadFollower<SealedBlock>
+  /** Where replicas share a Redis. */
+  readonly relay: RedisRelay | undefined
   readonly recent = new RecentHeads()
   /** What a stream brought of a block that is sealed now: it need not be executed again. Set by who follows a stream. */
   executedPart: (header: BlockHeader, transactions: readonly Hash[]) => ExecutedPart | undefined = () => undefined
@@ -44,12 +48,15 @@ export class FollowedChain {
     private readonly driver: Driver,
     private readonly served: ServedChain,
     journal: HeadJournal,
+    shared: SharedRedis,
     private readonly carryJournal: CarryJournal,
     @Inject(ENGINE) { engine }: EngineChoice,
   ) {
     const carries = carriesState(engine) ? engine : undefined
     this.carries = carries
+    this.relay = relayOver(shared, served, 'heads')
     this.head = new HeadFollower<SealedBlock>({
+      relay: this.relay,
       mode: environment.FOLLOW_HEAD,
       urls: environment.UPSTREAM_WS_URL ?? [],
       idleMs: environment.FOLLOW_IDLE_SECONDS * 1_000,

@@ -67,6 +67,10 @@ export class Environment {
   @Matches(/^(rediss?|unix):\/\/\S+$/, { message: 'must begin with redis:// or rediss://' })
   REDIS_URL?: string
 
+  /** How long a request waits for the state that its `upfront-min-state` names. */
+  @IsWholeNumber(0, 60_000)
+  MIN_STATE_WAIT_MS = 500
+
   @IsIn(['auto', 'revm', 'ethereumjs'])
   EVM_ENGINE: 'auto' | 'revm' | 'ethereumjs' = 'auto'
 

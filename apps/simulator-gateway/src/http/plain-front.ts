@@ -14,6 +14,7 @@ import { Memory } from '../limits/memory.js'
 import { RETRY_AFTER_SECONDS } from '../limits/overloaded.js'
 import { STATE_HEADER } from '../pending/answer-state.js'
 import type { RequestView } from '../pending/request-view.js'
+import { MIN_STATE_HEADER } from '../replicas/min-state.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import type { RpcAnswer } from '../rpc/rpc.service.js'
 import { Refusals } from './refusals.js'
@@ -44,6 +45,7 @@ export class PlainFront implements OnApplicationBootstrap {
     const isOpen = TRUSTED_PROXIES === undefined || this.free.isOff
     this.front = standBefore(server, {
       maxBodyBytes: isOpen ? Math.min(MAX_BODY_BYTES, limit) : 0,
+      leave: [MIN_STATE_HEADER],
       bodyTimeoutMs: BODY_TIMEOUT_MS,
       memoryOf: ({ remoteAddress }) => this.memory.bodiesOf(clientOf(remoteAddress ?? '')),
       serve: (request) => this.serve(request),

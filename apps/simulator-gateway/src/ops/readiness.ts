@@ -8,8 +8,9 @@ import { FollowedChain } from '../chain/followed-chain.js'
 import type { RecentHead } from '../chain/recent-heads.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
-import { SharedLimits } from '../limits/shared-limits.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
+import type { Role } from '../replicas/lease.js'
+import { SharedRedis } from '../replicas/shared-redis.js'
 
 const PROBE_TIMEOUT_MS = 3_000
 /** Probes come from several sides: one answer serves all of a second. */
@@ -24,6 +25,8 @@ export interface ReadinessReport {
   engine: { name: string; version: string; reason: string }
   /** Whether replicas count the free budgets together in Redis, or each alone; absent without REDIS_URL. */
   limits?: 'shared' | 'local'
+  /** Whether this replica hears of heads and of the stream by itself; absent without REDIS_URL, and while nothing is followed. */
+  replica?: { heads?: Role; flashblocks?: Role }
   /** Where `pending` stands; absent where no stream is followed. */
   preconfirmed?: { connected: boolean; block?: string; flashblock?: number; ageMs?: number }
   /** Whether requests at `latest` stand on a head that is followed. */
@@ -63,7 +66,7 @@ export class GatewayReadiness extends Readiness {
     @Inject(ENGINE) private readonly choice: EngineChoice,
     private readonly preconfirmed: Preconfirmed,
     private readonly followed: FollowedChain,
-    private readonly shared: SharedLimits,
+    private readonly shared: SharedRedis,
   ) {
     super()
   }
@@ -115,9 +118,12 @@ export class GatewayReadiness extends Readiness {
     }
   }
 
-  private limits(): Pick<ReadinessReport, 'limits'> {
+  private limits(): Pick<ReadinessReport, 'limits' | 'replica'> {
     const { status } = this.shared
-    return status === undefined ? {} : { limits: status }
+    if (status === undefined) return {}
+    const heads = this.followed.relay?.role
+    const flashblocks = this.preconfirmed.relay?.role
+    return { limits: status, replica: { ...(heads && { heads }), ...(flashblocks && { flashblocks }) } }
   }
 
   private following(): Following {

@@ -6,6 +6,8 @@ import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 import { FollowedChain } from '../chain/followed-chain.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
+import { type RedisRelay, relayOver } from '../replicas/redis-relay.js'
+import { SharedRedis } from '../replicas/shared-redis.js'
 import { PreconfirmedJournal } from './preconfirmed-journal.js'
 import type { RequestView } from './request-view.js'
 
@@ -17,6 +19,8 @@ const START_RETRY_MS = 1_000
 /** The pre-confirmed chain, where `FLASHBLOCKS_WS_URL` names a stream of it. */
 @Injectable()
 export class Preconfirmed {
+  /** Where replicas share a Redis. */
+  readonly relay: RedisRelay | undefined
   private follower: FlashblocksFollower | undefined
   private closed = false
   private readonly listeners = new Set<(snapshot: PreconfirmedSnapshot) => void>()
@@ -30,6 +34,7 @@ export class Preconfirmed {
     private readonly served: ServedChain,
     private readonly journal: PreconfirmedJournal,
     followed: FollowedChain,
+    shared: SharedRedis,
     @Inject(ENGINE) choice: EngineChoice,
   ) {
     if (!environment.FLASHBLOCKS_WS_URL) return
@@ -37,6 +42,7 @@ export class Preconfirmed {
     if (!executesTransactions(engine))
       throw new Error(`FLASHBLOCKS_WS_URL: the engine ${engine.name} can't execute a stream's transactions; use revm`)
     this.executor = engine
+    this.relay = relayOver(shared, served, 'flashblocks')
     journal.watch(() => this.status())
     followed.executedPart = (header, transactions) => this.follower?.executed(header, transactions)
   }
@@ -88,6 +94,7 @@ export class Preconfirmed {
     const { client, driver, environment } = this
     this.follower = new FlashblocksFollower({
       urls,
+      relay: this.relay,
       rules,
       executor,
       driver,

@@ -11,8 +11,8 @@ import { FreeBudget } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
 import { MemoryGuard } from '../limits/memory-guard.js'
 import { RequestQueue } from '../limits/request-queue.js'
-import { SharedLimits } from '../limits/shared-limits.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
+import { SharedRedis } from '../replicas/shared-redis.js'
 import { Simulator } from '../simulate/simulator.js'
 import { rpcMethods } from './methods.js'
 import { RpcEndpoint } from './rpc.endpoint.js'
@@ -46,8 +46,8 @@ const FEWEST = 8
     },
     {
       provide: FreeBudget,
-      inject: [Environment, SharedLimits],
-      useFactory: (environment: Environment, { redis }: SharedLimits) =>
+      inject: [Environment, SharedRedis],
+      useFactory: (environment: Environment, { redis }: SharedRedis) =>
         new FreeBudget(
           {
             callsPerSecond: environment.FREE_RATE_LIMIT,
@@ -83,12 +83,11 @@ const FEWEST = 8
         announced: AnnouncedBlocks,
       ) => rpcMethods({ environment, simulator, client, blocks, driver, served, engine, preconfirmed, announced }),
     },
-    SharedLimits,
     RpcService,
     RpcJournal,
     RpcEndpoint,
   ],
-  exports: [SharedLimits, RequestQueue, Memory, MemoryGuard, FreeBudget, RpcJournal, RpcEndpoint, RPC_METHODS],
+  exports: [RequestQueue, Memory, MemoryGuard, FreeBudget, RpcJournal, RpcEndpoint, RPC_METHODS],
 })
 export class RpcModule {
   /** @param imports which have to give `Environment`, `LOGGER`, `Metrics` and what simulates */

@@ -14,6 +14,7 @@ import { simulationBytes } from '../limits/memory.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
 import { PreconfirmedJournal } from '../pending/preconfirmed-journal.js'
 import { SimulationBases } from '../pending/simulation-base.js'
+import { SharedRedis } from '../replicas/shared-redis.js'
 import { Rehearsal } from './rehearsal.js'
 import { SimulationMetrics } from './simulation-metrics.js'
 import { Simulator } from './simulator.js'
@@ -46,6 +47,7 @@ import { Simulator } from './simulator.js'
       useFactory: ({ engine }: EngineChoice, client: UpstreamClient, queue: CallQueue, { HINTS }: Environment) =>
         new Driver(engine, client, queue, { hints: HINTS === 'on' }),
     },
+    SharedRedis,
     UpstreamJournal,
     ServedChain,
     FollowedChain,
@@ -60,6 +62,7 @@ import { Simulator } from './simulator.js'
     Rehearsal,
   ],
   exports: [
+    SharedRedis,
     ENGINE,
     UpstreamClient,
     BlockResolver,

@@ -1,5 +1,6 @@
 import type { CallLimits } from '@upfront/node'
 import type { BlockHeader, Hash } from '@upfront/protocol'
+import type { Relay } from './relay.js'
 
 /** `auto` follows while somebody asks, and for a while after. */
 export const FOLLOW_MODES = ['auto', 'always', 'off'] as const
@@ -27,6 +28,8 @@ export interface HeadFollowerOptions<B extends FollowedBlock> {
    */
   prepare?: (block: B, parent: BlockHeader | undefined) => Promise<void>
   observe: (event: HeadEvent) => void
+  /** Replicas that follow the same chain. */
+  relay?: Relay | undefined
 }
 
 /** What the metrics count and the log says. */

@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { BlockHeader, Hash } from '@upfront/protocol'
+import type { Hash } from '@upfront/protocol'
 import { WebSocketServer } from 'ws'
 import { blockCall } from '../block-call.js'
+import { headerFromRpc } from '../block-from-rpc.js'
 import { HeadFollower } from './head-follower.js'
 import type { HeadEvent, HeadFollowerOptions } from './head-follower-options.js'
+import type { Relay, RelayListener } from './relay.js'
 
 const hashOf = (number: number, fork = 0): Hash => `0x${(fork * 2 ** 40 + number).toString(16).padStart(64, '0')}`
 
@@ -24,9 +26,7 @@ function rpcHeader(number: number, fork = 0, forkedAt = number - 1) {
 }
 type RpcHeader = ReturnType<typeof rpcHeader>
 
-const blockOf = ({ number, hash, parentHash }: RpcHeader) => ({
-  header: { number: BigInt(number), hash, parentHash, timestamp: BigInt(number) } as BlockHeader,
-})
+const blockOf = (header: RpcHeader) => ({ header: headerFromRpc(header) })
 type Block = ReturnType<typeof blockOf>
 
 /** A node of the test's own: what it announces, serves and says is the head is set by hand. */
@@ -129,6 +129,72 @@ const next = (number: number, fork?: number, forkedAt?: number) => {
   node.serve(header)
   node.announce(header)
 }
+
+/** Replicas of the test's own: one role for the follower, and what it publishes. */
+function replicas(role: 'leads' | 'follows') {
+  const published: string[] = []
+  let listener: RelayListener | undefined
+  const member = {
+    leads: role === 'leads',
+    follows: role === 'follows',
+    publish(message: Buffer | string) {
+      if (member.leads) published.push(JSON.parse(String(message)).hash)
+    },
+    leave: () => undefined,
+  }
+  const relay: Relay = {
+    join(to) {
+      listener = to
+      return member
+    },
+  }
+  const tell = (header: RpcHeader) => listener?.onMessage(Buffer.from(JSON.stringify(header)))
+  const lead = () => {
+    Object.assign(member, { leads: true, follows: false })
+    listener?.onChange()
+  }
+  return { relay, published, tell, lead }
+}
+
+describe('HeadFollower among replicas', () => {
+  it('publishes what it is told, where it leads', async () => {
+    const { relay, published } = replicas('leads')
+    const { follower } = await follow({ relay })
+    next(11)
+    await until(() => follower.current()?.header.number === 11n)
+    expect(published).toEqual([hashOf(10), hashOf(11)])
+  })
+
+  it('takes heads from the one that leads, fetches them itself, and subscribes once it leads', async () => {
+    const { relay, published, tell, lead } = replicas('follows')
+    const events: HeadEvent[] = []
+    node.serve(rpcHeader(10))
+    const { latest, byHash } = node
+    const observe = (event: HeadEvent) => events.push(event)
+    const follower = new HeadFollower<Block>({ mode: 'always', urls: [node.url], relay, latest, byHash, observe })
+    followers.push(follower)
+    await until(() => follower.status().trusted)
+    const [asked, fetched] = [node.asked(), node.fetched()]
+    const header = rpcHeader(11)
+    node.serve(header)
+    tell(header)
+    await until(() => follower.current()?.header.number === 11n)
+    expect([node.asked(), node.fetched()]).toEqual([asked, fetched + 1])
+    expect([follower.status().subscribed, node.server.clients.size, published]).toEqual([0, 0, []])
+    lead()
+    await until(() => follower.status().subscribed === 1)
+    next(12)
+    await until(() => follower.current()?.header.number === 12n)
+    expect(published).toContain(hashOf(12))
+  })
+
+  it('asks the node where the one that leads is silent', async () => {
+    const { relay } = replicas('follows')
+    const { follower } = await follow({ urls: [], relay })
+    node.serve(rpcHeader(11))
+    await until(() => follower.status().head === 11n)
+  })
+})
 
 describe('HeadFollower', () => {
   it('stands on what was announced, without asking', async () => {

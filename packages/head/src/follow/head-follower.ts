@@ -1,5 +1,5 @@
 import { type CallLimits, Canceller, type CancelSignal, pause } from '@upfront/node'
-import type { BlockHeader, Hash } from '@upfront/protocol'
+import { type BlockHeader, blockHeaderToRpc, type Hash } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
 import { headerFromRpc } from '../block-from-rpc.js'
 import type { FollowedHead } from '../followed-head.js'
@@ -8,6 +8,7 @@ import type { FollowedBlock, HeadFollowerOptions, HeadStatus } from './head-foll
 import { HeadSubscription } from './head-subscription.js'
 import { MOST_MISSED, missedBlocks } from './missed-blocks.js'
 import { Pace } from './pace.js'
+import type { RelayMember } from './relay.js'
 
 /** Requests stay on the head before for so long while a new one is prepared. */
 const PREPARE_MS = 50
@@ -23,6 +24,8 @@ const MOST_LAG_MS = 250
 const KNOWN_BLOCKS = 64
 /** Who is named as the source of a head that was asked for. */
 const ASKED = ''
+/** The same where another replica was told of it. */
+const REPLICA = 'replica'
 
 /** The head that requests stand on. */
 interface Standing {
@@ -51,6 +54,7 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
   readonly #known = new LRUCache<Hash, BlockHeader>({ max: KNOWN_BLOCKS })
   #following: Canceller | undefined
   #subscriptions: HeadSubscription[] = []
+  #replica: RelayMember | undefined
   #standing: Standing | undefined
   /** The newest head that was taken up. */
   #taken: BlockHeader | undefined
@@ -133,7 +137,7 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
   }
 
   get #isSubscribed(): boolean {
-    return this.#subscriptions.some((each) => each.isSubscribed)
+    return this.#replica?.follows || this.#subscriptions.some((each) => each.isSubscribed)
   }
 
   #start(): void {
@@ -141,32 +145,53 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     this.#following = following
     this.#requestedAt = performance.now()
     this.#options.observe({ kind: 'following' })
-    this.#subscriptions = this.#options.urls.map(
-      (url) =>
-        new HeadSubscription({
-          url,
-          silenceMs: () => Math.max(10_000, 4 * this.#pace.overdueMs),
-          onHead: (header) => this.#onAnnouncement(header, url),
-          onSubscribed: () => {
-            this.#subscribedAt = performance.now()
-            this.#comparedAt = Number.NEGATIVE_INFINITY
-            this.#schedule(0)
-          },
-          onLost: (reason) => {
-            this.#options.observe({ kind: 'lost', host: new URL(url).host, reason })
-            this.#schedule(0)
-          },
-        }),
-    )
-    this.#schedule(0)
+    this.#replica = this.#options.relay?.join({
+      onMessage: (message) => this.#onAnnouncement(message, REPLICA),
+      onChange: () => this.#changeSource(),
+    })
+    this.#changeSource()
     if (this.#options.mode === 'auto') this.#restWhenIdle(this.#options.idleMs ?? IDLE_MS)
+  }
+
+  /** Listens to the nodes, or leaves that to another replica. */
+  #changeSource(): void {
+    if (this.#replica?.leads === false) this.#unsubscribe()
+    else if (this.#subscriptions.length === 0)
+      this.#subscriptions = this.#options.urls.map((url) => this.#subscribe(url))
+    if (this.#replica?.follows) this.#onSubscribed()
+    else this.#schedule(0)
+  }
+
+  #subscribe(url: string): HeadSubscription {
+    return new HeadSubscription({
+      url,
+      silenceMs: () => Math.max(10_000, 4 * this.#pace.overdueMs),
+      onHead: (header) => this.#onAnnouncement(header, url),
+      onSubscribed: () => this.#onSubscribed(),
+      onLost: (reason) => {
+        this.#options.observe({ kind: 'lost', host: new URL(url).host, reason })
+        this.#schedule(0)
+      },
+    })
+  }
+
+  #unsubscribe(): void {
+    for (const subscription of this.#subscriptions) subscription.close()
+    this.#subscriptions = []
+  }
+
+  #onSubscribed(): void {
+    this.#subscribedAt = performance.now()
+    this.#comparedAt = Number.NEGATIVE_INFINITY
+    this.#schedule(0)
   }
 
   #stop(): void {
     this.#following?.cancel(new Error('the head is no longer followed'))
     this.#following = undefined
-    for (const subscription of this.#subscriptions) subscription.close()
-    this.#subscriptions = []
+    this.#unsubscribe()
+    this.#replica?.leave()
+    this.#replica = undefined
     clearTimeout(this.#timer)
     clearTimeout(this.#idle)
     this.#standing = undefined
@@ -212,7 +237,8 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
 
   #onAnnouncement(header: unknown, from: string): void {
     try {
-      this.#announce({ header: headerFromRpc(header), from, at: performance.now() })
+      const told = Buffer.isBuffer(header) ? JSON.parse(header.toString()) : header
+      this.#announce({ header: headerFromRpc(told), from, at: performance.now() })
     } catch (error) {
       this.#options.observe({ kind: 'unknown', reason: messageOf(error) })
     }
@@ -231,6 +257,7 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     const newest = this.#announced ?? (standing && { header: standing.block.header, from: standing.from })
     if (newest !== undefined && header.number <= newest.header.number && from !== newest.from) return
     this.#announced = announced
+    if (from !== REPLICA) this.#replica?.publish(JSON.stringify(blockHeaderToRpc(header)))
     if (!this.#taking) void this.#takeUp()
   }
 

@@ -2,11 +2,11 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common'
 import { LOGGER, type Logger } from '@upfront/service'
 import type { Redis } from 'ioredis'
 import { Environment } from '../environment/environment.js'
-import { connectRedis } from './redis.js'
+import { connectRedis } from './connect-redis.js'
 
-/** The Redis in which replicas count together, where there is one. */
+/** The Redis through which replicas share limits and what nodes announce, where there is one. */
 @Injectable()
-export class SharedLimits implements OnApplicationShutdown {
+export class SharedRedis implements OnApplicationShutdown {
   readonly redis: Redis | undefined
 
   constructor({ REDIS_URL: url }: Environment, @Inject(LOGGER) logger: Logger) {
@@ -20,6 +20,7 @@ export class SharedLimits implements OnApplicationShutdown {
   }
 
   onApplicationShutdown(): void {
-    this.redis?.disconnect()
+    // Behind what was sent last, such as giving up a lease.
+    this.redis?.quit().catch(() => this.redis?.disconnect())
   }
 }

@@ -15,11 +15,11 @@ export function connectRedis(url: string, logger: Logger): Redis {
   })
   let isGone = false
   redis.on('error', () => {
-    if (!isGone) logger.warn('Redis can not be reached: limits are counted by each process alone')
+    if (!isGone) logger.warn('Redis can not be reached: this replica counts limits and follows the chain by itself')
     isGone = true
   })
   redis.on('ready', () => {
-    logger.info('limits are shared in Redis')
+    logger.info('Redis is reached: replicas share limits and what nodes announce')
     isGone = false
   })
   return redis

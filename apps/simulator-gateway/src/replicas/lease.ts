@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto'
+import type { Redis } from 'ioredis'
+
+/** After so long without renewal another replica takes the lease. */
+export const LEASE_MS = 3_000
+/** How often it is renewed, or tried for. */
+export const LEASE_TRY_MS = 1_000
+
+const TAKE = `local holder = redis.call('get', KEYS[1])
+if holder and holder ~= ARGV[1] then return 0 end
+redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1`
+const GIVE_UP = `if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1]) end`
+
+/** `leads`: this replica has the lease. `follows`: another has it. `alone`: Redis can't be reached. */
+export type Role = 'leads' | 'follows' | 'alone'
+
+/** A lease in Redis that one of several replicas has at a time. Who was cut off learns of it at its next try. */
+export class Lease {
+  role: Role = 'alone'
+  readonly #id = randomUUID()
+  readonly #timer: NodeJS.Timeout
+  #ended = false
+
+  /** @param onRole called whenever the role is another than before */
+  constructor(
+    private readonly redis: Redis,
+    private readonly key: string,
+    private readonly onRole: (role: Role) => void,
+  ) {
+    this.#timer = setInterval(this.#try, LEASE_TRY_MS).unref()
+    redis.on('ready', this.#try).on('close', this.#try)
+    this.#try()
+  }
+
+  end(): void {
+    this.#ended = true
+    clearInterval(this.#timer)
+    this.redis.off('ready', this.#try).off('close', this.#try)
+    if (this.role === 'leads') this.redis.eval(GIVE_UP, 1, this.key, this.#id).catch(() => undefined)
+  }
+
+  readonly #try = (): void => {
+    if (this.redis.status !== 'ready') {
+      this.#become('alone')
+      return
+    }
+    this.redis.eval(TAKE, 1, this.key, this.#id, LEASE_MS).then(
+      (taken) => this.#become(taken === 1 ? 'leads' : 'follows'),
+      () => this.#become('alone'),
+    )
+  }
+
+  #become(role: Role): void {
+    if (this.#ended || role === this.role) return
+    this.role = role
+    this.onRole(role)
+  }
+}

@@ -1,0 +1,82 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common'
+import { HttpAdapterHost } from '@nestjs/core'
+import type { FastifyAdapter } from '@nestjs/platform-fastify'
+import { BlockResolver } from '@upfront/head'
+import { newestBlock } from '@upfront/preconfirmed'
+import { ErrorCode, RpcError } from '@upfront/protocol'
+import { Environment } from '../environment/environment.js'
+import { Overloaded } from '../limits/overloaded.js'
+import { Preconfirmed } from '../pending/preconfirmed.js'
+import { RequestView } from '../pending/request-view.js'
+
+/** The request header that asks for a state at least as new as one that the client has seen. */
+export const MIN_STATE_HEADER = 'upfront-min-state'
+
+const LOOK_EVERY_MS = 10
+/** As the response header `upfront-state` has them, other fields left aside. */
+const BLOCK = /(?:^|; ?)block=(\d{1,20})(?:;|$)/
+const FLASHBLOCK = /(?:^|; ?)flashblock=(\d{1,6})(?:;|$)/
+
+interface WantedState {
+  block: bigint
+  /** Absent: the block as it was sealed. */
+  flashblock?: number
+}
+
+/** Lets requests that name a state wait until this replica has it: a client may have seen it at another. */
+@Injectable()
+export class MinState implements OnModuleInit {
+  constructor(
+    private readonly adapterHost: HttpAdapterHost<FastifyAdapter>,
+    private readonly blocks: BlockResolver,
+    private readonly preconfirmed: Preconfirmed,
+    private readonly environment: Environment,
+  ) {}
+
+  onModuleInit(): void {
+    this.adapterHost.httpAdapter.getInstance().addHook('onRequest', async (request) => {
+      const header = request.headers[MIN_STATE_HEADER]
+      if (header !== undefined) await this.reached(wantedState(String(header)))
+    })
+  }
+
+  /** @throws Overloaded where it is not reached in time; what asking the node for its head fails with */
+  private async reached(wanted: WantedState): Promise<void> {
+    const { MIN_STATE_WAIT_MS: timeoutMs } = this.environment
+    const deadline = performance.now() + timeoutMs
+    while (!(await this.has(wanted, deadline))) {
+      if (performance.now() >= deadline) {
+        const state = `block ${wanted.block}${wanted.flashblock === undefined ? '' : `, flashblock ${wanted.flashblock}`}`
+        throw new Overloaded(`${MIN_STATE_HEADER}: this replica has not reached ${state} within ${timeoutMs} ms`)
+      }
+      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+    }
+  }
+
+  private async has({ block, flashblock }: WantedState, deadline: number): Promise<boolean> {
+    const snapshot = this.preconfirmed.enabled ? this.preconfirmed.snapshotFor(new RequestView()) : undefined
+    if (snapshot !== undefined && flashblock !== undefined) {
+      const { environment, index } = newestBlock(snapshot)
+      if (environment.number > block || (environment.number === block && index >= flashblock)) return true
+    }
+    // Requests stand on this head, or a newer one, from now on.
+    const signal = AbortSignal.timeout(Math.max(1, Math.ceil(deadline - performance.now())))
+    try {
+      return (await this.blocks.head({ signal })).number >= block
+    } catch (error) {
+      if (signal.aborted) return false
+      throw error
+    }
+  }
+}
+
+/** @throws RpcError -32600 (HTTP 400) */
+function wantedState(header: string): WantedState {
+  const block = BLOCK.exec(header)?.[1] ?? /^\d{1,20}$/.exec(header)?.[0]
+  if (block === undefined) {
+    const expected = 'expected a block number, or what `upfront-state` said, such as `latest; block=104`'
+    throw new RpcError(ErrorCode.invalidRequest, `${MIN_STATE_HEADER}: ${expected}`, undefined, 400)
+  }
+  const flashblock = FLASHBLOCK.exec(header)?.[1]
+  return { block: BigInt(block), ...(flashblock !== undefined && { flashblock: Number(flashblock) }) }
+}

@@ -1,0 +1,148 @@
+import type { Relay, RelayListener, RelayMember } from '@upfront/head'
+import type { Redis } from 'ioredis'
+import type { ServedChain } from '../chain/served-chain.js'
+import { Lease, type Role } from './lease.js'
+import type { SharedRedis } from './shared-redis.js'
+
+/** Messages kept for readers that are a little behind. */
+const MOST_KEPT = 64
+const KEPT_MS = 60_000
+const BLOCK_MS = 1_000
+const RULES_TIMEOUT_MS = 5_000
+const FIELD = 'message'
+
+/** Publishes through a Redis stream what the replica with the lease was told, and takes from there what another was. */
+export class RedisRelay implements Relay {
+  private member: Member | undefined
+
+  /** @param name of what is relayed: replicas that relay the same of the same chain name it alike */
+  constructor(
+    private readonly redis: Redis,
+    private readonly name: () => Promise<string>,
+  ) {}
+
+  /** For `/health/ready`; absent while nothing is followed. */
+  get role(): Role | undefined {
+    return this.member?.role
+  }
+
+  join(listener: RelayListener): RelayMember {
+    const member = new Member(this.redis, this.name, listener, () => {
+      if (this.member === member) this.member = undefined
+    })
+    this.member = member
+    return member
+  }
+}
+
+/** Of the chain that is served; undefined where there is no Redis. @param what such as `heads` */
+export function relayOver({ redis }: SharedRedis, served: ServedChain, what: string): RedisRelay | undefined {
+  if (redis === undefined) return undefined
+  const name = async () => {
+    const { chainId } = await served.rules({ signal: AbortSignal.timeout(RULES_TIMEOUT_MS) })
+    return `${chainId}:${what}`
+  }
+  return new RedisRelay(redis, name)
+}
+
+class Member implements RelayMember {
+  private lease: Lease | undefined
+  private key = ''
+  private reader: Redis | undefined
+  private isReading = false
+  private left = false
+
+  constructor(
+    private readonly redis: Redis,
+    name: () => Promise<string>,
+    private readonly listener: RelayListener,
+    private readonly onLeft: () => void,
+  ) {
+    void this.begin(name)
+  }
+
+  get role(): Role {
+    return this.lease?.role ?? 'alone'
+  }
+
+  get leads(): boolean {
+    return this.role !== 'follows'
+  }
+
+  get follows(): boolean {
+    return this.isReading
+  }
+
+  publish(message: Buffer | string): void {
+    if (this.role !== 'leads' || this.redis.status !== 'ready') return
+    this.redis
+      .multi()
+      .xadd(this.key, 'MAXLEN', '~', MOST_KEPT, '*', FIELD, message)
+      .pexpire(this.key, KEPT_MS)
+      .exec()
+      .catch(() => undefined)
+  }
+
+  leave(): void {
+    this.left = true
+    this.lease?.end()
+    this.stopReading()
+    this.onLeft()
+  }
+
+  /** The name may have to be asked of the node: until it is there, this replica is alone. */
+  private async begin(name: () => Promise<string>): Promise<void> {
+    try {
+      this.key = `upfront:${await name()}`
+    } catch {
+      if (!this.left) setTimeout(() => void this.begin(name), BLOCK_MS).unref()
+      return
+    }
+    if (this.left) return
+    this.lease = new Lease(this.redis, `${this.key}:lease`, (role) => {
+      this.stopReading()
+      if (role === 'follows') void this.read()
+      else this.listener.onChange()
+    })
+  }
+
+  private stopReading(): void {
+    this.reader?.disconnect()
+    this.reader = undefined
+    this.isReading = false
+  }
+
+  /** On a connection of its own, as reading blocks it. */
+  private async read(): Promise<void> {
+    const reader = this.redis.duplicate({
+      commandTimeout: undefined as never,
+      retryStrategy: () => null,
+      enableOfflineQueue: true,
+    })
+    reader.on('error', () => undefined)
+    this.reader = reader
+    try {
+      const [newest] = await reader.xrevrange(this.key, '+', '-', 'COUNT', 1)
+      let after = newest?.[0] ?? '0-0'
+      if (this.reader !== reader) return
+      this.isReading = true
+      this.listener.onChange()
+      while (this.reader === reader) {
+        const streams = (await reader.xreadBuffer('BLOCK', BLOCK_MS, 'STREAMS', this.key, after)) as Streams
+        for (const [id, [, message]] of streams?.[0]?.[1] ?? []) {
+          after = id.toString()
+          if (this.reader === reader && message !== undefined) this.listener.onMessage(message)
+        }
+      }
+    } catch {
+      // Redis is gone, or this replica's role is another now.
+      if (this.reader !== reader) return
+      this.stopReading()
+      this.listener.onChange()
+      if (this.role === 'follows')
+        setTimeout(() => this.role === 'follows' && !this.left && void this.read(), BLOCK_MS).unref()
+    }
+  }
+}
+
+type Streams = [key: Buffer, entries: [id: Buffer, fields: Buffer[]][]][] | null
