@@ -179,7 +179,6 @@ describeIf('pending beside a real geth, whose next block is streamed', () => {
   })
 
   it.each<[string, unknown[]]>([
-    ['eth_createAccessList', [{ to: GETH_DEVELOPER.address }, 'pending']],
     ['eth_getProof', [GETH_DEVELOPER.address, [], 'pending']],
     ['eth_feeHistory', ['0x1', 'pending', []]],
     ['eth_getLogs', [{ fromBlock: '0x0', toBlock: 'pending' }]],

@@ -39,6 +39,20 @@ describe.each([
     return hash
   }
 
+  it('traces calls and makes access lists on the block under construction', async () => {
+    const to = recipient()
+    await preconfirmed(to, parseEther('1'))
+    const call = { from: to, to: ALICE.address, value: '0x1' }
+    const trace = await stand.ask<Record<Hex, { balance: Hex }>>('debug_traceCall', [
+      call,
+      'pending',
+      { tracer: 'prestateTracer' },
+    ])
+    expect(trace.result?.[to]?.balance).toBe(numberToHex(parseEther('1')))
+    const list = await stand.ask('eth_createAccessList', [call, 'pending'])
+    expect(list.result).toEqual({ accessList: [], gasUsed: '0x5208' })
+  })
+
   it('shows a transfer in every method before the node has its block, and agrees with the node afterwards', async () => {
     const to = recipient()
     const hash = await preconfirmed(to, parseEther('1'))

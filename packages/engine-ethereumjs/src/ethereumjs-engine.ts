@@ -3,6 +3,7 @@ import type { Cancellation } from '@upfront/node'
 import { ErrorCode, type Hash, type Hex, RpcError } from '@upfront/protocol'
 import {
   type Answer,
+  AnswerTooLong,
   type BlockStretch,
   type ChainRules,
   type Engine,
@@ -58,6 +59,7 @@ class PooledEngine implements EthereumJsEngine {
   begin(plan: SimulationPlan, at: StatePoint, cancellation: Cancellation): Promise<Step<Answer>> {
     refuseOptimism(plan.rules)
     return this.#begin({ kind: 'simulate', plan }, at, cancellation, (ending) => {
+      if (ending.kind === 'tooLong') throw new AnswerTooLong(plan.answerBytes)
       if (ending.kind !== 'simulated') throw failure(ending)
       return ending.answer
     })

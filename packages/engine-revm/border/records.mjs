@@ -203,9 +203,22 @@ const plannedBlock = record(
     extraData: bytes,
     rules: blockRules,
     withdrawals: list(withdrawal),
+    'isExecuted ?? false': flag,
     stateOverrides: [list(stateOverride), 'overrides'],
     calls: list(plannedCall),
   },
+)
+
+const recording = record(
+  'Recording',
+  { to: 'rust', ts: simulation('Recording'), rust: 'plan::Recording', isShared: true },
+  { frames: flag, state: flag },
+)
+
+const probe = record(
+  'Probe',
+  { to: 'rust', ts: simulation('Probe'), rust: 'plan::Probe' },
+  { block: number, call: number, to: address, input: bytes },
 )
 
 record(
@@ -221,6 +234,8 @@ record(
     daFootprintScalar: optional(quantity),
     returnFullTransactions: [flag, 'full_transactions'],
     answerBytes: number,
+    recording,
+    'probes ?? []': list(probe),
     blocks: list(plannedBlock),
   },
 )
@@ -324,7 +339,7 @@ const halt = union(
   {
     outOfGas: {},
     invalidJump: {},
-    writeProtection: {},
+    writeProtection: { step: haltedStep },
     addressCollision: {},
     codeStorageOutOfGas: {},
     codeStartsWithEf: {},
@@ -359,6 +374,80 @@ const touchedList = record(
   { accounts: list(address), slots: list(touchedSlot) },
 )
 
+const frameKind = names('outcome::FrameKind', {
+  CALL: 'Call',
+  CALLCODE: 'CallCode',
+  DELEGATECALL: 'DelegateCall',
+  STATICCALL: 'StaticCall',
+  CREATE: 'Create',
+  CREATE2: 'Create2',
+  SELFDESTRUCT: 'SelfDestruct',
+})
+
+const frameLog = record(
+  'FrameLog',
+  { to: 'typescript', ts: simulation('FrameLog'), rust: 'outcome::FrameLog' },
+  { position: number, address, topics: list(hash), data: bytes },
+)
+
+const frame = record(
+  'Frame',
+  { to: 'typescript', ts: simulation('Frame'), rust: 'outcome::Frame' },
+  {
+    kind: frameKind,
+    depth: number,
+    from: address,
+    to: optional(address),
+    input: bytes,
+    output: bytes,
+    gas: quantity,
+    gasUsed: quantity,
+    value: optional(word),
+    reverted: flag,
+    halt: optional(halt),
+    isPrecompile: flag,
+    logs: list(frameLog),
+  },
+)
+
+const accountFacts = record(
+  'AccountFacts',
+  { to: 'typescript', ts: simulation('AccountFacts'), rust: 'outcome::AccountFacts' },
+  { exists: flag, balance: word, nonce: quantity, codeHash: hash, code: optional(bytes) },
+)
+
+const recordedSlot = record(
+  'RecordedSlot',
+  { to: 'typescript', ts: simulation('RecordedSlot'), rust: 'outcome::RecordedSlot' },
+  { slot: hash, isRead: flag, isAccessed: flag, before: hash, after: hash },
+)
+
+const recordedAccount = record(
+  'RecordedAccount',
+  { to: 'typescript', ts: simulation('RecordedAccount'), rust: 'outcome::RecordedAccount' },
+  {
+    address,
+    isRead: flag,
+    isAccessed: flag,
+    isRemoved: flag,
+    before: accountFacts,
+    after: accountFacts,
+    slots: list(recordedSlot),
+  },
+)
+
+const probed = record(
+  'Probed',
+  { to: 'typescript', ts: simulation('Probed'), rust: 'outcome::Probed' },
+  { before: optional(bytes), after: optional(bytes) },
+)
+
+const callRecord = record(
+  'CallRecord',
+  { to: 'typescript', ts: simulation('CallRecord'), rust: 'outcome::CallRecord' },
+  { gas: quantity, gasUsed: quantity, frames: list(frame), accounts: list(recordedAccount), probed: list(probed) },
+)
+
 record(
   'Written',
   { to: 'typescript' },
@@ -368,6 +457,7 @@ record(
     touchedList: optional(touchedList),
     gasUsed: quantity,
     failures: list(writtenFailure),
+    records: list(callRecord),
   },
 )
 

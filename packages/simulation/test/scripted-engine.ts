@@ -9,7 +9,7 @@ import {
   type Step,
 } from '../src/index.js'
 
-const NOTHING: Answer = { pieces: ['[]'], failures: [], gasUsed: 0n, touched: { accounts: 0, slots: 0 } }
+const NOTHING: Answer = { pieces: ['[]'], failures: [], gasUsed: 0n, touched: { accounts: 0, slots: 0 }, records: [] }
 
 /** An engine that executes nothing: whatever the plan, it reads what its script says, and keeps it. */
 export class ScriptedEngine implements Engine {

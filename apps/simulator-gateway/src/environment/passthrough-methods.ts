@@ -3,7 +3,6 @@ export const DEFAULT_PASSTHROUGH_METHODS = [
   'eth_blobBaseFee',
   'eth_call',
   'eth_config',
-  'eth_createAccessList',
   'eth_estimateGas',
   'eth_feeHistory',
   'eth_gasPrice',

@@ -6,6 +6,7 @@ import type { AnnouncedBlocks } from '../chain/announced-blocks.js'
 import type { ServedChain } from '../chain/served-chain.js'
 import type { Environment } from '../environment/environment.js'
 import type { Preconfirmed } from '../pending/preconfirmed.js'
+import type { Inspector } from '../simulate/inspector.js'
 import { freeLimits, type Simulator } from '../simulate/simulator.js'
 import { clientVersion, version } from './client-version.js'
 import { pendingMethods } from './pending-methods.js'
@@ -17,6 +18,7 @@ import { subscriptionMethods } from './subscription-methods.js'
 export interface RpcMethodsOptions {
   environment: Environment
   simulator: Simulator
+  inspector: Inspector
   client: UpstreamClient
   blocks: BlockResolver
   driver: Driver
@@ -28,7 +30,7 @@ export interface RpcMethodsOptions {
 
 /** Everything that `POST /` serves, by name. What is not in here is -32601. */
 export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcMethod> {
-  const { environment, simulator, client, blocks, driver, served, engine, preconfirmed, announced } = options
+  const { environment, simulator, inspector, client, blocks, driver, served, engine, preconfirmed, announced } = options
   const limits = freeLimits(environment)
   const methods = new Map<string, RpcMethod>()
   for (const name of environment.PASSTHROUGH_METHODS) {
@@ -48,6 +50,9 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   methods.set('eth_simulateV1', (params, context) =>
     andThen(simulator.simulate(params, limits, context), ({ json }) => json),
   )
+  methods.set('upfront_simulate', (params, context) => inspector.simulate(params, limits, context))
+  methods.set('eth_createAccessList', (params, context) => inspector.createAccessList(params, limits, context))
+  methods.set('debug_traceCall', (params, context) => inspector.traceCall(params, limits, context))
   methods.set('eth_chainId', async (_, context) => JSON.stringify(toQuantity((await served.rules(context)).chainId)))
   methods.set('eth_blockNumber', async (_, context) => JSON.stringify(toQuantity((await blocks.head(context)).number)))
   const follows = environment.FOLLOW_HEAD !== 'off'

@@ -31,7 +31,6 @@ export interface PendingMethodsOptions extends PendingAnswersOptions {
 /** Where each method has its block parameter. */
 const BLOCK_AT = new Map([
   ['eth_call', 1],
-  ['eth_createAccessList', 1],
   ['eth_estimateGas', 1],
   ['eth_feeHistory', 1],
   ['eth_getBalance', 1],
@@ -47,7 +46,6 @@ const BLOCK_AT = new Map([
 
 /** Methods that a pre-confirmed block can't answer, and why. */
 const REFUSED = new Map([
-  ['eth_createAccessList', 'access lists are not made on a pre-confirmed block'],
   ['eth_feeHistory', 'a pre-confirmed block has no fee history yet'],
   ['eth_getProof', 'a pre-confirmed block has no state root to prove anything against'],
 ])

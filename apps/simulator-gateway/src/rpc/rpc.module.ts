@@ -13,6 +13,7 @@ import { MemoryGuard } from '../limits/memory-guard.js'
 import { RequestQueue } from '../limits/request-queue.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
+import { Inspector } from '../simulate/inspector.js'
 import { Simulator } from '../simulate/simulator.js'
 import { rpcMethods } from './methods.js'
 import { RpcEndpoint } from './rpc.endpoint.js'
@@ -63,6 +64,7 @@ const FEWEST = 8
       inject: [
         Environment,
         Simulator,
+        Inspector,
         UpstreamClient,
         BlockResolver,
         Driver,
@@ -74,6 +76,7 @@ const FEWEST = 8
       useFactory: (
         environment: Environment,
         simulator: Simulator,
+        inspector: Inspector,
         client: UpstreamClient,
         blocks: BlockResolver,
         driver: Driver,
@@ -81,7 +84,19 @@ const FEWEST = 8
         { engine }: EngineChoice,
         preconfirmed: Preconfirmed,
         announced: AnnouncedBlocks,
-      ) => rpcMethods({ environment, simulator, client, blocks, driver, served, engine, preconfirmed, announced }),
+      ) =>
+        rpcMethods({
+          environment,
+          simulator,
+          inspector,
+          client,
+          blocks,
+          driver,
+          served,
+          engine,
+          preconfirmed,
+          announced,
+        }),
     },
     RpcService,
     RpcJournal,

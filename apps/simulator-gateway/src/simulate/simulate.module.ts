@@ -15,6 +15,7 @@ import { Preconfirmed } from '../pending/preconfirmed.js'
 import { PreconfirmedJournal } from '../pending/preconfirmed-journal.js'
 import { SimulationBases } from '../pending/simulation-base.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
+import { Inspector } from './inspector.js'
 import { Rehearsal } from './rehearsal.js'
 import { SimulationMetrics } from './simulation-metrics.js'
 import { Simulator } from './simulator.js'
@@ -59,6 +60,7 @@ import { Simulator } from './simulator.js'
     SimulationBases,
     SimulationMetrics,
     Simulator,
+    Inspector,
     Rehearsal,
   ],
   exports: [
@@ -72,6 +74,7 @@ import { Simulator } from './simulator.js'
     AnnouncedBlocks,
     Preconfirmed,
     Simulator,
+    Inspector,
   ],
 })
 export class SimulateModule implements OnApplicationShutdown {

@@ -27,6 +27,7 @@ import {
   Driver,
   isOpForkActive,
   ReadBudget,
+  type Recording,
   type Rejection,
   rulesAt,
   type Simulation,
@@ -120,6 +121,7 @@ export class Simulator {
 
   /**
    * `simulate`, then `work` with the answer on what was simulated on.
+   * @param recording what is written down of each call
    * @throws or rejects with what `simulate` and `work` do
    */
   simulateWith<T>(
@@ -127,11 +129,14 @@ export class Simulator {
     limits: RequestLimits,
     context: SimulationContext,
     work: (answer: SimulationAnswer, simulation: Simulation) => Awaitable<T>,
+    recording?: Recording,
   ): Awaitable<T> {
-    const both = (simulation: Simulation) =>
-      andThen(simulateGrowing(simulation, context), (answer) =>
+    const both = (simulation: Simulation) => {
+      if (recording !== undefined) simulation.recording = recording
+      return andThen(simulateGrowing(simulation, context), (answer) =>
         andThen(work(answer, simulation), (made) => ({ answer, made })),
       )
+    }
     return andThen(this.run(params, limits, context, both), ({ answer, made }) => {
       this.metrics.simulated(answer.blocks, answer.gasUsed, answer.reads === 0)
       return made
@@ -233,7 +238,7 @@ const COPIES = 3
  * with more, up to the request's limit.
  * @throws or rejects with what `simulate` does; Overloaded where there is no memory
  */
-function simulateGrowing(simulation: Simulation, context: SimulationContext): Awaitable<SimulationAnswer> {
+export function simulateGrowing(simulation: Simulation, context: SimulationContext): Awaitable<SimulationAnswer> {
   const { limits } = simulation
   const within = (answerBytes: number): Awaitable<SimulationAnswer> =>
     recovered(

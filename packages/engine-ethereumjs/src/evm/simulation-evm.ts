@@ -38,7 +38,7 @@ const VALUE_DEPTH = [
   [CALL, 2],
   [0xf5, 0],
 ] as const
-const MAX_DEPTH = 1_024
+export const MAX_DEPTH = 1_024
 /** SSTORE, creations, calls and SELFDESTRUCT, with the stack position of the account that they access. */
 const PRICED_OPCODES: readonly (readonly [opcode: number, addressDepth?: number])[] = [
   [0x55],
@@ -72,7 +72,7 @@ export function isTransferLog(log: Log): boolean {
 
 /** EthereumJS under the rules of one chain and fork, changed to do as geth where the two differ. It runs one simulation at a time. */
 export class SimulationEvm extends EVM {
-  private world!: WorldState
+  protected world!: WorldState
   private touched!: AccessCounter
   private accesses!: { world: WorldState; journal: AccessJournal; delegates: boolean }
   private slice!: TimeSlice
@@ -156,6 +156,16 @@ export class SimulationEvm extends EVM {
     this.logCount = 0
   }
 
+  /** Runs what counts for nothing: its logs take no index. */
+  async apart<T>(run: () => Promise<T>): Promise<T> {
+    const { logCount } = this
+    try {
+      return await run()
+    } finally {
+      this.logCount = logCount
+    }
+  }
+
   /** How many logs of the block were emitted before this one, which was emitted in this block. */
   logIndex(log: Log): number {
     return this.logIndices.get(log)!
@@ -230,12 +240,20 @@ export class SimulationEvm extends EVM {
     message.isCompiled = false
   }
 
+  protected notesPriceAt(depth: number): boolean {
+    return depth === 0
+  }
+
+  protected notePriced(_depth: number, priced: PricedOpcode): void {
+    this.priced = priced
+  }
+
   private replaceOpcode(opcode: number, opHandler: OpcodeHandler): void {
     const entry = this._opcodeMap[opcode]!
     this._opcodeMap[opcode] = { ...entry, opHandler, opcodeInfo: Object.freeze({ ...entry.opcodeInfo, isAsync: true }) }
   }
 
-  private wrapOpcode(opcode: number, wrapper: (runState: RunState, original: OpcodeHandler) => Promise<void>): void {
+  protected wrapOpcode(opcode: number, wrapper: (runState: RunState, original: OpcodeHandler) => Promise<void>): void {
     const original = this._opcodeMap[opcode]!.opHandler
     this.replaceOpcode(opcode, (runState) => wrapper(runState, async (state) => original(state, this.common)))
   }
@@ -243,8 +261,9 @@ export class SimulationEvm extends EVM {
   private notePrice(opcode: number, addressDepth: number | undefined): void {
     this.beforeGas(opcode, async (runState) => {
       await this.slice.check()
-      if (runState.interpreter._env.depth > 0) return
-      this.priced = pricedOf(opcode, runState, this.accessesCold(runState, addressDepth))
+      const { depth } = runState.interpreter._env
+      if (this.notesPriceAt(depth))
+        this.notePriced(depth, pricedOf(opcode, runState, this.accessesCold(runState, addressDepth)))
     })
   }
 
@@ -254,13 +273,14 @@ export class SimulationEvm extends EVM {
     this._opcodeMap[opcode] = {
       ...entry,
       gasHandler: ((runState, gas, common) => {
-        if (runState.interpreter._env.depth === 0) this.priced = pricedOf(opcode, runState, false)
+        const { depth } = runState.interpreter._env
+        if (this.notesPriceAt(depth)) this.notePriced(depth, pricedOf(opcode, runState, false))
         return entry.gasHandler(runState, gas, common)
       }) as typeof entry.gasHandler,
     }
   }
 
-  private beforeGas(opcode: number, look: (runState: RunState) => Promise<void>): void {
+  protected beforeGas(opcode: number, look: (runState: RunState) => Promise<void>): void {
     const entry = this._opcodeMap[opcode]!
     this._opcodeMap[opcode] = {
       ...entry,

@@ -1,4 +1,4 @@
-import type { BlockHeader } from '@upfront/protocol'
+import type { BlockHeader, Hex } from '@upfront/protocol'
 import {
   type ExecutedBlock,
   type ExecutedCall,
@@ -7,6 +7,7 @@ import {
   isForkActive,
   type PlannedBlock,
   type PlannedCall,
+  type Probed,
   type SimulationPlan,
   SimulationRejected,
 } from '@upfront/simulation'
@@ -18,12 +19,15 @@ import { applyCall } from './apply-call.js'
 import { type BlockContext, openBlock } from './block-context.js'
 import { CallRejected } from './call-rejected.js'
 import type { Machine } from './machine.js'
+import { ask } from './probe.js'
 import type { ReadyCall } from './ready-call.js'
+import { beginRecord, endRecord } from './record-call.js'
 import { applyStateOverrides } from './state-overrides.js'
 import { collectRequests, runPreExecutionCalls, systemReads } from './system-calls.js'
 
 const GWEI = 1_000_000_000n
 const BLOB_TRANSACTION = 3
+const MAX_UINT64 = (1n << 64n) - 1n
 
 /** Gas that the calls of the whole request may still use. */
 export interface GasBudget {
@@ -49,13 +53,14 @@ export async function executeBlock(
   machine.evm.usePrecompiles(precompiles)
   machine.evm.beginBlock(plan.traceTransfers)
   const prague = isForkActive(block.rules.fork, 'prague')
+  const runsSystemCalls = prague && !block.isExecuted
   await preload(machine, block, context, prague)
-  await runPreExecutionCalls(machine, context, prague)
+  if (!block.isExecuted) await runPreExecutionCalls(machine, context, prague)
 
   const run = await runCalls(machine, plan, index, context, precompiles, budget)
   for (const { address, amount } of block.withdrawals) await machine.world.addBalance(address, amount * GWEI)
   machine.world.finalise()
-  const requestsHash = prague
+  const requestsHash = runsSystemCalls
     ? await rejectingAsync(index, undefined, () =>
         collectRequests(machine, context, run.logs, plan.rules.depositContract),
       )
@@ -104,16 +109,24 @@ async function runCalls(
   budget: GasBudget,
 ): Promise<CallsRun> {
   const run: CallsRun = { transactions: [], calls: [], receipts: [], logs: [], gasUsed: 0n, blobGasUsed: 0n }
-  const { calls } = plan.blocks[index]!
+  const { calls, isExecuted } = plan.blocks[index]!
   for (const [position, call] of calls.entries()) {
     await machine.slice.look()
-    const { receiptLogs, ...executed } = await rejectingAsync(index, position, async () => {
-      const ready = await makeReady(machine, call, context.header.gasLimit - run.gasUsed, budget)
-      run.transactions.push({ call, nonce: ready.nonce, gas: ready.gas })
-      return machine.touched.during(precompiles, () => applyCall(machine, context, plan, ready))
-    })
-    machine.world.finalise(machine.destroyed)
+    const ready = await rejectingAsync(index, position, () =>
+      makeReady(machine, call, isExecuted ? MAX_UINT64 : context.header.gasLimit - run.gasUsed, budget),
+    )
+    run.transactions.push({ call, nonce: ready.nonce, gas: ready.gas })
+    const probes = plan.probes?.filter((probe) => probe.block === index && probe.call === position) ?? []
+    const before = await ask(machine, context, probes)
+    const recorded = await beginRecord(machine, context, plan, ready)
+    const { receiptLogs, ...executed } = await rejectingAsync(index, position, () =>
+      machine.touched.during(precompiles, () => applyCall(machine, context, plan, ready)),
+    )
+    const finalise = () => machine.world.finalise(machine.destroyed)
+    if (recorded) executed.record = await endRecord(machine, recorded, ready, executed.gasUsed, finalise)
+    else finalise()
     machine.destroyed.clear()
+    if (executed.record) executed.record.probed = paired(before, await ask(machine, context, probes))
     budget.left -= executed.gasUsed
     run.gasUsed += executed.gasUsed
     run.calls.push(executed)
@@ -122,6 +135,13 @@ async function runCalls(
     if (call.type === BLOB_TRANSACTION) run.blobGasUsed += BigInt(call.blobVersionedHashes?.length ?? 0) * GAS_PER_BLOB
   }
   return run
+}
+
+function paired(before: readonly (Hex | undefined)[], after: readonly (Hex | undefined)[]): Probed[] {
+  return before.map((answer, index) => ({
+    ...(answer !== undefined && { before: answer }),
+    ...(after[index] !== undefined && { after: after[index] }),
+  }))
 }
 
 async function makeReady(

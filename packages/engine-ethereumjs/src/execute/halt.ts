@@ -1,6 +1,6 @@
 import { EVMError, type ExecResult } from '@ethereumjs/evm'
 import type { Address } from '@upfront/protocol'
-import { type EthereumFork, type FoundByStep, type Halt, instructionOf } from '@upfront/simulation'
+import { type EthereumFork, type FoundByStep, type Halt, type HaltedStep, instructionOf } from '@upfront/simulation'
 import { operands } from '../evm/instruction-memory.js'
 import type { RunState } from '../evm/legacy-opcodes.js'
 import type { PricedOpcode } from '../evm/simulation-evm.js'
@@ -40,15 +40,12 @@ export function haltOf(result: ExecResult, context: HaltContext): Halt {
     case errorMessages.INVALID_OPCODE:
       return { kind: 'invalidOpcode', opcode }
     case errorMessages.STATIC_STATE_CHANGE:
-      return { kind: 'writeProtection' }
+      return { kind: 'writeProtection', step: stepOf(frame, context) }
     case errorMessages.STACK_UNDERFLOW:
     case errorMessages.STACK_OVERFLOW:
     case errorMessages.INITCODE_SIZE_VIOLATION:
     case errorMessages.OUT_OF_GAS:
-      return {
-        kind: 'instruction',
-        step: { fork, opcode: frame.opCode, height: frame.stack.length, found: foundBy(frame, context) },
-      }
+      return { kind: 'instruction', step: stepOf(frame, context) }
     default:
       return { kind: 'other', name: error === errorMessages.REVERT ? 'execution reverted' : (error ?? '') }
   }
@@ -58,6 +55,10 @@ function deploymentHalt({ returnValue, gas = 0n }: ExecResult): Halt {
   if (returnValue[0] === 0xef) return { kind: 'codeStartsWithEf' }
   if (BigInt(returnValue.length) * CODE_BYTE_GAS > gas) return { kind: 'codeStorageOutOfGas' }
   return { kind: 'codeTooLarge', size: returnValue.length }
+}
+
+function stepOf(frame: RunState, context: HaltContext): HaltedStep {
+  return { fork: context.fork, opcode: frame.opCode, height: frame.stack.length, found: foundBy(frame, context) }
 }
 
 function foundBy(frame: RunState, { priced }: HaltContext): FoundByStep {

@@ -14,4 +14,6 @@ export interface Machine {
   slice: TimeSlice
   /** Accounts that self-destructed in the running transaction: removed at its end. */
   destroyed: Set<Address>
+  /** Where the plan has calls recorded: of what a record may still take, bytes. */
+  recordBytes: number
 }

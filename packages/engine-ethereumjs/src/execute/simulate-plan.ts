@@ -1,5 +1,6 @@
 import type { Address } from '@upfront/protocol'
 import type { EthereumFork, ExecutedBlock, SimulationOutcome, SimulationPlan, StateValue } from '@upfront/simulation'
+import { RecordingEvm } from '../evm/recording-evm.js'
 import { SimulationEvm } from '../evm/simulation-evm.js'
 import type { TimeSlice } from '../evm/time-slice.js'
 import { AccessJournal } from '../state/access-journal.js'
@@ -29,26 +30,34 @@ export async function simulatePlan(
   const blockHash = ancestorHashes(plan, blocks, read)
   const evms = new Map<EthereumFork, SimulationEvm>()
   let parent = plan.base
+  // As hex, two characters a byte.
+  let recordBytes = plan.answerBytes / 2
   for (const [index, { rules }] of plan.blocks.entries()) {
-    const evm = evms.get(rules.fork) ?? takeEvm(plan.rules.chainId, rules.fork)
+    const evm = evms.get(rules.fork) ?? takeEvm(plan, rules.fork)
     evms.set(rules.fork, evm)
     evm.begin(world, journal, touched, slice, blockHash)
-    const machine = { evm, world, journal, touched, slice, destroyed: new Set<Address>() }
+    const machine = { evm, world, journal, touched, slice, destroyed: new Set<Address>(), recordBytes }
     const executed = await executeBlock(machine, plan, index, parent, budget)
+    recordBytes = machine.recordBytes
     blocks.push(executed)
     parent = executed.header
   }
   // Not kept after a failure: a frame that was cut short leaves an EVM in disorder.
-  for (const [fork, evm] of evms) idleFor(plan.rules.chainId, fork).push(evm)
+  for (const [fork, evm] of evms) idleFor(plan, fork).push(evm)
   return { blocks, touched: touched.counts(), ...(plan.listTouched && { touchedList: touched.list() }) }
 }
 
-function takeEvm(chainId: bigint, fork: EthereumFork): SimulationEvm {
-  return idleFor(chainId, fork).pop() ?? new SimulationEvm(chainId, fork)
+function takeEvm(plan: SimulationPlan, fork: EthereumFork): SimulationEvm {
+  const Kind = isRecording(plan) ? RecordingEvm : SimulationEvm
+  return idleFor(plan, fork).pop() ?? new Kind(plan.rules.chainId, fork)
 }
 
-function idleFor(chainId: bigint, fork: EthereumFork): SimulationEvm[] {
-  const key = `${chainId}:${fork}`
+function isRecording({ recording }: SimulationPlan): boolean {
+  return recording.frames || recording.state
+}
+
+function idleFor(plan: SimulationPlan, fork: EthereumFork): SimulationEvm[] {
+  const key = `${plan.rules.chainId}:${fork}${isRecording(plan) ? ':recording' : ''}`
   const idle = idleEvms.get(key) ?? []
   idleEvms.set(key, idle)
   return idle

@@ -14,6 +14,7 @@ export type Ending =
   | { kind: 'executed'; executed: NamelessStretch }
   | { kind: 'simulationRejected'; rejection: Rejection; block: number; call?: number }
   | { kind: 'stretchRejected'; message: string; transaction: number }
+  | { kind: 'tooLong' }
   /** An RpcError. */
   | { kind: 'refused'; code: ErrorCode; message: string }
   | { kind: 'failed'; message: string; stack?: string }

@@ -1,6 +1,13 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { RpcError } from '@upfront/protocol'
-import { answerOf, SimulationRejected, type StateRead, type StateValue, StretchRejected } from '@upfront/simulation'
+import {
+  AnswerTooLong,
+  answerOf,
+  SimulationRejected,
+  type StateRead,
+  type StateValue,
+  StretchRejected,
+} from '@upfront/simulation'
 import { TimeSlice } from '../evm/time-slice.js'
 import { simulatePlan } from '../execute/simulate-plan.js'
 import type { ReadState } from '../state/world-state.js'
@@ -67,6 +74,7 @@ function failure(error: unknown): Ending {
   if (error instanceof StretchRejected) {
     return { kind: 'stretchRejected', message: error.message, transaction: error.transaction }
   }
+  if (error instanceof AnswerTooLong) return { kind: 'tooLong' }
   if (error instanceof RpcError) return { kind: 'refused', code: error.code, message: error.message }
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
   return { kind: 'failed', message, ...(stack !== undefined && { stack }) }

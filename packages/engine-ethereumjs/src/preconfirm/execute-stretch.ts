@@ -139,7 +139,7 @@ function openMachine({ block, rules }: BlockStretch, read: ReadState, slice: Tim
   })
   evm.usePrecompiles(evm.activePrecompiles())
   evm.beginBlock(false)
-  return { evm, world, journal, touched, slice, destroyed: new Set<Address>() }
+  return { evm, world, journal, touched, slice, destroyed: new Set<Address>(), recordBytes: 0 }
 }
 
 function contextOf({ block }: BlockStretch): BlockContext {

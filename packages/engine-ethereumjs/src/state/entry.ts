@@ -37,7 +37,8 @@ export function changeOf({ record, initial, written, removed, storage }: Entry):
   return nothing ? undefined : change
 }
 
-function slotHash(bytes: Uint8Array): Hash {
+/** A slot's value as 32 bytes. */
+export function slotHash(bytes: Uint8Array): Hash {
   return `0x${hexOf(bytes).slice(2).padStart(64, '0')}`
 }
 

@@ -5,7 +5,7 @@ import { ZERO_HASH } from '@upfront/protocol'
 import type { AccountChange, StateRead, StateValue } from '@upfront/simulation'
 import { type AccountRecord, AccountView, delegationTarget, isEmpty, NOT_EXISTING } from './account-record.js'
 import { bytesOf, EMPTY_BYTES, hexOf, uint64, uint256 } from './bytes.js'
-import { changeOf, type Entry, slotBytes, ZERO_SLOT } from './entry.js'
+import { changeOf, type Entry, slotBytes, slotHash, ZERO_SLOT } from './entry.js'
 
 export type ReadState = (reads: StateRead[]) => Promise<StateValue[]>
 
@@ -19,6 +19,8 @@ export class WorldState implements StateManagerInterface {
   private readonly checkpoints: number[] = []
   /** Slots as they stood when the running transaction began (EIP-2200). */
   private readonly originals = new Map<Address, Map<Hash, Uint8Array>>()
+  /** Accounts as they stood when the running transaction began, of those that it changed. */
+  private readonly originalRecords = new Map<Address, AccountRecord>()
   private touched = new Set<Address>()
 
   constructor(private readonly read: ReadState) {}
@@ -70,6 +72,7 @@ export class WorldState implements StateManagerInterface {
   remove(address: Address): void {
     const entry = this.entry(address)
     const { record, removed, storage, storageKnown } = entry
+    if (record && !this.originalRecords.has(address)) this.originalRecords.set(address, record)
     entry.record = NOT_EXISTING
     entry.removed = true
     entry.storage = new Map()
@@ -86,6 +89,19 @@ export class WorldState implements StateManagerInterface {
   /** Has `undo` run if the running frame reverts. */
   onRevert(undo: () => void): void {
     this.undo.push(undo)
+  }
+
+  /** What the running transaction changed, reverted or not, as it was before. */
+  beforeTransaction(): { accounts: Map<Address, AccountRecord>; slots: Map<Address, Map<Hash, Hash>> } {
+    const slots = [...this.originals].map(
+      ([address, values]) => [address, new Map([...values].map(([slot, value]) => [slot, slotHash(value)]))] as const,
+    )
+    return { accounts: new Map(this.originalRecords), slots: new Map(slots) }
+  }
+
+  /** A slot as it is now. */
+  async slot(address: Address, slot: Hash): Promise<Hash> {
+    return slotHash(await this.storage(address, slot))
   }
 
   /** Only between transactions. An overridden account exists even when it is empty, as in geth. */
@@ -118,6 +134,7 @@ export class WorldState implements StateManagerInterface {
     this.undo.length = 0
     this.checkpoints.length = 0
     this.originals.clear()
+    this.originalRecords.clear()
   }
 
   /** Everything that differs from what was read, by account. */
@@ -248,6 +265,7 @@ export class WorldState implements StateManagerInterface {
   private replace(address: Address, record: AccountRecord): void {
     const entry = this.entry(address)
     const previous = entry.record
+    if (previous && !this.originalRecords.has(address)) this.originalRecords.set(address, previous)
     entry.record = record
     this.undo.push(() => Object.assign(entry, { record: previous }))
   }

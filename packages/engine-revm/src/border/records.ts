@@ -5,20 +5,29 @@
 import type { AccessListEntry, Address, Authorization, Hash, Hex, StateOverride, Withdrawal } from '@upfront/protocol'
 import type {
   AccountChange,
+  AccountFacts,
   BaseFeeParameters,
   BlobParameters,
   BlockEnvironment,
   BlockRules,
+  CallRecord,
   Carried,
   ChainRules,
   Deposit,
   ExecutedLog,
   ExecutedReceipt,
   FoundByStep,
+  Frame,
+  FrameLog,
   Halt,
   HaltedStep,
   PlannedBlock,
   PlannedCall,
+  Probe,
+  Probed,
+  RecordedAccount,
+  RecordedSlot,
+  Recording,
   Rejection,
   Sampled,
   SealedTransaction,
@@ -55,6 +64,7 @@ export interface Written {
   touchedList?: TouchedList
   gasUsed: bigint
   failures: WrittenFailure[]
+  records: CallRecord[]
 }
 
 export interface StretchTransaction {
@@ -202,9 +212,16 @@ export function writePlannedBlock(record: PlannedBlock): string {
     `${record.extraData}\n` +
     writeBlockRules(record.rules) +
     list(record.withdrawals, writeWithdrawal) +
+    flag(record.isExecuted ?? false) +
     list(record.stateOverrides, writeStateOverride) +
     list(record.calls, writePlannedCall)
   )
+}
+
+export const writeRecording = remembering((record: Recording) => flag(record.frames) + flag(record.state))
+
+export function writeProbe(record: Probe): string {
+  return count(record.block) + count(record.call) + `${record.to}\n` + `${record.input}\n`
 }
 
 export function writePlan(record: SimulationPlan): string {
@@ -218,6 +235,8 @@ export function writePlan(record: SimulationPlan): string {
     optionalQuantity(record.daFootprintScalar) +
     flag(record.returnFullTransactions) +
     count(record.answerBytes) +
+    writeRecording(record.recording) +
+    list(record.probes ?? [], writeProbe) +
     list(record.blocks, writePlannedBlock)
   )
 }
@@ -394,7 +413,7 @@ export function readHalt(reader: TextReader): Halt {
     case 'invalidJump':
       return { kind: 'invalidJump' }
     case 'writeProtection':
-      return { kind: 'writeProtection' }
+      return { kind: 'writeProtection', step: readHaltedStep(reader) }
     case 'addressCollision':
       return { kind: 'addressCollision' }
     case 'codeStorageOutOfGas':
@@ -467,6 +486,100 @@ export function readTouchedList(reader: TextReader): TouchedList {
   return { accounts: reader.list(() => reader.hex()), slots: reader.list(() => readTouchedSlot(reader)) }
 }
 
+export function readFrameLog(reader: TextReader): FrameLog {
+  return {
+    position: reader.number(),
+    address: reader.hex(),
+    topics: reader.list(() => reader.hex()),
+    data: reader.hex(),
+  }
+}
+
+export function readFrame(reader: TextReader): Frame {
+  return {
+    kind: reader.name<'CALL' | 'CALLCODE' | 'DELEGATECALL' | 'STATICCALL' | 'CREATE' | 'CREATE2' | 'SELFDESTRUCT'>(),
+    depth: reader.number(),
+    from: reader.hex(),
+    ...defined(
+      'to',
+      reader.optional(() => reader.hex()),
+    ),
+    input: reader.hex(),
+    output: reader.hex(),
+    gas: reader.bigint(),
+    gasUsed: reader.bigint(),
+    ...defined(
+      'value',
+      reader.optional(() => reader.bigint()),
+    ),
+    reverted: reader.flag(),
+    ...defined(
+      'halt',
+      reader.optional(() => readHalt(reader)),
+    ),
+    isPrecompile: reader.flag(),
+    logs: reader.list(() => readFrameLog(reader)),
+  }
+}
+
+export function readAccountFacts(reader: TextReader): AccountFacts {
+  return {
+    exists: reader.flag(),
+    balance: reader.bigint(),
+    nonce: reader.bigint(),
+    codeHash: reader.hex(),
+    ...defined(
+      'code',
+      reader.optional(() => reader.hex()),
+    ),
+  }
+}
+
+export function readRecordedSlot(reader: TextReader): RecordedSlot {
+  return {
+    slot: reader.hex(),
+    isRead: reader.flag(),
+    isAccessed: reader.flag(),
+    before: reader.hex(),
+    after: reader.hex(),
+  }
+}
+
+export function readRecordedAccount(reader: TextReader): RecordedAccount {
+  return {
+    address: reader.hex(),
+    isRead: reader.flag(),
+    isAccessed: reader.flag(),
+    isRemoved: reader.flag(),
+    before: readAccountFacts(reader),
+    after: readAccountFacts(reader),
+    slots: reader.list(() => readRecordedSlot(reader)),
+  }
+}
+
+export function readProbed(reader: TextReader): Probed {
+  return {
+    ...defined(
+      'before',
+      reader.optional(() => reader.hex()),
+    ),
+    ...defined(
+      'after',
+      reader.optional(() => reader.hex()),
+    ),
+  }
+}
+
+export function readCallRecord(reader: TextReader): CallRecord {
+  return {
+    gas: reader.bigint(),
+    gasUsed: reader.bigint(),
+    frames: reader.list(() => readFrame(reader)),
+    accounts: reader.list(() => readRecordedAccount(reader)),
+    probed: reader.list(() => readProbed(reader)),
+  }
+}
+
 export function readWritten(reader: TextReader): Written {
   return {
     accounts: reader.number(),
@@ -477,6 +590,7 @@ export function readWritten(reader: TextReader): Written {
     ),
     gasUsed: reader.bigint(),
     failures: reader.list(() => readWrittenFailure(reader)),
+    records: reader.list(() => readCallRecord(reader)),
   }
 }
 

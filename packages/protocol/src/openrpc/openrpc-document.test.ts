@@ -39,6 +39,9 @@ describe('openRpcDocument', () => {
   it('lists every method once', () => {
     expect(document.methods.map(({ name }) => name)).toEqual([
       'eth_simulateV1',
+      'upfront_simulate',
+      'eth_createAccessList',
+      'debug_traceCall',
       'eth_chainId',
       'eth_blockNumber',
       'net_listening',

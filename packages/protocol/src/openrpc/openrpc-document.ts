@@ -1,5 +1,6 @@
 import { ErrorCode } from '../rpc-error.js'
 import { type JsonSchema, SCHEMAS } from './schemas.js'
+import { TRACING } from './tracing-methods.js'
 
 /** https://spec.open-rpc.org, the fields that are used here. */
 export interface OpenRpcDocument {
@@ -118,6 +119,7 @@ const SIMULATE: OpenRpcMethod = {
 
 const OWN: OpenRpcMethod[] = [
   SIMULATE,
+  ...TRACING,
   {
     name: 'eth_chainId',
     summary: 'The chain id',

@@ -16,6 +16,7 @@ export interface JsonSchema {
   minItems?: number
   maxItems?: number
   oneOf?: JsonSchema[]
+  allOf?: JsonSchema[]
   not?: JsonSchema
 }
 

@@ -4,6 +4,7 @@ import { UpstreamError, UpstreamFault } from '@upfront/node'
 import { type Address, RpcError } from '@upfront/protocol'
 import { aHeader, ethereumRules } from '../../test/fixtures.js'
 import { ScriptedEngine } from '../../test/scripted-engine.js'
+import { NO_RECORDING } from '../engine/call-record.js'
 import type { StateRead } from '../engine/state.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
 import { Driver } from './driver.js'
@@ -26,6 +27,7 @@ const plan: SimulationPlan = {
   returnFullTransactions: false,
   gasBudget: 0n,
   answerBytes: 1_000,
+  recording: NO_RECORDING,
 }
 
 /** A node whose answers come when they are told to: the balance of `address(n)` is n. */

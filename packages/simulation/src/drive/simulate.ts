@@ -8,6 +8,7 @@ import {
   type SimulationLimits,
   type SimulationRequest,
 } from '@upfront/protocol'
+import type { CallRecord, Probe, Recording } from '../engine/call-record.js'
 import type { Touched, TouchedList } from '../engine/engine.js'
 import { type Rejection, SimulationRejected } from '../engine/simulation-rejected.js'
 import type { ChainRules } from '../plan/chain-rules.js'
@@ -34,6 +35,10 @@ export interface Simulation extends DriveLimits {
   dialect: Dialect
   /** The answer lists what was touched. */
   listTouched?: boolean
+  /** What engines write down of each call; nothing where absent. */
+  recording?: Recording | undefined
+  /** See `SimulationPlan`. */
+  probes?: Probe[]
   /** Told why the request was refused where an engine refused it. */
   onRejected?: ((rejection: Rejection) => void) | undefined
 }
@@ -50,6 +55,8 @@ export interface SimulationAnswer {
   touchedList?: TouchedList
   /** Values of state that had to be read from the node first. */
   reads: number
+  /** Of all calls, in order, where they were asked for. */
+  records: CallRecord[]
 }
 
 /**
@@ -74,9 +81,20 @@ export function simulate(simulation: Simulation): Awaitable<SimulationAnswer> {
   })
 }
 
-function planOf({ request, base, rules, limits, opening, daFootprintScalar, listTouched }: Simulation): SimulationPlan {
-  const plan = planSimulation(request, base, rules, limits, opening)
+function planOf({
+  request,
+  base,
+  rules,
+  limits,
+  opening,
+  daFootprintScalar,
+  recording,
+  probes,
+  listTouched,
+}: Simulation): SimulationPlan {
+  const plan = planSimulation(request, base, rules, limits, opening, recording)
   if (daFootprintScalar !== undefined) plan.daFootprintScalar = daFootprintScalar
+  if (probes !== undefined) plan.probes = probes
   if (listTouched) plan.listTouched = true
   return plan
 }

@@ -9,6 +9,7 @@ import {
   RpcError,
 } from '@upfront/protocol'
 import type { PlannedCall, SimulationPlan } from '../plan/simulation-plan.js'
+import type { CallRecord } from './call-record.js'
 import type { Halt } from './halt.js'
 import type { StatePoint, StateRead, StateValue } from './state.js'
 import type { Step } from './step.js'
@@ -46,6 +47,8 @@ export interface Answer {
   touched: Touched
   /** Where the plan asks for it. */
   touchedList?: TouchedList
+  /** Of all calls, in order; empty where the plan asks for none. */
+  records: CallRecord[]
 }
 
 /**
@@ -129,6 +132,8 @@ export interface ExecutedCall {
   logs: IndexedLog[]
   /** Set where the call failed. */
   failure?: Failure
+  /** Set where the plan asks for it. */
+  record?: CallRecord
 }
 
 export interface ExecutedLog {

@@ -7,7 +7,6 @@ export type Halt =
       kind:
         | 'outOfGas'
         | 'invalidJump'
-        | 'writeProtection'
         | 'addressCollision'
         | 'codeStorageOutOfGas'
         | 'codeStartsWithEf'
@@ -20,6 +19,8 @@ export type Halt =
   /** Bytes that a constructor returned. */
   | { kind: 'codeTooLarge'; size: number }
   | { kind: 'invalidOpcode'; opcode: number }
+  /** An instruction that may not run in a static frame. */
+  | { kind: 'writeProtection'; step: HaltedStep }
   /** An instruction that could not be paid for, or found too few, too many or impossible operands. */
   | { kind: 'instruction'; step: HaltedStep }
   /** `gas` is what the precompile was given. */

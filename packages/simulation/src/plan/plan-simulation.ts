@@ -12,6 +12,7 @@ import {
   ZERO_ADDRESS,
   ZERO_HASH,
 } from '@upfront/protocol'
+import { NO_RECORDING, type Recording } from '../engine/call-record.js'
 import { baseFeeParameters, isOpForkActive } from './base-fee.js'
 import { type BlockSchedule, mayShareSecond, nextTime } from './block-schedule.js'
 import { OSAKA_TRANSACTION_GAS } from './chain-defaults.js'
@@ -29,6 +30,7 @@ const EMPTY: BlockStateCall = { calls: [], stateOverrides: [], blockOverrides: {
  * geth's defaults in all that does not depend on running state. Fee recipient and gas limit are handed down from block to block; prevRandao and the beacon root
  * are zero where not given.
  * @param opening the block after `base`, where it is under construction
+ * @param recording what engines write down of each call
  * @throws RpcError with the place: -38020 and -38021 where blocks are out of order, -38026 over a limit, -32000 where the
  * rules of a block are not known, or the first call is no transaction (a later one is the plan's `fault`)
  */
@@ -38,6 +40,7 @@ export function planSimulation(
   rules: ChainRules,
   limits: SimulationLimits,
   opening?: OpeningBlock,
+  recording: Recording = NO_RECORDING,
 ): SimulationPlan {
   if (base.blockAccessListHash !== undefined) {
     throw new RpcError(ErrorCode.serverError, `block ${base.number} belongs to fork amsterdam, which is not supported`)
@@ -80,6 +83,7 @@ export function planSimulation(
     gasBudget,
     returnFullTransactions,
     answerBytes,
+    recording,
   }
   addCalls(plan, request)
   return plan

@@ -1,5 +1,6 @@
 import type { OpeningBlock } from '@upfront/head'
 import { type BlockHeader, type CallRequest, ErrorCode, RpcError, type SimulationLimits } from '@upfront/protocol'
+import { NO_RECORDING, type Recording } from '../engine/call-record.js'
 import type { ChainRules } from './chain-rules.js'
 import { impliedRules } from './infer-chain-rules.js'
 import { contradictionOf, planCall } from './plan-call.js'
@@ -20,6 +21,7 @@ export function planSingleCall(
   rules: ChainRules,
   { gas: gasBudget, answerBytes }: Pick<SimulationLimits, 'gas' | 'answerBytes'>,
   opening: OpeningBlock,
+  recording: Recording = NO_RECORDING,
 ): SimulationPlan {
   const fault = contradictionOf(call, rules.chainId)
   if (fault !== undefined) throw new RpcError(ErrorCode.serverError, fault)
@@ -49,5 +51,6 @@ export function planSingleCall(
     gasBudget,
     returnFullTransactions: false,
     answerBytes,
+    recording,
   }
 }

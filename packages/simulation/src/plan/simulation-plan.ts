@@ -9,6 +9,7 @@ import type {
   StateOverride,
   Withdrawal,
 } from '@upfront/protocol'
+import type { Probe, Recording } from '../engine/call-record.js'
 import type { BaseFeeParameters } from './base-fee.js'
 import type { BlockRules, ChainRules } from './chain-rules.js'
 
@@ -40,6 +41,10 @@ export interface SimulationPlan {
   returnFullTransactions: boolean
   /** Most bytes of the answer's JSON: its pieces and the return data of failed calls, as hex. */
   answerBytes: number
+  /** What is written down of each call. */
+  recording: Recording
+  /** Only where calls are recorded. In order of their calls. */
+  probes?: Probe[]
 }
 
 export interface PlannedBlock {
@@ -61,6 +66,8 @@ export interface PlannedBlock {
   /** Empty, as in geth and op-geth: what an OP-stack parent's carries is in `baseFeeParameters`. */
   extraData: Hex
   rules: BlockRules
+  /** Its transactions and system calls have run: calls run after them, and its gas limit bounds none of them. */
+  isExecuted?: boolean
   stateOverrides: StateOverride[]
   calls: PlannedCall[]
 }

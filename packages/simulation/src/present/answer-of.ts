@@ -19,7 +19,9 @@ export function answerOf(outcome: SimulationOutcome, plan: SimulationPlan): Answ
     pieces.reduce((sum, piece) => sum + piece.length, 0) +
     failures.reduce((sum, { returnData }) => sum + returnData.length, 0)
   if (length > answerBytes) throw new AnswerTooLong(answerBytes)
-  return { pieces, failures, gasUsed: blocks.reduce((sum, { header }) => sum + header.gasUsed, 0n), ...touched }
+  const gasUsed = blocks.reduce((sum, { header }) => sum + header.gasUsed, 0n)
+  const records = blocks.flatMap(({ calls }) => calls.flatMap(({ record }) => record ?? []))
+  return { pieces, failures, gasUsed, ...touched, records }
 }
 
 /** Of return data and logs alone. */

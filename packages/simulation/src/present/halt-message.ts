@@ -17,15 +17,22 @@ const CALL_VALUE_GAS = 9_000n
 const SELFDESTRUCT_GAS = 5_000n
 
 const CALL = 0xf1
+const TSTORE = 0x5d
+const LOG0 = 0xa0
+const LOG4 = 0xa4
 const CALLS = [CALL, 0xf2, 0xf4, 0xfa]
 
+/** Of the log itself and of each topic. */
+const LOG_TOPIC_GAS = 375n
+const LOG_BYTE_GAS = 8n
+
 const OUT_OF_GAS = 'out of gas'
+const WRITE_PROTECTION = 'write protection'
 
 /** Causes that geth words without details (core/vm/errors.go). */
 const MESSAGES = {
   outOfGas: OUT_OF_GAS,
   invalidJump: 'invalid jump destination',
-  writeProtection: 'write protection',
   addressCollision: 'contract address collision',
   codeStorageOutOfGas: 'contract creation code storage out of gas',
   codeStartsWithEf: 'invalid code: must not begin with 0xef',
@@ -45,6 +52,8 @@ export function haltMessage(halt: Halt): string {
       return `invalid opcode: ${opcodeName(halt.opcode)}`
     case 'instruction':
       return stepMessage(halt.step)
+    case 'writeProtection':
+      return writeProtectionMessage(halt.step)
     case 'precompile':
       return precompileMessage(halt)
     case 'other':
@@ -95,6 +104,30 @@ function stepMessage(step: HaltedStep): string {
     default:
       return OUT_OF_GAS
   }
+}
+
+/**
+ * LOG and TSTORE look at the frame as they run, once they are paid for; the other instructions as their price is computed
+ * (core/vm/gas_table.go, operations_acl.go).
+ */
+function writeProtectionMessage({ opcode, height, fork, found }: HaltedStep): string {
+  const { inputs, gas: constant } = instructionOf(opcode)
+  if (height < inputs) return `stack underflow (${height} <=> ${inputs})`
+  if (found === undefined) return WRITE_PROTECTION
+  const { gas = 0n, operands, isCold } = found
+  if (gas < constant) return OUT_OF_GAS
+  const memory = memoryEnd(opcode, operands)
+  if (memory > MAX_UINT64 - 31n) return 'gas uint64 overflow'
+  if (opcode === TSTORE) return gas < WARM_ACCESS ? OUT_OF_GAS : WRITE_PROTECTION
+  if (opcode >= LOG0 && opcode <= LOG4) {
+    if (memory > MAX_PRICED_MEMORY) return `${OUT_OF_GAS}: gas uint64 overflow`
+    const topics = BigInt(opcode - LOG0 + 1) * LOG_TOPIC_GAS
+    const price = topics + LOG_BYTE_GAS * (operands[1] ?? 0n) + expansionGas(found, memory)
+    return gas < price ? OUT_OF_GAS : WRITE_PROTECTION
+  }
+  const paysAccessFirst = opcode === CALL && !isForkActive(fork, 'prague')
+  if (paysAccessFirst && isCold && gas < COLD_ACCOUNT) return `${OUT_OF_GAS}: ${OUT_OF_GAS}`
+  return `${OUT_OF_GAS}: ${WRITE_PROTECTION}`
 }
 
 type Found = NonNullable<HaltedStep['found']>

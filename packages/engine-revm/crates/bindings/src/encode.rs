@@ -36,6 +36,12 @@ pub fn answer(answer: Answer<'_>, outcome: &Outcome) -> Payload {
         touched_list: outcome.touched_list.clone(),
         gas_used: answer.gas_used,
         failures: failures.collect(),
+        records: outcome
+            .blocks
+            .iter()
+            .flat_map(|block| &block.calls)
+            .filter_map(|call| call.record.as_deref().cloned())
+            .collect(),
     }
     .write(&mut out);
     let mut text = out.0.into_bytes();

@@ -21,6 +21,7 @@ pub struct Written {
     pub touched_list: Option<outcome::TouchedList>,
     pub gas_used: u64,
     pub failures: Vec<WrittenFailure>,
+    pub records: Vec<outcome::CallRecord>,
 }
 
 pub struct StretchTransaction {
@@ -295,6 +296,7 @@ impl Field for plan::PlannedBlock {
             extra_data: t.read()?,
             rules: t.read()?,
             withdrawals: t.read()?,
+            is_executed: t.read()?,
             overrides: t.read()?,
             calls: t.read()?,
         })
@@ -312,8 +314,31 @@ impl Field for plan::PlannedBlock {
         self.extra_data.write(out);
         self.rules.write(out);
         self.withdrawals.write(out);
+        self.is_executed.write(out);
         self.overrides.write(out);
         self.calls.write(out);
+    }
+}
+
+impl Field for plan::Recording {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(Self { frames: t.read()?, state: t.read()? })
+    }
+    fn write(&self, out: &mut Lines) {
+        self.frames.write(out);
+        self.state.write(out);
+    }
+}
+
+impl Field for plan::Probe {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(Self { block: t.read()?, call: t.read()?, to: t.read()?, input: t.read()? })
+    }
+    fn write(&self, out: &mut Lines) {
+        self.block.write(out);
+        self.call.write(out);
+        self.to.write(out);
+        self.input.write(out);
     }
 }
 
@@ -329,6 +354,8 @@ impl Field for plan::Plan {
             da_footprint_scalar: t.read()?,
             full_transactions: t.read()?,
             answer_bytes: t.read()?,
+            recording: t.read()?,
+            probes: t.read()?,
             blocks: t.read()?,
         })
     }
@@ -342,6 +369,8 @@ impl Field for plan::Plan {
         self.da_footprint_scalar.write(out);
         self.full_transactions.write(out);
         self.answer_bytes.write(out);
+        self.recording.write(out);
+        self.probes.write(out);
         self.blocks.write(out);
     }
 }
@@ -537,7 +566,7 @@ impl Field for outcome::Halt {
         Ok(match t.word()? {
             "outOfGas" => Self::OutOfGas,
             "invalidJump" => Self::InvalidJump,
-            "writeProtection" => Self::WriteProtection,
+            "writeProtection" => Self::WriteProtection { step: t.read()? },
             "addressCollision" => Self::AddressCollision,
             "codeStorageOutOfGas" => Self::CodeStorageOutOfGas,
             "codeStartsWithEf" => Self::CodeStartsWithEf,
@@ -562,8 +591,9 @@ impl Field for outcome::Halt {
             Self::InvalidJump => {
                 out.text("invalidJump");
             }
-            Self::WriteProtection => {
+            Self::WriteProtection { step } => {
                 out.text("writeProtection");
+                step.write(out);
             }
             Self::AddressCollision => {
                 out.text("addressCollision");
@@ -637,6 +667,151 @@ impl Field for outcome::TouchedList {
     }
 }
 
+impl Field for outcome::FrameKind {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(match t.word()? {
+            "CALL" => Self::Call,
+            "CALLCODE" => Self::CallCode,
+            "DELEGATECALL" => Self::DelegateCall,
+            "STATICCALL" => Self::StaticCall,
+            "CREATE" => Self::Create,
+            "CREATE2" => Self::Create2,
+            "SELFDESTRUCT" => Self::SelfDestruct,
+            _ => return Err(Malformed("an unknown outcome::FrameKind")),
+        })
+    }
+    fn write(&self, out: &mut Lines) {
+        out.text(match *self {
+            Self::Call => "CALL",
+            Self::CallCode => "CALLCODE",
+            Self::DelegateCall => "DELEGATECALL",
+            Self::StaticCall => "STATICCALL",
+            Self::Create => "CREATE",
+            Self::Create2 => "CREATE2",
+            Self::SelfDestruct => "SELFDESTRUCT",
+        })
+    }
+}
+
+impl Field for outcome::FrameLog {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(Self { position: t.read()?, address: t.read()?, topics: t.read()?, data: t.read()? })
+    }
+    fn write(&self, out: &mut Lines) {
+        self.position.write(out);
+        self.address.write(out);
+        self.topics.write(out);
+        self.data.write(out);
+    }
+}
+
+impl Field for outcome::Frame {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(Self {
+            kind: t.read()?,
+            depth: t.read()?,
+            from: t.read()?,
+            to: t.read()?,
+            input: t.read()?,
+            output: t.read()?,
+            gas: t.read()?,
+            gas_used: t.read()?,
+            value: t.read()?,
+            reverted: t.read()?,
+            halt: t.read()?,
+            is_precompile: t.read()?,
+            logs: t.read()?,
+        })
+    }
+    fn write(&self, out: &mut Lines) {
+        self.kind.write(out);
+        self.depth.write(out);
+        self.from.write(out);
+        self.to.write(out);
+        self.input.write(out);
+        self.output.write(out);
+        self.gas.write(out);
+        self.gas_used.write(out);
+        self.value.write(out);
+        self.reverted.write(out);
+        self.halt.write(out);
+        self.is_precompile.write(out);
+        self.logs.write(out);
+    }
+}
+
+impl Field for outcome::AccountFacts {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(Self { exists: t.read()?, balance: t.read()?, nonce: t.read()?, code_hash: t.read()?, code: t.read()? })
+    }
+    fn write(&self, out: &mut Lines) {
+        self.exists.write(out);
+        self.balance.write(out);
+        self.nonce.write(out);
+        self.code_hash.write(out);
+        self.code.write(out);
+    }
+}
+
+impl Field for outcome::RecordedSlot {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(Self { slot: t.read()?, is_read: t.read()?, is_accessed: t.read()?, before: t.read()?, after: t.read()? })
+    }
+    fn write(&self, out: &mut Lines) {
+        self.slot.write(out);
+        self.is_read.write(out);
+        self.is_accessed.write(out);
+        self.before.write(out);
+        self.after.write(out);
+    }
+}
+
+impl Field for outcome::RecordedAccount {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(Self {
+            address: t.read()?,
+            is_read: t.read()?,
+            is_accessed: t.read()?,
+            is_removed: t.read()?,
+            before: t.read()?,
+            after: t.read()?,
+            slots: t.read()?,
+        })
+    }
+    fn write(&self, out: &mut Lines) {
+        self.address.write(out);
+        self.is_read.write(out);
+        self.is_accessed.write(out);
+        self.is_removed.write(out);
+        self.before.write(out);
+        self.after.write(out);
+        self.slots.write(out);
+    }
+}
+
+impl Field for outcome::Probed {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(Self { before: t.read()?, after: t.read()? })
+    }
+    fn write(&self, out: &mut Lines) {
+        self.before.write(out);
+        self.after.write(out);
+    }
+}
+
+impl Field for outcome::CallRecord {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(Self { gas: t.read()?, gas_used: t.read()?, frames: t.read()?, accounts: t.read()?, probed: t.read()? })
+    }
+    fn write(&self, out: &mut Lines) {
+        self.gas.write(out);
+        self.gas_used.write(out);
+        self.frames.write(out);
+        self.accounts.write(out);
+        self.probed.write(out);
+    }
+}
+
 impl Field for Written {
     fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
         Ok(Self {
@@ -645,6 +820,7 @@ impl Field for Written {
             touched_list: t.read()?,
             gas_used: t.read()?,
             failures: t.read()?,
+            records: t.read()?,
         })
     }
     fn write(&self, out: &mut Lines) {
@@ -653,6 +829,7 @@ impl Field for Written {
         self.touched_list.write(out);
         self.gas_used.write(out);
         self.failures.write(out);
+        self.records.write(out);
     }
 }
 
@@ -1115,6 +1292,8 @@ pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
         "Authorization" => plan::Authorization::read(t)?.write(&mut out),
         "PlannedCall" => plan::PlannedCall::read(t)?.write(&mut out),
         "PlannedBlock" => plan::PlannedBlock::read(t)?.write(&mut out),
+        "Recording" => plan::Recording::read(t)?.write(&mut out),
+        "Probe" => plan::Probe::read(t)?.write(&mut out),
         "Plan" => plan::Plan::read(t)?.write(&mut out),
         "BlockEnvironment" => stretch::BlockEnvironment::read(t)?.write(&mut out),
         "Stretch" => stretch::Stretch::read(t)?.write(&mut out),
@@ -1126,6 +1305,13 @@ pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
         "Halt" => outcome::Halt::read(t)?.write(&mut out),
         "WrittenFailure" => WrittenFailure::read(t)?.write(&mut out),
         "TouchedList" => outcome::TouchedList::read(t)?.write(&mut out),
+        "FrameLog" => outcome::FrameLog::read(t)?.write(&mut out),
+        "Frame" => outcome::Frame::read(t)?.write(&mut out),
+        "AccountFacts" => outcome::AccountFacts::read(t)?.write(&mut out),
+        "RecordedSlot" => outcome::RecordedSlot::read(t)?.write(&mut out),
+        "RecordedAccount" => outcome::RecordedAccount::read(t)?.write(&mut out),
+        "Probed" => outcome::Probed::read(t)?.write(&mut out),
+        "CallRecord" => outcome::CallRecord::read(t)?.write(&mut out),
         "Written" => Written::read(t)?.write(&mut out),
         "Log" => outcome::ExecutedLog::read(t)?.write(&mut out),
         "Receipt" => stretch::StretchReceipt::read(t)?.write(&mut out),

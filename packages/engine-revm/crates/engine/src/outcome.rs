@@ -41,6 +41,95 @@ pub struct ExecutedCall {
     pub status: Status,
     pub return_data: Bytes,
     pub logs: Vec<ExecutedLog>,
+    /// Where the plan asks for it.
+    pub record: Option<Box<CallRecord>>,
+}
+
+/// What a call did: `packages/simulation/src/engine/call-record.ts` in Rust.
+#[derive(Clone, Debug, Default)]
+pub struct CallRecord {
+    /// Of the transaction: its limit, and what it used after refunds.
+    pub gas: u64,
+    pub gas_used: u64,
+    /// In the order in which they began.
+    pub frames: Vec<Frame>,
+    pub accounts: Vec<RecordedAccount>,
+    /// In the order of the call's probes.
+    pub probed: Vec<Probed>,
+}
+
+/// What a contract answered before and after the call; none where it failed.
+#[derive(Clone, Debug)]
+pub struct Probed {
+    pub before: Option<Bytes>,
+    pub after: Option<Bytes>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameKind {
+    Call,
+    CallCode,
+    DelegateCall,
+    StaticCall,
+    Create,
+    Create2,
+    SelfDestruct,
+}
+
+#[derive(Clone, Debug)]
+pub struct Frame {
+    pub kind: FrameKind,
+    pub depth: u64,
+    pub from: Address,
+    pub to: Option<Address>,
+    pub input: Bytes,
+    pub output: Bytes,
+    pub gas: u64,
+    pub gas_used: u64,
+    pub value: Option<U256>,
+    pub reverted: bool,
+    pub halt: Option<Halt>,
+    pub is_precompile: bool,
+    pub logs: Vec<FrameLog>,
+}
+
+#[derive(Clone, Debug)]
+pub struct FrameLog {
+    /// Frames that its own had opened before.
+    pub position: u64,
+    pub address: Address,
+    pub topics: Vec<B256>,
+    pub data: Bytes,
+}
+
+#[derive(Clone, Debug)]
+pub struct RecordedAccount {
+    pub address: Address,
+    pub is_read: bool,
+    pub is_accessed: bool,
+    pub is_removed: bool,
+    pub before: AccountFacts,
+    pub after: AccountFacts,
+    pub slots: Vec<RecordedSlot>,
+}
+
+#[derive(Clone, Debug)]
+pub struct AccountFacts {
+    pub exists: bool,
+    pub balance: U256,
+    pub nonce: u64,
+    pub code_hash: B256,
+    /// None after the call: the same as before.
+    pub code: Option<Bytes>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct RecordedSlot {
+    pub slot: B256,
+    pub is_read: bool,
+    pub is_accessed: bool,
+    pub before: B256,
+    pub after: B256,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +148,10 @@ pub enum Status {
 pub enum Halt {
     OutOfGas,
     InvalidJump,
-    WriteProtection,
+    /// An instruction that may not run in a static frame.
+    WriteProtection {
+        step: HaltedStep,
+    },
     AddressCollision,
     CodeStorageOutOfGas,
     CodeStartsWithEf,

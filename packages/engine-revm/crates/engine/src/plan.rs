@@ -78,6 +78,39 @@ pub struct Plan {
     pub full_transactions: bool,
     /// Most bytes of the answer's JSON.
     pub answer_bytes: usize,
+    pub recording: Recording,
+    pub probes: Vec<Probe>,
+}
+
+/// A question to a contract, asked before and after one call. What answering it changes is dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// Which call: indices of its block and in it.
+    pub block: u64,
+    pub call: u64,
+    pub to: Address,
+    pub input: Bytes,
+}
+
+impl Plan {
+    pub fn probes_of(&self, block: usize, call: usize) -> Vec<&Probe> {
+        let here = |probe: &&Probe| probe.block == block as u64 && probe.call == call as u64;
+        self.probes.iter().filter(here).collect()
+    }
+}
+
+/// What is written down of each call, for tracers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recording {
+    pub frames: bool,
+    /// What was read and changed.
+    pub state: bool,
+}
+
+impl Recording {
+    pub fn is_on(self) -> bool {
+        self.frames || self.state
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,6 +127,8 @@ pub struct PlannedBlock {
     pub withdrawals: Vec<Withdrawal>,
     pub extra_data: Bytes,
     pub rules: BlockRules,
+    /// Its transactions and system calls have run: calls run after them, and its gas limit bounds none of them.
+    pub is_executed: bool,
     pub overrides: Vec<StateOverride>,
     pub calls: Vec<PlannedCall>,
 }

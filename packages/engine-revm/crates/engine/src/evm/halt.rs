@@ -20,7 +20,6 @@ pub fn of_result(result: InstructionResult) -> Halt {
     match result {
         R::OutOfGas | R::MemoryOOG | R::MemoryLimitOOG | R::PrecompileOOG => Halt::OutOfGas,
         R::InvalidJump => Halt::InvalidJump,
-        R::StateChangeDuringStaticCall | R::CallNotAllowedInsideStatic => Halt::WriteProtection,
         R::CreateCollision => Halt::AddressCollision,
         R::CreateContractStartingWithEF => Halt::CodeStartsWithEf,
         R::NonceOverflow => Halt::NonceOverflow,
@@ -46,6 +45,11 @@ pub fn of_frame(
     }
     let code = interpreter.bytecode.bytecode_slice();
     let opcode = interpreter.bytecode.pc().checked_sub(1).and_then(|at| code.get(at)).map_or(0, |byte: &u8| *byte);
+    let step = || match step {
+        Some(step) => step.halted(fork),
+        // What could not be paid for still has its operands on the stack.
+        None => HaltedStep { fork, opcode, height: interpreter.stack.len() as u64, found: None },
+    };
     Some(match result {
         R::OpcodeNotFound | R::NotActivated | R::InvalidFEOpcode => Halt::InvalidOpcode { opcode },
         R::StackUnderflow
@@ -55,13 +59,8 @@ pub fn of_frame(
         | R::InvalidOperandOOG
         | R::OutOfOffset
         | R::CreateInitCodeSizeLimit
-        | R::ReentrancySentryOOG => Halt::Instruction {
-            step: match step {
-                Some(step) => step.halted(fork),
-                // What could not be paid for still has its operands on the stack.
-                None => HaltedStep { fork, opcode, height: interpreter.stack.len() as u64, found: None },
-            },
-        },
+        | R::ReentrancySentryOOG => Halt::Instruction { step: step() },
+        R::StateChangeDuringStaticCall | R::CallNotAllowedInsideStatic => Halt::WriteProtection { step: step() },
         result => of_result(result),
     })
 }

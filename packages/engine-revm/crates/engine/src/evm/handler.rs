@@ -80,6 +80,7 @@ impl SimulationHandler<'_> {
         machine.evm.ctx.chain.fee_only.clear();
         let logs = machine.evm.ctx.chain.log_count;
         let outcome = self.once(machine)?;
+        machine.evm.ctx.chain.last_step = None;
         if !machine.evm.ctx.chain.halt.as_ref().is_some_and(halt::is_ambiguous) {
             return Ok(outcome);
         }

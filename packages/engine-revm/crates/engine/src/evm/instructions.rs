@@ -1,4 +1,4 @@
-use super::{context::Context, watch::LogPlace};
+use super::{context::Context, recorder, watch::LogPlace};
 use crate::state::ReadError;
 use alloy_primitives::{
     Address, B256, Bytes, KECCAK256_EMPTY, Log, LogData, U256, address, b256, utils::keccak256_uncached,
@@ -217,12 +217,13 @@ fn log<const TOPICS: usize>(step: Step<'_>) {
     if after > before {
         let index = context.chain.next_index();
         context.chain.place_log(after, LogPlace { synthetic: false, index });
+        recorder::log(context);
     }
 }
 
 fn self_destruct(step: Step<'_>) {
     let Context { journaled_state, chain, .. } = &*step.host;
-    if !chain.trace_transfers {
+    if !chain.trace_transfers && chain.recorder.is_none() {
         return host::selfdestruct(step);
     }
     let from = step.interpreter.input.target_address();
@@ -232,7 +233,11 @@ fn self_destruct(step: Step<'_>) {
     host::selfdestruct(InstructionContext { interpreter: &mut *step.interpreter, host: &mut *context });
     let done = matches!(step.interpreter.bytecode.action(), Some(InterpreterAction::Return(result))
         if result.result == InstructionResult::SelfDestruct);
-    if let (true, Some(to), false) = (done, to, balance.is_zero()) {
+    let (true, Some(to)) = (done, to) else { return };
+    if let Some(recorder) = &mut context.chain.recorder {
+        recorder.self_destruct(from, Address::from_word(B256::from(to)), balance);
+    }
+    if context.chain.trace_transfers && !balance.is_zero() {
         let index = context.chain.next_index();
         record_transfer(context, from, Address::from_word(B256::from(to)), balance, index);
     }

@@ -51,6 +51,25 @@ impl LastStep {
         }
     }
 
+    pub fn opcode(&self) -> u8 {
+        self.opcode
+    }
+
+    /// Words on the stack.
+    pub fn height(&self) -> usize {
+        self.height
+    }
+
+    /// The word at this place below the top of the stack, which is 0; there are seven.
+    pub fn operand(&self, at: usize) -> U256 {
+        self.operands[at]
+    }
+
+    /// Bytes of memory.
+    pub fn memory(&self) -> usize {
+        self.memory
+    }
+
     pub fn halted(&self, fork: SpecId) -> HaltedStep {
         let found = FoundByStep {
             operands: self.operands.iter().take(self.height).copied().collect(),

@@ -5,6 +5,7 @@ use super::{
     instructions::{Instructions, record_transfer},
     last_step::LastStep,
     precompiles::PrecompileSet,
+    recorder::{self, Named},
     run::run,
     watch::Watch,
     wrapping,
@@ -91,6 +92,11 @@ fn run_stepwise(
         let step = LastStep::of(interpreter, &context.journaled_state.inner);
         context.chain.last_step = Some(step);
         interpreter.step(table, context);
+        if context.chain.recorder.as_ref().is_some_and(|recorder| recorder.watches_state())
+            && let Some(named) = Named::by(&step)
+        {
+            recorder::note(context, interpreter, named);
+        }
     }
     interpreter.take_next_action()
 }
@@ -137,6 +143,29 @@ impl Machine {
                 }
                 ItemOrResult::Result(result)
             }
+        })
+    }
+
+    /// Opens a frame, and logs its transfer where transfers are traced.
+    fn open_logged(&mut self, frame_input: FrameInit) -> Result<OpenedFrame<'_>, ContextError<ReadError>> {
+        if !self.evm.ctx.chain.trace_transfers {
+            return self.open(frame_input);
+        }
+        let transfer = self.transfer_of(&frame_input.frame_input);
+        let made = match self.open(frame_input)? {
+            ItemOrResult::Item(frame) => Ok(frame.interpreter.input.target_address),
+            ItemOrResult::Result(result) => Err(result),
+        };
+        let succeeded = made.as_ref().map_or_else(|result| result.interpreter_result().is_ok(), |_| true);
+        if succeeded
+            && let Some(Transfer { from, to, value, index }) = transfer
+            && let Some(to) = to.or(made.as_ref().ok().copied())
+        {
+            record_transfer(&mut self.evm.ctx, from, to, value, index);
+        }
+        Ok(match made {
+            Ok(_) => ItemOrResult::Item(self.evm.frame_stack.get()),
+            Err(result) => ItemOrResult::Result(result),
         })
     }
 
@@ -199,24 +228,22 @@ impl EvmTr for Machine {
         {
             return Err(ContextError::Db(ReadError::NativeCode(call.bytecode_address)));
         }
-        if !self.evm.ctx.chain.trace_transfers {
-            return self.open(frame_input);
+        if self.evm.ctx.chain.recorder.is_none() {
+            return self.open_logged(frame_input);
         }
-        let transfer = self.transfer_of(&frame_input.frame_input);
-        let made = match self.open(frame_input)? {
-            ItemOrResult::Item(frame) => Ok(frame.interpreter.input.target_address),
-            ItemOrResult::Result(result) => Err(result),
+        recorder::enter(&mut self.evm.ctx, &frame_input, &self.evm.precompiles);
+        let ended = match self.open_logged(frame_input)? {
+            ItemOrResult::Item(_) => None,
+            ItemOrResult::Result(result) => Some(result),
         };
-        let succeeded = made.as_ref().map_or_else(|result| result.interpreter_result().is_ok(), |_| true);
-        if succeeded
-            && let Some(Transfer { from, to, value, index }) = transfer
-            && let Some(to) = to.or(made.as_ref().ok().copied())
-        {
-            record_transfer(&mut self.evm.ctx, from, to, value, index);
-        }
-        Ok(match made {
-            Ok(_) => ItemOrResult::Item(self.evm.frame_stack.get()),
-            Err(result) => ItemOrResult::Result(result),
+        Ok(match ended {
+            None => ItemOrResult::Item(self.evm.frame_stack.get()),
+            Some(result) => {
+                if let Some(recorder) = &mut self.evm.ctx.chain.recorder {
+                    recorder.exit_at_once(&result);
+                }
+                ItemOrResult::Result(result)
+            }
         })
     }
 
@@ -226,7 +253,8 @@ impl EvmTr for Machine {
         let outermost = frame.depth == 0;
         ctx.chain.run_from = frame.interpreter.gas.remaining();
         let table = revm::handler::instructions::InstructionProvider::instruction_table(instruction);
-        let action = if outermost && ctx.chain.keep_last_step {
+        let recorded = ctx.chain.recorder.is_some();
+        let action = if recorded || (outermost && ctx.chain.keep_last_step) {
             run_stepwise(&mut frame.interpreter, table, ctx)
         } else {
             run(&mut frame.interpreter, table, ctx)
@@ -238,12 +266,12 @@ impl EvmTr for Machine {
             }
         }
         let stopped = match &action {
-            InterpreterAction::Return(result) if outermost => Some((result.result, result.output.len())),
+            InterpreterAction::Return(result) if outermost || recorded => Some((result.result, result.output.len())),
             _ => None,
         };
-        if let Some((result, _)) = stopped {
-            ctx.chain.halt = halt::of_frame(result, &frame.interpreter, ctx.chain.last_step.as_ref(), ctx.cfg.spec);
-        }
+        let mut halt = stopped.and_then(|(result, _)| {
+            halt::of_frame(result, &frame.interpreter, ctx.chain.last_step.as_ref(), ctx.cfg.spec)
+        });
         let next: FrameInitOrResult<Self::Frame> =
             frame.process_next_action::<_, ContextError<ReadError>>(ctx, action)?;
         if let ItemOrResult::Result(result) = &next {
@@ -251,9 +279,15 @@ impl EvmTr for Machine {
             if let (Some((before, output)), FrameResult::Create(created)) = (stopped, result) {
                 let after = created.result.result;
                 if before.is_ok() && !after.is_ok() {
-                    ctx.chain.halt = Some(halt::of_deployment(after, output));
+                    halt = Some(halt::of_deployment(after, output));
                 }
             }
+            if let Some(recorder) = &mut ctx.chain.recorder {
+                recorder.exit(result, halt.clone());
+            }
+        }
+        if outermost {
+            ctx.chain.halt = halt;
         }
         Ok(next)
     }

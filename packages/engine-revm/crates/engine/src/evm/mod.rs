@@ -9,6 +9,7 @@ mod last_step;
 mod machine;
 mod memory_gate;
 mod precompiles;
+mod recorder;
 mod run;
 mod watch;
 mod wrapping;
@@ -20,4 +21,5 @@ pub use handler::{CallOutcome, Charge, OperatorFee, RollupCharge, SimulationHand
 pub use machine::Machine;
 pub use memory_gate::{MemoryGate, Room};
 pub use precompiles::{Moved, PrecompileSet, for_rules};
+pub use recorder::{Lookups, Recorder};
 pub use watch::{LogPlace, Watch};

@@ -79,10 +79,16 @@ impl PrecompileProvider<Context> for PrecompileSet {
                 allowance.precompile_gas.saturating_sub(if output.is_halt() { gas } else { output.gas_used });
         }
         if let Some(reason) = output.halt_reason()
-            && context.journaled_state.inner.depth == 1
+            && (context.journaled_state.inner.depth == 1 || context.chain.recorder.is_some())
         {
             let input = inputs.input.bytes(context);
-            context.chain.halt = Some(halt::of_precompile(reason, input, inputs.gas_limit));
+            let halt = halt::of_precompile(reason, input, inputs.gas_limit);
+            if let Some(recorder) = &mut context.chain.recorder {
+                recorder.precompile_halt = Some(halt.clone());
+            }
+            if context.journaled_state.inner.depth == 1 {
+                context.chain.halt = Some(halt);
+            }
         }
         Ok(Some(precompile_output_to_interpreter_result(output, inputs.gas_limit)))
     }

@@ -1,4 +1,4 @@
-use super::{last_step::LastStep, memory_gate::Room};
+use super::{last_step::LastStep, memory_gate::Room, recorder::Recorder};
 use crate::{outcome::Halt, state::Stop};
 use alloy_primitives::{Address, U256};
 use std::sync::Arc;
@@ -24,6 +24,8 @@ pub struct Watch {
     /// Set for the second run of a call, which finds out what the halting instruction was given.
     pub keep_last_step: bool,
     pub last_step: Option<LastStep>,
+    /// Set while a call runs that is to be recorded.
+    pub recorder: Option<Box<Recorder>>,
     /// Accounts that only fees touched.
     pub fee_only: Vec<Address>,
     pub deepest: usize,

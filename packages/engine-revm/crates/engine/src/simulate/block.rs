@@ -1,6 +1,6 @@
 use super::{
     Progress, call,
-    call::{BlockFees, Executed},
+    call::{BlockFees, Executed, Turn},
     fees, op, overrides, requests, system_calls, withdrawals,
 };
 use crate::{
@@ -42,10 +42,10 @@ pub fn execute(
     machine.evm.ctx.chain.base_fee = base_fee;
     machine.evm.ctx.chain.blob_base_fee = blob_base_fee;
 
-    if rules.has(SpecId::CANCUN) {
+    if rules.has(SpecId::CANCUN) && !block.is_executed {
         system_calls::store_beacon_root(machine, block.timestamp, block.parent_beacon_block_root.unwrap_or_default())?;
     }
-    if rules.has(SpecId::PRAGUE) {
+    if rules.has(SpecId::PRAGUE) && !block.is_executed {
         system_calls::store_parent_hash(machine, block.number, progress.parent.hash)?;
     }
 
@@ -56,8 +56,9 @@ pub fn execute(
         if machine.evm.ctx.chain.stop.is_raised() {
             return Err(Failure::Cancelled);
         }
-        let left = block.gas_limit - gas_used;
-        let done = call::execute(plan, block, planned, &fees, left, machine, progress)
+        let left = if block.is_executed { u64::MAX } else { block.gas_limit - gas_used };
+        let turn = Turn { block: index, call: position, gas_left: left };
+        let done = call::execute(plan, block, planned, turn, &fees, machine, progress)
             .map_err(|fault| fault.at(index, Some(position)))?;
         gas_used += done.call.gas_used;
         executed.push(done);
@@ -147,7 +148,7 @@ fn requests_hash(
     if !block.rules.has(SpecId::PRAGUE) {
         return Ok(None);
     }
-    if block.rules.op.is_some() {
+    if block.rules.op.is_some() || block.is_executed {
         return Ok(Some(EMPTY_REQUESTS_HASH));
     }
     let logs = executed.iter().flat_map(|done| &done.call.logs);

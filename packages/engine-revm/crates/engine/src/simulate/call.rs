@@ -1,7 +1,7 @@
-use super::{Progress, op, touched::Touched, validity::Candidate};
+use super::{Progress, op, probe, record, touched::Touched, validity::Candidate};
 use crate::{
     evm::{CallOutcome, Charge, Machine, RollupCharge, SimulationHandler},
-    outcome::{ExecutedCall, ExecutedLog, Status},
+    outcome::{ExecutedCall, ExecutedLog, Probed, Status},
     plan::{Plan, PlannedBlock, PlannedCall},
     rejection::{Fault, Rejection},
     seal::{self, UnsignedTransaction},
@@ -22,22 +22,31 @@ pub struct Executed {
     pub encoded: Vec<u8>,
 }
 
+/// Which call it is, by indices of its block and in it, and what the block's earlier calls left of its gas limit.
+#[derive(Clone, Copy)]
+pub struct Turn {
+    pub block: usize,
+    pub call: usize,
+    pub gas_left: u64,
+}
+
 /// Fees of the block that a call runs in.
 pub struct BlockFees {
     pub base_fee: U256,
     pub blob_base_fee: U256,
 }
 
-/// Runs one call as a transaction. `gas_left`: what the block's earlier calls left of its gas limit.
+/// Runs one call as a transaction.
 pub fn execute(
     plan: &Plan,
     block: &PlannedBlock,
     call: &PlannedCall,
+    turn: Turn,
     fees: &BlockFees,
-    gas_left: u64,
     machine: &mut Machine,
     progress: &mut Progress,
 ) -> Result<Executed, Fault> {
+    let gas_left = turn.gas_left;
     let sender = machine.state().basic(call.from)?.unwrap_or_default();
     let nonce = call.nonce.unwrap_or(sender.nonce);
     let asked = call.gas.unwrap_or(gas_left);
@@ -71,14 +80,24 @@ pub fn execute(
     let tip = (plan.validation || priced).then(|| gas_price.wrapping_sub(fees.base_fee));
     let charge = Charge { upfront, gas_price, tip, rollup };
     machine.evm.ctx.chain.gas_price = gas_price;
+    let probes = plan.probes_of(turn.block, turn.call);
+    let before = probe::ask(machine, &probes)?;
+    machine.evm.ctx.chain.gas_price = gas_price;
+    record::begin(plan.recording, machine, call, nonce, progress.output_left)?;
     let outcome = run(machine, call, &sender, &charge, initial, nonce, gas)?;
-    let executed = present(machine, &outcome, Numbers { encoded: &encoded, nonce, gas, capped: gas < asked });
+    let mut executed = present(machine, &outcome, Numbers { encoded: &encoded, nonce, gas, capped: gas < asked });
     let changes = machine.evm.ctx.journaled_state.finalize();
     count_touched(&mut progress.touched, machine, call, &changes);
     if changes.get(&op::MESSAGE_PASSER).is_some_and(|account| account.changed_storage_slots().next().is_some()) {
         progress.message_passer_written = true;
     }
+    executed.record = record::end(machine, call, nonce, &changes, &mut progress.output_left)?;
     machine.state().commit(changes);
+    if let Some(record) = &mut executed.record {
+        (record.gas, record.gas_used) = (gas, executed.gas_used);
+        let after = probe::ask(machine, &probes)?;
+        record.probed = before.into_iter().zip(after).map(|(before, after)| Probed { before, after }).collect();
+    }
     let output = executed.return_data.len() + executed.logs.iter().map(|log| log.data.len()).sum::<usize>();
     progress.output_left = progress.output_left.checked_sub(output).ok_or(Fault::TooLong)?;
     progress.gas_budget = progress.gas_budget.saturating_sub(executed.gas_used);
@@ -203,6 +222,7 @@ fn present(machine: &mut Machine, outcome: &CallOutcome, numbers: Numbers<'_>) -
         status,
         return_data,
         logs,
+        record: None,
     }
 }
 

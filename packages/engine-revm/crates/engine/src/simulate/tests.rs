@@ -2,7 +2,7 @@ use super::*;
 use crate::{
     outcome::{ExecutedCall, Status, TouchedList},
     plan::{
-        BaseFeeParameters, BlobParameters, BlockRules, ChainRules, ParentHeader, PlannedBlock, PlannedCall,
+        BaseFeeParameters, BlobParameters, BlockRules, ChainRules, ParentHeader, PlannedBlock, PlannedCall, Recording,
         StateOverride,
     },
     rejection::{Rejected, Rejection, TransactionFault},
@@ -95,6 +95,7 @@ fn plan(overrides: Vec<StateOverride>, calls: Vec<PlannedCall>) -> Plan {
             withdrawals: Vec::new(),
             extra_data: Bytes::new(),
             rules: rules(),
+            is_executed: false,
             overrides,
             calls,
         }],
@@ -105,6 +106,8 @@ fn plan(overrides: Vec<StateOverride>, calls: Vec<PlannedCall>) -> Plan {
         da_footprint_scalar: None,
         full_transactions: false,
         answer_bytes: 64 << 20,
+        recording: Recording::default(),
+        probes: Vec::new(),
     }
 }
 

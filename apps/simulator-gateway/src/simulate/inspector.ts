@@ -1,0 +1,145 @@
+import { Injectable } from '@nestjs/common'
+import { type Awaitable, andThen } from '@upfront/node'
+import {
+  type CallRequest,
+  decodeCallRequest,
+  decodeInspection,
+  decodeTraceCallRequest,
+  ErrorCode,
+  type JsonText,
+  RpcError,
+  type SimulatedBlock,
+  toQuantity,
+} from '@upfront/protocol'
+import {
+  type Answer,
+  AnswerTooLong,
+  addInspection,
+  assetQuestions,
+  type CallRecord,
+  createAccessList,
+  Driver,
+  planTracedCall,
+  presentRejection,
+  presentTrace,
+  probesOf,
+  ReadBudget,
+  type Recording,
+  recordingFor,
+  recordingOf,
+  SimulationRejected,
+} from '@upfront/simulation'
+import { ServedChain } from '../chain/served-chain.js'
+import { SimulationBases } from '../pending/simulation-base.js'
+import { type RequestLimits, readUntil, type SimulationContext, Simulator, simulateGrowing } from './simulator.js'
+
+/** What calls do beside their outcome. */
+@Injectable()
+export class Inspector {
+  constructor(
+    private readonly simulator: Simulator,
+    private readonly bases: SimulationBases,
+    private readonly served: ServedChain,
+    private readonly driver: Driver,
+  ) {}
+
+  /**
+   * `debug_traceCall`: a call in the block that the request names, on the state after it.
+   * @param params as they came
+   * @throws or rejects with RpcError, or the signal's reason
+   */
+  async traceCall(params: unknown, limits: RequestLimits, context: SimulationContext): Promise<JsonText> {
+    const request = decodeTraceCallRequest(params)
+    const { records } = await this.run(request, recordingFor(request.tracer), limits, context)
+    return bounded(JSON.stringify(presentTrace(only(records), request.tracer)), limits)
+  }
+
+  /**
+   * `eth_createAccessList`: `[call, block, stateOverrides]`.
+   * @throws or rejects with RpcError, or the signal's reason
+   */
+  async createAccessList(params: unknown, limits: RequestLimits, context: SimulationContext): Promise<JsonText> {
+    const request = decodeCallRequest(params)
+    const run = (changed: CallRequest) => this.run(changed, { frames: false, state: true }, limits, context)
+    const { accessList, gasUsed, error } = await createAccessList(request, run)
+    return JSON.stringify({ accessList, ...(error !== undefined && { error }), gasUsed: toQuantity(gasUsed) })
+  }
+
+  /**
+   * `upfront_simulate`: `eth_simulateV1`, and of each call what the request asks for beside it.
+   * @param params as they came
+   * @throws or rejects with what `Simulator.simulate` does
+   */
+  simulate(params: unknown, limits: RequestLimits, context: SimulationContext): Awaitable<JsonText> {
+    const { inspection, params: simulated } = decodeInspection(params)
+    const recording = recordingOf(inspection)
+    if (!recording.frames && !recording.state) {
+      return andThen(this.simulator.simulate(simulated, limits, context), ({ json }) => json)
+    }
+    return this.simulator.simulateWith(
+      simulated,
+      limits,
+      context,
+      async (answer, simulation) => {
+        context.spend?.(answer)
+        const blocks: SimulatedBlock[] = JSON.parse(answer.json.toString())
+        const places = blocks.flatMap(({ calls }, block) => calls.map((_, call) => ({ block, call })))
+        const asked = inspection.assetChanges ? assetQuestions(answer.records) : []
+        const probes = probesOf(asked, places)
+        let { records } = answer
+        if (probes.length > 0) {
+          // The same once more, with the questions between the calls.
+          const again = await simulateGrowing({ ...simulation, limits, probes }, context)
+          context.spend?.(again)
+          records = again.records
+        }
+        return bounded(JSON.stringify(addInspection(blocks, records, inspection, asked)), limits)
+      },
+      recording,
+    )
+  }
+
+  /** Runs one call in the block that the request names. */
+  private async run(
+    request: CallRequest,
+    recording: Recording,
+    limits: RequestLimits,
+    context: SimulationContext,
+  ): Promise<Answer> {
+    const rules = await this.served.rules(context)
+    if (rules.isUncertain) context.view.rulesAreUncertain = true
+    const deadline = readUntil(context.deadline)
+    const time = { signal: context.signal, deadline }
+    try {
+      const answer = await this.bases.on(
+        request.block,
+        context.view,
+        time,
+        ({ base, opening, state, cancellation }) => {
+          const plan = planTracedCall(request, { base, opening }, rules, limits, recording)
+          return this.driver.simulate(plan, state, {
+            budget: new ReadBudget(limits.upstreamReads, deadline),
+            cancellation,
+          })
+        },
+      )
+      context.spend?.(answer)
+      return answer
+    } catch (error) {
+      if (!(error instanceof SimulationRejected)) throw error
+      throw new RpcError(ErrorCode.serverError, presentRejection(error.rejection).message)
+    }
+  }
+}
+
+function only(records: readonly CallRecord[]): CallRecord {
+  const [record] = records
+  if (record === undefined) throw new Error('the call was not recorded')
+  return record
+}
+
+/** What the engine wrote down is bounded; as JSON it may be longer. */
+function bounded(json: string, { answerBytes }: RequestLimits): string {
+  if (json.length > answerBytes) throw new AnswerTooLong(answerBytes)
+  return json
+}

@@ -1,0 +1,195 @@
+import { assemble } from './assemble.js'
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { startGenesisUpstream } from './genesis-upstream.js'
+
+const OWNER = '0xa000000000000000000000000000000000000000'
+const FRIEND = '0xf000000000000000000000000000000000000001'
+const TOKEN = '0x7000000000000000000000000000000000000001'
+const LIAR = '0x7000000000000000000000000000000000000002'
+const REVERTS = '0x7000000000000000000000000000000000000003'
+const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+
+const word = (value: bigint | string) => BigInt(value).toString(16).padStart(64, '0')
+const TOLD = `4 CALLDATALOAD CALLER ${BigInt(TRANSFER)} 32 0 LOG3 STOP`
+const BALANCE_OF =
+  'CALLDATASIZE 36 EQ >balanceOf JUMPI CALLDATASIZE 68 EQ >transfer JUMPI 0 0 REVERT @balanceOf 4 CALLDATALOAD SLOAD 0 MSTORE 32 0 RETURN'
+/** `balanceOf` and `transfer`; an account's balance is in the slot of its address. */
+const HONEST = assemble(`${BALANCE_OF} @transfer 36 CALLDATALOAD 0 MSTORE
+  36 CALLDATALOAD CALLER SLOAD SUB CALLER SSTORE
+  36 CALLDATALOAD 4 CALLDATALOAD SLOAD ADD 4 CALLDATALOAD SSTORE ${TOLD}`)
+/** Says that it transfers, and does nothing. */
+const LYING = assemble(`${BALANCE_OF} @transfer 36 CALLDATALOAD 0 MSTORE ${TOLD}`)
+/** Error("no") */
+const NO = `0x08c379a0${word(32n)}${word(2n)}${'6e6f'.padEnd(64, '0')}`
+const transfer = (to: string, amount: bigint) => `0xa9059cbb${word(to)}${word(amount)}`
+
+const STATE = {
+  [OWNER]: { balance: '0xde0b6b3a7640000' },
+  [TOKEN]: { code: HONEST, stateDiff: { [`0x${word(OWNER)}`]: `0x${word(1_000n)}` } },
+  [LIAR]: { code: LYING },
+  [REVERTS]: { code: revertWith(NO) },
+}
+
+let upstream: Awaited<ReturnType<typeof startGenesisUpstream>>
+let gateway: GatewayProcess
+
+beforeAll(async () => {
+  upstream = await startGenesisUpstream()
+  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url, DIALECT: 'ethereum' })
+}, 60_000)
+
+afterAll(async () => {
+  await gateway?.stop()
+  upstream?.close()
+})
+
+/** Code that reverts with these bytes: PUSH, CODECOPY, REVERT. */
+function revertWith(data: string): string {
+  const size = (data.length - 2) / 2
+  return `0x60${size.toString(16).padStart(2, '0')}80600b6000396000fd${data.slice(2)}`
+}
+
+async function ask(method: string, params: unknown[]) {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const response = await fetch(gateway.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  // biome-ignore lint/suspicious/noExplicitAny: what comes is what is tested.
+  return (await response.json()) as { result?: any; error?: { code: number; message: string } }
+}
+
+describe('debug_traceCall', () => {
+  const call = { from: OWNER, to: TOKEN, input: transfer(FRIEND, 7n), gas: '0x30000' }
+
+  it('shows frames with their logs', async () => {
+    const config = { tracer: 'callTracer', tracerConfig: { withLog: true }, stateOverrides: STATE }
+    const { result } = await ask('debug_traceCall', [call, 'latest', config])
+    expect(result).toMatchObject({ type: 'CALL', from: OWNER, to: TOKEN, gas: '0x30000', value: '0x0' })
+    expect(result.logs).toEqual([
+      {
+        address: TOKEN,
+        topics: [TRANSFER, `0x${word(OWNER)}`, `0x${word(FRIEND)}`],
+        data: `0x${word(7n)}`,
+        index: '0x0',
+        position: '0x0',
+      },
+    ])
+    expect(result.calls).toBeUndefined()
+    expect(result.error).toBeUndefined()
+  })
+
+  it('says why a frame reverted', async () => {
+    const config = { tracer: 'callTracer', stateOverrides: STATE }
+    const { result } = await ask('debug_traceCall', [{ to: REVERTS }, 'latest', config])
+    expect(result).toMatchObject({ error: 'execution reverted', revertReason: 'no', output: NO })
+  })
+
+  it('shows the state before and after', async () => {
+    const config = { tracer: 'prestateTracer', tracerConfig: { diffMode: true }, stateOverrides: STATE }
+    const { result } = await ask('debug_traceCall', [call, 'latest', config])
+    expect(result.pre[TOKEN].storage).toEqual({ [`0x${word(OWNER)}`]: `0x${word(1_000n)}` })
+    expect(result.post[TOKEN].storage).toEqual({
+      [`0x${word(OWNER)}`]: `0x${word(993n)}`,
+      [`0x${word(FRIEND)}`]: `0x${word(7n)}`,
+    })
+  })
+
+  it('counts selectors', async () => {
+    const { result } = await ask('debug_traceCall', [call, 'latest', { tracer: '4byteTracer', stateOverrides: STATE }])
+    expect(result).toEqual({ '0xa9059cbb-64': 1 })
+  })
+
+  it.each([
+    [[call, 'latest', { tracer: 'jsTracer' }], /params\[2\]\.tracer: expected one of callTracer/],
+    [[call, 'latest'], /params\[2\]\.tracer/],
+    [[call, 'latest', { tracer: 'callTracer', tracerConfig: { withLog: 1 } }], /params\[2\]\.tracerConfig\.withLog/],
+    [[call, 'latest', { tracer: 'callTracer', txIndex: '0x0' }], /params\[2\]\.txIndex/],
+    [[{ ...call, gas: 'lots' }, 'latest', { tracer: 'callTracer' }], /params\[0\]\.gas/],
+    [
+      [call, 'latest', { tracer: 'prestateTracer', tracerConfig: { diffMode: true, includeEmpty: true } }],
+      /params\[2\]\.tracerConfig\.includeEmpty/,
+    ],
+  ])('names what is wrong with %j', async (params, message) => {
+    const { error } = await ask('debug_traceCall', params)
+    expect(error).toMatchObject({ code: -32602, message: expect.stringMatching(message) })
+  })
+
+  it('ends a trace that is longer than an answer may be', async () => {
+    // Calls itself until the gas is gone, each time with more input.
+    const code = assemble('@again 0 0 20000 0 0 ADDRESS 700 CALL POP >again JUMP')
+    const config = { tracer: 'callTracer', stateOverrides: { [TOKEN]: { code } } }
+    const { error } = await ask('debug_traceCall', [{ to: TOKEN }, 'latest', config])
+    expect(error).toMatchObject({ code: -32005 })
+  })
+})
+
+describe('upfront_simulate', () => {
+  it('answers as eth_simulateV1 does where it is asked for no more', async () => {
+    const payload = { blockStateCalls: [{ stateOverrides: STATE, calls: [{ from: OWNER, to: FRIEND, value: '0x1' }] }] }
+    const [plain, inspected] = await Promise.all([
+      ask('eth_simulateV1', [payload, 'latest']),
+      ask('upfront_simulate', [payload, 'latest']),
+    ])
+    expect(inspected).toEqual(plain)
+  })
+
+  it('shows traces, what changed and access lists, by call and block', async () => {
+    const calls = [7n, 8n].map((amount) => ({ from: OWNER, to: TOKEN, input: transfer(FRIEND, amount) }))
+    const payload = {
+      blockStateCalls: [{ stateOverrides: STATE, calls }],
+      trace: true,
+      stateDiff: true,
+      accessLists: true,
+    }
+    const { result } = await ask('upfront_simulate', [payload, 'latest'])
+    const [block] = result
+    const slot = (account: string) => `0x${word(account)}`
+    expect(block.calls.map(({ trace }: { trace: { logs: { index: string }[] } }) => trace.logs[0]!.index)).toEqual([
+      '0x0',
+      '0x1',
+    ])
+    expect(block.calls[1].stateDiff[TOKEN].storage[slot(OWNER)]).toEqual({
+      from: `0x${word(993n)}`,
+      to: `0x${word(985n)}`,
+    })
+    expect(block.stateDiff[TOKEN].storage[slot(OWNER)]).toEqual({ from: `0x${word(1_000n)}`, to: `0x${word(985n)}` })
+    expect(block.stateDiff[OWNER].nonce).toMatchObject({ to: expect.any(String) })
+    expect(block.calls[0].accessList).toEqual([{ address: TOKEN, storageKeys: [slot(OWNER), slot(FRIEND)].sort() }])
+  })
+
+  it('shows what changes hands, and which token lies', async () => {
+    const input = transfer(FRIEND, 7n)
+    const calls = [
+      { from: OWNER, to: TOKEN, input },
+      { from: OWNER, to: LIAR, input },
+      { from: OWNER, to: FRIEND, value: '0x5' },
+    ]
+    const payload = { blockStateCalls: [{ stateOverrides: STATE, calls }], assetChanges: true }
+    const { result } = await ask('upfront_simulate', [payload, 'latest'])
+    const [honest, lying, native] = result[0].calls.map(({ assetChanges }: { assetChanges: unknown }) => assetChanges)
+    const told = { type: 'erc20', from: OWNER, to: FRIEND, amount: '0x7' }
+    expect(honest.transfers).toMatchObject([{ ...told, address: TOKEN }])
+    expect(honest.balances).toMatchObject([
+      { account: OWNER, before: '0x3e8', after: '0x3e1', transferred: '-0x7', confirmation: 'agrees' },
+      { account: FRIEND, before: '0x0', after: '0x7', transferred: '0x7', confirmation: 'agrees' },
+    ])
+    expect(lying.transfers).toMatchObject([{ ...told, address: LIAR }])
+    expect(lying.balances.map(({ confirmation }: { confirmation: string }) => confirmation)).toEqual([
+      'disagrees',
+      'disagrees',
+    ])
+    expect(native.transfers).toEqual([{ type: 'native', from: OWNER, to: FRIEND, amount: '0x5' }])
+    expect(native.balances).toMatchObject([
+      { account: OWNER, transferred: '-0x5' },
+      { account: FRIEND, transferred: '0x5' },
+    ])
+  })
+
+  it.each([
+    [{ trace: 'yes' }, /trace/],
+    [{ trace: { tracer: 'x' } }, /trace\.tracer/],
+    [{ stateDiff: 'yes' }, /stateDiff/],
+    [{ assetChanges: {} }, /assetChanges/],
+  ])('names what is wrong with %j', async (fields, message) => {
+    const { error } = await ask('upfront_simulate', [{ blockStateCalls: [{ calls: [{}] }], ...fields }, 'latest'])
+    expect(error).toMatchObject({ code: -32602, message: expect.stringMatching(message) })
+  })
+})

@@ -1,0 +1,58 @@
+import {
+  type CallRequest,
+  DEFAULT_SIMULATION_LIMITS,
+  decodeCallRequest,
+  decodeTraceCallRequest,
+  RpcError,
+  toQuantity,
+} from '@upfront/protocol'
+import {
+  type Answer,
+  createAccessList,
+  type Engine,
+  planTracedCall,
+  presentRejection,
+  presentTrace,
+  type Recording,
+  recordingFor,
+  SimulationRejected,
+} from '@upfront/simulation'
+import type { Ground, RpcAnswer } from './answer.js'
+import { drive } from './drive.js'
+
+/** What an engine makes of the params of `debug_traceCall` on the block of `ground`. */
+export function traceOf(engine: Engine, params: unknown, ground: Ground): Promise<RpcAnswer> {
+  return answering(async () => {
+    const request = decodeTraceCallRequest(JSON.parse(JSON.stringify(params)))
+    const { records } = await run(engine, request, recordingFor(request.tracer), ground)
+    return presentTrace(records[0]!, request.tracer)
+  })
+}
+
+/** What an engine makes of the params of `eth_createAccessList` on the block of `ground`. */
+export function createdAccessListOf(engine: Engine, params: unknown, ground: Ground): Promise<RpcAnswer> {
+  return answering(async () => {
+    const request = decodeCallRequest(JSON.parse(JSON.stringify(params)))
+    const recording = { frames: false, state: true }
+    const made = await createAccessList(request, (changed) => run(engine, changed, recording, ground))
+    return { ...made, gasUsed: toQuantity(made.gasUsed) }
+  })
+}
+
+function run(engine: Engine, request: CallRequest, recording: Recording, ground: Ground): Promise<Answer> {
+  const { rules, base, state } = ground
+  const plan = planTracedCall(request, { base }, rules, DEFAULT_SIMULATION_LIMITS, recording)
+  const cancellation = { signal: AbortSignal.timeout(60_000) }
+  return drive(engine.begin(plan, { key: base.hash, layers: [] }, cancellation), state)
+}
+
+async function answering(answer: () => Promise<unknown>): Promise<RpcAnswer> {
+  try {
+    return { result: JSON.parse(JSON.stringify(await answer())) }
+  } catch (error) {
+    const refused = error instanceof SimulationRejected ? presentRejection(error.rejection) : error
+    if (!(refused instanceof RpcError || error instanceof SimulationRejected)) throw error
+    const { code, message } = refused as { code: number; message: string }
+    return { error: { code, message } }
+  }
+}

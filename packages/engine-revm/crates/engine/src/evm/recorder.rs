@@ -1,0 +1,334 @@
+//! What a call does, written down while it runs, for tracers. Only where the plan asks for it.
+
+use super::{context::Context, halt, last_step::LastStep, precompiles::PrecompileSet};
+use crate::{
+    outcome::{Frame, FrameKind, FrameLog, Halt},
+    plan::Recording,
+};
+use alloy_primitives::{
+    Address, B256, Bytes, Log, U256,
+    map::{AddressMap, AddressSet, HashMap},
+};
+use revm::{
+    bytecode::opcode::*,
+    context_interface::{CreateScheme, JournalTr},
+    handler::FrameResult,
+    interpreter::{
+        CallScheme, FrameInput, InstructionResult, Interpreter, InterpreterAction,
+        interpreter::EthInterpreter,
+        interpreter_action::FrameInit,
+        interpreter_types::{InputsTr, LoopControl},
+    },
+    primitives::hardfork::SpecId,
+};
+
+/// What a frame or a log is counted as beside its bytes: about what it takes in memory and as JSON.
+const FRAME_BYTES: usize = 256;
+const LOG_BYTES: usize = 256;
+const LOOKUP_BYTES: usize = 128;
+/// geth's `memoryPadLimit`, bytes.
+const MOST_PADDING: usize = 1 << 20;
+
+#[derive(Debug)]
+pub struct Recorder {
+    recording: Recording,
+    /// Bytes that may still be written down.
+    left: usize,
+    /// There was more than may be written down: the record is of no use.
+    pub overflowed: bool,
+    frames: Vec<Frame>,
+    /// From the outermost on.
+    open: Vec<OpenFrame>,
+    /// Why the last precompile failed.
+    pub precompile_halt: Option<Halt>,
+    pub lookups: Lookups,
+}
+
+#[derive(Debug)]
+struct OpenFrame {
+    /// In `frames`; none where the frame was too much.
+    index: Option<usize>,
+    /// Frames that it opened so far.
+    children: u64,
+}
+
+/// Accounts and slots that instructions named, as geth's tracers count them.
+#[derive(Debug, Default)]
+pub struct Lookups {
+    pub accounts: AddressMap<Lookup>,
+    pub slots: HashMap<(Address, U256), Lookup>,
+    /// Addresses of creations.
+    pub created: AddressSet,
+    /// Accounts that SELFDESTRUCT removes, as geth's prestateTracer counts them: reverted or not.
+    pub removed: AddressSet,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lookup {
+    /// By an instruction that could be paid for, or by the transaction itself: geth's prestateTracer.
+    pub is_read: bool,
+    /// By any instruction that accesses it (EIP-2929), paid or not: geth's access lists.
+    pub is_accessed: bool,
+}
+
+/// What an instruction is about to name.
+#[derive(Clone, Copy, Debug)]
+pub enum Named {
+    Slot(U256),
+    Account(Address),
+    Callee(Address),
+    Beneficiary(Address),
+    Creation,
+}
+
+impl Named {
+    pub fn by(step: &LastStep) -> Option<Self> {
+        let height = step.height();
+        let address = |at: usize| Address::from_word(B256::from(step.operand(at)));
+        match step.opcode() {
+            SLOAD | SSTORE if height >= 1 => Some(Self::Slot(step.operand(0))),
+            EXTCODECOPY | EXTCODEHASH | EXTCODESIZE | BALANCE if height >= 1 => Some(Self::Account(address(0))),
+            SELFDESTRUCT if height >= 1 => Some(Self::Beneficiary(address(0))),
+            CALL | CALLCODE | DELEGATECALL | STATICCALL if height >= 5 => Some(Self::Callee(address(1))),
+            // geth's prestateTracer reads no init code that is so far beyond the memory.
+            CREATE2 if step.operand(1).saturating_add(step.operand(2)) > U256::from(step.memory() + MOST_PADDING) => {
+                None
+            }
+            CREATE | CREATE2 => Some(Self::Creation),
+            _ => None,
+        }
+    }
+}
+
+impl Recorder {
+    /// `left`: bytes that it may write down.
+    pub fn new(recording: Recording, left: usize) -> Self {
+        Self {
+            recording,
+            left,
+            overflowed: false,
+            frames: Vec::new(),
+            open: Vec::new(),
+            precompile_halt: None,
+            lookups: Lookups::default(),
+        }
+    }
+
+    pub fn watches_state(&self) -> bool {
+        self.recording.state
+    }
+
+    /// The frames in the order in which they began, and the bytes left.
+    pub fn finish(self) -> (Vec<Frame>, usize) {
+        (self.frames, self.left)
+    }
+
+    pub fn take(&mut self, bytes: usize) -> bool {
+        match self.left.checked_sub(bytes) {
+            Some(left) => self.left = left,
+            None => self.overflowed = true,
+        }
+        !self.overflowed
+    }
+
+    fn enter(&mut self, frame: Frame) {
+        let kept = self.recording.frames && self.take(FRAME_BYTES + frame.input.len());
+        if let Some(parent) = self.open.last_mut() {
+            parent.children += 1;
+        }
+        self.open.push(OpenFrame { index: kept.then_some(self.frames.len()), children: 0 });
+        if kept {
+            self.frames.push(frame);
+        }
+    }
+
+    /// A frame that ran ended; `halt`: why, where it neither returned nor reverted.
+    pub fn exit(&mut self, result: &FrameResult, halt: Option<Halt>) {
+        let Some(OpenFrame { index: Some(index), .. }) = self.open.pop() else { return };
+        let ended = result.interpreter_result();
+        let is_lost = !ended.result.is_ok_or_revert();
+        if !is_lost && !self.take(ended.output.len()) {
+            return;
+        }
+        let frame = &mut self.frames[index];
+        frame.gas_used = if is_lost { frame.gas } else { frame.gas - ended.gas.remaining().min(frame.gas) };
+        frame.reverted = ended.result == InstructionResult::Revert;
+        frame.halt = halt.or_else(|| {
+            let failed = !ended.result.is_ok() && !frame.reverted;
+            failed.then(|| halt::of_result(ended.result))
+        });
+        if frame.halt.is_none() {
+            frame.output = ended.output.clone();
+        }
+    }
+
+    /// A frame ended before it ran anything, or in a precompile.
+    pub fn exit_at_once(&mut self, result: &FrameResult) {
+        let halt = self.precompile_halt.take();
+        // revm has no result of its own for a creator whose nonce is the last one.
+        let was_refused = matches!(result, FrameResult::Create(created)
+            if created.address.is_none() && created.result.result.is_ok());
+        self.exit(result, if was_refused { Some(Halt::NonceOverflow) } else { halt });
+    }
+
+    pub fn log(&mut self, log: &Log) {
+        let Some(&OpenFrame { index: Some(index), children: position }) = self.open.last() else { return };
+        if !self.take(LOG_BYTES + log.data.data.len()) {
+            return;
+        }
+        self.frames[index].logs.push(FrameLog {
+            position,
+            address: log.address,
+            topics: log.data.topics().to_vec(),
+            data: log.data.data.clone(),
+        });
+    }
+
+    pub fn self_destruct(&mut self, from: Address, to: Address, balance: U256) {
+        let depth = self.open.len() as u64;
+        self.enter(Frame { value: Some(balance), ..Frame::new(FrameKind::SelfDestruct, depth, from, Some(to)) });
+        self.open.pop();
+    }
+
+    fn account(&mut self, address: Address) -> &mut Lookup {
+        if !self.lookups.accounts.contains_key(&address) {
+            self.take(LOOKUP_BYTES);
+        }
+        self.lookups.accounts.entry(address).or_default()
+    }
+
+    fn slot(&mut self, address: Address, slot: U256) -> &mut Lookup {
+        if !self.lookups.slots.contains_key(&(address, slot)) {
+            self.take(LOOKUP_BYTES);
+        }
+        self.lookups.slots.entry((address, slot)).or_default()
+    }
+
+    /// What the transaction itself names.
+    pub fn read(&mut self, address: Address) {
+        self.account(address).is_read = true;
+    }
+}
+
+/// The frame that is about to be opened.
+pub fn enter(context: &mut Context, init: &FrameInit, precompiles: &PrecompileSet) {
+    let depth = init.depth as u64;
+    let frame = match &init.frame_input {
+        FrameInput::Call(call) => {
+            let (kind, from) = match call.scheme {
+                CallScheme::Call => (FrameKind::Call, call.caller),
+                CallScheme::CallCode => (FrameKind::CallCode, call.caller),
+                CallScheme::DelegateCall => (FrameKind::DelegateCall, call.target_address),
+                CallScheme::StaticCall => (FrameKind::StaticCall, call.caller),
+            };
+            Frame {
+                input: call.input.bytes(context),
+                gas: call.gas_limit,
+                is_precompile: precompiles.warm().contains(&call.bytecode_address),
+                value: (kind != FrameKind::StaticCall).then(|| call.value.get()),
+                ..Frame::new(kind, depth, from, Some(call.bytecode_address))
+            }
+        }
+        FrameInput::Create(create) => {
+            let kind = match create.scheme() {
+                CreateScheme::Create2 { .. } => FrameKind::Create2,
+                _ => FrameKind::Create,
+            };
+            let caller = create.caller();
+            let address = create.created_address(nonce_of(context, caller));
+            Frame {
+                input: create.init_code().clone(),
+                gas: create.gas_limit(),
+                value: Some(create.value()),
+                ..Frame::new(kind, depth, caller, Some(address))
+            }
+        }
+        FrameInput::Empty => return,
+    };
+    if let Some(recorder) = &mut context.chain.recorder {
+        recorder.enter(frame);
+    }
+}
+
+/// Notes what an instruction named, once it ran.
+pub fn note(context: &mut Context, interpreter: &mut Interpreter<EthInterpreter>, named: Named) {
+    let frame = interpreter.input.target_address();
+    let action = interpreter.bytecode.action();
+    let failed = matches!(action, Some(InterpreterAction::Return(result)) if !result.result.is_ok());
+    let created = match action {
+        Some(InterpreterAction::NewFrame(FrameInput::Create(create))) => {
+            Some(create.created_address(nonce_of(context, frame)))
+        }
+        _ => None,
+    };
+    let target = match named {
+        Named::Callee(callee) if !failed => delegate_of(context, callee),
+        _ => None,
+    };
+    let always_removes = !context.cfg.spec.is_enabled_in(SpecId::CANCUN);
+    let Some(recorder) = &mut context.chain.recorder else { return };
+    match named {
+        Named::Slot(slot) => {
+            let lookup = recorder.slot(frame, slot);
+            lookup.is_accessed = true;
+            lookup.is_read |= !failed;
+        }
+        Named::Account(address) | Named::Callee(address) | Named::Beneficiary(address) => {
+            let lookup = recorder.account(address);
+            lookup.is_accessed = true;
+            lookup.is_read |= !failed;
+        }
+        Named::Creation => {}
+    }
+    if let Some(created) = created {
+        recorder.read(created);
+        recorder.lookups.created.insert(created);
+    }
+    if let Some(target) = target {
+        recorder.read(target);
+    }
+    if matches!(named, Named::Beneficiary(_))
+        && !failed
+        && (always_removes || recorder.lookups.created.contains(&frame))
+    {
+        recorder.lookups.removed.insert(frame);
+    }
+}
+
+fn nonce_of(context: &Context, address: Address) -> u64 {
+    context.journaled_state.inner.state.get(&address).map_or(0, |account| account.info.nonce)
+}
+
+/// Whose code runs for an account that delegates (EIP-7702).
+fn delegate_of(context: &Context, address: Address) -> Option<Address> {
+    let account = context.journaled_state.inner.state.get(&address)?;
+    account.info.code.as_ref()?.eip7702_address()
+}
+
+/// The newest log of the journal, where the frame that emitted it is recorded.
+pub fn log(context: &mut Context) {
+    let Context { journaled_state, chain, .. } = context;
+    if let (Some(recorder), Some(log)) = (&mut chain.recorder, journaled_state.logs().last()) {
+        recorder.log(log);
+    }
+}
+
+impl Frame {
+    fn new(kind: FrameKind, depth: u64, from: Address, to: Option<Address>) -> Self {
+        Self {
+            kind,
+            depth,
+            from,
+            to,
+            input: Bytes::new(),
+            output: Bytes::new(),
+            gas: 0,
+            gas_used: 0,
+            value: None,
+            reverted: false,
+            halt: None,
+            is_precompile: false,
+            logs: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Questions to contracts before and after a call. What answering them changes is dropped.
+
+use crate::{
+    evm::{Charge, Machine, SimulationHandler},
+    plan::Probe,
+    state::ReadError,
+};
+use alloy_primitives::{Address, Bytes};
+use revm::{
+    context::{JournalTr, TxEnv},
+    interpreter::InitialAndFloorGas,
+    primitives::TxKind,
+};
+
+/// What one probe may use.
+const PROBE_GAS: u64 = 500_000;
+/// Longer answers are none.
+const MOST_BYTES: usize = 1_024;
+
+/// Answers in the order of the probes; none where a contract fails.
+pub fn ask(machine: &mut Machine, probes: &[&Probe]) -> Result<Vec<Option<Bytes>>, ReadError> {
+    probes.iter().map(|probe| answer(machine, probe)).collect()
+}
+
+fn answer(machine: &mut Machine, probe: &Probe) -> Result<Option<Bytes>, ReadError> {
+    let tx = TxEnv {
+        caller: Address::ZERO,
+        gas_limit: PROBE_GAS,
+        gas_price: 0,
+        kind: TxKind::Call(probe.to),
+        data: probe.input.clone(),
+        chain_id: None,
+        ..TxEnv::default()
+    };
+    let handler = SimulationHandler {
+        charge: &Charge::default(),
+        gas: InitialAndFloorGas::default(),
+        access_list: &[],
+        authorizations: None,
+        outcome: None,
+    };
+    let recorder = machine.evm.ctx.chain.recorder.take();
+    let logs = machine.evm.ctx.chain.log_count;
+    let outcome = handler.execute(machine, tx);
+    machine.evm.ctx.journaled_state.finalize();
+    let watch = &mut machine.evm.ctx.chain;
+    (watch.log_count, watch.recorder, watch.halt) = (logs, recorder, None);
+    let outcome = outcome?;
+    Ok((outcome.result.is_ok() && outcome.output.len() <= MOST_BYTES).then_some(outcome.output))
+}

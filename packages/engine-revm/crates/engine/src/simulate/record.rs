@@ -1,0 +1,224 @@
+//! What a recorded call read and changed: accounts and slots, before and after it.
+
+use crate::{
+    evm::{Lookups, Machine, Recorder},
+    outcome::{AccountFacts, CallRecord, RecordedAccount, RecordedSlot},
+    plan::{PlannedCall, Recording},
+    rejection::Fault,
+};
+use alloy_eips::eip7702;
+use alloy_primitives::{Address, B256, KECCAK256_EMPTY, U256, map::AddressMap, map::AddressSet};
+use revm::{
+    Database,
+    state::{Account, AccountInfo, EvmState},
+};
+
+/// About what an account takes beside its code, and a slot.
+const ACCOUNT_BYTES: usize = 256;
+const SLOT_BYTES: usize = 160;
+
+/// Before the call runs. `left`: bytes that the answer may still have.
+pub fn begin(
+    recording: Recording,
+    machine: &mut Machine,
+    call: &PlannedCall,
+    nonce: u64,
+    left: usize,
+) -> Result<(), Fault> {
+    if !recording.is_on() {
+        return Ok(());
+    }
+    let mut recorder = Recorder::new(recording, left);
+    if recording.state {
+        let to = call.to.unwrap_or_else(|| call.from.create(nonce));
+        let code = machine.state().basic(to)?.and_then(|info| info.code);
+        let delegate = code.and_then(|code| code.eip7702_address());
+        if call.to.is_none() {
+            recorder.lookups.created.insert(to);
+        }
+        let named = [call.from, to, machine.evm.ctx.block.beneficiary];
+        named.into_iter().chain(delegate).for_each(|address| recorder.read(address));
+        // geth asks the transaction, which with a gas price is a legacy one.
+        if call.tx_type == 4 {
+            authorities(call, None).for_each(|address| recorder.read(address));
+        }
+    }
+    machine.evm.ctx.chain.recorder = Some(Box::new(recorder));
+    Ok(())
+}
+
+/// After the call ran, before its changes are taken over. Takes what the record has from `left`.
+pub fn end(
+    machine: &mut Machine,
+    call: &PlannedCall,
+    nonce: u64,
+    changes: &EvmState,
+    left: &mut usize,
+) -> Result<Option<Box<CallRecord>>, Fault> {
+    let Some(mut recorder) = machine.evm.ctx.chain.recorder.take() else { return Ok(None) };
+    let lookups = std::mem::take(&mut recorder.lookups);
+    let accounts = if recorder.watches_state() {
+        accounts(machine, call, nonce, changes, lookups, &mut recorder)?
+    } else {
+        Vec::new()
+    };
+    if recorder.overflowed {
+        return Err(Fault::TooLong);
+    }
+    let (frames, rest) = recorder.finish();
+    *left = rest;
+    Ok(Some(Box::new(CallRecord { frames, accounts, ..CallRecord::default() })))
+}
+
+fn accounts(
+    machine: &mut Machine,
+    call: &PlannedCall,
+    nonce: u64,
+    changes: &EvmState,
+    lookups: Lookups,
+    recorder: &mut Recorder,
+) -> Result<Vec<RecordedAccount>, Fault> {
+    let unlisted = unlisted(machine, call, nonce);
+    let mut accounts: AddressMap<RecordedAccount> = AddressMap::default();
+    let changed = changes.iter().filter(|(_, account)| is_changed(account)).map(|(address, _)| *address);
+    let listed = call.access_list.iter().map(|(address, _)| *address);
+    let slots = lookups.slots.keys().map(|(address, _)| *address);
+    for address in changed.chain(listed).chain(slots).chain(lookups.accounts.keys().copied()) {
+        if accounts.contains_key(&address) {
+            continue;
+        }
+        let account = account(machine, address, changes.get(&address))?;
+        let code = account.before.code.iter().chain(&account.after.code).map(|code| code.len()).sum::<usize>();
+        if !recorder.take(ACCOUNT_BYTES + code) {
+            return Ok(Vec::new());
+        }
+        accounts.insert(address, account);
+    }
+    for account in accounts.values_mut() {
+        let lookup = lookups.accounts.get(&account.address).copied().unwrap_or_default();
+        account.is_read = lookup.is_read;
+        account.is_accessed = lookup.is_accessed && !unlisted.contains(&account.address);
+        account.is_removed = lookups.removed.contains(&account.address);
+    }
+    let mut slots: AddressMap<AddressSlots> = AddressMap::default();
+    for (address, change) in changes {
+        for (slot, _) in change.storage.iter().filter(|(_, value)| value.is_changed()) {
+            slots.entry(*address).or_default().entry(*slot).or_default();
+        }
+    }
+    for ((address, slot), lookup) in &lookups.slots {
+        let recorded = slots.entry(*address).or_default().entry(*slot).or_default();
+        (recorded.is_read, recorded.is_accessed) = (lookup.is_read, lookup.is_accessed);
+    }
+    for (address, keys) in call.access_list.iter().filter(|(address, _)| !unlisted.contains(address)) {
+        if let Some(account) = accounts.get_mut(address) {
+            account.is_accessed = true;
+        }
+        for key in keys {
+            slots.entry(*address).or_default().entry(U256::from_be_bytes(key.0)).or_default().is_accessed = true;
+        }
+    }
+    for (address, slots) in slots {
+        let Some(account) = accounts.get_mut(&address) else { continue };
+        for (slot, lookup) in slots {
+            if !recorder.take(SLOT_BYTES) {
+                return Ok(Vec::new());
+            }
+            let change = changes.get(&address).and_then(|change| change.storage.get(&slot));
+            let (before, after) = match change {
+                Some(value) => (value.original_value, value.present_value),
+                None => {
+                    let value = machine.state().storage(address, slot)?;
+                    (value, value)
+                }
+            };
+            let after = if account.after.exists { after } else { U256::ZERO };
+            account.slots.push(RecordedSlot {
+                slot: B256::from(slot),
+                is_read: lookup.is_read,
+                is_accessed: lookup.is_accessed,
+                before: B256::from(before),
+                after: B256::from(after),
+            });
+        }
+    }
+    Ok(accounts.into_values().collect())
+}
+
+type AddressSlots = alloy_primitives::map::HashMap<U256, SlotFlags>;
+
+#[derive(Clone, Copy, Default)]
+struct SlotFlags {
+    is_read: bool,
+    is_accessed: bool,
+}
+
+/// Accounts that the transaction touches anyhow: its access list never names them for themselves.
+fn unlisted(machine: &Machine, call: &PlannedCall, nonce: u64) -> AddressSet {
+    let to = call.to.unwrap_or_else(|| call.from.create(nonce));
+    let precompiles = machine.evm.precompiles.warm().iter().copied();
+    let chain_id = machine.evm.ctx.cfg.chain_id;
+    [call.from, to].into_iter().chain(precompiles).chain(authorities(call, Some(chain_id))).collect()
+}
+
+/// Who signed the call's authorizations; with a chain id, those that are for it or any and have a nonce below the last.
+fn authorities(call: &PlannedCall, chain_id: Option<u64>) -> impl Iterator<Item = Address> {
+    call.authorizations.iter().flatten().filter_map(move |authorization| {
+        let elsewhere = |chain_id| !authorization.chain_id.is_zero() && authorization.chain_id != U256::from(chain_id);
+        if chain_id.is_some_and(|chain_id| elsewhere(chain_id) || authorization.nonce == u64::MAX) {
+            return None;
+        }
+        let unsigned = eip7702::Authorization {
+            chain_id: authorization.chain_id,
+            address: authorization.address,
+            nonce: authorization.nonce,
+        };
+        let (parity, r, s) = (authorization.y_parity, authorization.r, authorization.s);
+        eip7702::SignedAuthorization::new_unchecked(unsigned, parity, r, s).recover_authority().ok()
+    })
+}
+
+fn is_changed(account: &Account) -> bool {
+    account.is_touched()
+        && (account.is_selfdestructed()
+            || account.info.balance != account.original_info.balance
+            || account.info.nonce != account.original_info.nonce
+            || account.info.code_hash != account.original_info.code_hash
+            || account.changed_storage_slots().next().is_some())
+}
+
+fn account(machine: &mut Machine, address: Address, change: Option<&Account>) -> Result<RecordedAccount, Fault> {
+    let (before, after) = match change {
+        Some(account) => {
+            let before = facts((!account.is_loaded_as_not_existing()).then_some(&*account.original_info), true);
+            let is_gone = account.is_touched() && (account.is_selfdestructed() || account.is_empty())
+                || (!account.is_touched() && account.is_loaded_as_not_existing());
+            let changes_code = is_gone || account.info.code_hash != account.original_info.code_hash;
+            (before, facts((!is_gone).then_some(&account.info), changes_code))
+        }
+        None => {
+            let info = machine.state().basic(address)?;
+            (facts(info.as_ref(), true), facts(info.as_ref(), false))
+        }
+    };
+    Ok(RecordedAccount {
+        address,
+        is_read: false,
+        is_accessed: false,
+        is_removed: false,
+        before,
+        after,
+        slots: Vec::new(),
+    })
+}
+
+fn facts(info: Option<&AccountInfo>, with_code: bool) -> AccountFacts {
+    let code = |info: &AccountInfo| info.code.as_ref().map(|code| code.original_bytes()).unwrap_or_default();
+    AccountFacts {
+        exists: info.is_some(),
+        balance: info.map_or(U256::ZERO, |info| info.balance),
+        nonce: info.map_or(0, |info| info.nonce),
+        code_hash: info.map_or(KECCAK256_EMPTY, |info| info.code_hash),
+        code: with_code.then(|| info.map(code).unwrap_or_default()),
+    }
+}

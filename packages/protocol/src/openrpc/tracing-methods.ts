@@ -1,0 +1,106 @@
+import { TRACERS } from '../trace/tracer.js'
+import type { OpenRpcMethod } from './openrpc-document.js'
+import type { JsonSchema } from './schemas.js'
+
+const TRACER: JsonSchema = { type: 'string', enum: TRACERS }
+const TRACER_CONFIG: JsonSchema = {
+  type: 'object',
+  description:
+    "Options of the tracer, all flags: callTracer's `withLog` and `onlyTopCall`; prestateTracer's `diffMode`, `disableCode`, `disableStorage` and `includeEmpty`",
+}
+const GETH_TRACERS = {
+  url: 'https://geth.ethereum.org/docs/developers/evm-tracing/built-in-tracers',
+  description: "geth's built-in tracers",
+}
+
+/** What shows more of a call than its outcome. */
+export const TRACING: OpenRpcMethod[] = [
+  {
+    name: 'upfront_simulate',
+    summary:
+      '`eth_simulateV1` whose calls also show their `trace`, `stateDiff`, `accessList` and `assetChanges`, and whose blocks their `stateDiff`, as far as the payload asks for them.',
+    paramStructure: 'by-position',
+    params: [
+      {
+        name: 'payload',
+        required: true,
+        schema: {
+          allOf: [
+            { $ref: '#/components/schemas/SimulationPayload' },
+            {
+              type: 'object',
+              properties: {
+                trace: {
+                  description: 'true: the callTracer with logs',
+                  oneOf: [
+                    { type: 'boolean' },
+                    { type: 'object', properties: { tracer: TRACER, tracerConfig: TRACER_CONFIG } },
+                  ],
+                },
+                stateDiff: { type: 'boolean', description: 'Balances, nonces, code and slots, before and after' },
+                accessLists: { type: 'boolean', description: 'What each call accessed (EIP-2930)' },
+                assetChanges: {
+                  type: 'boolean',
+                  description: 'What each call moves and approves by its logs, and whether balances agree',
+                },
+              },
+            },
+          ],
+        },
+      },
+      { name: 'block', required: false, schema: { $ref: '#/components/schemas/BlockParameter' } },
+    ],
+    result: { name: 'blocks', schema: { type: 'array', items: { $ref: '#/components/schemas/SimulatedBlock' } } },
+  },
+  {
+    name: 'eth_createAccessList',
+    summary: 'What a call accesses in a block, on the state after it, the pre-confirmed one included (EIP-2930)',
+    paramStructure: 'by-position',
+    params: [
+      { name: 'call', required: true, schema: { $ref: '#/components/schemas/Call' } },
+      { name: 'block', required: false, schema: { $ref: '#/components/schemas/BlockParameter' } },
+      {
+        name: 'stateOverrides',
+        required: false,
+        schema: { type: 'object', additionalProperties: { $ref: '#/components/schemas/AccountOverride' } },
+      },
+    ],
+    result: {
+      name: 'accessList',
+      schema: {
+        type: 'object',
+        properties: {
+          accessList: { type: 'array', items: { $ref: '#/components/schemas/AccessListEntry' } },
+          gasUsed: { $ref: '#/components/schemas/Quantity' },
+          error: { type: 'string', description: 'Why the call failed' },
+        },
+      },
+    },
+  },
+  {
+    name: 'debug_traceCall',
+    summary:
+      'What a call does in a block, on the state after it, the pre-confirmed one included, as a tracer of geth shows it.',
+    paramStructure: 'by-position',
+    params: [
+      { name: 'call', required: true, schema: { $ref: '#/components/schemas/Call' } },
+      { name: 'block', required: false, schema: { $ref: '#/components/schemas/BlockParameter' } },
+      {
+        name: 'config',
+        required: true,
+        schema: {
+          type: 'object',
+          required: ['tracer'],
+          properties: {
+            tracer: TRACER,
+            tracerConfig: TRACER_CONFIG,
+            stateOverrides: { type: 'object', additionalProperties: { $ref: '#/components/schemas/AccountOverride' } },
+            blockOverrides: { $ref: '#/components/schemas/BlockOverrides' },
+          },
+        },
+      },
+    ],
+    result: { name: 'trace', schema: {} },
+    externalDocs: GETH_TRACERS,
+  },
+]

@@ -1,0 +1,289 @@
+import { type Address, type Hex, toQuantity, ZERO_ADDRESS } from '@upfront/protocol'
+import type { CallRecord, Probe, Probed } from '../engine/call-record.js'
+import { type AssetEvents, assetEvents } from './asset-events.js'
+import type { Asset, AssetApproval } from './events.js'
+import {
+  addressOf,
+  allowanceOf,
+  decimalsIn,
+  decimalsOf,
+  holdingOf,
+  type Question,
+  symbolIn,
+  symbolOf,
+  wordOf,
+} from './questions.js'
+
+type Token = Exclude<Asset, { type: 'native' }>
+
+/** Questions of one request at most; each is asked before and after its call. */
+const MOST_QUESTIONS = 256
+
+/** An asset as it is shown. `symbol` and `decimals` are the token's own words. */
+export interface ShownAsset {
+  type: Asset['type']
+  address?: Address
+  tokenId?: Hex
+  symbol?: string
+  decimals?: number
+}
+
+/**
+ * Whether a contract's own view, asked before and after the call, says what its logs do. `unknown`: it did not answer, or the request has
+ * more to ask than is asked.
+ */
+export type Confirmation = 'agrees' | 'disagrees' | 'unknown'
+
+export interface AssetChanges {
+  /** What frames and logs tell. A log is a contract's word: see `balances` for what came of it. */
+  transfers: (ShownAsset & { from: Address; to: Address; amount: Hex })[]
+  /** Of everybody who has part in a transfer. */
+  balances: (ShownAsset & {
+    account: Address
+    before?: Hex
+    after?: Hex
+    /** What transfers come to, negative with a sign. */
+    transferred: string
+    confirmation: Confirmation
+  })[]
+  /** ERC-721: who owns it. */
+  owners: (ShownAsset & { before?: Address; after?: Address; told: Address; confirmation: Confirmation })[]
+  approvals: ShownApproval[]
+}
+
+export interface ShownApproval {
+  kind: AssetApproval['kind']
+  token: ShownAsset
+  owner: Address
+  spender: Address
+  amount?: Hex
+  tokenId?: Hex
+  approved?: boolean
+  expiration?: Hex
+  permit2?: Address
+  /** What the contract says after the call: an amount, or for an operator 0 or 1. */
+  after?: Hex
+  confirmation: Confirmation
+}
+
+/** A call's events, and what is asked about them. */
+export interface AssetQuestions {
+  events: AssetEvents
+  questions: Question[]
+}
+
+/**
+ * What to ask to confirm what the calls of a request moved and approved.
+ * @param records of all calls, with frames
+ */
+export function assetQuestions(records: readonly CallRecord[]): AssetQuestions[] {
+  const known = new Set<Address>()
+  let left = MOST_QUESTIONS
+  return records.map((record) => {
+    const events = assetEvents(record)
+    const questions = new Map<string, Question>()
+    const ask = (question: Question) => {
+      const key = question.to + question.input
+      if (left === 0 || questions.has(key)) return
+      left -= 1
+      questions.set(key, question)
+    }
+    for (const [asset, account] of holdings(events)) ask(holdingOf(asset, account))
+    for (const approval of events.approvals) ask(allowanceOf(approval))
+    for (const token of tokensIn(events)) {
+      if (known.has(token)) continue
+      known.add(token)
+      ask(symbolOf(token))
+      ask(decimalsOf(token))
+    }
+    return { events, questions: [...questions.values()] }
+  })
+}
+
+/** The questions as probes. @param places of the calls, in order */
+export function probesOf(asked: readonly AssetQuestions[], places: readonly Pick<Probe, 'block' | 'call'>[]): Probe[] {
+  return asked.flatMap(({ questions }, index) => questions.map((question) => ({ ...places[index]!, ...question })))
+}
+
+/** @param asked what `assetQuestions` made @param records of the same calls, with the answers; state where native balances are wanted */
+export function assetChanges(asked: readonly AssetQuestions[], records: readonly CallRecord[]): AssetChanges[] {
+  const metadata = new Map<Address, { symbol?: string; decimals?: number }>()
+  const answers = asked.map(({ questions }, index) => {
+    const probed = records[index]?.probed ?? []
+    return new Map(questions.map(({ to, input }, at) => [to + input, probed[at] ?? {}]))
+  })
+  const answered = (at: number, { to, input }: Question): Probed => answers[at]!.get(to + input) ?? {}
+  for (const [at, { events }] of asked.entries()) {
+    for (const token of tokensIn(events)) {
+      if (metadata.has(token) || !answers[at]!.has(token + symbolOf(token).input)) continue
+      const symbol = symbolIn(answered(at, symbolOf(token)).after)
+      const decimals = decimalsIn(answered(at, decimalsOf(token)).after)
+      metadata.set(token, { ...(symbol !== undefined && { symbol }), ...(decimals !== undefined && { decimals }) })
+    }
+  }
+  const show = (asset: Asset): ShownAsset => {
+    if (asset.type === 'native') return { type: 'native' }
+    const { symbol, decimals } = metadata.get(asset.address) ?? {}
+    return {
+      type: asset.type,
+      address: asset.address,
+      ...(asset.type !== 'erc20' && { tokenId: toQuantity(asset.tokenId) }),
+      ...(symbol !== undefined && { symbol }),
+      ...(decimals !== undefined && asset.type === 'erc20' && { decimals }),
+    }
+  }
+  return asked.map(({ events }, at) => {
+    const ask = (question: Question) => answered(at, question)
+    return {
+      transfers: events.transfers.map(({ asset, from, to, amount }) => ({
+        ...show(asset),
+        from,
+        to,
+        amount: toQuantity(amount),
+      })),
+      balances: [...nativeBalances(events, records[at]), ...tokenBalances(events, ask, show)],
+      owners: ownersOf(events, ask, show),
+      approvals: events.approvals.map((approval) => shownApproval(approval, ask(allowanceOf(approval)), show)),
+    }
+  })
+}
+
+/** Every token and account that a transfer or approval names, ERC-721's by the token alone. */
+function holdings({ transfers }: AssetEvents): [Token, Address][] {
+  return transfers.flatMap(({ asset, from, to }): [Token, Address][] => {
+    if (asset.type === 'native') return []
+    if (asset.type === 'erc721') return [[asset, to]]
+    return [from, to].filter((account) => account !== ZERO_ADDRESS).map((account) => [asset, account])
+  })
+}
+
+function tokensIn({ transfers, approvals }: AssetEvents): Set<Address> {
+  const moved = transfers.flatMap(({ asset }) => (asset.type === 'native' ? [] : asset.address))
+  return new Set([...moved, ...approvals.map(({ token }) => token)])
+}
+
+/** From the state itself: they can't be told otherwise. Of the sender a fee may be gone too. */
+function nativeBalances({ transfers }: AssetEvents, record: CallRecord | undefined): AssetChanges['balances'] {
+  const sums = new Map<Address, bigint>()
+  for (const { asset, from, to, amount } of transfers) {
+    if (asset.type !== 'native') continue
+    sums.set(from, (sums.get(from) ?? 0n) - amount)
+    sums.set(to, (sums.get(to) ?? 0n) + amount)
+  }
+  return [...sums].map(([account, sum]) => {
+    const facts = record?.accounts.find(({ address }) => address === account)
+    return {
+      type: 'native',
+      account,
+      ...(facts && { before: toQuantity(facts.before.balance), after: toQuantity(facts.after.balance) }),
+      transferred: signed(sum),
+      confirmation: facts ? 'agrees' : 'unknown',
+    }
+  })
+}
+
+function tokenBalances(
+  { transfers }: AssetEvents,
+  ask: (question: Question) => Probed,
+  show: (asset: Asset) => ShownAsset,
+): AssetChanges['balances'] {
+  const sums = new Map<string, { asset: Token; account: Address; sum: bigint }>()
+  for (const { asset, from, to, amount } of transfers) {
+    if (asset.type === 'native' || asset.type === 'erc721') continue
+    for (const [account, moved] of [
+      [from, -amount],
+      [to, amount],
+    ] as const) {
+      if (account === ZERO_ADDRESS) continue
+      const key = asset.address + (asset.type === 'erc1155' ? asset.tokenId : '') + account
+      const entry = sums.get(key) ?? { asset, account, sum: 0n }
+      entry.sum += moved
+      sums.set(key, entry)
+    }
+  }
+  return [...sums.values()].map(({ asset, account, sum }) => {
+    const probed = ask(holdingOf(asset, account))
+    const before = wordOf(probed.before)
+    const after = wordOf(probed.after)
+    return {
+      ...show(asset),
+      account,
+      ...(before !== undefined && { before: toQuantity(before) }),
+      ...(after !== undefined && { after: toQuantity(after) }),
+      transferred: signed(sum),
+      confirmation: confirmed(before === undefined || after === undefined ? undefined : after - before === sum),
+    }
+  })
+}
+
+function ownersOf(
+  { transfers }: AssetEvents,
+  ask: (question: Question) => Probed,
+  show: (asset: Asset) => ShownAsset,
+): AssetChanges['owners'] {
+  const last = new Map<string, { asset: Token; first: Address; told: Address }>()
+  for (const { asset, from, to } of transfers) {
+    if (asset.type !== 'erc721') continue
+    const key = asset.address + asset.tokenId
+    last.set(key, { asset, first: last.get(key)?.first ?? from, told: to })
+  }
+  return [...last.values()].map(({ asset, first, told }) => {
+    const probed = ask(holdingOf(asset, told))
+    // `ownerOf` of what nobody owns reverts.
+    const before = addressOf(probed.before) ?? (first === ZERO_ADDRESS ? ZERO_ADDRESS : undefined)
+    const after = addressOf(probed.after) ?? (told === ZERO_ADDRESS ? ZERO_ADDRESS : undefined)
+    const isKnown = before !== undefined && after !== undefined
+    return {
+      ...show(asset),
+      ...(before !== undefined && { before }),
+      ...(after !== undefined && { after }),
+      told,
+      confirmation: confirmed(isKnown ? before === first && after === told : undefined),
+    }
+  })
+}
+
+function shownApproval(approval: AssetApproval, { after }: Probed, show: (asset: Asset) => ShownAsset): ShownApproval {
+  const { kind, owner, spender, token } = approval
+  const shared = { kind, owner, spender, token: show({ type: 'erc20', address: token }) }
+  const word = wordOf(after)
+  const answered = word !== undefined && { after: toQuantity(word) }
+  switch (approval.kind) {
+    case 'erc20': {
+      const { amount } = approval
+      // What was spent of it since is no lie.
+      const holds = word === undefined ? undefined : word <= amount
+      return { ...shared, amount: toQuantity(amount), ...answered, confirmation: confirmed(holds) }
+    }
+    case 'erc721': {
+      const approved = addressOf(after)
+      const holds = approved === undefined ? undefined : approved === spender
+      const asset = show({ type: 'erc721', address: token, tokenId: approval.tokenId })
+      return {
+        ...shared,
+        token: asset,
+        tokenId: toQuantity(approval.tokenId),
+        ...answered,
+        confirmation: confirmed(holds),
+      }
+    }
+    case 'operator': {
+      const holds = word === undefined ? undefined : (word !== 0n) === approval.approved
+      return { ...shared, approved: approval.approved, ...answered, confirmation: confirmed(holds) }
+    }
+    case 'permit2': {
+      const { permit2, amount, expiration } = approval
+      const holds = word === undefined ? undefined : word <= amount
+      const terms = { permit2, amount: toQuantity(amount), expiration: toQuantity(expiration) }
+      return { ...shared, ...terms, ...answered, confirmation: confirmed(holds) }
+    }
+  }
+}
+
+function confirmed(holds: boolean | undefined): Confirmation {
+  return holds === undefined ? 'unknown' : holds ? 'agrees' : 'disagrees'
+}
+
+function signed(amount: bigint): string {
+  return amount < 0n ? `-${toQuantity(-amount)}` : toQuantity(amount)
+}

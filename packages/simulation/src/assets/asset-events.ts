@@ -1,0 +1,48 @@
+import { ZERO_ADDRESS } from '@upfront/protocol'
+import type { CallRecord, Frame } from '../engine/call-record.js'
+import { type AssetApproval, type AssetTransfer, approvalIn, isWrapping, transfersIn } from './events.js'
+import { allowanceOf } from './questions.js'
+
+export interface AssetEvents {
+  /** Native ones in the order of their frames, then those of logs. */
+  transfers: AssetTransfer[]
+  /** The last of each owner, spender and asset. */
+  approvals: AssetApproval[]
+}
+
+/** What a call moved and approved, as its frames and logs tell; what reverted is left out. */
+export function assetEvents({ frames }: CallRecord): AssetEvents {
+  const lasting = lastingFrames(frames)
+  const logs = lasting.flatMap((frame) => frame.logs)
+  const approvals = lastOfEach(logs.flatMap((log) => approvalIn(log) ?? []))
+  const plain = logs.filter((log) => !isWrapping(log)).flatMap(transfersIn)
+  // Some wrapped tokens tell of a deposit twice: as a deposit, and as a transfer from nobody.
+  const wrapped = logs
+    .filter(isWrapping)
+    .flatMap(transfersIn)
+    .filter((wrapping) => !plain.some((transfer) => isSame(transfer, wrapping)))
+  return { transfers: [...lasting.flatMap(nativeTransferOf), ...plain, ...wrapped], approvals }
+}
+
+function lastOfEach(approvals: readonly AssetApproval[]): AssetApproval[] {
+  const key = (approval: AssetApproval) => Object.values(allowanceOf(approval)).join()
+  return [...new Map(approvals.map((approval) => [key(approval), approval])).values()]
+}
+
+function lastingFrames(frames: readonly Frame[]): Frame[] {
+  let failedAt = Number.POSITIVE_INFINITY
+  return frames.filter(({ depth, reverted, halt }) => {
+    if (depth <= failedAt) failedAt = reverted || halt !== undefined ? depth : Number.POSITIVE_INFINITY
+    return failedAt === Number.POSITIVE_INFINITY
+  })
+}
+
+function nativeTransferOf({ kind, from, to = ZERO_ADDRESS, value = 0n }: Frame): AssetTransfer[] {
+  const moves = kind !== 'CALLCODE' && kind !== 'DELEGATECALL' && value > 0n && from !== to
+  return moves ? [{ asset: { type: 'native' }, from, to, amount: value }] : []
+}
+
+function isSame(a: AssetTransfer, b: AssetTransfer): boolean {
+  if (a.asset.type !== 'erc20' || b.asset.type !== 'erc20') return false
+  return a.asset.address === b.asset.address && a.from === b.from && a.to === b.to && a.amount === b.amount
+}

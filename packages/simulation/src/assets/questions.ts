@@ -1,0 +1,95 @@
+import type { Address, Hex } from '@upfront/protocol'
+import type { Asset, AssetApproval } from './events.js'
+
+/** A view of a contract: what is asked of it by a probe. */
+export interface Question {
+  to: Address
+  input: Hex
+}
+
+const SELECTOR = {
+  balanceOf: '70a08231',
+  ownerOf: '6352211e',
+  balanceOfId: '00fdd58e',
+  allowance: 'dd62ed3e',
+  getApproved: '081812fc',
+  isApprovedForAll: 'e985e9c5',
+  permit2Allowance: '927da105',
+  symbol: '95d89b41',
+  decimals: '313ce567',
+} as const
+
+const MOST_SYMBOL = 32
+
+/** How much an account has of a token; of ERC-721, who owns it. */
+export function holdingOf(asset: Exclude<Asset, { type: 'native' }>, account: Address): Question {
+  const { address: to } = asset
+  switch (asset.type) {
+    case 'erc20':
+      return { to, input: encode(SELECTOR.balanceOf, account) }
+    case 'erc721':
+      return { to, input: encode(SELECTOR.ownerOf, asset.tokenId) }
+    case 'erc1155':
+      return { to, input: encode(SELECTOR.balanceOfId, account, asset.tokenId) }
+  }
+}
+
+/** What an approval says, as the contract itself has it. */
+export function allowanceOf(approval: AssetApproval): Question {
+  const { owner, spender } = approval
+  switch (approval.kind) {
+    case 'erc20':
+      return { to: approval.token, input: encode(SELECTOR.allowance, owner, spender) }
+    case 'erc721':
+      return { to: approval.token, input: encode(SELECTOR.getApproved, approval.tokenId) }
+    case 'operator':
+      return { to: approval.token, input: encode(SELECTOR.isApprovedForAll, owner, spender) }
+    case 'permit2':
+      return { to: approval.permit2, input: encode(SELECTOR.permit2Allowance, owner, approval.token, spender) }
+  }
+}
+
+export function symbolOf(to: Address): Question {
+  return { to, input: `0x${SELECTOR.symbol}` }
+}
+
+export function decimalsOf(to: Address): Question {
+  return { to, input: `0x${SELECTOR.decimals}` }
+}
+
+/** The first word of an answer. */
+export function wordOf(answer: Hex | undefined): bigint | undefined {
+  return answer === undefined || answer.length < 66 ? undefined : BigInt(answer.slice(0, 66))
+}
+
+export function addressOf(answer: Hex | undefined): Address | undefined {
+  return answer === undefined || answer.length < 66 ? undefined : `0x${answer.slice(26, 66)}`
+}
+
+/** Decimals that a token may have: what `uint8` holds. */
+export function decimalsIn(answer: Hex | undefined): number | undefined {
+  const word = wordOf(answer)
+  return word === undefined || word > 255n ? undefined : Number(word)
+}
+
+/**
+ * A symbol, as a string or as 32 bytes, of 32 characters at most. Whoever made the token chose it: control and formatting characters, which
+ * can make a text look like another, are left out.
+ */
+export function symbolIn(answer: Hex | undefined): string | undefined {
+  if (answer === undefined || answer.length < 66) return undefined
+  const bytes = Buffer.from(answer.slice(2), 'hex')
+  const isString = bytes.length >= 64 && wordOf(answer) === 32n
+  const length = isString ? Math.min(Number(wordOf(`0x${answer.slice(66, 130)}`) ?? 0n), bytes.length - 64) : 32
+  const text = (isString ? bytes.subarray(64, 64 + length) : bytes.subarray(0, 32)).toString('utf8')
+  const shown = Array.from(text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ''))
+    .slice(0, MOST_SYMBOL)
+    .join('')
+    .trim()
+  return shown === '' ? undefined : shown
+}
+
+function encode(selector: string, ...args: (Address | bigint)[]): Hex {
+  const words = args.map((arg) => (typeof arg === 'bigint' ? arg.toString(16) : arg.slice(2)).padStart(64, '0'))
+  return `0x${selector}${words.join('')}`
+}

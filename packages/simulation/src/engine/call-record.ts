@@ -1,0 +1,111 @@
+import type { Address, Hash, Hex } from '@upfront/protocol'
+import type { Halt } from './halt.js'
+
+/** What engines write down of each call, for tracers. */
+export interface Recording {
+  frames: boolean
+  /** What was read and changed. */
+  state: boolean
+}
+
+/** Shared: engines know it by identity. */
+export const NO_RECORDING: Recording = { frames: false, state: false }
+
+/** What one call did, as facts; tracers present it. */
+export interface CallRecord {
+  /** Of the transaction: its limit. */
+  gas: bigint
+  /** Of the transaction, after refunds. */
+  gasUsed: bigint
+  /** In the order in which they began; the first is the call itself. Empty where the plan did not ask for them. */
+  frames: Frame[]
+  /** In no order; empty where the plan did not ask for state. */
+  accounts: RecordedAccount[]
+  /** In the order of the plan's probes for this call. */
+  probed: Probed[]
+}
+
+/** A question to a contract, asked before and after one call. What answering it changes is dropped. */
+export interface Probe {
+  /** Index in the plan's blocks. */
+  block: number
+  /** Index in that block's calls. */
+  call: number
+  to: Address
+  input: Hex
+}
+
+/** What the contract answered; absent where it failed, or used more than 500,000 gas, or answered with more than 1,024 bytes. */
+export interface Probed {
+  before?: Hex
+  after?: Hex
+}
+
+export type FrameKind = 'CALL' | 'CALLCODE' | 'DELEGATECALL' | 'STATICCALL' | 'CREATE' | 'CREATE2' | 'SELFDESTRUCT'
+
+export interface Frame {
+  kind: FrameKind
+  /** 0: the call itself. */
+  depth: number
+  /** Of DELEGATECALL the account whose code asks for it. */
+  from: Address
+  /** Whose code runs; of a creation its address, made or not; of SELFDESTRUCT who gets the balance. */
+  to?: Address
+  /** Of a creation its init code. */
+  input: Hex
+  /** Of a creation the code that it deploys; revert data; empty where it halted. */
+  output: Hex
+  /** What it was given: for the call itself without what its transaction costs before it runs. */
+  gas: bigint
+  /** Before refunds. */
+  gasUsed: bigint
+  /** Absent for STATICCALL; the caller's for DELEGATECALL. */
+  value?: bigint
+  reverted: boolean
+  /** Why it halted. */
+  halt?: Halt
+  /** `to` is one of the fork's precompiles, whatever overrides move. */
+  isPrecompile: boolean
+  /** Reverted or not; without traced transfers. */
+  logs: FrameLog[]
+}
+
+export interface FrameLog {
+  /** How many frames its own had opened before it. */
+  position: number
+  address: Address
+  topics: Hash[]
+  data: Hex
+}
+
+/** An account that the call read or changed. */
+export interface RecordedAccount {
+  address: Address
+  /** Named by an instruction that could be paid for, or by the transaction itself: what geth's prestateTracer shows. */
+  isRead: boolean
+  /** Belongs into the call's access list for itself: accessed, and none that every transaction has there. */
+  isAccessed: boolean
+  /** SELFDESTRUCT removes it, as geth's prestateTracer counts: reverted or not. */
+  isRemoved: boolean
+  before: AccountFacts
+  after: AccountFacts
+  slots: RecordedSlot[]
+}
+
+export interface AccountFacts {
+  exists: boolean
+  balance: bigint
+  nonce: bigint
+  codeHash: Hash
+  /** Absent after the call where it is the same as before. */
+  code?: Hex
+}
+
+export interface RecordedSlot {
+  slot: Hash
+  /** See `RecordedAccount`. */
+  isRead: boolean
+  isAccessed: boolean
+  before: Hash
+  after: Hash
+}

@@ -1,0 +1,65 @@
+import type { OpeningBlock } from '@upfront/head'
+import type { BlockHeader, Call, CallRequest, SimulationLimits } from '@upfront/protocol'
+import type { Recording } from '../engine/call-record.js'
+import { blobBaseFee } from './blob-gas.js'
+import type { ChainRules } from './chain-rules.js'
+import { planSingleCall } from './plan-single-call.js'
+import { rulesAt } from './rules-at.js'
+import type { SimulationPlan } from './simulation-plan.js'
+
+/** The block that a call is traced in: sealed, or under construction on `base`. */
+export interface TracedBlock {
+  base: BlockHeader
+  opening?: OpeningBlock | undefined
+}
+
+/**
+ * A call as geth's `debug_traceCall` and `eth_createAccessList` run it: inside the block, on the state after all of its transactions.
+ * An override that numbers a sealed block one higher makes it the next one, whose parent BLOCKHASH knows.
+ * @throws RpcError -32000 where the call is no transaction, or the rules are not known
+ */
+export function planTracedCall(
+  request: CallRequest,
+  block: TracedBlock,
+  rules: ChainRules,
+  limits: Pick<SimulationLimits, 'gas' | 'answerBytes'>,
+  recording: Recording,
+): SimulationPlan {
+  const { call } = request
+  const { gas: cap } = limits
+  const isBounded = call.gas !== undefined && call.gas < cap
+  const bounded = isBounded ? request : { ...request, call: { ...call, gas: cap } }
+  const { parent, opening } =
+    block.opening === undefined ? sealed(block.base, request, rules) : { parent: block.base, opening: block.opening }
+  const plan = planSingleCall(bounded, parent, rules, limits, opening, recording)
+  for (const planned of plan.blocks) {
+    planned.isExecuted = true
+    // geth, so that a call that offers no price can pay the base fee.
+    if (!isPriced(call)) planned.baseFeePerGas = 0n
+    if (call.blobVersionedHashes !== undefined && (call.maxFeePerBlobGas ?? 0n) === 0n) planned.blobBaseFee = 0n
+  }
+  return plan
+}
+
+function sealed(block: BlockHeader, { blockOverrides }: CallRequest, rules: ChainRules) {
+  const { number, timestamp, gasLimit, miner, mixHash, excessBlobGas } = block
+  const isNext = blockOverrides.number === number + 1n
+  const fraction = rulesAt(rules, number, timestamp)?.blob?.baseFeeUpdateFraction
+  const opening = {
+    number,
+    timestamp,
+    gasLimit,
+    feeRecipient: miner,
+    prevRandao: mixHash,
+    baseFeePerGas: block.baseFeePerGas ?? 0n,
+    ...(fraction !== undefined && { blobBaseFee: blobBaseFee(excessBlobGas ?? 0n, fraction) }),
+  }
+  return {
+    parent: isNext || number === 0n ? block : { ...block, number: number - 1n, hash: block.parentHash },
+    opening,
+  }
+}
+
+function isPriced({ gasPrice = 0n, maxFeePerGas = 0n, maxPriorityFeePerGas = 0n }: Call): boolean {
+  return gasPrice > 0n || maxFeePerGas > 0n || maxPriorityFeePerGas > 0n
+}

@@ -1,0 +1,58 @@
+import type { AccessListEntry, Inspection, SimulatedBlock, SimulatedCall } from '@upfront/protocol'
+import { type AssetChanges, type AssetQuestions, assetChanges } from '../assets/asset-changes.js'
+import { type CallRecord, NO_RECORDING, type Recording } from '../engine/call-record.js'
+import { accessListOf } from './access-list.js'
+import { countLogs } from './call-tracer.js'
+import { presentTrace, recordingFor } from './present-trace.js'
+import { type StateDiff, stateDiff } from './state-diff.js'
+
+/** A call as `upfront_simulate` shows it. */
+export interface InspectedCall extends SimulatedCall {
+  /** As its tracer has it. */
+  trace?: unknown
+  stateDiff?: StateDiff
+  accessList?: AccessListEntry[]
+  assetChanges?: AssetChanges
+}
+
+export interface InspectedBlock extends SimulatedBlock {
+  calls: InspectedCall[]
+  stateDiff?: StateDiff
+}
+
+/** What an engine has to write down for an inspection. */
+export function recordingOf({ trace, stateDiff, accessLists, assetChanges }: Inspection): Recording {
+  const wanted = trace === undefined ? NO_RECORDING : recordingFor(trace)
+  return { frames: wanted.frames || assetChanges, state: wanted.state || stateDiff || accessLists || assetChanges }
+}
+
+/**
+ * Adds to the blocks of an answer, in place, what an inspection asks for.
+ * @param records of all calls, in order
+ * @param asked about what the calls moved; the records have the answers
+ */
+export function addInspection(
+  blocks: SimulatedBlock[],
+  records: readonly CallRecord[],
+  inspection: Inspection,
+  asked: readonly AssetQuestions[] = [],
+): InspectedBlock[] {
+  const changes = inspection.assetChanges ? assetChanges(asked, records) : []
+  let next = 0
+  for (const block of blocks as InspectedBlock[]) {
+    let firstLog = 0
+    const first = next
+    for (const call of block.calls) {
+      const assets = changes[next]
+      const record = records[next++]
+      if (record === undefined) throw new Error('a call was not recorded')
+      if (inspection.trace) call.trace = presentTrace(record, inspection.trace, firstLog)
+      firstLog += countLogs(record)
+      if (inspection.stateDiff) call.stateDiff = stateDiff([record])
+      if (inspection.accessLists) call.accessList = accessListOf(record)
+      if (assets !== undefined) call.assetChanges = assets
+    }
+    if (inspection.stateDiff) block.stateDiff = stateDiff(records.slice(first, next))
+  }
+  return blocks
+}

@@ -1,0 +1,61 @@
+import { type Address, type Hash, type Hex, toQuantity } from '@upfront/protocol'
+import type { CallRecord } from '../engine/call-record.js'
+
+/** A value before and after. */
+export interface Change<T> {
+  from: T
+  to: T
+}
+
+/** What changed of an account; what did not is absent. */
+export interface AccountDiff {
+  balance?: Change<Hex>
+  nonce?: Change<Hex>
+  code?: Change<Hex>
+  storage?: Record<Hash, Change<Hash>>
+}
+
+export type StateDiff = Record<Address, AccountDiff>
+
+/**
+ * What calls that follow one another changed, fees included: each value before the first of them and after the last. What came to
+ * be as it was before is left out. A block's system calls and withdrawals are no calls.
+ */
+export function stateDiff(records: readonly CallRecord[]): StateDiff {
+  const diff: StateDiff = {}
+  for (const { accounts } of records) {
+    for (const { address, before, after, slots } of accounts) {
+      diff[address] ??= {}
+      const account = diff[address]
+      note(account, 'balance', toQuantity(before.balance), toQuantity(after.balance))
+      note(account, 'nonce', toQuantity(before.nonce), toQuantity(after.nonce))
+      const code = before.code ?? '0x'
+      note(account, 'code', code, after.code ?? code)
+      for (const slot of slots) {
+        if (slot.before === slot.after) continue
+        account.storage ??= {}
+        const from = account.storage[slot.slot]?.from ?? slot.before
+        account.storage[slot.slot] = { from, to: slot.after }
+      }
+    }
+  }
+  return withoutUnchanged(diff)
+}
+
+function note(account: AccountDiff, field: 'balance' | 'nonce' | 'code', from: Hex, to: Hex): void {
+  if (from !== to) account[field] = { from: account[field]?.from ?? from, to }
+}
+
+function withoutUnchanged(diff: StateDiff): StateDiff {
+  const changed: StateDiff = {}
+  for (const [address, account] of Object.entries(diff) as [Address, AccountDiff][]) {
+    for (const field of ['balance', 'nonce', 'code'] as const) {
+      if (account[field] !== undefined && account[field].from === account[field].to) delete account[field]
+    }
+    const slots = Object.entries(account.storage ?? {}).filter(([, { from, to }]) => from !== to)
+    if (slots.length > 0) account.storage = Object.fromEntries(slots)
+    else delete account.storage
+    if (Object.keys(account).length > 0) changed[address] = account
+  }
+  return changed
+}
