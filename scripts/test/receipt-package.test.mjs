@@ -47,4 +47,7 @@ it('says what is wrong with a changed one', () => {
   const { status, stdout } = verify(file)
   expect(status).toBe(1)
   expect(stdout).toContain('The bill is WRONG.')
+  writeFileSync(file, '{}')
+  const { status: unread, stderr } = verify(file)
+  expect([unread, stderr]).toEqual([2, expect.stringContaining('request: expected an object')])
 }, 60_000)

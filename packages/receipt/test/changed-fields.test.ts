@@ -71,6 +71,22 @@ describe('a changed field is found', () => {
   })
 })
 
+describe('a seller who has another key now', () => {
+  const address = `0x${'5e'.repeat(20)}`
+  const soldBy = (until: number) => {
+    const { signer } = answerOf(exchange).receipt
+    return { ...exchange, seller: { receiptKeys: [{ address }, { address: signer, until }] } }
+  }
+
+  it('is believed what the old one signed while it was in use', async () => {
+    expect(await wrongIn(soldBy(answerOf(exchange).receipt.issuedAt))).toEqual([])
+  })
+
+  it('is not believed what the old one signed later', async () => {
+    expect(await wrongIn(soldBy(answerOf(exchange).receipt.issuedAt - 1))).toEqual(['signature'])
+  })
+})
+
 describe('a seller who signs what is not so is found out', () => {
   const account = privateKeyToAccount(RECEIPT_KEY)
 

@@ -1,16 +1,8 @@
 import type { PaidRequest } from '@upfront/nestjs-x402'
 import type { Awaitable } from '@upfront/node'
 import type { Dialect, Hash } from '@upfront/protocol'
-import {
-  type ChargeStatement,
-  jsonHash,
-  meter,
-  NO_WITNESS,
-  type PriceList,
-  type ReceiptMethod,
-  type SignedReceipt,
-  type Witness,
-} from '@upfront/receipt'
+import { type ChargeStatement, jsonHash, meter, NO_WITNESS, type PriceList, type ReceiptMethod } from '@upfront/receipt'
+import type { Beside } from '../rpc/beside.js'
 import type { PaidSimulation } from './paid-simulator.js'
 import type { ReceiptIssuer } from './receipt-issuer.js'
 
@@ -22,13 +14,6 @@ export interface PaidExchange {
   resultHash: Hash
   /** Of each call. */
   gas: string[]
-}
-
-/** What stands beside a paid result. */
-export interface Bill {
-  charge: ChargeStatement
-  receipt?: SignedReceipt
-  witness?: Witness
 }
 
 /** Adds up what the calls of one paid request cost. The sum is what the request is charged. */
@@ -49,15 +34,14 @@ export class MeteredCharge {
   }
 
   /**
-   * Charges one simulation, and bills it.
+   * Charges one simulation, and bills it: what stands beside its result.
    * @param exchange called only where there is a receipt to sign
    */
-  async add({ answer, block, witness }: PaidSimulation, exchange: () => Awaitable<PaidExchange>): Promise<Bill> {
+  async add({ answer, block, witness }: PaidSimulation, exchange: () => Awaitable<PaidExchange>): Promise<Beside> {
     const { maximum, decimals, requirements } = this.payment
     const { gasUsed, touched } = answer
     const chargedBefore = this.#total
-    const witnessJson = witness === undefined ? undefined : Buffer.from(JSON.stringify(witness))
-    const witnessBytes = witnessJson?.length ?? 0
+    const witnessBytes = witness?.length ?? 0
     const usage = { gas: gasUsed, ...touched, witnessBytes }
     const amount = meter(usage, this.list, decimals, maximum - chargedBefore)
     this.#total += amount
@@ -77,8 +61,7 @@ export class MeteredCharge {
         dialect,
         requestHash: jsonHash({ method, params }),
         resultHash,
-        witnessHash:
-          witnessJson === undefined ? NO_WITNESS : (await this.issuer.digester.digest('witness', witnessJson)).hash,
+        witnessHash: witness === undefined ? NO_WITNESS : (await this.issuer.digester.digest('witness', witness)).hash,
         block,
         usage: { ...usage, gas },
         amount: charge.amount,
@@ -86,6 +69,10 @@ export class MeteredCharge {
         chargedBefore: chargedBefore.toString(),
       }
     })
-    return { charge, ...(receipt && { receipt }), ...(witness && { witness }) }
+    return {
+      charge: JSON.stringify(charge),
+      ...(receipt && { receipt: JSON.stringify(receipt) }),
+      ...(witness && { witness }),
+    }
   }
 }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { Injectable } from '@nestjs/common'
 import type { Awaitable } from '@upfront/node'
-import type { ReceiptBlock, Witness } from '@upfront/receipt'
+import type { ReceiptBlock } from '@upfront/receipt'
 import type { SimulationAnswer } from '@upfront/simulation'
 import { Environment } from '../environment/environment.js'
 import { Memory } from '../limits/memory.js'
@@ -16,8 +16,8 @@ export interface PaidSimulation {
   answer: SimulationAnswer
   /** What it stood on. */
   block: ReceiptBlock
-  /** Where it was asked for. */
-  witness?: Witness
+  /** Its JSON, as bytes, where it was asked for. */
+  witness?: Buffer
 }
 
 /** The simulator with the limits of the paid routes, in the same queue as everybody. */

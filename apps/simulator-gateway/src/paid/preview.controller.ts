@@ -1,14 +1,15 @@
 import { Controller, Get, Query, Res } from '@nestjs/common'
 import { type PaidRequest, Payment } from '@upfront/nestjs-x402'
-import { type ErrorCode, RpcError, type SimulatedBlock } from '@upfront/protocol'
-import { gasByCall, jsonHash, type Preview, previewOf, previewParams } from '@upfront/receipt'
+import { type ErrorCode, type JsonText, joinJson, RpcError } from '@upfront/protocol'
+import { previewParams } from '@upfront/receipt'
 import type { FastifyReply } from 'fastify'
 import { Environment } from '../environment/environment.js'
 import { Overloaded } from '../limits/overloaded.js'
 import { answerStateToHeader, STATE_HEADER } from '../pending/answer-state.js'
 import { RequestView } from '../pending/request-view.js'
+import { besideJson } from '../rpc/beside.js'
 import { failureOf } from '../rpc/failure.js'
-import { type Bill, MeteredCharge } from './metered-charge.js'
+import { MeteredCharge } from './metered-charge.js'
 import { PaidSimulator } from './paid-simulator.js'
 import { ReceiptIssuer } from './receipt-issuer.js'
 import { wantsWitness } from './wants-witness.js'
@@ -27,7 +28,7 @@ export class PreviewController {
     @Query() { witness, ...query }: Record<string, unknown>,
     @Res({ passthrough: true }) reply: FastifyReply,
     @Payment() payment: PaidRequest,
-  ): Promise<Preview & Bill> {
+  ): Promise<JsonText> {
     try {
       const charge = new MeteredCharge(this.environment.PRICE_LIST, payment, this.issuer)
       const params = previewParams(query)
@@ -37,11 +38,12 @@ export class PreviewController {
         this.simulator.simulate(params, { dialect: 'upfront', signal, deadline, view }, { withWitness }),
       )
       if (view.answerState) reply.header(STATE_HEADER, answerStateToHeader(view.answerState))
-      const blocks: SimulatedBlock[] = JSON.parse(paid.answer.json.toString())
-      const preview = previewOf(blocks, paid.block)
-      const details = { resultHash: jsonHash(preview), gas: gasByCall(blocks) }
-      const exchange = { method: 'preview', dialect: 'upfront', params: query, ...details } as const
-      return { ...preview, ...(await charge.add(paid, () => exchange)) }
+      const { digester } = this.issuer
+      const { preview = '', hash, gas } = await digester.digest({ preview: paid.block }, paid.answer.json)
+      const exchange = { method: 'preview', dialect: 'upfront', params: query, resultHash: hash, gas } as const
+      const beside = await charge.add(paid, () => exchange)
+      reply.type('application/json; charset=utf-8')
+      return joinJson([preview.slice(0, -1), ...besideJson(beside), '}'])
     } catch (error) {
       const { error: failure, httpStatus } = failureOf(error)
       if (httpStatus === 500 || error instanceof Overloaded) throw error

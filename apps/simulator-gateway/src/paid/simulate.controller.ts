@@ -95,12 +95,11 @@ export class SimulateController {
       }
       const paid = await this.simulator.simulate(params, context, { withWitness })
       const { json } = paid.answer
-      const bill = await charge.add(paid, async () => {
+      const beside = await charge.add(paid, async () => {
         const { hash: resultHash, gas } = await this.issuer.digester.digest('result', json)
         return { method: 'eth_simulateV1', dialect: context.dialect, params: plainJson(params), resultHash, gas }
       })
-      const beside = Object.entries(bill).map(([name, value]) => [name, JSON.stringify(value)])
-      return { result: json, beside: Object.fromEntries(beside) }
+      return { result: json, beside }
     }
   }
 }

@@ -1,22 +1,26 @@
+import { setImmediate } from 'node:timers/promises'
 import { Inject, Injectable } from '@nestjs/common'
 import { headerFromRpc } from '@upfront/head'
-import { decodeBytes, malformed, UpstreamClient } from '@upfront/node'
+import { decodeBytes, inTurns, malformed, UpstreamClient } from '@upfront/node'
 import { type BlockHeader, blockHeaderToRpc, ErrorCode, type Hex, RpcError, toQuantity } from '@upfront/protocol'
 import {
   decodeWitness,
   type Proofs,
   prove,
   type ReceiptBlock,
+  type RecordedReads,
   recordReads,
-  type Witness,
+  witnessJson,
   witnessOf,
 } from '@upfront/receipt'
-import { Driver, type Simulation, type SimulationAnswer, type StateRead, type StateValue } from '@upfront/simulation'
+import { Driver, type Simulation, type SimulationAnswer } from '@upfront/simulation'
 import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 
 /** Of an account with some thousand slots. */
 const PROOF_BYTES = 32 * 1024 * 1024
 const BLOCK_BYTES = 8 * 1024 * 1024
+/** Proven in one request to the node, so that no answer takes long to parse: a proof is some kilobytes. */
+const PROOFS_PER_BATCH = 128
 
 /** Makes the witnesses of simulations: what they read, with the node's proofs of it. */
 @Injectable()
@@ -28,59 +32,95 @@ export class WitnessMaker {
   ) {}
 
   /**
-   * Simulates once more, as nothing else tells what was read.
+   * Simulates once more, as nothing else tells what was read. A long witness is made in turns with other work.
    * @param answer which it has to come to again
+   * @returns its JSON
    * @throws or rejects with what `recordReads` does; RpcError where the state moved meanwhile
    */
-  async of(simulation: Simulation, answer: SimulationAnswer, { state }: ReceiptBlock): Promise<Witness> {
+  async of(simulation: Simulation, answer: SimulationAnswer, { state }: ReceiptBlock): Promise<Buffer> {
     const recorded = await recordReads(simulation, this.choice.engine, (reads) =>
       this.driver.read(reads, simulation.state, simulation),
     )
     if (recorded.answer.json.toString() !== answer.json.toString())
       throw new RpcError(ErrorCode.serverError, 'the state moved while its witness was made: ask again')
-    const witness = (proofs: Proofs) => witnessOf(simulation, recorded, proofs)
-    const none = (unproven: string) => witness({ ancestors: [], nodes: [], unproven })
+    const witness = witnessOf(simulation, recorded, await this.proofs(simulation, recorded, state))
+    return inTurns(witnessJson(witness), simulation.cancellation)
+  }
+
+  /** Proofs that hold, or why there are none. */
+  private async proofs(simulation: Simulation, recorded: RecordedReads, state: ReceiptBlock['state']): Promise<Proofs> {
+    const none = (unproven: string) => ({ ancestors: [], nodes: [], unproven: unproven.slice(0, 300) })
     if (state !== 'canonical') return none(`no header commits to ${state} state yet`)
-    let proven: Witness
+    const { signal } = simulation.cancellation
+    let nodes: Hex[]
+    let ancestors: BlockHeader[]
     try {
-      proven = witness(await this.proofs(simulation, recorded.values))
+      nodes = await this.nodes(simulation, recorded)
+      ancestors = await this.ancestors(simulation, recorded)
     } catch {
-      simulation.cancellation.signal.throwIfAborted()
+      signal.throwIfAborted()
       return none('the node gives no proofs of this block')
     }
     try {
-      return { ...proven, nodes: await prove(decodeWitness(JSON.parse(JSON.stringify(proven)))) }
+      const values = witnessOf(simulation, recorded, { ancestors: [], nodes: [] })
+      const used = await prove({ ...decodeWitness(values), ancestors, nodes }, async () => {
+        await setImmediate()
+        signal.throwIfAborted()
+      })
+      return { ancestors: ancestors.map(blockHeaderToRpc), nodes: used }
     } catch (error) {
+      signal.throwIfAborted()
       return none(`the node's proofs do not fit: ${(error as Error).message}`)
     }
   }
 
-  private async proofs(
+  private async nodes(
     { base, cancellation, budget: { deadline } }: Simulation,
-    values: readonly (readonly [StateRead, StateValue])[],
-  ): Promise<Proofs> {
-    const limits = { signal: cancellation.signal, deadline }
+    { values }: RecordedReads,
+  ): Promise<Hex[]> {
     const slots = new Map<string, string[]>()
-    let oldest = base.number - 1n
     for (const [read] of values) {
-      if (read.kind === 'blockHash') {
-        if (read.number < oldest) oldest = read.number
-        continue
-      }
+      if (read.kind === 'blockHash') continue
       const ofAccount = slots.get(read.address) ?? []
       if (read.kind === 'storage') ofAccount.push(read.slot)
       slots.set(read.address, ofAccount)
     }
-    const proofs = await this.client.batch(
-      [...slots].map(([address, keys]) => ({
-        method: 'eth_getProof',
-        params: [address, keys, toQuantity(base.number)],
-        decode: nodesIn,
-        maxBytes: PROOF_BYTES,
-        attempts: 1,
+    const asked = [...slots].flatMap(([address, keys]) =>
+      Array.from({ length: Math.max(1, Math.ceil(keys.length / PROOFS_PER_BATCH)) }, (_, part) => ({
+        address,
+        keys: keys.slice(part * PROOFS_PER_BATCH, (part + 1) * PROOFS_PER_BATCH),
       })),
-      limits,
     )
+    const nodes = new Set<Hex>()
+    while (asked.length > 0) {
+      const batch = asked.splice(0, 1)
+      for (let proofs = batch[0]!.keys.length + 1; asked[0] !== undefined; ) {
+        proofs += asked[0].keys.length + 1
+        if (proofs > PROOFS_PER_BATCH) break
+        batch.push(asked.shift()!)
+      }
+      const proofs = await this.client.batch(
+        batch.map(({ address, keys }) => ({
+          method: 'eth_getProof',
+          params: [address, keys, toQuantity(base.number)],
+          decode: nodesIn,
+          maxBytes: PROOF_BYTES,
+          attempts: 1,
+        })),
+        { signal: cancellation.signal, deadline },
+      )
+      for (const node of proofs.flatMap(settled)) nodes.add(node)
+    }
+    return [...nodes]
+  }
+
+  /** The headers from the parent of the base down to the child of the oldest block whose hash was read. */
+  private async ancestors(
+    { base, cancellation, budget: { deadline } }: Simulation,
+    { values }: RecordedReads,
+  ): Promise<BlockHeader[]> {
+    let oldest = base.number - 1n
+    for (const [read] of values) if (read.kind === 'blockHash' && read.number < oldest) oldest = read.number
     const headers = await this.client.batch<BlockHeader>(
       Array.from({ length: Number(base.number - 1n - oldest) }, (_, index) => ({
         method: 'eth_getBlockByNumber',
@@ -88,12 +128,9 @@ export class WitnessMaker {
         decode: headerFromRpc,
         maxBytes: BLOCK_BYTES,
       })),
-      limits,
+      { signal: cancellation.signal, deadline },
     )
-    return {
-      nodes: [...new Set(proofs.flatMap(settled))],
-      ancestors: headers.map((outcome) => blockHeaderToRpc(settled(outcome))),
-    }
+    return headers.map(settled)
   }
 }
 

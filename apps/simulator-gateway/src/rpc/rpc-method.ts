@@ -2,6 +2,7 @@ import type { Awaitable, CancelSignal } from '@upfront/node'
 import type { Dialect, JsonText } from '@upfront/protocol'
 import type { Cost } from '../limits/free-budget.js'
 import type { RequestView } from '../pending/request-view.js'
+import type { Beside } from './beside.js'
 import type { Subscriber } from './subscriber.js'
 
 /** What a method may know of the request that called it. */
@@ -27,7 +28,7 @@ export interface RpcContext {
 }
 
 /** JSON text of a result; of a call that is paid for, also of what stands beside it: the charge, by name. */
-export type RpcResult = JsonText | { result: JsonText; beside: Readonly<Record<string, string>> }
+export type RpcResult = JsonText | { result: JsonText; beside: Beside }
 
 /**
  * Serves one call.

@@ -14,6 +14,7 @@ import {
   type RpcId,
 } from '@upfront/protocol'
 import { Environment } from '../environment/environment.js'
+import { besideJson } from './beside.js'
 import { failureBody, failureOf } from './failure.js'
 import { RpcJournal } from './rpc-journal.js'
 import { RPC_METHODS, type RpcContext, type RpcMethod, type RpcResult } from './rpc-method.js'
@@ -135,6 +136,5 @@ function successBody(id: RpcId, served: RpcResult): JsonText[] {
   const start = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
   if (typeof served === 'string' && served.length < LONG) return [`${start}${served}}`]
   if (typeof served === 'string' || Buffer.isBuffer(served)) return [start, served, '}']
-  const beside = Object.entries(served.beside).map(([name, text]) => `,"${name}":${text}`)
-  return [start, served.result, ...beside, '}']
+  return [start, served.result, ...besideJson(served.beside), '}']
 }

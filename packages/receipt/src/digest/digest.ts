@@ -1,22 +1,31 @@
 import type { Hash, SimulatedBlock } from '@upfront/protocol'
 import { gasByCall } from '../bill/gas-by-call.js'
 import { jsonHash } from '../json-hash.js'
+import { previewOf } from '../preview/preview.js'
+import type { ReceiptBlock } from '../receipt.js'
 
 /** What a receipt says of a JSON text. */
 export interface Digest {
-  /** See `jsonHash`. */
+  /** See `jsonHash`; of a preview, its own. */
   hash: Hash
   /** Of a simulation's result: the gas of each call; else empty. */
   gas: string[]
+  /** The JSON of the preview, where one was asked for. */
+  preview?: string
 }
 
 /** JSON, as text or its UTF-8. */
 export type JsonText = string | Uint8Array
 
-export type DigestKind = 'result' | 'witness'
+/** What the text is: a simulation's `result`, a witness, or a result of which a preview is made. */
+export type DigestKind = 'result' | 'witness' | { preview: Pick<ReceiptBlock, 'state' | 'flashblock'> }
 
-/** @param json a simulation's `result`, or a witness */
 export function digest(kind: DigestKind, json: JsonText): Digest {
   const value: unknown = JSON.parse(typeof json === 'string' ? json : new TextDecoder().decode(json))
-  return { hash: jsonHash(value), gas: kind === 'result' ? gasByCall(value as SimulatedBlock[]) : [] }
+  if (kind === 'witness') return { hash: jsonHash(value), gas: [] }
+  const blocks = value as SimulatedBlock[]
+  const gas = gasByCall(blocks)
+  if (kind === 'result') return { hash: jsonHash(value), gas }
+  const preview = previewOf(blocks, kind.preview)
+  return { hash: jsonHash(preview), gas, preview: JSON.stringify(preview) }
 }

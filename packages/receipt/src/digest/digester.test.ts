@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { gasByCall } from '../bill/gas-by-call.js'
 import { jsonHash } from '../json-hash.js'
+import { previewOf } from '../preview/preview.js'
 import { Digester } from './digester.js'
 
 function blocksWith(logs: number) {
@@ -28,6 +29,16 @@ describe('Digester', () => {
     const gas = gasByCall(blocks as never)
     expect(await digester.digest('result', bytes(blocks))).toEqual({ hash: jsonHash(blocks), gas })
     expect(await digester.digest('witness', bytes(blocks))).toEqual({ hash: jsonHash(blocks), gas: [] })
+  })
+
+  it.each([1, 5_000])('makes the preview of a call with %d logs', async (logs) => {
+    const block = { number: '0x2', parentHash: `0x${'01'.repeat(32)}`, timestamp: '0x3' }
+    const blocks = blocksWith(logs).map((simulated) => ({ ...simulated, ...block }))
+    const on = { state: 'canonical', flashblock: 0 } as const
+    const expected = previewOf(blocks as never, on)
+    const { hash, gas, preview } = await digester.digest({ preview: on }, bytes(blocks))
+    expect([hash, gas]).toEqual([jsonHash(JSON.parse(preview!)), ['21000', '1']])
+    expect(preview).toBe(JSON.stringify(expected))
   })
 
   it('lets the event loop go on while a long one is digested', async () => {

@@ -120,7 +120,11 @@ function unneededIn(
   ])
   const request = decodeSimulationRequest(params, witness.limits)
   const needed = new Set(neededReads(reads, touched, { ...witness, rules: rulesOf(witness), request }))
-  const hashes = Array.from(witness.blockHashes.keys(), (number): StateRead => ({ kind: 'blockHash', number }))
+  // The base's own hash and its parent's stand in its header: some engines take them from there, others read them.
+  const inHeader = (number: bigint) => number === witness.base.number || number === witness.base.number - 1n
+  const hashes = [...witness.blockHashes.keys()]
+    .filter((number) => !inHeader(number))
+    .map((number): StateRead => ({ kind: 'blockHash', number }))
   return [...reads.filter((read) => !needed.has(read)), ...hashes.filter((read) => !used.has(readKey(read)))]
 }
 

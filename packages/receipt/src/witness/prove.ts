@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { createMPT, type MerklePatriciaTrie } from '@ethereumjs/mpt'
 import { RLP } from '@ethereumjs/rlp'
 import { hexToBytes, KECCAK256_NULL_S, KECCAK256_RLP_S, MapDB } from '@ethereumjs/util'
@@ -16,6 +17,10 @@ class TrieNodes extends MapDB<string, string> {
   }
 }
 
+/** Work between two pauses. */
+const VALUES_PER_PART = 16
+const NODES_PER_PART = 128
+
 /** The Yellow Paper's account: nonce, balance, storage root, code hash. */
 type Account = readonly [bigint, bigint, Hash, Hash]
 
@@ -23,22 +28,39 @@ const NO_ACCOUNT: Account = [0n, 0n, KECCAK256_RLP_S, KECCAK256_NULL_S]
 
 /**
  * Proves every value of the witness under the state root of its `base`, and its block hashes by their headers.
+ * @param pause lets others work; a witness may take seconds
  * @returns the nodes that it takes, each once, in their order
  * @throws Error that names what is not proven
  */
-export async function prove(witness: DecodedWitness): Promise<Hex[]> {
+export async function prove(
+  witness: Pick<DecodedWitness, 'base' | 'ancestors' | 'blockHashes' | 'accounts' | 'nodes'>,
+  pause: () => Promise<unknown> = () => setImmediate(),
+): Promise<Hex[]> {
   const { base, accounts, nodes } = witness
   proveHeaders(witness)
   const database = new TrieNodes()
-  const byHash = new Map(nodes.map((node) => [keccak256(node).slice(2), node]))
-  for (const [hash, node] of byHash) await database.put(hash, node.slice(2))
+  const byHash = new Map<string, Hex>()
+  for (const [index, node] of nodes.entries()) {
+    if (index % NODES_PER_PART === NODES_PER_PART - 1) await pause()
+    const hash = keccak256(node).slice(2)
+    byHash.set(hash, node)
+    await database.put(hash, node.slice(2))
+  }
+  let values = 0
+  const step = async () => {
+    if (++values % VALUES_PER_PART === 0) await pause()
+  }
   const state = await trieOf(base.stateRoot, database)
-  for (const [address, account] of accounts) await proveAccount(address, account, state, database)
+  for (const [address, account] of accounts) await proveAccount(address, account, state, database, step)
   return [...byHash].flatMap(([hash, node]) => (database.used.has(hash) ? [node] : []))
 }
 
 /** @throws Error where `base` is not what its hash says, a block hash is not that of an ancestor, or an ancestor proves none */
-export function proveHeaders({ base, ancestors, blockHashes }: DecodedWitness): void {
+export function proveHeaders({
+  base,
+  ancestors,
+  blockHashes,
+}: Pick<DecodedWitness, 'base' | 'ancestors' | 'blockHashes'>): void {
   const hashes = new Map([
     [base.number, base.hash],
     [base.number - 1n, base.parentHash],
@@ -74,7 +96,9 @@ async function proveAccount(
   { balance, nonce, code, storage }: DecodedAccount,
   state: MerklePatriciaTrie,
   database: TrieNodes,
+  step: () => Promise<void>,
 ): Promise<void> {
+  await step()
   const leaf = await valueAt(state, address, `account ${address}`)
   const [provenNonce, provenBalance, storageRoot, codeHash] = leaf === null ? NO_ACCOUNT : accountOf(leaf)
   const demand = (fits: boolean, what: string) => {
@@ -85,6 +109,7 @@ async function proveAccount(
   demand(keccak256(code) === codeHash, 'code')
   const slots = storageRoot === KECCAK256_RLP_S ? undefined : await trieOf(storageRoot, database)
   for (const [slot, value] of storage) {
+    await step()
     const word = await (slots && valueAt(slots, slot, `slot ${slot} of ${address}`))
     demand(BigInt(value) === (word ? quantity(RLP.decode(word) as Uint8Array) : 0n), `slot ${slot}`)
   }

@@ -5,6 +5,7 @@ import {
   blockHeaderToRpc,
   type Hash,
   type Hex,
+  type Parts,
   type RpcHeader,
   type SimulationLimits,
   toQuantity,
@@ -73,6 +74,9 @@ export interface DecodedAccount {
   storage: ReadonlyMap<Hash, Hash>
 }
 
+/** A node of the trie is about 1 kB of JSON. */
+const NODES_PER_PART = 512
+
 const ADDRESS = /^0x[0-9a-f]{40}$/
 const WORD = /^0x[0-9a-f]{64}$/
 const BYTES = /^0x(?:[0-9a-f]{2})*$/
@@ -111,6 +115,19 @@ export function witnessOf(
     blockHashes,
     ...proofs,
   }
+}
+
+/** The JSON of a witness, which may be megabytes, in parts. */
+export function* witnessJson({ nodes, ...rest }: Witness): Parts<Buffer> {
+  const pieces = [JSON.stringify(rest).slice(0, -1), ',"nodes":[']
+  for (let start = 0; start < nodes.length; start += NODES_PER_PART) {
+    if (start > 0) {
+      yield
+      pieces.push(',')
+    }
+    pieces.push(JSON.stringify(nodes.slice(start, start + NODES_PER_PART)).slice(1, -1))
+  }
+  return Buffer.from(`${pieces.join('')}]}`)
 }
 
 export function witnessTouched({ accounts, slots }: TouchedList): WitnessTouched {
