@@ -7,6 +7,7 @@ const FRIEND = '0xf000000000000000000000000000000000000001'
 const TOKEN = '0x7000000000000000000000000000000000000001'
 const LIAR = '0x7000000000000000000000000000000000000002'
 const REVERTS = '0x7000000000000000000000000000000000000003'
+const OUTER = '0x7000000000000000000000000000000000000004'
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
 const word = (value: bigint | string) => BigInt(value).toString(16).padStart(64, '0')
@@ -183,7 +184,73 @@ describe('upfront_simulate', () => {
     ])
   })
 
+  it('finds the gas that a bundle needs where an inner call swallows its lack', async () => {
+    // CALL of the token with all gas; what comes of it is dropped.
+    const outer = assemble(
+      `${BigInt(`0xa9059cbb${'00'.repeat(28)}`)} 0 MSTORE ${BigInt(FRIEND)} 4 MSTORE 1 36 MSTORE 0 0 68 0 0 ${BigInt(TOKEN)} GAS CALL POP STOP`,
+    )
+    const stateOverrides = {
+      ...STATE,
+      [OUTER]: { code: outer },
+      [TOKEN]: { code: HONEST, stateDiff: { [`0x${word(OUTER)}`]: `0x${word(1_000n)}` } },
+    }
+    const calls = [
+      { from: OWNER, to: OUTER },
+      { from: OWNER, to: FRIEND, value: '0x1' },
+    ]
+    const bundle = (changed: object[]) => ({
+      blockStateCalls: [{ stateOverrides, calls: changed }],
+      gasLimits: true,
+      trace: true,
+    })
+    const { result } = await ask('upfront_simulate', [bundle(calls), 'latest'])
+    const [first, second] = result[0].calls
+    expect(BigInt(first.gasLimit)).toBeGreaterThan(BigInt(first.maxUsedGas))
+    expect(second.gasLimit).toBe('0x5208')
+    const logsWith = async (gas: bigint) => {
+      const given = [{ ...calls[0], gas: `0x${gas.toString(16)}` }, calls[1]!]
+      const { result: again } = await ask('upfront_simulate', [{ ...bundle(given), gasLimits: false }, 'latest'])
+      return again[0].calls[0].trace.calls?.[0]?.logs?.length
+    }
+    expect(await logsWith(BigInt(first.gasLimit))).toBe(1)
+    expect(await logsWith(BigInt(first.gasLimit) - 1n)).toBeUndefined()
+  })
+
+  it('decodes by the ABI of the request', async () => {
+    const abi = [
+      {
+        type: 'function',
+        name: 'transfer',
+        inputs: [
+          { name: 'to', type: 'address' },
+          { name: 'amount', type: 'uint256' },
+        ],
+      },
+      {
+        type: 'event',
+        name: 'Transfer',
+        inputs: [
+          { name: 'from', type: 'address', indexed: true },
+          { name: 'to', type: 'address', indexed: true },
+          { name: 'amount', type: 'uint256' },
+        ],
+      },
+    ]
+    const calls = [{ from: OWNER, to: TOKEN, input: transfer(FRIEND, 7n) }, { to: REVERTS }]
+    const { result } = await ask('upfront_simulate', [
+      { blockStateCalls: [{ stateOverrides: STATE, calls }], abi },
+      'latest',
+    ])
+    const [moved, reverted] = result[0].calls.map(({ decoded }: { decoded: unknown }) => decoded)
+    expect(moved.call).toMatchObject({ name: 'transfer', args: { amount: '7' } })
+    expect(moved.logs).toMatchObject([{ name: 'Transfer', args: { amount: '7' } }])
+    expect(reverted).toEqual({ error: { name: 'Error', args: { message: 'no' } }, logs: [] })
+  })
+
   it.each([
+    [{ abi: [{ name: 'f' }] }, /abi\[0\]\.type/],
+    [{ abi: [{ type: 'function', name: 'f', inputs: 1 }] }, /abi\[0\]/],
+    [{ gasLimits: 1 }, /gasLimits/],
     [{ trace: 'yes' }, /trace/],
     [{ trace: { tracer: 'x' } }, /trace\.tracer/],
     [{ stateDiff: 'yes' }, /stateDiff/],

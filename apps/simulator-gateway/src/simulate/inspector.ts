@@ -14,11 +14,15 @@ import {
 import {
   type Answer,
   AnswerTooLong,
+  abiDecoder,
+  addDecoded,
   addInspection,
   assetQuestions,
   type CallRecord,
   createAccessList,
   Driver,
+  type InspectedBlock,
+  leastGas,
   planTracedCall,
   presentRejection,
   presentTrace,
@@ -27,11 +31,14 @@ import {
   type Recording,
   recordingFor,
   recordingOf,
+  type Simulation,
   SimulationRejected,
 } from '@upfront/simulation'
 import { ServedChain } from '../chain/served-chain.js'
 import { SimulationBases } from '../pending/simulation-base.js'
 import { type RequestLimits, readUntil, type SimulationContext, Simulator, simulateGrowing } from './simulator.js'
+
+const FRAMES: Recording = { frames: true, state: false }
 
 /** What calls do beside their outcome. */
 @Injectable()
@@ -93,10 +100,30 @@ export class Inspector {
           context.spend?.(again)
           records = again.records
         }
-        return bounded(JSON.stringify(addInspection(blocks, records, inspection, asked)), limits)
+        const inspected = addInspection(blocks, records, inspection, asked)
+        if (inspection.abi) addDecoded(inspected, records, await abiDecoder(inspection.abi))
+        if (inspection.gasLimits) await this.addGasLimits(inspected, records, simulation, limits, context)
+        return bounded(JSON.stringify(inspected), limits)
       },
       recording,
     )
+  }
+
+  private async addGasLimits(
+    blocks: InspectedBlock[],
+    records: readonly CallRecord[],
+    simulation: Simulation,
+    limits: RequestLimits,
+    context: SimulationContext,
+  ): Promise<void> {
+    const calls = blocks.flatMap((block) => block.calls)
+    const used = calls.map(({ maxUsedGas }) => BigInt(maxUsedGas))
+    const found = await leastGas(simulation.request, records, used, async (request) => {
+      const run = await simulateGrowing({ ...simulation, limits, request, recording: FRAMES }, context)
+      context.spend?.(run)
+      return run.records
+    })
+    for (const [index, limit] of found.entries()) if (limit !== undefined) calls[index]!.gasLimit = toQuantity(limit)
   }
 
   /** Runs one call in the block that the request names. */

@@ -18,7 +18,7 @@ export const TRACING: OpenRpcMethod[] = [
   {
     name: 'upfront_simulate',
     summary:
-      '`eth_simulateV1` whose calls also show their `trace`, `stateDiff`, `accessList` and `assetChanges`, and whose blocks their `stateDiff`, as far as the payload asks for them.',
+      '`eth_simulateV1` whose calls also show their `trace`, `stateDiff`, `accessList`, `assetChanges`, `gasLimit` and `decoded`, and whose blocks their `stateDiff`, as far as the payload asks for them.',
     paramStructure: 'by-position',
     params: [
       {
@@ -39,6 +39,15 @@ export const TRACING: OpenRpcMethod[] = [
                 },
                 stateDiff: { type: 'boolean', description: 'Balances, nonces, code and slots, before and after' },
                 accessLists: { type: 'boolean', description: 'What each call accessed (EIP-2930)' },
+                gasLimits: {
+                  type: 'boolean',
+                  description: 'The smallest gas limit with which each call still does what it did',
+                },
+                abi: {
+                  type: 'array',
+                  items: { type: 'object' },
+                  description: 'Functions, errors and events by which calls are decoded',
+                },
                 assetChanges: {
                   type: 'boolean',
                   description: 'What each call moves and approves by its logs, and whether balances agree',

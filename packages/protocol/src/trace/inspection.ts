@@ -1,5 +1,5 @@
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
-import { decodeBoolean, decodeObject } from '../decode/structure.js'
+import { decodeArray, decodeBoolean, decodeObject } from '../decode/structure.js'
 import { ErrorCode, RpcError } from '../rpc-error.js'
 import { decodeTracer, type Tracer } from './tracer.js'
 
@@ -13,9 +13,15 @@ export interface Inspection {
   accessLists: boolean
   /** What each call moves and approves, confirmed by the contracts. */
   assetChanges: boolean
+  /** The smallest gas limit with which each call still does what it did. */
+  gasLimits: boolean
+  /** By which calls, their logs and errors are decoded. */
+  abi?: { type: string }[]
 }
 
-export const INSPECTION_FIELDS = ['trace', 'stateDiff', 'accessLists', 'assetChanges'] as const
+const MOST_ABI_ENTRIES = 1_000
+
+export const INSPECTION_FIELDS = ['trace', 'stateDiff', 'accessLists', 'assetChanges', 'gasLimits', 'abi'] as const
 
 /**
  * Takes what `upfront_simulate` has beside the parameters of `eth_simulateV1` out of its payload. `trace` is `true` for the
@@ -29,7 +35,7 @@ export function decodeInspection(params: unknown): { inspection: Inspection; par
     const payload = {
       ...decodeObject(params[0], 'an object with `blockStateCalls`', new Place(undefined, 'params[0]')),
     }
-    const { trace } = payload
+    const { trace, abi } = payload
     const flag = (name: string) => {
       const value = payload[name]
       return value !== undefined && value !== null && decodeBoolean(value, undefined, name)
@@ -39,6 +45,8 @@ export function decodeInspection(params: unknown): { inspection: Inspection; par
       stateDiff: flag('stateDiff'),
       accessLists: flag('accessLists'),
       assetChanges: flag('assetChanges'),
+      gasLimits: flag('gasLimits'),
+      ...(abi !== undefined && abi !== null && { abi: decodeAbi(abi) }),
     }
     for (const field of INSPECTION_FIELDS) delete payload[field]
     return { inspection, params: [payload, ...params.slice(1)] }
@@ -46,6 +54,19 @@ export function decodeInspection(params: unknown): { inspection: Inspection; par
     if (error instanceof DecodeError) throw new RpcError(ErrorCode.invalidParams, error.message)
     throw error
   }
+}
+
+function decodeAbi(value: unknown): { type: string }[] {
+  const place = new Place(undefined, 'abi')
+  const entries = decodeArray(value, 'an array of ABI entries', undefined, 'abi')
+  if (entries.length > MOST_ABI_ENTRIES)
+    throw new DecodeError(place, `expected at most ${MOST_ABI_ENTRIES} entries, got ${entries.length}`)
+  return entries.map((entry, index) => {
+    const at = new Place(place, index)
+    const { type, ...rest } = decodeObject(entry, 'an ABI entry', at)
+    if (typeof type !== 'string') throw mismatch(new Place(at, 'type'), 'a string', type)
+    return { ...rest, type }
+  })
 }
 
 function decodeTrace(value: unknown): Tracer {

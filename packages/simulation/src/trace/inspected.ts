@@ -1,5 +1,6 @@
-import type { AccessListEntry, Inspection, SimulatedBlock, SimulatedCall } from '@upfront/protocol'
+import type { AccessListEntry, Hex, Inspection, SimulatedBlock, SimulatedCall } from '@upfront/protocol'
 import { type AssetChanges, type AssetQuestions, assetChanges } from '../assets/asset-changes.js'
+import type { AbiDecoder, Decoded } from '../decode/abi-decoder.js'
 import { type CallRecord, NO_RECORDING, type Recording } from '../engine/call-record.js'
 import { accessListOf } from './access-list.js'
 import { countLogs } from './call-tracer.js'
@@ -13,6 +14,17 @@ export interface InspectedCall extends SimulatedCall {
   stateDiff?: StateDiff
   accessList?: AccessListEntry[]
   assetChanges?: AssetChanges
+  /** Absent where it was not found in time. */
+  gasLimit?: Hex
+  decoded?: DecodedCall
+}
+
+/** What an ABI says of a call; logs are in the order of the call's. */
+export interface DecodedCall {
+  call?: Decoded
+  error?: Decoded
+  /** Null: the ABI does not have it. */
+  logs: (Decoded | null)[]
 }
 
 export interface InspectedBlock extends SimulatedBlock {
@@ -21,9 +33,28 @@ export interface InspectedBlock extends SimulatedBlock {
 }
 
 /** What an engine has to write down for an inspection. */
-export function recordingOf({ trace, stateDiff, accessLists, assetChanges }: Inspection): Recording {
+export function recordingOf({ trace, stateDiff, accessLists, assetChanges, gasLimits, abi }: Inspection): Recording {
   const wanted = trace === undefined ? NO_RECORDING : recordingFor(trace)
-  return { frames: wanted.frames || assetChanges, state: wanted.state || stateDiff || accessLists || assetChanges }
+  return {
+    frames: wanted.frames || assetChanges || gasLimits || abi !== undefined,
+    state: wanted.state || stateDiff || accessLists || assetChanges,
+  }
+}
+
+/** Adds to the calls of blocks, in place, what an ABI says of them. @param records of all calls, in order, with frames */
+export function addDecoded(blocks: InspectedBlock[], records: readonly CallRecord[], decoder: AbiDecoder): void {
+  const calls = blocks.flatMap((block) => block.calls)
+  for (const [index, call] of calls.entries()) {
+    const top = records[index]?.frames[0]
+    if (top === undefined) continue
+    const named = decoder.call(top.input)
+    const error = top.reverted ? decoder.error(top.output) : undefined
+    call.decoded = {
+      ...(named && { call: named }),
+      ...(error && { error }),
+      logs: call.logs.map(({ topics, data }) => decoder.log(topics, data) ?? null),
+    }
+  }
 }
 
 /**

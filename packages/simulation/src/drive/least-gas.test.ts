@@ -1,0 +1,51 @@
+import { DEFAULT_SIMULATION_LIMITS, decodeSimulationRequest, ErrorCode, RpcError } from '@upfront/protocol'
+import type { CallRecord, Frame } from '../engine/call-record.js'
+import { leastGas } from './least-gas.js'
+
+const A = `0x${'aa'.repeat(20)}` as const
+
+/** Calls that need so much, whatever they use; a call with less than 21,000 is no transaction. */
+function machine(...needs: bigint[]) {
+  let runs = 0
+  const frame = (reverted: boolean, gas: bigint): Frame => ({
+    ...{ kind: 'CALL', depth: 0, from: A, to: A, input: '0x', output: '0x', gas, gasUsed: gas / 2n },
+    ...{ value: 0n, reverted, isPrecompile: false, logs: [] },
+  })
+  const recordOf = (gas: bigint, at: number): CallRecord => ({
+    ...{ gas, gasUsed: gas / 2n, accounts: [], probed: [] },
+    frames: [frame(gas < needs[at]!, gas)],
+  })
+  const request = decodeSimulationRequest(
+    [{ blockStateCalls: needs.map(() => ({ calls: [{ gas: '0xf4240' }] })) }],
+    DEFAULT_SIMULATION_LIMITS,
+  )
+  const run = async (tried: typeof request) => {
+    runs += 1
+    const gas = tried.blockStateCalls.flatMap(({ calls }) => calls.map((call) => call.gas!))
+    if (gas.some((limit) => limit < 21_000n)) throw new RpcError(ErrorCode.intrinsicGas, 'too little')
+    return gas.map(recordOf)
+  }
+  return { request, run, runs: () => runs, reference: needs.map((_, at) => recordOf(1_000_000n, at)) }
+}
+
+describe('leastGas', () => {
+  it('takes what was used where that is enough, in one run', async () => {
+    const { request, run, runs, reference } = machine(30_000n, 40_000n)
+    expect(await leastGas(request, reference, [30_000n, 40_000n], run)).toEqual([30_000n, 40_000n])
+    expect(runs()).toBe(1)
+  })
+
+  it('finds what a call needs beyond what it used, to the last unit', async () => {
+    const { request, run, reference } = machine(30_000n, 123_457n, 40_000n, 999_999n)
+    const used = [30_000n, 50_000n, 40_000n, 21_000n]
+    expect(await leastGas(request, reference, used, run)).toEqual([30_000n, 123_457n, 40_000n, 999_999n])
+  })
+
+  it('leaves out what it does not find in time', async () => {
+    const { request, run, runs, reference } = machine(...Array<bigint>(40).fill(777_777n))
+    const limits = await leastGas(request, reference, Array<bigint>(40).fill(21_000n), run)
+    expect(limits[0]).toBe(777_777n)
+    expect(limits.at(-1)).toBeUndefined()
+    expect(runs()).toBeLessThanOrEqual(129)
+  })
+})
