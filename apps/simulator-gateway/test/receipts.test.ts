@@ -248,11 +248,12 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
       'they name the flashblock and its transactions, and the native engine finds the same',
       async () => {
         const url = `${gateway.url}/v1/preview?witness=1&from=${ALICE}&to=${BOB}`
-        let answer: (Paid & Preview) | undefined
+        const buy = async () => (await (await stand.pay(url)).json()) as Paid & Preview
+        let answer = await buy()
         // The stream is followed a moment after the gateway listens.
-        while (answer?.receipt.block.state !== 'preconfirmed')
-          answer = (await (await stand.pay(url)).json()) as Paid & Preview
+        for (let tries = 0; tries < 50 && answer.receipt.block.state !== 'preconfirmed'; tries++) answer = await buy()
         const { block } = answer.receipt
+        expect(block.state).toBe('preconfirmed')
         expect(block.payloadId).toMatch(/^0x[0-9a-f]{16}$/)
         // Each streamed block begins with a deposit.
         expect(block.transactions.length).toBeGreaterThan(0)

@@ -13,8 +13,11 @@ const SYSTEM: ReadonlySet<string> = new Set([
   // OP-stack chains: L1Block, L2ToL1MessagePasser, the vaults of sequencer, base, L1 and operator fees.
   ...['15', '16', '11', '19', '1a', '1b'].map((end) => `0x42${'0'.repeat(36)}${end}`),
 ])
-/** EIP-4788 takes two of a block, EIP-2935 one, each request queue four, L1Block eight. */
-const SYSTEM_SLOTS_PER_BLOCK = 20
+/**
+ * EIP-4788 takes two of a block, EIP-2935 one, EIP-7002's queue four and three for each of 16 requests, EIP-7251's four and four for
+ * each of two, L1Block eight.
+ */
+const SYSTEM_SLOTS_PER_BLOCK = 80
 /** 0x01 to 0x1f, and EIP-7951's. */
 const PRECOMPILE = /^0x0{37}(?:0[01].|100)$/
 
