@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { type AuthorizeRequest, type ChargeResult, decodeNetwork, type Network, type Payment } from '@upfront/protocol'
+import {
+  type AuthorizeRequest,
+  type ChargeResult,
+  decodeNetwork,
+  type Network,
+  type Payment,
+  RefusalReason,
+} from '@upfront/protocol'
 import type { FacilitatorClient } from '@x402/core/server'
 import type {
   PaymentPayload,
@@ -129,7 +136,13 @@ export class BillingFacilitator implements FacilitatorClient {
       if (result.outcome === 'refused') {
         return { isValid: false, invalidReason: result.reason, invalidMessage: result.message, payer }
       }
-      this.#reservations.add(authorization, result.payment.id)
+      // The first result under an earlier call's key may have ended meanwhile: nothing can be charged any more.
+      const { id, state } = result.payment
+      if (state !== 'authorized') {
+        const invalidReason = state === 'expired' ? RefusalReason.deadlineExpired : RefusalReason.nonceUsed
+        return { isValid: false, invalidReason, invalidMessage: `the reservation is ${state}`, payer }
+      }
+      this.#reservations.add(authorization, id)
       return { isValid: true, payer }
     } catch (error) {
       const unanswered = error instanceof BillingUnavailable && (error.arrived || earlier !== undefined)

@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Payment } from '@upfront/protocol'
 import { BillingFacilitator, FileJournal } from '../src/index.js'
 import { type Fault, payment, ScriptedBilling, TOKEN } from './scripted-billing.js'
 
@@ -209,6 +210,25 @@ describe('a verification whose answer stays lost', () => {
     expect(answer).toMatchObject({ isValid: true })
     expect(await facilitator.verify(signed, signed.accepted, terms)).toMatchObject({ isValid: false })
     expect(billing.payments.size).toBe(1)
+  })
+
+  it.each([
+    ['expired', 'permit2_deadline_expired'],
+    ['released', 'permit2_invalid_nonce'],
+  ] as const)('serves nothing where its reservation is %s by then', async (state, invalidReason) => {
+    const signed = payment()
+    billing.faults = Array.from({ length: 50 }, () => 'lose the answer' as const)
+    await expect(facilitator.verify(signed, signed.accepted, terms)).rejects.toThrow()
+    billing.faults = []
+    const [reserved] = [...billing.payments.values()] as [Payment]
+    billing.payments.set(reserved.id, { ...reserved, state })
+    const again = () => facilitator.verify(signed, signed.accepted, terms).catch(() => undefined)
+    let answer = await again()
+    while (answer === undefined) {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      answer = await again()
+    }
+    expect(answer).toMatchObject({ isValid: false, invalidReason })
   })
 })
 

@@ -76,11 +76,18 @@ export class ScriptedBilling {
     }
     if (fault === 'html') return void response.end('<html>hello</html>')
     const known = seen.key === undefined ? undefined : this.#answers.get(seen.key)
-    const answer = known ?? this.#answer(seen)
+    const answer = known === undefined ? this.#answer(seen) : this.#asOfNow(known)
     if (seen.key !== undefined) this.#answers.set(seen.key, answer)
     if (fault === 'lose the answer') return void request.socket.destroy()
     if (fault === 'truncated') return void response.end(JSON.stringify(answer.body).slice(0, 40))
     send(response, answer.status, answer.body)
+  }
+
+  /** A repeated call gets the first result, with the payment as it is by now. */
+  #asOfNow({ status, body }: { status: number; body: unknown }) {
+    const { payment: first, ...rest } = body as { payment?: { id: string } }
+    const payment = first === undefined ? undefined : this.payments.get(first.id)
+    return { status, body: payment === undefined ? body : { ...rest, payment: encodePayment(payment) } }
   }
 
   #answer({ method, path, body, authorization }: Seen): { status: number; body: unknown } {
