@@ -14,6 +14,7 @@ import {
   WholeNumber,
 } from '@upfront/service'
 import { IsArray, IsIn, IsInt, IsOptional, IsString, Matches, Min, Validate, ValidateIf } from 'class-validator'
+import { type ApiKey, readApiKeysFile } from '../callers/api-keys.js'
 import { availableMemory } from './available-memory.js'
 import { PassthroughMethods, readGenesisFile, UpstreamUrls } from './environment-rules.js'
 import { DEFAULT_PASSTHROUGH_METHODS } from './passthrough-methods.js'
@@ -127,6 +128,26 @@ export class Environment {
 
   @IsWholeNumber(1)
   FREE_READS_PER_MINUTE = 200_000
+
+  /** API keys, hashed, each with a budget of its own. */
+  @IsOptional()
+  @Decoded(readApiKeysFile)
+  API_KEYS_FILE?: ApiKey[]
+
+  /** Where the keys are published with which callers' tokens (JWT) are signed. */
+  @IsOptional()
+  @IsHttpUrl()
+  JWT_JWKS_URL?: string
+
+  /** What `iss` of a token must be. */
+  @IsOptional()
+  @IsString()
+  JWT_ISSUER?: string
+
+  /** What `aud` of a token must hold. */
+  @IsOptional()
+  @IsString()
+  JWT_AUDIENCE?: string
 
   /** Gas of one `eth_simulateV1` on the free endpoint, all calls together. */
   @IsWholeNumber(21_000)
@@ -280,6 +301,7 @@ const SECRETS = [
   'BILLING_TOKEN',
   'RECEIPT_KEY',
   'RECEIPT_KEYS_FILE',
+  'API_KEYS_FILE',
 ]
 
 /** @throws EnvironmentError */

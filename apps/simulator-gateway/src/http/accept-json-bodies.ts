@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { MemoryShare } from '@upfront/fast-http'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { callerOf } from '../callers/callers.js'
 import { clientOf } from '../limits/client-of.js'
 import type { Memory } from '../limits/memory.js'
 
@@ -35,7 +36,7 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, memo
       )
     }
     if (Number(headers['content-length']) > maxBytes) return done(tooLong(maxBytes))
-    const share = memory.bodiesOf(clientOf(request.ip ?? ''))
+    const share = memory.bodiesOf(clientOf(callerOf(request)))
     request.bodyMemory = share
     reply.raw.once('close', () => share.give(request.heldBytes))
     done()

@@ -2,6 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common'
 import { HttpAdapterHost } from '@nestjs/core'
 import type { FastifyAdapter } from '@nestjs/platform-fastify'
 import { Metrics } from '@upfront/service'
+import { Callers } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
 import { FreeBudget } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
@@ -15,6 +16,7 @@ export class FastifyHooks implements OnModuleInit {
     private readonly adapterHost: HttpAdapterHost<FastifyAdapter>,
     private readonly free: FreeBudget,
     private readonly memory: Memory,
+    private readonly callers: Callers,
     private readonly environment: Environment,
     metrics: Metrics,
   ) {
@@ -27,10 +29,18 @@ export class FastifyHooks implements OnModuleInit {
       reply.header('x-request-id', request.id)
       done()
     })
-    if (!this.free.isOff) {
+    server.decorateRequest('caller', undefined)
+    if (this.callers.areKnown) {
+      server.addHook('onRequest', async (request) => {
+        // Upgrades are looked at where WebSockets are served: a refusal here would leave their connections open.
+        const isUpgrade = request.headers.upgrade !== undefined
+        if (request.method === 'POST' && !isUpgrade) request.caller = await this.callers.of(request)
+      })
+    }
+    if (!this.free.isOff || this.callers.areKnown) {
       server.addHook('onRequest', async (request) => {
         const isFree = request.routeOptions.url === '/' || request.routeOptions.url === `/${ETHEREUM_PATH}`
-        if (request.method === 'POST' && isFree) await this.free.take(request.ip)
+        if (request.method === 'POST' && isFree) await this.free.take(request.caller ?? request.ip)
       })
     }
     acceptJsonBodies(server, this.environment.MAX_BODY_BYTES, this.memory)

@@ -6,6 +6,7 @@ import { type FastRequest, type Front, standBefore } from '@upfront/fast-http'
 import { recovered } from '@upfront/node'
 import type { JsonText } from '@upfront/protocol'
 import { acceptedRequestId } from '@upfront/service'
+import { CALLER_HEADERS, Callers } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
 import { clientOf } from '../limits/client-of.js'
 import { limitConnections } from '../limits/connection-limit.js'
@@ -34,6 +35,7 @@ export class PlainFront implements OnApplicationBootstrap {
     private readonly free: FreeBudget,
     private readonly memory: Memory,
     private readonly refusals: Refusals,
+    private readonly callers: Callers,
     private readonly environment: Environment,
   ) {}
 
@@ -45,7 +47,7 @@ export class PlainFront implements OnApplicationBootstrap {
     const isOpen = TRUSTED_PROXIES === undefined || this.free.isOff
     this.front = standBefore(server, {
       maxBodyBytes: isOpen ? Math.min(MAX_BODY_BYTES, limit) : 0,
-      leave: [MIN_STATE_HEADER],
+      leave: [MIN_STATE_HEADER, ...(this.callers.areKnown ? CALLER_HEADERS : [])],
       bodyTimeoutMs: BODY_TIMEOUT_MS,
       memoryOf: ({ remoteAddress }) => this.memory.bodiesOf(clientOf(remoteAddress ?? '')),
       serve: (request) => this.serve(request),
@@ -82,7 +84,7 @@ export class PlainFront implements OnApplicationBootstrap {
 
   private answer(request: FastRequest, id: string) {
     const { body, socket } = request
-    const asked = { id, ip: socket.remoteAddress ?? '', dialect: this.environment.DIALECT, body }
+    const asked = { id, caller: socket.remoteAddress ?? '', dialect: this.environment.DIALECT, body }
     return this.endpoint.serve(asked, socket, (answer, view) => this.send(request, id, answer, view))
   }
 

@@ -44,6 +44,7 @@ export class Refusals {
     if (error instanceof Overloaded || error instanceof RateLimited)
       headers['retry-after'] = String(error.retryAfterSeconds)
     if (status === 405) headers.allow = 'POST'
+    if (status === 401) headers['www-authenticate'] = 'Bearer'
     return { status, headers, body: failureBody(null, failureOf(error)) }
   }
 }

@@ -1,6 +1,7 @@
 import { Controller, Post, Req, Res } from '@nestjs/common'
 import type { Awaitable } from '@upfront/node'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { callerOf } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
 import { Memory } from '../limits/memory.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
@@ -20,8 +21,10 @@ export class RpcController {
   serve(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Awaitable<void> {
     const dialect = dialectOf(request, this.environment.DIALECT)
     const body = Buffer.isBuffer(request.body) ? request.body.toString() : ''
-    return this.endpoint.serve({ id: request.id, ip: request.ip, dialect, body }, reply.raw, (answer, view) =>
-      sendAnswer(reply, answer, view, this.memory, this.environment.ANSWER_TIMEOUT_MS),
+    return this.endpoint.serve(
+      { id: request.id, caller: callerOf(request), dialect, body },
+      reply.raw,
+      (answer, view) => sendAnswer(reply, answer, view, this.memory, this.environment.ANSWER_TIMEOUT_MS),
     )
   }
 }

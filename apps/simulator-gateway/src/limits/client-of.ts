@@ -1,14 +1,17 @@
 import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
+import type { Caller } from './caller.js'
 
 const known = new LRUCache<string, string>({ max: 10_000 })
 
 /**
  * The client that an address stands for: an IPv4 address, or an IPv6 /64, which one host has to itself. What a proxy names may
  * hold a port, or be no address at all (`unknown`, RFC 7239): all such clients are one.
- * @param ip as the socket or a trusted proxy names it
+ * @param caller an address as the socket or a trusted proxy names it, or the holder of a key
  */
-export function clientOf(ip: string): string {
+export function clientOf(caller: Caller): string {
+  if (typeof caller !== 'string') return caller.client
+  const ip = caller
   const before = known.get(ip)
   if (before !== undefined) return before
   const client = parse(ip)

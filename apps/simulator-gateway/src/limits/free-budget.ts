@@ -1,6 +1,8 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
 import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
+import type { Environment } from '../environment/environment.js'
+import type { Caller } from './caller.js'
 import { ClientGone } from './client-gone.js'
 import { clientOf } from './client-of.js'
 import { inMemory, type MakeCounter } from './counters.js'
@@ -30,6 +32,16 @@ export interface FreeBudgetLimits {
   gasPerMinute: number
   bytesPerMinute: number
   readsPerMinute: number
+}
+
+/** What everybody may have. */
+export function freeBudgetLimits(environment: Environment): FreeBudgetLimits {
+  return {
+    callsPerSecond: environment.FREE_RATE_LIMIT,
+    gasPerMinute: environment.FREE_GAS_PER_MINUTE,
+    bytesPerMinute: environment.FREE_BYTES_PER_MINUTE,
+    readsPerMinute: environment.FREE_READS_PER_MINUTE,
+  }
 }
 
 const WHAT = { gasUsed: 'gas', bytes: 'bytes of requests and answers', reads: 'values read from the node' }
@@ -64,13 +76,38 @@ export class FreeBudget {
 
   /**
    * Counts one call.
-   * @param ip as the socket or a trusted proxy names the client; undefined once the connection has been reset
+   * @param caller undefined once the connection has been reset
    * @throws RateLimited, or ClientGone where there is no address any more
    */
-  async take(ip: string | undefined): Promise<void> {
-    if (ip === undefined) throw new ClientGone()
-    if (this.isOff) return
-    const client = clientOf(ip)
+  async take(caller: Caller | undefined): Promise<void> {
+    if (caller === undefined) throw new ClientGone()
+    const budget = this.#of(caller)
+    if (!budget.isOff) await budget.#take(clientOf(caller))
+  }
+
+  /** Counts the other entries of a batch that has been let in. */
+  async takeMore(caller: Caller, calls: number): Promise<void> {
+    const budget = this.#of(caller)
+    if (!budget.isOff && calls > 0) await budget.#calls.penalty(clientOf(caller), calls).catch(() => undefined)
+  }
+
+  /** Counts what calls took. Never refuses: the next call is. */
+  spend(caller: Caller, cost: Cost): void {
+    const budget = this.#of(caller)
+    if (budget.isOff) return
+    const client = clientOf(caller)
+    for (const what of Object.keys(WHAT) as What[]) {
+      const amount = Number(cost[what] ?? 0)
+      if (amount > 0) budget.#count(client, what, amount).catch(() => undefined)
+    }
+  }
+
+  /** Who holds a key has a budget of its own. */
+  #of(caller: Caller): FreeBudget {
+    return typeof caller === 'string' ? this : caller.budget
+  }
+
+  async #take(client: string): Promise<void> {
     this.#refuseSpent(client)
     try {
       await this.#calls.consume(client)
@@ -78,21 +115,6 @@ export class FreeBudget {
       // Whoever counts for all processes did not answer in time.
       if (!(refused instanceof RateLimiterRes)) return
       throw new RateLimited(`more than ${this.#callsPerSecond} calls in a second`, secondsOf(refused.msBeforeNext))
-    }
-  }
-
-  /** Counts the other entries of a batch that has been let in. */
-  async takeMore(ip: string, calls: number): Promise<void> {
-    if (!this.isOff && calls > 0) await this.#calls.penalty(clientOf(ip), calls).catch(() => undefined)
-  }
-
-  /** Counts what calls took. Never refuses: the next call is. */
-  spend(ip: string, cost: Cost): void {
-    if (this.isOff) return
-    const client = clientOf(ip)
-    for (const what of Object.keys(WHAT) as What[]) {
-      const amount = Number(cost[what] ?? 0)
-      if (amount > 0) this.#count(client, what, amount).catch(() => undefined)
     }
   }
 

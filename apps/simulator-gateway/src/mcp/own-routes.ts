@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common'
 import { HttpAdapterHost } from '@nestjs/core'
 import type { FastifyAdapter } from '@nestjs/platform-fastify'
 import type { FastifyRequest } from 'fastify'
+import { CALLER_HEADERS } from '../callers/callers.js'
 
 /** Who calls a tool. */
 export interface Caller {
@@ -45,6 +46,7 @@ export class OwnRoutes {
       headers: {
         'x-request-id': request.id,
         ...(request.headers.host === undefined ? {} : { host: request.headers.host }),
+        ...pick(request.headers, CALLER_HEADERS),
         ...(forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(payment === undefined ? {} : { 'payment-signature': base64(payment) }),
@@ -53,6 +55,10 @@ export class OwnRoutes {
     })
     return { status: answer.statusCode, headers: answer.headers, body: answer.payload }
   }
+}
+
+function pick(headers: FastifyRequest['headers'], names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.flatMap((name) => (typeof headers[name] === 'string' ? [[name, headers[name]]] : [])))
 }
 
 function base64(value: unknown): string {

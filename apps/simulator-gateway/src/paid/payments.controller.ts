@@ -3,6 +3,7 @@ import { BillingFacilitator, BillingUnavailable } from '@upfront/facilitator-ada
 import { decodeNetwork, ErrorCode, encodePayment, quote, RpcError } from '@upfront/protocol'
 import type { SignedReceipt } from '@upfront/receipt'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { callerOf } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
 import { FreeBudget } from '../limits/free-budget.js'
 import { IssuedReceipts } from './issued-receipts.js'
@@ -33,7 +34,7 @@ export class PaymentsController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PaymentStatus> {
-    await this.free.take(request.ip)
+    await this.free.take(callerOf(request))
     reply.header('cache-control', 'no-store')
     if (!/^(0|[1-9]\d{0,77})$/.test(nonce) || BigInt(nonce) >= 1n << 256n) {
       throw refused(400, `nonce: expected the decimal nonce of a Permit2 authorization, got ${quote(nonce)}`)

@@ -2,9 +2,11 @@ import { Controller, Inject, Post, Req, Res } from '@nestjs/common'
 import { Settlement } from '@upfront/nestjs-x402'
 import { ErrorCode, plainJson, RpcError } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { callerOf } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
 import { dialectOf, ETHEREUM_PATH } from '../http/dialect.js'
 import { sendAnswer } from '../http/send-answer.js'
+import type { Caller } from '../limits/caller.js'
 import { ClientGone } from '../limits/client-gone.js'
 import { type Cost, FreeBudget } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
@@ -45,15 +47,17 @@ export class SimulateController {
     const body = Buffer.isBuffer(request.body) ? request.body.toString() : ''
     const { payment } = this.settlement
     if (payment === undefined) {
-      await this.free.take(request.ip)
-      return this.endpoint.serve({ id: request.id, ip: request.ip, dialect, body }, reply.raw, (answer, view) =>
-        sendAnswer(reply, answer, view, this.memory, this.environment.ANSWER_TIMEOUT_MS),
+      await this.free.take(callerOf(request))
+      return this.endpoint.serve(
+        { id: request.id, caller: callerOf(request), dialect, body },
+        reply.raw,
+        (answer, view) => sendAnswer(reply, answer, view, this.memory, this.environment.ANSWER_TIMEOUT_MS),
       )
     }
     const charge = new MeteredCharge(this.environment.PRICE_LIST, payment, this.issuer)
     const view = new RequestView()
     const selling = this.selling(charge, wantsWitness(request.query))
-    const methods = this.freeMethods(request.ip).set(SOLD_METHOD, selling)
+    const methods = this.freeMethods(callerOf(request)).set(SOLD_METHOD, selling)
     const rpc = new RpcService(methods, this.journal, this.environment)
     const answer = await this.simulator.inTurn(payment.payer, reply.raw, async (lifetime) => {
       const { signal, deadline } = lifetime
@@ -74,11 +78,11 @@ export class SimulateController {
   }
 
   /** The methods of `POST /`, each call of them counted as one there. */
-  private freeMethods(ip: string): Map<string, RpcMethod> {
-    const spend = (cost: Cost) => this.free.spend(ip, cost)
+  private freeMethods(caller: Caller): Map<string, RpcMethod> {
+    const spend = (cost: Cost) => this.free.spend(caller, cost)
     const counted = (serve: RpcMethod): RpcMethod => {
       return async (params, context) => {
-        await this.free.take(ip)
+        await this.free.take(caller)
         return serve(params, { ...context, spend })
       }
     }

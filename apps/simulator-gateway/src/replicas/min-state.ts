@@ -36,7 +36,7 @@ export class MinState implements OnModuleInit {
   onModuleInit(): void {
     this.adapterHost.httpAdapter.getInstance().addHook('onRequest', async (request) => {
       const header = request.headers[MIN_STATE_HEADER]
-      if (header !== undefined) await this.reached(wantedState(String(header)))
+      if (header !== undefined && request.headers.upgrade === undefined) await this.reached(wantedState(String(header)))
     })
   }
 

@@ -4,6 +4,7 @@ import { type Awaitable, andThen, type CancelSignal } from '@upfront/node'
 import type { Dialect } from '@upfront/protocol'
 import { Metrics } from '@upfront/service'
 import { Environment } from '../environment/environment.js'
+import type { Caller } from '../limits/caller.js'
 import { clientOf } from '../limits/client-of.js'
 import { type Cost, FreeBudget } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
@@ -29,7 +30,7 @@ export function isLarge(body: string): boolean {
 /** A JSON-RPC body that has arrived: by `POST /`, or as a message over WebSocket. */
 export interface RpcRequest {
   id: string
-  ip: string
+  caller: Caller
   dialect: Dialect
   body: string
   subscriber?: Subscriber
@@ -65,7 +66,7 @@ export class RpcEndpoint {
     response: Writable,
     send: (answer: RpcAnswer, view: RequestView) => void,
   ): Awaitable<void> {
-    const client = { name: clientOf(request.ip), pays: false }
+    const client = { name: clientOf(request.caller), pays: false }
     const lifetime = new RequestLifetime(response, this.environment.REQUEST_TIMEOUT_MS, client.name, this)
     return lastly(
       () =>
@@ -76,7 +77,7 @@ export class RpcEndpoint {
               if (isLarge(request.body)) lifetime.reserve(WORKING_COPIES * request.body.length)
               const context = new CallContext(request, lifetime, this.free)
               return andThen(this.rpc.answer(request.body, context), (answer) => {
-                if (!this.free.isOff) this.free.spend(request.ip, { bytes: request.body.length + lengthOf(answer) })
+                this.free.spend(request.caller, { bytes: request.body.length + lengthOf(answer) })
                 lifetime.release()
                 send(answer, context.view)
               })
@@ -114,7 +115,7 @@ class CallContext implements RpcContext {
   }
 
   admit(calls: number): Promise<void> {
-    return this.free.takeMore(this.request.ip, calls - 1)
+    return this.free.takeMore(this.request.caller, calls - 1)
   }
 
   reserve(bytes: number): void {
@@ -122,7 +123,7 @@ class CallContext implements RpcContext {
   }
 
   spend(cost: Cost): void {
-    this.free.spend(this.request.ip, cost)
+    this.free.spend(this.request.caller, cost)
   }
 }
 

@@ -2,12 +2,13 @@ import { type DynamicModule, Module } from '@nestjs/common'
 import { BlockResolver } from '@upfront/head'
 import { UpstreamClient } from '@upfront/node'
 import { Driver } from '@upfront/simulation'
+import { Callers } from '../callers/callers.js'
 import { AnnouncedBlocks } from '../chain/announced-blocks.js'
 import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
 import { counters } from '../limits/counters.js'
-import { FreeBudget } from '../limits/free-budget.js'
+import { FreeBudget, freeBudgetLimits } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
 import { MemoryGuard } from '../limits/memory-guard.js'
 import { RequestQueue } from '../limits/request-queue.js'
@@ -49,15 +50,7 @@ const FEWEST = 8
       provide: FreeBudget,
       inject: [Environment, SharedRedis],
       useFactory: (environment: Environment, { redis }: SharedRedis) =>
-        new FreeBudget(
-          {
-            callsPerSecond: environment.FREE_RATE_LIMIT,
-            gasPerMinute: environment.FREE_GAS_PER_MINUTE,
-            bytesPerMinute: environment.FREE_BYTES_PER_MINUTE,
-            readsPerMinute: environment.FREE_READS_PER_MINUTE,
-          },
-          counters(redis),
-        ),
+        new FreeBudget(freeBudgetLimits(environment), counters(redis)),
     },
     {
       provide: RPC_METHODS,
@@ -98,11 +91,12 @@ const FEWEST = 8
           announced,
         }),
     },
+    Callers,
     RpcService,
     RpcJournal,
     RpcEndpoint,
   ],
-  exports: [RequestQueue, Memory, MemoryGuard, FreeBudget, RpcJournal, RpcEndpoint, RPC_METHODS],
+  exports: [Callers, RequestQueue, Memory, MemoryGuard, FreeBudget, RpcJournal, RpcEndpoint, RPC_METHODS],
 })
 export class RpcModule {
   /** @param imports which have to give `Environment`, `LOGGER`, `Metrics` and what simulates */

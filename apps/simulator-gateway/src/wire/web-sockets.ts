@@ -4,6 +4,7 @@ import { HttpAdapterHost } from '@nestjs/core'
 import type { FastifyAdapter } from '@nestjs/platform-fastify'
 import { LOGGER, type Logger, Metrics } from '@upfront/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Callers, callerOf } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
 import { dialectOf, ETHEREUM_PATH } from '../http/dialect.js'
 import { FreeBudget } from '../limits/free-budget.js'
@@ -27,6 +28,7 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
     private readonly endpoint: RpcEndpoint,
     private readonly free: FreeBudget,
     private readonly memory: Memory,
+    private readonly callers: Callers,
     private readonly environment: Environment,
     @Inject(LOGGER) private readonly logger: Logger,
     metrics: Metrics,
@@ -51,7 +53,7 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
         scope.route({
           method: 'GET',
           url: path,
-          preValidation: (request, reply) => this.checkOrigin(request, reply),
+          preValidation: (request, reply) => this.admit(request, reply),
           handler: (_, reply) => reply.callNotFound(),
           wsHandler: (socket, request) => this.serve(socket, request),
         })
@@ -67,18 +69,20 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   /** A browser lets any page connect: only pages that may call by `POST` are let in. */
-  private async checkOrigin({ ws, headers: { origin } }: FastifyRequest, reply: FastifyReply): Promise<void> {
-    if (!ws) return
+  private async admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (!request.ws) return
+    const { origin } = request.headers
     const allowed = this.environment.CORS_ORIGINS ?? []
-    if (origin === undefined || allowed[0] === '*' || allowed.includes(origin)) return
-    await reply.code(403).send({ error: 'this origin is not allowed: CORS_ORIGINS names those that are' })
+    if (origin !== undefined && allowed[0] !== '*' && !allowed.includes(origin)) {
+      await reply.code(403).send({ error: 'this origin is not allowed: CORS_ORIGINS names those that are' })
+    } else if (this.callers.areKnown) request.caller = await this.callers.of(request)
   }
 
   private serve(socket: WebSocket, request: FastifyRequest): void {
     const dialect = dialectOf(request, this.environment.DIALECT)
     const { endpoint, free, memory, logger } = this
     const connection = new WireConnection(
-      { webSocket: socket, socket: request.raw.socket, ip: request.ip, dialect },
+      { webSocket: socket, socket: request.raw.socket, caller: callerOf(request), dialect },
       { endpoint, free, memory, logger, answerTimeoutMs: this.environment.ANSWER_TIMEOUT_MS },
     )
     this.open.add(connection)

@@ -4,6 +4,7 @@ import type { WebSocket } from '@fastify/websocket'
 import { type Dialect, ErrorCode, type JsonText, joinJson, RpcError } from '@upfront/protocol'
 import { acceptedRequestId, type Logger } from '@upfront/service'
 import { endUnlessRead } from '../http/unread-answers.js'
+import type { Caller } from '../limits/caller.js'
 import { ClientGone } from '../limits/client-gone.js'
 import type { FreeBudget } from '../limits/free-budget.js'
 import type { Memory } from '../limits/memory.js'
@@ -28,7 +29,7 @@ export interface WireClient {
   webSocket: WebSocket
   /** What the WebSocket stands on. */
   socket: Socket
-  ip: string
+  caller: Caller
   dialect: Dialect
 }
 
@@ -165,13 +166,13 @@ export class WireConnection implements Subscriber {
   }
 
   private async serve(body: string, send: (answer: JsonText) => void, subscriber?: Subscriber): Promise<void> {
-    const { socket, ip, dialect } = this.client
+    const { socket, caller, dialect } = this.client
     const { endpoint, free, logger } = this.services
     const id = acceptedRequestId(undefined)
     try {
-      await free.take(ip)
+      await free.take(caller)
       await endpoint.serve(
-        { id, ip, dialect, body, ...(subscriber && { subscriber }) },
+        { id, caller, dialect, body, ...(subscriber && { subscriber }) },
         socket,
         ({ body: parts = [] }) => {
           if (parts.length > 0) send(joinJson(parts))
@@ -193,12 +194,12 @@ export class WireConnection implements Subscriber {
   }
 
   private push(notification: string): void {
-    const { webSocket, ip } = this.client
+    const { webSocket, caller } = this.client
     if (webSocket.bufferedAmount > MOST_UNREAD_BYTES) {
       this.drop()
       return
     }
-    this.services.free.spend(ip, { bytes: notification.length })
+    this.services.free.spend(caller, { bytes: notification.length })
     webSocket.send(notification)
   }
 

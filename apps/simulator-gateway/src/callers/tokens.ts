@@ -1,0 +1,40 @@
+import { ErrorCode, RpcError } from '@upfront/protocol'
+import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose'
+
+export interface TokenRules {
+  jwksUrl: string
+  issuer?: string | undefined
+  audience?: string | undefined
+}
+
+/** Tokens (JWT) that somebody else issues, checked with the keys that they publish. */
+export class Tokens {
+  private readonly keys: ReturnType<typeof createRemoteJWKSet>
+
+  constructor(private readonly rules: TokenRules) {
+    this.keys = createRemoteJWKSet(new URL(rules.jwksUrl))
+  }
+
+  /**
+   * The claims of a good token; undefined for a bad one.
+   * @throws RpcError (HTTP 503) where the keys can't be fetched
+   */
+  async claimsOf(token: string): Promise<JWTPayload | undefined> {
+    const { issuer, audience } = this.rules
+    try {
+      const { payload } = await jwtVerify(token, this.keys, {
+        requiredClaims: ['sub', 'exp'],
+        ...(issuer !== undefined && { issuer }),
+        ...(audience !== undefined && { audience }),
+      })
+      return payload
+    } catch (error) {
+      const isBad = error instanceof errors.JOSEError && !UNREACHABLE.has(error.code)
+      if (isBad) return undefined
+      throw new RpcError(ErrorCode.limitExceeded, 'tokens can not be checked at the moment', undefined, 503)
+    }
+  }
+}
+
+/** The key set did not come, or is none. */
+const UNREACHABLE = new Set(['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID', 'ERR_JOSE_GENERIC'])

@@ -1,0 +1,11 @@
+import type { FreeBudget } from './free-budget.js'
+
+/** The holder of an API key or a token. */
+export interface Holder {
+  /** What budgets and turns are counted by. No address looks like it. */
+  client: string
+  budget: FreeBudget
+}
+
+/** Who asks: a holder, or else an address as the socket or a trusted proxy names it. */
+export type Caller = string | Holder

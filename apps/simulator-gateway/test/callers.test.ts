@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Anvil, startAnvil } from '@upfront/devnet'
+import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { WebSocket } from 'ws'
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+
+const NUMBER = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId' })
+const TRANSFER = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'eth_simulateV1',
+  params: [{ blockStateCalls: [{ calls: [{ to: `0x${'11'.repeat(20)}` }] }] }, 'latest'],
+})
+const ISSUER = 'https://issuer.example'
+const sha256 = (key: string) => createHash('sha256').update(key).digest('hex')
+
+const folder = mkdtempSync(join(tmpdir(), 'upfront-keys-'))
+let anvil: Anvil
+let gateway: GatewayProcess
+let issuer: Server
+let signing: CryptoKey
+
+beforeAll(async () => {
+  const pair = await generateKeyPair('ES256')
+  signing = pair.privateKey
+  const jwks = JSON.stringify({ keys: [{ ...(await exportJWK(pair.publicKey)), alg: 'ES256', kid: 'one' }] })
+  issuer = createServer((_, response) => response.end(jwks)).listen(0, '127.0.0.1')
+  const file = join(folder, 'keys.json')
+  const keys = [
+    { name: 'large', sha256: sha256('large-key'), callsPerSecond: 10_000 },
+    // Three transfers.
+    { name: 'small', sha256: sha256('small-key'), callsPerSecond: 10_000, gasPerMinute: 63_000 },
+  ]
+  writeFileSync(file, JSON.stringify({ keys }))
+  anvil = await startAnvil(['--port', '0'])
+  gateway = await startGatewayProcess({
+    UPSTREAM_RPC_URL: anvil.rpcUrl,
+    FREE_RATE_LIMIT: '10',
+    API_KEYS_FILE: file,
+    JWT_JWKS_URL: `http://127.0.0.1:${(issuer.address() as AddressInfo).port}/jwks.json`,
+    JWT_ISSUER: ISSUER,
+    JWT_AUDIENCE: 'upfront',
+  })
+})
+afterAll(async () => {
+  await gateway?.stop()
+  issuer?.close()
+  issuer?.closeAllConnections()
+  await anvil?.stop()
+  rmSync(folder, { recursive: true })
+})
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+/** A wrong key counts as a call of its address: it may be 429 at last. */
+async function refusedWith401(headers: Record<string, string>): Promise<Response> {
+  for (;;) {
+    const answer = await gateway.post(NUMBER, headers)
+    if (answer.status !== 429) return answer
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+}
+
+function token(
+  claims: Record<string, unknown> = {},
+  expires = '1h',
+  key: CryptoKey | Uint8Array = signing,
+  alg = 'ES256',
+) {
+  return new SignJWT({ iss: ISSUER, aud: 'upfront', sub: 'somebody', ...claims })
+    .setProtectedHeader({ alg, kid: 'one' })
+    .setExpirationTime(expires)
+    .sign(key)
+}
+
+describe('API_KEYS_FILE', () => {
+  it('gives the holder of a key a budget of its own, by either header', async () => {
+    const burst = Array.from({ length: 60 }, (_, at) =>
+      gateway.post(NUMBER, at % 2 === 0 ? bearer('large-key') : { 'x-api-key': 'large-key' }),
+    )
+    for (const { status } of await Promise.all(burst)) expect(status).toBe(200)
+  })
+
+  it('holds it to that budget, whatever others spend', async () => {
+    let answer = await gateway.post(TRANSFER, bearer('small-key'))
+    let served = 0
+    for (; answer.status === 200 && served < 20; served += 1) answer = await gateway.post(TRANSFER, bearer('small-key'))
+    expect(answer.status).toBe(429)
+    expect(await answer.json()).toMatchObject({ error: { message: expect.stringContaining('63000 gas') } })
+    expect((await gateway.post(TRANSFER, bearer('large-key'))).status).toBe(200)
+  })
+
+  it('is 401 for a key that nobody gave out, and for other schemes', async () => {
+    for (const headers of [bearer('no-key'), { 'x-api-key': '' }, { authorization: 'Basic bGFyZ2U6a2V5' }]) {
+      const answer = await refusedWith401(headers)
+      expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
+      expect(await answer.json()).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: -32600 } })
+    }
+    expect((await fetch(`${gateway.url}/health/live`, { headers: bearer('no-key') })).status).toBe(200)
+  })
+
+  it('counts for WebSockets too', async () => {
+    const open = (key: string) =>
+      new Promise<string>((resolve) => {
+        const socket = new WebSocket(gateway.url.replace('http', 'ws'), { headers: { 'x-api-key': key } })
+        socket.on('open', () => socket.send(NUMBER))
+        socket.on('message', (data) => {
+          resolve(String(data))
+          socket.close()
+        })
+        socket.on('unexpected-response', (request, response) => {
+          resolve(String(response.statusCode))
+          request.destroy()
+        })
+        socket.on('error', () => undefined)
+      })
+    expect(await open('large-key')).toContain('"result":"0x7a69"')
+    expect(['401', '429']).toContain(await open('no-key'))
+  })
+})
+
+describe('JWT_JWKS_URL', () => {
+  it('knows the subject of a good token', async () => {
+    const answer = await refusedWith401(bearer(await token()))
+    expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ result: '0x7a69' })])
+  })
+
+  it('is 401 for a token that is expired, for others, or not the issuer’s', async () => {
+    const other = await generateKeyPair('ES256')
+    const secret = new TextEncoder().encode('x'.repeat(32))
+    const wrong = [
+      await token({}, '1 hour ago'),
+      await token({ aud: 'another' }),
+      await token({ iss: 'https://another.example' }),
+      await token({ sub: undefined }),
+      await token({}, '1h', other.privateKey),
+      await token({}, '1h', secret, 'HS256'),
+      `${Buffer.from('{"alg":"none"}').toString('base64url')}.${Buffer.from('{"sub":"x","exp":9999999999}').toString('base64url')}.`,
+    ]
+    for (const text of wrong) expect((await refusedWith401(bearer(text))).status).toBe(401)
+  }, 60_000)
+})
