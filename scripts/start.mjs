@@ -136,6 +136,8 @@ function farewell(services, logs, sale) {
     '',
     `Ready after ${((Date.now() - startedAt) / 1000).toFixed(1)} s. Ctrl-C ends it; logs are in ${logs}.`,
     '',
+    `Look before you sign: ${gateway.url}/console`,
+    '',
     ...services.map(({ title, url }) => `  ${title.padEnd(width)}  ${url}`),
     ...(process.env.UPSTREAM_RPC_URL ? ['  upstream: UPSTREAM_RPC_URL'] : []),
     '',

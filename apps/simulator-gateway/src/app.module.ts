@@ -1,6 +1,7 @@
 import cluster from 'node:cluster'
 import { type DynamicModule, Module } from '@nestjs/common'
 import { ConfigurationModule, type Logger, LoggerModule, Metrics } from '@upfront/service'
+import { ConsoleModule } from './console/console.module.js'
 import { Environment } from './environment/environment.js'
 import { HttpModule } from './http/http.module.js'
 import { McpModule } from './mcp/mcp.module.js'
@@ -36,6 +37,7 @@ export class AppModule {
       McpModule.importing(process),
       OpsModule.importing(process, rpc, simulate),
     ]
+    if (environment.CONSOLE === 'on') imports.push({ module: ConsoleModule })
     if (environment.BILLING_URL !== undefined) imports.push(PaidModule.importing(process, rpc, simulate))
     return { module: AppModule, imports }
   }

@@ -84,6 +84,10 @@ export class Environment {
   @IsWholeNumber(1, 86_400)
   BLOCK_TIME_SECONDS?: number
 
+  /** Whether the page at `/console` is served. */
+  @IsIn(['on', 'off'])
+  CONSOLE: 'on' | 'off' = 'on'
+
   @IsIn(DIALECTS)
   DIALECT: Dialect = 'upfront'
 

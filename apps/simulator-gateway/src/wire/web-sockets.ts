@@ -68,12 +68,16 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
     for (const connection of this.open) connection.end(this.environment.SHUTDOWN_TIMEOUT_MS)
   }
 
-  /** A browser lets any page connect: only pages that may call by `POST` are let in. */
+  /**
+   * A browser lets any page connect: only those that may call by `POST` are let in, which are the gateway's own and those of
+   * `CORS_ORIGINS`.
+   */
   private async admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (!request.ws) return
-    const { origin } = request.headers
-    const allowed = this.environment.CORS_ORIGINS ?? []
-    if (origin !== undefined && allowed[0] !== '*' && !allowed.includes(origin)) {
+    const { origin, host } = request.headers
+    const own = [`http://${host}`, `https://${host}`]
+    const allowed = [...own, ...(this.environment.CORS_ORIGINS ?? [])]
+    if (origin !== undefined && !allowed.includes('*') && !allowed.includes(origin)) {
       await reply.code(403).send({ error: 'this origin is not allowed: CORS_ORIGINS names those that are' })
     } else if (this.callers.areKnown) request.caller = await this.callers.of(request)
   }

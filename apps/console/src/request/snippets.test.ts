@@ -1,0 +1,14 @@
+import { execFileSync } from 'node:child_process'
+import { payloadOf } from './draft.js'
+import { snippetsOf } from './snippets.js'
+
+it('gives the same request in each language', () => {
+  const overrides = `{"0x00000000000000000000000000000000000a11ce": {"balance": "it's"}}`
+  const payload = payloadOf({ calls: [{ from: '', to: '', value: '1', data: '' }], overrides })
+  const [curl, ...others] = snippetsOf(payload, 'pending', 'http://gateway/ethereum')
+  // As a shell reads it.
+  const shown = execFileSync('sh', ['-c', curl!.code.replace(/^curl/, 'printf "%s\\n"')], { encoding: 'utf8' })
+  expect(JSON.parse(shown.trim().split('\n').at(-1)!).params).toEqual([payload, 'pending'])
+  expect(others.map(({ client }) => client)).toEqual(['viem', 'alloy', 'web3.py'])
+  for (const { code } of others) expect(code).toContain(JSON.stringify([payload, 'pending']))
+})

@@ -1,0 +1,42 @@
+import type { SimulatePayload } from './draft.js'
+
+/** The request in the words of a client. */
+export interface Snippet {
+  client: string
+  code: string
+}
+
+/** @param url of the gateway's `/ethereum` */
+export function snippetsOf(payload: SimulatePayload, block: string, url: string): Snippet[] {
+  const params = JSON.stringify([payload, block])
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [payload, block] })
+  const quoted = (text: string) => text.replaceAll("'", `'\\''`)
+  return [
+    { client: 'curl', code: `curl -s ${url} -H 'content-type: application/json' -d '${quoted(body)}'` },
+    {
+      client: 'viem',
+      code: [
+        "import { createPublicClient, http } from 'viem'",
+        `const client = createPublicClient({ transport: http('${url}') })`,
+        `console.log(await client.request({ method: 'eth_simulateV1', params: ${params} }))`,
+      ].join('\n'),
+    },
+    {
+      client: 'alloy',
+      code: [
+        `let provider = ProviderBuilder::new().connect_http("${url}".parse()?);`,
+        `let params: serde_json::Value = serde_json::from_str(r#"${params}"#)?;`,
+        'let blocks: Vec<SimulatedBlock> = provider.raw_request("eth_simulateV1".into(), params).await?;',
+      ].join('\n'),
+    },
+    {
+      client: 'web3.py',
+      code: [
+        'import json',
+        'from web3 import Web3',
+        `w3 = Web3(Web3.HTTPProvider("${url}"))`,
+        `print(w3.provider.make_request("eth_simulateV1", json.loads(r'''${params}''')))`,
+      ].join('\n'),
+    },
+  ]
+}

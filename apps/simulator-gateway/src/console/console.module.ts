@@ -1,0 +1,34 @@
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
+import fastifyStatic from '@fastify/static'
+import { Injectable, Module, type OnModuleInit } from '@nestjs/common'
+import { HttpAdapterHost } from '@nestjs/core'
+import type { FastifyAdapter } from '@nestjs/platform-fastify'
+
+/** Nothing from elsewhere, nothing inline, in nobody's frame; requests go to this gateway alone. */
+const SECURITY_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+/** Serves the page of `apps/console`, as its build left it. */
+@Injectable()
+class ConsoleFiles implements OnModuleInit {
+  constructor(private readonly adapterHost: HttpAdapterHost<FastifyAdapter>) {}
+
+  onModuleInit(): void {
+    const page = createRequire(import.meta.url).resolve('@upfront/console/index.html')
+    this.adapterHost.httpAdapter.getInstance().register(fastifyStatic, {
+      root: dirname(page),
+      prefix: '/console',
+      redirect: true,
+      setHeaders: (reply) => {
+        reply.header('content-security-policy', SECURITY_POLICY)
+        reply.header('x-content-type-options', 'nosniff')
+        reply.header('referrer-policy', 'no-referrer')
+      },
+    })
+  }
+}
+
+/** `/console`: the page for people. */
+@Module({ providers: [ConsoleFiles] })
+export class ConsoleModule {}
