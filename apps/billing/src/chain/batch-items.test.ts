@@ -1,6 +1,7 @@
 import type { Address, Hex } from '@upfront/protocol'
 import { size } from 'viem'
-import { MOST_BATCH_ITEMS, packItems, unpackItems } from './batch-items.js'
+import { MOST_BATCH_ITEMS } from '../environment/chain-settings.js'
+import { packItems, unpackItems } from './batch-items.js'
 import { encodeSettlement, type SignedTerms } from './settlement-call.js'
 
 const address = (byte: string) => `0x${byte.repeat(20)}` as Address

@@ -1,6 +1,7 @@
 import type { Address, Hex } from '@upfront/protocol'
 import { x402UptoPermit2ProxyABI as abi } from '@x402/evm'
 import { BaseError, concatHex, decodeFunctionData, encodeFunctionData, encodePacked, numberToHex, size } from 'viem'
+import { MOST_BATCH_ITEMS } from '../environment/chain-settings.js'
 
 export interface BatchItem {
   /** What this item may use. */
@@ -8,9 +9,6 @@ export interface BatchItem {
   /** Calldata for the upto proxy. */
   call: Hex
 }
-
-/** The most that one transaction settles, and that is read of a transaction: anybody can send what begins like a batch. */
-export const MOST_BATCH_ITEMS = 100
 
 /** Kinds of items in `contracts/SettlementBatch.sol`. */
 const RAW = 0

@@ -2,6 +2,9 @@ import { type Address, DecodeError, decodeNetwork, decodeToken, type Network, ty
 import { isHttpUrl } from '@upfront/service'
 import { DEFAULT_ASSETS } from '@x402/evm'
 
+/** The most that one transaction settles, and that is read of a transaction: anybody can send what begins like a batch. */
+export const MOST_BATCH_ITEMS = 100
+
 /** One entry of `CHAINS`. */
 export interface ChainSettings {
   network: Network

@@ -9,8 +9,7 @@ import {
   type Variables,
 } from '@upfront/service'
 import { IsIn, IsOptional, Matches, ValidateIf } from 'class-validator'
-import { MOST_BATCH_ITEMS } from '../chain/batch-items.js'
-import { type ChainSettings, decodeChains } from './chain-settings.js'
+import { type ChainSettings, decodeChains, MOST_BATCH_ITEMS } from './chain-settings.js'
 import { decodeSignerKeys, readSignerKeyFile, type SignerKey } from './signer-keys.js'
 
 /** Every setting of billing, each an environment variable of the same name; README.md has the table. Holds secrets: never log it. */
