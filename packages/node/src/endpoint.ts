@@ -1,4 +1,5 @@
 import { Pool } from 'undici'
+import { Latencies } from './latencies.js'
 import { type PostLimits, post } from './post.js'
 import { Secrets } from './secrets.js'
 import { UpstreamFault } from './upstream-fault.js'
@@ -17,6 +18,7 @@ export class Endpoint {
   readonly secrets: Secrets
   /** Requests go to another endpoint until then, if there is one (`performance.now()`). */
   restingUntil = 0
+  readonly latencies = new Latencies()
   readonly #pool: Pool
   readonly #path: string
   readonly #headers: Record<string, string>

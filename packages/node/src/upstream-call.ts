@@ -15,6 +15,8 @@ export interface UpstreamCall<T> {
   attempts?: number
   /** Is the node's JSON-RPC error worth another attempt? By default all but "no such method" and "invalid params" are. */
   retriesError?(fault: UpstreamFault): boolean
+  /** Every node that has an answer has the same one: where a node is slower than ever, another may be asked meanwhile. */
+  mayHedge?: boolean
   /** Asked before each further attempt. */
   isWanted?(): boolean
   /** `prompt`: many wait for it. `slow`: it may take the node long. The two don't share an HTTP request. */

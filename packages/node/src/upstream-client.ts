@@ -34,6 +34,8 @@ const ANSWER_MOST_BYTES = 64 * 1024 * 1024
 /** What the envelope of one call may take, beside its result. */
 const ENVELOPE_BYTES = 1_024
 
+type Settled<T> = { value: T } | { fault: UpstreamFault }
+
 interface OpenCall<T> {
   call: UpstreamCall<T>
   index: number
@@ -147,8 +149,34 @@ export class UpstreamClient {
     const chunks: UpstreamCall<T>[][] = []
     for (let from = 0; from < open.length; from += size)
       chunks.push(open.slice(from, from + size).map((entry) => entry.call))
-    const exchanges = chunks.map((chunk) => this.#exchange(endpoint, chunk, deadline, signal))
+    const exchanges = chunks.map((chunk) => this.#hedged(endpoint, chunk, deadline, signal))
     return exchanges.length === 1 ? exchanges[0]! : Promise.all(exchanges).then((answers) => answers.flat())
+  }
+
+  /** `#exchange`, and the same with another node once the first is slower than 95 of 100 answers: the first good answers count. */
+  async #hedged<T>(
+    endpoint: Endpoint,
+    calls: UpstreamCall<T>[],
+    deadline: number,
+    signal: CancelSignal | undefined,
+  ): Promise<Settled<T>[]> {
+    const first = this.#exchange(endpoint, calls, deadline, signal)
+    const { slowMs } = endpoint.latencies
+    if (this.endpoints.length === 1 || slowMs === undefined || !calls.every(({ mayHedge }) => mayHedge)) return first
+    if (!(await outlasts(first, slowMs))) return first
+    const other = this.#pick(endpoint)
+    if (other === endpoint || other.restingUntil > performance.now()) return first
+    const second = this.#exchange(other, calls, deadline, signal)
+    return new Promise((resolve, reject) => {
+      let open = 2
+      for (const asked of [first, second])
+        asked.then((answers) => {
+          open -= 1
+          const isGood = answers.some((answer) => 'value' in answer)
+          if (open === 1 && isGood) this.observer.onHedge?.({ upstream: other.label, isFirst: asked === second })
+          if (isGood || open === 0) resolve(answers)
+        }, reject)
+    })
   }
 
   async #exchange<T>(
@@ -156,7 +184,7 @@ export class UpstreamClient {
     calls: UpstreamCall<T>[],
     deadline: number,
     signal: CancelSignal | undefined,
-  ): Promise<({ value: T } | { fault: UpstreamFault })[]> {
+  ): Promise<Settled<T>[]> {
     const firstId = this.#nextId
     this.#nextId += calls.length + 1
     const started = performance.now()
@@ -178,6 +206,7 @@ export class UpstreamClient {
       const answers = matchAnswers(text, firstId, sent.length, endpoint.secrets)
       if (withChainId) this.#sameChain.believe(endpoint, answers.shift()!)
       this.#observeHttp(endpoint, calls.length, 'ok', started)
+      endpoint.latencies.add(performance.now() - started)
       this.#noteBatch(endpoint, answers)
       return answers.map((answer, index) => this.#settle(endpoint, calls[index]!, answer))
     } catch (error) {
@@ -243,4 +272,15 @@ function decode<T>(
     if (error instanceof UpstreamFault) return { fault: error }
     throw error
   }
+}
+
+function outlasts(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(true), milliseconds)
+    const end = () => {
+      clearTimeout(timer)
+      resolve(false)
+    }
+    work.then(end, end)
+  })
 }

@@ -10,6 +10,8 @@ export interface UpstreamObserver {
   onCall?(event: { upstream: string; method: string; outcome: Outcome }): void
   /** A call is about to be sent again. */
   onRetry?(event: { upstream: string; method: string; fault: FaultKind }): void
+  /** A node was slower than ever, and another was asked meanwhile: `isFirst` says whether that one answered first. */
+  onHedge?(event: { upstream: string; isFirst: boolean }): void
   /** Reads of state that were known, and those that were not. */
   onReads?(event: { hits: number; misses: number }): void
   /** A node was found to lack something, which is worked around from now on. Once per finding. */

@@ -9,6 +9,7 @@ export class UpstreamJournal implements Required<UpstreamObserver> {
   private readonly requests: Timings
   private readonly calls: Tally
   private readonly retries: Counter<'upstream' | 'fault'>
+  private readonly hedges: Counter<'upstream' | 'first'>
   private readonly reads = { hits: 0, misses: 0 }
 
   constructor(
@@ -30,6 +31,12 @@ export class UpstreamJournal implements Required<UpstreamObserver> {
       name: 'upfront_upstream_retries_total',
       help: 'JSON-RPC calls sent to the upstream node again, by what had gone wrong',
       labelNames: ['upstream', 'fault'],
+      registers,
+    })
+    this.hedges = new Counter({
+      name: 'upfront_upstream_hedges_total',
+      help: 'HTTP requests asked of a second node as the first was slow, and whether the second answered first',
+      labelNames: ['upstream', 'first'],
       registers,
     })
     const { reads } = this
@@ -55,6 +62,10 @@ export class UpstreamJournal implements Required<UpstreamObserver> {
 
   onRetry({ upstream, fault }: Parameters<Required<UpstreamObserver>['onRetry']>[0]): void {
     this.retries.inc({ upstream, fault })
+  }
+
+  onHedge({ upstream, isFirst }: Parameters<Required<UpstreamObserver>['onHedge']>[0]): void {
+    this.hedges.inc({ upstream, first: String(isFirst) })
   }
 
   onReads({ hits, misses }: Parameters<Required<UpstreamObserver>['onReads']>[0]): void {

@@ -144,7 +144,8 @@ export class StateReads {
 
   #byHash(block: PinnedBlock, read: AccountRead, isWanted: () => boolean): UpstreamCall<StateValue> {
     const { method, params, decode, maxBytes } = readCall(read, { blockHash: block.header.hash })
-    return { method, params, decode, maxBytes, isWanted, retriesError: (fault) => mayPassByItself(fault, block) }
+    const retriesError = (fault: UpstreamFault) => mayPassByItself(fault, block)
+    return { method, params, decode, maxBytes, isWanted, retriesError, mayHedge: true }
   }
 
   async #readByNumber(block: PinnedBlock, read: AccountRead, isWanted: () => boolean): Promise<StateValue> {
