@@ -7,9 +7,6 @@ import { root } from '../install.mjs'
 
 const run = promisify(execFile)
 
-/** npm lists what it packed, npm 11.19 and later by name. */
-const firstPacked = (report) => Object.values(report)[0]
-
 /** The folder of a package as another one finds it. */
 const folderOf = (name, from) => realpathSync(join(from, 'node_modules', name))
 
@@ -24,12 +21,15 @@ export function link(name, from, to) {
 export async function installPacked(project, names) {
   const modules = join(project, 'node_modules')
   const manifests = {}
-  for (const name of names) {
-    const source = join(root, 'packages', name)
-    const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', project], {
-      cwd: source,
-    })
-    const { filename } = firstPacked(JSON.parse(stdout))
+  const sources = names.map((name) => join(root, 'packages', name))
+  // All at once: npm takes longer to start than to pack.
+  const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', project, ...sources]
+  const { stdout } = await run('npm', pack, { cwd: project })
+  // npm lists what it packed, npm 11.19 and later by name.
+  const packed = Object.values(JSON.parse(stdout))
+  for (const [index, name] of names.entries()) {
+    const source = sources[index]
+    const { filename } = packed.find((entry) => entry.name === `@upfront/${name}`)
     const folder = join(modules, '@upfront', name)
     mkdirSync(folder, { recursive: true })
     await run('tar', ['-xzf', join(project, filename), '-C', folder, '--strip-components=1'])
