@@ -100,6 +100,10 @@ describe('/console', () => {
     await page.getByLabel(/^To/).fill(NOBODY)
     await page.getByRole('button', { name: 'Simulate' }).press('Enter')
     await page.getByText('Fails: reverted: not today').first().waitFor()
+    await page
+      .getByText(/^CALL .*execution reverted: not today$/)
+      .first()
+      .waitFor()
     const linked = await open({}, new URL(page.url()).hash)
     await linked.getByText('Fails: reverted: not today').nth(1).waitFor()
     await page.close()

@@ -1,61 +1,49 @@
 import { hexToBigInt } from 'viem'
-import { amountText, reasonOf, type SimulatedCall, transfersOf } from './outcome.js'
+import { AssetChanges } from './asset-changes.js'
+import { CallTree } from './call-tree.js'
+import { hasFailure, reasonOf, type SimulatedCall } from './outcome.js'
 
 /** What became of one call. */
 export function CallOutcome({ outcome }: { outcome: SimulatedCall }) {
+  const { gasUsed, returnData, logs, trace, stateDiff, assetChanges } = outcome
   const reason = reasonOf(outcome)
-  const transfers = transfersOf(outcome)
   return (
     <>
       <p className={reason === undefined ? 'good' : 'bad'}>
         {reason === undefined ? 'Succeeds' : `Fails: ${reason}`}
-        <span className="quiet"> · {hexToBigInt(outcome.gasUsed).toLocaleString('en')} gas</span>
+        <span className="quiet"> · {hexToBigInt(gasUsed).toLocaleString('en')} gas</span>
       </p>
-      {transfers.length > 0 && (
-        <table>
-          <caption>What changes hands, as the logs say</caption>
-          <thead>
-            <tr>
-              <th scope="col">Amount</th>
-              <th scope="col">From</th>
-              <th scope="col">To</th>
-            </tr>
-          </thead>
-          <tbody>
-            {transfers.map((transfer, index) => (
-              <tr key={index}>
-                <td>
-                  {amountText(transfer)}
-                  {transfer.token && (
-                    <>
-                      {' of '}
-                      <code>{transfer.token}</code>
-                    </>
-                  )}
-                </td>
-                <td>
-                  <code>{transfer.from}</code>
-                </td>
-                <td>
-                  <code>{transfer.to}</code>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
-      {outcome.returnData !== '0x' && (
-        <details>
-          <summary>Return data</summary>
-          <pre>{outcome.returnData}</pre>
-        </details>
-      )}
-      {outcome.logs.length > 0 && (
-        <details>
-          <summary>{outcome.logs.length === 1 ? '1 log' : `${outcome.logs.length} logs`}</summary>
-          <pre>{JSON.stringify(outcome.logs, null, 2)}</pre>
-        </details>
-      )}
+      <AssetChanges changes={assetChanges} />
+      <details open={hasFailure(trace)}>
+        <summary>Call tree</summary>
+        <CallTree frame={trace} />
+      </details>
+      <Shown
+        title="What changes in the state"
+        value={JSON.stringify(stateDiff, null, 2)}
+        isEmpty={isEmpty(stateDiff)}
+      />
+      <Shown title="Return data" value={returnData} isEmpty={returnData === '0x'} />
+      <Shown
+        title={logs.length === 1 ? '1 log' : `${logs.length} logs`}
+        value={JSON.stringify(logs, null, 2)}
+        isEmpty={logs.length === 0}
+      />
     </>
+  )
+}
+
+function isEmpty(value: object): boolean {
+  return Object.keys(value).length === 0
+}
+
+function Shown({ title, value, isEmpty }: { title: string; value: string; isEmpty: boolean }) {
+  if (isEmpty) return null
+  return (
+    <details>
+      <summary>{title}</summary>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+      <pre tabIndex={0}>{value}</pre>
+    </details>
   )
 }

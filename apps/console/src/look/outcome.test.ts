@@ -1,14 +1,31 @@
 import { encodeErrorResult, parseAbi } from 'viem'
-import { amountText, reasonOf, type SimulatedCall, transfersOf } from './outcome.js'
+import {
+  type AssetChanges,
+  amountText,
+  approvalText,
+  type Frame,
+  hasFailure,
+  isDoubtful,
+  reasonOf,
+  type SimulatedCall,
+} from './outcome.js'
 
-const call: SimulatedCall = { status: '0x1', gasUsed: '0x5208', returnData: '0x', logs: [] }
-const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
-const topic = (digit: string) => `0x${'0'.repeat(24)}${digit.repeat(40)}` as const
-const word = (value: bigint) => `0x${value.toString(16).padStart(64, '0')}` as const
+const ALICE = '0x00000000000000000000000000000000000a11ce'
+const BOB = '0x0000000000000000000000000000000000000b0b'
+const nothing: AssetChanges = { transfers: [], balances: [], owners: [], approvals: [] }
+const frame: Frame = { type: 'CALL', from: ALICE, to: BOB, gasUsed: '0x5208' }
+const call: SimulatedCall = {
+  gasUsed: '0x5208',
+  returnData: '0x',
+  logs: [],
+  trace: frame,
+  stateDiff: {},
+  assetChanges: nothing,
+}
 
 describe('reasonOf', () => {
   const failed = (data: `0x${string}`, code = 3) =>
-    reasonOf({ ...call, status: '0x0', returnData: data, error: { code, message: 'execution reverted', data } })
+    reasonOf({ ...call, returnData: data, error: { code, message: 'execution reverted', data } })
 
   it('says nothing of a call that succeeds', () => expect(reasonOf(call)).toBeUndefined())
 
@@ -27,19 +44,40 @@ describe('reasonOf', () => {
   })
 })
 
-describe('transfersOf', () => {
-  it('finds ether, amounts of tokens and ids', () => {
-    const token = '0x1234567890123456789012345678901234567890'
-    const ether = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
-    const logs = [
-      { address: ether, topics: [TRANSFER, topic('a'), topic('b')], data: word(10n ** 16n) },
-      { address: token, topics: [TRANSFER, topic('a'), topic('b')], data: word(5n) },
-      { address: token, topics: [TRANSFER, topic('b'), topic('a'), word(7n)], data: '0x' },
-      { address: token, topics: [TRANSFER], data: '0x' },
-      { address: token, topics: [], data: word(1n) },
-    ] as const
-    const transfers = transfersOf({ ...call, logs: logs.map((log) => ({ ...log, topics: [...log.topics] })) })
-    expect(transfers.map(amountText)).toEqual(['0.01 ETH', '5 units', '7 units'])
-    expect(transfers[2]).toEqual({ from: `0x${'b'.repeat(40)}`, to: `0x${'a'.repeat(40)}`, amount: 7n, token })
+it.each([
+  [{ type: 'native' }, '0x2386f26fc10000', '0.01 ETH'],
+  [{ type: 'erc20', address: BOB, symbol: 'USDC', decimals: 6 }, '0x16e360', '1.5 USDC'],
+  [{ type: 'erc20', address: BOB }, '0x5', '5 units'],
+  [{ type: 'erc721', address: BOB, symbol: 'CAT', tokenId: '0x7' }, '0x1', 'CAT no. 7'],
+  [{ type: 'erc1155', address: BOB, tokenId: '0x7' }, '0x3', '3 units no. 7'],
+] as const)('writes %j, %s as %s', (asset, amount, text) => expect(amountText(asset, amount)).toBe(text))
+
+it.each([
+  [{ amount: '0x0' }, 'take nothing more of USDC'],
+  [{ amount: '0x16e360' }, 'take 1.5 USDC'],
+  [{ amount: `0x${'f'.repeat(64)}` }, 'take all of USDC'],
+  [{ tokenId: '0x7' }, 'take USDC no. 7'],
+  [{ approved: true }, 'take all of USDC'],
+  [{ approved: false }, 'take nothing more of USDC'],
+] as const)('says of the approval %j: %s', (approval, text) => {
+  const token = { type: 'erc20', address: BOB, symbol: 'USDC', decimals: 6 } as const
+  expect(approvalText({ token, owner: ALICE, spender: BOB, ...approval })).toBe(text)
+})
+
+it('doubts logs that a contract contradicts', () => {
+  const balance = { type: 'erc20', address: BOB, account: ALICE } as const
+  const having = (confirmation: 'agrees' | 'disagrees' | 'unknown') => ({
+    ...nothing,
+    balances: [{ ...balance, confirmation }],
   })
+  expect(['agrees', 'unknown', 'disagrees'].map((word) => isDoubtful(having(word as 'agrees')))).toEqual([
+    false,
+    false,
+    true,
+  ])
+})
+
+it('finds a failure however deep', () => {
+  expect(hasFailure({ ...frame, calls: [{ ...frame, calls: [frame] }] })).toBe(false)
+  expect(hasFailure({ ...frame, calls: [{ ...frame, calls: [{ ...frame, error: 'out of gas' }] }] })).toBe(true)
 })

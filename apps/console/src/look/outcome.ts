@@ -1,40 +1,60 @@
-import { type Address, decodeErrorResult, formatEther, type Hex, hexToBigInt, parseAbi } from 'viem'
+import { type Address, decodeErrorResult, formatUnits, type Hex, hexToBigInt, parseAbi } from 'viem'
 
-/** As geth's `eth_simulateV1` answers. */
+/** As the gateway's `upfront_simulate` answers, as far as it is shown. */
 export interface SimulatedBlock {
   number: Hex
-  timestamp: Hex
-  baseFeePerGas: Hex
   calls: SimulatedCall[]
 }
 
 export interface SimulatedCall {
-  status: Hex
   gasUsed: Hex
   returnData: Hex
-  logs: Log[]
+  logs: { address: Address; topics: Hex[]; data: Hex }[]
   error?: { code: number; message: string; data?: Hex }
+  trace: Frame
+  stateDiff: object
+  assetChanges: AssetChanges
 }
 
-export interface Log {
-  address: Address
-  topics: Hex[]
-  data: Hex
-}
-
-/** Something that changed hands, as its log says. */
-export interface Transfer {
+/** A frame of geth's callTracer. */
+export interface Frame {
+  type: string
   from: Address
-  to: Address
-  /** In the token's smallest unit; the id of an ERC-721. */
-  amount: bigint
-  /** Absent where it is ether. */
-  token?: Address
+  to?: Address
+  value?: Hex
+  gasUsed: Hex
+  error?: string
+  revertReason?: string
+  calls?: Frame[]
 }
 
-const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
-/** The address that `traceTransfers` gives the logs of ether. */
-const ETHER = '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee'
+export interface Asset {
+  type: 'native' | 'erc20' | 'erc721' | 'erc1155'
+  address?: Address
+  tokenId?: Hex
+  /** This and the next are the token's own words. */
+  symbol?: string
+  decimals?: number
+}
+
+type Confirmation = 'agrees' | 'disagrees' | 'unknown'
+
+export interface AssetChanges {
+  transfers: (Asset & { from: Address; to: Address; amount: Hex })[]
+  balances: (Asset & { account: Address; before?: Hex; after?: Hex; confirmation: Confirmation })[]
+  owners: (Asset & { confirmation: Confirmation })[]
+  approvals: (Approval & { confirmation: Confirmation })[]
+}
+
+export interface Approval {
+  token: Asset
+  owner: Address
+  spender: Address
+  amount?: Hex
+  tokenId?: Hex
+  approved?: boolean
+}
+
 const SOLIDITY_ERRORS = parseAbi(['error Error(string)', 'error Panic(uint256)'])
 /** https://docs.soliditylang.org, "Panic via assert and Error via require". */
 const PANICS: Record<string, string> = {
@@ -48,24 +68,37 @@ const PANICS: Record<string, string> = {
   '65': 'too much memory was allocated',
   '81': 'an internal function that was never set was called',
 }
+/** From here on an allowance is meant to have no end. */
+const ENDLESS = 2n ** 159n
 
-/** Ether and ERC-20 and ERC-721 transfers among the logs. */
-export function transfersOf({ logs }: SimulatedCall): Transfer[] {
-  return logs.flatMap(({ address, topics: [kind, from, to, id], data }) => {
-    if (kind !== TRANSFER || from === undefined || to === undefined) return []
-    const amount = id ?? data
-    if (amount.length !== 66) return []
-    const between = { from: addressOf(from), to: addressOf(to), amount: hexToBigInt(amount) }
-    return [address.toLowerCase() === ETHER ? between : { ...between, token: address }]
-  })
+/** An amount in the asset's units where it names its decimals. */
+export function amountText(asset: Asset, amount: Hex): string {
+  const { type, symbol, decimals, tokenId } = asset
+  const units = hexToBigInt(amount)
+  if (type === 'native') return `${formatUnits(units, 18)} ETH`
+  const id = tokenId === undefined ? '' : ` no. ${hexToBigInt(tokenId)}`
+  if (type === 'erc721') return `${symbol ?? 'token'}${id}`
+  const shown = decimals === undefined ? `${units}` : formatUnits(units, decimals)
+  return `${shown} ${symbol ?? 'units'}${id}`
 }
 
-function addressOf(topic: Hex): Address {
-  return `0x${topic.slice(-40)}`
+/** What an approval lets its spender do. */
+export function approvalText({ token, amount, tokenId, approved }: Approval): string {
+  const name = token.symbol ?? token.address ?? 'the token'
+  if (approved === false || (amount !== undefined && hexToBigInt(amount) === 0n)) return `take nothing more of ${name}`
+  if (tokenId !== undefined) return `take ${name} no. ${hexToBigInt(tokenId)}`
+  if (amount === undefined || hexToBigInt(amount) >= ENDLESS) return `take all of ${name}`
+  return `take ${amountText(token, amount)}`
 }
 
-export function amountText({ amount, token }: Transfer): string {
-  return token === undefined ? `${formatEther(amount)} ETH` : `${amount} units`
+/** Whether some contract's own view contradicts its logs. */
+export function isDoubtful({ balances, owners, approvals }: AssetChanges): boolean {
+  return [...balances, ...owners, ...approvals].some(({ confirmation }) => confirmation === 'disagrees')
+}
+
+/** Whether the frame, or one inside it, failed. */
+export function hasFailure({ error, calls = [] }: Frame): boolean {
+  return error !== undefined || calls.some(hasFailure)
 }
 
 /** Why a call failed, in words; undefined where it did not. */

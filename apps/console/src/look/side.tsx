@@ -10,13 +10,16 @@ type State =
   | { kind: 'failed'; why: string }
   | { kind: 'answered'; answer: Answer<SimulatedBlock[]> }
 
+/** What is asked for beside outcomes. */
+const SHOWN = { trace: true, stateDiff: true, assetChanges: true }
+
 /** What the request does on one state. */
 export function Side({ payload, block }: { payload: SimulatePayload; block: 'latest' | 'pending' }) {
   const [state, setState] = useState<State>({ kind: 'asking' })
   useEffect(() => {
     const left = new AbortController()
     setState({ kind: 'asking' })
-    call<SimulatedBlock[]>('eth_simulateV1', [payload, block], left.signal).then(
+    call<SimulatedBlock[]>('upfront_simulate', [{ ...payload, ...SHOWN }, block], left.signal).then(
       (answer) => setState({ kind: 'answered', answer }),
       (error: Error) => left.signal.aborted || setState({ kind: 'failed', why: error.message }),
     )
