@@ -48,12 +48,13 @@ describe('batches on geth, whose pool holds one transaction of a delegated accou
   })
 
   test('every charge is settled, in fewer transactions than there are charges, and none is refused by the pool', async () => {
-    const ids: string[] = []
-    for (let index = 1; index <= 30; index++) {
-      const { id } = await billing.authorizeNew(makeRequirements({ network: NETWORK, maximum: '1000' }))
-      await billing.charge(id, String(index), { waitMilliseconds: 0 })
-      ids.push(id)
-    }
+    const ids = await Promise.all(
+      Array.from({ length: 30 }, async (_, index) => {
+        const { id } = await billing.authorizeNew(makeRequirements({ network: NETWORK, maximum: '1000' }))
+        await billing.charge(id, String(index + 1), { waitMilliseconds: 0 })
+        return id
+      }),
+    )
     const settled = await Promise.all(
       ids.map((id) =>
         until(

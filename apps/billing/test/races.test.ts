@@ -1,4 +1,5 @@
-import { DEVNET_ACCOUNTS, DEVNET_ROLES, type Devnet, fundBuyer, startDevnet } from '@upfront/devnet'
+import { DEVNET_ACCOUNTS, DEVNET_ROLES, type Devnet, fundBuyer } from '@upfront/devnet'
+import { createTestClient, http } from 'viem'
 import { runBilling } from './support/billing.js'
 import { makeRequirements, SELLER, sign } from './support/buyer.js'
 import { type RunningBilling, usdcBalance, useStand } from './support/stand.js'
@@ -80,45 +81,19 @@ describe.each(stores())('races, on $name', (store) => {
   })
 
   test('20 authorizations at concurrency 10 settle', () => settleMany(20, stand.devnet, [stand.billing]))
-})
 
-const postgres = stores().find(({ name }) => name === 'Postgres')
-describe('50 authorizations at concurrency 10 settle', () => {
-  const test = postgres?.missing === null ? it : it.skip
-  beforeAll(async () => {
-    if (postgres?.missing === null) await postgres.start()
-  })
-  afterAll(() => postgres?.stop())
-
-  test('with a block per second, through two billing processes with one key', async () => {
-    const devnet = await startDevnet({ blockTimeSeconds: 1 })
-    const variables = (await postgres?.variables()) ?? {}
-    const billings = await Promise.all([runBilling(devnet.rpcUrl, variables), runBilling(devnet.rpcUrl, variables)])
-    try {
-      await settleMany(50, devnet, billings)
-    } finally {
-      await Promise.all(billings.map((billing) => billing.close()))
-      await devnet.stop()
-    }
-  })
-
-  test('where each of two processes holds another key, and each serves the offers of both', async () => {
-    const devnet = await startDevnet()
-    const variables = (await postgres?.variables()) ?? {}
-    const [first, second] = DEVNET_ROLES.facilitators
-    const run = (key: string) => runBilling(devnet.rpcUrl, { ...variables, FACILITATOR_PRIVATE_KEYS: key })
-    const billings = [await run(first.privateKey), await run(second.privateKey)] as const
-    try {
-      const supported = await Promise.all(billings.map((billing) => billing.send('/supported')))
-      const [, other] = supported.map(({ body }) => body as { kinds: unknown; signers: { 'eip155:*': string[] } })
-      expect(other?.signers['eip155:*']).toHaveLength(2)
-      // Asked at the process that does not hold the key.
-      const { id } = await billings[1].authorizeNew(makeRequirements({ facilitator: first.address }))
-      const { payment } = await billings[1].charge(id, '4000')
-      expect(payment).toMatchObject({ state: 'settled', facilitator: first.address.toLowerCase() })
-    } finally {
-      await Promise.all(billings.map((billing) => billing.close()))
-      await devnet.stop()
-    }
-  })
+  if (store.name === 'Postgres') {
+    test('50 settle with a block per second, through two billing processes with one key', async () => {
+      const { devnet, billing, variables } = stand
+      const other = await runBilling(devnet.rpcUrl, variables)
+      const anvil = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
+      await anvil.setAutomine(false)
+      await anvil.setIntervalMining({ interval: 1 })
+      try {
+        await settleMany(50, devnet, [billing, other])
+      } finally {
+        await other.close()
+      }
+    })
+  }
 })

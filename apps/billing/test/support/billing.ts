@@ -1,7 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { DEVNET_ROLES, USDC_ADDRESS } from '@upfront/devnet'
 import {
   type AuthorizeResult,
@@ -17,11 +14,11 @@ import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { startBilling } from '../../src/billing.js'
 import { readBillingEnvironment } from '../../src/environment/environment.js'
 import { makeRequirements, SELLER, sign } from './buyer.js'
-import { copyEmptyPglite } from './empty-pglite.js'
+import { oneStore, type Store } from './stores.js'
 
 export const TOKEN = 'test-token'
 
-/** The variables of a billing on a local chain, with its own empty PGlite directory unless a database is given. */
+/** The variables of a billing on a local chain, without those of its ledger. */
 export function billingVariables(rpcUrl: string, variables: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   const tokens = { [USDC_ADDRESS]: { name: 'USDC', version: '2', decimals: 6 } }
   return {
@@ -41,23 +38,17 @@ export function billingVariables(rpcUrl: string, variables: NodeJS.ProcessEnv = 
   }
 }
 
-/** Billing in this process. */
+/** Billing in this process, on an empty ledger unless one is named. */
 export async function runBilling(
   rpcUrl: string,
   variables: NodeJS.ProcessEnv = {},
   logger?: Logger,
 ): Promise<BillingClient & { close(): Promise<void> }> {
-  const directory = mkdtempSync(join(tmpdir(), 'billing-'))
-  const ledger = join(directory, 'ledger')
-  if (variables.DATABASE_URL === undefined) await copyEmptyPglite(ledger)
-  const environment = readBillingEnvironment(billingVariables(rpcUrl, { BILLING_DATA_DIR: ledger, ...variables }))
+  const isPlaced = variables.DATABASE_URL !== undefined || variables.BILLING_DATA_DIR !== undefined
+  const ledger = isPlaced ? {} : await (oneStore()[0] as Store).variables()
+  const environment = readBillingEnvironment(billingVariables(rpcUrl, { ...ledger, ...variables }))
   const billing = await startBilling(environment, logger ?? createLogger({ level: environment.LOG_LEVEL }))
-  return Object.assign(new BillingClient(billing.url), {
-    close: async () => {
-      await billing.close()
-      rmSync(directory, { recursive: true, force: true })
-    },
-  })
+  return Object.assign(new BillingClient(billing.url), { close: () => billing.close() })
 }
 
 export interface Answer {

@@ -8,14 +8,16 @@ import { migrate } from 'drizzle-orm/pglite/migrator'
 const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
 
 /**
- * Puts an empty ledger where none is. Making one takes PGlite seconds, copying one does not: the first of all test files makes it,
- * in the folder that `stores-setup.mjs` has made.
+ * An empty ledger of its own. Making one takes PGlite seconds, copying one does not: the first of all test files makes it, in the
+ * folder that `stores-setup.mjs` has made and `stores-teardown.mjs` removes.
  */
-export async function copyEmptyPglite(directory: string): Promise<void> {
+export async function copyEmptyPglite(): Promise<{ BILLING_DATA_DIR: string }> {
   const root = process.env.TEST_STORES_DIR ?? ''
   const template = join(root, 'pglite')
   if (!existsSync(template)) await createTemplate(root, template)
-  cpSync(template, directory, { recursive: true })
+  const BILLING_DATA_DIR = join(mkdtempSync(join(root, 'ledger-')), 'pglite')
+  cpSync(template, BILLING_DATA_DIR, { recursive: true })
+  return { BILLING_DATA_DIR }
 }
 
 async function createTemplate(root: string, template: string): Promise<void> {

@@ -8,6 +8,8 @@ export type RunningBilling = BillingClient & { close(): Promise<void> }
 export interface Stand {
   devnet: Devnet
   billing: RunningBilling
+  /** Those that put billing's ledger where it is. */
+  variables: Record<string, string>
 }
 
 /** A chain and a billing on the store for all tests of the calling `describe`. Its fields are there once the tests run. */
@@ -17,7 +19,8 @@ export function useStand(store: Store): Stand {
     if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
     await store.start()
     stand.devnet = await startDevnet()
-    stand.billing = await runBilling(stand.devnet.rpcUrl, await store.variables())
+    stand.variables = await store.variables()
+    stand.billing = await runBilling(stand.devnet.rpcUrl, stand.variables)
   })
   afterAll(async () => {
     await stand.billing?.close()

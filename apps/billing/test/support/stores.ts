@@ -1,5 +1,6 @@
 import { type LedgerStore, ledgerStores } from '@upfront/devnet'
 import { Client } from 'pg'
+import { copyEmptyPglite } from './empty-pglite.js'
 
 export type Store = LedgerStore
 
@@ -7,7 +8,9 @@ let databases = 0
 
 /** The two stores that every behaviour of the ledger itself is tested on. */
 export function stores(): Store[] {
-  return ledgerStores().map((store) => (store.name === 'Postgres' ? onSharedServer(store) : store))
+  return ledgerStores().map((store) =>
+    store.name === 'Postgres' ? onSharedServer(store) : { ...store, variables: copyEmptyPglite },
+  )
 }
 
 /** Postgres where it is installed, else PGlite: for behaviour that does not depend on where the ledger is. */
@@ -25,7 +28,7 @@ function onSharedServer(store: Store): Store {
     const name = `ledger_${process.pid}_${Date.now()}_${databases}`
     const client = new Client({ connectionString: url })
     await client.connect()
-    await client.query(`create database ${name}`)
+    await client.query(`create database ${name} template ${process.env.TEST_POSTGRES_TEMPLATE}`)
     await client.end()
     return { DATABASE_URL: Object.assign(new URL(url), { pathname: `/${name}` }).href }
   }

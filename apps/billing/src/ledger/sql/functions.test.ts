@@ -1,28 +1,23 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { PAYMENT_STATES, PAYMENT_TRANSITIONS } from '@upfront/protocol'
 import { createLogger } from '@upfront/service'
 import { sql } from 'drizzle-orm'
+import { oneStore } from '../../../test/support/stores.js'
 import { type Ledger, openLedger } from '../ledger.js'
 
 const FOLDER = new URL('.', import.meta.url)
 const files = readdirSync(FOLDER).filter((name) => name.endsWith('.sql'))
 
 describe('the SQL functions of the ledger', () => {
-  let directory: string
   let ledger: Ledger
   const body = (text: string) => text.slice(text.indexOf('$$') + 2, text.lastIndexOf('$$'))
 
   beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'billing-sql-'))
-    ledger = await openLedger({ BILLING_DATA_DIR: join(directory, 'ledger') }, createLogger({ level: 'silent' }))
+    const [store] = oneStore()
+    const variables = (await store?.variables()) as { BILLING_DATA_DIR: string }
+    ledger = await openLedger(variables, createLogger({ level: 'silent' }))
   })
-  afterAll(async () => {
-    await ledger.onApplicationShutdown()
-    await rm(directory, { recursive: true })
-  })
+  afterAll(() => ledger.onApplicationShutdown())
 
   it.each(files)('%s is what the migrations have put into the database', async (file) => {
     const name = file.replace('.sql', '')
