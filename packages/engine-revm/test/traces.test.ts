@@ -15,7 +15,7 @@ import type { Engine } from '@upfront/simulation'
 import { createRevmEngine, loadRevm } from '../src/index.js'
 
 const FIRST_SEED = Number(process.env.FUZZ_SEED ?? 1)
-const SEEDS = Number(process.env.FUZZ_SEEDS ?? 60)
+const SEEDS = Number(process.env.FUZZ_SEEDS ?? 20)
 const MAX_FOUND = Number(process.env.MAX_FOUND ?? 5)
 
 const TRACERS: [string, object][] = [
@@ -69,8 +69,12 @@ describeBoth('revm and EthereumJS trace as geth does', () => {
               found.push(`${name}, ${tracer} ${JSON.stringify(tracerConfig)} of ${JSON.stringify(call)}: ${difference}`)
           }
         }
-        // With a price geth fills in fees that are missing.
-        if (/gasPrice|maxFee|maxPriority/i.test(JSON.stringify(call))) continue
+        // With a price geth fills in fees that are missing; precompiles it keeps here whatever overrides their accounts.
+        if (
+          /gasPrice|maxFee|maxPriority/i.test(JSON.stringify(call)) ||
+          /"0x0{36}[0-9a-f]{4}":{/.test(JSON.stringify(stateOverrides))
+        )
+          continue
         const params = [call, 'latest', stateOverrides]
         const theirs = await node.call('eth_createAccessList', params)
         for (const [name, engine] of Object.entries(engines)) {
