@@ -1,7 +1,7 @@
 import type { PaidRequest } from '@upfront/nestjs-x402'
 import type { Awaitable } from '@upfront/node'
-import type { Dialect, Hash } from '@upfront/protocol'
-import { type ChargeStatement, jsonHash, meter, NO_WITNESS, type PriceList, type ReceiptMethod } from '@upfront/receipt'
+import type { Dialect, Hash, JsonText } from '@upfront/protocol'
+import { type ChargeStatement, meter, NO_WITNESS, type PriceList, type ReceiptMethod } from '@upfront/receipt'
 import type { Beside } from '../rpc/beside.js'
 import type { PaidSimulation } from './paid-simulator.js'
 import type { ReceiptIssuer } from './receipt-issuer.js'
@@ -56,12 +56,13 @@ export class MeteredCharge {
     }
     const receipt = await this.issuer.issue(this.payment, async () => {
       const { method, dialect, params, resultHash, gas } = await exchange()
+      const hashOf = async (json: JsonText) => (await this.issuer.digester.digest('value', json)).hash
       return {
         method,
         dialect,
-        requestHash: jsonHash({ method, params }),
+        requestHash: await hashOf(JSON.stringify({ method, params })),
         resultHash,
-        witnessHash: witness === undefined ? NO_WITNESS : (await this.issuer.digester.digest('witness', witness)).hash,
+        witnessHash: witness === undefined ? NO_WITNESS : await hashOf(witness),
         block,
         usage: { ...usage, gas },
         amount: charge.amount,

@@ -17,12 +17,12 @@ export interface Digest {
 /** JSON, as text or its UTF-8. */
 export type JsonText = string | Uint8Array
 
-/** What the text is: a simulation's `result`, a witness, or a result of which a preview is made. */
-export type DigestKind = 'result' | 'witness' | { preview: Pick<ReceiptBlock, 'state' | 'flashblock'> }
+/** What the text is: a simulation's `result`, any other value, or a result of which a preview is made. */
+export type DigestKind = 'result' | 'value' | { preview: Pick<ReceiptBlock, 'state' | 'flashblock'> }
 
 export function digest(kind: DigestKind, json: JsonText): Digest {
   const value: unknown = JSON.parse(typeof json === 'string' ? json : new TextDecoder().decode(json))
-  if (kind === 'witness') return { hash: jsonHash(value), gas: [] }
+  if (kind === 'value') return { hash: jsonHash(value), gas: [] }
   const blocks = value as SimulatedBlock[]
   const gas = gasByCall(blocks)
   if (kind === 'result') return { hash: jsonHash(value), gas }

@@ -28,7 +28,7 @@ describe('Digester', () => {
     const blocks = blocksWith(logs)
     const gas = gasByCall(blocks as never)
     expect(await digester.digest('result', bytes(blocks))).toEqual({ hash: jsonHash(blocks), gas })
-    expect(await digester.digest('witness', bytes(blocks))).toEqual({ hash: jsonHash(blocks), gas: [] })
+    expect(await digester.digest('value', bytes(blocks))).toEqual({ hash: jsonHash(blocks), gas: [] })
   })
 
   it.each([1, 5_000])('makes the preview of a call with %d logs', async (logs) => {
@@ -57,7 +57,7 @@ describe('Digester', () => {
     const broken = Buffer.from(`[${'1,'.repeat(100_000)}`)
     const [failed, digested] = await Promise.allSettled([
       digester.digest('result', broken),
-      digester.digest('witness', bytes(blocksWith(5_000))),
+      digester.digest('value', bytes(blocksWith(5_000))),
     ])
     expect(failed).toMatchObject({
       status: 'rejected',
@@ -68,6 +68,6 @@ describe('Digester', () => {
 
   it('takes another thread after one that has ended', async () => {
     await digester.close()
-    expect((await digester.digest('witness', bytes(blocksWith(5_000)))).hash).toMatch(/^0x/)
+    expect((await digester.digest('value', bytes(blocksWith(5_000)))).hash).toMatch(/^0x/)
   })
 })
