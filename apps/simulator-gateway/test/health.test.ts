@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { type Anvil, type FaultProxy, startAnvil, startFaultProxy } from '@upfront/devnet'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
@@ -71,7 +72,7 @@ describe('health', () => {
 })
 
 describe('metrics', () => {
-  it('count calls by method and outcome, gas, cache hits and upstream calls', async () => {
+  it('count calls by method and outcome, gas, cache hits and upstream calls, and are what the dashboard shows', async () => {
     gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url })
     const params = [{ blockStateCalls: [{ calls: [{ to: '0x0000000000000000000000000000000000c0ffee' }] }] }, 'latest']
     await gateway.call('eth_simulateV1', params)
@@ -89,5 +90,21 @@ describe('metrics', () => {
     const calls = `upfront_upstream_calls_total{upstream="${host}",method="eth_getBlockByNumber",outcome="ok"}`
     expect(await gateway.metric(calls)).toBeGreaterThan(0)
     expect(await gateway.metric('process_resident_memory_bytes')).toBeGreaterThan(0)
+    await expectOnDashboard(await (await fetch(`${gateway.url}/metrics`)).text())
   })
 })
+
+/** Metrics that are only there with `BILLING_URL` or with `FLASHBLOCKS_WS_URL`. */
+const NOT_ALWAYS = ['upfront_payments_total', 'upfront_preconfirmed_age_seconds']
+
+/** Every metric that the dashboard shows is one of these. */
+async function expectOnDashboard(metrics: string): Promise<void> {
+  const file = new URL('../../../infra/dashboards/gateway.json', import.meta.url)
+  const { panels } = JSON.parse(await readFile(file, 'utf8')) as { panels: { targets: { expr: string }[] }[] }
+  const expressions = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)).join('\n')
+  const shown = [...new Set(expressions.match(/\b(upfront|process|nodejs)_[a-z0-9_]+/g))]
+  expect(shown.length).toBeGreaterThan(20)
+  const declared = new Set([...metrics.matchAll(/^# HELP (\S+) /gm)].map(([, name]) => name))
+  const isThere = (name: string) => declared.has(name) || declared.has(name.replace(/_(bucket|count|sum)$/, ''))
+  expect(shown.filter((name) => !isThere(name)).sort()).toEqual(NOT_ALWAYS)
+}
