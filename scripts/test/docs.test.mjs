@@ -3,7 +3,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { root } from '../install.mjs'
 
-const files = readdirSync(join(root, 'docs')).map((name) => join(root, 'docs', name))
+const files = readdirSync(join(root, 'docs'))
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => join(root, 'docs', name))
 const source = ['apps/simulator-gateway/src', 'apps/billing/src', 'infra']
   .flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true })
