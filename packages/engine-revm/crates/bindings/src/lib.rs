@@ -107,14 +107,13 @@ impl NativeEngine {
         layers: Vec<u32>,
         plan: Latin1String,
     ) -> Result<Option<Either<Latin1String, Message>>> {
-        let is_small = plan.len() <= SMALL_PLAN;
-        let plan = field(&plan)?;
-        let simulation = Simulation { plan, key: state_key(&key)?, layers: self.layers(&layers)? };
-        if !is_small {
-            self.start_simulation(id, simulation)?;
+        let (key, layers) = (state_key(&key)?, self.layers(&layers)?);
+        if plan.len() > SMALL_PLAN {
+            let text = ascii(&plan)?.to_owned();
+            self.start_simulation(id, key, layers, move || text::read(&text).map_err(|_| Ending::Failed))?;
             return Ok(None);
         }
-        self.at_once(id, simulation)
+        self.at_once(id, Simulation { plan: field(&plan)?, key, layers })
     }
 
     /// Goes on with work that lacks values of the state, and keeps them. Returns what `begin` does.
@@ -275,7 +274,8 @@ impl NativeEngine {
         let result = result.and_then(|outcome| written(plan, &outcome));
         let at_once = match result {
             Err(Failure::TooMuch | Failure::Unread | Failure::Cancelled) => {
-                self.start_simulation(id, simulation)?;
+                let Simulation { plan, key, layers } = simulation;
+                self.start_simulation(id, key, layers, || Ok(plan))?;
                 return Ok(None);
             }
             result if !assumed.is_empty() => {
@@ -292,9 +292,16 @@ impl NativeEngine {
         Ok(Some(at_once))
     }
 
-    fn start_simulation(&self, id: u32, simulation: Simulation) -> Result<()> {
-        let Simulation { plan, key, layers } = simulation;
+    /// `plan` is made on the thread: reading a long one takes milliseconds.
+    fn start_simulation(
+        &self,
+        id: u32,
+        key: B256,
+        layers: Vec<Arc<Layer>>,
+        plan: impl FnOnce() -> std::result::Result<Plan, Ending> + Send + 'static,
+    ) -> Result<()> {
         self.threads.start(id, key, layers, move |ground| {
+            let plan = plan()?;
             simulate_reading(&plan, ground).and_then(|outcome| written(&plan, &outcome)).map_err(Ending::from)
         })
     }
