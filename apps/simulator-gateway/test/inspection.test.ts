@@ -132,6 +132,14 @@ describe('upfront_simulate', () => {
     expect(inspected).toEqual(plain)
   })
 
+  it('refuses to show a trace of more than 4 MiB, and gives the outcome alone', async () => {
+    const stateOverrides = { [FRIEND]: { code: assemble('1048576 0 RETURN') } }
+    const payload = { blockStateCalls: [{ stateOverrides, calls: Array(3).fill({ to: FRIEND }) }] }
+    const { error } = await ask('upfront_simulate', [{ ...payload, trace: true }, 'latest'])
+    expect(error).toEqual({ code: -32005, message: expect.stringContaining(String(4 * 1024 * 1024)) })
+    expect((await ask('upfront_simulate', [payload, 'latest'])).result[0].calls).toHaveLength(3)
+  })
+
   it('shows traces, what changed and access lists, by call and block', async () => {
     const calls = [7n, 8n].map((amount) => ({ from: OWNER, to: TOKEN, input: transfer(FRIEND, amount) }))
     const payload = {

@@ -38,6 +38,9 @@ import { ServedChain } from '../chain/served-chain.js'
 import { SimulationBases } from '../pending/simulation-base.js'
 import { type RequestLimits, readUntil, type SimulationContext, Simulator, simulateGrowing } from './simulator.js'
 
+/** Of an answer that shows more than outcomes: it is put together on the event loop, where others wait. */
+const MOST_BYTES = 4 * 1024 * 1024
+
 const FRAMES: Recording = { frames: true, state: false }
 
 /** What calls do beside their outcome. */
@@ -57,8 +60,9 @@ export class Inspector {
    */
   async traceCall(params: unknown, limits: RequestLimits, context: SimulationContext): Promise<JsonText> {
     const request = decodeTraceCallRequest(params)
-    const { records } = await this.run(request, recordingFor(request.tracer), limits, context)
-    return bounded(JSON.stringify(presentTrace(only(records), request.tracer)), limits)
+    const narrow = narrowed(limits)
+    const { records } = await this.run(request, recordingFor(request.tracer), narrow, context)
+    return bounded(JSON.stringify(presentTrace(only(records), request.tracer)), narrow)
   }
 
   /**
@@ -83,9 +87,10 @@ export class Inspector {
     if (!recording.frames && !recording.state) {
       return andThen(this.simulator.simulate(simulated, limits, context), ({ json }) => json)
     }
+    const narrow = narrowed(limits)
     return this.simulator.simulateWith(
       simulated,
-      limits,
+      narrow,
       context,
       async (answer, simulation) => {
         context.spend?.(answer)
@@ -96,14 +101,14 @@ export class Inspector {
         let { records } = answer
         if (probes.length > 0) {
           // The same once more, with the questions between the calls.
-          const again = await simulateGrowing({ ...simulation, limits, probes }, context)
+          const again = await simulateGrowing({ ...simulation, limits: narrow, probes }, context)
           context.spend?.(again)
           records = again.records
         }
         const inspected = addInspection(blocks, records, inspection, asked)
         if (inspection.abi) addDecoded(inspected, records, await abiDecoder(inspection.abi))
-        if (inspection.gasLimits) await this.addGasLimits(inspected, records, simulation, limits, context)
-        return bounded(JSON.stringify(inspected), limits)
+        if (inspection.gasLimits) await this.addGasLimits(inspected, records, simulation, narrow, context)
+        return bounded(JSON.stringify(inspected), narrow)
       },
       recording,
     )
@@ -163,6 +168,10 @@ function only(records: readonly CallRecord[]): CallRecord {
   const [record] = records
   if (record === undefined) throw new Error('the call was not recorded')
   return record
+}
+
+function narrowed(limits: RequestLimits): RequestLimits {
+  return { ...limits, answerBytes: Math.min(limits.answerBytes, MOST_BYTES) }
 }
 
 /** What the engine wrote down is bounded; as JSON it may be longer. */
