@@ -20,10 +20,10 @@ class ConsoleFiles implements OnModuleInit {
       root: dirname(page),
       prefix: '/console',
       redirect: true,
-      setHeaders: (reply) => {
-        reply.header('content-security-policy', SECURITY_POLICY)
-        reply.header('x-content-type-options', 'nosniff')
-        reply.header('referrer-policy', 'no-referrer')
+      setHeaders: (response) => {
+        response.setHeader('content-security-policy', SECURITY_POLICY)
+        response.setHeader('x-content-type-options', 'nosniff')
+        response.setHeader('referrer-policy', 'no-referrer')
       },
     })
   }

@@ -114,7 +114,7 @@ class Container {
       if (!isBlank(before)) throw wrong()
       return undefined
     }
-    return Object.keys(JSON.parse(`{${before}0}`))[0]
+    return Object.keys(JSON.parse(`{${before}null}`))[0]
   }
 
   #parse(until: number): void {
