@@ -7,11 +7,14 @@ use super::{
 };
 use alloy_primitives::{
     B256,
-    map::{AddressMap, HashMap},
+    map::{AddressMap, HashMap, HashSet},
 };
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicU32, Ordering},
+use std::{
+    cmp::Reverse,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 type States = HashMap<B256, Arc<PinnedState>>;
@@ -51,7 +54,7 @@ impl StateCache {
         let now = self.clock.fetch_add(1, Ordering::Relaxed);
         let mut states = self.states();
         if self.bytes() > self.limit {
-            self.make_room(&mut states, key, self.limit);
+            self.make_room(&mut states, key);
         }
         let new = || Arc::new(PinnedState::new(Arc::new(History::new(self.budget.clone())), 0, self.last_seen.clone()));
         let state = states.entry(key).or_insert_with(new).clone();
@@ -108,9 +111,8 @@ impl StateCache {
         let floor = state.history.floor();
         states.retain(|_, each| each.position >= floor || !Arc::ptr_eq(&each.history, &state.history));
         // So that requests seldom have to.
-        let comfortable = self.limit - self.limit / 8;
-        if self.bytes() > comfortable {
-            self.make_room(&mut states, key, comfortable);
+        if self.bytes() > self.limit - self.limit / 8 {
+            self.make_room(&mut states, key);
         }
         Ok(written)
     }
@@ -122,34 +124,39 @@ impl StateCache {
         }
     }
 
-    fn make_room(&self, states: &mut States, wanted: B256, limit: usize) {
+    /// Takes as long as there are states, so it makes more room than is needed at once.
+    fn make_room(&self, states: &mut States, wanted: B256) {
+        let limit = self.limit - self.limit / 8;
         let now = self.clock.load(Ordering::Relaxed);
-        while self.bytes() > limit {
-            let kept = states.get(&wanted).map(|state| state.history.clone());
-            let is_kept = |state: &PinnedState| kept.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, &state.history));
-            // A history is as old as its last used state.
-            let mut ages: Vec<(&Arc<History>, u32)> = Vec::new();
-            for state in states.values().filter(|state| !is_kept(state)) {
-                let age = now.wrapping_sub(state.used.load(Ordering::Relaxed));
-                match ages.iter_mut().find(|(history, _)| Arc::ptr_eq(history, &state.history)) {
-                    Some((_, youngest)) => *youngest = age.min(*youngest),
-                    None => ages.push((&state.history, age)),
-                }
+        let kept = states.get(&wanted).map(|state| state.history.clone());
+        // A history is as old as its last used state.
+        let mut ages: HashMap<*const History, (Arc<History>, u32)> = HashMap::default();
+        for state in states.values() {
+            let age = now.wrapping_sub(state.used.load(Ordering::Relaxed));
+            let new = || (state.history.clone(), age);
+            let (_, youngest) = ages.entry(Arc::as_ptr(&state.history)).or_insert_with(new);
+            *youngest = age.min(*youngest);
+        }
+        if let Some(kept) = &kept {
+            ages.remove(&Arc::as_ptr(kept));
+        }
+        let mut oldest: Vec<_> = ages.into_values().collect();
+        oldest.sort_unstable_by_key(|(_, age)| Reverse(*age));
+        let mut dropped: HashSet<*const History> = HashSet::default();
+        for (history, _) in oldest {
+            if self.bytes() <= limit {
+                break;
             }
-            let oldest = ages.into_iter().max_by_key(|(_, age)| *age).map(|(history, _)| history.clone());
-            match (oldest, kept) {
-                (Some(oldest), _) => {
-                    oldest.detach();
-                    states.retain(|_, state| !Arc::ptr_eq(&state.history, &oldest));
-                }
-                (None, Some(kept)) => {
-                    kept.shrink(limit / 4, now);
-                    let floor = kept.floor();
-                    states.retain(|_, state| state.position >= floor);
-                    return;
-                }
-                (None, None) => return,
-            }
+            history.detach();
+            dropped.insert(Arc::as_ptr(&history));
+        }
+        states.retain(|_, state| !dropped.contains(&Arc::as_ptr(&state.history)));
+        if let Some(kept) = kept
+            && self.bytes() > limit
+        {
+            kept.shrink(limit / 4, now);
+            let floor = kept.floor();
+            states.retain(|_, state| state.position >= floor);
         }
     }
 

@@ -132,6 +132,18 @@ fn the_cache_stays_within_its_bytes_and_keeps_what_is_in_use() {
     assert_eq!(source.batches.load(Ordering::SeqCst), before + 1, "the least recently used is not");
 }
 
+/// Each state of its own: as many as a gateway has that could carry none of the heads for hours.
+#[test]
+fn many_small_states_leave_the_cache_without_looking_at_each_other() {
+    let limit = 20_000_000;
+    let (cache, source) = (StateCache::new(limit), Arc::new(Counting::default()));
+    for block in 0..100_000_u64 {
+        let key = B256::from(U256::from(block));
+        cache.pinned(key).fetch(&[Read::Balance(ALICE)], &*source).unwrap();
+    }
+    assert!(cache.bytes() <= limit + 1_000, "{} bytes", cache.bytes());
+}
+
 #[test]
 fn one_block_alone_stays_within_its_bytes_too() {
     let limit = 100_000;
