@@ -141,9 +141,21 @@ describe('Base after Denim', () => {
 
   it('refuses what reaches a native precompile, and counts it', async () => {
     const call = { to: '0xb20f000000000000000000000000000000000000', input: '0x12345678' }
-    const { error } = await stand.simulate([{ calls: [call] }])
-    expect(error).toMatchObject({ code: -32000, message: expect.stringContaining(call.to) })
-    expect(await stand.gateway.metric('upfront_native_precompile_rejections_total')).toBe(1)
+    const payload = { blockStateCalls: [{ calls: [call] }] }
+    const requests: [string, unknown[]][] = [
+      ['eth_simulateV1', [payload, 'latest']],
+      ['upfront_simulate', [{ ...payload, trace: true, assetChanges: true }, 'latest']],
+      ['debug_traceCall', [call, 'latest', { tracer: 'callTracer' }]],
+      ['eth_createAccessList', [call, 'latest']],
+    ]
+    for (const [method, params] of requests) {
+      const { error } = await stand.gateway.call(method, params)
+      expect({ method, error }).toMatchObject({
+        method,
+        error: { code: -32000, message: expect.stringContaining(call.to) },
+      })
+    }
+    expect(await stand.gateway.metric('upfront_native_precompile_rejections_total')).toBe(requests.length)
   })
 
   it("leaves a block's time in milliseconds to the node, which tells it", async () => {

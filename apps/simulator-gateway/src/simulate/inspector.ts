@@ -36,7 +36,14 @@ import {
 } from '@upfront/simulation'
 import { ServedChain } from '../chain/served-chain.js'
 import { SimulationBases } from '../pending/simulation-base.js'
-import { type RequestLimits, readUntil, type SimulationContext, Simulator, simulateGrowing } from './simulator.js'
+import {
+  type RequestLimits,
+  readUntil,
+  type SimulationContext,
+  Simulator,
+  simulateGrowing,
+  spending,
+} from './simulator.js'
 
 /** Of an answer that shows more than outcomes: it is put together on the event loop, where others wait. */
 const MOST_BYTES = 4 * 1024 * 1024
@@ -143,17 +150,14 @@ export class Inspector {
     const deadline = readUntil(context.deadline)
     const time = { signal: context.signal, deadline }
     try {
-      const answer = await this.bases.on(
-        request.block,
-        context.view,
-        time,
-        ({ base, opening, state, cancellation }) => {
+      const answer = await spending(limits, context, () =>
+        this.bases.on(request.block, context.view, time, ({ base, opening, state, cancellation }) => {
           const plan = planTracedCall(request, { base, opening }, rules, limits, recording)
           return this.driver.simulate(plan, state, {
             budget: new ReadBudget(limits.upstreamReads, deadline),
             cancellation,
           })
-        },
+        }),
       )
       context.spend?.(answer)
       return answer

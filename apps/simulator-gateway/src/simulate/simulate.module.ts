@@ -44,9 +44,18 @@ import { Simulator } from './simulator.js'
     },
     {
       provide: Driver,
-      inject: [ENGINE, UpstreamClient, CallQueue, Environment],
-      useFactory: ({ engine }: EngineChoice, client: UpstreamClient, queue: CallQueue, { HINTS }: Environment) =>
-        new Driver(engine, client, queue, { hints: HINTS === 'on' }),
+      inject: [ENGINE, UpstreamClient, CallQueue, SimulationMetrics, Environment],
+      useFactory: (
+        { engine }: EngineChoice,
+        client: UpstreamClient,
+        queue: CallQueue,
+        metrics: SimulationMetrics,
+        { HINTS }: Environment,
+      ) =>
+        new Driver(engine, client, queue, {
+          hints: HINTS === 'on',
+          onRejected: (rejection) => metrics.rejected(rejection),
+        }),
     },
     SharedRedis,
     UpstreamJournal,

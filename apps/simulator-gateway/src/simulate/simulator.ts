@@ -28,7 +28,6 @@ import {
   isOpForkActive,
   ReadBudget,
   type Recording,
-  type Rejection,
   rulesAt,
   type Simulation,
   type SimulationAnswer,
@@ -103,16 +102,10 @@ export class Simulator {
    * @throws or rejects with RpcError, or the signal's reason
    */
   simulate(params: unknown, limits: RequestLimits, context: SimulationContext): Awaitable<SimulationAnswer> {
-    const simulation = recovered(
-      () => this.run(params, limits, context, (simulation) => simulateGrowing(simulation, context)),
-      (error) => {
-        // How far it came is not known: a request that met a limit has taken what it may take.
-        if (error instanceof RpcError && error.code === ErrorCode.limitExceeded)
-          context.spend?.({ gasUsed: limits.gas })
-        throw error
-      },
+    const simulated = spending(limits, context, () =>
+      this.run(params, limits, context, (simulation) => simulateGrowing(simulation, context)),
     )
-    return andThen(simulation, (answer) => {
+    return andThen(simulated, (answer) => {
       this.metrics.simulated(answer.blocks, answer.gasUsed, answer.reads === 0)
       context.spend?.(answer)
       return answer
@@ -137,7 +130,8 @@ export class Simulator {
         andThen(work(answer, simulation), (made) => ({ answer, made })),
       )
     }
-    return andThen(this.run(params, limits, context, both), ({ answer, made }) => {
+    const simulated = spending(limits, context, () => this.run(params, limits, context, both))
+    return andThen(simulated, ({ answer, made }) => {
       this.metrics.simulated(answer.blocks, answer.gasUsed, answer.reads === 0)
       return made
     })
@@ -158,8 +152,6 @@ export class Simulator {
     const params = [{ blockStateCalls: [{ calls: [{ to: ZERO_ADDRESS }] }] }, 'latest']
     return this.run(params, freeLimits(this.environment), context, simulate)
   }
-
-  private readonly onRejected = (rejection: Rejection) => this.metrics.rejected(rejection)
 
   private run<T>(
     params: unknown,
@@ -199,7 +191,6 @@ export class Simulator {
             budget: new ReadBudget(limits.upstreamReads, time.deadline),
             cancellation,
             dialect,
-            onRejected: this.onRejected,
           }),
         ),
       ),
@@ -225,6 +216,18 @@ export class Simulator {
     if (block.kind === 'tag' || !isOpForkActive(rulesAt(rules, base.number, base.timestamp), 'jovian')) return undefined
     return daFootprintScalar(this.client, base, time)
   }
+}
+
+/** Does the work. How far it came where it met a limit is not known: it counts as having taken what it may take. */
+export function spending<T>(
+  { gas }: RequestLimits,
+  context: SimulationContext,
+  work: () => Awaitable<T>,
+): Awaitable<T> {
+  return recovered(work, (error) => {
+    if (error instanceof RpcError && error.code === ErrorCode.limitExceeded) context.spend?.({ gasUsed: gas })
+    throw error
+  })
 }
 
 /** Longer answers are made once memory is reserved for them, in steps. */

@@ -1,7 +1,16 @@
 import type { CallQueue, Cancellation, UpstreamClient } from '@upfront/node'
-import { type Awaitable, andThen, UpstreamError, UpstreamFault, type UpstreamObserver, within } from '@upfront/node'
+import {
+  type Awaitable,
+  andThen,
+  recovered,
+  UpstreamError,
+  UpstreamFault,
+  type UpstreamObserver,
+  within,
+} from '@upfront/node'
 import type { Answer, Engine } from '../engine/engine.js'
 import { layerValue } from '../engine/layer-value.js'
+import { type Rejection, SimulationRejected } from '../engine/simulation-rejected.js'
 import type { StateRead, StateValue } from '../engine/state.js'
 import type { Lacking, Step } from '../engine/step.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
@@ -19,16 +28,23 @@ export interface DriveLimits {
 /** Told of what work lacks before it is read. `round` counts from 1. */
 export type OnLack = (lacking: readonly StateRead[], round: number) => void
 
+export interface DriverOptions {
+  /** Whether the node is asked what calls to unseen contracts touch. */
+  hints: boolean
+  /** Told why the engine refused a plan. */
+  onRejected?: (rejection: Rejection) => void
+}
+
 /** The read loop: has an engine work, and reads from the node what it lacks, until the work is done. */
 export class Driver {
   readonly #engine: Engine
   readonly #reads: StateReads
   readonly #hints: Hints
   readonly #observer: UpstreamObserver
+  readonly #onRejected: DriverOptions['onRejected']
   readonly #silent: () => Error
 
-  /** @param options.hints whether the node is asked what calls to unseen contracts touch */
-  constructor(engine: Engine, client: UpstreamClient, queue: CallQueue, options = { hints: true }) {
+  constructor(engine: Engine, client: UpstreamClient, queue: CallQueue, options: DriverOptions = { hints: true }) {
     const { label, observer } = client
     const onWorkaround = (lacks: string) => observer.onWorkaround?.({ upstream: label, lacks })
     const reads = new StateReads(queue, engine, label, onWorkaround)
@@ -36,6 +52,7 @@ export class Driver {
     this.#reads = reads
     this.#hints = new Hints(queue, reads, engine, onWorkaround, options.hints)
     this.#observer = observer
+    this.#onRejected = options.onRejected
     this.#silent = () => new UpstreamError(new UpstreamFault('timeout', 'no answer in time'), label, 'reading state', 1)
   }
 
@@ -47,7 +64,13 @@ export class Driver {
     const onLack = (lacking: readonly StateRead[], round: number) => {
       if (round === 1) this.#hints.ask(plan, at, lacking)
     }
-    return this.run(() => this.#engine.begin(plan, at, limits.cancellation), at, limits, onLack)
+    return recovered(
+      () => this.run(() => this.#engine.begin(plan, at, limits.cancellation), at, limits, onLack),
+      (error) => {
+        if (error instanceof SimulationRejected) this.#onRejected?.(error.rejection)
+        throw error
+      },
+    )
   }
 
   /**

@@ -10,7 +10,7 @@ import {
 } from '@upfront/protocol'
 import type { CallRecord, Probe, Recording } from '../engine/call-record.js'
 import type { Touched, TouchedList } from '../engine/engine.js'
-import { type Rejection, SimulationRejected } from '../engine/simulation-rejected.js'
+import { SimulationRejected } from '../engine/simulation-rejected.js'
 import type { ChainRules } from '../plan/chain-rules.js'
 import { planSimulation } from '../plan/plan-simulation.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
@@ -39,8 +39,6 @@ export interface Simulation extends DriveLimits {
   recording?: Recording | undefined
   /** See `SimulationPlan`. */
   probes?: Probe[]
-  /** Told why the request was refused where an engine refused it. */
-  onRejected?: ((rejection: Rejection) => void) | undefined
 }
 
 export interface SimulationAnswer {
@@ -69,10 +67,7 @@ export function simulate(simulation: Simulation): Awaitable<SimulationAnswer> {
   const plan = planOf(simulation)
   const answer = recovered(
     () => driver.simulate(plan, state, simulation),
-    (error) => {
-      if (error instanceof SimulationRejected) simulation.onRejected?.(error.rejection)
-      return refuse(error, plan)
-    },
+    (error) => refuse(error, plan),
   )
   return andThen(answer, ({ pieces, failures, ...figures }) => {
     if (plan.fault !== undefined) throw plan.fault.error
