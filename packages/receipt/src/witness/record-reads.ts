@@ -1,5 +1,5 @@
 import type { Awaitable } from '@upfront/node'
-import { type Address, ErrorCode, RpcError } from '@upfront/protocol'
+import { type Address, ErrorCode, type Hash, RpcError } from '@upfront/protocol'
 import {
   type Engine,
   readKey,
@@ -20,12 +20,12 @@ const MOST_VALUES = 10_000
 export interface RecordedReads {
   answer: SimulationAnswer
   touched: TouchedList
-  /** Each value once; of every account balance, nonce and code, so that another engine finds what it reads of it. */
+  /** Each value once. Every touched slot, and balance, nonce and code of each account, so that another engine finds what it reads. */
   values: (readonly [StateRead, StateValue])[]
 }
 
 /**
- * Simulates once more, and keeps every value that is read and needed (`neededReads`).
+ * Simulates once more, and keeps every value that is read and needed (`neededReads`), with what another engine would read besides.
  * @param read gives values in the order of its reads, those of pre-confirmed state included
  * @throws or rejects with what `simulate` and `read` do; RpcError -32005 where it is more than a witness holds
  */
@@ -60,17 +60,29 @@ export async function recordReads(
   const reads = Array.from(values.values(), ([asked]) => asked)
   const needed = new Set(neededReads(reads, touched, simulation))
   for (const [key, [asked]] of values) if (!needed.has(asked)) values.delete(key)
-  const rest = [...accountsIn(values.values())].flatMap((address) =>
-    (['balance', 'nonce', 'code'] as const)
-      .map((kind): StateRead => ({ kind, address }))
-      .filter((asked) => !values.has(readKey(asked))),
+  const slots = touchedReads(touched, simulation)
+  const accounts = accountsIn([...Array.from(values.values(), ([asked]) => asked), ...slots])
+  const fields = [...accounts].flatMap((address) =>
+    (['balance', 'nonce', 'code'] as const).map((kind): StateRead => ({ kind, address })),
   )
+  const rest = [...slots, ...fields].filter((asked) => !values.has(readKey(asked)))
   if (rest.length > 0) await keep(rest)
   return { answer, touched, values: [...values.values()] }
 }
 
-function accountsIn(values: Iterable<readonly [StateRead, StateValue]>): Set<Address> {
-  const accounts = new Set<Address>()
-  for (const [asked] of values) if (asked.kind !== 'blockHash') accounts.add(asked.address)
-  return accounts
+/**
+ * The touched slots, except those that the request sets before anything runs. An engine may know a slot without reading it:
+ * EthereumJS takes all slots of an empty account for zero, revm reads each.
+ */
+function touchedReads({ slots }: TouchedList, { request }: Pick<Simulation, 'request'>): StateRead[] {
+  const overrides = new Map(request.blockStateCalls[0]?.stateOverrides.map((override) => [override.address, override]))
+  const isSet = (address: Address, slot: Hash) => {
+    const { state, stateDiff } = overrides.get(address) ?? {}
+    return state !== undefined || (stateDiff?.some(([set]) => set === slot) ?? false)
+  }
+  return slots.flatMap(({ address, slot }) => (isSet(address, slot) ? [] : [{ kind: 'storage', address, slot }]))
+}
+
+function accountsIn(reads: readonly StateRead[]): Set<Address> {
+  return new Set(reads.flatMap((asked) => (asked.kind === 'blockHash' ? [] : [asked.address])))
 }
