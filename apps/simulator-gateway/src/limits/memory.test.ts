@@ -5,7 +5,7 @@ const MIB = 1024 * 1024
 
 describe('Memory', () => {
   it('leaves the process its own part of the limit', () => {
-    expect(new Memory(1024 * MIB).capacity).toBe(320 * MIB)
+    expect(new Memory(1056 * MIB).capacity).toBe(224 * MIB)
     expect(new Memory(256 * MIB).capacity).toBe(32 * MIB)
   })
 

@@ -1,18 +1,34 @@
 import type { MemoryShare } from '@upfront/fast-http'
 import { Overloaded } from './overloaded.js'
 
-/** Smaller answers are bounded by the number of connections alone. */
+/** Smaller bodies and answers are bounded by the number of connections alone. */
 export const SMALL_BYTES = 65_536
 
 /** What the process takes beside requests: code, V8's young generation, the engine's state, garbage not yet collected. */
 const BASE_BYTES = 384 * 1024 * 1024
 
-/** Of what is left of the limit of the whole process: for the EVM's memory in simulations, and as much for `Memory`. */
-export function simulationBytes(limit: number): number {
-  return Math.floor(Math.max(limit - BASE_BYTES, limit / 4) / 2)
+/** Of a large body while it is worked on: its text, values and plan, and garbage. */
+const WORKING_COPIES = 24
+
+/**
+ * A third of what the limit of the whole process leaves for requests. One is for what `Memory` counts, one for work on large bodies, one
+ * for the EVM's memory in simulations.
+ */
+export function shareOfMemory(limit: number): number {
+  return Math.floor(Math.max(limit - BASE_BYTES, (limit * 3) / 8) / 3)
 }
 
-/** One account of what requests hold in memory: bodies from their first byte, work on large ones, large answers. */
+/** Parsing and checking a longer body takes milliseconds of the event loop. */
+export function isLarge(bodyLength: number): boolean {
+  return bodyLength > SMALL_BYTES
+}
+
+/** What work on a large body takes, beside the body itself. */
+export function workingBytes(bodyLength: number): number {
+  return WORKING_COPIES * bodyLength
+}
+
+/** One account of what requests hold in memory: connections, bodies from their first byte, large answers. */
 export class Memory {
   /** Bytes that requests may hold together. */
   readonly capacity: number
@@ -21,7 +37,7 @@ export class Memory {
 
   /** @param limit of the whole process, in bytes */
   constructor(readonly limit: number) {
-    this.capacity = simulationBytes(limit)
+    this.capacity = shareOfMemory(limit)
   }
 
   get bytes(): number {

@@ -16,6 +16,7 @@ export class RequestLifetime implements Cancellation, Running {
   private timer: NodeJS.Timeout | undefined
   private reserved = 0
   private isRunning = false
+  private workBytes = 0
   private readonly onClose = () => this.canceller?.cancel(new ClientGone())
 
   constructor(
@@ -32,9 +33,14 @@ export class RequestLifetime implements Cancellation, Running {
     return this.canceller.signal
   }
 
-  /** The request has its turn: from now on it may be ended where memory is short. */
-  begin(): void {
+  get bytes(): number {
+    return this.workBytes + this.reserved
+  }
+
+  /** The request has its turn: from now on it may be ended where memory is short. @param bytes that work on its body may take */
+  begin(bytes: number): void {
     this.isRunning = true
+    this.workBytes = bytes
     if (this.canceller !== undefined) this.limits.guard.watch(this)
   }
 

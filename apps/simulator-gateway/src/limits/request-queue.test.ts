@@ -34,30 +34,30 @@ describe('RequestQueue', () => {
     expect([queue.inFlight, queue.queued]).toEqual([0, 0])
   })
 
-  it('lets fewer in while memory is short, and more again afterwards', async () => {
-    const queue = new RequestQueue(16, 100)
-    const clients = Array.from({ length: 40 }, (_, index) => ({ name: `client ${index}`, pays: false }))
-    const inside: Client[] = []
-    for (const client of clients) {
-      const turn = queue.enter(client, never)
-      if (turn === undefined) inside.push(client)
-      else void turn.then(() => inside.push(client))
+  it('lets in what fits, and who needs less before who needs more than is there', async () => {
+    const queue = new RequestQueue(100, 100)
+    const order: string[] = []
+    const enter = (client: Client, units: number) => {
+      const turn = queue.enter(client, never, units)
+      if (turn === undefined) order.push(client.name)
+      else void turn.then(() => order.push(client.name))
     }
-    const leave = async (count: number) => {
-      for (const client of inside.splice(0, count)) queue.leave(client)
-      await settled()
-    }
-    queue.narrow()
-    await leave(8)
-    expect(queue.inFlight).toBe(8)
-    queue.widen()
-    expect(queue.inFlight).toBe(9)
-    for (let count = 0; count < 10; count += 1) queue.narrow()
+    enter(alice, 40)
+    enter(alice, 40)
+    enter(bob, 60)
+    enter(carol, 100)
+    expect([order, queue.queued]).toEqual([['alice', 'bob'], 2])
+    enter(payer, 1)
+    queue.leave(bob, 60)
     await settled()
-    await leave(9)
-    expect(queue.inFlight).toBe(2)
-    for (let count = 0; count < 20; count += 1) queue.widen()
-    expect(queue.inFlight).toBe(16)
+    expect(order).toEqual(['alice', 'bob', 'payer'])
+    queue.leave(alice, 40)
+    await settled()
+    expect(order).toEqual(['alice', 'bob', 'payer', 'alice'])
+    queue.leave(alice, 40)
+    queue.leave(payer, 1)
+    await settled()
+    expect(order.at(-1)).toBe('carol')
   })
 
   it('leaves a client as many slots as are free beside it, and others the rest', () => {

@@ -10,10 +10,9 @@ export interface Client {
   pays: boolean
 }
 
-/** So many are let in however short memory is. */
-const NARROWEST = 2
-
 interface Waiting {
+  /** Of the capacity. */
+  readonly units: number
   enter(): void
   refuse(error: Error): void
 }
@@ -22,67 +21,42 @@ interface Waiting {
 type Line = Map<string, Set<Waiting>>
 
 /**
- * At most `maxInFlight` requests at a time; `maxQueued` more wait. A client may hold as many slots as are free beside them, so that
- * others always find one. Turns go to who holds the fewest; a client's own requests wait behind each other. Where too many wait,
- * those of the client with the most are refused.
+ * Shares a capacity (slots, bytes) among requests; `maxQueued` of them wait. A client may hold as much as is free beside it, so that
+ * there is always something for others. Turns go to who holds the least and needs no more than is there; a client's own requests wait
+ * behind each other. Where too many wait, those of the client with the most are refused.
  */
 export class RequestQueue {
-  #running = 0
-  /** At most `maxInFlight`; fewer while memory is short. */
-  #allowed: number
+  #taken = 0
+  #inFlight = 0
   #queued = 0
-  /** Slots in use, by client. */
+  /** Of the capacity, by client. */
   readonly #held = new Map<string, number>()
   readonly #paid: Line = new Map()
   readonly #free: Line = new Map()
 
   constructor(
-    private readonly maxInFlight: number,
+    private readonly capacity: number,
     private readonly maxQueued: number,
-    /** So many are let in at first, and more while memory is seen to suffice. */
-    private readonly atFirst = maxInFlight,
-  ) {
-    this.#allowed = Math.min(atFirst, maxInFlight)
-  }
+  ) {}
 
   get inFlight(): number {
-    return this.#running
+    return this.#inFlight
   }
 
   get queued(): number {
     return this.#queued
   }
 
-  /** Lets half as many in at a time as are there now. */
-  narrow(): void {
-    this.#allowed = Math.max(
-      Math.min(NARROWEST, this.maxInFlight),
-      Math.floor(Math.min(this.#allowed, this.#running) / 2),
-    )
-  }
-
-  /** Lets as many in at a time as at first. */
-  settle(): void {
-    this.#allowed = Math.min(this.atFirst, this.maxInFlight)
-    if (this.#queued > 0) this.#admit()
-  }
-
-  /** Lets one more in at a time, up to `maxInFlight`. */
-  widen(): void {
-    if (this.#allowed === this.maxInFlight) return
-    this.#allowed += 1
-    if (this.#queued > 0) this.#admit()
-  }
-
   /**
    * Returns undefined where there is room, else a promise that resolves with the turn. Call `leave` once for each turn.
+   * @param units at most the capacity
    * @throws Overloaded where too many wait. Rejects with Overloaded when the signal aborts or the turn is given up for another
    * client's, with ClientGone if that is the signal's reason
    */
-  enter(client: Client, cancellation: Cancellation): Promise<void> | undefined {
+  enter(client: Client, cancellation: Cancellation, units = 1): Promise<void> | undefined {
     const { name, pays } = client
-    if (this.#mayHoldMore(name)) {
-      this.#hold(name)
+    if (this.#mayHold(name, units)) {
+      this.#hold(name, units)
       return undefined
     }
     if (this.#queued >= this.maxQueued) this.#makeRoom(client)
@@ -94,9 +68,10 @@ export class RequestQueue {
         this.#remove(line, name, turn)
       }
       const turn: Waiting = {
+        units,
         enter: () => {
           end()
-          this.#hold(name)
+          this.#hold(name, units)
           resolve()
         },
         refuse: (error) => {
@@ -117,21 +92,23 @@ export class RequestQueue {
     })
   }
 
-  leave({ name }: Client): void {
-    this.#running -= 1
-    const held = (this.#held.get(name) ?? 1) - 1
-    if (held === 0) this.#held.delete(name)
-    else this.#held.set(name, held)
+  leave({ name }: Client, units = 1): void {
+    this.#inFlight -= 1
+    this.#taken -= units
+    const held = (this.#held.get(name) ?? 0) - units
+    if (held > 0) this.#held.set(name, held)
+    else this.#held.delete(name)
     if (this.#queued > 0) this.#admit()
   }
 
-  #mayHoldMore(name: string): boolean {
-    return (this.#held.get(name) ?? 0) < this.#allowed - this.#running
+  #mayHold(name: string, units: number): boolean {
+    return (this.#held.get(name) ?? 0) + units <= this.capacity - this.#taken
   }
 
-  #hold(name: string): void {
-    this.#running += 1
-    this.#held.set(name, (this.#held.get(name) ?? 0) + 1)
+  #hold(name: string, units: number): void {
+    this.#inFlight += 1
+    this.#taken += units
+    this.#held.set(name, (this.#held.get(name) ?? 0) + units)
   }
 
   #admit(): void {
@@ -140,14 +117,15 @@ export class RequestQueue {
 
   #next(): Waiting | undefined {
     for (const line of [this.#paid, this.#free]) {
-      const name = lowest(line, (candidate) => this.#held.get(candidate) ?? 0)
-      if (name === undefined || !this.#mayHoldMore(name)) continue
+      const name = lowest(line, (candidate, waiting) =>
+        this.#mayHold(candidate, first(waiting).units) ? (this.#held.get(candidate) ?? 0) : Number.POSITIVE_INFINITY,
+      )
+      if (name === undefined) continue
       const waiting = line.get(name)!
-      // Among clients that hold equally many, the next turn is another's.
+      // Among clients that hold equally much, the next turn is another's.
       line.delete(name)
       line.set(name, waiting)
-      const [first] = waiting
-      return first
+      return first(waiting)
     }
     return undefined
   }
@@ -168,7 +146,7 @@ export class RequestQueue {
   }
 
   #full(): Overloaded {
-    return new Overloaded(`too many requests at once (${this.maxInFlight} in flight, ${this.maxQueued} waiting)`)
+    return new Overloaded(`too many requests at once: ${this.maxQueued} wait already`)
   }
 
   #remove(line: Line, name: string, turn: Waiting): void {
@@ -179,7 +157,12 @@ export class RequestQueue {
   }
 }
 
-/** The first client with the lowest rank. */
+function first(waiting: Set<Waiting>): Waiting {
+  const [next] = waiting
+  return next!
+}
+
+/** The first client with the lowest rank; none where all are infinite. */
 function lowest(line: Line, rank: (name: string, waiting: Set<Waiting>) => number): string | undefined {
   let best: string | undefined
   let bestRank = Number.POSITIVE_INFINITY

@@ -4,10 +4,8 @@ import type { Awaitable } from '@upfront/node'
 import type { ReceiptBlock } from '@upfront/receipt'
 import type { SimulationAnswer } from '@upfront/simulation'
 import { Environment } from '../environment/environment.js'
-import { Memory } from '../limits/memory.js'
-import { MemoryGuard } from '../limits/memory-guard.js'
-import { RequestLifetime } from '../limits/request-lifetime.js'
-import { RequestQueue } from '../limits/request-queue.js'
+import type { RequestLifetime } from '../limits/request-lifetime.js'
+import { Turns } from '../limits/turns.js'
 import { freeLimits, type RequestLimits, type SimulationContext, Simulator } from '../simulate/simulator.js'
 import { receiptBlock } from './receipt-block.js'
 import { WitnessMaker } from './witness-maker.js'
@@ -27,9 +25,7 @@ export class PaidSimulator {
 
   constructor(
     private readonly simulator: Simulator,
-    private readonly queue: RequestQueue,
-    readonly memory: Memory,
-    readonly guard: MemoryGuard,
+    private readonly turns: Turns,
     private readonly environment: Environment,
     private readonly witnesses: WitnessMaker,
   ) {
@@ -41,25 +37,19 @@ export class PaidSimulator {
   }
 
   /**
-   * Does a request's work once it is its turn: whatever it simulates, it is one unit of load with one time-out.
+   * Does a request's work once it is its turn.
    * @param payer takes turns with others that pay, and goes before all that do not
+   * @param length of the body
    * @throws Overloaded, ClientGone, what `work` throws
    */
-  async inTurn<T>(payer: string, response: ServerResponse, work: (time: RequestLifetime) => Promise<T>): Promise<T> {
+  async inTurn<T>(
+    payer: string,
+    response: ServerResponse,
+    length: number,
+    work: (time: RequestLifetime) => Promise<T>,
+  ): Promise<T> {
     const client = { name: payer.toLowerCase(), pays: true }
-    const lifetime = new RequestLifetime(response, this.environment.PAID_TIMEOUT_MS, client.name, this)
-    try {
-      const turn = this.queue.enter(client, lifetime)
-      if (turn !== undefined) await turn
-      try {
-        lifetime.begin()
-        return await work(lifetime)
-      } finally {
-        this.queue.leave(client)
-      }
-    } finally {
-      lifetime.end()
-    }
+    return this.turns.take({ client, response, timeoutMs: this.environment.PAID_TIMEOUT_MS, length }, work)
   }
 
   /** @throws RpcError, ClientGone */

@@ -34,7 +34,7 @@ export class PreviewController {
       const params = previewParams(query)
       const withWitness = wantsWitness({ witness })
       const view = new RequestView()
-      const paid = await this.simulator.inTurn(payment.payer, reply.raw, async ({ signal, deadline }) =>
+      const paid = await this.simulator.inTurn(payment.payer, reply.raw, 0, async ({ signal, deadline }) =>
         this.simulator.simulate(params, { dialect: 'upfront', signal, deadline, view }, { withWitness }),
       )
       if (view.answerState) reply.header(STATE_HEADER, answerStateToHeader(view.answerState))

@@ -9,9 +9,9 @@ import { sendAnswer } from '../http/send-answer.js'
 import type { Caller } from '../limits/caller.js'
 import { ClientGone } from '../limits/client-gone.js'
 import { type Cost, FreeBudget } from '../limits/free-budget.js'
-import { Memory } from '../limits/memory.js'
+import { isLarge, Memory } from '../limits/memory.js'
 import { RequestView } from '../pending/request-view.js'
-import { isLarge, RpcEndpoint } from '../rpc/rpc.endpoint.js'
+import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import { RpcService } from '../rpc/rpc.service.js'
 import { RpcJournal } from '../rpc/rpc-journal.js'
 import { RPC_METHODS, type RpcMethod } from '../rpc/rpc-method.js'
@@ -59,7 +59,7 @@ export class SimulateController {
     const selling = this.selling(charge, wantsWitness(request.query))
     const methods = this.freeMethods(callerOf(request)).set(SOLD_METHOD, selling)
     const rpc = new RpcService(methods, this.journal, this.environment)
-    const answer = await this.simulator.inTurn(payment.payer, reply.raw, async (lifetime) => {
+    const answer = await this.simulator.inTurn(payment.payer, reply.raw, body.length, async (lifetime) => {
       const { signal, deadline } = lifetime
       const reserve = (bytes: number) => lifetime.reserve(bytes)
       const made = await rpc.answer(body, {
@@ -69,7 +69,7 @@ export class SimulateController {
         requestId: request.id,
         dialect,
         view,
-        isLarge: isLarge(body),
+        isLarge: isLarge(body.length),
       })
       if (signal.reason instanceof ClientGone) throw signal.reason
       return made

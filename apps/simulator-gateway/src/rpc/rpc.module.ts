@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common'
 import { BlockResolver } from '@upfront/head'
 import { UpstreamClient } from '@upfront/node'
+import { Metrics } from '@upfront/service'
 import { Driver } from '@upfront/simulation'
 import { Callers } from '../callers/callers.js'
 import { AnnouncedBlocks } from '../chain/announced-blocks.js'
@@ -11,7 +12,7 @@ import { counters } from '../limits/counters.js'
 import { FreeBudget, freeBudgetLimits } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
 import { MemoryGuard } from '../limits/memory-guard.js'
-import { RequestQueue } from '../limits/request-queue.js'
+import { Turns } from '../limits/turns.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
 import { Inspector } from '../simulate/inspector.js'
@@ -22,29 +23,29 @@ import { RpcService } from './rpc.service.js'
 import { RpcJournal } from './rpc-journal.js'
 import { RPC_METHODS } from './rpc-method.js'
 
-/** What the EVM may take for one simulation of 50M gas. */
-const RUN_BYTES = 64 * 1024 * 1024
-/** Let in at first on the smallest machine. */
-const FEWEST = 8
-
 /** JSON-RPC, and the limits that every request keeps to. */
 @Module({
   providers: [
-    {
-      provide: RequestQueue,
-      inject: [Environment, Memory],
-      useFactory: ({ MAX_IN_FLIGHT, MAX_QUEUED }: Environment, { capacity }: Memory) =>
-        new RequestQueue(MAX_IN_FLIGHT, MAX_QUEUED, Math.max(FEWEST, Math.floor(capacity / RUN_BYTES))),
-    },
     {
       provide: Memory,
       inject: [Environment],
       useFactory: ({ MEMORY_LIMIT_BYTES }: Environment) => new Memory(MEMORY_LIMIT_BYTES),
     },
     {
-      provide: MemoryGuard,
-      inject: [Memory, RequestQueue],
-      useFactory: (memory: Memory, queue: RequestQueue) => new MemoryGuard(memory, queue),
+      provide: Turns,
+      inject: [Environment, Memory, Metrics],
+      useFactory: ({ MAX_IN_FLIGHT, MAX_QUEUED }: Environment, memory: Memory, metrics: Metrics) => {
+        const guard = new MemoryGuard(memory)
+        const turns = new Turns({ maxInFlight: MAX_IN_FLIGHT, maxQueued: MAX_QUEUED }, { memory, guard })
+        metrics.gauge('upfront_requests_in_flight', 'Requests being worked on', () => turns.inFlight)
+        metrics.gauge('upfront_requests_waiting', 'Requests that wait their turn', () => turns.queued)
+        metrics.counter(
+          'upfront_requests_ended_for_memory_total',
+          'Requests ended because memory was short',
+          () => guard.ended,
+        )
+        return turns
+      },
     },
     {
       provide: FreeBudget,
@@ -96,7 +97,7 @@ const FEWEST = 8
     RpcJournal,
     RpcEndpoint,
   ],
-  exports: [Callers, RequestQueue, Memory, MemoryGuard, FreeBudget, RpcJournal, RpcEndpoint, RPC_METHODS],
+  exports: [Callers, Turns, Memory, FreeBudget, RpcJournal, RpcEndpoint, RPC_METHODS],
 })
 export class RpcModule {
   /** @param imports which have to give `Environment`, `LOGGER`, `Metrics` and what simulates */

@@ -38,10 +38,18 @@ use upfront_engine::{
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// mimalloc keeps what a thread freed for a second, on each of many threads: too long for what one simulation takes at most.
+fn return_freed() {
+    // SAFETY: it has no precondition.
+    unsafe { libmimalloc_sys::mi_collect(true) }
+}
+
 /// What the event loop gives a simulation at most: enough for a swap. bench/RESULTS.md has what the costliest programs known make of
 /// it.
 const ALLOWANCE: Allowance = Allowance { gas: 300_000, frames: 20, bytes: 4_096, precompile_gas: 40_000 };
 const SMALL_PLAN: usize = 8_192;
+/// What a longer plan took is given back to the system at once.
+const LARGE_PLAN: usize = 1 << 20;
 
 /// As Cargo.lock pins it.
 #[napi]
@@ -79,7 +87,7 @@ impl NativeEngine {
         let cache = Arc::new(StateCache::new(options.cache_bytes as usize));
         let mailbox = Arc::new(Mailbox::new(wake));
         let pool = Pool::new(options.threads as usize, options.queue as usize);
-        let memory = MemoryGate::new(options.memory_bytes as usize);
+        let memory = MemoryGate::new(options.memory_bytes as usize, return_freed);
         let threads = Threads::new(pool, cache.clone(), memory, mailbox.clone());
         Self { cache, mailbox, layers: HashMap::new(), paused: HashMap::new(), threads }
     }
@@ -110,7 +118,8 @@ impl NativeEngine {
         let (key, layers) = (state_key(&key)?, self.layers(&layers)?);
         if plan.len() > SMALL_PLAN {
             let text = ascii(&plan)?.to_owned();
-            self.start_simulation(id, key, layers, move || text::read(&text).map_err(|_| Ending::Failed))?;
+            let is_large = text.len() > LARGE_PLAN;
+            self.start_simulation(id, key, layers, is_large, move || text::read(&text).map_err(|_| Ending::Failed))?;
             return Ok(None);
         }
         self.at_once(id, Simulation { plan: field(&plan)?, key, layers })
@@ -275,7 +284,7 @@ impl NativeEngine {
         let at_once = match result {
             Err(Failure::TooMuch | Failure::Unread | Failure::Cancelled) => {
                 let Simulation { plan, key, layers } = simulation;
-                self.start_simulation(id, key, layers, || Ok(plan))?;
+                self.start_simulation(id, key, layers, false, || Ok(plan))?;
                 return Ok(None);
             }
             result if !assumed.is_empty() => {
@@ -298,11 +307,17 @@ impl NativeEngine {
         id: u32,
         key: B256,
         layers: Vec<Arc<Layer>>,
+        is_large: bool,
         plan: impl FnOnce() -> std::result::Result<Plan, Ending> + Send + 'static,
     ) -> Result<()> {
         self.threads.start(id, key, layers, move |ground| {
             let plan = plan()?;
-            simulate_reading(&plan, ground).and_then(|outcome| written(&plan, &outcome)).map_err(Ending::from)
+            let simulated = simulate_reading(&plan, ground).and_then(|outcome| written(&plan, &outcome));
+            drop(plan);
+            if is_large {
+                return_freed();
+            }
+            simulated.map_err(Ending::from)
         })
     }
 }

@@ -19,6 +19,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub struct MemoryGate {
     bytes: usize,
+    /// Called on the thread of a simulation that needed much, once its memory is freed and before the next one has its turn.
+    return_freed: fn(),
     turns: Mutex<Turns>,
     changed: Condvar,
 }
@@ -32,13 +34,14 @@ struct Turns {
 
 impl Default for MemoryGate {
     fn default() -> Self {
-        Self::new(usize::MAX)
+        Self::new(usize::MAX, || ())
     }
 }
 
 impl MemoryGate {
-    pub fn new(bytes: usize) -> Self {
-        Self { bytes, turns: Mutex::default(), changed: Condvar::new() }
+    /// `return_freed` gives to the system what the allocator keeps of memory that this thread freed.
+    pub fn new(bytes: usize, return_freed: fn()) -> Self {
+        Self { bytes, return_freed, turns: Mutex::default(), changed: Condvar::new() }
     }
 
     fn turns(&self) -> MutexGuard<'_, Turns> {
@@ -108,6 +111,7 @@ impl Drop for Room {
         if let Some(gate) = &self.gate
             && self.held > 0
         {
+            (gate.return_freed)();
             gate.give(self.held);
         }
     }
@@ -124,7 +128,13 @@ fn most_memory(gas: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::{sync::mpsc, thread};
+    use std::{
+        sync::{
+            atomic::{AtomicUsize, Ordering::Relaxed},
+            mpsc,
+        },
+        thread,
+    };
 
     fn room(gate: &Arc<MemoryGate>) -> Room {
         Room::new(gate.clone(), u64::from(u32::MAX))
@@ -139,7 +149,7 @@ mod tests {
 
     #[test]
     fn little_memory_asks_nobody_and_much_takes_turns() {
-        let gate = Arc::new(MemoryGate::new(FREE_BYTES));
+        let gate = Arc::new(MemoryGate::new(FREE_BYTES, || ()));
         let (stop, mut first) = (Stop::default(), room(&gate));
         assert!(first.admits(FREE_BYTES + 1, &stop));
         assert!(room(&gate).admits(FREE_BYTES, &stop));
@@ -161,8 +171,20 @@ mod tests {
     }
 
     #[test]
+    fn freed_memory_is_returned_by_whoever_took_much() {
+        static RETURNED: AtomicUsize = AtomicUsize::new(0);
+        let gate = Arc::new(MemoryGate::new(FREE_BYTES, || {
+            RETURNED.fetch_add(1, Relaxed);
+        }));
+        for (bytes, returned) in [(FREE_BYTES, 0), (FREE_BYTES + 1, 1)] {
+            assert!(room(&gate).admits(bytes, &Stop::default()));
+            assert_eq!(RETURNED.load(Relaxed), returned);
+        }
+    }
+
+    #[test]
     fn who_is_stopped_waits_no_longer_and_lets_the_next_one_by() {
-        let gate = Arc::new(MemoryGate::new(FREE_BYTES));
+        let gate = Arc::new(MemoryGate::new(FREE_BYTES, || ()));
         let (stop, mut first) = (Stop::default(), room(&gate));
         assert!(first.admits(FREE_BYTES + 1, &stop));
         stop.raise();

@@ -1,0 +1,93 @@
+import type { Writable } from 'node:stream'
+import { type Awaitable, andThen } from '@upfront/node'
+import { isLarge, type Memory, shareOfMemory, workingBytes } from './memory.js'
+import type { MemoryGuard } from './memory-guard.js'
+import { RequestLifetime } from './request-lifetime.js'
+import { type Client, RequestQueue } from './request-queue.js'
+
+/** A request as far as its turn depends on it. */
+export interface Asked {
+  client: Client
+  /** What it writes its answer to. */
+  response: Writable
+  timeoutMs: number
+  /** Of its body. */
+  length: number
+}
+
+export interface TurnLimits {
+  /** Requests at one time. */
+  maxInFlight: number
+  /** Requests that wait for a slot, and as many for memory. */
+  maxQueued: number
+}
+
+/** Gives each request its turn: of the memory for work on its body, where that is large, and then of the slots. */
+export class Turns {
+  private readonly slots: RequestQueue
+  private readonly work: RequestQueue
+  private readonly workBytes: number
+
+  constructor(
+    { maxInFlight, maxQueued }: TurnLimits,
+    private readonly limits: { memory: Memory; guard: MemoryGuard },
+  ) {
+    this.workBytes = shareOfMemory(limits.memory.limit)
+    this.slots = new RequestQueue(maxInFlight, maxQueued)
+    this.work = new RequestQueue(this.workBytes, maxQueued)
+  }
+
+  get inFlight(): number {
+    return this.slots.inFlight
+  }
+
+  get queued(): number {
+    return this.slots.queued + this.work.queued
+  }
+
+  /**
+   * Does a request's work once it is its turn, at once where it is: one unit of load with one time-out, whatever it holds.
+   * @throws or rejects with Overloaded, ClientGone, what `work` throws
+   */
+  take<T>(
+    { client, response, timeoutMs, length }: Asked,
+    work: (lifetime: RequestLifetime) => Awaitable<T>,
+  ): Awaitable<T> {
+    const lifetime = new RequestLifetime(response, timeoutMs, client.name, this.limits)
+    // More than there is counts as all of it: such a request is worked on alone.
+    const bytes = isLarge(length) ? Math.min(workingBytes(length), this.workBytes) : 0
+    const inSlot = () =>
+      holding(this.slots, client, lifetime, 1, () => {
+        lifetime.begin(bytes)
+        return work(lifetime)
+      })
+    return lastly(
+      () => (bytes === 0 ? inSlot() : holding(this.work, client, lifetime, bytes, inSlot)),
+      () => lifetime.end(),
+    )
+  }
+}
+
+function holding<T>(
+  queue: RequestQueue,
+  client: Client,
+  lifetime: RequestLifetime,
+  units: number,
+  work: () => Awaitable<T>,
+): Awaitable<T> {
+  return andThen(queue.enter(client, lifetime, units), () => lastly(work, () => queue.leave(client, units)))
+}
+
+/** Runs `work`, then `end`, whether it succeeds or not. */
+function lastly<T>(work: () => Awaitable<T>, end: () => void): Awaitable<T> {
+  let value: Awaitable<T>
+  try {
+    value = work()
+  } catch (thrown) {
+    end()
+    throw thrown
+  }
+  if (value instanceof Promise) return value.finally(end)
+  end()
+  return value
+}
