@@ -30,6 +30,7 @@ describe('health', () => {
       status: 200,
       body: {
         ready: true,
+        upstreams: [{ upstream: upstream.host, circuit: 'closed' }],
         engine: { name: 'ethereumjs', version: expect.any(String), reason: expect.any(String) },
         chain: { id: '31337', rules: expect.any(String), head: '0', headAgeSeconds: expect.any(Number) },
         following: expect.objectContaining({ mode: 'auto', following: true, subscribed: 0, urls: 0, trusted: false }),

@@ -111,3 +111,24 @@ describe('a faulty upstream', () => {
     60_000,
   )
 })
+
+it('one of two URLs fails: answers are right, and /health/ready and /metrics say which is left out, without its key', async () => {
+  const broken = await startFaultProxy(devnet.rpcUrl)
+  broken.fault = 'reset'
+  const urls = `http://user:secret-key@${broken.host}/v1/secret-key,${devnet.rpcUrl}`
+  const gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: urls })
+  try {
+    for (let count = 0; count < 3; count += 1) expect(await outcome(gateway, broken)).toBe('right')
+    const { upstreams } = (await (await fetch(`${gateway.url}/health/ready`)).json()) as { upstreams: object[] }
+    expect(upstreams).toEqual([
+      { upstream: broken.host, circuit: expect.stringMatching('open') },
+      expect.objectContaining({ circuit: 'closed' }),
+    ])
+    const sample = `upfront_upstream_left_out{upstream="${broken.host}",reason="failed"}`
+    expect(await gateway.metric(sample)).toBe(1)
+    expect(gateway.output() + JSON.stringify(upstreams)).not.toContain('secret-key')
+  } finally {
+    await gateway.stop()
+    await broken.stop()
+  }
+}, 60_000)

@@ -1,4 +1,5 @@
 import { Pool } from 'undici'
+import { Circuit, type CircuitState } from './circuit.js'
 import { Latencies } from './latencies.js'
 import { type PostLimits, post } from './post.js'
 import { Secrets } from './secrets.js'
@@ -16,8 +17,10 @@ export class Endpoint {
   readonly label: string
   /** What of the URL no message may show. */
   readonly secrets: Secrets
-  /** Requests go to another endpoint until then, if there is one (`performance.now()`). */
-  restingUntil = 0
+  /** While it is not closed, requests go to another endpoint, if there is one. */
+  readonly circuit: Circuit
+  /** Why the node's heads are not to be stood on, as `HeadAgreement` of `@upfront/head` finds: requests go to another endpoint too. */
+  strays: string | undefined
   readonly latencies = new Latencies()
   readonly #pool: Pool
   readonly #path: string
@@ -27,8 +30,12 @@ export class Endpoint {
   #batchLimitUntil = 0
   #failedBatches = 0
 
-  constructor(url: URL, options: { connections: number; maxBatch: number }) {
+  constructor(
+    url: URL,
+    options: { connections: number; maxBatch: number; onCircuit?: (upstream: string, state: CircuitState) => void },
+  ) {
     this.label = url.host
+    this.circuit = new Circuit((state) => options.onCircuit?.(this.label, state))
     this.secrets = new Secrets(url)
     this.#path = `${url.pathname}${url.search}`
     this.#headers = { 'content-type': 'application/json', accept: 'application/json' }

@@ -1,6 +1,7 @@
 export * from './awaitable.js'
 export * from './call-queue.js'
 export * from './cancellation.js'
+export type { CircuitState } from './circuit.js'
 export * from './decode-result.js'
 export * from './in-turns.js'
 export * from './pass-through.js'

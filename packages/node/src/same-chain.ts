@@ -26,6 +26,11 @@ export class SameChain {
   async check(endpoint: Endpoint, limits: Omit<PostLimits, 'maxBytes'>): Promise<void> {
     const checkedAt = this.#checkedAt.get(endpoint)
     if (checkedAt !== undefined && performance.now() - checkedAt < this.#believedMs) return
+    await this.ask(endpoint, limits)
+  }
+
+  /** @throws UpstreamFault, or the signal's reason */
+  async ask(endpoint: Endpoint, limits: Omit<PostLimits, 'maxBytes'>): Promise<void> {
     const text = await endpoint.post(encodeCalls([CHAIN_ID_CALL], 0), { ...limits, maxBytes: 4_096 })
     this.believe(endpoint, matchAnswers(text, 0, 1, endpoint.secrets)[0]!)
   }

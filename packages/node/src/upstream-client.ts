@@ -1,4 +1,5 @@
 import { type CancelSignal, pause } from './cancellation.js'
+import type { CircuitState } from './circuit.js'
 import { Endpoint } from './endpoint.js'
 import { type Answer, encodeCalls, matchAnswers } from './json-rpc-batch.js'
 import { backoff, isRateLimit, mostAttempts, refusesBatches } from './retry-policy.js'
@@ -27,7 +28,6 @@ export interface UpstreamOptions {
   observer?: UpstreamObserver
 }
 
-const REST_MS = 2_000
 const WRONG_CHAIN_REST_MS = 60_000
 /** Of one HTTP answer, whatever its calls may have together. */
 const ANSWER_MOST_BYTES = 64 * 1024 * 1024
@@ -53,16 +53,19 @@ export class UpstreamClient {
   readonly #sameChain: SameChain
   readonly #chainId: number | undefined
   #nextId = 1
+  /** Calls that were sent, those of `askEach` not counted. */
+  sent = 0
 
   constructor(options: UpstreamOptions) {
     const { connections = 32, maxBatch = 1_000 } = options
-    this.endpoints = options.urls.map((url) => new Endpoint(new URL(url), { connections, maxBatch }))
+    this.observer = options.observer ?? {}
+    const onCircuit = (upstream: string, state: CircuitState) => this.observer.onCircuit?.({ upstream, state })
+    this.endpoints = options.urls.map((url) => new Endpoint(new URL(url), { connections, maxBatch, onCircuit }))
     if (this.endpoints.length === 0) throw new Error('at least one upstream URL is needed')
     this.#attemptTimeoutMs = options.attemptTimeoutMs ?? 3_000
     this.#callTimeoutMs = options.callTimeoutMs ?? 12_000
     this.#chainId = options.chainId
     this.#sameChain = new SameChain(options.chainId)
-    this.observer = options.observer ?? {}
   }
 
   /** The preferred upstream's host and port. */
@@ -75,6 +78,18 @@ export class UpstreamClient {
     const [outcome] = await this.batch([call], limits)
     if ('error' in outcome!) throw outcome.error
     return outcome!.value
+  }
+
+  /** Asks every node that is not left out once, and no other instead. @returns what each said, by its place among the URLs */
+  askEach<T>(call: UpstreamCall<T>, limits: CallLimits = {}): Promise<(T | undefined)[]> {
+    const deadline = Math.min(limits.deadline ?? Number.POSITIVE_INFINITY, performance.now() + this.#attemptTimeoutMs)
+    return Promise.all(
+      this.endpoints.map(async (endpoint) => {
+        if (!this.#isUsable(endpoint)) return undefined
+        const [settled] = await this.#exchange(endpoint, [call], deadline, limits.signal)
+        return settled !== undefined && 'value' in settled ? settled.value : undefined
+      }),
+    )
   }
 
   /**
@@ -91,6 +106,7 @@ export class UpstreamClient {
     const outcomes = new Array<CallOutcome<T>>(calls.length)
     let open: OpenCall<T>[] = calls.map((call, index) => ({ call, index }))
     let endpoint = this.#pick(undefined)
+    this.sent += calls.length
     for (let attempt = 1; ; attempt += 1) {
       const answers = await this.#attempt(endpoint, open, deadline, limits.signal)
       const again: OpenCall<T>[] = []
@@ -126,13 +142,39 @@ export class UpstreamClient {
     await Promise.all(this.endpoints.map((endpoint) => endpoint.close()))
   }
 
-  /** The first that is not resting after a failure and did not fail just now; if there is none, the next in turn. */
+  /**
+   * The first that is not left out and did not fail just now. One that strays is asked only where all others are left out; if there is
+   * none at all, the next in turn.
+   */
   #pick(failed: Endpoint | undefined): Endpoint {
-    const now = performance.now()
-    const rested = this.endpoints.find((endpoint) => endpoint !== failed && endpoint.restingUntil <= now)
-    if (rested !== undefined) return rested
+    const usable = this.endpoints.filter((endpoint) => this.#isUsable(endpoint))
+    const straight = usable.filter(({ strays }) => strays === undefined)
+    const among = straight.length > 0 ? straight : usable
+    const best = among.find((endpoint) => endpoint !== failed) ?? among[0]
+    if (best !== undefined) return best
     const turn = failed === undefined ? 0 : this.endpoints.indexOf(failed) + 1
     return this.endpoints[turn % this.endpoints.length]!
+  }
+
+  #isUsable(endpoint: Endpoint): boolean {
+    if (this.endpoints.length > 1 && endpoint.circuit.isDue) void this.#try(endpoint)
+    return endpoint.circuit.state === 'closed'
+  }
+
+  /** Asks a node that was left out whether it is there again, so that no user's call has to wait for that. */
+  async #try(endpoint: Endpoint): Promise<void> {
+    endpoint.circuit.try()
+    try {
+      await this.#sameChain.ask(endpoint, { timeoutMs: this.#attemptTimeoutMs })
+      endpoint.circuit.succeeded(false)
+    } catch (error) {
+      this.#leaveOut(endpoint, error)
+    }
+  }
+
+  #leaveOut(endpoint: Endpoint, error: unknown): void {
+    const isOfAnotherChain = error instanceof UpstreamFault && error.kind === 'wrong-chain'
+    endpoint.circuit.failed(isOfAnotherChain ? WRONG_CHAIN_REST_MS : undefined)
   }
 
   #mostAttempts(call: UpstreamCall<unknown>, fault: UpstreamFault): number {
@@ -165,7 +207,7 @@ export class UpstreamClient {
     if (this.endpoints.length === 1 || slowMs === undefined || !calls.every(({ mayHedge }) => mayHedge)) return first
     if (!(await outlasts(first, slowMs))) return first
     const other = this.#pick(endpoint)
-    if (other === endpoint || other.restingUntil > performance.now()) return first
+    if (other === endpoint || other.circuit.state !== 'closed') return first
     const second = this.#exchange(other, calls, deadline, signal)
     return new Promise((resolve, reject) => {
       let open = 2
@@ -225,7 +267,7 @@ export class UpstreamClient {
   }
 
   #noteBatch(endpoint: Endpoint, answers: Answer[]): void {
-    endpoint.restingUntil = 0
+    endpoint.circuit.succeeded(true)
     if (answers.length === 1) return
     const missing = answers.filter((answer) => 'fault' in answer && answer.fault.kind === 'missing-answer').length
     if (missing === 0) endpoint.batchSucceeded()
@@ -240,7 +282,7 @@ export class UpstreamClient {
     }
     if (size > 1 && fault.kind !== 'timeout' && fault.kind !== 'wrong-chain' && !isRateLimit(fault))
       endpoint.batchFailed(size)
-    endpoint.restingUntil = performance.now() + (fault.kind === 'wrong-chain' ? WRONG_CHAIN_REST_MS : REST_MS)
+    this.#leaveOut(endpoint, fault)
   }
 
   #limitBatches(endpoint: Endpoint, limit: number): void {

@@ -1,3 +1,4 @@
+import type { CircuitState } from './circuit.js'
 import type { FaultKind } from './upstream-fault.js'
 
 export type Outcome = 'ok' | FaultKind
@@ -12,6 +13,8 @@ export interface UpstreamObserver {
   onRetry?(event: { upstream: string; method: string; fault: FaultKind }): void
   /** A node was slower than ever, and another was asked meanwhile: `isFirst` says whether that one answered first. */
   onHedge?(event: { upstream: string; isFirst: boolean }): void
+  /** Whether a node is asked where there is another one has changed. */
+  onCircuit?(event: { upstream: string; state: CircuitState }): void
   /** Reads of state that were known, and those that were not. */
   onReads?(event: { hits: number; misses: number }): void
   /** A node was found to lack something, which is worked around from now on. Once per finding. */

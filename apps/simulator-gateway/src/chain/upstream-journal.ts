@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common'
+import type { Straying } from '@upfront/head'
 import type { UpstreamObserver } from '@upfront/node'
 import { LOGGER, type Logger, Metrics, type Tally, type Timings } from '@upfront/service'
-import { Counter } from 'prom-client'
+import { Counter, Gauge } from 'prom-client'
 
 /** Counts what is asked of the node, and logs what it finds out about the node. */
 @Injectable()
@@ -10,6 +11,7 @@ export class UpstreamJournal implements Required<UpstreamObserver> {
   private readonly calls: Tally
   private readonly retries: Counter<'upstream' | 'fault'>
   private readonly hedges: Counter<'upstream' | 'first'>
+  private readonly leftOut: Gauge<'upstream' | 'reason'>
   private readonly reads = { hits: 0, misses: 0 }
 
   constructor(
@@ -39,6 +41,12 @@ export class UpstreamJournal implements Required<UpstreamObserver> {
       labelNames: ['upstream', 'first'],
       registers,
     })
+    this.leftOut = new Gauge({
+      name: 'upfront_upstream_left_out',
+      help: '1 while a URL is not asked where there is another: it failed, or its head strays from the others',
+      labelNames: ['upstream', 'reason'],
+      registers,
+    })
     const { reads } = this
     metrics.counter(
       'upfront_state_cache_hits_total',
@@ -66,6 +74,17 @@ export class UpstreamJournal implements Required<UpstreamObserver> {
 
   onHedge({ upstream, isFirst }: Parameters<Required<UpstreamObserver>['onHedge']>[0]): void {
     this.hedges.inc({ upstream, first: String(isFirst) })
+  }
+
+  onCircuit({ upstream, state }: Parameters<Required<UpstreamObserver>['onCircuit']>[0]): void {
+    this.leftOut.set({ upstream, reason: 'failed' }, state === 'closed' ? 0 : 1)
+    this.logger.info({ upstream, circuit: state }, 'whether the upstream is asked has changed')
+  }
+
+  onStraying(upstream: string, strays: Straying | undefined): void {
+    this.leftOut.set({ upstream, reason: 'strays' }, strays === undefined ? 0 : 1)
+    if (strays === undefined) this.logger.info({ upstream }, 'the upstream’s head agrees with the others again')
+    else this.logger.warn({ upstream, strays }, 'the upstream’s head is at odds with the others: it is not stood on')
   }
 
   onReads({ hits, misses }: Parameters<Required<UpstreamObserver>['onReads']>[0]): void {

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { BlockResolver, type FollowMode } from '@upfront/head'
+import { BlockResolver, type FollowMode, HeadAgreement, type Straying } from '@upfront/head'
+import type { CircuitState } from '@upfront/node'
 import { RpcError } from '@upfront/protocol'
 import { Readiness } from '@upfront/service'
 import { type CarryPace, ChainMismatch } from '@upfront/simulation'
@@ -23,6 +24,8 @@ export interface ReadinessReport {
   /** Why not. */
   reason?: string
   engine: { name: string; version: string; reason: string }
+  /** Each URL of the node, the preferred one first: whether it is asked, and its head where there are several. */
+  upstreams: { upstream: string; circuit: CircuitState; head?: string; strays?: Straying }[]
   /** Whether replicas count the free budgets together in Redis, or each alone; absent without REDIS_URL. */
   limits?: 'shared' | 'local'
   /** Whether this replica hears of heads and of the stream by itself; absent without REDIS_URL, and while nothing is followed. */
@@ -67,6 +70,7 @@ export class GatewayReadiness extends Readiness {
     private readonly preconfirmed: Preconfirmed,
     private readonly followed: FollowedChain,
     private readonly shared: SharedRedis,
+    private readonly agreement: HeadAgreement,
   ) {
     super()
   }
@@ -86,6 +90,14 @@ export class GatewayReadiness extends Readiness {
   }
 
   private async look(): Promise<ReadinessReport> {
+    const found = await this.findings()
+    const upstreams = this.agreement
+      .status()
+      .map(({ head, ...status }) => ({ ...status, ...(head !== undefined && { head: String(head) }) }))
+    return { ...found, upstreams }
+  }
+
+  private async findings(): Promise<Omit<ReadinessReport, 'upstreams'>> {
     const { name, version } = this.choice.engine
     const engine = { name, version, reason: this.choice.reason }
     if (this.ending) return { ready: false, reason: 'shutting down', engine }

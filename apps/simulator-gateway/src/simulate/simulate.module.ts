@@ -1,5 +1,5 @@
 import { type DynamicModule, Inject, Module, type OnApplicationShutdown } from '@nestjs/common'
-import { BlockResolver } from '@upfront/head'
+import { BlockResolver, HeadAgreement } from '@upfront/head'
 import { CallQueue, UpstreamClient } from '@upfront/node'
 import { Driver } from '@upfront/simulation'
 import { AnnouncedBlocks } from '../chain/announced-blocks.js'
@@ -34,6 +34,12 @@ import { Simulator } from './simulator.js'
       inject: [Environment, UpstreamJournal],
       useFactory: ({ UPSTREAM_RPC_URL: urls }: Environment, observer: UpstreamJournal) =>
         new UpstreamClient({ urls, observer }),
+    },
+    {
+      provide: HeadAgreement,
+      inject: [UpstreamClient, UpstreamJournal],
+      useFactory: (client: UpstreamClient, journal: UpstreamJournal) =>
+        new HeadAgreement(client, (upstream, strays) => journal.onStraying(upstream, strays)),
     },
     { provide: CallQueue, inject: [UpstreamClient], useFactory: (client: UpstreamClient) => new CallQueue(client) },
     {
@@ -77,6 +83,7 @@ import { Simulator } from './simulator.js'
     ENGINE,
     UpstreamClient,
     BlockResolver,
+    HeadAgreement,
     Driver,
     ServedChain,
     FollowedChain,
@@ -90,6 +97,7 @@ export class SimulateModule implements OnApplicationShutdown {
   constructor(
     @Inject(ENGINE) private readonly choice: EngineChoice,
     private readonly client: UpstreamClient,
+    private readonly agreement: HeadAgreement,
   ) {}
 
   /** @param imports which have to give `Environment`, `LOGGER` and `Metrics` */
@@ -98,6 +106,7 @@ export class SimulateModule implements OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
+    this.agreement.close()
     await this.choice.engine.close()
     await this.client.close()
   }

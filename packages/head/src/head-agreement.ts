@@ -1,0 +1,109 @@
+import type { CircuitState, UpstreamClient } from '@upfront/node'
+import { blockCall } from './block-call.js'
+import { type SeenHead, type Straying, straying } from './straying.js'
+
+const MOST_OFTEN_MS = 2_000
+const LEAST_OFTEN_MS = 15_000
+/** Nodes' answers are not of one moment: what a chain makes meanwhile is no disagreement. */
+const SKEW_MS = 1_000
+/** A node is stuck that stood still while others moved so often. */
+const STUCK_AFTER = 2
+
+export interface UpstreamStatus {
+  /** Host and port. */
+  upstream: string
+  circuit: CircuitState
+  /** Where there are several, and it was asked lately. */
+  head?: bigint
+  strays?: Straying
+}
+
+/**
+ * Asks all URLs for their heads, once a block (at most each 2 s, at least each 15 s) while the client is used, and has those left out whose
+ * head the others contradict: see `straying`. With one URL it does nothing.
+ */
+export class HeadAgreement {
+  readonly #heads: (SeenHead | undefined)[]
+  /** How often others moved since this one did. */
+  readonly #behind: number[]
+  #sent = 0
+  #first: { number: bigint; at: number } | undefined
+  /** Blocks a millisecond. */
+  #rate = 0
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param changed called where a node begins to stray, or ends */
+  constructor(
+    private readonly client: UpstreamClient,
+    private readonly changed: (upstream: string, strays: Straying | undefined) => void = () => undefined,
+  ) {
+    this.#heads = client.endpoints.map(() => undefined)
+    this.#behind = client.endpoints.map(() => 0)
+    if (client.endpoints.length > 1) this.#schedule()
+  }
+
+  status(): UpstreamStatus[] {
+    return this.client.endpoints.map(({ label, circuit, strays }, node) => {
+      const head = this.#heads[node]?.number
+      return {
+        upstream: label,
+        circuit: circuit.state,
+        ...(head !== undefined && { head }),
+        ...(strays !== undefined && { strays: strays as Straying }),
+      }
+    })
+  }
+
+  /** Looks once; the timer does so too. */
+  async look(): Promise<void> {
+    const heads = await this.client.askEach(blockCall('latest'))
+    const moved = heads.map((head, node) => head !== undefined && head.hash !== this.#heads[node]?.hash)
+    for (const [node, head] of heads.entries()) {
+      if (moved[node]) this.#behind[node] = 0
+      else if (moved.includes(true)) this.#behind[node]! += 1
+      this.#heads[node] = head
+    }
+    this.#learnPace(heads)
+    const slack = BigInt(Math.max(1, Math.ceil(this.#rate * SKEW_MS)))
+    const isStuck = this.#behind.map((count) => count >= STUCK_AFTER)
+    this.#judge(straying(heads, isStuck, slack))
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  #judge(found: readonly (Straying | undefined)[]): void {
+    for (const [node, endpoint] of this.client.endpoints.entries()) {
+      const strays = found[node]
+      if (endpoint.strays === strays) continue
+      endpoint.strays = strays
+      this.changed(endpoint.label, strays)
+    }
+  }
+
+  #learnPace(heads: readonly (SeenHead | undefined)[]): void {
+    const number = heads.find(
+      (head, node) => head !== undefined && this.client.endpoints[node]?.strays === undefined,
+    )?.number
+    if (number === undefined) return
+    const at = performance.now()
+    this.#first ??= { number, at }
+    if (number > this.#first.number) this.#rate = Number(number - this.#first.number) / (at - this.#first.at)
+  }
+
+  #schedule(): void {
+    const blockMs = this.#rate > 0 ? 1 / this.#rate : MOST_OFTEN_MS
+    const inMs = Math.min(Math.max(blockMs, MOST_OFTEN_MS), LEAST_OFTEN_MS)
+    this.#timer = setTimeout(() => void this.#lookWhileUsed(), inMs).unref()
+  }
+
+  async #lookWhileUsed(): Promise<void> {
+    const { sent } = this.client
+    if (sent === this.#sent) this.#judge([])
+    else await this.look().catch(() => undefined)
+    this.#sent = sent
+    if (this.#timer !== undefined) this.#schedule()
+  }
+}
