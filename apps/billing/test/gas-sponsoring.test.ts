@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto'
-import { DEVNET_ROLES, type Devnet, readArtifact, startDevnet, USDC_ADDRESS, usdcAbi } from '@upfront/devnet'
+import { DEVNET_ROLES, type Devnet, readArtifact, startDevnet, USDC_ADDRESS } from '@upfront/devnet'
 import { GAS_SPONSORING, type Payment } from '@upfront/protocol'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { x402UptoPermit2ProxyABI } from '@x402/evm'
@@ -9,6 +8,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { PERMIT2 } from '../src/chain/settlement-call.js'
 import { runBilling } from './support/billing.js'
 import { makeRequirements, SELLER } from './support/buyer.js'
+import { newBuyer } from './support/new-buyer.js'
 import { rpc } from './support/on-chain.js'
 import { type RunningBilling, usdcBalance } from './support/stand.js'
 import { oneStore } from './support/stores.js'
@@ -54,17 +54,6 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
     return runBilling(devnet.rpcUrl, { ...(await store.variables()), ...variables, CHAINS })
   }
 
-  /** An account that was never used: it holds test USDC and nothing else, and has approved nothing. */
-  async function newBuyer() {
-    const account = privateKeyToAccount(`0x${randomBytes(32).toString('hex')}`)
-    const minter = privateKeyToAccount(DEVNET_ROLES.unapprovedBuyer.privateKey)
-    await createWalletClient({ account: minter, transport: http(devnet.rpcUrl) }).writeContract({
-      ...{ chain: null, address: USDC_ADDRESS, abi: usdcAbi, functionName: 'mint' },
-      args: [account.address, MAXIMUM * 10n],
-    })
-    return account
-  }
-
   /** As the official client does it by itself where the offer names the extension. */
   async function signWithPermit(
     account: ConstructorParameters<typeof UptoEvmScheme>[0],
@@ -90,7 +79,7 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
   })
 
   test('lets an account without ETH and without an approval pay, again and again', async () => {
-    const buyer = await newBuyer()
+    const buyer = await newBuyer(devnet)
     for (const charge of [MAXIMUM, 1n, 70_000n]) {
       const before = await usdcBalance(devnet, SELLER)
       const { id } = await authorize(await signWithPermit(buyer))
@@ -105,7 +94,7 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
   })
 
   test('serves strangers over /verify and /settle too', async () => {
-    const payload = await signWithPermit(await newBuyer())
+    const payload = await signWithPermit(await newBuyer(devnet))
     expect((await billing.verify(payload)).body).toMatchObject({ isValid: true })
     expect((await billing.settle(payload, '50000')).body).toMatchObject({ success: true, amount: '50000' })
   })
@@ -120,7 +109,7 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
   })
 
   test('takes one payment with a permit at a time', async () => {
-    const buyer = await newBuyer()
+    const buyer = await newBuyer(devnet)
     const [first, second] = [await signWithPermit(buyer), await signWithPermit(buyer)]
     const results = await Promise.all([first, second].map((payload) => billing.authorize(payload)))
     expect(results.map(({ outcome }) => outcome).sort()).toEqual(['authorized', 'refused'])
@@ -131,7 +120,7 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
   })
 
   test('settles a permit that somebody else has used before', async () => {
-    const buyer = await newBuyer()
+    const buyer = await newBuyer(devnet)
     const payload = await signWithPermit(buyer)
     const { id } = await authorize(payload)
     const info = (payload.extensions as Record<string, { info: Permit }>)[GAS_SPONSORING]?.info as Permit
@@ -159,7 +148,7 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
     ['half a signature', 'invalid_eip2612_extension_format', (permit) => Object.assign(permit, { signature: '0x11' })],
     ['an amount in hex', 'invalid_eip2612_extension_format', (permit) => Object.assign(permit, { amount: '0x1' })],
   ])('refuses a permit with %s as %s', async (_, reason, change) => {
-    const payload = await signWithPermit(await newBuyer(), makeRequirements(), change)
+    const payload = await signWithPermit(await newBuyer(devnet), makeRequirements(), change)
     expect(await billing.authorize(payload)).toMatchObject({ outcome: 'refused', reason })
     expect((await billing.verify(payload)).body).toMatchObject({ isValid: false, invalidReason: reason })
   })
@@ -169,7 +158,7 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
     // Two permits and a half.
     const strict = await run(maxFeePerGas * 175_000n)
     try {
-      const buyer = await newBuyer()
+      const buyer = await newBuyer(devnet)
       const given = await authorize(await signWithPermit(buyer), strict)
       await strict.release(given.id, 'failed')
       for (const charge of ['1', '2']) {
@@ -179,7 +168,7 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
       const third = await signWithPermit(buyer)
       expect(await strict.authorize(third)).toMatchObject({ outcome: 'refused', reason: 'gas_sponsoring_spent' })
       expect((await strict.verify(third)).body).toMatchObject({ invalidReason: 'gas_sponsoring_spent' })
-      await authorize(await signWithPermit(await newBuyer()), strict)
+      await authorize(await signWithPermit(await newBuyer(devnet)), strict)
     } finally {
       await strict.close()
     }
@@ -189,7 +178,7 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
     const batching = await run(ETHER, USDC_ADDRESS, { SETTLEMENT: 'batch' })
     try {
       const authorized: Payment[] = []
-      for (const buyer of [await newBuyer(), await newBuyer(), await newBuyer()]) {
+      for (const buyer of [await newBuyer(devnet), await newBuyer(devnet), await newBuyer(devnet)]) {
         authorized.push(await authorize(await signWithPermit(buyer), batching))
       }
       const charged = await Promise.all(authorized.map(({ id }) => batching.charge(id, '40000')))

@@ -4,6 +4,7 @@ import type { SignerKey } from '../environment/signer-keys.js'
 import { BlockView, type RpcBlock } from './block-view.js'
 import { estimateSettlement, type Fees, simulateSettlement } from './gas-terms.js'
 import { Head } from './head.js'
+import { readL1Fee } from './l1-fee.js'
 import type { Node } from './node.js'
 import { NodeRefusal } from './node-error.js'
 import { type Log, type Receipt, type RpcLog, type RpcReceipt, readLog, readReceipt } from './receipt.js'
@@ -16,6 +17,7 @@ import {
   toQuantity,
   toUint,
 } from './settlement-call.js'
+import { type SequentialCall, simulateInOrder } from './simulate-in-order.js'
 
 const FINAL_DEPTH_BLOCKS = 64n
 const PRIORITY_FEE_MAX_AGE_MILLISECONDS = 10_000
@@ -31,12 +33,15 @@ export class Chain {
   readonly dailyGasBudget: bigint | null
   /** Wei in 24 hours for each payer and token; `null`: no gas is sponsored. */
   readonly dailySponsoredGas: bigint | null
+  /** Wei in 24 hours for sponsored approvals: of each payer, and of each signer; `null`: none are sponsored. */
+  readonly approvalBudget: { payer: bigint; signer: bigint } | null
   readonly head: Head
   /** By lower-case address. */
   readonly signers: ReadonlyMap<Address, SignerKey>
   readonly #tokens: Map<Address, Token>
   readonly #contracts = new Set<Address>()
   readonly #sponsored = new Set<Address>()
+  readonly #approvable = new Set<Address>()
   /** Receipts that are being asked for: the payments of a batch share one. */
   readonly #receipts = new Map<Hash, Promise<Receipt | null>>()
   #knownPriorityFee: { wei: bigint; at: number } | null = null
@@ -52,6 +57,8 @@ export class Chain {
     this.maxFeePerGas = settings.maxFeePerGas ?? null
     this.dailyGasBudget = settings.dailyGasBudget ?? null
     this.dailySponsoredGas = settings.dailySponsoredGas ?? null
+    const { dailyApprovalGas: payer, dailyApprovalGasPerSigner: signer } = settings
+    this.approvalBudget = payer === undefined || signer === undefined ? null : { payer, signer }
     this.#tokens = new Map(settings.tokens)
     this.signers = new Map(signers.map((signer) => [signer.address, signer]))
     this.head = new Head(node)
@@ -69,6 +76,15 @@ export class Chain {
 
   sponsorToken(asset: Address): void {
     this.#sponsored.add(asset)
+  }
+
+  /** The tokens whose approvals are sent here, with the ETH for them: those that take no permits. */
+  get approvable(): ReadonlySet<Address> {
+    return this.#approvable
+  }
+
+  sponsorApprovals(asset: Address): void {
+    this.#approvable.add(asset)
   }
 
   refuseToken(asset: Address): void {
@@ -91,6 +107,16 @@ export class Chain {
   /** Calls the upto proxy with this calldata as a settlement would, on the newest block. Throws `Revert` too. */
   async simulateSettlement(from: Address, data: Hex): Promise<Hex> {
     return simulateSettlement(this.node, { from, data, fees: await this.#usualFees() }, 'latest')
+  }
+
+  /** Runs calls one after another on the newest block. Throws `Revert` of the first that fails. */
+  async simulateInOrder(calls: readonly SequentialCall[]): Promise<Hex> {
+    return simulateInOrder(this.node, calls)
+  }
+
+  /** What an OP-stack chain asks for publishing a transaction; nothing on other chains. Wei. */
+  l1Fee(raw: Hex): Promise<bigint> {
+    return readL1Fee(this.node, raw)
   }
 
   code(address: Address): Promise<Hex> {

@@ -1,6 +1,7 @@
 import { Body, Controller, Get, HttpCode, Post, UseGuards } from '@nestjs/common'
-import { decodeObject, GAS_SPONSORING } from '@upfront/protocol'
+import { type Address, APPROVAL_SPONSORING, decodeObject, GAS_SPONSORING } from '@upfront/protocol'
 import type { SettleResponse, SupportedResponse, VerifyResponse } from '@x402/core/types'
+import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
 import { Facilitator } from '../payments/facilitate.js'
 import { SignerDirectory } from '../payments/signer-directory.js'
@@ -33,20 +34,28 @@ export class FacilitatorController {
 
   /**
    * `facilitatorAddress` is the same from every replica: an @x402/core seller's replicas refuse offers of each other that differ in
-   * it. `facilitatorAddresses` are all that an offer may name, for sellers that spread their offers.
+   * it. `facilitatorAddresses` are all that an offer may name, for sellers that spread their offers. `gasSponsoring` says by token which
+   * extension its offers may name: clients sign for the first that they know, whether the token takes it or not.
    */
   @Get('supported')
   async supported(): Promise<SupportedResponse> {
     const accepted = await this.signers.accepted()
     const kinds = await Promise.all(
-      this.chains.all().map(async ({ network }) => {
+      this.chains.all().map(async (chain) => {
+        const { network } = chain
         const facilitatorAddresses = await this.signers.offered(network)
-        const extra = { facilitatorAddress: facilitatorAddresses[0], facilitatorAddresses }
+        const gasSponsoring = gasSponsoringOf(chain)
+        const extra = { facilitatorAddress: facilitatorAddresses[0], facilitatorAddresses, gasSponsoring }
         return { x402Version: 2, scheme: 'upto', network, extra }
       }),
     )
     const all = new Set([...accepted.values()].flatMap((addresses) => [...addresses]))
-    const extensions = this.chains.all().some(({ sponsored }) => sponsored.size > 0) ? [GAS_SPONSORING] : []
-    return { kinds, extensions, signers: { 'eip155:*': [...all].sort() } }
+    const extensions = new Set(this.chains.all().flatMap((chain) => Object.values(gasSponsoringOf(chain))))
+    return { kinds, extensions: [...extensions], signers: { 'eip155:*': [...all].sort() } }
   }
+}
+
+function gasSponsoringOf({ sponsored, approvable }: Chain): Record<Address, string> {
+  const all = [...sponsored].map((asset) => [asset, GAS_SPONSORING] as const)
+  return Object.fromEntries([...all, ...[...approvable].map((asset) => [asset, APPROVAL_SPONSORING] as const)])
 }

@@ -57,13 +57,13 @@ export async function hasCharges(db: Database, claimant: Claimant, signer: Addre
   return due.length > 0
 }
 
-/** Gives charges back that were claimed and not submitted: their next look is now. */
-export async function releaseCharges(db: Database, charges: readonly PaymentRow[]): Promise<void> {
+/** Gives charges back that were claimed and not submitted: their next look is now, or after so many milliseconds. */
+export async function releaseCharges(db: Database, charges: readonly PaymentRow[], milliseconds = 0): Promise<void> {
   if (charges.length === 0) return
   const ids = charges.map(({ id }) => id)
   await db
     .update(payments)
-    .set({ nextLook: sql`now()` })
+    .set({ nextLook: sql`now() + ${milliseconds} * interval '1 millisecond'` })
     .where(and(inArray(payments.id, ids), eq(payments.state, 'charging')))
 }
 

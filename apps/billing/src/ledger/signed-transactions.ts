@@ -26,6 +26,8 @@ export function readTransactions(
       maxPriorityFeePerGas: signedTransactions.maxPriorityFeePerGas,
       status: signedTransactions.status,
       signedAt: signedTransactions.signedAt,
+      value: signedTransactions.value,
+      funds: signedTransactions.funds,
       item: settlementItems.item,
       items: sql<number>`(select count(*)::int from settlement_items as every where every.hash = ${signedTransactions.hash})`,
     })

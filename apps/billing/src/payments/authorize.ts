@@ -13,7 +13,7 @@ import { toPayment } from '../ledger/change-payment.js'
 import { findPayment, findPaymentById } from '../ledger/find-payment.js'
 import { type Database, Ledger, type Transaction } from '../ledger/ledger.js'
 import { isPayerRefused } from '../ledger/refused-payers.js'
-import { KeyTaken, readReserved, readSponsored, reservePayment } from '../ledger/reserve.js'
+import { KeyTaken, readApprovalGas, readReserved, readSponsored, reservePayment } from '../ledger/reserve.js'
 import type { PaymentOrigin, PaymentRow } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
 import { SignerFunds } from '../settle/signer-funds.js'
@@ -28,11 +28,13 @@ import { findFirstResult, hashInput, type KeyedCall, takeKey } from './idempoten
 import { SignerDirectory } from './signer-directory.js'
 
 type Refused = Extract<AuthorizeResult, { outcome: 'refused' }>
+type Verified = ReadAuthorization & { holdings: Holdings; approvalCost: bigint }
 type Reservation = { outcome: 'reserved'; payment: PaymentRow } | Refused
 
 const PAYER_REFUSED = {
   reason: RefusalReason.payerRefused,
-  message: "this payer's contract has made a settlement revert before, at the facilitator's expense",
+  message:
+    "this payer's contract made a settlement revert, or its sponsored approval did not follow, at the facilitator's expense",
 }
 const NO_SIGNERS: ReadonlySet<Address> = new Set()
 /** What a payment is before anything was done with it. */
@@ -61,7 +63,7 @@ const SIGNER_OUT_OF_GAS = {
 
 const SPONSORING_SPENT = {
   reason: RefusalReason.sponsoringSpent,
-  message: 'this payer had enough gas sponsored today: it has to approve Permit2 by a transaction of its own',
+  message: 'enough gas was sponsored today: this payer has to approve Permit2 by a transaction of its own',
 }
 const UNCOVERED: ReadonlySet<string> = new Set([RefusalReason.insufficientBalance, RefusalReason.allowanceRequired])
 
@@ -117,12 +119,12 @@ export class Authorizations {
     if (stored.outcome === 'reserved' || !UNCOVERED.has(stored.reason)) return stored
     // Its own settlement may have been mined just after the block that the holdings count from.
     await verified.chain.head.refresh()
-    const { chain, requirements, authorization, permit } = verified
-    const holdings = await readHoldings(chain, requirements.asset, authorization.payer, permit)
+    const { chain, authorization, permit, approval } = verified
+    const holdings = await readHoldings(chain, authorization, permit ?? approval)
     return this.store(verified, holdings, request, origin, call, extend)
   }
 
-  private async verify(request: AuthorizeRequest): Promise<(ReadAuthorization & { holdings: Holdings }) | Refused> {
+  private async verify(request: AuthorizeRequest): Promise<Verified | Refused> {
     const accepted = await this.signers.accepted()
     const network = (request.paymentRequirements as { network?: unknown } | null)?.network
     const own = accepted.get(network as `eip155:${number}`) ?? NO_SIGNERS
@@ -140,19 +142,25 @@ export class Authorizations {
       this.funds.canSettle(read.chain, read.authorization.facilitator),
     ])
     if (!verdict.valid) return refused(verdict, verdict.payer)
-    return canSettle ? { ...read, holdings: verdict } : refused(SIGNER_OUT_OF_GAS, payer)
+    const { approvalCost } = verdict
+    return canSettle ? { ...read, holdings: verdict, approvalCost } : refused(SIGNER_OUT_OF_GAS, payer)
   }
 
   private async isSponsoringSpent(
-    { chain }: ReadAuthorization,
+    { chain, permit, authorization, approvalCost }: Verified,
     account: { network: Network; asset: Address; payer: Address },
   ): Promise<boolean> {
+    if (permit === null) {
+      const spent = await readApprovalGas(this.ledger.db, { ...account, facilitator: authorization.facilitator })
+      const { payer, signer } = chain.approvalBudget ?? { payer: 0n, signer: 0n }
+      return spent.byPayer + approvalCost > payer || spent.bySigner + approvalCost > signer
+    }
     const [spent, wanted] = await Promise.all([readSponsored(this.ledger.db, account), sponsoredGas(chain)])
     return spent + wanted > (chain.dailySponsoredGas ?? 0n)
   }
 
   private async store(
-    { chain, authorization, permit }: ReadAuthorization,
+    { chain, authorization, permit, approval, approvalCost }: Verified,
     holdings: Holdings,
     { route }: AuthorizeRequest,
     origin: PaymentOrigin,
@@ -161,6 +169,7 @@ export class Authorizations {
   ): Promise<Reservation> {
     const { payer, token: asset, maximum, signature, spender: _, ...signed } = authorization
     const sponsored = holdings.isSponsored ? permit : null
+    const approving = holdings.isSponsored && permit === null ? approval : null
     const now = new Date()
     const payment = {
       ...NOTHING_YET,
@@ -174,7 +183,8 @@ export class Authorizations {
       ...signed,
       permitDeadline: sponsored?.deadline ?? null,
       permitSignature: sponsored?.signature ?? null,
-      sponsoredGas: sponsored === null ? null : await sponsoredGas(chain),
+      approvalTransaction: approving?.transaction ?? null,
+      sponsoredGas: sponsored !== null ? await sponsoredGas(chain) : approving !== null ? approvalCost : null,
       route,
       authorizedBlock: holdings.block,
       createdAt: now,
@@ -187,14 +197,7 @@ export class Authorizations {
     }
     const key = call === null ? null : { ...call, paymentId: payment.id, createdAt: now }
     const reserve = async (db: Database | Transaction): Promise<Reservation> => {
-      const { outcome, reserved, sequence } = await reservePayment(
-        db,
-        payment,
-        event,
-        key,
-        holdings,
-        chain.dailySponsoredGas,
-      )
+      const { outcome, reserved, sequence } = await reservePayment(db, payment, event, key, holdings, chain)
       if (sequence !== null) {
         this.metrics.transitions.inc({ state: 'authorized' })
         return { outcome: 'reserved', payment: { ...payment, sequence } }

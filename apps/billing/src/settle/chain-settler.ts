@@ -4,10 +4,18 @@ import { errorText, type Logger } from '@upfront/service'
 import type { Chain } from '../chain/chain.js'
 import { NodeFault, NodeRefusal } from '../chain/node-error.js'
 import type { Environment } from '../environment/environment.js'
-import { type Claimant, claimCharges, claimSubmitted, countSubmitted, readSubmitted } from '../ledger/claim-work.js'
+import {
+  type Claimant,
+  claimCharges,
+  claimSubmitted,
+  countSubmitted,
+  readSubmitted,
+  releaseCharges,
+} from '../ledger/claim-work.js'
 import type { Database } from '../ledger/ledger.js'
 import type { PaymentRow, SignedTransactionRow } from '../ledger/schema.js'
 import type { BillingMetrics } from '../metrics.js'
+import { advanceApproval } from './approvals.js'
 import { Batches } from './batches.js'
 import { broadcast } from './broadcast.js'
 import type { GasPolicy } from './gas-policy.js'
@@ -20,6 +28,8 @@ import { resolveDoubt, type TrackResult, track, trackReceipt } from './track.js'
 /** A far node answers later than this; its requests still leave in order. */
 const SEND_STAGGER_MILLISECONDS = 10
 const LONGEST_PAUSE_MILLISECONDS = 200
+/** Between two looks at a charge whose approval is under way. */
+const APPROVAL_LOOK_MILLISECONDS = 500
 
 /**
  * Settles the payments of one chain. What is to be done is in the ledger: this claims as much as there is room for, whenever a
@@ -221,12 +231,22 @@ export class ChainSettler {
   }
 
   async #submit(payment: PaymentRow): Promise<void> {
+    if (!(await advanceApproval(this.db, this.chain, payment, this.environment.FEE_BUMP_MS, this.logger))) {
+      this.#isBusy = true
+      return this.#lookAgainSoon(payment)
+    }
     const submitted = await submit(this.signing, this.chain, payment)
     if (submitted.outcome === 'doubtful') return this.resolve(payment)
     if (submitted.outcome !== 'signed') return
     this.metrics.transitions.inc({ state: 'submitted' })
     this.#isBusy = true
     await this.#broadcast(submitted.transaction)
+  }
+
+  /** It keeps no room while it waits for blocks. */
+  async #lookAgainSoon(payment: PaymentRow): Promise<void> {
+    await releaseCharges(this.db, [payment], APPROVAL_LOOK_MILLISECONDS)
+    setTimeout(() => this.wake(), APPROVAL_LOOK_MILLISECONDS).unref()
   }
 
   /**

@@ -62,7 +62,11 @@ export class GasPolicy {
       .orderBy(desc(signedTransactions.nonce))
       .limit(1)
     const byNonce = this.ledger.db
-      .select({ wei: sql<string>`max(${signedTransactions.gas} * ${signedTransactions.maxFeePerGas})`.as('wei') })
+      .select({
+        wei: sql<string>`max(${signedTransactions.gas} * ${signedTransactions.maxFeePerGas} + ${signedTransactions.value})`.as(
+          'wei',
+        ),
+      })
       .from(signedTransactions)
       .where(
         and(

@@ -14,6 +14,8 @@ export interface Intent {
   to: Address
   data: Hex
   gas: bigint
+  /** Wei; absent: none. */
+  value?: bigint
 }
 
 /**
@@ -33,15 +35,15 @@ export async function takeNonces(tx: Transaction, chain: Chain, signer: Address,
 /** The row to be stored. */
 export async function signTransaction(
   chain: Chain,
-  { signer, to, data, gas }: Intent,
+  { signer, to, data, gas, value = 0n }: Intent,
   nonce: number,
   { maxFeePerGas, maxPriorityFeePerGas }: Fees,
 ): Promise<SignedTransactionRow> {
   const fees = { maxFeePerGas, maxPriorityFeePerGas }
   const { chainId, network } = chain
   const { account } = keyOf(chain, signer)
-  const raw = await account.signTransaction({ type: 'eip1559', chainId, nonce, to, data, gas, ...fees })
-  return { ...toRow(raw), network, signer, nonce, gas, ...fees }
+  const raw = await account.signTransaction({ type: 'eip1559', chainId, nonce, to, data, gas, value, ...fees })
+  return { ...toRow(raw), network, signer, nonce, gas, value, ...fees }
 }
 
 /**
@@ -64,7 +66,7 @@ export async function signDelegation(
     type: 'eip7702',
     ...{ chainId, nonce, to, data, gas, authorizationList, ...fees },
   })
-  return { ...toRow(raw), network, signer, nonce, gas, ...fees }
+  return { ...toRow(raw), network, signer, nonce, gas, value: 0n, ...fees }
 }
 
 function keyOf(chain: Chain, signer: Address): SignerKey {
@@ -73,9 +75,9 @@ function keyOf(chain: Chain, signer: Address): SignerKey {
   return key
 }
 
-function toRow(raw: Hex): Pick<SignedTransactionRow, 'hash' | 'raw' | 'status' | 'signedAt'> {
+function toRow(raw: Hex): Pick<SignedTransactionRow, 'hash' | 'raw' | 'status' | 'signedAt' | 'funds'> {
   const hash: Hash = keccak256(raw)
-  return { hash, raw, status: 'open', signedAt: new Date() }
+  return { hash, raw, status: 'open', signedAt: new Date(), funds: null }
 }
 
 /** What a replacement may offer at most, as a multiple of the fees that are usual now. */

@@ -51,7 +51,10 @@ export async function mendNonces(
       .from(signedTransactions)
       .where(and(ofSignerTransactions, eq(signedTransactions.status, 'open')))
       .orderBy(asc(signedTransactions.nonce))
-    const over = open.filter((entry) => entry.transaction.nonce < count && !entry.isNeeded)
+    // What funded an approval has done its work once its nonce is used; what settles a payment is recorded with that.
+    const over = open.filter(({ transaction, isNeeded }) => {
+      return transaction.nonce < count && (!isNeeded || transaction.funds !== null)
+    })
     const waiting = open.filter((entry) => entry.transaction.nonce >= count).map(({ transaction }) => transaction)
     const [latest] = await tx
       .select({ signedAt: signedTransactions.signedAt })
@@ -84,10 +87,11 @@ export async function mendNonces(
   return { mined: count, next }
 }
 
-/** Whether the transaction settles a payment that has not ended. */
+/** Whether the transaction settles a payment that has not ended, or funds its approval. */
 function isNeeded() {
-  return sql<boolean>`exists (select from settlement_items as item join payments on payments.id = item.payment_id
-    where item.hash = signed_transactions.hash and payments.state in ('charging', 'submitted'))`
+  return sql<boolean>`(exists (select from settlement_items as item join payments on payments.id = item.payment_id
+    where item.hash = signed_transactions.hash and payments.state in ('charging', 'submitted'))
+    or exists (select from payments where id = signed_transactions.funds and state in ('charging', 'submitted')))`
 }
 
 /**
@@ -117,8 +121,16 @@ async function recordPast(db: Database, chain: Chain, past: readonly SignedTrans
   await db.update(signedTransactions).set({ status: 'displaced' }).where(inArray(signedTransactions.hash, displaced))
 }
 
-/** Each payment's share of what the transaction cost, or all of it where that settled nothing. */
-function partsOf(receipt: Receipt, { network, signer }: SignedTransactionRow, paymentIds: readonly string[]): SQL[] {
+/** Each payment's share of what the transaction cost, or all of it where that settled nothing. ETH that it gave away is a cost too. */
+function partsOf(
+  receipt: Receipt,
+  { network, signer, funds, value }: SignedTransactionRow,
+  paymentIds: readonly string[],
+): SQL[] {
+  if (funds !== null) {
+    const fee = receipt.fee + (receipt.succeeded ? value : 0n)
+    return [recordGas({ ...receipt, fee }, { network, signer, paymentId: funds })]
+  }
   const items = paymentIds.length
   if (items <= 1) return [recordGas(receipt, { network, signer, paymentId: paymentIds[0] ?? null })]
   return paymentIds.map((paymentId, item) => {
@@ -142,7 +154,8 @@ function newestByNonce(transactions: readonly SignedTransactionRow[]): SignedTra
 /** Replaces a transaction that is no longer wanted by one that does nothing, so that the later ones can be mined. */
 async function fillNonce(db: Database, chain: Chain, orphan: SignedTransactionRow, logger: Logger): Promise<void> {
   const isYoung = Date.now() - orphan.signedAt.getTime() < GAP_MILLISECONDS
-  if (isYoung && (await readPaymentIds(db, orphan.hash)).length === 0) return broadcast(chain, orphan, logger)
+  if (isYoung && orphan.funds === null && (await readPaymentIds(db, orphan.hash)).length === 0)
+    return broadcast(chain, orphan, logger)
   const fees = raisedFees(orphan, await chain.fees(), chain.maxFeePerGas)
   if (fees === null) return broadcast(chain, orphan, logger)
   const { signer } = orphan

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { GAS_SPONSORING } from '../routes/offers.js'
+import type { GasSponsoring } from '../routes/offers.js'
 import type { PaidRouteSettings, PriceList } from '../routes/paid-route-options.js'
 
 /** x402's extension by which a buyer names a request, to get its answer again. */
@@ -22,14 +22,14 @@ interface Extension {
 export function offerExtensions(
   { charge, priceList }: Pick<PaidRouteSettings, 'charge' | 'priceList'>,
   answerSeconds: number,
-  gasSponsored: boolean,
+  sponsorings: readonly GasSponsoring[],
 ): Record<string, Extension> {
   const list = priceList === undefined ? {} : { priceList, priceListHash: priceListHash(priceList) }
   const terms = { info: { charge, ...list, answerSeconds }, schema: { $schema: DRAFT, type: 'object' } }
   return {
     [CHARGE_TERMS]: terms,
     ...(answerSeconds === 0 ? {} : { [PAYMENT_IDENTIFIER]: IDENTIFIER }),
-    ...(gasSponsored ? { [GAS_SPONSORING]: SPONSORING } : {}),
+    ...Object.fromEntries(sponsorings.map((name) => [name, SPONSORINGS[name]])),
   }
 }
 
@@ -45,24 +45,27 @@ const IDENTIFIER: Extension = {
 
 const ADDRESS = { type: 'string', pattern: '^0x[a-fA-F0-9]{40}$' }
 const DECIMAL = { type: 'string', pattern: '^[0-9]+$' }
-/** As x402's specification of the extension has it. */
-const SPONSORING: Extension = {
-  info: { description: 'An EIP-2612 permit of the maximum for Permit2 stands in for its approval.', version: '1' },
-  schema: {
-    $schema: DRAFT,
-    type: 'object',
-    properties: {
-      from: ADDRESS,
-      asset: ADDRESS,
-      spender: ADDRESS,
-      amount: DECIMAL,
-      nonce: DECIMAL,
-      deadline: DECIMAL,
-      signature: { type: 'string', pattern: '^0x[a-fA-F0-9]+$' },
-      version: { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)*$' },
-    },
-    required: ['from', 'asset', 'spender', 'amount', 'nonce', 'deadline', 'signature', 'version'],
-  },
+const BYTES = { type: 'string', pattern: '^0x[a-fA-F0-9]+$' }
+const VERSION = { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)*$' }
+/** As x402's specifications of the extensions have them. */
+const SPONSORINGS: Record<GasSponsoring, Extension> = {
+  eip2612GasSponsoring: sponsoring('An EIP-2612 permit of the maximum for Permit2 stands in for its approval.', {
+    nonce: DECIMAL,
+    deadline: DECIMAL,
+    signature: BYTES,
+  }),
+  erc20ApprovalGasSponsoring: sponsoring(
+    'A signed approve(Permit2, amount) transaction is sent before the settlement, and the ETH for it where the payer has none.',
+    { signedTransaction: BYTES },
+  ),
+}
+
+function sponsoring(description: string, signed: Record<string, object>): Extension {
+  const properties = { from: ADDRESS, asset: ADDRESS, spender: ADDRESS, amount: DECIMAL, ...signed, version: VERSION }
+  return {
+    info: { description, version: '1' },
+    schema: { $schema: DRAFT, type: 'object', properties, required: Object.keys(properties) },
+  }
 }
 
 /** SHA-256 of the list as JSON without white space, the fields of each object in the order of their names. */

@@ -4,7 +4,7 @@ import type { PaymentRequired, ResourceInfo } from '@x402/core/types'
 import { PERMIT2_ADDRESS } from '@x402/evm'
 import { formatUnits } from '../routes/amount.js'
 import { policyInWords } from '../routes/charge-policy.js'
-import { GAS_SPONSORING, type Offer } from '../routes/offers.js'
+import { GAS_SPONSORINGS, type Offer } from '../routes/offers.js'
 import type { PaidRouteSettings } from '../routes/paid-route-options.js'
 import { CHARGE_TERMS, offerExtensions } from './offer-extensions.js'
 import { paymentRequiredPage } from './payment-required-page.js'
@@ -35,8 +35,8 @@ export function paymentRequired(
   accept: string | undefined,
 ): HttpAnswer {
   const { charge } = settings
-  const gasSponsored = offers.some((offer) => offer.gasSponsored)
-  const extensions = offerExtensions(settings, answerSeconds, gasSponsored)
+  const sponsorings = GAS_SPONSORINGS.filter((name) => offers.some(({ gasSponsoring }) => gasSponsoring === name))
+  const extensions = offerExtensions(settings, answerSeconds, sponsorings)
   const required: PaymentRequired = {
     x402Version: 2,
     error: refusal.reason,
@@ -111,7 +111,7 @@ const MESSAGES: Record<string, string> = {
   permit2_deadline_expired: 'The authorization ends too soon for this route. Sign a new one.',
   permit2_not_yet_valid: 'The authorization is not valid yet.',
   permit2_insufficient_balance: 'The balance does not cover this payment beside the open ones.',
-  permit2_allowance_required: `Permit2 may not spend this token yet. Call approve(${PERMIT2_ADDRESS}, amount) on the token, then repeat; or, where the offer has the extension ${GAS_SPONSORING}, sign a permit with it, one payment at a time.`,
+  permit2_allowance_required: `Permit2 may not spend this token yet. Call approve(${PERMIT2_ADDRESS}, amount) on the token, then repeat; or, where the offer has the extension ${GAS_SPONSORINGS.join(' or ')}, sign what it asks for, one payment at a time.`,
   gas_sponsoring_spent: `No more gas is paid for this payer today. Call approve(${PERMIT2_ADDRESS}, amount) on the token, then repeat.`,
   permit2_amount_mismatch: 'The signed maximum is not the offered one.',
   permit2_token_mismatch: 'The signed token is not the offered one.',

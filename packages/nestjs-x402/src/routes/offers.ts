@@ -11,8 +11,8 @@ export interface Offer {
   /** `amount` is the maximum. */
   requirements: PaymentRequirements
   decimals: number
-  /** The facilitator takes an EIP-2612 permit for the Permit2 approval, and pays its gas. */
-  gasSponsored: boolean
+  /** x402's extension by which the facilitator pays the gas of the Permit2 approval; undefined: it does not. */
+  gasSponsoring: GasSponsoring | undefined
 }
 
 /** An option that can't be offered, whatever the facilitator's state. `message` starts with the field. */
@@ -20,8 +20,9 @@ export class OfferError extends Error {
   override readonly name = 'OfferError'
 }
 
-/** x402's extension by which a buyer without ETH approves Permit2. */
-export const GAS_SPONSORING = 'eip2612GasSponsoring'
+/** x402's extensions by which a buyer without ETH approves Permit2: by a permit, or by a transaction that the facilitator sends. */
+export const GAS_SPONSORINGS = ['eip2612GasSponsoring', 'erc20ApprovalGasSponsoring'] as const
+export type GasSponsoring = (typeof GAS_SPONSORINGS)[number]
 
 /** A signer that can't settle any more is named in offers no longer than that. */
 const SUPPORTED_FOR_MILLISECONDS = 10_000
@@ -66,7 +67,7 @@ export class Offers {
     return {
       requirements: await this.#scheme.enhancePaymentRequirements(base, withOneSigner(kind), []),
       decimals: asset.decimals,
-      gasSponsored: extensions?.includes(GAS_SPONSORING) === true,
+      gasSponsoring: gasSponsoringOf(asset.address, kind, extensions),
     }
   }
 
@@ -134,6 +135,21 @@ function withOneSigner(kind: SupportedKind): SupportedKind {
   const signers = kind.extra?.facilitatorAddresses
   if (!Array.isArray(signers) || signers.length === 0) return kind
   return { ...kind, extra: { ...kind.extra, facilitatorAddress: signers[randomInt(signers.length)] } }
+}
+
+/**
+ * A facilitator may say by token, as `extra.gasSponsoring`, which extension it serves: buyers sign for the first that an offer names,
+ * whether the token takes it or not.
+ */
+export function gasSponsoringOf(
+  asset: string,
+  { extra }: Pick<SupportedKind, 'extra'>,
+  extensions: readonly string[] | undefined,
+): GasSponsoring | undefined {
+  const byToken = extra?.gasSponsoring
+  const isTold = typeof byToken === 'object' && byToken !== null
+  const served = isTold ? [(byToken as Record<string, unknown>)[asset.toLowerCase()]] : (extensions ?? [])
+  return GAS_SPONSORINGS.find((name) => served.includes(name))
 }
 
 function eip712Domain({ name, version }: { name?: unknown; version?: unknown }): Record<string, string> {

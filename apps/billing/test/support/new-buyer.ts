@@ -1,0 +1,18 @@
+import { randomBytes } from 'node:crypto'
+import { DEVNET_ROLES, type Devnet, USDC_ADDRESS, usdcAbi } from '@upfront/devnet'
+import { createWalletClient, http } from 'viem'
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+
+/** Smallest unit: ten payments of what `makeRequirements` asks. */
+const TOKENS = 1_000_000n
+
+/** An account that was never used: it holds test tokens and nothing else, and has approved nothing. */
+export async function newBuyer({ rpcUrl }: Devnet, token: `0x${string}` = USDC_ADDRESS): Promise<PrivateKeyAccount> {
+  const account = privateKeyToAccount(`0x${randomBytes(32).toString('hex')}`)
+  const minter = privateKeyToAccount(DEVNET_ROLES.unapprovedBuyer.privateKey)
+  await createWalletClient({ account: minter, transport: http(rpcUrl) }).writeContract({
+    ...{ chain: null, address: token, abi: usdcAbi, functionName: 'mint' },
+    args: [account.address, TOKENS],
+  })
+  return account
+}
