@@ -1,7 +1,8 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { type Anvil, startAnvil } from '@upfront/devnet'
 import { AbiCoder, type BlockTag, JsonRpcProvider } from 'ethers'
@@ -22,6 +23,11 @@ const TARGET = '0x00000000000000000000000000000000000c0de5'
 const REASON = encodeErrorResult({ abi: parseAbi(['error Error(string)']), args: ['not the owner'] })
 /** Copies the reason that follows it into memory and reverts with it. */
 const REVERTS = concatHex(['0x60', sized(REASON), '0x600a5f3960', sized(REASON), '0x5ffd', REASON])
+
+/** Emits LOG1 with the topic 0x2a. */
+const LOGS = '0x602a60006000a1'
+const TOPIC = `0x${'2a'.padStart(64, '0')}`
+const EMITTER = '0x0000000000000000000000000000000000e3177e'
 
 function sized(bytes: `0x${string}`): `0x${string}` {
   return `0x${((bytes.length - 2) / 2).toString(16)}`
@@ -99,8 +105,8 @@ describe('POST /ethereum, for clients that decode answers by type', () => {
   })
 
   itWithGo(
-    "serves go-ethereum's client",
-    () => {
+    "serves go-ethereum's client, over HTTP and WebSocket",
+    async () => {
       const folder = mkdtempSync(join(tmpdir(), 'upfront-go-client-'))
       try {
         const source = fileURLToPath(new URL('./go-client', import.meta.url))
@@ -110,14 +116,35 @@ describe('POST /ethereum, for clients that decode answers by type', () => {
           encoding: 'utf8',
           stdio: 'pipe',
         })
-        expect(JSON.parse(said)).toMatchObject({
+        const simulated = {
           calls: [
             { status: '0x0', error: { code: 3, message: 'execution reverted: not the owner', data: REASON } },
             { status: '0x1', gasUsed: '0x5208' },
           ],
           pending: 0,
           transactions: 0,
+        }
+        expect(JSON.parse(said)).toMatchObject(simulated)
+        const socketUrl = `${gateway.url.replace('http', 'ws')}/ethereum`
+        const subscribed = spawn(program, [socketUrl, TARGET, REVERTS, EMITTER], {
+          stdio: ['ignore', 'pipe', 'inherit'],
         })
+        const provider = new JsonRpcProvider(anvil.rpcUrl)
+        const lines: unknown[] = []
+        for await (const line of createInterface(subscribed.stdout)) {
+          lines.push(JSON.parse(line))
+          if (lines.length !== 2) continue
+          await provider.send('anvil_setCode', [EMITTER, LOGS])
+          const [from] = await provider.send('eth_accounts', [])
+          await provider.send('eth_sendTransaction', [{ from, to: EMITTER }])
+        }
+        const { hash, logs } = await provider.getBlock('latest').then(async (block) => ({
+          hash: block?.hash,
+          logs: await provider.getLogs({ address: EMITTER, fromBlock: 0 }),
+        }))
+        provider.destroy()
+        const log = { address: EMITTER, topics: [TOPIC], transactionHash: logs[0]?.transactionHash, blockHash: hash }
+        expect(lines).toMatchObject([simulated, { subscribed: true }, { head: hash, log }])
         expect(() => execFileSync(program, [gateway.url, TARGET, REVERTS], { stdio: 'pipe' })).toThrow(
           /cannot unmarshal/,
         )

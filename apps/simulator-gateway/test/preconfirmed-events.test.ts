@@ -1,4 +1,4 @@
-import { DEVNET_ACCOUNTS } from '@upfront/devnet'
+import { DEVNET_ACCOUNTS, STREAM_FAULTS } from '@upfront/devnet'
 import type { Hex } from 'viem'
 import { type PreconfirmedStand, send, startStand } from './preconfirmed-stand.js'
 import { connect } from './wire-client.js'
@@ -12,7 +12,7 @@ describe('events of blocks under construction', () => {
   let stand: PreconfirmedStand
   let emitter: Hex
   beforeAll(async () => {
-    stand = await startStand()
+    stand = await startStand({ blockTimeSeconds: 1 })
     const hash = await send(stand, ALICE.privateKey, { data: DEPLOYMENT, gas: 100_000n } as never)
     const { contractAddress } = await stand.node.waitForTransactionReceipt({ hash })
     emitter = contractAddress as Hex
@@ -52,12 +52,36 @@ describe('events of blocks under construction', () => {
     socket.close()
   })
 
-  it('leaves no log unsettled, whatever the stream does', async () => {
-    const { messages, notifications, subscribed, socket } = await connected()
-    const id = await subscribed('pendingLogs', { address: emitter })
-    const heads = await subscribed('newHeads')
+  it('goes on after the last flashblock or log that a client knows', async () => {
+    const { notifications, subscribed, socket } = await connected()
+    const flashblocks = await subscribed('newFlashblocks')
+    const logs = await subscribed('pendingLogs', { address: emitter })
+    await send(stand, ALICE.privateKey, { to: emitter, gas: 100_000n })
+    const [shown, confirmed] = await notifications(logs, 2)
+    const seen = await notifications(flashblocks, 4)
+
+    const back = await connected()
+    const resumed = await back.subscribed('newFlashblocks', { resume: seen[1] })
+    expect((await back.notifications(resumed, 2)).slice(0, 2)).toEqual(seen.slice(2, 4))
+    const settled = await back.subscribed('pendingLogs', { address: emitter }, { resume: shown })
+    expect(await back.notifications(settled, 1)).toEqual([confirmed])
+    const nothing = await back.subscribed('pendingLogs', { address: emitter }, { resume: confirmed })
+    await send(stand, ALICE.privateKey, { to: emitter, gas: 100_000n })
+    const [next] = await notifications(logs, 4).then((all) => all.slice(2))
+    expect((await back.notifications(nothing, 1))[0]).toEqual(next)
+    expect(
+      await back.call('eth_subscribe', ['newFlashblocks', { resume: { ...seen[0], payloadId: '0x0000000000000000' } }]),
+    ).toMatchObject({ error: { code: -32001, message: expect.stringContaining('was never sent here') } })
+    socket.close()
+    back.socket.close()
+  })
+
+  it('leaves no log unsettled with any fault of the stream, for who stays and who comes back', async () => {
+    const stays = await connected()
+    const id = await stays.subscribed('pendingLogs', { address: emitter })
+    const heads = await stays.subscribed('newHeads')
     const hashes: Hex[] = []
-    for (const fault of ['duplicate', 'missing', 'second-payload', 'wrong-parent', 'wrong-gas', 'disconnect']) {
+    for (const fault of STREAM_FAULTS) {
       await stand.inject(fault)
       const hash = await send(stand, ALICE.privateKey, { to: emitter, gas: 100_000n })
       await stand.node.waitForTransactionReceipt({ hash })
@@ -65,10 +89,10 @@ describe('events of blocks under construction', () => {
     }
     const last = await stand.node.getBlockNumber()
     for (let count = 1; ; count++) {
-      const seen = await notifications(heads, count)
+      const seen = await stays.notifications(heads, count)
       if (seen.some(({ number }) => BigInt(number as Hex) > last)) break
     }
-    const logs = messages.flatMap(({ params }) =>
+    const logs = stays.messages.flatMap(({ params }) =>
       params !== undefined && params.subscription === id ? [params.result] : [],
     )
     expect(logs.length).toBeGreaterThan(0)
@@ -81,6 +105,14 @@ describe('events of blocks under construction', () => {
       expect(settled).toHaveLength(shown.length)
       expect(own.at(-1)).toMatchObject({ confirmed: true })
     }
-    socket.close()
-  })
+    // Wherever a client was cut off, it is told of the same that follows.
+    for (const [at, log] of logs.entries()) {
+      const back = await connected()
+      const again = await back.subscribed('pendingLogs', { address: emitter }, { resume: log })
+      const rest = logs.slice(at + 1)
+      expect((await back.notifications(again, rest.length)).slice(0, rest.length)).toEqual(rest)
+      back.socket.close()
+    }
+    stays.socket.close()
+  }, 120_000)
 })

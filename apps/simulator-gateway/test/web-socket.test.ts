@@ -77,8 +77,12 @@ describe('JSON-RPC over WebSocket', () => {
     await ask('anvil_setCode', [TARGET, EMITTER])
     const client = await connect(gateway.url)
     const topic = `0x${'2a'.padStart(64, '0')}`
-    const { result: mine } = await client.call('eth_subscribe', ['logs', { address: TARGET, topics: [topic] }])
+    const { result: mine } = await client.call('eth_subscribe', [
+      'logs',
+      { address: TARGET, topics: [topic], fromBlock: '0x0' },
+    ])
     const { result: others } = await client.call('eth_subscribe', ['logs', { topics: [`0x${'00'.repeat(32)}`] }])
+    const { result: later } = await client.call('eth_subscribe', ['logs', { fromBlock: '0xffffff', toBlock: 'latest' }])
     const wallet = createWalletClient({
       account: privateKeyToAccount(DEVNET_ROLES.deployer.privateKey),
       chain: foundry,
@@ -91,7 +95,81 @@ describe('JSON-RPC over WebSocket', () => {
     await ask('evm_mine')
     const [, removed] = await client.notifications(mine, 2)
     expect(removed).toEqual({ ...log, removed: true })
-    expect(client.messages.filter(({ params }) => params?.subscription === others)).toEqual([])
+    for (const none of [others, later])
+      expect(client.messages.filter(({ params }) => params?.subscription === none)).toEqual([])
+    client.socket.close()
+  })
+
+  it('goes on after the last head or log that a client knows, as if it had never left', async () => {
+    await ask('anvil_setCode', [TARGET, EMITTER])
+    const wallet = createWalletClient({
+      account: privateKeyToAccount(DEVNET_ROLES.deployer.privateKey),
+      chain: foundry,
+      transport: http(anvil.rpcUrl),
+    })
+    const emit = () => wallet.sendTransaction({ to: TARGET, gas: 100_000n })
+    const stays = await connect(gateway.url)
+    const { result: heads } = await stays.call('eth_subscribe', ['newHeads'])
+    const { result: logs } = await stays.call('eth_subscribe', ['logs', { address: TARGET }])
+    await emit()
+    await emit()
+    await stays.notifications(logs, 2)
+    await ask('anvil_reorg', [1, []])
+    await emit()
+    const log = await stays.notifications(logs, 4)
+    expect(log.map(({ removed }) => removed)).toEqual([false, false, true, false])
+    const head = await stays.notifications(heads, 4)
+
+    for (const last of [0, 1, 2, 3]) {
+      const client = await connect(gateway.url)
+      const resumedHeads = (await client.call('eth_subscribe', ['newHeads', { resume: head[last] }])).result
+      const resumedLogs = (await client.call('eth_subscribe', ['logs', { address: TARGET }, { resume: log[last] }]))
+        .result
+      await ask('evm_mine')
+      const { hash } = await ask('eth_getBlockByNumber', ['latest', false])
+      for (let count = 1; ; count++) {
+        const seen = await stays.notifications(heads, count)
+        if (seen.some((one) => one.hash === hash)) break
+      }
+      const all = await stays.notifications(heads, 4)
+      expect(await client.notifications(resumedHeads, all.length - last - 1)).toEqual(all.slice(last + 1))
+      expect(await client.notifications(resumedLogs, 3 - last)).toEqual(log.slice(last + 1))
+      client.socket.close()
+    }
+
+    // A gateway that never followed those blocks reads them from the node; of a branch that is gone it says so.
+    const other = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl })
+    const client = await connect(other.url)
+    const resumed = (await client.call('eth_subscribe', ['logs', { address: TARGET }, { resume: log[0] }])).result
+    expect(await client.notifications(resumed, 1)).toEqual([log[3]])
+    expect(await client.call('eth_subscribe', ['logs', {}, { resume: log[1] }])).toMatchObject({
+      error: { code: -32001, message: expect.stringContaining('is of a branch that is not known here') },
+    })
+    expect(await client.call('eth_subscribe', ['newPendingTransactions'])).toMatchObject({
+      error: { code: -32601, message: expect.stringContaining('no "newPendingTransactions" subscription') },
+    })
+    await ask('anvil_mine', ['0x80'])
+    const { hash: blockHash } = await ask('eth_getBlockByNumber', ['0x0', false])
+    expect(
+      await client.call('eth_subscribe', ['logs', {}, { resume: { blockNumber: '0x0', blockHash } }]),
+    ).toMatchObject({
+      error: { code: -32001, message: expect.stringContaining('is older than what is kept') },
+    })
+    client.socket.close()
+    stays.socket.close()
+    await other.stop()
+  })
+
+  it("passes the node's waiting transactions on, as hashes or whole", async () => {
+    const client = await connect(gateway.url)
+    const { result: hashes } = await client.call('eth_subscribe', ['newPendingTransactions'])
+    const wallet = createWalletClient({
+      account: privateKeyToAccount(DEVNET_ROLES.deployer.privateKey),
+      chain: foundry,
+      transport: http(anvil.rpcUrl),
+    })
+    const hash = await wallet.sendTransaction({ to: TARGET, gas: 100_000n })
+    expect(await client.notifications(hashes, 1)).toEqual([hash])
     client.socket.close()
   })
 
@@ -134,7 +212,11 @@ describe('JSON-RPC over WebSocket', () => {
         onError: reject,
       })
     })
+    const [simulated] = await viem.simulateBlocks({ blocks: [{ calls: [{ to: TARGET }] }] })
+    expect(simulated?.calls[0]?.status).toBe('success')
     const provider = new WebSocketProvider(`${gateway.url.replace('http', 'ws')}/ethereum`)
+    const payload = { blockStateCalls: [{ calls: [{ to: TARGET }] }] }
+    expect((await provider.send('eth_simulateV1', [payload, 'latest']))[0].calls[0].status).toBe('0x1')
     const heard = new Promise<number>((resolve) => void provider.once('block', resolve))
     let open = true
     const mining = (async () => {
@@ -153,9 +235,21 @@ describe('JSON-RPC over WebSocket', () => {
   })
 
   it.each([
-    [['foo'], -32602, 'params[0]: expected one of the subscriptions newHeads, logs'],
+    [['foo'], -32601, 'no "foo" subscription in eth namespace: there are newHeads, logs'],
+    [[7], -32602, 'params[0]: expected the name of a subscription'],
+    [['newHeads', { resume: { number: '0x1' } }], -32602, 'params[1].resume.hash: expected 32 bytes in hex'],
+    [['newHeads', { from: '0x1' }], -32602, 'params[1]: expected no field but `resume`, got "from"'],
+    [['logs', {}, { resume: 1 }], -32602, 'params[2].resume: expected the last notification that came'],
+    [
+      ['newHeads', { resume: { number: '0x0', hash: `0x${'12'.repeat(32)}` } }],
+      -32001,
+      'resume: block 0 (0x1212121212121212121212121212121212121212121212121212121212121212) is',
+    ],
+    [['newPendingTransactions', 'full'], -32602, 'params[1]: expected true for whole transactions, or false'],
     [['logs', { address: '0x12' }], -32602, 'params[1].address'],
-    [['logs', { fromBlock: '0x1' }], -32602, 'params[1].fromBlock'],
+    [['logs', { blockHash: `0x${'12'.repeat(32)}` }], -32602, 'params[1].blockHash: a subscription is to new blocks'],
+    [['logs', { fromBlock: 'pending' }], -32602, 'params[1].fromBlock: expected a number'],
+    [['logs', { fromBlock: '0x2', toBlock: '0x1' }], -32602, 'params[1].toBlock: is before'],
   ])('refuses eth_subscribe %j', async (params, code, message) => {
     const client = await connect(gateway.url)
     expect(await client.call('eth_subscribe', params)).toMatchObject({

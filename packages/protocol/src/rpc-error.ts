@@ -10,6 +10,8 @@ export const ErrorCode = {
   internalError: -32603,
   /** Unknown block, and whatever geth answers without a code of its own. */
   serverError: -32000,
+  /** What is asked for is not kept, or not there. */
+  resourceNotFound: -32001,
   limitExceeded: -32005,
   /** The EVM halted (inside a call result, never a whole answer). */
   vmError: -32015,

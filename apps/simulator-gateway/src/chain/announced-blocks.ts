@@ -1,13 +1,17 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common'
 import { UpstreamClient } from '@upfront/node'
-import type { Hash } from '@upfront/protocol'
+import { type Address, ErrorCode, type Hash, RpcError } from '@upfront/protocol'
 import { LOGGER, type Logger } from '@upfront/service'
 import { FollowedChain } from './followed-chain.js'
 
 /** Blocks kept to compare with: a deeper reorganisation is announced from here on. */
 const KEPT = 64
-/** Logs kept of those blocks; older ones are not taken back. */
+/** Logs kept of all blocks; older ones are not taken back. */
 const MOST_LOGS = 50_000
+/** Changes that a listener who comes back can resume from. */
+const MOST_CHANGES = 512
+/** How long blocks are followed after the last listener left, and their logs read after the last who wanted them. */
+const LINGER_MS = 60_000
 const ASK_TIMEOUT_MS = 10_000
 const ANSWER_BYTES = 32 * 1024 * 1024
 /** While somebody listens the head is followed, though nobody asks for it. */
@@ -15,8 +19,8 @@ const KEEP_FOLLOWING_MS = 1_000
 
 /** A log as the node gave it. */
 export interface AnnouncedLog {
-  address: string
-  topics: string[]
+  address: Address
+  topics: Hash[]
   [field: string]: unknown
 }
 
@@ -28,10 +32,27 @@ export interface AnnouncedBlock {
   header: Record<string, unknown>
   /** Empty where nobody wanted logs when it was announced. */
   logs: readonly AnnouncedLog[]
+  /** Whether `logs` is what the node has. */
+  hasLogs: boolean
+}
+
+/** A block that joined the chain, or that a reorganisation took back. */
+export interface BlockChange {
+  kind: 'added' | 'removed'
+  block: AnnouncedBlock
+}
+
+/** The last change that a listener knows. */
+export interface KnownChange {
+  kind: 'added' | 'removed'
+  number: bigint
+  hash: Hash
 }
 
 export interface BlockListener {
   wantsLogs?: boolean
+  /** Called first where the listener resumes: with the change that it named, and all that followed. */
+  resumed?(changes: readonly BlockChange[]): void
   /** Called with each block in the order of the chain. */
   added?(block: AnnouncedBlock): void
   /** Called with each block that a reorganisation takes back, the newest first. */
@@ -47,8 +68,12 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
   private readonly listeners = new Set<BlockListener>()
   /** Newest last. */
   private chain: AnnouncedBlock[] = []
+  /** What listeners were told, newest last. */
+  private changes: BlockChange[] = []
   private work: Promise<void> = Promise.resolve()
   private end: (() => void) | undefined
+  private lingering: NodeJS.Timeout | undefined
+  private logsWantedUntil = 0
 
   constructor(
     private readonly followed: FollowedChain,
@@ -56,17 +81,27 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** Listens from the node's head on. @returns what ends it @throws as `UpstreamClient.call` */
-  async listen(listener: BlockListener): Promise<() => void> {
+  /**
+   * Listens from the node's head on, or from after a change that the listener knows.
+   * @returns what ends it
+   * @throws RpcError -32001 where that change is too old or on a branch that is not known; as `UpstreamClient.call`
+   */
+  async listen(listener: BlockListener, known?: KnownChange): Promise<() => void> {
+    clearTimeout(this.lingering)
     if (this.end === undefined) this.start()
-    this.listeners.add(listener)
     const leave = () => {
       this.listeners.delete(listener)
-      if (this.listeners.size === 0) this.stop()
+      this.stopIfUnheard()
     }
     try {
       await this.inTurn(async () => {
-        if (this.chain.length === 0) this.chain = [await this.block('eth_getBlockByNumber', 'latest')]
+        if (this.chain.length === 0) {
+          const block = await this.block('eth_getBlockByNumber', 'latest')
+          this.chain = [block]
+          this.changes = [{ kind: 'added', block }]
+        }
+        if (known !== undefined) listener.resumed?.(await this.changesFrom(known, listener.wantsLogs ?? false))
+        this.listeners.add(listener)
       })
     } catch (error) {
       leave()
@@ -76,6 +111,7 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
   }
 
   onApplicationShutdown(): void {
+    clearTimeout(this.lingering)
     this.stop()
   }
 
@@ -93,10 +129,19 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
     }
   }
 
+  private stopIfUnheard(): void {
+    if (this.listeners.size > 0) return
+    clearTimeout(this.lingering)
+    this.lingering = setTimeout(() => {
+      if (this.listeners.size === 0) this.stop()
+    }, LINGER_MS).unref()
+  }
+
   private stop(): void {
     this.end?.()
     this.end = undefined
     this.chain = []
+    this.changes = []
   }
 
   private inTurn(work: () => Promise<void>): Promise<void> {
@@ -118,22 +163,75 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
       fresh.unshift(block)
     }
     if (this.end === undefined) return
-    if ([...this.listeners].some(({ wantsLogs }) => wantsLogs))
-      for (const block of fresh) block.logs = await this.logs(block)
+    if (this.wantsLogs()) for (const block of fresh) await this.readLogs(block)
     const fork = this.indexOf(fresh[0]!.parentHash)
     const connects = fork >= 0 || fresh[0]!.number <= oldest.number
-    if (connects) for (const block of this.chain.slice(fork + 1).reverse()) this.tell((to) => to.removed?.(block))
-    for (const block of fresh) this.tell((to) => to.added?.(block))
+    if (connects) for (const block of this.chain.slice(fork + 1).reverse()) this.tell({ kind: 'removed', block })
+    // What came in between is not known: nobody can resume from before it.
+    else this.changes = []
+    for (const block of fresh) this.tell({ kind: 'added', block })
     this.chain = [...(connects ? this.chain.slice(0, fork + 1) : []), ...fresh].slice(-KEPT)
+    this.forgetOldLogs()
+  }
+
+  private tell(change: BlockChange): void {
+    this.changes.push(change)
+    if (this.changes.length > MOST_CHANGES) this.changes.shift()
+    for (const listener of this.listeners) listener[change.kind]?.(change.block)
+  }
+
+  private wantsLogs(): boolean {
+    const now = performance.now()
+    if ([...this.listeners].some(({ wantsLogs }) => wantsLogs)) this.logsWantedUntil = now + LINGER_MS
+    return now < this.logsWantedUntil
+  }
+
+  private forgetOldLogs(): void {
     let kept = 0
-    for (const block of this.chain.toReversed()) {
+    for (const block of new Set(this.changes.toReversed().map(({ block }) => block))) {
       kept += block.logs.length
-      if (kept > MOST_LOGS) block.logs = []
+      if (kept <= MOST_LOGS) continue
+      block.logs = []
+      block.hasLogs = false
     }
   }
 
-  private tell(about: (listener: BlockListener) => void): void {
-    for (const listener of this.listeners) about(listener)
+  /** The change that a listener knows and all that followed, with their logs where it wants them. */
+  private async changesFrom(known: KnownChange, wantsLogs: boolean): Promise<readonly BlockChange[]> {
+    const { kind, number, hash } = known
+    const find = () => this.changes.findLastIndex(({ kind: its, block }) => its === kind && block.hash === hash)
+    if (find() < 0) {
+      const newest = await this.block('eth_getBlockByNumber', 'latest')
+      await this.advance(newest.hash, newest.number)
+    }
+    if (find() < 0 && kind === 'added') await this.recall(number)
+    const at = find()
+    if (at < 0) throw unknownPosition(known, this.chain[0]!.number)
+    const changes = this.changes.slice(at)
+    if (wantsLogs) await this.readLogsOf(changes)
+    return changes
+  }
+
+  private async readLogsOf(changes: readonly BlockChange[]): Promise<void> {
+    let count = 0
+    for (const { kind, block } of changes) {
+      await this.readLogs(block).catch(() => {
+        throw unknownPosition({ kind, ...block }, this.chain[0]!.number)
+      })
+      count += block.logs.length
+      if (count > MOST_LOGS)
+        throw new RpcError(ErrorCode.limitExceeded, `resume: more than ${MOST_LOGS} logs came since: ask eth_getLogs`)
+    }
+  }
+
+  /** Reads the chain back to a block that came before anybody listened: another replica may have announced it. */
+  private async recall(number: bigint): Promise<void> {
+    if (this.chain.at(-1)!.number - number >= KEPT) return
+    const older: AnnouncedBlock[] = []
+    for (let next = this.chain[0]!; next.number > number; next = older[0]!)
+      older.unshift(await this.block('eth_getBlockByHash', next.parentHash))
+    this.chain.unshift(...older)
+    this.changes.unshift(...older.map((block) => ({ kind: 'added' as const, block })))
   }
 
   private indexOf(hash: Hash): number {
@@ -146,20 +244,31 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
       const header = { ...answer } as Record<string, unknown>
       for (const name of NOT_IN_HEADER) delete header[name]
       const { hash, parentHash, number } = header as { hash: Hash; parentHash: Hash; number: string }
-      return { hash, parentHash, number: BigInt(number), header, logs: [] }
+      return { hash, parentHash, number: BigInt(number), header, logs: [], hasLogs: false }
     })
   }
 
-  private async logs({ hash, header }: AnnouncedBlock): Promise<AnnouncedLog[]> {
-    if (/^0x0*$/.test(String(header.logsBloom))) return []
-    return this.ask('eth_getLogs', [{ blockHash: hash }], (answer) => {
-      if (!Array.isArray(answer)) throw new Error('eth_getLogs: expected an array')
-      return answer as AnnouncedLog[]
-    })
+  private async readLogs(block: AnnouncedBlock): Promise<void> {
+    if (block.hasLogs) return
+    if (!/^0x0*$/.test(String(block.header.logsBloom)))
+      block.logs = await this.ask('eth_getLogs', [{ blockHash: block.hash }], (answer) => {
+        if (!Array.isArray(answer)) throw new Error('eth_getLogs: expected an array')
+        return answer as AnnouncedLog[]
+      })
+    block.hasLogs = true
   }
 
   private ask<T>(method: string, params: unknown[], decode: (answer: unknown) => T): Promise<T> {
     const limits = { signal: AbortSignal.timeout(ASK_TIMEOUT_MS), deadline: performance.now() + ASK_TIMEOUT_MS }
     return this.client.call({ method, params, decode, isShown: true, maxBytes: ANSWER_BYTES }, limits)
   }
+}
+
+function unknownPosition({ number, hash }: KnownChange, oldest: bigint): RpcError {
+  const why =
+    number < oldest ? `older than what is kept, from block ${oldest} on` : 'of a branch that is not known here'
+  return new RpcError(
+    ErrorCode.resourceNotFound,
+    `resume: block ${number} (${hash}) is ${why}: subscribe without it, and ask eth_getLogs for what came since`,
+  )
 }

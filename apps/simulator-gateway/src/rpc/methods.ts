@@ -8,11 +8,11 @@ import type { Environment } from '../environment/environment.js'
 import type { Preconfirmed } from '../pending/preconfirmed.js'
 import type { Inspector } from '../simulate/inspector.js'
 import { freeLimits, type Simulator } from '../simulate/simulator.js'
+import { subscriptionMethods } from '../subscriptions/subscription-methods.js'
 import { clientVersion, version } from './client-version.js'
 import { pendingMethods } from './pending-methods.js'
 import type { RpcMethod } from './rpc-method.js'
 import { SENDING_METHODS, sendingMethods } from './sending-methods.js'
-import { subscriptionMethods } from './subscription-methods.js'
 
 /** What the methods are made of. */
 export interface RpcMethodsOptions {
@@ -56,7 +56,8 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   methods.set('eth_chainId', async (_, context) => JSON.stringify(toQuantity((await served.rules(context)).chainId)))
   methods.set('eth_blockNumber', async (_, context) => JSON.stringify(toQuantity((await blocks.head(context)).number)))
   const follows = environment.FOLLOW_HEAD !== 'off'
-  for (const [name, method] of subscriptionMethods({ blocks: announced, preconfirmed, follows }))
+  const nodeUrls = environment.UPSTREAM_WS_URL ?? []
+  for (const [name, method] of subscriptionMethods({ blocks: announced, preconfirmed, follows, nodeUrls }))
     methods.set(name, method)
   methods.set('net_listening', () => 'true')
   methods.set('web3_clientVersion', () => JSON.stringify(clientVersion(engine)))

@@ -2,8 +2,8 @@ import type { Awaitable, CancelSignal } from '@upfront/node'
 import type { Dialect, JsonText } from '@upfront/protocol'
 import type { Cost } from '../limits/free-budget.js'
 import type { RequestView } from '../pending/request-view.js'
+import type { Subscriber } from '../subscriptions/subscriber.js'
 import type { Beside } from './beside.js'
-import type { Subscriber } from './subscriber.js'
 
 /** What a method may know of the request that called it. */
 export interface RpcContext {

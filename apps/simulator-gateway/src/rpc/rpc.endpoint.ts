@@ -10,9 +10,9 @@ import { isLarge } from '../limits/memory.js'
 import type { RequestLifetime } from '../limits/request-lifetime.js'
 import { Turns } from '../limits/turns.js'
 import { RequestView } from '../pending/request-view.js'
+import type { Subscriber } from '../subscriptions/subscriber.js'
 import { type RpcAnswer, RpcService } from './rpc.service.js'
 import type { RpcContext } from './rpc-method.js'
-import type { Subscriber } from './subscriber.js'
 
 /** A JSON-RPC body that has arrived: by `POST /`, or as a message over WebSocket. */
 export interface RpcRequest {

@@ -10,13 +10,13 @@ import type { FreeBudget } from '../limits/free-budget.js'
 import type { Memory } from '../limits/memory.js'
 import { failureBody, failureOf } from '../rpc/failure.js'
 import type { RpcEndpoint } from '../rpc/rpc.endpoint.js'
-import type { Subscriber } from '../rpc/subscriber.js'
+import type { Subscriber } from '../subscriptions/subscriber.js'
 
 /** Messages that wait for their turn before no more are read. */
 const MOST_WAITING = 16
 const MOST_SUBSCRIPTIONS = 64
 /** Notifications that wait for the answer which opens their subscription. */
-const MOST_HELD = 1_000
+const MOST_HELD = 2_000
 /** Of notifications that a client has not read. */
 const MOST_UNREAD_BYTES = 1024 * 1024
 

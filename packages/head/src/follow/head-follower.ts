@@ -3,9 +3,9 @@ import { type BlockHeader, blockHeaderToRpc, type Hash } from '@upfront/protocol
 import { LRUCache } from 'lru-cache'
 import { headerFromRpc } from '../block-from-rpc.js'
 import type { FollowedHead } from '../followed-head.js'
+import { NodeSubscription } from '../node-subscription.js'
 import type { PinnedBlock } from '../pinned-block.js'
 import type { FollowedBlock, HeadFollowerOptions, HeadStatus } from './head-follower-options.js'
-import { HeadSubscription } from './head-subscription.js'
 import { MOST_MISSED, missedBlocks } from './missed-blocks.js'
 import { Pace } from './pace.js'
 import type { RelayMember } from './relay.js'
@@ -53,7 +53,7 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
   readonly #pace = new Pace()
   readonly #known = new LRUCache<Hash, BlockHeader>({ max: KNOWN_BLOCKS })
   #following: Canceller | undefined
-  #subscriptions: HeadSubscription[] = []
+  #subscriptions: NodeSubscription[] = []
   #replica: RelayMember | undefined
   #standing: Standing | undefined
   /** The newest head that was taken up. */
@@ -162,11 +162,12 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     else this.#schedule(0)
   }
 
-  #subscribe(url: string): HeadSubscription {
-    return new HeadSubscription({
+  #subscribe(url: string): NodeSubscription {
+    return new NodeSubscription({
       url,
+      params: ['newHeads'],
       silenceMs: () => Math.max(10_000, 4 * this.#pace.overdueMs),
-      onHead: (header) => this.#onAnnouncement(header, url),
+      onResult: (header) => this.#onAnnouncement(header, url),
       onSubscribed: () => this.#onSubscribed(),
       onLost: (reason) => {
         this.#options.observe({ kind: 'lost', host: new URL(url).host, reason })

@@ -1,12 +1,14 @@
 import { WebSocket } from 'ws'
 
-export interface HeadSubscriptionOptions {
+export interface NodeSubscriptionOptions {
   url: string
-  /** A connection on which no head comes for so long is given up; asked each time, as the chain's pace is learnt. */
+  /** Of `eth_subscribe`. */
+  params: unknown[]
+  /** A connection on which nothing comes for so long is given up; asked each time, as the chain's pace is learnt. */
   silenceMs: () => number
-  /** What `eth_subscribe("newHeads")` sent: a header as JSON-RPC has it. */
-  onHead: (header: unknown) => void
-  /** The node took the subscription: it announces the heads that follow. */
+  /** What the node sent, as JSON-RPC has it. */
+  onResult: (result: unknown) => void
+  /** The node took the subscription: it tells of what follows. */
   onSubscribed: () => void
   /** Called once for each connection that ends, or can't be made; the next attempt follows by itself. */
   onLost: (reason: string) => void
@@ -15,13 +17,12 @@ export interface HeadSubscriptionOptions {
 const HANDSHAKE_MS = 5_000
 const FIRST_RETRY_MS = 100
 const LAST_RETRY_MS = 10_000
-/** A header, with room to spare: block bodies are not sent here. */
+/** A header or a transaction, with room to spare: block bodies are not sent here. */
 const MOST_BYTES = 1024 * 1024
-const SUBSCRIBE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] })
 
-/** Follows one node's `newHeads` until it is closed: it reconnects with growing pauses and full jitter. */
-export class HeadSubscription {
-  readonly #options: HeadSubscriptionOptions
+/** One subscription at a node until it is closed: it reconnects with growing pauses and full jitter. */
+export class NodeSubscription {
+  readonly #options: NodeSubscriptionOptions
   #socket: WebSocket | undefined
   #timer: NodeJS.Timeout | undefined
   #failures = 0
@@ -29,7 +30,7 @@ export class HeadSubscription {
   /** Whether the node took the subscription, on this connection. */
   #subscribed: string | undefined
 
-  constructor(options: HeadSubscriptionOptions) {
+  constructor(options: NodeSubscriptionOptions) {
     this.#options = options
     this.#connect()
   }
@@ -56,10 +57,10 @@ export class HeadSubscription {
     const awaitNext = () => {
       clearTimeout(this.#timer)
       const silenceMs = this.#options.silenceMs()
-      this.#timer = setTimeout(() => give(`no head for ${Math.round(silenceMs)} ms`), silenceMs)
+      this.#timer = setTimeout(() => give(`no ${this.#options.params[0]} for ${Math.round(silenceMs)} ms`), silenceMs)
     }
     socket.on('open', () => {
-      socket.send(SUBSCRIBE)
+      socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: this.#options.params }))
       awaitNext()
     })
     socket.on('message', (data) => {
@@ -68,14 +69,14 @@ export class HeadSubscription {
         if (typeof message.result === 'string') {
           this.#subscribed = message.result
           this.#options.onSubscribed()
-        } else give('the node refuses eth_subscribe newHeads')
+        } else give(`the node refuses eth_subscribe ${this.#options.params[0]}`)
         return
       }
       const { subscription, result } = message?.params ?? {}
       if (message?.method !== 'eth_subscription' || subscription !== this.#subscribed) return
       this.#failures = 0
       awaitNext()
-      this.#options.onHead(result)
+      this.#options.onResult(result)
     })
     socket.on('error', (error) => {
       // The library's words name the URL, which may hold a key.

@@ -1,0 +1,87 @@
+import { Broadcast } from './broadcast.js'
+
+const ignore = () => undefined
+
+function listenTo(broadcast: Broadcast<number>, seen: number[], last?: number) {
+  return broadcast.listen(
+    (event) => seen.push(event),
+    (events) => seen.push(...events),
+    last === undefined ? undefined : (event) => event === last,
+  )
+}
+
+describe('Broadcast', () => {
+  let publish: (event: number) => void
+  let stopped: number
+  let begun: number
+  const source = {
+    most: 5,
+    lingerMs: 1_000,
+    begin: async (send: (event: number) => void) => {
+      publish = send
+      begun += 1
+      return () => {
+        stopped += 1
+      }
+    },
+  }
+  beforeEach(() => {
+    stopped = 0
+    begun = 0
+  })
+
+  it('gives who comes back exactly what one who stayed was given', async () => {
+    const broadcast = new Broadcast(source)
+    const stayed: number[] = []
+    const resumed: number[] = []
+    await listenTo(broadcast, stayed)
+    for (const event of [1, 2, 3, 4]) publish(event)
+    expect(await listenTo(broadcast, resumed, 2)).toBeDefined()
+    publish(5)
+    expect(stayed).toEqual([1, 2, 3, 4, 5])
+    expect(resumed).toEqual([3, 4, 5])
+    expect(begun).toBe(1)
+  })
+
+  it('does not resume from an event that it no longer keeps, or never sent', async () => {
+    const broadcast = new Broadcast(source)
+    await broadcast.listen(ignore, ignore)
+    for (const event of [1, 2, 3, 4, 5, 6]) publish(event)
+    for (const lost of [1, 9]) expect(await listenTo(broadcast, [], lost)).toBeUndefined()
+    expect(await listenTo(broadcast, [], 2)).toBeDefined()
+  })
+
+  it('tells a new listener first what is current', async () => {
+    const broadcast = new Broadcast({ ...source, current: () => [7, 8] })
+    const seen: number[] = []
+    await listenTo(broadcast, seen)
+    publish(9)
+    expect(seen).toEqual([7, 8, 9])
+  })
+
+  it('runs on for a while after the last listener has left, then stops and forgets', async () => {
+    const broadcast = new Broadcast({ ...source, lingerMs: 20 })
+    const leave = await broadcast.listen(ignore, ignore)
+    publish(1)
+    leave!()
+    publish(2)
+    const seen: number[] = []
+    const leaveAgain = await listenTo(broadcast, seen, 1)
+    expect([seen, stopped]).toEqual([[2], 0])
+    leaveAgain!()
+    while (stopped === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    expect(await listenTo(broadcast, [], 2)).toBeUndefined()
+    expect(begun).toBe(2)
+  })
+
+  it('starts again after a start that failed', async () => {
+    let fails = true
+    const broadcast = new Broadcast<number>({
+      ...source,
+      begin: (send) => (fails ? Promise.reject(new Error('refused')) : source.begin(send)),
+    })
+    await expect(broadcast.listen(ignore, ignore)).rejects.toThrow('refused')
+    fails = false
+    expect(await broadcast.listen(ignore, ignore)).toBeDefined()
+  })
+})

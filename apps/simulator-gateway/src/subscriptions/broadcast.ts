@@ -1,0 +1,81 @@
+/** Where a {@link Broadcast} gets its events from. */
+export interface BroadcastSource<T> {
+  /** Starts the source. @returns what stops it @throws where it can't be started */
+  begin(publish: (event: T) => void): Promise<() => void>
+  /** What a new listener is told first; nothing where absent. */
+  current?(): readonly T[]
+  /** What an event adds to the journal's size. */
+  weigh?(event: T): number
+  /** The journal's size at most; older events are dropped. */
+  most: number
+  /** How long the source runs on after the last listener left, so that it can resume. */
+  lingerMs: number
+}
+
+/** One source's events for many listeners. It runs while somebody listens, and keeps the last events for those who come back. */
+export class Broadcast<T> {
+  private readonly listeners = new Set<(event: T) => void>()
+  private journal: T[] = []
+  private size = 0
+  private running: Promise<() => void> | undefined
+  private lingering: NodeJS.Timeout | undefined
+
+  constructor(private readonly source: BroadcastSource<T>) {}
+
+  /**
+   * Listens from now on, or from after the event that `isLast` names.
+   * @param begin called with what comes before the next event: what is current, or what came since; what it throws ends listening
+   * @param isLast the last event that the listener knows
+   * @returns what ends it; undefined where that event is not in the journal
+   * @throws as the source's `begin`
+   */
+  async listen(
+    listener: (event: T) => void,
+    begin: (events: readonly T[]) => void,
+    isLast?: (event: T) => boolean,
+  ): Promise<(() => void) | undefined> {
+    clearTimeout(this.lingering)
+    this.running ??= this.source.begin((event) => this.publish(event))
+    const { running } = this
+    try {
+      await running
+    } catch (error) {
+      if (this.running === running) this.running = undefined
+      throw error
+    }
+    const at = isLast === undefined ? -1 : this.journal.findLastIndex(isLast)
+    try {
+      if (isLast !== undefined && at < 0) return undefined
+      begin(isLast === undefined ? (this.source.current?.() ?? []) : this.journal.slice(at + 1))
+      this.listeners.add(listener)
+    } finally {
+      this.stopIfUnheard()
+    }
+    return () => {
+      if (this.listeners.delete(listener)) this.stopIfUnheard()
+    }
+  }
+
+  private publish(event: T): void {
+    this.journal.push(event)
+    this.size += this.weight(event)
+    while (this.size > this.source.most) this.size -= this.weight(this.journal.shift()!)
+    for (const listener of this.listeners) listener(event)
+  }
+
+  private weight(event: T): number {
+    return this.source.weigh?.(event) ?? 1
+  }
+
+  private stopIfUnheard(): void {
+    if (this.listeners.size > 0) return
+    clearTimeout(this.lingering)
+    this.lingering = setTimeout(() => {
+      if (this.listeners.size > 0) return
+      void this.running?.then((stop) => stop())
+      this.running = undefined
+      this.journal = []
+      this.size = 0
+    }, this.source.lingerMs).unref()
+  }
+}

@@ -1,0 +1,38 @@
+import { type BlockParameter, DecodeError, decodeLogFilter, type LogFilter, logMatches, Place } from '@upfront/protocol'
+import { decoding } from './resume.js'
+
+type LiveLog = Parameters<typeof logMatches>[0] & { blockNumber?: unknown }
+
+const END = (1n << 64n) - 1n
+
+/**
+ * The filter of `logs` and `pendingLogs`. As in geth, `fromBlock` and `toBlock` bound the new blocks whose logs are sent and bring no
+ * old ones: go-ethereum's client always sends them.
+ * @returns whether the filter lets a log through
+ * @throws RpcError -32602 that names the field
+ */
+export function liveFilter(value: unknown): (log: LiveLog) => boolean {
+  return decoding(() => {
+    const place = new Place(undefined, 'params[1]')
+    const filter: LogFilter = decodeLogFilter(value ?? {}, place)
+    if (filter.blockHash !== undefined)
+      throw new DecodeError(new Place(place, 'blockHash'), 'a subscription is to new blocks: ask eth_getLogs')
+    const from = bound(filter.fromBlock, 0n, new Place(place, 'fromBlock'))
+    const to = bound(filter.toBlock, END, new Place(place, 'toBlock'))
+    if (from > to) throw new DecodeError(new Place(place, 'toBlock'), 'is before `fromBlock`')
+    const isBounded = from > 0n || to < END
+    return (log) => {
+      if (!logMatches(log, filter)) return false
+      if (!isBounded) return true
+      const number = BigInt(String(log.blockNumber))
+      return number >= from && number <= to
+    }
+  })
+}
+
+function bound(block: BlockParameter | undefined, latest: bigint, place: Place): bigint {
+  if (block === undefined || (block.kind === 'tag' && block.tag === 'latest')) return latest
+  if (block.kind === 'tag' && block.tag === 'earliest') return 0n
+  if (block.kind === 'number') return block.number
+  throw new DecodeError(place, 'expected a number, `earliest` or `latest`')
+}

@@ -1,0 +1,138 @@
+import {
+  DecodeError,
+  decodeBytes32,
+  decodeQuantity,
+  ErrorCode,
+  type Hash,
+  type Hex,
+  mismatch,
+  Place,
+  RpcError,
+} from '@upfront/protocol'
+import type { KnownChange } from '../chain/announced-blocks.js'
+import type { UnsealedLog } from '../pending/unsealed-logs.js'
+
+/** Notifications that are sent again at most; a client that missed more starts anew. */
+const MOST_REPLAYED = 1_000
+const MOST_REPLAYED_LENGTH = 768 * 1024
+
+/** Where in a block's logs a client stopped reading. */
+export interface LogPosition extends KnownChange {
+  /** Undefined where all logs of the block are known. */
+  logIndex: bigint | undefined
+}
+
+/** One state of a block under construction. */
+export interface FlashblockPosition {
+  number: bigint
+  payloadId: Hex
+  flashblock: number
+}
+
+type Notification = Record<string, unknown>
+
+/**
+ * The last notification that a client received, as `{"resume": …}` gives it.
+ * @param at which parameter of `eth_subscribe` it is
+ * @throws DecodeError
+ */
+function lastNotification(options: unknown, at: number): { last: Notification; place: Place } | undefined {
+  if (options === undefined || options === null) return undefined
+  const place = new Place(undefined, `params[${at}]`)
+  if (!isObject(options)) throw mismatch(place, 'an object with `resume`', options)
+  for (const name of Object.keys(options)) if (name !== 'resume') throw mismatch(place, 'no field but `resume`', name)
+  const inside = new Place(place, 'resume')
+  if (!isObject(options.resume)) throw mismatch(inside, 'the last notification that came', options.resume)
+  return { last: options.resume, place: inside }
+}
+
+/** @throws DecodeError that names the field */
+export function headPosition(options: unknown): KnownChange | undefined {
+  const given = lastNotification(options, 1)
+  if (given === undefined) return undefined
+  const { last, place } = given
+  const number = decodeQuantity(last.number, 64, place, 'number')
+  return { kind: 'added', number, hash: decodeBytes32(last.hash, place, 'hash') }
+}
+
+/** @throws DecodeError that names the field */
+export function logPosition(options: unknown): LogPosition | undefined {
+  const given = lastNotification(options, 2)
+  if (given === undefined) return undefined
+  const { last, place } = given
+  return {
+    kind: last.removed === true ? 'removed' : 'added',
+    number: decodeQuantity(last.blockNumber, 64, place, 'blockNumber'),
+    hash: decodeBytes32(last.blockHash, place, 'blockHash'),
+    logIndex: last.logIndex === undefined ? undefined : decodeQuantity(last.logIndex, 64, place, 'logIndex'),
+  }
+}
+
+/** @throws DecodeError that names the field */
+export function flashblockPosition(options: unknown): FlashblockPosition | undefined {
+  const given = lastNotification(options, 1)
+  if (given === undefined) return undefined
+  const { last, place } = given
+  return { number: decodeQuantity(last.number, 64, place, 'number'), ...payloadPosition(last, place) }
+}
+
+/** @returns whether an event is the one that the client received last @throws DecodeError that names the field */
+export function unsealedLogPosition(options: unknown): ((log: UnsealedLog) => boolean) | undefined {
+  const given = lastNotification(options, 2)
+  if (given === undefined) return undefined
+  const { last, place } = given
+  const { payloadId, flashblock } = payloadPosition(last, place)
+  const transactionHash = decodeBytes32(last.transactionHash, place, 'transactionHash') as Hash
+  const logIndex = decodeQuantity(last.logIndex, 64, place, 'logIndex')
+  return (log) =>
+    log.transactionHash === transactionHash &&
+    BigInt(log.logIndex) === logIndex &&
+    log.payloadId === payloadId &&
+    log.flashblock === flashblock &&
+    (log.confirmed === true) === (last.confirmed === true) &&
+    log.removed === (last.removed === true)
+}
+
+/**
+ * Sends again what a client missed.
+ * @throws RpcError -32005 where that is too much, before anything is sent
+ */
+export function replay(notify: (result: string) => void, results: readonly string[]): void {
+  const length = results.reduce((sum, result) => sum + result.length, 0)
+  if (results.length > MOST_REPLAYED || length > MOST_REPLAYED_LENGTH)
+    throw new RpcError(
+      ErrorCode.limitExceeded,
+      `resume: ${results.length} notifications came since, more than are sent again: subscribe without it`,
+    )
+  for (const result of results) notify(result)
+}
+
+/** The position is not in the journal of blocks under construction. */
+export function unknownUnsealedPosition(): RpcError {
+  return new RpcError(
+    ErrorCode.resourceNotFound,
+    'resume: this position is older than what is kept, or was never sent here: subscribe without it, and ask eth_getLogs for what came since',
+  )
+}
+
+function payloadPosition(last: Notification, place: Place): { payloadId: Hex; flashblock: number } {
+  const { payloadId, flashblock } = last
+  if (typeof payloadId !== 'string' || !/^0x[0-9a-f]{16}$/.test(payloadId))
+    throw mismatch(new Place(place, 'payloadId'), '8 bytes in hex', payloadId)
+  if (!Number.isSafeInteger(flashblock)) throw mismatch(new Place(place, 'flashblock'), 'a whole number', flashblock)
+  return { payloadId: payloadId as Hex, flashblock: flashblock as number }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Runs what decodes parameters. @throws RpcError -32602 in place of DecodeError */
+export function decoding<T>(decode: () => T): T {
+  try {
+    return decode()
+  } catch (error) {
+    if (error instanceof DecodeError) throw new RpcError(ErrorCode.invalidParams, error.message)
+    throw error
+  }
+}

@@ -1,0 +1,254 @@
+import { newestBlock } from '@upfront/preconfirmed'
+import { ErrorCode, RpcError } from '@upfront/protocol'
+import { presentPendingBlock } from '@upfront/simulation'
+import type { AnnouncedBlocks, AnnouncedLog, BlockChange } from '../chain/announced-blocks.js'
+import type { Preconfirmed } from '../pending/preconfirmed.js'
+import { UnsealedLogs } from '../pending/unsealed-logs.js'
+import type { RpcContext, RpcMethod } from '../rpc/rpc-method.js'
+import { Broadcast } from './broadcast.js'
+import { liveFilter } from './live-filter.js'
+import { nodeTransactions } from './node-transactions.js'
+import {
+  decoding,
+  flashblockPosition,
+  headPosition,
+  type LogPosition,
+  logPosition,
+  replay,
+  unknownUnsealedPosition,
+  unsealedLogPosition,
+} from './resume.js'
+import type { Subscriber } from './subscriber.js'
+import { SimulationWatch } from './watch-simulation.js'
+
+/** What subscriptions tell of. */
+export interface SubscriptionSources {
+  blocks: AnnouncedBlocks
+  preconfirmed: Preconfirmed
+  /** Whether the head is followed at all. */
+  follows: boolean
+  /** WebSocket URLs of the nodes, which alone know transactions that wait. */
+  nodeUrls: readonly string[]
+}
+
+type Open = (subscriber: Subscriber, params: unknown[]) => Promise<string>
+
+/** How long blocks under construction are followed for clients that come back. */
+const LINGER_MS = 60_000
+/** Kept for them. */
+const MOST_UNSEALED_LOGS = 20_000
+/** In characters of JSON. */
+const MOST_FLASHBLOCKS_LENGTH = 8 * 1024 * 1024
+
+/**
+ * `eth_subscribe` and `eth_unsubscribe`, as geth has them, over WebSocket only: `newHeads`, `logs`, `newPendingTransactions` where a
+ * node can be subscribed to, and where a stream is followed `newFlashblocks`, `pendingLogs`. After the parameters that geth knows,
+ * `{"resume": last}` goes on after the last notification that a client received. `upfront_subscribe` to a `simulation` tells
+ * whenever its outcome changes.
+ */
+export function subscriptionMethods(sources: SubscriptionSources): Map<string, RpcMethod> {
+  const methods = new Map<string, RpcMethod>()
+  const ofNode = sources.nodeUrls.length > 0 && nodeKinds(sources.nodeUrls)
+  for (const [namespace, kinds] of [
+    ['eth', { ...headKinds(sources), ...ofNode, ...(sources.preconfirmed.enabled && streamKinds(sources)) }],
+    ['upfront', simulationKinds(sources)],
+  ] as const) {
+    methods.set(`${namespace}_subscribe`, async (params, context) => {
+      const [kind, ...more] = positional(params)
+      const subscriber = subscriberOf(context)
+      if (typeof kind !== 'string')
+        throw new RpcError(ErrorCode.invalidParams, 'params[0]: expected the name of a subscription')
+      const open = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined
+      if (open === undefined) throw unknownSubscription(kind, namespace, Object.keys(kinds))
+      if (!sources.follows) throw new RpcError(ErrorCode.serverError, 'no block is announced: FOLLOW_HEAD is off')
+      return JSON.stringify(await open(subscriber, more))
+    })
+    methods.set(`${namespace}_unsubscribe`, (params, context) => {
+      const [id] = positional(params)
+      if (typeof id !== 'string' || !subscriberOf(context).unsubscribe(id))
+        throw new RpcError(ErrorCode.serverError, 'subscription not found')
+      return 'true'
+    })
+  }
+  return methods
+}
+
+function headKinds({ blocks }: SubscriptionSources): Record<string, Open> {
+  return {
+    newHeads: (subscriber, [options]) => {
+      const known = decoding(() => headPosition(options))
+      return subscriber.subscribe((notify) => {
+        const added = ({ header }: BlockChange['block']) => notify(JSON.stringify(header))
+        const resumed = ([_, ...since]: readonly BlockChange[]) => {
+          const heads = since.filter(({ kind }) => kind === 'added')
+          replay(
+            notify,
+            heads.map(({ block }) => JSON.stringify(block.header)),
+          )
+        }
+        return blocks.listen({ added, resumed }, known)
+      })
+    },
+    logs: (subscriber, [argument, options]) => {
+      const passes = liveFilter(argument)
+      const known = decoding(() => logPosition(options))
+      const texts = (change: BlockChange, first?: LogPosition) =>
+        logsOf(change, first).flatMap((log) => (passes(log) ? [JSON.stringify(log)] : []))
+      return subscriber.subscribe((notify) =>
+        blocks.listen(
+          {
+            wantsLogs: true,
+            added: (block) => texts({ kind: 'added', block }).forEach(notify),
+            removed: (block) => texts({ kind: 'removed', block }).forEach(notify),
+            resumed: ([first, ...since]) =>
+              replay(notify, [...texts(first!, known), ...since.flatMap((change) => texts(change))]),
+          },
+          known,
+        ),
+      )
+    },
+  }
+}
+
+/** A change's logs in the order in which they are sent. @param after the last of them that a client knows */
+function logsOf({ kind, block }: BlockChange, after?: LogPosition): readonly AnnouncedLog[] {
+  const isAdded = kind === 'added'
+  const logs = isAdded ? block.logs : block.logs.toReversed().map((log) => ({ ...log, removed: true }))
+  if (after === undefined) return logs
+  const { logIndex } = after
+  if (logIndex === undefined) return []
+  return logs.filter((log) => {
+    const index = BigInt(String(log.logIndex))
+    return isAdded ? index > logIndex : index < logIndex
+  })
+}
+
+function streamKinds({ blocks, preconfirmed }: SubscriptionSources): Record<string, Open> {
+  const flashblocks = new Broadcast<{ number: bigint; payloadId: string; flashblock: number; text: string }>({
+    most: MOST_FLASHBLOCKS_LENGTH,
+    weigh: ({ text }) => text.length,
+    lingerMs: LINGER_MS,
+    begin: async (publish) => {
+      let last: unknown
+      return preconfirmed.onSnapshot((snapshot) => {
+        const block = newestBlock(snapshot)
+        // The same block as before on another head.
+        if (block === last) return
+        last = block
+        const { payloadId, index: flashblock, environment } = block
+        const text = JSON.stringify({ ...presentPendingBlock(block, true), payloadId, flashblock })
+        publish({ number: environment.number, payloadId, flashblock, text })
+      })
+    },
+  })
+  let unsealed = new UnsealedLogs(() => undefined)
+  const pendingLogs = new Broadcast<Parameters<ConstructorParameters<typeof UnsealedLogs>[0]>[0]>({
+    most: MOST_UNSEALED_LOGS,
+    lingerMs: LINGER_MS,
+    current: () => unsealed.current(),
+    begin: async (publish) => {
+      const logs = new UnsealedLogs(publish)
+      unsealed = logs
+      const leave = await blocks.listen({
+        wantsLogs: true,
+        added: (block) => logs.settle(block),
+        removed: (block) => logs.unsettle(block),
+      })
+      const unlisten = preconfirmed.onSnapshot((snapshot) => logs.show(snapshot))
+      return () => {
+        leave()
+        unlisten()
+      }
+    },
+  })
+  return {
+    newFlashblocks: (subscriber, [options]) => {
+      const known = decoding(() => flashblockPosition(options))
+      return subscriber.subscribe(async (notify) =>
+        resumable(
+          await flashblocks.listen(
+            ({ text }) => notify(text),
+            (missed) =>
+              replay(
+                notify,
+                missed.map(({ text }) => text),
+              ),
+            known &&
+              (({ number, payloadId, flashblock }) =>
+                number === known.number && payloadId === known.payloadId && flashblock === known.flashblock),
+          ),
+        ),
+      )
+    },
+    pendingLogs: (subscriber, [argument, options]) => {
+      const passes = liveFilter(argument)
+      const isLast = decoding(() => unsealedLogPosition(options))
+      return subscriber.subscribe(async (notify) =>
+        resumable(
+          await pendingLogs.listen(
+            (log) => passes(log) && notify(JSON.stringify(log)),
+            (missed) =>
+              replay(
+                notify,
+                missed.filter(passes).map((log) => JSON.stringify(log)),
+              ),
+            isLast,
+          ),
+        ),
+      )
+    },
+  }
+}
+
+function resumable(leave: (() => void) | undefined): () => void {
+  if (leave === undefined) throw unknownUnsealedPosition()
+  return leave
+}
+
+function nodeKinds(urls: readonly string[]): Record<string, Open> {
+  const hashes = nodeTransactions(urls, [])
+  const full = nodeTransactions(urls, [true])
+  return {
+    newPendingTransactions: (subscriber, [isFull = false]) => {
+      if (typeof isFull !== 'boolean')
+        throw new RpcError(ErrorCode.invalidParams, 'params[1]: expected true for whole transactions, or false')
+      const transactions = isFull ? full : hashes
+      return subscriber.subscribe(async (notify) => resumable(await transactions.listen(notify, () => undefined)))
+    },
+  }
+}
+
+function simulationKinds({ blocks, preconfirmed }: SubscriptionSources): Record<string, Open> {
+  return {
+    simulation: (subscriber, params) =>
+      subscriber.subscribe(async (notify) => {
+        const watch = new SimulationWatch(subscriber, params, notify)
+        const leave = await blocks.listen({ added: () => void watch.run() })
+        const unlisten = params[1] === 'pending' ? preconfirmed.onSnapshot(() => void watch.run()) : () => undefined
+        void watch.run()
+        return () => {
+          watch.end()
+          leave()
+          unlisten()
+        }
+      }),
+  }
+}
+
+function subscriberOf({ subscriber }: RpcContext): Subscriber {
+  if (subscriber !== undefined) return subscriber
+  throw new RpcError(ErrorCode.methodNotFound, 'notifications not supported: subscribe over WebSocket')
+}
+
+/** As geth answers (`rpc/errors.go`), with what there is. */
+function unknownSubscription(kind: string, namespace: string, known: readonly string[]): RpcError {
+  return new RpcError(
+    ErrorCode.methodNotFound,
+    `no "${kind.slice(0, 64)}" subscription in ${namespace} namespace: there are ${known.join(', ')}`,
+  )
+}
+
+function positional(params: unknown): unknown[] {
+  if (Array.isArray(params)) return params
+  throw new RpcError(ErrorCode.invalidParams, 'params: expected an array')
+}
