@@ -269,11 +269,11 @@ describe('limits', () => {
     expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({ error: { code: -32600 } })
   })
 
-  it('MAX_CONNECTIONS_PER_CLIENT: closed as they are made, until others close', async () => {
-    const gateway = await start({ MAX_CONNECTIONS_PER_CLIENT: '3' })
+  it('MAX_CONNECTIONS_PER_CLIENT and MAX_CONNECTIONS: closed as they are made, until others close', async () => {
+    const gateway = await start({ MAX_CONNECTIONS_PER_CLIENT: '3', MAX_CONNECTIONS: '5' })
     const { hostname, port } = new URL(gateway.url)
-    const open = () => {
-      const socket = connect(Number(port), hostname)
+    const open = (localAddress = '127.0.0.1') => {
+      const socket = connect({ port: Number(port), host: hostname, localAddress })
       const closed = new Promise<'closed'>((resolve) =>
         socket.on('error', () => undefined).on('close', () => resolve('closed')),
       )
@@ -282,7 +282,10 @@ describe('limits', () => {
     const first = [open(), open(), open()]
     for (const { socket } of first) if (socket.connecting) await once(socket, 'connect')
     expect(await open().closed).toBe('closed')
-    for (const { socket, closed } of first) {
+    const others = [open('127.0.0.2'), open('127.0.0.2')]
+    for (const { socket } of others) if (socket.connecting) await once(socket, 'connect')
+    expect(await open('127.0.0.2').closed).toBe('closed')
+    for (const { socket, closed } of [...first, ...others]) {
       socket.destroy()
       await closed
     }

@@ -5,6 +5,7 @@ import { createPublicClient, createWalletClient, http, webSocket } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 import WebSocket from 'ws'
+import { assemble } from './assemble.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 import { TARGET } from './simulate-params.js'
 import { connect } from './wire-client.js'
@@ -279,6 +280,77 @@ describe('JSON-RPC over WebSocket', () => {
     await idle.notifications(id, 1)
     idle.socket.close()
   })
+
+  it('counts a message from its first byte, and gives it back', async () => {
+    const opened = await Promise.all(Array.from({ length: 8 }, () => connect(gateway.url)))
+    const before = await gateway.metric('upfront_held_bytes')
+    // Frames that never end a message.
+    for (const { socket } of opened) socket.send('x'.repeat(1_000_000), { fin: false })
+    while ((await gateway.metric('upfront_held_bytes')) < before + 8_000_000)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    for (const { socket } of opened) socket.terminate()
+    while ((await gateway.metric('upfront_held_bytes')) > before)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+  })
+
+  it('a client has 1,024 subscriptions at most, over all of its connections', async () => {
+    const opened = await Promise.all(Array.from({ length: 17 }, () => connect(gateway.url)))
+    const last = opened.pop()!
+    await Promise.all(
+      opened.map(async (client) => {
+        for (let count = 0; count < 64; count++)
+          expect(await client.call('eth_subscribe', ['newHeads'])).toMatchObject({ result: expect.any(String) })
+      }),
+    )
+    expect(await last.call('eth_subscribe', ['newHeads'])).toMatchObject({
+      error: { code: -32005, message: 'a client may have 1024 subscriptions' },
+    })
+    const first = opened[0]!
+    const heard = once(first.socket, 'message')
+    await ask('evm_mine')
+    await heard
+    first.socket.close()
+    while ((await gateway.metric('upfront_subscriptions')) > 960)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(await last.call('eth_subscribe', ['newHeads'])).toMatchObject({ result: expect.any(String) })
+    for (const { socket } of [...opened, last]) socket.close()
+  }, 60_000)
+
+  it('does not watch a simulation with an answer of more than 1 MiB', async () => {
+    const client = await connect(gateway.url)
+    const code = assemble('0x100000 0 RETURN')
+    const request = { blockStateCalls: [{ stateOverrides: { [TARGET]: { code } }, calls: [{ to: TARGET }] }] }
+    const { result: id } = await client.call('upfront_subscribe', ['simulation', request, 'latest'])
+    expect(await client.notifications(id, 1)).toEqual([
+      { error: { code: -32005, message: expect.stringContaining('1048576 bytes') } },
+    ])
+    client.socket.close()
+  })
+
+  it('ends the connection of a client whose notifications use up its budget', async () => {
+    const poor = await startGatewayProcess({
+      UPSTREAM_RPC_URL: anvil.rpcUrl,
+      UPSTREAM_WS_URL: anvil.rpcUrl.replace('http', 'ws'),
+      FREE_RATE_LIMIT: '100',
+      FREE_BYTES_PER_MINUTE: '20000',
+    })
+    try {
+      const client = await connect(poor.url)
+      for (let count = 0; count < 8; count++) await client.call('eth_subscribe', ['newHeads'])
+      const closed = once(client.socket, 'close')
+      let isOpen = true
+      void closed.then(() => {
+        isOpen = false
+      })
+      while (isOpen) {
+        await ask('evm_mine')
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+      expect((await closed).map(String)).toEqual(['1013', 'the budget of this minute is spent'])
+    } finally {
+      await poor.stop()
+    }
+  }, 60_000)
 
   it.each([
     ['https://evil.example', 403],

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common'
 import { UpstreamClient } from '@upfront/node'
 import { type Address, ErrorCode, type Hash, RpcError } from '@upfront/protocol'
@@ -14,6 +15,7 @@ const MOST_CHANGES = 512
 const LINGER_MS = 60_000
 const ASK_TIMEOUT_MS = 10_000
 const ANSWER_BYTES = 32 * 1024 * 1024
+const TOLD_IN_A_TURN = 64
 /** While somebody listens the head is followed, though nobody asks for it. */
 const KEEP_FOLLOWING_MS = 1_000
 
@@ -28,8 +30,8 @@ export interface AnnouncedBlock {
   hash: Hash
   parentHash: Hash
   number: bigint
-  /** As geth announces it. */
-  header: Record<string, unknown>
+  /** As geth announces it: JSON. */
+  header: string
   /** Empty where nobody wanted logs when it was announced. */
   logs: readonly AnnouncedLog[]
   /** Whether `logs` is what the node has. */
@@ -166,18 +168,25 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
     if (this.wantsLogs()) for (const block of fresh) await this.readLogs(block)
     const fork = this.indexOf(fresh[0]!.parentHash)
     const connects = fork >= 0 || fresh[0]!.number <= oldest.number
-    if (connects) for (const block of this.chain.slice(fork + 1).reverse()) this.tell({ kind: 'removed', block })
+    if (connects) for (const block of this.chain.slice(fork + 1).reverse()) await this.tell({ kind: 'removed', block })
     // What came in between is not known: nobody can resume from before it.
     else this.changes = []
-    for (const block of fresh) this.tell({ kind: 'added', block })
+    for (const block of fresh) await this.tell({ kind: 'added', block })
+    if (this.end === undefined) return
     this.chain = [...(connects ? this.chain.slice(0, fork + 1) : []), ...fresh].slice(-KEPT)
     this.forgetOldLogs()
   }
 
-  private tell(change: BlockChange): void {
+  /** In turns of the event loop, as there may be thousands of listeners. */
+  private async tell(change: BlockChange): Promise<void> {
     this.changes.push(change)
     if (this.changes.length > MOST_CHANGES) this.changes.shift()
-    for (const listener of this.listeners) listener[change.kind]?.(change.block)
+    let told = 0
+    for (const listener of this.listeners) {
+      listener[change.kind]?.(change.block)
+      told += 1
+      if (told % TOLD_IN_A_TURN === 0) await setImmediate()
+    }
   }
 
   private wantsLogs(): boolean {
@@ -244,17 +253,17 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
       const header = { ...answer } as Record<string, unknown>
       for (const name of NOT_IN_HEADER) delete header[name]
       const { hash, parentHash, number } = header as { hash: Hash; parentHash: Hash; number: string }
-      return { hash, parentHash, number: BigInt(number), header, logs: [], hasLogs: false }
+      const hasLogs = /^0x0*$/.test(String(header.logsBloom))
+      return { hash, parentHash, number: BigInt(number), header: JSON.stringify(header), logs: [], hasLogs }
     })
   }
 
   private async readLogs(block: AnnouncedBlock): Promise<void> {
     if (block.hasLogs) return
-    if (!/^0x0*$/.test(String(block.header.logsBloom)))
-      block.logs = await this.ask('eth_getLogs', [{ blockHash: block.hash }], (answer) => {
-        if (!Array.isArray(answer)) throw new Error('eth_getLogs: expected an array')
-        return answer as AnnouncedLog[]
-      })
+    block.logs = await this.ask('eth_getLogs', [{ blockHash: block.hash }], (answer) => {
+      if (!Array.isArray(answer)) throw new Error('eth_getLogs: expected an array')
+      return answer as AnnouncedLog[]
+    })
     block.hasLogs = true
   }
 

@@ -102,6 +102,11 @@ export class FreeBudget {
     }
   }
 
+  /** Whether the client has used up a minute's budget: its next call is refused. */
+  isSpent(caller: Caller): boolean {
+    return this.#of(caller).#spent.has(clientOf(caller))
+  }
+
   /** Who holds a key has a budget of its own. */
   #of(caller: Caller): FreeBudget {
     return typeof caller === 'string' ? this : caller.budget

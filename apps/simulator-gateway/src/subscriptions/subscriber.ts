@@ -9,6 +9,9 @@ export interface Subscriber {
   subscribe(begin: (notify: (result: string) => void) => Promise<() => void>): Promise<string>
   /** Ends a subscription. False where there is none by this id. */
   unsubscribe(id: string): boolean
-  /** The answer to a call that is made for the client: in its turn, on its budget. Undefined once the client has gone. */
-  call(method: string, params: unknown[]): Promise<string | undefined>
+  /**
+   * The answer to a call that is made for the client: in its turn, on its budget. Undefined once the client has gone.
+   * @param params JSON
+   */
+  call(method: string, params: string): Promise<string | undefined>
 }

@@ -78,12 +78,12 @@ function headKinds({ blocks }: SubscriptionSources): Record<string, Open> {
     newHeads: (subscriber, [options]) => {
       const known = decoding(() => headPosition(options))
       return subscriber.subscribe((notify) => {
-        const added = ({ header }: BlockChange['block']) => notify(JSON.stringify(header))
+        const added = ({ header }: BlockChange['block']) => notify(header)
         const resumed = ([_, ...since]: readonly BlockChange[]) => {
           const heads = since.filter(({ kind }) => kind === 'added')
           replay(
             notify,
-            heads.map(({ block }) => JSON.stringify(block.header)),
+            heads.map(({ block }) => block.header),
           )
         }
         return blocks.listen({ added, resumed }, known)
@@ -220,18 +220,22 @@ function nodeKinds(urls: readonly string[]): Record<string, Open> {
 
 function simulationKinds({ blocks, preconfirmed }: SubscriptionSources): Record<string, Open> {
   return {
-    simulation: (subscriber, params) =>
-      subscriber.subscribe(async (notify) => {
-        const watch = new SimulationWatch(subscriber, params, notify)
+    simulation: (subscriber, params) => {
+      const isPending = params[1] === 'pending'
+      // As text: parsed, a request takes many times what its subscription is counted as.
+      const text = JSON.stringify(params)
+      return subscriber.subscribe(async (notify) => {
+        const watch = new SimulationWatch(subscriber, text, notify)
         const leave = await blocks.listen({ added: () => void watch.run() })
-        const unlisten = params[1] === 'pending' ? preconfirmed.onSnapshot(() => void watch.run()) : () => undefined
+        const unlisten = isPending ? preconfirmed.onSnapshot(() => void watch.run()) : () => undefined
         void watch.run()
         return () => {
           watch.end()
           leave()
           unlisten()
         }
-      }),
+      })
+    },
   }
 }
 

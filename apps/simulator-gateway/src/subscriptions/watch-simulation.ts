@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { ErrorCode } from '@upfront/protocol'
 import type { Subscriber } from './subscriber.js'
 
@@ -6,17 +7,21 @@ interface Answer {
   error?: { code: number; message: string }
 }
 
+/** Longer answers would hold the event loop with each block. */
+const MOST_LENGTH = 1024 * 1024
+
 /** Simulates a request again and again, and tells when its outcome is another than the last time. */
 export class SimulationWatch {
+  /** A digest: outcomes are long. */
   #outcome: string | undefined
   #isRunning = false
   #isStale = false
   #isOver = false
 
-  /** @param params of `eth_simulateV1` */
+  /** @param params of `eth_simulateV1`, JSON */
   constructor(
     private readonly subscriber: Subscriber,
-    private readonly params: unknown[],
+    private readonly params: string,
     private readonly send: (answer: string) => void,
   ) {}
 
@@ -28,7 +33,9 @@ export class SimulationWatch {
     while (this.#isStale && !this.#isOver) {
       this.#isStale = false
       const text = await this.subscriber.call('eth_simulateV1', this.params)
-      if (text !== undefined && !this.#isOver) this.#tell(JSON.parse(text))
+      if (text === undefined || this.#isOver) continue
+      if (text.length <= MOST_LENGTH) this.#tell(JSON.parse(text))
+      else this.#refuse(`a simulation that is watched may have an answer of ${MOST_LENGTH} bytes at most`)
     }
     this.#isRunning = false
   }
@@ -37,10 +44,16 @@ export class SimulationWatch {
     this.#isOver = true
   }
 
+  #refuse(message: string): void {
+    this.end()
+    this.send(JSON.stringify({ error: { code: ErrorCode.limitExceeded, message } }))
+  }
+
   #tell({ result, error }: Answer): void {
     // Refused for want of budget or time: nothing is known of the outcome.
     if (error?.code === ErrorCode.limitExceeded) return
-    const outcome = JSON.stringify(error ?? result?.map(({ calls }) => calls.map(lasting)))
+    const told = JSON.stringify(error ?? result?.map(({ calls }) => calls.map(lasting)))
+    const outcome = createHash('sha256').update(told).digest('base64')
     if (outcome === this.#outcome) return
     this.#outcome = outcome
     this.send(JSON.stringify(error ? { error } : { result }))

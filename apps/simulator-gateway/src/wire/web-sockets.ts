@@ -7,6 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Callers, callerOf } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
 import { dialectOf, ETHEREUM_PATH } from '../http/dialect.js'
+import { clientOf } from '../limits/client-of.js'
 import { FreeBudget } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
@@ -85,9 +86,13 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
   private serve(socket: WebSocket, request: FastifyRequest): void {
     const dialect = dialectOf(request, this.environment.DIALECT)
     const { endpoint, free, memory, logger } = this
+    const caller = callerOf(request)
+    const client = clientOf(caller)
+    const subscriptions = () =>
+      [...this.open].reduce((count, each) => count + (each.name === client ? each.subscribed : 0), 0)
     const connection = new WireConnection(
-      { webSocket: socket, socket: request.raw.socket, caller: callerOf(request), dialect },
-      { endpoint, free, memory, logger, answerTimeoutMs: this.environment.ANSWER_TIMEOUT_MS },
+      { webSocket: socket, socket: request.raw.socket, caller, dialect },
+      { endpoint, free, memory, logger, answerTimeoutMs: this.environment.ANSWER_TIMEOUT_MS, subscriptions },
     )
     this.open.add(connection)
     socket.once('close', () => this.open.delete(connection))

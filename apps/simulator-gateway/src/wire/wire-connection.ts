@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { WebSocket } from '@fastify/websocket'
+import type { MemoryShare } from '@upfront/fast-http'
 import { type Dialect, ErrorCode, type JsonText, joinJson, RpcError } from '@upfront/protocol'
 import { acceptedRequestId, type Logger } from '@upfront/service'
 import { endUnlessRead } from '../http/unread-answers.js'
 import type { Caller } from '../limits/caller.js'
 import { ClientGone } from '../limits/client-gone.js'
+import { clientOf } from '../limits/client-of.js'
 import type { FreeBudget } from '../limits/free-budget.js'
 import type { Memory } from '../limits/memory.js'
 import { failureBody, failureOf } from '../rpc/failure.js'
@@ -15,6 +17,10 @@ import type { Subscriber } from '../subscriptions/subscriber.js'
 /** Messages that wait for their turn before no more are read. */
 const MOST_WAITING = 16
 const MOST_SUBSCRIPTIONS = 64
+/** Of all connections of a client: each is told of each block. */
+const MOST_SUBSCRIPTIONS_OF_A_CLIENT = 1_024
+/** Of the message that opens a subscription, of whose length a part is kept as sets of addresses. */
+const COPIES_KEPT = 2
 /** Notifications that wait for the answer which opens their subscription. */
 const MOST_HELD = 2_000
 /** Of notifications that a client has not read. */
@@ -39,6 +45,8 @@ export interface WireServices {
   memory: Memory
   logger: Logger
   answerTimeoutMs: number
+  /** Of all connections of this client. */
+  subscriptions: () => number
 }
 
 interface Subscription {
@@ -49,6 +57,11 @@ interface Subscription {
 
 /** One client's WebSocket. Its messages are answered one after another, as a client's requests by `POST` wait behind each other. */
 export class WireConnection implements Subscriber {
+  /** What the client's messages, subscriptions and notifications take. */
+  private readonly share: MemoryShare
+  /** Bytes of a message that is not here as a whole yet, and at most of one read more. */
+  private arriving = 0
+  private lastRead = 0
   private readonly waiting: string[] = []
   private readonly subscriptions = new Map<string, Subscription>()
   /** Length of the message that is being answered. */
@@ -57,14 +70,19 @@ export class WireConnection implements Subscriber {
   private held: string[] | undefined
   private isBusy = false
   private isEnding = false
+  private isClosed = false
   private answersPing = true
 
   constructor(
     private readonly client: WireClient,
     private readonly services: WireServices,
   ) {
-    const { webSocket } = client
+    const { webSocket, socket, caller } = client
+    this.share = services.memory.bodiesOf(clientOf(caller))
+    // Before the WebSocket takes them.
+    socket.prependListener('data', ({ length }: Buffer) => this.arrive(length))
     webSocket.on('message', (data, isBinary) => {
+      this.arrived()
       if (isBinary) webSocket.close(UNSUPPORTED_DATA, 'send JSON-RPC as text')
       else this.receive(data.toString())
     })
@@ -72,6 +90,11 @@ export class WireConnection implements Subscriber {
       this.answersPing = true
     })
     webSocket.once('close', () => this.close())
+  }
+
+  /** Of the client. */
+  get name(): string {
+    return clientOf(this.client.caller)
   }
 
   get subscribed(): number {
@@ -101,8 +124,10 @@ export class WireConnection implements Subscriber {
     if (this.subscriptions.size >= MOST_SUBSCRIPTIONS)
       throw new RpcError(ErrorCode.limitExceeded, `a connection may have ${MOST_SUBSCRIPTIONS} subscriptions`)
     const id = `0x${randomBytes(16).toString('hex')}`
-    const subscription: Subscription = { bytes: this.messageBytes }
-    this.services.memory.take(subscription.bytes)
+    if (this.services.subscriptions() >= MOST_SUBSCRIPTIONS_OF_A_CLIENT)
+      throw new RpcError(ErrorCode.limitExceeded, `a client may have ${MOST_SUBSCRIPTIONS_OF_A_CLIENT} subscriptions`)
+    const subscription: Subscription = { bytes: COPIES_KEPT * this.messageBytes }
+    this.share.take(subscription.bytes)
     this.subscriptions.set(id, subscription)
     this.held ??= []
     try {
@@ -120,15 +145,33 @@ export class WireConnection implements Subscriber {
     const subscription = this.subscriptions.get(id)
     if (subscription === undefined) return false
     this.subscriptions.delete(id)
-    this.services.memory.give(subscription.bytes)
+    this.share.give(subscription.bytes)
     subscription.end?.()
     return true
+  }
+
+  private arrive(bytes: number): void {
+    this.lastRead = bytes
+    if (this.isClosed) return
+    try {
+      this.share.take(bytes)
+      this.arriving += bytes
+    } catch {
+      this.client.webSocket.terminate()
+    }
+  }
+
+  /** A message is here: what may still be on its way is the rest of what was read last. */
+  private arrived(): void {
+    const left = Math.min(this.arriving, this.lastRead)
+    this.share.give(this.arriving - left)
+    this.arriving = left
   }
 
   private receive(body: string): void {
     if (this.isEnding) return
     try {
-      this.services.memory.take(body.length)
+      this.share.take(body.length)
     } catch {
       this.client.webSocket.close(TRY_AGAIN_LATER, 'too little memory is free')
       return
@@ -143,15 +186,15 @@ export class WireConnection implements Subscriber {
     for (let body = this.waiting.shift(); body !== undefined; body = this.waiting.shift()) {
       if (this.client.webSocket.isPaused) this.client.webSocket.resume()
       await this.answer(body)
-      this.services.memory.give(body.length)
+      this.share.give(body.length)
     }
     this.isBusy = false
     if (this.isEnding) this.client.webSocket.close(GOING_AWAY, 'the gateway is stopping')
   }
 
-  async call(method: string, params: unknown[]): Promise<string | undefined> {
+  async call(method: string, params: string): Promise<string | undefined> {
     let text: string | undefined
-    await this.serve(JSON.stringify({ jsonrpc: '2.0', id: null, method, params }), (answer) => {
+    await this.serve(`{"jsonrpc":"2.0","id":null,"method":"${method}","params":${params}}`, (answer) => {
       text = answer.toString()
     })
     return text
@@ -190,24 +233,40 @@ export class WireConnection implements Subscriber {
     const notification = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":${result}}}`
     if (this.held === undefined) this.push(notification)
     else if (this.held.length < MOST_HELD) this.held.push(notification)
-    else this.drop()
+    else this.drop('notifications are not read')
   }
 
   private push(notification: string): void {
+    if (this.isEnding) return
     const { webSocket, caller } = this.client
-    if (webSocket.bufferedAmount > MOST_UNREAD_BYTES) {
-      this.drop()
+    const { length } = notification
+    const refusal = this.refusalOf(length)
+    if (refusal !== undefined) {
+      this.drop(refusal)
       return
     }
-    this.services.free.spend(caller, { bytes: notification.length })
-    webSocket.send(notification)
+    this.services.free.spend(caller, { bytes: length })
+    webSocket.send(notification, () => this.share.give(length))
   }
 
-  /** Ends the connection of a client that does not read what it has subscribed to, and says so. */
-  private drop(): void {
+  /** Takes memory for a notification, or says why it is not sent. */
+  private refusalOf(length: number): string | undefined {
+    const { webSocket, caller } = this.client
+    if (webSocket.bufferedAmount > MOST_UNREAD_BYTES) return 'notifications are not read'
+    if (this.services.free.isSpent(caller)) return 'the budget of this minute is spent'
+    try {
+      this.share.take(length)
+      return undefined
+    } catch {
+      return 'too little memory is free'
+    }
+  }
+
+  /** Ends the connection of a client that takes too much by what it has subscribed to, and says so. */
+  private drop(reason: string): void {
     this.unsubscribeAll()
     this.isEnding = true
-    this.client.webSocket.close(TRY_AGAIN_LATER, 'notifications are not read')
+    this.client.webSocket.close(TRY_AGAIN_LATER, reason)
     endUnlessRead(this.client.socket, this.services.answerTimeoutMs)
   }
 
@@ -238,7 +297,10 @@ export class WireConnection implements Subscriber {
 
   private close(): void {
     this.isEnding = true
+    this.isClosed = true
     this.unsubscribeAll()
-    for (const body of this.waiting.splice(0)) this.services.memory.give(body.length)
+    for (const body of this.waiting.splice(0)) this.share.give(body.length)
+    this.share.give(this.arriving)
+    this.arriving = 0
   }
 }

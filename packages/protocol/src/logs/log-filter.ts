@@ -11,9 +11,9 @@ export interface LogFilter {
   toBlock?: BlockParameter
   blockHash?: Hash
   /** Empty: of any. */
-  addresses: Address[]
+  addresses: ReadonlySet<Address>
   /** By position, any of these; empty: whatever stands there. */
-  topics: Hash[][]
+  topics: ReadonlySet<Hash>[]
 }
 
 const MOST_ADDRESSES = 1_000
@@ -43,31 +43,31 @@ export function logMatches(
   { addresses, topics }: Pick<LogFilter, 'addresses' | 'topics'>,
 ): boolean {
   return (
-    (addresses.length === 0 || addresses.includes(log.address as Address)) &&
+    (addresses.size === 0 || addresses.has(log.address as Address)) &&
     topics.length <= log.topics.length &&
-    topics.every((wanted, at) => wanted.length === 0 || wanted.includes(log.topics[at] as Hash))
+    topics.every((wanted, at) => wanted.size === 0 || wanted.has(log.topics[at] as Hash))
   )
 }
 
-function decodeAddresses(value: unknown, place: Place): Address[] {
-  if (!Array.isArray(value)) return [decodeAddress(value, place, 'address')]
+function decodeAddresses(value: unknown, place: Place): Set<Address> {
+  if (!Array.isArray(value)) return new Set([decodeAddress(value, place, 'address')])
   const addresses = new Place(place, 'address')
   if (value.length > MOST_ADDRESSES) throw mismatch(addresses, `at most ${MOST_ADDRESSES} addresses`, value)
-  return value.map((address, index) => decodeAddress(address, addresses, index))
+  return new Set(value.map((address, index) => decodeAddress(address, addresses, index)))
 }
 
-function decodeTopics(value: unknown, place: Place): Hash[][] {
+function decodeTopics(value: unknown, place: Place): Set<Hash>[] {
   const topics = new Place(place, 'topics')
   if (value === undefined || value === null) return []
   if (!Array.isArray(value) || value.length > MOST_TOPICS)
     throw mismatch(topics, `an array of at most ${MOST_TOPICS} topics`, value)
   return value.map((topic, index) => {
-    if (topic === null) return []
-    if (!Array.isArray(topic)) return [decodeBytes32(topic, topics, index)]
+    if (topic === null) return new Set()
+    if (!Array.isArray(topic)) return new Set([decodeBytes32(topic, topics, index)])
     const alternatives = new Place(topics, index)
     if (topic.length > MOST_ALTERNATIVES) throw mismatch(alternatives, `at most ${MOST_ALTERNATIVES} topics`, topic)
     // As in geth, null among the alternatives lets everything through.
-    if (topic.includes(null)) return []
-    return topic.map((one, at) => decodeBytes32(one, alternatives, at))
+    if (topic.includes(null)) return new Set()
+    return new Set(topic.map((one, at) => decodeBytes32(one, alternatives, at)))
   })
 }
