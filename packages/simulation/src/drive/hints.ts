@@ -14,6 +14,8 @@ import { accessListHint, accountReads, type HintedCall, hintedCall, prestateHint
 
 const MOST_TOUCHED = 3_000
 const MOST_SEEN = 20_000
+/** Accounts and slots. */
+const MOST_OVERRIDES = 1_024
 const LACKING_LASTS_MS = 600_000
 /** Hints share an HTTP request with reads: where they hold those up, they are left out for a while. */
 const SLOW_HINT_MS = 1_500
@@ -51,12 +53,13 @@ export class Hints {
   }
 
   /**
-   * Has what the calls' input and the node name read ahead.
+   * Has what the calls' input and the node name read ahead; nothing where the plan overrides so much that going through it would hold the
+   * event loop.
    * @param lacking what the plan lacked first
    */
   ask(plan: SimulationPlan, at: PinnedState, lacking: readonly StateRead[]): void {
     const unseen = this.#unseen(lacking)
-    if (unseen.size === 0) return
+    if (unseen.size === 0 || overridesMuch(plan)) return
     this.#read(namedAccounts(plan, unseen).flatMap(accountReads), plan, at)
     if (!this.#asksNode || this.#pausedUntil > performance.now()) return
     const call = hintedCall(plan, unseen)
@@ -116,6 +119,16 @@ export class Hints {
     if (!this.#lacks(feature)) this.#onWorkaround(feature)
     this.#lackingUntil.set(feature, performance.now() + LACKING_LASTS_MS)
   }
+}
+
+function overridesMuch({ blocks }: SimulationPlan): boolean {
+  let count = 0
+  for (const { stateOverrides } of blocks)
+    for (const { state, stateDiff } of stateOverrides) {
+      count += 1 + (state?.length ?? 0) + (stateDiff?.length ?? 0)
+      if (count > MOST_OVERRIDES) return true
+    }
+  return false
 }
 
 /** Whether the node won't give such a hint at any time. */
