@@ -98,11 +98,11 @@ describe('limits', () => {
   })
 
   it('MEMORY_LIMIT_BYTES: 503 for bodies and answers beyond what it leaves, and all is given back', async () => {
-    // An eighth of so small a limit is for bodies and answers, half of that for one client.
+    // Three sixteenths of so small a limit are for bodies and answers, less than half of that for one client.
     const gateway = await start({ MEMORY_LIMIT_BYTES: '67108864' })
     const body = (bytes: number) => request('eth_chainId', ['x'.repeat(bytes)])
     for (const path of ['', '/?']) {
-      const large = await fetch(gateway.url + path, { ...JSON_POST, body: body(5_000_000) })
+      const large = await fetch(gateway.url + path, { ...JSON_POST, body: body(6_000_000) })
       expect(large.status).toBe(503)
       expect(large.headers.get('retry-after')).toBe('1')
       expect((await fetch(gateway.url + path, { ...JSON_POST, body: body(80_000) })).status).toBe(200)

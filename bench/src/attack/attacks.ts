@@ -23,6 +23,18 @@ const RETURNS_A_MEBIBYTE = '0x621000005ff3'
 /** Fills 128 KiB of memory and calls itself with all of its gas. */
 const DEEP = '0x6001620200005260005f5f5f5f305af1'
 
+const UPGRADE = [
+  'GET / HTTP/1.1',
+  'host: x',
+  'connection: Upgrade',
+  'upgrade: websocket',
+  'sec-websocket-version: 13',
+  'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==',
+  '\r\n',
+].join('\r\n')
+/** One frame of text (RFC 6455, 5.2) of 1,000,000 bytes that is not the last of its message, masked with zeroes. */
+const HALF_A_MESSAGE = `\x01\xff\0\0\0\0\0\x0f\x42\x40\0\0\0\0${'x'.repeat(1_000_000)}`
+
 export const ATTACKS: Attack[] = [
   {
     name: 'long-answers',
@@ -57,7 +69,12 @@ export const ATTACKS: Attack[] = [
   {
     name: 'half-bodies',
     title: '9,000 connections that send 65,000 bytes and wait',
-    run: (url, until) => halfBodies(url, 9_000, until),
+    run: (url, until) => waiting(url, 9_000, head(100_000) + 'x'.repeat(65_000), until),
+  },
+  {
+    name: 'half-messages',
+    title: '1,000 WebSockets that send 1 MB of a message and wait',
+    run: (url, until) => waiting(url, 1_000, UPGRADE + HALF_A_MESSAGE, until),
   },
 ]
 
@@ -144,14 +161,13 @@ async function unread(url: string, until: AbortSignal): Promise<void> {
   for (const socket of open) socket.destroy()
 }
 
-/** Ten clients, as one may have a thousand connections. */
-async function halfBodies(url: string, count: number, until: AbortSignal): Promise<void> {
-  const part = 'x'.repeat(65_000)
+/** Connections that send the beginning of something. Ten clients, as one may have a thousand connections. */
+async function waiting(url: string, count: number, beginning: string, until: AbortSignal): Promise<void> {
   const open: Socket[] = []
   for (const index of range(count)) {
     if (until.aborted) break
     const socket = dial(url, 1 + (index % 10))
-    socket.resume().write(head(100_000) + part)
+    socket.resume().write(beginning, 'latin1')
     open.push(socket)
     if (index % 100 === 0) await sleep(10)
   }

@@ -5,31 +5,32 @@ const MIB = 1024 * 1024
 
 describe('Memory', () => {
   it('leaves the process its own part of the limit', () => {
-    expect(new Memory(1056 * MIB).capacity).toBe(224 * MIB)
-    expect(new Memory(256 * MIB).capacity).toBe(32 * MIB)
+    expect(new Memory(1024 * MIB).capacity).toBe(320 * MIB)
+    expect(new Memory(256 * MIB).capacity).toBe(48 * MIB)
   })
 
   it('holds up to its capacity', () => {
-    const memory = new Memory(800)
+    const memory = new Memory(640)
     memory.take(60)
-    expect(() => memory.take(41)).toThrow(Overloaded)
-    memory.take(40)
-    memory.give(100)
+    expect(() => memory.take(61)).toThrow(Overloaded)
+    memory.take(60)
+    memory.give(120)
     expect(memory.bytes).toBe(0)
   })
 
   it('gives one client’s bodies as much as stays free beside them, and others what is left', () => {
-    const memory = new Memory(800)
+    // 128 in all, 112 for bodies.
+    const memory = new Memory(688)
     const greedy = memory.bodiesOf('a')
     greedy.take(30)
-    greedy.take(20)
+    greedy.take(26)
     expect(() => memory.bodiesOf('a').take(1)).toThrow(Overloaded)
-    memory.bodiesOf('b').take(25)
+    memory.bodiesOf('b').take(28)
     expect(() => memory.bodiesOf('b').take(1)).toThrow(Overloaded)
-    memory.bodiesOf('c').take(12)
-    greedy.give(50)
+    memory.bodiesOf('c').take(14)
+    greedy.give(56)
     memory.bodiesOf('b').take(6)
-    expect(memory.bytes).toBe(43)
+    expect(memory.bytes).toBe(48)
   })
 
   it('holds a large answer until it is given back, and no small one', () => {

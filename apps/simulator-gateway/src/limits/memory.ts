@@ -10,12 +10,17 @@ const BASE_BYTES = 384 * 1024 * 1024
 /** Of a large body while it is worked on: its text, values and plan, and garbage. */
 const WORKING_COPIES = 24
 
-/**
- * A third of what the limit of the whole process leaves for requests. One is for what `Memory` counts, one for work on large bodies, one
- * for the EVM's memory in simulations.
- */
-export function shareOfMemory(limit: number): number {
-  return Math.floor(Math.max(limit - BASE_BYTES, (limit * 3) / 8) / 3)
+/** What the limit of the whole process leaves for requests, in bytes. */
+export function memoryShares(limit: number): {
+  /** What `Memory` counts. */
+  held: number
+  /** Work on large bodies. */
+  work: number
+  /** The EVM's memory in simulations. */
+  simulations: number
+} {
+  const quarter = Math.floor(Math.max(limit - BASE_BYTES, (limit * 3) / 8) / 4)
+  return { held: 2 * quarter, work: quarter, simulations: quarter }
 }
 
 /** Parsing and checking a longer body takes milliseconds of the event loop. */
@@ -28,6 +33,8 @@ export function workingBytes(bodyLength: number): number {
   return WORKING_COPIES * bodyLength
 }
 
+const FOR_BODIES = 7 / 8
+
 /** One account of what requests hold in memory: connections, bodies from their first byte, large answers. */
 export class Memory {
   /** Bytes that requests may hold together. */
@@ -37,7 +44,7 @@ export class Memory {
 
   /** @param limit of the whole process, in bytes */
   constructor(readonly limit: number) {
-    this.capacity = shareOfMemory(limit)
+    this.capacity = memoryShares(limit).held
   }
 
   get bytes(): number {
@@ -55,14 +62,15 @@ export class Memory {
   }
 
   /**
-   * What a client's bodies may take: as much as stays free beside them, so that one client never takes all.
+   * What a client's bodies may take: as much as stays free beside them, so that one client never takes all. All bodies together leave
+   * an eighth for connections: else nobody could come to be refused.
    * @param client as `clientOf` names it
    */
   bodiesOf(client: string): MemoryShare {
     const held = () => this.bodies.get(client) ?? 0
     return {
       take: (bytes) => {
-        if (held() + bytes > this.capacity - this.held - bytes)
+        if (held() + bytes > this.capacity * FOR_BODIES - this.held - bytes)
           throw new Overloaded('too little memory is free for the body')
         this.take(bytes)
         this.bodies.set(client, held() + bytes)

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
 import { type Awaitable, andThen } from '@upfront/node'
-import { isLarge, type Memory, shareOfMemory, workingBytes } from './memory.js'
+import { isLarge, type Memory, memoryShares, workingBytes } from './memory.js'
 import type { MemoryGuard } from './memory-guard.js'
 import { RequestLifetime } from './request-lifetime.js'
 import { type Client, RequestQueue } from './request-queue.js'
@@ -32,7 +32,7 @@ export class Turns {
     { maxInFlight, maxQueued }: TurnLimits,
     private readonly limits: { memory: Memory; guard: MemoryGuard },
   ) {
-    this.workBytes = shareOfMemory(limits.memory.limit)
+    this.workBytes = memoryShares(limits.memory.limit).work
     this.slots = new RequestQueue(maxInFlight, maxQueued)
     this.work = new RequestQueue(this.workBytes, maxQueued)
   }

@@ -10,7 +10,7 @@ import { HeadJournal } from '../chain/head-journal.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { UpstreamJournal } from '../chain/upstream-journal.js'
 import { Environment } from '../environment/environment.js'
-import { shareOfMemory } from '../limits/memory.js'
+import { memoryShares } from '../limits/memory.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
 import { PreconfirmedJournal } from '../pending/preconfirmed-journal.js'
 import { SimulationBases } from '../pending/simulation-base.js'
@@ -27,7 +27,7 @@ import { Simulator } from './simulator.js'
       provide: ENGINE,
       inject: [Environment],
       useFactory: ({ EVM_ENGINE, MEMORY_LIMIT_BYTES }: Environment) =>
-        chooseEngine(EVM_ENGINE, shareOfMemory(MEMORY_LIMIT_BYTES)),
+        chooseEngine(EVM_ENGINE, memoryShares(MEMORY_LIMIT_BYTES).simulations),
     },
     {
       provide: UpstreamClient,
