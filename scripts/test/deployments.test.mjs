@@ -158,11 +158,20 @@ withHelm(`the chart${helm === undefined ? ' (skipped: helm is not installed)' : 
     'gateway.sale.payTo': DEVNET_ROLES.seller.address,
   }
 
-  function render(values) {
+  const EVERYTHING = {
+    ...SALE,
+    'gateway.autoscaling.enabled': 'true',
+    'gateway.autoscaling.requestsInFlight': '16',
+    'networkPolicy.enabled': 'true',
+  }
+
+  function manifests(values) {
     const args = Object.entries(values).flatMap(([key, value]) => ['--set-string', `${key}=${value}`])
     const chart = join(root, 'infra/helm/upfront')
-    return loadAll(execFileSync(helm, ['template', 'sim', chart, ...args], { encoding: 'utf8', stdio: 'pipe' }))
+    return execFileSync(helm, ['template', 'sim', chart, ...args], { encoding: 'utf8', stdio: 'pipe' })
   }
+
+  const render = (values) => loadAll(manifests(values))
 
   const containerOf = (documents, name) =>
     documents.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === `sim-${name}`).spec.template.spec
@@ -213,13 +222,7 @@ withHelm(`the chart${helm === undefined ? ' (skipped: helm is not installed)' : 
   })
 
   it('renders every option', () => {
-    const all = render({
-      ...SALE,
-      'gateway.autoscaling.enabled': 'true',
-      'gateway.autoscaling.requestsInFlight': '16',
-      'networkPolicy.enabled': 'true',
-      'serviceMonitor.enabled': 'true',
-    })
+    const all = render({ ...EVERYTHING, 'serviceMonitor.enabled': 'true' })
     const kinds = new Set(all.map(({ kind }) => kind))
     expect([...kinds].sort()).toEqual([
       'Deployment',
@@ -230,7 +233,32 @@ withHelm(`the chart${helm === undefined ? ' (skipped: helm is not installed)' : 
       'ServiceMonitor',
     ])
   })
+
+  const { decoder, reason } = buildDecoder()
+  const itWithDecoder = decoder === undefined ? it.skip : it
+  // A ServiceMonitor is the Prometheus operator's type, not Kubernetes' own.
+  itWithDecoder(`is what Kubernetes' own Go types take, strictly${reason}`, () => {
+    const decode = (text) => spawnSync(decoder, [], { input: text, encoding: 'utf8' })
+    for (const values of [{}, SALE, EVERYTHING])
+      expect(decode(manifests(values))).toMatchObject({ status: 0, stderr: '' })
+    const misspelt = manifests(EVERYTHING).replaceAll('readinessProbe:', 'readynessProbe:')
+    expect(decode(misspelt).stderr).toContain('unknown field "readynessProbe"')
+  })
 })
+
+/** The program that decodes manifests, or why there is none. */
+function buildDecoder() {
+  if (helm === undefined) return { reason: '' }
+  const decoder = join(folder, 'manifests')
+  const built = spawnSync('go', ['build', '-o', decoder, '.'], {
+    cwd: join(root, 'scripts/test/manifests'),
+    encoding: 'utf8',
+  })
+  if (built.error !== undefined) return { reason: ' (skipped: go is not installed)' }
+  return built.status === 0
+    ? { decoder, reason: '' }
+    : { reason: ` (skipped: ${built.stderr.trim().split('\n').at(-1)})` }
+}
 
 /** From PATH, or built by `go install helm.sh/helm/v3/cmd/helm@v3.18.4`. */
 function findHelm() {

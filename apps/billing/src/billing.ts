@@ -1,6 +1,6 @@
 import { NestFactory } from '@nestjs/core'
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
-import { type Logger, listen, nestLogger, requestId } from '@upfront/service'
+import { type Logger, listen, nestLogger, requestId, type Tracing } from '@upfront/service'
 import { AppModule } from './app.module.js'
 import type { Environment } from './environment/environment.js'
 import { BillingMetrics } from './metrics.js'
@@ -19,8 +19,9 @@ export interface Billing {
  * Starts the service: recovers what was left, then listens.
  * @throws Error where the ledger can't be opened, a node is of another chain, or the port is taken
  */
-export async function startBilling(environment: Environment, logger: Logger): Promise<Billing> {
+export async function startBilling(environment: Environment, logger: Logger, tracing?: Tracing): Promise<Billing> {
   const adapter = new FastifyAdapter({ bodyLimit: BODY_LIMIT_BYTES, genReqId: requestId, logger: false })
+  tracing?.serve(adapter.getInstance())
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.forRoot(environment, logger), adapter, {
     logger: nestLogger(logger),
     abortOnError: false,
@@ -36,7 +37,7 @@ export async function startBilling(environment: Environment, logger: Logger): Pr
   const signers = environment.signers.map(({ address }) => address)
   const store = environment.DATABASE_URL === undefined ? 'pglite' : 'postgres'
   logger.info({ url, networks, signers, store }, 'billing listens')
-  return { url, logger, close: () => app.close() }
+  return { url, logger, close: () => app.close().finally(() => tracing?.close()) }
 }
 
 function logRequests(app: NestFastifyApplication, logger: Logger): void {

@@ -1,6 +1,6 @@
 import { NestFactory } from '@nestjs/core'
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
-import { createLogger, type Logger, listen, nestLogger, requestId } from '@upfront/service'
+import { createLogger, type Logger, listen, nestLogger, requestId, startTracing } from '@upfront/service'
 import { AppModule } from './app.module.js'
 import { ENGINE, type EngineChoice } from './chain/engine-choice.js'
 import { Environment } from './environment/environment.js'
@@ -43,12 +43,15 @@ export function createAdapter(environment: Environment): FastifyAdapter {
 
 /** @throws Error naming `GATEWAY_PORT` where the port is taken */
 export async function startGateway(environment: Environment): Promise<Gateway> {
-  const logger = createLogger({ level: environment.LOG_LEVEL })
-  const app = await NestFactory.create<NestFastifyApplication>(
-    AppModule.forRoot(environment, logger),
-    createAdapter(environment),
-    { bodyParser: false, logger: nestLogger(logger), abortOnError: false },
-  )
+  const tracing = await startTracing('upfront-gateway')
+  const logger = createLogger({ level: environment.LOG_LEVEL, mixin: tracing?.logFields })
+  const adapter = createAdapter(environment)
+  tracing?.serve(adapter.getInstance())
+  const app = await NestFactory.create<NestFastifyApplication>(AppModule.forRoot(environment, logger), adapter, {
+    bodyParser: false,
+    logger: nestLogger(logger),
+    abortOnError: false,
+  })
   allowOrigins(app, environment)
   const url = await listen(app, {
     port: environment.GATEWAY_PORT,
@@ -60,7 +63,7 @@ export async function startGateway(environment: Environment): Promise<Gateway> {
   if (standsIn) logger.warn(running, 'the portable engine serves, a hundred times slower than the native one')
   else logger.info(running, 'the engine')
   const greeting = `Upfront's gateway listens on ${url} (${engine.name} ${engine.version})`
-  return { url, greeting, logger, close: () => app.close() }
+  return { url, greeting, logger, close: () => app.close().finally(() => tracing?.close()) }
 }
 
 function allowOrigins(app: NestFastifyApplication, { CORS_ORIGINS: origins }: Environment): void {

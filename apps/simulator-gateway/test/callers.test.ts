@@ -34,6 +34,7 @@ beforeAll(async () => {
   const keys = [
     { name: 'large', sha256: sha256('large-key'), callsPerSecond: 10_000 },
     // Three transfers.
+    { name: 'one-call', sha256: sha256('one-call-key'), callsPerSecond: 10_000, gasPerMinute: 21_000 },
     { name: 'small', sha256: sha256('small-key'), callsPerSecond: 10_000, gasPerMinute: 63_000 },
   ]
   writeFileSync(file, JSON.stringify({ keys }))
@@ -102,6 +103,33 @@ describe('API_KEYS_FILE', () => {
       expect(await answer.json()).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: -32600 } })
     }
     expect((await fetch(`${gateway.url}/health/live`, { headers: bearer('no-key') })).status).toBe(200)
+  })
+
+  it('counts for the tools of /mcp too', async () => {
+    const given = { from: `0x${'22'.repeat(20)}`, to: `0x${'11'.repeat(20)}` }
+    const body = JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'preview', arguments: given },
+    })
+    const ask = (headers: Record<string, string>) =>
+      fetch(`${gateway.url}/mcp`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
+        body,
+      })
+    const textOf = async (headers: Record<string, string>) => {
+      const { result } = (await (await ask(headers)).json()) as { result: { content: { text: string }[] } }
+      return result.content[0]?.text
+    }
+    expect(await textOf(bearer('one-call-key'))).toContain('"status":"success"')
+    let refused = await textOf(bearer('one-call-key'))
+    for (let left = 5; left > 0 && refused?.includes('success'); left -= 1)
+      refused = await textOf(bearer('one-call-key'))
+    expect(refused).toContain('21000 gas')
+    expect(await textOf({ 'x-api-key': 'large-key' })).toContain('"status":"success"')
+    expect([401, 429]).toContain((await ask(bearer('no-key'))).status)
   })
 
   it('counts for WebSockets too', async () => {

@@ -30,8 +30,12 @@ export interface PaidStand {
   stop(): Promise<void>
 }
 
-/** The local chain, billing on the store, and the gateway that sells on it. */
-export async function startPaidStand(store: LedgerStore, environment: Record<string, string> = {}): Promise<PaidStand> {
+/** The local chain, billing on the store, and the gateway that sells on it; `environment` is the gateway's. */
+export async function startPaidStand(
+  store: LedgerStore,
+  environment: Record<string, string> = {},
+  billingEnvironment: Record<string, string> = {},
+): Promise<PaidStand> {
   await store.start()
   const devnet = await startDevnet()
   const { accounts, contracts, rpcUrl } = devnet
@@ -50,6 +54,7 @@ export async function startPaidStand(store: LedgerStore, environment: Record<str
         [NETWORK]: { rpcUrl, confirmations: 1, dailySponsoredGas: '100000000000000000', tokens },
       }),
       LOG_LEVEL: 'warn',
+      ...billingEnvironment,
     },
     stdio: 'ignore',
   })

@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Anvil, freePort, rpc, startAnvil } from '@upfront/devnet'
+import { type Devnet, freePort, rpc, startDevnet } from '@upfront/devnet'
+import { STATE_HEADER } from '../src/pending/answer-state.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 
 const TRANSFER = JSON.stringify({
@@ -13,7 +15,11 @@ const TRANSFER = JSON.stringify({
 const SERVER = ['redis-server', 'valkey-server'].find((name) => spawnSync(name, ['--version']).status === 0)
 const withRedis = SERVER === undefined ? describe.skip : describe
 
-let anvil: Anvil
+let devnet: Devnet
+let stream: Server
+/** Of gateways, to the Flashblocks stream. */
+const connections = new Set<Socket>()
+const listeners = () => connections.size
 let gateways: GatewayProcess[] = []
 let port: number
 let redis: ChildProcess | undefined
@@ -31,9 +37,12 @@ async function stopRedis(): Promise<void> {
   await once(redis, 'exit')
 }
 
+type Role = 'leads' | 'follows' | 'alone'
+
 interface Health {
   limits?: 'shared' | 'local'
-  replica?: { heads?: 'leads' | 'follows' | 'alone' }
+  replica?: { heads?: Role; flashblocks?: Role }
+  preconfirmed?: { connected: boolean; block?: string; flashblock?: number }
   following: { subscribed: number; head?: string }
 }
 
@@ -45,28 +54,52 @@ async function untilLimitsAre(expected: 'shared' | 'local'): Promise<void> {
   for (const gateway of gateways) while ((await healthOf(gateway)).limits !== expected) await sleep(100)
 }
 
-/** Waits until this many replicas have this role. */
-async function untilRoles(...expected: string[]): Promise<Health[]> {
+/** Waits until the replicas have these roles, in any order, for heads and for flashblocks. */
+async function untilRoles(...expected: Role[]): Promise<Health[]> {
   for (;;) {
     const health = await Promise.all(gateways.map(healthOf))
-    const roles = health.map(({ replica }) => replica?.heads)
-    if (
-      expected.every(
-        (role) => roles.filter((one) => one === role).length === expected.filter((one) => one === role).length,
-      )
-    )
-      return health
+    const rolesOf = (what: 'heads' | 'flashblocks') => health.map(({ replica }) => String(replica?.[what])).sort()
+    const wanted = String(expected.sort())
+    if (String(rolesOf('heads')) === wanted && String(rolesOf('flashblocks')) === wanted) return health
     await sleep(100)
   }
 }
 
-/** Mines a block, and waits until all replicas follow it. */
+/** Waits for the chain's next block, and until all replicas follow it. */
 async function followNext(): Promise<number> {
-  await rpc(anvil.rpcUrl, 'evm_mine', [])
-  const head = await rpc<string>(anvil.rpcUrl, 'eth_blockNumber', [])
-  for (const gateway of gateways)
-    while (Number((await healthOf(gateway)).following.head) < Number(head)) await sleep(50)
-  return Number(head)
+  const number = async () => Number(await rpc<string>(devnet.rpcUrl, 'eth_blockNumber', []))
+  const before = await number()
+  while ((await number()) === before) await sleep(50)
+  for (const gateway of gateways) while (!(Number((await healthOf(gateway)).following.head) > before)) await sleep(50)
+  return before + 1
+}
+
+/** Waits until each replica shows flashblocks of a block that is still to come. */
+async function untilPendingMoves(): Promise<void> {
+  const head = Number(await rpc<string>(devnet.rpcUrl, 'eth_blockNumber', []))
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_getBlockByNumber', params: ['pending', false] })
+  const blockOf = async (gateway: GatewayProcess) => {
+    const state = (await gateway.post(body)).headers.get(STATE_HEADER) ?? ''
+    return state.startsWith('preconfirmed') ? Number(/block=(\d+)/.exec(state)?.[1]) : 0
+  }
+  for (const gateway of gateways) while (!((await blockOf(gateway)) > head + 1)) await sleep(50)
+}
+
+/** Stands before the stream, for tests to count who listens to it. */
+async function countConnections(port: number): Promise<Server> {
+  const server = createServer((socket) => {
+    connections.add(socket)
+    const target = connect(port, '127.0.0.1')
+    const end = () => {
+      connections.delete(socket)
+      socket.destroy()
+      target.destroy()
+    }
+    for (const side of [socket, target]) side.on('error', end).on('close', end)
+    socket.pipe(target).pipe(socket)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return server
 }
 
 const askNumber = (gateway: GatewayProcess, minState: string) =>
@@ -78,31 +111,38 @@ withRedis(
     beforeAll(async () => {
       port = await freePort()
       await startRedis()
-      anvil = await startAnvil(['--port', '0'])
+      devnet = await startDevnet({ flashblocksPort: 0, blockTimeSeconds: 2, payments: false })
+      stream = await countConnections(Number(new URL(devnet.flashblocksUrl!).port))
       const environment = {
-        UPSTREAM_RPC_URL: anvil.rpcUrl,
+        UPSTREAM_RPC_URL: devnet.rpcUrl,
         REDIS_URL: `redis://127.0.0.1:${port}`,
         FREE_RATE_LIMIT: '1000',
         // Three transfers.
         FREE_GAS_PER_MINUTE: '63000',
-        UPSTREAM_WS_URL: anvil.wsUrl,
+        UPSTREAM_WS_URL: devnet.wsUrl,
         FOLLOW_HEAD: 'always',
+        FLASHBLOCKS_WS_URL: `ws://127.0.0.1:${(stream.address() as AddressInfo).port}`,
+        EVM_ENGINE: 'revm',
         MIN_STATE_WAIT_MS: '1500',
       }
       gateways = await Promise.all([startGatewayProcess(environment), startGatewayProcess(environment)])
     }, 120_000)
     afterAll(async () => {
       await Promise.all(gateways.map((gateway) => gateway.stop()))
-      await anvil?.stop()
+      stream?.close()
+      await devnet?.stop()
       await stopRedis()
     })
 
-    it('has one replica listen to the node, and the other take heads from it', async () => {
+    it('has one replica listen to the node and the stream, and the other take both from it', async () => {
       await untilRoles('leads', 'follows')
       const before = await Promise.all(gateways.map((gateway) => gateway.metric('upfront_head_subscriptions')))
       expect(before.sort()).toEqual([0, 1])
+      while (listeners() !== 1) await sleep(50)
       for (let block = 0; block < 3; block += 1) await followNext()
-    }, 60_000)
+      await untilPendingMoves()
+      expect(listeners()).toBe(1)
+    }, 120_000)
 
     it('upfront-min-state: waits for the state that a client has seen, or is 503', async () => {
       const head = await followNext()
@@ -116,15 +156,14 @@ withRedis(
       }
       const [gateway] = gateways as [GatewayProcess]
       for (let status = 503; status !== 200; ) {
-        const next = Number(await rpc<string>(anvil.rpcUrl, 'eth_blockNumber', [])) + 1
+        const next = Number(await rpc<string>(devnet.rpcUrl, 'eth_blockNumber', [])) + 1
         const waiting = askNumber(gateway, `latest; block=${next}`)
-        await rpc(anvil.rpcUrl, 'evm_mine', [])
         const answer = await waiting
         status = answer.status
         if (status === 200)
           expect(Number(((await answer.json()) as { result: string }).result)).toBeGreaterThanOrEqual(next)
       }
-    }, 60_000)
+    }, 120_000)
 
     it('has replicas count limits together', async () => {
       await untilLimitsAre('shared')
@@ -137,7 +176,7 @@ withRedis(
       // A replica learns that a budget is spent from its own next call.
       expect(served).toBeGreaterThanOrEqual(3)
       expect(served).toBeLessThanOrEqual(5)
-    }, 60_000)
+    }, 120_000)
 
     it('goes on without Redis, each replica counting alone, and counts together once it is back', async () => {
       await stopRedis()
@@ -148,21 +187,28 @@ withRedis(
       }
       await untilRoles('alone', 'alone')
       await followNext()
+      while (listeners() !== 2) await sleep(50)
+      await untilPendingMoves()
       await startRedis()
       await untilLimitsAre('shared')
       await untilRoles('leads', 'follows')
       await followNext()
+      while (listeners() !== 1) await sleep(50)
+      await untilPendingMoves()
       for (const gateway of gateways) expect([200, 429]).toContain((await gateway.post(TRANSFER)).status)
-    }, 60_000)
+    }, 120_000)
 
     it('has another replica listen where the one that did is killed', async () => {
       const health = await untilRoles('leads', 'follows')
-      const leader = gateways[health.findIndex(({ replica }) => replica?.heads === 'leads')]!
+      // The roles are two leases: one gateway may have both, or each has one.
+      const leader = gateways[health.findIndex(({ replica }) => replica?.flashblocks === 'leads')]!
       leader.process.kill('SIGKILL')
       gateways = gateways.filter((gateway) => gateway !== leader)
       await untilRoles('leads')
       while ((await gateways[0]!.metric('upfront_head_subscriptions')) !== 1) await sleep(50)
+      while (listeners() !== 1) await sleep(50)
       await followNext()
-    }, 60_000)
+      await untilPendingMoves()
+    }, 120_000)
   },
 )

@@ -21,17 +21,20 @@ export interface LoggerOptions {
   level: string
   /** In every line. */
   base?: Record<string, string>
+  /** More fields for each line, of what is being done then. */
+  mixin?: (() => object) | undefined
   /** Standard output where absent. */
   destination?: DestinationStream
 }
 
 /** JSON lines. Fields that may hold a secret are left out, should one ever be passed in. */
-export function createLogger({ level, base, destination = pino.destination(1) }: LoggerOptions): Logger {
+export function createLogger({ level, base, mixin, destination = pino.destination(1) }: LoggerOptions): Logger {
   const nested = SECRET_FIELDS.map((field) => (field.startsWith('[') ? `*${field}` : `*.${field}`))
   return pino(
     {
       level,
       base: base ?? null,
+      ...(mixin && { mixin }),
       timestamp: pino.stdTimeFunctions.isoTime,
       redact: { paths: [...SECRET_FIELDS, ...nested], remove: true },
     },

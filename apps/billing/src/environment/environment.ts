@@ -1,6 +1,7 @@
 import { type Address, decodeAddressField, decodeDecimal } from '@upfront/protocol'
 import {
   Decoded,
+  IsHttpUrl,
   IsLogLevel,
   IsPort,
   IsWholeNumber,
@@ -107,6 +108,11 @@ export class Environment {
 
   @IsLogLevel()
   LOG_LEVEL: LogLevel = 'info'
+
+  /** Where spans are sent; nothing is traced without it. */
+  @IsOptional()
+  @IsHttpUrl()
+  OTEL_EXPORTER_OTLP_ENDPOINT?: string
 
   get signers(): readonly SignerKey[] {
     return this.FACILITATOR_PRIVATE_KEYS ?? this.FACILITATOR_PRIVATE_KEYS_FILE ?? []

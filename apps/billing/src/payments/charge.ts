@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common'
+import { traced } from '@upfront/node'
 import { type ChargeRequest, type ChargeResult, RefusalReason, type ReleaseRequest } from '@upfront/protocol'
 import { and, eq, gte, or, sql } from 'drizzle-orm'
 import { Chains } from '../chain/chains.js'
@@ -28,7 +29,12 @@ export class Charges {
   ) {}
 
   /** Stores the charge, then waits for its settlement within bounds. Throws `BillingError`. */
-  async charge(paymentId: string, request: ChargeRequest, key: string): Promise<ChargeResult> {
+  charge(paymentId: string, request: ChargeRequest, key: string): Promise<ChargeResult> {
+    const details = { begins: paymentId, attributes: { 'payment.id': paymentId } }
+    return traced('charge', () => this.chargeAndWait(paymentId, request, key), details)
+  }
+
+  private async chargeAndWait(paymentId: string, request: ChargeRequest, key: string): Promise<ChargeResult> {
     refuseStrangeId(paymentId)
     const { waitMilliseconds = this.environment.RECEIPT_WAIT_MS, ...input } = request
     const call: KeyedCall = { key, operation: 'charge', inputHash: hashInput({ paymentId, ...input }) }

@@ -1,3 +1,4 @@
+import { traced } from '@upfront/node'
 import type { Logger } from '@upfront/service'
 import type { Chain } from '../chain/chain.js'
 import { NodeFault, NodeRefusal } from '../chain/node-error.js'
@@ -10,7 +11,7 @@ import type { SignedTransactionRow } from '../ledger/schema.js'
 export async function broadcast(chain: Chain, transaction: SignedTransactionRow, logger: Logger): Promise<void> {
   const { hash, signer, nonce, network } = transaction
   try {
-    await chain.send(transaction.raw)
+    await traced('broadcast', () => chain.send(transaction.raw), { attributes: { network, nonce, transaction: hash } })
   } catch (error) {
     if (error instanceof NodeRefusal && /already known|already imported|known transaction/i.test(error.message)) return
     if (!(error instanceof NodeRefusal || error instanceof NodeFault)) throw error

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type TraceDetails, traced } from '@upfront/node'
 import type { Address, Hash } from '@upfront/protocol'
 import { errorText, type Logger } from '@upfront/service'
 import type { Chain } from '../chain/chain.js'
@@ -177,7 +178,7 @@ export class ChainSettler {
   /** Nothing that fails is lost: it is looked at again. */
   async #work(payment: PaymentRow, act: () => Promise<void>): Promise<void> {
     this.#working.set(payment.id, payment)
-    await this.#attempt('settling a payment', { paymentId: payment.id }, act)
+    await this.#attempt('settling a payment', { paymentId: payment.id }, () => traced('settle', act, traceOf(payment)))
     this.#working.delete(payment.id)
     this.wake()
   }
@@ -209,7 +210,11 @@ export class ChainSettler {
       await this.#follow(payment, result)
     }
     await Promise.all(
-      submitted.map((payment) => this.#attempt('reading a receipt', { paymentId: payment.id }, () => read(payment))),
+      submitted.map((payment) =>
+        this.#attempt('reading a receipt', { paymentId: payment.id }, () =>
+          traced('read receipt', () => read(payment), traceOf(payment)),
+        ),
+      ),
     )
   }
 
@@ -299,4 +304,9 @@ export class ChainSettler {
       this.logger[level]({ ...ids, network, reason: errorText(error) }, `${doing} failed; it will be repeated`)
     }
   }
+}
+
+/** The trace of the request that charged it, where this process served that. */
+function traceOf({ id, network }: PaymentRow): TraceDetails {
+  return { follows: id, attributes: { 'payment.id': id, network } }
 }

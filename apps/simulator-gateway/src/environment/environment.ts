@@ -94,6 +94,11 @@ export class Environment {
   @IsLogLevel()
   LOG_LEVEL: LogLevel = 'info'
 
+  /** Where spans are sent; nothing is traced without it. */
+  @IsOptional()
+  @IsHttpUrl()
+  OTEL_EXPORTER_OTLP_ENDPOINT?: string
+
   @List()
   @Validate(PassthroughMethods)
   PASSTHROUGH_METHODS: string[] = DEFAULT_PASSTHROUGH_METHODS

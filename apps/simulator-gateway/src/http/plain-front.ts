@@ -40,11 +40,12 @@ export class PlainFront implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    const { TRUSTED_PROXIES, MAX_BODY_BYTES: limit, BODY_TIMEOUT_MS } = this.environment
+    const { TRUSTED_PROXIES, MAX_BODY_BYTES: limit, BODY_TIMEOUT_MS, OTEL_EXPORTER_OTLP_ENDPOINT } = this.environment
     const { MAX_CONNECTIONS: total, MAX_CONNECTIONS_PER_CLIENT: perClient } = this.environment
     const server = this.adapterHost.httpAdapter.getHttpServer()
     // Behind a proxy a header names the client, and Fastify reads it. Without a rate limit the client does not matter.
-    const isOpen = TRUSTED_PROXIES === undefined || this.free.isOff
+    // Spans are made where Fastify serves.
+    const isOpen = (TRUSTED_PROXIES === undefined || this.free.isOff) && OTEL_EXPORTER_OTLP_ENDPOINT === undefined
     this.front = standBefore(server, {
       maxBodyBytes: isOpen ? Math.min(MAX_BODY_BYTES, limit) : 0,
       leave: [MIN_STATE_HEADER, ...(this.callers.areKnown ? CALLER_HEADERS : [])],

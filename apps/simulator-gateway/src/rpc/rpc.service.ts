@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { type Awaitable, andThen, inTurns, recovered } from '@upfront/node'
+import { type Awaitable, andThen, inTurns, recovered, traced } from '@upfront/node'
 import {
   decodeEnvelope,
   decodeEnvelopeInParts,
@@ -105,10 +105,13 @@ export class RpcService {
     }
     const started = performance.now()
     const serve = () =>
-      andThen(method(params, context), (result) => {
-        this.journal.served(name, context, started)
-        return { status: 200, body: successBody(id, result) }
-      })
+      andThen(
+        traced(name, () => method(params, context)),
+        (result) => {
+          this.journal.served(name, context, started)
+          return { status: 200, body: successBody(id, result) }
+        },
+      )
     return recovered<RpcAnswer>(serve, (thrown) => {
       const failure = failureOf(thrown)
       this.journal.failed(name, context, started, failure, thrown)

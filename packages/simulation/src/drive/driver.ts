@@ -3,6 +3,7 @@ import {
   type Awaitable,
   andThen,
   recovered,
+  traced,
   UpstreamError,
   UpstreamFault,
   type UpstreamObserver,
@@ -78,7 +79,9 @@ export class Driver {
    * @throws or rejects with what the work does; UpstreamError, BlockMoved; RpcError -32005 over the budget
    */
   run<T>(begin: () => Awaitable<Step<T>>, at: PinnedState, limits: DriveLimits, onLack?: OnLack): Awaitable<T> {
-    return andThen(begin(), (step) => (step.kind === 'done' ? step.outcome : this.#drive(step, at, limits, onLack)))
+    return andThen(traced('execute', begin), (step) =>
+      step.kind === 'done' ? step.outcome : this.#drive(step, at, limits, onLack),
+    )
   }
 
   /**
@@ -123,13 +126,18 @@ export class Driver {
         step.abandon()
         throw error
       }
-      const next: Awaitable<Step<T>> = step.resume(values)
+      const lacking: Lacking<T> = step
+      const next: Awaitable<Step<T>> = traced('execute', () => lacking.resume(values))
       step = next instanceof Promise ? await next : next
     }
     return step.outcome
   }
 
-  async #read(
+  #read(reads: readonly StateRead[], at: PinnedState, limits: DriveLimits): Promise<StateValue[]> {
+    return traced('read', () => this.#readAtNode(reads, at, limits), { attributes: { values: reads.length } })
+  }
+
+  async #readAtNode(
     reads: readonly StateRead[],
     { block }: PinnedState,
     { budget, cancellation: { signal } }: DriveLimits,

@@ -1,5 +1,5 @@
 import type { OpeningBlock } from '@upfront/head'
-import { type Awaitable, andThen, recovered } from '@upfront/node'
+import { type Awaitable, andThen, recovered, traced } from '@upfront/node'
 import {
   type BlockHeader,
   type Dialect,
@@ -64,7 +64,7 @@ export interface SimulationAnswer {
  */
 export function simulate(simulation: Simulation): Awaitable<SimulationAnswer> {
   const { driver, state, dialect, budget } = simulation
-  const plan = planOf(simulation)
+  const plan = traced('plan', () => planOf(simulation))
   const answer = recovered(
     () => driver.simulate(plan, state, simulation),
     (error) => refuse(error, plan),
