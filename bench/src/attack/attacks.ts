@@ -69,12 +69,12 @@ export const ATTACKS: Attack[] = [
   {
     name: 'half-bodies',
     title: '9,000 connections that send 65,000 bytes and wait',
-    run: (url, until) => waiting(url, 9_000, head(100_000) + 'x'.repeat(65_000), until),
+    run: (url, until) => waiting(url, 9_000, head(100_000) + 'x'.repeat(65_000), 100, until),
   },
   {
     name: 'half-messages',
     title: '1,000 WebSockets that send 1 MB of a message and wait',
-    run: (url, until) => waiting(url, 1_000, UPGRADE + HALF_A_MESSAGE, until),
+    run: (url, until) => waiting(url, 1_000, UPGRADE + HALF_A_MESSAGE, 10, until),
   },
 ]
 
@@ -162,14 +162,21 @@ async function unread(url: string, until: AbortSignal): Promise<void> {
 }
 
 /** Connections that send the beginning of something. Ten clients, as one may have a thousand connections. */
-async function waiting(url: string, count: number, beginning: string, until: AbortSignal): Promise<void> {
+async function waiting(
+  url: string,
+  count: number,
+  beginning: string,
+  atATime: number,
+  until: AbortSignal,
+): Promise<void> {
+  const bytes = Buffer.from(beginning, 'latin1')
   const open: Socket[] = []
   for (const index of range(count)) {
     if (until.aborted) break
     const socket = dial(url, 1 + (index % 10))
-    socket.resume().write(beginning, 'latin1')
+    socket.resume().write(bytes)
     open.push(socket)
-    if (index % 100 === 0) await sleep(10)
+    if (index % atATime === 0) await sleep(10)
   }
   if (!until.aborted) await once(until, 'abort')
   for (const socket of open) socket.destroy()

@@ -153,6 +153,16 @@ describe('reading ahead', () => {
     expect(Object.keys(proxy.stats.byMethod).sort()).toEqual(reads)
   })
 
+  it('asks the node for no hint where a plan overrides thousands of slots', async () => {
+    const { chain, block, plan } = await openChain()
+    const word = (n: number): Hash => `0x${n.toString(16).padStart(64, '0')}`
+    const stateDiff = Array.from({ length: 2_000 }, (_, n): [Hash, Hash] => [word(n), word(1)])
+    plan.blocks[0]!.stateOverrides.push({ address: STRANGER, stateDiff })
+    await chain.readFor(plan, block, firstLack(plan))
+    expect(proxy.stats.byMethod).not.toHaveProperty('debug_traceCall')
+    expect(proxy.stats.byMethod).toMatchObject({ eth_getCode: 1 })
+  })
+
   it('reads on the last known head while the node is asked for the head', async () => {
     const { chain, plan } = await openChain()
     chain.engine.script = [firstLack(plan)]
