@@ -156,6 +156,26 @@ describe.each(ADAPTERS)('an answer that was paid for and lost on %s', (adapter) 
     expect(runs).toHaveLength(1)
   })
 
+  it('is neither kept nor said to be where the seller keeps none', async () => {
+    const forgetful = await startSeller(facilitator, {
+      adapter,
+      routes: { 'GET /work': paid() },
+      answers: { seconds: 0 },
+    })
+    try {
+      const offer = await fetch(`${forgetful.url}/work`)
+      const { extensions } = decodePaymentRequiredHeader(offer.headers.get('payment-required') ?? '')
+      expect(extensions).toMatchObject({ 'charge-terms': { info: { answerSeconds: 0 } } })
+      expect(extensions).not.toHaveProperty('payment-identifier')
+      const headers = { 'PAYMENT-SIGNATURE': await identified(`pay_${crypto.randomUUID()}`) }
+      expect((await fetch(`${forgetful.url}/work?charge=$0.03`, { headers })).status).toBe(200)
+      expect((await fetch(`${forgetful.url}/work?charge=$0.03`, { headers })).status).toBe(402)
+      expect(runs).toHaveLength(1)
+    } finally {
+      await forgetful.close()
+    }
+  })
+
   it('tells requests apart by their body', async () => {
     const path = '/work/echo'
     const post = (body: string) => ({ method: 'POST', body, headers: { 'content-type': 'application/json' } })

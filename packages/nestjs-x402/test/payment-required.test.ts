@@ -65,6 +65,30 @@ describe.each(ADAPTERS)('an unpaid request on %s', (adapter) => {
     await listed.close()
   })
 
+  it('says how its own token is approved without ETH', async () => {
+    const sponsoring = new ScriptedFacilitator()
+    const { kinds, ...rest } = await sponsoring.getSupported()
+    const gasSponsoring = { [USDC.toLowerCase()]: 'erc20ApprovalGasSponsoring' }
+    const extensions = ['eip2612GasSponsoring', 'erc20ApprovalGasSponsoring']
+    sponsoring.supported = async () => ({
+      ...rest,
+      kinds: kinds.map((kind) => ({ ...kind, extra: { ...kind.extra, gasSponsoring } })),
+      extensions,
+    })
+    const other = await startSeller(sponsoring, { adapter, routes: { 'GET /work': paid() } })
+    const response = await fetch(`${other.url}/work`)
+    const offer = decodePaymentRequiredHeader(response.headers.get('payment-required') ?? '')
+    expect(offer.extensions).toMatchObject({
+      erc20ApprovalGasSponsoring: {
+        info: { version: '1' },
+        schema: { required: expect.arrayContaining(['signedTransaction']) },
+      },
+    })
+    expect(offer.extensions).not.toHaveProperty('eip2612GasSponsoring')
+    expect(offer.accepts[0]?.extra).not.toHaveProperty('gasSponsoring')
+    await other.close()
+  })
+
   it('is answered in HTML to a browser, and escaped', async () => {
     const response = await fetch(`${seller.url}/work?q=<script>`, {
       headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },

@@ -164,6 +164,7 @@ export class WorkController {
 }
 
 export interface SellerOptions {
+  answers?: PaidRoutesOptions['answers']
   adapter?: AdapterName
   controllers?: Type[]
   routes?: Record<string, PaidRouteOptions>
@@ -180,10 +181,17 @@ export interface Seller {
 /** A seller listening on a free port. */
 export async function startSeller(
   facilitator: PaidRoutesOptions['facilitator'],
-  { adapter = 'fastify', controllers = [WorkController], routes = {}, prepare, onPayment }: SellerOptions = {},
+  { adapter = 'fastify', controllers = [WorkController], routes = {}, prepare, onPayment, answers }: SellerOptions = {},
 ): Promise<Seller> {
   const module = await Test.createTestingModule({
-    imports: [PaidRoutesModule.forRoot({ facilitator, routes, ...(onPayment === undefined ? {} : { onPayment }) })],
+    imports: [
+      PaidRoutesModule.forRoot({
+        facilitator,
+        routes,
+        ...(onPayment === undefined ? {} : { onPayment }),
+        ...(answers === undefined ? {} : { answers }),
+      }),
+    ],
     controllers,
   }).compile()
   const app = module.createNestApplication(adapter === 'fastify' ? new FastifyAdapter() : new ExpressAdapter(), {
