@@ -14,7 +14,10 @@ const WORKER_FILE = new URL(
 /** One thread and the jobs that take turns in it. */
 export class EngineWorker {
   readonly #thread: Worker
+  /** A job that comes back has another number: what its first run still says is not taken for the second's. */
   readonly #jobs = new Map<number, Job>()
+  readonly #numbers = new Map<Job, number>()
+  #lastNumber = 0
   readonly #computing = new Int32Array(new SharedArrayBuffer(4))
   #lastError: Error | undefined
   #isReady = false
@@ -43,6 +46,7 @@ export class EngineWorker {
     this.#thread.on('exit', () => {
       const left = [...this.#jobs.values()]
       this.#jobs.clear()
+      this.#numbers.clear()
       on.gone(this, left, this.#lastError)
     })
   }
@@ -62,7 +66,7 @@ export class EngineWorker {
   }
 
   has(job: Job): boolean {
-    return this.#jobs.has(job.id)
+    return this.#numbers.has(job)
   }
 
   /** Asks for a sign of life. A worker that still loads gives none, and is not held up. */
@@ -75,22 +79,28 @@ export class EngineWorker {
   /** All jobs but the one that computes, or did last. */
   waitingJobs(): Job[] {
     const computing = Atomics.load(this.#computing, 0)
-    return [...this.#jobs.values()].filter(({ id }) => id !== computing)
+    return [...this.#jobs].flatMap(([number, job]) => (number === computing ? [] : [job]))
   }
 
   start(job: Job): void {
-    this.#jobs.set(job.id, job)
+    this.#lastNumber += 1
+    this.#jobs.set(this.#lastNumber, job)
+    this.#numbers.set(job, this.#lastNumber)
     this.#thread.ref()
-    this.#post({ job: job.id, ...job.work })
+    this.#post({ job: this.#lastNumber, ...job.work })
   }
 
   cancel(job: Job): void {
-    this.#post({ job: job.id, kind: 'cancel' })
+    const number = this.#numbers.get(job)
+    if (number !== undefined) this.#post({ job: number, kind: 'cancel' })
   }
 
   /** Whatever it still sends about the job is ignored. */
   forget(job: Job): void {
-    this.#jobs.delete(job.id)
+    const number = this.#numbers.get(job)
+    if (number === undefined) return
+    this.#jobs.delete(number)
+    this.#numbers.delete(job)
     if (this.#jobs.size === 0) this.#thread.unref()
   }
 
@@ -102,10 +112,11 @@ export class EngineWorker {
     this.#isSilent = false
     if (message.kind === 'ready') this.#isReady = true
     if (!('job' in message)) return
-    const job = this.#jobs.get(message.job)
+    const { job: number } = message
+    const job = this.#jobs.get(number)
     if (!job) return
     if (message.kind === 'read') {
-      job.ask(message.reads, (values) => this.#post({ job: job.id, kind: 'values', values }))
+      job.ask(message.reads, (values) => this.#post({ job: number, kind: 'values', values }))
       return
     }
     this.forget(job)

@@ -48,7 +48,6 @@ export class Job<T = unknown> {
   readonly #onAbort = () => this.#giveUp(this.#signal.reason)
 
   constructor(
-    readonly id: number,
     { work, state, signal, outcome }: JobOptions<T>,
     on: {
       /** Nobody waits for it any more: its thread can stop. */

@@ -31,7 +31,6 @@ export class WorkerPool {
   readonly #heldUp = new Set<EngineWorker>()
   readonly #watched = new Set<EngineWorker>()
   readonly #jobs = new Set<Job>()
-  #lastJob = 0
   #isClosed = false
 
   constructor(limits: PoolLimits) {
@@ -50,7 +49,7 @@ export class WorkerPool {
     if (this.#jobs.size >= this.#limits.jobs) {
       throw new RpcError(ErrorCode.limitExceeded, 'too many simulations at once', undefined, 503)
     }
-    const job: Job = new Job<unknown>(++this.#lastJob, options, {
+    const job: Job = new Job<unknown>(options, {
       givenUp: () => this.#stop(job),
       end: () => this.#jobs.delete(job),
     })
@@ -99,8 +98,8 @@ export class WorkerPool {
   #relieve(worker: EngineWorker): void {
     this.#heldUp.add(worker)
     for (const job of worker.waitingJobs()) {
-      worker.forget(job)
       worker.cancel(job)
+      worker.forget(job)
       this.#assign(job)
     }
   }
