@@ -3,13 +3,15 @@ import { createTestClient, createWalletClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { runBilling } from './support/billing.js'
 import { sign } from './support/buyer.js'
-import { burnNonce, resend, settleElsewhere } from './support/on-chain.js'
+import { burnNonce, fetchHead, resend, settleElsewhere } from './support/on-chain.js'
 import type { RunningBilling } from './support/stand.js'
 import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
 
-/** More than settlements and failures are watched for; anvil's `finalized` is 64 below its head. */
-const DEEP = 70
+/** How far anvil's `finalized` is below its head. */
+const ANVIL_FINAL_DEPTH = 64
+/** More than settlements and failures are watched for. */
+const DEEP = ANVIL_FINAL_DEPTH + 6
 
 describe.each(oneStore())('reconciliation by itself, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
@@ -79,5 +81,30 @@ describe.each(oneStore())('reconciliation by itself, on $name', (store) => {
       () => mine(1),
     )
     expect(await billing.payment(id)).toMatchObject({ charge: 700n, transaction, reason: null })
+  })
+
+  // Last: its node tells of blocks that are not there.
+  test('asks for at most 2,000 blocks in a round, and leaves none out, however far it is behind', async () => {
+    const rounds: { from: number; to: number }[][] = []
+    const final = Number(await fetchHead(devnet)) + 4_500
+    node.lies = ({ method, params = [] }) => {
+      if (method === 'eth_getBlockByNumber' && params[0] === 'finalized') {
+        rounds.push([])
+        return { number: `0x${final.toString(16)}` }
+      }
+      if (method !== 'eth_getLogs') return undefined
+      const { fromBlock, toBlock } = params[0] as { fromBlock: string; toBlock: string }
+      rounds.at(-1)?.push({ from: Number(fromBlock), to: Number(toBlock) })
+      return []
+    }
+    await until(async () => new RegExp(`^billing_reconciled_block\\{.*\\} ${final}$`, 'm').test(await metrics()))
+    const ranges = rounds.flat()
+    expect(rounds.every(({ length }) => length <= 1)).toBe(true)
+    expect(ranges.length).toBeGreaterThanOrEqual(3)
+    for (const [index, { from, to }] of ranges.entries()) {
+      expect(to - from + 1).toBeLessThanOrEqual(2_000)
+      if (index > 0) expect(from).toBe((ranges[index - 1]?.to ?? 0) + 1)
+    }
+    expect(ranges.at(-1)?.to).toBe(final)
   })
 })
