@@ -18,6 +18,8 @@ export interface Receipt {
   succeeded: boolean
   blockNumber: bigint
   blockHash: Hash
+  /** What the transaction called. */
+  to: Address | null
   gasUsed: bigint
   /** Wei, with an OP-stack chain's L1 fee. */
   fee: bigint
@@ -29,6 +31,7 @@ export interface RpcReceipt {
   status: Hex
   blockNumber: Hex | null
   blockHash: Hash
+  to: Address | null
   gasUsed: Hex
   effectiveGasPrice: Hex
   l1Fee?: Hex
@@ -49,6 +52,7 @@ export function readReceipt(found: RpcReceipt): Receipt {
     succeeded: BigInt(found.status) === 1n,
     blockNumber: BigInt(found.blockNumber ?? 0),
     blockHash: found.blockHash,
+    to: (found.to?.toLowerCase() as Address | undefined) ?? null,
     gasUsed,
     fee: gasUsed * BigInt(found.effectiveGasPrice) + BigInt(found.l1Fee ?? 0),
     logs: found.logs.map(readLog),

@@ -1,5 +1,5 @@
 import type { Address, Network } from '@upfront/protocol'
-import { and, count, eq, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
 import type { Database } from './ledger.js'
 import { type PaymentOrigin, type PaymentRow, payments } from './schema.js'
 
@@ -21,6 +21,37 @@ export interface Room {
   count: number
 }
 
+/** What one signer has of one origin; `count` is how many of its submitted payments are not mined yet. */
+export interface Work extends Room {
+  /** Submitted payments that have not ended. */
+  submitted: number
+  /** Whether {@link claimCharges} would find any. */
+  hasCharges: boolean
+  /** Whether {@link claimSubmitted} would find any. */
+  hasSubmitted: boolean
+}
+
+/** Everything that a claimant decides by, in one statement: most of the time there is nothing to claim. */
+export function readWork(db: Database, claimant: Claimant, confirmedBlock: bigint): Promise<Work[]> {
+  const ofRoom = sql`network = ${claimant.network} and facilitator = room.signer and origin = room.origin`
+  return db
+    .select({
+      signer: sql<Address>`room.signer`,
+      origin: sql<PaymentOrigin>`room.origin`,
+      submitted: sql<number>`open.submitted`,
+      count: sql<number>`open.unmined`,
+      hasCharges: sql<boolean>`exists (select from payments where ${isToSubmit(claimant)})`,
+      hasSubmitted: sql<boolean>`exists (select from payments where ${isToLookAt(claimant, confirmedBlock)}
+        and facilitator = room.signer and origin = room.origin)`,
+    })
+    .from(
+      sql`(select signer, origin from jsonb_array_elements_text(${JSON.stringify(claimant.signers)}::jsonb) as signer,
+          unnest(array['internal', 'facilitator']) as origin) as room,
+        lateral (select count(*)::int as submitted, (count(*) filter (where block_number is null))::int as unmined
+          from payments where ${ofRoom} and state = 'submitted') as open`,
+    )
+}
+
 /**
  * Claims charges that are to be submitted: of each room no more than it has, what expires first in front. No other process gets
  * them until their next look. Nothing more is signed for payers that are refused.
@@ -31,30 +62,16 @@ export function claimCharges(db: Database, claimant: Claimant, rooms: readonly R
     claimant,
     sql`select due.id from jsonb_to_recordset(${JSON.stringify(rooms)}::jsonb) as room(signer text, origin text, count int),
       lateral (
-        select id from payments
-        where network = ${claimant.network} and state = 'charging' and facilitator = room.signer and origin = room.origin
-          and next_look <= now() and ${isFree(claimant)}
-          and not exists (select from refused_payers as refused where refused.network = payments.network and refused.payer = payments.payer)
-        order by deadline limit room.count for update skip locked
+        select id from payments where ${isToSubmit(claimant)} order by deadline limit room.count for update skip locked
       ) as due`,
   )
 }
 
-/** Whether {@link claimCharges} would find anything for this signer. */
-export async function hasCharges(db: Database, claimant: Claimant, signer: Address): Promise<boolean> {
-  const due = await db
-    .select({ id: payments.id })
-    .from(payments)
-    .where(
-      and(
-        eq(payments.network, claimant.network),
-        eq(payments.facilitator, signer),
-        eq(payments.state, 'charging'),
-        sql`next_look <= now() and ${isFree(claimant)}`,
-      ),
-    )
-    .limit(1)
-  return due.length > 0
+/** A charge of `room` that is due. */
+function isToSubmit(claimant: Claimant): SQL {
+  return sql`network = ${claimant.network} and state = 'charging' and facilitator = room.signer and origin = room.origin
+    and next_look <= now() and ${isFree(claimant)}
+    and not exists (select from refused_payers as refused where refused.network = payments.network and refused.payer = payments.payer)`
 }
 
 /** Gives charges back that were claimed and not submitted: their next look is now, or after so many milliseconds. */
@@ -77,12 +94,14 @@ export function claimSubmitted(
   return claim(
     db,
     claimant,
-    sql`select id from payments
-      where network = ${claimant.network} and state = 'submitted' and facilitator in ${claimant.signers}
-        and next_look <= now() and ${isFree(claimant)}
-        and (block_number is null or block_number <= ${confirmedBlock.toString()}::bigint)
+    sql`select id from payments where ${isToLookAt(claimant, confirmedBlock)} and facilitator in ${claimant.signers}
       order by next_look limit ${most} for update skip locked`,
   )
+}
+
+function isToLookAt(claimant: Claimant, confirmedBlock: bigint): SQL {
+  return sql`network = ${claimant.network} and state = 'submitted' and next_look <= now() and ${isFree(claimant)}
+    and (block_number is null or block_number <= ${confirmedBlock.toString()}::bigint)`
 }
 
 /** The next look of what is claimed is set in the statement that locks it: a process that dies loses nothing but time. */
@@ -95,23 +114,6 @@ function isFree({ working }: Claimant): SQL {
   return sql`id <> all(string_to_array(${working.join(',')}::text, ','))`
 }
 
-/** The submitted payments of each signer and origin; of these `count` are not mined yet. */
-export function countSubmitted(
-  db: Database,
-  { network, signers }: Pick<Claimant, 'network' | 'signers'>,
-): Promise<(Room & { submitted: number })[]> {
-  return db
-    .select({
-      signer: payments.facilitator,
-      origin: payments.origin,
-      submitted: count(),
-      count: sql<number>`(count(*) filter (where ${payments.blockNumber} is null))::int`,
-    })
-    .from(payments)
-    .where(isSubmitted(network, signers))
-    .groupBy(payments.facilitator, payments.origin)
-}
-
 /** The submitted payments that a new block may bring on: those not mined yet, and those mined in `confirmedBlock` or before. */
 export function readSubmitted(
   db: Database,
@@ -122,13 +124,12 @@ export function readSubmitted(
   return db
     .select()
     .from(payments)
-    .where(and(isSubmitted(network, signers), isDue))
-}
-
-function isSubmitted(network: Network, signers: readonly Address[]) {
-  return and(
-    eq(payments.network, network),
-    eq(payments.state, 'submitted'),
-    inArray(payments.facilitator, [...signers]),
-  )
+    .where(
+      and(
+        eq(payments.network, network),
+        eq(payments.state, 'submitted'),
+        inArray(payments.facilitator, [...signers]),
+        isDue,
+      ),
+    )
 }

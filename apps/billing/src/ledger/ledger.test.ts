@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createLogger } from '@upfront/service'
 import { sql } from 'drizzle-orm'
 import { Pool } from 'pg'
@@ -9,25 +6,17 @@ import { openLedger } from './ledger.js'
 
 describe.each(stores())('the ledger on $name', (store) => {
   const test = store.missing === null ? it : it.skip
-  const directory = mkdtempSync(join(tmpdir(), 'ledger-'))
 
   beforeAll(async () => {
     if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
     await store.start()
   })
-  afterAll(async () => {
-    await store.stop()
-    rmSync(directory, { recursive: true, force: true })
-  })
+  afterAll(() => store.stop())
 
   test('works at the level of isolation that its statements are written for, whatever the default is', async () => {
-    const { DATABASE_URL } = await store.variables()
-    if (DATABASE_URL !== undefined) await makeSerializable(DATABASE_URL)
-    const where = {
-      BILLING_DATA_DIR: join(directory, 'ledger'),
-      ...(DATABASE_URL === undefined ? {} : { DATABASE_URL }),
-    }
-    const ledger = await openLedger(where, createLogger({ level: 'silent' }))
+    const where = await store.variables()
+    if (where.DATABASE_URL !== undefined) await makeSerializable(where.DATABASE_URL)
+    const ledger = await openLedger({ BILLING_DATA_DIR: '', ...where }, createLogger({ level: 'silent' }))
     const level = await ledger.db.transaction(async (tx) => {
       const [found] = await tx
         .select({ level: sql<string>`current_setting('transaction_isolation')` })

@@ -56,8 +56,9 @@ export async function storeTransaction(
   transaction: SignedTransactionRow,
   paymentIds: readonly string[],
 ): Promise<void> {
-  await tx.insert(signedTransactions).values(transaction)
-  if (paymentIds.length === 0) return
+  const insert = tx.insert(signedTransactions).values(transaction)
+  if (paymentIds.length === 0) return void (await insert)
   const { hash } = transaction
-  await tx.insert(settlementItems).values(paymentIds.map((paymentId, item) => ({ hash, item, paymentId })))
+  const items = paymentIds.map((paymentId, item) => ({ hash, item, paymentId }))
+  await tx.with(tx.$with('stored').as(insert.returning())).insert(settlementItems).values(items)
 }

@@ -4,7 +4,7 @@ import { and, eq } from 'drizzle-orm'
 import type { Chain } from '../chain/chain.js'
 import { NodeRefusal } from '../chain/node-error.js'
 import type { Environment } from '../environment/environment.js'
-import { type Claimant, claimCharges, hasCharges, releaseCharges } from '../ledger/claim-work.js'
+import { type Claimant, claimCharges, releaseCharges } from '../ledger/claim-work.js'
 import type { Database } from '../ledger/ledger.js'
 import { type PaymentRow, type SignedTransactionRow, signers } from '../ledger/schema.js'
 import { Delegation } from './delegation.js'
@@ -63,6 +63,11 @@ export class Batches {
     this.#again.set(payment.facilitator, [...again.filter(({ id }) => id !== payment.id), payment])
   }
 
+  /** Whether a payment waits to be signed anew. */
+  hasPutBack(signer: Address): boolean {
+    return this.#again.has(signer)
+  }
+
   /** Milliseconds until the signer may send its next batch. */
   pauseOf(signer: Address): number {
     const signedAt = this.#signedAt.get(signer) ?? Number.NEGATIVE_INFINITY
@@ -75,7 +80,6 @@ export class Batches {
    */
   async take(signer: Address, claimant: Claimant): Promise<BatchTurn> {
     const again = this.#again.get(signer) ?? []
-    if (again.length === 0 && !(await hasCharges(this.db, claimant, signer))) return NOTHING
     const nonce = await this.#readFreeNonce(signer)
     if (nonce === null) return NOTHING
     const delegation = await this.#delegation.ensure(signer, nonce)

@@ -9,19 +9,20 @@ import {
   type Claimant,
   claimCharges,
   claimSubmitted,
-  countSubmitted,
+  type Room,
   readSubmitted,
+  readWork,
   releaseCharges,
 } from '../ledger/claim-work.js'
 import type { Database } from '../ledger/ledger.js'
-import type { PaymentRow, SignedTransactionRow } from '../ledger/schema.js'
+import type { PaymentOrigin, PaymentRow, SignedTransactionRow } from '../ledger/schema.js'
 import type { BillingMetrics } from '../metrics.js'
 import { advanceApproval } from './approvals.js'
 import { Batches } from './batches.js'
 import { broadcast } from './broadcast.js'
 import type { GasPolicy } from './gas-policy.js'
 import { HeadPoll } from './head-poll.js'
-import { makeRooms } from './rooms.js'
+import { makeRooms, roomOf } from './rooms.js'
 import type { SigningQueue } from './signing-queue.js'
 import { submit } from './submit.js'
 import { resolveDoubt, type TrackResult, track, trackReceipt } from './track.js'
@@ -121,24 +122,35 @@ export class ChainSettler {
       working: [...this.#working.keys()],
       nextLookMilliseconds: this.environment.RECOVERY_INTERVAL_MS,
     }
-    const submitted = await countSubmitted(this.db, claimant)
-    this.#isBusy = submitted.length > 0
+    // Before the ledger is read: what is signed meanwhile is counted twice for a moment, rather than not at all.
+    const taken: Room[] = this.#aboutToSign()
+    const work = await readWork(this.db, claimant, this.chain.confirmedBlock)
+    taken.push(...work)
+    this.#isBusy = work.some(({ submitted }) => submitted > 0)
+    const hasCharges = (signer: Address, ...origins: PaymentOrigin[]) =>
+      work.some((each) => each.hasCharges && each.signer === signer && origins.includes(each.origin))
     const inFlight = this.environment.IN_FLIGHT_PER_SIGNER
     const ready = claimant.signers.filter((signer) => this.gasPolicy.waitOf(this.chain, signer) === null)
     const single = ready.filter((signer) => !this.#batches.serves(signer))
-    for (const signer of ready) if (!single.includes(signer)) this.#takeBatch(signer, claimant)
-    for (const origin of ['internal', 'facilitator'] as const) {
-      const rooms = makeRooms(origin, single, [...submitted, ...this.#aboutToSign()], inFlight)
-      if (rooms.length > 0) this.#workOn(await claimCharges(this.db, claimant, rooms))
+    for (const signer of ready.filter((signer) => this.#batches.serves(signer))) {
+      const isDue = hasCharges(signer, 'internal', 'facilitator') || this.#batches.hasPutBack(signer)
+      if (isDue) this.#takeBatch(signer, claimant)
     }
+    for (const origin of ['internal', 'facilitator'] as const) {
+      const due = single.filter((signer) => hasCharges(signer, origin))
+      const rooms = makeRooms(origin, due, taken, inFlight)
+      const claimed = rooms.length === 0 ? [] : await claimCharges(this.db, claimant, rooms)
+      taken.push(...claimed.map(roomOf))
+      this.#workOn(claimed)
+    }
+    if (!work.some(({ hasSubmitted }) => hasSubmitted)) return
     const { SETTLEMENT, SETTLEMENT_BATCH_SIZE } = this.environment
     const most = (SETTLEMENT === 'batch' ? SETTLEMENT_BATCH_SIZE : inFlight) * claimant.signers.length
     this.#workOn(await claimSubmitted(this.db, claimant, this.chain.confirmedBlock, most))
   }
 
-  #aboutToSign() {
-    const charges = [...this.#working.values()].filter(({ state }) => state === 'charging')
-    return charges.map(({ facilitator: signer, origin }) => ({ signer, origin, count: 1 }))
+  #aboutToSign(): Room[] {
+    return [...this.#working.values()].filter(({ state }) => state === 'charging').map(roomOf)
   }
 
   /** Lets the signer settle a batch, unless it is at it, or was a moment ago. */

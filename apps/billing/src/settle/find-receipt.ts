@@ -1,6 +1,7 @@
 import type { Chain } from '../chain/chain.js'
 import type { Receipt } from '../chain/receipt.js'
 import { receiptAt, settlementsOf } from '../chain/settlement-batch.js'
+import { UPTO_PROXY } from '../chain/settlement-call.js'
 import type { Database } from '../ledger/ledger.js'
 import type { PaymentRow } from '../ledger/schema.js'
 import { type OwnTransaction, readTransactions } from '../ledger/signed-transactions.js'
@@ -24,6 +25,8 @@ export async function findReceipt(chain: Chain, transactions: readonly OwnTransa
 export async function readReceipt(db: Database, chain: Chain, payment: PaymentRow): Promise<Receipt | null> {
   const whole = payment.transaction === null ? null : await chain.receipt(payment.transaction)
   if (whole === null) return null
+  // A transaction that settles one payment alone.
+  if (whole.to === UPTO_PROXY) return whole
   const own = (await readTransactions(db, payment)).find(({ hash }) => hash === whole.hash)
   if (own !== undefined) return ownPart(whole, own)
   // Somebody else sent it, with our key.

@@ -1,6 +1,6 @@
 import type { Address } from '@upfront/protocol'
 import type { Room } from '../ledger/claim-work.js'
-import type { PaymentOrigin } from '../ledger/schema.js'
+import type { PaymentOrigin, PaymentRow } from '../ledger/schema.js'
 
 /**
  * How many more charges of an origin each signer may take up. Strangers get half of what a signer may have in flight, so that
@@ -26,4 +26,9 @@ export function makeRooms(
       return { signer, origin, count: Math.min(free, half - strangers) }
     })
     .filter(({ count }) => count > 0)
+}
+
+/** What one charge takes of its signer. */
+export function roomOf({ facilitator: signer, origin }: Pick<PaymentRow, 'facilitator' | 'origin'>): Room {
+  return { signer, origin, count: 1 }
 }

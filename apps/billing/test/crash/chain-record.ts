@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { USDC_ADDRESS } from '@upfront/devnet'
 import type { Address } from '@upfront/protocol'
-import { createPublicClient, http } from 'viem'
+import { BlockNotFoundError, createPublicClient, http, type PublicClient } from 'viem'
 import { type RpcReceipt, readReceipt } from '../../src/chain/receipt.js'
 import { receiptAt, settlementsOf } from '../../src/chain/settlement-batch.js'
 import { TRANSFER_TOPIC } from '../../src/chain/settlement-call.js'
@@ -19,7 +20,7 @@ export async function readSettlements(rpcUrl: string): Promise<Map<bigint, OnCha
   const settlements = new Map<bigint, OnChainSettlement[]>()
   const head = await client.getBlockNumber()
   for (let blockNumber = 1n; blockNumber <= head; blockNumber++) {
-    const { transactions } = await client.getBlock({ blockNumber, includeTransactions: true })
+    const { transactions } = await readBlock(client, blockNumber)
     for (const { to, input, hash } of transactions) {
       const places = settlementsOf({ to: (to?.toLowerCase() as Address | undefined) ?? null, input })
       if (places.length === 0) continue
@@ -34,4 +35,16 @@ export async function readSettlements(rpcUrl: string): Promise<Map<bigint, OnCha
     }
   }
   return settlements
+}
+
+/** Anvil tells of a head a moment before it has that block. */
+async function readBlock(client: PublicClient, blockNumber: bigint, attempts = 100) {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await client.getBlock({ blockNumber, includeTransactions: true })
+    } catch (error) {
+      if (!(error instanceof BlockNotFoundError) || attempt === attempts) throw error
+      await sleep(50)
+    }
+  }
 }

@@ -68,6 +68,9 @@ interface Killable {
   start(): Promise<void>
 }
 
+/** More than an authorization is valid: what is charged has ended by then, settled or not. */
+const LONGEST_MILLISECONDS = 400_000
+
 const random = (least: number, most: number) => least + Math.floor(Math.random() * (most - least + 1))
 
 /** Buys from the metered seller while processes are killed, lets everything come to its end, and reports what is where. */
@@ -180,7 +183,8 @@ async function kill(
   served: () => number,
 ): Promise<void> {
   while (!signal.aborted) {
-    const enough = served() + random(1, 5)
+    // Each start takes seconds: a run of many payments is not to be nothing but starts.
+    const enough = served() + random(1, Math.max(5, plan.payments / 20))
     await sleep(random(...plan.pause), undefined, { signal }).catch(() => undefined)
     await until(async () => signal.aborted || served() >= enough, 10_000)
     if (signal.aborted) return
@@ -193,12 +197,14 @@ async function kill(
 }
 
 async function buy(plan: CrashPlan, sellerUrl: string, purchases: Purchase[], signal: AbortSignal): Promise<void> {
-  let asking = 0
+  let asked = 0
+  /** What gets no offer, while a service starts, tries nothing. */
+  const countPaid = () => purchases.filter(({ header }) => header !== null).length
   const buyer = async () => {
-    while (!signal.aborted && countServed(purchases) < plan.payments && asking < plan.payments * 50) {
-      const index = asking++
-      const asked = index % 3 === 0 ? 0n : BigInt(1_000 + index)
-      const bought = await purchase(`${sellerUrl}/metered?charge=${asked}&slowMs=${random(0, 400)}`, asked)
+    while (!signal.aborted && countServed(purchases) < plan.payments && countPaid() < plan.payments * 50) {
+      const index = asked++
+      const charge = index % 3 === 0 ? 0n : BigInt(1_000 + index)
+      const bought = await purchase(`${sellerUrl}/metered?charge=${charge}&slowMs=${random(0, 400)}`, charge)
       purchases.push(bought)
       if (bought.status !== 200) await sleep(700)
     }
@@ -248,8 +254,8 @@ async function finish(
 ): Promise<Payment[]> {
   const none = async (...states: Payment['state'][]) =>
     (await readLedger(client)).every(({ state }) => !states.includes(state))
-  await until(async () => (await readdir(journal)).every((name) => !name.endsWith('.json')))
-  await until(() => none('charging', 'submitted'))
+  await until(async () => (await readdir(journal)).every((name) => !name.endsWith('.json')), LONGEST_MILLISECONDS)
+  await until(() => none('charging', 'submitted'), LONGEST_MILLISECONDS)
   if (sellerLives) await until(() => none('authorized', 'charging', 'submitted'))
   const test = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
   await test.increaseTime({ seconds: 3_600 })

@@ -121,4 +121,11 @@ function describeRun(title: string, report: CrashReport): void {
       `refused and charged ${refusedAndCharged(report).length}; served again ${servedAgain}; ` +
       `served unpaid ${servedUnpaid(report).length}; differences ${JSON.stringify(reconciliation.differences?.length)}\n`,
   )
+  for (const { id, state, reason, deadline, chargedAt, submittedAt, finishedAt, transaction } of ledger) {
+    if (state !== 'failed') continue
+    const validUntil = new Date(Number(deadline) * 1_000).toISOString()
+    process.stderr.write(
+      `  ${id}: ${reason}; charged ${chargedAt}, submitted ${submittedAt} as ${transaction}, valid until ${validUntil}, ended ${finishedAt}\n`,
+    )
+  }
 }
