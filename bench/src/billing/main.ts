@@ -42,6 +42,8 @@ interface Figures {
   failed: number
   /** Of the facilitator's transactions, for each payment. */
   gas: number
+  /** Payments that one of its transactions settles. */
+  size: number
 }
 
 const devnet = await startDevnet()
@@ -110,22 +112,25 @@ async function measure(
   await Promise.all(Array.from({ length: concurrency }, worker))
   const seconds = (performance.now() - began) / 1_000
   const cpu = (cpuMilliseconds(contestant.pid) - cpuBefore) / payloads.length
-  const gas = (await readGas(contestant.facilitator.address, blockBefore)) / payloads.length
-  return { perSecond: (payloads.length - failed) / seconds, cpu, failed, gas }
+  const { gas, transactions } = await readGas(contestant.facilitator.address, blockBefore)
+  const size = (payloads.length - failed) / Math.max(transactions, 1)
+  return { perSecond: (payloads.length - failed) / seconds, cpu, failed, gas: gas / payloads.length, size }
 }
 
 /** What an account's transactions used in the blocks after `block`. */
-async function readGas(address: string, block: bigint): Promise<number> {
+async function readGas(address: string, block: bigint): Promise<{ gas: number; transactions: number }> {
   let gas = 0n
+  let transactions = 0
   for (let number = block + 1n; number <= (await client.getBlockNumber()); number += 1n) {
     const receipts = await client.request<{ ReturnType: { from: string; gasUsed: string }[] }>({
       method: 'eth_getBlockReceipts',
       params: [`0x${number.toString(16)}`],
     })
     const own = receipts.filter(({ from }) => from.toLowerCase() === address.toLowerCase())
+    transactions += own.length
     gas += own.reduce((sum, { gasUsed }) => sum + BigInt(gasUsed), 0n)
   }
-  return Number(gas)
+  return { gas: Number(gas), transactions }
 }
 
 /** A day to the deadline: anvil's clock runs ahead by a second per block. */
@@ -152,11 +157,12 @@ function report(): void {
       formatNumber(median(rounds.map((round) => round[step].cpu))),
     ]),
     formatNumber(median(rounds.map(({ settle }) => settle.gas))),
+    formatNumber(median(rounds.map(({ settle }) => settle.size))),
     formatNumber(rounds.reduce((total, { verify, settle }) => total + verify.failed + settle.failed, 0)),
   ])
   console.log(
     `${cpus().length} × ${cpus()[0]?.model}, Node ${process.versions.node}; ${payments} payments, ${concurrency} at a time, median of ${options.rounds} rounds, anvil mines at once\n`,
   )
-  const head = ['', 'verify(+reserve)/s', 'CPU ms', 'settle/s', 'CPU ms', 'gas', 'failed']
+  const head = ['', 'verify(+reserve)/s', 'CPU ms', 'settle/s', 'CPU ms', 'gas', 'in a transaction', 'failed']
   console.log(formatTable(head, rows))
 }

@@ -198,10 +198,10 @@ async function kill(
 
 async function buy(plan: CrashPlan, sellerUrl: string, purchases: Purchase[], signal: AbortSignal): Promise<void> {
   let asked = 0
-  /** What gets no offer, while a service starts, tries nothing. */
-  const countPaid = () => purchases.filter(({ header }) => header !== null).length
+  /** A 503 tries nothing: a service starts. */
+  const countTried = () => purchases.filter(({ status }) => status !== 503).length
   const buyer = async () => {
-    while (!signal.aborted && countServed(purchases) < plan.payments && countPaid() < plan.payments * 50) {
+    while (!signal.aborted && countServed(purchases) < plan.payments && countTried() < plan.payments * 50) {
       const index = asked++
       const charge = index % 3 === 0 ? 0n : BigInt(1_000 + index)
       const bought = await purchase(`${sellerUrl}/metered?charge=${charge}&slowMs=${random(0, 400)}`, charge)
