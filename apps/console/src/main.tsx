@@ -2,26 +2,35 @@ import { StrictMode, useState } from 'react'
 import { createRoot } from 'react-dom/client'
 import { LivePage } from './live/live-page.js'
 import { LookPage } from './look/look-page.js'
+import { PayPage } from './pay/pay-page.js'
+import { SellerPage } from './seller/seller-page.js'
 import './style.css'
 
 const PAGES = [
-  { name: 'Look', Page: LookPage },
-  { name: 'Live', Page: LivePage },
+  { name: 'Look', path: '/console/', Page: LookPage },
+  { name: 'Live', path: '/console/', Page: LivePage },
+  { name: 'Pay', path: '/console/', Page: PayPage },
+  { name: 'Seller', path: '/console/seller', Page: SellerPage },
 ] as const
 
 function Console() {
-  const [shown, setShown] = useState<(typeof PAGES)[number]['name']>('Look')
+  const [shown, setShown] = useState<(typeof PAGES)[number]['name']>(
+    location.pathname.endsWith('/seller') ? 'Seller' : 'Look',
+  )
   return (
     <>
       <header>
         <h1>Upfront</h1>
         <nav aria-label="Pages">
-          {PAGES.map(({ name }) => (
+          {PAGES.map(({ name, path }) => (
             <button
               key={name}
               type="button"
               aria-current={name === shown ? 'page' : undefined}
-              onClick={() => setShown(name)}
+              onClick={() => {
+                history.replaceState(null, '', path)
+                setShown(name)
+              }}
             >
               {name}
             </button>

@@ -37,8 +37,9 @@ export class AppModule {
       McpModule.importing(process),
       OpsModule.importing(process, rpc, simulate),
     ]
-    if (environment.CONSOLE === 'on') imports.push({ module: ConsoleModule })
-    if (environment.BILLING_URL !== undefined) imports.push(PaidModule.importing(process, rpc, simulate))
+    const sells = environment.BILLING_URL !== undefined
+    if (environment.CONSOLE === 'on') imports.push(ConsoleModule.importing(sells, process, rpc))
+    if (sells) imports.push(PaidModule.importing(process, rpc, simulate))
     return { module: AppModule, imports }
   }
 }

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { createRequire } from 'node:module'
-import { type Anvil, DEVNET_ROLES, startAnvil } from '@upfront/devnet'
+import { gzipSync } from 'node:zlib'
+import { DEVNET_ROLES, ledgerStores } from '@upfront/devnet'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import {
   createTestClient,
@@ -14,6 +15,7 @@ import {
 import { privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type PaidStand, startPaidStand } from './paid-stand.js'
 
 const NOBODY = '0x00000000000000000000000000000000000b0b00'
 
@@ -31,32 +33,29 @@ if (executablePath === undefined) console.log('the tests of /console in a browse
 const inBrowser = executablePath === undefined ? it.skip : it
 
 describe('/console', () => {
-  let anvil: Anvil
+  let stand: PaidStand
   let gateway: GatewayProcess
   let browser: Browser | undefined
   /** What each page complained of: blocked by its security policy, thrown, not found. */
   const complaints: string[] = []
 
   beforeAll(async () => {
-    anvil = await startAnvil(['--port', '0'])
-    gateway = await startGatewayProcess({
-      UPSTREAM_RPC_URL: anvil.rpcUrl,
-      UPSTREAM_WS_URL: anvil.rpcUrl.replace('http', 'ws'),
-    })
+    const [store] = ledgerStores()
+    stand = await startPaidStand(store!, (rpcUrl) => ({ UPSTREAM_WS_URL: rpcUrl.replace('http', 'ws') }))
+    gateway = stand.gateway
     if (executablePath !== undefined) browser = await chromium.launch({ executablePath })
   })
   afterAll(async () => {
     await browser?.close()
-    await gateway?.stop()
-    await anvil?.stop()
+    await stand?.stop()
   })
   afterEach(() => expect(complaints.splice(0)).toEqual([]))
 
-  async function open(options: Parameters<Browser['newPage']>[0] = {}, fragment = ''): Promise<Page> {
+  async function open(options: Parameters<Browser['newPage']>[0] = {}, path = ''): Promise<Page> {
     const page = await browser!.newPage(options)
     page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
     page.on('pageerror', (error) => complaints.push(error.message))
-    await page.goto(`${gateway.url}/console/${fragment}`)
+    await page.goto(`${gateway.url}/console/${path}`)
     return page
   }
 
@@ -69,14 +68,14 @@ describe('/console', () => {
   })
 
   it('can be switched off', async () => {
-    const without = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, CONSOLE: 'off' })
+    const without = await startGatewayProcess({ UPSTREAM_RPC_URL: stand.devnet.rpcUrl, CONSOLE: 'off' })
     expect((await fetch(`${without.url}/console/`)).status).toBe(404)
     await without.stop()
   })
 
   inBrowser('shows on latest and pending what a pasted transaction moves', async () => {
     const account = privateKeyToAccount(DEVNET_ROLES.deployer.privateKey)
-    const wallet = createWalletClient({ account, chain: foundry, transport: http(anvil.rpcUrl) })
+    const wallet = createWalletClient({ account, chain: foundry, transport: http(stand.devnet.rpcUrl) })
     const request = await wallet.prepareTransactionRequest({ to: NOBODY, value: parseEther('0.25') })
     const page = await open()
     await page.getByLabel(/Paste a signed transaction/).fill(await wallet.signTransaction(request))
@@ -129,7 +128,7 @@ describe('/console', () => {
     const page = await open()
     await page.getByRole('button', { name: 'Live' }).click()
     await page.getByText('Following the heads').waitFor()
-    const chain = createTestClient({ chain: foundry, mode: 'anvil', transport: http(anvil.rpcUrl) }).extend(
+    const chain = createTestClient({ chain: foundry, mode: 'anvil', transport: http(stand.devnet.rpcUrl) }).extend(
       publicActions,
     )
     const rows = page.getByRole('row')
@@ -138,6 +137,129 @@ describe('/console', () => {
     const { hash } = await chain.getBlock()
     await page.getByText(hash).waitFor()
     await page.close()
+  })
+
+  inBrowser('names what is wrong in the order of heads', async () => {
+    const page = await open()
+    await page.getByRole('button', { name: 'Live' }).click()
+    const line = page.getByRole('region', { name: 'Time line' })
+    await line.getByText('No gap and no reorganisation').waitFor()
+    const chain = createTestClient({ chain: foundry, mode: 'anvil', transport: http(stand.devnet.rpcUrl) })
+    const rows = page.getByRole('row')
+    while ((await rows.count()) < 4) await chain.mine({ blocks: 1 })
+    await chain.request({ method: 'anvil_reorg', params: [1, []] } as never)
+    await chain.mine({ blocks: 1 })
+    await line.getByText(/^reorganisation: the chain is another one from block \d+ on$/).waitFor()
+    await page.close()
+  })
+
+  inBrowser('shows where the gas went, frame by frame', async () => {
+    // Calls the account 4, which is a precompile, and the account 0xb0b00.
+    const code = '0x6000600060006000600060045af15060006000600060006000620b0b005af100'
+    const page = await open()
+    await page.getByText('State overrides').click()
+    await page.getByLabel(/JSON by address/).fill(JSON.stringify({ [NOBODY]: { code } }))
+    await page.getByLabel(/^To/).fill(NOBODY)
+    await page.keyboard.press('Enter')
+    await page.getByText('Gas by frame').first().click()
+    await page
+      .getByRole('img', { name: /^Gas by frame: \d frames, [\d,]+ gas in all$/ })
+      .first()
+      .waitFor()
+    await page.close()
+  })
+
+  inBrowser('sells an answer: the price before, the signed maximum, the charge after, the receipt', async () => {
+    const { seller, buyer } = stand.devnet.accounts
+    const before = await stand.usdcOf(seller.address)
+    const page = await open()
+    await page.getByRole('button', { name: 'Pay' }).click()
+    await page.getByLabel(/^To/).fill(NOBODY)
+    await page.getByRole('button', { name: 'Ask for the price' }).press('Enter')
+    await page.getByRole('heading', { name: /^Before: at most [\d.]+ USDC$/ }).waitFor()
+    await page.getByRole('button', { name: 'Sign and pay with the local chain’s test key' }).press('Enter')
+    await page.getByText(`Signed by ${buyer.address}: at most`).waitFor()
+    const charged = await page.getByRole('heading', { name: /^After: charged [\d.]+ USDC$/ }).textContent()
+    await page.getByText(/^Transaction 0x[0-9a-f]{64}, in block \d+$/).waitFor()
+    expect(Number(await stand.usdcOf(seller.address)) - Number(before)).toBe(
+      Math.round(Number(charged!.split(' ')[2]) * 1e6),
+    )
+    expect(await page.locator('pre').first().textContent()).toContain('"status": "success"')
+    await page.close()
+  })
+
+  inBrowser('pays with the wallet of the browser, and says what that refuses', async () => {
+    const { buyer } = stand.devnet.accounts
+    const wallet = privateKeyToAccount(buyer.privateKey)
+    const page = await browser!.newPage()
+    let refuses = true
+    await page.exposeFunction('askWallet', async (method: string, params: unknown[]) => {
+      if (method === 'eth_requestAccounts') return [wallet.address]
+      if (method === 'wallet_switchEthereumChain') return null
+      if (method !== 'eth_signTypedData_v4') throw new Error(`unexpected ${method}`)
+      if (refuses) throw new Error('User rejected the request')
+      const { types, ...typed } = JSON.parse(String(params[1]))
+      delete types.EIP712Domain
+      return wallet.signTypedData({ ...typed, types })
+    })
+    await page.addInitScript('window.ethereum = { request: ({ method, params }) => askWallet(method, params) }')
+    await page.goto(`${gateway.url}/console/`)
+    await page.getByRole('button', { name: 'Pay' }).click()
+    await page.getByLabel(/^To/).fill(NOBODY)
+    await page.keyboard.press('Enter')
+    const sign = page.getByRole('button', { name: 'Sign and pay with the browser’s wallet' })
+    await sign.click()
+    expect(await page.getByRole('alert').textContent()).toContain('User rejected the request')
+    refuses = false
+    await sign.click()
+    await page.getByRole('heading', { name: /^After: charged [\d.]+ USDC$/ }).waitFor()
+    await page.close()
+  })
+
+  inBrowser('shows the seller what was earned, each payment, and that the chain agrees', async () => {
+    await stand.pay(`${gateway.url}/v1/preview?to=${NOBODY}`)
+    const page = await open({}, 'seller')
+    const token = page.getByLabel(/^Billing’s service token/)
+    await token.fill(stand.token)
+    await page.getByRole('button', { name: 'Open the ledger' }).press('Enter')
+    await page.getByRole('heading', { name: /^Earned [\d.]+ USDC · gas [\d.]+ ETH$/ }).waitFor()
+    await page.getByRole('img', { name: /^Earned by route and day/ }).waitFor()
+    await page.getByRole('cell', { name: 'GET /v1/preview' }).first().waitFor()
+    await page.getByLabel(/^Price of 1 ETH in USDC/).fill('2000')
+    await page.getByText(/^Gas took [\d.]+ % of what was earned/).waitFor()
+    await page
+      .getByRole('button', { name: /^History of payment/ })
+      .first()
+      .click()
+    await page.getByRole('heading', { name: /^Payment .*: settled$/ }).waitFor()
+    await page
+      .getByRole('table', { name: 'Transactions signed for it' })
+      .getByText(/^0x[0-9a-f]{64}$/)
+      .waitFor()
+    await page.getByRole('button', { name: 'Compare with the chain' }).click()
+    await page.getByText(/^No differences: \d+ settled payments compared/).waitFor()
+    await page.close()
+  })
+
+  it('refuses the ledger to whoever has no token', async () => {
+    for (const path of ['payments', 'payments/totals', 'payments/1', 'accounts', 'reconciliation']) {
+      for (const headers of [{}, { authorization: 'Bearer wrong' }] as Record<string, string>[])
+        expect((await fetch(`${gateway.url}/v1/seller/${path}`, { headers })).status).toBe(401)
+    }
+    const headers = { authorization: `Bearer ${stand.token}` }
+    expect((await fetch(`${gateway.url}/v1/seller/payments.csv`, { headers })).status).toBe(404)
+    const refused = await fetch(`${gateway.url}/v1/seller/payments?limit=0`, { headers })
+    expect([refused.status, await refused.json()]).toMatchObject([400, { error: { field: 'limit' } }])
+  })
+
+  it('stays under 300 kB, compressed', async () => {
+    const page = await (await fetch(`${gateway.url}/console/`)).text()
+    const files = [...page.matchAll(/(?:src|href)="(\/console\/[^"]+)"/g)].map(([, path]) => path)
+    expect(files.length).toBeGreaterThan(1)
+    let length = 0
+    for (const path of files)
+      length += gzipSync(Buffer.from(await (await fetch(`${gateway.url}${path}`)).arrayBuffer())).length
+    expect(length).toBeLessThan(300_000)
   })
 
   inBrowser.each(['light', 'dark'] as const)('has nothing that axe finds, on a phone, %s', async (colorScheme) => {
@@ -155,8 +277,23 @@ describe('/console', () => {
     }
     await page.addScriptTag({ path: axe })
     await check()
-    await page.getByRole('button', { name: 'Live' }).click()
-    await check()
+    for (const name of ['Live', 'Pay', 'Seller']) {
+      await page.getByRole('button', { name, exact: true }).click()
+      if (name === 'Pay') {
+        await page.getByLabel(/^To/).fill(NOBODY)
+        await page.keyboard.press('Enter')
+        await page.getByRole('heading', { name: /^Before:/ }).waitFor()
+      } else if (name === 'Seller') {
+        await page.getByLabel(/^Billing’s service token/).fill(stand.token)
+        await page.keyboard.press('Enter')
+        await page
+          .getByRole('button', { name: /^History of payment/ })
+          .first()
+          .click()
+        await page.getByRole('heading', { name: /^Payment / }).waitFor()
+      }
+      await check()
+    }
     await page.close()
   })
 })

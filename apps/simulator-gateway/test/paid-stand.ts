@@ -20,6 +20,8 @@ const billingMain = fileURLToPath(new URL('../../billing/dist/main.js', import.m
 export interface PaidStand {
   devnet: Devnet
   gateway: GatewayProcess
+  /** Billing's service token. */
+  token: string
   /** Another gateway that sells through the same billing, with other settings. */
   startGateway(environment: Record<string, string>): Promise<GatewayProcess>
   /** x402's own buyer, unmodified. */
@@ -33,7 +35,7 @@ export interface PaidStand {
 /** The local chain, billing on the store, and the gateway that sells on it; `environment` is the gateway's. */
 export async function startPaidStand(
   store: LedgerStore,
-  environment: Record<string, string> = {},
+  environment: Record<string, string> | ((rpcUrl: string) => Record<string, string>) = {},
   billingEnvironment: Record<string, string> = {},
 ): Promise<PaidStand> {
   await store.start()
@@ -79,7 +81,7 @@ export async function startPaidStand(
       PAY_TO: accounts.seller.address,
       ...settings,
     })
-  const gateway = await startGateway(environment)
+  const gateway = await startGateway(typeof environment === 'function' ? environment(rpcUrl) : environment)
   const client = new x402Client()
     .register(NETWORK, new UptoEvmScheme(privateKeyToAccount(accounts.buyer.privateKey)))
     .setSpendControls({ allowedAssets: true })
@@ -93,6 +95,7 @@ export async function startPaidStand(
   return {
     devnet,
     gateway,
+    token: TOKEN,
     startGateway,
     pay: wrapFetchWithPayment(send as typeof fetch, client) as typeof fetch,
     payment: () => payment,

@@ -1,4 +1,5 @@
 import { type Hex, hexToBigInt } from 'viem'
+import { type Disturbance, TimeLine } from './time-line.js'
 
 /** A head or a flashblock, as a line of the page. */
 export interface Sight {
@@ -7,23 +8,30 @@ export interface Sight {
   block: string
   gasUsed: string
   hash: Hex
+  /** What is not as it should be between the one before and this one. */
+  disturbance: Disturbance | undefined
 }
 
 interface Watcher {
   onSight(sight: Sight): void
   onStatus(status: string): void
+  /** The connection was lost: what came meanwhile is sent again where the gateway still has it. */
+  onLost(): void
 }
 
 interface Header {
   number: Hex
   hash: Hex
+  parentHash: Hex
   gasUsed: Hex
   flashblock?: number
+  payloadId?: Hex
 }
 
 interface Message {
   id?: number
   result?: string
+  error?: { message: string }
   params?: { result: Header }
 }
 
@@ -34,28 +42,46 @@ const RECONNECT_MS = 2_000
 let lastId = 0
 
 /** Subscribes to heads and flashblocks, again after each lost connection. @returns what ends it */
-export function follow(url: string, { onSight, onStatus }: Watcher): () => void {
+export function follow(url: string, { onSight, onStatus, onLost }: Watcher): () => void {
   let isOver = false
+  const line = new TimeLine()
+  /** The last of each subscription, by the id of its request. */
+  const last: (Header | undefined)[] = []
   let socket: WebSocket
   let retry: ReturnType<typeof setTimeout> | undefined
   const connect = () => {
     socket = new WebSocket(url)
     socket.onopen = () => {
       onStatus('Following the heads')
-      for (const [id, kind] of SUBSCRIPTIONS.entries())
-        socket.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'eth_subscribe', params: [kind] }))
+      for (const id of SUBSCRIPTIONS.keys()) subscribe(id)
     }
     socket.onmessage = ({ data }) => {
-      const { id, result, params } = JSON.parse(data) as Message
+      const { id, result, error, params } = JSON.parse(data) as Message
+      if (id !== undefined && error !== undefined && last[id] !== undefined) {
+        // The gateway no longer has what came since: it is missing here.
+        last[id] = undefined
+        line.interrupt()
+        subscribe(id)
+      }
       const hasFlashblocks = id !== undefined && SUBSCRIPTIONS[id] === 'newFlashblocks' && result !== undefined
       if (hasFlashblocks) onStatus('Following the heads and the flashblocks')
-      if (params !== undefined) onSight(sightOf(params.result))
+      if (params === undefined) return
+      const { result: header } = params
+      last[header.flashblock === undefined ? 0 : 1] = header
+      onSight(sightOf(header, line))
     }
     socket.onclose = () => {
       if (isOver) return
       onStatus('The connection is lost: trying again')
+      onLost()
       retry = setTimeout(connect, RECONNECT_MS)
     }
+  }
+  const subscribe = (id: number) => {
+    const seen = last[id]
+    const { number, hash, payloadId, flashblock } = seen ?? {}
+    const params = [SUBSCRIPTIONS[id], ...(seen ? [{ resume: { number, hash, payloadId, flashblock } }] : [])]
+    socket.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'eth_subscribe', params }))
   }
   connect()
   return () => {
@@ -65,7 +91,8 @@ export function follow(url: string, { onSight, onStatus }: Watcher): () => void 
   }
 }
 
-function sightOf({ number, hash, gasUsed, flashblock }: Header): Sight {
+function sightOf(header: Header, line: TimeLine): Sight {
+  const { number, hash, gasUsed, flashblock } = header
   lastId += 1
   return {
     id: lastId,
@@ -73,5 +100,6 @@ function sightOf({ number, hash, gasUsed, flashblock }: Header): Sight {
     block: hexToBigInt(number).toString(),
     gasUsed: hexToBigInt(gasUsed).toLocaleString('en'),
     hash,
+    disturbance: line.note({ ...header, number: hexToBigInt(number) }),
   }
 }

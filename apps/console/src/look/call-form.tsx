@@ -1,8 +1,12 @@
+import type { AbiFunction } from 'viem'
+import { argumentsOf, callTextOf, textOfCall } from '../request/abi.js'
 import type { CallDraft } from '../request/draft.js'
 
 interface Props {
   number: number
   call: CallDraft
+  /** Of the ABI, by signature. */
+  functions?: ReadonlyMap<string, AbiFunction>
   onEdit(call: CallDraft): void
   /** Absent for the only call. */
   onRemove: (() => void) | undefined
@@ -15,7 +19,7 @@ const FIELDS: { name: keyof CallDraft; label: string; hint: string }[] = [
   { name: 'data', label: 'Data (0x-hex, or a function)', hint: 'transfer(address,uint256) ["0x…", "1"]' },
 ]
 
-export function CallForm({ number, call, onEdit, onRemove }: Props) {
+export function CallForm({ number, call, functions, onEdit, onRemove }: Props) {
   return (
     <fieldset>
       <legend>Call {number}</legend>
@@ -31,11 +35,74 @@ export function CallForm({ number, call, onEdit, onRemove }: Props) {
           />
         </label>
       ))}
+      {functions !== undefined && functions.size > 0 && (
+        <FunctionForm functions={functions} data={call.data} onEdit={(data) => onEdit({ ...call, data })} />
+      )}
       {onRemove && (
         <button type="button" onClick={onRemove}>
           Remove call {number}
         </button>
       )}
     </fieldset>
+  )
+}
+
+interface FunctionProps {
+  functions: ReadonlyMap<string, AbiFunction>
+  data: string
+  onEdit(data: string): void
+}
+
+/** The data as a function of the ABI with a field for each argument. */
+function FunctionForm({ functions, data, onEdit }: FunctionProps) {
+  const { signature = '', args = '[]' } = callTextOf(data) ?? {}
+  const inputs = functions.get(signature)?.inputs ?? []
+  const types = inputs.map(({ type }) => type)
+  const fields = argumentsOf(args)
+  return (
+    <>
+      <label>
+        Function
+        <select
+          value={functions.has(signature) ? signature : ''}
+          onChange={({ target: { value } }) => {
+            const chosen = functions.get(value)
+            onEdit(
+              chosen === undefined
+                ? ''
+                : textOfCall(
+                    value,
+                    chosen.inputs.map(({ type }) => type),
+                    [],
+                  ),
+            )
+          }}
+        >
+          <option value="">none: the data above</option>
+          {[...functions.keys()].map((known) => (
+            <option key={known}>{known}</option>
+          ))}
+        </select>
+      </label>
+      {inputs.map(({ name, type }, at) => (
+        <label key={at}>
+          {name ? `${name} (${type})` : `Argument ${at + 1} (${type})`}
+          <input
+            value={fields[at] ?? ''}
+            spellCheck={false}
+            autoComplete="off"
+            onChange={({ target: { value } }) =>
+              onEdit(
+                textOfCall(
+                  signature,
+                  types,
+                  types.map((_, own) => (own === at ? value : (fields[own] ?? ''))),
+                ),
+              )
+            }
+          />
+        </label>
+      ))}
+    </>
   )
 }

@@ -1,11 +1,12 @@
 import { hexToBigInt } from 'viem'
 import { AssetChanges } from './asset-changes.js'
 import { CallTree } from './call-tree.js'
-import { hasFailure, reasonOf, type SimulatedCall } from './outcome.js'
+import { FlameGraph } from './flame-graph.js'
+import { decodedText, hasFailure, reasonOf, type SimulatedCall } from './outcome.js'
 
 /** What became of one call. */
 export function CallOutcome({ outcome }: { outcome: SimulatedCall }) {
-  const { gasUsed, returnData, logs, trace, stateDiff, assetChanges } = outcome
+  const { gasUsed, returnData, logs, trace, stateDiff, assetChanges, decoded } = outcome
   const reason = reasonOf(outcome)
   return (
     <>
@@ -13,11 +14,18 @@ export function CallOutcome({ outcome }: { outcome: SimulatedCall }) {
         {reason === undefined ? 'Succeeds' : `Fails: ${reason}`}
         <span className="quiet"> · {hexToBigInt(gasUsed).toLocaleString('en')} gas</span>
       </p>
+      {decoded?.call && <p>Calls {decodedText(decoded.call)}</p>}
       <AssetChanges changes={assetChanges} />
       <details open={hasFailure(trace)}>
         <summary>Call tree</summary>
         <CallTree frame={trace} />
       </details>
+      {trace.calls && (
+        <details>
+          <summary>Gas by frame</summary>
+          <FlameGraph frame={trace} />
+        </details>
+      )}
       <Shown
         title="What changes in the state"
         value={JSON.stringify(stateDiff, null, 2)}
@@ -26,7 +34,11 @@ export function CallOutcome({ outcome }: { outcome: SimulatedCall }) {
       <Shown title="Return data" value={returnData} isEmpty={returnData === '0x'} />
       <Shown
         title={logs.length === 1 ? '1 log' : `${logs.length} logs`}
-        value={JSON.stringify(logs, null, 2)}
+        value={JSON.stringify(
+          logs.map((log, at) => ({ ...log, decoded: decoded?.logs[at] ?? undefined })),
+          null,
+          2,
+        )}
         isEmpty={logs.length === 0}
       />
     </>

@@ -1,18 +1,20 @@
 import { useEffect, useState } from 'react'
+import type { Abi } from 'viem'
+import { abiOf, functionsOf } from '../request/abi.js'
 import {
-  type CallDraft,
+  type BlockDraft,
   type Draft,
-  DraftError,
   draftFrom,
   draftOfFragment,
-  EMPTY_CALL,
+  EMPTY_BLOCK,
   EMPTY_DRAFT,
   fragmentOf,
   payloadOf,
   type SimulatePayload,
 } from '../request/draft.js'
+import { DraftError } from '../request/draft-error.js'
 import { snippetsOf } from '../request/snippets.js'
-import { CallForm } from './call-form.js'
+import { BlockForm } from './block-form.js'
 import { Side } from './side.js'
 
 const BLOCKS = ['latest', 'pending'] as const
@@ -20,7 +22,7 @@ const BLOCKS = ['latest', 'pending'] as const
 /** Look before you sign: a request as a form, and what it does on `latest` and `pending`. */
 export function LookPage() {
   const [draft, setDraft] = useState<Draft>(() => draftOfFragment(location.hash) ?? EMPTY_DRAFT)
-  const [sent, setSent] = useState<SimulatePayload>()
+  const [sent, setSent] = useState<{ payload: SimulatePayload; abi: Abi }>()
   const [fault, setFault] = useState<string>()
 
   const edit = (changed: Draft) => {
@@ -36,14 +38,14 @@ export function LookPage() {
       setFault(error.message)
     }
   }
-  const simulate = (request: Draft) => attempt(() => setSent(payloadOf(request)))
+  const simulate = (request: Draft) => attempt(() => setSent({ payload: payloadOf(request), abi: abiOf(request.abi) }))
   const paste = (text: string) =>
     attempt(async () => {
       const pasted = await draftFrom(text)
       edit(pasted)
-      setSent(payloadOf(pasted))
+      setSent({ payload: payloadOf(pasted), abi: [] })
     })
-  const editCall = (index: number, call: CallDraft) => edit({ ...draft, calls: draft.calls.with(index, call) })
+  const editBlock = (index: number, block: BlockDraft) => edit({ ...draft, blocks: draft.blocks.with(index, block) })
 
   // A link shows its outcome at once.
   useEffect(() => {
@@ -68,33 +70,34 @@ export function LookPage() {
             onChange={({ target: { value } }) => value.trim() !== '' && paste(value)}
           />
         </label>
-        {draft.calls.map((call, index) => (
-          <CallForm
-            key={index}
-            number={index + 1}
-            call={call}
-            onEdit={(changed) => editCall(index, changed)}
-            onRemove={
-              draft.calls.length > 1 ? () => edit({ ...draft, calls: draft.calls.toSpliced(index, 1) }) : undefined
-            }
-          />
-        ))}
-        <details open={draft.overrides !== ''}>
-          <summary>State overrides</summary>
+        <details open={draft.abi !== ''}>
+          <summary>ABI</summary>
           <label>
-            JSON by address, as eth_simulateV1 takes it
+            JSON, or lines such as function mint(uint256)
             <textarea
-              rows={4}
+              rows={3}
               spellCheck={false}
-              value={draft.overrides}
-              onChange={({ target: { value } }) => edit({ ...draft, overrides: value })}
+              value={draft.abi}
+              onChange={({ target: { value } }) => edit({ ...draft, abi: value })}
             />
           </label>
         </details>
+        {draft.blocks.map((block, index) => (
+          <BlockForm
+            key={index}
+            number={index + 1}
+            block={block}
+            functions={functionsOf(draft.abi)}
+            onEdit={(changed) => editBlock(index, changed)}
+            onRemove={
+              draft.blocks.length > 1 ? () => edit({ ...draft, blocks: draft.blocks.toSpliced(index, 1) }) : undefined
+            }
+          />
+        ))}
         <p className="buttons">
           <button type="submit">Simulate</button>
-          <button type="button" onClick={() => edit({ ...draft, calls: [...draft.calls, EMPTY_CALL] })}>
-            Add a call
+          <button type="button" onClick={() => edit({ ...draft, blocks: [...draft.blocks, EMPTY_BLOCK] })}>
+            Add a block
           </button>
         </p>
         {fault && (
@@ -107,12 +110,12 @@ export function LookPage() {
         <>
           <div className="sides" aria-live="polite">
             {BLOCKS.map((block) => (
-              <Side key={block} payload={sent} block={block} />
+              <Side key={block} request={sent} block={block} />
             ))}
           </div>
           <details>
             <summary>The request as code</summary>
-            {snippetsOf(sent, 'pending', `${location.origin}/ethereum`).map(({ client, code }) => (
+            {snippetsOf(sent.payload, 'pending', `${location.origin}/ethereum`).map(({ client, code }) => (
               <div key={client}>
                 <h3>{client}</h3>
                 {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}

@@ -14,6 +14,16 @@ export interface SimulatedCall {
   trace: Frame
   stateDiff: object
   assetChanges: AssetChanges
+  /** Where the request brought an ABI. */
+  decoded?: { call?: Decoded; error?: Decoded; logs: (Decoded | null)[] }
+}
+
+/** A function, error or event with its arguments. */
+export interface Decoded {
+  name: string
+  args: Record<string, unknown>
+  /** Of a panic. */
+  meaning?: string
 }
 
 /** A frame of geth's callTracer. */
@@ -96,14 +106,24 @@ export function isDoubtful({ balances, owners, approvals }: AssetChanges): boole
   return [...balances, ...owners, ...approvals].some(({ confirmation }) => confirmation === 'disagrees')
 }
 
+/** `Nope(owner: 0x01, id: 7)` */
+export function decodedText({ name, args }: Decoded): string {
+  const shown = Object.entries(args).map(
+    ([argument, value]) => `${argument}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  )
+  return `${name}(${shown.join(', ')})`
+}
+
 /** Whether the frame, or one inside it, failed. */
 export function hasFailure({ error, calls = [] }: Frame): boolean {
   return error !== undefined || calls.some(hasFailure)
 }
 
 /** Why a call failed, in words; undefined where it did not. */
-export function reasonOf({ error, returnData }: SimulatedCall): string | undefined {
+export function reasonOf({ error, returnData, decoded }: SimulatedCall): string | undefined {
   if (error === undefined) return undefined
+  if (decoded?.error !== undefined && !['Error', 'Panic'].includes(decoded.error.name))
+    return `reverted: ${decodedText(decoded.error)}`
   const data = error.data ?? returnData
   try {
     const { errorName, args } = decodeErrorResult({ abi: SOLIDITY_ERRORS, data })

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import { hexToBigInt } from 'viem'
+import { type Abi, hexToBigInt } from 'viem'
 import type { SimulatePayload } from '../request/draft.js'
 import { type Answer, call } from '../rpc.js'
 import { CallOutcome } from './call-outcome.js'
@@ -14,17 +14,27 @@ type State =
 const SHOWN = { trace: true, stateDiff: true, assetChanges: true }
 
 /** What the request does on one state. */
-export function Side({ payload, block }: { payload: SimulatePayload; block: 'latest' | 'pending' }) {
+export function Side({
+  request,
+  block,
+}: {
+  request: { payload: SimulatePayload; abi: Abi }
+  block: 'latest' | 'pending'
+}) {
   const [state, setState] = useState<State>({ kind: 'asking' })
   useEffect(() => {
     const left = new AbortController()
     setState({ kind: 'asking' })
-    call<SimulatedBlock[]>('upfront_simulate', [{ ...payload, ...SHOWN }, block], left.signal).then(
+    call<SimulatedBlock[]>(
+      'upfront_simulate',
+      [{ ...request.payload, ...SHOWN, ...(request.abi.length > 0 && { abi: request.abi }) }, block],
+      left.signal,
+    ).then(
       (answer) => setState({ kind: 'answered', answer }),
       (error: Error) => left.signal.aborted || setState({ kind: 'failed', why: error.message }),
     )
     return () => left.abort()
-  }, [payload, block])
+  }, [request, block])
   return (
     <section className="side" aria-labelledby={`on-${block}`} aria-busy={state.kind === 'asking'}>
       <h3 id={`on-${block}`}>On {block}</h3>

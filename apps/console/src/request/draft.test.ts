@@ -1,12 +1,26 @@
 import { parseEther, toHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { type Draft, DraftError, draftFrom, draftOfFragment, EMPTY_CALL, fragmentOf, payloadOf } from './draft.js'
+import {
+  type AccountDraft,
+  type Draft,
+  draftFrom,
+  draftOfFragment,
+  EMPTY_ACCOUNT,
+  EMPTY_BLOCK,
+  EMPTY_CALL,
+  fragmentOf,
+  payloadOf,
+} from './draft.js'
+import { DraftError } from './draft-error.js'
 
 const ALICE = '0x00000000000000000000000000000000000a11ce'
 const BOB = '0x0000000000000000000000000000000000000b0b'
 
-const draftOf = (call: object, overrides = ''): Draft => ({ calls: [{ ...EMPTY_CALL, ...call }], overrides })
-const callOf = (draft: Draft) => payloadOf(draft).blockStateCalls[0].calls[0]
+const draftOf = (call: object, overrides = ''): Draft => ({
+  blocks: [{ ...EMPTY_BLOCK, calls: [{ ...EMPTY_CALL, ...call }], overrides }],
+  abi: '',
+})
+const callOf = (draft: Draft) => payloadOf(draft).blockStateCalls[0]?.calls[0]
 
 describe('payloadOf', () => {
   it('leaves out what is empty', () => {
@@ -28,9 +42,42 @@ describe('payloadOf', () => {
   })
 
   it('passes state overrides on', () => {
-    expect(payloadOf(draftOf({}, `{"${ALICE}": {"balance": "0x1"}}`)).blockStateCalls[0].stateOverrides).toEqual({
+    expect(payloadOf(draftOf({}, `{"${ALICE}": {"balance": "0x1"}}`)).blockStateCalls[0]?.stateOverrides).toEqual({
       [ALICE]: { balance: '0x1' },
     })
+  })
+
+  it('puts overrides of the form together with those as JSON, and sends several blocks', () => {
+    const account = (fields: Partial<AccountDraft>) => ({ ...EMPTY_ACCOUNT, address: ALICE, ...fields })
+    const first = {
+      ...EMPTY_BLOCK,
+      overrides: `{"${ALICE}": {"nonce": "0x7"}}`,
+      accounts: [
+        account({ balance: '1', code: '0x00' }),
+        account({ slot: '1', value: '0xabc' }),
+        account({ slot: '2', value: '5' }),
+      ],
+    }
+    const second = { ...EMPTY_BLOCK, number: '100', time: '0x10', baseFee: '7' }
+    const word = (digits: string) => `0x${digits.padStart(64, '0')}`
+    expect(payloadOf({ blocks: [first, second], abi: '' }).blockStateCalls).toEqual([
+      {
+        calls: [{}],
+        stateOverrides: {
+          [ALICE]: {
+            ...{ nonce: '0x7', balance: toHex(parseEther('1')), code: '0x00' },
+            stateDiff: { [word('1')]: word('abc'), [word('2')]: word('5') },
+          },
+        },
+      },
+      { calls: [{}], blockOverrides: { number: '0x64', time: '0x10', baseFeePerGas: '0x7' } },
+    ])
+    const faulty = (fields: object) => () => payloadOf({ blocks: [first, { ...second, ...fields }], abi: '' })
+    expect(faulty({ time: 'soon' })).toThrow('Block 2, Time: not a whole number')
+    expect(faulty({ calls: [{ ...EMPTY_CALL, to: '0x' }] })).toThrow('Block 2, Call 1, to: not an address')
+    expect(faulty({ accounts: [account({ address: '' })] })).toThrow('Block 2, Account 1, address: is missing')
+    expect(faulty({ accounts: [account({ slot: '1' })] })).toThrow('Block 2, Account 1, storage slot: give the slot')
+    expect(faulty({ accounts: [account({ code: '0x0' })] })).toThrow('Block 2, Account 1, code: not 0x-hex')
   })
 
   it.each([
@@ -65,20 +112,31 @@ describe('draftFrom', () => {
   it('reads a request with overrides', async () => {
     const block = { stateOverrides: { [ALICE]: { balance: '0x1' } }, calls: [{ to: BOB, input: '0x02' }, {}] }
     const request = { method: 'eth_simulateV1', params: [{ blockStateCalls: [block] }, 'latest'] }
-    const { calls, overrides } = await draftFrom(JSON.stringify(request))
-    expect(calls).toEqual([{ ...EMPTY_CALL, to: BOB, data: '0x02' }, EMPTY_CALL])
-    expect(JSON.parse(overrides)).toEqual(block.stateOverrides)
+    const { blocks } = await draftFrom(JSON.stringify(request))
+    expect(blocks[0]?.calls).toEqual([{ ...EMPTY_CALL, to: BOB, data: '0x02' }, EMPTY_CALL])
+    expect(JSON.parse(blocks[0]?.overrides ?? '')).toEqual(block.stateOverrides)
+    const several = { blockStateCalls: [block, { blockOverrides: { time: '0x10' } }] }
+    expect((await draftFrom(JSON.stringify(several))).blocks[1]).toEqual({ ...EMPTY_BLOCK, time: '0x10' })
   })
 
-  it.each(['0x02', '{', '[]', '{"params":[]}', '{"blockStateCalls":[{},{}]}'])('refuses %s', async (text) => {
+  it.each([
+    '0x02',
+    '{',
+    '[]',
+    '{"params":[]}',
+    '{"blockStateCalls":[]}',
+    '{"blockStateCalls":[{"blockOverrides":{"x":1}}]}',
+  ])('refuses %s', async (text) => {
     await expect(draftFrom(text)).rejects.toThrow(DraftError)
   })
 })
 
 describe('a link', () => {
   it('holds the request', () => {
-    const draft = draftOf({ to: BOB, data: 'f(string) ["#%&"]' }, '{"a": "ü"}')
+    const draft = draftOf({ to: BOB, value: '3', data: 'f(string) ["#%&"]' }, '{"a": "ü"}')
     expect(draftOfFragment(`#${fragmentOf(draft)}`)).toEqual(draft)
+    const { calls, overrides } = draft.blocks[0]!
+    expect(draftOfFragment(`#${encodeURIComponent(JSON.stringify({ calls, overrides }))}`)).toEqual(draft)
   })
 
   it.each(['', '#', '#%', '#{}', '#{"calls":[],"overrides":""}', '#{"calls":[null],"overrides":""}'])(

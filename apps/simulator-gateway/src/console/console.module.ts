@@ -1,9 +1,10 @@
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import fastifyStatic from '@fastify/static'
-import { Injectable, Module, type OnModuleInit } from '@nestjs/common'
+import { type DynamicModule, Injectable, Module, type OnModuleInit } from '@nestjs/common'
 import { HttpAdapterHost } from '@nestjs/core'
 import type { FastifyAdapter } from '@nestjs/platform-fastify'
+import { SellerController } from './seller.controller.js'
 
 /** Nothing from elsewhere, nothing inline, in nobody's frame; requests go to this gateway alone. */
 const SECURITY_POLICY =
@@ -16,7 +17,8 @@ class ConsoleFiles implements OnModuleInit {
 
   onModuleInit(): void {
     const page = createRequire(import.meta.url).resolve('@upfront/console/index.html')
-    this.adapterHost.httpAdapter.getInstance().register(fastifyStatic, {
+    const server = this.adapterHost.httpAdapter.getInstance()
+    server.register(fastifyStatic, {
       root: dirname(page),
       prefix: '/console',
       redirect: true,
@@ -26,9 +28,15 @@ class ConsoleFiles implements OnModuleInit {
         response.setHeader('referrer-policy', 'no-referrer')
       },
     })
+    server.get('/console/seller', (_, reply) => reply.sendFile('index.html'))
   }
 }
 
 /** `/console`: the page for people. */
 @Module({ providers: [ConsoleFiles] })
-export class ConsoleModule {}
+export class ConsoleModule {
+  /** @param imports which have to give `Environment` and JSON-RPC with its limits; `sells`: there is a ledger to show */
+  static importing(sells: boolean, ...imports: DynamicModule[]): DynamicModule {
+    return { module: ConsoleModule, imports, controllers: sells ? [SellerController] : [] }
+  }
+}

@@ -1,0 +1,47 @@
+/** What the gateway says of its state, as far as it is shown: `GET /health/ready`. */
+export interface Readiness {
+  following?: {
+    ageMs?: number
+    trusted: boolean
+    recent: { hash: string; carried?: boolean; reason?: string }[]
+  }
+  preconfirmed?: { connected: boolean; ageMs?: number }
+}
+
+const EVERY_MS = 2_000
+
+/** Looks every two seconds. @returns what ends it */
+export function watchReadiness(onReport: (report: Readiness) => void): () => void {
+  const left = new AbortController()
+  const look = async () => {
+    const report = await fetch('/health/ready', { signal: left.signal })
+      .then((response) => response.json() as Promise<Readiness>)
+      // Not to be reached just now, which the connection's status says already.
+      .catch(() => undefined)
+    if (report !== undefined && !left.signal.aborted) onReport(report)
+  }
+  void look()
+  const timer = setInterval(look, EVERY_MS)
+  return () => {
+    clearInterval(timer)
+    left.abort()
+  }
+}
+
+/** How old the state is that answers stand on, in words; empty where nothing is followed. */
+export function ageText({ following, preconfirmed }: Readiness): string {
+  const ages = [
+    following?.ageMs !== undefined && `the head is ${following.ageMs} ms old`,
+    preconfirmed?.ageMs !== undefined && `pending is ${preconfirmed.ageMs} ms old`,
+    preconfirmed?.connected === false && 'the stream is not connected',
+  ]
+  return ages.filter(Boolean).join(', ')
+}
+
+/** What is known of a head or a flashblock: whether our own execution verified or carried it. */
+export function verifiedText(hash: string, isFlashblock: boolean, { following }: Readiness): string {
+  if (isFlashblock) return 'verified'
+  const head = following?.recent.find((recent) => recent.hash === hash)
+  if (head?.carried === undefined) return ''
+  return head.carried ? 'verified, carried' : `not carried${head.reason === undefined ? '' : `: ${head.reason}`}`
+}

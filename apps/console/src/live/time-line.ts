@@ -1,0 +1,64 @@
+/** A head or a flashblock as the wire announced it. */
+export interface Announced {
+  number: bigint
+  hash: string
+  parentHash: string
+  /** Undefined for a head. */
+  flashblock?: number
+  payloadId?: string
+}
+
+/** What is not as it should be on the way from one announcement to the next. */
+export type Disturbance =
+  | { kind: 'gap'; text: string }
+  | { kind: 'reorganisation'; text: string }
+  | { kind: 'restart'; text: string }
+
+/** Finds gaps, restarts and reorganisations in what is announced one after another. */
+export class TimeLine {
+  #head: Announced | undefined
+  #flashblock: Announced | undefined
+
+  /** @returns what the announcement shows; undefined where it follows the one before */
+  note(announced: Announced): Disturbance | undefined {
+    return announced.flashblock === undefined ? this.#noteHead(announced) : this.#noteFlashblock(announced)
+  }
+
+  /** The connection was lost: what came meanwhile was not seen. */
+  interrupt(): void {
+    this.#head = undefined
+    this.#flashblock = undefined
+  }
+
+  #noteHead(head: Announced): Disturbance | undefined {
+    const before = this.#head
+    this.#head = head
+    if (before === undefined || head.parentHash === before.hash) return undefined
+    if (head.number <= before.number)
+      return { kind: 'reorganisation', text: `the chain is another one from block ${head.number} on` }
+    const missing = head.number - before.number - 1n
+    if (missing > 0n) return { kind: 'gap', text: `${missing} blocks before ${head.number} were not announced` }
+    return { kind: 'reorganisation', text: `block ${head.number} is no child of the head before it` }
+  }
+
+  #noteFlashblock(flashblock: Announced): Disturbance | undefined {
+    const before = this.#flashblock
+    this.#flashblock = flashblock
+    if (before === undefined) return undefined
+    const place = `flashblock ${flashblock.flashblock} of block ${flashblock.number}`
+    if (flashblock.number > before.number + 1n)
+      return {
+        kind: 'gap',
+        text: `${flashblock.number - before.number - 1n} blocks before ${place} showed no flashblock`,
+      }
+    if (flashblock.number < before.number) return { kind: 'reorganisation', text: `${place} is on another head` }
+    if (flashblock.number > before.number) return undefined
+    if (flashblock.payloadId !== before.payloadId)
+      return { kind: 'restart', text: `block ${flashblock.number} was begun anew` }
+    const missing = flashblock.flashblock! - before.flashblock! - 1
+    if (missing < 0) return { kind: 'restart', text: `${place} was executed again` }
+    return missing > 0
+      ? { kind: 'gap', text: `${missing} flashblocks before ${place} were executed with it` }
+      : undefined
+  }
+}

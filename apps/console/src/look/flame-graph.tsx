@@ -1,0 +1,71 @@
+import { hexToBigInt } from 'viem'
+import type { Frame } from './outcome.js'
+
+const WIDTH = 960
+const ROW = 22
+/** Narrower frames are left out: nothing could be read in them. */
+const LEAST_WIDTH = 2
+const MOST_ROWS = 64
+/** Of the 0.75rem text, so that it stays inside its frame. */
+const CHARACTER_WIDTH = 7.5
+
+interface Bar {
+  frame: Frame
+  x: number
+  width: number
+  depth: number
+}
+
+/** The frames as bars: as wide as their share of the gas, below the frame that called them. */
+export function barsOf(root: Frame, width = WIDTH): Bar[] {
+  const bars: Bar[] = []
+  const place = (frame: Frame, x: number, own: number, depth: number) => {
+    if (own < LEAST_WIDTH || depth >= MOST_ROWS) return
+    bars.push({ frame, x, width: own, depth })
+    const gas = Number(hexToBigInt(frame.gasUsed))
+    let at = x
+    for (const call of frame.calls ?? []) {
+      const share = gas === 0 ? 0 : Number(hexToBigInt(call.gasUsed)) / gas
+      const wide = Math.min(share * own, x + own - at)
+      place(call, at, wide, depth + 1)
+      at += wide
+    }
+  }
+  place(root, 0, width, 0)
+  return bars
+}
+
+/** Where the gas went. The call tree beside it holds the same numbers as text. */
+export function FlameGraph({ frame }: { frame: Frame }) {
+  const bars = barsOf(frame)
+  const rows = Math.max(...bars.map(({ depth }) => depth)) + 1
+  const total = hexToBigInt(frame.gasUsed)
+  return (
+    <svg
+      className="flames"
+      viewBox={`0 0 ${WIDTH} ${rows * ROW}`}
+      role="img"
+      aria-label={`Gas by frame: ${bars.length} frames, ${total.toLocaleString('en')} gas in all`}
+    >
+      {bars.map(({ frame: { type, to, gasUsed, error }, x, width, depth }, at) => {
+        const gas = hexToBigInt(gasUsed).toLocaleString('en')
+        const label = `${type} ${to ?? ''}`
+        return (
+          <g key={at}>
+            <title>{`${label}: ${gas} gas${error ? `, ${error}` : ''}`}</title>
+            <rect
+              className={error ? 'failed' : `depth-${depth % 3}`}
+              x={x}
+              y={depth * ROW}
+              width={width - 1}
+              height={ROW - 2}
+            />
+            <text x={x + 4} y={depth * ROW + 14}>
+              {label.slice(0, Math.max(0, Math.floor((width - 8) / CHARACTER_WIDTH)))}
+            </text>
+          </g>
+        )
+      })}
+    </svg>
+  )
+}

@@ -1,0 +1,70 @@
+import { type Abi, type AbiFunction, parseAbi, toFunctionSignature } from 'viem'
+import { DraftError } from './draft-error.js'
+
+/** An ABI as it was typed: JSON as compilers write it, or lines such as `function mint(uint256)`. @throws DraftError */
+export function abiOf(typed: string): Abi {
+  const text = typed.trim()
+  if (text === '') return []
+  try {
+    if (!text.startsWith('[') && !text.startsWith('{'))
+      return parseAbi(text.split('\n').filter((line) => line.trim() !== ''))
+    const value = JSON.parse(text) as Abi | { abi?: Abi }
+    const abi = 'abi' in value ? value.abi : value
+    if (Array.isArray(abi)) return abi
+  } catch (error) {
+    throw new DraftError(`ABI: ${(error as Error).message.split('\n')[0]}`)
+  }
+  throw new DraftError('ABI: neither a list of entries nor a compiler’s file that holds one')
+}
+
+/** The functions to choose from, by signature; none while the ABI can't be read. */
+export function functionsOf(typed: string): ReadonlyMap<string, AbiFunction> {
+  try {
+    const functions = abiOf(typed).filter((entry): entry is AbiFunction => entry.type === 'function')
+    return new Map(functions.map((entry) => [toFunctionSignature(entry), entry]))
+  } catch {
+    return new Map()
+  }
+}
+
+/** A call as it is typed: a signature and its arguments. Undefined for anything else, 0x-hex included. */
+export function callTextOf(data: string): { signature: string; args: string } | undefined {
+  const text = data.trim()
+  const opening = text.indexOf('(')
+  if (!/^(function\s+)?[A-Za-z_$][\w$]*\s*$/.test(text.slice(0, Math.max(opening, 0)))) return undefined
+  let depth = 0
+  for (let at = opening; at < text.length; at++) {
+    if (text[at] === '(') depth += 1
+    if (text[at] !== ')') continue
+    depth -= 1
+    if (depth > 0) continue
+    const args = text.slice(at + 1).trim()
+    const isList = args === '' || (args.startsWith('[') && args.endsWith(']'))
+    return isList ? { signature: text.slice(0, at + 1).replace(/^function\s+/, ''), args: args || '[]' } : undefined
+  }
+  return undefined
+}
+
+/** The arguments in a call's text, each as it stands in its field. */
+export function argumentsOf(args: string): string[] {
+  try {
+    const values = JSON.parse(args) as unknown[]
+    return values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
+  } catch {
+    return []
+  }
+}
+
+/** A call's text, from the fields of its arguments: lists and tuples are JSON. */
+export function textOfCall(signature: string, types: readonly string[], fields: readonly string[]): string {
+  const values = types.map((type, at) => {
+    const field = fields[at] ?? ''
+    if (!type.endsWith(']') && !type.startsWith('tuple') && type !== 'bool') return field
+    try {
+      return JSON.parse(field) as unknown
+    } catch {
+      return field
+    }
+  })
+  return `${signature} ${JSON.stringify(values)}`
+}

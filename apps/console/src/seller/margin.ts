@@ -1,0 +1,26 @@
+import { formatUnits, parseUnits } from 'viem'
+
+export interface Margin {
+  /** `12.3 %` */
+  shareOfGas: string
+  /** In tokens, decimal. */
+  left: string
+  isLoss: boolean
+}
+
+/**
+ * What gas leaves of what was earned.
+ * @param settled in the token's smallest unit
+ * @param fees in wei
+ * @param price of 1 ETH in the token, decimal; undefined comes back where it is none
+ */
+export function marginOf(settled: bigint, decimals: number, fees: bigint, price: string): Margin | undefined {
+  if (!/^\d+(\.\d+)?$/.test(price.trim()) || settled === 0n) return undefined
+  const cost = (fees * parseUnits(price.trim(), decimals)) / 10n ** 18n
+  const tenths = (cost * 1_000n) / settled
+  return {
+    shareOfGas: `${tenths / 10n}.${tenths % 10n} %`,
+    left: formatUnits(settled - cost, decimals),
+    isLoss: cost > settled,
+  }
+}

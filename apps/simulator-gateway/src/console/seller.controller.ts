@@ -1,0 +1,66 @@
+import { Controller, Get, Param, Req, Res } from '@nestjs/common'
+import { ErrorCode, RpcError } from '@upfront/protocol'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { callerOf } from '../callers/callers.js'
+import { Environment } from '../environment/environment.js'
+import { FreeBudget } from '../limits/free-budget.js'
+
+/** Comparing a long ledger with the chain takes a while. */
+const TIMEOUT_MS = 60_000
+const MOST_BYTES = 8 * 1024 * 1024
+
+/**
+ * `GET /v1/seller/…`: the ledger for the page at `/console/seller`, as billing answers whoever carries its service token. The gateway's
+ * own token is not used: who has none is refused by billing.
+ */
+@Controller('v1/seller')
+export class SellerController {
+  constructor(
+    private readonly environment: Environment,
+    private readonly free: FreeBudget,
+  ) {}
+
+  @Get(['payments', 'payments/totals', 'accounts', 'reconciliation'])
+  async ledger(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const [path = '', query = ''] = request.url.split('?', 2)
+    await this.pass(request, reply, `${path.slice('/v1/seller'.length)}${query && `?${query}`}`)
+  }
+
+  @Get('payments/:id')
+  async payment(@Param('id') id: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    await this.pass(request, reply, `/payments/${encodeURIComponent(id)}`)
+  }
+
+  private async pass(request: FastifyRequest, reply: FastifyReply, path: string): Promise<void> {
+    await this.free.take(callerOf(request))
+    const { authorization = '' } = request.headers
+    let answer: { status: number; body: string }
+    try {
+      answer = await ask(`${this.environment.BILLING_URL}${path}`, authorization)
+    } catch {
+      throw new RpcError(ErrorCode.serverError, 'billing does not answer', undefined, 503)
+    }
+    reply
+      .code(answer.status)
+      .type('application/json; charset=utf-8')
+      .header('cache-control', 'no-store')
+      .send(answer.body)
+  }
+}
+
+/** @throws where no answer comes in time, or more than fits */
+async function ask(url: string, authorization: string): Promise<{ status: number; body: string }> {
+  const response = await fetch(url, {
+    headers: { authorization },
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+    redirect: 'error',
+  })
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length
+    if (length > MOST_BYTES) throw new Error('the answer is too long')
+    chunks.push(chunk)
+  }
+  return { status: response.status, body: Buffer.concat(chunks).toString() }
+}
