@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
 import { webSocketUrl } from '../rpc.js'
+import { Wide } from '../wide.js'
 import { follow, type Sight } from './follow.js'
 import { ageText, type Readiness, verifiedText, watchReadiness } from './readiness.js'
 
@@ -30,7 +31,7 @@ export function LivePage() {
       <p role="status">{status}</p>
       <p>{ageText(readiness)}</p>
       <Line sights={sights} losses={losses} />
-      <div className="wide">
+      <Wide label="Heads and flashblocks">
         <table>
           <caption>Newest first</caption>
           <thead>
@@ -56,7 +57,7 @@ export function LivePage() {
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
     </>
   )
 }

@@ -1,9 +1,14 @@
+import { useState } from 'react'
 import { hexToBigInt } from 'viem'
 import { amountText, type Frame, hasFailure } from './outcome.js'
 
+/** Frames this deep and deeper stay closed until they are opened: a contract that calls itself opens hundreds. */
+const MOST_OPEN = 16
+
 /** A frame and those that it opened; open where one failed. */
-export function CallTree({ frame }: { frame: Frame }) {
+export function CallTree({ frame, depth = 0 }: { frame: Frame; depth?: number }) {
   const { calls = [] } = frame
+  const [isOpen, setOpen] = useState(() => depth < MOST_OPEN && hasFailure(frame))
   if (calls.length === 0) {
     return (
       <p>
@@ -12,17 +17,19 @@ export function CallTree({ frame }: { frame: Frame }) {
     )
   }
   return (
-    <details open={hasFailure(frame)}>
+    <details open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>
         <FrameLine frame={frame} />
       </summary>
-      <ul className="frames">
-        {calls.map((call, index) => (
-          <li key={index}>
-            <CallTree frame={call} />
-          </li>
-        ))}
-      </ul>
+      {isOpen && (
+        <ul className="frames">
+          {calls.map((call, index) => (
+            <li key={index}>
+              <CallTree frame={call} depth={depth + 1} />
+            </li>
+          ))}
+        </ul>
+      )}
     </details>
   )
 }

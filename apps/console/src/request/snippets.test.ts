@@ -4,7 +4,10 @@ import { snippetsOf } from './snippets.js'
 
 it('gives the same request in each language', () => {
   const overrides = `{"0x00000000000000000000000000000000000a11ce": {"balance": "it's"}}`
-  const payload = payloadOf({ blocks: [{ ...EMPTY_BLOCK, calls: [{ ...EMPTY_CALL, value: '1' }], overrides }], abi: '' })
+  const payload = payloadOf({
+    blocks: [{ ...EMPTY_BLOCK, calls: [{ ...EMPTY_CALL, value: '1' }], overrides }],
+    abi: '',
+  })
   const [curl, ...others] = snippetsOf(payload, 'pending', 'http://gateway/ethereum')
   // As a shell reads it.
   const shown = execFileSync('sh', ['-c', curl!.code.replace(/^curl/, 'printf "%s\\n"')], { encoding: 'utf8' })

@@ -12,6 +12,7 @@ export function EarningsChart({ totals, inWords }: { totals: Total[]; inWords(am
   const routes = [...new Set(totals.map(({ route }) => route))].sort()
   const settledOn = (day: string) => totals.filter((total) => total.day === day)
   const sums = days.map((day) => settledOn(day).reduce((sum, { settled }) => sum + BigInt(settled), 0n))
+  // biome-ignore lint/complexity/useMathMinMax: Math.max takes no bigint.
   const highest = sums.reduce((most, sum) => (sum > most ? sum : most), 1n)
   const column = WIDTH / Math.max(days.length, 7)
   return (

@@ -1,3 +1,4 @@
+import { Wide } from '../wide.js'
 import type { PaymentHistory } from './ledger.js'
 
 /** Everything that happened to one payment. */
@@ -18,7 +19,7 @@ export function History({ payment, events, transactions, waitsFor }: PaymentHist
         ))}
       </ol>
       {transactions.length > 0 && (
-        <div className="wide">
+        <Wide label="Transactions">
           <table>
             <caption>Transactions signed for it</caption>
             <thead>
@@ -42,7 +43,7 @@ export function History({ payment, events, transactions, waitsFor }: PaymentHist
               ))}
             </tbody>
           </table>
-        </div>
+        </Wide>
       )}
     </section>
   )

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { formatEther, formatUnits, type Hex } from 'viem'
 import { type TokenTerms, tokenTerms } from '../pay/token-terms.js'
+import { Wide } from '../wide.js'
 import { EarningsChart } from './earnings-chart.js'
 import { Ledger, type Payment, type PaymentHistory, type Reconciliation, STUCK_STATES, type Total } from './ledger.js'
 import { marginOf } from './margin.js'
@@ -115,7 +116,7 @@ function Earnings({ totals, tokens }: Opened) {
 function TotalsTable({ totals, terms }: { totals: Total[]; terms: TokenTerms }) {
   const units = (amount: string) => formatUnits(BigInt(amount), terms.decimals)
   return (
-    <div className="wide">
+    <Wide label="Totals">
       <table>
         <caption>By route and day (UTC), in {terms.symbol}</caption>
         <thead>
@@ -143,7 +144,7 @@ function TotalsTable({ totals, terms }: { totals: Total[]; terms: TokenTerms }) 
           ))}
         </tbody>
       </table>
-    </div>
+    </Wide>
   )
 }
 
@@ -151,7 +152,7 @@ function Payments({ payments, tokens, onChosen }: Opened & { onChosen(payment: P
   const stuck = payments.filter(({ state }) => STUCK_STATES.includes(state)).length
   const inWords = ({ asset, charge }: Payment) => (charge === null ? '' : tokens.get(asset)?.inWords(BigInt(charge)))
   return (
-    <div className="wide">
+    <Wide label="Payments">
       <table>
         <caption>Payments: {stuck} under way, oldest first, then failed ones, then the newest</caption>
         <thead>
@@ -178,15 +179,15 @@ function Payments({ payments, tokens, onChosen }: Opened & { onChosen(payment: P
               </td>
               <td>{payment.createdAt}</td>
               <td>
-                <button type="button" onClick={() => onChosen(payment)} aria-label={`History of payment ${payment.id}`}>
-                  Show
+                <button type="button" onClick={() => onChosen(payment)}>
+                  {payment.id}
                 </button>
               </td>
             </tr>
           ))}
         </tbody>
       </table>
-    </div>
+    </Wide>
   )
 }
 
