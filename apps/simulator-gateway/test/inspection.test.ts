@@ -98,9 +98,47 @@ describe('debug_traceCall', () => {
     expect(result).toEqual({ '0xa9059cbb-64': 1 })
   })
 
+  it('shows each instruction where no tracer is named', async () => {
+    const { result } = await ask('debug_traceCall', [call, 'latest', { stateOverrides: STATE }])
+    expect(result).toMatchObject({ failed: false, returnValue: '0x' })
+    expect(result.structLogs[0]).toEqual({
+      pc: 0,
+      op: 'CALLDATASIZE',
+      gas: expect.any(Number),
+      gasCost: 2,
+      depth: 1,
+      stack: [],
+    })
+    expect(result.structLogs.at(-1)).toMatchObject({ op: 'STOP', gasCost: 0 })
+    const stored = result.structLogs.findLast(({ op }: { op: string }) => op === 'SSTORE')
+    expect(Object.keys(stored.storage)).toHaveLength(2)
+  })
+
+  it('ends steps with the one that passes the limit', async () => {
+    const limit = 1_000
+    const { result } = await ask('debug_traceCall', [call, 'latest', { stateOverrides: STATE, limit }])
+    const bytes = result.structLogs.map((step: object) => JSON.stringify(step).length)
+    const sum = (lengths: number[]) => lengths.reduce((a, b) => a + b, 0)
+    expect(sum(bytes)).toBeGreaterThan(limit)
+    expect(sum(bytes.slice(0, -1))).toBeLessThanOrEqual(limit)
+  })
+
+  it('refuses more steps than an answer may have, unless they are limited', async () => {
+    const stateOverrides = { [TOKEN]: { code: assemble('@again >again JUMP') } }
+    const endless = { to: TOKEN, gas: '0x1000000' }
+    const { error } = await ask('debug_traceCall', [endless, 'latest', { stateOverrides }])
+    expect(error).toMatchObject({ code: -32005, message: expect.stringContaining(String(16 * 1024 * 1024)) })
+    const { result } = await ask('debug_traceCall', [endless, 'latest', { stateOverrides, limit: 200 }])
+    expect(result).toMatchObject({ failed: true, returnValue: '0x' })
+    expect(result.structLogs.length).toBeLessThan(10)
+  })
+
   it.each([
     [[call, 'latest', { tracer: 'jsTracer' }], /params\[2\]\.tracer: expected one of callTracer/],
-    [[call, 'latest'], /params\[2\]\.tracer/],
+    [[call, 'latest', { limit: -1 }], /params\[2\]\.limit/],
+    [[call, 'latest', { enableMemory: 'yes' }], /params\[2\]\.enableMemory/],
+    [[call, 'latest', { enableMemmory: true }], /did you mean `enableMemory`/],
+    [[call, 'latest', { overrides: { pragueTime: 1 } }], /params\[2\]\.overrides/],
     [[call, 'latest', { tracer: 'callTracer', tracerConfig: { withLog: 1 } }], /params\[2\]\.tracerConfig\.withLog/],
     [[call, 'latest', { tracer: 'callTracer', txIndex: '0x0' }], /params\[2\]\.txIndex/],
     [[{ ...call, gas: 'lots' }, 'latest', { tracer: 'callTracer' }], /params\[0\]\.gas/],
@@ -161,6 +199,9 @@ describe('upfront_simulate', () => {
     })
     expect(block.stateDiff[TOKEN].storage[slot(OWNER)]).toEqual({ from: `0x${word(1_000n)}`, to: `0x${word(985n)}` })
     expect(block.stateDiff[OWNER].nonce).toMatchObject({ to: expect.any(String) })
+    const steps = { ...payload, trace: { tracer: 'structLogger', tracerConfig: { disableStack: true } } }
+    const { result: stepped } = await ask('upfront_simulate', [steps, 'latest'])
+    expect(stepped[0].calls[1].trace.structLogs.at(-1)).toMatchObject({ op: 'STOP', depth: 1 })
     expect(block.calls[0].accessList).toEqual([{ address: TOKEN, storageKeys: [slot(OWNER), slot(FRIEND)].sort() }])
   })
 

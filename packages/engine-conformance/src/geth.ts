@@ -10,6 +10,8 @@ import { developmentGround, GENESIS_FILE } from './development-chain.js'
 /** A geth at the genesis block of the development chain. */
 export interface Geth {
   call(method: string, params: unknown[]): Promise<RpcAnswer>
+  /** Several calls in one request. */
+  batch(calls: readonly (readonly [method: string, params: readonly unknown[]])[]): Promise<RpcAnswer[]>
   /** What an engine's simulations of the same requests stand on. */
   ground: Ground
   stop(): Promise<void>
@@ -29,20 +31,26 @@ export async function startGeth(binary: string): Promise<Geth> {
   const [http, auth] = [await freePort(), await freePort()]
   const offline = ['--nodiscover', '--maxpeers', '0', '--port', '0', '--ipcdisable', '--verbosity', '1']
   // However slow the machine.
-  const patient = ['--rpc.evmtimeout', '0']
+  const patient = ['--rpc.evmtimeout', '0', '--rpc.batch-response-max-size', '1000000000']
   const ports = ['--http', '--http.port', `${http}`, '--http.api', 'eth,debug', '--authrpc.port', `${auth}`]
   const child = spawn(binary, ['--datadir', datadir, '--networkid', '7357', ...offline, ...patient, ...ports], {
     stdio: 'ignore',
   })
-  const call = async (method: string, params: unknown[]): Promise<RpcAnswer> => {
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const post = async (body: unknown): Promise<unknown> => {
     const headers = { 'content-type': 'application/json' }
-    return (await fetch(`http://127.0.0.1:${http}`, { method: 'POST', headers, body })).json() as Promise<RpcAnswer>
+    return (await fetch(`http://127.0.0.1:${http}`, { method: 'POST', headers, body: JSON.stringify(body) })).json()
+  }
+  const call = (method: string, params: unknown[]) =>
+    post({ jsonrpc: '2.0', id: 1, method, params }) as Promise<RpcAnswer>
+  const batch = async (calls: readonly (readonly [string, readonly unknown[]])[]): Promise<RpcAnswer[]> => {
+    const answers = await post(calls.map(([method, params], id) => ({ jsonrpc: '2.0', id, method, params })))
+    return (answers as (RpcAnswer & { id: number })[]).sort((a, b) => a.id - b.id)
   }
   await answering(child, () => call('eth_chainId', []))
   const { result } = await call('eth_getBlockByNumber', ['latest', false])
   return {
     call,
+    batch,
     ground: developmentGround(blockHeaderFromRpc(result)),
     stop: async () => {
       child.kill()

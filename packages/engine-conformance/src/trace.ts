@@ -8,6 +8,7 @@ import {
 } from '@upfront/protocol'
 import {
   type Answer,
+  type CallRecord,
   createAccessList,
   type Engine,
   planTracedCall,
@@ -20,13 +21,33 @@ import {
 import type { Ground, RpcAnswer } from './answer.js'
 import { drive } from './drive.js'
 
-/** What an engine makes of the params of `debug_traceCall` on the block of `ground`. */
-export function traceOf(engine: Engine, params: unknown, ground: Ground): Promise<RpcAnswer> {
-  return answering(async () => {
-    const request = decodeTraceCallRequest(JSON.parse(JSON.stringify(params)))
-    const { records } = await run(engine, request, recordingFor(request.tracer), ground)
-    return presentTrace(records[0]!, request.tracer)
-  })
+/**
+ * What an engine makes of `debug_traceCall` on the block of `ground`, with one config after the other; the call runs once, and once
+ * more for each further set of options of the struct logger.
+ * @param configs alike but for tracer and options
+ */
+export async function tracesOf(
+  engine: Engine,
+  call: unknown,
+  configs: readonly object[],
+  ground: Ground,
+): Promise<RpcAnswer[]> {
+  const records = new Map<string, Promise<CallRecord>>()
+  const answers: RpcAnswer[] = []
+  for (const config of configs) {
+    answers.push(
+      await answering(async () => {
+        const request = decodeTraceCallRequest(JSON.parse(JSON.stringify([call, 'latest', config])))
+        const { steps } = recordingFor(request.tracer)
+        const key = JSON.stringify(steps ?? [...records.keys()][0])
+        const recording = { frames: true, state: true, steps, uses: true }
+        const record = records.get(key) ?? run(engine, request, recording, ground).then(({ records: [made] }) => made!)
+        records.set(key, record)
+        return presentTrace(await record, request.tracer)
+      }),
+    )
+  }
+  return answers
 }
 
 /** What an engine makes of the params of `eth_createAccessList` on the block of `ground`. */

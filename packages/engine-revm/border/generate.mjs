@@ -158,6 +158,8 @@ function readValue(type) {
       return `reader.optional(() => ${readValue(type.item)}) ?? null`
     case 'list':
       return `reader.list(() => ${readValue(type.item)})`
+    case 'pair':
+      return `[${readValue(type.first)}, ${readValue(type.second)}] as const`
     case 'map':
       return `new Map(reader.list(() => [${readValue(type.key)}, ${readValue(type.value)}]))`
     default:

@@ -7,6 +7,7 @@
  */
 
 const number = { kind: 'number', rust: 'u64' }
+const byte = { kind: 'number', rust: 'u8' }
 const quantity = { kind: 'quantity', rust: 'u64' }
 const word = { kind: 'quantity', rust: 'U256' }
 const parity = { kind: 'quantity', rust: 'u8' }
@@ -209,10 +210,16 @@ const plannedBlock = record(
   },
 )
 
+const stepOptions = record(
+  'StepOptions',
+  { to: 'rust', ts: simulation('StepOptions'), rust: 'plan::StepOptions' },
+  { stack: flag, memory: flag, storage: flag, returnData: flag, limit: number },
+)
+
 const recording = record(
   'Recording',
   { to: 'rust', ts: simulation('Recording'), rust: 'plan::Recording', isShared: true },
-  { frames: flag, state: flag },
+  { frames: flag, state: flag, steps: optional(stepOptions), 'uses ?? false': flag },
 )
 
 const probe = record(
@@ -390,6 +397,28 @@ const frameLog = record(
   { position: number, address, topics: list(hash), data: bytes },
 )
 
+const namedContract = record(
+  'NamedContract',
+  { to: 'typescript', ts: simulation('NamedContract'), rust: 'outcome::NamedContract' },
+  { address, codeSize: number, opcode: byte },
+)
+
+const counted = list(pair(hash, number))
+
+const frameUses = record(
+  'FrameUses',
+  { to: 'typescript', ts: simulation('FrameUses'), rust: 'outcome::FrameUses' },
+  {
+    opcodes: list(pair(byte, number)),
+    reads: list(pair(hash, hash)),
+    writes: counted,
+    transientReads: counted,
+    transientWrites: counted,
+    inspected: list(address),
+    named: list(namedContract),
+  },
+)
+
 const frame = record(
   'Frame',
   { to: 'typescript', ts: simulation('Frame'), rust: 'outcome::Frame' },
@@ -407,6 +436,7 @@ const frame = record(
     halt: optional(halt),
     isPrecompile: flag,
     logs: list(frameLog),
+    uses: optional(frameUses),
   },
 )
 
@@ -442,10 +472,25 @@ const probed = record(
   { before: optional(bytes), after: optional(bytes) },
 )
 
+const recordedHalt = record(
+  'RecordedHalt',
+  { to: 'typescript', ts: simulation('RecordedHalt'), rust: 'outcome::RecordedHalt' },
+  { at: number, depth: number, halt, cost: quantity, isNewSlot: flag, rest: text },
+)
+
 const callRecord = record(
   'CallRecord',
   { to: 'typescript', ts: simulation('CallRecord'), rust: 'outcome::CallRecord' },
-  { gas: quantity, gasUsed: quantity, frames: list(frame), accounts: list(recordedAccount), probed: list(probed) },
+  {
+    gas: quantity,
+    gasUsed: quantity,
+    frames: list(frame),
+    accounts: list(recordedAccount),
+    probed: list(probed),
+    steps: list(text),
+    haltedSteps: list(recordedHalt),
+    preimages: list(bytes),
+  },
 )
 
 record(

@@ -8,25 +8,35 @@ import {
   LOG_REQUESTS,
   RandomRequest,
   startGeth,
-  traceOf,
+  tracesOf,
 } from '@upfront/engine-conformance'
 import { createEthereumJsEngine } from '@upfront/engine-ethereumjs'
 import type { Engine } from '@upfront/simulation'
 import { createRevmEngine, loadRevm } from '../src/index.js'
 
+// The long form is `npm run test:traces`: every call of every request, with every tracer, and thousands of random ones.
 const FIRST_SEED = Number(process.env.FUZZ_SEED ?? 1)
-const SEEDS = Number(process.env.FUZZ_SEEDS ?? 20)
+const SEEDS = Number(process.env.TRACE_SEEDS ?? 20)
+const IS_LONG = SEEDS > 100
 const MAX_FOUND = Number(process.env.MAX_FOUND ?? 5)
 
-const TRACERS: [string, object][] = [
-  ['callTracer', { withLog: true }],
-  ['callTracer', { onlyTopCall: true }],
-  ['prestateTracer', {}],
-  ['prestateTracer', { includeEmpty: true, disableCode: true }],
-  ['prestateTracer', { diffMode: true }],
-  ['prestateTracer', { diffMode: true, disableCode: true, disableStorage: true }],
-  ['4byteTracer', {}],
+/** Each with the options of `debug_traceCall` for it; the struct logger has no name. */
+const TRACERS: object[] = [
+  { enableMemory: true, enableReturnData: true },
+  { tracer: 'callTracer', tracerConfig: { withLog: true } },
+  { tracer: 'callTracer', tracerConfig: { onlyTopCall: true } },
+  { tracer: 'prestateTracer' },
+  { tracer: 'prestateTracer', tracerConfig: { includeEmpty: true, disableCode: true } },
+  { tracer: 'prestateTracer', tracerConfig: { diffMode: true } },
+  { tracer: 'prestateTracer', tracerConfig: { diffMode: true, disableCode: true, disableStorage: true } },
+  { tracer: '4byteTracer' },
+  { tracer: 'erc7562Tracer', tracerConfig: { withLog: true } },
+  { tracer: 'erc7562Tracer', tracerConfig: { ignoredOpcodes: [] } },
+  { limit: 2_000 },
+  { disableStack: true, disableStorage: true },
 ]
+/** What halts is worded by these. */
+const HALT_TRACERS = TRACERS.slice(0, 2)
 
 const { reason } = loadRevm()
 const geth = findGeth()
@@ -35,10 +45,19 @@ else if (geth === undefined) console.log('traces are not compared: geth is not i
 const describeBoth = reason === undefined && geth !== undefined ? describe : describe.skip
 
 interface Block {
-  calls?: object[]
-  stateOverrides?: object
+  calls?: { to?: string }[]
+  stateOverrides?: Record<string, object>
   blockOverrides?: object
 }
+
+/** A call, and what it runs on. */
+interface Case {
+  call: object
+  stateOverrides: object
+  blockOverrides: object
+}
+
+type Answers = Awaited<ReturnType<typeof tracesOf>>
 
 describeBoth('revm and EthereumJS trace as geth does', () => {
   let engines: Record<string, Engine>
@@ -51,60 +70,86 @@ describeBoth('revm and EthereumJS trace as geth does', () => {
 
   afterAll(() => Promise.all([...Object.values(engines).map((engine) => engine.close()), node?.stop()]))
 
-  /** Every call of a request, each alone on the same state. */
-  async function differencesIn(payload: object): Promise<string[]> {
+  async function differencesOf({ call, stateOverrides, blockOverrides }: Case, tracers: object[]): Promise<string[]> {
+    const configs = tracers.map((tracer) => ({ ...tracer, stateOverrides, blockOverrides, timeout: '300s' }))
+    const listParams = hasAccessListAsGeth(call, stateOverrides) ? [[call, 'latest', stateOverrides]] : []
+    const theirs = await node.batch([
+      ...configs.map((config) => ['debug_traceCall', [call, 'latest', config]] as const),
+      ...listParams.map((params) => ['eth_createAccessList', params] as const),
+    ])
+    const made = Object.entries(engines).map(async ([name, engine]) => {
+      const ours = await tracesOf(engine, call, configs, node.ground)
+      for (const params of listParams) ours.push(await createdAccessListOf(engine, params, node.ground))
+      return ours.flatMap((our, index) => {
+        const [difference] = compared(theirs[index]!, our)
+        const what = JSON.stringify(tracers[index] ?? 'access list')
+        return difference === undefined ? [] : [`${name}, ${what} of ${JSON.stringify(call)}: ${difference}`]
+      })
+    })
+    return (await Promise.all(made)).flat()
+  }
+
+  async function differencesIn(cases: Case[], tracers = TRACERS): Promise<string[]> {
     const found: string[] = []
-    for (const { calls = [], stateOverrides = {}, blockOverrides = {} } of (payload as { blockStateCalls: Block[] })
-      .blockStateCalls) {
-      const { withdrawals: _, beaconRoot: __, ...overrides } = blockOverrides as Record<string, unknown>
-      for (const call of calls) {
-        for (const [tracer, tracerConfig] of TRACERS) {
-          const config = { tracer, tracerConfig, stateOverrides, blockOverrides: overrides }
-          const params = [call, 'latest', config]
-          const theirs = await node.call('debug_traceCall', params)
-          for (const [name, engine] of Object.entries(engines)) {
-            const ours = await traceOf(engine, params, node.ground)
-            const [difference] = compared(theirs, ours)
-            if (difference !== undefined)
-              found.push(`${name}, ${tracer} ${JSON.stringify(tracerConfig)} of ${JSON.stringify(call)}: ${difference}`)
-          }
-        }
-        // With a price geth fills in fees that are missing; precompiles it keeps here whatever overrides their accounts.
-        if (
-          /gasPrice|maxFee|maxPriority/i.test(JSON.stringify(call)) ||
-          /"0x0{36}[0-9a-f]{4}":{/.test(JSON.stringify(stateOverrides))
-        )
-          continue
-        const params = [call, 'latest', stateOverrides]
-        const theirs = await node.call('eth_createAccessList', params)
-        for (const [name, engine] of Object.entries(engines)) {
-          const [difference] = compared(theirs, await createdAccessListOf(engine, params, node.ground))
-          if (difference !== undefined) found.push(`${name}, access list of ${JSON.stringify(call)}: ${difference}`)
-        }
-      }
-    }
+    for (const one of cases) found.push(...(await differencesOf(one, tracers)))
     return found
   }
 
-  it.each(Object.entries({ ...HANDMADE_REQUESTS, ...LOG_REQUESTS, ...HALT_REQUESTS }))(
+  it.each(Object.entries({ ...HANDMADE_REQUESTS, ...LOG_REQUESTS }))(
     'on %s',
     async (_name, payload) => {
-      expect(await differencesIn(payload)).toEqual([])
+      expect(await differencesIn(casesOf(payload))).toEqual([])
     },
     60_000,
   )
 
+  it.each(Object.entries(HALT_REQUESTS))(
+    'on %s',
+    async (name, payload) => {
+      const cases = casesOf(payload).map(aloneWithItsCode)
+      const some = IS_LONG ? cases : cases.filter((_, index) => index % 6 === name.length % 6)
+      expect(await differencesIn(some, IS_LONG ? TRACERS : HALT_TRACERS)).toEqual([])
+    },
+    600_000,
+  )
+
   it(`on random calls, seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1}`, async () => {
     const found: string[] = []
-    for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS && found.length < MAX_FOUND; seed++)
-      for (const difference of await differencesIn(new RandomRequest(seed).payload()))
-        found.push(`seed ${seed}: ${difference}`)
+    let calls = 0
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS && found.length < MAX_FOUND; seed++) {
+      const cases = casesOf(new RandomRequest(seed).payload())
+      calls += cases.length
+      for (const difference of await differencesIn(cases)) found.push(`seed ${seed}: ${difference}`)
+    }
+    if (IS_LONG) console.log(`${calls} calls of ${SEEDS} random requests were traced`)
     expect(found.slice(0, MAX_FOUND)).toEqual([])
-  }, 3_600_000)
+  }, 36_000_000)
 })
 
+/** Every call of a request, each to run alone on the same state. */
+function casesOf(payload: object): Case[] {
+  return (payload as { blockStateCalls: Block[] }).blockStateCalls.flatMap(
+    ({ calls = [], stateOverrides = {}, blockOverrides = {} }) => {
+      const { withdrawals: _, beaconRoot: __, ...overrides } = blockOverrides as Record<string, unknown>
+      return calls.map((call) => ({ call, stateOverrides, blockOverrides: overrides }))
+    },
+  )
+}
+
+/** Other calls' code is of no use to it, and slow to send. */
+function aloneWithItsCode({ call, stateOverrides, blockOverrides }: Case): Case {
+  const { to = '' } = call as { to?: string }
+  return { call, stateOverrides: { [to]: (stateOverrides as Record<string, object>)[to] }, blockOverrides }
+}
+
+/** With a price geth fills in fees that are missing; precompiles it keeps here whatever overrides their accounts. */
+function hasAccessListAsGeth(call: object, stateOverrides: object): boolean {
+  const isPriced = /gasPrice|maxFee|maxPriority/i.test(JSON.stringify(call))
+  return !isPriced && !/"0x0{36}[0-9a-f]{4}":{/.test(JSON.stringify(stateOverrides))
+}
+
 /** What geth refuses it refuses in words of its own, which name the transaction: that we refuse it too is enough. */
-function compared(theirs: Awaited<ReturnType<typeof traceOf>>, ours: Awaited<ReturnType<typeof traceOf>>): string[] {
+function compared(theirs: Answers[number], ours: Answers[number]): string[] {
   // geth 1.17.8 crashes where a call has blobs and the block before Cancun no blob fee.
   if (theirs.error && (ours.error || theirs.error.message.includes('crashed'))) return []
   return differences({ result: theirs.result }, { result: ours.result })

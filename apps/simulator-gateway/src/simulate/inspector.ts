@@ -33,10 +33,12 @@ import {
   recordingOf,
   type Simulation,
   SimulationRejected,
+  structLogJson,
 } from '@upfront/simulation'
 import { ServedChain } from '../chain/served-chain.js'
 import { SimulationBases } from '../pending/simulation-base.js'
 import {
+  growing,
   type RequestLimits,
   readUntil,
   type SimulationContext,
@@ -47,6 +49,8 @@ import {
 
 /** Of an answer that shows more than outcomes: it is put together on the event loop, where others wait. */
 const MOST_BYTES = 4 * 1024 * 1024
+/** Of struct logs, which engines write as JSON. */
+const MOST_STEP_BYTES = 16 * 1024 * 1024
 
 const FRAMES: Recording = { frames: true, state: false }
 
@@ -67,9 +71,15 @@ export class Inspector {
    */
   async traceCall(params: unknown, limits: RequestLimits, context: SimulationContext): Promise<JsonText> {
     const request = decodeTraceCallRequest(params)
+    const { tracer } = request
+    if (tracer.name === 'structLogger') {
+      const wide = narrowed(limits, MOST_STEP_BYTES)
+      const { records } = await this.run(request, recordingFor(tracer), wide, context)
+      return structLogJson(only(records), tracer.config)
+    }
     const narrow = narrowed(limits)
-    const { records } = await this.run(request, recordingFor(request.tracer), narrow, context)
-    return bounded(JSON.stringify(presentTrace(only(records), request.tracer)), narrow)
+    const { records } = await this.run(request, recordingFor(tracer), narrow, context)
+    return bounded(JSON.stringify(presentTrace(only(records), tracer)), narrow)
   }
 
   /**
@@ -152,10 +162,10 @@ export class Inspector {
     try {
       const answer = await spending(limits, context, () =>
         this.bases.on(request.block, context.view, time, ({ base, opening, state, cancellation }) => {
-          const plan = planTracedCall(request, { base, opening }, rules, limits, recording)
-          return this.driver.simulate(plan, state, {
-            budget: new ReadBudget(limits.upstreamReads, deadline),
-            cancellation,
+          const budget = new ReadBudget(limits.upstreamReads, deadline)
+          return growing(limits, context, (answerBytes) => {
+            const plan = planTracedCall(request, { base, opening }, rules, { ...limits, answerBytes }, recording)
+            return this.driver.simulate(plan, state, { budget, cancellation })
           })
         }),
       )
@@ -174,8 +184,8 @@ function only(records: readonly CallRecord[]): CallRecord {
   return record
 }
 
-function narrowed(limits: RequestLimits): RequestLimits {
-  return { ...limits, answerBytes: Math.min(limits.answerBytes, MOST_BYTES) }
+function narrowed(limits: RequestLimits, most = MOST_BYTES): RequestLimits {
+  return { ...limits, answerBytes: Math.min(limits.answerBytes, most) }
 }
 
 /** What the engine wrote down is bounded; as JSON it may be longer. */

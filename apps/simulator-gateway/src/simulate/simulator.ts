@@ -243,12 +243,24 @@ const COPIES = 3
  */
 export function simulateGrowing(simulation: Simulation, context: SimulationContext): Awaitable<SimulationAnswer> {
   const { limits } = simulation
-  const within = (answerBytes: number): Awaitable<SimulationAnswer> =>
+  return growing(limits, context, (answerBytes) => {
+    simulation.limits = { ...limits, answerBytes }
+    return simulate(simulation)
+  })
+}
+
+/**
+ * Does work whose answer has at most so many bytes, with as little memory reserved as that needs: see `simulateGrowing`.
+ * @throws or rejects with what `work` does; Overloaded where there is no memory
+ */
+export function growing<T>(
+  limits: { answerBytes: number },
+  context: SimulationContext,
+  work: (answerBytes: number) => Awaitable<T>,
+): Awaitable<T> {
+  const within = (answerBytes: number): Awaitable<T> =>
     recovered(
-      () => {
-        simulation.limits = { ...limits, answerBytes }
-        return simulate(simulation)
-      },
+      () => work(answerBytes),
       (error) => {
         if (!(error instanceof AnswerTooLong) || answerBytes >= limits.answerBytes) throw error
         const more = Math.min(answerBytes * STEP, limits.answerBytes)

@@ -2,6 +2,8 @@ import type { Log } from '@ethereumjs/evm'
 import type { Address, Hash, Hex } from '@upfront/protocol'
 import { AnswerTooLong, type Frame, type FrameKind, type Halt, type Recording } from '@upfront/simulation'
 import { hexOf } from '../state/bytes.js'
+import { StepLog } from './step-log.js'
+import { OpenUses, Uses } from './uses.js'
 
 /** What a frame, a log and a name count as beside their bytes: about what they take in memory and as JSON. */
 const FRAME_BYTES = 256
@@ -26,7 +28,13 @@ export class Recorder {
   readonly created = new Set<Address>()
   /** Accounts that SELFDESTRUCT removes, reverted or not. */
   readonly removed = new Set<Address>()
-  readonly #open: { frame: Frame; children: number }[] = []
+  /** Where instructions are written down. */
+  readonly steps: StepLog | undefined
+  /** Where it is written down what instructions use. */
+  readonly uses: Uses | undefined
+  /** Of authorizations. */
+  refund = 0n
+  readonly #open: { frame: Frame; children: number; uses: OpenUses | undefined }[] = []
   #left: number
 
   /** @param bytes that may be written down @param answerBytes what the refusal names */
@@ -36,6 +44,8 @@ export class Recorder {
     private readonly answerBytes: number,
   ) {
     this.#left = bytes
+    this.steps = recording.steps && new StepLog(recording.steps)
+    this.uses = recording.uses ? new Uses() : undefined
   }
 
   /** Bytes that may still be written down. */
@@ -47,7 +57,7 @@ export class Recorder {
     const parent = this.#open.at(-1)
     if (parent) parent.children += 1
     const frame: Frame = { ...opened, depth: this.#open.length, output: '0x', gasUsed: 0n, reverted: false, logs: [] }
-    this.#open.push({ frame, children: 0 })
+    this.#open.push({ frame, children: 0, uses: this.uses && new OpenUses() })
     if (!this.recording.frames) return
     this.take(FRAME_BYTES + opened.input.length / 2)
     this.frames.push(frame)
@@ -67,7 +77,13 @@ export class Recorder {
     const opened = this.#open.pop()
     if (!opened || !this.recording.frames) return
     this.take(output.length / 2)
-    Object.assign(opened.frame, { gasUsed, reverted, ...(halt ? { halt } : { output }) })
+    const uses = opened.uses && { uses: opened.uses.finish() }
+    Object.assign(opened.frame, { gasUsed, reverted, ...(halt ? { halt } : { output }), ...uses })
+  }
+
+  /** What the innermost frame uses. */
+  get openUses(): OpenUses | undefined {
+    return this.#open.at(-1)?.uses
   }
 
   /** Whether a frame was opened since this one had opened so many. */

@@ -100,7 +100,7 @@ export class RecordingEvm extends SimulationEvm {
     this.pricedAt[depth] = priced
   }
 
-  private haltAt(
+  protected haltAt(
     depth: number,
     result: ExecResult,
     precompile: Address | undefined,

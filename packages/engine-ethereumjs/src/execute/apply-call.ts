@@ -8,6 +8,7 @@ import {
   isForkActive,
   type PlannedCall,
 } from '@upfront/simulation'
+import { RecordingEvm } from '../evm/recording-evm.js'
 import { isTransferLog } from '../evm/simulation-evm.js'
 import { delegationTarget, MAX_NONCE } from '../state/account-record.js'
 import { bytesOf, EMPTY_BYTES, hexOf, uint64, uint256 } from '../state/bytes.js'
@@ -113,6 +114,7 @@ async function runTopFrame(
       }
     }
   }
+  if (evm instanceof RecordingEvm && evm.recorder) evm.recorder.refund = refund
   evm.deployed = undefined
   evm.priced = undefined
   const { execResult } = await evm.runCall({

@@ -82,7 +82,17 @@ export async function endRecord(
   finalise()
   const accounts = recorder.recording.state ? await recordedAccounts(world, before, recorder, unlisted) : []
   machine.recordBytes = recorder.left
-  return { gas, gasUsed, frames: recorder.frames, accounts, probed: [] }
+  const { frames, steps, uses } = recorder
+  return {
+    gas,
+    gasUsed,
+    frames,
+    accounts,
+    probed: [],
+    steps: steps?.steps ?? [],
+    haltedSteps: steps?.halted ?? [],
+    preimages: uses?.preimages() ?? [],
+  }
 }
 
 type Before = ReturnType<WorldState['beforeTransaction']>

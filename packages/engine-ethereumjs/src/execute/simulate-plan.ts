@@ -2,6 +2,7 @@ import type { Address } from '@upfront/protocol'
 import type { EthereumFork, ExecutedBlock, SimulationOutcome, SimulationPlan, StateValue } from '@upfront/simulation'
 import { RecordingEvm } from '../evm/recording-evm.js'
 import { SimulationEvm } from '../evm/simulation-evm.js'
+import { SteppingEvm } from '../evm/stepping-evm.js'
 import type { TimeSlice } from '../evm/time-slice.js'
 import { AccessJournal } from '../state/access-journal.js'
 import { bytesOf } from '../state/bytes.js'
@@ -48,16 +49,16 @@ export async function simulatePlan(
 }
 
 function takeEvm(plan: SimulationPlan, fork: EthereumFork): SimulationEvm {
-  const Kind = isRecording(plan) ? RecordingEvm : SimulationEvm
-  return idleFor(plan, fork).pop() ?? new Kind(plan.rules.chainId, fork)
+  return idleFor(plan, fork).pop() ?? new (evmClassFor(plan))(plan.rules.chainId, fork)
 }
 
-function isRecording({ recording }: SimulationPlan): boolean {
-  return recording.frames || recording.state
+function evmClassFor({ recording }: SimulationPlan): typeof SimulationEvm {
+  if (recording.steps || recording.uses) return SteppingEvm
+  return recording.frames || recording.state ? RecordingEvm : SimulationEvm
 }
 
 function idleFor(plan: SimulationPlan, fork: EthereumFork): SimulationEvm[] {
-  const key = `${plan.rules.chainId}:${fork}${isRecording(plan) ? ':recording' : ''}`
+  const key = `${plan.rules.chainId}:${fork}:${evmClassFor(plan).name}`
   const idle = idleEvms.get(key) ?? []
   idleEvms.set(key, idle)
   return idle

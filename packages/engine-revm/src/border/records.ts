@@ -19,13 +19,16 @@ import type {
   FoundByStep,
   Frame,
   FrameLog,
+  FrameUses,
   Halt,
   HaltedStep,
+  NamedContract,
   PlannedBlock,
   PlannedCall,
   Probe,
   Probed,
   RecordedAccount,
+  RecordedHalt,
   RecordedSlot,
   Recording,
   Rejection,
@@ -34,6 +37,7 @@ import type {
   SimulationPlan,
   StateLayer,
   StateRead,
+  StepOptions,
   TouchedList,
   TouchedSlot,
   TransactionFault,
@@ -218,7 +222,17 @@ export function writePlannedBlock(record: PlannedBlock): string {
   )
 }
 
-export const writeRecording = remembering((record: Recording) => flag(record.frames) + flag(record.state))
+export function writeStepOptions(record: StepOptions): string {
+  return flag(record.stack) + flag(record.memory) + flag(record.storage) + flag(record.returnData) + count(record.limit)
+}
+
+export const writeRecording = remembering(
+  (record: Recording) =>
+    flag(record.frames) +
+    flag(record.state) +
+    (record.steps === undefined ? '-\n' : writeStepOptions(record.steps)) +
+    flag(record.uses ?? false),
+)
 
 export function writeProbe(record: Probe): string {
   return count(record.block) + count(record.call) + `${record.to}\n` + `${record.input}\n`
@@ -495,6 +509,22 @@ export function readFrameLog(reader: TextReader): FrameLog {
   }
 }
 
+export function readNamedContract(reader: TextReader): NamedContract {
+  return { address: reader.hex(), codeSize: reader.number(), opcode: reader.number() }
+}
+
+export function readFrameUses(reader: TextReader): FrameUses {
+  return {
+    opcodes: reader.list(() => [reader.number(), reader.number()] as const),
+    reads: reader.list(() => [reader.hex(), reader.hex()] as const),
+    writes: reader.list(() => [reader.hex(), reader.number()] as const),
+    transientReads: reader.list(() => [reader.hex(), reader.number()] as const),
+    transientWrites: reader.list(() => [reader.hex(), reader.number()] as const),
+    inspected: reader.list(() => reader.hex()),
+    named: reader.list(() => readNamedContract(reader)),
+  }
+}
+
 export function readFrame(reader: TextReader): Frame {
   return {
     kind: reader.name<'CALL' | 'CALLCODE' | 'DELEGATECALL' | 'STATICCALL' | 'CREATE' | 'CREATE2' | 'SELFDESTRUCT'>(),
@@ -519,6 +549,10 @@ export function readFrame(reader: TextReader): Frame {
     ),
     isPrecompile: reader.flag(),
     logs: reader.list(() => readFrameLog(reader)),
+    ...defined(
+      'uses',
+      reader.optional(() => readFrameUses(reader)),
+    ),
   }
 }
 
@@ -570,6 +604,17 @@ export function readProbed(reader: TextReader): Probed {
   }
 }
 
+export function readRecordedHalt(reader: TextReader): RecordedHalt {
+  return {
+    at: reader.number(),
+    depth: reader.number(),
+    halt: readHalt(reader),
+    cost: reader.bigint(),
+    isNewSlot: reader.flag(),
+    rest: reader.word(),
+  }
+}
+
 export function readCallRecord(reader: TextReader): CallRecord {
   return {
     gas: reader.bigint(),
@@ -577,6 +622,9 @@ export function readCallRecord(reader: TextReader): CallRecord {
     frames: reader.list(() => readFrame(reader)),
     accounts: reader.list(() => readRecordedAccount(reader)),
     probed: reader.list(() => readProbed(reader)),
+    steps: reader.list(() => reader.word()),
+    haltedSteps: reader.list(() => readRecordedHalt(reader)),
+    preimages: reader.list(() => reader.hex()),
   }
 }
 

@@ -6,8 +6,9 @@ const TRACER: JsonSchema = { type: 'string', enum: TRACERS }
 const TRACER_CONFIG: JsonSchema = {
   type: 'object',
   description:
-    "Options of the tracer, all flags: callTracer's `withLog` and `onlyTopCall`; prestateTracer's `diffMode`, `disableCode`, `disableStorage` and `includeEmpty`",
+    "Options of the tracer, flags but for the struct logger's `limit` (bytes): callTracer's `withLog` and `onlyTopCall`; prestateTracer's `diffMode`, `disableCode`, `disableStorage` and `includeEmpty`; structLogger's `enableMemory`, `disableStack`, `disableStorage`, `enableReturnData` and `limit`",
 }
+const FLAG: JsonSchema = { type: 'boolean', description: 'Of the struct logger' }
 const GETH_TRACERS = {
   url: 'https://geth.ethereum.org/docs/developers/evm-tracing/built-in-tracers',
   description: "geth's built-in tracers",
@@ -96,13 +97,18 @@ export const TRACING: OpenRpcMethod[] = [
       { name: 'block', required: false, schema: { $ref: '#/components/schemas/BlockParameter' } },
       {
         name: 'config',
-        required: true,
+        required: false,
         schema: {
           type: 'object',
-          required: ['tracer'],
+          description: 'Without a tracer each instruction is shown, as by the struct logger of geth',
           properties: {
             tracer: TRACER,
             tracerConfig: TRACER_CONFIG,
+            enableMemory: FLAG,
+            disableStack: FLAG,
+            disableStorage: FLAG,
+            enableReturnData: FLAG,
+            limit: { type: 'integer', description: 'Bytes of steps after which no more are shown; 0: all' },
             stateOverrides: { type: 'object', additionalProperties: { $ref: '#/components/schemas/AccountOverride' } },
             blockOverrides: { $ref: '#/components/schemas/BlockOverrides' },
           },

@@ -1,6 +1,7 @@
-import { DecodeError, Place } from '../decode/decode-error.js'
+import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
+import { decodeQuantity } from '../decode/quantity.js'
 import { quote } from '../decode/quote.js'
-import { decodeBoolean, decodeObject, ignoreUnlessMistyped } from '../decode/structure.js'
+import { decodeArray, decodeBoolean, decodeObject, ignoreUnlessMistyped } from '../decode/structure.js'
 
 export interface CallTracerConfig {
   /** Logs of each frame, of calls that did not fail. */
@@ -17,38 +18,88 @@ export interface PrestateTracerConfig {
   includeEmpty?: boolean
 }
 
-/** A tracer by geth's name, and its options. */
+export interface Erc7562TracerConfig {
+  withLog?: boolean
+  /** Opcodes that are not counted; without it, those that only compute. */
+  ignoredOpcodes?: number[]
+}
+
+/** geth's options of `debug_traceCall` without a tracer. */
+export interface StructLoggerConfig {
+  enableMemory?: boolean
+  disableStack?: boolean
+  disableStorage?: boolean
+  enableReturnData?: boolean
+  /** Bytes of steps after which no more are shown; 0: all. */
+  limit?: number
+}
+
+/** A tracer by geth's name, and its options. `structLogger` is what geth runs where no tracer is named. */
 export type Tracer =
   | { name: 'callTracer'; config: CallTracerConfig }
   | { name: 'prestateTracer'; config: PrestateTracerConfig }
   | { name: '4byteTracer' }
+  | { name: 'erc7562Tracer'; config: Erc7562TracerConfig }
+  | { name: 'structLogger'; config: StructLoggerConfig }
 
 const OPTIONS = {
   callTracer: ['withLog', 'onlyTopCall'],
   prestateTracer: ['diffMode', 'disableCode', 'disableStorage', 'includeEmpty'],
   '4byteTracer': [],
+  erc7562Tracer: ['withLog', 'ignoredOpcodes', 'stackTopItemsSize'],
+  structLogger: ['enableMemory', 'disableStack', 'disableStorage', 'enableReturnData', 'limit'],
 } as const
+
+/** Of `debug_traceCall`, beside `tracer`. */
+export const STRUCT_LOGGER_OPTIONS = OPTIONS.structLogger
 
 export const TRACERS = Object.keys(OPTIONS) as Tracer['name'][]
 
 /**
  * `tracer` and `tracerConfig` of a request.
+ * @param at the place of `config`
  * @throws DecodeError with the place of what is wrong
  */
-export function decodeTracer(name: unknown, config: unknown, place: Place | undefined): Tracer {
+export function decodeTracer(
+  name: unknown,
+  config: unknown,
+  place: Place | undefined,
+  at = new Place(place, 'tracerConfig'),
+): Tracer {
   const known = TRACERS.find((tracer) => tracer === name)
   if (known === undefined) {
     throw new DecodeError(new Place(place, 'tracer'), `expected one of ${TRACERS.join(', ')}, got ${quote(name)}`)
   }
-  const at = new Place(place, 'tracerConfig')
   const fields = config === undefined || config === null ? {} : decodeObject(config, 'an object of options', at)
-  const options: Record<string, boolean> = {}
+  const options: Record<string, boolean | number | number[]> = {}
   for (const key of Object.keys(fields)) {
     const value = fields[key]
     if (!(OPTIONS[known] as readonly string[]).includes(key)) ignoreUnlessMistyped(key, OPTIONS[known], {}, at)
-    else if (value !== null) options[key] = decodeBoolean(value, at, key)
+    else if (value !== null) options[key] = decodeOption(key, value, at)
   }
   if (options.diffMode && options.includeEmpty)
     throw new DecodeError(new Place(at, 'includeEmpty'), 'can not stand beside `diffMode`')
   return known === '4byteTracer' ? { name: known } : { name: known, config: options }
+}
+
+function decodeOption(key: string, value: unknown, place: Place): boolean | number | number[] {
+  switch (key) {
+    case 'limit':
+    case 'stackTopItemsSize':
+      return decodeWhole(key, value, place)
+    case 'ignoredOpcodes': {
+      const opcodes = decodeArray(value, 'an array of opcodes', place, key)
+      const at = new Place(place, key)
+      if (opcodes.length > 256) throw new DecodeError(at, `expected at most 256 opcodes, got ${opcodes.length}`)
+      return opcodes.map((opcode, index) => Number(decodeQuantity(opcode, 64, at, index) & 0xffn))
+    }
+    default:
+      return decodeBoolean(value, place, key)
+  }
+}
+
+function decodeWhole(key: string, value: unknown, place: Place): number {
+  if (!Number.isSafeInteger(value) || (value as number) < 0)
+    throw mismatch(new Place(place, key), 'a whole number', value)
+  return value as number
 }

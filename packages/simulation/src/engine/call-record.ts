@@ -6,6 +6,21 @@ export interface Recording {
   frames: boolean
   /** What was read and changed. */
   state: boolean
+  /** Each instruction; none where absent. */
+  steps?: StepOptions | undefined
+  /** What the instructions of each frame use (ERC-7562). Only with frames. */
+  uses?: boolean
+}
+
+/** What is written down of each instruction beside its name and price. */
+export interface StepOptions {
+  stack: boolean
+  memory: boolean
+  /** Of SLOAD and SSTORE: what they named of their contract so far. */
+  storage: boolean
+  returnData: boolean
+  /** Bytes of JSON after which no more steps are written down; 0: none. */
+  limit: number
 }
 
 /** Shared: engines know it by identity. */
@@ -23,6 +38,27 @@ export interface CallRecord {
   accounts: RecordedAccount[]
   /** In the order of the plan's probes for this call. */
   probed: Probed[]
+  /** Instructions as geth's struct logger writes them, each as JSON; of one that halted, what comes before its price. */
+  steps: string[]
+  /** Steps that halted their frame, in order. */
+  haltedSteps: RecordedHalt[]
+  /** What KECCAK256 hashed, each once, in ascending order; empty where the plan did not ask for uses. */
+  preimages: Hex[]
+}
+
+/** A step that halted its frame. */
+export interface RecordedHalt {
+  /** Index in `CallRecord.steps`. */
+  at: number
+  /** Of the frame; 1: the outermost. */
+  depth: number
+  halt: Halt
+  /** Gas that the engine took for it. */
+  cost: bigint
+  /** SSTORE found a slot that is zero, and was before the transaction. */
+  isNewSlot: boolean
+  /** What comes after the error in the step's JSON. */
+  rest: string
 }
 
 /** A question to a contract, asked before and after one call. What answering it changes is dropped. */
@@ -68,6 +104,31 @@ export interface Frame {
   isPrecompile: boolean
   /** Reverted or not; without traced transfers. */
   logs: FrameLog[]
+  /** Where the plan asks for it. */
+  uses?: FrameUses
+}
+
+/** What the instructions of a frame use, without those of the frames that it opens: see geth's erc7562Tracer. */
+export interface FrameUses {
+  /** How often; GAS where no call follows it. */
+  opcodes: (readonly [opcode: number, count: number])[]
+  /** Slots that were read before they were written, with what was found. */
+  reads: (readonly [slot: Hash, value: Hash])[]
+  writes: (readonly [slot: Hash, count: number])[]
+  transientReads: (readonly [slot: Hash, count: number])[]
+  transientWrites: (readonly [slot: Hash, count: number])[]
+  /** By EXTCODE*, save an EXTCODESIZE that ISZERO follows. */
+  inspected: Address[]
+  /** By EXTCODE* and calls, each once. */
+  named: NamedContract[]
+}
+
+export interface NamedContract {
+  address: Address
+  /** Bytes. */
+  codeSize: number
+  /** That named it first. */
+  opcode: number
 }
 
 export interface FrameLog {

@@ -77,37 +77,28 @@ const INSTRUCTIONS: readonly (readonly [
 /** Opcodes that leave the stack as high as it was, though they take nothing. */
 const LEAVE_NOTHING = [0x00, 0x5b, 0xfe]
 
-/** geth's names of opcodes that a fork from Paris to Osaka may not have. */
-const NAMES: Record<number, string> = {
-  30: 'CLZ',
-  73: 'BLOBHASH',
-  74: 'BLOBBASEFEE',
-  75: 'SLOTNUM',
-  92: 'TLOAD',
-  93: 'TSTORE',
-  94: 'MCOPY',
-  95: 'PUSH0',
-  208: 'DATALOAD',
-  209: 'DATALOADN',
-  210: 'DATASIZE',
-  211: 'DATACOPY',
-  224: 'RJUMP',
-  225: 'RJUMPI',
-  226: 'RJUMPV',
-  227: 'CALLF',
-  228: 'RETF',
-  229: 'JUMPF',
-  230: 'DUPN',
-  231: 'SWAPN',
-  232: 'EXCHANGE',
-  236: 'EOFCREATE',
-  238: 'RETURNCONTRACT',
-  247: 'RETURNDATALOAD',
-  248: 'EXTCALL',
-  249: 'EXTDELEGATECALL',
-  251: 'EXTSTATICCALL',
-  254: 'INVALID',
-}
+/** geth's names (core/vm/opcodes.go), in rows of opcodes that follow one another; PUSH, DUP, SWAP and LOG follow from their number. */
+const NAMES: readonly (readonly [first: number, names: string])[] = [
+  [0x00, 'STOP ADD MUL SUB DIV SDIV MOD SMOD ADDMOD MULMOD EXP SIGNEXTEND'],
+  [0x10, 'LT GT SLT SGT EQ ISZERO AND OR XOR NOT BYTE SHL SHR SAR CLZ'],
+  [0x20, 'KECCAK256'],
+  [
+    0x30,
+    'ADDRESS BALANCE ORIGIN CALLER CALLVALUE CALLDATALOAD CALLDATASIZE CALLDATACOPY CODESIZE CODECOPY GASPRICE EXTCODESIZE EXTCODECOPY RETURNDATASIZE RETURNDATACOPY EXTCODEHASH BLOCKHASH COINBASE TIMESTAMP NUMBER DIFFICULTY GASLIMIT CHAINID SELFBALANCE BASEFEE BLOBHASH BLOBBASEFEE SLOTNUM',
+  ],
+  [0x50, 'POP MLOAD MSTORE MSTORE8 SLOAD SSTORE JUMP JUMPI PC MSIZE GAS JUMPDEST TLOAD TSTORE MCOPY PUSH0'],
+  [0xd0, 'DATALOAD DATALOADN DATASIZE DATACOPY'],
+  [0xe0, 'RJUMP RJUMPI RJUMPV CALLF RETF JUMPF DUPN SWAPN EXCHANGE'],
+  [0xec, 'EOFCREATE'],
+  [0xee, 'RETURNCONTRACT'],
+  [0xf0, 'CREATE CALL CALLCODE RETURN DELEGATECALL CREATE2'],
+  [0xf7, 'RETURNDATALOAD EXTCALL EXTDELEGATECALL STATICCALL EXTSTATICCALL'],
+  [0xfd, 'REVERT INVALID SELFDESTRUCT'],
+]
+
+const NAME_OF = new Map(
+  NAMES.flatMap(([first, names]) => names.split(' ').map((name, index) => [first + index, name] as const)),
+)
 
 export function instructionOf(opcode: number): Instruction {
   const [, , inputs = 0, gas = 0n, memory = []] =
@@ -124,8 +115,65 @@ export function growsStack(opcode: number): boolean {
   return instructionOf(opcode).inputs === 0 && !LEAVE_NOTHING.includes(opcode)
 }
 
+/** Ranges of opcodes with what geth takes for them whatever they find (core/vm/jump_table.go); nothing for all others. */
+const CONSTANT_GAS: readonly (readonly [first: number, last: number, gas: bigint])[] = [
+  [0x01, 0x01, 3n],
+  [0x02, 0x02, 5n],
+  [0x03, 0x03, 3n],
+  [0x04, 0x07, 5n],
+  [0x08, 0x09, 8n],
+  [0x0b, 0x0b, 5n],
+  [0x10, 0x1d, 3n],
+  [0x1e, 0x1e, 5n],
+  [0x20, 0x20, 30n],
+  [0x30, 0x30, 2n],
+  [0x31, 0x31, 100n],
+  [0x32, 0x34, 2n],
+  [0x35, 0x35, 3n],
+  [0x36, 0x36, 2n],
+  [0x37, 0x37, 3n],
+  [0x38, 0x38, 2n],
+  [0x39, 0x39, 3n],
+  [0x3a, 0x3a, 2n],
+  [0x3b, 0x3c, 100n],
+  [0x3d, 0x3d, 2n],
+  [0x3e, 0x3e, 3n],
+  [0x3f, 0x3f, 100n],
+  [0x40, 0x40, 20n],
+  [0x41, 0x46, 2n],
+  [0x47, 0x47, 5n],
+  [0x48, 0x48, 2n],
+  [0x49, 0x49, 3n],
+  [0x4a, 0x4a, 2n],
+  [0x50, 0x50, 2n],
+  [0x51, 0x53, 3n],
+  [0x56, 0x56, 8n],
+  [0x57, 0x57, 10n],
+  [0x58, 0x5a, 2n],
+  [0x5b, 0x5b, 1n],
+  [0x5c, 0x5d, 100n],
+  [0x5e, 0x5e, 3n],
+  [0x5f, 0x5f, 2n],
+  [0x60, 0x9f, 3n],
+  [0xf0, 0xf0, 32_000n],
+  [0xf1, 0xf2, 100n],
+  [0xf4, 0xf4, 100n],
+  [0xf5, 0xf5, 32_000n],
+  [0xfa, 0xfa, 100n],
+  [0xff, 0xff, 5_000n],
+]
+
+export function constantGas(opcode: number): bigint {
+  return CONSTANT_GAS.find(([first, last]) => opcode >= first && opcode <= last)?.[2] ?? 0n
+}
+
+/** The opcode's name, as geth has it. */
 export function opcodeName(opcode: number): string {
-  return NAMES[opcode] ?? `opcode 0x${opcode.toString(16)} not defined`
+  if (opcode >= 0x60 && opcode <= 0x7f) return `PUSH${opcode - 0x5f}`
+  if (opcode >= 0x80 && opcode <= 0x8f) return `DUP${opcode - 0x7f}`
+  if (opcode >= 0x90 && opcode <= 0x9f) return `SWAP${opcode - 0x8f}`
+  if (opcode >= 0xa0 && opcode <= 0xa4) return `LOG${opcode - 0xa0}`
+  return NAME_OF.get(opcode) ?? `opcode 0x${opcode.toString(16)} not defined`
 }
 
 /** The end of the memory that an instruction with these operands wants, bytes; too few operands count as zero. */

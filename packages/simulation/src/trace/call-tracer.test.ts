@@ -25,6 +25,9 @@ const recordOf = (...frames: Frame[]): CallRecord => ({
   frames,
   accounts: [],
   probed: [],
+  steps: [],
+  haltedSteps: [],
+  preimages: [],
 })
 
 describe('callTrace', () => {

@@ -38,6 +38,8 @@ export function recordingOf({ trace, stateDiff, accessLists, assetChanges, gasLi
   return {
     frames: wanted.frames || assetChanges || gasLimits || abi !== undefined,
     state: wanted.state || stateDiff || accessLists || assetChanges,
+    ...(wanted.steps && { steps: wanted.steps }),
+    ...(wanted.uses && { uses: wanted.uses }),
   }
 }
 

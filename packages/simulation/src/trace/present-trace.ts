@@ -1,12 +1,23 @@
 import type { Tracer } from '@upfront/protocol'
 import type { CallRecord, Recording } from '../engine/call-record.js'
 import { callTrace } from './call-tracer.js'
+import { erc7562Trace } from './erc7562-tracer.js'
 import { fourByteTrace } from './four-byte-tracer.js'
 import { prestate } from './prestate-tracer.js'
+import { stepOptionsOf, structLogJson } from './struct-logger.js'
 
 /** What an engine has to write down for a tracer. */
-export function recordingFor({ name }: Tracer): Recording {
-  return name === 'prestateTracer' ? { frames: false, state: true } : { frames: true, state: false }
+export function recordingFor(tracer: Tracer): Recording {
+  switch (tracer.name) {
+    case 'prestateTracer':
+      return { frames: false, state: true }
+    case 'structLogger':
+      return { frames: true, state: false, steps: stepOptionsOf(tracer.config) }
+    case 'erc7562Tracer':
+      return { frames: true, state: false, uses: true }
+    default:
+      return { frames: true, state: false }
+  }
 }
 
 /** What a tracer says of a call. @param firstLog index of the call's first log */
@@ -18,5 +29,9 @@ export function presentTrace(record: CallRecord, tracer: Tracer, firstLog = 0): 
       return prestate(record, tracer.config)
     case '4byteTracer':
       return fourByteTrace(record)
+    case 'erc7562Tracer':
+      return erc7562Trace(record, tracer.config, firstLog)
+    case 'structLogger':
+      return JSON.parse(structLogJson(record, tracer.config))
   }
 }

@@ -9,6 +9,9 @@ const record = (account: Partial<RecordedAccount>): CallRecord => ({
   gasUsed: 0n,
   frames: [],
   probed: [],
+  steps: [],
+  haltedSteps: [],
+  preimages: [],
   accounts: [
     {
       address: A,

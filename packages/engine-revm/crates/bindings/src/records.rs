@@ -320,13 +320,28 @@ impl Field for plan::PlannedBlock {
     }
 }
 
+impl Field for plan::StepOptions {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(Self { stack: t.read()?, memory: t.read()?, storage: t.read()?, return_data: t.read()?, limit: t.read()? })
+    }
+    fn write(&self, out: &mut Lines) {
+        self.stack.write(out);
+        self.memory.write(out);
+        self.storage.write(out);
+        self.return_data.write(out);
+        self.limit.write(out);
+    }
+}
+
 impl Field for plan::Recording {
     fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { frames: t.read()?, state: t.read()? })
+        Ok(Self { frames: t.read()?, state: t.read()?, steps: t.read()?, uses: t.read()? })
     }
     fn write(&self, out: &mut Lines) {
         self.frames.write(out);
         self.state.write(out);
+        self.steps.write(out);
+        self.uses.write(out);
     }
 }
 
@@ -705,6 +720,40 @@ impl Field for outcome::FrameLog {
     }
 }
 
+impl Field for outcome::NamedContract {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(Self { address: t.read()?, code_size: t.read()?, opcode: t.read()? })
+    }
+    fn write(&self, out: &mut Lines) {
+        self.address.write(out);
+        self.code_size.write(out);
+        self.opcode.write(out);
+    }
+}
+
+impl Field for outcome::FrameUses {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(Self {
+            opcodes: t.read()?,
+            reads: t.read()?,
+            writes: t.read()?,
+            transient_reads: t.read()?,
+            transient_writes: t.read()?,
+            inspected: t.read()?,
+            named: t.read()?,
+        })
+    }
+    fn write(&self, out: &mut Lines) {
+        self.opcodes.write(out);
+        self.reads.write(out);
+        self.writes.write(out);
+        self.transient_reads.write(out);
+        self.transient_writes.write(out);
+        self.inspected.write(out);
+        self.named.write(out);
+    }
+}
+
 impl Field for outcome::Frame {
     fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
         Ok(Self {
@@ -721,6 +770,7 @@ impl Field for outcome::Frame {
             halt: t.read()?,
             is_precompile: t.read()?,
             logs: t.read()?,
+            uses: t.read()?,
         })
     }
     fn write(&self, out: &mut Lines) {
@@ -737,6 +787,7 @@ impl Field for outcome::Frame {
         self.halt.write(out);
         self.is_precompile.write(out);
         self.logs.write(out);
+        self.uses.write(out);
     }
 }
 
@@ -799,9 +850,39 @@ impl Field for outcome::Probed {
     }
 }
 
+impl Field for outcome::RecordedHalt {
+    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(Self {
+            at: t.read()?,
+            depth: t.read()?,
+            halt: t.read()?,
+            cost: t.read()?,
+            is_new_slot: t.read()?,
+            rest: t.read()?,
+        })
+    }
+    fn write(&self, out: &mut Lines) {
+        self.at.write(out);
+        self.depth.write(out);
+        self.halt.write(out);
+        self.cost.write(out);
+        self.is_new_slot.write(out);
+        self.rest.write(out);
+    }
+}
+
 impl Field for outcome::CallRecord {
     fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { gas: t.read()?, gas_used: t.read()?, frames: t.read()?, accounts: t.read()?, probed: t.read()? })
+        Ok(Self {
+            gas: t.read()?,
+            gas_used: t.read()?,
+            frames: t.read()?,
+            accounts: t.read()?,
+            probed: t.read()?,
+            steps: t.read()?,
+            halted_steps: t.read()?,
+            preimages: t.read()?,
+        })
     }
     fn write(&self, out: &mut Lines) {
         self.gas.write(out);
@@ -809,6 +890,9 @@ impl Field for outcome::CallRecord {
         self.frames.write(out);
         self.accounts.write(out);
         self.probed.write(out);
+        self.steps.write(out);
+        self.halted_steps.write(out);
+        self.preimages.write(out);
     }
 }
 
@@ -1292,6 +1376,7 @@ pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
         "Authorization" => plan::Authorization::read(t)?.write(&mut out),
         "PlannedCall" => plan::PlannedCall::read(t)?.write(&mut out),
         "PlannedBlock" => plan::PlannedBlock::read(t)?.write(&mut out),
+        "StepOptions" => plan::StepOptions::read(t)?.write(&mut out),
         "Recording" => plan::Recording::read(t)?.write(&mut out),
         "Probe" => plan::Probe::read(t)?.write(&mut out),
         "Plan" => plan::Plan::read(t)?.write(&mut out),
@@ -1306,11 +1391,14 @@ pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
         "WrittenFailure" => WrittenFailure::read(t)?.write(&mut out),
         "TouchedList" => outcome::TouchedList::read(t)?.write(&mut out),
         "FrameLog" => outcome::FrameLog::read(t)?.write(&mut out),
+        "NamedContract" => outcome::NamedContract::read(t)?.write(&mut out),
+        "FrameUses" => outcome::FrameUses::read(t)?.write(&mut out),
         "Frame" => outcome::Frame::read(t)?.write(&mut out),
         "AccountFacts" => outcome::AccountFacts::read(t)?.write(&mut out),
         "RecordedSlot" => outcome::RecordedSlot::read(t)?.write(&mut out),
         "RecordedAccount" => outcome::RecordedAccount::read(t)?.write(&mut out),
         "Probed" => outcome::Probed::read(t)?.write(&mut out),
+        "RecordedHalt" => outcome::RecordedHalt::read(t)?.write(&mut out),
         "CallRecord" => outcome::CallRecord::read(t)?.write(&mut out),
         "Written" => Written::read(t)?.write(&mut out),
         "Log" => outcome::ExecutedLog::read(t)?.write(&mut out),

@@ -56,6 +56,28 @@ pub struct CallRecord {
     pub accounts: Vec<RecordedAccount>,
     /// In the order of the call's probes.
     pub probed: Vec<Probed>,
+    /// Each instruction as geth's struct logger writes it, as JSON; of one that halted, what comes before its price.
+    pub steps: Vec<String>,
+    /// Steps that halted, in order.
+    pub halted_steps: Vec<RecordedHalt>,
+    /// What KECCAK256 hashed, each once, in ascending order.
+    pub preimages: Vec<Bytes>,
+}
+
+/// A step that halted its frame. TypeScript knows what geth says of it.
+#[derive(Clone, Debug)]
+pub struct RecordedHalt {
+    /// Index in `CallRecord::steps`.
+    pub at: u64,
+    /// Of the frame; 1: the outermost.
+    pub depth: u64,
+    pub halt: Halt,
+    /// Gas that the step took.
+    pub cost: u64,
+    /// SSTORE found a slot that is zero, and was before the transaction.
+    pub is_new_slot: bool,
+    /// What comes after the error in the step's JSON.
+    pub rest: String,
 }
 
 /// What a contract answered before and after the call; none where it failed.
@@ -91,6 +113,29 @@ pub struct Frame {
     pub halt: Option<Halt>,
     pub is_precompile: bool,
     pub logs: Vec<FrameLog>,
+    /// Where the plan asks for it.
+    pub uses: Option<FrameUses>,
+}
+
+/// What the instructions of a frame use: `packages/simulation/src/engine/call-record.ts` in Rust.
+#[derive(Clone, Debug, Default)]
+pub struct FrameUses {
+    pub opcodes: Vec<(u8, u64)>,
+    /// Slots that were read before they were written, with what was found.
+    pub reads: Vec<(B256, B256)>,
+    pub writes: Vec<(B256, u64)>,
+    pub transient_reads: Vec<(B256, u64)>,
+    pub transient_writes: Vec<(B256, u64)>,
+    pub inspected: Vec<Address>,
+    pub named: Vec<NamedContract>,
+}
+
+#[derive(Clone, Debug)]
+pub struct NamedContract {
+    pub address: Address,
+    /// Bytes.
+    pub code_size: u64,
+    pub opcode: u8,
 }
 
 #[derive(Clone, Debug)]

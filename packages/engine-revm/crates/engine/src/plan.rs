@@ -105,12 +105,27 @@ pub struct Recording {
     pub frames: bool,
     /// What was read and changed.
     pub state: bool,
+    /// Each instruction.
+    pub steps: Option<StepOptions>,
+    /// What the instructions of each frame use (ERC-7562). Only with frames.
+    pub uses: bool,
 }
 
 impl Recording {
     pub fn is_on(self) -> bool {
-        self.frames || self.state
+        self.frames || self.state || self.steps.is_some()
     }
+}
+
+/// What is written down of each instruction: options of geth's struct logger.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepOptions {
+    pub stack: bool,
+    pub memory: bool,
+    pub storage: bool,
+    pub return_data: bool,
+    /// Bytes of JSON after which no more steps are written down; 0: none.
+    pub limit: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -170,7 +170,11 @@ impl Handler for SimulationHandler<'_> {
                 authorization.s,
             )
         });
-        apply_auth_list::<_, Error>(cfg.chain_id, refund, signed, journaled_state)
+        let refunded = apply_auth_list::<_, Error>(cfg.chain_id, refund, signed, journaled_state)?;
+        if let Some(recorder) = &mut evm.evm.ctx.chain.recorder {
+            recorder.refund = refunded as i64;
+        }
+        Ok(refunded)
     }
 
     fn reimburse_caller(&self, evm: &mut Machine, exec_result: &mut FrameResult) -> Result<(), Error> {

@@ -7,7 +7,7 @@ use revm::{
     interpreter::{
         Interpreter,
         interpreter::EthInterpreter,
-        interpreter_types::{Jumps, MemoryTr, ReturnData},
+        interpreter_types::{InputsTr, Jumps, MemoryTr, ReturnData},
     },
     primitives::hardfork::SpecId,
 };
@@ -23,7 +23,7 @@ pub struct LastStep {
     /// Bytes.
     memory: usize,
     return_data: usize,
-    /// Whether the account that a call or SELFDESTRUCT names was cold.
+    /// Whether the account or slot that it names was cold.
     is_cold: bool,
 }
 
@@ -35,10 +35,12 @@ impl LastStep {
         for (to, from) in operands.iter_mut().zip(stack.iter().rev()) {
             *to = *from;
         }
-        let named = match opcode {
-            CALL | CALLCODE | DELEGATECALL | STATICCALL => Some(operands[1]),
-            SELFDESTRUCT => Some(operands[0]),
-            _ => None,
+        let account = |word: U256| is_cold(journal, Address::from_word(B256::from(word)));
+        let is_cold = match opcode {
+            CALL | CALLCODE | DELEGATECALL | STATICCALL => account(operands[1]),
+            SELFDESTRUCT | BALANCE | EXTCODESIZE | EXTCODECOPY | EXTCODEHASH => account(operands[0]),
+            SLOAD | SSTORE => is_slot_cold(journal, interpreter.input.target_address(), operands[0]),
+            _ => false,
         };
         Self {
             opcode,
@@ -47,7 +49,7 @@ impl LastStep {
             gas: interpreter.gas.remaining(),
             memory: interpreter.memory.size(),
             return_data: interpreter.return_data.buffer().len(),
-            is_cold: named.is_some_and(|word| is_cold(journal, Address::from_word(B256::from(word)))),
+            is_cold,
         }
     }
 
@@ -65,6 +67,11 @@ impl LastStep {
         self.operands[at]
     }
 
+    /// Gas left before it.
+    pub fn gas(&self) -> u64 {
+        self.gas
+    }
+
     /// Bytes of memory.
     pub fn memory(&self) -> usize {
         self.memory
@@ -79,6 +86,14 @@ impl LastStep {
             is_cold: self.is_cold,
         };
         HaltedStep { fork, opcode: self.opcode, height: self.height as u64, found: Some(found) }
+    }
+}
+
+fn is_slot_cold(journal: &JournalInner<JournalEntry>, address: Address, slot: U256) -> bool {
+    let held = journal.state.get(&address).and_then(|account| account.storage.get(&slot));
+    match held {
+        Some(value) if !value.is_cold_transaction_id(journal.transaction_id) => false,
+        _ => !journal.warm_addresses.is_storage_warm(&address, &slot),
     }
 }
 

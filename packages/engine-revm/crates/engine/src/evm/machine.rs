@@ -7,6 +7,8 @@ use super::{
     precompiles::PrecompileSet,
     recorder::{self, Named},
     run::run,
+    step_log::{self, StepBefore},
+    uses,
     watch::Watch,
     wrapping,
 };
@@ -17,8 +19,9 @@ use revm::{
     context_interface::{FrameStack, context::ContextError},
     handler::{EthFrame, EvmTr, FrameInitOrResult, FrameResult, ItemOrResult, evm::FrameInitResult},
     interpreter::{
-        CallScheme, CallValue, FrameInput, Interpreter, InterpreterAction, instructions::InstructionTable,
-        interpreter::EthInterpreter, interpreter_action::FrameInit, interpreter_types::LoopControl,
+        CallScheme, CallValue, FrameInput, InstructionResult, Interpreter, InterpreterAction,
+        instructions::InstructionTable, interpreter::EthInterpreter, interpreter_action::FrameInit,
+        interpreter_types::LoopControl,
     },
     primitives::hardfork::SpecId,
 };
@@ -87,18 +90,60 @@ fn run_stepwise(
     interpreter: &mut Interpreter<EthInterpreter>,
     table: &InstructionTable<EthInterpreter, Context>,
     context: &mut Context,
-) -> InterpreterAction {
+    depth: usize,
+) -> Result<InterpreterAction, ReadError> {
+    if let Some(recorder) = &mut context.chain.recorder {
+        recorder.start_run();
+    }
+    // geth runs no empty code.
+    let is_empty = interpreter.bytecode.original_byte_slice().is_empty();
     while interpreter.bytecode.is_not_end() {
         let step = LastStep::of(interpreter, &context.journaled_state.inner);
         context.chain.last_step = Some(step);
+        let recorder = context.chain.recorder.as_ref().filter(|_| !is_empty);
+        let steps = recorder.and_then(|recorder| recorder.steps.as_ref());
+        let before = steps.and_then(|steps| steps.before(interpreter));
         interpreter.step(table, context);
+        if !is_empty && context.chain.recorder.as_ref().is_some_and(|recorder| recorder.watches_uses()) {
+            uses::note(context, interpreter, &step)?;
+        }
+        if let Some(before) = before {
+            log_step(interpreter, context, &step, before, depth)?;
+        }
         if context.chain.recorder.as_ref().is_some_and(|recorder| recorder.watches_state())
             && let Some(named) = Named::by(&step)
         {
             recorder::note(context, interpreter, named);
         }
     }
-    interpreter.take_next_action()
+    if let Some(recorder) = &mut context.chain.recorder {
+        recorder.end_run(interpreter.gas.refunded());
+    }
+    Ok(interpreter.take_next_action())
+}
+
+fn log_step(
+    interpreter: &mut Interpreter<EthInterpreter>,
+    context: &mut Context,
+    step: &LastStep,
+    before: StepBefore,
+    depth: usize,
+) -> Result<(), ReadError> {
+    let result = match interpreter.bytecode.action() {
+        Some(InterpreterAction::Return(result)) => Some(result.result),
+        _ => None,
+    };
+    if result == Some(InstructionResult::FatalExternalError) {
+        return Ok(());
+    }
+    let halt = result.and_then(|result| halt::of_frame(result, interpreter, Some(step), context.cfg.spec));
+    let bytes = step_log::after(context, interpreter, step, before, depth + 1, halt)?;
+    if let Some(recorder) = &mut context.chain.recorder
+        && !recorder.take(bytes)
+    {
+        recorder.steps = None;
+    }
+    Ok(())
 }
 
 /// Gas that a frame passes to the one that it opens.
@@ -255,7 +300,7 @@ impl EvmTr for Machine {
         let table = revm::handler::instructions::InstructionProvider::instruction_table(instruction);
         let recorded = ctx.chain.recorder.is_some();
         let action = if recorded || (outermost && ctx.chain.keep_last_step) {
-            run_stepwise(&mut frame.interpreter, table, ctx)
+            run_stepwise(&mut frame.interpreter, table, ctx, frame.depth).map_err(ContextError::Db)?
         } else {
             run(&mut frame.interpreter, table, ctx)
         };

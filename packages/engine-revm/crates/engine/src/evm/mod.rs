@@ -8,9 +8,12 @@ mod instructions;
 mod last_step;
 mod machine;
 mod memory_gate;
+mod opcode_name;
 mod precompiles;
 mod recorder;
 mod run;
+mod step_log;
+mod uses;
 mod watch;
 mod wrapping;
 

@@ -1,6 +1,13 @@
 //! What a call does, written down while it runs, for tracers. Only where the plan asks for it.
 
-use super::{context::Context, halt, last_step::LastStep, precompiles::PrecompileSet};
+use super::{
+    context::Context,
+    halt,
+    last_step::LastStep,
+    precompiles::PrecompileSet,
+    step_log::StepLog,
+    uses::{OpenUses, SharedUses},
+};
 use crate::{
     outcome::{Frame, FrameKind, FrameLog, Halt},
     plan::Recording,
@@ -27,7 +34,7 @@ const FRAME_BYTES: usize = 256;
 const LOG_BYTES: usize = 256;
 const LOOKUP_BYTES: usize = 128;
 /// geth's `memoryPadLimit`, bytes.
-const MOST_PADDING: usize = 1 << 20;
+pub const MOST_PADDING: usize = 1 << 20;
 
 #[derive(Debug)]
 pub struct Recorder {
@@ -42,14 +49,22 @@ pub struct Recorder {
     /// Why the last precompile failed.
     pub precompile_halt: Option<Halt>,
     pub lookups: Lookups,
+    /// Where instructions are written down.
+    pub steps: Option<StepLog>,
+    /// Of authorizations.
+    pub refund: i64,
+    shared_uses: SharedUses,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct OpenFrame {
     /// In `frames`; none where the frame was too much.
     index: Option<usize>,
     /// Frames that it opened so far.
     children: u64,
+    /// Gas refund that it had when it was last left.
+    refund: i64,
+    uses: Option<Box<OpenUses>>,
 }
 
 /// Accounts and slots that instructions named, as geth's tracers count them.
@@ -111,6 +126,43 @@ impl Recorder {
             open: Vec::new(),
             precompile_halt: None,
             lookups: Lookups::default(),
+            steps: recording.steps.map(StepLog::new),
+            refund: 0,
+            shared_uses: SharedUses::default(),
+        }
+    }
+
+    pub fn watches_uses(&self) -> bool {
+        self.recording.uses && !self.overflowed
+    }
+
+    /// Of the innermost frame.
+    pub fn open_uses(&self) -> Option<&OpenUses> {
+        self.open.last()?.uses.as_deref()
+    }
+
+    /// Of the innermost frame, and of the call.
+    pub fn uses_mut(&mut self) -> Option<(&mut OpenUses, &mut SharedUses)> {
+        Some((self.open.last_mut()?.uses.as_deref_mut()?, &mut self.shared_uses))
+    }
+
+    pub fn take_preimages(&mut self) -> Vec<Bytes> {
+        std::mem::take(&mut self.shared_uses.preimages).into_iter().collect()
+    }
+
+    /// The innermost frame runs on.
+    pub fn start_run(&mut self) {
+        let outer = self.open.len().saturating_sub(1);
+        let refund = self.refund + self.open[..outer].iter().map(|frame| frame.refund).sum::<i64>();
+        if let Some(steps) = &mut self.steps {
+            steps.set_refund(refund);
+        }
+    }
+
+    /// The innermost frame opens another, or ends.
+    pub fn end_run(&mut self, refund: i64) {
+        if let Some(frame) = self.open.last_mut() {
+            frame.refund = refund;
         }
     }
 
@@ -118,9 +170,9 @@ impl Recorder {
         self.recording.state
     }
 
-    /// The frames in the order in which they began, and the bytes left.
-    pub fn finish(self) -> (Vec<Frame>, usize) {
-        (self.frames, self.left)
+    /// The frames in the order in which they began, the steps, and the bytes left.
+    pub fn finish(self) -> (Vec<Frame>, StepLog, usize) {
+        (self.frames, self.steps.unwrap_or_default(), self.left)
     }
 
     pub fn take(&mut self, bytes: usize) -> bool {
@@ -136,7 +188,11 @@ impl Recorder {
         if let Some(parent) = self.open.last_mut() {
             parent.children += 1;
         }
-        self.open.push(OpenFrame { index: kept.then_some(self.frames.len()), children: 0 });
+        self.open.push(OpenFrame {
+            index: kept.then_some(self.frames.len()),
+            uses: (kept && self.recording.uses).then(Box::default),
+            ..OpenFrame::default()
+        });
         if kept {
             self.frames.push(frame);
         }
@@ -144,7 +200,8 @@ impl Recorder {
 
     /// A frame that ran ended; `halt`: why, where it neither returned nor reverted.
     pub fn exit(&mut self, result: &FrameResult, halt: Option<Halt>) {
-        let Some(OpenFrame { index: Some(index), .. }) = self.open.pop() else { return };
+        let Some(OpenFrame { index: Some(index), uses, .. }) = self.open.pop() else { return };
+        self.frames[index].uses = uses.map(|uses| uses.finish());
         let ended = result.interpreter_result();
         let is_lost = !ended.result.is_ok_or_revert();
         if !is_lost && !self.take(ended.output.len()) {
@@ -172,7 +229,7 @@ impl Recorder {
     }
 
     pub fn log(&mut self, log: &Log) {
-        let Some(&OpenFrame { index: Some(index), children: position }) = self.open.last() else { return };
+        let Some(&OpenFrame { index: Some(index), children: position, .. }) = self.open.last() else { return };
         if !self.take(LOG_BYTES + log.data.data.len()) {
             return;
         }
@@ -187,7 +244,9 @@ impl Recorder {
     pub fn self_destruct(&mut self, from: Address, to: Address, balance: U256) {
         let depth = self.open.len() as u64;
         self.enter(Frame { value: Some(balance), ..Frame::new(FrameKind::SelfDestruct, depth, from, Some(to)) });
-        self.open.pop();
+        if let Some(OpenFrame { index: Some(index), uses, .. }) = self.open.pop() {
+            self.frames[index].uses = uses.map(|uses| uses.finish());
+        }
     }
 
     fn account(&mut self, address: Address) -> &mut Lookup {
@@ -329,6 +388,7 @@ impl Frame {
             halt: None,
             is_precompile: false,
             logs: Vec::new(),
+            uses: None,
         }
     }
 }

@@ -65,9 +65,11 @@ pub fn end(
     if recorder.overflowed {
         return Err(Fault::TooLong);
     }
-    let (frames, rest) = recorder.finish();
+    let preimages = recorder.take_preimages();
+    let (frames, log, rest) = recorder.finish();
     *left = rest;
-    Ok(Some(Box::new(CallRecord { frames, accounts, ..CallRecord::default() })))
+    let (steps, halted_steps) = log.finish();
+    Ok(Some(Box::new(CallRecord { frames, accounts, steps, halted_steps, preimages, ..CallRecord::default() })))
 }
 
 fn accounts(

@@ -1,0 +1,56 @@
+import type { StructLoggerConfig } from '@upfront/protocol'
+import type { CallRecord, RecordedHalt, StepOptions } from '../engine/call-record.js'
+import { haltMessage } from '../present/halt-message.js'
+import { stepPrice } from '../present/step-price.js'
+
+/** What halts an instruction as it runs, once geth has logged it and its price. */
+const FOUND_RUNNING = ['write protection', 'return data out of bounds']
+
+export function stepOptionsOf({
+  enableMemory = false,
+  disableStack = false,
+  disableStorage = false,
+  enableReturnData = false,
+  limit = 0,
+}: StructLoggerConfig): StepOptions {
+  return {
+    stack: !disableStack,
+    memory: enableMemory,
+    storage: !disableStorage,
+    returnData: enableReturnData,
+    limit,
+  }
+}
+
+/**
+ * Each instruction of a call as geth's struct logger shows it (eth/tracers/logger/logger.go), as JSON:
+ * `{ gas, failed, returnValue, structLogs }`.
+ */
+export function structLogJson({ steps, haltedSteps, frames, gasUsed }: CallRecord, config: StructLoggerConfig): string {
+  const [top] = frames
+  const failed = top === undefined || top.reverted || top.halt !== undefined
+  const shown = [...steps]
+  for (const halted of haltedSteps) shown[halted.at] += endOfHalted(halted)
+  const kept = config.limit ? shown.slice(0, countWithin(shown, config.limit)) : shown
+  const returnValue = top === undefined || top.halt !== undefined ? '0x' : top.output
+  return `{"gas":${gasUsed},"failed":${failed},"returnValue":"${returnValue}","structLogs":[${kept.join(',')}]}`
+}
+
+function endOfHalted({ halt, depth, cost, isNewSlot, rest }: RecordedHalt): string {
+  if (halt.kind !== 'instruction' && halt.kind !== 'writeProtection')
+    return `,"gasCost":${cost},"depth":${depth}${rest}`
+  const error = haltMessage(halt)
+  const price = stepPrice(halt.step, error, isNewSlot)
+  const said = FOUND_RUNNING.includes(error) ? '' : `,"error":${JSON.stringify(error)}`
+  return `,"gasCost":${price},"depth":${depth}${said}${rest}`
+}
+
+/** geth ends with the step that goes beyond the limit, bytes. */
+function countWithin(steps: readonly string[], limit: number): number {
+  let bytes = 0
+  const last = steps.findIndex((step) => {
+    bytes += step.length
+    return bytes > limit
+  })
+  return last < 0 ? steps.length : last + 1
+}
