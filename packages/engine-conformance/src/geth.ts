@@ -43,8 +43,13 @@ export async function startGeth(binary: string): Promise<Geth> {
   const call = (method: string, params: unknown[]) =>
     post({ jsonrpc: '2.0', id: 1, method, params }) as Promise<RpcAnswer>
   const batch = async (calls: readonly (readonly [string, readonly unknown[]])[]): Promise<RpcAnswer[]> => {
-    const answers = await post(calls.map(([method, params], id) => ({ jsonrpc: '2.0', id, method, params })))
-    return (answers as (RpcAnswer & { id: number })[]).sort((a, b) => a.id - b.id)
+    const requests = calls.map(([method, params], id) => ({ jsonrpc: '2.0', id, method, params }))
+    const answers = ((await post(requests)) as (RpcAnswer & { id: number })[]).sort((a, b) => a.id - b.id)
+    // geth gives a request 30 seconds, all of its calls together.
+    const isLate = ({ error }: RpcAnswer) => error?.message.includes('timed out')
+    return Promise.all(answers.map((answer, id) => (isLate(answer) ? post(requests[id]) : answer))) as Promise<
+      RpcAnswer[]
+    >
   }
   await answering(child, () => call('eth_chainId', []))
   const { result } = await call('eth_getBlockByNumber', ['latest', false])

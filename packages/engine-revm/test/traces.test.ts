@@ -100,7 +100,7 @@ describeBoth('revm and EthereumJS trace as geth does', () => {
     async (_name, payload) => {
       expect(await differencesIn(casesOf(payload))).toEqual([])
     },
-    60_000,
+    600_000,
   )
 
   it.each(Object.entries(HALT_REQUESTS))(

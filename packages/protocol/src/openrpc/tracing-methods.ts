@@ -6,7 +6,7 @@ const TRACER: JsonSchema = { type: 'string', enum: TRACERS }
 const TRACER_CONFIG: JsonSchema = {
   type: 'object',
   description:
-    "Options of the tracer, flags but for the struct logger's `limit` (bytes): callTracer's `withLog` and `onlyTopCall`; prestateTracer's `diffMode`, `disableCode`, `disableStorage` and `includeEmpty`; structLogger's `enableMemory`, `disableStack`, `disableStorage`, `enableReturnData` and `limit`",
+    "Options of the tracer, flags but for the struct logger's `limit` (bytes): callTracer's `withLog` and `onlyTopCall`; prestateTracer's `diffMode`, `disableCode`, `disableStorage` and `includeEmpty`; erc7562Tracer's `withLog` and `ignoredOpcodes` (quantities); structLogger's `enableMemory`, `disableStack`, `disableStorage`, `enableReturnData` and `limit`",
 }
 const FLAG: JsonSchema = { type: 'boolean', description: 'Of the struct logger' }
 const GETH_TRACERS = {

@@ -139,7 +139,7 @@ fn log_step(
     let halt = result.and_then(|result| halt::of_frame(result, interpreter, Some(step), context.cfg.spec));
     let bytes = step_log::after(context, interpreter, step, before, depth + 1, halt)?;
     if let Some(recorder) = &mut context.chain.recorder
-        && !recorder.take(bytes)
+        && !recorder.take(bytes.div_ceil(2))
     {
         recorder.steps = None;
     }

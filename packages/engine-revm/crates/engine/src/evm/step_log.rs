@@ -134,19 +134,16 @@ pub fn after(
         (SLOAD, Some(_)) if step.height() >= 1 => present(context, account, step.operand(0))?,
         _ => U256::ZERO,
     };
-    let stored = match (step.opcode(), &halt) {
-        (SSTORE, Some(_)) if step.height() >= 1 && step.gas() > SENTRY_GAS => {
-            Some(original_and_present(context, account, step.operand(0))?)
+    // Beyond the sentry only what a slot costs that the call has not changed yet can't be paid.
+    let unpaid_slot = match (step.opcode(), &halt) {
+        (SSTORE, Some(Halt::Instruction { .. })) if step.height() >= 2 && step.gas() > SENTRY_GAS => {
+            Some(original_and_present(context, account, step.operand(0))?.0)
         }
         _ => None,
     };
     let Some(log) = context.chain.recorder.as_mut().and_then(|recorder| recorder.steps.as_mut()) else { return Ok(0) };
     let mut refund = log.refund + frame.gas.refunded();
-    if let Some((original, current)) = stored
-        && original == current
-        && !original.is_zero()
-        && step.operand(1).is_zero()
-    {
+    if unpaid_slot.is_some_and(|original| !original.is_zero()) && step.operand(1).is_zero() {
         // geth counts the refund with the price, before that can't be paid.
         refund += CLEARING_REFUND;
     }
@@ -165,7 +162,7 @@ pub fn after(
             log.bytes += text.len() as u64;
         }
         Some(halt) => {
-            let is_new_slot = stored.is_some_and(|(original, current)| original.is_zero() && current.is_zero());
+            let is_new_slot = unpaid_slot.is_some_and(|original| original.is_zero());
             log.bytes += (text.len() + rest.len()) as u64;
             let (at, depth) = (log.steps.len() as u64, depth as u64);
             log.halts.push(RecordedHalt { at, depth, halt, cost, is_new_slot, rest });

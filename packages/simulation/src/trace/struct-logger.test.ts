@@ -1,0 +1,60 @@
+import type { CallRecord, Frame, RecordedHalt } from '../engine/call-record.js'
+import { structLogJson } from './struct-logger.js'
+
+const top: Frame = {
+  kind: 'CALL',
+  depth: 0,
+  from: `0x${'aa'.repeat(20)}`,
+  input: '0x',
+  output: '0x01',
+  gas: 100n,
+  gasUsed: 100n,
+  reverted: false,
+  isPrecompile: false,
+  logs: [],
+}
+const recordOf = (steps: string[], haltedSteps: RecordedHalt[] = [], more: Partial<Frame> = {}): CallRecord => ({
+  gas: 30_000n,
+  gasUsed: 21_000n,
+  frames: [{ ...top, ...more }],
+  accounts: [],
+  probed: [],
+  steps,
+  haltedSteps,
+  preimages: [],
+})
+const STEP = '{"pc":0,"op":"PUSH0","gas":9,"gasCost":2,"depth":1,"stack":[]}'
+
+describe('structLogJson', () => {
+  it('shows steps as they are', () => {
+    expect(JSON.parse(structLogJson(recordOf([STEP]), {}))).toEqual({
+      gas: 21_000,
+      failed: false,
+      returnValue: '0x01',
+      structLogs: [{ pc: 0, op: 'PUSH0', gas: 9, gasCost: 2, depth: 1, stack: [] }],
+    })
+  })
+
+  it('ends with the step that passes the limit', () => {
+    const steps = (limit: number) => JSON.parse(structLogJson(recordOf([STEP, STEP, STEP]), { limit })).structLogs.length
+    expect([0, 1, STEP.length - 1, STEP.length, 3 * STEP.length].map(steps)).toEqual([3, 1, 1, 2, 3])
+  })
+
+  it.each([
+    // MSTORE beyond what can be paid: 3 words of memory.
+    [0x52, { operands: [64n, 0n], gas: 5n }, '"gasCost":12,"depth":1,"error":"out of gas","stack":[]'],
+    [0x01, { operands: [1n], gas: 5n }, '"gasCost":3,"depth":1,"error":"stack underflow (1 <=> 2)","stack":[]'],
+    [0x54, { operands: [1n], gas: 200n, isCold: true }, '"gasCost":2100,"depth":1,"error":"out of gas","stack":[]'],
+    // Runs, and finds that there is less.
+    [0x3e, { operands: [0n, 1n, 1n], gas: 50n }, '"gasCost":9,"depth":1,"stack":[]'],
+  ])('prices opcode %i, which halted', (opcode, given, shown) => {
+    const found = { memory: 0, returnData: 0, isCold: false, ...given }
+    const step = { fork: 'osaka' as const, opcode, height: given.operands.length, found }
+    const halt = { kind: 'instruction' as const, step }
+    const halted = { at: 0, depth: 1, halt, cost: 1n, isNewSlot: false, rest: ',"stack":[]}' }
+    const record = recordOf(['{"pc":0,"op":"X","gas":9'], [halted], { halt, output: '0x' })
+    const json = structLogJson(record, {})
+    expect(json).toContain(`{"pc":0,"op":"X","gas":9,${shown}}`)
+    expect(JSON.parse(json)).toMatchObject({ failed: true, returnValue: '0x' })
+  })
+})
