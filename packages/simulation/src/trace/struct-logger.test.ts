@@ -36,7 +36,8 @@ describe('structLogJson', () => {
   })
 
   it('ends with the step that passes the limit', () => {
-    const steps = (limit: number) => JSON.parse(structLogJson(recordOf([STEP, STEP, STEP]), { limit })).structLogs.length
+    const steps = (limit: number) =>
+      JSON.parse(structLogJson(recordOf([STEP, STEP, STEP]), { limit })).structLogs.length
     expect([0, 1, STEP.length - 1, STEP.length, 3 * STEP.length].map(steps)).toEqual([3, 1, 1, 2, 3])
   })
 
