@@ -98,7 +98,12 @@ async function startService(service, logs) {
   for (;;) {
     const problem = await service.problem().catch(() => NOT_LISTENING)
     if (ended || ending) await new Promise(() => {})
-    if (problem === undefined) return console.log(url)
+    if (problem === undefined) {
+      console.log(url)
+      const said = readFileSync(join(root, logs, `${name}.log`), 'utf8')
+      for (const [warning] of said.matchAll(/^\w+ is no setting: did you mean .*$/gm)) console.log(`  ${warning}`)
+      return
+    }
     const listens = problem !== NOT_LISTENING
     if (listens && Date.now() - began > READY_TIMEOUT) return console.log(`${url}, but it is not ready: ${problem}`)
     if (Date.now() - began > LISTEN_TIMEOUT) throw new Error(`the ${title} does not listen: see ${logs}/${name}.log`)

@@ -30,6 +30,12 @@ onEnd(async () => {
   process.exit(130)
 })
 
+if (process.argv.includes('--help')) {
+  console.log(
+    'npm test installs, builds and runs every test; npm test -- packages/protocol apps/billing those of these folders alone.',
+  )
+  process.exit(0)
+}
 const chosen = process.argv.slice(2).map((folder) => folder.replace(/\/$/, ''))
 const total = { passed: 0, failed: 0, skipped: 0 }
 const broken = []

@@ -131,7 +131,28 @@ withPostgres(`compose.yaml${missing === null ? '' : ` (skipped: ${missing})`}`, 
         .filter((name) => services[name].profiles === undefined)
         .sort(),
     ).toEqual(['billing', 'devnet', 'gateway', 'postgres'])
+    // Those of a profile: each is started below, but for eRPC itself, whose image can't be had without a registry.
+    expect(
+      Object.keys(services)
+        .filter((name) => services[name].profiles !== undefined)
+        .sort(),
+    ).toEqual(['erpc', 'gateway-base', 'gateway-base-sepolia', 'gateway-erpc'])
   }, 120_000)
+
+  it('starts gateway-erpc where erpc.yaml says that eRPC listens', async () => {
+    const { server, projects, ...others } = load(read('infra/erpc.yaml'))
+    const [{ id, networks, upstreams }] = projects
+    const upstream = `erpc:${server.httpPort}/${id}/evm/${networks[0].evm.chainId}`
+    expect(services['gateway-erpc'].environment.UPSTREAM_RPC_URL).toBe(`http://${upstream}`)
+    expect(services.erpc.volumes).toEqual(['./erpc.yaml:/erpc.yaml:ro'])
+    expect(upstreams.map(({ endpoint }) => endpoint)).toEqual(
+      Object.keys(services.erpc.environment).map((variable) => `\${${variable}}`),
+    )
+    expect(others.database).toEqual({ evmJsonRpcCache: null })
+    hosts[upstream] = hosts['devnet:8545']
+    const gateway = await startService('gateway-erpc', 'gateway')
+    expect(await rpc(gateway.url, 'eth_simulateV1', simulation)).toHaveLength(1)
+  }, 60_000)
 
   it.each(['gateway-base', 'gateway-base-sepolia'])(
     'starts %s, without a stream that Base no longer has',

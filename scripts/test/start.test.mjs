@@ -1,8 +1,9 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { snippets } from './snippets.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const started = []
@@ -62,16 +63,49 @@ function leftOf({ ports }) {
   return execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\n').filter(Boolean)
 }
 
+/** Web pages may call the stand and read its headers; a simulated block is as long as the chain's own. */
+async function expectOpenToPages({ ports }) {
+  const request = { blockStateCalls: [{}, {}] }
+  const response = await fetch(`http://127.0.0.1:${ports.GATEWAY_PORT}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: 'http://localhost:3000' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [request, 'latest'] }),
+  })
+  expect(response.headers.get('access-control-allow-origin')).toBe('*')
+  const exposed = response.headers.get('access-control-expose-headers')
+  for (const name of ['upfront-state', 'retry-after']) expect(exposed).toContain(name)
+  const [first, second] = (await response.json()).result
+  expect(second.timestamp - first.timestamp).toBe(2)
+}
+
 const onLinux = process.platform === 'linux' ? test : test.skip // Reads /proc to find what was left behind.
 
 onLinux(
-  'ends with a curl that answers; Ctrl-C ends everything within five seconds',
+  'ends with a curl that answers; what the documents say to run on it works; Ctrl-C ends everything within five seconds',
   async () => {
-    const stand = await npmStart()
+    const stand = await npmStart({ GATEWAY_WORKRS: '1' })
     const [curl] = await stand.until(/^curl .*$/m)
+    expect(stand.output).toContain('GATEWAY_WORKRS is no setting: did you mean GATEWAY_WORKERS?')
     const answer = JSON.parse(execFileSync('sh', ['-c', curl], { encoding: 'utf8' }))
     expect(answer.result[0].calls[0]).toMatchObject({ status: '0x1', gasUsed: '0x5208' })
     expect(answer.result[0].calls[0].logs).toHaveLength(1)
+    await expectOpenToPages(stand)
+    const run = snippets().filter(({ notRun }) => notRun === undefined)
+    expect(run.length).toBeGreaterThanOrEqual(5)
+    for (const { document, text } of run) {
+      const here = text
+        .replaceAll(/\b(127\.0\.0\.1|localhost):8080\b/g, `127.0.0.1:${stand.ports.GATEWAY_PORT}`)
+        .replaceAll(/\b(127\.0\.0\.1|localhost):8081\b/g, `127.0.0.1:${stand.ports.BILLING_PORT}`)
+      const { status, stdout, stderr } = spawnSync('sh', ['-c', here], { cwd: root, encoding: 'utf8' })
+      expect({ document, text, status, stderr: status === 0 ? '' : stderr }).toEqual({
+        document,
+        text,
+        status: 0,
+        stderr: '',
+      })
+      if (/^curl /m.test(text)) expect(stdout).toMatch(/"result":|^HTTP\/1\.1 402 /)
+      if (/sha256sum/.test(text)) expect(stdout).toMatch(/^[0-9a-f]{64} /)
+    }
     const [, billing, token] = await stand.until(/BILLING_URL=(\S+) BILLING_TOKEN=(\S+) NETWORK=eip155:31337 ASSET=0x/)
     expect((await fetch(`${billing}/payments`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(200)
 
@@ -150,3 +184,16 @@ onLinux(
   },
   180_000,
 )
+
+test.each([
+  ['npm start', 'scripts/start.mjs', /GATEWAY_PORT +8080/],
+  ['npm test', 'scripts/test.mjs', /npm test/],
+  ['the local chain', 'packages/devnet/dist/main.js', /DEVNET_PORT +8545/],
+  ['the gateway', 'apps/simulator-gateway/dist/main.js', /GATEWAY_PORT +8080/],
+  ['billing', 'apps/billing/dist/main.js', /BILLING_PORT +8081/],
+  ['watch', 'apps/simulator-gateway/dist/ops/watch/main.js', /GATEWAY_PORT/],
+  ['the demo', 'examples/paying-buyer/dist/main.js', /GATEWAY_PORT/],
+  ['the metered seller', 'examples/metered-seller/dist/main.js', /PORT +8082/],
+])('%s says with --help what it reads', (_, program, expected) => {
+  expect(execFileSync(process.execPath, [program, '--help'], { cwd: root, encoding: 'utf8' })).toMatch(expected)
+})

@@ -47,6 +47,13 @@ const KNOWN = [
   ...['RECEIPT_WAIT_MS', 'ACKNOWLEDGEMENT_WAIT_MS'],
 ]
 
+/** Every variable with its default, one a line. */
+export function settingsHelp(): string {
+  const defaults = new Environment() as unknown as Record<string, unknown>
+  const lines = KNOWN.map((name) => `  ${name.padEnd(24)}${defaults[name] ?? ''}`.trimEnd())
+  return `Settings are environment variables; these are their defaults:\n${lines.join('\n')}\nREADME.md says what each means.`
+}
+
 /** @throws Error that names every variable that is missing or wrong */
 export function readEnvironment(variables: Readonly<Record<string, string | undefined>>): Environment {
   const names = KNOWN.filter((name) => variables[name])

@@ -4,8 +4,12 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { BillingFacilitator, FileJournal, type Log } from '@upfront/facilitator-adapter'
 import { AppModule } from './app.module.js'
 import { Connections } from './connections.js'
-import { readEnvironment } from './environment.js'
+import { readEnvironment, settingsHelp } from './environment.js'
 
+if (process.argv.includes('--help')) {
+  process.stdout.write(`${settingsHelp()}\n`)
+  process.exit(0)
+}
 try {
   const environment = readEnvironment(process.env)
   const logger = new ConsoleLogger({ json: true, logLevels: ['log', 'warn', 'error', 'fatal'] })

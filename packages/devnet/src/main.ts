@@ -11,6 +11,16 @@ function readInteger(name: string, least: number, most: number): number | undefi
   process.exit(1)
 }
 
+if (process.argv.includes('--help')) {
+  console.log(`A local chain for development and tests. Settings are environment variables; these are their defaults:
+  DEVNET_PORT                8545
+  DEVNET_HOST                127.0.0.1
+  DEVNET_BLOCK_TIME_SECONDS  a block for each transaction; 2 with a stream of flashblocks
+  DEVNET_FLASHBLOCKS_PORT    no stream
+  DEVNET_OPTIMISM            1: an OP-stack chain`)
+  process.exit(0)
+}
+
 const port = readInteger('DEVNET_PORT', 0, 65_535) ?? 8545
 const blockTimeSeconds = readInteger('DEVNET_BLOCK_TIME_SECONDS', 1, 3_600)
 const flashblocksPort = readInteger('DEVNET_FLASHBLOCKS_PORT', 0, 65_535)

@@ -1,0 +1,38 @@
+// The `sh` blocks of what people read first: documents, and the READMEs of what is run.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageFolders, root } from '../install.mjs'
+
+const documents = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'infra/README.md',
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+  ...packageFolders().map((folder) => `${folder}/README.md`),
+]
+
+/**
+ * Each block, with why it is not run where `<!-- not run: … -->` stands before it.
+ * @returns {{ document: string, text: string, notRun?: string }[]}
+ */
+export function snippets() {
+  return documents.flatMap((document) => {
+    const blocks = textOf(document).matchAll(/(?:<!-- not run: ([^>]*?) -->\s*)?^( *)```sh\n([\s\S]*?)^ *```$/gm)
+    return [...blocks].map(([, notRun, indent, text]) => ({
+      document,
+      text: text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+      ...(notRun && { notRun }),
+    }))
+  })
+}
+
+function textOf(document) {
+  try {
+    return readFileSync(join(root, document), 'utf8')
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error
+    return ''
+  }
+}
