@@ -186,7 +186,7 @@ async function kill(
     // Each start takes seconds: a run of many payments is not to be nothing but starts.
     const enough = served() + random(1, Math.max(5, plan.payments / 20))
     await sleep(random(...plan.pause), undefined, { signal }).catch(() => undefined)
-    await until(async () => signal.aborted || served() >= enough, 10_000)
+    await until(async () => signal.aborted || served() >= enough, 120_000)
     if (signal.aborted) return
     const names = plan.victims[random(0, plan.victims.length - 1)] ?? []
     for (const name of names) kills[name] += 1
