@@ -41,7 +41,10 @@ describe('/console', () => {
 
   beforeAll(async () => {
     const [store] = ledgerStores()
-    stand = await startPaidStand(store!, (rpcUrl) => ({ UPSTREAM_WS_URL: rpcUrl.replace('http', 'ws') }))
+    stand = await startPaidStand(store!, (rpcUrl) => ({
+      UPSTREAM_WS_URL: rpcUrl.replace('http', 'ws'),
+      RECEIPT_KEY: `0x${'42'.repeat(32)}`,
+    }))
     gateway = stand.gateway
     if (executablePath !== undefined) browser = await chromium.launch({ executablePath })
   })
@@ -172,6 +175,30 @@ describe('/console', () => {
     await page.close()
   })
 
+  inBrowser('takes blocks, overrides and a function of an ABI by form, and names what the ABI decodes', async () => {
+    const data = encodeErrorResult({ abi: parseAbi(['error Late(uint256 by)']), errorName: 'Late', args: [7n] })
+    const length = ((data.length - 2) / 2).toString(16).padStart(2, '0')
+    const page = await open()
+    await page.getByText('ABI', { exact: true }).click()
+    await page.getByLabel(/^JSON, or lines/).fill('function arrive(uint256 when)\nerror Late(uint256 by)')
+    await page.getByLabel(/^To/).fill(NOBODY)
+    await page.getByRole('combobox', { name: /^Function/ }).selectOption('arrive(uint256)')
+    await page.getByLabel('when (uint256)').fill('12')
+    await page.getByText('State overrides').click()
+    await page.getByRole('button', { name: 'Override an account' }).press('Enter')
+    await page.getByLabel('Address', { exact: true }).fill(NOBODY)
+    await page.getByLabel('Code (0x-hex)').fill(`0x60${length}600c60003960${length}6000fd${data.slice(2)}`)
+    await page.getByRole('button', { name: 'Add a block' }).press('Enter')
+    const second = page.getByRole('region', { name: 'Block 2' })
+    await second.getByText('The block itself').click()
+    await second.getByLabel('Block number').fill('100')
+    await page.getByRole('button', { name: 'Simulate' }).press('Enter')
+    await page.getByText('Fails: reverted: Late(by: 7)').nth(1).waitFor()
+    await page.getByText('Calls arrive(when: 12)').nth(1).waitFor()
+    await page.getByText('As block 100').nth(1).waitFor()
+    await page.close()
+  })
+
   inBrowser('sells an answer: the price before, the signed maximum, the charge after, the receipt', async () => {
     const { seller, buyer } = stand.devnet.accounts
     const before = await stand.usdcOf(seller.address)
@@ -188,6 +215,8 @@ describe('/console', () => {
       Math.round(Number(charged!.split(' ')[2]) * 1e6),
     )
     expect(await page.locator('pre').first().textContent()).toContain('"status": "success"')
+    await page.getByText('Receipt', { exact: true }).click()
+    expect(await page.locator('pre').nth(1).textContent()).toContain('"signature": "0x')
     await page.close()
   })
 
