@@ -9,13 +9,19 @@ export interface ListenOptions {
 }
 
 /**
+ * Connections that wait to be accepted; the system may have a lower limit. With Node's 511, a client that opens a thousand at once makes
+ * others' wait for seconds: TCP tries again after one second and after three.
+ */
+const BACKLOG = 4_096
+
+/**
  * Starts a Nest application's lifecycle and listens. Answers its URL, with the real port where 0 was asked for.
  * @throws what a lifecycle hook throws, or an Error that names the variable where the address is not free; the application
  * is closed then
  */
 export async function listen(app: NestFastifyApplication, options: ListenOptions): Promise<string> {
   try {
-    await app.listen(options.port, options.host)
+    await app.listen({ port: options.port, host: options.host, backlog: BACKLOG })
   } catch (error) {
     await app.close()
     throw describeListenError(error, options)
