@@ -125,7 +125,7 @@ describe('debug_traceCall', () => {
 
   it('refuses more steps than an answer may have, unless they are limited', async () => {
     const stateOverrides = { [TOKEN]: { code: assemble('@again >again JUMP') } }
-    const endless = { to: TOKEN, gas: '0x1000000' }
+    const endless = { to: TOKEN, gas: '0x200000' }
     const { error } = await ask('debug_traceCall', [endless, 'latest', { stateOverrides }])
     expect(error).toMatchObject({ code: -32005, message: expect.stringContaining(String(16 * 1024 * 1024)) })
     const { result } = await ask('debug_traceCall', [endless, 'latest', { stateOverrides, limit: 200 }])
