@@ -11,8 +11,8 @@ import { build } from './build.mjs'
 import { packageFolders, root } from './install.mjs'
 import { endAll, killGroup, onEnd, start } from './processes.mjs'
 
-/** Suites that run at the same time: most of a suite's time is waiting for services to start and for blocks. */
-const AT_ONCE = 2
+/** Suites that run at the same time: much of a suite's time is waiting for services to start and for blocks. */
+const AT_ONCE = 3
 /** More files with failures than this are no accident: none of them is run again. */
 const MOST_RUN_AGAIN = 5
 /** No package's suite takes a third of this on two cores: one that gets here hangs. */
