@@ -1,27 +1,20 @@
-import { type CallLimits, Canceller, type CancelSignal, pause } from '@upfront/node'
-import { type BlockHeader, blockHeaderToRpc, type Hash } from '@upfront/protocol'
-import { LRUCache } from 'lru-cache'
+import { Canceller } from '@upfront/node'
+import { type BlockHeader, blockHeaderToRpc } from '@upfront/protocol'
 import { headerFromRpc } from '../block-from-rpc.js'
 import type { FollowedHead } from '../followed-head.js'
 import { NodeSubscription } from '../node-subscription.js'
 import type { PinnedBlock } from '../pinned-block.js'
+import { askLimits, reasonOf } from './asking.js'
 import type { FollowedBlock, HeadFollowerOptions, HeadStatus } from './head-follower-options.js'
-import { MOST_MISSED, missedBlocks } from './missed-blocks.js'
+import { type AnnouncedHead, HeadIntake } from './head-intake.js'
 import { Pace } from './pace.js'
 import type { RelayMember } from './relay.js'
 
-/** Requests stay on the head before for so long while a new one is prepared. */
-const PREPARE_MS = 50
 const IDLE_MS = 60_000
-/** A block that was announced may be served a little later: how long it is asked for. */
-const SERVED_WITHIN_MS = 2_000
-const ASK_TIMEOUT_MS = 5_000
 /** How often the node is asked although subscriptions tell: they may lag behind it. */
 const COMPARE_MS = 15_000
 /** A subscription that announces a head so much later than the node served it is not trusted with that head. */
 const MOST_LAG_MS = 250
-/** Headers kept of the blocks that were followed, so that a reorganisation finds its parent. */
-const KNOWN_BLOCKS = 64
 /** Who is named as the source of a head that was asked for. */
 const ASKED = ''
 /** The same where another replica was told of it. */
@@ -38,12 +31,6 @@ interface Standing {
   confirmedAt: number
 }
 
-interface Announced {
-  header: BlockHeader
-  from: string
-  at: number
-}
-
 /**
  * Follows the chain's head. Nodes announce heads (`newHeads`) or are asked; each new head is fetched by hash, so that a node
  * serves it before a request stands on it, prepared, and then is what `current` says.
@@ -51,16 +38,11 @@ interface Announced {
 export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
   readonly #options: HeadFollowerOptions<B>
   readonly #pace = new Pace()
-  readonly #known = new LRUCache<Hash, BlockHeader>({ max: KNOWN_BLOCKS })
+  readonly #intake: HeadIntake<B>
   #following: Canceller | undefined
   #subscriptions: NodeSubscription[] = []
   #replica: RelayMember | undefined
   #standing: Standing | undefined
-  /** The newest head that was taken up. */
-  #taken: BlockHeader | undefined
-  /** The newest announcement that is not taken up yet. */
-  #announced: Announced | undefined
-  #taking = false
   #requestedAt = 0
   /** When a subscription began whose first head is still to be asked for: it announces only those that follow. */
   #subscribedAt = Number.POSITIVE_INFINITY
@@ -71,6 +53,10 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
 
   constructor(options: HeadFollowerOptions<B>) {
     this.#options = options
+    this.#intake = new HeadIntake(options, {
+      signal: () => this.#following?.signal,
+      adopt: (head) => this.#adopt(head),
+    })
     if (options.mode === 'always') this.#start()
   }
 
@@ -196,7 +182,7 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     clearTimeout(this.#timer)
     clearTimeout(this.#idle)
     this.#standing = undefined
-    this.#announced = undefined
+    this.#intake.clear()
   }
 
   #restWhenIdle(idleMs: number): void {
@@ -225,9 +211,9 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     if (compares || !this.#isTrusted(askedAt)) {
       this.#comparedAt = askedAt
       try {
-        this.noteAsked(await this.#options.latest(limitsOf(signal)), askedAt)
+        this.noteAsked(await this.#options.latest(askLimits(signal)), askedAt)
       } catch (error) {
-        if (!signal.aborted) this.#options.observe({ kind: 'unknown', reason: messageOf(error) })
+        if (!signal.aborted) this.#options.observe({ kind: 'unknown', reason: reasonOf(error) })
       }
     }
     if (signal.aborted) return
@@ -241,12 +227,12 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
       const told = Buffer.isBuffer(header) ? JSON.parse(header.toString()) : header
       this.#announce({ header: headerFromRpc(told), from, at: performance.now() })
     } catch (error) {
-      this.#options.observe({ kind: 'unknown', reason: messageOf(error) })
+      this.#options.observe({ kind: 'unknown', reason: reasonOf(error) })
     }
   }
 
   /** Takes up a head that is higher, or that replaces the head of the same node: a lower one of another node only lags. */
-  #announce(announced: Announced): void {
+  #announce(announced: AnnouncedHead): void {
     const { header, from, at } = announced
     const standing = this.#standing
     if (from !== ASKED && header.hash === standing?.block.key) {
@@ -254,56 +240,15 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
       if (at - standing.block.seenAt <= MOST_LAG_MS) standing.told = true
       return
     }
-    if (header.hash === this.#announced?.header.hash) return
-    const newest = this.#announced ?? (standing && { header: standing.block.header, from: standing.from })
+    if (header.hash === this.#intake.announced?.header.hash) return
+    const newest = this.#intake.announced ?? (standing && { header: standing.block.header, from: standing.from })
     if (newest !== undefined && header.number <= newest.header.number && from !== newest.from) return
-    this.#announced = announced
     if (from !== REPLICA) this.#replica?.publish(JSON.stringify(blockHeaderToRpc(header)))
-    if (!this.#taking) void this.#takeUp()
-  }
-
-  async #takeUp(): Promise<void> {
-    this.#taking = true
-    try {
-      for (let next = this.#announced; next !== undefined; next = this.#announced) {
-        await this.#moveTo(next)
-        if (this.#announced === next) this.#announced = undefined
-      }
-    } catch (error) {
-      this.#announced = undefined
-      if (this.#following !== undefined) this.#options.observe({ kind: 'failed', reason: messageOf(error) })
-    } finally {
-      this.#taking = false
-    }
-  }
-
-  async #moveTo(announced: Announced): Promise<void> {
-    const { hash } = announced.header
-    const signal = this.#following?.signal
-    if (signal === undefined) return
-    const block = await this.#served(hash, signal)
-    if (signal.aborted) return
-    if (block === undefined) {
-      this.#options.observe({ kind: 'unserved', hash })
-      return
-    }
-    const { header } = block
-    const before = this.#taken
-    const missed = await this.#missed(block, signal)
-    await this.#prepared([...(missed ?? []), block])
-    if (signal.aborted) return
-    this.#taken = header
-    this.#adopt(announced)
-    const oldest = missed?.[0]?.header ?? header
-    const reorganised =
-      before !== undefined &&
-      oldest.parentHash !== before.hash &&
-      (missed !== undefined || header.number <= before.number)
-    this.#options.observe({ kind: 'head', header, reorganised, missed: missed?.length ?? 0 })
+    this.#intake.announce(announced)
   }
 
   /** A request may have been answered with this head, or with a newer one, while this one was taken up. */
-  #adopt(announced: Announced): void {
+  #adopt(announced: AnnouncedHead): void {
     const { header, from } = announced
     const standing = this.#standing
     if (standing?.block.key === header.hash) standing.told ||= from !== ASKED
@@ -311,59 +256,9 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
       this.#stand(announced, from !== ASKED)
   }
 
-  #stand({ header, from, at }: Announced, told: boolean): void {
+  #stand({ header, from, at }: AnnouncedHead, told: boolean): void {
     this.#pace.note(header, at, from === ASKED ? (this.#standing?.confirmedAt ?? at) : at)
     const block = { header, key: header.hash, seenAt: at }
     this.#standing = { block, from, told, confirmedAt: at }
   }
-
-  async #missed(block: B, signal: CancelSignal): Promise<B[] | undefined> {
-    const distance = this.#taken === undefined ? undefined : block.header.number - this.#taken.number
-    // After a pause the last known block is out of reach: nothing is fetched in vain.
-    if (distance === undefined || distance > MOST_MISSED + 1) return undefined
-    return missedBlocks(
-      block,
-      (hash) => this.#known.has(hash),
-      (hash) => this.#options.byHash(hash, limitsOf(signal)).catch(() => undefined),
-    )
-  }
-
-  async #served(hash: Hash, signal: CancelSignal): Promise<B | undefined> {
-    const until = performance.now() + SERVED_WITHIN_MS
-    for (let wait = 5; !signal.aborted; wait = Math.min(2 * wait, 200)) {
-      const block = await this.#options.byHash(hash, limitsOf(signal)).catch(() => undefined)
-      if (block !== undefined) return block
-      if (performance.now() > until || this.#announced?.header.hash !== hash) return undefined
-      await pause(wait, signal).catch(() => undefined)
-    }
-    return undefined
-  }
-
-  /** @param blocks oldest first, each the child of the one before; resolves once all are prepared, or after a bound */
-  async #prepared(blocks: readonly B[]): Promise<void> {
-    const { prepare } = this.#options
-    let done: Promise<void> | undefined
-    for (const block of blocks) {
-      const { header } = block
-      done = prepare?.(block, this.#known.get(header.parentHash)).catch((error) => {
-        this.#options.observe({ kind: 'failed', reason: messageOf(error) })
-      })
-      this.#known.set(header.hash, header)
-    }
-    if (done === undefined) return
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, PREPARE_MS)
-    })
-    await Promise.race([done, late])
-    clearTimeout(timer)
-  }
-}
-
-function limitsOf(signal: CancelSignal): CallLimits {
-  return { signal, deadline: performance.now() + ASK_TIMEOUT_MS }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
