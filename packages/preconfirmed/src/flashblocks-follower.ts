@@ -5,7 +5,8 @@ import type { ExecutedPart } from '@upfront/simulation'
 import type { CanonicalBlock } from './canonical-block.js'
 import { FlashblockStream } from './flashblock-stream.js'
 import { followHead } from './follow-head.js'
-import { PreconfirmedChain, type PreconfirmedChainOptions, type PreconfirmedEvent } from './preconfirmed-chain.js'
+import { PreconfirmedChain, type PreconfirmedChainOptions } from './preconfirmed-chain.js'
+import type { PreconfirmedEvent } from './preconfirmed-event.js'
 import { newestBlock, type PreconfirmedSnapshot } from './snapshot.js'
 
 export interface FlashblocksFollowerOptions extends Omit<PreconfirmedChainOptions, 'observe'> {

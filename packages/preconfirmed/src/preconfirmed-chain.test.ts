@@ -10,7 +10,8 @@ import {
 import { flashblockMessage, hashOf } from '../test/flashblock-message.js'
 import type { CanonicalBlock } from './canonical-block.js'
 import { flashblockFromJson } from './flashblock.js'
-import { PreconfirmedChain, type PreconfirmedEvent } from './preconfirmed-chain.js'
+import { PreconfirmedChain } from './preconfirmed-chain.js'
+import type { PreconfirmedEvent } from './preconfirmed-event.js'
 import { newestBlock } from './snapshot.js'
 
 const GAS = 21_000

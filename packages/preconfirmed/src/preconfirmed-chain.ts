@@ -1,25 +1,23 @@
 import { Canceller } from '@upfront/node'
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import {
-  type BlockEnvironment,
   type ChainRules,
   type Driver,
   type ExecutedPart,
   executeStretch,
-  isForkActive,
-  nextExcessBlobGas,
   type PinnedState,
   type PreconfirmationExecutor,
   pinnedState,
   ReadBudget,
-  rulesAt,
   type StateLayer,
   StretchRejected,
 } from '@upfront/simulation'
 import type { CanonicalBlock } from './canonical-block.js'
+import { environmentOf } from './environment-of.js'
 import { differenceOf, executedPart, extended } from './executed-block.js'
 import type { Flashblock } from './flashblock.js'
-import { type Arrival, type BlockPrefix, FlashblockStore } from './flashblock-store.js'
+import { type BlockPrefix, FlashblockStore } from './flashblock-store.js'
+import type { PreconfirmedEvent } from './preconfirmed-event.js'
 import { RecentReads } from './recent-reads.js'
 import { headerOf, type PreconfirmedBlock, type PreconfirmedSnapshot } from './snapshot.js'
 
@@ -33,28 +31,6 @@ export interface PreconfirmedChainOptions {
   /** Bound on executing one stretch, reads included. */
   executionTimeoutMs: number
 }
-
-/** What the metrics count and the log says. */
-export type PreconfirmedEvent =
-  | { kind: 'arrival'; arrival: Arrival; blockNumber: bigint; index: number }
-  /** A flashblock shows in `pending`. */
-  | { kind: 'visible'; blockNumber: bigint; index: number; transactions: number; gasUsed: bigint; afterMs: number }
-  /** The node's head is the block that was pre-confirmed: its layers are part of the head now. */
-  | { kind: 'folded'; blockNumber: bigint }
-  /** The node's head is another block than was pre-confirmed at its height. */
-  | { kind: 'differs'; blockNumber: bigint }
-  /** The node's head is no child of the one before. */
-  | { kind: 'reorganised'; blockNumber: bigint }
-  /** Executing gave something else than the flashblock claims, or the block's rules refuse a transaction. */
-  | { kind: 'mismatch'; blockNumber: bigint; index: number; reason: string }
-  /** A transaction reaches code that the chain's nodes have of their own (Base's B20), which is not executed here. */
-  | { kind: 'nativePrecompile'; blockNumber: bigint; index: number; reason: string }
-  /** The node could not be read; tried again. */
-  | { kind: 'unreadable'; blockNumber: bigint; reason: string }
-  /** Following failed in a way that nobody foresaw; the next flashblock or head starts from the canonical head again. */
-  | { kind: 'failed'; reason: string }
-  /** `pending` stands on the canonical head from now on. */
-  | { kind: 'fallback' }
 
 const RETRY_MS = 100
 /** Values read again as soon as there is a new head, in a few HTTP requests. */
@@ -248,7 +224,9 @@ export class PreconfirmedChain {
     const before = blocks[at]
     const flashblocks = prefix.flashblocks.slice(from, to + 1)
     const newest = flashblocks.at(-1) as Flashblock
-    const environment = before?.environment ?? this.environment(prefix, below.at(-1), base.header)
+    const under = below.at(-1)
+    const parent = under ? headerOf(under, prefix.base.parentHash, base.header) : base.header
+    const environment = before?.environment ?? environmentOf(prefix, parent, this.options.rules)
     if (!environment) return this.refuse({ ...next, to: from }, `no rules are known for time ${prefix.base.timestamp}`)
     const layers = [...below, ...(before ? [before] : [])].flatMap((block) => block.layers)
     const stretch = {
@@ -317,30 +295,6 @@ export class PreconfirmedChain {
     const payload = this.store.find(prefix.blockNumber, prefix.payloadId)
     if (payload) payload.faultyFrom = from
     this.options.observe({ kind, blockNumber: prefix.blockNumber, index: from, reason })
-  }
-
-  private environment(prefix: BlockPrefix, below: PreconfirmedBlock | undefined, head: BlockHeader) {
-    const { base, blockNumber } = prefix
-    const rules = rulesAt(this.options.rules, blockNumber, base.timestamp)
-    if (!rules) return undefined
-    const parent = below ? headerOf(below, base.parentHash, head) : head
-    const environment: BlockEnvironment = {
-      number: blockNumber,
-      timestamp: base.timestamp,
-      parentHash: base.parentHash,
-      gasLimit: base.gasLimit,
-      feeRecipient: base.feeRecipient,
-      prevRandao: base.prevRandao,
-      baseFeePerGas: base.baseFeePerGas,
-      extraData: base.extraData,
-      rules,
-    }
-    if (!isForkActive(rules.fork, 'cancun')) return environment
-    return {
-      ...environment,
-      parentBeaconBlockRoot: base.parentBeaconBlockRoot,
-      excessBlobGas: nextExcessBlobGas(parent, rules),
-    }
   }
 }
 

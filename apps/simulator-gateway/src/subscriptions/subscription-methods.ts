@@ -18,8 +18,8 @@ import {
   unknownUnsealedPosition,
   unsealedLogPosition,
 } from './resume.js'
+import { SimulationWatch } from './simulation-watch.js'
 import type { Subscriber } from './subscriber.js'
-import { SimulationWatch } from './watch-simulation.js'
 
 /** What subscriptions tell of. */
 export interface SubscriptionSources {
