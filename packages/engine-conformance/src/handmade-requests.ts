@@ -98,6 +98,11 @@ export const HANDMADE_REQUESTS: Record<string, Fields> = {
   'init code that is too large': request({ to: undefined, input: `0x${'00'.repeat(49_153)}` }),
   'init code of CREATE that is too large': request({}, '0x61c0015f5ff000'),
   'a contract that dies in its constructor': request({ to: undefined, input: '0x30ff', value: '0x9' }),
+  'a creation that names another nonce than its sender has': request({
+    to: undefined,
+    input: '0x60016001555f5ff3',
+    nonce: '0x7',
+  }),
   'a contract that dies for another': request({ to: undefined, input: '0x33ff', value: '0x9' }),
   'the last nonce': {
     blockStateCalls: [

@@ -38,15 +38,16 @@ export async function beginRecord(
   if (!(evm instanceof RecordingEvm)) return undefined
   const recorder = new Recorder(recording, machine.recordBytes, answerBytes)
   evm.recorder = recorder
-  const to = call.to ?? creationAddress(call.from, nonce)
   const authorities = (call.authorizationList ?? []).flatMap((authorization) => {
     const authority = recoverAuthority(authorization)
     const isHere = authorization.chainId === 0n || authorization.chainId === rules.chainId
     return authority ? [{ authority, isValid: isHere && authorization.nonce < MAX_NONCE }] : []
   })
   const valid = authorities.filter(({ isValid }) => isValid).map(({ authority }) => authority)
-  const unlisted = new Set([call.from, to, ...evm.precompileAddresses, ...valid])
+  const unlisted = new Set([call.from, call.to ?? creationAddress(call.from, nonce), ...evm.precompileAddresses, ...valid])
   if (recording.state) {
+    // By the account's nonce, whatever the call says.
+    const to = call.to ?? creationAddress(call.from, (await world.account(call.from)).nonce)
     if (call.to === null) recorder.created.add(to)
     const target = isForkActive(evm.fork, 'prague') ? delegationTarget((await world.account(to)).code) : undefined
     // geth asks the transaction, which with a gas price is a legacy one.

@@ -101,6 +101,7 @@ withGeth('state carried over blocks of a real geth', () => {
 
       await traffic.begin()
       for (let made = 0; made < BLOCKS; made++) {
+        if (made > 0 && made % 100 === 0) process.stderr.write(`${made} of ${BLOCKS} blocks carried …\n`)
         const parent = chain.at(-1)!
         // Requests at the head read something: an engine that holds nothing has nothing to carry.
         if (made === 0) await check(parent, true)

@@ -83,7 +83,7 @@ pub fn execute(
     let probes = plan.probes_of(turn.block, turn.call);
     let before = probe::ask(machine, &probes)?;
     machine.evm.ctx.chain.gas_price = gas_price;
-    record::begin(plan.recording, machine, call, nonce, progress.output_left)?;
+    record::begin(plan.recording, machine, call, progress.output_left)?;
     let outcome = run(machine, call, &sender, &charge, initial, nonce, gas)?;
     let mut executed = present(machine, &outcome, Numbers { encoded: &encoded, nonce, gas, capped: gas < asked });
     let changes = machine.evm.ctx.journaled_state.finalize();

@@ -22,7 +22,6 @@ pub fn begin(
     recording: Recording,
     machine: &mut Machine,
     call: &PlannedCall,
-    nonce: u64,
     left: usize,
 ) -> Result<(), Fault> {
     if !recording.is_on() {
@@ -30,7 +29,11 @@ pub fn begin(
     }
     let mut recorder = Recorder::new(recording, left);
     if recording.state {
-        let to = call.to.unwrap_or_else(|| call.from.create(nonce));
+        let to = match call.to {
+            Some(to) => to,
+            // By the account's nonce, whatever the call says.
+            None => call.from.create(machine.state().basic(call.from)?.map_or(0, |sender| sender.nonce)),
+        };
         let code = machine.state().basic(to)?.and_then(|info| info.code);
         let delegate = code.and_then(|code| code.eip7702_address());
         if call.to.is_none() {
