@@ -5,6 +5,7 @@ import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { BATCH_DEPLOYMENT, CREATE2_DEPLOYER, SETTLEMENT_BATCH } from '../../src/chain/settlement-batch.js'
 import { encodeSettlement, PERMIT2, UPTO_PROXY } from '../../src/chain/settlement-call.js'
 import { SELLER } from './buyer.js'
+import { until } from './until.js'
 
 /** Asks the chain itself, past billing and its proxies. */
 export async function rpc(url: string, method: string, params: unknown[]): Promise<unknown> {
@@ -53,12 +54,17 @@ export function facilitatorWallet({ rpcUrl }: Devnet): WalletClient<HttpTranspor
   return createWalletClient({ account, transport: http(rpcUrl) })
 }
 
-/** Delegates the facilitator's account to the contract for batches, which it deploys at the same time. */
+/**
+ * Delegates the facilitator's account to the contract for batches, which it deploys at the same time. That takes two nonces, of which
+ * a node knows one until the transaction is mined.
+ */
 export async function delegateFacilitator(devnet: Devnet): Promise<`0x${string}`> {
   const wallet = facilitatorWallet(devnet)
   const authorization = await wallet.signAuthorization({ contractAddress: SETTLEMENT_BATCH, executor: 'self' })
   const deployment = { to: CREATE2_DEPLOYER, data: BATCH_DEPLOYMENT }
-  return wallet.sendTransaction({ chain: null, ...deployment, authorizationList: [authorization] })
+  const hash = await wallet.sendTransaction({ chain: null, ...deployment, authorizationList: [authorization] })
+  await until(() => rpc(devnet.rpcUrl, 'eth_getTransactionReceipt', [hash]))
+  return hash
 }
 
 /** The calldata that moves `amount` of what the buyer of `payload` signed for the first facilitator. */

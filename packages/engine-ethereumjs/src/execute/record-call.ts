@@ -44,7 +44,12 @@ export async function beginRecord(
     return authority ? [{ authority, isValid: isHere && authorization.nonce < MAX_NONCE }] : []
   })
   const valid = authorities.filter(({ isValid }) => isValid).map(({ authority }) => authority)
-  const unlisted = new Set([call.from, call.to ?? creationAddress(call.from, nonce), ...evm.precompileAddresses, ...valid])
+  const unlisted = new Set([
+    call.from,
+    call.to ?? creationAddress(call.from, nonce),
+    ...evm.precompileAddresses,
+    ...valid,
+  ])
   if (recording.state) {
     // By the account's nonce, whatever the call says.
     const to = call.to ?? creationAddress(call.from, (await world.account(call.from)).nonce)

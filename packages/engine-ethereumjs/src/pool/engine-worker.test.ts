@@ -47,4 +47,9 @@ describe('EngineWorker', () => {
     expect((again.endings as unknown as [{ message: string }])[0].message).not.toBe(failed.message)
     expect(worker.load).toBe(0)
   })
+
+  it('waits for its end once, however often it is told to end', () => {
+    const [first, second] = [worker.terminate(), worker.terminate()]
+    expect(second).toBe(first)
+  })
 })

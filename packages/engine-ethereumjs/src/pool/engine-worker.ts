@@ -20,6 +20,7 @@ export class EngineWorker {
   #lastNumber = 0
   readonly #computing = new Int32Array(new SharedArrayBuffer(4))
   #lastError: Error | undefined
+  #ending: Promise<unknown> | undefined
   #isReady = false
   #isSilent = false
 
@@ -104,8 +105,11 @@ export class EngineWorker {
     if (this.#jobs.size === 0) this.#thread.unref()
   }
 
-  async terminate(): Promise<void> {
-    await this.#thread.terminate()
+  /** Resolves when the thread has ended; it may be asked again meanwhile. */
+  terminate(): Promise<unknown> {
+    // Node's own listens for the end once more each time.
+    this.#ending ??= this.#thread.terminate()
+    return this.#ending
   }
 
   #receive(message: FromWorker): void {

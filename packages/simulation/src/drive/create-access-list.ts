@@ -1,7 +1,7 @@
-import type { AccessListEntry, CallRequest } from '@upfront/protocol'
+import type { AccessListEntry, Address, CallRequest, Hash } from '@upfront/protocol'
 import type { Answer } from '../engine/engine.js'
 import { presentFailure } from '../present/present-failure.js'
-import { accessListOf } from '../trace/access-list.js'
+import { accessListOf, byAddress } from '../trace/access-list.js'
 
 /** What `eth_createAccessList` answers. */
 export interface CreatedAccessList {
@@ -24,7 +24,7 @@ export async function createAccessList(
   request: CallRequest,
   run: (request: CallRequest) => Promise<Answer>,
 ): Promise<CreatedAccessList> {
-  let accessList = request.call.accessList ?? []
+  let accessList = await givenList(request, run)
   for (let runs = 1; ; runs += 1) {
     const { records, failures, gasUsed } = await run({ ...request, call: { ...request.call, accessList } })
     const accessed = records[0] === undefined ? [] : accessListOf(records[0])
@@ -35,4 +35,20 @@ export async function createAccessList(
     }
     accessList = accessed
   }
+}
+
+/** The list that was given, without what the call touches anyhow: the accounts that no list names. */
+async function givenList({ call, ...on }: CallRequest, run: (request: CallRequest) => Promise<Answer>) {
+  const { gas, value, input, gasPrice, maxFeePerGas, maxPriorityFeePerGas, ...bare } = call
+  const { accessList = [] } = bare
+  if (accessList.length === 0) return []
+  // What it does is of no matter here, and it has gas for any list.
+  const { records } = await run({ ...on, call: bare })
+  const named = new Set(records[0] && accessListOf(records[0]).map(({ address }) => address))
+  const given = new Map<Address, Set<Hash>>()
+  for (const { address, storageKeys } of accessList) {
+    if (!named.has(address)) continue
+    given.set(address, new Set([...(given.get(address) ?? []), ...storageKeys]))
+  }
+  return [...given].map(([address, slots]) => ({ address, storageKeys: [...slots].sort() })).sort(byAddress)
 }

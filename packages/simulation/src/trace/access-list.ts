@@ -1,4 +1,4 @@
-import type { AccessListEntry } from '@upfront/protocol'
+import type { AccessListEntry, Address } from '@upfront/protocol'
 import type { CallRecord } from '../engine/call-record.js'
 
 /** What the call accessed (EIP-2930), as `eth_createAccessList` names it: in ascending order. */
@@ -11,5 +11,9 @@ export function accessListOf({ accounts }: CallRecord): AccessListEntry[] {
     }))
     .filter(({ isAccessed, storageKeys }) => isAccessed || storageKeys.length > 0)
     .map(({ address, storageKeys }) => ({ address, storageKeys }))
-    .sort((a, b) => (a.address < b.address ? -1 : 1))
+    .sort(byAddress)
+}
+
+export function byAddress(a: { address: Address }, b: { address: Address }): number {
+  return a.address < b.address ? -1 : 1
 }
