@@ -18,12 +18,7 @@ const ACCOUNT_BYTES: usize = 256;
 const SLOT_BYTES: usize = 160;
 
 /// Before the call runs. `left`: bytes that the answer may still have.
-pub fn begin(
-    recording: Recording,
-    machine: &mut Machine,
-    call: &PlannedCall,
-    left: usize,
-) -> Result<(), Fault> {
+pub fn begin(recording: Recording, machine: &mut Machine, call: &PlannedCall, left: usize) -> Result<(), Fault> {
     if !recording.is_on() {
         return Ok(());
     }
