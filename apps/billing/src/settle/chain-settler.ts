@@ -22,6 +22,7 @@ import { Batches } from './batches.js'
 import { broadcast } from './broadcast.js'
 import type { GasPolicy } from './gas-policy.js'
 import { HeadPoll } from './head-poll.js'
+import { reportEnd } from './report-end.js'
 import { makeRooms, roomOf } from './rooms.js'
 import type { SigningQueue } from './signing-queue.js'
 import { submit } from './submit.js'
@@ -236,7 +237,7 @@ export class ChainSettler {
       case 'moved on':
         return
       case 'final':
-        return this.#tell(result.payment)
+        return reportEnd(result.payment, this.metrics, this.logger)
       case 'broadcast':
         if (result.bumped) this.metrics.feeBumps.inc({ network: this.chain.network })
         return this.#broadcast(result.transaction)
@@ -285,26 +286,6 @@ export class ChainSettler {
     this.#turns.set(transaction.signer, Promise.race([passed, turn.then(() => sleep(SEND_STAGGER_MILLISECONDS))]))
     await sent
     this.#headPoll.sent()
-  }
-
-  #tell(payment: PaymentRow): void {
-    const { id: paymentId, network, state, transaction, chargedAt, finishedAt, takenBackAt } = payment
-    this.metrics.transitions.inc({ state })
-    this.metrics.gasUsed.inc({ network }, Number(payment.gasUsed ?? 0))
-    this.metrics.feesPaid.inc({ network }, Number(payment.feePaid ?? 0))
-    if (state !== 'failed') {
-      if (chargedAt !== null && finishedAt !== null) {
-        this.metrics.settlementSeconds.observe((finishedAt.getTime() - chargedAt.getTime()) / 1_000)
-      }
-      this.logger.info({ paymentId, network, state, transaction }, 'payment ended')
-      return
-    }
-    const reason = payment.reason ?? 'unknown'
-    this.metrics.failedCharges.inc({ network, reason })
-    this.logger.warn({ paymentId, network, state, transaction, reason }, 'payment ended')
-    if (takenBackAt === null) return
-    this.metrics.takenBack.inc({ network })
-    this.logger.error({ paymentId, network, reason }, 'a settlement was taken back by a reorganisation, for good')
   }
 
   async #attempt(doing: string, ids: { paymentId?: string }, act: () => Promise<void>): Promise<void> {

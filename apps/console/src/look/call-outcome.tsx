@@ -1,4 +1,5 @@
 import { hexToBigInt } from 'viem'
+import { Code } from '../code.js'
 import { AssetChanges } from './asset-changes.js'
 import { CallTree } from './call-tree.js'
 import { FlameGraph } from './flame-graph.js'
@@ -54,8 +55,7 @@ function Shown({ title, value, isEmpty }: { title: string; value: string; isEmpt
   return (
     <details>
       <summary>{title}</summary>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
-      <pre tabIndex={0}>{value}</pre>
+      <Code>{value}</Code>
     </details>
   )
 }

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
 import type { Abi } from 'viem'
+import { Code } from '../code.js'
 import { abiOf, functionsOf } from '../request/abi.js'
 import {
   type BlockDraft,
@@ -118,8 +119,7 @@ export function LookPage() {
             {snippetsOf(sent.payload, 'pending', `${location.origin}/ethereum`).map(({ client, code }) => (
               <div key={client}>
                 <h3>{client}</h3>
-                {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
-                <pre tabIndex={0}>{code}</pre>
+                <Code>{code}</Code>
               </div>
             ))}
           </details>

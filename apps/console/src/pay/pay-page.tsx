@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { type Hex, toHex } from 'viem'
+import { Code } from '../code.js'
 import { CallForm } from '../look/call-form.js'
 import { type CallDraft, callOf, EMPTY_CALL } from '../request/draft.js'
 import { type PayerKind, payer, payerKinds } from './payer.js'
@@ -118,8 +119,7 @@ function Json({ title, value, isOpen = false }: { title: string; value: unknown;
   return (
     <details open={isOpen}>
       <summary>{title}</summary>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
-      <pre tabIndex={0}>{JSON.stringify(value, null, 2)}</pre>
+      <Code>{JSON.stringify(value, null, 2)}</Code>
     </details>
   )
 }
