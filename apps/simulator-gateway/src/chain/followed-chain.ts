@@ -14,12 +14,13 @@ import {
   sealedBlock,
 } from '@upfront/simulation'
 import { Environment } from '../environment/environment.js'
-import { type RedisRelay, relayOver } from '../replicas/redis-relay.js'
+import type { RedisRelay } from '../replicas/redis-relay.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
 import { CarryJournal } from './carry-journal.js'
 import { ENGINE, type EngineChoice } from './engine-choice.js'
 import { HeadJournal } from './head-journal.js'
 import { RecentHeads } from './recent-heads.js'
+import { relayOver } from './relay-over.js'
 import { ServedChain } from './served-chain.js'
 
 const RULES_TIMEOUT_MS = 5_000

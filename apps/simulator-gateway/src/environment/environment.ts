@@ -14,7 +14,7 @@ import {
   WholeNumber,
 } from '@upfront/service'
 import { IsArray, IsIn, IsInt, IsOptional, IsString, Matches, Min, Validate, ValidateIf } from 'class-validator'
-import { type ApiKey, readApiKeysFile } from '../callers/api-keys.js'
+import { type ApiKey, readApiKeysFile } from './api-keys.js'
 import { availableMemory } from './available-memory.js'
 import { PassthroughMethods, readGenesisFile, UpstreamUrls } from './environment-rules.js'
 import { DEFAULT_PASSTHROUGH_METHODS } from './passthrough-methods.js'

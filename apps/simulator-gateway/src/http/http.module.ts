@@ -1,6 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common'
 import { APP_FILTER } from '@nestjs/core'
-import { MinState } from '../replicas/min-state.js'
+import { MinState } from '../pending/min-state.js'
 import { Draining } from './draining.js'
 import { FastifyHooks } from './fastify-hooks.js'
 import { PlainFront } from './plain-front.js'

@@ -1,5 +1,6 @@
+import type { FreeBudgetLimits } from '../environment/api-keys.js'
 import { ClientGone } from './client-gone.js'
-import { FreeBudget, type FreeBudgetLimits, RateLimited } from './free-budget.js'
+import { FreeBudget, RateLimited } from './free-budget.js'
 
 const budget = (limits: Partial<FreeBudgetLimits>) =>
   new FreeBudget({ callsPerSecond: 1_000, gasPerMinute: 1e9, bytesPerMinute: 1e9, readsPerMinute: 1e9, ...limits })

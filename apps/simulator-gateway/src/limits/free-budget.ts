@@ -1,6 +1,7 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
 import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
+import type { FreeBudgetLimits } from '../environment/api-keys.js'
 import type { Environment } from '../environment/environment.js'
 import type { Caller } from './caller.js'
 import { ClientGone } from './client-gone.js'
@@ -24,14 +25,6 @@ export interface Cost {
   bytes?: number
   /** Values of state read from the node. */
   reads?: number
-}
-
-export interface FreeBudgetLimits {
-  /** 0 switches every limit off. */
-  callsPerSecond: number
-  gasPerMinute: number
-  bytesPerMinute: number
-  readsPerMinute: number
 }
 
 /** What everybody may have. */

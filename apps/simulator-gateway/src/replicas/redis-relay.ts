@@ -1,14 +1,11 @@
 import type { Relay, RelayListener, RelayMember } from '@upfront/head'
 import type { Redis } from 'ioredis'
-import type { ServedChain } from '../chain/served-chain.js'
 import { Lease, type Role } from './lease.js'
-import type { SharedRedis } from './shared-redis.js'
 
 /** Messages kept for readers that are a little behind. */
 const MOST_KEPT = 64
 const KEPT_MS = 60_000
 const BLOCK_MS = 1_000
-const RULES_TIMEOUT_MS = 5_000
 const FIELD = 'message'
 
 /** Publishes through a Redis stream what the replica with the lease was told, and takes from there what another was. */
@@ -33,16 +30,6 @@ export class RedisRelay implements Relay {
     this.member = member
     return member
   }
-}
-
-/** Of the chain that is served; undefined where there is no Redis. @param what such as `heads` */
-export function relayOver({ redis }: SharedRedis, served: ServedChain, what: string): RedisRelay | undefined {
-  if (redis === undefined) return undefined
-  const name = async () => {
-    const { chainId } = await served.rules({ signal: AbortSignal.timeout(RULES_TIMEOUT_MS) })
-    return `${chainId}:${what}`
-  }
-  return new RedisRelay(redis, name)
 }
 
 class Member implements RelayMember {

@@ -8,11 +8,11 @@ import type { Environment } from '../environment/environment.js'
 import type { Preconfirmed } from '../pending/preconfirmed.js'
 import type { Inspector } from '../simulate/inspector.js'
 import { freeLimits, type Simulator } from '../simulate/simulator.js'
-import { subscriptionMethods } from '../subscriptions/subscription-methods.js'
 import { clientVersion, version } from './client-version.js'
 import { pendingMethods } from './pending-methods.js'
 import type { RpcMethod } from './rpc-method.js'
 import { SENDING_METHODS, sendingMethods } from './sending-methods.js'
+import { subscriptionMethods } from './subscription-methods.js'
 
 /** What the methods are made of. */
 export interface RpcMethodsOptions {

@@ -8,6 +8,7 @@ import {
   isForkActive,
   type PlannedCall,
 } from '@upfront/simulation'
+import { type HaltContext, haltOf } from '../evm/halt.js'
 import { RecordingEvm } from '../evm/recording-evm.js'
 import { isTransferLog } from '../evm/simulation-evm.js'
 import { delegationTarget, MAX_NONCE } from '../state/account-record.js'
@@ -16,7 +17,6 @@ import { applyAuthorizations } from './authorizations.js'
 import type { BlockContext } from './block-context.js'
 import { type CallFees, effectiveFees } from './call-fees.js'
 import { checkCall } from './check-call.js'
-import { type HaltContext, haltOf } from './halt.js'
 import { floorGas, intrinsicGas } from './intrinsic-gas.js'
 import type { Machine } from './machine.js'
 import type { CallTerms, ReadyCall } from './ready-call.js'

@@ -1,4 +1,5 @@
 import { ErrorCode } from '../rpc-error.js'
+import type { OpenRpcMethod } from './openrpc-method.js'
 import { type JsonSchema, SCHEMAS } from './schemas.js'
 import { TRACING } from './tracing-methods.js'
 
@@ -10,17 +11,6 @@ export interface OpenRpcDocument {
   servers: { name: string; url: string; description: string }[]
   methods: OpenRpcMethod[]
   components: { schemas: Record<string, JsonSchema> }
-}
-
-export interface OpenRpcMethod {
-  name: string
-  summary: string
-  paramStructure: 'by-position'
-  params: { name: string; required: boolean; schema: JsonSchema }[]
-  result: { name: string; schema: JsonSchema }
-  errors?: { code: number; message: string }[]
-  examples?: { name: string; params: { name: string; value: unknown }[]; result: { name: string; value: unknown } }[]
-  externalDocs?: { url: string; description: string }
 }
 
 export interface OpenRpcOptions {

@@ -1,5 +1,5 @@
 import { TRACERS } from '../trace/tracer.js'
-import type { OpenRpcMethod } from './openrpc-document.js'
+import type { OpenRpcMethod } from './openrpc-method.js'
 import type { JsonSchema } from './schemas.js'
 
 const TRACER: JsonSchema = { type: 'string', enum: TRACERS }

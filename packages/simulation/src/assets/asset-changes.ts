@@ -1,5 +1,6 @@
 import { type Address, type Hex, toQuantity, ZERO_ADDRESS } from '@upfront/protocol'
-import type { CallRecord, Probe, Probed } from '../engine/call-record.js'
+import type { CallRecord, Probed } from '../engine/call-record.js'
+import type { Probe } from '../plan/recording.js'
 import { type AssetEvents, assetEvents } from './asset-events.js'
 import type { Asset, AssetApproval } from './events.js'
 import {

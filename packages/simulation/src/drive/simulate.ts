@@ -8,11 +8,12 @@ import {
   type SimulationLimits,
   type SimulationRequest,
 } from '@upfront/protocol'
-import type { CallRecord, Probe, Recording } from '../engine/call-record.js'
+import type { CallRecord } from '../engine/call-record.js'
 import type { Touched, TouchedList } from '../engine/engine.js'
 import { SimulationRejected } from '../engine/simulation-rejected.js'
 import type { ChainRules } from '../plan/chain-rules.js'
 import { planSimulation } from '../plan/plan-simulation.js'
+import type { Probe, Recording } from '../plan/recording.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
 import { answerJson } from '../present/answer-json.js'
 import { presentRejection } from '../present/present-rejection.js'

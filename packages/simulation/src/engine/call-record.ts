@@ -1,31 +1,6 @@
 import type { Address, Hash, Hex } from '@upfront/protocol'
 import type { Halt } from './halt.js'
 
-/** What engines write down of each call, for tracers. */
-export interface Recording {
-  frames: boolean
-  /** What was read and changed. */
-  state: boolean
-  /** Each instruction; none where absent. */
-  steps?: StepOptions | undefined
-  /** What the instructions of each frame use (ERC-7562). Only with frames. */
-  uses?: boolean
-}
-
-/** What is written down of each instruction beside its name and price. */
-export interface StepOptions {
-  stack: boolean
-  memory: boolean
-  /** Of SLOAD and SSTORE: what they named of their contract so far. */
-  storage: boolean
-  returnData: boolean
-  /** Bytes of JSON after which no more steps are written down; 0: none. */
-  limit: number
-}
-
-/** Shared: engines know it by identity. */
-export const NO_RECORDING: Recording = { frames: false, state: false }
-
 /** What one call did, as facts; tracers present it. */
 export interface CallRecord {
   /** Of the transaction: its limit. */
@@ -59,16 +34,6 @@ export interface RecordedHalt {
   isNewSlot: boolean
   /** What comes after the error in the step's JSON. */
   rest: string
-}
-
-/** A question to a contract, asked before and after one call. What answering it changes is dropped. */
-export interface Probe {
-  /** Index in the plan's blocks. */
-  block: number
-  /** Index in that block's calls. */
-  call: number
-  to: Address
-  input: Hex
 }
 
 /** What the contract answered; absent where it failed, or used more than 500,000 gas, or answered with more than 1,024 bytes. */

@@ -12,13 +12,13 @@ import {
   ZERO_ADDRESS,
   ZERO_HASH,
 } from '@upfront/protocol'
-import { NO_RECORDING, type Recording } from '../engine/call-record.js'
 import { baseFeeParameters, isOpForkActive } from './base-fee.js'
 import { type BlockSchedule, mayShareSecond, nextTime } from './block-schedule.js'
 import { OSAKA_TRANSACTION_GAS } from './chain-defaults.js'
 import type { BlockRules, ChainRules } from './chain-rules.js'
 import { impliedRules } from './infer-chain-rules.js'
 import { contradictionOf, planCall } from './plan-call.js'
+import { NO_RECORDING, type Recording } from './recording.js'
 import { isForkActive, rulesAt, rulesOfHeader } from './rules-at.js'
 import type { PlannedBlock, SimulationPlan } from './simulation-plan.js'
 

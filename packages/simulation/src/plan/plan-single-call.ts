@@ -1,10 +1,10 @@
 import type { OpeningBlock } from '@upfront/head'
 import { type BlockHeader, type CallRequest, ErrorCode, RpcError, type SimulationLimits } from '@upfront/protocol'
-import { NO_RECORDING, type Recording } from '../engine/call-record.js'
 import type { ChainRules } from './chain-rules.js'
 import { impliedRules } from './infer-chain-rules.js'
 import { contradictionOf, planCall } from './plan-call.js'
 import { planBlock } from './plan-simulation.js'
+import { NO_RECORDING, type Recording } from './recording.js'
 import { rulesAt, rulesOfHeader } from './rules-at.js'
 import type { SimulationPlan } from './simulation-plan.js'
 

@@ -1,9 +1,9 @@
 import type { OpeningBlock } from '@upfront/head'
 import type { BlockHeader, Call, CallRequest, SimulationLimits } from '@upfront/protocol'
-import type { Recording } from '../engine/call-record.js'
 import { blobBaseFee } from './blob-gas.js'
 import type { ChainRules } from './chain-rules.js'
 import { planSingleCall } from './plan-single-call.js'
+import type { Recording } from './recording.js'
 import { rulesAt } from './rules-at.js'
 import type { SimulationPlan } from './simulation-plan.js'
 

@@ -9,9 +9,9 @@ import type {
   StateOverride,
   Withdrawal,
 } from '@upfront/protocol'
-import type { Probe, Recording } from '../engine/call-record.js'
 import type { BaseFeeParameters } from './base-fee.js'
 import type { BlockRules, ChainRules } from './chain-rules.js'
+import type { Probe, Recording } from './recording.js'
 
 /** All that an engine needs to know, save the state: gaps filled, numbers and times ordered, limits and static defaults applied. */
 export interface SimulationPlan {

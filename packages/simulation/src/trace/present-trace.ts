@@ -1,5 +1,6 @@
 import type { Tracer } from '@upfront/protocol'
-import type { CallRecord, Recording } from '../engine/call-record.js'
+import type { CallRecord } from '../engine/call-record.js'
+import type { Recording } from '../plan/recording.js'
 import { callTrace } from './call-tracer.js'
 import { erc7562Trace } from './erc7562-tracer.js'
 import { fourByteTrace } from './four-byte-tracer.js'

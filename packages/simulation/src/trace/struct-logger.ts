@@ -1,5 +1,6 @@
 import type { StructLoggerConfig } from '@upfront/protocol'
-import type { CallRecord, RecordedHalt, StepOptions } from '../engine/call-record.js'
+import type { CallRecord, RecordedHalt } from '../engine/call-record.js'
+import type { StepOptions } from '../plan/recording.js'
 import { haltMessage } from '../present/halt-message.js'
 import { stepPrice } from '../present/step-price.js'
 

@@ -6,8 +6,8 @@ import { newestBlock } from '@upfront/preconfirmed'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { Environment } from '../environment/environment.js'
 import { Overloaded } from '../limits/overloaded.js'
-import { Preconfirmed } from '../pending/preconfirmed.js'
-import { RequestView } from '../pending/request-view.js'
+import { Preconfirmed } from './preconfirmed.js'
+import { RequestView } from './request-view.js'
 
 /** The request header that asks for a state at least as new as one that the client has seen. */
 export const MIN_STATE_HEADER = 'upfront-min-state'

@@ -1,5 +1,13 @@
 import { readFileSync } from 'node:fs'
-import type { FreeBudgetLimits } from '../limits/free-budget.js'
+
+/** What a client may have without paying. */
+export interface FreeBudgetLimits {
+  /** 0 switches every limit off. */
+  callsPerSecond: number
+  gasPerMinute: number
+  bytesPerMinute: number
+  readsPerMinute: number
+}
 
 /** Who holds a key, and what they may have without paying. */
 export interface ApiKey extends Partial<FreeBudgetLimits> {

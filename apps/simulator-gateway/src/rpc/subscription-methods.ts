@@ -4,10 +4,9 @@ import { presentPendingBlock } from '@upfront/simulation'
 import type { AnnouncedBlocks, AnnouncedLog, BlockChange } from '../chain/announced-blocks.js'
 import type { Preconfirmed } from '../pending/preconfirmed.js'
 import { UnsealedLogs } from '../pending/unsealed-logs.js'
-import type { RpcContext, RpcMethod } from '../rpc/rpc-method.js'
-import { Broadcast } from './broadcast.js'
-import { liveFilter } from './live-filter.js'
-import { nodeTransactions } from './node-transactions.js'
+import { Broadcast } from '../subscriptions/broadcast.js'
+import { liveFilter } from '../subscriptions/live-filter.js'
+import { nodeTransactions } from '../subscriptions/node-transactions.js'
 import {
   decoding,
   flashblockPosition,
@@ -17,9 +16,10 @@ import {
   replay,
   unknownUnsealedPosition,
   unsealedLogPosition,
-} from './resume.js'
-import { SimulationWatch } from './simulation-watch.js'
-import type { Subscriber } from './subscriber.js'
+} from '../subscriptions/resume.js'
+import { SimulationWatch } from '../subscriptions/simulation-watch.js'
+import type { Subscriber } from '../subscriptions/subscriber.js'
+import type { RpcContext, RpcMethod } from './rpc-method.js'
 
 /** What subscriptions tell of. */
 export interface SubscriptionSources {

@@ -1,11 +1,11 @@
 import { EVMError, type ExecResult } from '@ethereumjs/evm'
 import type { Address } from '@upfront/protocol'
 import { type EthereumFork, type FoundByStep, type Halt, type HaltedStep, instructionOf } from '@upfront/simulation'
-import { operands } from '../evm/instruction-memory.js'
-import type { RunState } from '../evm/legacy-opcodes.js'
-import type { PricedOpcode } from '../evm/simulation-evm.js'
 import { EMPTY_BYTES, hexOf } from '../state/bytes.js'
+import { operands } from './instruction-memory.js'
+import type { RunState } from './legacy-opcodes.js'
 import { precompileFault } from './precompile-fault.js'
+import type { PricedOpcode } from './simulation-evm.js'
 
 const { errorMessages } = EVMError
 const CODE_BYTE_GAS = 200n
