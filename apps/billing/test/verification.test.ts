@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { DEVNET_ACCOUNTS, DEVNET_ROLES, fundBuyer, USDC_ADDRESS, usdcAbi } from '@upfront/devnet'
 import type { PaymentPayload } from '@x402/core/types'
+import { Client } from 'pg'
 import { createWalletClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { runBilling } from './support/billing.js'
@@ -16,6 +18,24 @@ async function forged(change: (authorization: Fields & { witness: Fields; permit
     (payload.payload as { permit2Authorization: Fields & { witness: Fields; permitted: Fields } }).permit2Authorization,
   )
   return payload
+}
+
+/** Rows of each of the ledger's tables. PGlite lets no second connection in: `null`. */
+async function countRows({ DATABASE_URL }: Record<string, string>): Promise<Record<string, number> | null> {
+  if (DATABASE_URL === undefined) return null
+  const client = new Client({ connectionString: DATABASE_URL })
+  await client.connect()
+  try {
+    const tables = await client.query("select tablename from pg_tables where schemaname = 'public' order by 1")
+    const rows: Record<string, number> = {}
+    for (const { tablename } of tables.rows) {
+      const { rowCount } = await client.query(`select from "${tablename}"`)
+      rows[tablename] = rowCount ?? 0
+    }
+    return rows
+  } finally {
+    await client.end()
+  }
 }
 
 const OTHER = `0x${'12'.repeat(20)}`
@@ -81,12 +101,26 @@ describe.each(oneStore())('verification, on $name', (store) => {
     ],
     ['a payer without tokens', 'permit2_insufficient_balance', () => sign(makeRequirements(), DEVNET_ACCOUNTS[9])],
     ['a network that is not served', 'invalid_network', () => sign(makeRequirements({ network: 'eip155:1' }))],
-  ])('refuses %s as %s, in both APIs, and reserves nothing', async (_, reason, make) => {
+  ])('refuses %s as %s, in both APIs, and stores nothing', async (_, reason, make) => {
     const payload = await make()
+    const stored = await countRows(stand.variables)
     const refused = await stand.billing.authorize(payload)
     expect(refused).toMatchObject({ outcome: 'refused', reason })
     expect((await stand.billing.verify(payload)).body).toMatchObject({ isValid: false, invalidReason: reason })
     expect(JSON.stringify(refused)).not.toMatch(/viem|docs:|Error|at .*\.js/)
+    expect(await countRows(stand.variables)).toEqual(stored)
+  })
+
+  test('authorizes under a key whose first call was refused, and answers the same again', async () => {
+    const key = randomUUID()
+    const offer = makeRequirements({ maxTimeoutSeconds: 20 })
+    const tooShort = await stand.billing.authorize(await sign(offer), { key, minimumValiditySeconds: 15 })
+    expect(tooShort).toMatchObject({ outcome: 'refused' })
+    const payload = await sign()
+    const first = await stand.billing.authorize(payload, { key })
+    expect(first).toMatchObject({ outcome: 'authorized' })
+    expect(await stand.billing.authorize(payload, { key })).toEqual(first)
+    await expect(stand.billing.authorize(await sign(), { key })).rejects.toThrow('idempotency_key_reused')
   })
 
   test('asks for time that covers the handler and the settlement', async () => {

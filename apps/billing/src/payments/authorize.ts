@@ -24,7 +24,7 @@ import {
   readHoldings,
   verifyOnChain,
 } from '../verify/verify.js'
-import { findFirstResult, hashInput, type KeyedCall, takeKey } from './idempotency.js'
+import { findFirstResult, hashInput, type KeyedCall } from './idempotency.js'
 import { SignerDirectory } from './signer-directory.js'
 
 type Refused = Extract<AuthorizeResult, { outcome: 'refused' }>
@@ -78,14 +78,14 @@ export class Authorizations {
     private readonly metrics: BillingMetrics,
   ) {}
 
-  /** The internal contract's authorize, once per key. Throws `NodeFault` and `BillingError`. */
+  /** The internal contract's authorize: a key reserves once, and a refusal may be tried again under it. Throws `NodeFault` and `BillingError`. */
   async authorize(request: AuthorizeRequest, key: string): Promise<AuthorizeResult> {
     const call: KeyedCall = { key, operation: 'authorize', inputHash: hashInput(request) }
     const result = await this.reserve(request, 'internal', call)
     this.metrics.authorizations.inc({ outcome: result.outcome === 'reserved' ? 'authorized' : result.reason })
     if (result.outcome === 'reserved') return { outcome: 'authorized', payment: toPayment(result.payment) }
     // Where the key is known already, its first result is the answer: its authorization is refused as used before.
-    return this.storeRefusal(call, result)
+    return this.answerRefused(call, result)
   }
 
   /** All checks without a reservation: what `POST /verify` answers. Throws `NodeFault`. */
@@ -220,27 +220,14 @@ export class Authorizations {
     }
   }
 
-  private async repeat(
-    tx: Transaction,
-    first: {
-      paymentId: string | null
-      refusal: Omit<Refused, 'outcome'> | null
-    },
-  ): Promise<AuthorizeResult> {
+  /** Refusals are not stored. Another call may have taken the key meanwhile: then its result is the answer. */
+  private async answerRefused(call: KeyedCall, refusal: Refused): Promise<AuthorizeResult> {
+    const first = await findFirstResult(this.ledger.db, call)
+    if (first === null) return refusal
     if (first.refusal !== null) return { outcome: 'refused', ...first.refusal }
-    const payment = await findPaymentById(tx, first.paymentId ?? '')
+    const payment = await findPaymentById(this.ledger.db, first.paymentId ?? '')
     if (payment === null) throw new Error('an idempotency key points to no payment')
     return { outcome: 'authorized', payment: toPayment(payment) }
-  }
-
-  /** Keeps a refusal for its key; where another call took the key meanwhile, that one's result is the answer. */
-  private async storeRefusal(call: KeyedCall, refusal: Refused): Promise<AuthorizeResult> {
-    const { reason, message, payer } = refusal
-    return this.ledger.db.transaction(async (tx) => {
-      if (await takeKey(tx, call, { paymentId: null, refusal: { reason, message, payer } })) return refusal
-      const first = await findFirstResult(tx, call)
-      return first === null ? refusal : this.repeat(tx, first)
-    })
   }
 }
 

@@ -1,0 +1,39 @@
+// The table in billing's README that says below which gas price the gateway's default prices earn, against those prices.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DEFAULT_PRICE_LIST } from '../../packages/receipt/dist/index.js'
+import { root } from '../install.mjs'
+
+const text = readFileSync(join(root, 'apps/billing/README.md'), 'utf8')
+const numberAfter = (pattern) => Number(pattern.exec(text)?.[1]?.replaceAll(',', ''))
+const gas = numberAfter(/A settlement alone uses about ([\d,]+) gas/)
+const batchedGas = numberAfter(/a settlement uses about ([\d,]+) gas in a batch of 50/)
+const dollarsForEther = numberAfter(/At \$([\d,]+) for the native token/)
+const rows = [...text.matchAll(/^\| (\$[\d.]+)(?:, ([^|]*?))? +\| ([\d.]+) gwei +\|$/gm)].map(
+  ([, charge, what, gwei]) => ({
+    charge: Number(charge.slice(1)),
+    what,
+    gwei,
+  }),
+)
+const earnsBelow = (charge, gasEach) => ((charge / dollarsForEther / gasEach) * 1e9).toPrecision(2)
+
+describe('what has to be charged', () => {
+  it('starts from the base and ends with the maximum of the default price list', () => {
+    const dollars = (price) => Number(price.slice(1))
+    expect(rows.map(({ charge }) => charge)).toEqual([
+      dollars(DEFAULT_PRICE_LIST.base),
+      0.01,
+      dollars(DEFAULT_PRICE_LIST.maximum),
+    ])
+  })
+
+  it('earns below the gas prices that the table says', () => {
+    expect(rows.map(({ gwei }) => gwei)).toEqual(rows.map(({ charge }) => earnsBelow(charge, gas)))
+  })
+
+  it('earns below twice that in batches', () => {
+    const bound = /each of these bounds is twice as high: ([\d.]+) gwei/.exec(text)?.[1]
+    expect(bound).toBe(earnsBelow(rows[0].charge, batchedGas))
+  })
+})
