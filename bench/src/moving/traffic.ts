@@ -20,7 +20,7 @@ const BUNDLE = 20
 const RECIPIENTS = 500
 
 /** The `index`-th request: swaps of many sizes, transfers to many accounts, and now and then a bundle of 20. */
-export function requestOf(stage: Stage, index: number): SimulationPayload {
+function requestOf(stage: Stage, index: number): SimulationPayload {
   if (index % 20 === 19)
     return {
       blockStateCalls: [{ calls: Array.from({ length: BUNDLE }, (_, call) => callOf(stage, index + 7 * call)) }],

@@ -8,16 +8,18 @@ const MOST_REST_MS = 60_000
  * for twice as long as before, up to a minute. After that it is tried once (`half-open`): what it says closes the circuit or opens it again.
  */
 export class Circuit {
+  readonly #tell: (state: CircuitState) => void
+  readonly #now: () => number
   #state: CircuitState = 'closed'
   /** Failures in a row; those while it is open don't count: they were asked before. */
   #failures = 0
   #openUntil = 0
 
   /** @param tell called with each new state */
-  constructor(
-    private readonly tell: (state: CircuitState) => void = () => undefined,
-    private readonly now: () => number = () => performance.now(),
-  ) {}
+  constructor(tell: (state: CircuitState) => void = () => undefined, now: () => number = () => performance.now()) {
+    this.#tell = tell
+    this.#now = now
+  }
 
   get state(): CircuitState {
     return this.#state
@@ -25,7 +27,7 @@ export class Circuit {
 
   /** The node was left out for long enough and is not being tried yet. */
   get isDue(): boolean {
-    return this.#state === 'open' && this.now() >= this.#openUntil
+    return this.#state === 'open' && this.#now() >= this.#openUntil
   }
 
   try(): void {
@@ -35,7 +37,7 @@ export class Circuit {
   /** @param restMs where what went wrong tells how long it lasts */
   failed(restMs?: number): void {
     if (this.#state === 'open') return
-    this.#openUntil = this.now() + (restMs ?? Math.min(FIRST_REST_MS * 2 ** this.#failures, MOST_REST_MS))
+    this.#openUntil = this.#now() + (restMs ?? Math.min(FIRST_REST_MS * 2 ** this.#failures, MOST_REST_MS))
     this.#failures += 1
     this.#become('open')
   }
@@ -49,6 +51,6 @@ export class Circuit {
   #become(state: CircuitState): void {
     if (state === this.#state) return
     this.#state = state
-    this.tell(state)
+    this.#tell(state)
   }
 }

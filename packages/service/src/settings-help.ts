@@ -7,7 +7,7 @@ import type { Variables } from './environment.js'
 const MOST_LETTERS = 2
 
 /** The names of all settings, in the order of their class. */
-export function namesOf(settings: ClassConstructor<object>): string[] {
+function namesOf(settings: ClassConstructor<object>): string[] {
   const validated = getMetadataStorage()
     .getTargetValidationMetadatas(settings, '', false, false)
     .map(({ propertyName }) => propertyName)

@@ -14,7 +14,7 @@ const LOG_RANGE_BLOCKS = 2_000n
 const PAGE = 500
 
 /** Amounts in the token's smallest unit. */
-export interface Difference {
+interface Difference {
   kind: /** The ledger says settled; the chain has no such transfer. */
     | 'missing on chain'
     /** Both know it, with different amounts. */

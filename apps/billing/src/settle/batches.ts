@@ -32,10 +32,10 @@ const NOTHING: BatchTurn = { transaction: null, size: 0, doubtful: [] }
  * account, so a signer has one in flight: whatever was charged meanwhile gathers for the next.
  */
 export class Batches {
-  readonly #delegation: Delegation
+  private readonly delegation: Delegation
   /** By signer: payments whose transaction can't be mined any more. They go first. */
-  readonly #again = new Map<Address, PaymentRow[]>()
-  readonly #signedAt = new Map<Address, number>()
+  private readonly again = new Map<Address, PaymentRow[]>()
+  private readonly signedAt = new Map<Address, number>()
 
   constructor(
     private readonly chain: Chain,
@@ -44,7 +44,7 @@ export class Batches {
     private readonly environment: Environment,
     private readonly logger: Logger,
   ) {
-    this.#delegation = new Delegation(chain, db, logger)
+    this.delegation = new Delegation(chain, db, logger)
   }
 
   /** Whether this signer's payments are settled in batches. */
@@ -54,23 +54,23 @@ export class Batches {
 
   /** Why this signer can't send batches; `null`: nothing is known against it. */
   obstacleOf(signer: Address): string | null {
-    return this.#delegation.obstacleOf(signer)
+    return this.delegation.obstacleOf(signer)
   }
 
   /** Puts a payment that has to be signed anew into the signer's next batch. */
   putBack(payment: PaymentRow): void {
-    const again = this.#again.get(payment.facilitator) ?? []
-    this.#again.set(payment.facilitator, [...again.filter(({ id }) => id !== payment.id), payment])
+    const again = this.again.get(payment.facilitator) ?? []
+    this.again.set(payment.facilitator, [...again.filter(({ id }) => id !== payment.id), payment])
   }
 
   /** Whether a payment waits to be signed anew. */
   hasPutBack(signer: Address): boolean {
-    return this.#again.has(signer)
+    return this.again.has(signer)
   }
 
   /** Milliseconds until the signer may send its next batch. */
   pauseOf(signer: Address): number {
-    const signedAt = this.#signedAt.get(signer) ?? Number.NEGATIVE_INFINITY
+    const signedAt = this.signedAt.get(signer) ?? Number.NEGATIVE_INFINITY
     return Math.max(signedAt + this.environment.SETTLEMENT_BATCH_INTERVAL_MS - Date.now(), 0)
   }
 
@@ -79,21 +79,21 @@ export class Batches {
    * one turn of a signer before they ask for its next. Throws `NodeFault`.
    */
   async take(signer: Address, claimant: Claimant): Promise<BatchTurn> {
-    const again = this.#again.get(signer) ?? []
-    const nonce = await this.#readFreeNonce(signer)
+    const again = this.again.get(signer) ?? []
+    const nonce = await this.readFreeNonce(signer)
     if (nonce === null) return NOTHING
-    const delegation = await this.#delegation.ensure(signer, nonce)
+    const delegation = await this.delegation.ensure(signer, nonce)
     if (delegation === null) return NOTHING
     if (delegation !== 'delegated') return { ...NOTHING, transaction: delegation }
-    this.#again.delete(signer)
-    const charges = [...again, ...(await this.#claim(signer, claimant, again.length))]
-    const { settlements, doubtful } = await this.#prepare(charges)
-    const signed = settlements.length === 0 ? NOTHING : await this.#sign(signer, settlements, nonce)
+    this.again.delete(signer)
+    const charges = [...again, ...(await this.claim(signer, claimant, again.length))]
+    const { settlements, doubtful } = await this.prepare(charges)
+    const signed = settlements.length === 0 ? NOTHING : await this.sign(signer, settlements, nonce)
     return { ...signed, doubtful }
   }
 
   /** The signer's next nonce; `null`: a transaction of it is in flight, whoever signed it. */
-  async #readFreeNonce(signer: Address): Promise<number | null> {
+  private async readFreeNonce(signer: Address): Promise<number | null> {
     const [lease] = await this.db
       .select({ nextNonce: signers.nextNonce })
       .from(signers)
@@ -104,7 +104,7 @@ export class Batches {
   }
 
   /** Own sellers' charges first; strangers get half of a batch at most. */
-  async #claim(signer: Address, claimant: Claimant, taken: number): Promise<PaymentRow[]> {
+  private async claim(signer: Address, claimant: Claimant, taken: number): Promise<PaymentRow[]> {
     const size = this.environment.SETTLEMENT_BATCH_SIZE
     const claimed: PaymentRow[] = []
     for (const origin of ['internal', 'facilitator'] as const) {
@@ -116,7 +116,7 @@ export class Batches {
   }
 
   /** What the node does not answer for is looked at again later, as everything that was claimed. */
-  async #prepare(charges: readonly PaymentRow[]) {
+  private async prepare(charges: readonly PaymentRow[]) {
     const settlements: Settlement[] = []
     const doubtful: PaymentRow[] = []
     const one = async (payment: PaymentRow) => {
@@ -133,15 +133,15 @@ export class Batches {
     return { settlements, doubtful }
   }
 
-  async #sign(
+  private async sign(
     signer: Address,
     settlements: readonly Settlement[],
     nonce: number,
   ): Promise<Pick<BatchTurn, 'transaction' | 'size'>> {
     const [fees, balance] = await Promise.all([this.chain.fees(), this.chain.balance(signer)])
-    const fitting = await this.#fit(signer, settlements, balance / (fees.maxFeePerGas || 1n))
+    const fitting = await this.fit(signer, settlements, balance / (fees.maxFeePerGas || 1n))
     const transaction = await this.signing.sign(this.chain, fitting, fees, nonce)
-    if (transaction !== null) this.#signedAt.set(signer, Date.now())
+    if (transaction !== null) this.signedAt.set(signer, Date.now())
     const left = transaction === null ? settlements : settlements.slice(fitting.length)
     const payments = left.map(({ payment }) => payment)
     await releaseCharges(this.db, payments)
@@ -150,7 +150,11 @@ export class Batches {
   }
 
   /** As many as one transaction bears, and the signer can pay for; one alone where the node does not take a batch. */
-  async #fit(signer: Address, settlements: readonly Settlement[], affordable: bigint): Promise<readonly Settlement[]> {
+  private async fit(
+    signer: Address,
+    settlements: readonly Settlement[],
+    affordable: bigint,
+  ): Promise<readonly Settlement[]> {
     const most = affordable < MOST_GAS ? affordable : MOST_GAS
     let count = settlements.length
     while (count > 1 && intentOf(settlements.slice(0, count)).gas > most) count = Math.ceil(count / 2)

@@ -22,8 +22,8 @@ const DEPLOYMENT_GAS = 400_000n
 
 /** Delegates the signers' accounts of one chain to the contract for batches (EIP-7702), once for each. */
 export class Delegation {
-  readonly #attempts = new Map<Address, number>()
-  readonly #obstacles = new Map<Address, string>()
+  private readonly attempts = new Map<Address, number>()
+  private readonly obstacles = new Map<Address, string>()
 
   constructor(
     private readonly chain: Chain,
@@ -33,7 +33,7 @@ export class Delegation {
 
   /** Why the account can't be delegated here, once that was found: its payments are settled one by one. */
   obstacleOf(signer: Address): string | null {
-    return this.#obstacles.get(signer) ?? null
+    return this.obstacles.get(signer) ?? null
   }
 
   /**
@@ -43,17 +43,17 @@ export class Delegation {
   async ensure(signer: Address, nonce: number): Promise<'delegated' | SignedTransactionRow | null> {
     const code = await this.chain.code(signer)
     if (code === DELEGATED_CODE) return 'delegated'
-    const obstacle = await this.#findObstacle(signer, code)
-    if (obstacle === null) return this.#delegate(signer, nonce)
-    this.#obstacles.set(signer, obstacle)
+    const obstacle = await this.findObstacle(signer, code)
+    if (obstacle === null) return this.delegate(signer, nonce)
+    this.obstacles.set(signer, obstacle)
     const { network } = this.chain
     this.logger.error({ network, signer, obstacle }, 'the signer can not send batches; it settles payments one by one')
     return null
   }
 
-  async #findObstacle(signer: Address, code: string): Promise<string | null> {
+  private async findObstacle(signer: Address, code: string): Promise<string | null> {
     if (code !== '0x') return 'the account has other code already'
-    if ((this.#attempts.get(signer) ?? 0) >= MOST_ATTEMPTS) return 'its delegations had no effect'
+    if ((this.attempts.get(signer) ?? 0) >= MOST_ATTEMPTS) return 'its delegations had no effect'
     if (!(await this.chain.hasDelegations())) return 'the chain has no EIP-7702 yet'
     const contract = await this.chain.code(SETTLEMENT_BATCH)
     if (contract === SETTLEMENT_BATCH_CODE) return null
@@ -63,8 +63,8 @@ export class Delegation {
   }
 
   /** Deploys the contract in the same transaction where it is not there yet: its address says which code it can have. */
-  async #delegate(signer: Address, nonce: number): Promise<SignedTransactionRow> {
-    this.#attempts.set(signer, (this.#attempts.get(signer) ?? 0) + 1)
+  private async delegate(signer: Address, nonce: number): Promise<SignedTransactionRow> {
+    this.attempts.set(signer, (this.attempts.get(signer) ?? 0) + 1)
     const isDeployed = (await this.chain.code(SETTLEMENT_BATCH)) !== '0x'
     const intent = isDeployed
       ? { signer, to: signer, data: '0x' as const, gas: DELEGATION_GAS }

@@ -18,7 +18,7 @@ const RANGE_BLOCKS = 2_000n
 const MOST_RECIPIENTS = 100
 
 /** What the ledger and the chain's final blocks do not agree on. Amounts in the token's smallest unit. */
-export interface BlockDifference {
+interface BlockDifference {
   kind: /** The ledger has a transfer that the chain has not. */
     | 'missing on chain'
     /** Moved on chain, by an authorization that the ledger says was not charged so. */

@@ -23,8 +23,8 @@ const KEY_RETENTION_MILLISECONDS = 7 * 24 * 3_600_000
 /** At start and on a timer: keeps signers' nonces whole, ends what nobody can settle, and looks after what has ended. */
 @Injectable()
 export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
-  readonly #stop = new AbortController()
-  #loops: Promise<void>[] = []
+  private readonly stop = new AbortController()
+  private loops: Promise<void>[] = []
 
   constructor(
     private readonly ledger: Ledger,
@@ -42,7 +42,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     await Promise.race([Promise.all(first), sleep(FIRST_ROUND_MILLISECONDS)])
     // Each chain has a loop of its own: a node that hangs keeps no other chain waiting.
     const rounds = this.chains.all().map((chain) => this.every('a recovery round', () => this.round(chain)))
-    this.#loops = [
+    this.loops = [
       ...first,
       ...rounds,
       this.every('ending what no chain is configured for', () => this.endUnconfigured()),
@@ -51,8 +51,8 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    this.#stop.abort()
-    await endWithin(Promise.all(this.#loops))
+    this.stop.abort()
+    await endWithin(Promise.all(this.loops))
   }
 
   private async round(chain: Chain): Promise<void> {
@@ -169,7 +169,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   private async every(doing: string, act: () => Promise<void>): Promise<void> {
-    const { signal } = this.#stop
+    const { signal } = this.stop
     while (!signal.aborted) {
       await sleep(this.environment.RECOVERY_INTERVAL_MS, undefined, { signal }).catch(() => undefined)
       if (!signal.aborted) await this.attempt(doing, act)

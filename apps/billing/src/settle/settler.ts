@@ -16,10 +16,10 @@ import { SigningQueue } from './signing-queue.js'
 /** Settles every charged payment, whatever the nodes do. Each chain by itself: one whose node hangs keeps no other waiting. */
 @Injectable()
 export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
-  readonly #chains: ReadonlyMap<Network, ChainSettler>
+  private readonly chains: ReadonlyMap<Network, ChainSettler>
   /** By payment: it was mined, or is final. */
-  readonly #progress = new EventEmitter().setMaxListeners(0)
-  #loops: Promise<void>[] = []
+  private readonly progress = new EventEmitter().setMaxListeners(0)
+  private loops: Promise<void>[] = []
 
   constructor(
     private readonly ledger: Ledger,
@@ -32,26 +32,26 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
   ) {
     const settler = (chain: ReturnType<Chains['of']>) =>
       new ChainSettler(chain, ledger.db, signing, gasPolicy, environment, metrics, logger)
-    this.#chains = new Map(chains.all().map((chain) => [chain.network, settler(chain)]))
+    this.chains = new Map(chains.all().map((chain) => [chain.network, settler(chain)]))
   }
 
   onApplicationBootstrap(): void {
     this.ledger.changes.on('progress', ({ network, id, state, isMined }) => {
       if (state === 'charging') this.wake(network)
-      else if (isMined || isFinal(state)) this.#progress.emit(id)
+      else if (isMined || isFinal(state)) this.progress.emit(id)
     })
-    this.#loops = [...this.#chains.values()].map((chain) => chain.run())
+    this.loops = [...this.chains.values()].map((chain) => chain.run())
   }
 
   /** Lets what is under way end; what is not is found again at the next start. */
   async onApplicationShutdown(): Promise<void> {
-    for (const chain of this.#chains.values()) chain.stop()
-    await endWithin(Promise.all(this.#loops))
+    for (const chain of this.chains.values()) chain.stop()
+    await endWithin(Promise.all(this.loops))
   }
 
   /** There may be work on this chain. */
   wake(network: Network): void {
-    this.#chains.get(network)?.wake()
+    this.chains.get(network)?.wake()
   }
 
   /** What a charge waits for before it is submitted; `null`: nothing, or it is not a charge any more. */
@@ -61,12 +61,12 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /** Signers of a chain that should settle in batches and can't, and why. */
   batchObstacles(network: Network): Record<Address, string> {
-    return this.#chains.get(network)?.batchObstacles ?? {}
+    return this.chains.get(network)?.batchObstacles ?? {}
   }
 
   /** Ends, or goes on with, a charge whose signer's key no process may have. */
   async resolve(payment: PaymentRow): Promise<void> {
-    await this.#chains.get(payment.network)?.resolve(payment)
+    await this.chains.get(payment.network)?.resolve(payment)
   }
 
   /** Resolves with the payment as soon as it is mined or final, at the latest after `milliseconds`. */
@@ -76,7 +76,7 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
     while (!isFinal(current.state) && current.blockNumber === null && Date.now() < until) {
       // What was not heard is looked up as often as payments are.
       const longest = Math.min(this.environment.RECOVERY_INTERVAL_MS, until - Date.now())
-      await once(this.#progress, payment.id, { signal: AbortSignal.timeout(longest) }).catch(() => undefined)
+      await once(this.progress, payment.id, { signal: AbortSignal.timeout(longest) }).catch(() => undefined)
       current = (await findPaymentById(this.ledger.db, payment.id)) ?? current
     }
     return current

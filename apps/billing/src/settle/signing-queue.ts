@@ -39,8 +39,8 @@ interface Waiting {
  */
 @Injectable()
 export class SigningQueue {
-  readonly #waiting = new Map<string, Waiting[]>()
-  readonly #busy = new Set<string>()
+  private readonly waiting = new Map<string, Waiting[]>()
+  private readonly busy = new Set<string>()
 
   constructor(private readonly ledger: Ledger) {}
 
@@ -57,30 +57,30 @@ export class SigningQueue {
   ): Promise<SignedTransactionRow | null> {
     const key = `${chain.network}/${signerOf(settlements)}`
     return new Promise((resolve, reject) => {
-      const waiting = this.#waiting.get(key) ?? []
+      const waiting = this.waiting.get(key) ?? []
       waiting.push({ settlements, fees, nonce: onlyNonce, resolve, reject })
-      this.#waiting.set(key, waiting)
-      if (!this.#busy.has(key)) void this.#work(key, chain)
+      this.waiting.set(key, waiting)
+      if (!this.busy.has(key)) void this.work(key, chain)
     })
   }
 
-  async #work(key: string, chain: Chain): Promise<void> {
-    this.#busy.add(key)
-    for (let waiting = this.#waiting.get(key); waiting !== undefined; waiting = this.#waiting.get(key)) {
+  private async work(key: string, chain: Chain): Promise<void> {
+    this.busy.add(key)
+    for (let waiting = this.waiting.get(key); waiting !== undefined; waiting = this.waiting.get(key)) {
       const some = waiting.splice(0, MOST_TRANSACTIONS)
-      if (waiting.length === 0) this.#waiting.delete(key)
-      await this.#signAll(chain, some)
+      if (waiting.length === 0) this.waiting.delete(key)
+      await this.signAll(chain, some)
     }
-    this.#busy.delete(key)
+    this.busy.delete(key)
   }
 
-  async #signAll(chain: Chain, waiting: readonly Waiting[]): Promise<void> {
+  private async signAll(chain: Chain, waiting: readonly Waiting[]): Promise<void> {
     if (waiting.length === 0) return
     try {
       const signed = await this.ledger.db.transaction((tx) => signAndStore(tx, chain, waiting))
       for (const [index, { resolve }] of waiting.entries()) resolve(signed[index] ?? null)
     } catch (error) {
-      if (error instanceof MovedOn) return this.#signAll(chain, without(waiting, error))
+      if (error instanceof MovedOn) return this.signAll(chain, without(waiting, error))
       for (const { reject } of waiting) reject(error)
     }
   }

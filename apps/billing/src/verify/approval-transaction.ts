@@ -19,7 +19,7 @@ import {
 import { PERMIT2 } from '../chain/settlement-call.js'
 
 /** x402's clients sign 70,000: what is above the need of a plain token is somebody else's code. */
-export const MOST_APPROVAL_GAS = 100_000n
+const MOST_APPROVAL_GAS = 100_000n
 const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
 /** A payer's signed `approve(Permit2, amount)`, as the chain will read it. */

@@ -6,7 +6,7 @@ const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
 
 /** A service of its own process, which is killed without warning and started again. */
 export class Service {
-  #child: ChildProcess | null = null
+  private child: ChildProcess | null = null
 
   constructor(
     readonly url: string,
@@ -22,7 +22,7 @@ export class Service {
       env: { PATH: process.env.PATH, ...this.environment },
       stdio: ['ignore', verbose ? 'inherit' : 'ignore', verbose ? 'inherit' : 'ignore'],
     })
-    this.#child = child
+    this.child = child
     for (let attempt = 0; attempt < 6_000; attempt++) {
       if (child.exitCode !== null) throw new Error(`${this.program} ended with ${child.exitCode}`)
       const status = await fetch(`${this.url}${this.readyPath}`).then(
@@ -37,7 +37,7 @@ export class Service {
 
   /** SIGKILL. */
   async kill(): Promise<void> {
-    const child = this.#child
+    const child = this.child
     if (child === null || child.exitCode !== null || child.signalCode !== null) return
     const gone = new Promise((resolve) => child.once('exit', resolve))
     child.kill('SIGKILL')

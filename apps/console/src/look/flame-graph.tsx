@@ -17,7 +17,7 @@ interface Bar {
 }
 
 /** The frames as bars: as wide as their share of the gas, below the frame that called them. */
-export function barsOf(root: Frame, width = WIDTH): Bar[] {
+function barsOf(root: Frame, width = WIDTH): Bar[] {
   const bars: Bar[] = []
   const place = (frame: Frame, x: number, own: number, depth: number) => {
     if (own < LEAST_WIDTH || depth >= MOST_ROWS) return

@@ -23,7 +23,7 @@ export const CALLER_HEADERS = ['authorization', 'x-api-key'] as const
 const MOST_REMEMBERED = 10_000
 
 /** HTTP 401: a key that nobody gave out, or a token that is not good. */
-export class Unauthorized extends RpcError {
+class Unauthorized extends RpcError {
   constructor(message: string) {
     super(ErrorCode.invalidRequest, message, undefined, 401)
   }

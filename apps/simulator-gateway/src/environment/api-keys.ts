@@ -49,7 +49,7 @@ function apiKey(value: unknown, place: string): ApiKey {
 }
 
 /** Fields of a budget of its own; those that are absent are as for everybody. @throws Error that names the field */
-export function budgetOf(fields: Record<string, unknown>, place: string): Partial<FreeBudgetLimits> {
+function budgetOf(fields: Record<string, unknown>, place: string): Partial<FreeBudgetLimits> {
   for (const [field, amount] of Object.entries(fields)) {
     if (!BUDGET.includes(field as (typeof BUDGET)[number]))
       throw new Error(`${place}.${field}: not known; there are name, sha256, ${BUDGET.join(', ')}`)

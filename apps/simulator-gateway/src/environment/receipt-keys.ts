@@ -7,7 +7,7 @@ export interface ReceiptKeys {
   retired: RetiredKey[]
 }
 
-export interface RetiredKey {
+interface RetiredKey {
   address: Address
   /** Until when it signed: seconds since 1970. */
   until: number

@@ -33,11 +33,13 @@ export class RequestQueue {
   readonly #held = new Map<string, number>()
   readonly #paid: Line = new Map()
   readonly #free: Line = new Map()
+  readonly #capacity: number
+  readonly #maxQueued: number
 
-  constructor(
-    private readonly capacity: number,
-    private readonly maxQueued: number,
-  ) {}
+  constructor(capacity: number, maxQueued: number) {
+    this.#capacity = capacity
+    this.#maxQueued = maxQueued
+  }
 
   get inFlight(): number {
     return this.#inFlight
@@ -59,7 +61,7 @@ export class RequestQueue {
       this.#hold(name, units)
       return undefined
     }
-    if (this.#queued >= this.maxQueued) this.#makeRoom(client)
+    if (this.#queued >= this.#maxQueued) this.#makeRoom(client)
     const line = pays ? this.#paid : this.#free
     const { signal } = cancellation
     return new Promise((resolve, reject) => {
@@ -102,7 +104,7 @@ export class RequestQueue {
   }
 
   #mayHold(name: string, units: number): boolean {
-    return (this.#held.get(name) ?? 0) + units <= this.capacity - this.#taken
+    return (this.#held.get(name) ?? 0) + units <= this.#capacity - this.#taken
   }
 
   #hold(name: string, units: number): void {
@@ -146,7 +148,7 @@ export class RequestQueue {
   }
 
   #full(): Overloaded {
-    return new Overloaded(`too many requests at once: ${this.maxQueued} wait already`)
+    return new Overloaded(`too many requests at once: ${this.#maxQueued} wait already`)
   }
 
   #remove(line: Line, name: string, turn: Waiting): void {

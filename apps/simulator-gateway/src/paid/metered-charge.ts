@@ -18,7 +18,7 @@ export interface PaidExchange {
 
 /** Adds up what the calls of one paid request cost. The sum is what the request is charged. */
 export class MeteredCharge {
-  #total = 0n
+  private total = 0n
 
   constructor(
     private readonly list: PriceList,
@@ -30,7 +30,7 @@ export class MeteredCharge {
 
   /** True once nothing more can be charged: what is simulated from here on would be for nothing. */
   get reachedMaximum(): boolean {
-    return this.#total >= this.payment.maximum
+    return this.total >= this.payment.maximum
   }
 
   /**
@@ -40,12 +40,12 @@ export class MeteredCharge {
   async add({ answer, block, witness }: PaidSimulation, exchange: () => Awaitable<PaidExchange>): Promise<Beside> {
     const { maximum, decimals, requirements } = this.payment
     const { gasUsed, touched } = answer
-    const chargedBefore = this.#total
+    const chargedBefore = this.total
     const witnessBytes = witness?.length ?? 0
     const usage = { gas: gasUsed, ...touched, witnessBytes }
     const amount = meter(usage, this.list, decimals, maximum - chargedBefore)
-    this.#total += amount
-    this.payment.setSettlementAmount(this.#total)
+    this.total += amount
+    this.payment.setSettlementAmount(this.total)
     const charge: ChargeStatement = {
       amount: amount.toString(),
       maximum: maximum.toString(),

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { Redis } from 'ioredis'
 
 /** After so long without renewal another replica takes the lease. */
-export const LEASE_MS = 3_000
+const LEASE_MS = 3_000
 /** How often it is renewed, or tried for. */
-export const LEASE_TRY_MS = 1_000
+const LEASE_TRY_MS = 1_000
 
 const TAKE = `local holder = redis.call('get', KEYS[1])
 if holder and holder ~= ARGV[1] then return 0 end
@@ -18,9 +18,9 @@ export type Role = 'leads' | 'follows' | 'alone'
 /** A lease in Redis that one of several replicas has at a time. Who was cut off learns of it at its next try. */
 export class Lease {
   role: Role = 'alone'
-  readonly #id = randomUUID()
-  readonly #timer: NodeJS.Timeout
-  #ended = false
+  private readonly id = randomUUID()
+  private readonly timer: NodeJS.Timeout
+  private ended = false
 
   /** @param onRole called whenever the role is another than before */
   constructor(
@@ -28,31 +28,31 @@ export class Lease {
     private readonly key: string,
     private readonly onRole: (role: Role) => void,
   ) {
-    this.#timer = setInterval(this.#try, LEASE_TRY_MS).unref()
-    redis.on('ready', this.#try).on('close', this.#try)
-    this.#try()
+    this.timer = setInterval(this.try, LEASE_TRY_MS).unref()
+    redis.on('ready', this.try).on('close', this.try)
+    this.try()
   }
 
   end(): void {
-    this.#ended = true
-    clearInterval(this.#timer)
-    this.redis.off('ready', this.#try).off('close', this.#try)
-    if (this.role === 'leads') this.redis.eval(GIVE_UP, 1, this.key, this.#id).catch(() => undefined)
+    this.ended = true
+    clearInterval(this.timer)
+    this.redis.off('ready', this.try).off('close', this.try)
+    if (this.role === 'leads') this.redis.eval(GIVE_UP, 1, this.key, this.id).catch(() => undefined)
   }
 
-  readonly #try = (): void => {
+  private readonly try = (): void => {
     if (this.redis.status !== 'ready') {
-      this.#become('alone')
+      this.become('alone')
       return
     }
-    this.redis.eval(TAKE, 1, this.key, this.#id, LEASE_MS).then(
-      (taken) => this.#become(taken === 1 ? 'leads' : 'follows'),
-      () => this.#become('alone'),
+    this.redis.eval(TAKE, 1, this.key, this.id, LEASE_MS).then(
+      (taken) => this.become(taken === 1 ? 'leads' : 'follows'),
+      () => this.become('alone'),
     )
   }
 
-  #become(role: Role): void {
-    if (this.#ended || role === this.role) return
+  private become(role: Role): void {
+    if (this.ended || role === this.role) return
     this.role = role
     this.onRole(role)
   }

@@ -36,14 +36,16 @@ export class Recorder {
   refund = 0n
   readonly #open: { frame: Frame; children: number; uses: OpenUses | undefined }[] = []
   #left: number
+  readonly #answerBytes: number
 
   /** @param bytes that may be written down @param answerBytes what the refusal names */
   constructor(
     readonly recording: Recording,
     bytes: number,
-    private readonly answerBytes: number,
+    answerBytes: number,
   ) {
     this.#left = bytes
+    this.#answerBytes = answerBytes
     this.steps = recording.steps && new StepLog(recording.steps)
     this.uses = recording.uses ? new Uses() : undefined
   }
@@ -119,7 +121,7 @@ export class Recorder {
   /** @throws AnswerTooLong */
   take(bytes: number): void {
     this.#left -= bytes
-    if (this.#left < 0) throw new AnswerTooLong(this.answerBytes)
+    if (this.#left < 0) throw new AnswerTooLong(this.#answerBytes)
   }
 }
 

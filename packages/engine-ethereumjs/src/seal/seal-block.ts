@@ -24,7 +24,7 @@ export type OpenHeader = Omit<
   | 'difficulty'
 >
 
-export interface BlockBody {
+interface BlockBody {
   chainId: bigint
   transactions: FilledCall[]
   receipts: Receipt[]
@@ -32,7 +32,7 @@ export interface BlockBody {
   withdrawals?: Withdrawal[]
 }
 
-export interface SealedBlock {
+interface SealedBlock {
   header: BlockHeader
   /** Of the RLP-encoded block, bytes. */
   size: bigint

@@ -22,7 +22,7 @@ export interface SignedPayment {
 }
 
 /** Of the header as sent. A payment takes about 1.4 KB; Node itself stops at 16 KB for all headers of a request. */
-export const MAX_PAYMENT_HEADER_BYTES = 12 * 1024
+const MAX_PAYMENT_HEADER_BYTES = 12 * 1024
 
 const UINT256_LIMIT = 1n << 256n
 

@@ -81,7 +81,7 @@ function approval(token: string): { token: string; spender: string } {
 }
 
 /** True where `Accept` names HTML, and not JSON before it. */
-export function prefersHtml(accept: string | undefined): boolean {
+function prefersHtml(accept: string | undefined): boolean {
   const types = (accept ?? '').split(',').map((part) => {
     const [type = '', ...parameters] = part.split(';').map((word) => word.trim().toLowerCase())
     const quality = parameters.find((parameter) => parameter.startsWith('q='))

@@ -10,7 +10,7 @@ import {
 import { endOfString } from './nesting.js'
 
 /** Characters of JSON that are parsed at a time, unless one value is longer. */
-export const PART_LENGTH = 131_072
+const PART_LENGTH = 131_072
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -59,14 +59,14 @@ export function* parseInParts(text: string, partLength = PART_LENGTH): Parts<unk
 /** An array or object whose end is not reached yet. It is cut where it is long, or something in it is. */
 class Container {
   readonly isArray: boolean
-  #value: unknown[] | Record<string, unknown> | undefined
-  #isByteKeyed = false
+  private value: unknown[] | Record<string, unknown> | undefined
+  private isByteKeyed = false
   /** Where the part begins that is not parsed yet. */
-  #from: number
+  private from: number
   /** Where the member under way begins. */
-  #memberFrom: number
+  private memberFrom: number
   /** Where a member ended that was added as a value. */
-  #addedUntil: number | undefined
+  private addedUntil: number | undefined
 
   constructor(
     private readonly text: string,
@@ -74,42 +74,42 @@ class Container {
     private readonly outer: Container | undefined,
   ) {
     this.isArray = text.charCodeAt(openedAt) === OPEN_ARRAY
-    this.#from = openedAt + 1
-    this.#memberFrom = openedAt + 1
+    this.from = openedAt + 1
+    this.memberFrom = openedAt + 1
   }
 
   get isCut(): boolean {
-    return this.#value !== undefined
+    return this.value !== undefined
   }
 
   /** @param at of the comma. Returns whether a part was parsed. */
   passMember(at: number, partLength: number): boolean {
-    const isFull = this.#addedUntil === undefined && at - this.#from >= partLength
-    if (isFull) this.#parse(at)
-    else if (this.#addedUntil !== undefined) this.#expectBlank(at)
-    if (isFull || this.#addedUntil !== undefined) this.#from = at + 1
-    this.#addedUntil = undefined
-    this.#memberFrom = at + 1
+    const isFull = this.addedUntil === undefined && at - this.from >= partLength
+    if (isFull) this.parse(at)
+    else if (this.addedUntil !== undefined) this.expectBlank(at)
+    if (isFull || this.addedUntil !== undefined) this.from = at + 1
+    this.addedUntil = undefined
+    this.memberFrom = at + 1
     return isFull
   }
 
   /** Adds the member under way. @param until where it ends in the text */
   add(inner: Container, value: unknown, until: number): void {
-    if (this.#memberFrom > this.#from) this.#parse(this.#memberFrom - 1)
+    if (this.memberFrom > this.from) this.parse(this.memberFrom - 1)
     const name = this.nameOf(inner)
-    this.#append(name === undefined ? [value] : [name, value])
-    this.#addedUntil = until
+    this.append(name === undefined ? [value] : [name, value])
+    this.addedUntil = until
   }
 
   close(at: number): unknown {
-    if (this.#addedUntil === undefined) this.#parse(at)
-    else this.#expectBlank(at)
-    return this.#value
+    if (this.addedUntil === undefined) this.parse(at)
+    else this.expectBlank(at)
+    return this.value
   }
 
   /** The name of the member under way, which is `inner`; undefined in an array. */
   nameOf(inner: Container): string | undefined {
-    const before = this.text.slice(this.#memberFrom, inner.openedAt)
+    const before = this.text.slice(this.memberFrom, inner.openedAt)
     if (this.isArray) {
       if (!isBlank(before)) throw wrong()
       return undefined
@@ -117,33 +117,33 @@ class Container {
     return Object.keys(JSON.parse(`{${before}null}`))[0]
   }
 
-  #parse(until: number): void {
-    const chunk = this.text.slice(this.#from, until)
+  private parse(until: number): void {
+    const chunk = this.text.slice(this.from, until)
     if (isBlank(chunk)) throw wrong()
     if (this.isArray) {
-      this.#append(JSON.parse(`[${chunk}]`))
+      this.append(JSON.parse(`[${chunk}]`))
       return
     }
-    this.#begin()
+    this.begin()
     const entries = `{${chunk}}`
-    if (this.#isByteKeyed) appendByteKeyed(this.#value as unknown[], entries)
-    else this.#append(Object.entries(JSON.parse(entries) as object).flat())
+    if (this.isByteKeyed) appendByteKeyed(this.value as unknown[], entries)
+    else this.append(Object.entries(JSON.parse(entries) as object).flat())
   }
 
-  #begin(): void {
-    if (this.#value !== undefined) return
+  private begin(): void {
+    if (this.value !== undefined) return
     const name = this.isArray ? undefined : this.outer?.nameOf(this)
-    this.#isByteKeyed =
+    this.isByteKeyed =
       mayBeSimulation(this.text) &&
       isByteKeyedName(name) &&
       /^\s*"0x/.test(this.text.slice(this.openedAt + 1, this.openedAt + 100))
-    this.#value = this.isArray ? [] : this.#isByteKeyed ? emptyByteKeyed() : {}
+    this.value = this.isArray ? [] : this.isByteKeyed ? emptyByteKeyed() : {}
   }
 
   /** @param members values, or names and values in turn */
-  #append(members: readonly unknown[]): void {
-    this.#begin()
-    const value = this.#value!
+  private append(members: readonly unknown[]): void {
+    this.begin()
+    const value = this.value!
     if (Array.isArray(value)) {
       for (const member of members) value.push(member)
       return
@@ -158,8 +158,8 @@ class Container {
       })
   }
 
-  #expectBlank(until: number): void {
-    if (!isBlank(this.text.slice(this.#addedUntil, until))) throw wrong()
+  private expectBlank(until: number): void {
+    if (!isBlank(this.text.slice(this.addedUntil, until))) throw wrong()
   }
 }
 

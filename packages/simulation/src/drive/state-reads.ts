@@ -215,7 +215,7 @@ function isAccountRead(read: StateRead): read is AccountRead {
 }
 
 /** geth "header not found", reth and anvil -32001, erigon and nethermind "block not found" and the like. */
-export function isUnknownBlock(fault: UpstreamFault): boolean {
+function isUnknownBlock(fault: UpstreamFault): boolean {
   const { rpc } = fault.detail
   if (rpc === undefined) return false
   return (
