@@ -1,11 +1,12 @@
 import type { ReactNode } from 'react'
 
-/** What may be wider than the screen: scrolls by itself, by keyboard too. */
+/** What may be wider than the screen: scrolls by itself, by keyboard too. A group, because a page with many regions has no overview. */
 export function Wide({ label, children }: { label: string; children: ReactNode }) {
   return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
-    <section className="wide" aria-label={label} tabIndex={0}>
+    <div className="wide" role="group" aria-label={label} tabIndex={0}>
       {children}
-    </section>
+    </div>
   )
 }

@@ -1,23 +1,27 @@
 import { execFileSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { gzipSync } from 'node:zlib'
-import { DEVNET_ROLES, ledgerStores } from '@upfront/devnet'
+import { DEVNET_ROLES, ledgerStores, usdcAbi } from '@upfront/devnet'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import {
   createTestClient,
   createWalletClient,
   encodeErrorResult,
+  encodeFunctionData,
   http,
   parseAbi,
   parseEther,
   publicActions,
+  toEventSelector,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
+import { assemble } from './assemble.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 import { type PaidStand, startPaidStand } from './paid-stand.js'
 
 const NOBODY = '0x00000000000000000000000000000000000b0b00'
+const LIAR = '0x0000000000000000000000000000000000011a50'
 
 /** Where a Chromium is; undefined where there is none. */
 function chromiumPath(): string | undefined {
@@ -90,7 +94,62 @@ describe('/console', () => {
       await side.getByText('Succeeds · 21,000 gas').waitFor()
       expect(await side.getByRole('row').nth(1).textContent()).toContain('0.25 ETH')
       expect(await side.getByRole('row').nth(1).textContent()).toContain(account.address.toLowerCase())
+      await side.getByRole('img', { name: 'What changes hands: 1 arrow between 2 addresses' }).waitFor()
     }
+    await page.close()
+  })
+
+  inBrowser('draws what changes hands between addresses, and marks what a token contradicts', async () => {
+    const { buyer, seller } = stand.devnet.accounts
+    const sig = (event: string) => BigInt(toEventSelector(event))
+    const [from, to] = [BigInt(buyer.address), BigInt(NOBODY)]
+    // Called with nothing, it tells of two transfers and an approval. Asked for a balance or an owner, it knows of none.
+    const liar = assemble(`CALLDATASIZE >asked JUMPI
+      5 0 MSTORE ${to} ${from} ${sig('Transfer(address,address,uint256)')} 32 0 LOG3
+      7 ${to} ${from} ${sig('Transfer(address,address,uint256)')} 0 0 LOG4
+      9 0 MSTORE ${to} ${from} ${sig('Approval(address,address,uint256)')} 32 0 LOG3 STOP
+      @asked 0 0 MSTORE 32 0 RETURN`)
+    const transfer = { abi: usdcAbi, functionName: 'transfer', args: [seller.address, 1_500_000n] } as const
+    const calls = [
+      { from: buyer.address, to: stand.devnet.contracts.usdc, input: encodeFunctionData(transfer) },
+      { from: buyer.address, to: LIAR, value: '0xde0b6b3a7640000' },
+    ]
+    const page = await open()
+    const request = { blockStateCalls: [{ stateOverrides: { [LIAR]: { code: liar } }, calls }] }
+    await page.getByLabel(/Paste a signed transaction/).fill(JSON.stringify(request))
+    const [honest, lying] = [0, 1].map((at) =>
+      page.getByRole('region', { name: 'On latest' }).locator('.calls > li').nth(at),
+    )
+    const picture = honest!.getByRole('img', { name: 'What changes hands: 1 arrow between 2 addresses' })
+    await picture.getByText('1.5 USDC').nth(1).waitFor()
+    expect(await picture.locator('.signer').textContent()).toContain(buyer.address.toLowerCase())
+    expect(await honest!.getByText('⚠').count()).toBe(0)
+
+    const doubted = lying!.getByRole('img', { name: 'What changes hands: 4 arrows between 3 addresses' })
+    expect(await doubted.locator('text.contradicted').allTextContents()).toEqual(['⚠ 5 units', '⚠ token no. 7'])
+    expect(await doubted.locator('path.approval').count()).toBe(1)
+    expect(await doubted.locator('path.approval').evaluate((path) => getComputedStyle(path).strokeDasharray)).not.toBe(
+      'none',
+    )
+    await lying!.getByText('1 ETH', { exact: true }).last().waitFor()
+    const table = lying!.getByRole('table', { name: 'What changes hands' })
+    expect(await table.getByRole('row', { name: /⚠ contradicted by the token’s balances/ }).count()).toBe(2)
+    await page.close()
+  })
+
+  inBrowser('bounds the picture and the table of hundreds of transfers', async () => {
+    // Sends 1 wei to each of 300 addresses.
+    const code = assemble('300 @loop 0 0 0 0 1 DUP6 4096 ADD 0 CALL POP 1 SWAP1 SUB DUP1 >loop JUMPI STOP')
+    const page = await open()
+    const stateOverrides = { [LIAR]: { code, balance: '0xffff' } }
+    const request = { blockStateCalls: [{ stateOverrides, calls: [{ to: LIAR }] }] }
+    await page.getByLabel(/Paste a signed transaction/).fill(JSON.stringify(request))
+    const side = page.getByRole('region', { name: 'On latest' })
+    await side.getByText('Shown: the 40 most important of 300 arrows. The table has all of them.').waitFor()
+    const rows = side.getByRole('table', { name: 'What changes hands' }).getByRole('row')
+    expect(await rows.count()).toBe(101)
+    await side.getByRole('button', { name: 'Show more: 100 of 300 rows are shown' }).press('Enter')
+    expect(await rows.count()).toBe(301)
     await page.close()
   })
 
@@ -136,6 +195,7 @@ describe('/console', () => {
     await page.getByText('Following the heads').waitFor()
     const chain = createTestClient({ chain: foundry, mode: 'anvil', transport: http(stand.devnet.rpcUrl) }).extend(
       publicActions,
+      toEventSelector,
     )
     const rows = page.getByRole('row')
     // Subscribing takes a moment: a head before that is not shown.
@@ -294,7 +354,9 @@ describe('/console', () => {
   inBrowser.each(['light', 'dark'] as const)('has nothing that axe finds, on a phone, %s', async (colorScheme) => {
     const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
     const page = await open({ colorScheme, viewport: { width: 360, height: 740 }, bypassCSP: true })
+    await page.getByLabel('From').fill(stand.devnet.accounts.buyer.address)
     await page.getByLabel(/^To/).fill(NOBODY)
+    await page.getByLabel(/^Value/).fill('1')
     await page.keyboard.press('Enter')
     await page.getByText('Succeeds').nth(1).waitFor()
     const check = async () => {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 import { webSocketUrl } from '../rpc.js'
-import { Wide } from '../wide.js'
+import { Table } from '../table.js'
 import { follow, type Sight } from './follow.js'
 import { ageText, type Readiness, verifiedText, watchReadiness } from './readiness.js'
 
@@ -31,33 +31,18 @@ export function LivePage() {
       <p role="status">{status}</p>
       <p>{ageText(readiness)}</p>
       <Line sights={sights} losses={losses} />
-      <Wide label="Heads and flashblocks">
-        <table>
-          <caption>Newest first</caption>
-          <thead>
-            <tr>
-              <th scope="col">What</th>
-              <th scope="col">Block</th>
-              <th scope="col">Gas used</th>
-              <th scope="col">Our own execution</th>
-              <th scope="col">Hash</th>
-            </tr>
-          </thead>
-          <tbody>
-            {sights.slice(0, MOST_SHOWN).map(({ id, what, block, gasUsed, hash }) => (
-              <tr key={id}>
-                <td>{what}</td>
-                <td>{block}</td>
-                <td>{gasUsed}</td>
-                <td>{verifiedText(hash, what !== 'head', readiness)}</td>
-                <td>
-                  <code>{hash}</code>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Wide>
+      <Table
+        caption="Heads and flashblocks, newest first"
+        rows={sights.slice(0, MOST_SHOWN)}
+        rowKey={({ id }) => id}
+        columns={[
+          { head: 'What', cell: ({ what }) => what },
+          { head: 'Block', cell: ({ block }) => block },
+          { head: 'Gas used', cell: ({ gasUsed }) => gasUsed },
+          { head: 'Our own execution', cell: ({ hash, what }) => verifiedText(hash, what !== 'head', readiness) },
+          { head: 'Hash', cell: ({ hash }) => <code>{hash}</code> },
+        ]}
+      />
     </>
   )
 }

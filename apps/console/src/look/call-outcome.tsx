@@ -16,7 +16,7 @@ export function CallOutcome({ outcome }: { outcome: SimulatedCall }) {
         <span className="quiet"> · {hexToBigInt(gasUsed).toLocaleString('en')} gas</span>
       </p>
       {decoded?.call && <p>Calls {decodedText(decoded.call)}</p>}
-      <AssetChanges changes={assetChanges} />
+      <AssetChanges changes={assetChanges} signer={trace.from} />
       <details open={hasFailure(trace)}>
         <summary>Call tree</summary>
         <CallTree frame={trace} />

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { hexToBigInt } from 'viem'
-import { amountText, type Frame, hasFailure } from './outcome.js'
+import { amountText } from './assets.js'
+import { type Frame, hasFailure } from './outcome.js'
 
 /** Frames this deep and deeper stay closed until they are opened: a contract that calls itself opens hundreds. */
 const MOST_OPEN = 16

@@ -1,4 +1,5 @@
-import { type Address, decodeErrorResult, formatUnits, type Hex, hexToBigInt, parseAbi } from 'viem'
+import { type Address, decodeErrorResult, type Hex, parseAbi } from 'viem'
+import type { AssetChanges } from './assets.js'
 
 /** As the gateway's `upfront_simulate` answers, as far as it is shown. */
 export interface SimulatedBlock {
@@ -38,33 +39,6 @@ export interface Frame {
   calls?: Frame[]
 }
 
-export interface Asset {
-  type: 'native' | 'erc20' | 'erc721' | 'erc1155'
-  address?: Address
-  tokenId?: Hex
-  /** This and the next are the token's own words. */
-  symbol?: string
-  decimals?: number
-}
-
-type Confirmation = 'agrees' | 'disagrees' | 'unknown'
-
-export interface AssetChanges {
-  transfers: (Asset & { from: Address; to: Address; amount: Hex })[]
-  balances: (Asset & { account: Address; before?: Hex; after?: Hex; confirmation: Confirmation })[]
-  owners: (Asset & { confirmation: Confirmation })[]
-  approvals: (Approval & { confirmation: Confirmation })[]
-}
-
-export interface Approval {
-  token: Asset
-  owner: Address
-  spender: Address
-  amount?: Hex
-  tokenId?: Hex
-  approved?: boolean
-}
-
 const SOLIDITY_ERRORS = parseAbi(['error Error(string)', 'error Panic(uint256)'])
 /** https://docs.soliditylang.org, "Panic via assert and Error via require". */
 const PANICS: Record<string, string> = {
@@ -78,34 +52,6 @@ const PANICS: Record<string, string> = {
   '65': 'too much memory was allocated',
   '81': 'an internal function that was never set was called',
 }
-/** From here on an allowance is meant to have no end. */
-const ENDLESS = 2n ** 159n
-
-/** An amount in the asset's units where it names its decimals. */
-export function amountText(asset: Asset, amount: Hex): string {
-  const { type, symbol, decimals, tokenId } = asset
-  const units = hexToBigInt(amount)
-  if (type === 'native') return `${formatUnits(units, 18)} ETH`
-  const id = tokenId === undefined ? '' : ` no. ${hexToBigInt(tokenId)}`
-  if (type === 'erc721') return `${symbol ?? 'token'}${id}`
-  const shown = decimals === undefined ? `${units}` : formatUnits(units, decimals)
-  return `${shown} ${symbol ?? 'units'}${id}`
-}
-
-/** What an approval lets its spender do. */
-export function approvalText({ token, amount, tokenId, approved }: Approval): string {
-  const name = token.symbol ?? token.address ?? 'the token'
-  if (approved === false || (amount !== undefined && hexToBigInt(amount) === 0n)) return `take nothing more of ${name}`
-  if (tokenId !== undefined) return `take ${name} no. ${hexToBigInt(tokenId)}`
-  if (amount === undefined || hexToBigInt(amount) >= ENDLESS) return `take all of ${name}`
-  return `take ${amountText(token, amount)}`
-}
-
-/** Whether some contract's own view contradicts its logs. */
-export function isDoubtful({ balances, owners, approvals }: AssetChanges): boolean {
-  return [...balances, ...owners, ...approvals].some(({ confirmation }) => confirmation === 'disagrees')
-}
-
 /** `Nope(owner: 0x01, id: 7)` */
 export function decodedText({ name, args }: Decoded): string {
   const shown = Object.entries(args).map(

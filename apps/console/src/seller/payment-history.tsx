@@ -1,4 +1,4 @@
-import { Wide } from '../wide.js'
+import { Table } from '../table.js'
 import type { PaymentHistory } from './ledger.js'
 
 /** Everything that happened to one payment. */
@@ -19,31 +19,17 @@ export function History({ payment, events, transactions, waitsFor }: PaymentHist
         ))}
       </ol>
       {transactions.length > 0 && (
-        <Wide label="Transactions">
-          <table>
-            <caption>Transactions signed for it</caption>
-            <thead>
-              <tr>
-                <th scope="col">Hash</th>
-                <th scope="col">State</th>
-                <th scope="col">Nonce</th>
-                <th scope="col">Signed</th>
-              </tr>
-            </thead>
-            <tbody>
-              {transactions.map(({ hash, status, nonce, signedAt }) => (
-                <tr key={hash}>
-                  <td>
-                    <code>{hash}</code>
-                  </td>
-                  <td>{status}</td>
-                  <td>{nonce}</td>
-                  <td>{signedAt}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Wide>
+        <Table
+          caption="Transactions signed for it"
+          rows={transactions}
+          rowKey={({ hash }) => hash}
+          columns={[
+            { head: 'Hash', cell: ({ hash }) => <code>{hash}</code> },
+            { head: 'State', cell: ({ status }) => status },
+            { head: 'Nonce', cell: ({ nonce }) => nonce },
+            { head: 'Signed', cell: ({ signedAt }) => signedAt },
+          ]}
+        />
       )}
     </section>
   )

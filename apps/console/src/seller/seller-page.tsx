@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { formatEther, formatUnits, type Hex } from 'viem'
 import { type TokenTerms, tokenTerms } from '../pay/token-terms.js'
-import { Wide } from '../wide.js'
+import { Table } from '../table.js'
 import { EarningsChart } from './earnings-chart.js'
 import { Ledger, type Payment, type PaymentHistory, type Reconciliation, STUCK_STATES, type Total } from './ledger.js'
 import { marginOf } from './margin.js'
@@ -116,35 +116,20 @@ function Earnings({ totals, tokens }: Opened) {
 function TotalsTable({ totals, terms }: { totals: Total[]; terms: TokenTerms }) {
   const units = (amount: string) => formatUnits(BigInt(amount), terms.decimals)
   return (
-    <Wide label="Totals">
-      <table>
-        <caption>By route and day (UTC), in {terms.symbol}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Day</th>
-            <th scope="col">Route</th>
-            <th scope="col">Payments</th>
-            <th scope="col">Settled</th>
-            <th scope="col">Under way</th>
-            <th scope="col">Failed</th>
-            <th scope="col">Gas, ETH</th>
-          </tr>
-        </thead>
-        <tbody>
-          {totals.map(({ day, route, payments, settled, pending, failed, feePaid }) => (
-            <tr key={`${day} ${route}`}>
-              <td>{day}</td>
-              <td>{route}</td>
-              <td>{payments}</td>
-              <td>{units(settled)}</td>
-              <td>{units(pending)}</td>
-              <td>{units(failed)}</td>
-              <td>{formatEther(BigInt(feePaid))}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Wide>
+    <Table
+      caption={`By route and day (UTC), in ${terms.symbol}`}
+      rows={totals}
+      rowKey={({ day, route }) => `${day} ${route}`}
+      columns={[
+        { head: 'Day', cell: ({ day }) => day },
+        { head: 'Route', cell: ({ route }) => route },
+        { head: 'Payments', cell: ({ payments }) => payments },
+        { head: 'Settled', cell: ({ settled }) => units(settled) },
+        { head: 'Under way', cell: ({ pending }) => units(pending) },
+        { head: 'Failed', cell: ({ failed }) => units(failed) },
+        { head: 'Gas, ETH', cell: ({ feePaid }) => formatEther(BigInt(feePaid)) },
+      ]}
+    />
   )
 }
 
@@ -152,42 +137,34 @@ function Payments({ payments, tokens, onChosen }: Opened & { onChosen(payment: P
   const stuck = payments.filter(({ state }) => STUCK_STATES.includes(state)).length
   const inWords = ({ asset, charge }: Payment) => (charge === null ? '' : tokens.get(asset)?.inWords(BigInt(charge)))
   return (
-    <Wide label="Payments">
-      <table>
-        <caption>Payments: {stuck} under way, oldest first, then failed ones, then the newest</caption>
-        <thead>
-          <tr>
-            <th scope="col">State</th>
-            <th scope="col">Charge</th>
-            <th scope="col">Route</th>
-            <th scope="col">Payer</th>
-            <th scope="col">Since</th>
-            <th scope="col">History</th>
-          </tr>
-        </thead>
-        <tbody>
-          {payments.map((payment) => (
-            <tr key={payment.id}>
-              <td className={payment.state === 'failed' ? 'bad' : undefined}>
-                {payment.state}
-                {payment.reason && `: ${payment.reason}`}
-              </td>
-              <td>{inWords(payment)}</td>
-              <td>{payment.route}</td>
-              <td>
-                <code>{payment.payer}</code>
-              </td>
-              <td>{payment.createdAt}</td>
-              <td>
-                <button type="button" onClick={() => onChosen(payment)}>
-                  {payment.id}
-                </button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Wide>
+    <Table
+      caption={`Payments: ${stuck} under way, oldest first, then failed ones, then the newest`}
+      rows={payments}
+      rowKey={({ id }) => id}
+      columns={[
+        {
+          head: 'State',
+          cell: ({ state, reason }) => (
+            <span className={state === 'failed' ? 'bad' : undefined}>
+              {state}
+              {reason && `: ${reason}`}
+            </span>
+          ),
+        },
+        { head: 'Charge', cell: inWords },
+        { head: 'Route', cell: ({ route }) => route },
+        { head: 'Payer', cell: ({ payer }) => <code>{payer}</code> },
+        { head: 'Since', cell: ({ createdAt }) => createdAt },
+        {
+          head: 'History',
+          cell: (payment) => (
+            <button type="button" onClick={() => onChosen(payment)}>
+              {payment.id}
+            </button>
+          ),
+        },
+      ]}
+    />
   )
 }
 

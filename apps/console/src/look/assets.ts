@@ -1,0 +1,103 @@
+import { type Address, formatUnits, type Hex, hexToBigInt } from 'viem'
+
+export interface Asset {
+  type: 'native' | 'erc20' | 'erc721' | 'erc1155'
+  address?: Address
+  tokenId?: Hex
+  /** This and the next are the token's own words. */
+  symbol?: string
+  decimals?: number
+}
+
+type Confirmation = 'agrees' | 'disagrees' | 'unknown'
+
+export type Transfer = Asset & { from: Address; to: Address; amount: Hex }
+
+export interface Approval {
+  token: Asset
+  owner: Address
+  spender: Address
+  amount?: Hex
+  tokenId?: Hex
+  approved?: boolean
+  confirmation: Confirmation
+}
+
+/** As `upfront_simulate` answers with `assetChanges`, as far as it is shown. */
+export interface AssetChanges {
+  transfers: Transfer[]
+  balances: (Asset & { account: Address; before?: Hex; after?: Hex; confirmation: Confirmation })[]
+  owners: (Asset & { confirmation: Confirmation })[]
+  approvals: Approval[]
+}
+
+/** From here on an allowance is meant to have no end. */
+const ENDLESS = 2n ** 159n
+
+/** An amount in the asset's units where it names its decimals. */
+export function amountText(asset: Asset, amount: Hex): string {
+  return textOf(
+    asset,
+    amount,
+    (id) => `${id}`,
+    (units) => units,
+  )
+}
+
+/** The same, cut for a picture: a number that is not shown whole ends in `…`, or is rounded after `≈`. */
+export function shortAmountText(asset: Asset, amount: Hex): string {
+  return textOf(asset, amount, shortNumber, shortNumber)
+}
+
+function textOf(
+  { type, symbol, decimals, tokenId }: Asset,
+  amount: Hex,
+  idText: (id: string) => string,
+  unitsText: (units: string) => string,
+): string {
+  const units = hexToBigInt(amount)
+  if (type === 'native') return `${unitsText(formatUnits(units, 18))} ETH`
+  const id = tokenId === undefined ? '' : ` no. ${idText(hexToBigInt(tokenId).toString())}`
+  if (type === 'erc721') return `${symbol ?? 'token'}${id}`
+  return `${unitsText(formatUnits(units, decimals ?? 0))} ${symbol ?? 'units'}${id}`
+}
+
+const MOST_DECIMALS = 6
+const MOST_DIGITS = 12
+
+function shortNumber(decimal: string): string {
+  const [whole = '', part = ''] = decimal.split('.')
+  if (whole.length > MOST_DIGITS) return `≈ ${Number(whole).toExponential(3)}`
+  return part.length > MOST_DECIMALS ? `${whole}.${part.slice(0, MOST_DECIMALS)}…` : decimal
+}
+
+/** What an approval lets its spender do. @param amountIn how an amount is written */
+export function approvalText({ token, amount, tokenId, approved }: Approval, amountIn = amountText): string {
+  const name = token.symbol ?? token.address ?? 'the token'
+  if (approved === false || (amount !== undefined && hexToBigInt(amount) === 0n)) return `take nothing more of ${name}`
+  if (tokenId !== undefined) return `take ${name} no. ${hexToBigInt(tokenId)}`
+  if (amount === undefined || hexToBigInt(amount) >= ENDLESS) return `take all of ${name}`
+  return `take ${amountIn(token, amount)}`
+}
+
+/** Whether some contract's own view contradicts its logs. */
+export function isDoubtful({ balances, owners, approvals }: AssetChanges): boolean {
+  return [...balances, ...owners, ...approvals].some(({ confirmation }) => confirmation === 'disagrees')
+}
+
+/** The transfers that a balance or an owner, as the token itself tells it, contradicts. */
+export function contradictedTransfers({ transfers, balances, owners }: AssetChanges): ReadonlySet<Transfer> {
+  const key = ({ address, tokenId }: Asset, account = '') => [address, tokenId, account].join()
+  const wrong = new Set([
+    ...balances.filter(isContradicted).map((balance) => key(balance, balance.account)),
+    ...owners.filter(isContradicted).map((owner) => key(owner)),
+  ])
+  const isWrong = (transfer: Transfer) =>
+    [transfer.from, transfer.to, ''].some((account) => wrong.has(key(transfer, account)))
+  return new Set(transfers.filter(isWrong))
+}
+
+/** Whether the contract says something else than its log did. */
+export function isContradicted({ confirmation }: { confirmation: Confirmation }): boolean {
+  return confirmation === 'disagrees'
+}

@@ -1,0 +1,141 @@
+import { Graph, layout } from '@dagrejs/dagre'
+import type { Address } from 'viem'
+import {
+  type Approval,
+  type AssetChanges,
+  approvalText,
+  contradictedTransfers,
+  isContradicted,
+  shortAmountText,
+  type Transfer,
+} from './assets.js'
+
+/** An address of the picture. */
+export interface Place {
+  address: Address
+  /** What is written in it: the address, cut. */
+  text: string
+  isSigner: boolean
+  /** Of its middle, like the rest in CSS pixels. */
+  x: number
+  y: number
+  width: number
+  height: number
+}
+
+/** A transfer, or what somebody may take from now on. */
+export interface Arrow {
+  kind: 'transfer' | 'approval'
+  from: Address
+  to: Address
+  text: string
+  /** The contract's own view contradicts its log. */
+  isContradicted: boolean
+}
+
+interface Point {
+  x: number
+  y: number
+}
+
+export interface TransferGraph {
+  places: Place[]
+  arrows: (Arrow & { points: Point[]; middle: Point })[]
+  /** How many arrows there would be without the bound. */
+  total: number
+  width: number
+  height: number
+}
+
+/** More arrows can't be told apart. */
+const MOST_ARROWS = 40
+/** Of the 12px monospace text. */
+const CHARACTER_WIDTH = 7.25
+const MOST_CHARACTERS = 40
+const PLACE_HEIGHT = 40
+const LABEL_HEIGHT = 20
+const MARGIN = 8
+
+/**
+ * Addresses from left to right along their transfers. Of more arrows than fit, contradicted ones come first, then the signer's own,
+ * then approvals.
+ * @param signer who signs the call
+ */
+export function transferGraph(changes: AssetChanges, signer: Address): TransferGraph {
+  const all = arrowsOf(changes)
+  const rank = ({ isContradicted, from, to, kind }: Arrow) => {
+    if (isContradicted) return 0
+    if (from === signer || to === signer) return 1
+    return kind === 'approval' ? 2 : 3
+  }
+  const arrows = all.toSorted((a, b) => rank(a) - rank(b)).slice(0, MOST_ARROWS)
+  const texts = shortTexts(arrows.flatMap(({ from, to }) => [from, to]))
+
+  const graph = new Graph({ multigraph: true })
+    .setGraph({ rankdir: 'LR', nodesep: 16, edgesep: 8, ranksep: 24, marginx: MARGIN, marginy: MARGIN })
+    .setDefaultEdgeLabel(() => ({}))
+  for (const [address, text] of texts) graph.setNode(address, { width: widthOf(text) + 16, height: PLACE_HEIGHT })
+  for (const [at, { from, to, text }] of arrows.entries())
+    graph.setEdge(from, to, { width: widthOf(text) + 12, height: LABEL_HEIGHT, labelpos: 'c' }, `${at}`)
+  layout(graph)
+
+  const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number }
+  return {
+    places: [...texts].map(([address, text]) => ({
+      ...(graph.node(address) as { x: number; y: number; width: number; height: number }),
+      address,
+      text,
+      isSigner: address === signer,
+    })),
+    arrows: arrows.map((arrow, at) => {
+      const { points, x, y } = graph.edge(arrow.from, arrow.to, `${at}`) as { points: Point[] } & Point
+      return { ...arrow, points, middle: { x, y } }
+    }),
+    total: all.length,
+    width,
+    height,
+  }
+}
+
+function arrowsOf(changes: AssetChanges): Arrow[] {
+  const contradicted = contradictedTransfers(changes)
+  const transfers = changes.transfers.map((transfer: Transfer): Arrow => {
+    const { from, to, amount } = transfer
+    const isWrong = contradicted.has(transfer)
+    return {
+      kind: 'transfer',
+      from,
+      to,
+      text: labelOf(shortAmountText(transfer, amount), isWrong),
+      isContradicted: isWrong,
+    }
+  })
+  const approvals = changes.approvals.map((approval: Approval): Arrow => {
+    const { owner, spender } = approval
+    const isWrong = isContradicted(approval)
+    const text = labelOf(`may ${approvalText(approval, shortAmountText)}`, isWrong)
+    return { kind: 'approval', from: owner, to: spender, text, isContradicted: isWrong }
+  })
+  return [...transfers, ...approvals]
+}
+
+function labelOf(text: string, isWrong: boolean): string {
+  const whole = isWrong ? `⚠ ${text}` : text
+  return whole.length > MOST_CHARACTERS ? `${whole.slice(0, MOST_CHARACTERS - 1)}…` : whole
+}
+
+function widthOf(text: string): number {
+  return text.length * CHARACTER_WIDTH
+}
+
+/**
+ * The addresses, cut to as few digits at both ends as tell all of them apart, at least four: addresses made to look like another one
+ * agree with it at both ends.
+ */
+export function shortTexts(addresses: readonly Address[]): Map<Address, string> {
+  const distinct = [...new Set(addresses)]
+  const cut = (digits: number) => (address: Address) => `${address.slice(0, 2 + digits)}…${address.slice(-digits)}`
+  let digits = 4
+  while (digits < 20 && new Set(distinct.map(cut(digits))).size < distinct.length) digits += 4
+  return new Map(distinct.map((address) => [address, digits < 20 ? cut(digits)(address) : address]))
+}
