@@ -126,7 +126,7 @@ describe('/console', () => {
     expect(await honest!.getByText('⚠').count()).toBe(0)
 
     const doubted = lying!.getByRole('img', { name: 'What changes hands: 4 arrows between 3 addresses' })
-    expect(await doubted.locator('text.contradicted').allTextContents()).toEqual(['⚠ 5 units', '⚠ token no. 7'])
+    expect(await doubted.locator('.contradicted text').allTextContents()).toEqual(['⚠ 5 units', '⚠ token no. 7'])
     expect(await doubted.locator('path.approval').count()).toBe(1)
     expect(await doubted.locator('path.approval').evaluate((path) => getComputedStyle(path).strokeDasharray)).not.toBe(
       'none',

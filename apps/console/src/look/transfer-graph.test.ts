@@ -43,6 +43,11 @@ describe('transferGraph', () => {
     }
     for (const { points } of arrows) {
       expect(points.length).toBeGreaterThan(1)
+      const [first, last] = [points[0]!, points.at(-1)!]
+      for (const { x, y } of [first, last])
+        expect(
+          boxes.some((box) => x >= box.left - 1 && x <= box.right + 1 && y >= box.top - 1 && y <= box.bottom + 1),
+        ).toBe(true)
       for (const { x, y } of points) expect([x >= 0, x <= width, y >= 0, y <= height]).not.toContain(false)
     }
   })

@@ -11,20 +11,15 @@ import {
 } from './assets.js'
 
 /** An address of the picture. */
-export interface Place {
+interface Place extends Box {
   address: Address
   /** What is written in it: the address, cut. */
   text: string
   isSigner: boolean
-  /** Of its middle, like the rest in CSS pixels. */
-  x: number
-  y: number
-  width: number
-  height: number
 }
 
 /** A transfer, or what somebody may take from now on. */
-export interface Arrow {
+interface Arrow {
   kind: 'transfer' | 'approval'
   from: Address
   to: Address
@@ -38,9 +33,15 @@ interface Point {
   y: number
 }
 
+/** Around the point in its middle, in CSS pixels. */
+interface Box extends Point {
+  width: number
+  height: number
+}
+
 export interface TransferGraph {
   places: Place[]
-  arrows: (Arrow & { points: Point[]; middle: Point })[]
+  arrows: (Arrow & { points: Point[]; label: Point & { width: number } })[]
   /** How many arrows there would be without the bound. */
   total: number
   width: number
@@ -82,19 +83,35 @@ export function transferGraph(changes: AssetChanges, signer: Address): TransferG
   const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number }
   return {
     places: [...texts].map(([address, text]) => ({
-      ...(graph.node(address) as { x: number; y: number; width: number; height: number }),
+      ...(graph.node(address) as Box),
       address,
       text,
       isSigner: address === signer,
     })),
     arrows: arrows.map((arrow, at) => {
-      const { points, x, y } = graph.edge(arrow.from, arrow.to, `${at}`) as { points: Point[] } & Point
-      return { ...arrow, points, middle: { x, y } }
+      const { from, to, text } = arrow
+      const { points, ...middle } = graph.edge(from, to, `${at}`) as { points: Point[] } & Point
+      return {
+        ...arrow,
+        points: from === to ? loopBelow(graph.node(from) as Box, middle.y) : points,
+        label: { x: middle.x, y: middle.y, width: widthOf(text) + 4 },
+      }
     }),
     total: all.length,
     width,
     height,
   }
+}
+
+/** The points that dagre gives an arrow from a node to itself leave the picture; the room it keeps below the node is right. */
+function loopBelow({ x, y, width, height }: Box, bottom: number): Point[] {
+  const [left, right, top] = [x - width / 4, x + width / 4, y + height / 2]
+  return [
+    { x: left, y: top },
+    { x: left, y: bottom },
+    { x: right, y: bottom },
+    { x: right, y: top },
+  ]
 }
 
 function arrowsOf(changes: AssetChanges): Arrow[] {

@@ -52,10 +52,13 @@ export function TransferPicture({ changes, signer, tableId }: Props) {
               </path>
             )
           })}
-          {arrows.map(({ text, isContradicted, middle }, at) => (
-            <text key={at} className={isContradicted ? 'contradicted' : undefined} x={middle.x} y={middle.y + 4}>
-              {text}
-            </text>
+          {arrows.map(({ text, isContradicted, label: { x, y, width } }, at) => (
+            <g key={at} className={isContradicted ? 'contradicted' : undefined}>
+              <rect className="ground" x={x - width / 2} y={y - 8} width={width} height={16} />
+              <text x={x} y={y + 4}>
+                {text}
+              </text>
+            </g>
           ))}
           {places.map(({ address, text, isSigner, x, y, ...size }) => (
             <g key={address} className={isSigner ? 'place signer' : 'place'}>
