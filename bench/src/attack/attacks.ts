@@ -1,4 +1,3 @@
-import { once, setMaxListeners } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
@@ -8,8 +7,8 @@ export interface Attack {
   /** For `--only`. */
   name: string
   title: string
-  /** Goes on until the signal aborts. What becomes of its requests does not matter. */
-  run(url: string, until: AbortSignal): Promise<void>
+  /** Goes on until its process is killed. What becomes of its requests does not matter. */
+  run(url: string): Promise<void>
 }
 
 /** Below the default limit of calls of one client. */
@@ -39,12 +38,12 @@ export const ATTACKS: Attack[] = [
   {
     name: 'long-answers',
     title: '20 calls of 1 MiB each, 48 requests/s',
-    run: (url, until) => atPace([1], url, simulation(RETURNS_A_MEBIBYTE, 20), until),
+    run: (url) => atPace([1], url, simulation(RETURNS_A_MEBIBYTE, 20)),
   },
   {
     name: 'long-answers-many',
     title: 'the same from 20 addresses',
-    run: (url, until) => atPace(range(20), url, simulation(RETURNS_A_MEBIBYTE, 20), until),
+    run: (url) => atPace(range(20), url, simulation(RETURNS_A_MEBIBYTE, 20)),
   },
   {
     name: 'unread-answers',
@@ -54,27 +53,27 @@ export const ATTACKS: Attack[] = [
   {
     name: 'loops',
     title: '50M-gas loops, 48 requests/s',
-    run: (url, until) => atPace([1], url, simulation(LOOP, 1), until),
+    run: (url) => atPace([1], url, simulation(LOOP, 1)),
   },
   {
     name: 'deep-memory',
     title: 'deep frames with memory of their own, 20 addresses',
-    run: (url, until) => atPace(range(20), url, simulation(DEEP, 1), until),
+    run: (url) => atPace(range(20), url, simulation(DEEP, 1)),
   },
   {
     name: 'overrides',
     title: 'eight bodies of 60,000 overrides at a time',
-    run: (url, until) => together(8, url, overrides(60_000), until),
+    run: (url) => together(8, url, overrides(60_000)),
   },
   {
     name: 'half-bodies',
     title: '9,000 connections that send 65,000 bytes and wait',
-    run: (url, until) => waiting(url, 9_000, head(100_000) + 'x'.repeat(65_000), 100, until),
+    run: (url) => waiting(url, 9_000, head(100_000) + 'x'.repeat(65_000), 100),
   },
   {
     name: 'half-messages',
     title: '1,000 WebSockets that send 1 MB of a message and wait',
-    run: (url, until) => waiting(url, 1_000, UPGRADE + HALF_A_MESSAGE, 10, until),
+    run: (url) => waiting(url, 1_000, UPGRADE + HALF_A_MESSAGE, 10),
   },
 ]
 
@@ -113,73 +112,54 @@ function addressOf(client: number): string {
   return `127.0.1.${client}`
 }
 
-async function post(url: string, body: string, dispatcher: Agent, signal: AbortSignal): Promise<void> {
+async function post(url: string, body: string, dispatcher: Agent): Promise<void> {
   const headers = { 'content-type': 'application/json' }
   try {
-    const response = await request(url, { method: 'POST', headers, body, dispatcher, signal })
+    const response = await request(url, { method: 'POST', headers, body, dispatcher })
     for await (const _ of response.body);
   } catch {
-    // Refused, cut off, or over.
+    // Refused or cut off.
   }
 }
 
 /** Each client sends its calls without waiting for answers. */
-async function atPace(clients: number[], url: string, body: string, until: AbortSignal): Promise<void> {
-  setMaxListeners(0, until)
+async function atPace(clients: number[], url: string, body: string): Promise<void> {
   const agents = clients.map(agentOf)
-  const sent: Promise<void>[] = []
-  while (!until.aborted) {
-    for (const agent of agents) sent.push(post(url, body, agent, until))
+  for (;;) {
+    for (const agent of agents) void post(url, body, agent)
     await sleep(1_000 / CALLS_PER_SECOND)
   }
-  await Promise.all(sent)
-  await Promise.all(agents.map((agent) => agent.destroy()))
 }
 
-async function together(count: number, url: string, body: string, until: AbortSignal): Promise<void> {
+async function together(count: number, url: string, body: string): Promise<void> {
   const agent = agentOf(1)
   const again = async () => {
-    while (!until.aborted) await post(url, body, agent, until)
+    for (;;) await post(url, body, agent)
   }
   await Promise.all(range(count).map(again))
-  await agent.destroy()
 }
 
 /** Keeps opening connections that ask and never read. */
-async function unread(url: string, until: AbortSignal): Promise<void> {
+async function unread(url: string): Promise<void> {
   const body = simulation(RETURNS_A_MEBIBYTE, 20)
-  const open: Socket[] = []
-  while (!until.aborted) {
-    for (const client of range(20)) {
-      const socket = dial(url, client)
-      socket.pause()
-      socket.write(head(body.length) + body)
-      open.push(socket)
-    }
+  for (;;) {
+    for (const client of range(20))
+      dial(url, client)
+        .pause()
+        .write(head(body.length) + body)
     await sleep(100)
   }
-  for (const socket of open) socket.destroy()
 }
 
 /** Connections that send the beginning of something. Ten clients, as one may have a thousand connections. */
-async function waiting(
-  url: string,
-  count: number,
-  beginning: string,
-  atATime: number,
-  until: AbortSignal,
-): Promise<void> {
+async function waiting(url: string, count: number, beginning: string, atATime: number): Promise<void> {
   const bytes = Buffer.from(beginning, 'latin1')
-  const open: Socket[] = []
   for (const index of range(count)) {
-    if (until.aborted) break
-    const socket = dial(url, 1 + (index % 10))
-    socket.resume().write(bytes)
-    open.push(socket)
+    dial(url, 1 + (index % 10))
+      .resume()
+      .write(bytes)
     if (index % atATime === 0) await sleep(10)
   }
-  if (!until.aborted) await once(until, 'abort')
-  for (const socket of open) socket.destroy()
 }
 
 function dial(url: string, client: number): Socket {

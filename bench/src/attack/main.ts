@@ -1,3 +1,5 @@
+import { fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { quantile } from '../measure/load.js'
 import { startAnvilNode } from '../servers/anvil.js'
@@ -13,6 +15,7 @@ What a small client on another address sees of each attack, and the gateway's me
   --seconds 20       of each
   --memory ${2 ** 30}  MEMORY_LIMIT_BYTES of the gateway`
 
+const ATTACKER = fileURLToPath(new URL('attacker.js', import.meta.url))
 const WORST_P99_MS = 1_000
 
 const { values: options } = parseArgs({
@@ -51,12 +54,13 @@ async function withstand(attack: Attack, node: string): Promise<Outcome> {
       resident = Number.POSITIVE_INFINITY
     }
   }, 50)
+  const attacker = fork(ATTACKER, [attack.name, gateway.url])
   try {
-    const until = AbortSignal.timeout(Number(options.seconds) * 1_000)
-    const [suffering] = await Promise.all([standBy(gateway.url, until), attack.run(gateway.url, until)])
+    const suffering = await standBy(gateway.url, AbortSignal.timeout(Number(options.seconds) * 1_000))
     return { ...suffering, resident }
   } finally {
     clearInterval(look)
+    attacker.kill('SIGKILL')
     await gateway.stop()
   }
 }

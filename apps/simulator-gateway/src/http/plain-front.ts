@@ -13,6 +13,7 @@ import { limitConnections } from '../limits/connection-limit.js'
 import { FreeBudget } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
 import { RETRY_AFTER_SECONDS } from '../limits/overloaded.js'
+import { Turns } from '../limits/turns.js'
 import { STATE_HEADER } from '../pending/answer-state.js'
 import { MIN_STATE_HEADER } from '../pending/min-state.js'
 import type { RequestView } from '../pending/request-view.js'
@@ -32,6 +33,7 @@ export class PlainFront implements OnApplicationBootstrap {
   constructor(
     private readonly adapterHost: HttpAdapterHost<FastifyAdapter>,
     private readonly endpoint: RpcEndpoint,
+    private readonly turns: Turns,
     private readonly free: FreeBudget,
     private readonly memory: Memory,
     private readonly refusals: Refusals,
@@ -59,6 +61,7 @@ export class PlainFront implements OnApplicationBootstrap {
       perClient: TRUSTED_PROXIES === undefined ? perClient : undefined,
       memory: this.memory,
     })
+    server.on('connection', () => this.turns.connectionAccepted())
   }
 
   /** Closes connections on which no request is under way. */

@@ -96,6 +96,33 @@ describe('RequestQueue', () => {
     expect(order).toEqual(['alice', 'payer', 'payer', 'bob'])
   })
 
+  it('held, gives a client one turn at a time, and more one by one', async () => {
+    const queue = new RequestQueue(8, 2)
+    const order: string[] = []
+    const enter = entering(queue, order)
+    queue.hold()
+    for (const client of [alice, alice, alice, bob, bob]) enter(client)
+    expect([order, queue.queued]).toEqual([['alice', 'bob'], 3])
+    queue.leave(bob)
+    enter(bob)
+    await settled()
+    expect(order).toEqual(['alice', 'bob'])
+    queue.admitOne()
+    await settled()
+    expect(order).toEqual(['alice', 'bob', 'bob'])
+    queue.release()
+    await settled()
+    expect([order.length, queue.inFlight, queue.queued]).toEqual([6, 5, 0])
+  })
+
+  it('held, lets as many wait as there is room for, and then as many as wait anyway', () => {
+    const queue = new RequestQueue(4, 0)
+    queue.hold()
+    for (let request = 0; request < 4; request += 1) void queue.enter(alice, never)
+    expect([queue.inFlight, queue.queued]).toEqual([1, 3])
+    expect(() => queue.enter(alice, never)).toThrow(Overloaded)
+  })
+
   it('refuses the newest of the client with the most where too many wait', async () => {
     const queue = new RequestQueue(1, 3)
     const order: string[] = []

@@ -29,6 +29,7 @@ export class RequestQueue {
   #taken = 0
   #inFlight = 0
   #queued = 0
+  #isHeld = false
   /** Of the capacity, by client. */
   readonly #held = new Map<string, number>()
   readonly #paid: Line = new Map()
@@ -57,12 +58,13 @@ export class RequestQueue {
    */
   enter(client: Client, cancellation: Cancellation, units = 1): Promise<void> | undefined {
     const { name, pays } = client
-    if (this.#mayHold(name, units)) {
-      this.#hold(name, units)
+    const line = pays ? this.#paid : this.#free
+    const isItsOnly = !this.#held.has(name) && !line.has(name)
+    if ((!this.#isHeld || isItsOnly) && this.#mayHold(name, units)) {
+      this.#take(name, units)
       return undefined
     }
-    if (this.#queued >= this.#maxQueued) this.#makeRoom(client)
-    const line = pays ? this.#paid : this.#free
+    if (this.#queued >= this.#mostQueued()) this.#makeRoom(client)
     const { signal } = cancellation
     return new Promise((resolve, reject) => {
       const end = () => {
@@ -73,7 +75,7 @@ export class RequestQueue {
         units,
         enter: () => {
           end()
-          this.#hold(name, units)
+          this.#take(name, units)
           resolve()
         },
         refuse: (error) => {
@@ -100,14 +102,34 @@ export class RequestQueue {
     const held = (this.#held.get(name) ?? 0) - units
     if (held > 0) this.#held.set(name, held)
     else this.#held.delete(name)
-    if (this.#queued > 0) this.#admit()
+    if (this.#queued > 0 && !this.#isHeld) this.#admit()
+  }
+
+  /** From now on a client that has a request under way, or one that waits, gets no other turn until `admitOne` or `release`. */
+  hold(): void {
+    this.#isHeld = true
+  }
+
+  /** Gives one turn, if there is room for one that waits. */
+  admitOne(): void {
+    this.#next()?.enter()
+  }
+
+  release(): void {
+    this.#isHeld = false
+    this.#admit()
+  }
+
+  /** Held back, what there is room for waits too. */
+  #mostQueued(): number {
+    return this.#maxQueued + (this.#isHeld ? this.#capacity - this.#taken : 0)
   }
 
   #mayHold(name: string, units: number): boolean {
     return (this.#held.get(name) ?? 0) + units <= this.#capacity - this.#taken
   }
 
-  #hold(name: string, units: number): void {
+  #take(name: string, units: number): void {
     this.#inFlight += 1
     this.#taken += units
     this.#held.set(name, (this.#held.get(name) ?? 0) + units)

@@ -22,11 +22,17 @@ export interface TurnLimits {
   maxQueued: number
 }
 
+/** While connections come in each turn of the event loop, one request that waits goes on for so many of them. */
+const ACCEPTED_BEFORE_SERVED = 8
+
 /** Gives each request its turn: of the memory for work on its body, where that is large, and then of the slots. */
 export class Turns {
   private readonly slots: RequestQueue
   private readonly work: RequestQueue
   private readonly workBytes: number
+  private isAccepting = false
+  private acceptedInTurn = false
+  private accepted = 0
 
   constructor(
     { maxInFlight, maxQueued }: TurnLimits,
@@ -43,6 +49,19 @@ export class Turns {
 
   get queued(): number {
     return this.slots.queued + this.work.queued
+  }
+
+  /**
+   * A connection was accepted in this turn of the event loop. libuv accepts one in each, so that a new client would wait for as many turns
+   * as connections were made before its own. Until none comes in a turn, turns are kept short: further requests of clients that have one
+   * under way wait.
+   */
+  connectionAccepted(): void {
+    this.acceptedInTurn = true
+    if (this.isAccepting) return
+    this.isAccepting = true
+    this.slots.hold()
+    setImmediate(this.turnEnds)
   }
 
   /**
@@ -65,6 +84,18 @@ export class Turns {
       () => (bytes === 0 ? inSlot() : holding(this.work, client, lifetime, bytes, inSlot)),
       () => lifetime.end(),
     )
+  }
+
+  private readonly turnEnds = () => {
+    if (!this.acceptedInTurn) {
+      this.isAccepting = false
+      this.slots.release()
+      return
+    }
+    this.acceptedInTurn = false
+    this.accepted += 1
+    if (this.accepted % ACCEPTED_BEFORE_SERVED === 0) this.slots.admitOne()
+    setImmediate(this.turnEnds)
   }
 }
 

@@ -1,0 +1,58 @@
+import { PassThrough } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import type { Awaitable } from '@upfront/node'
+import { Memory } from './memory.js'
+import { MemoryGuard } from './memory-guard.js'
+import { Turns } from './turns.js'
+
+/** Turns, and whose requests have had theirs, in order. Requests stay under way until `end`. */
+function takingTurns() {
+  const memory = new Memory(2 ** 30)
+  const turns = new Turns({ maxInFlight: 64, maxQueued: 1_024 }, { memory, guard: new MemoryGuard(memory) })
+  const begun: string[] = []
+  const ends: (() => void)[] = []
+  const taken: Awaitable<unknown>[] = []
+  const take = (name: string) => {
+    const asked = { client: { name, pays: false }, response: new PassThrough(), timeoutMs: 60_000, length: 100 }
+    const work = () => {
+      begun.push(name)
+      return new Promise<void>((resolve) => ends.push(resolve))
+    }
+    taken.push(turns.take(asked, work))
+  }
+  const end = async () => {
+    while (turns.inFlight > 0) {
+      for (const done of ends.splice(0)) done()
+      await setImmediate()
+    }
+    await Promise.all(taken)
+  }
+  return { turns, begun, take, end }
+}
+
+describe('Turns', () => {
+  it('lets connections in before more requests of clients that have one under way', async () => {
+    const { turns, begun, take, end } = takingTurns()
+    for (let turn = 0; turn < 80; turn += 1) {
+      turns.connectionAccepted()
+      take('many')
+      await setImmediate()
+    }
+    take('one')
+    const ofMany = begun.filter((name) => name === 'many').length
+    expect([begun.at(-1), ofMany]).toEqual(['one', 1 + 80 / 8])
+    await setImmediate()
+    await setImmediate()
+    // Half of the slots beside the one that is taken.
+    expect(begun.filter((name) => name === 'many').length).toBeGreaterThan(30)
+    await end()
+  })
+
+  it('serves the request of a lone connection at once', async () => {
+    const { turns, begun, take, end } = takingTurns()
+    turns.connectionAccepted()
+    take('one')
+    expect(begun).toEqual(['one'])
+    await end()
+  })
+})
