@@ -25,7 +25,7 @@ const READ = new Set(['connection', 'content-length', 'content-type', 'host', 'x
 /**
  * Reads the head of a `POST /` with a JSON body of known length.
  * @param text up to and including the empty line
- * @param leave names of headers whose requests are not for here
+ * @param leave names of headers: requests with one of them are left to Node
  * @returns undefined for every other request, valid or not: Node's parser decides about those
  */
 export function readPlainHead(text: string, leave: readonly string[] = []): PlainHead | undefined {

@@ -110,7 +110,7 @@ export class BlockResolver {
     return recovered(
       () => {
         const isHead = parameter.kind === 'tag' && parameter.tag === 'latest'
-        // A followed head that moved away is not stood on again.
+        // A followed head that moved away is not used again.
         const block = isHead && run > 1 ? andThen(this.askHead(limits), pinned) : this.resolve(parameter, limits)
         if (!(block instanceof Promise)) return workOn(block)
         const guess = isHead && run === 1 ? this.#likelyHead() : undefined
@@ -157,8 +157,8 @@ export class BlockResolver {
   }
 
   /**
-   * A node says null for a block that it does not have, and a sick one for blocks that it has. Its head, asked for in the
-   * same breath, tells which.
+   * A healthy node answers null only for a block that it lacks, a broken one for blocks that it has too. Its head, asked for in the
+   * same request, tells them apart.
    */
   async #find(parameter: BlockParameter): Promise<BlockHeader> {
     const call = blockCall(nodeParameter(parameter))
@@ -226,7 +226,7 @@ export class BlockResolver {
     return last !== undefined && hashOf(result) === last.hash ? last : headerFromRpc(result)
   }
 
-  /** Both blocks come of one answer, so that a node's bad moment is not taken for having no pending block. */
+  /** Both blocks come from one answer, so that a temporary failure is not taken for having no pending block. */
   async #askPending(): Promise<PinnedBlock> {
     const deadline = performance.now() + LOOKUP_TIMEOUT_MS
     for (let attempt = 1; ; attempt += 1) {

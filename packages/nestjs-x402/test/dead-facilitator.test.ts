@@ -22,7 +22,7 @@ it.each([
   }).compile()
   const app = module.createNestApplication({ logger })
   await app.init()
-  const message = expect.stringContaining('THE FACILITATOR TAKES NO PAYMENTS')
+  const message = expect.stringContaining('the facilitator takes no payments')
   expect(errors).toEqual([{ message, error: expect.stringContaining(error) }])
   await app.close()
 })

@@ -4,7 +4,7 @@ const FIRST_REST_MS = 2_000
 const MOST_REST_MS = 60_000
 
 /**
- * Whether a node is asked where there is another one. A failure leaves it out (`open`) for 2 s, each further one without a success in between
+ * Decides whether a node is asked while there are others. A failure leaves it out (`open`) for 2 s, each further one without a success in between
  * for twice as long as before, up to a minute. After that it is tried once (`half-open`): what it says closes the circuit or opens it again.
  */
 export class Circuit {
@@ -42,7 +42,7 @@ export class Circuit {
     this.#become('open')
   }
 
-  /** @param isProven the node did what it is for; else it only is there again */
+  /** @param isProven the node answered a real call; otherwise it was only reachable */
   succeeded(isProven: boolean): void {
     if (isProven) this.#failures = 0
     this.#become('closed')

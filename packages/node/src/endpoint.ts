@@ -5,9 +5,9 @@ import { type PostLimits, post } from './post.js'
 import { Secrets } from './secrets.js'
 import { UpstreamFault } from './upstream-fault.js'
 
-/** After this, larger batches are tried again. Finding out costs one request; a bad moment taken for a limit costs many. */
+/** After this time larger batches are tried again. Trying costs one request; taking a temporary failure for a limit costs many. */
 const FINDING_LASTS_MS = 60_000
-/** For what may as well have been a bad moment. */
+/** For failures that may have been temporary. */
 const SUSPICION_LASTS_MS = 10_000
 const CONNECT_TIMEOUT_MS = 3_000
 
@@ -15,11 +15,11 @@ const CONNECT_TIMEOUT_MS = 3_000
 export class Endpoint {
   /** Host and port: what messages and metrics may show. Paths, queries and user info often hold keys. */
   readonly label: string
-  /** What of the URL no message may show. */
+  /** Parts of the URL that no message may show. */
   readonly secrets: Secrets
   /** While it is not closed, requests go to another endpoint, if there is one. */
   readonly circuit: Circuit
-  /** Why the node's heads are not to be stood on, as `HeadAgreement` of `@upfront/head` finds: requests go to another endpoint too. */
+  /** Why the node's heads are not used, as `HeadAgreement` of `@upfront/head` finds: requests go to another endpoint too. */
   strays: string | undefined
   readonly latencies = new Latencies()
   readonly #pool: Pool

@@ -19,8 +19,8 @@ export interface Response {
 }
 
 /**
- * One HTTP exchange. Reads at most `maxBytes`, and no more than 64 KiB of leading whitespace. undici's `dispatch` costs a third
- * of its `request`, whose streams are for bodies that don't fit into memory.
+ * One HTTP exchange. Reads at most `maxBytes`, and no more than 64 KiB of leading whitespace. undici's `dispatch` costs less
+ * than its `request`, whose streams are for bodies that don't fit into memory.
  * @throws UpstreamFault, or the signal's reason
  */
 export async function post(

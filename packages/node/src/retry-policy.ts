@@ -46,7 +46,7 @@ function isFinalRpcError(fault: UpstreamFault): boolean {
   return isMethodMissing(fault) || fault.detail.rpc?.code === -32602
 }
 
-/** About the moment, not about the call. */
+/** Whether the node limits the rate of requests: the same call may succeed later. */
 export function isRateLimit(fault: UpstreamFault): boolean {
   const { status, rpc } = fault.detail
   if (status === 429) return true

@@ -9,7 +9,7 @@ export const CHAIN_ID_CALL = { method: 'eth_chainId', params: [] }
 const BELIEVED_MS = 10_000
 
 /**
- * Sees to it that all endpoints serve one chain: state of another would be wrong in silence. Which one is given, or is that of
+ * Sees to it that all endpoints serve one chain: state of another chain would be wrong without any error. Which one is given, or is that of
  * the endpoint that answered first.
  */
 export class SameChain {

@@ -6,7 +6,7 @@ const UNMISTAKABLE_HEX = /^[0-9a-f]{16,}$/
 const PLAIN_PATH_PARTS = new Set('api eth ethereum ext http https json jsonrpc mainnet node rpc v1 v2 v3 v4'.split(' '))
 const BASE64_RUN = /[a-z0-9+/_-]{4,}/gi
 const PRINTABLE = /^[\x20-\x7e]+$/
-/** How many encodings inside of each other are undone. */
+/** How many nested encodings are undone. */
 const MOST_DEPTH = 2
 /** In longer texts a secret is only looked for as it is and in its own encodings. */
 const MOST_DECODED_LENGTH = 65_536

@@ -15,7 +15,7 @@ export interface UpstreamCall<T> {
   attempts?: number
   /** Is the node's JSON-RPC error worth another attempt? By default all but "no such method" and "invalid params" are. */
   retriesError?(fault: UpstreamFault): boolean
-  /** Every node that has an answer has the same one: where a node is slower than ever, another may be asked meanwhile. */
+  /** All nodes answer this alike: while one is unusually slow, another may be asked. */
   mayHedge?: boolean
   /** Asked before each further attempt. */
   isWanted?(): boolean

@@ -3,7 +3,7 @@ import type { FaultKind } from './upstream-fault.js'
 
 export type Outcome = 'ok' | FaultKind
 
-/** Hears of everything that is worth counting. Every method is optional, must not throw and must return at once. */
+/** Receives everything that is worth counting. Every method is optional, must not throw and must return at once. */
 export interface UpstreamObserver {
   /** One HTTP request ended. `upstream` is host and port. */
   onHttpRequest?(event: { upstream: string; calls: number; outcome: Outcome; milliseconds: number }): void
@@ -11,9 +11,9 @@ export interface UpstreamObserver {
   onCall?(event: { upstream: string; method: string; outcome: Outcome }): void
   /** A call is about to be sent again. */
   onRetry?(event: { upstream: string; method: string; fault: FaultKind }): void
-  /** A node was slower than ever, and another was asked meanwhile: `isFirst` says whether that one answered first. */
+  /** A node was unusually slow, so another was asked as well: `isFirst` says whether the second one answered first. */
   onHedge?(event: { upstream: string; isFirst: boolean }): void
-  /** Whether a node is asked where there is another one has changed. */
+  /** A node's circuit changed: see `Circuit`. */
   onCircuit?(event: { upstream: string; state: CircuitState }): void
   /** Reads of state that were known, and those that were not. */
   onReads?(event: { hits: number; misses: number }): void

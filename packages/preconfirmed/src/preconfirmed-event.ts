@@ -17,7 +17,7 @@ export type PreconfirmedEvent =
   | { kind: 'nativePrecompile'; blockNumber: bigint; index: number; reason: string }
   /** The node could not be read; tried again. */
   | { kind: 'unreadable'; blockNumber: bigint; reason: string }
-  /** Following failed in a way that nobody foresaw; the next flashblock or head starts from the canonical head again. */
+  /** Following failed unexpectedly; the next flashblock or head starts from the canonical head again. */
   | { kind: 'failed'; reason: string }
   /** `pending` stands on the canonical head from now on. */
   | { kind: 'fallback' }

@@ -1,7 +1,7 @@
 /** Work that can be left between any two of its parts, so that the event loop serves others meanwhile. */
 export type Parts<T = void> = Generator<void, T, void>
 
-/** Entries of a list or map that make one part; what has no more is done at once. */
+/** Entries of a list or map in one part; shorter ones are done at once. */
 export const PART_ENTRIES = 1_024
 
 /** Work that is left until the rest of a request is decoded. */

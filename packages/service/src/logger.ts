@@ -54,7 +54,7 @@ export function nestLogger(logger: Logger): LoggerService {
   }
 }
 
-/** Libraries log words, fields or errors. */
+/** Libraries log text, fields or errors. */
 function entryOf(message: unknown): object {
   if (message instanceof Error) return { msg: errorText(message) }
   if (typeof message !== 'object' || message === null) return { msg: String(message) }

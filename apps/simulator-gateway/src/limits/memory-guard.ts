@@ -13,7 +13,7 @@ export interface Running {
 const LOOK_EVERY_MS = 10
 /** Of the limit. The rest is room for what grows until threads have followed. */
 const HIGH_WATER = 0.85
-/** From here on nobody is spared. */
+/** Above this share no client is spared. */
 const HIGHEST_WATER = 0.95
 
 /**

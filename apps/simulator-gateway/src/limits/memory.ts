@@ -63,7 +63,7 @@ export class Memory {
 
   /**
    * What a client's bodies may take: as much as stays free beside them, so that one client never takes all. All bodies together leave
-   * an eighth for connections: else nobody could come to be refused.
+   * an eighth for connections: otherwise no request could even be refused.
    * @param client as `clientOf` names it
    */
   bodiesOf(client: string): MemoryShare {

@@ -28,7 +28,7 @@ export class MeteredCharge {
     payment.setSettlementAmount(0n)
   }
 
-  /** True once nothing more can be charged: what is simulated from here on would be for nothing. */
+  /** True once nothing more can be charged: further simulations would be unpaid. */
   get reachedMaximum(): boolean {
     return this.total >= this.payment.maximum
   }

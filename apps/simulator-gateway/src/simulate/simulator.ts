@@ -138,7 +138,7 @@ export class Simulator {
   }
 
   /**
-   * Simulates an empty call that no metric counts. A first request that finds V8's code compiled takes 15 ms less.
+   * Simulates an empty call that no metric counts, so that the first request finds V8's code compiled.
    * @throws or rejects with what a request would fail with
    */
   rehearse(): Awaitable<unknown> {

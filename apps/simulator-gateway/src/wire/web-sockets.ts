@@ -15,7 +15,7 @@ import { WireConnection } from './wire-connection.js'
 
 /** Of one message. A request that is longer has to come by `POST`. */
 const MAX_MESSAGE_BYTES = 1024 * 1024
-/** A client that has gone without a word is noticed within twice that. */
+/** A client whose connection died is noticed within twice this time. */
 const PING_MS = 30_000
 
 /** Serves JSON-RPC over WebSocket at `/` and `/ethereum`. */

@@ -52,7 +52,7 @@ export class LimitedSlice extends TimeSlice {
   }
 
   override check(): Promise<void> | undefined {
-    if (--this.left < 0) throw new Error('it may make no more checks')
+    if (--this.left < 0) throw new Error('the limit of checks is reached')
     return this.whole.check()
   }
 

@@ -15,14 +15,14 @@ export class Facilitator {
     return isDurable(this.client)
   }
 
-  /** Says loudly where no payment can be taken now; the app starts all the same. */
+  /** Logs an error where no payment can be taken now; the app starts all the same. */
   async check(): Promise<void> {
     try {
       if (isDurable(this.client) && this.client.check !== undefined) await this.client.check()
       else await this.client.getSupported()
     } catch (error) {
       const message =
-        'THE FACILITATOR TAKES NO PAYMENTS: every paid route answers 503 until it does. Are its URL and token right?'
+        'the facilitator takes no payments: every paid route answers 503 until it does; check its URL and token'
       this.logger.error({ message, error: String(error) })
     }
   }

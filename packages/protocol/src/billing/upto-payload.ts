@@ -52,7 +52,7 @@ export interface TokenPermit {
   signature: Hex
 }
 
-/** A signed `approve` transaction as x402's extension `erc20ApprovalGasSponsoring` carries it. What the transaction itself says is not read yet. */
+/** A signed `approve` transaction as x402's extension `erc20ApprovalGasSponsoring` carries it. The transaction itself is not decoded yet. */
 export interface TokenApproval {
   owner: Address
   token: Address

@@ -70,13 +70,13 @@ export function decodeNullable<T>(value: unknown, field: string, decode: (value:
   return value === null || value === undefined ? null : decode(value, field)
 }
 
-/** Refuses fields that the contract does not name, so that a misspelt one is not lost in silence. */
+/** Refuses fields that the contract does not name, so that a misspelt one is not silently ignored. */
 export function refuseUnknownFields(object: JsonObject, field: string, known: readonly string[]): void {
   const unknown = Object.keys(object).find((key) => !known.includes(key))
   if (unknown !== undefined) throw refuse(field === '' ? unknown : `${field}.${unknown}`, 'is not known')
 }
 
-/** The error of a field that is what its place asks for by type, and still can't be taken. */
+/** The error of a field whose type is right and whose value is not. */
 export function refuse(field: string, reason: string): DecodeError {
   return new DecodeError(new Place(undefined, field), reason)
 }

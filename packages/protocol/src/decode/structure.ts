@@ -21,8 +21,8 @@ export function decodeBoolean(value: unknown, parent: Place | undefined, key: st
 }
 
 /**
- * Ignores a field as geth does, unless it looks like a known one that was mistyped or named as another API names it: dropping it in
- * silence would change what is simulated.
+ * Ignores a field as geth does, unless it looks like a known one that was mistyped or named as another API names it: silently dropping it
+ * would change what is simulated.
  * @throws DecodeError that names the field that was probably meant
  */
 export function ignoreUnlessMistyped(

@@ -2,11 +2,11 @@ import { PART_ENTRIES } from '../parts.js'
 
 /**
  * Maps keyed by address or slot, read without becoming objects. V8 makes a hidden class for each key that it has not seen, and
- * keeps it until it looks through its whole heap: of a simulation with overrides that costs a fifteenth to a fifth.
- * So their text is made that of lists before it is parsed.
+ * keeps it until the next full garbage collection, which makes overrides slow. So the text of such a map is rewritten as
+ * a list before it is parsed.
  */
 
-/** Stands first in such a list. Nobody outside knows it. */
+/** The first item of such a list: clients can't guess it. */
 const MARK = crypto.randomUUID()
 
 /** Where maps keyed by bytes stand in a simulation. */

@@ -37,7 +37,7 @@ const PRICES = ['maximum', 'base', 'perMillionGas', 'perThousandTouched', 'perMi
 const DOLLARS = /^\$(\d{1,9})(?:\.(\d{1,18}))?$/
 
 /**
- * Reads a list from JSON. One without `perMillionWitnessBytes` gets the default: lists of before there were witnesses stay good.
+ * Reads a list from JSON. One without `perMillionWitnessBytes` gets the default: lists from before witnesses existed stay valid.
  * @throws Error that names the field
  */
 export function decodePriceList(text: string): PriceList {

@@ -30,7 +30,7 @@ interface Movement extends Omit<AssetChange, 'address' | 'amount'> {
 }
 
 /**
- * What changes hands, by address, as the logs say it: a token that lies in its logs is believed. Minting and burning have
+ * What changes hands, by address, as the logs say it: a token's false logs are not detected. Minting and burning have
  * one side only. In the order in which address and asset first appear; what comes to nothing is left out.
  */
 export function assetChanges(logs: readonly SimulatedLog[]): AssetChange[] {

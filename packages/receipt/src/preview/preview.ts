@@ -2,7 +2,7 @@ import type { Hex, SimulatedBlock } from '@upfront/protocol'
 import type { ReceiptBlock } from '../receipt.js'
 import { type AssetChange, assetChanges } from './asset-changes.js'
 
-/** What one call would do, for people. Numbers are decimal strings. */
+/** What one call would do, for human readers. Numbers are decimal strings. */
 export interface Preview {
   status: 'success' | 'reverted'
   gasUsed: string

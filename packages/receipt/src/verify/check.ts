@@ -1,4 +1,4 @@
-/** What came of one part of a verification. `unchecked`: what it needs is not there. */
+/** The outcome of one part of a verification. `unchecked`: what it needs is missing. */
 export interface Check {
   name: string
   outcome: 'right' | 'wrong' | 'unchecked'

@@ -10,7 +10,7 @@ import {
 } from '@opentelemetry/api'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
-/** What is asked again and again, and by machines. */
+/** Paths that monitoring polls: not traced. */
 const NOT_TRACED = /^\/(health|metrics)/
 
 /** A span for each request, and its context for all that is done for it. */

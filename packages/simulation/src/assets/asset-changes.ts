@@ -252,7 +252,7 @@ function shownApproval(approval: AssetApproval, { after }: Probed, show: (asset:
   switch (approval.kind) {
     case 'erc20': {
       const { amount } = approval
-      // What was spent of it since is no lie.
+      // The call may have spent part of it since: no contradiction.
       const holds = word === undefined ? undefined : word <= amount
       return { ...shared, amount: toQuantity(amount), ...answered, confirmation: confirmed(holds) }
     }

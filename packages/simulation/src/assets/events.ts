@@ -6,7 +6,7 @@ export type Asset =
   | { type: 'erc20'; address: Address }
   | { type: 'erc721' | 'erc1155'; address: Address; tokenId: bigint }
 
-/** What moved. The zero address stands for what came to be or ceased to be. */
+/** A transfer. The zero address stands for minting and burning. */
 export interface AssetTransfer {
   asset: Asset
   from: Address

@@ -34,7 +34,7 @@ interface Item {
 }
 
 /**
- * viem is loaded with the first ABI: it takes a tenth of a second.
+ * viem is loaded with the first ABI: loading it takes long.
  * @param abi JSON as compilers write it; entries that are no function, error or event are left aside
  * @throws RpcError -32602 with the place of an entry that can't be read
  */

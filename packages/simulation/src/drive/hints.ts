@@ -24,7 +24,7 @@ const SLOW_LASTS_MS = 60_000
 type Feature = 'debug_traceCall' | 'eth_createAccessList' | 'eth_createAccessList with overrides'
 
 /**
- * What a call to a contract touches that no plan called before can't be told until its code is known. So the accounts that its input
+ * What a call touches is unknown while the contract's code is: no plan has called it before. So the accounts that its input
  * names are read ahead, and the node is asked what it touches: at most one question a plan. Only names are taken from the answer,
  * and nothing depends on it.
  */

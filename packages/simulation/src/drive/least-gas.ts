@@ -34,7 +34,7 @@ export async function leastGas(
   for (let next = -1; ; ) {
     const changed = await firstChanged(limits.map((limit, at) => limit ?? given[at]!))
     if (changed === outcomes.length) return limits
-    // A limit that was found does no more what it did: gas of another call decides. Nothing is claimed of the rest.
+    // A limit found earlier no longer has the same effect, because it depends on another call's gas: the remaining limits are left out.
     if (changed <= next || runs >= MOST_RUNS) return limits.map((limit, at) => (at <= next ? limit : undefined))
     next = changed
     const holds = async (limit: bigint) =>

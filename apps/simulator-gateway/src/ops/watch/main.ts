@@ -21,7 +21,7 @@ if (process.argv.includes('--help')) {
 const { env } = process
 const urls = (env.FLASHBLOCKS_WS_URL || `ws://127.0.0.1:${env.DEVNET_FLASHBLOCKS_PORT || 8546}`).split(',')
 const gateway = env.GATEWAY_URL || `http://${reachable(env.GATEWAY_HOST)}:${env.GATEWAY_PORT || 8080}`
-// Who read has gone.
+// The reader of this output has gone.
 process.stdout.on('error', () => process.exit(0))
 const printer = new StreamPrinter((line) => process.stdout.write(`${line}\n`))
 
