@@ -1,11 +1,11 @@
 import { type CancelSignal, pause } from './cancellation.js'
 import type { CircuitState } from './circuit.js'
 import { Endpoint } from './endpoint.js'
-import { type Answer, encodeCalls, matchAnswers } from './json-rpc-batch.js'
-import { backoff, isRateLimit, mostAttempts, refusesBatches } from './retry-policy.js'
-import { CHAIN_ID_CALL, SameChain } from './same-chain.js'
+import { Exchanges, leaveOut, type Settled } from './exchanges.js'
+import { backoff, mostAttempts } from './retry-policy.js'
+import { SameChain } from './same-chain.js'
 import type { CallLimits, CallOutcome, UpstreamCall } from './upstream-call.js'
-import { UpstreamError, UpstreamFault } from './upstream-fault.js'
+import { UpstreamError, type UpstreamFault } from './upstream-fault.js'
 import type { UpstreamObserver } from './upstream-observer.js'
 
 export interface UpstreamOptions {
@@ -28,14 +28,6 @@ export interface UpstreamOptions {
   observer?: UpstreamObserver
 }
 
-const WRONG_CHAIN_REST_MS = 60_000
-/** Of one HTTP answer, whatever its calls may have together. */
-const ANSWER_MOST_BYTES = 64 * 1024 * 1024
-/** What the envelope of one call may take, beside its result. */
-const ENVELOPE_BYTES = 1_024
-
-type Settled<T> = { value: T } | { fault: UpstreamFault }
-
 interface OpenCall<T> {
   call: UpstreamCall<T>
   index: number
@@ -51,8 +43,7 @@ export class UpstreamClient {
   readonly #attemptTimeoutMs: number
   readonly #callTimeoutMs: number
   readonly #sameChain: SameChain
-  readonly #chainId: number | undefined
-  #nextId = 1
+  readonly #exchanges: Exchanges
   /** Calls that were sent, those of `askEach` not counted. */
   sent = 0
 
@@ -64,8 +55,11 @@ export class UpstreamClient {
     if (this.endpoints.length === 0) throw new Error('at least one upstream URL is needed')
     this.#attemptTimeoutMs = options.attemptTimeoutMs ?? 3_000
     this.#callTimeoutMs = options.callTimeoutMs ?? 12_000
-    this.#chainId = options.chainId
     this.#sameChain = new SameChain(options.chainId)
+    this.#exchanges = new Exchanges(this.#sameChain, this.observer, this.#attemptTimeoutMs, {
+      asksChainId: options.chainId !== undefined,
+      hasOthers: this.endpoints.length > 1,
+    })
   }
 
   /** The preferred upstream's host and port. */
@@ -86,7 +80,7 @@ export class UpstreamClient {
     return Promise.all(
       this.endpoints.map(async (endpoint) => {
         if (!this.#isUsable(endpoint)) return undefined
-        const [settled] = await this.#exchange(endpoint, [call], deadline, limits.signal)
+        const [settled] = await this.#exchanges.send(endpoint, [call], deadline, limits.signal)
         return settled !== undefined && 'value' in settled ? settled.value : undefined
       }),
     )
@@ -168,13 +162,8 @@ export class UpstreamClient {
       await this.#sameChain.ask(endpoint, { timeoutMs: this.#attemptTimeoutMs })
       endpoint.circuit.succeeded(false)
     } catch (error) {
-      this.#leaveOut(endpoint, error)
+      leaveOut(endpoint, error)
     }
-  }
-
-  #leaveOut(endpoint: Endpoint, error: unknown): void {
-    const isOfAnotherChain = error instanceof UpstreamFault && error.kind === 'wrong-chain'
-    endpoint.circuit.failed(isOfAnotherChain ? WRONG_CHAIN_REST_MS : undefined)
   }
 
   #mostAttempts(call: UpstreamCall<unknown>, fault: UpstreamFault): number {
@@ -186,7 +175,7 @@ export class UpstreamClient {
     open: OpenCall<T>[],
     deadline: number,
     signal: CancelSignal | undefined,
-  ): Promise<({ value: T } | { fault: UpstreamFault })[]> {
+  ): Promise<Settled<T>[]> {
     const size = endpoint.batchLimit
     const chunks: UpstreamCall<T>[][] = []
     for (let from = 0; from < open.length; from += size)
@@ -195,20 +184,20 @@ export class UpstreamClient {
     return exchanges.length === 1 ? exchanges[0]! : Promise.all(exchanges).then((answers) => answers.flat())
   }
 
-  /** `#exchange`, and the same with another node once the first is slower than 95 of 100 answers: the first good answers count. */
+  /** `Exchanges.send`, and the same with another node once the first is slower than 95 of 100 answers: the first good answers count. */
   async #hedged<T>(
     endpoint: Endpoint,
     calls: UpstreamCall<T>[],
     deadline: number,
     signal: CancelSignal | undefined,
   ): Promise<Settled<T>[]> {
-    const first = this.#exchange(endpoint, calls, deadline, signal)
+    const first = this.#exchanges.send(endpoint, calls, deadline, signal)
     const { slowMs } = endpoint.latencies
     if (this.endpoints.length === 1 || slowMs === undefined || !calls.every(({ mayHedge }) => mayHedge)) return first
     if (!(await outlasts(first, slowMs))) return first
     const other = this.#pick(endpoint)
     if (other === endpoint || other.circuit.state !== 'closed') return first
-    const second = this.#exchange(other, calls, deadline, signal)
+    const second = this.#exchanges.send(other, calls, deadline, signal)
     return new Promise((resolve, reject) => {
       let open = 2
       for (const asked of [first, second])
@@ -221,98 +210,9 @@ export class UpstreamClient {
     })
   }
 
-  async #exchange<T>(
-    endpoint: Endpoint,
-    calls: UpstreamCall<T>[],
-    deadline: number,
-    signal: CancelSignal | undefined,
-  ): Promise<Settled<T>[]> {
-    const firstId = this.#nextId
-    this.#nextId += calls.length + 1
-    const started = performance.now()
-    let patience = this.#attemptTimeoutMs
-    let maxBytes = 0
-    for (const call of calls) {
-      patience = Math.max(patience, call.attemptTimeoutMs ?? 0)
-      maxBytes += call.maxBytes + ENVELOPE_BYTES
-    }
-    const timeoutMs = Math.ceil(Math.max(1, Math.min(patience, deadline - started)))
-    const asksChainId = this.#chainId !== undefined
-    const withChainId = asksChainId && endpoint.batchLimit > 1 && !calls.some(({ pace }) => pace === 'slow')
-    const sent = withChainId ? [CHAIN_ID_CALL, ...calls] : calls
-    try {
-      if (!withChainId && (asksChainId || this.endpoints.length > 1))
-        await this.#sameChain.check(endpoint, { timeoutMs, signal })
-      const limits = { maxBytes: Math.min(maxBytes, ANSWER_MOST_BYTES), timeoutMs, signal }
-      const text = await endpoint.post(encodeCalls(sent, firstId), limits)
-      const answers = matchAnswers(text, firstId, sent.length, endpoint.secrets)
-      if (withChainId) this.#sameChain.believe(endpoint, answers.shift()!)
-      this.#observeHttp(endpoint, calls.length, 'ok', started)
-      endpoint.latencies.add(performance.now() - started)
-      this.#noteBatch(endpoint, answers)
-      return answers.map((answer, index) => this.#settle(endpoint, calls[index]!, answer))
-    } catch (error) {
-      if (!(error instanceof UpstreamFault)) throw error
-      this.#observeHttp(endpoint, calls.length, error.kind, started)
-      this.#noteFailure(endpoint, sent.length, error)
-      return calls.map((call) => this.#settle(endpoint, call, { fault: error }))
-    }
-  }
-
-  #settle<T>(endpoint: Endpoint, call: UpstreamCall<T>, answer: Answer): { value: T } | { fault: UpstreamFault } {
-    const settled = 'result' in answer ? decode(call, answer.result, endpoint) : answer
-    const outcome = 'fault' in settled ? settled.fault.kind : 'ok'
-    this.observer.onCall?.({ upstream: endpoint.label, method: call.method, outcome })
-    return settled
-  }
-
-  #noteBatch(endpoint: Endpoint, answers: Answer[]): void {
-    endpoint.circuit.succeeded(true)
-    if (answers.length === 1) return
-    const missing = answers.filter((answer) => 'fault' in answer && answer.fault.kind === 'missing-answer').length
-    if (missing === 0) endpoint.batchSucceeded()
-    else this.#limitBatches(endpoint, answers.length - missing)
-  }
-
-  #noteFailure(endpoint: Endpoint, size: number, fault: UpstreamFault): void {
-    this.#sameChain.doubt(endpoint)
-    if (size > 1 && refusesBatches(fault)) {
-      this.#limitBatches(endpoint, Math.floor(size / 10))
-      return
-    }
-    if (size > 1 && fault.kind !== 'timeout' && fault.kind !== 'wrong-chain' && !isRateLimit(fault))
-      endpoint.batchFailed(size)
-    this.#leaveOut(endpoint, fault)
-  }
-
-  #limitBatches(endpoint: Endpoint, limit: number): void {
-    const news = endpoint.limitBatches(Math.max(1, limit))
-    if (news) this.observer.onWorkaround?.({ upstream: endpoint.label, lacks: `batches over ${Math.max(1, limit)}` })
-  }
-
   #observeRetry(endpoint: Endpoint, { method }: UpstreamCall<unknown>, outcome: CallOutcome<unknown>): void {
     if ('error' in outcome)
       this.observer.onRetry?.({ upstream: endpoint.label, method, fault: outcome.error.fault.kind })
-  }
-
-  #observeHttp(endpoint: Endpoint, calls: number, outcome: 'ok' | UpstreamFault['kind'], started: number): void {
-    const milliseconds = performance.now() - started
-    this.observer.onHttpRequest?.({ upstream: endpoint.label, calls, outcome, milliseconds })
-  }
-}
-
-function decode<T>(
-  call: UpstreamCall<T>,
-  result: unknown,
-  { secrets }: Endpoint,
-): { value: T } | { fault: UpstreamFault } {
-  if (call.isShown && secrets.areIn(result))
-    return { fault: new UpstreamFault('malformed', "the answer is withheld: it holds a part of the node's URL") }
-  try {
-    return { value: call.decode(result) }
-  } catch (error) {
-    if (error instanceof UpstreamFault) return { fault: error }
-    throw error
   }
 }
 

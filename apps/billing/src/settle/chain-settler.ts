@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type TraceDetails, traced } from '@upfront/node'
-import type { Address, Hash } from '@upfront/protocol'
+import type { Address } from '@upfront/protocol'
 import { errorText, type Logger } from '@upfront/service'
 import type { Chain } from '../chain/chain.js'
 import { NodeFault, NodeRefusal } from '../chain/node-error.js'
@@ -15,11 +15,11 @@ import {
   releaseCharges,
 } from '../ledger/claim-work.js'
 import type { Database } from '../ledger/ledger.js'
-import type { PaymentOrigin, PaymentRow, SignedTransactionRow } from '../ledger/schema.js'
+import type { PaymentOrigin, PaymentRow } from '../ledger/schema.js'
 import type { BillingMetrics } from '../metrics.js'
 import { advanceApproval } from './approvals.js'
 import { Batches } from './batches.js'
-import { broadcast } from './broadcast.js'
+import { Broadcasts } from './broadcasts.js'
 import type { GasPolicy } from './gas-policy.js'
 import { HeadPoll } from './head-poll.js'
 import { reportEnd } from './report-end.js'
@@ -28,8 +28,6 @@ import type { SigningQueue } from './signing-queue.js'
 import { submit } from './submit.js'
 import { resolveDoubt, type TrackResult, track, trackReceipt } from './track.js'
 
-/** A far node answers later than this; its requests still leave in order. */
-const SEND_STAGGER_MILLISECONDS = 10
 const LONGEST_PAUSE_MILLISECONDS = 200
 /** Between two looks at a charge whose approval is under way. */
 const APPROVAL_LOOK_MILLISECONDS = 500
@@ -42,12 +40,9 @@ export class ChainSettler {
   private readonly working = new Map<string, PaymentRow>()
   private readonly headPoll: HeadPoll
   private readonly batches: Batches
+  private readonly broadcasts: Broadcasts
   /** Signers whose next batch is being made; `true`: there is more to look for afterwards. */
   private readonly batching = new Map<Address, boolean>()
-  /** Transactions that are being sent: the payments of a batch share one. */
-  private readonly sending = new Map<Hash, Promise<void>>()
-  /** By signer: when the next transaction may be sent. */
-  private readonly turns = new Map<Address, Promise<void>>()
   private stopped = false
   private isWoken = false
   private wakeUp = () => {}
@@ -68,6 +63,7 @@ export class ChainSettler {
     const read = () => this.attempt('reading the head', {}, async () => void (await chain.head.refresh()))
     this.batches = new Batches(chain, db, signing, environment, logger)
     this.headPoll = new HeadPoll(() => this.isBusy, read)
+    this.broadcasts = new Broadcasts(chain, logger, () => this.headPoll.sent())
     chain.head.onChange(() => void this.onBlock())
   }
 
@@ -169,7 +165,7 @@ export class ChainSettler {
       if (size > 0) this.metrics.batchSizes.observe({ network: this.chain.network }, size)
       this.metrics.transitions.inc({ state: 'submitted' }, size)
       this.isBusy = true
-      await this.broadcast(transaction)
+      await this.broadcasts.send(transaction)
     }
     void this.attempt('settling a batch', {}, take).then(() => {
       const hasMore = this.batching.get(signer)
@@ -240,7 +236,7 @@ export class ChainSettler {
         return reportEnd(result.payment, this.metrics, this.logger)
       case 'broadcast':
         if (result.bumped) this.metrics.feeBumps.inc({ network: this.chain.network })
-        return this.broadcast(result.transaction)
+        return this.broadcasts.send(result.transaction)
       case 'resubmit':
         if (!this.batches.serves(payment.facilitator)) return this.submit(payment)
         this.batches.putBack(payment)
@@ -258,34 +254,13 @@ export class ChainSettler {
     if (submitted.outcome !== 'signed') return
     this.metrics.transitions.inc({ state: 'submitted' })
     this.isBusy = true
-    await this.broadcast(submitted.transaction)
+    await this.broadcasts.send(submitted.transaction)
   }
 
   /** It keeps no room while it waits for blocks. */
   private async lookAgainSoon(payment: PaymentRow): Promise<void> {
     await releaseCharges(this.db, [payment], APPROVAL_LOOK_MILLISECONDS)
     setTimeout(() => this.wake(), APPROVAL_LOOK_MILLISECONDS).unref()
-  }
-
-  /**
-   * Sends a signer's transactions in the order of their nonces: each begins when the one before was answered, or soon after it
-   * began. A node that gets them out of order may hold the later ones back.
-   */
-  private broadcast(transaction: SignedTransactionRow): Promise<void> {
-    const known = this.sending.get(transaction.hash)
-    if (known !== undefined) return known
-    const sending = this.send(transaction).finally(() => this.sending.delete(transaction.hash))
-    this.sending.set(transaction.hash, sending)
-    return sending
-  }
-
-  private async send(transaction: SignedTransactionRow): Promise<void> {
-    const turn = this.turns.get(transaction.signer) ?? Promise.resolve()
-    const sent = turn.then(() => broadcast(this.chain, transaction, this.logger))
-    const passed = sent.catch(() => undefined)
-    this.turns.set(transaction.signer, Promise.race([passed, turn.then(() => sleep(SEND_STAGGER_MILLISECONDS))]))
-    await sent
-    this.headPoll.sent()
   }
 
   private async attempt(doing: string, ids: { paymentId?: string }, act: () => Promise<void>): Promise<void> {

@@ -15,18 +15,15 @@ import type { Address } from '@upfront/protocol'
 import type { EthereumFork } from '@upfront/simulation'
 import type { AccessJournal } from '../state/access-journal.js'
 import { delegationTarget, MAX_NONCE } from '../state/account-record.js'
-import { bytesOf, hexOf, uint256 } from '../state/bytes.js'
+import { hexOf, uint256 } from '../state/bytes.js'
 import { type WorldState } from '../state/world-state.js'
+import { BlockLogs } from './block-logs.js'
 import { legacyOpcodes, type OpcodeHandler, type RunState } from './legacy-opcodes.js'
 import { ACCESSING_OPCODES, type AccessCounter, countPaidAccesses } from './paid-accesses.js'
 import { pointEvaluation } from './point-evaluation.js'
 import type { TimeSlice } from './time-slice.js'
 
 const POINT_EVALUATION: Address = '0x000000000000000000000000000000000000000a'
-/** ERC-7528: the address that logs of native transfers carry. */
-const TRANSFER_EMITTER = bytesOf('0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee')
-/** keccak256('Transfer(address,address,uint256)') */
-const TRANSFER_TOPIC = bytesOf('0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef')
 const JUMPDEST = 0x5b
 const LOG0 = 0xa0
 const LOG4 = 0xa4
@@ -65,21 +62,13 @@ export interface PricedOpcode {
 
 export type Precompiles = Map<Address, PrecompileFunc>
 
-/** Whether it stands for a transfer: no contract emitted it, and no receipt contains it. */
-export function isTransferLog(log: Log): boolean {
-  return log[0] === TRANSFER_EMITTER
-}
-
 /** EthereumJS under the rules of one chain and fork, changed to do as geth where the two differ. It runs one simulation at a time. */
 export class SimulationEvm extends EVM {
   protected world!: WorldState
   private touched!: AccessCounter
   private accesses!: { world: WorldState; journal: AccessJournal; delegates: boolean }
   private slice!: TimeSlice
-  private traceTransfers = false
-  /** Logs of the running block so far, reverted ones included: geth counts them all. */
-  private logCount = 0
-  private readonly logIndices = new WeakMap<Log, number>()
+  readonly logs = new BlockLogs()
   /** What the constructor of the top frame returned, before the rules of deployment were applied to it. */
   deployed: ExecResult | undefined
   /** About the last of PRICED_OPCODES and MEMORY_OPCODES in the top frame: geth words a lack of gas by what was left before it. */
@@ -104,12 +93,12 @@ export class SimulationEvm extends EVM {
         // EthereumJS takes them one after the other.
         if (runState.stack.length < opcode - LOG0 + 2) throw new EVMError(EVMError.errorMessages.STACK_UNDERFLOW)
         await log(runState)
-        this.countLog(runState.interpreter._result.logs.at(-1)!)
+        this.logs.count(runState.interpreter._result.logs.at(-1)!)
       })
     }
     for (const [opcode, valueDepth] of VALUE_DEPTH) {
       this.wrapOpcode(opcode, async (runState, transfer) => {
-        if (this.traceTransfers && failsToTransfer(runState, valueDepth)) this.logCount++
+        if (this.logs.tracesTransfers && failsToTransfer(runState, valueDepth)) this.logs.countFailedTransfer()
         await transfer(runState)
       })
     }
@@ -120,7 +109,7 @@ export class SimulationEvm extends EVM {
       this.beforeGas(opcode, (runState) => countPaidAccesses(runState, this.accesses, this.touched))
     }
     this.wrapOpcode(SELFDESTRUCT, async (runState, selfdestruct) => {
-      if (this.traceTransfers) this.logSelfdestruct(runState)
+      if (this.logs.tracesTransfers) this.logSelfdestruct(runState)
       await selfdestruct(runState)
     })
   }
@@ -150,32 +139,6 @@ export class SimulationEvm extends EVM {
     }
   }
 
-  /** @param traceTransfers whether native transfers are logged, in execution order; a frame that reverts loses its logs */
-  beginBlock(traceTransfers: boolean): void {
-    this.traceTransfers = traceTransfers
-    this.logCount = 0
-  }
-
-  /** Runs what counts for nothing: its logs take no index. */
-  async apart<T>(run: () => Promise<T>): Promise<T> {
-    const { logCount } = this
-    try {
-      return await run()
-    } finally {
-      this.logCount = logCount
-    }
-  }
-
-  /** How many logs of the block were emitted before this one, which was emitted in this block. */
-  logIndex(log: Log): number {
-    return this.logIndices.get(log)!
-  }
-
-  /** A transfer whose frame is given up before it is entered: geth has counted it by then. */
-  countFailedTransfer(): void {
-    if (this.traceTransfers) this.logCount++
-  }
-
   /** A new map of the fork's precompiles, for overrides to change. */
   activePrecompiles(): Precompiles {
     const precompiles: Precompiles = new Map(
@@ -198,15 +161,17 @@ export class SimulationEvm extends EVM {
   protected override async _executeCall(message: MessageWithTo): Promise<EVMResult> {
     const { caller, to, value } = message
     // CALLCODE and DELEGATECALL name an address of code and move nothing.
-    const moves = this.traceTransfers && value > 0n && message._codeAddress === undefined
-    const log = moves ? this.transferLog(caller.bytes, to.bytes, value) : undefined
+    const moves = this.logs.tracesTransfers && value > 0n && message._codeAddress === undefined
+    const log = moves ? this.logs.transfer(caller.bytes, to.bytes, value) : undefined
     return withTransfer(log, await super._executeCall(message))
   }
 
   protected override async _executeCreate(message: Message): Promise<EVMResult> {
     const { caller, value } = message
-    const moves = this.traceTransfers && value > 0n
-    const log = moves ? this.transferLog(caller.bytes, (await this._generateAddress(message)).bytes, value) : undefined
+    const moves = this.logs.tracesTransfers && value > 0n
+    const log = moves
+      ? this.logs.transfer(caller.bytes, (await this._generateAddress(message)).bytes, value)
+      : undefined
     const result = await super._executeCreate(message)
     if (message.to) this.touched.account(hexOf(message.to.bytes))
     return withTransfer(log, result)
@@ -300,22 +265,11 @@ export class SimulationEvm extends EVM {
     return setLengthLeft(bigIntToBytes(word), 32).subarray(12)
   }
 
-  private countLog(log: Log): void {
-    this.logIndices.set(log, this.logCount++)
-  }
-
   private logSelfdestruct({ interpreter, stack }: RunState): void {
     const balance = interpreter._env.contract.balance
     if (balance === 0n) return
     const beneficiary = this.addressBytes(stack.peek()[0]!)
-    interpreter._result.logs.push(this.transferLog(interpreter._env.address.bytes, beneficiary, balance))
-  }
-
-  private transferLog(from: Uint8Array, to: Uint8Array, value: bigint): Log {
-    const topics = [TRANSFER_TOPIC, setLengthLeft(from, 32), setLengthLeft(to, 32)]
-    const log: Log = [TRANSFER_EMITTER, topics, setLengthLeft(bigIntToBytes(value), 32)]
-    this.countLog(log)
-    return log
+    interpreter._result.logs.push(this.logs.transfer(interpreter._env.address.bytes, beneficiary, balance))
   }
 }
 

@@ -8,9 +8,9 @@ import {
   isForkActive,
   type PlannedCall,
 } from '@upfront/simulation'
+import { isTransferLog } from '../evm/block-logs.js'
 import { type HaltContext, haltOf } from '../evm/halt.js'
 import { RecordingEvm } from '../evm/recording-evm.js'
-import { isTransferLog } from '../evm/simulation-evm.js'
 import { delegationTarget, MAX_NONCE } from '../state/account-record.js'
 import { bytesOf, EMPTY_BYTES, hexOf, uint64, uint256 } from '../state/bytes.js'
 import { applyAuthorizations } from './authorizations.js'
@@ -97,7 +97,7 @@ async function runTopFrame(
   warmUp(machine, context, call)
   const { nonce } = await world.account(call.from)
   if (call.to === null && nonce === MAX_NONCE) {
-    if (call.value > 0n) evm.countFailedTransfer()
+    if (call.value > 0n) evm.logs.countFailedTransfer()
     return { ...NOTHING_RAN, gasLeft: executionGas, failure: halted({ kind: 'nonceOverflow' }, ready) }
   }
   await world.update(call.from, { nonce: uint64(nonce + 1n) })
@@ -141,7 +141,7 @@ async function runTopFrame(
   }
   const logs = execResult.logs ?? []
   frame.logs = {
-    all: logs.map((log) => ({ ...executedLog(log), index: evm.logIndex(log) })),
+    all: logs.map((log) => ({ ...executedLog(log), index: evm.logs.indexOf(log) })),
     receipt: logs.filter((log) => !isTransferLog(log)).map(executedLog),
   }
   const created = execResult.createdAddresses

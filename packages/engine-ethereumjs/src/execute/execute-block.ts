@@ -51,7 +51,7 @@ export async function executeBlock(
   rejecting(index, undefined, () => applyStateOverrides(block.stateOverrides, machine.world, precompiles))
   machine.world.finalise()
   machine.evm.usePrecompiles(precompiles)
-  machine.evm.beginBlock(plan.traceTransfers)
+  machine.evm.logs.begin(plan.traceTransfers)
   const prague = isForkActive(block.rules.fork, 'prague')
   const runsSystemCalls = prague && !block.isExecuted
   await preload(machine, block, context, prague)

@@ -21,7 +21,7 @@ export async function ask(
   probes: readonly Probe[],
 ): Promise<(Hex | undefined)[]> {
   const answers: (Hex | undefined)[] = []
-  for (const probe of probes) answers.push(await machine.evm.apart(() => answerTo(machine, context, probe)))
+  for (const probe of probes) answers.push(await machine.evm.logs.apart(() => answerTo(machine, context, probe)))
   return answers
 }
 

@@ -138,7 +138,7 @@ function openMachine({ block, rules }: BlockStretch, read: ReadState, slice: Tim
     return bytesOf(typeof hash === 'string' ? hash : '0x')
   })
   evm.usePrecompiles(evm.activePrecompiles())
-  evm.beginBlock(false)
+  evm.logs.begin(false)
   return { evm, world, journal, touched, slice, destroyed: new Set<Address>(), recordBytes: 0 }
 }
 

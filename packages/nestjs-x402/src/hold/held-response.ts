@@ -1,5 +1,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { SentAnswer } from './answer-store.js'
+import { headersOfList, lowerCased, takeFromList } from './header-list.js'
+import { Mask } from './mask.js'
 import { assertWritable, headFault, headOf } from './sendable.js'
 
 /**
@@ -12,10 +14,7 @@ export type HeldEnd = 'ended' | 'full' | 'cut'
 type Chunk = [chunk: unknown, encoding?: BufferEncoding]
 type Callback = (error?: Error | null) => void
 
-const HELD = ['writeHead', 'write', 'end', 'flushHeaders', 'destroy', 'writeEarlyHints', 'writeProcessing'] as const
 const HEADER_SETTERS = ['setHeader', 'setHeaders', 'appendHeader', 'removeHeader', 'addTrailers'] as const
-const VIEWS = ['headersSent', 'writableEnded'] as const
-const MASKED = [...HELD, ...HEADER_SETTERS, ...VIEWS]
 
 const OF_CONNECTION = new Set(['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding'])
 
@@ -30,7 +29,7 @@ export class HeldResponse {
   readonly #holdBytes: number
   /** What was there before the handler: security and CORS headers. */
   readonly #headersBefore: OutgoingHttpHeaders
-  readonly #masked = new Map<string, PropertyDescriptor | undefined>()
+  readonly #mask: Mask
   #chunks: Chunk[] = []
   #bytes = 0
   #head: unknown[] | undefined
@@ -44,6 +43,7 @@ export class HeldResponse {
   /** @param headersBefore all headers set so far, also those that the framework keeps for itself */
   constructor(response: ServerResponse, holdBytes: number, headersBefore: OutgoingHttpHeaders) {
     this.#response = response
+    this.#mask = new Mask(response)
     this.#holdBytes = holdBytes
     this.#headersBefore = { ...headersBefore }
     this.end = new Promise((resolve) => {
@@ -90,7 +90,7 @@ export class HeldResponse {
   release(headers: Record<string, string>): SentAnswer | undefined {
     for (const name of Object.keys(headers)) this.takeHeader(name)
     const sent = this.#ended ? this.#sent(headers) : undefined
-    this.#unmask()
+    this.#mask.off()
     const response = this.#response
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
     if (this.#head !== undefined) Reflect.apply(response.writeHead, response, this.#head)
@@ -107,7 +107,7 @@ export class HeldResponse {
 
   /** Answers this instead; what the handler wrote, or will write, goes nowhere. */
   replace(status: number, headers: OutgoingHttpHeaders, body: string | Buffer): void {
-    this.#unmask()
+    this.#mask.off()
     this.#chunks = []
     this.#ended = true
     const response = this.#response
@@ -124,16 +124,16 @@ export class HeldResponse {
   }
 
   #hold(): void {
-    this.#mask('writeHead', (...head: unknown[]) => {
+    this.#mask.method('writeHead', (...head: unknown[]) => {
       this.#head = headOf(head)
       if (typeof head[0] === 'number') this.#response.statusCode = head[0]
       this.#begin()
       return this.#response
     })
-    this.#mask('flushHeaders', () => this.#begin())
-    this.#mask('write', (chunk: unknown, ...rest: unknown[]) => this.#write(chunk, rest))
-    this.#mask('end', (...rest: unknown[]) => this.#finish(rest))
-    this.#mask('destroy', (error?: Error) => {
+    this.#mask.method('flushHeaders', () => this.#begin())
+    this.#mask.method('write', (chunk: unknown, ...rest: unknown[]) => this.#write(chunk, rest))
+    this.#mask.method('end', (...rest: unknown[]) => this.#finish(rest))
+    this.#mask.method('destroy', (error?: Error) => {
       if (!this.#ended && this.#cut === undefined) {
         this.#cut = { error }
         this.#resolveEnd('cut')
@@ -141,10 +141,10 @@ export class HeldResponse {
       return this.#response
     })
     // Informational answers would carry what the handler found out, so they are dropped.
-    this.#mask('writeEarlyHints', (_hints: unknown, callback?: Callback) => callback?.())
-    this.#mask('writeProcessing', () => undefined)
-    this.#view('headersSent', () => this.#begun)
-    this.#view('writableEnded', () => this.#ended)
+    this.#mask.method('writeEarlyHints', (_hints: unknown, callback?: Callback) => callback?.())
+    this.#mask.method('writeProcessing', () => undefined)
+    this.#mask.property('headersSent', () => this.#begun)
+    this.#mask.property('writableEnded', () => this.#ended)
   }
 
   #swallow(): void {
@@ -156,16 +156,16 @@ export class HeldResponse {
       return response
     }
     for (const name of ['writeHead', 'end', 'flushHeaders', 'writeEarlyHints', ...HEADER_SETTERS] as const) {
-      this.#mask(name, drop)
+      this.#mask.method(name, drop)
     }
-    this.#mask('write', (...given: unknown[]) => {
+    this.#mask.method('write', (...given: unknown[]) => {
       drop(...given)
       return true
     })
     // The writer's stream may break off after it was replaced: that must not cut the answer that stands in its place.
-    this.#mask('destroy', () => response)
-    this.#view('headersSent', () => true)
-    this.#view('writableEnded', () => true)
+    this.#mask.method('destroy', () => response)
+    this.#mask.property('headersSent', () => true)
+    this.#mask.property('writableEnded', () => true)
   }
 
   #begin(): void {
@@ -250,28 +250,6 @@ export class HeldResponse {
     }
     return taken
   }
-
-  #mask(name: (typeof MASKED)[number], value: (...given: never[]) => unknown): void {
-    this.#remember(name)
-    Object.defineProperty(this.#response, name, { configurable: true, writable: true, value })
-  }
-
-  #view(name: (typeof VIEWS)[number], get: () => boolean): void {
-    this.#remember(name)
-    Object.defineProperty(this.#response, name, { configurable: true, get })
-  }
-
-  #remember(name: string): void {
-    if (!this.#masked.has(name)) this.#masked.set(name, Object.getOwnPropertyDescriptor(this.#response, name))
-  }
-
-  #unmask(): void {
-    for (const [name, own] of this.#masked) {
-      if (own === undefined) Reflect.deleteProperty(this.#response, name)
-      else Object.defineProperty(this.#response, name, own)
-    }
-    this.#masked.clear()
-  }
 }
 
 function writeArguments(rest: unknown[]): { encoding: BufferEncoding | undefined; callback: Callback | undefined } {
@@ -279,30 +257,4 @@ function writeArguments(rest: unknown[]): { encoding: BufferEncoding | undefined
     encoding: rest.find((value): value is BufferEncoding => typeof value === 'string'),
     callback: rest.find((value) => typeof value === 'function') as Callback | undefined,
   }
-}
-
-/** Of `[name, value, name, value, …]`. */
-function takeFromList(list: unknown[], wanted: string): unknown {
-  let taken: unknown
-  for (let index = list.length - 2; index >= 0; index -= 2) {
-    if (String(list[index]).toLowerCase() !== wanted) continue
-    taken = list[index + 1]
-    list.splice(index, 2)
-  }
-  return taken
-}
-
-/** Of `[name, value, name, value, …]`; a name that comes again has a list of values. */
-function headersOfList(list: readonly string[]): Record<string, string | string[]> {
-  const headers: Record<string, string | string[]> = {}
-  for (let index = 0; index + 1 < list.length; index += 2) {
-    const name = (list[index] ?? '').toLowerCase()
-    const value = list[index + 1] ?? ''
-    headers[name] = headers[name] === undefined ? value : [headers[name], value].flat()
-  }
-  return headers
-}
-
-function lowerCased(headers: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }

@@ -1,0 +1,25 @@
+/** Takes a header out of `[name, value, name, value, …]`. @returns its value */
+export function takeFromList(list: unknown[], wanted: string): unknown {
+  let taken: unknown
+  for (let index = list.length - 2; index >= 0; index -= 2) {
+    if (String(list[index]).toLowerCase() !== wanted) continue
+    taken = list[index + 1]
+    list.splice(index, 2)
+  }
+  return taken
+}
+
+/** `[name, value, name, value, …]` as an object; a name that comes again has a list of values. */
+export function headersOfList(list: readonly string[]): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = {}
+  for (let index = 0; index + 1 < list.length; index += 2) {
+    const name = (list[index] ?? '').toLowerCase()
+    const value = list[index + 1] ?? ''
+    headers[name] = headers[name] === undefined ? value : [headers[name], value].flat()
+  }
+  return headers
+}
+
+export function lowerCased(headers: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+}

@@ -1,0 +1,129 @@
+import type { CancelSignal } from './cancellation.js'
+import type { Endpoint } from './endpoint.js'
+import { type Answer, encodeCalls, matchAnswers } from './json-rpc-batch.js'
+import { isRateLimit, refusesBatches } from './retry-policy.js'
+import { CHAIN_ID_CALL, type SameChain } from './same-chain.js'
+import type { UpstreamCall } from './upstream-call.js'
+import { UpstreamFault } from './upstream-fault.js'
+import type { UpstreamObserver } from './upstream-observer.js'
+
+const WRONG_CHAIN_REST_MS = 60_000
+/** Of one HTTP answer, whatever its calls may have together. */
+const ANSWER_MOST_BYTES = 64 * 1024 * 1024
+/** What the envelope of one call may take, beside its result. */
+const ENVELOPE_BYTES = 1_024
+
+export type Settled<T> = { value: T } | { fault: UpstreamFault }
+
+/** Single HTTP requests with calls to one node, and what each tells of that node. */
+export class Exchanges {
+  readonly #sameChain: SameChain
+  readonly #observer: UpstreamObserver
+  readonly #attemptTimeoutMs: number
+  readonly #chain: { asksChainId: boolean; hasOthers: boolean }
+  #nextId = 1
+
+  /** @param chain `asksChainId`: every request asks for the chain id too; `hasOthers`: there are nodes of other URLs */
+  constructor(
+    sameChain: SameChain,
+    observer: UpstreamObserver,
+    attemptTimeoutMs: number,
+    chain: { asksChainId: boolean; hasOthers: boolean },
+  ) {
+    this.#sameChain = sameChain
+    this.#observer = observer
+    this.#attemptTimeoutMs = attemptTimeoutMs
+    this.#chain = chain
+  }
+
+  /** The outcomes in the order of the calls. @throws the signal's reason */
+  async send<T>(
+    endpoint: Endpoint,
+    calls: UpstreamCall<T>[],
+    deadline: number,
+    signal: CancelSignal | undefined,
+  ): Promise<Settled<T>[]> {
+    const firstId = this.#nextId
+    this.#nextId += calls.length + 1
+    const started = performance.now()
+    let patience = this.#attemptTimeoutMs
+    let maxBytes = 0
+    for (const call of calls) {
+      patience = Math.max(patience, call.attemptTimeoutMs ?? 0)
+      maxBytes += call.maxBytes + ENVELOPE_BYTES
+    }
+    const timeoutMs = Math.ceil(Math.max(1, Math.min(patience, deadline - started)))
+    const { asksChainId, hasOthers } = this.#chain
+    const withChainId = asksChainId && endpoint.batchLimit > 1 && !calls.some(({ pace }) => pace === 'slow')
+    const sent = withChainId ? [CHAIN_ID_CALL, ...calls] : calls
+    try {
+      if (!withChainId && (asksChainId || hasOthers)) await this.#sameChain.check(endpoint, { timeoutMs, signal })
+      const limits = { maxBytes: Math.min(maxBytes, ANSWER_MOST_BYTES), timeoutMs, signal }
+      const text = await endpoint.post(encodeCalls(sent, firstId), limits)
+      const answers = matchAnswers(text, firstId, sent.length, endpoint.secrets)
+      if (withChainId) this.#sameChain.believe(endpoint, answers.shift()!)
+      this.#observeHttp(endpoint, calls.length, 'ok', started)
+      endpoint.latencies.add(performance.now() - started)
+      this.#noteBatch(endpoint, answers)
+      return answers.map((answer, index) => this.#settle(endpoint, calls[index]!, answer))
+    } catch (error) {
+      if (!(error instanceof UpstreamFault)) throw error
+      this.#observeHttp(endpoint, calls.length, error.kind, started)
+      this.#noteFailure(endpoint, sent.length, error)
+      return calls.map((call) => this.#settle(endpoint, call, { fault: error }))
+    }
+  }
+
+  #settle<T>(endpoint: Endpoint, call: UpstreamCall<T>, answer: Answer): Settled<T> {
+    const settled = 'result' in answer ? decode(call, answer.result, endpoint) : answer
+    const outcome = 'fault' in settled ? settled.fault.kind : 'ok'
+    this.#observer.onCall?.({ upstream: endpoint.label, method: call.method, outcome })
+    return settled
+  }
+
+  #noteBatch(endpoint: Endpoint, answers: Answer[]): void {
+    endpoint.circuit.succeeded(true)
+    if (answers.length === 1) return
+    const missing = answers.filter((answer) => 'fault' in answer && answer.fault.kind === 'missing-answer').length
+    if (missing === 0) endpoint.batchSucceeded()
+    else this.#limitBatches(endpoint, answers.length - missing)
+  }
+
+  #noteFailure(endpoint: Endpoint, size: number, fault: UpstreamFault): void {
+    this.#sameChain.doubt(endpoint)
+    if (size > 1 && refusesBatches(fault)) {
+      this.#limitBatches(endpoint, Math.floor(size / 10))
+      return
+    }
+    if (size > 1 && fault.kind !== 'timeout' && fault.kind !== 'wrong-chain' && !isRateLimit(fault))
+      endpoint.batchFailed(size)
+    leaveOut(endpoint, fault)
+  }
+
+  #limitBatches(endpoint: Endpoint, limit: number): void {
+    const news = endpoint.limitBatches(Math.max(1, limit))
+    if (news) this.#observer.onWorkaround?.({ upstream: endpoint.label, lacks: `batches over ${Math.max(1, limit)}` })
+  }
+
+  #observeHttp(endpoint: Endpoint, calls: number, outcome: 'ok' | UpstreamFault['kind'], started: number): void {
+    const milliseconds = performance.now() - started
+    this.#observer.onHttpRequest?.({ upstream: endpoint.label, calls, outcome, milliseconds })
+  }
+}
+
+/** Leaves a node out for a while after a failure. */
+export function leaveOut(endpoint: Endpoint, error: unknown): void {
+  const isOfAnotherChain = error instanceof UpstreamFault && error.kind === 'wrong-chain'
+  endpoint.circuit.failed(isOfAnotherChain ? WRONG_CHAIN_REST_MS : undefined)
+}
+
+function decode<T>(call: UpstreamCall<T>, result: unknown, { secrets }: Endpoint): Settled<T> {
+  if (call.isShown && secrets.areIn(result))
+    return { fault: new UpstreamFault('malformed', "the answer is withheld: it holds a part of the node's URL") }
+  try {
+    return { value: call.decode(result) }
+  } catch (error) {
+    if (error instanceof UpstreamFault) return { fault: error }
+    throw error
+  }
+}
