@@ -24,8 +24,19 @@ it.each([
   let parts = 0
   let end = work.next()
   for (; !end.done; end = work.next()) parts += 1
-  expect(parts).toBe(Math.ceil(MANY / PER_PART))
+  // One more for the addon's copy.
+  expect(parts).toBe(Math.ceil(MANY / PER_PART) + 1)
   expect(end.value).toBe(writePlan(planOf(payload)))
+})
+
+it.each([
+  ['code', { stateOverrides: { [NOBODY]: { code: `0x${'60'.repeat(600_000)}` } } }],
+  ['input', { calls: [{ input: `0x${'60'.repeat(600_000)}` }] }],
+])('leaves copying long %s to the next turn', (_, block) => {
+  const plan = planOf({ blockStateCalls: [block] })
+  expect(isLongPlan(plan)).toBe(true)
+  const work = writePlanInParts(plan)
+  expect([work.next().done, work.next().value]).toEqual([false, writePlan(plan)])
 })
 
 it('writes what is short at once', () => {

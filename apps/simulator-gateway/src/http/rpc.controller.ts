@@ -20,7 +20,7 @@ export class RpcController {
   @Post(['/', ETHEREUM_PATH])
   serve(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Awaitable<void> {
     const dialect = dialectOf(request, this.environment.DIALECT)
-    const body = Buffer.isBuffer(request.body) ? request.body.toString() : ''
+    const body = Buffer.isBuffer(request.body) ? request.body : ''
     return this.endpoint.serve(
       { id: request.id, caller: callerOf(request), dialect, body },
       reply.raw,

@@ -19,7 +19,8 @@ export interface RpcRequest {
   id: string
   caller: Caller
   dialect: Dialect
-  body: string
+  /** In UTF-8 where it is bytes. */
+  body: string | Buffer
   subscriber?: Subscriber
 }
 

@@ -52,7 +52,7 @@ export class RpcService {
   }
 
   /** Entries of a batch are served one after another: a request is one unit of load, whatever it holds. */
-  answer(body: string, context: RpcContext): Awaitable<RpcAnswer> {
+  answer(body: string | Buffer, context: RpcContext): Awaitable<RpcAnswer> {
     if (context.isLarge) {
       return inTurns(decodeEnvelopeInParts(body, this.limits), context).then(
         (envelope) => this.answerEnvelope(envelope, context),
@@ -61,7 +61,7 @@ export class RpcService {
     }
     let envelope: Envelope
     try {
-      envelope = decodeEnvelope(body, this.limits)
+      envelope = decodeEnvelope(body.toString(), this.limits)
     } catch (error) {
       return this.refuse(null, error, context)
     }

@@ -1,9 +1,12 @@
 import type { Address, Hash, Hex } from '../hex.js'
+import type { Later, Parts } from '../parts.js'
 import { mismatch, Place } from './decode-error.js'
 
 const ADDRESS = /^0x[0-9a-f]{40}$/i
 const HASH = /^0x[0-9a-f]{64}$/i
 const NOT_HEX = /[^0-9a-f]/gi
+/** Digits that are checked at a time, where there are more. */
+const PART_LENGTH = 262_144
 
 /** 20 bytes of hex in any case; checksums are not looked at, as in geth. */
 export function decodeAddress(value: unknown, parent: Place | undefined, key: string | number): Address {
@@ -24,11 +27,58 @@ export function decodeBytes32(value: unknown, parent: Place | undefined, key: st
 /** Bytes in hex, whole bytes only; the empty string is empty, as in geth and reth. */
 export function decodeBytes(value: unknown, parent: Place | undefined, key: string | number): Hex {
   if (value === '0x' || value === '') return '0x'
-  if (typeof value !== 'string') throw mismatch(new Place(parent, key), 'bytes in hex', value)
-  const prefixed = value.charCodeAt(0) === 0x30 && (value.charCodeAt(1) | 0x20) === 0x78
+  if (typeof value !== 'string' || !isPrefixed(value)) throw notBytes(value, parent, key)
   NOT_HEX.lastIndex = 2
-  if (!prefixed || NOT_HEX.test(value)) throw mismatch(new Place(parent, key), 'bytes in hex', value)
-  if (value.length % 2 !== 0)
-    throw mismatch(new Place(parent, key), 'whole bytes in hex (an even number of digits)', value)
+  if (NOT_HEX.test(value)) throw notBytes(value, parent, key)
+  if (value.length % 2 !== 0) throw halfByte(value, parent, key)
   return value.toLowerCase() as Hex
+}
+
+/** `decodeBytes`, then `set` with the bytes; where they are many and `later` is given, in parts by what is added to `later`. */
+export function decodeBytesLater(
+  value: unknown,
+  parent: Place | undefined,
+  key: string | number,
+  later: Later | undefined,
+  set: (bytes: Hex) => void,
+): void {
+  if (later === undefined || typeof value !== 'string' || value.length <= PART_LENGTH) {
+    set(decodeBytes(value, parent, key))
+  } else {
+    later.push(decodeBytesInParts(value, parent, key, set))
+  }
+}
+
+function* decodeBytesInParts(
+  value: string,
+  parent: Place | undefined,
+  key: string | number,
+  set: (bytes: Hex) => void,
+): Parts {
+  if (!isPrefixed(value)) throw notBytes(value, parent, key)
+  if (value.length % 2 !== 0) throw halfByte(value, parent, key)
+  let lower = '0x'
+  let isLower = value.startsWith(lower)
+  for (let from = 2; from < value.length; from += PART_LENGTH) {
+    const part = value.slice(from, from + PART_LENGTH)
+    NOT_HEX.lastIndex = 0
+    if (NOT_HEX.test(part)) throw notBytes(value, parent, key)
+    const lowerPart = part.toLowerCase()
+    isLower &&= lowerPart === part
+    lower += lowerPart
+    yield
+  }
+  set((isLower ? value : lower) as Hex)
+}
+
+function isPrefixed(value: string): boolean {
+  return value.charCodeAt(0) === 0x30 && (value.charCodeAt(1) | 0x20) === 0x78
+}
+
+function notBytes(value: unknown, parent: Place | undefined, key: string | number): Error {
+  return mismatch(new Place(parent, key), 'bytes in hex', value)
+}
+
+function halfByte(value: string, parent: Place | undefined, key: string | number): Error {
+  return mismatch(new Place(parent, key), 'whole bytes in hex (an even number of digits)', value)
 }

@@ -2,8 +2,9 @@ import { quote } from '../decode/quote.js'
 import type { Parts } from '../parts.js'
 import { ErrorCode, RpcError } from '../rpc-error.js'
 import { parseBody } from './byte-keyed.js'
-import { boundExceeded, type JsonBounds } from './nesting.js'
+import { boundExceeded, boundExceededInParts, type JsonBounds } from './nesting.js'
 import { parseInParts } from './parse-in-parts.js'
+import { textInParts } from './text-in-parts.js'
 
 export type RpcId = string | number | null
 
@@ -37,9 +38,13 @@ export function decodeEnvelope(text: string, limits: EnvelopeLimits = DEFAULT_EN
   return envelopeOf(parseJson(text, limits, parseBody), limits)
 }
 
-/** `decodeEnvelope` of a long body, with a part of the text at a time. */
-export function* decodeEnvelopeInParts(text: string, limits: EnvelopeLimits): Parts<Envelope> {
-  checkBounds(text, limits)
+/** Characters whose brackets are looked at in one part. */
+const PART_LENGTH = 1_048_576
+
+/** `decodeEnvelope` of a long body, in UTF-8 where it is bytes, with a part of the text at a time. */
+export function* decodeEnvelopeInParts(whole: string | Buffer, limits: EnvelopeLimits): Parts<Envelope> {
+  const text = typeof whole === 'string' ? whole : yield* textInParts(whole)
+  refuseExceeded(yield* boundExceededInParts(text, limits, PART_LENGTH), limits)
   yield
   let body: unknown
   try {
@@ -67,7 +72,7 @@ function envelopeOf(body: unknown, limits: EnvelopeLimits): Envelope {
  * @throws RpcError -32700 where it is no JSON, -32600 where it passes a bound
  */
 export function parseJson(text: string, bounds: JsonBounds, parse: (text: string) => unknown = JSON.parse): unknown {
-  checkBounds(text, bounds)
+  refuseExceeded(boundExceeded(text, bounds), bounds)
   try {
     return parse(text)
   } catch {
@@ -75,8 +80,7 @@ export function parseJson(text: string, bounds: JsonBounds, parse: (text: string
   }
 }
 
-function checkBounds(text: string, bounds: JsonBounds): void {
-  const exceeded = boundExceeded(text, bounds)
+function refuseExceeded(exceeded: keyof JsonBounds | undefined, bounds: JsonBounds): void {
   if (exceeded === 'depth') throw invalidRequest(`the body nests deeper than ${bounds.depth} levels`)
   if (exceeded === 'values') throw invalidRequest(`the body holds more than ${bounds.values} values`)
 }

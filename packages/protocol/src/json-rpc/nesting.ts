@@ -1,3 +1,5 @@
+import type { Parts } from '../parts.js'
+
 /** What `JSON.parse` may be asked to build. A body of 30 MB of brackets would take a gigabyte. */
 export interface JsonBounds {
   depth: number
@@ -19,9 +21,36 @@ const COMMA = 0x2c
 /** Which bound a JSON text passes, looking only at its brackets and commas. Linear; strings are jumped over. */
 export function boundExceeded(text: string, bounds: JsonBounds): keyof JsonBounds | undefined {
   if (text.length < HARMLESS_LENGTH) return undefined
-  let depth = 0
-  let values = 0
-  for (let i = 0; i < text.length; i++) {
+  return scan(text, bounds, { at: 0, depth: 0, values: 0 }, text.length)
+}
+
+/** `boundExceeded`, so many characters at a time; a string counts as one. */
+export function* boundExceededInParts(
+  text: string,
+  bounds: JsonBounds,
+  partLength: number,
+): Parts<keyof JsonBounds | undefined> {
+  const passed = { at: 0, depth: 0, values: 0 }
+  while (passed.at < text.length) {
+    const exceeded = scan(text, bounds, passed, passed.at + partLength)
+    if (exceeded !== undefined) return exceeded
+    yield
+  }
+  return undefined
+}
+
+/** What was scanned of a text. */
+interface Passed {
+  at: number
+  depth: number
+  values: number
+}
+
+function scan(text: string, bounds: JsonBounds, passed: Passed, until: number): keyof JsonBounds | undefined {
+  let { depth, values } = passed
+  const end = Math.min(until, text.length)
+  let i = passed.at
+  for (; i < end; i++) {
     const code = text.charCodeAt(i)
     if (code === QUOTE) {
       i = endOfString(text, i + 1)
@@ -34,6 +63,9 @@ export function boundExceeded(text: string, bounds: JsonBounds): keyof JsonBound
       return 'values'
     }
   }
+  passed.at = i
+  passed.depth = depth
+  passed.values = values
   return values > bounds.values ? 'values' : undefined
 }
 

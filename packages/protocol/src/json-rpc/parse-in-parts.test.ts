@@ -49,6 +49,25 @@ describe('parseInParts', () => {
     }
   })
 
+  it('cuts a long string, whatever escapes it has', () => {
+    const { parse } = JSON
+    for (const unit of ['0123456789abcdef', '\\', '"', '\u0001', 'u\\"u\u0001']) {
+      const text = JSON.stringify(simulation({ '0x1': { code: unit.repeat(40_000 / unit.length) } }))
+      const lengths: number[] = []
+      JSON.parse = (part, ...rest) => {
+        lengths.push(part.length)
+        return parse(part, ...rest)
+      }
+      try {
+        const { value } = finish(parseInParts(text, 1_000))
+        expect(Math.max(...lengths)).toBeLessThan(1_010)
+        expect(plainJson(value)).toEqual(parse(text))
+      } finally {
+        JSON.parse = parse
+      }
+    }
+  })
+
   it('makes of any JSON what JSON.parse makes of it, wherever it is cut', () => {
     const key = fc.oneof(
       fc.string(),
@@ -58,6 +77,7 @@ describe('parseInParts', () => {
       json: fc.oneof(
         { maxDepth: 5 },
         fc.jsonValue({ maxDepth: 1 }),
+        fc.string({ unit: fc.constantFrom('\\', '"', '\u0001', '\ud83d\ude00', '\ud800', 'u', '0', 'é') }),
         fc.array(tie('json'), { maxLength: 5 }),
         fc.dictionary(key, tie('json'), { maxKeys: 5 }),
         fc.dictionary(fc.constantFrom('0x1', '0x2'), tie('json')).map((map) => simulation(map)),

@@ -9,11 +9,13 @@ import {
 } from './byte-keyed.js'
 import { endOfString } from './nesting.js'
 
-/** Characters of JSON that are parsed at a time, unless one value is longer. */
+/** Characters of JSON that are parsed at a time, unless one name is longer. */
 const PART_LENGTH = 131_072
 
 const QUOTE = 0x22
 const COMMA = 0x2c
+const BACKSLASH = 0x5c
+const LETTER_U = 0x75
 const OPEN_ARRAY = 0x5b
 const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
@@ -21,16 +23,20 @@ const CLOSE_OBJECT = 0x7d
 
 /**
  * `parseBody` of a long text: finds the commas at which a long array or object can be cut, parses what lies between, and puts it
- * together. @throws SyntaxError
+ * together. Long strings in them are cut too. @throws SyntaxError
  */
 export function* parseInParts(text: string, partLength = PART_LENGTH): Parts<unknown> {
   const open: Container[] = []
   for (let at = 0; at < text.length; at += 1) {
     const inner = open.at(-1)
     switch (text.charCodeAt(at)) {
-      case QUOTE:
-        at = endOfString(text, at + 1)
+      case QUOTE: {
+        const end = endOfString(text, at + 1)
+        if (end - at > partLength && inner?.expectsValue(at))
+          inner.add(at, yield* stringInParts(text, at + 1, end, partLength), end + 1)
+        at = end
         break
+      }
       case OPEN_ARRAY:
       case OPEN_OBJECT:
         open.push(new Container(text, at, inner))
@@ -47,13 +53,41 @@ export function* parseInParts(text: string, partLength = PART_LENGTH): Parts<unk
         const value = inner.close(at)
         yield
         const outer = open.at(-1)
-        if (outer !== undefined) outer.add(inner, value, at + 1)
+        if (outer !== undefined) outer.add(inner.openedAt, value, at + 1)
         else if (isBlank(text.slice(0, inner.openedAt)) && isBlank(text.slice(at + 1))) return simulationsOnly(value)
         else throw wrong()
       }
     }
   }
   return JSON.parse(text)
+}
+
+/** The string between two quotes. */
+function* stringInParts(text: string, from: number, end: number, partLength: number): Parts<string> {
+  let value = ''
+  for (let at = from; at < end; ) {
+    const to = Math.min(endOfEscape(text, at, at + partLength), end)
+    value += JSON.parse(`"${text.slice(at, to)}"`)
+    at = to
+    yield
+  }
+  // Without escapes it is there already, in one piece.
+  return value.length === end - from ? text.slice(from, end) : value
+}
+
+/** Where an escape ends that `at` is in the middle of; else `at`. @param from in no escape */
+function endOfEscape(text: string, from: number, at: number): number {
+  for (let start = at - 1; start >= Math.max(from, at - 5); start -= 1) {
+    if (text.charCodeAt(start) !== BACKSLASH || isEscaped(text, from, start)) continue
+    return Math.max(at, start + (text.charCodeAt(start + 1) === LETTER_U ? 6 : 2))
+  }
+  return at
+}
+
+function isEscaped(text: string, from: number, at: number): boolean {
+  let before = at
+  while (before > from && text.charCodeAt(before - 1) === BACKSLASH) before -= 1
+  return (at - before) % 2 === 1
 }
 
 /** An array or object whose end is not reached yet. It is cut where it is long, or something in it is. */
@@ -93,10 +127,15 @@ class Container {
     return isFull
   }
 
-  /** Adds the member under way. @param until where it ends in the text */
-  add(inner: Container, value: unknown, until: number): void {
+  /** Whether what begins here is a value, and no name. */
+  expectsValue(at: number): boolean {
+    return this.isArray || !isBlank(this.text.slice(this.memberFrom, at))
+  }
+
+  /** Adds the member under way. @param from where its value begins in the text @param until where it ends */
+  add(from: number, value: unknown, until: number): void {
     if (this.memberFrom > this.from) this.parse(this.memberFrom - 1)
-    const name = this.nameOf(inner)
+    const name = this.nameOf(from)
     this.append(name === undefined ? [value] : [name, value])
     this.addedUntil = until
   }
@@ -107,9 +146,9 @@ class Container {
     return this.value
   }
 
-  /** The name of the member under way, which is `inner`; undefined in an array. */
-  nameOf(inner: Container): string | undefined {
-    const before = this.text.slice(this.memberFrom, inner.openedAt)
+  /** The name of the member under way, whose value begins at `from`; undefined in an array. */
+  nameOf(from: number): string | undefined {
+    const before = this.text.slice(this.memberFrom, from)
     if (this.isArray) {
       if (!isBlank(before)) throw wrong()
       return undefined
@@ -132,7 +171,7 @@ class Container {
 
   private begin(): void {
     if (this.value !== undefined) return
-    const name = this.isArray ? undefined : this.outer?.nameOf(this)
+    const name = this.isArray ? undefined : this.outer?.nameOf(this.openedAt)
     this.isByteKeyed =
       mayBeSimulation(this.text) &&
       isByteKeyedName(name) &&

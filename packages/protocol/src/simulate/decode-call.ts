@@ -1,8 +1,7 @@
-import { decodeAddress, decodeBytes, decodeBytes32 } from '../decode/bytes.js'
+import { decodeAddress, decodeBytes32, decodeBytesLater } from '../decode/bytes.js'
 import { DecodeError, Place } from '../decode/decode-error.js'
 import { decodeQuantity } from '../decode/quantity.js'
 import { decodeArray, decodeObject, ignoreUnlessMistyped } from '../decode/structure.js'
-import type { Hex } from '../hex.js'
 import { type Later, mapped } from '../parts.js'
 import { decodeAccessList } from './decode-access-list.js'
 import { decodeAuthorizationList } from './decode-authorization-list.js'
@@ -44,12 +43,11 @@ const SIDECAR = ['blobs', 'commitments', 'proofs']
 /**
  * execution-apis' GenericTransaction. `type` is ignored: like geth, the planner takes the type from the fields that are there. Where
  * `data` and `input` differ, `input` counts, as in geth.
- * @param later takes the decoding of long lists
+ * @param later takes the decoding of long lists and bytes
  */
 export function decodeCall(value: unknown, place: Place, later?: Later): Call {
   const fields = decodeObject(value, 'a call object', place)
   const call: Call = {}
-  let data: Hex | undefined
   for (const key of Object.keys(fields)) {
     const field = fields[key]
     if (field === null && (FIELDS.includes(key as (typeof FIELDS)[number]) || SIDECAR.includes(key))) continue
@@ -70,10 +68,14 @@ export function decodeCall(value: unknown, place: Place, later?: Later): Call {
         call.nonce = decodeQuantity(field, 64, place, key)
         break
       case 'input':
-        call.input = decodeBytes(field, place, key)
+        decodeBytesLater(field, place, key, later, (bytes) => {
+          call.input = bytes
+        })
         break
       case 'data':
-        data = decodeBytes(field, place, key)
+        decodeBytesLater(field, place, key, later, (bytes) => {
+          call.input ??= bytes
+        })
         break
       case 'gasPrice':
       case 'maxFeePerGas':
@@ -107,6 +109,5 @@ export function decodeCall(value: unknown, place: Place, later?: Later): Call {
         ignoreUnlessMistyped(key, FIELDS, ALIASES, place)
     }
   }
-  if (data !== undefined) call.input ??= data
   return call
 }

@@ -51,6 +51,9 @@ describe('decodeSimulationRequestInParts', () => {
     ['calls', { calls: many((n) => ({ to: address(n) })) }],
     ['access lists', { calls: [{ accessList: many((n) => ({ address: address(n), storageKeys: [] })) }] }],
     ['keys', { calls: [{}, { accessList: [{ address: address(1), storageKeys: many(slot) }] }] }],
+    ['bytes of code', { stateOverrides: { [address(1)]: { code: `0x${'aB'.repeat(1_500_000)}` } } }],
+    ['bytes of input', { calls: [{ data: '0x01', input: `0x${'ab'.repeat(1_500_000)}` }] }],
+    ['bytes of data beside input', { calls: [{ input: '0x01', data: `0X${'ab'.repeat(1_500_000)}` }] }],
     ['blob hashes', { calls: [{ blobVersionedHashes: many(slot) }] }],
   ])('decodes many %s a part at a time, to the same request', (_, block) => {
     const { value, parts } = finish(decodeSimulationRequestInParts(paramsOf(block), LIMITS))

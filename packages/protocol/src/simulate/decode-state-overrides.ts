@@ -1,4 +1,4 @@
-import { decodeAddress, decodeBytes, decodeBytes32 } from '../decode/bytes.js'
+import { decodeAddress, decodeBytes32, decodeBytesLater } from '../decode/bytes.js'
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
 import { decodeQuantity } from '../decode/quantity.js'
 import { decodeObject, unknownField } from '../decode/structure.js'
@@ -121,7 +121,9 @@ function decodeAccount(address: Address, value: unknown, place: Place, later: La
         override.nonce = decodeQuantity(field, 64, place, key)
         break
       case 'code':
-        override.code = decodeBytes(field, place, key)
+        decodeBytesLater(field, place, key, later, (bytes) => {
+          override.code = bytes
+        })
         break
       case 'state':
       case 'stateDiff':
