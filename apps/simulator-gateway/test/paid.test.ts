@@ -124,13 +124,16 @@ describe.each(ledgerStores())('the paid routes, with billing on $name', (store) 
       expect(response.status).toBe(200)
       const answer = (await response.json()) as Preview
       const token = usdc.toLowerCase()
+      const confirmed = { symbol: 'USDC', decimals: 6, confirmation: 'agrees' }
       expect(answer).toMatchObject({
         status: 'success',
         revertReason: null,
         changes: [
-          { address: buyer().toLowerCase(), type: 'erc20', token, amount: '-25' },
-          { address: seller().toLowerCase(), type: 'erc20', token, amount: '25' },
+          { address: buyer().toLowerCase(), type: 'erc20', token, amount: '-25', ...confirmed },
+          { address: seller().toLowerCase(), type: 'erc20', token, amount: '25', ...confirmed },
         ],
+        failedAt: null,
+        moreChanges: 0,
         block: { state: 'latest', parentHash: expect.stringMatching(/^0x[0-9a-f]{64}$/) },
       })
       expect(answer.charge.priceList).toEqual(DEFAULT_PRICE_LIST)
@@ -143,16 +146,25 @@ describe.each(ledgerStores())('the paid routes, with billing on $name', (store) 
       for (const value of ['1000', '0x3e8']) {
         const answer = (await (await preview({ from: buyer(), to: seller(), value })).json()) as Preview
         expect(answer.changes).toEqual([
-          { address: buyer().toLowerCase(), type: 'native', amount: '-1000' },
-          { address: seller().toLowerCase(), type: 'native', amount: '1000' },
+          { address: buyer().toLowerCase(), type: 'native', amount: '-1000', confirmation: 'agrees' },
+          { address: seller().toLowerCase(), type: 'native', amount: '1000', confirmation: 'agrees' },
         ])
       }
     })
 
-    test('charges a reverted call as a simulation, with its reason', async () => {
+    test('charges a reverted call as a simulation, with its reason and the frame that failed', async () => {
       const data = transferOfUsdc(10n ** 30n)
       const answer = (await (await preview({ from: buyer(), to: stand.devnet.contracts.usdc, data })).json()) as Preview
       expect(answer).toMatchObject({ status: 'reverted', changes: [], revertReason: expect.stringContaining('revert') })
+      const to = stand.devnet.contracts.usdc.toLowerCase()
+      expect(answer.failedAt).toMatchObject({
+        depth: 0,
+        type: 'CALL',
+        from: buyer().toLowerCase(),
+        to,
+        selector: '0xa9059cbb',
+      })
+      expect(answer.failedAt?.revertReason ?? answer.failedAt?.error).toMatch(/exceed|revert/)
       expect(await earned()).toBe(BigInt(answer.charge.amount))
     })
 

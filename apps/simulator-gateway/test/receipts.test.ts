@@ -138,7 +138,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
       requestHash: requestHash('preview', query),
       resultHash: jsonHash(preview),
       block: { hash: preview.block.parentHash },
-      usage: { gas: [preview.gasUsed] },
+      usage: { gas: [preview.gasUsed, '0'] },
     })
   })
 
@@ -190,6 +190,26 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
       await writeFile(file, JSON.stringify(exchange))
       const { status, stdout } = spawnSync(process.execPath, [receiptCommand, 'verify', file], { encoding: 'utf8' })
       expect([status, stdout]).toEqual([0, expect.stringContaining('The bill is right.')])
+    }, 120_000)
+
+    test('so are the frames, state and asset changes of a simulation, paid by the gas of all its runs and its length', async () => {
+      const { data, ...call } = usdcCall()
+      const shown = { trace: true, stateDiff: true, accessLists: true, assetChanges: true, gasLimits: true }
+      const params = [{ blockStateCalls: [{ calls: [{ ...call, input: data }] }], ...shown }, 'latest']
+      const body = { jsonrpc: '2.0', id: 1, method: 'upfront_simulate', params }
+      const exchange = await bought('/v1/simulate?witness=1', body)
+      const { result, charge, receipt, error } = exchange.answer
+      expect(error).toBeUndefined()
+      expect(outcomes(await verify(exchange))).toEqual(allRight(...ALL, 'payment'))
+      const [ofCall, ofRuns, ofBytes, ...others] = receipt.usage.gas.map(Number)
+      expect([others, ofBytes]).toEqual([[], 100 * Buffer.byteLength(JSON.stringify(result))])
+      // Once more with questions to the token, and at least once with other limits.
+      expect(ofRuns).toBeGreaterThan(2 * ofCall)
+      expect(charge.usage.gas).toBe(String(ofCall + ofRuns + ofBytes))
+      const free = (await stand.gateway.call('upfront_simulate', params)).result as typeof result
+      expect(Object.keys(result[0].calls[0])).toEqual(Object.keys(free[0].calls[0]))
+      expect(result[0].calls[0].assetChanges.transfers).toEqual(free[0].calls[0].assetChanges.transfers)
+      expect(result[0].calls[0].assetChanges.balances[0]).toMatchObject({ symbol: 'USDC', confirmation: 'agrees' })
     }, 120_000)
 
     test('so is each call of a batch, block hashes included', async () => {

@@ -487,6 +487,7 @@ const callRecord = record(
     frames: list(frame),
     accounts: list(recordedAccount),
     probed: list(probed),
+    probeGas: quantity,
     steps: list(text),
     haltedSteps: list(recordedHalt),
     preimages: list(bytes),

@@ -2,8 +2,8 @@ import { type Address, DIALECTS, type Dialect, type Hash, type Hex } from '@upfr
 import { hashTypedData, type LocalAccount, recoverTypedDataAddress, zeroHash } from 'viem'
 import { decodeInteger, decodeList, decodeObject, decodeText, refuseOthers } from './fields.js'
 
-/** What a receipt is about: `eth_simulateV1` as JSON-RPC, or `GET /v1/preview`. */
-export const RECEIPT_METHODS = ['eth_simulateV1', 'preview'] as const
+/** What a receipt is about: `eth_simulateV1` or `upfront_simulate` as JSON-RPC, or `GET /v1/preview`. */
+export const RECEIPT_METHODS = ['eth_simulateV1', 'upfront_simulate', 'preview'] as const
 export type ReceiptMethod = (typeof RECEIPT_METHODS)[number]
 
 /**
@@ -63,7 +63,7 @@ export interface ReceiptBlock {
 }
 
 export interface ReceiptUsage {
-  /** Of each call, in the order of the answer. */
+  /** Of each call, in the order of the answer; then what else counts as gas: see `gasBesideCalls`. */
   gas: string[]
   accounts: number
   slots: number

@@ -1,9 +1,9 @@
-import { RandomRequest } from '@upfront/engine-conformance'
+import { RandomRequest, RandomToken, randomNumbers } from '@upfront/engine-conformance'
 import { createEthereumJsEngine } from '@upfront/engine-ethereumjs'
 import { createRevmEngine, loadRevm } from '@upfront/engine-revm'
 import { DEFAULT_SIMULATION_LIMITS, RpcError } from '@upfront/protocol'
 import { type Engine, simulate } from '@upfront/simulation'
-import { verify } from '../src/index.js'
+import { type SignedReceipt, verify } from '../src/index.js'
 import { GenesisState, sell, simulationOf } from './sale.js'
 
 // `npm run test:receipts` runs this file on more.
@@ -15,6 +15,15 @@ const PROGRESS = 500
 const LANES = 3
 /** Endless loops end sooner. */
 const LIMITS = { ...DEFAULT_SIMULATION_LIMITS, gas: 2_000_000n }
+/** Views of tokens that burn their gas are asked with 500,000 each. */
+const WIDE = { ...DEFAULT_SIMULATION_LIMITS, gas: 100_000_000n }
+const DETAILS = [
+  { assetChanges: true },
+  { trace: { tracer: 'prestateTracer' }, stateDiff: true },
+  { trace: true, accessLists: true, assetChanges: true },
+  { gasLimits: true },
+  { trace: { tracer: 'structLogger' } },
+]
 
 const { reason } = loadRevm()
 if (reason !== undefined) console.log(`the bills of the two engines are not compared: ${reason}`)
@@ -31,6 +40,31 @@ describeNative('what one engine sold is verified by the other', () => {
     state = await new GenesisState().fill()
   })
   afterAll(() => Promise.all([revm.close(), portable.close()]))
+
+  it('traces, state, access lists, gas limits, and what tokens are asked', async () => {
+    const found: unknown[] = []
+    const furtherGas = new Set<bigint>()
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + Math.ceil(BILLS / 10); seed++) {
+      const random = randomNumbers(seed)
+      const tokens = Array.from({ length: 2 }, (_, index) => new RandomToken(index, random))
+      const stateOverrides = Object.fromEntries(tokens.map((token) => [token.address, token.override]))
+      const calls = tokens.flatMap((token) => token.calls.slice(0, 3).map(({ call }) => call))
+      const details = DETAILS[seed % DETAILS.length]!
+      for (const [seller, verifier] of [
+        [revm, portable],
+        [portable, revm],
+      ] as const) {
+        const bill = await sell({ blockStateCalls: [{ stateOverrides, calls }] }, seller, state, WIDE, details)
+        const { receipt } = bill.answer as { receipt: SignedReceipt }
+        furtherGas.add(BigInt(receipt.usage.gas.at(-2)!))
+        const { calls: checked } = await verify(bill, { engine: verifier })
+        const wrong = checked.flatMap(({ checks }) => checks).filter(({ outcome }) => outcome !== 'right')
+        if (wrong.length > 0) found.push({ seed, seller: seller.name, wrong })
+      }
+    }
+    expect(found).toEqual([])
+    expect(furtherGas.size).toBeGreaterThan(1)
+  }, 7_200_000)
 
   it(`${BILLS} random requests, from seed ${FIRST_SEED} on`, async () => {
     const found: unknown[] = []

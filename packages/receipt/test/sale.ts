@@ -6,6 +6,7 @@ import { developmentGround, GENESIS_FILE, NEVER } from '@upfront/engine-conforma
 import {
   type Address,
   DEFAULT_SIMULATION_LIMITS,
+  decodeInspection,
   decodeSimulationRequest,
   type Hash,
   type Hex,
@@ -16,6 +17,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import {
   authorizationHash,
   DEFAULT_PRICE_LIST,
+  gasBesideCalls,
   gasByCall,
   jsonHash,
   meter,
@@ -101,6 +103,7 @@ export function simulationOf(payload: object, engine: Engine, limits = DEFAULT_S
 
 /**
  * One simulation on the development chain, sold with receipt and witness.
+ * @param details what `upfront_simulate` is asked for beside the outcome; `eth_simulateV1` is sold without
  * @throws what `simulate` does where it is refused
  */
 export async function sell(
@@ -108,26 +111,33 @@ export async function sell(
   engine: Engine,
   state: GenesisState,
   limits = DEFAULT_SIMULATION_LIMITS,
+  details?: object,
 ): Promise<PaidExchange> {
   const simulation = simulationOf(payload, engine, limits)
   const { rules, base } = simulation
-  const params = JSON.parse(JSON.stringify([payload, 'latest']))
+  const method = details === undefined ? 'eth_simulateV1' : 'upfront_simulate'
+  const params = JSON.parse(JSON.stringify([{ ...payload, ...details }, 'latest']))
+  const inspection = details && decodeInspection(params).inspection
   const values = developmentGround().state
-  const recorded = await recordReads(simulation, engine, (reads) => values.read(reads))
+  const recorded = await recordReads(simulation, engine, (reads) => values.read(reads), inspection)
   const bare = witnessOf(simulation, recorded, { ancestors: [], nodes: [] })
   const witness = { ...bare, nodes: await state.nodesFor(bare) }
   const { answer } = recorded
   const result = JSON.parse(answer.json.toString())
   const usage = { ...answer.touched, witnessBytes: JSON.stringify(witness).length }
-  const amount = meter({ gas: answer.gasUsed, ...usage }, DEFAULT_PRICE_LIST, 6, MAXIMUM).toString()
+  const furtherGas = 'furtherGas' in answer ? answer.furtherGas : 0n
+  const resultBytes = Buffer.byteLength(JSON.stringify(result))
+  const gas = [...gasByCall(result), ...gasBesideCalls(method, { furtherGas, resultBytes })]
+  const total = gas.reduce((sum, used) => sum + BigInt(used), 0n)
+  const amount = meter({ gas: total, ...usage }, DEFAULT_PRICE_LIST, 6, MAXIMUM).toString()
   const receipt = await signReceipt(
     {
       payer: authorization.from,
       nonce: authorization.nonce,
       authorizationHash: authorizationHash(NETWORK, authorization),
-      method: 'eth_simulateV1',
+      method,
       dialect: 'ethereum',
-      requestHash: jsonHash({ method: 'eth_simulateV1', params }),
+      requestHash: jsonHash({ method, params }),
       resultHash: jsonHash(result),
       witnessHash: jsonHash(witness),
       block: {
@@ -139,7 +149,7 @@ export async function sell(
         flashblock: 0,
         transactions: [],
       },
-      usage: { ...usage, gas: gasByCall(result) },
+      usage: { ...usage, gas },
       priceListHash: jsonHash(DEFAULT_PRICE_LIST),
       amount,
       maximum: MAXIMUM.toString(),
@@ -157,13 +167,13 @@ export async function sell(
     maximum: MAXIMUM.toString(),
     asset: authorization.permitted.token,
     network: NETWORK,
-    usage: { ...usage, gas: answer.gasUsed.toString() },
+    usage: { ...usage, gas: total.toString() },
     priceList: DEFAULT_PRICE_LIST,
   }
   const exchange = {
     request: {
       url: 'https://seller.example/v1/simulate?dialect=ethereum&witness=1',
-      body: { jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params },
+      body: { jsonrpc: '2.0', id: 1, method, params },
     },
     answer: { jsonrpc: '2.0', id: 1, result, charge, receipt, witness },
     offer: { extensions: { 'charge-terms': { info: { priceListHash: jsonHash(DEFAULT_PRICE_LIST) } } } },

@@ -13,7 +13,7 @@ export const TOOLS: readonly Tool[] = [
     name: 'preview',
     title: 'What would this call do?',
     description:
-      'Simulates one call on the newest state, pre-confirmed where the chain has it, before it is signed: success or why it fails, gas, and what changes hands by address. Free within the free limits.',
+      'Simulates one call on the newest state, pre-confirmed where the chain has it, before it is signed: success or why and in which frame it fails, gas, and what changes hands by address, confirmed by balances that the tokens state. Free within the free limits.',
     inputSchema: {
       type: 'object',
       properties: {

@@ -1,8 +1,9 @@
 import { type CallToolResult, McpError, ErrorCode as McpErrorCode } from '@modelcontextprotocol/sdk/types.js'
 import { Injectable } from '@nestjs/common'
 import { priceListHash } from '@upfront/nestjs-x402'
-import { ErrorCode, quote, RpcError, type RpcFailure, type SimulatedBlock } from '@upfront/protocol'
+import { ErrorCode, quote, RpcError, type RpcFailure } from '@upfront/protocol'
 import { atto, meter, previewOf, previewParams } from '@upfront/receipt'
+import type { InspectedBlock } from '@upfront/simulation'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { formatEther } from 'viem'
 import { Environment } from '../environment/environment.js'
@@ -97,8 +98,8 @@ function preview({ paid: _, ...given }: Arguments): Work {
   return {
     tool: 'preview',
     sold: { method: 'GET', path: `/v1/preview?${new URLSearchParams(given as Record<string, string>)}` },
-    free: { jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params },
-    present: (result, state) => previewOf(result as SimulatedBlock[], shownState(answerStateFromHeader(state))),
+    free: { jsonrpc: '2.0', id: 1, method: 'upfront_simulate', params },
+    present: (result, state) => previewOf(result as InspectedBlock[], shownState(answerStateFromHeader(state))),
   }
 }
 

@@ -1,7 +1,8 @@
 import { decodeEnvelope, type EnvelopeLimits } from '@upfront/protocol'
 
 /** What is sold at `POST /v1/simulate`. */
-export const SOLD_METHOD = 'eth_simulateV1'
+export const SOLD_METHODS = ['eth_simulateV1', 'upfront_simulate'] as const
+export type SoldMethod = (typeof SOLD_METHODS)[number]
 
 /** A longer body is not looked into before it is paid for. */
 const MAX_BYTES = 64 * 1024
@@ -11,11 +12,16 @@ const MAX_BYTES = 64 * 1024
  * simulates: it is as free at `POST /v1/simulate` as at `POST /`. What is no JSON-RPC is answered with the offer.
  */
 export function asksForReadsOnly(body: unknown, limits: EnvelopeLimits): boolean {
-  if (!Buffer.isBuffer(body) || body.length > MAX_BYTES || body.includes(SOLD_METHOD)) return false
+  if (!Buffer.isBuffer(body) || body.length > MAX_BYTES) return false
+  if (SOLD_METHODS.some((method) => body.includes(method))) return false
   try {
     const { entries } = decodeEnvelope(body.toString(), limits)
-    return entries.every((entry) => entry.kind === 'request' && entry.method !== SOLD_METHOD)
+    return entries.every((entry) => entry.kind === 'request' && !isSold(entry.method))
   } catch {
     return false
   }
+}
+
+function isSold(method: string): boolean {
+  return SOLD_METHODS.some((sold) => sold === method)
 }

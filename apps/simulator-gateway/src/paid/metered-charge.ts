@@ -1,14 +1,20 @@
 import type { PaidRequest } from '@upfront/nestjs-x402'
 import type { Awaitable } from '@upfront/node'
 import type { Dialect, Hash, JsonText } from '@upfront/protocol'
-import { type ChargeStatement, meter, NO_WITNESS, type PriceList, type ReceiptMethod } from '@upfront/receipt'
+import {
+  type ChargeStatement,
+  gasBesideCalls,
+  meter,
+  NO_WITNESS,
+  type PriceList,
+  type ReceiptMethod,
+} from '@upfront/receipt'
 import type { Beside } from '../rpc/beside.js'
 import type { PaidSimulation } from './paid-simulator.js'
 import type { ReceiptIssuer } from './receipt-issuer.js'
 
 /** What a paid call asked for and got, as its receipt names them. */
 export interface PaidExchange {
-  method: ReceiptMethod
   dialect: Dialect
   params: unknown
   resultHash: Hash
@@ -35,14 +41,21 @@ export class MeteredCharge {
 
   /**
    * Charges one simulation, and bills it: what stands beside its result.
+   * @param method by whose rules
    * @param exchange called only where there is a receipt to sign
    */
-  async add({ answer, block, witness }: PaidSimulation, exchange: () => Awaitable<PaidExchange>): Promise<Beside> {
+  async add(
+    method: ReceiptMethod,
+    { answer, furtherGas, block, witness }: PaidSimulation,
+    exchange: () => Awaitable<PaidExchange>,
+  ): Promise<Beside> {
     const { maximum, decimals, requirements } = this.payment
     const { gasUsed, touched } = answer
     const chargedBefore = this.total
     const witnessBytes = witness?.length ?? 0
-    const usage = { gas: gasUsed, ...touched, witnessBytes }
+    const resultBytes = Buffer.byteLength(answer.json)
+    const besideCalls = gasBesideCalls(method, { furtherGas, resultBytes })
+    const usage = { gas: sum(besideCalls, gasUsed), ...touched, witnessBytes }
     const amount = meter(usage, this.list, decimals, maximum - chargedBefore)
     this.total += amount
     this.payment.setSettlementAmount(this.total)
@@ -51,11 +64,11 @@ export class MeteredCharge {
       maximum: maximum.toString(),
       asset: requirements.asset,
       network: requirements.network,
-      usage: { ...usage, gas: gasUsed.toString() },
+      usage: { ...usage, gas: usage.gas.toString() },
       priceList: this.list,
     }
     const receipt = await this.issuer.issue(this.payment, async () => {
-      const { method, dialect, params, resultHash, gas } = await exchange()
+      const { dialect, params, resultHash, gas } = await exchange()
       const hashOf = async (json: JsonText) => (await this.issuer.digester.digest('value', json)).hash
       return {
         method,
@@ -64,7 +77,7 @@ export class MeteredCharge {
         resultHash,
         witnessHash: witness === undefined ? NO_WITNESS : await hashOf(witness),
         block,
-        usage: { ...usage, gas },
+        usage: { ...usage, gas: [...gas, ...besideCalls] },
         amount: charge.amount,
         maximum: charge.maximum,
         chargedBefore: chargedBefore.toString(),
@@ -76,4 +89,8 @@ export class MeteredCharge {
       ...(witness && { witness }),
     }
   }
+}
+
+function sum(amounts: readonly string[], start: bigint): bigint {
+  return amounts.reduce((total, amount) => total + BigInt(amount), start)
 }

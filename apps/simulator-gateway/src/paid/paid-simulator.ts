@@ -1,17 +1,27 @@
 import type { ServerResponse } from 'node:http'
 import { Injectable } from '@nestjs/common'
-import type { Awaitable } from '@upfront/node'
+import { type Awaitable, andThen } from '@upfront/node'
+import type { Inspection } from '@upfront/protocol'
 import type { ReceiptBlock } from '@upfront/receipt'
-import type { SimulationAnswer } from '@upfront/simulation'
+import type { InspectedAnswer, Simulation, SimulationAnswer } from '@upfront/simulation'
 import { Environment } from '../environment/environment.js'
 import type { RequestLifetime } from '../limits/request-lifetime.js'
 import { Turns } from '../limits/turns.js'
-import { freeLimits, type RequestLimits, type SimulationContext, Simulator } from '../simulate/simulator.js'
+import { Inspector } from '../simulate/inspector.js'
+import {
+  freeLimits,
+  type RequestLimits,
+  type SimulationContext,
+  Simulator,
+  simulateGrowing,
+} from '../simulate/simulator.js'
 import { receiptBlock } from './receipt-block.js'
 import { WitnessMaker } from './witness-maker.js'
 
 export interface PaidSimulation {
   answer: SimulationAnswer
+  /** Gas of further runs, where more was asked for than the outcome. */
+  furtherGas: bigint
   /** What it stood on. */
   block: ReceiptBlock
   /** Its JSON, as bytes, where it was asked for. */
@@ -25,6 +35,7 @@ export class PaidSimulator {
 
   constructor(
     private readonly simulator: Simulator,
+    private readonly inspector: Inspector,
     private readonly turns: Turns,
     private readonly environment: Environment,
     private readonly witnesses: WitnessMaker,
@@ -52,16 +63,49 @@ export class PaidSimulator {
     return this.turns.take({ client, response, timeoutMs: this.environment.PAID_TIMEOUT_MS, length }, work)
   }
 
-  /** @throws RpcError, ClientGone */
+  /**
+   * @param params of `eth_simulateV1`
+   * @throws RpcError, ClientGone
+   */
   simulate(
     params: unknown,
     context: SimulationContext,
     { withWitness }: { withWitness: boolean },
   ): Awaitable<PaidSimulation> {
-    return this.simulator.simulateWith(params, this.limits, context, (answer, simulation) => {
-      const block = receiptBlock(simulation, context.view)
-      if (!withWitness) return { answer, block }
-      return this.witnesses.of(simulation, answer, block).then((witness) => ({ answer, block, witness }))
-    })
+    return this.simulator.simulateBy(params, this.limits, context, (simulation) =>
+      andThen(simulateGrowing(simulation, context), (answer) =>
+        andThen(this.sold(simulation, { ...answer, furtherGas: 0n }, context, withWitness), (made) => ({
+          answer,
+          made,
+        })),
+      ),
+    )
+  }
+
+  /**
+   * @param params of `upfront_simulate`
+   * @throws or rejects with RpcError, ClientGone
+   */
+  inspect(
+    params: unknown,
+    context: SimulationContext,
+    { withWitness }: { withWitness: boolean },
+  ): Awaitable<PaidSimulation> {
+    return this.inspector.simulateWith(params, this.limits, context, (answer, simulation, inspection) =>
+      this.sold(simulation, answer, context, withWitness, inspection),
+    )
+  }
+
+  private sold(
+    simulation: Simulation,
+    { furtherGas, ...answer }: InspectedAnswer,
+    { view }: SimulationContext,
+    withWitness: boolean,
+    inspection?: Inspection,
+  ): Awaitable<PaidSimulation> {
+    const sold = { answer, furtherGas, block: receiptBlock(simulation, view) }
+    if (!withWitness) return sold
+    const made = this.witnesses.of(simulation, sold, inspection)
+    return made.then((witness) => ({ ...sold, witness }))
   }
 }

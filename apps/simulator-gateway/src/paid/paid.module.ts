@@ -85,10 +85,14 @@ function paidRoutes(environment: Environment): Record<string, PaidRouteOptions> 
   const limits = envelopeLimits(environment)
   return {
     'POST /v1/simulate': {
-      ...route('eth_simulateV1 on pre-confirmed state, charged by gas and touched state'),
+      ...route(
+        'eth_simulateV1 and upfront_simulate on pre-confirmed state, charged by gas and touched state; for upfront_simulate the gas of all runs that its answer takes, and 100 gas for each byte of its result',
+      ),
       free: ({ body }) => asksForReadsOnly(body, limits),
     },
-    'GET /v1/preview': route('What a call would do now, charged by gas and touched state'),
+    'GET /v1/preview': route(
+      'What a call would do now and why it fails, charged by gas of all runs that this takes and touched state',
+    ),
   }
 }
 

@@ -35,13 +35,13 @@ export class PreviewController {
       const withWitness = wantsWitness({ witness })
       const view = new RequestView()
       const paid = await this.simulator.inTurn(payment.payer, reply.raw, 0, async ({ signal, deadline }) =>
-        this.simulator.simulate(params, { dialect: 'upfront', signal, deadline, view }, { withWitness }),
+        this.simulator.inspect(params, { dialect: 'upfront', signal, deadline, view }, { withWitness }),
       )
       if (view.answerState) reply.header(STATE_HEADER, answerStateToHeader(view.answerState))
       const { digester } = this.issuer
       const { preview = '', hash, gas } = await digester.digest({ preview: paid.block }, paid.answer.json)
-      const exchange = { method: 'preview', dialect: 'upfront', params: query, resultHash: hash, gas } as const
-      const beside = await charge.add(paid, () => exchange)
+      const exchange = { dialect: 'upfront', params: query, resultHash: hash, gas } as const
+      const beside = await charge.add('preview', paid, () => exchange)
       reply.type('application/json; charset=utf-8')
       return joinJson([preview.slice(0, -1), ...besideJson(beside), '}'])
     } catch (error) {

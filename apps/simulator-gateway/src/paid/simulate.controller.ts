@@ -15,13 +15,15 @@ import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import { RpcService } from '../rpc/rpc.service.js'
 import { RpcJournal } from '../rpc/rpc-journal.js'
 import { RPC_METHODS, type RpcMethod } from '../rpc/rpc-method.js'
-import { SOLD_METHOD } from './free-reads.js'
+import { SOLD_METHODS, type SoldMethod } from './free-reads.js'
 import { MeteredCharge } from './metered-charge.js'
 import { PaidSimulator } from './paid-simulator.js'
 import { ReceiptIssuer } from './receipt-issuer.js'
 import { wantsWitness } from './wants-witness.js'
 
-/** `POST /v1/simulate` and `POST /ethereum/v1/simulate`: `eth_simulateV1`, one call or a batch for each payment. */
+/**
+ * `POST /v1/simulate` and `POST /ethereum/v1/simulate`: `eth_simulateV1` and `upfront_simulate`, one call or a batch for each payment.
+ */
 @Controller(['v1/simulate', `${ETHEREUM_PATH}/v1/simulate`])
 export class SimulateController {
   constructor(
@@ -56,8 +58,9 @@ export class SimulateController {
     }
     const charge = new MeteredCharge(this.environment.PRICE_LIST, payment, this.issuer)
     const view = new RequestView()
-    const selling = this.selling(charge, wantsWitness(request.query))
-    const methods = this.freeMethods(callerOf(request)).set(SOLD_METHOD, selling)
+    const withWitness = wantsWitness(request.query)
+    const methods = this.freeMethods(callerOf(request))
+    for (const method of SOLD_METHODS) methods.set(method, this.selling(method, charge, withWitness))
     const rpc = new RpcService(methods, this.journal, this.environment)
     const answer = await this.simulator.inTurn(payment.payer, reply.raw, body.length, async (lifetime) => {
       const { signal, deadline } = lifetime
@@ -89,7 +92,7 @@ export class SimulateController {
     return new Map(Array.from(this.methods, ([name, serve]) => [name, counted(serve)]))
   }
 
-  private selling(charge: MeteredCharge, withWitness: boolean): RpcMethod {
+  private selling(method: SoldMethod, charge: MeteredCharge, withWitness: boolean): RpcMethod {
     return async (params, context) => {
       if (charge.reachedMaximum) {
         throw new RpcError(
@@ -97,11 +100,13 @@ export class SimulateController {
           'not carried out: the calls before it cost the signed maximum already',
         )
       }
-      const paid = await this.simulator.simulate(params, context, { withWitness })
+      const paid = await (method === 'upfront_simulate'
+        ? this.simulator.inspect(params, context, { withWitness })
+        : this.simulator.simulate(params, context, { withWitness }))
       const { json } = paid.answer
-      const beside = await charge.add(paid, async () => {
+      const beside = await charge.add(method, paid, async () => {
         const { hash: resultHash, gas } = await this.issuer.digester.digest('result', json)
-        return { method: 'eth_simulateV1', dialect: context.dialect, params: plainJson(params), resultHash, gas }
+        return { dialect: context.dialect, params: plainJson(params), resultHash, gas }
       })
       return { result: json, beside }
     }

@@ -2,7 +2,15 @@ import { setImmediate } from 'node:timers/promises'
 import { Inject, Injectable } from '@nestjs/common'
 import { headerFromRpc } from '@upfront/head'
 import { decodeBytes, inTurns, malformed, UpstreamClient } from '@upfront/node'
-import { type BlockHeader, blockHeaderToRpc, ErrorCode, type Hex, RpcError, toQuantity } from '@upfront/protocol'
+import {
+  type BlockHeader,
+  blockHeaderToRpc,
+  ErrorCode,
+  type Hex,
+  type Inspection,
+  RpcError,
+  toQuantity,
+} from '@upfront/protocol'
 import {
   decodeWitness,
   type Proofs,
@@ -13,7 +21,7 @@ import {
   witnessJson,
   witnessOf,
 } from '@upfront/receipt'
-import { Driver, type Simulation, type SimulationAnswer } from '@upfront/simulation'
+import { Driver, type Simulation, type SimulationAnswer, type StateRead } from '@upfront/simulation'
 import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 
 /** Of an account with some thousand slots. */
@@ -21,6 +29,11 @@ const PROOF_BYTES = 32 * 1024 * 1024
 const BLOCK_BYTES = 8 * 1024 * 1024
 /** Proven in one request to the node, so that no answer takes long to parse: a proof is some kilobytes. */
 const PROOFS_PER_BATCH = 128
+
+interface Sold {
+  answer: Pick<SimulationAnswer, 'json'>
+  block: Pick<ReceiptBlock, 'state'>
+}
 
 /** Makes the witnesses of simulations: what they read, with the node's proofs of it. */
 @Injectable()
@@ -33,14 +46,18 @@ export class WitnessMaker {
 
   /**
    * Simulates once more, as nothing else tells what was read. A long witness is made in turns with other work.
-   * @param answer which it has to come to again
+   * @param sold which it has to come to again
+   * @param inspection asked for beside the outcome
    * @returns its JSON
    * @throws or rejects with what `recordReads` does; RpcError where the state moved meanwhile
    */
-  async of(simulation: Simulation, answer: SimulationAnswer, { state }: ReceiptBlock): Promise<Buffer> {
-    const recorded = await recordReads(simulation, this.choice.engine, (reads) =>
-      this.driver.read(reads, simulation.state, simulation),
-    )
+  async of(
+    simulation: Simulation,
+    { answer, block: { state } }: Sold,
+    inspection: Inspection | undefined,
+  ): Promise<Buffer> {
+    const read = (reads: readonly StateRead[]) => this.driver.read(reads, simulation.state, simulation)
+    const recorded = await recordReads(simulation, this.choice.engine, read, inspection)
     if (recorded.answer.json.toString() !== answer.json.toString())
       throw new RpcError(ErrorCode.serverError, 'the state moved while its witness was made: ask again')
     const witness = witnessOf(simulation, recorded, await this.proofs(simulation, recorded, state))

@@ -6,27 +6,24 @@ import {
   decodeInspection,
   decodeTraceCallRequest,
   ErrorCode,
+  type Inspection,
   type JsonText,
   RpcError,
-  type SimulatedBlock,
   toQuantity,
 } from '@upfront/protocol'
 import {
   type Answer,
   AnswerTooLong,
-  abiDecoder,
-  addDecoded,
-  addInspection,
-  assetQuestions,
   type CallRecord,
   createAccessList,
   Driver,
-  type InspectedBlock,
-  leastGas,
+  gasOf,
+  type InspectedAnswer,
+  inspect,
+  isRecorded,
   planTracedCall,
   presentRejection,
   presentTrace,
-  probesOf,
   ReadBudget,
   type Recording,
   recordingFor,
@@ -51,8 +48,6 @@ import {
 const MOST_BYTES = 4 * 1024 * 1024
 /** Of struct logs, which engines write as JSON. */
 const MOST_STEP_BYTES = 16 * 1024 * 1024
-
-const FRAMES: Recording = { frames: true, state: false }
 
 /** What calls do beside their outcome. */
 @Injectable()
@@ -99,53 +94,34 @@ export class Inspector {
    * @throws or rejects with what `Simulator.simulate` does
    */
   simulate(params: unknown, limits: RequestLimits, context: SimulationContext): Awaitable<JsonText> {
-    const { inspection, params: simulated } = decodeInspection(params)
-    const recording = recordingOf(inspection)
-    if (!recording.frames && !recording.state) {
-      return andThen(this.simulator.simulate(simulated, limits, context), ({ json }) => json)
-    }
-    const narrow = narrowed(limits)
-    return this.simulator.simulateWith(
-      simulated,
-      narrow,
-      context,
-      async (answer, simulation) => {
-        context.spend?.(answer)
-        const blocks: SimulatedBlock[] = JSON.parse(answer.json.toString())
-        const places = blocks.flatMap(({ calls }, block) => calls.map((_, call) => ({ block, call })))
-        const asked = inspection.assetChanges ? assetQuestions(answer.records) : []
-        const probes = probesOf(asked, places)
-        let { records } = answer
-        if (probes.length > 0) {
-          // The same once more, with the questions between the calls.
-          const again = await simulateGrowing({ ...simulation, limits: narrow, probes }, context)
-          context.spend?.(again)
-          records = again.records
-        }
-        const inspected = addInspection(blocks, records, inspection, asked)
-        if (inspection.abi) addDecoded(inspected, records, await abiDecoder(inspection.abi))
-        if (inspection.gasLimits) await this.addGasLimits(inspected, records, simulation, narrow, context)
-        return bounded(JSON.stringify(inspected), narrow)
-      },
-      recording,
+    return andThen(
+      this.simulateWith(params, limits, context, (answer) => answer),
+      ({ json }) => json,
     )
   }
 
-  private async addGasLimits(
-    blocks: InspectedBlock[],
-    records: readonly CallRecord[],
-    simulation: Simulation,
+  /**
+   * `simulate`, then `work` with the answer on what was simulated on.
+   * @throws or rejects with what `simulate` and `work` do
+   */
+  simulateWith<T>(
+    params: unknown,
     limits: RequestLimits,
     context: SimulationContext,
-  ): Promise<void> {
-    const calls = blocks.flatMap((block) => block.calls)
-    const used = calls.map(({ maxUsedGas }) => BigInt(maxUsedGas))
-    const found = await leastGas(simulation.request, records, used, async (request) => {
-      const run = await simulateGrowing({ ...simulation, limits, request, recording: FRAMES }, context)
-      context.spend?.(run)
-      return run.records
+    work: (answer: InspectedAnswer, simulation: Simulation, inspection: Inspection) => Awaitable<T>,
+  ): Awaitable<T> {
+    const { inspection, params: simulated } = decodeInspection(params)
+    const narrow = isRecorded(recordingOf(inspection)) ? narrowed(limits) : limits
+    const run = (simulation: Simulation) =>
+      andThen(simulateGrowing({ ...simulation, limits: narrow }, context), (answer) => {
+        context.spend?.({ gasUsed: gasOf(answer) })
+        return answer
+      })
+    return this.simulator.simulateBy(simulated, narrow, context, async (simulation) => {
+      const answer = await inspect(simulation, inspection, run)
+      bounded(answer.json, narrow)
+      return { answer, made: await work(answer, simulation, inspection) }
     })
-    for (const [index, limit] of found.entries()) if (limit !== undefined) calls[index]!.gasLimit = toQuantity(limit)
   }
 
   /** Runs one call in the block that the request names. */
@@ -189,7 +165,7 @@ function narrowed(limits: RequestLimits, most = MOST_BYTES): RequestLimits {
 }
 
 /** What the engine wrote down is bounded; as JSON it may be longer. */
-function bounded(json: string, { answerBytes }: RequestLimits): string {
+function bounded<T extends JsonText>(json: T, { answerBytes }: RequestLimits): T {
   if (json.length > answerBytes) throw new AnswerTooLong(answerBytes)
   return json
 }

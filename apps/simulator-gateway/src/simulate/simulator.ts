@@ -27,7 +27,6 @@ import {
   Driver,
   isOpForkActive,
   ReadBudget,
-  type Recording,
   rulesAt,
   type Simulation,
   type SimulationAnswer,
@@ -113,24 +112,16 @@ export class Simulator {
   }
 
   /**
-   * `simulate`, then `work` with the answer on what was simulated on.
-   * @param recording what is written down of each call
+   * Has `work` simulate the request, in as many runs as it needs.
    * @throws or rejects with what `simulate` and `work` do
    */
-  simulateWith<T>(
+  simulateBy<T>(
     params: unknown,
     limits: RequestLimits,
     context: SimulationContext,
-    work: (answer: SimulationAnswer, simulation: Simulation) => Awaitable<T>,
-    recording?: Recording,
+    work: (simulation: Simulation) => Awaitable<{ answer: SimulationAnswer; made: T }>,
   ): Awaitable<T> {
-    const both = (simulation: Simulation) => {
-      if (recording !== undefined) simulation.recording = recording
-      return andThen(simulateGrowing(simulation, context), (answer) =>
-        andThen(work(answer, simulation), (made) => ({ answer, made })),
-      )
-    }
-    const simulated = spending(limits, context, () => this.run(params, limits, context, both))
+    const simulated = spending(limits, context, () => this.run(params, limits, context, work))
     return andThen(simulated, ({ answer, made }) => {
       this.metrics.simulated(answer.blocks, answer.gasUsed, answer.reads === 0)
       return made

@@ -1,4 +1,5 @@
 import { createAddressFromString } from '@ethereumjs/util'
+import type { Address } from '@upfront/protocol'
 import {
   type ExecutedCall,
   type ExecutedLog,
@@ -106,13 +107,7 @@ async function runTopFrame(
     refund = await applyAuthorizations(call.authorizationList ?? [], terms.rules.chainId, world, journal, (authority) =>
       touched.account(authority),
     )
-    if (isForkActive(evm.fork, 'prague')) {
-      const target = delegationTarget((await world.account(call.to)).code)
-      if (target) {
-        journal.warm(target)
-        touched.account(target)
-      }
-    }
+    await warmDelegate(machine, call.to)
   }
   if (evm instanceof RecordingEvm && evm.recorder) evm.recorder.refund = refund
   evm.deployed = undefined
@@ -153,7 +148,11 @@ async function runTopFrame(
 }
 
 /** Warm from the start: EIP-2929, EIP-2930 and EIP-3651. */
-function warmUp({ evm, journal, touched }: Machine, { header }: BlockContext, call: PlannedCall): void {
+export function warmUp(
+  { evm, journal, touched }: Machine,
+  { header }: BlockContext,
+  call: Pick<PlannedCall, 'from' | 'to' | 'accessList'>,
+): void {
   journal.cleanJournal()
   for (const address of evm.precompileAddresses) journal.warm(address)
   if (isForkActive(evm.fork, 'shanghai')) journal.warm(header.miner)
@@ -169,6 +168,15 @@ function warmUp({ evm, journal, touched }: Machine, { header }: BlockContext, ca
       touched.slot(address, slot)
     }
   }
+}
+
+/** Of an account that delegates to another one, that one (EIP-7702). */
+export async function warmDelegate({ evm, world, journal, touched }: Machine, to: Address): Promise<void> {
+  if (!isForkActive(evm.fork, 'prague')) return
+  const target = delegationTarget((await world.account(to)).code)
+  if (target === undefined) return
+  journal.warm(target)
+  touched.account(target)
 }
 
 const NOTHING_RAN = { refund: 0n, returnData: EMPTY_BYTES, logs: { all: [], receipt: [] } }

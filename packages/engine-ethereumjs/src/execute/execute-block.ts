@@ -126,7 +126,11 @@ async function runCalls(
     if (recorded) executed.record = await endRecord(machine, recorded, ready, executed.gasUsed, finalise)
     else finalise()
     machine.destroyed.clear()
-    if (executed.record) executed.record.probed = paired(before, await ask(machine, context, probes))
+    if (executed.record) {
+      const after = await ask(machine, context, probes)
+      executed.record.probed = paired(before.answers, after.answers)
+      executed.record.probeGas = before.gasUsed + after.gasUsed
+    }
     budget.left -= executed.gasUsed
     run.gasUsed += executed.gasUsed
     run.calls.push(executed)

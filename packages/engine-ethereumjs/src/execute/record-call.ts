@@ -95,6 +95,7 @@ export async function endRecord(
     frames,
     accounts,
     probed: [],
+    probeGas: 0n,
     steps: steps?.steps ?? [],
     haltedSteps: steps?.halted ?? [],
     preimages: uses?.preimages() ?? [],

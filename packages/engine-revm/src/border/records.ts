@@ -622,6 +622,7 @@ export function readCallRecord(reader: TextReader): CallRecord {
     frames: reader.list(() => readFrame(reader)),
     accounts: reader.list(() => readRecordedAccount(reader)),
     probed: reader.list(() => readProbed(reader)),
+    probeGas: reader.bigint(),
     steps: reader.list(() => reader.word()),
     haltedSteps: reader.list(() => readRecordedHalt(reader)),
     preimages: reader.list(() => reader.hex()),

@@ -5,7 +5,7 @@ export interface ChargeStatement {
   /**
    * In the asset's smallest unit, decimal: base + gas / 1,000,000 × perMillionGas + touched / 1,000 × perThousandTouched
    * + witness bytes / 1,000,000 × perMillionWitnessBytes, rounded down, at most what the calls before it in a batch have left
-   * of `maximum`.
+   * of `maximum`. Gas is that of the calls and what counts as gas beside them: see `gasBesideCalls`.
    */
   amount: string
   /** Of the whole request. */

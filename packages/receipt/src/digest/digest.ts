@@ -1,4 +1,5 @@
-import type { Hash, SimulatedBlock } from '@upfront/protocol'
+import type { Hash } from '@upfront/protocol'
+import type { InspectedBlock } from '@upfront/simulation'
 import { gasByCall } from '../bill/gas-by-call.js'
 import { jsonHash } from '../json-hash.js'
 import { previewOf } from '../preview/preview.js'
@@ -23,7 +24,7 @@ export type DigestKind = 'result' | 'value' | { preview: Pick<ReceiptBlock, 'sta
 export function digest(kind: DigestKind, json: JsonText): Digest {
   const value: unknown = JSON.parse(typeof json === 'string' ? json : new TextDecoder().decode(json))
   if (kind === 'value') return { hash: jsonHash(value), gas: [] }
-  const blocks = value as SimulatedBlock[]
+  const blocks = value as InspectedBlock[]
   const gas = gasByCall(blocks)
   if (kind === 'result') return { hash: jsonHash(value), gas }
   const preview = previewOf(blocks, kind.preview)

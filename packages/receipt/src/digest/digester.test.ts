@@ -9,7 +9,12 @@ function blocksWith(logs: number) {
   return [
     {
       calls: [
-        { gasUsed: '0x5208', logs: Array.from({ length: logs }, () => log) },
+        {
+          gasUsed: '0x5208',
+          trace: {},
+          assetChanges: { balances: [], owners: [] },
+          logs: Array.from({ length: logs }, () => log),
+        },
         { gasUsed: '0x1', logs: [] },
       ],
     },

@@ -3,7 +3,7 @@ import { ErrorCode, quote, RpcError } from '@upfront/protocol'
 const FIELDS = ['from', 'to', 'data', 'value'] as const
 
 /**
- * The query of `GET /v1/preview` as the params of `eth_simulateV1`: one call on `pending`. `value` in wei, decimal or hex.
+ * The query of `GET /v1/preview` as the params of `upfront_simulate`: one call on `pending`, with its frames and what it moves. `value` in wei, decimal or hex.
  * @throws RpcError -32602 (HTTP 400) that names the field
  */
 export function previewParams(query: unknown): unknown[] {
@@ -31,7 +31,8 @@ export function previewParams(query: unknown): unknown[] {
     ...(data === undefined ? {} : { input: data }),
     value: `0x${wei.toString(16)}`,
   }
-  return [{ blockStateCalls: [{ calls: [call] }], traceTransfers: true }, 'pending']
+  const shown = { traceTransfers: true, trace: { tracer: 'callTracer' }, assetChanges: true }
+  return [{ blockStateCalls: [{ calls: [call] }], ...shown }, 'pending']
 }
 
 function invalid(message: string): RpcError {

@@ -1,6 +1,12 @@
-import type { Hex, SimulatedBlock } from '@upfront/protocol'
+import type { Hex } from '@upfront/protocol'
+import type { CallFrame, InspectedBlock } from '@upfront/simulation'
 import type { ReceiptBlock } from '../receipt.js'
-import { type AssetChange, assetChanges } from './asset-changes.js'
+import { assetChanges } from './asset-changes.js'
+import { type ConfirmedChange, confirmedChanges } from './confirmed-changes.js'
+import { type FailingFrame, failingFrame } from './failing-frame.js'
+
+/** Shown of one call; more are counted. */
+const MOST_CHANGES = 256
 
 /** What one call would do, for human readers. Numbers are decimal strings. */
 export interface Preview {
@@ -8,8 +14,13 @@ export interface Preview {
   gasUsed: string
   /** Why it failed, decoded; null where it did not. */
   revertReason: string | null
+  /** Where it failed; null where it did not. */
+  failedAt: FailingFrame | null
   returnData: Hex
-  changes: AssetChange[]
+  /** The first 256. */
+  changes: ConfirmedChange[]
+  /** Left out of `changes`. */
+  moreChanges: number
   /** The simulated block, and what it stands on: its parent, or the block under construction as of a flashblock. */
   block: {
     number: string
@@ -22,18 +33,23 @@ export interface Preview {
 
 /** The preview of a simulation that `previewParams` asked for, on `state`. */
 export function previewOf(
-  [block]: readonly SimulatedBlock[],
+  [block]: readonly InspectedBlock[],
   { state, flashblock }: Pick<ReceiptBlock, 'state' | 'flashblock'>,
 ): Preview {
   const call = block?.calls[0]
   if (block === undefined || call === undefined) throw new Error('a simulation of one call has no call')
+  const { assetChanges: asked, trace } = call
+  if (asked === undefined || trace === undefined) throw new Error('a preview takes asset changes and a trace')
+  const changes = assetChanges(call.logs)
   const { number, parentHash, timestamp } = block
   return {
     status: call.status === '0x1' ? 'success' : 'reverted',
     gasUsed: BigInt(call.gasUsed).toString(),
     revertReason: call.error === undefined ? null : typeof call.error === 'string' ? call.error : call.error.message,
+    failedAt: failingFrame(trace as CallFrame),
     returnData: call.returnData,
-    changes: assetChanges(call.logs),
+    changes: confirmedChanges(changes.slice(0, MOST_CHANGES), asked),
+    moreChanges: Math.max(changes.length - MOST_CHANGES, 0),
     block: {
       number: BigInt(number).toString(),
       parentHash,

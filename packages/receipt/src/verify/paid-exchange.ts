@@ -1,6 +1,6 @@
 import type { Dialect } from '@upfront/protocol'
 import { decodeList, decodeObject, decodeText, refuseOthers } from '../fields.js'
-import type { ReceiptMethod } from '../receipt.js'
+import { RECEIPT_METHODS, type ReceiptMethod } from '../receipt.js'
 
 /**
  * What a buyer keeps of one paid request, as JSON. Only `request` and `answer` are needed; the rest lets more be checked.
@@ -73,7 +73,8 @@ function rpcCall(asked: unknown, answered: unknown, dialect: Dialect | undefined
   if (answer.jsonrpc !== '2.0' || answer.id !== id)
     throw new Error(`${name}: is not the answer to request ${String(id)}`)
   const { result, charge, receipt, witness } = answer
-  if (method !== 'eth_simulateV1') {
+  const sold = RECEIPT_METHODS.find((name) => name === method && name !== 'preview')
+  if (sold === undefined) {
     if ((charge ?? receipt ?? witness) !== undefined) throw new Error(`${name}: ${String(method)} is free`)
     return []
   }
@@ -81,5 +82,5 @@ function rpcCall(asked: unknown, answered: unknown, dialect: Dialect | undefined
     if ((result ?? charge ?? receipt ?? witness) !== undefined) throw new Error(`${name}: is an error with a result`)
     return []
   }
-  return [{ name, method: 'eth_simulateV1', params, dialect, result, charge, receipt, witness }]
+  return [{ name, method: sold, params, dialect, result, charge, receipt, witness }]
 }

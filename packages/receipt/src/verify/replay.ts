@@ -1,14 +1,17 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { createEthereumJsEngine } from '@upfront/engine-ethereumjs'
 import { createRevmEngine, loadRevm } from '@upfront/engine-revm'
-import { type Dialect, decodeSimulationRequest, type SimulatedBlock, ZERO_HASH } from '@upfront/protocol'
+import { type Dialect, decodeSimulationRequest, type Inspection, ZERO_HASH } from '@upfront/protocol'
 import {
   type ChainRules,
   type Engine,
+  type InspectedBlock,
+  inspect,
   knownChainRules,
   pinnedState,
   ReadBudget,
   readKey,
+  type Simulation,
   type StateRead,
   type StateValue,
   simulate,
@@ -22,11 +25,15 @@ import { Unchecked } from './check.js'
 
 /** What a simulation comes to on its witness. */
 export interface Replayed {
-  blocks: SimulatedBlock[]
+  blocks: InspectedBlock[]
+  /** Of the runs that an inspection takes beside the first. */
+  furtherGas: string
   touched: TouchedList
   /** Values that the witness has and should not: see `neededReads`. */
   unneeded: StateRead[]
 }
+
+const FIELDS = ['balance', 'nonce', 'code'] as const
 
 const TIMEOUT_MS = 300_000
 
@@ -42,25 +49,28 @@ export function engineFor({ rules }: DecodedWitness, wanted?: Engine['name']): E
   return createRevmEngine()
 }
 
+/** What is executed again. */
+export interface Replay {
+  /** Of `eth_simulateV1`. */
+  params: unknown
+  dialect: Dialect
+  /** Asked for beside the outcome. */
+  inspection?: Inspection
+}
+
 /**
  * Executes a request again on a witness alone. Rules of chains that are known by their id are ours, not the seller's.
  *
  * Engines look at values that don't matter (an access list's slots before they are used, the balance of a precompile), each at
  * others. So what the witness lacks is assumed: zero at first, then something at random. Where the outcome is the same, it did
  * not matter.
- * @param params of `eth_simulateV1`
  * @throws or rejects with Error where the request is refused, or the outcome depends on a value that the witness lacks
  */
-export async function replay(
-  witness: DecodedWitness,
-  params: unknown,
-  dialect: Dialect,
-  engine: Engine,
-): Promise<Replayed> {
+export async function replay(witness: DecodedWitness, asked: Replay, engine: Engine): Promise<Replayed> {
   const lacking = new Map<string, StateRead>()
   const used = new Set<string>()
   const execute = (assumed: (read: StateRead) => StateValue) =>
-    executeOn(witness, params, dialect, engine, (read) => {
+    executeOn(witness, asked, engine, (read) => {
       const value = valueIn(witness, read)
       used.add(readKey(read))
       if (value === undefined) lacking.set(readKey(read), read)
@@ -74,18 +84,17 @@ export async function replay(
       throw new Error(`the result depends on what the witness lacks: ${names.slice(0, 5).join('; ')}`)
     }
   }
-  return { ...first, unneeded: unneededIn(witness, params, first.touched, used) }
+  return { ...first, unneeded: unneededIn(witness, asked, first.touched, used) }
 }
 
 async function executeOn(
   witness: DecodedWitness,
-  params: unknown,
-  dialect: Dialect,
+  { params, dialect, inspection }: Replay,
   engine: Engine,
   read: (read: StateRead) => StateValue,
 ): Promise<Omit<Replayed, 'unneeded'>> {
   const { base, limits } = witness
-  const { json, touchedList } = await simulate({
+  const simulation: Simulation = {
     request: decodeSimulationRequest(params, limits),
     base,
     opening: witness.opening,
@@ -98,8 +107,12 @@ async function executeOn(
     cancellation: { signal: AbortSignal.timeout(TIMEOUT_MS) },
     dialect,
     listTouched: true,
-  })
-  return { blocks: JSON.parse(json.toString()), touched: touchedList! }
+  }
+  const { json, furtherGas, touchedList } =
+    inspection === undefined
+      ? { ...(await simulate(simulation)), furtherGas: 0n }
+      : await inspect(simulation, inspection)
+  return { blocks: JSON.parse(json.toString()), furtherGas: furtherGas.toString(), touched: touchedList! }
 }
 
 function rulesOf({ rules }: DecodedWitness): ChainRules {
@@ -110,7 +123,7 @@ function rulesOf({ rules }: DecodedWitness): ChainRules {
 /** @param used keys of what execution read */
 function unneededIn(
   witness: DecodedWitness,
-  params: unknown,
+  { params, inspection }: Replay,
   touched: TouchedList,
   used: ReadonlySet<string>,
 ): StateRead[] {
@@ -125,7 +138,14 @@ function unneededIn(
   const hashes = [...witness.blockHashes.keys()]
     .filter((number) => !inHeader(number))
     .map((number): StateRead => ({ kind: 'blockHash', number }))
-  return [...reads.filter((read) => !needed.has(read)), ...hashes.filter((read) => !used.has(readKey(read)))]
+  // Further runs, and contracts that are asked, touch more than is charged for by its number.
+  const isUsed = (read: StateRead) =>
+    inspection !== undefined &&
+    (read.kind === 'balance' ? FIELDS.some((kind) => used.has(readKey({ ...read, kind }))) : used.has(readKey(read)))
+  return [
+    ...reads.filter((read) => !needed.has(read) && !isUsed(read)),
+    ...hashes.filter((read) => !used.has(readKey(read))),
+  ]
 }
 
 function valueIn({ accounts, blockHashes }: DecodedWitness, read: StateRead): StateValue | undefined {

@@ -1,7 +1,8 @@
-import type { Address } from '@upfront/protocol'
+import { type Address, decodeInspection } from '@upfront/protocol'
 import type { Engine, TouchedList } from '@upfront/simulation'
 import { authorizationHash, type Permit2Authorization } from '../bill/authorization-hash.js'
 import type { ChargeStatement } from '../bill/charge-statement.js'
+import { gasBesideCalls } from '../bill/gas-beside-calls.js'
 import { gasByCall } from '../bill/gas-by-call.js'
 import { decodePriceList, meter } from '../bill/price-list.js'
 import { decodeObject } from '../fields.js'
@@ -166,9 +167,13 @@ async function executionOf(
 ): Promise<string> {
   const engine = options.engine ?? engineFor(witness)
   try {
-    const asked = method === 'preview' ? previewParams(params) : params
-    const { blocks, touched, unneeded } = await replay(witness, asked, receipt.dialect, engine)
-    const gas = gasByCall(blocks)
+    const { dialect } = receipt
+    const asked =
+      method === 'eth_simulateV1' ? { params } : decodeInspection(method === 'preview' ? previewParams(params) : params)
+    const { blocks, furtherGas, touched, unneeded } = await replay(witness, { ...asked, dialect }, engine)
+    const ofCalls = gasByCall(blocks)
+    const resultBytes = Buffer.byteLength(JSON.stringify(blocks))
+    const gas = [...ofCalls, ...gasBesideCalls(method, { furtherGas, resultBytes })]
     demandEqual(gas.join(', '), receipt.usage.gas.join(', '), 'usage.gas')
     demandTouched(touched, witness)
     demandEqual(touched.accounts.length, receipt.usage.accounts, 'usage.accounts')
@@ -178,7 +183,7 @@ async function executionOf(
     const place = firstDifference(result, again)
     if (place !== undefined) throw new Error(`result${place}: is not what execution gives`)
     const total = gas.reduce((sum, used) => sum + BigInt(used), 0n)
-    return `${engine.name}: ${total} gas in ${gas.length === 1 ? '1 call' : `${gas.length} calls`}, ${touched.accounts.length} accounts, ${touched.slots.length} slots, the same result`
+    return `${engine.name}: ${total} gas in ${ofCalls.length === 1 ? '1 call' : `${ofCalls.length} calls`}, ${touched.accounts.length} accounts, ${touched.slots.length} slots, the same result`
   } finally {
     if (options.engine === undefined) await engine.close()
   }

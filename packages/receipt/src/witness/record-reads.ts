@@ -1,7 +1,9 @@
 import type { Awaitable } from '@upfront/node'
-import { type Address, ErrorCode, type Hash, RpcError } from '@upfront/protocol'
+import { type Address, ErrorCode, type Hash, type Inspection, RpcError } from '@upfront/protocol'
 import {
   type Engine,
+  type InspectedAnswer,
+  inspect,
   readKey,
   type Simulation,
   type SimulationAnswer,
@@ -18,7 +20,7 @@ const MOST_VALUES = 10_000
 
 /** What a simulation came to, and what it takes to execute it again. */
 export interface RecordedReads {
-  answer: SimulationAnswer
+  answer: SimulationAnswer | InspectedAnswer
   touched: TouchedList
   /** Each value once. Every touched slot, and balance, nonce and code of each account, so that another engine finds what it reads. */
   values: (readonly [StateRead, StateValue])[]
@@ -26,6 +28,7 @@ export interface RecordedReads {
 
 /**
  * Simulates once more, and keeps every value that is read and needed (`neededReads`), with what another engine would read besides.
+ * @param inspection asked for beside the outcome: then all that its runs read is needed
  * @param read gives values in the order of its reads, those of pre-confirmed state included
  * @throws or rejects with what `simulate` and `read` do; RpcError -32005 where it is more than a witness holds
  */
@@ -33,6 +36,7 @@ export async function recordReads(
   simulation: Simulation,
   engine: Engine,
   read: (reads: readonly StateRead[]) => Awaitable<readonly StateValue[]>,
+  inspection?: Inspection,
 ): Promise<RecordedReads> {
   const values = new Map<string, readonly [StateRead, StateValue]>()
   const keep = async (reads: readonly StateRead[]) => {
@@ -42,13 +46,15 @@ export async function recordReads(
     for (const [index, asked] of reads.entries()) values.set(readKey(asked), [asked, got[index]!])
     return got
   }
-  const execute = (readAll: typeof keep) =>
-    simulate({ ...simulation, listTouched: true, driver: new ReadingDriver(engine, readAll) })
+  const execute = (readAll: typeof keep): Awaitable<SimulationAnswer> => {
+    const recorded = { ...simulation, listTouched: true, driver: new ReadingDriver(engine, readAll) }
+    return inspection === undefined ? simulate(recorded) : inspect(recorded, inspection)
+  }
   const answer = await execute(keep)
   const touched = answer.touchedList!
-  if ([...values.values()].some(([{ kind }]) => kind === 'blockHash')) {
-    // Engines run ahead on guesses. Now that the values were seen, the guesses are right, and only the hashes that are used are read.
-    const used = new Set<string>()
+  const used = new Set<string>()
+  if (inspection !== undefined || [...values.values()].some(([{ kind }]) => kind === 'blockHash')) {
+    // Engines run ahead on guesses. Now that the values were seen, the guesses are right, and only what is used is read.
     await execute(async (reads) => {
       for (const asked of reads) used.add(readKey(asked))
       const unseen = reads.filter((asked) => !values.has(readKey(asked)))
@@ -59,7 +65,8 @@ export async function recordReads(
   }
   const reads = Array.from(values.values(), ([asked]) => asked)
   const needed = new Set(neededReads(reads, touched, simulation))
-  for (const [key, [asked]] of values) if (!needed.has(asked)) values.delete(key)
+  const isNeeded = (asked: StateRead) => needed.has(asked) || (inspection !== undefined && used.has(readKey(asked)))
+  for (const [key, [asked]] of values) if (!isNeeded(asked)) values.delete(key)
   const slots = touchedReads(touched, simulation)
   const accounts = accountsIn([...Array.from(values.values(), ([asked]) => asked), ...slots])
   const fields = [...accounts].flatMap((address) =>

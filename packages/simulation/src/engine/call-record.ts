@@ -13,6 +13,8 @@ export interface CallRecord {
   accounts: RecordedAccount[]
   /** In the order of the plan's probes for this call. */
   probed: Probed[]
+  /** That answering took: all probes before and after the call together, before refunds. */
+  probeGas: bigint
   /** Instructions as geth's struct logger writes them, each as JSON; of one that halted, what comes before its price. */
   steps: string[]
   /** Steps that halted their frame, in order. */

@@ -22,6 +22,11 @@ export interface StepOptions {
   limit: number
 }
 
+/** Whether anything is written down. */
+export function isRecorded({ frames, state, steps }: Recording): boolean {
+  return frames || state || steps !== undefined
+}
+
 /** Shared: engines know it by identity. */
 export const NO_RECORDING: Recording = { frames: false, state: false }
 

@@ -25,6 +25,7 @@ const recordOf = (...frames: Frame[]): CallRecord => ({
   frames,
   accounts: [],
   probed: [],
+  probeGas: 0n,
   steps: [],
   haltedSteps: [],
   preimages: [],

@@ -14,12 +14,18 @@ export type Prestate = Record<Address, PrestateAccount>
 
 const NO_CODE: Hash = '0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470'
 
-/** What the call read, as it was before; with `diffMode` what it changed, before and after. */
+/** What the call read, as it was before, keys in ascending order; with `diffMode` what it changed, before and after. */
 export function prestate(
   { accounts }: CallRecord,
   config: PrestateTracerConfig = {},
 ): Prestate | { post: Prestate; pre: Prestate } {
-  const read = accounts.filter(({ isRead }) => isRead)
+  const read = accounts
+    .filter(({ isRead }) => isRead)
+    .sort((one, other) => (one.address < other.address ? -1 : 1))
+    .map((account) => ({
+      ...account,
+      slots: [...account.slots].sort((one, other) => (one.slot < other.slot ? -1 : 1)),
+    }))
   if (config.diffMode) return difference(read, config)
   const pre: Prestate = {}
   for (const account of read) {

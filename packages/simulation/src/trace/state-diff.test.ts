@@ -9,6 +9,7 @@ const record = (account: Partial<RecordedAccount>): CallRecord => ({
   gasUsed: 0n,
   frames: [],
   probed: [],
+  probeGas: 0n,
   steps: [],
   haltedSteps: [],
   preimages: [],

@@ -19,7 +19,7 @@ export type StateDiff = Record<Address, AccountDiff>
 
 /**
  * What calls that follow one another changed, fees included: each value before the first of them and after the last. What came to
- * be as it was before is left out. A block's system calls and withdrawals are no calls.
+ * be as it was before is left out; keys are in ascending order. A block's system calls and withdrawals are no calls.
  */
 export function stateDiff(records: readonly CallRecord[]): StateDiff {
   const diff: StateDiff = {}
@@ -48,14 +48,18 @@ function note(account: AccountDiff, field: 'balance' | 'nonce' | 'code', from: H
 
 function withoutUnchanged(diff: StateDiff): StateDiff {
   const changed: StateDiff = {}
-  for (const [address, account] of Object.entries(diff) as [Address, AccountDiff][]) {
+  for (const [address, account] of inOrder(diff)) {
     for (const field of ['balance', 'nonce', 'code'] as const) {
       if (account[field] !== undefined && account[field].from === account[field].to) delete account[field]
     }
-    const slots = Object.entries(account.storage ?? {}).filter(([, { from, to }]) => from !== to)
+    const slots = inOrder(account.storage ?? {}).filter(([, { from, to }]) => from !== to)
     if (slots.length > 0) account.storage = Object.fromEntries(slots)
     else delete account.storage
     if (Object.keys(account).length > 0) changed[address] = account
   }
   return changed
+}
+
+function inOrder<K extends Hex, V>(values: Record<K, V>): [K, V][] {
+  return (Object.entries(values) as [K, V][]).sort(([one], [other]) => (one < other ? -1 : 1))
 }

@@ -19,6 +19,7 @@ const recordOf = (steps: string[], haltedSteps: RecordedHalt[] = [], more: Parti
   frames: [{ ...top, ...more }],
   accounts: [],
   probed: [],
+  probeGas: 0n,
   steps,
   haltedSteps,
   preimages: [],

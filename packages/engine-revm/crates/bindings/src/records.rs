@@ -879,6 +879,7 @@ impl Field for outcome::CallRecord {
             frames: t.read()?,
             accounts: t.read()?,
             probed: t.read()?,
+            probe_gas: t.read()?,
             steps: t.read()?,
             halted_steps: t.read()?,
             preimages: t.read()?,
@@ -890,6 +891,7 @@ impl Field for outcome::CallRecord {
         self.frames.write(out);
         self.accounts.write(out);
         self.probed.write(out);
+        self.probe_gas.write(out);
         self.steps.write(out);
         self.halted_steps.write(out);
         self.preimages.write(out);

@@ -56,6 +56,8 @@ pub struct CallRecord {
     pub accounts: Vec<RecordedAccount>,
     /// In the order of the call's probes.
     pub probed: Vec<Probed>,
+    /// Of all probes together, before refunds.
+    pub probe_gas: u64,
     /// Each instruction as geth's struct logger writes it, as JSON; of one that halted, what comes before its price.
     pub steps: Vec<String>,
     /// Steps that halted, in order.

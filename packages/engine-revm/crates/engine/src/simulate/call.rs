@@ -96,7 +96,9 @@ pub fn execute(
     if let Some(record) = &mut executed.record {
         (record.gas, record.gas_used) = (gas, executed.gas_used);
         let after = probe::ask(machine, &probes)?;
-        record.probed = before.into_iter().zip(after).map(|(before, after)| Probed { before, after }).collect();
+        let pairs = before.answers.into_iter().zip(after.answers);
+        record.probed = pairs.map(|(before, after)| Probed { before, after }).collect();
+        record.probe_gas = before.gas_used + after.gas_used;
     }
     let output = executed.return_data.len() + executed.logs.iter().map(|log| log.data.len()).sum::<usize>();
     progress.output_left = progress.output_left.checked_sub(output).ok_or(Fault::TooLong)?;

@@ -17,12 +17,26 @@ const PROBE_GAS: u64 = 500_000;
 /// Longer answers are none.
 const MOST_BYTES: usize = 1_024;
 
-/// Answers in the order of the probes; none where a contract fails.
-pub fn ask(machine: &mut Machine, probes: &[&Probe]) -> Result<Vec<Option<Bytes>>, ReadError> {
-    probes.iter().map(|probe| answer(machine, probe)).collect()
+/// What one round of questions came to.
+#[derive(Default)]
+pub struct Answers {
+    /// In the order of the probes; none where a contract fails.
+    pub answers: Vec<Option<Bytes>>,
+    /// Of all together, before refunds.
+    pub gas_used: u64,
 }
 
-fn answer(machine: &mut Machine, probe: &Probe) -> Result<Option<Bytes>, ReadError> {
+pub fn ask(machine: &mut Machine, probes: &[&Probe]) -> Result<Answers, ReadError> {
+    let mut round = Answers::default();
+    for probe in probes {
+        let (answer, gas_used) = answer(machine, probe)?;
+        round.answers.push(answer);
+        round.gas_used += gas_used;
+    }
+    Ok(round)
+}
+
+fn answer(machine: &mut Machine, probe: &Probe) -> Result<(Option<Bytes>, u64), ReadError> {
     let tx = TxEnv {
         caller: Address::ZERO,
         gas_limit: PROBE_GAS,
@@ -46,5 +60,6 @@ fn answer(machine: &mut Machine, probe: &Probe) -> Result<Option<Bytes>, ReadErr
     let watch = &mut machine.evm.ctx.chain;
     (watch.log_count, watch.recorder, watch.halt) = (logs, recorder, None);
     let outcome = outcome?;
-    Ok((outcome.result.is_ok() && outcome.output.len() <= MOST_BYTES).then_some(outcome.output))
+    let answer = (outcome.result.is_ok() && outcome.output.len() <= MOST_BYTES).then_some(outcome.output);
+    Ok((answer, outcome.gas.total_gas_spent()))
 }

@@ -1,0 +1,74 @@
+import type { Awaitable } from '@upfront/node'
+import { type Inspection, type JsonText, type SimulatedBlock, toQuantity } from '@upfront/protocol'
+import { assetQuestions, probesOf } from '../assets/asset-changes.js'
+import { abiDecoder } from '../decode/abi-decoder.js'
+import type { CallRecord } from '../engine/call-record.js'
+import { isRecorded, NO_RECORDING } from '../plan/recording.js'
+import { addDecoded, addInspection, type InspectedBlock, recordingOf } from '../trace/inspected.js'
+import { leastGas } from './least-gas.js'
+import { type Simulation, type SimulationAnswer, simulate } from './simulate.js'
+
+/** What an inspected simulation came to: `json` is the `result` of `upfront_simulate`; all else is of its first run. */
+export interface InspectedAnswer extends SimulationAnswer {
+  json: JsonText
+  /** Of the runs after the first, and of the questions to contracts. */
+  furtherGas: bigint
+}
+
+/** Carries out one run of a simulation. */
+export type Run = (simulation: Simulation) => Awaitable<SimulationAnswer>
+
+/**
+ * Simulates with what an inspection asks for beside the outcome, in as many runs as that takes: one, one more where contracts are asked about
+ * assets, and those that look for gas limits.
+ * @throws or rejects with what `run` does
+ */
+export async function inspect(
+  simulation: Simulation,
+  inspection: Inspection,
+  run: Run = simulate,
+): Promise<InspectedAnswer> {
+  const recording = recordingOf(inspection)
+  if (!isRecorded(recording)) return { ...(await run(simulation)), furtherGas: 0n }
+  const answer = await run({ ...simulation, recording })
+  const blocks: SimulatedBlock[] = JSON.parse(answer.json.toString())
+  const places = blocks.flatMap(({ calls }, block) => calls.map((_, call) => ({ block, call })))
+  const asked = inspection.assetChanges ? assetQuestions(answer.records) : []
+  const probes = probesOf(asked, places)
+  let { records } = answer
+  let furtherGas = 0n
+  if (probes.length > 0) {
+    // The same once more, with the questions between the calls.
+    const again = await run({ ...simulation, recording, probes })
+    records = again.records
+    furtherGas += gasOf(again)
+  }
+  const inspected = addInspection(blocks, records, inspection, asked)
+  if (inspection.abi) addDecoded(inspected, records, await abiDecoder(inspection.abi))
+  if (inspection.gasLimits) furtherGas += await addGasLimits(inspected, records, simulation, run)
+  return { ...answer, json: JSON.stringify(inspected), furtherGas }
+}
+
+/** All that one run took: its calls' gas, and that of its questions to contracts. */
+export function gasOf({ gasUsed, records }: Pick<SimulationAnswer, 'gasUsed' | 'records'>): bigint {
+  return records.reduce((sum, { probeGas }) => sum + probeGas, gasUsed)
+}
+
+/** @returns what it took */
+async function addGasLimits(
+  blocks: InspectedBlock[],
+  records: readonly CallRecord[],
+  simulation: Simulation,
+  run: Run,
+): Promise<bigint> {
+  const calls = blocks.flatMap((block) => block.calls)
+  const used = calls.map(({ maxUsedGas }) => BigInt(maxUsedGas))
+  let gas = 0n
+  const found = await leastGas(simulation.request, records, used, async (request) => {
+    const tried = await run({ ...simulation, request, recording: { ...NO_RECORDING, frames: true } })
+    gas += gasOf(tried)
+    return tried.records
+  })
+  for (const [index, limit] of found.entries()) if (limit !== undefined) calls[index]!.gasLimit = toQuantity(limit)
+  return gas
+}
