@@ -1,8 +1,6 @@
-import { execFileSync } from 'node:child_process'
-import { createRequire } from 'node:module'
 import { gzipSync } from 'node:zlib'
 import { DEVNET_ROLES, ledgerStores, usdcAbi } from '@upfront/devnet'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import {
   createTestClient,
   createWalletClient,
@@ -17,24 +15,12 @@ import {
 import { privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 import { assemble } from './assemble.js'
+import { axeViolations, inBrowser, launchBrowser } from './chromium.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 import { type PaidStand, startPaidStand } from './paid-stand.js'
 
 const NOBODY = '0x00000000000000000000000000000000000b0b00'
 const LIAR = '0x0000000000000000000000000000000000011a50'
-
-/** Where a Chromium is; undefined where there is none. */
-function chromiumPath(): string | undefined {
-  try {
-    return execFileSync('sh', ['-c', 'command -v chromium || command -v google-chrome'], { encoding: 'utf8' }).trim()
-  } catch {
-    return undefined
-  }
-}
-
-const executablePath = chromiumPath()
-if (executablePath === undefined) console.log('the tests of /console in a browser are skipped: there is no Chromium')
-const inBrowser = executablePath === undefined ? it.skip : it
 
 describe('/console', () => {
   let stand: PaidStand
@@ -50,7 +36,7 @@ describe('/console', () => {
       RECEIPT_KEY: `0x${'42'.repeat(32)}`,
     }))
     gateway = stand.gateway
-    if (executablePath !== undefined) browser = await chromium.launch({ executablePath })
+    browser = await launchBrowser()
   })
   afterAll(async () => {
     await browser?.close()
@@ -350,7 +336,6 @@ describe('/console', () => {
   })
 
   inBrowser.each(['light', 'dark'] as const)('has nothing that axe finds, on a phone, %s', async (colorScheme) => {
-    const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
     const page = await open({ colorScheme, viewport: { width: 360, height: 740 }, bypassCSP: true })
     await page.getByLabel('From').fill(stand.devnet.accounts.buyer.address)
     await page.getByLabel(/^To/).fill(NOBODY)
@@ -358,13 +343,9 @@ describe('/console', () => {
     await page.keyboard.press('Enter')
     await page.getByText('Succeeds').nth(1).waitFor()
     const check = async () => {
-      const { violations } = (await page.evaluate('axe.run()')) as {
-        violations: { id: string; nodes: { html: string }[] }[]
-      }
-      expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])
+      expect(await axeViolations(page)).toEqual([])
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360)
     }
-    await page.addScriptTag({ path: axe })
     await check()
     for (const name of ['Live', 'Pay', 'Seller']) {
       await page.getByRole('button', { name, exact: true }).click()

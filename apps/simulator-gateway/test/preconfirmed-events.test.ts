@@ -1,6 +1,8 @@
 import { DEVNET_ACCOUNTS, STREAM_FAULTS } from '@upfront/devnet'
+import type { Browser, Page } from 'playwright-core'
 import type { Hex } from 'viem'
-import { type PreconfirmedStand, send, startStand } from './preconfirmed-stand.js'
+import { axeViolations, inBrowser, launchBrowser } from './chromium.js'
+import { type PreconfirmedStand, send, startStand, until } from './preconfirmed-stand.js'
 import { connect } from './wire-client.js'
 
 const [ALICE] = DEVNET_ACCOUNTS as [(typeof DEVNET_ACCOUNTS)[number]]
@@ -8,16 +10,38 @@ const [ALICE] = DEVNET_ACCOUNTS as [(typeof DEVNET_ACCOUNTS)[number]]
 const DEPLOYMENT = '0x66602a60006000a160005260076019f3'
 const TOPIC = `0x${'2a'.padStart(64, '0')}`
 
+/** Faults that end the connection: those injected meanwhile would wait. */
+const OUTAGES: ReadonlySet<string> = new Set(['disconnect', 'half-open', 'silent'])
+
 describe('events of blocks under construction', () => {
   let stand: PreconfirmedStand
   let emitter: Hex
+  let browser: Browser | undefined
+  /** The Live page, open through all tests; undefined where there is no Chromium. */
+  let live: Page | undefined
   beforeAll(async () => {
-    stand = await startStand({ blockTimeSeconds: 1 })
+    stand = await startStand({ blockTimeSeconds: 1 }, { CARRY_STATE: 'on' })
     const hash = await send(stand, ALICE.privateKey, { data: DEPLOYMENT, gas: 100_000n } as never)
     const { contractAddress } = await stand.node.waitForTransactionReceipt({ hash })
     emitter = contractAddress as Hex
+    browser = await launchBrowser()
+    live = await browser?.newPage({ viewport: { width: 360, height: 740 }, bypassCSP: true })
+    await live?.goto(`${stand.gateway.url}/console/`)
+    await live?.getByRole('button', { name: 'Live' }).press('Enter')
+    await live?.getByText('Following the heads and the flashblocks').waitFor()
   })
-  afterAll(() => stand?.stop())
+  afterAll(async () => {
+    await browser?.close()
+    await stand?.stop()
+  })
+
+  /** How often the gateway says that it lost the stream. */
+  const timesLost = async () => {
+    const { preconfirmed } = (await (await fetch(`${stand.gateway.url}/health/ready`)).json()) as {
+      preconfirmed: { faults: { kind: string }[] }
+    }
+    return preconfirmed.faults.filter(({ kind }) => kind === 'lost').length
+  }
 
   const connected = async () => {
     const client = await connect(stand.gateway.url)
@@ -82,7 +106,9 @@ describe('events of blocks under construction', () => {
     const heads = await stays.subscribed('newHeads')
     const hashes: Hex[] = []
     for (const fault of STREAM_FAULTS) {
+      const losses = await timesLost()
       await stand.inject(fault)
+      if (OUTAGES.has(fault)) await until(async () => (await timesLost()) > losses)
       const hash = await send(stand, ALICE.privateKey, { to: emitter, gas: 100_000n })
       await stand.node.waitForTransactionReceipt({ hash })
       hashes.push(hash)
@@ -115,4 +141,36 @@ describe('events of blocks under construction', () => {
     }
     stays.socket.close()
   }, 120_000)
+
+  inBrowser(
+    'shows flashblocks and heads on the page as they come, and what goes wrong with them',
+    async () => {
+      const page = live!
+      await page.getByText(/^the head is \d+ ms old, pending is \d+ ms old$/).waitFor()
+      await page
+        .getByRole('row', { name: /^flashblock \d+ \d+ [\d,]+ verified 0x/ })
+        .first()
+        .waitFor()
+      await page
+        .getByRole('row', { name: /^head \d+ [\d,]+ verified, carried 0x/ })
+        .first()
+        .waitFor()
+      const line = page.getByRole('region', { name: 'Time line' })
+      /** Faults that other tests injected are on the page already. One in a block's last flashblock leaves no trace: it is repeated. */
+      const shows = async (goWrong: () => Promise<unknown>, text: RegExp) => {
+        const told = line.getByText(text).first()
+        while (!(await told.isVisible())) {
+          await goWrong()
+          await told.waitFor({ timeout: 4_000 }).catch(() => undefined)
+        }
+      }
+      await shows(() => stand.inject('missing'), /^gap: flashblock \d+ of block \d+ came without those before it/)
+      await shows(() => stand.inject('wrong-gas'), /^not verified: flashblock \d+ of block \d+ is not what our own/)
+      await shows(() => stand.inject('disconnect'), /^lost: the gateway lost its connection to the stream/)
+      const reorg = { method: 'anvil_reorg', params: [1, []] } as never
+      await shows(() => stand.node.request(reorg), /^reorganisation: (the chain is another one|block \d+ is no child)/)
+      expect(await axeViolations(page)).toEqual([])
+    },
+    60_000,
+  )
 })

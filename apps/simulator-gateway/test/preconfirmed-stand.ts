@@ -5,6 +5,9 @@ import { foundry } from 'viem/chains'
 import { type AnswerState, answerStateFromHeader, STATE_HEADER } from '../src/pending/answer-state.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 
+/** viem asks every four seconds for a receipt, unless told otherwise. */
+const POLLING_MS = 100
+
 export interface PreconfirmedStand {
   devnet: Devnet
   gateway: GatewayProcess
@@ -43,8 +46,13 @@ export async function startStand(
   return {
     devnet,
     gateway,
-    client: createPublicClient({ chain: foundry, transport: http(gateway.url) }),
-    node: createPublicClient({ chain: foundry, transport: http(devnet.rpcUrl), cacheTime: 0 }),
+    client: createPublicClient({ chain: foundry, transport: http(gateway.url), pollingInterval: POLLING_MS }),
+    node: createPublicClient({
+      chain: foundry,
+      transport: http(devnet.rpcUrl),
+      cacheTime: 0,
+      pollingInterval: POLLING_MS,
+    }),
     ask,
     async inject(fault) {
       const response = await fetch(`${stream.replace('ws:', 'http:')}/inject?fault=${fault}`, { method: 'POST' })

@@ -3,12 +3,11 @@ import { type Disturbance, TimeLine } from './time-line.js'
 
 /** A head or a flashblock, as a line of the page. */
 export interface Sight {
-  id: number
   what: string
   block: string
   gasUsed: string
   hash: Hex
-  /** What is not as it should be between the one before and this one. */
+  /** What went wrong between the one before and this one. */
   disturbance: Disturbance | undefined
 }
 
@@ -38,8 +37,6 @@ interface Message {
 /** By the id of the request that subscribes. */
 const SUBSCRIPTIONS = ['newHeads', 'newFlashblocks']
 const RECONNECT_MS = 2_000
-
-let lastId = 0
 
 /** Subscribes to heads and flashblocks, again after each lost connection. @returns what ends it */
 export function follow(url: string, { onSight, onStatus, onLost }: Watcher): () => void {
@@ -93,9 +90,7 @@ export function follow(url: string, { onSight, onStatus, onLost }: Watcher): () 
 
 function sightOf(header: Header, line: TimeLine): Sight {
   const { number, hash, gasUsed, flashblock } = header
-  lastId += 1
   return {
-    id: lastId,
     what: flashblock === undefined ? 'head' : `flashblock ${flashblock}`,
     block: hexToBigInt(number).toString(),
     gasUsed: hexToBigInt(gasUsed).toLocaleString('en'),

@@ -6,6 +6,9 @@ const report = { following: { ageMs: 90, trusted: true, recent }, preconfirmed: 
 it('says how old the state is', () => {
   expect(ageText(report)).toBe('the head is 90 ms old, pending is 12 ms old, the stream is not connected')
   expect(ageText({})).toBe('')
+  expect(ageText({ following: { ageMs: 5, trusted: true, recent: [], carrying: { not: 'CARRY_STATE is off' } } })).toBe(
+    'the head is 5 ms old, state is not carried: CARRY_STATE is off',
+  )
 })
 
 it.each([

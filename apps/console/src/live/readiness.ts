@@ -3,20 +3,32 @@ export interface Readiness {
   following?: {
     ageMs?: number
     trusted: boolean
+    /** `not`: why state is not carried at all. */
+    carrying?: { not?: string }
     recent: { hash: string; carried?: boolean; reason?: string }[]
   }
-  preconfirmed?: { connected: boolean; ageMs?: number }
+  preconfirmed?: {
+    connected: boolean
+    ageMs?: number
+    /** What was wrong with the stream lately, oldest first. */
+    faults?: {
+      kind: 'gap' | 'mismatch' | 'nativePrecompile' | 'differs' | 'lost' | 'undecodable'
+      block?: string
+      flashblock?: number
+      at: string
+    }[]
+  }
 }
 
 const EVERY_MS = 2_000
 
-/** Looks every two seconds. @returns what ends it */
+/** Asks every two seconds. @returns what ends it */
 export function watchReadiness(onReport: (report: Readiness) => void): () => void {
   const left = new AbortController()
   const look = async () => {
     const report = await fetch('/health/ready', { signal: left.signal })
       .then((response) => response.json() as Promise<Readiness>)
-      // Not to be reached just now, which the connection's status says already.
+      // The connection's status says already that the gateway is gone.
       .catch(() => undefined)
     if (report !== undefined && !left.signal.aborted) onReport(report)
   }
@@ -28,12 +40,13 @@ export function watchReadiness(onReport: (report: Readiness) => void): () => voi
   }
 }
 
-/** How old the state is that answers stand on, in words; empty where nothing is followed. */
+/** How old the state is that answers stand on, and what is not followed or carried. */
 export function ageText({ following, preconfirmed }: Readiness): string {
   const ages = [
     following?.ageMs !== undefined && `the head is ${following.ageMs} ms old`,
     preconfirmed?.ageMs !== undefined && `pending is ${preconfirmed.ageMs} ms old`,
     preconfirmed?.connected === false && 'the stream is not connected',
+    following?.carrying?.not !== undefined && `state is not carried: ${following.carrying.not}`,
   ]
   return ages.filter(Boolean).join(', ')
 }

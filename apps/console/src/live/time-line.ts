@@ -8,11 +8,11 @@ export interface Announced {
   payloadId?: string
 }
 
-/** What is not as it should be on the way from one announcement to the next. */
-export type Disturbance =
-  | { kind: 'gap'; text: string }
-  | { kind: 'reorganisation'; text: string }
-  | { kind: 'restart'; text: string }
+/** What went wrong between two announcements. */
+export interface Disturbance {
+  kind: 'gap' | 'reorganisation' | 'restart' | 'not verified' | 'lost'
+  text: string
+}
 
 /** Finds gaps, restarts and reorganisations in what is announced one after another. */
 export class TimeLine {

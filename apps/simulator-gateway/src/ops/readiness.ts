@@ -10,6 +10,7 @@ import type { RecentHead } from '../chain/recent-heads.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
+import type { StreamFault } from '../pending/stream-faults.js'
 import type { Role } from '../replicas/lease.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
 
@@ -31,7 +32,14 @@ export interface ReadinessReport {
   /** Whether this replica hears of heads and of the stream by itself; absent without REDIS_URL, and while nothing is followed. */
   replica?: { heads?: Role; flashblocks?: Role }
   /** Where `pending` stands; absent where no stream is followed. */
-  preconfirmed?: { connected: boolean; block?: string; flashblock?: number; ageMs?: number }
+  preconfirmed?: {
+    connected: boolean
+    block?: string
+    flashblock?: number
+    ageMs?: number
+    /** What was wrong with the stream lately, oldest first. */
+    faults: readonly StreamFault[]
+  }
   /** Whether requests at `latest` stand on a head that is followed. */
   following?: Following
   chain?: { id: string; rules: string; uncertain?: true; caveats?: string[]; head: string; headAgeSeconds: number }
@@ -162,7 +170,8 @@ export class GatewayReadiness extends Readiness {
     const status = this.preconfirmed.status()
     if (status === undefined) return {}
     const { connected, blockNumber, flashblock, ageMs } = status
-    if (blockNumber === undefined) return { preconfirmed: { connected } }
-    return { preconfirmed: { connected, block: String(blockNumber), flashblock: flashblock!, ageMs: ageMs! } }
+    const faults = this.preconfirmed.faults.recent()
+    if (blockNumber === undefined) return { preconfirmed: { connected, faults } }
+    return { preconfirmed: { connected, block: String(blockNumber), flashblock: flashblock!, ageMs: ageMs!, faults } }
   }
 }

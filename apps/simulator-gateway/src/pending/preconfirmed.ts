@@ -11,6 +11,7 @@ import type { RedisRelay } from '../replicas/redis-relay.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
 import { PreconfirmedJournal } from './preconfirmed-journal.js'
 import type { RequestView } from './request-view.js'
+import { StreamFaults } from './stream-faults.js'
 
 const HEAD_POLL_MS = 100
 const HEAD_TIMEOUT_MS = 5_000
@@ -22,6 +23,8 @@ const START_RETRY_MS = 1_000
 export class Preconfirmed {
   /** Where replicas share a Redis. */
   readonly relay: RedisRelay | undefined
+  /** What was wrong with the stream lately. */
+  readonly faults = new StreamFaults()
   private follower: FlashblocksFollower | undefined
   private closed = false
   private readonly listeners = new Set<(snapshot: PreconfirmedSnapshot) => void>()
@@ -105,7 +108,10 @@ export class Preconfirmed {
       headPollMs: HEAD_POLL_MS,
       headTimeoutMs: HEAD_TIMEOUT_MS,
       executionTimeoutMs: EXECUTION_TIMEOUT_MS,
-      observe: (event) => this.journal.observe(event),
+      observe: (event) => {
+        this.faults.note(event)
+        this.journal.observe(event)
+      },
       onSnapshot: (snapshot) => {
         for (const listener of this.listeners) listener(snapshot)
       },

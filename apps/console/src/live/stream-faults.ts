@@ -1,0 +1,42 @@
+import type { Readiness } from './readiness.js'
+import type { Disturbance } from './time-line.js'
+
+type StreamFault = NonNullable<NonNullable<Readiness['preconfirmed']>['faults']>[number]
+
+/** Picks out of each report the faults that no report before it had. */
+export class StreamFaults {
+  #known: ReadonlySet<string> = new Set()
+
+  unseen({ preconfirmed }: Readiness): Disturbance[] {
+    const faults = preconfirmed?.faults ?? []
+    const unseen = faults.filter((fault) => !this.#known.has(keyOf(fault)))
+    this.#known = new Set(faults.map(keyOf))
+    return unseen.map(disturbanceOf)
+  }
+}
+
+function keyOf({ kind, block, at }: StreamFault): string {
+  return `${kind} ${block ?? ''} ${at}`
+}
+
+function disturbanceOf({ kind, block, flashblock, at }: StreamFault): Disturbance {
+  const place = `flashblock ${flashblock} of block ${block}`
+  const time = new Date(at).toLocaleTimeString('en-GB')
+  switch (kind) {
+    case 'gap':
+      return { kind: 'gap', text: `${place} came without those before it, ${time}` }
+    case 'mismatch':
+      return { kind: 'not verified', text: `${place} is not what our own execution gives, ${time}` }
+    case 'nativePrecompile':
+      return { kind: 'not verified', text: `${place} calls code that only the chain’s own nodes have, ${time}` }
+    case 'differs':
+      return {
+        kind: 'reorganisation',
+        text: `block ${block} was sealed with other content than its flashblocks had, ${time}`,
+      }
+    case 'lost':
+      return { kind: 'lost', text: `the gateway lost its connection to the stream, ${time}` }
+    case 'undecodable':
+      return { kind: 'gap', text: `a message of the stream could not be decoded, ${time}` }
+  }
+}

@@ -1,0 +1,39 @@
+import type { FollowerEvent } from '@upfront/preconfirmed'
+
+const KINDS = ['gap', 'mismatch', 'nativePrecompile', 'differs', 'lost', 'undecodable'] as const
+
+/** What was wrong with the stream, or with what it showed: see `FollowerEvent`. Neither URLs nor reasons, which the log has. */
+export interface StreamFault {
+  kind: (typeof KINDS)[number]
+  block?: string
+  flashblock?: number
+  /** ISO 8601. */
+  at: string
+}
+
+const MOST_KEPT = 20
+
+/** The last faults of the stream, oldest first: one of a kind for each block. */
+export class StreamFaults {
+  private kept: StreamFault[] = []
+
+  note(event: FollowerEvent): void {
+    const name = event.kind === 'arrival' ? event.arrival : event.kind
+    const kind = KINDS.find((known) => known === name)
+    if (kind === undefined) return
+    const block = 'blockNumber' in event ? String(event.blockNumber) : undefined
+    const isKnown = this.kept.some((fault) => block !== undefined && fault.kind === kind && fault.block === block)
+    if (isKnown) return
+    const fault: StreamFault = {
+      kind,
+      ...(block !== undefined && { block }),
+      ...('index' in event && { flashblock: event.index }),
+      at: new Date().toISOString(),
+    }
+    this.kept = [...this.kept, fault].slice(-MOST_KEPT)
+  }
+
+  recent(): readonly StreamFault[] {
+    return this.kept
+  }
+}
