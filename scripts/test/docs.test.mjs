@@ -1,6 +1,7 @@
 // What docs/ says of the repository: files that it links to are there, settings and metrics that it names exist.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { load } from 'js-yaml'
 import { root } from '../install.mjs'
 
 const files = readdirSync(join(root, 'docs'))
@@ -25,5 +26,30 @@ describe.each(files)('%s', (file) => {
   it('names settings and metrics that exist', () => {
     const names = [...text.matchAll(/\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|upfront_[a-z_]+[a-z])\b/g)].map(([name]) => name)
     expect([...new Set(names)].filter((name) => !name.startsWith('OTEL_') && !source.includes(name))).toEqual([])
+  })
+})
+
+describe('alert rules', () => {
+  const { groups } = load(readFileSync(join(root, 'infra/alerts.yaml'), 'utf8'))
+  const rules = groups.flatMap(({ rules }) => rules)
+
+  it.each(rules.map((rule) => [rule.alert, rule]))(
+    '%s has a metric that exists and a runbook',
+    (name, { expr, annotations }) => {
+      for (const [metric] of expr.matchAll(/\b(upfront|billing)_[a-z_]+[a-z]/g)) expect(source).toContain(metric)
+      const [file, anchor] = annotations.runbook.split('#')
+      expect(anchor).toBe(name.toLowerCase())
+      const section = readFileSync(join(root, file), 'utf8')
+        .split(/^###? /m)
+        .find((text) => text.startsWith(`${name}\n`))
+      for (const part of ['Means', 'Look at', 'Do']) expect(section).toContain(`- **${part}**: `)
+    },
+  )
+
+  it('have no runbook without a rule', () => {
+    const sections = [...readFileSync(join(root, 'docs/operating.md'), 'utf8').matchAll(/^### (\w+)$/gm)].map(
+      ([, name]) => name,
+    )
+    expect(sections).toEqual(rules.map(({ alert }) => alert))
   })
 })
