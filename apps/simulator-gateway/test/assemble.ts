@@ -40,6 +40,7 @@ const OPCODES: Record<string, number> = {
   DUP6: 0x85,
   SWAP1: 0x90,
   LOG0: 0xa0,
+  LOG2: 0xa2,
   LOG3: 0xa3,
   LOG4: 0xa4,
   CREATE: 0xf0,

@@ -12,9 +12,19 @@ import {
   testTokenAbi,
   type UniswapContracts,
 } from '@upfront/devnet'
-import { encodeAbiParameters, encodeFunctionData, keccak256, numberToHex, parseEther } from 'viem'
+import {
+  createWalletClient,
+  encodeAbiParameters,
+  encodeFunctionData,
+  http,
+  keccak256,
+  numberToHex,
+  parseEther,
+} from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
 import { assemble } from './assemble.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { connect } from './wire-client.js'
 
 /** `GETH`, or a geth on the path, or where `go install` puts it. */
 function findGeth(): string | undefined {
@@ -57,8 +67,9 @@ suite(geth === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     writeFileSync(genesisFile, JSON.stringify(genesis))
     execFileSync(geth as string, ['init', '--datadir', folder, genesisFile], { stdio: 'ignore' })
     const apart = ['--nodiscover', '--maxpeers=0', '--ipcdisable', '--port=0', '--authrpc.port=0']
-    const http = ['--http', '--http.port=0', '--http.api=eth,net,web3,debug']
-    const started = spawn(geth as string, ['--dev', `--datadir=${folder}`, ...apart, ...http], {
+    // Both servers on one port.
+    const servers = ['--http', '--http.port=0', '--http.api=eth,net,web3,debug', '--ws', '--ws.port=0']
+    const started = spawn(geth as string, ['--dev', `--datadir=${folder}`, ...apart, ...servers], {
       stdio: ['ignore', 'ignore', 'pipe'],
     })
     node = started
@@ -94,7 +105,12 @@ suite(geth === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     }
     gateways = await Promise.all(
       ['auto', 'ethereumjs'].map((engine) =>
-        startGatewayProcess({ UPSTREAM_RPC_URL: nodeUrl, DIALECT: 'ethereum', EVM_ENGINE: engine }),
+        startGatewayProcess({
+          UPSTREAM_RPC_URL: nodeUrl,
+          UPSTREAM_WS_URL: nodeUrl.replace('http', 'ws'),
+          DIALECT: 'ethereum',
+          EVM_ENGINE: engine,
+        }),
       ),
     )
   }, 120_000)
@@ -227,5 +243,22 @@ suite(geth === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     })
     await expectAgreement({ blockStateCalls: [{ calls: [{ to: NOBODY, gas: '0xffffffff' }] }] })
     await expectAgreement({ blockStateCalls: [{ calls: [] }] }, '0xffffff')
+  })
+
+  it('transactions that wait, as hashes and whole', async () => {
+    const clients = await Promise.all([nodeUrl, ...gateways.map(({ url }) => url)].map((url) => connect(url)))
+    const subscribed = (...params: unknown[]) =>
+      Promise.all(clients.map(async ({ call }) => (await call('eth_subscribe', params)).result))
+    const hashes = await subscribed('newPendingTransactions')
+    const whole = await subscribed('newPendingTransactions', true)
+    const wallet = createWalletClient({ account: privateKeyToAccount(deployer.privateKey), transport: http(nodeUrl) })
+    const sent = await wallet.sendTransaction({ chain: null, to: NOBODY, value: 1n, gas: 30_000n })
+    const first = (ids: unknown[]) =>
+      Promise.all(clients.map(async ({ notifications }, at) => (await notifications(ids[at], 1))[0]))
+    expect(await first(hashes)).toEqual([sent, sent, sent])
+    const [ofGeth, ...ours] = await first(whole)
+    expect(ofGeth).toMatchObject({ hash: sent, from: deployer.address.toLowerCase(), value: '0x1', blockHash: null })
+    expect(ours).toEqual([ofGeth, ofGeth])
+    for (const { socket } of clients) socket.close()
   })
 })

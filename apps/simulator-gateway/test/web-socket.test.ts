@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type Anvil, DEVNET_ROLES, startAnvil } from '@upfront/devnet'
 import { WebSocketProvider } from 'ethers'
-import { createPublicClient, createWalletClient, http, webSocket } from 'viem'
+import { createPublicClient, createWalletClient, http, parseAbiItem, toEventSelector, webSocket } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 import WebSocket from 'ws'
@@ -161,7 +161,7 @@ describe('JSON-RPC over WebSocket', () => {
     await other.stop()
   })
 
-  it("passes the node's waiting transactions on, as hashes or whole", async () => {
+  it("passes the node's waiting transactions on", async () => {
     const client = await connect(gateway.url)
     const { result: hashes } = await client.call('eth_subscribe', ['newPendingTransactions'])
     const wallet = createWalletClient({
@@ -197,6 +197,54 @@ describe('JSON-RPC over WebSocket', () => {
     expect(await client.call('upfront_unsubscribe', [id])).toMatchObject({ result: true })
     expect(await client.notifications(id, 2)).toHaveLength(2)
     client.socket.close()
+  })
+
+  it('serves the filtered logs and waiting transactions that viem and ethers subscribe to', async () => {
+    const event = parseAbiItem('event Ping(uint256 indexed size)')
+    const pinger = '0x0000000000000000000000000000000000000b1e'
+    await ask('anvil_setCode', [pinger, assemble(`CALLDATASIZE ${BigInt(toEventSelector(event))} 0 0 LOG2 STOP`)])
+    const url = `${gateway.url.replace('http', 'ws')}/ethereum`
+    const viem = createPublicClient({ chain: foundry, transport: webSocket(url) })
+    const ethers = new WebSocketProvider(url)
+    const heard = { viem: new Set<string>(), ethers: new Set<string>() }
+    const waiting = { viem: new Set<string>(), ethers: new Set<string>() }
+    const sizes = new Set<bigint | undefined>()
+    viem.watchEvent({
+      address: pinger,
+      event,
+      args: { size: 2n },
+      onLogs: (logs) => {
+        for (const { transactionHash, args } of logs) {
+          heard.viem.add(transactionHash)
+          sizes.add(args.size)
+        }
+      },
+    })
+    viem.watchPendingTransactions({
+      onTransactions: (hashes) => {
+        for (const hash of hashes) waiting.viem.add(hash)
+      },
+    })
+    const topics = [toEventSelector(event), `0x${'2'.padStart(64, '0')}`]
+    await ethers.on({ address: pinger, topics }, (log: { transactionHash: string; topics: string[] }) => {
+      heard.ethers.add(log.transactionHash)
+      sizes.add(BigInt(log.topics[1] as string))
+    })
+    await ethers.on('pending', (hash: string) => waiting.ethers.add(hash))
+    const wallet = createWalletClient({
+      account: privateKeyToAccount(DEVNET_ROLES.deployer.privateKey),
+      chain: foundry,
+      transport: http(anvil.rpcUrl),
+    })
+    // Both subscribe in their own time: what was sent before that they do not hear.
+    for (let hash = ''; ![heard.viem, heard.ethers, waiting.viem, waiting.ethers].every((known) => known.has(hash)); ) {
+      await wallet.sendTransaction({ to: pinger, data: '0x01', gas: 100_000n })
+      hash = await wallet.sendTransaction({ to: pinger, data: '0x0102', gas: 100_000n })
+      await new Promise((resolve) => setTimeout(resolve, 200))
+    }
+    expect([...sizes]).toEqual([2n])
+    ;(await viem.transport.getRpcClient()).close()
+    await ethers.destroy()
   })
 
   it('serves viem and ethers, which find out by themselves what is there', async () => {
