@@ -27,8 +27,8 @@ const gateway = env.GATEWAY_URL || `http://${host}:${env.GATEWAY_PORT || 8080}`
 const account = privateKeyToAccount(
   (process.env.BUYER_PRIVATE_KEY ?? '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d') as Hex,
 )
-/** What is kept of the purchase, for the check at the end and for later. */
-const receiptFile = '.data/receipt.json'
+/** What is kept of the purchase, for the check at the end and for later: a file for each gateway. */
+const receiptFile = `.data/receipt-${new URL(gateway).host.replaceAll(/[^\w.]/g, '-')}.json`
 const receiptCommand = fileURLToPath(new URL('../../../packages/receipt/bin/receipt.mjs', import.meta.url))
 const chain = createPublicClient({ transport: http(gateway) })
 

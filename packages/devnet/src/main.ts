@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { startDevnet } from './devnet.js'
+import { misspelt, SETTINGS } from './settings.js'
 
 /** Reads a whole number between `least` and `most` from the environment; ends the process with a clear line if it isn't one. */
 function readInteger(name: string, least: number, most: number): number | undefined {
@@ -11,13 +12,11 @@ function readInteger(name: string, least: number, most: number): number | undefi
   process.exit(1)
 }
 
+for (const warning of misspelt(process.env)) console.error(warning)
 if (process.argv.includes('--help')) {
-  console.log(`A local chain for development and tests. Settings are environment variables; these are their defaults:
-  DEVNET_PORT                8545
-  DEVNET_HOST                127.0.0.1
-  DEVNET_BLOCK_TIME_SECONDS  a block for each transaction; 2 with a stream of flashblocks
-  DEVNET_FLASHBLOCKS_PORT    no stream
-  DEVNET_OPTIMISM            1: an OP-stack chain`)
+  const lines = Object.entries(SETTINGS).map(([name, value]) => `  ${name.padEnd(25)}  ${value}`)
+  console.log('A local chain for development and tests. Settings are environment variables; these are their defaults:')
+  console.log(lines.join('\n'))
   process.exit(0)
 }
 

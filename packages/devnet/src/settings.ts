@@ -1,0 +1,24 @@
+import { closest, distance } from 'fastest-levenshtein'
+
+/** Environment variables of the program, and what each is without being set. */
+export const SETTINGS = {
+  DEVNET_PORT: '8545',
+  DEVNET_HOST: '127.0.0.1',
+  DEVNET_BLOCK_TIME_SECONDS: 'a block for each transaction; 2 with a stream of flashblocks',
+  DEVNET_FLASHBLOCKS_PORT: 'no stream',
+  DEVNET_OPTIMISM: '1: an OP-stack chain',
+}
+
+/** Two letters away from a setting's name, a variable is likely meant for it. */
+const MOST_LETTERS = 2
+
+/** Says of each variable that is no setting, but written much like one, which it may be meant for. */
+export function misspelt(variables: NodeJS.ProcessEnv): string[] {
+  const names = Object.keys(SETTINGS)
+  return Object.keys(variables).flatMap((variable) => {
+    if (names.includes(variable)) return []
+    const meant = closest(variable.toUpperCase(), names)
+    const isFar = distance(variable.toUpperCase(), meant) > MOST_LETTERS
+    return isFar ? [] : [`${variable} is no setting: did you mean ${meant}?`]
+  })
+}
