@@ -1,5 +1,6 @@
 import { bytesToHex, concatBytes, eoaCode7702SignAuthorization, hexToBytes, privateToAddress } from '@ethereumjs/util'
 import type { Address, Hex } from '@upfront/protocol'
+import { randomNumbers } from './random-numbers.js'
 
 const account = (prefix: string, index: number): Address => `0x${prefix}${index.toString(16).padStart(39, '0')}`
 const EOAS = [0, 1, 2, 3].map((index) => account('a', index))
@@ -18,10 +19,10 @@ const FORK_TIMES = [100, 1_100, 2_100, 3_100, 4_100, 5_100, 6_100]
 
 /** Requests that look for trouble, the same for the same seed. */
 export class RandomRequest {
-  private state: number
+  private readonly next: () => number
 
   constructor(seed: number) {
-    this.state = seed >>> 0
+    this.next = randomNumbers(seed)
   }
 
   payload(): object {
@@ -346,14 +347,6 @@ export class RandomRequest {
       [0x00],
       [],
     ])
-  }
-
-  /** mulberry32 */
-  private next(): number {
-    this.state = (this.state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(this.state ^ (this.state >>> 15), 1 | this.state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 
   private below(bound: number): number {

@@ -1,4 +1,4 @@
-import { WebSocket } from 'ws'
+import { ReconnectingSocket } from './reconnecting-socket.js'
 
 export interface NodeSubscriptionOptions {
   url: string
@@ -15,24 +15,34 @@ export interface NodeSubscriptionOptions {
 }
 
 const HANDSHAKE_MS = 5_000
-const FIRST_RETRY_MS = 100
-const LAST_RETRY_MS = 10_000
+const LONGEST_PAUSE_MS = 10_000
 /** A header or a transaction, with room to spare: block bodies are not sent here. */
 const MOST_BYTES = 1024 * 1024
 
-/** One subscription at a node until it is closed: it reconnects with growing pauses and full jitter. */
+/** One subscription at a node until it is closed; it is made again on each new connection. */
 export class NodeSubscription {
   readonly #options: NodeSubscriptionOptions
-  #socket: WebSocket | undefined
-  #timer: NodeJS.Timeout | undefined
-  #failures = 0
-  #closed = false
-  /** Whether the node took the subscription, on this connection. */
+  readonly #socket: ReconnectingSocket
+  /** Its id on this connection; undefined until the node took the subscription. */
   #subscribed: string | undefined
 
   constructor(options: NodeSubscriptionOptions) {
     this.#options = options
-    this.#connect()
+    const { url, params, silenceMs } = options
+    this.#socket = new ReconnectingSocket({
+      urlOf: () => url,
+      handshakeTimeoutMs: HANDSHAKE_MS,
+      maxMessageBytes: MOST_BYTES,
+      longestPauseMs: LONGEST_PAUSE_MS,
+      silenceMs,
+      awaited: String(params[0]),
+      onOpen: () => this.#socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params })),
+      onMessage: (data) => this.#hear(parsed(String(data))),
+      onLost: (_url, reason) => {
+        this.#subscribed = undefined
+        options.onLost(reason)
+      },
+    })
   }
 
   get isSubscribed(): boolean {
@@ -40,57 +50,22 @@ export class NodeSubscription {
   }
 
   close(): void {
-    this.#closed = true
-    clearTimeout(this.#timer)
     this.#subscribed = undefined
-    this.#socket?.terminate()
+    this.#socket.close()
   }
 
-  #connect(): void {
-    const socket = new WebSocket(this.#options.url, { handshakeTimeout: HANDSHAKE_MS, maxPayload: MOST_BYTES })
-    this.#socket = socket
-    let reason = 'closed'
-    const give = (why: string) => {
-      reason = why
-      socket.terminate()
+  #hear(message: Message | undefined): void {
+    if (message?.id === 1) {
+      if (typeof message.result === 'string') {
+        this.#subscribed = message.result
+        this.#options.onSubscribed()
+      } else this.#socket.giveUp(`the node refuses eth_subscribe ${this.#options.params[0]}`)
+      return
     }
-    const awaitNext = () => {
-      clearTimeout(this.#timer)
-      const silenceMs = this.#options.silenceMs()
-      this.#timer = setTimeout(() => give(`no ${this.#options.params[0]} for ${Math.round(silenceMs)} ms`), silenceMs)
-    }
-    socket.on('open', () => {
-      socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: this.#options.params }))
-      awaitNext()
-    })
-    socket.on('message', (data) => {
-      const message = parsed(String(data))
-      if (message?.id === 1) {
-        if (typeof message.result === 'string') {
-          this.#subscribed = message.result
-          this.#options.onSubscribed()
-        } else give(`the node refuses eth_subscribe ${this.#options.params[0]}`)
-        return
-      }
-      const { subscription, result } = message?.params ?? {}
-      if (message?.method !== 'eth_subscription' || subscription !== this.#subscribed) return
-      this.#failures = 0
-      awaitNext()
-      this.#options.onResult(result)
-    })
-    socket.on('error', (error) => {
-      // The library's words name the URL, which may hold a key.
-      reason = 'code' in error ? String(error.code) : 'the connection failed'
-    })
-    socket.on('close', () => {
-      clearTimeout(this.#timer)
-      this.#subscribed = undefined
-      if (this.#closed) return
-      const pause = Math.random() * Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** this.#failures)
-      this.#failures = Math.min(this.#failures + 1, 16)
-      this.#timer = setTimeout(() => this.#connect(), pause)
-      this.#options.onLost(reason)
-    })
+    const { subscription, result } = message?.params ?? {}
+    if (message?.method !== 'eth_subscription' || subscription !== this.#subscribed) return
+    this.#socket.heard()
+    this.#options.onResult(result)
   }
 }
 

@@ -1,5 +1,4 @@
-import type { Relay, RelayMember } from '@upfront/head'
-import { WebSocket } from 'ws'
+import { ReconnectingSocket, type Relay, type RelayMember } from '@upfront/head'
 import type { Flashblock } from './flashblock.js'
 import { decodeFrame } from './flashblock-frame.js'
 
@@ -22,8 +21,7 @@ export interface FlashblockStreamOptions {
 
 /** The source's name where another replica listens to the stream. */
 const RELAYED = 'relay:'
-const FIRST_RETRY_MS = 100
-const LAST_RETRY_MS = 5_000
+const LONGEST_PAUSE_MS = 5_000
 /** Messages that wait to be decoded; above it the oldest are dropped and show as a gap. */
 const MAX_WAITING = 64
 
@@ -32,9 +30,7 @@ const MAX_WAITING = 64
  * replica does that for all, frames are taken from there, and the WebSocket is opened only while none come.
  */
 export class FlashblockStream {
-  private socket: WebSocket | undefined
-  private timer: NodeJS.Timeout | undefined
-  private failures = 0
+  private socket: ReconnectingSocket | undefined
   private closed = false
   private waiting: Buffer[] = []
   private decoding = false
@@ -63,70 +59,44 @@ export class FlashblockStream {
   private changeSource(): void {
     clearTimeout(this.relayedTimer)
     if (this.replica?.follows) this.awaitRelayed()
-    else if (!this.isConnecting) this.connect(0)
+    else if (this.socket === undefined) this.connect()
   }
 
   /** A replica publishes frames: the WebSocket is needed again only once it is silent. */
   private awaitRelayed(): void {
-    if (this.isConnecting) {
+    if (this.socket !== undefined) {
       this.disconnect()
       this.options.onConnected(RELAYED)
     }
     clearTimeout(this.relayedTimer)
     this.relayedTimer = setTimeout(() => {
-      if (!this.isConnecting) this.connect(0)
+      if (this.socket === undefined) this.connect()
     }, this.options.silenceMs)
   }
 
-  private get isConnecting(): boolean {
-    return this.socket !== undefined
-  }
-
   private disconnect(): void {
-    clearTimeout(this.timer)
-    const { socket } = this
+    this.socket?.close()
     this.socket = undefined
-    socket?.terminate()
   }
 
-  private connect(attempt: number): void {
-    const url = this.options.urls[attempt % this.options.urls.length] as string
-    const socket = new WebSocket(url, {
-      perMessageDeflate: false,
-      handshakeTimeout: this.options.silenceMs,
-      maxPayload: this.options.maxMessageBytes,
+  private connect(): void {
+    const { urls, silenceMs, maxMessageBytes, onConnected, onLost } = this.options
+    const socket = new ReconnectingSocket({
+      urlOf: (connection) => urls[connection % urls.length]!,
+      handshakeTimeoutMs: silenceMs,
+      maxMessageBytes,
+      longestPauseMs: LONGEST_PAUSE_MS,
+      silenceMs: () => silenceMs,
+      awaited: 'flashblock',
+      onOpen: onConnected,
+      onMessage: (frame) => {
+        socket.heard()
+        this.replica?.publish(frame)
+        this.enqueue(frame)
+      },
+      onLost,
     })
     this.socket = socket
-    let reason = 'closed'
-    const silence = () => {
-      clearTimeout(this.timer)
-      this.timer = setTimeout(() => {
-        reason = `no flashblock for ${this.options.silenceMs} ms`
-        socket.terminate()
-      }, this.options.silenceMs)
-    }
-    socket.on('open', () => {
-      this.options.onConnected(url)
-      silence()
-    })
-    socket.on('message', (data) => {
-      silence()
-      this.failures = 0
-      this.replica?.publish(data as Buffer)
-      this.enqueue(data as Buffer)
-    })
-    socket.on('error', (error) => {
-      reason = error.message
-    })
-    socket.on('close', () => {
-      // It was given up for another source, or another connection.
-      if (this.closed || this.socket !== socket) return
-      clearTimeout(this.timer)
-      const retryInMs = Math.random() * Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** this.failures)
-      this.failures = Math.min(this.failures + 1, 16)
-      this.options.onLost(url, reason, Math.round(retryInMs))
-      this.timer = setTimeout(() => this.connect(attempt + 1), retryInMs)
-    })
   }
 
   private enqueue(frame: Buffer): void {

@@ -23,6 +23,6 @@ export async function followHead(options: FollowHeadOptions, signal: CancelSigna
       known = head.header.hash
       options.onHead(head)
     }
-    await pause(options.pollMs, signal).catch(() => 'it ended')
+    await pause(options.pollMs, signal).catch(() => undefined)
   }
 }

@@ -75,7 +75,7 @@ describe('FlashblockStream', () => {
     const { url } = servers[0]!
     await servers[0]!.stop()
     follow([url, servers[1]!.url])
-    await sees('lost 0: connect ECONNREFUSED')
+    await sees('lost 0: ECONNREFUSED')
     await sees('connected 1')
   })
 
@@ -119,6 +119,6 @@ describe('FlashblockStream', () => {
     follow([servers[0]!.url])
     await sees('connected 0')
     servers[0]!.sendFrame(' '.repeat((1 << 20) + 1))
-    await sees('lost 0: Max payload size exceeded')
+    await sees('lost 0: WS_ERR_UNSUPPORTED_MESSAGE_LENGTH')
   })
 })

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import type { Address, Hex } from '@upfront/protocol'
+import { readTextFile } from '@upfront/service'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 
 /** A key that pays for and sends settlements. */
@@ -30,13 +30,7 @@ export function decodeSignerKeys(text: string): SignerKey[] {
 
 /** As {@link decodeSignerKeys}, from a file. */
 export function readSignerKeyFile(path: string): SignerKey[] {
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch (error) {
-    throw new Error(`can't be read (${(error as NodeJS.ErrnoException).code ?? 'unknown reason'})`)
-  }
-  return decodeSignerKeys(text)
+  return decodeSignerKeys(readTextFile(path))
 }
 
 function decodeKey(word: string): SignerKey | null {

@@ -23,7 +23,8 @@ export class ServedChain {
   /** @throws or rejects with UpstreamError, ChainMismatch, or the signal's reason */
   rules(cancellation: Cancellation): Awaitable<ChainRules> {
     if (this.known !== undefined) {
-      if (performance.now() > this.staleAt) this.fetch().catch(() => 'the known ones stay')
+      // Where that fails, the known ones stay.
+      if (performance.now() > this.staleAt) this.fetch().catch(() => undefined)
       return this.known
     }
     const { signal } = cancellation

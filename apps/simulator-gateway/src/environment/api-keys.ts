@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readJsonFile } from '@upfront/service'
 
 /** What a client may have without paying. */
 export interface FreeBudgetLimits {
@@ -23,14 +23,7 @@ const BUDGET = ['callsPerSecond', 'gasPerMinute', 'bytesPerMinute', 'readsPerMin
  * @throws Error that names the field
  */
 export function readApiKeysFile(path: string): ApiKey[] {
-  let value: unknown
-  try {
-    value = JSON.parse(readFileSync(path, 'utf8'))
-  } catch (error) {
-    const { code } = error as { code?: string }
-    throw new Error(code === undefined ? 'the file is no JSON' : `the file can't be read (${code})`)
-  }
-  const { keys } = (value ?? {}) as { keys?: unknown }
+  const { keys } = (readJsonFile(path) ?? {}) as { keys?: unknown }
   if (!Array.isArray(keys) || keys.length === 0) throw new Error('keys: expected a list of at least one')
   const read = keys.map((key: unknown, index) => apiKey(key, `keys[${index}]`))
   for (const field of ['name', 'sha256'] as const)

@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { isHttpUrl } from '@upfront/service'
+import { isHttpUrl, readJsonFile } from '@upfront/service'
 import { chainRulesFromGenesis } from '@upfront/simulation'
 import { type ValidationArguments, ValidatorConstraint, type ValidatorConstraintInterface } from 'class-validator'
 
@@ -30,18 +29,7 @@ export class PassthroughMethods implements ValidatorConstraintInterface {
 
 /** The JSON of a genesis file. @throws Error that says what is wrong with it */
 export function readGenesisFile(path: string): unknown {
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch (error) {
-    throw new Error(`can't be read: ${error instanceof Error && 'code' in error ? error.code : 'unknown reason'}`)
-  }
-  let genesis: unknown
-  try {
-    genesis = JSON.parse(text)
-  } catch {
-    throw new Error('is not JSON')
-  }
+  const genesis = readJsonFile(path)
   chainRulesFromGenesis(genesis)
   return genesis
 }

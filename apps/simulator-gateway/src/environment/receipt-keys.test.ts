@@ -21,7 +21,7 @@ it('reads the key, and those that signed before', () => {
 })
 
 it.each([
-  ['{', 'the file is no JSON'],
+  ['{', 'the file is not JSON'],
   [[], 'the file: expected an object'],
   [{ key: '0x12' }, 'expected a private key'],
   [{ key: `0x${'00'.repeat(32)}` }, 'expected a private key'],

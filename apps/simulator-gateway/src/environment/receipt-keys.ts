@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import type { Address, Hex } from '@upfront/protocol'
+import { readJsonFile } from '@upfront/service'
 
 /** The key that signs receipts, and those that did before. */
 export interface ReceiptKeys {
@@ -25,14 +25,7 @@ export function decodeReceiptKey(text: string): ReceiptKeys {
  * @throws Error that names the field and quotes no key
  */
 export function readReceiptKeysFile(path: string): ReceiptKeys {
-  let value: unknown
-  try {
-    value = JSON.parse(readFileSync(path, 'utf8'))
-  } catch (error) {
-    const { code } = error as { code?: string }
-    throw new Error(code === undefined ? 'the file is no JSON' : `the file can't be read (${code})`)
-  }
-  const { key, retired = [], ...others } = objectOf(value, 'the file')
+  const { key, retired = [], ...others } = objectOf(readJsonFile(path), 'the file')
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) throw new Error(`${unknown}: not known; there are key and retired`)
   if (!Array.isArray(retired)) throw new Error('retired: expected a list')

@@ -17,8 +17,8 @@ import {
   unknownUnsealedPosition,
   unsealedLogPosition,
 } from '../subscriptions/resume.js'
-import { SimulationWatch } from '../subscriptions/simulation-watch.js'
 import type { Subscriber } from '../subscriptions/subscriber.js'
+import { WatchedSimulation } from '../subscriptions/watched-simulation.js'
 import type { RpcContext, RpcMethod } from './rpc-method.js'
 
 /** What subscriptions tell of. */
@@ -225,7 +225,7 @@ function simulationKinds({ blocks, preconfirmed }: SubscriptionSources): Record<
       // As text: parsed, a request takes many times what its subscription is counted as.
       const text = JSON.stringify(params)
       return subscriber.subscribe(async (notify) => {
-        const watch = new SimulationWatch(subscriber, text, notify)
+        const watch = new WatchedSimulation(subscriber, text, notify)
         const leave = await blocks.listen({ added: () => void watch.run() })
         const unlisten = isPending ? preconfirmed.onSnapshot(() => void watch.run()) : () => undefined
         void watch.run()

@@ -165,7 +165,7 @@ export class Simulator {
   ): Awaitable<T> {
     const { driver } = this
     const { dialect, view } = context
-    const time = new ReadingTime(context)
+    const time = new ReadDeadline(context)
     return andThen(this.served.rules(context), (rules) =>
       this.bases.on(this.blockMeant(request.block, rules, view), view, time, ({ base, opening, state, cancellation }) =>
         andThen(this.daFootprintScalar(request.block, base, rules, time), (daFootprintScalar) =>
@@ -263,7 +263,7 @@ export function growing<T>(
 }
 
 /** The part of a request's time in which the node is asked. */
-class ReadingTime implements TimeLimits {
+class ReadDeadline implements TimeLimits {
   readonly deadline: number
 
   constructor(private readonly request: Cancellation & { deadline: number }) {

@@ -1,4 +1,4 @@
-import type { CancelSignal } from '@upfront/node'
+import { type CancelSignal, onAbort } from '@upfront/node'
 import type { StateRead, StateValue, Step } from '@upfront/simulation'
 import type { Ending, Work } from './messages.js'
 
@@ -36,7 +36,6 @@ export class Job<T = unknown> {
   /** How often its thread died. */
   deaths = 0
   readonly #state: JobState
-  readonly #signal: CancelSignal
   readonly #outcome: (ending: Ending) => T
   readonly #onGivenUp: () => void
   readonly #onEnd: () => void
@@ -45,7 +44,7 @@ export class Job<T = unknown> {
   #isOver = false
   /** Why it is over, where it failed or was given up. */
   #failure: { reason: unknown } | undefined
-  readonly #onAbort = () => this.#giveUp(this.#signal.reason)
+  readonly #ignoreSignal: () => void
 
   constructor(
     { work, state, signal, outcome }: JobOptions<T>,
@@ -58,11 +57,10 @@ export class Job<T = unknown> {
   ) {
     this.work = work
     this.#state = state
-    this.#signal = signal
     this.#outcome = outcome
     this.#onGivenUp = on.givenUp
     this.#onEnd = on.end
-    signal.addEventListener('abort', this.#onAbort, { once: true })
+    this.#ignoreSignal = onAbort(signal, () => this.#giveUp(signal.reason))
   }
 
   /** Rejects with what the work failed with, or the signal's reason. */
@@ -150,7 +148,7 @@ export class Job<T = unknown> {
     this.#isOver = true
     this.#waiter = undefined
     this.#asked = undefined
-    this.#signal.removeEventListener('abort', this.#onAbort)
+    this.#ignoreSignal()
     this.#onEnd()
     return waiter
   }

@@ -37,7 +37,8 @@ export function lookingAhead(plan: SimulationPlan, read: ReadState, slice: TimeS
       return reads.map((read) => known.get(readKey(read)) ?? assumption(read))
     }
     left -= 1
-    await simulatePlan(plan, assume, limited, gas).catch(() => 'what it found by then is read')
+    // However it ends, what it found by then is read.
+    await simulatePlan(plan, assume, limited, gas).catch(() => undefined)
     slice.throwIfCancelled()
   }
   return async (reads) => {

@@ -21,7 +21,7 @@ const ASKED = ''
 const REPLICA = 'replica'
 
 /** The head that requests stand on. */
-interface Standing {
+interface CurrentHead {
   block: PinnedBlock & { seenAt: number }
   /** The URL that announced it first. */
   from: string
@@ -42,7 +42,7 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
   #following: Canceller | undefined
   #subscriptions: NodeSubscription[] = []
   #replica: RelayMember | undefined
-  #standing: Standing | undefined
+  #head: CurrentHead | undefined
   #requestedAt = 0
   /** When a subscription began whose first head is still to be asked for: it announces only those that follow. */
   #subscribedAt = Number.POSITIVE_INFINITY
@@ -66,7 +66,7 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     if (mode === 'off' || this.#closed) return undefined
     this.#requestedAt = performance.now()
     if (this.#following === undefined) this.#start()
-    return this.#isTrusted(this.#requestedAt) ? this.#standing!.block : undefined
+    return this.#isTrusted(this.#requestedAt) ? this.#head!.block : undefined
   }
 
   /**
@@ -78,25 +78,25 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     if (this.#following === undefined) return
     const isCovered = askedAt >= this.#subscribedAt
     if (isCovered) this.#subscribedAt = Number.POSITIVE_INFINITY
-    const standing = this.#standing
-    if (header.hash === standing?.block.key) {
-      standing.confirmedAt = Math.max(standing.confirmedAt, askedAt)
-      standing.told ||= isCovered
+    const current = this.#head
+    if (header.hash === current?.block.key) {
+      current.confirmedAt = Math.max(current.confirmedAt, askedAt)
+      current.told ||= isCovered
       return
     }
-    if (standing !== undefined && header.number <= standing.block.header.number && standing.from !== ASKED) return
+    if (current !== undefined && header.number <= current.block.header.number && current.from !== ASKED) return
     const now = performance.now()
     this.#stand({ header, from: ASKED, at: now }, isCovered)
     this.#announce({ header, from: ASKED, at: now })
   }
 
   get newestNumber(): bigint {
-    return this.#standing?.block.header.number ?? 0n
+    return this.#head?.block.header.number ?? 0n
   }
 
   status(): HeadStatus {
     const now = performance.now()
-    const head = this.#standing?.block
+    const head = this.#head?.block
     return {
       mode: this.#options.mode,
       following: this.#following !== undefined,
@@ -115,8 +115,8 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
 
   /** What a subscription told is trusted until the next head is late; what was asked for only until the next could be there. */
   #isTrusted(now: number): boolean {
-    if (this.#standing === undefined) return false
-    const { told, block, confirmedAt } = this.#standing
+    if (this.#head === undefined) return false
+    const { told, block, confirmedAt } = this.#head
     if (!told || !this.#isSubscribed) return now < (this.#pace.trustedUntil ?? Number.NEGATIVE_INFINITY)
     if (now - block.seenAt <= this.#pace.overdueMs) return true
     return now - confirmedAt <= Math.min(MOST_LAG_MS, this.#pace.intervalMs / 4)
@@ -181,7 +181,7 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     this.#replica = undefined
     clearTimeout(this.#timer)
     clearTimeout(this.#idle)
-    this.#standing = undefined
+    this.#head = undefined
     this.#intake.clear()
   }
 
@@ -218,7 +218,7 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     }
     if (signal.aborted) return
     const now = performance.now()
-    const told = this.#standing?.told && this.#isSubscribed
+    const told = this.#head?.told && this.#isSubscribed
     this.#schedule(told ? this.#pace.overdueMs : this.#pace.nextAsk(now) - now)
   }
 
@@ -234,14 +234,14 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
   /** Takes up a head that is higher, or that replaces the head of the same node: a lower one of another node only lags. */
   #announce(announced: AnnouncedHead): void {
     const { header, from, at } = announced
-    const standing = this.#standing
-    if (from !== ASKED && header.hash === standing?.block.key) {
-      standing.confirmedAt = at
-      if (at - standing.block.seenAt <= MOST_LAG_MS) standing.told = true
+    const current = this.#head
+    if (from !== ASKED && header.hash === current?.block.key) {
+      current.confirmedAt = at
+      if (at - current.block.seenAt <= MOST_LAG_MS) current.told = true
       return
     }
     if (header.hash === this.#intake.announced?.header.hash) return
-    const newest = this.#intake.announced ?? (standing && { header: standing.block.header, from: standing.from })
+    const newest = this.#intake.announced ?? (current && { header: current.block.header, from: current.from })
     if (newest !== undefined && header.number <= newest.header.number && from !== newest.from) return
     if (from !== REPLICA) this.#replica?.publish(JSON.stringify(blockHeaderToRpc(header)))
     this.#intake.announce(announced)
@@ -250,15 +250,15 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
   /** A request may have been answered with this head, or with a newer one, while this one was taken up. */
   #adopt(announced: AnnouncedHead): void {
     const { header, from } = announced
-    const standing = this.#standing
-    if (standing?.block.key === header.hash) standing.told ||= from !== ASKED
-    else if (standing === undefined || header.number > standing.block.header.number || from === standing.from)
+    const current = this.#head
+    if (current?.block.key === header.hash) current.told ||= from !== ASKED
+    else if (current === undefined || header.number > current.block.header.number || from === current.from)
       this.#stand(announced, from !== ASKED)
   }
 
   #stand({ header, from, at }: AnnouncedHead, told: boolean): void {
-    this.#pace.note(header, at, from === ASKED ? (this.#standing?.confirmedAt ?? at) : at)
+    this.#pace.note(header, at, from === ASKED ? (this.#head?.confirmedAt ?? at) : at)
     const block = { header, key: header.hash, seenAt: at }
-    this.#standing = { block, from, told, confirmedAt: at }
+    this.#head = { block, from, told, confirmedAt: at }
   }
 }

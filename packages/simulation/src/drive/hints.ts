@@ -108,7 +108,8 @@ export class Hints {
     const missing = this.#engine.missing(key, open.slice(0, MOST_TOUCHED))
     if (missing.length === 0) return
     const asked = this.#reads.askAhead(block, missing)
-    asked.values.catch(() => 'then it is read when it is needed').finally(() => asked.leave())
+    // What fails is read when it is needed.
+    asked.values.catch(() => undefined).finally(() => asked.leave())
   }
 
   #lacks(feature: Feature): boolean {

@@ -11,7 +11,7 @@ interface Answer {
 const MOST_LENGTH = 1024 * 1024
 
 /** Simulates a request again and again, and tells when its outcome is another than the last time. */
-export class SimulationWatch {
+export class WatchedSimulation {
   /** A digest: outcomes are long. */
   private outcome: string | undefined
   private isRunning = false

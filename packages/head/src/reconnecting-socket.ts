@@ -1,0 +1,101 @@
+import { WebSocket } from 'ws'
+
+export interface ReconnectingSocketOptions {
+  /** The URL of the first connection is `urlOf(0)`, of the second `urlOf(1)`. */
+  urlOf: (connection: number) => string
+  handshakeTimeoutMs: number
+  /** Of one message. */
+  maxMessageBytes: number
+  longestPauseMs: number
+  /** A connection on which {@link ReconnectingSocket.heard} is not called for so long is given up; asked each time. */
+  silenceMs: () => number
+  /** What does not come, as the reason names it. */
+  awaited: string
+  onOpen: (url: string) => void
+  onMessage: (data: Buffer) => void
+  /** Called once for each connection that ends, or can't be made; the next one follows by itself. */
+  onLost: (url: string, reason: string, retryInMs: number) => void
+}
+
+const FIRST_PAUSE_MS = 100
+
+/** A WebSocket client until it is closed: it connects again after growing pauses with full jitter. */
+export class ReconnectingSocket {
+  readonly #options: ReconnectingSocketOptions
+  #socket: WebSocket | undefined
+  #timer: NodeJS.Timeout | undefined
+  #reason = 'closed'
+  #failures = 0
+
+  constructor(options: ReconnectingSocketOptions) {
+    this.#options = options
+    this.#connect(0)
+  }
+
+  send(text: string): void {
+    this.#socket?.send(text)
+  }
+
+  /** What the connection is for has come: it is good, and waits for the next. */
+  heard(): void {
+    this.#failures = 0
+    this.#awaitNext()
+  }
+
+  /** Gives the connection up for another one. */
+  giveUp(reason: string): void {
+    this.#reason = reason
+    this.#socket?.terminate()
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    const socket = this.#socket
+    this.#socket = undefined
+    socket?.terminate()
+  }
+
+  #connect(connection: number): void {
+    const { urlOf, handshakeTimeoutMs, maxMessageBytes, longestPauseMs } = this.#options
+    const url = urlOf(connection)
+    const socket = new WebSocket(url, {
+      perMessageDeflate: false,
+      handshakeTimeout: handshakeTimeoutMs,
+      maxPayload: maxMessageBytes,
+    })
+    this.#socket = socket
+    this.#reason = 'closed'
+    socket.on('open', () => {
+      this.#awaitNext()
+      this.#options.onOpen(url)
+    })
+    socket.on('message', (data) => {
+      if (this.#socket === socket) this.#options.onMessage(data as Buffer)
+    })
+    socket.on('error', (error) => {
+      if (this.#socket === socket) this.#reason = reasonOf(error)
+    })
+    socket.on('close', () => {
+      if (this.#socket !== socket) return
+      clearTimeout(this.#timer)
+      const pauseMs = Math.random() * Math.min(longestPauseMs, FIRST_PAUSE_MS * 2 ** this.#failures)
+      this.#failures = Math.min(this.#failures + 1, 16)
+      this.#timer = setTimeout(() => this.#connect(connection + 1), pauseMs)
+      this.#options.onLost(url, this.#reason, Math.round(pauseMs))
+    })
+  }
+
+  #awaitNext(): void {
+    clearTimeout(this.#timer)
+    const silenceMs = this.#options.silenceMs()
+    this.#timer = setTimeout(() => {
+      this.giveUp(`no ${this.#options.awaited} for ${Math.round(silenceMs)} ms`)
+    }, silenceMs)
+  }
+}
+
+/** Without the library's own words where they may name the URL, which may hold a key. */
+function reasonOf(error: Error): string {
+  if ('code' in error) return String(error.code)
+  return /^Unexpected server response: \d{3}$/.test(error.message) ? error.message : 'the connection failed'
+}
