@@ -31,6 +31,16 @@ describe.each(packageFolders())('%s', (folder) => {
     })
 })
 
+describe('the places that ARCHITECTURE.md names', () => {
+  const text = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
+  const places = new Set([...text.matchAll(/`([a-z][\w-]*(?:\/[\w.-]+)+)`/g)].map(([, place]) => place))
+  const rooms = ['', 'packages', 'apps', 'apps/simulator-gateway/src']
+
+  it.each([...places])('%s is there', (place) => {
+    expect(rooms.some((room) => existsSync(join(root, room, place)))).toBe(true)
+  })
+})
+
 const withSource = packageFolders().filter((folder) => existsSync(join(root, folder, 'src')))
 
 describe.each(withSource)('the folders of %s', (app) => {
