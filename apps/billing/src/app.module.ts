@@ -23,12 +23,12 @@ import { Authorizations } from './payments/authorize.js'
 import { Charges } from './payments/charge.js'
 import { Facilitator } from './payments/facilitate.js'
 import { SignerDirectory } from './payments/signer-directory.js'
-import { GasPolicy } from './settle/gas-policy.js'
-import { Reconciliation } from './settle/reconciliation.js'
+import { Reconciliation } from './settle/reconcile/reconciliation.js'
 import { Recovery } from './settle/recovery.js'
 import { Settler } from './settle/settler.js'
-import { SignerFunds } from './settle/signer-funds.js'
-import { SigningQueue } from './settle/signing-queue.js'
+import { GasPolicy } from './settle/signers/gas-policy.js'
+import { SignerFunds } from './settle/signers/signer-funds.js'
+import { SigningQueue } from './settle/signers/signing-queue.js'
 
 /** All wiring of billing. Nest starts what others depend on first, and ends it last: the ledger outlives the settler. */
 @Module({})

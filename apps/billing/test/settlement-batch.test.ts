@@ -16,7 +16,7 @@ import {
   SETTLEMENT_BATCH,
   SETTLEMENT_BATCH_CODE,
 } from '../src/chain/settlement-batch.js'
-import { findTransfer } from '../src/settle/find-transfer.js'
+import { findTransfer } from '../src/settle/outcome/find-transfer.js'
 import { SELLER, sign } from './support/buyer.js'
 import { delegateFacilitator, facilitatorWallet, rpc, settlementCall } from './support/on-chain.js'
 import { usdcBalance } from './support/stand.js'

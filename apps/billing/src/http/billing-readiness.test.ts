@@ -3,7 +3,7 @@ import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
 import { Ledger } from '../ledger/ledger.js'
 import { Settler } from '../settle/settler.js'
-import { SignerFunds } from '../settle/signer-funds.js'
+import { SignerFunds } from '../settle/signers/signer-funds.js'
 import { BillingReadiness } from './billing-readiness.js'
 
 const SIGNER = '0x00000000000000000000000000000000000000aa'

@@ -7,7 +7,7 @@ import { Chains } from '../chain/chains.js'
 import { Ledger } from '../ledger/ledger.js'
 import { idempotencyKeys } from '../ledger/schema.js'
 import { Settler } from '../settle/settler.js'
-import { SignerFunds } from '../settle/signer-funds.js'
+import { SignerFunds } from '../settle/signers/signer-funds.js'
 
 const HEAD_STALE_MILLISECONDS = 30_000
 /** A node that hangs does not delay the answer by more. */

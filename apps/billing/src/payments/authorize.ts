@@ -16,7 +16,7 @@ import { isPayerRefused } from '../ledger/refused-payers.js'
 import { KeyTaken, readApprovalGas, readReserved, readSponsored, reservePayment } from '../ledger/reserve.js'
 import type { PaymentOrigin, PaymentRow } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
-import { SignerFunds } from '../settle/signer-funds.js'
+import { SignerFunds } from '../settle/signers/signer-funds.js'
 import {
   type Holdings,
   type ReadAuthorization,

@@ -7,7 +7,7 @@ import { Chains } from '../chain/chains.js'
 import { Environment } from '../environment/environment.js'
 import { Ledger } from '../ledger/ledger.js'
 import { signers } from '../ledger/schema.js'
-import { SignerFunds } from '../settle/signer-funds.js'
+import { SignerFunds } from '../settle/signers/signer-funds.js'
 
 /** A process that has not been seen for this long settles nothing any more. */
 const ALIVE_MILLISECONDS = 120_000

@@ -7,7 +7,7 @@ import type { Log } from '../chain/receipt.js'
 import { TRANSFER_TOPIC } from '../chain/settlement-call.js'
 import type { Database } from '../ledger/ledger.js'
 import { type PaymentRow, payments, transfers } from '../ledger/schema.js'
-import { findSettlement } from '../settle/find-settlement.js'
+import { findSettlement } from '../settle/outcome/find-settlement.js'
 import { type PaymentFilter, whereOf } from './payment-filter.js'
 
 const LOG_RANGE_BLOCKS = 2_000n

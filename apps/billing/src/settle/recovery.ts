@@ -11,10 +11,10 @@ import { Ledger } from '../ledger/ledger.js'
 import { idempotencyKeys, type PaymentRow, payments, refusedPayers } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
 import { endWithin } from './end-within.js'
-import { healFailed, reopenReorged } from './follow-ended.js'
-import { GasPolicy } from './gas-policy.js'
+import { healFailed, reopenReorged } from './outcome/follow-ended.js'
 import { Settler } from './settler.js'
-import { mendNonces } from './signer-nonces.js'
+import { GasPolicy } from './signers/gas-policy.js'
+import { mendNonces } from './signers/signer-nonces.js'
 
 const BATCH = 500
 const FIRST_ROUND_MILLISECONDS = 1_500

@@ -10,8 +10,8 @@ import type { PaymentRow } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
 import { ChainSettler } from './chain-settler.js'
 import { endWithin } from './end-within.js'
-import { GasPolicy, type GasWait } from './gas-policy.js'
-import { SigningQueue } from './signing-queue.js'
+import { GasPolicy, type GasWait } from './signers/gas-policy.js'
+import { SigningQueue } from './signers/signing-queue.js'
 
 /** Settles every charged payment, whatever the nodes do. Each chain by itself: one whose node hangs keeps no other waiting. */
 @Injectable()

@@ -1,8 +1,8 @@
-import type { Chain } from '../chain/chain.js'
-import { isOutOfGas, NodeRefusal, Revert } from '../chain/node-error.js'
-import { encodeSettlement, SETTLEMENT_GAS_LIMIT } from '../chain/settlement-call.js'
-import type { PaymentRow, SignedTransactionRow } from '../ledger/schema.js'
-import type { Settlement, SigningQueue } from './signing-queue.js'
+import type { Chain } from '../../chain/chain.js'
+import { isOutOfGas, NodeRefusal, Revert } from '../../chain/node-error.js'
+import { encodeSettlement, SETTLEMENT_GAS_LIMIT } from '../../chain/settlement-call.js'
+import type { PaymentRow, SignedTransactionRow } from '../../ledger/schema.js'
+import type { Settlement, SigningQueue } from '../signers/signing-queue.js'
 
 /** A payTo that never held the token, a rebasing token: what an estimate on the newest block may fall short of. */
 const GAS_HEADROOM = { numerator: 13n, denominator: 10n, plus: 15_000n }

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common'
 import type { Address, Network } from '@upfront/protocol'
 import { and, desc, eq, gt, sql } from 'drizzle-orm'
-import type { Chain } from '../chain/chain.js'
-import { Ledger } from '../ledger/ledger.js'
-import { gas, signedTransactions } from '../ledger/schema.js'
-import { BillingMetrics } from '../metrics.js'
+import type { Chain } from '../../chain/chain.js'
+import { Ledger } from '../../ledger/ledger.js'
+import { gas, signedTransactions } from '../../ledger/schema.js'
+import { BillingMetrics } from '../../metrics.js'
 
 const DAY_MILLISECONDS = 24 * 3_600_000
 const WAITS = ['cheaper gas', 'gas budget'] as const

@@ -1,17 +1,17 @@
 import type { Address } from '@upfront/protocol'
 import type { Logger } from '@upfront/service'
-import type { Chain } from '../chain/chain.js'
-import { NodeFault } from '../chain/node-error.js'
+import type { Chain } from '../../chain/chain.js'
+import { NodeFault } from '../../chain/node-error.js'
 import {
   BATCH_DEPLOYMENT,
   CREATE2_DEPLOYER,
   DELEGATED_CODE,
   SETTLEMENT_BATCH,
   SETTLEMENT_BATCH_CODE,
-} from '../chain/settlement-batch.js'
-import type { Database } from '../ledger/ledger.js'
-import type { SignedTransactionRow } from '../ledger/schema.js'
-import { storeTransaction } from '../ledger/signed-transactions.js'
+} from '../../chain/settlement-batch.js'
+import type { Database } from '../../ledger/ledger.js'
+import type { SignedTransactionRow } from '../../ledger/schema.js'
+import { storeTransaction } from '../../ledger/signed-transactions.js'
 import { signDelegation, takeNonces } from './sign.js'
 
 /** A delegation that is mined and has no effect is not tried for ever. */

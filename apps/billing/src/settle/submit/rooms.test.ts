@@ -1,4 +1,4 @@
-import type { PaymentOrigin } from '../ledger/schema.js'
+import type { PaymentOrigin } from '../../ledger/schema.js'
 import { makeRooms } from './rooms.js'
 
 const [first, second] = ['0x1', '0x2'] as const

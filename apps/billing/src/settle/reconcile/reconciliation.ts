@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
 import { errorText, LOGGER, type Logger } from '@upfront/service'
-import type { Chain } from '../chain/chain.js'
-import { Chains } from '../chain/chains.js'
-import { Environment } from '../environment/environment.js'
-import { Ledger } from '../ledger/ledger.js'
-import { BillingMetrics } from '../metrics.js'
-import { endWithin } from './end-within.js'
+import type { Chain } from '../../chain/chain.js'
+import { Chains } from '../../chain/chains.js'
+import { Environment } from '../../environment/environment.js'
+import { Ledger } from '../../ledger/ledger.js'
+import { BillingMetrics } from '../../metrics.js'
+import { endWithin } from '../end-within.js'
+import { SignerFunds } from '../signers/signer-funds.js'
 import { measureEconomics } from './measure-economics.js'
 import { advance } from './reconcile-blocks.js'
-import { SignerFunds } from './signer-funds.js'
 
 /** Compares the ledger with each chain's final blocks, on and on; one chain's node keeps no other chain waiting. */
 @Injectable()

@@ -1,8 +1,8 @@
 import { and, eq, gt, sql } from 'drizzle-orm'
-import type { Chain } from '../chain/chain.js'
-import type { Database } from '../ledger/ledger.js'
-import { gas, transfers } from '../ledger/schema.js'
-import type { BillingMetrics } from '../metrics.js'
+import type { Chain } from '../../chain/chain.js'
+import type { Database } from '../../ledger/ledger.js'
+import { gas, transfers } from '../../ledger/schema.js'
+import type { BillingMetrics } from '../../metrics.js'
 
 const HOUR_MILLISECONDS = 3_600_000
 

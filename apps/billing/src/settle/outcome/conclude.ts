@@ -1,11 +1,11 @@
 import { isNotNull, type SQL, sql } from 'drizzle-orm'
-import type { BlockView } from '../chain/block-view.js'
-import type { Chain } from '../chain/chain.js'
-import type { Receipt } from '../chain/receipt.js'
-import { changePayment, type PaymentChange } from '../ledger/change-payment.js'
-import type { Database } from '../ledger/ledger.js'
-import { recordPaymentGas, recordTransfer, reverseBlock } from '../ledger/record-receipt.js'
-import { type PaymentRow, payments, settlementItems, signedTransactions } from '../ledger/schema.js'
+import type { BlockView } from '../../chain/block-view.js'
+import type { Chain } from '../../chain/chain.js'
+import type { Receipt } from '../../chain/receipt.js'
+import { changePayment, type PaymentChange } from '../../ledger/change-payment.js'
+import type { Database } from '../../ledger/ledger.js'
+import { recordPaymentGas, recordTransfer, reverseBlock } from '../../ledger/record-receipt.js'
+import { type PaymentRow, payments, settlementItems, signedTransactions } from '../../ledger/schema.js'
 import type { Transfer } from './find-transfer.js'
 
 /**

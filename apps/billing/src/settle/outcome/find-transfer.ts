@@ -1,6 +1,6 @@
-import type { Log } from '../chain/receipt.js'
-import { transferTopics } from '../chain/settlement-call.js'
-import type { PaymentRow } from '../ledger/schema.js'
+import type { Log } from '../../chain/receipt.js'
+import { transferTopics } from '../../chain/settlement-call.js'
+import type { PaymentRow } from '../../ledger/schema.js'
 
 /** A token's Transfer event. */
 export interface Transfer {

@@ -1,11 +1,11 @@
 import type { Hash } from '@upfront/protocol'
-import type { BlockView } from '../chain/block-view.js'
-import type { Chain } from '../chain/chain.js'
-import { NodeRefusal } from '../chain/node-error.js'
-import type { Receipt } from '../chain/receipt.js'
-import { receiptAt, type SettlementPlace, settlementsOf } from '../chain/settlement-batch.js'
-import { UPTO_PROXY } from '../chain/settlement-call.js'
-import type { PaymentRow } from '../ledger/schema.js'
+import type { BlockView } from '../../chain/block-view.js'
+import type { Chain } from '../../chain/chain.js'
+import { NodeRefusal } from '../../chain/node-error.js'
+import type { Receipt } from '../../chain/receipt.js'
+import { receiptAt, type SettlementPlace, settlementsOf } from '../../chain/settlement-batch.js'
+import { UPTO_PROXY } from '../../chain/settlement-call.js'
+import type { PaymentRow } from '../../ledger/schema.js'
 
 /** What used up a payment's Permit2 nonce. */
 export type Spend =

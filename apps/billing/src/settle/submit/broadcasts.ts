@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Address, Hash } from '@upfront/protocol'
 import type { Logger } from '@upfront/service'
-import type { Chain } from '../chain/chain.js'
-import type { SignedTransactionRow } from '../ledger/schema.js'
-import { broadcast } from './broadcast.js'
+import type { Chain } from '../../chain/chain.js'
+import type { SignedTransactionRow } from '../../ledger/schema.js'
+import { broadcast } from '../signers/broadcast.js'
 
 /** A far node answers later than this; its requests still leave in order. */
 const STAGGER_MILLISECONDS = 10

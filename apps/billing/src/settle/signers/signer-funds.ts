@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common'
 import type { Address } from '@upfront/protocol'
 import { and, count, eq, inArray, sql } from 'drizzle-orm'
-import type { Chain } from '../chain/chain.js'
-import { Environment } from '../environment/environment.js'
-import { Ledger } from '../ledger/ledger.js'
-import { payments } from '../ledger/schema.js'
-import { BillingMetrics } from '../metrics.js'
+import type { Chain } from '../../chain/chain.js'
+import { Environment } from '../../environment/environment.js'
+import { Ledger } from '../../ledger/ledger.js'
+import { payments } from '../../ledger/schema.js'
+import { BillingMetrics } from '../../metrics.js'
 import { GasPolicy } from './gas-policy.js'
 
 /** What nodes ask a signer to hold for one settlement in flight: its gas limit, not what it will use. */

@@ -1,8 +1,8 @@
 import { traced } from '@upfront/node'
 import type { Logger } from '@upfront/service'
-import type { Chain } from '../chain/chain.js'
-import { NodeFault, NodeRefusal } from '../chain/node-error.js'
-import type { SignedTransactionRow } from '../ledger/schema.js'
+import type { Chain } from '../../chain/chain.js'
+import { NodeFault, NodeRefusal } from '../../chain/node-error.js'
+import type { SignedTransactionRow } from '../../ledger/schema.js'
 
 /**
  * Sends a stored transaction. Whatever the node answers, the transaction stays stored and is looked for by its hash: an

@@ -1,10 +1,10 @@
-import type { Chain } from '../chain/chain.js'
-import type { Receipt } from '../chain/receipt.js'
-import { receiptAt, settlementsOf } from '../chain/settlement-batch.js'
-import { UPTO_PROXY } from '../chain/settlement-call.js'
-import type { Database } from '../ledger/ledger.js'
-import type { PaymentRow } from '../ledger/schema.js'
-import { type OwnTransaction, readTransactions } from '../ledger/signed-transactions.js'
+import type { Chain } from '../../chain/chain.js'
+import type { Receipt } from '../../chain/receipt.js'
+import { receiptAt, settlementsOf } from '../../chain/settlement-batch.js'
+import { UPTO_PROXY } from '../../chain/settlement-call.js'
+import type { Database } from '../../ledger/ledger.js'
+import type { PaymentRow } from '../../ledger/schema.js'
+import { type OwnTransaction, readTransactions } from '../../ledger/signed-transactions.js'
 
 /**
  * The payment's part of the receipt of the transaction that succeeded; else of the newest where that failed, as an older one was

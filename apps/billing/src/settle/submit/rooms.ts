@@ -1,6 +1,6 @@
 import type { Address } from '@upfront/protocol'
-import type { Room } from '../ledger/claim-work.js'
-import type { PaymentOrigin, PaymentRow } from '../ledger/schema.js'
+import type { Room } from '../../ledger/claim-work.js'
+import type { PaymentOrigin, PaymentRow } from '../../ledger/schema.js'
 
 /**
  * How many more charges of an origin each signer may take up. Strangers get half of what a signer may have in flight, so that

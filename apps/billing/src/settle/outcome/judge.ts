@@ -1,8 +1,8 @@
 import { type Hash, RefusalReason } from '@upfront/protocol'
-import type { BlockView } from '../chain/block-view.js'
-import type { Chain } from '../chain/chain.js'
-import type { Receipt } from '../chain/receipt.js'
-import type { PaymentRow } from '../ledger/schema.js'
+import type { BlockView } from '../../chain/block-view.js'
+import type { Chain } from '../../chain/chain.js'
+import type { Receipt } from '../../chain/receipt.js'
+import type { PaymentRow } from '../../ledger/schema.js'
 import { findSpend } from './find-spend.js'
 
 /** How far below the head the chain's facts are read, at least. A chain's `confirmations` may ask for more. */

@@ -1,12 +1,12 @@
 import type { Address, Hash, Hex } from '@upfront/protocol'
 import { and, eq, sql } from 'drizzle-orm'
 import { keccak256 } from 'viem'
-import type { Chain } from '../chain/chain.js'
-import type { Fees } from '../chain/gas-terms.js'
-import { NodeFault } from '../chain/node-error.js'
-import type { SignerKey } from '../environment/signer-keys.js'
-import type { Transaction } from '../ledger/ledger.js'
-import { type SignedTransactionRow, signers } from '../ledger/schema.js'
+import type { Chain } from '../../chain/chain.js'
+import type { Fees } from '../../chain/gas-terms.js'
+import { NodeFault } from '../../chain/node-error.js'
+import type { SignerKey } from '../../environment/signer-keys.js'
+import type { Transaction } from '../../ledger/ledger.js'
+import { type SignedTransactionRow, signers } from '../../ledger/schema.js'
 
 /** What a transaction does; its nonce is decided when it is signed. */
 export interface Intent {

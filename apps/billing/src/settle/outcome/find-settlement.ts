@@ -1,10 +1,10 @@
-import type { Chain } from '../chain/chain.js'
-import type { Log } from '../chain/receipt.js'
-import { itemOfLog, type SettlementPlace, settlementsOf } from '../chain/settlement-batch.js'
-import { UPTO_PROXY } from '../chain/settlement-call.js'
-import { findPayment } from '../ledger/find-payment.js'
-import type { Database } from '../ledger/ledger.js'
-import type { PaymentRow } from '../ledger/schema.js'
+import type { Chain } from '../../chain/chain.js'
+import type { Log } from '../../chain/receipt.js'
+import { itemOfLog, type SettlementPlace, settlementsOf } from '../../chain/settlement-batch.js'
+import { UPTO_PROXY } from '../../chain/settlement-call.js'
+import { findPayment } from '../../ledger/find-payment.js'
+import type { Database } from '../../ledger/ledger.js'
+import type { PaymentRow } from '../../ledger/schema.js'
 
 /** The settlement that a transfer belongs to. */
 export interface FoundSettlement {

@@ -1,8 +1,8 @@
 import type { Hash } from '@upfront/protocol'
 import { and, desc, eq, gte, inArray, isNotNull, or } from 'drizzle-orm'
-import type { Chain } from '../chain/chain.js'
-import type { Database } from '../ledger/ledger.js'
-import { type PaymentRow, payments } from '../ledger/schema.js'
+import type { Chain } from '../../chain/chain.js'
+import type { Database } from '../../ledger/ledger.js'
+import { type PaymentRow, payments } from '../../ledger/schema.js'
 
 /** A settlement or a failure with so many blocks on top is not looked after any more, but by reconciliation. */
 export const WATCHED_BLOCKS = 64n
