@@ -6,6 +6,8 @@ import { root } from './install.mjs'
 
 /** What the gateway shows to billing; a new one for each start. */
 const token = process.env.BILLING_TOKEN || randomBytes(24).toString('hex')
+/** For the page at /console/seller: reads billing's ledger, and nothing else. */
+const readToken = process.env.BILLING_READ_TOKEN || randomBytes(24).toString('hex')
 const host = (name) => process.env[name] || '127.0.0.1'
 const url = (name, port) => `http://${['0.0.0.0', '::', ''].includes(host(name)) ? '127.0.0.1' : host(name)}:${port}`
 
@@ -31,7 +33,11 @@ export function chooseServices() {
     ...base('billing', 'billing service', 'apps/billing/dist/main.js', 'BILLING', 8081),
     health: '/health',
     problem: answersHealth,
-    environment: async () => ({ BILLING_TOKEN: token, ...(upstream ? {} : await localPayments(devnet.url)) }),
+    environment: async () => ({
+      BILLING_TOKEN: token,
+      BILLING_READ_TOKEN: readToken,
+      ...(upstream ? {} : await localPayments(devnet.url)),
+    }),
   }
   // On a real node payments need a funded facilitator: billing starts where one is configured.
   const sells =
@@ -148,6 +154,8 @@ export async function saleDetails(services) {
     '',
     `  BILLING_URL=${billing.url} BILLING_TOKEN=${token} NETWORK=eip155:31337 ASSET=${USDC_ADDRESS} PAY_TO=${seller.address}`,
     `  BUYER_PRIVATE_KEY=${buyer.privateKey}`,
+    '',
+    `What was earned is on the page, under Seller, with the token ${readToken}`,
     '',
   ]
 }

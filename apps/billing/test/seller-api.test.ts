@@ -1,5 +1,5 @@
 import { DEVNET_ROLES } from '@upfront/devnet'
-import { runBilling } from './support/billing.js'
+import { READ_TOKEN, runBilling } from './support/billing.js'
 import { makeRequirements, sign } from './support/buyer.js'
 import { useStand } from './support/stand.js'
 import { stores } from './support/stores.js'
@@ -27,6 +27,27 @@ describe.each(stores())("the seller's view, on $name", (store) => {
     for (const path of ['/payments', '/payments/x', '/payments.csv', '/payments/totals', '/reconciliation']) {
       expect((await stand.billing.send(path, { token: 'wrong' })).status).toBe(401)
     }
+  })
+
+  test('opens with the read token, which opens nothing else', async () => {
+    for (const path of ['/payments', '/payments.csv', '/payments/totals', '/accounts', '/reconciliation'])
+      expect((await stand.billing.send(path, { token: READ_TOKEN })).status).toBe(200)
+    const { id } = (await list('?limit=1')).payments[0]!
+    expect((await stand.billing.send(`/payments/${id}`, { token: READ_TOKEN })).status).toBe(200)
+    const before = await list('')
+    for (const [path, body] of [
+      ['payments', {}],
+      [`payments/${id}/charge`, {}],
+      [`payments/${id}/release`, {}],
+      [`payments/${id}`, undefined],
+      ['payments', undefined],
+      ['tokens/eip155:31337/0x', undefined],
+    ] as const)
+      expect(await stand.billing.send(`/internal/${path}`, { token: READ_TOKEN, body, key: 'a-key' })).toMatchObject({
+        status: 403,
+        body: { error: { code: 'forbidden', message: 'this token may only read the seller’s view' } },
+      })
+    expect(await list('')).toEqual(before)
   })
 
   test('pages through all payments, newest first, each once', async () => {

@@ -295,8 +295,8 @@ describe('/console', () => {
   inBrowser('shows the seller what was earned, each payment, and that the chain agrees', async () => {
     await stand.pay(`${gateway.url}/v1/preview?to=${NOBODY}`)
     const page = await open({}, 'seller')
-    const token = page.getByLabel(/^Billing’s service token/)
-    await token.fill(stand.token)
+    const token = page.getByLabel(/^Billing’s read token/)
+    await token.fill(stand.readToken)
     await page.getByRole('button', { name: 'Open the ledger' }).press('Enter')
     await page.getByRole('heading', { name: /^Earned [\d.]+ USDC · gas [\d.]+ ETH$/ }).waitFor()
     await page.getByRole('img', { name: /^Earned by route and day/ }).waitFor()
@@ -354,7 +354,7 @@ describe('/console', () => {
         await page.keyboard.press('Enter')
         await page.getByRole('heading', { name: /^Before:/ }).waitFor()
       } else if (name === 'Seller') {
-        await page.getByLabel(/^Billing’s service token/).fill(stand.token)
+        await page.getByLabel(/^Billing’s read token/).fill(stand.readToken)
         await page.keyboard.press('Enter')
         await page.getByRole('button', { name: /^pay_/ }).first().click()
         await page.getByRole('heading', { name: /^Payment / }).waitFor()

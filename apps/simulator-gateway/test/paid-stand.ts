@@ -15,6 +15,7 @@ import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 
 const NETWORK = 'eip155:31337'
 const TOKEN = 'a-service-token'
+const READ_TOKEN = 'a-read-token'
 const billingMain = fileURLToPath(new URL('../../billing/dist/main.js', import.meta.url))
 
 export interface PaidStand {
@@ -22,6 +23,8 @@ export interface PaidStand {
   gateway: GatewayProcess
   /** Billing's service token. */
   token: string
+  /** Opens the seller's view alone. */
+  readToken: string
   /** Another gateway that sells through the same billing, with other settings. */
   startGateway(environment: Record<string, string>): Promise<GatewayProcess>
   /** x402's own buyer, unmodified. */
@@ -49,6 +52,7 @@ export async function startPaidStand(
       PATH: process.env.PATH,
       BILLING_PORT: String(port),
       BILLING_TOKEN: TOKEN,
+      BILLING_READ_TOKEN: READ_TOKEN,
       BILLING_DATA_DIR: directory,
       ...(await store.variables()),
       FACILITATOR_PRIVATE_KEYS: accounts.facilitators[0].privateKey,
@@ -96,6 +100,7 @@ export async function startPaidStand(
     devnet,
     gateway,
     token: TOKEN,
+    readToken: READ_TOKEN,
     startGateway,
     pay: wrapFetchWithPayment(send as typeof fetch, client) as typeof fetch,
     payment: () => payment,

@@ -58,6 +58,8 @@ describe('readBillingEnvironment', () => {
     ['FACILITATOR_PRIVATE_KEYS', `${KEY},${KEY}`],
     ['FACILITATOR_PRIVATE_KEYS', `0x${'0'.repeat(64)}`],
     ['BILLING_TOKEN', 'with blank'],
+    ['BILLING_READ_TOKEN', 'with blank'],
+    ['BILLING_READ_TOKEN', usable.BILLING_TOKEN],
     ['DATABASE_URL', 'mysql://user:hunter2@host'],
     ['CHAINS', '{"eip155:1": {"rpcUrl": "ftp://hunter2"}}'],
   ])('refuses %s without quoting it', (variable, value) => {

@@ -24,6 +24,11 @@ export class Environment {
   @Matches(/^[\x21-\x7e]+$/, { message: 'must be set: printable ASCII without blanks' })
   BILLING_TOKEN!: string
 
+  /** Opens the seller's view and nothing else. */
+  @IsOptional()
+  @Matches(/^[\x21-\x7e]+$/, { message: 'must be printable ASCII without blanks' })
+  BILLING_READ_TOKEN?: string
+
   @ValidateIf(({ FACILITATOR_PRIVATE_KEYS, FACILITATOR_PRIVATE_KEYS_FILE }: Environment) => {
     return FACILITATOR_PRIVATE_KEYS !== undefined || FACILITATOR_PRIVATE_KEYS_FILE === undefined
   })
@@ -127,7 +132,14 @@ function decodeUnits(text: string): bigint {
   return decodeDecimal(text, 'amount')
 }
 
-const SECRETS = ['BILLING_TOKEN', 'FACILITATOR_PRIVATE_KEYS', 'FACILITATOR_PRIVATE_KEYS_FILE', 'CHAINS', 'DATABASE_URL']
+const SECRETS = [
+  'BILLING_TOKEN',
+  'BILLING_READ_TOKEN',
+  'FACILITATOR_PRIVATE_KEYS',
+  'FACILITATOR_PRIVATE_KEYS_FILE',
+  'CHAINS',
+  'DATABASE_URL',
+]
 
 /**
  * The settings that `variables` hold; one that is empty counts as unset.
@@ -136,5 +148,7 @@ const SECRETS = ['BILLING_TOKEN', 'FACILITATOR_PRIVATE_KEYS', 'FACILITATOR_PRIVA
 export function readBillingEnvironment(variables: Variables): Environment {
   const both = variables.FACILITATOR_PRIVATE_KEYS && variables.FACILITATOR_PRIVATE_KEYS_FILE
   const problems = both ? ['FACILITATOR_PRIVATE_KEYS: set it or FACILITATOR_PRIVATE_KEYS_FILE, not both'] : []
+  if (variables.BILLING_READ_TOKEN && variables.BILLING_READ_TOKEN === variables.BILLING_TOKEN)
+    problems.push('BILLING_READ_TOKEN: must not be BILLING_TOKEN, which may do everything')
   return readEnvironment(Environment, variables, { secrets: SECRETS, problems })
 }

@@ -11,7 +11,7 @@ import { PaymentFilter, PaymentPage } from '../seller/payment-filter.js'
 import { reconcile } from '../seller/reconcile.js'
 import { totalPayments } from '../seller/totals.js'
 import { Settler } from '../settle/settler.js'
-import { ServiceTokenGuard } from './service-token.guard.js'
+import { OpenToReadToken, ServiceTokenGuard } from './service-token.guard.js'
 
 const strictly = new ValidationPipe({
   transform: true,
@@ -27,6 +27,7 @@ const strictly = new ValidationPipe({
 /** The ledger for the seller. Every path takes the filters of {@link PaymentFilter}. */
 @Controller()
 @UseGuards(ServiceTokenGuard)
+@OpenToReadToken()
 export class SellerController {
   constructor(
     private readonly ledger: Ledger,

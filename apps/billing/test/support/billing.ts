@@ -17,6 +17,7 @@ import { makeRequirements, SELLER, sign } from './buyer.js'
 import { oneStore, type Store } from './stores.js'
 
 export const TOKEN = 'test-token'
+export const READ_TOKEN = 'test-read-token'
 
 /** The variables of a billing on a local chain, without those of its ledger. */
 export function billingVariables(rpcUrl: string, variables: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
@@ -24,6 +25,7 @@ export function billingVariables(rpcUrl: string, variables: NodeJS.ProcessEnv = 
   return {
     BILLING_PORT: '0',
     BILLING_TOKEN: TOKEN,
+    BILLING_READ_TOKEN: READ_TOKEN,
     // However busy the machine is: a test that means a shorter wait says so.
     RECEIPT_WAIT_MS: '300000',
     FACILITATOR_PRIVATE_KEYS: DEVNET_ROLES.facilitators[0].privateKey,

@@ -15,7 +15,7 @@ interface Opened {
   tokens: ReadonlyMap<string, TokenTerms>
 }
 
-/** The ledger for whoever has billing's service token. */
+/** The ledger for whoever has one of billing's tokens. */
 export function SellerPage() {
   const [token, setToken] = useState('')
   const [opened, setOpened] = useState<Opened>()
@@ -46,7 +46,7 @@ export function SellerPage() {
         }}
       >
         <label>
-          Billing’s service token (kept until this page is closed)
+          Billing’s read token, or its service token (kept until this page is closed)
           <input
             type="password"
             autoComplete="off"

@@ -10,8 +10,8 @@ const TIMEOUT_MS = 60_000
 const MOST_BYTES = 8 * 1024 * 1024
 
 /**
- * `GET /v1/seller/…`: the ledger for the page at `/console/seller`, as billing answers whoever carries its service token. The gateway's
- * own token is not used: who has none is refused by billing.
+ * `GET /v1/seller/…`: the ledger for the page at `/console/seller`, as billing answers the caller's own token. The gateway's own token
+ * is not used: who has none is refused by billing.
  */
 @Controller('v1/seller')
 export class SellerController {
