@@ -37,6 +37,7 @@ describe('/console', () => {
     }))
     gateway = stand.gateway
     browser = await launchBrowser()
+    await stand.pay(`${gateway.url}/v1/preview?to=${NOBODY}`)
   })
   afterAll(async () => {
     await browser?.close()
@@ -53,6 +54,20 @@ describe('/console', () => {
     page.on('pageerror', (error) => complaints.push(error.message))
     await page.goto(`${gateway.url}/console/${path}`)
     return page
+  }
+
+  /** Presses Tab until what has the focus, or its label, begins with or holds the text. */
+  async function tabTo(page: Page, text: string): Promise<void> {
+    const focused = '(document.activeElement.labels?.[0] ?? document.activeElement).textContent'
+    const isThere = async () => {
+      const shown = String(await page.evaluate(focused))
+      return shown.startsWith(text) || (text.startsWith('"') && shown.includes(text))
+    }
+    for (let presses = 0; presses < 60; presses++) {
+      await page.keyboard.press('Tab')
+      if (await isThere()) return
+    }
+    throw new Error(`Tab does not reach ${text}`)
   }
 
   it('is served with a strict security policy, and only its own files', async () => {
@@ -243,26 +258,34 @@ describe('/console', () => {
     await page.close()
   })
 
-  inBrowser('sells an answer: the price before, the signed maximum, the charge after, the receipt', async () => {
-    const { seller, buyer } = stand.devnet.accounts
-    const before = await stand.usdcOf(seller.address)
-    const page = await open()
-    await page.getByRole('button', { name: 'Pay' }).click()
-    await page.getByLabel(/^To/).fill(NOBODY)
-    await page.getByRole('button', { name: 'Ask for the price' }).press('Enter')
-    await page.getByRole('heading', { name: /^Before: at most [\d.]+ USDC$/ }).waitFor()
-    await page.getByRole('button', { name: 'Sign and pay with the local chain’s test key' }).press('Enter')
-    await page.getByText(`Signed by ${buyer.address}: at most`).waitFor()
-    const charged = await page.getByRole('heading', { name: /^After: charged [\d.]+ USDC$/ }).textContent()
-    await page.getByText(/^Transaction 0x[0-9a-f]{64}, in block \d+$/).waitFor()
-    expect(Number(await stand.usdcOf(seller.address)) - Number(before)).toBe(
-      Math.round(Number(charged!.split(' ')[2]) * 1e6),
-    )
-    expect(await page.locator('pre').first().textContent()).toContain('"status": "success"')
-    await page.getByText('Receipt', { exact: true }).click()
-    expect(await page.locator('pre').nth(1).textContent()).toContain('"signature": "0x')
-    await page.close()
-  })
+  inBrowser(
+    'sells an answer, by keyboard: the price before, the signed maximum, the charge after, the receipt',
+    async () => {
+      const { seller, buyer } = stand.devnet.accounts
+      const before = await stand.usdcOf(seller.address)
+      const page = await open()
+      await tabTo(page, 'Pay')
+      await page.keyboard.press('Enter')
+      await tabTo(page, 'To (empty')
+      await page.keyboard.type(NOBODY)
+      await tabTo(page, 'Ask for the price')
+      await page.keyboard.press('Enter')
+      await page.getByRole('heading', { name: /^Before: at most [\d.]+ USDC$/ }).waitFor()
+      await tabTo(page, 'Sign and pay with the local chain’s test key')
+      await page.keyboard.press('Enter')
+      await page.getByText(`Signed by ${buyer.address}: at most`).waitFor()
+      const charged = await page.getByRole('heading', { name: /^After: charged [\d.]+ USDC$/ }).textContent()
+      await page.getByText(/^Transaction 0x[0-9a-f]{64}, in block \d+$/).waitFor()
+      expect(Number(await stand.usdcOf(seller.address)) - Number(before)).toBe(
+        Math.round(Number(charged!.split(' ')[2]) * 1e6),
+      )
+      expect(await page.locator('pre').first().textContent()).toContain('"status": "success"')
+      await tabTo(page, 'Receipt')
+      await page.keyboard.press('Enter')
+      await tabTo(page, '"signature": "0x')
+      await page.close()
+    },
+  )
 
   inBrowser('pays with the wallet of the browser, and says what that refuses', async () => {
     const { buyer } = stand.devnet.accounts
@@ -292,24 +315,27 @@ describe('/console', () => {
     await page.close()
   })
 
-  inBrowser('shows the seller what was earned, each payment, and that the chain agrees', async () => {
-    await stand.pay(`${gateway.url}/v1/preview?to=${NOBODY}`)
+  inBrowser('shows the seller, by keyboard, what was earned, each payment, and that the chain agrees', async () => {
     const page = await open({}, 'seller')
-    const token = page.getByLabel(/^Billing’s read token/)
-    await token.fill(stand.readToken)
-    await page.getByRole('button', { name: 'Open the ledger' }).press('Enter')
+    await tabTo(page, 'Billing’s read token')
+    await page.keyboard.type(stand.readToken)
+    await tabTo(page, 'Open the ledger')
+    await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: /^Earned [\d.]+ USDC · gas [\d.]+ ETH$/ }).waitFor()
     await page.getByRole('img', { name: /^Earned by route and day/ }).waitFor()
     await page.getByRole('cell', { name: 'GET /v1/preview' }).first().waitFor()
-    await page.getByLabel(/^Price of 1 ETH in USDC/).fill('2000')
+    await tabTo(page, 'Price of 1 ETH in USDC')
+    await page.keyboard.type('2000')
     await page.getByText(/^Gas took [\d.]+ % of what was earned/).waitFor()
-    await page.getByRole('button', { name: /^pay_/ }).first().click()
+    await tabTo(page, 'pay_')
+    await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: /^Payment .*: settled$/ }).waitFor()
     await page
       .getByRole('table', { name: 'Transactions signed for it' })
       .getByText(/^0x[0-9a-f]{64}$/)
       .waitFor()
-    await page.getByRole('button', { name: 'Compare with the chain' }).click()
+    await tabTo(page, 'Compare with the chain')
+    await page.keyboard.press('Enter')
     await page.getByText(/^No differences: \d+ settled payments compared/).waitFor()
     await page.close()
   })
@@ -342,6 +368,7 @@ describe('/console', () => {
     await page.getByLabel(/^Value/).fill('1')
     await page.keyboard.press('Enter')
     await page.getByText('Succeeds').nth(1).waitFor()
+    await page.getByText('The request as code').click()
     const check = async () => {
       expect(await axeViolations(page)).toEqual([])
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360)
@@ -352,12 +379,16 @@ describe('/console', () => {
       if (name === 'Pay') {
         await page.getByLabel(/^To/).fill(NOBODY)
         await page.keyboard.press('Enter')
-        await page.getByRole('heading', { name: /^Before:/ }).waitFor()
+        await page.getByRole('button', { name: /^Sign and pay with the local/ }).click()
+        await page.getByRole('heading', { name: /^After:/ }).waitFor()
+        await page.getByText('Receipt', { exact: true }).click()
       } else if (name === 'Seller') {
         await page.getByLabel(/^Billing’s read token/).fill(stand.readToken)
         await page.keyboard.press('Enter')
         await page.getByRole('button', { name: /^pay_/ }).first().click()
         await page.getByRole('heading', { name: /^Payment / }).waitFor()
+        await page.getByRole('button', { name: 'Compare with the chain' }).click()
+        await page.getByText(/^No differences/).waitFor()
       }
       await check()
     }
