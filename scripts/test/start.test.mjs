@@ -1,5 +1,5 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -83,9 +83,10 @@ const onLinux = process.platform === 'linux' ? test : test.skip // Reads /proc t
 onLinux(
   'ends with a curl that answers; what the documents say to run on it works; Ctrl-C ends everything within five seconds',
   async () => {
-    const stand = await npmStart({ GATEWAY_WORKRS: '1' })
+    const stand = await npmStart({ GATEWAY_WORKRS: '1', DEVNET_PROT: '1' })
     const [curl] = await stand.until(/^curl .*$/m)
     expect(stand.output).toContain('GATEWAY_WORKRS is no setting: did you mean GATEWAY_WORKERS?')
+    expect(stand.output).toContain('DEVNET_PROT is no setting: did you mean DEVNET_PORT?')
     const answer = JSON.parse(execFileSync('sh', ['-c', curl], { encoding: 'utf8' }))
     expect(answer.result[0].calls[0]).toMatchObject({ status: '0x1', gasUsed: '0x5208' })
     expect(answer.result[0].calls[0].logs).toHaveLength(1)
@@ -127,6 +128,7 @@ onLinux(
       expect(bought).toMatch(/Charged \$0\.\d+ of at most/)
       expect(bought).toContain('The bill is right.')
       expect(bought).toContain(`http://127.0.0.1:${stand.ports.GATEWAY_PORT}`)
+      expect(existsSync(`${root}.data/receipt-127.0.0.1-${stand.ports.GATEWAY_PORT}.json`)).toBe(true)
       const [, logs] = await stand.until(/logs are in (\S+)\.$/m)
       expect(readFileSync(`${root}${logs}/gateway.log`, 'utf8')).toContain(`:${stand.ports.GATEWAY_PORT}`)
     }
