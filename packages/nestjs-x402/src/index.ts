@@ -1,4 +1,4 @@
-export { canonicalJson, priceListHash } from './admit/offer-extensions.js'
+export { priceListHash } from './admit/offer-extensions.js'
 export { PaidRequest } from './charge/paid-request.js'
 export { Payment, Settlement } from './charge/settlement.js'
 export { PaidRoute } from './paid-route.decorator.js'

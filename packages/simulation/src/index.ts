@@ -1,4 +1,5 @@
 export * from './assets/asset-changes.js'
+export { type Asset, transfersByLogs } from './assets/events.js'
 export * from './carry/block-to-carry.js'
 export * from './carry/carry-event.js'
 export * from './carry/sealed-block.js'

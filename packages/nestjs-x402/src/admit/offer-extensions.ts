@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import canonicalize from 'canonicalize'
 import type { GasSponsoring } from '../routes/offers.js'
 import type { PaidRouteSettings, PriceList } from '../routes/paid-route-options.js'
 
@@ -68,16 +69,7 @@ function sponsoring(description: string, signed: Record<string, object>): Extens
   }
 }
 
-/** SHA-256 of the list as JSON without white space, the fields of each object in the order of their names. */
+/** SHA-256 of the list's canonical JSON (RFC 8785). */
 export function priceListHash(list: PriceList): `0x${string}` {
-  return `0x${createHash('sha256').update(canonicalJson(list)).digest('hex')}`
-}
-
-/** RFC 8785, for what JSON.parse gives. */
-export function canonicalJson(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  const fields = Object.entries(value).filter(([, field]) => field !== undefined)
-  fields.sort(([one], [other]) => (one < other ? -1 : 1))
-  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonicalJson(field)}`).join(',')}}`
+  return `0x${createHash('sha256').update(canonicalize(list)!).digest('hex')}`
 }

@@ -71,3 +71,12 @@ it('passes over logs that are not what they seem', () => {
     ]),
   ).toEqual([])
 })
+
+it("counts a wrapped token's deposit and withdrawal, once where the token also logs a transfer", () => {
+  const deposit = log(token, [event('Deposit(address,uint256)'), word(alice)], word(3n))
+  const withdrawal = log(token, [event('Withdrawal(address,uint256)'), word(bob)], word(2n))
+  expect(assetChanges([deposit, withdrawal, transfer(token, nobody, alice, 3n)])).toEqual([
+    { address: alice, type: 'erc20', token, amount: '3' },
+    { address: bob, type: 'erc20', token, amount: '-2' },
+  ])
+})

@@ -1,6 +1,6 @@
 import { ZERO_ADDRESS } from '@upfront/protocol'
 import type { CallRecord, Frame } from '../engine/call-record.js'
-import { type AssetApproval, type AssetTransfer, approvalIn, isWrapping, transfersIn } from './events.js'
+import { type AssetApproval, type AssetTransfer, approvalIn, transfersByLogs } from './events.js'
 import { allowanceOf } from './questions.js'
 
 export interface AssetEvents {
@@ -15,13 +15,7 @@ export function assetEvents({ frames }: CallRecord): AssetEvents {
   const lasting = lastingFrames(frames)
   const logs = lasting.flatMap((frame) => frame.logs)
   const approvals = lastOfEach(logs.flatMap((log) => approvalIn(log) ?? []))
-  const plain = logs.filter((log) => !isWrapping(log)).flatMap(transfersIn)
-  // Some wrapped tokens tell of a deposit twice: as a deposit, and as a transfer from nobody.
-  const wrapped = logs
-    .filter(isWrapping)
-    .flatMap(transfersIn)
-    .filter((wrapping) => !plain.some((transfer) => isSame(transfer, wrapping)))
-  return { transfers: [...lasting.flatMap(nativeTransferOf), ...plain, ...wrapped], approvals }
+  return { transfers: [...lasting.flatMap(nativeTransferOf), ...transfersByLogs(logs)], approvals }
 }
 
 function lastOfEach(approvals: readonly AssetApproval[]): AssetApproval[] {
@@ -40,9 +34,4 @@ function lastingFrames(frames: readonly Frame[]): Frame[] {
 function nativeTransferOf({ kind, from, to = ZERO_ADDRESS, value = 0n }: Frame): AssetTransfer[] {
   const moves = kind !== 'CALLCODE' && kind !== 'DELEGATECALL' && value > 0n && from !== to
   return moves ? [{ asset: { type: 'native' }, from, to, amount: value }] : []
-}
-
-function isSame(a: AssetTransfer, b: AssetTransfer): boolean {
-  if (a.asset.type !== 'erc20' || b.asset.type !== 'erc20') return false
-  return a.asset.address === b.asset.address && a.from === b.from && a.to === b.to && a.amount === b.amount
 }

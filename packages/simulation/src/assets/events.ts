@@ -106,6 +106,17 @@ export function transfersIn({ address, topics, data }: EmittedLog): AssetTransfe
   }
 }
 
+/** The transfers that logs tell of, those of wrapped tokens' deposits and withdrawals last. */
+export function transfersByLogs(logs: readonly EmittedLog[]): AssetTransfer[] {
+  const plain = logs.filter((log) => !isWrapping(log)).flatMap(transfersIn)
+  // Some wrapped tokens tell of a deposit twice: as a deposit, and as a transfer from nobody.
+  const wrapped = logs
+    .filter(isWrapping)
+    .flatMap(transfersIn)
+    .filter((wrapping) => !plain.some((transfer) => isSame(transfer, wrapping)))
+  return [...plain, ...wrapped]
+}
+
 /** The approval that a log tells of. */
 export function approvalIn({ address, topics, data }: EmittedLog): AssetApproval | undefined {
   const [event, first, second, third] = topics
@@ -141,7 +152,7 @@ export function approvalIn({ address, topics, data }: EmittedLog): AssetApproval
 }
 
 /** Whether a log is a wrapped token's deposit or withdrawal. */
-export function isWrapping({ topics: [event] }: EmittedLog): boolean {
+function isWrapping({ topics: [event] }: EmittedLog): boolean {
   return event === TOPIC.deposit || event === TOPIC.withdrawal
 }
 
@@ -164,4 +175,9 @@ function listAt(words: readonly bigint[], place: number): bigint[] | undefined {
   const length = words[start]!
   if (length > BigInt(words.length - start - 1)) return undefined
   return words.slice(start + 1, start + 1 + Number(length))
+}
+
+function isSame(a: AssetTransfer, b: AssetTransfer): boolean {
+  if (a.asset.type !== 'erc20' || b.asset.type !== 'erc20') return false
+  return a.asset.address === b.asset.address && a.from === b.from && a.to === b.to && a.amount === b.amount
 }
