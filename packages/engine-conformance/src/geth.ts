@@ -3,11 +3,24 @@ import fs from 'node:fs'
 import { createServer } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
-import { blockHeaderFromRpc } from '@upfront/protocol'
+import { type BlockHeader, blockHeaderFromRpc } from '@upfront/protocol'
 import type { Ground, RpcAnswer } from './answer.js'
 import { developmentGround, GENESIS_FILE } from './development-chain.js'
 
-/** A geth at the genesis block of the development chain. */
+/** What a geth begins with. */
+export interface GethChain {
+  /** As a genesis file has it. */
+  genesis: object
+  /** What an engine stands on where geth stands on this block. */
+  groundOn(genesisBlock: BlockHeader): Ground
+}
+
+const DEVELOPMENT_CHAIN: GethChain = {
+  genesis: JSON.parse(fs.readFileSync(GENESIS_FILE, 'utf8')),
+  groundOn: developmentGround,
+}
+
+/** A geth at the genesis block of a chain. */
 export interface Geth {
   call(method: string, params: unknown[]): Promise<RpcAnswer>
   /** Several calls in one request. */
@@ -23,10 +36,12 @@ export function findGeth(): string | undefined {
   return candidates.map((folder) => path.join(folder, 'geth')).find((file) => fs.existsSync(file))
 }
 
-/** Starts a geth of the development chain that has no peers. */
-export async function startGeth(binary: string): Promise<Geth> {
+/** Starts a geth that has no peers; of the development chain unless another one is given. */
+export async function startGeth(binary: string, chain = DEVELOPMENT_CHAIN): Promise<Geth> {
   const datadir = fs.mkdtempSync(path.join(os.tmpdir(), 'geth-'))
-  const init = spawnSync(binary, ['init', '--datadir', datadir, GENESIS_FILE], { encoding: 'utf8' })
+  const genesisFile = path.join(datadir, 'genesis.json')
+  fs.writeFileSync(genesisFile, JSON.stringify(chain.genesis))
+  const init = spawnSync(binary, ['init', '--datadir', datadir, genesisFile], { encoding: 'utf8' })
   if (init.status !== 0) throw new Error(`geth init failed: ${init.stderr}`)
   const [http, auth] = [await freePort(), await freePort()]
   const offline = ['--nodiscover', '--maxpeers', '0', '--port', '0', '--ipcdisable', '--verbosity', '1']
@@ -56,7 +71,7 @@ export async function startGeth(binary: string): Promise<Geth> {
   return {
     call,
     batch,
-    ground: developmentGround(blockHeaderFromRpc(result)),
+    ground: chain.groundOn(blockHeaderFromRpc(result)),
     stop: async () => {
       child.kill()
       await new Promise((resolve) => child.once('exit', resolve))

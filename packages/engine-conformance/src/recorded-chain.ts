@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { type BlockHeader, type BlockParameter, blockHeaderFromRpc, type Hex } from '@upfront/protocol'
 import { type ChainRules, chainRulesFromGenesis } from '@upfront/simulation'
 import type { Ground, RpcAnswer } from './answer.js'
-import { StateValues, valueOfAccounts } from './state-values.js'
+import { type RecordedAccount, StateValues, valueOfAccounts } from './state-values.js'
 
 /** Ethereum through the Merge to BPO 2, or an OP-stack chain with every fork to Jovian from its genesis on. */
 export type RecordingName = 'conformance' | 'conformance-op'
@@ -48,6 +48,9 @@ export function recordedExchanges(recording: RecordingName): RecordedExchange[] 
 export class RecordedChain {
   readonly headers: readonly BlockHeader[]
   readonly rules: ChainRules
+  readonly #accounts: Record<string, RecordedAccount>
+  readonly #genesis: { config: Record<string, unknown> }
+  readonly #head: Record<string, unknown>
   readonly #state: StateValues
   /** Input of each block's first transaction. */
   readonly #deposits: readonly (Hex | undefined)[]
@@ -55,16 +58,35 @@ export class RecordedChain {
   constructor(recording: RecordingName) {
     const blocks: { transactions: { input?: Hex }[] }[] = recordedJson(recording, 'chain', 'blocks.json')
     this.headers = blocks.map(blockHeaderFromRpc)
-    this.rules = chainRulesFromGenesis(recordedJson(recording, 'chain', 'genesis.json'))
+    this.#genesis = recordedJson(recording, 'chain', 'genesis.json')
+    this.#head = { ...blocks.at(-1) }
+    this.rules = chainRulesFromGenesis(this.#genesis)
     this.#deposits = blocks.map((block) => block.transactions[0]?.input)
-    const accounts = recordedJson(recording, 'chain', 'head-state.json')
-    this.#state = new StateValues(valueOfAccounts(accounts, (number) => this.headers[Number(number)]?.hash))
+    this.#accounts = recordedJson(recording, 'chain', 'head-state.json')
+    this.#state = new StateValues(valueOfAccounts(this.#accounts, (number) => this.headers[Number(number)]?.hash))
   }
 
   /** What simulations on this block stand on, with the head's state. */
   groundAt(block: BlockParameter): Ground {
     const base = this.#header(block)
     return { rules: this.rules, base, state: this.#state, daFootprintScalar: this.#daFootprintScalar(base) }
+  }
+
+  /**
+   * A chain that begins with this one's head: its state, time, fees and forks. geth takes no first block with a number other than 0, so forks
+   * that came by number are there from the start, and there are no ancestors.
+   */
+  headAsGenesis(): { genesis: object; groundOn(genesisBlock: BlockHeader): Ground } {
+    const { timestamp, gasLimit, extraData, mixHash, miner, baseFeePerGas, blobGasUsed, excessBlobGas, nonce } =
+      this.#head
+    const config = Object.fromEntries(
+      Object.entries(this.#genesis.config).map(([name, value]) => [name, name.endsWith('Block') ? 0 : value]),
+    )
+    const header = { timestamp, gasLimit, extraData, mixHash, coinbase: miner, nonce, difficulty: '0x0' }
+    const fees = { baseFeePerGas, blobGasUsed, excessBlobGas }
+    const genesis = { ...header, ...fees, config: { ...config, terminalTotalDifficulty: 0 }, alloc: this.#accounts }
+    const rules = chainRulesFromGenesis(genesis)
+    return { genesis, groundOn: (base) => ({ rules, base, state: new StateValues(valueOfAccounts(this.#accounts)) }) }
   }
 
   #header(block: BlockParameter): BlockHeader {

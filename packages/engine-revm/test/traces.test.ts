@@ -7,8 +7,11 @@ import {
   HANDMADE_REQUESTS,
   LOG_REQUESTS,
   RandomRequest,
+  RecordedChain,
+  recordedExchanges,
   startGeth,
   tracesOf,
+  whyNoRecordings,
 } from '@upfront/engine-conformance'
 import { createEthereumJsEngine } from '@upfront/engine-ethereumjs'
 import type { Engine } from '@upfront/simulation'
@@ -22,8 +25,12 @@ const MAX_FOUND = Number(process.env.MAX_FOUND ?? 5)
 
 /** Some programs loop: geth would log each turn. */
 const MOST_STEP_BYTES = 500_000
+/** Requests under way at once: geth and the portable engine work beside this thread. */
+const LANES = 4
+/** Of the random calls every fourth, and the first of each request. */
+const WHOLE = 4
 /** Less than geth gives a call that names none: loops take it long. */
-const GAS = '0x2dc6c0'
+const GAS = '0x7a120'
 
 /** Each with the options of `debug_traceCall` for it; the struct logger has no name. */
 const TRACERS: object[] = [
@@ -40,6 +47,12 @@ const TRACERS: object[] = [
   { limit: 2_000 },
   { disableStack: true, disableStorage: true, limit: MOST_STEP_BYTES },
 ]
+/** One of each kind; of all of them the call runs once. */
+const SOME_TRACERS = [10, 1, 3, 5, 8].map((index) => TRACERS[index]!)
+/** Further options for what another tracer shows already. */
+function isVariant(tracer: object): boolean {
+  return TRACERS.indexOf(tracer) >= 10
+}
 /** What halts is worded by these. */
 const HALT_TRACERS = TRACERS.slice(0, 2)
 
@@ -47,12 +60,19 @@ const { reason } = loadRevm()
 const geth = findGeth()
 if (reason !== undefined) console.log(`traces are not compared: ${reason}`)
 else if (geth === undefined) console.log('traces are not compared: geth is not installed')
+const noRecordings = whyNoRecordings()
+if (noRecordings !== undefined) console.log(`traces are not compared on the recorded chain: ${noRecordings}`)
+const itRecorded = noRecordings === undefined ? it : it.skip
 const describeBoth = reason === undefined && geth !== undefined ? describe : describe.skip
 
 interface Block {
   calls?: { to?: string }[]
   stateOverrides?: Record<string, object>
   blockOverrides?: object
+}
+
+interface Payload {
+  blockStateCalls?: Block[]
 }
 
 /** A call, and what it runs on. */
@@ -75,7 +95,13 @@ describeBoth('revm and EthereumJS trace as geth does', () => {
 
   afterAll(() => Promise.all([...Object.values(engines).map((engine) => engine.close()), node?.stop()]))
 
-  async function differencesOf({ call, stateOverrides, blockOverrides }: Case, tracers: object[]): Promise<string[]> {
+  /** @param isWhole whether EthereumJS, which is slow, shows instructions with every set of options */
+  async function differencesOf(
+    { call, stateOverrides, blockOverrides }: Case,
+    tracers: object[],
+    isWhole: boolean,
+    node: Geth,
+  ): Promise<string[]> {
     const configs = tracers.map((tracer) => ({ ...tracer, stateOverrides, blockOverrides, timeout: '300s' }))
     const listParams = hasAccessListAsGeth(call, stateOverrides) ? [[call, 'latest', stateOverrides]] : []
     const theirs = await node.batch([
@@ -83,9 +109,12 @@ describeBoth('revm and EthereumJS trace as geth does', () => {
       ...listParams.map((params) => ['eth_createAccessList', params] as const),
     ])
     const made = Object.entries(engines).map(async ([name, engine]) => {
-      const ours = await tracesOf(engine, call, configs, node.ground)
+      const some = name === 'revm' || isWhole ? configs : configs.filter((_, index) => !isVariant(tracers[index]!))
+      const answers = await tracesOf(engine, call, some, node.ground)
+      const ours: (Answers[number] | undefined)[] = configs.map((config) => answers[some.indexOf(config)])
       for (const params of listParams) ours.push(await createdAccessListOf(engine, params, node.ground))
       return ours.flatMap((our, index) => {
+        if (our === undefined) return []
         const [difference] = compared(theirs[index]!, our)
         const what = JSON.stringify(tracers[index] ?? 'access list')
         return difference === undefined ? [] : [`${name}, ${what} of ${JSON.stringify(call)}: ${difference}`]
@@ -94,9 +123,10 @@ describeBoth('revm and EthereumJS trace as geth does', () => {
     return (await Promise.all(made)).flat()
   }
 
-  async function differencesIn(cases: Case[], tracers = TRACERS): Promise<string[]> {
+  async function differencesIn(cases: Case[], tracers = TRACERS, whole = 1, on = node): Promise<string[]> {
     const found: string[] = []
-    for (const one of cases) found.push(...(await differencesOf(one, tracers)))
+    for (const [index, one] of cases.entries())
+      found.push(...(await differencesOf(one, tracers, index % whole === 0, on)))
     return found
   }
 
@@ -118,21 +148,65 @@ describeBoth('revm and EthereumJS trace as geth does', () => {
     600_000,
   )
 
+  itRecorded(
+    'on the calls of the recorded requests, at the head of the recorded chain',
+    async () => {
+      const recorded = new RecordedChain('conformance')
+      const there = await startGeth(geth!, recorded.headAsGenesis())
+      try {
+        const { result } = await there.call('eth_getBlockByNumber', ['latest', false])
+        // All of the recorded state is there, and nothing else.
+        expect((result as { stateRoot: string }).stateRoot).toBe(recorded.headers.at(-1)!.stateRoot)
+        const found: string[] = []
+        let calls = 0
+        const exchanges = recordedExchanges('conformance').filter((_, index) => IS_LONG || index % 3 === 0)
+        for (const { name, params } of exchanges) {
+          const all = casesOf(withOverridesBefore((params as [Payload])[0])).map(withGas)
+          const cases = IS_LONG ? all : all.filter(isShort).slice(0, 2)
+          calls += cases.length
+          for (const difference of await differencesIn(cases, IS_LONG ? TRACERS : SOME_TRACERS, 1, there))
+            found.push(`${name}: ${difference}`)
+        }
+        expect(found).toEqual([])
+        expect(calls).toBeGreaterThan(exchanges.length)
+      } finally {
+        await there.stop()
+      }
+    },
+    600_000,
+  )
+
   it(`on random calls, seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1}`, async () => {
     const found: string[] = []
     let calls = 0
-    for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS && found.length < MAX_FOUND; seed++) {
-      const cases = casesOf(new RandomRequest(seed).payload()).map(({ call, ...rest }) => ({
-        call: { gas: GAS, ...call },
-        ...rest,
-      }))
-      calls += cases.length
-      for (const difference of await differencesIn(cases)) found.push(`seed ${seed}: ${difference}`)
+    let next = FIRST_SEED
+    const lane = async () => {
+      while (next < FIRST_SEED + SEEDS && found.length < MAX_FOUND) {
+        const seed = next++
+        const cases = casesOf(new RandomRequest(seed).payload()).map(withGas)
+        calls += cases.length
+        const wrong = await differencesIn(cases, TRACERS, WHOLE)
+        found.push(...wrong.map((difference) => `seed ${seed}: ${difference}`))
+        if (IS_LONG && (wrong.length > 0 || seed % 100 === 0))
+          process.stderr.write(`${calls} calls, seed ${seed}: ${wrong.join('; ') || 'no difference'}\n`)
+      }
     }
+    await Promise.all(Array.from({ length: LANES }, lane))
     if (IS_LONG) console.log(`${calls} calls of ${SEEDS} random requests were traced`)
     expect(found.slice(0, MAX_FOUND)).toEqual([])
   }, 36_000_000)
 })
+
+/** Each block with the state that the blocks before it set. */
+function withOverridesBefore({ blockStateCalls = [] }: Payload): Payload {
+  let overrides = {}
+  return {
+    blockStateCalls: blockStateCalls.map((block) => {
+      overrides = { ...overrides, ...block.stateOverrides }
+      return { ...block, stateOverrides: overrides }
+    }),
+  }
+}
 
 /** Every call of a request, each to run alone on the same state. */
 function casesOf(payload: object): Case[] {
@@ -142,6 +216,16 @@ function casesOf(payload: object): Case[] {
       return calls.map((call) => ({ call, stateOverrides, blockOverrides: overrides }))
     },
   )
+}
+
+/** Enough for what it does, unless it loops. */
+function withGas({ call, ...rest }: Case): Case {
+  return { call: { gas: GAS, ...call }, ...rest }
+}
+
+/** May not loop for long. */
+function isShort({ call }: Case): boolean {
+  return BigInt((call as { gas?: string }).gas ?? 0) <= 1_000_000n
 }
 
 /** Other calls' code is of no use to it, and slow to send. */
