@@ -10,7 +10,7 @@ import {
 import { createTestClient, createWalletClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { runBilling } from './support/billing.js'
-import { SELLER } from './support/buyer.js'
+import { makeRequirements, SELLER } from './support/buyer.js'
 import { type RunningBilling, usdcBalance } from './support/stand.js'
 import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
@@ -91,6 +91,47 @@ describe.each(oneStore())('when the chain drops the block of a settlement, on $n
     // The signer's nonces are whole.
     const next = await billing.authorizeNew()
     expect((await billing.charge(next.id, '1')).payment.state).toBe('settled')
+  })
+
+  test("below another signer's settlement that the chain has: it is brought back all the same", async () => {
+    const ledger = await store.variables()
+    const signers = DEVNET_ROLES.facilitators.slice(0, 2)
+    const FACILITATOR_PRIVATE_KEYS = signers.map(({ privateKey }) => privateKey).join(',')
+    // Nobody looks for reorganisations until billing starts again.
+    await run({ ...ledger, FACILITATOR_PRIVATE_KEYS, RECOVERY_INTERVAL_MS: '600000' })
+    const before = await usdcBalance(devnet, SELLER)
+    const charge = async (facilitator: string) => {
+      const { id } = await billing.authorizeNew(makeRequirements({ facilitator }))
+      expect((await billing.charge(id, '700')).payment.state).toBe('settled')
+      return id
+    }
+    const [dropped, kept] = signers.map(({ address }) => address) as [string, string]
+    const id = await charge(dropped)
+    await reorg(1)
+    await charge(kept)
+    expect(await usdcBalance(devnet, SELLER)).toBe(before + 700n)
+    await billing.close()
+    await run({ ...ledger, FACILITATOR_PRIVATE_KEYS })
+    await until(async () => (await usdcBalance(devnet, SELLER)) === before + 1_400n)
+    await until(async () => (await billing.payment(id)).state === 'settled')
+    expect(await kinds(id)).toEqual(['authorized', 'charged', 'submitted', 'settled', 'reorged', 'settled'])
+  })
+
+  test('while billing is down for longer than settlements are looked after: reconciliation finds it', async () => {
+    const ledger = await store.variables()
+    await run(ledger)
+    const before = await usdcBalance(devnet, SELLER)
+    const { id } = await billing.authorizeNew()
+    expect((await billing.charge(id, '700')).payment.state).toBe('settled')
+    await billing.close()
+    await reorg(1)
+    await anvil().mine({ blocks: 100 })
+    await run({ ...ledger, RECONCILE_INTERVAL_MS: '200' })
+    await until(async () => (await usdcBalance(devnet, SELLER)) === before + 700n)
+    await until(async () => (await billing.payment(id)).state === 'settled')
+    expect(await kinds(id)).toEqual(['authorized', 'charged', 'submitted', 'settled', 'reorged', 'settled'])
+    expect((await billing.send('/metrics')).body).toMatch(/^billing_reorged_settlements_total\{.*\} 1$/m)
+    expect((await billing.send('/reconciliation')).body).toMatchObject({ settledPayments: 1, differences: [] })
   })
 
   test('for good, as the payer has nothing left: it is unpaid, in totals and reservations too', async () => {

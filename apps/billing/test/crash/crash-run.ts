@@ -104,7 +104,7 @@ export async function runCrash(plan: CrashPlan): Promise<CrashReport> {
     node.faultOf = undefined
     const client = new BillingClient(billing.url)
     // What the last reorganisation took back is brought back in time: `finish` takes the chain past every deadline.
-    await until(async () => (await reconcile(client)).differences?.length === 0)
+    await until(async () => (await reconcile(client)).differences?.length === 0, 180_000)
     const ledger = await finish(devnet, client, kills.seller === 0, journal)
     const { servedAgain, replayed } = await replay(seller.url, purchases, new Set(ledger.map(({ nonce }) => nonce)))
     return {
@@ -130,6 +130,7 @@ async function makeBilling(rpcUrl: string, store: NodeJS.ProcessEnv): Promise<Se
     ...store,
     BILLING_PORT: String(port),
     RECOVERY_INTERVAL_MS: '500',
+    RECONCILE_INTERVAL_MS: '1000',
     NODE_TIMEOUT_MS: '1000',
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'error',
   })

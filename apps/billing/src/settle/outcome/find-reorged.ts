@@ -1,5 +1,4 @@
-import type { Hash } from '@upfront/protocol'
-import { and, desc, eq, gte, inArray, isNotNull, or } from 'drizzle-orm'
+import { and, asc, eq, gte, inArray, isNotNull, or } from 'drizzle-orm'
 import type { Chain } from '../../chain/chain.js'
 import type { Database } from '../../ledger/ledger.js'
 import { type PaymentRow, payments } from '../../ledger/schema.js'
@@ -14,18 +13,17 @@ export async function findReorged(db: Database, chain: Chain): Promise<PaymentRo
     .selectDistinct({ number: payments.blockNumber, hash: payments.blockHash })
     .from(payments)
     .where(and(isMined, isNotNull(payments.blockHash), gte(payments.blockNumber, chain.head.number - WATCHED_BLOCKS)))
-    .orderBy(desc(payments.blockNumber))
-  const gone: { number: bigint; hash: Hash }[] = []
-  for (const { number, hash } of blocks) {
-    if (number === null || hash === null) continue
-    const found = await chain.blockHash(number)
-    // What the chain's own block stands on is the chain's.
-    if (found === hash) break
-    // A node that is behind has no block yet where the chain has one.
-    if (found !== null) gone.push({ number, hash })
-  }
-  if (gone.length === 0) return []
-  const inGone = gone.map(({ number, hash }) => and(eq(payments.blockNumber, number), eq(payments.blockHash, hash)))
+    .orderBy(asc(payments.blockNumber))
+  const lowest = blocks[0]?.number
+  if (lowest == null) return []
+  // A number that is missing here is of a block that the node does not have yet, or not any more.
+  const ancestors = await chain.ancestry.downTo(lowest)
+  const inGone = blocks.flatMap(({ number, hash }) => {
+    const found = number === null ? undefined : ancestors.get(number)
+    if (number === null || hash === null || found === undefined || found === hash) return []
+    return and(eq(payments.blockNumber, number), eq(payments.blockHash, hash))
+  })
+  if (inGone.length === 0) return []
   return db
     .select()
     .from(payments)

@@ -13,32 +13,37 @@ import { findTransfer } from './find-transfer.js'
 /** More are looked at in the next round. */
 const MOST_FAILURES = 200
 
-/**
- * Looks after payments whose block the chain has dropped. One that is in another block by now stays what it is; any other is
- * under way again. Answers those. Throws `NodeFault`.
- */
+/** Looks after payments whose block the chain has dropped. Answers those that are under way again. Throws `NodeFault`. */
 export async function reopenReorged(db: Database, chain: Chain): Promise<PaymentRow[]> {
   const reopened: PaymentRow[] = []
   for (const payment of await findReorged(db, chain)) {
-    const receipt = await readReceipt(db, chain, payment)
-    const transfer = receipt?.succeeded ? findTransfer(payment, receipt.logs) : null
-    if (receipt && receipt.blockHash !== payment.blockHash && transfer?.amount === payment.charge) {
-      await changePayment(db, payment, {
-        kind: 'mined',
-        set: { blockNumber: receipt.blockNumber, blockHash: receipt.blockHash },
-        data: { transaction: receipt.hash, block: receipt.blockNumber.toString() },
-        along: [
-          ...(payment.blockHash === null ? [] : reverseBlock(payment.blockHash)),
-          recordPaymentGas(receipt),
-          recordTransfer(receipt, transfer),
-        ],
-      })
-      continue
-    }
-    const reorged = await concludeReorged(db, payment)
+    const reorged = await reopen(db, chain, payment)
     if (reorged !== null) reopened.push(reorged)
   }
   return reopened
+}
+
+/**
+ * A payment whose block the chain has dropped is under way again. `null`: it has moved on, or is in another block by now, and
+ * that is recorded. Throws `NodeFault`.
+ */
+export async function reopen(db: Database, chain: Chain, payment: PaymentRow): Promise<PaymentRow | null> {
+  const receipt = await readReceipt(db, chain, payment)
+  const transfer = receipt?.succeeded ? findTransfer(payment, receipt.logs) : null
+  if (!receipt || receipt.blockHash === payment.blockHash || transfer?.amount !== payment.charge) {
+    return concludeReorged(db, payment)
+  }
+  await changePayment(db, payment, {
+    kind: 'mined',
+    set: { blockNumber: receipt.blockNumber, blockHash: receipt.blockHash },
+    data: { transaction: receipt.hash, block: receipt.blockNumber.toString() },
+    along: [
+      ...(payment.blockHash === null ? [] : reverseBlock(payment.blockHash)),
+      recordPaymentGas(receipt),
+      recordTransfer(receipt, transfer),
+    ],
+  })
+  return null
 }
 
 /**

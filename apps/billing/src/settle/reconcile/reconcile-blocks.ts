@@ -11,6 +11,7 @@ import { type PaymentRow, payments, reconciledBlocks, transfers } from '../../le
 import { concludeSettled } from '../outcome/conclude.js'
 import { findSettlement } from '../outcome/find-settlement.js'
 import { findTransfer } from '../outcome/find-transfer.js'
+import { reopen } from '../outcome/follow-ended.js'
 
 /** What most public nodes let one eth_getLogs span. */
 const RANGE_BLOCKS = 2_000n
@@ -37,19 +38,21 @@ export interface Advance {
   differences: BlockDifference[]
   /** Payments that had failed, and whose transfer was found. */
   healed: PaymentRow[]
+  /** Payments whose block the chain has dropped unnoticed: they are under way again. */
+  reopened: PaymentRow[]
 }
 
 /**
  * Compares the next final blocks of a chain with the ledger, where there are any: at most one range for each call. What had
- * failed and was transferred is settled. `null`: nothing to do, or another process did it. Throws `NodeFault` and
- * `NodeRefusal`.
+ * failed and was transferred is settled, and what was settled in a block that is gone is under way again. `null`: nothing to
+ * do, or another process did it. Throws `NodeFault` and `NodeRefusal`.
  */
 export async function advance(db: Database, chain: Chain): Promise<Advance | null> {
   const final = await chain.finalBlock()
   const before = await readCursor(db, chain.network)
   if (before === null || final <= before) return null
   const upTo = before + RANGE_BLOCKS < final ? before + RANGE_BLOCKS : final
-  const result: Advance = { upTo, differences: [], healed: [] }
+  const result: Advance = { upTo, differences: [], healed: [], reopened: [] }
   const logs = await readTransfers(db, chain, before + 1n, upTo)
   const recorded = await readRecorded(db, chain.network, before + 1n, upTo)
   for (const log of logs) {
@@ -59,6 +62,12 @@ export async function advance(db: Database, chain: Chain): Promise<Advance | nul
   }
   for (const { transaction, logIndex, paymentId, amount } of recorded.values()) {
     const { network } = chain
+    const payment = await findDropped(db, chain, paymentId)
+    if (payment !== null) {
+      const reopened = await reopen(db, chain, payment)
+      if (reopened !== null) result.reopened.push(reopened)
+      continue
+    }
     result.differences.push({ kind: 'missing on chain', network, transaction, logIndex, paymentId, amount })
   }
   const advanced = await db
@@ -126,6 +135,14 @@ async function readRecorded(db: Database, network: Network, from: bigint, to: bi
 
 function keyOf({ transactionHash, logIndex }: Pick<Log, 'transactionHash' | 'logIndex'>): string {
   return `${transactionHash}/${logIndex}`
+}
+
+/** The payment where the chain has another block in place of the one that it was mined in; else `null`. Throws `NodeFault`. */
+async function findDropped(db: Database, chain: Chain, paymentId: string): Promise<PaymentRow | null> {
+  const payment = await findPaymentById(db, paymentId)
+  if (payment === null || payment.blockNumber === null) return null
+  const found = await chain.blockHash(payment.blockNumber)
+  return found === null || found === payment.blockHash ? null : payment
 }
 
 /** A transfer that the ledger has not: a settlement that it missed, or nothing of ours. */

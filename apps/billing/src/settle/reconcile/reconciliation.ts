@@ -60,6 +60,13 @@ export class Reconciliation implements OnApplicationBootstrap, OnApplicationShut
             'a payment that had failed is settled: its transfer was found',
           )
         }
+        for (const { id: paymentId } of result.reopened) {
+          this.metrics.reorgs.inc({ network })
+          this.logger.warn(
+            { paymentId, network },
+            'the chain has dropped the block of a settlement; it is under way again',
+          )
+        }
       }
       await measureEconomics(this.ledger.db, chain, this.metrics)
       for (const signer of chain.signers.keys()) await this.funds.settlementsLeft(chain, signer)
