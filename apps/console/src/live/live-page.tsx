@@ -92,7 +92,7 @@ function Line({ marks, losses }: { marks: Mark[]; losses: number }) {
         ))}
       </ul>
       <p>
-        {disturbances.length === 0 ? 'No gap and no reorganisation' : `Went wrong: ${disturbances.length}`}
+        {disturbances.length === 0 ? 'No gap and no reorganisation' : `Disturbances: ${disturbances.length}`}
         {losses > 0 && `, connection lost ${losses} times`}
       </p>
       <ul>

@@ -5,7 +5,7 @@ import { CallTree } from './call-tree.js'
 import { FlameGraph } from './flame-graph.js'
 import { decodedText, hasFailure, reasonOf, type SimulatedCall } from './outcome.js'
 
-/** What became of one call. */
+/** The outcome of one call. */
 export function CallOutcome({ outcome }: { outcome: SimulatedCall }) {
   const { gasUsed, returnData, logs, trace, stateDiff, assetChanges, decoded } = outcome
   const reason = reasonOf(outcome)

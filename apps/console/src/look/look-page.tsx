@@ -2,18 +2,11 @@ import { useEffect, useState } from 'react'
 import type { Abi } from 'viem'
 import { Code } from '../code.js'
 import { abiOf, functionsOf } from '../request/abi.js'
-import {
-  type BlockDraft,
-  type Draft,
-  draftFrom,
-  draftOfFragment,
-  EMPTY_BLOCK,
-  EMPTY_DRAFT,
-  fragmentOf,
-  payloadOf,
-  type SimulatePayload,
-} from '../request/draft.js'
+import { type BlockDraft, type Draft, EMPTY_BLOCK, EMPTY_DRAFT } from '../request/draft.js'
 import { DraftError } from '../request/draft-error.js'
+import { draftOfFragment, fragmentOf } from '../request/link.js'
+import { draftFrom } from '../request/paste.js'
+import { payloadOf, type SimulatePayload } from '../request/payload.js'
 import { snippetsOf } from '../request/snippets.js'
 import { BlockForm } from './block-form.js'
 import { Side } from './side.js'

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 import { type Abi, hexToBigInt } from 'viem'
-import type { SimulatePayload } from '../request/draft.js'
+import type { SimulatePayload } from '../request/payload.js'
 import { type Answer, call } from '../rpc.js'
 import { CallOutcome } from './call-outcome.js'
 import type { SimulatedBlock } from './outcome.js'
@@ -10,7 +10,7 @@ type State =
   | { kind: 'failed'; why: string }
   | { kind: 'answered'; answer: Answer<SimulatedBlock[]> }
 
-/** What is asked for beside outcomes. */
+/** Asked for beside the outcome of each call. */
 const SHOWN = { trace: true, stateDiff: true, assetChanges: true }
 
 /** What the request does on one state. */

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { EMPTY_BLOCK, EMPTY_CALL, payloadOf } from './draft.js'
+import { EMPTY_BLOCK, EMPTY_CALL } from './draft.js'
+import { payloadOf } from './payload.js'
 import { snippetsOf } from './snippets.js'
 
 it('gives the same request in each language', () => {

@@ -1,6 +1,6 @@
-import type { SimulatePayload } from './draft.js'
+import type { SimulatePayload } from './payload.js'
 
-/** The request in the words of a client. */
+/** The request as code for one client. */
 export interface Snippet {
   client: string
   code: string

@@ -1,11 +1,11 @@
 import { useState } from 'react'
-import { formatEther, formatUnits, type Hex } from 'viem'
+import type { Hex } from 'viem'
 import { type TokenTerms, tokenTerms } from '../pay/token-terms.js'
-import { Table } from '../table.js'
-import { EarningsChart } from './earnings-chart.js'
-import { Ledger, type Payment, type PaymentHistory, type Reconciliation, STUCK_STATES, type Total } from './ledger.js'
-import { marginOf } from './margin.js'
+import { Differences } from './differences.js'
+import { Earnings } from './earnings.js'
+import { Ledger, type Payment, type PaymentHistory, type Reconciliation, type Total } from './ledger.js'
 import { History } from './payment-history.js'
+import { Payments } from './payments.js'
 
 interface Opened {
   ledger: Ledger
@@ -82,107 +82,5 @@ export function SellerPage() {
         </>
       )}
     </>
-  )
-}
-
-function Earnings({ totals, tokens }: Opened) {
-  const [price, setPrice] = useState('')
-  return [...tokens].map(([asset, terms]) => {
-    const own = totals.filter((total) => total.asset === asset)
-    const settled = own.reduce((sum, total) => sum + BigInt(total.settled), 0n)
-    const fees = own.reduce((sum, total) => sum + BigInt(total.feePaid), 0n)
-    const margin = marginOf(settled, terms.decimals, fees, price)
-    return (
-      <section key={asset} aria-label={`Earned in ${terms.symbol}`}>
-        <h3>
-          Earned {terms.inWords(settled)} · gas {formatEther(fees)} ETH
-        </h3>
-        <label>
-          Price of 1 ETH in {terms.symbol}, for the margin
-          <input inputMode="decimal" value={price} onChange={({ target: { value } }) => setPrice(value)} />
-        </label>
-        {margin && (
-          <p className={margin.isLoss ? 'bad' : 'good'}>
-            Gas took {margin.shareOfGas} of what was earned: {margin.left} {terms.symbol} are left
-          </p>
-        )}
-        <EarningsChart totals={own} inWords={terms.inWords} />
-        <TotalsTable totals={own} terms={terms} />
-      </section>
-    )
-  })
-}
-
-function TotalsTable({ totals, terms }: { totals: Total[]; terms: TokenTerms }) {
-  const units = (amount: string) => formatUnits(BigInt(amount), terms.decimals)
-  return (
-    <Table
-      caption={`By route and day (UTC), in ${terms.symbol}`}
-      rows={totals}
-      rowKey={({ day, route }) => `${day} ${route}`}
-      columns={[
-        { head: 'Day', cell: ({ day }) => day },
-        { head: 'Route', cell: ({ route }) => route },
-        { head: 'Payments', cell: ({ payments }) => payments },
-        { head: 'Settled', cell: ({ settled }) => units(settled) },
-        { head: 'Under way', cell: ({ pending }) => units(pending) },
-        { head: 'Failed', cell: ({ failed }) => units(failed) },
-        { head: 'Gas, ETH', cell: ({ feePaid }) => formatEther(BigInt(feePaid)) },
-      ]}
-    />
-  )
-}
-
-function Payments({ payments, tokens, onChosen }: Opened & { onChosen(payment: Payment): void }) {
-  const stuck = payments.filter(({ state }) => STUCK_STATES.includes(state)).length
-  const inWords = ({ asset, charge }: Payment) => (charge === null ? '' : tokens.get(asset)?.inWords(BigInt(charge)))
-  return (
-    <Table
-      caption={`Payments: ${stuck} under way, oldest first, then failed ones, then the newest`}
-      rows={payments}
-      rowKey={({ id }) => id}
-      columns={[
-        {
-          head: 'State',
-          cell: ({ state, reason }) => (
-            <span className={state === 'failed' ? 'bad' : undefined}>
-              {state}
-              {reason && `: ${reason}`}
-            </span>
-          ),
-        },
-        { head: 'Charge', cell: inWords },
-        { head: 'Route', cell: ({ route }) => route },
-        { head: 'Payer', cell: ({ payer }) => <code>{payer}</code> },
-        { head: 'Since', cell: ({ createdAt }) => createdAt },
-        {
-          head: 'History',
-          cell: (payment) => (
-            <button type="button" onClick={() => onChosen(payment)}>
-              {payment.id}
-            </button>
-          ),
-        },
-      ]}
-    />
-  )
-}
-
-function Differences({ settledPayments, openPayments, differences }: Reconciliation) {
-  return (
-    <div role="status">
-      <p className={differences.length === 0 ? 'good' : 'bad'}>
-        {differences.length === 0 ? 'No differences' : `${differences.length} differences`}: {settledPayments} settled
-        payments compared, {openPayments} under way
-      </p>
-      <ul>
-        {differences.map(({ kind, paymentId, transaction, ledgerAmount, chainAmount }) => (
-          <li key={`${paymentId} ${transaction}`}>
-            {kind}: payment <code>{paymentId ?? 'unknown'}</code>, ledger {ledgerAmount ?? 'nothing'}, chain{' '}
-            {chainAmount ?? 'nothing'}, transaction <code>{transaction ?? 'none'}</code>
-          </li>
-        ))}
-      </ul>
-    </div>
   )
 }
