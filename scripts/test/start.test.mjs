@@ -21,19 +21,20 @@ function killIfThere(pid) {
   }
 }
 
-async function freePort() {
-  const server = createServer()
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return port
+async function freePorts(count) {
+  // All are held at once: one that is given back may come again.
+  const servers = Array.from({ length: count }, () => createServer())
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))))
+  const ports = servers.map((server) => server.address().port)
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
 }
 
 /** `npm start` on free ports; `output` grows as it prints. */
 async function npmStart(environment = {}) {
-  const ports = {}
-  for (const service of ['DEVNET', 'DEVNET_FLASHBLOCKS', 'GATEWAY', 'BILLING'])
-    ports[`${service}_PORT`] = await freePort()
+  const variables = ['DEVNET_PORT', 'DEVNET_FLASHBLOCKS_PORT', 'GATEWAY_PORT', 'BILLING_PORT']
+  const free = await freePorts(variables.length)
+  const ports = Object.fromEntries(variables.map((variable, at) => [variable, free[at]]))
   const child = spawn('npm', ['start'], {
     cwd: root,
     detached: true,
