@@ -155,7 +155,7 @@ export const HANDMADE_REQUESTS: Record<string, Fields> = {
         blockOverrides: OSAKA,
         stateOverrides: {
           [SPARE]: {
-            code: '0x5f5f555f6001555f6002555f60035500',
+            code: '0x5f5f555f6001555f6002555f600355',
             state: Object.fromEntries([0n, 1n, 2n, 3n].map((slot) => [word(slot), word(1n)])),
           },
         },

@@ -69,7 +69,7 @@ export class SteppingEvm extends RecordingEvm {
     const last = this.lastAt[message.depth]
     if (exceptionError === undefined && (last === undefined || !ENDING.includes(last.opcode))) {
       // geth runs into a STOP behind the code; EthereumJS ends there.
-      if (runState.code.length > 0) await this.stopped(recorder, runState)
+      if (runState.code.length > 0) await this.stopped(recorder, runState, result.gasRefund ?? 0n)
     } else if (exceptionError !== undefined && last?.step !== undefined && exceptionError.error !== 'revert') {
       const halt = this.haltAt(message.depth, result, undefined, message.data, message.gasLimit)
       recorder.steps?.halt(last.step, halt, last.opcode === SSTORE && (await this.isNewSlot(runState)))
@@ -77,11 +77,12 @@ export class SteppingEvm extends RecordingEvm {
     return result
   }
 
-  private async stopped(recorder: Recorder, runState: RunState): Promise<void> {
+  /** @param gasRefund of the frame's end: the result's `runState` has that of its start */
+  private async stopped(recorder: Recorder, runState: RunState, gasRefund: bigint): Promise<void> {
     await this.noteUses(runState, STOP)
     const { steps } = recorder
     if (steps === undefined || steps.isFull) return
-    recorder.take(steps.add(this.before(STOP, runState), 0n, this.refundOf(runState), undefined) / 2)
+    recorder.take(steps.add(this.before(STOP, runState), 0n, recorder.refund + gasRefund, undefined) / 2)
   }
 
   private async logged(
