@@ -38,7 +38,7 @@ describe('/console', () => {
     gateway = stand.gateway
     browser = await launchBrowser()
     await stand.pay(`${gateway.url}/v1/preview?to=${NOBODY}`)
-  })
+  }, 300_000)
   afterAll(async () => {
     await browser?.close()
     await stand?.stop()

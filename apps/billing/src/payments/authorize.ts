@@ -24,7 +24,7 @@ import {
   readHoldings,
   verifyOnChain,
 } from '../verify/verify.js'
-import { findFirstResult, hashInput, type KeyedCall } from './idempotency.js'
+import { findFirstResult, hashInput, type KeyedCall, takeKey } from './idempotency.js'
 import { SignerDirectory } from './signer-directory.js'
 
 type Refused = Extract<AuthorizeResult, { outcome: 'refused' }>
@@ -66,6 +66,12 @@ const SPONSORING_SPENT = {
   message: 'enough gas was sponsored today: this payer has to approve Permit2 by a transaction of its own',
 }
 const UNCOVERED: ReadonlySet<string> = new Set([RefusalReason.insufficientBalance, RefusalReason.allowanceRequired])
+/** Refusals that another moment would not repeat. */
+const PASSING: ReadonlySet<string> = new Set([
+  ...UNCOVERED,
+  RefusalReason.signerOutOfGas,
+  RefusalReason.sponsoringSpent,
+])
 
 /** Verifies and reserves. */
 @Injectable()
@@ -78,7 +84,7 @@ export class Authorizations {
     private readonly metrics: BillingMetrics,
   ) {}
 
-  /** The internal contract's authorize: a key reserves once, and a refusal may be tried again under it. Throws `NodeFault` and `BillingError`. */
+  /** The internal contract's authorize, once per key. Throws `NodeFault` and `BillingError`. */
   async authorize(request: AuthorizeRequest, key: string): Promise<AuthorizeResult> {
     const call: KeyedCall = { key, operation: 'authorize', inputHash: hashInput(request) }
     const result = await this.reserve(request, 'internal', call)
@@ -220,9 +226,17 @@ export class Authorizations {
     }
   }
 
-  /** Refusals are not stored. Another call may have taken the key meanwhile: then its result is the answer. */
+  /**
+   * The key's first result, where another call took the key meanwhile. A refusal that the state of a moment decides becomes the
+   * key's result; others come out the same each time, and are not stored: whoever sends rubbish leaves nothing.
+   */
   private async answerRefused(call: KeyedCall, refusal: Refused): Promise<AuthorizeResult> {
-    const first = await findFirstResult(this.ledger.db, call)
+    const { reason, message, payer } = refusal
+    const first = await this.ledger.db.transaction(async (tx) => {
+      const isKept =
+        PASSING.has(reason) && (await takeKey(tx, call, { paymentId: null, refusal: { reason, message, payer } }))
+      return isKept ? null : findFirstResult(tx, call)
+    })
     if (first === null) return refusal
     if (first.refusal !== null) return { outcome: 'refused', ...first.refusal }
     const payment = await findPaymentById(this.ledger.db, first.paymentId ?? '')

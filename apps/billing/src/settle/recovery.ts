@@ -18,7 +18,8 @@ import { mendNonces } from './signers/signer-nonces.js'
 
 const BATCH = 500
 const FIRST_ROUND_MILLISECONDS = 1_500
-const KEY_RETENTION_MILLISECONDS = 7 * 24 * 3_600_000
+/** Of refusals: who repeats a call does so within seconds. */
+const KEY_RETENTION_MILLISECONDS = 3_600_000
 
 /** At start and on a timer: keeps signers' nonces whole, ends what nobody can settle, and looks after what has ended. */
 @Injectable()

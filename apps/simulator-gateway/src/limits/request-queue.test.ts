@@ -123,6 +123,22 @@ describe('RequestQueue', () => {
     expect(() => queue.enter(alice, never)).toThrow(Overloaded)
   })
 
+  it('released, refuses the newest of the client with the most where more wait than may', async () => {
+    const queue = new RequestQueue(4, 2)
+    queue.hold()
+    const asked = Array.from({ length: 6 }, () =>
+      Promise.resolve(queue.enter(alice, never)).then(
+        () => 'in',
+        () => 'refused',
+      ),
+    )
+    expect([queue.inFlight, queue.queued]).toEqual([1, 5])
+    queue.release()
+    expect([queue.inFlight, queue.queued]).toEqual([2, 2])
+    expect(await Promise.race([asked[5], settled().then(() => 'waits')])).toBe('refused')
+    expect(await Promise.race([asked[3], settled().then(() => 'waits')])).toBe('waits')
+  })
+
   it('refuses the newest of the client with the most where too many wait', async () => {
     const queue = new RequestQueue(1, 3)
     const order: string[] = []

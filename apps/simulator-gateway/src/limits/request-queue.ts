@@ -115,9 +115,11 @@ export class RequestQueue {
     this.#next()?.enter()
   }
 
+  /** Gives every turn that there is room for; of the rest as many wait as may. */
   release(): void {
     this.#isHeld = false
     this.#admit()
+    while (this.#queued > this.#maxQueued) this.#refuseNewest(this.#free.size > 0 ? this.#free : this.#paid)
   }
 
   /** Held back, what there is room for waits too. */
@@ -161,12 +163,17 @@ export class RequestQueue {
   #makeRoom({ name, pays }: Client): void {
     const isServedBefore = pays && this.#free.size > 0
     const line = pays && !isServedBefore ? this.#paid : this.#free
+    const most = Math.max(0, ...[...line.values()].map(({ size }) => size))
+    const hasMore = isServedBefore || most > (line.get(name)?.size ?? 0) + 1
+    if (most === 0 || !hasMore) throw this.#full()
+    this.#refuseNewest(line)
+  }
+
+  /** Of the client with the most. */
+  #refuseNewest(line: Line): void {
     const most = lowest(line, (_, waiting) => -waiting.size)
     const waiting = [...(line.get(most ?? '') ?? [])]
-    const newest = waiting.at(-1)
-    const hasMore = isServedBefore || waiting.length > (line.get(name)?.size ?? 0) + 1
-    if (newest === undefined || !hasMore) throw this.#full()
-    newest.refuse(this.#full())
+    waiting.at(-1)?.refuse(this.#full())
   }
 
   #full(): Overloaded {
