@@ -1,7 +1,6 @@
 import type { Address, Hash, Hex, Network, Token } from '@upfront/protocol'
 import type { ChainSettings } from '../environment/chain-settings.js'
 import type { SignerKey } from '../environment/signer-keys.js'
-import { Ancestry } from './ancestry.js'
 import { BlockView, type RpcBlock } from './block-view.js'
 import { estimateSettlement, type Fees, simulateSettlement } from './gas-terms.js'
 import { Head } from './head.js'
@@ -37,7 +36,6 @@ export class Chain {
   /** Wei in 24 hours for sponsored approvals: of each payer, and of each signer; `null`: none are sponsored. */
   readonly approvalBudget: { payer: bigint; signer: bigint } | null
   readonly head: Head
-  readonly ancestry: Ancestry
   /** By lower-case address. */
   readonly signers: ReadonlyMap<Address, SignerKey>
   readonly #tokens: Map<Address, Token>
@@ -64,7 +62,6 @@ export class Chain {
     this.#tokens = new Map(settings.tokens)
     this.signers = new Map(signers.map((signer) => [signer.address, signer]))
     this.head = new Head(node)
-    this.ancestry = new Ancestry(node)
   }
 
   /** What is settled here, by address. */

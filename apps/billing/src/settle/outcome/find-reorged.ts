@@ -14,13 +14,12 @@ export async function findReorged(db: Database, chain: Chain): Promise<PaymentRo
     .from(payments)
     .where(and(isMined, isNotNull(payments.blockHash), gte(payments.blockNumber, chain.head.number - WATCHED_BLOCKS)))
     .orderBy(asc(payments.blockNumber))
-  const lowest = blocks[0]?.number
-  if (lowest == null) return []
-  // A number that is missing here is of a block that the node does not have yet, or not any more.
-  const ancestors = await chain.ancestry.downTo(lowest)
-  const inGone = blocks.flatMap(({ number, hash }) => {
-    const found = number === null ? undefined : ancestors.get(number)
-    if (number === null || hash === null || found === undefined || found === hash) return []
+  // Each of them: that the chain has one block says nothing of another's that was recorded on a branch before.
+  const hashes = await Promise.all(blocks.map(({ number }) => (number === null ? null : chain.blockHash(number))))
+  const inGone = blocks.flatMap(({ number, hash }, index) => {
+    const found = hashes[index]
+    // A node that is behind has no block yet where the chain has one.
+    if (number === null || hash === null || found == null || found === hash) return []
     return and(eq(payments.blockNumber, number), eq(payments.blockHash, hash))
   })
   if (inGone.length === 0) return []
