@@ -1,9 +1,9 @@
 import { DEVNET_ROLES, type Devnet, type FaultProxy, startDevnet, startFaultProxy } from '@upfront/devnet'
-import { createTestClient, createWalletClient, http } from 'viem'
+import { createTestClient, createWalletClient, http, keccak256 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { runBilling } from './support/billing.js'
 import { sign } from './support/buyer.js'
-import { burnNonce, fetchHead, resend, settleElsewhere } from './support/on-chain.js'
+import { burnNonce, fetchHead, resend, rpc, settleElsewhere } from './support/on-chain.js'
 import type { RunningBilling } from './support/stand.js'
 import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
@@ -54,12 +54,15 @@ describe.each(oneStore())('reconciliation by itself, on $name', (store) => {
   test('settles a payment that failed long ago, when its transfer is found', async () => {
     await anvil().setAutomine(false)
     const { id, nonce } = await billing.authorizeNew()
-    const before = node.sent.length
     await billing.charge(id, '700', { waitMilliseconds: 0 })
-    await until(async () => node.sent.length > before)
+    const waiting = () => rpc(devnet.rpcUrl, 'txpool_content', []) as Promise<{ pending: object }>
+    // The first that is sent has the nonce that was spent elsewhere above.
+    await until(async () => Object.keys((await waiting()).pending).length > 0)
     node.faultOf = (method) => (method === 'eth_sendRawTransaction' ? 'reset' : undefined)
+    const settlement = node.sent.at(-1) as `0x${string}`
     const { transaction } = await billing.payment(id)
-    await anvil().dropTransaction({ hash: transaction ?? '0x' })
+    expect(transaction).toBe(keccak256(settlement))
+    await anvil().dropTransaction({ hash: keccak256(settlement) })
     const snapshot = await anvil().snapshot()
     await burnNonce(devnet, nonce)
     const account = privateKeyToAccount(DEVNET_ROLES.facilitators[0].privateKey)
@@ -73,7 +76,7 @@ describe.each(oneStore())('reconciliation by itself, on $name', (store) => {
     await anvil().revert({ id: snapshot })
     // So deep that failures of back then are not watched any more.
     await mine(DEEP)
-    await resend(devnet, node.sent[before] ?? '')
+    await resend(devnet, settlement)
     await mine(DEEP)
     await until(
       async () => (await billing.payment(id)).state === 'settled',

@@ -59,6 +59,18 @@ describe('Pace', () => {
     expect(onDemand.trustedUntil).toBeUndefined()
   })
 
+  it.each([
+    [15, 400],
+    [100, 200],
+    [200, 30],
+  ])('trusts nothing where a client makes a block every %i ms, %i times', (interval, blocks) => {
+    const pace = new Pace()
+    for (let n = 0; n < blocks; n++) {
+      pace.note(blockOf(n, interval), n * interval)
+      expect(pace.trustedUntil).toBeUndefined()
+    }
+  })
+
   it('knows an interval before it has learnt one', () => {
     const pace = new Pace()
     expect(pace.intervalMs).toBe(1_000)

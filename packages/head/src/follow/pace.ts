@@ -1,15 +1,19 @@
 import type { BlockHeader } from '@upfront/protocol'
 
-/** Heads that the pace is learnt from. */
-const REMEMBERED = 16
+/** The pace is learnt from so many heads, or from those of so many milliseconds where that is more: timestamps are whole seconds. */
+const LEAST_REMEMBERED = 16
+const REMEMBERED_MS = 8_000
+/** Of a chain that is faster than that allows, no head is trusted without asking. */
+const MOST_REMEMBERED = 64
 /** Until two heads were seen. */
 const UNKNOWN_INTERVAL_MS = 1_000
 const LEAST_INTERVAL_MS = 50
 /** Between two questions for a head that is due. */
 const LEAST_STEP_MS = 20
 const MOST_STEP_MS = 2_000
-/** Heads after which a chain may count as regular. */
+/** Heads, and milliseconds, after which a chain may count as regular. */
 const HEADS_OF_REGULAR = 9
+const LEAST_REGULAR_MS = 7_000
 /** How far one block's interval may be from the mean, as parts of it: 0.7 to 1.4. */
 const LEAST_PART = 0.7
 const GREATEST_PART = 1.4
@@ -29,6 +33,7 @@ interface Seen {
 /** How fast a chain makes blocks, learnt from when its heads were seen. Times are milliseconds of one clock. */
 export class Pace {
   readonly #seen: Seen[] = []
+  #isRegular = false
 
   /**
    * A head that was seen for the first time. One that goes back (a reorganisation) begins anew.
@@ -38,7 +43,8 @@ export class Pace {
     const last = this.#seen.at(-1)
     if (last !== undefined && number <= last.number) this.#seen.length = 0
     this.#seen.push({ number, timestamp, at, notBefore })
-    if (this.#seen.length > REMEMBERED) this.#seen.shift()
+    while (this.#remembersTooMany(at)) this.#seen.shift()
+    this.#isRegular = isRegular(this.#seen)
   }
 
   /** Milliseconds between blocks. */
@@ -74,22 +80,27 @@ export class Pace {
     return due > now ? due : now + Math.min(MOST_STEP_MS, Math.max(LEAST_STEP_MS, (now - last.at) / 20))
   }
 
-  get #isRegular(): boolean {
-    const seen = this.#seen
-    if (seen.length < HEADS_OF_REGULAR) return false
-    const first = seen[0]!
-    const last = seen.at(-1)!
-    const wallMs = last.at - first.at
-    const chainMs = 1_000 * Number(last.timestamp - first.timestamp)
-    if (Math.abs(chainMs - wallMs) > TIMESTAMP_SLACK_MS + 0.05 * wallMs) return false
-    const mean = perBlock(first, last)
-    return seen.every((each, index) => {
-      const before = seen[index - 1]
-      if (before === undefined) return true
-      const part = perBlock(before, each) / mean
-      return part > LEAST_PART && part < GREATEST_PART
-    })
+  #remembersTooMany(now: number): boolean {
+    const { length } = this.#seen
+    return length > MOST_REMEMBERED || (length > LEAST_REMEMBERED && now - this.#seen[1]!.at >= REMEMBERED_MS)
   }
+}
+
+function isRegular(seen: readonly Seen[]): boolean {
+  const first = seen[0]
+  const last = seen.at(-1)
+  if (first === undefined || last === undefined || seen.length < HEADS_OF_REGULAR) return false
+  const wallMs = last.at - first.at
+  if (wallMs < LEAST_REGULAR_MS) return false
+  const chainMs = 1_000 * Number(last.timestamp - first.timestamp)
+  if (Math.abs(chainMs - wallMs) > TIMESTAMP_SLACK_MS + 0.05 * wallMs) return false
+  const mean = perBlock(first, last)
+  return seen.every((each, index) => {
+    const before = seen[index - 1]
+    if (before === undefined) return true
+    const part = perBlock(before, each) / mean
+    return part > LEAST_PART && part < GREATEST_PART
+  })
 }
 
 function perBlock(from: Seen, to: Seen): number {
