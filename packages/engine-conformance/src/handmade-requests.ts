@@ -70,6 +70,8 @@ const deposit = (bytes: number) => ({
   ],
 })
 
+const EMPTY_RECIPIENT = `0x${'f'.padStart(40, 'e')}`
+
 /** What random requests hardly ever contain. */
 export const HANDMADE_REQUESTS: Record<string, Fields> = {
   'a deposit (EIP-6110)': deposit(576),
@@ -149,6 +151,22 @@ export const HANDMADE_REQUESTS: Record<string, Fields> = {
   },
   'blobs that nobody pays for': request({ blobVersionedHashes: [`0x01${'00'.repeat(31)}`] }),
   'calldata at the floor (EIP-7623)': request({ input: `0x${'ff'.repeat(4_000)}` }),
+  // COINBASE, EXTCODEHASH: of an account that is there in the first call, and gone in the second.
+  'a fee recipient that is empty but for its storage': {
+    blockStateCalls: [
+      {
+        blockOverrides: { ...OSAKA, feeRecipient: EMPTY_RECIPIENT },
+        stateOverrides: {
+          [EMPTY_RECIPIENT]: { state: { [word(1n)]: word(1n) } },
+          [SPARE]: { code: '0x413f5f5260205ff3' },
+        },
+        calls: [
+          { from, to: SPARE },
+          { from, to: SPARE },
+        ],
+      },
+    ],
+  },
   'refunds beyond a fifth': {
     blockStateCalls: [
       {

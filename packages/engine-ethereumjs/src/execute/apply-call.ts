@@ -75,7 +75,8 @@ export async function applyCall(
   const gasUsed = max(refunded, floor)
   await world.addBalance(call.from, (gas - gasUsed) * fees.gasPrice)
   const reward = uint256(gasUsed * fees.tip)
-  if (reward > 0n) await world.addBalance(context.header.miner, reward)
+  // A fee of nothing touches its recipient too, as in geth: one that is empty but for overrides of its storage is gone then.
+  if (reward > 0n || world.isKnownToExist(context.header.miner)) await world.addBalance(context.header.miner, reward)
   return {
     succeeded: failure === undefined,
     gasUsed,

@@ -69,6 +69,12 @@ export class WorldState implements StateManagerInterface {
     await this.update(address, { balance: uint256(balance + amount) })
   }
 
+  /** As far as it was read or overridden. */
+  isKnownToExist(address: Address): boolean {
+    const { record, overridden } = this.entry(address)
+    return record?.exists ?? overridden !== undefined
+  }
+
   remove(address: Address): void {
     const entry = this.entry(address)
     const { record, removed, storage, storageKnown } = entry

@@ -195,10 +195,9 @@ impl Handler for SimulationHandler<'_> {
 
     fn reward_beneficiary(&self, evm: &mut Machine, exec_result: &mut FrameResult) -> Result<(), Error> {
         let used = exec_result.gas().used();
-        if let Some(tip) = self.charge.tip {
-            let beneficiary = evm.evm.ctx.block.beneficiary;
-            pay(&mut evm.evm.ctx, beneficiary, U256::from(used).wrapping_mul(tip))?;
-        }
+        let beneficiary = evm.evm.ctx.block.beneficiary;
+        let reward = self.charge.tip.map_or(U256::ZERO, |tip| U256::from(used).wrapping_mul(tip));
+        pay(&mut evm.evm.ctx, beneficiary, reward)?;
         if let Some(rollup) = &self.charge.rollup {
             let vaults = [
                 (op_revm::constants::L1_FEE_RECIPIENT, rollup.l1_fee),
@@ -229,9 +228,10 @@ impl Handler for SimulationHandler<'_> {
     }
 }
 
-/// Pays a fee. For metering, a fee alone does not count as touching its recipient.
+/// Pays a fee. For metering, a fee alone does not count as touching its recipient. A fee of nothing touches it too, as in geth: an
+/// account that is empty but for overrides of its storage is gone then. One that nothing has changed is not read for that.
 fn pay(context: &mut Context, to: Address, amount: U256) -> Result<(), Error> {
-    if amount.is_zero() {
+    if amount.is_zero() && !context.journaled_state.database.has_changed(to) {
         return Ok(());
     }
     if !context.journaled_state.inner.state.contains_key(&to) {

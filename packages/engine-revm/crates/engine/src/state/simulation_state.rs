@@ -99,6 +99,11 @@ impl SimulationState {
         self.changes.entry(address).or_default()
     }
 
+    /// Whether an override or a transaction has changed it.
+    pub fn has_changed(&self, address: Address) -> bool {
+        self.changes.contains_key(&address)
+    }
+
     pub fn into_changes(self) -> AddressMap<AccountChange> {
         self.changes
     }
