@@ -151,6 +151,16 @@ export const HANDMADE_REQUESTS: Record<string, Fields> = {
   },
   'blobs that nobody pays for': request({ blobVersionedHashes: [`0x01${'00'.repeat(31)}`] }),
   'calldata at the floor (EIP-7623)': request({ input: `0x${'ff'.repeat(4_000)}` }),
+  // BLOCKHASH of the parent, and of what is five blocks below: the genesis block, which a traced call knows no hash of.
+  'hashes of blocks below a number that is overridden': {
+    blockStateCalls: [
+      {
+        blockOverrides: { ...OSAKA, number: '0x5' },
+        stateOverrides: { [SPARE]: { code: '0x60014303405f52600543034060205260405ff3' } },
+        calls: [{ from, to: SPARE }],
+      },
+    ],
+  },
   // COINBASE, EXTCODEHASH: of an account that is there in the first call, and gone in the second.
   'a fee recipient that is empty but for its storage': {
     blockStateCalls: [

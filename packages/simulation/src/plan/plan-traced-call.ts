@@ -1,5 +1,5 @@
 import type { OpeningBlock } from '@upfront/head'
-import type { BlockHeader, Call, CallRequest, SimulationLimits } from '@upfront/protocol'
+import { type BlockHeader, type Call, type CallRequest, type SimulationLimits, ZERO_HASH } from '@upfront/protocol'
 import { blobBaseFee } from './blob-gas.js'
 import type { ChainRules } from './chain-rules.js'
 import { planSingleCall } from './plan-single-call.js'
@@ -15,7 +15,8 @@ export interface TracedBlock {
 
 /**
  * A call as geth's `debug_traceCall` and `eth_createAccessList` run it: inside the block, on the state after all of its transactions.
- * An override that numbers a sealed block one higher makes it the next one, whose parent BLOCKHASH knows.
+ * An override that numbers a sealed block one higher makes it the next one, whose parent BLOCKHASH knows; with any other number it knows
+ * hashes from the block's parent downwards.
  * @throws RpcError -32000 where the call is no transaction, or the rules are not known
  */
 export function planTracedCall(
@@ -54,10 +55,7 @@ function sealed(block: BlockHeader, { blockOverrides }: CallRequest, rules: Chai
     baseFeePerGas: block.baseFeePerGas ?? 0n,
     ...(fraction !== undefined && { blobBaseFee: blobBaseFee(excessBlobGas ?? 0n, fraction) }),
   }
-  return {
-    parent: isNext || number === 0n ? block : { ...block, number: number - 1n, hash: block.parentHash },
-    opening,
-  }
+  return { parent: isNext ? block : { ...block, hash: ZERO_HASH }, opening }
 }
 
 function isPriced({ gasPrice = 0n, maxFeePerGas = 0n, maxPriorityFeePerGas = 0n }: Call): boolean {
