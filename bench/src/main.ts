@@ -15,6 +15,7 @@ const { values: options } = parseArgs({
   options: {
     only: { type: 'string', multiple: true },
     quick: { type: 'boolean', default: false },
+    follow: { type: 'boolean', default: false },
     json: { type: 'string' },
     profile: { type: 'string' },
     help: { type: 'boolean', default: false },
@@ -22,7 +23,7 @@ const { values: options } = parseArgs({
 })
 if (options.help) {
   console.log(
-    `npm run bench -- [--quick] [--only NAME[,NAME…]] [--json FILE] [--profile FOLDER]\nNames: ${NAMES.join(', ')}`,
+    `npm run bench -- [--quick] [--follow] [--only NAME[,NAME…]] [--json FILE] [--profile FOLDER]\nNames: ${NAMES.join(', ')}`,
   )
   process.exit(0)
 }
@@ -49,7 +50,10 @@ const verdict = (met: boolean) => {
 const progress = (text: string) => process.stderr.write(`${text} …\n`)
 
 progress('Starting the node, our gateway and an anvil fork')
-const stand = await startStand(options.profile)
+const stand = await startStand({
+  follows: options.follow,
+  ...(options.profile !== undefined && { profileFolder: options.profile }),
+})
 process.once('SIGINT', () => void stand.stop().finally(() => process.exit(130)))
 try {
   const ready = await fetch(`${stand.upfront.url}/health/ready`)

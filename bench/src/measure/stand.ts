@@ -18,18 +18,29 @@ export interface Stand {
   stop(): Promise<void>
 }
 
+/** Seconds between the node's blocks where its head is followed. */
+const BLOCK_SECONDS = 1
+
 /**
- * Starts a node, deploys the contracts, and puts our gateway and an anvil fork on it. With a folder, the gateway leaves a
- * CPU profile of its main thread there when it stops.
+ * Starts a node, deploys the contracts, and puts our gateway and an anvil fork on it.
+ * @param profileFolder where the gateway leaves a CPU profile of its main thread when it stops
+ * @param follows whether the node makes blocks all the time, and announces them to the gateway
  */
-export async function startStand(profileFolder?: string): Promise<Stand> {
+export async function startStand({
+  profileFolder,
+  follows,
+}: {
+  profileFolder?: string
+  follows: boolean
+}): Promise<Stand> {
   const path = findGeth()
   const started: Server[] = []
   const stop = async () => {
     for (const server of started.reverse()) await server.stop()
   }
   try {
-    const node = path === undefined ? await startAnvilNode() : await startGeth(path)
+    if (follows && path === undefined) throw new Error('--follow needs geth, which needs Go')
+    const node = path === undefined ? await startAnvilNode() : await startGeth(path, follows ? BLOCK_SECONDS : 0)
     started.push(node)
     const trader = DEVNET_ROLES.deployer.address
     if (path !== undefined) await fund(node.url, trader)
@@ -38,7 +49,7 @@ export async function startStand(profileFolder?: string): Promise<Stand> {
     started.push(anvil)
     const upfront = await startGateway(
       node.url,
-      {},
+      follows ? { UPSTREAM_WS_URL: node.url.replace('http', 'ws') } : {},
       profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`],
     )
     started.push(upfront)

@@ -17,10 +17,16 @@ export function findGeth(): string | undefined {
   return built.status === 0 && existsSync(path) ? path : undefined
 }
 
-/** Starts geth's development chain, in memory: a block per transaction, without limits on what a simulation may use. */
-export function startGeth(path: string): Promise<Server> {
+/**
+ * Starts geth's development chain, in memory, without limits on what a simulation may use: a block per transaction or, with a `period`,
+ * one each so many seconds. WebSockets come in at the same port.
+ */
+export function startGeth(path: string, period = 0): Promise<Server> {
   const closed = ['--port=0', '--nodiscover', '--maxpeers=0', '--ipcdisable', '--authrpc.port=0']
-  const http = ['--http', '--http.port=0', '--http.api=eth,net,web3,debug']
+  const http = ['--http', '--http.port=0', '--http.api=eth,net,web3,debug', '--ws', '--ws.port=0']
   const limits = ['--rpc.gascap=0', '--rpc.evmtimeout=0', '--dev.gaslimit=60000000']
-  return startServer('geth', path, ['--dev', ...closed, ...http, ...limits], /HTTP server started\s+endpoint=(\S+)/)
+  // The anvil fork stays at its block, whose state must not go.
+  const archive = period > 0 ? ['--gcmode=archive', '--state.scheme=hash'] : []
+  const args = ['--dev', `--dev.period=${period}`, ...archive, ...closed, ...http, ...limits]
+  return startServer('geth', path, args, /HTTP server started\s+endpoint=(\S+)/)
 }
