@@ -206,6 +206,8 @@ describe('JSON-RPC over WebSocket', () => {
     const url = `${gateway.url.replace('http', 'ws')}/ethereum`
     const viem = createPublicClient({ chain: foundry, transport: webSocket(url) })
     const ethers = new WebSocketProvider(url)
+    // It can't take an event before it knows the network.
+    await ethers.getNetwork()
     const heard = { viem: new Set<string>(), ethers: new Set<string>() }
     const waiting = { viem: new Set<string>(), ethers: new Set<string>() }
     const sizes = new Set<bigint | undefined>()
@@ -237,9 +239,10 @@ describe('JSON-RPC over WebSocket', () => {
       transport: http(anvil.rpcUrl),
     })
     // Both subscribe in their own time: what was sent before that they do not hear.
-    for (let hash = ''; ![heard.viem, heard.ethers, waiting.viem, waiting.ethers].every((known) => known.has(hash)); ) {
+    const all = [heard.viem, heard.ethers, waiting.viem, waiting.ethers]
+    for (const sent: string[] = []; !sent.some((hash) => all.every((known) => known.has(hash))); ) {
       await wallet.sendTransaction({ to: pinger, data: '0x01', gas: 100_000n })
-      hash = await wallet.sendTransaction({ to: pinger, data: '0x0102', gas: 100_000n })
+      sent.push(await wallet.sendTransaction({ to: pinger, data: '0x0102', gas: 100_000n }))
       await new Promise((resolve) => setTimeout(resolve, 200))
     }
     expect([...sizes]).toEqual([2n])
