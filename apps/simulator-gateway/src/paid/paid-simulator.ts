@@ -7,14 +7,9 @@ import type { InspectedAnswer, Simulation, SimulationAnswer } from '@upfront/sim
 import { Environment } from '../environment/environment.js'
 import type { RequestLifetime } from '../limits/request-lifetime.js'
 import { Turns } from '../limits/turns.js'
+import { simulateGrowing } from '../simulate/growing-answer.js'
 import { Inspector } from '../simulate/inspector.js'
-import {
-  freeLimits,
-  type RequestLimits,
-  type SimulationContext,
-  Simulator,
-  simulateGrowing,
-} from '../simulate/simulator.js'
+import { freeLimits, type RequestLimits, type SimulationContext, Simulator } from '../simulate/simulator.js'
 import { receiptBlock } from './receipt-block.js'
 import { WitnessMaker } from './witness-maker.js'
 

@@ -34,15 +34,8 @@ import {
 } from '@upfront/simulation'
 import { ServedChain } from '../chain/served-chain.js'
 import { SimulationBases } from '../pending/simulation-base.js'
-import {
-  growing,
-  type RequestLimits,
-  readUntil,
-  type SimulationContext,
-  Simulator,
-  simulateGrowing,
-  spending,
-} from './simulator.js'
+import { growing, simulateGrowing } from './growing-answer.js'
+import { type RequestLimits, readUntil, type SimulationContext, Simulator, spending } from './simulator.js'
 
 /** Of an answer that shows more than outcomes: it is put together on the event loop, where others wait. */
 const MOST_BYTES = 4 * 1024 * 1024

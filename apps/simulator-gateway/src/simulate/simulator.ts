@@ -22,7 +22,6 @@ import {
   ZERO_ADDRESS,
 } from '@upfront/protocol'
 import {
-  AnswerTooLong,
   type ChainRules,
   Driver,
   isOpForkActive,
@@ -38,6 +37,7 @@ import type { Cost } from '../limits/free-budget.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
 import { RequestView } from '../pending/request-view.js'
 import { SimulationBases, type TimeLimits } from '../pending/simulation-base.js'
+import { simulateGrowing } from './growing-answer.js'
 import { SimulationMetrics } from './simulation-metrics.js'
 
 /** What one request may use; the free endpoint and the paid routes differ in this alone. */
@@ -219,47 +219,6 @@ export function spending<T>(
     if (error instanceof RpcError && error.code === ErrorCode.limitExceeded) context.spend?.({ gasUsed: gas })
     throw error
   })
-}
-
-/** Longer answers are made once memory is reserved for them, in steps. */
-const SMALL_ANSWER_BYTES = 256 * 1024
-const STEP = 16
-/** A byte of an answer is held raw, as hex and as JSON. */
-const COPIES = 3
-
-/**
- * `simulate`, with as little memory reserved as the answer needs: where it is too long for what is reserved, it is made again
- * with more, up to the request's limit.
- * @throws or rejects with what `simulate` does; Overloaded where there is no memory
- */
-export function simulateGrowing(simulation: Simulation, context: SimulationContext): Awaitable<SimulationAnswer> {
-  const { limits } = simulation
-  return growing(limits, context, (answerBytes) => {
-    simulation.limits = { ...limits, answerBytes }
-    return simulate(simulation)
-  })
-}
-
-/**
- * Does work whose answer has at most so many bytes, with as little memory reserved as that needs: see `simulateGrowing`.
- * @throws or rejects with what `work` does; Overloaded where there is no memory
- */
-export function growing<T>(
-  limits: { answerBytes: number },
-  context: SimulationContext,
-  work: (answerBytes: number) => Awaitable<T>,
-): Awaitable<T> {
-  const within = (answerBytes: number): Awaitable<T> =>
-    recovered(
-      () => work(answerBytes),
-      (error) => {
-        if (!(error instanceof AnswerTooLong) || answerBytes >= limits.answerBytes) throw error
-        const more = Math.min(answerBytes * STEP, limits.answerBytes)
-        context.reserve?.(COPIES * more)
-        return within(more)
-      },
-    )
-  return within(Math.min(SMALL_ANSWER_BYTES, limits.answerBytes))
 }
 
 /** The part of a request's time in which the node is asked. */

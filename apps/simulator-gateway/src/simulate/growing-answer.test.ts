@@ -1,0 +1,37 @@
+import { AnswerTooLong } from '@upfront/simulation'
+import { growing } from './growing-answer.js'
+
+const KIB = 1_024
+
+/** Work whose answer has so many bytes, and what was tried and reserved for it. */
+function answerOf(bytes: number) {
+  const tried: number[] = []
+  const reserved: number[] = []
+  const work = (most: number) => {
+    tried.push(most / KIB)
+    if (bytes > most) throw new AnswerTooLong(most)
+    return bytes
+  }
+  return { tried, reserved, work, context: { reserve: (bytes: number) => void reserved.push(bytes / KIB) } }
+}
+
+describe('an answer that grows', () => {
+  it('is made once where it is small, without memory of its own', () => {
+    const { tried, reserved, work, context } = answerOf(200 * KIB)
+    expect(growing({ answerBytes: 16_384 * KIB }, context, work)).toBe(200 * KIB)
+    expect({ tried, reserved }).toEqual({ tried: [256], reserved: [] })
+  })
+
+  it('is made once where it is as long as expected, with memory for it', () => {
+    const { tried, reserved, work, context } = answerOf(900 * KIB)
+    expect(growing({ answerBytes: 16_384 * KIB }, context, work, 1_000 * KIB)).toBe(900 * KIB)
+    expect({ tried, reserved }).toEqual({ tried: [1_000], reserved: [3_000] })
+  })
+
+  it('is made again with more memory where it is longer, up to the limit', () => {
+    const { tried, reserved, work, context } = answerOf(900 * KIB)
+    expect(growing({ answerBytes: 1_024 * KIB }, context, work)).toBe(900 * KIB)
+    expect({ tried, reserved }).toEqual({ tried: [256, 1_024], reserved: [3_072] })
+    expect(() => growing({ answerBytes: 512 * KIB }, context, work, 1_000 * KIB)).toThrow(AnswerTooLong)
+  })
+})

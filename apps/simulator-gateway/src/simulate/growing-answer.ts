@@ -1,0 +1,59 @@
+import { type Awaitable, recovered } from '@upfront/node'
+import type { SimulationRequest } from '@upfront/protocol'
+import { AnswerTooLong, type Simulation, type SimulationAnswer, simulate } from '@upfront/simulation'
+
+interface Reserving {
+  /** Takes memory until the request is answered. @throws Overloaded where there is none */
+  reserve?(bytes: number): void
+}
+
+/** Longer answers are made once memory is reserved for them, in steps. */
+const SMALL_ANSWER_BYTES = 256 * 1024
+const STEP = 16
+/** A byte of an answer is held raw, as hex and as JSON. */
+const COPIES = 3
+/** What a block without calls takes in an answer, and what a call that returns and logs nothing adds. */
+const BLOCK_BYTES = 2_048
+const CALL_BYTES = 192
+
+/**
+ * `simulate`, with about as much memory reserved as the answer needs: where it is too long for what is reserved, it is made again
+ * with more, up to the request's limit.
+ * @throws or rejects with what `simulate` does; Overloaded where there is no memory
+ */
+export function simulateGrowing(simulation: Simulation, context: Reserving): Awaitable<SimulationAnswer> {
+  const { limits, request } = simulation
+  const work = (answerBytes: number) => {
+    simulation.limits = { ...limits, answerBytes }
+    return simulate(simulation)
+  }
+  return growing(limits, context, work, bytesOfPlainAnswer(request))
+}
+
+/**
+ * Does work whose answer has at most so many bytes, with about as much memory reserved as that needs: see `simulateGrowing`.
+ * @param expectedBytes of the answer; memory for a small one is not reserved
+ * @throws or rejects with what `work` does; Overloaded where there is no memory
+ */
+export function growing<T>(
+  limits: { answerBytes: number },
+  context: Reserving,
+  work: (answerBytes: number) => Awaitable<T>,
+  expectedBytes = 0,
+): Awaitable<T> {
+  const within = (answerBytes: number): Awaitable<T> => {
+    if (answerBytes > SMALL_ANSWER_BYTES) context.reserve?.(COPIES * answerBytes)
+    return recovered(
+      () => work(answerBytes),
+      (error) => {
+        if (!(error instanceof AnswerTooLong) || answerBytes >= limits.answerBytes) throw error
+        return within(Math.min(answerBytes * STEP, limits.answerBytes))
+      },
+    )
+  }
+  return within(Math.min(Math.max(SMALL_ANSWER_BYTES, expectedBytes), limits.answerBytes))
+}
+
+function bytesOfPlainAnswer({ blockStateCalls }: SimulationRequest): number {
+  return blockStateCalls.reduce((bytes, { calls }) => bytes + BLOCK_BYTES + CALL_BYTES * calls.length, 0)
+}
