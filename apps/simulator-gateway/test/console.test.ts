@@ -209,9 +209,13 @@ describe('/console', () => {
     await page.getByRole('button', { name: 'Live' }).click()
     const line = page.getByRole('region', { name: 'Time line' })
     await line.getByText('No gap and no reorganisation').waitFor()
-    const chain = createTestClient({ chain: foundry, mode: 'anvil', transport: http(stand.devnet.rpcUrl) })
+    const chain = createTestClient({ chain: foundry, mode: 'anvil', transport: http(stand.devnet.rpcUrl) }).extend(
+      publicActions,
+    )
     const rows = page.getByRole('row')
     while ((await rows.count()) < 4) await chain.mine({ blocks: 1 })
+    // A head that the page has not seen yet can't be seen to go.
+    await page.getByText((await chain.getBlock()).hash).waitFor()
     await chain.request({ method: 'anvil_reorg', params: [1, []] } as never)
     await chain.mine({ blocks: 1 })
     await line.getByText(/^reorganisation: the chain is another one from block \d+ on$/).waitFor()
