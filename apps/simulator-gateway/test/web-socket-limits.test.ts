@@ -1,0 +1,123 @@
+import { once } from 'node:events'
+import { type Anvil, startAnvil } from '@upfront/devnet'
+import { assemble } from './assemble.js'
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { TARGET } from './simulate-params.js'
+import { connect } from './wire-client.js'
+
+describe('what a WebSocket client may hold', () => {
+  let anvil: Anvil
+  let gateway: GatewayProcess
+  let environment: Record<string, string>
+  const ask = (method: string, params: unknown[] = []) =>
+    fetch(anvil.rpcUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    }).then((response) => response.text())
+  beforeAll(async () => {
+    anvil = await startAnvil(['--port', '0'])
+    environment = { UPSTREAM_RPC_URL: anvil.rpcUrl, UPSTREAM_WS_URL: anvil.rpcUrl.replace('http', 'ws') }
+    gateway = await startGatewayProcess(environment)
+  })
+  afterAll(async () => {
+    await gateway?.stop()
+    await anvil?.stop()
+  })
+
+  it('ends the connection of a client that does not read, and no other', async () => {
+    const idle = await connect(gateway.url)
+    const { result: id } = await idle.call('eth_subscribe', ['newHeads'])
+    const deaf = await connect(gateway.url)
+    for (let count = 0; count < 64; count++) await deaf.call('eth_subscribe', ['newHeads'])
+    expect(await deaf.call('eth_subscribe', ['newHeads'])).toMatchObject({ error: { code: -32005 } })
+    deaf.socket.pause()
+    while ((await gateway.metric('upfront_subscriptions')) > 1) await ask('anvil_mine', ['0x20'])
+    deaf.socket.resume()
+    const [code, reason] = await once(deaf.socket, 'close')
+    expect([code, String(reason)]).toEqual([1013, 'notifications are not read'])
+    await idle.notifications(id, 1)
+    idle.socket.close()
+  })
+
+  it('counts a message from its first byte, and gives it back', async () => {
+    const opened = await Promise.all(Array.from({ length: 8 }, () => connect(gateway.url)))
+    const before = await gateway.metric('upfront_held_bytes')
+    // Frames that never end a message.
+    for (const { socket } of opened) socket.send('x'.repeat(1_000_000), { fin: false })
+    while ((await gateway.metric('upfront_held_bytes')) < before + 8_000_000)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    for (const { socket } of opened) socket.terminate()
+    while ((await gateway.metric('upfront_held_bytes')) > before)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+  })
+
+  it('a client has 1,024 subscriptions at most, over all of its connections', async () => {
+    const opened = await Promise.all(Array.from({ length: 17 }, () => connect(gateway.url)))
+    const last = opened.pop()!
+    await Promise.all(
+      opened.map(async (client) => {
+        for (let count = 0; count < 64; count++)
+          expect(await client.call('eth_subscribe', ['newHeads'])).toMatchObject({ result: expect.any(String) })
+      }),
+    )
+    expect(await last.call('eth_subscribe', ['newHeads'])).toMatchObject({
+      error: { code: -32005, message: 'a client may have 1024 subscriptions' },
+    })
+    const first = opened[0]!
+    const heard = once(first.socket, 'message')
+    await ask('evm_mine')
+    await heard
+    first.socket.close()
+    while ((await gateway.metric('upfront_subscriptions')) > 960)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(await last.call('eth_subscribe', ['newHeads'])).toMatchObject({ result: expect.any(String) })
+    for (const { socket } of [...opened, last]) socket.close()
+  }, 60_000)
+
+  it('does not watch a simulation with an answer of more than 1 MiB', async () => {
+    const client = await connect(gateway.url)
+    const code = assemble('0x100000 0 RETURN')
+    const request = { blockStateCalls: [{ stateOverrides: { [TARGET]: { code } }, calls: [{ to: TARGET }] }] }
+    const { result: id } = await client.call('upfront_subscribe', ['simulation', request, 'latest'])
+    expect(await client.notifications(id, 1)).toEqual([
+      { error: { code: -32005, message: expect.stringContaining('1048576 bytes') } },
+    ])
+    client.socket.close()
+  })
+
+  it('ends the connection of a client whose notifications use up its budget', async () => {
+    const poor = await startGatewayProcess({
+      ...environment,
+      FREE_RATE_LIMIT: '100',
+      FREE_BYTES_PER_MINUTE: '20000',
+    })
+    try {
+      const client = await connect(poor.url)
+      for (let count = 0; count < 8; count++) await client.call('eth_subscribe', ['newHeads'])
+      const closed = once(client.socket, 'close')
+      let isOpen = true
+      void closed.then(() => {
+        isOpen = false
+      })
+      while (isOpen) {
+        await ask('evm_mine')
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+      expect((await closed).map(String)).toEqual(['1013', 'the budget of this minute is spent'])
+    } finally {
+      await poor.stop()
+    }
+  }, 60_000)
+
+  it('closes with a reason for what is too long or no text', async () => {
+    for (const [message, code] of [
+      ['x'.repeat(1_100_000), 1009],
+      [Buffer.from('{}'), 1003],
+    ] as const) {
+      const { socket } = await connect(gateway.url)
+      socket.send(message)
+      expect((await once(socket, 'close'))[0]).toBe(code)
+    }
+  })
+})
