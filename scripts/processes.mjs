@@ -40,7 +40,7 @@ export function endAll() {
 }
 
 /** Kills everything at once: for a second Ctrl-C and for the way out. */
-export function killAll() {
+function killAll() {
   for (const child of running) signalGroup(child.pid, 'SIGKILL')
   for (const { pid } of descendants(process.pid)) signalProcess(pid, 'SIGKILL')
 }

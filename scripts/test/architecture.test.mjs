@@ -1,5 +1,6 @@
 // Imports go one way: what ARCHITECTURE.md's table allows is what each package.json may depend on. That a package imports
 // only what its package.json names is Biome's rule (`noUndeclaredDependencies`).
+import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { packageFolders, root } from '../install.mjs'
@@ -15,6 +16,22 @@ const allowed = new Map(
 
 const manifestOf = (folder) => JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
 
+/** The program's files, without tests. */
+const sourcesOf = (folder) =>
+  execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', folder], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+    .split('\n')
+    .filter((path) => /(?<!\.test|\.d)\.[cm]?[jt]sx?$/.test(path) && !path.startsWith(`${folder}/test/`))
+    .map((path) => readFileSync(join(root, path), 'utf8'))
+
+/** What a dependency wants to find installed beside it. */
+const peersOf = (folder, name) => {
+  const manifest = join(root, folder, 'node_modules', name, 'package.json')
+  return Object.keys(JSON.parse(readFileSync(manifest, 'utf8')).peerDependencies ?? {})
+}
+
 describe.each(packageFolders())('%s', (folder) => {
   const dependencies = Object.keys(manifestOf(folder).dependencies ?? {})
 
@@ -23,6 +40,13 @@ describe.each(packageFolders())('%s', (folder) => {
       .filter((name) => name.startsWith('@upfront/'))
       .map((name) => name.slice('@upfront/'.length))
     expect(allowed.get(folder)).toEqual(expect.arrayContaining(ours))
+  })
+
+  it('imports what it depends on', () => {
+    const text = sourcesOf(folder).join('\n')
+    const peers = new Set(dependencies.flatMap((name) => peersOf(folder, name)))
+    const isImported = (name) => text.includes(`'${name}'`) || text.includes(`'${name}/`)
+    expect(dependencies.filter((name) => !isImported(name) && !peers.has(name))).toEqual([])
   })
 
   if (!NEST.includes(folder) && !folder.startsWith('examples/'))

@@ -56,7 +56,7 @@ export const WARM_WORKLOADS: readonly Workload[] = [
   {
     name: 'unseen-sender',
     title: 'the swap, never-seen sender',
-    targets: { anvil: 0.4, geth: 0.35 },
+    targets: { anvil: 0.45, geth: 0.38 },
     payload(stage, index) {
       const sender = unseenAddress(1, index)
       return {

@@ -16,7 +16,7 @@ import { Environment } from '../environment/environment.js'
 const SECONDS = 300
 
 /** HTTP 401, with what has to be signed. */
-export class SignInRequired extends RpcError {
+class SignInRequired extends RpcError {
   constructor(message: string, challenge: unknown) {
     super(ErrorCode.invalidRequest, message, { [SIGN_IN_WITH_X]: challenge }, 401)
   }
