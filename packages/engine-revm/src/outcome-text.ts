@@ -17,7 +17,7 @@ export function readAnswer(text: string, long: Buffer | undefined): Answer {
     })),
     gasUsed,
     touched: { accounts, slots },
-    ...(touchedList && { touchedList }),
+    touchedList,
     records,
   }
 }

@@ -51,7 +51,7 @@ export interface SimulationAnswer {
   gasUsed: bigint
   touched: Touched
   /** Where the simulation asks for it. */
-  touchedList?: TouchedList
+  touchedList?: TouchedList | undefined
   /** Values of state that had to be read from the node first. */
   reads: number
   /** Of all calls, in order, where they were asked for. */
@@ -70,10 +70,10 @@ export function simulate(simulation: Simulation): Awaitable<SimulationAnswer> {
     () => driver.simulate(plan, state, simulation),
     (error) => refuse(error, plan),
   )
-  return andThen(answer, ({ pieces, failures, ...figures }) => {
+  return andThen(answer, ({ pieces, failures, gasUsed, touched, touchedList, records }) => {
     if (plan.fault !== undefined) throw plan.fault.error
     const json = answerJson({ pieces, failures }, dialect)
-    return { json, blocks: plan.blocks.length, ...figures, reads: budget.used }
+    return { json, blocks: plan.blocks.length, gasUsed, touched, touchedList, records, reads: budget.used }
   })
 }
 

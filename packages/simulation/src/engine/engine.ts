@@ -46,7 +46,7 @@ export interface Answer {
   gasUsed: bigint
   touched: Touched
   /** Where the plan asks for it. */
-  touchedList?: TouchedList
+  touchedList?: TouchedList | undefined
   /** Of all calls, in order; empty where the plan asks for none. */
   records: CallRecord[]
 }
@@ -99,7 +99,7 @@ export type Failure = { kind: 'revert' } | { kind: 'halt'; halt: Halt; isGasCapp
 export interface SimulationOutcome {
   blocks: ExecutedBlock[]
   touched: Touched
-  touchedList?: TouchedList
+  touchedList?: TouchedList | undefined
 }
 
 export interface ExecutedBlock {
