@@ -2,36 +2,36 @@ import { Pool } from 'undici'
 
 /** When asking the node over the same link first showed each head, milliseconds of `performance.now()`. */
 export class HeadProbe {
-  private readonly shownAt = new Map<number, number>()
-  private readonly pool: Pool
-  private readonly timer: NodeJS.Timeout
+  readonly #shownAt = new Map<number, number>()
+  readonly #pool: Pool
+  readonly #timer: NodeJS.Timeout
 
   constructor(url: string, everyMs = 10) {
-    this.pool = new Pool(url, { connections: 16 })
-    this.timer = setInterval(() => void this.ask(), everyMs)
+    this.#pool = new Pool(url, { connections: 16 })
+    this.#timer = setInterval(() => void this.#ask(), everyMs)
   }
 
   /** How long the head after `block` was there for who asked, when an answer that stands on `block` came. */
   staleness(block: number, answeredAt: number): number {
-    const next = this.shownAt.get(block + 1)
+    const next = this.#shownAt.get(block + 1)
     return next === undefined ? 0 : Math.max(0, answeredAt - next)
   }
 
   /** Heads seen so far. */
   get heads(): number {
-    return this.shownAt.size
+    return this.#shownAt.size
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.timer)
-    await this.pool.close()
+    clearInterval(this.#timer)
+    await this.#pool.close()
   }
 
-  private async ask(): Promise<void> {
+  async #ask(): Promise<void> {
     const body = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'
     const headers = { 'content-type': 'application/json' }
-    const response = await this.pool.request({ path: '/', method: 'POST', headers, body })
+    const response = await this.#pool.request({ path: '/', method: 'POST', headers, body })
     const { result } = (await response.body.json()) as { result: string }
-    if (!this.shownAt.has(Number(result))) this.shownAt.set(Number(result), performance.now())
+    if (!this.#shownAt.has(Number(result))) this.#shownAt.set(Number(result), performance.now())
   }
 }

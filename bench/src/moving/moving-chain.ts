@@ -65,14 +65,18 @@ export async function startMovingChain(intervalMs: number, transactions: number)
 
 /** The trader swaps; holders, who have approved the router too, swap and send to each other. */
 class Traffic {
-  private sent = 0
-  private readonly nonces = new Map<PrivateKeyAccount, number>()
+  #sent = 0
+  readonly #nonces = new Map<PrivateKeyAccount, number>()
 
-  private constructor(
-    private readonly geth: BuiltGeth,
-    private readonly stage: Stage,
-    private readonly holders: readonly PrivateKeyAccount[],
-  ) {}
+  readonly #geth: BuiltGeth
+  readonly #stage: Stage
+  readonly #holders: readonly PrivateKeyAccount[]
+
+  private constructor(geth: BuiltGeth, stage: Stage, holders: readonly PrivateKeyAccount[]) {
+    this.#geth = geth
+    this.#stage = stage
+    this.#holders = holders
+  }
 
   /** Funds the holders: transactions for the next block. */
   static async begin(geth: BuiltGeth, stage: Stage, trader: PrivateKeyAccount): Promise<Traffic> {
@@ -81,38 +85,39 @@ class Traffic {
     )
     const traffic = new Traffic(geth, stage, holders)
     const mined = async () => Number(await geth.rpc<Hex>('eth_getTransactionCount', [trader.address, 'latest']))
-    traffic.nonces.set(trader, await mined())
+    traffic.#nonces.set(trader, await mined())
     const { token0, token1, router } = stage.uniswap
     for (const holder of holders) {
-      await traffic.submit(trader, { to: holder.address, value: numberToHex(parseEther('1000')) })
+      await traffic.#submit(trader, { to: holder.address, value: numberToHex(parseEther('1000')) })
       for (const token of [token0, token1]) {
         const args = [holder.address, parseEther('10000')] as const
         const transfer = encodeFunctionData({ abi: testTokenAbi, functionName: 'transfer', args })
-        await traffic.submit(trader, { to: token, data: transfer })
+        await traffic.#submit(trader, { to: token, data: transfer })
       }
     }
     do await seal(geth)
-    while ((await mined()) < traffic.nonces.get(trader)!)
+    while ((await mined()) < traffic.#nonces.get(trader)!)
     for (const holder of holders)
       for (const token of [token0, token1]) {
         const approve = encodeFunctionData({ abi: testTokenAbi, functionName: 'approve', args: [router, 2n ** 255n] })
-        await traffic.submit(holder, { to: token, data: approve })
+        await traffic.#submit(holder, { to: token, data: approve })
       }
     return traffic
   }
 
   async send(count: number): Promise<void> {
-    const indices = Array.from({ length: count }, () => this.sent++)
+    const indices = Array.from({ length: count }, () => this.#sent++)
     await Promise.all(
       indices.map((index) => {
-        const from = this.holders[index % HOLDERS]!
-        return this.submit(from, this.call(index, from))
+        const from = this.#holders[index % HOLDERS]!
+        return this.#submit(from, this.#call(index, from))
       }),
     )
   }
 
-  private call(index: number, { address }: PrivateKeyAccount): SimulatedCall {
-    const { stage, holders } = this
+  #call(index: number, { address }: PrivateKeyAccount): SimulatedCall {
+    const stage = this.#stage
+    const holders = this.#holders
     const amount = parseEther('0.001') + BigInt(index)
     const round = Math.floor(index / HOLDERS)
     switch (round % 4) {
@@ -123,27 +128,27 @@ class Traffic {
       case 2:
         return { ...nativeTransfer(stage), to: holders[(index + 1) % HOLDERS]!.address, gas: numberToHex(GAS) }
       default:
-        return this.sellBack(index, address, amount)
+        return this.#sellBack(index, address, amount)
     }
   }
 
   /** So that prices stay where they are. */
-  private sellBack(index: number, address: Hex, amount: bigint): SimulatedCall {
-    const { stage } = this
+  #sellBack(index: number, address: Hex, amount: bigint): SimulatedCall {
+    const stage = this.#stage
     if (index % 2 === 0) return swapV2(stage)
     const { poolV3, token1, router } = stage.uniswap
     const args = [poolV3, token1, amount, 0n, address] as const
     return { to: router, data: encodeFunctionData({ abi: swapRouterAbi, functionName: 'swapV3', args }) }
   }
 
-  private async submit(from: PrivateKeyAccount, { to, data, value }: SimulatedCall): Promise<void> {
-    const nonce = this.nonces.get(from) ?? 0
-    this.nonces.set(from, nonce + 1)
+  async #submit(from: PrivateKeyAccount, { to, data, value }: SimulatedCall): Promise<void> {
+    const nonce = this.#nonces.get(from) ?? 0
+    this.#nonces.set(from, nonce + 1)
     const raw = await from.signTransaction({
       ...{ chainId: CHAIN_ID, type: 'eip1559', nonce, gas: GAS, maxFeePerGas: FEE, maxPriorityFeePerGas: 1n },
       ...{ to: to!, data: data ?? '0x', value: BigInt(value ?? 0) },
     })
-    await this.geth.rpc('eth_sendRawTransaction', [raw])
+    await this.#geth.rpc('eth_sendRawTransaction', [raw])
   }
 }
 

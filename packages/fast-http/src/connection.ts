@@ -28,126 +28,128 @@ interface ReadHead {
 
 /** One connection, for as long as only plain requests arrive on it. They are served one after another. */
 export class Connection {
-  private readonly received = new ReceivedBytes()
+  readonly #received = new ReceivedBytes()
   /** Parsing goes on once so many bytes have arrived. */
-  private needed = 1
-  private bodyTimer: NodeJS.Timeout | undefined
+  #needed = 1
+  #bodyTimer: NodeJS.Timeout | undefined
   /** A request is being served, or the next one waits for its turn. */
-  private isBusy = false
+  #isBusy = false
   /** Asked for when a request comes in several pieces. */
-  private memory: MemoryShare | undefined
+  #memory: MemoryShare | undefined
   /** Bytes taken of it. */
-  private counted = 0
+  #counted = 0
   /** Clients send the same head again and again. */
-  private lastHead: ReadHead | undefined
+  #lastHead: ReadHead | undefined
+  readonly #owner: ConnectionOwner
 
   constructor(
     readonly socket: Socket,
-    private readonly owner: ConnectionOwner,
+    owner: ConnectionOwner,
   ) {
+    this.#owner = owner
     socket.setTimeout(owner.server.keepAliveTimeout)
-    socket.on('data', this.onData).on('end', this.onEnd).on('timeout', this.onTimeout)
-    socket.on('error', ignore).on('close', this.onClose)
+    socket.on('data', this.#onData).on('end', this.#onEnd).on('timeout', this.#onTimeout)
+    socket.on('error', ignore).on('close', this.#onClose)
   }
 
   get isIdle(): boolean {
-    return !this.isBusy && this.received.length === 0
+    return !this.#isBusy && this.#received.length === 0
   }
 
-  private readonly onData = (chunk: Buffer) => {
-    const received = this.received
+  readonly #onData = (chunk: Buffer) => {
+    const received = this.#received
     received.add(chunk)
-    if (this.isBusy) {
+    if (this.#isBusy) {
       if (received.length > MAX_AHEAD_BYTES) this.socket.pause()
-    } else if (!this.count()) {
-      this.handOver()
-    } else if (received.length >= this.needed) {
-      this.next()
+    } else if (!this.#count()) {
+      this.#handOver()
+    } else if (received.length >= this.#needed) {
+      this.#next()
     }
   }
 
   /** As Node does: a client that ends its side gets no answer that is not ready yet. */
-  private readonly onEnd = () => {
-    if (this.isBusy || this.received.length === 0) this.socket.end()
-    else this.refuse('HPE_INVALID_EOF_STATE', 400)
+  readonly #onEnd = () => {
+    if (this.#isBusy || this.#received.length === 0) this.socket.end()
+    else this.#refuse('HPE_INVALID_EOF_STATE', 400)
   }
 
   /** Work on a request ends by itself; an idle connection or a client that does not read its answer does not. */
-  private readonly onTimeout = () => {
-    if (!this.isBusy || this.socket.writableLength > 0) this.socket.destroy()
+  readonly #onTimeout = () => {
+    if (!this.#isBusy || this.socket.writableLength > 0) this.socket.destroy()
   }
 
-  private readonly onClose = () => {
-    clearTimeout(this.bodyTimer)
-    this.uncount()
-    this.owner.forget(this)
+  readonly #onClose = () => {
+    clearTimeout(this.#bodyTimer)
+    this.#uncount()
+    this.#owner.forget(this)
   }
 
-  private readonly onLate = () => this.refuse('ERR_HTTP_REQUEST_TIMEOUT', 408)
+  readonly #onLate = () => this.#refuse('ERR_HTTP_REQUEST_TIMEOUT', 408)
 
   /** Serves the first request that has arrived, if all of it has. */
-  private next(): void {
-    const received = this.received.join()
-    const read = this.readHead(received)
-    if (read === undefined || read.head.contentLength > this.owner.options.maxBodyBytes) {
-      this.handOver()
+  #next(): void {
+    const received = this.#received.join()
+    const read = this.#readHead(received)
+    if (read === undefined || read.head.contentLength > this.#owner.options.maxBodyBytes) {
+      this.#handOver()
       return
     }
     const { bytes, head } = read
     const end = bytes.length + head.contentLength
     if (received.length < end) {
-      this.needed = end
-      this.bodyTimer ??= setTimeout(this.onLate, this.owner.options.bodyTimeoutMs)
-      if (!this.count()) this.handOver()
+      this.#needed = end
+      this.#bodyTimer ??= setTimeout(this.#onLate, this.#owner.options.bodyTimeoutMs)
+      if (!this.#count()) this.#handOver()
       return
     }
-    clearTimeout(this.bodyTimer)
-    this.bodyTimer = undefined
-    this.received.drop(end)
-    this.needed = 1
-    this.isBusy = true
-    this.owner.options.serve({
+    clearTimeout(this.#bodyTimer)
+    this.#bodyTimer = undefined
+    this.#received.drop(end)
+    this.#needed = 1
+    this.#isBusy = true
+    this.#owner.options.serve({
       requestId: head.requestId,
       body: received.toString('utf8', bytes.length, end),
       socket: this.socket,
-      respond: (status, headers, body, onSent) => this.respond(head, status, headers, body, onSent),
+      respond: (status, headers, body, onSent) => this.#respond(head, status, headers, body, onSent),
     })
   }
 
-  private readHead(received: Buffer): ReadHead | undefined {
-    const last = this.lastHead
+  #readHead(received: Buffer): ReadHead | undefined {
+    const last = this.#lastHead
     if (last !== undefined && startsWith(received, last.bytes)) return last
     const end = received.indexOf('\r\n\r\n') + 4
     if (end < 4 || end > MAX_HEAD_BYTES) return undefined
-    const head = readPlainHead(received.toString('latin1', 0, end), this.owner.options.leave)
+    const head = readPlainHead(received.toString('latin1', 0, end), this.#owner.options.leave)
     if (head === undefined) return undefined
     const read = { bytes: Buffer.from(received.subarray(0, end)), head }
-    if (end <= MAX_REMEMBERED_HEAD_BYTES) this.lastHead = read
+    if (end <= MAX_REMEMBERED_HEAD_BYTES) this.#lastHead = read
     return read
   }
 
   /** Counts what has arrived of a request that waits for its rest. False where there is no memory: Node's handlers then refuse it. */
-  private count(): boolean {
-    if (this.needed === 1) return true
+  #count(): boolean {
+    if (this.#needed === 1) return true
     try {
-      this.memory ??= this.owner.options.memoryOf(this.socket)
-      this.memory.take(this.received.length - this.counted)
+      this.#memory ??= this.#owner.options.memoryOf(this.socket)
+      this.#memory.take(this.#received.length - this.#counted)
     } catch {
       return false
     }
-    this.counted = this.received.length
+    this.#counted = this.#received.length
     return true
   }
 
-  private uncount(): void {
-    this.memory?.give(this.counted)
-    this.counted = 0
+  #uncount(): void {
+    this.#memory?.give(this.#counted)
+    this.#counted = 0
   }
 
-  private respond(head: PlainHead, ...[status, headers, body, onSent]: Parameters<FastRequest['respond']>): void {
-    this.uncount()
+  #respond(head: PlainHead, ...[status, headers, body, onSent]: Parameters<FastRequest['respond']>): void {
+    this.#uncount()
     const { socket } = this
-    const { server } = this.owner
+    const { server } = this.#owner
     if (socket.destroyed || socket.writableEnded) {
       onSent?.()
       return
@@ -156,48 +158,48 @@ export class Connection {
     const keepAliveSeconds = isLast ? undefined : Math.floor(server.keepAliveTimeout / 1000)
     writeResponse(socket, status, { headers, body, keepAliveSeconds, onSent })
     if (isLast) socket.destroySoon()
-    else if (socket.writableNeedDrain) socket.once('drain', this.onAnswered)
-    else this.onAnswered()
+    else if (socket.writableNeedDrain) socket.once('drain', this.#onAnswered)
+    else this.#onAnswered()
   }
 
-  private readonly onAnswered = () => {
-    if (this.received.length === 0) {
-      this.isBusy = false
+  readonly #onAnswered = () => {
+    if (this.#received.length === 0) {
+      this.#isBusy = false
       return
     }
     // Other connections take their turn first. Paused, so that the client's end is not seen before its requests.
     this.socket.pause()
     setImmediate(() => {
-      this.isBusy = false
+      this.#isBusy = false
       if (this.socket.destroyed) return
-      this.next()
+      this.#next()
       this.socket.resume()
     })
   }
 
   /** What Node's server does with a request that it can't take. */
-  private refuse(code: string, status: number): void {
-    this.leave()
+  #refuse(code: string, status: number): void {
+    this.#leave()
     const { socket } = this
     const error = Object.assign(new Error(code), { code })
-    if (!this.owner.server.emit('clientError', error, socket))
+    if (!this.#owner.server.emit('clientError', error, socket))
       socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`)
     socket.resume().destroySoon()
   }
 
-  private handOver(): void {
-    this.leave()
-    this.owner.handOver(this.socket, this.received.join())
+  #handOver(): void {
+    this.#leave()
+    this.#owner.handOver(this.socket, this.#received.join())
   }
 
   /** Keeps ignoring errors: without a listener one would end the process. */
-  private leave(): void {
-    clearTimeout(this.bodyTimer)
-    this.uncount()
+  #leave(): void {
+    clearTimeout(this.#bodyTimer)
+    this.#uncount()
     const { socket } = this
-    socket.off('data', this.onData).off('end', this.onEnd).off('timeout', this.onTimeout)
-    socket.off('close', this.onClose).setTimeout(0)
-    this.owner.forget(this)
+    socket.off('data', this.#onData).off('end', this.#onEnd).off('timeout', this.#onTimeout)
+    socket.off('close', this.#onClose).setTimeout(0)
+    this.#owner.forget(this)
   }
 }
 

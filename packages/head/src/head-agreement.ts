@@ -23,28 +23,32 @@ export interface UpstreamStatus {
  * head the others contradict: see `straying`. With one URL it does nothing.
  */
 export class HeadAgreement {
-  private readonly heads: (SeenHead | undefined)[]
+  readonly #heads: (SeenHead | undefined)[]
   /** How often others moved since this one did. */
-  private readonly behind: number[]
-  private sent = 0
-  private first: { number: bigint; at: number } | undefined
+  readonly #behind: number[]
+  #sent = 0
+  #first: { number: bigint; at: number } | undefined
   /** Blocks a millisecond. */
-  private rate = 0
-  private timer: NodeJS.Timeout | undefined
+  #rate = 0
+  #timer: NodeJS.Timeout | undefined
+  readonly #client: UpstreamClient
+  readonly #changed: (upstream: string, strays: Straying | undefined) => void
 
   /** @param changed called where a node begins to stray, or ends */
   constructor(
-    private readonly client: UpstreamClient,
-    private readonly changed: (upstream: string, strays: Straying | undefined) => void = () => undefined,
+    client: UpstreamClient,
+    changed: (upstream: string, strays: Straying | undefined) => void = () => undefined,
   ) {
-    this.heads = client.endpoints.map(() => undefined)
-    this.behind = client.endpoints.map(() => 0)
-    if (client.endpoints.length > 1) this.schedule()
+    this.#client = client
+    this.#changed = changed
+    this.#heads = client.endpoints.map(() => undefined)
+    this.#behind = client.endpoints.map(() => 0)
+    if (client.endpoints.length > 1) this.#schedule()
   }
 
   status(): UpstreamStatus[] {
-    return this.client.endpoints.map(({ label, circuit, strays }, node) => {
-      const head = this.heads[node]?.number
+    return this.#client.endpoints.map(({ label, circuit, strays }, node) => {
+      const head = this.#heads[node]?.number
       return {
         upstream: label,
         circuit: circuit.state,
@@ -56,54 +60,54 @@ export class HeadAgreement {
 
   /** Looks once; the timer does so too. */
   async look(): Promise<void> {
-    const heads = await this.client.askEach(blockCall('latest'))
-    const moved = heads.map((head, node) => head !== undefined && head.hash !== this.heads[node]?.hash)
+    const heads = await this.#client.askEach(blockCall('latest'))
+    const moved = heads.map((head, node) => head !== undefined && head.hash !== this.#heads[node]?.hash)
     for (const [node, head] of heads.entries()) {
-      if (moved[node]) this.behind[node] = 0
-      else if (moved.includes(true)) this.behind[node]! += 1
-      this.heads[node] = head
+      if (moved[node]) this.#behind[node] = 0
+      else if (moved.includes(true)) this.#behind[node]! += 1
+      this.#heads[node] = head
     }
-    this.learnPace(heads)
-    const slack = BigInt(Math.max(1, Math.ceil(this.rate * SKEW_MS)))
-    const isStuck = this.behind.map((count) => count >= STUCK_AFTER)
-    this.judge(straying(heads, isStuck, slack))
+    this.#learnPace(heads)
+    const slack = BigInt(Math.max(1, Math.ceil(this.#rate * SKEW_MS)))
+    const isStuck = this.#behind.map((count) => count >= STUCK_AFTER)
+    this.#judge(straying(heads, isStuck, slack))
   }
 
   close(): void {
-    clearTimeout(this.timer)
-    this.timer = undefined
+    clearTimeout(this.#timer)
+    this.#timer = undefined
   }
 
-  private judge(found: readonly (Straying | undefined)[]): void {
-    for (const [node, endpoint] of this.client.endpoints.entries()) {
+  #judge(found: readonly (Straying | undefined)[]): void {
+    for (const [node, endpoint] of this.#client.endpoints.entries()) {
       const strays = found[node]
       if (endpoint.strays === strays) continue
       endpoint.strays = strays
-      this.changed(endpoint.label, strays)
+      this.#changed(endpoint.label, strays)
     }
   }
 
-  private learnPace(heads: readonly (SeenHead | undefined)[]): void {
+  #learnPace(heads: readonly (SeenHead | undefined)[]): void {
     const number = heads.find(
-      (head, node) => head !== undefined && this.client.endpoints[node]?.strays === undefined,
+      (head, node) => head !== undefined && this.#client.endpoints[node]?.strays === undefined,
     )?.number
     if (number === undefined) return
     const at = performance.now()
-    this.first ??= { number, at }
-    if (number > this.first.number) this.rate = Number(number - this.first.number) / (at - this.first.at)
+    this.#first ??= { number, at }
+    if (number > this.#first.number) this.#rate = Number(number - this.#first.number) / (at - this.#first.at)
   }
 
-  private schedule(): void {
-    const blockMs = this.rate > 0 ? 1 / this.rate : MOST_OFTEN_MS
+  #schedule(): void {
+    const blockMs = this.#rate > 0 ? 1 / this.#rate : MOST_OFTEN_MS
     const inMs = Math.min(Math.max(blockMs, MOST_OFTEN_MS), LEAST_OFTEN_MS)
-    this.timer = setTimeout(() => void this.lookWhileUsed(), inMs).unref()
+    this.#timer = setTimeout(() => void this.#lookWhileUsed(), inMs).unref()
   }
 
-  private async lookWhileUsed(): Promise<void> {
-    const { sent } = this.client
-    if (sent === this.sent) this.judge([])
+  async #lookWhileUsed(): Promise<void> {
+    const { sent } = this.#client
+    if (sent === this.#sent) this.#judge([])
     else await this.look().catch(() => undefined)
-    this.sent = sent
-    if (this.timer !== undefined) this.schedule()
+    this.#sent = sent
+    if (this.#timer !== undefined) this.#schedule()
   }
 }

@@ -57,21 +57,21 @@ const MAX_TRANSACTION_CHARACTERS = 256 * 2 ** 20
  */
 export class FlashblockStore {
   /** Payloads for each block in the order of their first message. */
-  private readonly payloads = new Map<bigint, Payload[]>()
+  readonly #payloads = new Map<bigint, Payload[]>()
 
   add(flashblock: Flashblock, head: CanonicalHead): Arrival {
     const { blockNumber, payloadId, index } = flashblock
     if (blockNumber <= head.number - KEPT_BELOW) return 'stale'
     if (blockNumber > head.number + KEPT_ABOVE || index >= MAX_FLASHBLOCKS) return 'ahead'
-    const known = this.payloads.get(blockNumber) ?? []
+    const known = this.#payloads.get(blockNumber) ?? []
     let payload = known.find((each) => each.payloadId === payloadId)
     if (payload?.byIndex.has(index)) return 'duplicate'
     if (!payload) {
       payload = { payloadId, blockNumber, byIndex: new Map(), faultyFrom: Number.POSITIVE_INFINITY, interrupted: false }
-      this.payloads.set(blockNumber, [...known, payload].slice(-MAX_PAYLOADS))
+      this.#payloads.set(blockNumber, [...known, payload].slice(-MAX_PAYLOADS))
     }
     payload.byIndex.set(index, flashblock)
-    this.bound()
+    this.#bound()
     if (blockNumber <= head.number) return 'stale'
     if (index === 0) return known.some((each) => each.byIndex.has(0)) ? 'restart' : 'first'
     if (prefixLength(payload) <= index) return 'gap'
@@ -80,34 +80,34 @@ export class FlashblockStore {
   }
 
   /** Drops the highest blocks while more transaction bytes are kept than `MAX_TRANSACTION_CHARACTERS` allows. */
-  private bound(): void {
+  #bound(): void {
     let kept = 0
-    for (const number of [...this.payloads.keys()].sort((a, b) => (a < b ? -1 : 1))) {
-      for (const payload of this.payloads.get(number) ?? [])
+    for (const number of [...this.#payloads.keys()].sort((a, b) => (a < b ? -1 : 1))) {
+      for (const payload of this.#payloads.get(number) ?? [])
         for (const flashblock of payload.byIndex.values()) for (const raw of flashblock.transactions) kept += raw.length
-      if (kept > MAX_TRANSACTION_CHARACTERS) this.payloads.delete(number)
+      if (kept > MAX_TRANSACTION_CHARACTERS) this.#payloads.delete(number)
     }
   }
 
   /** Forgets what the node's head has left behind, or what lies beyond reach. */
   prune(head: CanonicalHead): void {
-    for (const number of this.payloads.keys())
-      if (number <= head.number - KEPT_BELOW || number > head.number + KEPT_ABOVE) this.payloads.delete(number)
+    for (const number of this.#payloads.keys())
+      if (number <= head.number - KEPT_BELOW || number > head.number + KEPT_ABOVE) this.#payloads.delete(number)
   }
 
   /** To be called when the connection is lost: what comes after may miss the end of the newest blocks. */
   interrupt(): void {
-    for (const payloads of this.payloads.values()) for (const payload of payloads) payload.interrupted = true
+    for (const payloads of this.#payloads.values()) for (const payload of payloads) payload.interrupted = true
   }
 
   /** Takes back what was said of blocks above `blockNumber`: what they stand on has changed. */
   forgiveAbove(blockNumber: bigint): void {
-    for (const [number, payloads] of this.payloads)
+    for (const [number, payloads] of this.#payloads)
       if (number > blockNumber) for (const payload of payloads) payload.faultyFrom = Number.POSITIVE_INFINITY
   }
 
   find(blockNumber: bigint, payloadId: Hex): Payload | undefined {
-    return this.payloads.get(blockNumber)?.find((each) => each.payloadId === payloadId)
+    return this.#payloads.get(blockNumber)?.find((each) => each.payloadId === payloadId)
   }
 
   /**
@@ -117,7 +117,7 @@ export class FlashblockStore {
   desiredChain(head: CanonicalHead): BlockPrefix[] {
     const chain: BlockPrefix[] = []
     for (let number = head.number + 1n; ; number++) {
-      const payload = this.payloads
+      const payload = this.#payloads
         .get(number)
         ?.findLast((each) => opens(each) && (chain.length > 0 || parentHash(each) === head.hash))
       const base = payload?.byIndex.get(0)?.base

@@ -30,57 +30,59 @@ const MAX_WAITING = 64
  * replica does that for all, frames are taken from there, and the WebSocket is opened only while none come.
  */
 export class FlashblockStream {
-  private socket: ReconnectingSocket | undefined
-  private closed = false
-  private waiting: Buffer[] = []
-  private decoding = false
-  private readonly replica: RelayMember | undefined
-  private relayedTimer: NodeJS.Timeout | undefined
+  #socket: ReconnectingSocket | undefined
+  #closed = false
+  #waiting: Buffer[] = []
+  #decoding = false
+  readonly #replica: RelayMember | undefined
+  #relayedTimer: NodeJS.Timeout | undefined
+  readonly #options: FlashblockStreamOptions
 
-  constructor(private readonly options: FlashblockStreamOptions) {
-    this.replica = options.relay?.join({
+  constructor(options: FlashblockStreamOptions) {
+    this.#options = options
+    this.#replica = options.relay?.join({
       onMessage: (frame) => {
-        this.awaitRelayed()
-        this.enqueue(frame)
+        this.#awaitRelayed()
+        this.#enqueue(frame)
       },
-      onChange: () => this.changeSource(),
+      onChange: () => this.#changeSource(),
     })
-    this.changeSource()
+    this.#changeSource()
   }
 
   close(): void {
-    this.closed = true
-    this.replica?.leave()
-    clearTimeout(this.relayedTimer)
-    this.waiting = []
-    this.disconnect()
+    this.#closed = true
+    this.#replica?.leave()
+    clearTimeout(this.#relayedTimer)
+    this.#waiting = []
+    this.#disconnect()
   }
 
-  private changeSource(): void {
-    clearTimeout(this.relayedTimer)
-    if (this.replica?.follows) this.awaitRelayed()
-    else if (this.socket === undefined) this.connect()
+  #changeSource(): void {
+    clearTimeout(this.#relayedTimer)
+    if (this.#replica?.follows) this.#awaitRelayed()
+    else if (this.#socket === undefined) this.#connect()
   }
 
   /** A replica publishes frames: the WebSocket is needed again only once it is silent. */
-  private awaitRelayed(): void {
-    if (this.socket !== undefined) {
-      this.disconnect()
-      this.options.onConnected(RELAYED)
+  #awaitRelayed(): void {
+    if (this.#socket !== undefined) {
+      this.#disconnect()
+      this.#options.onConnected(RELAYED)
     }
-    clearTimeout(this.relayedTimer)
-    this.relayedTimer = setTimeout(() => {
-      if (this.socket === undefined) this.connect()
-    }, this.options.silenceMs)
+    clearTimeout(this.#relayedTimer)
+    this.#relayedTimer = setTimeout(() => {
+      if (this.#socket === undefined) this.#connect()
+    }, this.#options.silenceMs)
   }
 
-  private disconnect(): void {
-    this.socket?.close()
-    this.socket = undefined
+  #disconnect(): void {
+    this.#socket?.close()
+    this.#socket = undefined
   }
 
-  private connect(): void {
-    const { urls, silenceMs, maxMessageBytes, onConnected, onLost } = this.options
+  #connect(): void {
+    const { urls, silenceMs, maxMessageBytes, onConnected, onLost } = this.#options
     const socket = new ReconnectingSocket({
       urlOf: (connection) => urls[connection % urls.length]!,
       handshakeTimeoutMs: silenceMs,
@@ -91,28 +93,28 @@ export class FlashblockStream {
       onOpen: onConnected,
       onMessage: (frame) => {
         socket.heard()
-        this.replica?.publish(frame)
-        this.enqueue(frame)
+        this.#replica?.publish(frame)
+        this.#enqueue(frame)
       },
       onLost,
     })
-    this.socket = socket
+    this.#socket = socket
   }
 
-  private enqueue(frame: Buffer): void {
-    this.waiting.push(frame)
-    if (this.waiting.length > MAX_WAITING) this.waiting.shift()
-    if (!this.decoding) void this.decodeInOrder()
+  #enqueue(frame: Buffer): void {
+    this.#waiting.push(frame)
+    if (this.#waiting.length > MAX_WAITING) this.#waiting.shift()
+    if (!this.#decoding) void this.#decodeInOrder()
   }
 
-  private async decodeInOrder(): Promise<void> {
-    this.decoding = true
-    for (let frame = this.waiting.shift(); frame; frame = this.waiting.shift()) {
-      const decoded = await decodeFrame(frame, this.options.maxMessageBytes).catch((error: Error) => error)
-      if (this.closed) break
-      if (decoded instanceof Error) this.options.onUndecodable(decoded.message)
-      else this.options.onFlashblock(decoded)
+  async #decodeInOrder(): Promise<void> {
+    this.#decoding = true
+    for (let frame = this.#waiting.shift(); frame; frame = this.#waiting.shift()) {
+      const decoded = await decodeFrame(frame, this.#options.maxMessageBytes).catch((error: Error) => error)
+      if (this.#closed) break
+      if (decoded instanceof Error) this.#options.onUndecodable(decoded.message)
+      else this.#options.onFlashblock(decoded)
     }
-    this.decoding = false
+    this.#decoding = false
   }
 }

@@ -42,41 +42,43 @@ export interface FollowerStatus {
 
 /** Follows the stream and the node's head for as long as it is not closed. */
 export class FlashblocksFollower {
-  private readonly ended = new Canceller()
-  private chain: PreconfirmedChain | undefined
-  private stream: FlashblockStream | undefined
-  private head: bigint | undefined
-  private connected = false
+  readonly #ended = new Canceller()
+  #chain: PreconfirmedChain | undefined
+  #stream: FlashblockStream | undefined
+  #head: bigint | undefined
+  #connected = false
+  readonly #options: FlashblocksFollowerOptions
 
-  constructor(private readonly options: FlashblocksFollowerOptions) {
+  constructor(options: FlashblocksFollowerOptions) {
+    this.#options = options
     const { latest, headPollMs, headTimeoutMs, observe } = options
     void followHead(
       {
         latest,
         pollMs: headPollMs,
         timeoutMs: headTimeoutMs,
-        onHead: (head) => this.onHead(head),
+        onHead: (head) => this.#onHead(head),
         onError: (error) => observe({ kind: 'head-unknown', reason: error.message }),
       },
-      this.ended.signal,
+      this.#ended.signal,
     )
   }
 
   /** The newest snapshot; absent where `pending` is the canonical head. */
   current(): PreconfirmedSnapshot | undefined {
-    return this.chain?.current()
+    return this.#chain?.current()
   }
 
   /** What was executed of the block that has become this header: see `PreconfirmedChain.executed`. */
   executed(header: BlockHeader, transactions: readonly Hash[]): ExecutedPart | undefined {
-    return this.chain?.executed(header, transactions)
+    return this.#chain?.executed(header, transactions)
   }
 
   status(): FollowerStatus {
     const snapshot = this.current()
     return {
-      connected: this.connected,
-      ...(this.head !== undefined && { head: this.head }),
+      connected: this.#connected,
+      ...(this.#head !== undefined && { head: this.#head }),
       ...(snapshot && {
         blockNumber: newestBlock(snapshot).environment.number,
         flashblock: newestBlock(snapshot).index,
@@ -86,23 +88,23 @@ export class FlashblocksFollower {
   }
 
   close(): void {
-    this.ended.cancel(new Error('closed'))
-    this.stream?.close()
-    this.chain?.close()
+    this.#ended.cancel(new Error('closed'))
+    this.#stream?.close()
+    this.#chain?.close()
   }
 
-  private onHead(head: CanonicalBlock): void {
-    this.head = head.header.number
-    this.options.observe({ kind: 'head', blockNumber: head.header.number, hash: head.header.hash })
-    if (this.chain) this.chain.onHead(head)
+  #onHead(head: CanonicalBlock): void {
+    this.#head = head.header.number
+    this.#options.observe({ kind: 'head', blockNumber: head.header.number, hash: head.header.hash })
+    if (this.#chain) this.#chain.onHead(head)
     else {
-      this.chain = new PreconfirmedChain(this.options, head)
-      this.stream = this.connect(this.chain)
+      this.#chain = new PreconfirmedChain(this.#options, head)
+      this.#stream = this.#connect(this.#chain)
     }
   }
 
-  private connect(chain: PreconfirmedChain): FlashblockStream {
-    const { urls, silenceMs, maxMessageBytes, observe, relay } = this.options
+  #connect(chain: PreconfirmedChain): FlashblockStream {
+    const { urls, silenceMs, maxMessageBytes, observe, relay } = this.#options
     return new FlashblockStream({
       urls,
       relay,
@@ -111,12 +113,12 @@ export class FlashblocksFollower {
       onFlashblock: (flashblock) => chain.onFlashblock(flashblock),
       onUndecodable: (reason) => observe({ kind: 'undecodable', reason }),
       onConnected: (url) => {
-        this.connected = true
+        this.#connected = true
         observe({ kind: 'connected', url })
       },
       onLost: (url, reason, retryInMs) => {
-        if (this.connected) chain.onInterrupted()
-        this.connected = false
+        if (this.#connected) chain.onInterrupted()
+        this.#connected = false
         observe({ kind: 'lost', url, reason, retryInMs })
       },
     })

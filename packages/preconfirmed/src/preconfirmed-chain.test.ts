@@ -339,7 +339,7 @@ function follow(headNumber: number) {
       chain.onHead(canonical(number, options)),
     settled: async () => {
       do await new Promise((resolve) => setTimeout(resolve, 2))
-      while (isRunning(chain))
+      while (chain.isBusy)
     },
   }
 }
@@ -349,10 +349,6 @@ async function allDone<T>(begin: () => Step<T> | Promise<Step<T>>): Promise<T> {
   const step = await begin()
   if (step.kind === 'lacking') throw new Error('no state in this test')
   return step.outcome
-}
-
-function isRunning(chain: PreconfirmedChain): boolean {
-  return (chain as unknown as { running: boolean }).running
 }
 
 function gasSoFar(added: string[] | undefined, index: number) {

@@ -43,39 +43,43 @@ const MOST_READS = 1_000_000
  * only what is desired; one loop compares that with what is executed, drops what no longer fits and executes what is missing.
  */
 export class PreconfirmedChain {
-  private readonly store = new FlashblockStore()
-  private readonly receivedAt = new WeakMap<Flashblock, number>()
-  private readonly recentReads = new RecentReads(READ_AHEAD)
+  readonly #store = new FlashblockStore()
+  readonly #receivedAt = new WeakMap<Flashblock, number>()
+  readonly #recentReads = new RecentReads(READ_AHEAD)
   /** Newest block seen at the node, and the one that `blocks` stand on. */
-  private head: CanonicalBlock
-  private base: CanonicalBlock
-  private blocks: PreconfirmedBlock[] = []
-  private snapshot: PreconfirmedSnapshot | undefined
+  #head: CanonicalBlock
+  #base: CanonicalBlock
+  #blocks: PreconfirmedBlock[] = []
+  #snapshot: PreconfirmedSnapshot | undefined
   /** The block that stood on the base before this one: the head, or one that it took the place of. */
-  private overtaken: PreconfirmedBlock | undefined
-  private running = false
-  private again = false
-  private closed = false
-  private execution: { canceller: Canceller; blockNumber: bigint } | undefined
+  #overtaken: PreconfirmedBlock | undefined
+  #running = false
+  #again = false
+  #closed = false
+  #execution: { canceller: Canceller; blockNumber: bigint } | undefined
   /** After a coalesced stretch failed: flashblocks are executed one by one, to find the first faulty one. */
-  private singly = false
+  #singly = false
+  readonly #options: PreconfirmedChainOptions
 
-  constructor(
-    private readonly options: PreconfirmedChainOptions,
-    head: CanonicalBlock,
-  ) {
-    this.head = head
-    this.base = head
+  constructor(options: PreconfirmedChainOptions, head: CanonicalBlock) {
+    this.#options = options
+    this.#head = head
+    this.#base = head
   }
 
   /** The newest snapshot; absent where `pending` is the canonical head. */
   current(): PreconfirmedSnapshot | undefined {
-    return this.snapshot
+    return this.#snapshot
+  }
+
+  /** Whether something that came in is still worked on. */
+  get isBusy(): boolean {
+    return this.#running
   }
 
   /** What was executed of the block that has become this header, with these transactions; undefined where it was another block. */
   executed(header: BlockHeader, transactions: readonly Hash[]): ExecutedPart | undefined {
-    for (const block of [this.blocks[0], this.overtaken]) {
+    for (const block of [this.#blocks[0], this.#overtaken]) {
       const part = block && executedPart(block, header, transactions)
       if (part !== undefined) return part
     }
@@ -83,79 +87,80 @@ export class PreconfirmedChain {
   }
 
   onFlashblock(flashblock: Flashblock): void {
-    const arrival = this.store.add(flashblock, this.head.header)
+    const arrival = this.#store.add(flashblock, this.#head.header)
     const { blockNumber, index } = flashblock
-    this.options.observe({ kind: 'arrival', arrival, blockNumber, index })
+    this.#options.observe({ kind: 'arrival', arrival, blockNumber, index })
     if (arrival === 'duplicate' || arrival === 'ahead') return
-    this.receivedAt.set(flashblock, Date.now())
-    this.wake()
+    this.#receivedAt.set(flashblock, Date.now())
+    this.#wake()
   }
 
   onHead(head: CanonicalBlock): void {
-    if (head.header.hash === this.head.header.hash) return
+    if (head.header.hash === this.#head.header.hash) return
     const follows =
-      head.header.parentHash === this.head.header.hash || head.header.number > this.head.header.number + 1n
-    if (!follows) this.options.observe({ kind: 'reorganised', blockNumber: head.header.number })
-    this.head = head
-    this.store.prune(head.header)
-    if (this.execution && (!follows || this.execution.blockNumber <= head.header.number))
-      this.execution.canceller.cancel(new Error('overtaken by the head'))
-    this.wake()
+      head.header.parentHash === this.#head.header.hash || head.header.number > this.#head.header.number + 1n
+    if (!follows) this.#options.observe({ kind: 'reorganised', blockNumber: head.header.number })
+    this.#head = head
+    this.#store.prune(head.header)
+    if (this.#execution && (!follows || this.#execution.blockNumber <= head.header.number))
+      this.#execution.canceller.cancel(new Error('overtaken by the head'))
+    this.#wake()
   }
 
   /** The connection was lost: the newest block may miss its end. */
   onInterrupted(): void {
-    this.store.interrupt()
+    this.#store.interrupt()
   }
 
   close(): void {
-    this.closed = true
-    this.execution?.canceller.cancel(new Error('closed'))
+    this.#closed = true
+    this.#execution?.canceller.cancel(new Error('closed'))
   }
 
-  private wake(): void {
-    this.again = true
-    if (!this.running) void this.run()
+  #wake(): void {
+    this.#again = true
+    if (!this.#running) void this.#run()
   }
 
-  private async run(): Promise<void> {
-    this.running = true
+  async #run(): Promise<void> {
+    this.#running = true
     try {
-      while (this.again && !this.closed) {
-        this.again = false
-        await this.step()
+      while (this.#again && !this.#closed) {
+        this.#again = false
+        await this.#step()
       }
     } catch (error) {
-      this.again = false
-      this.blocks = []
-      this.snapshot = undefined
-      this.options.observe({ kind: 'failed', reason: error instanceof Error ? error.message : String(error) })
+      this.#again = false
+      this.#blocks = []
+      this.#snapshot = undefined
+      this.#options.observe({ kind: 'failed', reason: error instanceof Error ? error.message : String(error) })
     } finally {
-      this.running = false
+      this.#running = false
     }
   }
 
   /** Brings what is executed one stretch closer to what is desired. */
-  private async step(): Promise<void> {
-    this.adoptHead()
-    const desired = this.store.desiredChain(this.base.header)
-    this.dropWhatDiverged(desired)
-    this.publish()
-    const next = this.nextStretch(desired)
+  async #step(): Promise<void> {
+    this.#adoptHead()
+    const desired = this.#store.desiredChain(this.#base.header)
+    this.#dropWhatDiverged(desired)
+    this.#publish()
+    const next = this.#nextStretch(desired)
     if (!next) return
-    this.again = true
-    await this.executeStretch(next)
+    this.#again = true
+    await this.#executeStretch(next)
   }
 
   /** Moves `blocks` from their old base to the node's head, where the head is the block that was pre-confirmed. */
-  private adoptHead(): void {
-    const { head, base } = this
+  #adoptHead(): void {
+    const head = this.#head
+    const base = this.#base
     if (head === base) return
-    this.base = head
-    this.store.forgiveAbove(head.header.number)
-    this.readAhead(head.header)
-    const [first, ...above] = this.blocks
-    if (first !== undefined) this.overtaken = first
+    this.#base = head
+    this.#store.forgiveAbove(head.header.number)
+    this.#readAhead(head.header)
+    const [first, ...above] = this.#blocks
+    if (first !== undefined) this.#overtaken = first
     if (!first) return
     const sameHeight = first.environment.number === head.header.number
     const same =
@@ -164,73 +169,72 @@ export class PreconfirmedChain {
       head.header.gasUsed === first.gasUsed &&
       head.transactionHashes.length === first.transactions.length &&
       head.transactionHashes.every((hash, i) => hash === first.transactions[i]?.hash)
-    if (same) this.options.observe({ kind: 'folded', blockNumber: head.header.number })
-    else if (sameHeight) this.options.observe({ kind: 'differs', blockNumber: head.header.number })
-    this.blocks = same && above[0]?.environment.parentHash === head.header.hash ? above : []
+    if (same) this.#options.observe({ kind: 'folded', blockNumber: head.header.number })
+    else if (sameHeight) this.#options.observe({ kind: 'differs', blockNumber: head.header.number })
+    this.#blocks = same && above[0]?.environment.parentHash === head.header.hash ? above : []
   }
 
   /** Reads at the new head what the last blocks read, before its flashblocks need it. */
-  private readAhead(head: BlockHeader): void {
-    const reads = this.recentReads.all()
+  #readAhead(head: BlockHeader): void {
+    const reads = this.#recentReads.all()
     if (reads.length === 0) return
-    this.options.driver.readAhead(reads, stateOn(head, []))
+    this.#options.driver.readAhead(reads, stateOn(head, []))
   }
 
-  private dropWhatDiverged(desired: BlockPrefix[]): void {
-    const agreeing = this.blocks.findIndex(
+  #dropWhatDiverged(desired: BlockPrefix[]): void {
+    const agreeing = this.#blocks.findIndex(
       (block, i) => desired[i]?.payloadId !== block.payloadId || desired[i].blockNumber !== block.environment.number,
     )
-    if (agreeing !== -1) this.blocks = this.blocks.slice(0, agreeing)
+    if (agreeing !== -1) this.#blocks = this.#blocks.slice(0, agreeing)
   }
 
-  private publish(): void {
-    const [first, ...above] = this.blocks
+  #publish(): void {
+    const [first, ...above] = this.#blocks
     if (!first) {
-      if (this.snapshot) this.options.observe({ kind: 'fallback' })
-      this.snapshot = undefined
+      if (this.#snapshot) this.#options.observe({ kind: 'fallback' })
+      this.#snapshot = undefined
       return
     }
     const newest = above.at(-1) ?? first
-    if (this.snapshot?.blocks.at(-1) === newest && this.snapshot.head === this.base.header) return
-    const flashblock = this.store.find(newest.environment.number, newest.payloadId)?.byIndex.get(newest.index)
-    this.snapshot = {
-      head: this.base.header,
+    if (this.#snapshot?.blocks.at(-1) === newest && this.#snapshot.head === this.#base.header) return
+    const flashblock = this.#store.find(newest.environment.number, newest.payloadId)?.byIndex.get(newest.index)
+    this.#snapshot = {
+      head: this.#base.header,
       blocks: [first, ...above],
       state: stateOn(
-        this.base.header,
-        this.blocks.flatMap((block) => block.layers),
+        this.#base.header,
+        this.#blocks.flatMap((block) => block.layers),
       ),
-      receivedAt: (flashblock && this.receivedAt.get(flashblock)) ?? Date.now(),
+      receivedAt: (flashblock && this.#receivedAt.get(flashblock)) ?? Date.now(),
     }
-    this.options.onSnapshot?.(this.snapshot)
+    this.#options.onSnapshot?.(this.#snapshot)
   }
 
   /** The flashblocks to execute next: all that one block lacks, as the newest counts and the checks are cumulative. */
-  private nextStretch(
-    desired: BlockPrefix[],
-  ): { prefix: BlockPrefix; from: number; to: number; at: number } | undefined {
+  #nextStretch(desired: BlockPrefix[]): { prefix: BlockPrefix; from: number; to: number; at: number } | undefined {
     for (const [at, prefix] of desired.entries()) {
-      const from = (this.blocks[at]?.index ?? -1) + 1
-      const to = this.singly ? from : prefix.flashblocks.length - 1
+      const from = (this.#blocks[at]?.index ?? -1) + 1
+      const to = this.#singly ? from : prefix.flashblocks.length - 1
       if (from < prefix.flashblocks.length) return { prefix, from, to, at }
     }
     return undefined
   }
 
-  private async executeStretch(next: { prefix: BlockPrefix; from: number; to: number; at: number }): Promise<void> {
+  async #executeStretch(next: { prefix: BlockPrefix; from: number; to: number; at: number }): Promise<void> {
     const { prefix, from, to, at } = next
-    const { base, blocks } = this
+    const base = this.#base
+    const blocks = this.#blocks
     const below = blocks.slice(0, at)
     const before = blocks[at]
     const flashblocks = prefix.flashblocks.slice(from, to + 1)
     const newest = flashblocks.at(-1) as Flashblock
     const under = below.at(-1)
     const parent = under ? headerOf(under, prefix.base.parentHash, base.header) : base.header
-    const environment = before?.environment ?? environmentOf(prefix, parent, this.options.rules)
-    if (!environment) return this.refuse({ ...next, to: from }, `no rules are known for time ${prefix.base.timestamp}`)
+    const environment = before?.environment ?? environmentOf(prefix, parent, this.#options.rules)
+    if (!environment) return this.#refuse({ ...next, to: from }, `no rules are known for time ${prefix.base.timestamp}`)
     const layers = [...below, ...(before ? [before] : [])].flatMap((block) => block.layers)
     const stretch = {
-      rules: this.options.rules,
+      rules: this.#options.rules,
       block: environment,
       opening: before === undefined,
       transactions: flashblocks.flatMap((each) => each.transactions),
@@ -238,63 +242,63 @@ export class PreconfirmedChain {
     }
     const canceller = new Canceller()
     const { signal } = canceller
-    this.execution = { canceller, blockNumber: environment.number }
+    this.#execution = { canceller, blockNumber: environment.number }
     let timedOut = false
     const timer = setTimeout(() => {
       timedOut = true
-      canceller.cancel(new Error(`executing took more than ${this.options.executionTimeoutMs} ms`))
-    }, this.options.executionTimeoutMs)
+      canceller.cancel(new Error(`executing took more than ${this.#options.executionTimeoutMs} ms`))
+    }, this.#options.executionTimeoutMs)
     try {
-      const { executor, driver, executionTimeoutMs } = this.options
+      const { executor, driver, executionTimeoutMs } = this.#options
       const executed = await executeStretch(stretch, stateOn(base.header, layers), {
         executor,
         driver,
         cancellation: canceller,
         budget: new ReadBudget(MOST_READS, performance.now() + executionTimeoutMs),
-        onLack: (reads) => this.recentReads.note(reads),
+        onLack: (reads) => this.#recentReads.note(reads),
       })
       const difference = differenceOf(executed, newest)
-      if (difference) return this.refuse(next, difference)
-      this.blocks = [...below, extended(before, environment, executed, newest)]
-      this.store.forgiveAbove(environment.number)
-      this.singly = false
-      this.options.observe({
+      if (difference) return this.#refuse(next, difference)
+      this.#blocks = [...below, extended(before, environment, executed, newest)]
+      this.#store.forgiveAbove(environment.number)
+      this.#singly = false
+      this.#options.observe({
         kind: 'visible',
         blockNumber: environment.number,
         index: newest.index,
         transactions: stretch.transactions.length,
         gasUsed: executed.gasUsed,
-        afterMs: Date.now() - (this.receivedAt.get(newest) ?? Date.now()),
+        afterMs: Date.now() - (this.#receivedAt.get(newest) ?? Date.now()),
       })
     } catch (error) {
       if (error instanceof StretchRejected) {
         const kind = error.nativePrecompile === undefined ? 'mismatch' : 'nativePrecompile'
-        return this.refuse(next, `transaction ${error.transaction}: ${error.message}`, kind)
+        return this.#refuse(next, `transaction ${error.transaction}: ${error.message}`, kind)
       }
       if (signal.aborted && !timedOut) return
       const reason = error instanceof Error ? error.message : String(error)
-      this.options.observe({ kind: 'unreadable', blockNumber: environment.number, reason })
+      this.#options.observe({ kind: 'unreadable', blockNumber: environment.number, reason })
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
     } finally {
       clearTimeout(timer)
-      this.execution = undefined
+      this.#execution = undefined
     }
   }
 
   /** One faulty flashblock is left out with all that follows it; of several, the first faulty one is looked for. */
-  private refuse(
+  #refuse(
     { prefix, from, to }: { prefix: BlockPrefix; from: number; to: number },
     reason: string,
     kind: 'mismatch' | 'nativePrecompile' = 'mismatch',
   ): void {
     if (to > from) {
-      this.singly = true
+      this.#singly = true
       return
     }
-    this.singly = false
-    const payload = this.store.find(prefix.blockNumber, prefix.payloadId)
+    this.#singly = false
+    const payload = this.#store.find(prefix.blockNumber, prefix.payloadId)
     if (payload) payload.faultyFrom = from
-    this.options.observe({ kind, blockNumber: prefix.blockNumber, index: from, reason })
+    this.#options.observe({ kind, blockNumber: prefix.blockNumber, index: from, reason })
   }
 }
 

@@ -1,25 +1,25 @@
 /** How often each combination of labels came. Those come from closed sets: never what a client sent. */
 export class Tally {
-  private count = 0
-  private readonly byLabel = new Map<string, Tally>()
+  #count = 0
+  readonly #byLabel = new Map<string, Tally>()
 
   /** As many labels each time. */
   add(...labels: readonly string[]): void {
     let tally: Tally = this
     for (const label of labels) {
-      let next = tally.byLabel.get(label)
+      let next = tally.#byLabel.get(label)
       if (next === undefined) {
         next = new Tally()
-        tally.byLabel.set(label, next)
+        tally.#byLabel.set(label, next)
       }
       tally = next
     }
-    tally.count += 1
+    tally.#count += 1
   }
 
   *entries(): Generator<[labels: string[], count: number]> {
-    if (this.byLabel.size === 0 && this.count > 0) yield [[], this.count]
-    for (const [label, tally] of this.byLabel)
+    if (this.#byLabel.size === 0 && this.#count > 0) yield [[], this.#count]
+    for (const [label, tally] of this.#byLabel)
       for (const [labels, count] of tally.entries()) yield [[label, ...labels], count]
   }
 }

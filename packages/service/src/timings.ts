@@ -13,16 +13,19 @@ const MOST_WAITING = 1_000
  * it takes microseconds.
  */
 export class Timings {
-  private readonly series = new Map<string, WaitingTimes>()
+  readonly #series = new Map<string, WaitingTimes>()
+  readonly #bind: (labels: readonly string[]) => Histogram.Internal<string>
 
-  constructor(private readonly bind: (labels: readonly string[]) => Histogram.Internal<string>) {}
+  constructor(bind: (labels: readonly string[]) => Histogram.Internal<string>) {
+    this.#bind = bind
+  }
 
   add(milliseconds: number, ...labels: readonly string[]): void {
     const key = labels.length === 1 ? labels[0]! : labels.join('\n')
-    let times = this.series.get(key)
+    let times = this.#series.get(key)
     if (times === undefined) {
-      times = { histogram: this.bind(labels), seconds: [] }
-      this.series.set(key, times)
+      times = { histogram: this.#bind(labels), seconds: [] }
+      this.#series.set(key, times)
     }
     times.seconds.push(milliseconds / 1000)
     if (times.seconds.length === MOST_WAITING) passOn(times)
@@ -30,7 +33,7 @@ export class Timings {
 
   /** Passes on all that waits. */
   pass(): void {
-    for (const times of this.series.values()) passOn(times)
+    for (const times of this.#series.values()) passOn(times)
   }
 }
 

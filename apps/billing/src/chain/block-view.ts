@@ -34,11 +34,12 @@ export class BlockView {
   readonly timestamp: bigint
   readonly transactions: readonly { hash: Hash; to: Address | null; input: Hex }[]
 
-  constructor(
-    private readonly node: Node,
-    block: RpcBlock,
-    private readonly readFees: () => Promise<Fees>,
-  ) {
+  readonly #node: Node
+  readonly #readFees: () => Promise<Fees>
+
+  constructor(node: Node, block: RpcBlock, readFees: () => Promise<Fees>) {
+    this.#node = node
+    this.#readFees = readFees
     this.number = BigInt(block.number)
     this.hash = block.hash
     this.parentHash = block.parentHash
@@ -49,32 +50,32 @@ export class BlockView {
   }
 
   async balanceOf(token: Address, owner: Address): Promise<bigint> {
-    return toUint(await this.call(token, encodeBalanceOf(owner)))
+    return toUint(await this.#call(token, encodeBalanceOf(owner)))
   }
 
   async permit2Allowance(token: Address, owner: Address): Promise<bigint> {
-    return toUint(await this.call(token, encodePermit2Allowance(owner)))
+    return toUint(await this.#call(token, encodePermit2Allowance(owner)))
   }
 
   isPermit2NonceUsed(owner: Address, nonce: bigint): Promise<boolean> {
-    return this.isNonceUsedAt(owner, nonce, this.hash)
+    return this.#isNonceUsedAt(owner, nonce, this.hash)
   }
 
   wasPermit2NonceUsedBefore(owner: Address, nonce: bigint): Promise<boolean> {
-    return this.isNonceUsedAt(owner, nonce, this.parentHash)
+    return this.#isNonceUsedAt(owner, nonce, this.parentHash)
   }
 
   /** How many transactions of the account this block and those before it hold. */
   async transactionCount(address: Address): Promise<number> {
-    return Number(await this.node.request<Hex>('eth_getTransactionCount', [address, atHash(this.hash)]))
+    return Number(await this.#node.request<Hex>('eth_getTransactionCount', [address, atHash(this.hash)]))
   }
 
   /** Whether the settlement would have succeeded on this block. */
   async wouldSettle(payment: SignedTerms, amount: bigint): Promise<boolean> {
     const data = encodeSettlement(payment, amount)
     try {
-      const settlement = { from: payment.facilitator, data, fees: await this.readFees() }
-      await simulateSettlement(this.node, settlement, atHash(this.hash))
+      const settlement = { from: payment.facilitator, data, fees: await this.#readFees() }
+      await simulateSettlement(this.#node, settlement, atHash(this.hash))
       return true
     } catch (error) {
       if (error instanceof Revert) return false
@@ -85,7 +86,7 @@ export class BlockView {
 
   /** The receipts of all its transactions; `null` where the node does not have every one of them (yet). */
   async receipts(): Promise<Receipt[] | null> {
-    const found = await this.readReceipts()
+    const found = await this.#readReceipts()
     if (found === null || found.length !== this.transactions.length) return null
     const isComplete = this.transactions.every(({ hash }, index) => {
       const receipt = found[index]
@@ -94,25 +95,25 @@ export class BlockView {
     return isComplete ? (found as RpcReceipt[]).map(readReceipt) : null
   }
 
-  private async readReceipts(): Promise<(RpcReceipt | null)[] | null> {
+  async #readReceipts(): Promise<(RpcReceipt | null)[] | null> {
     try {
-      return await this.node.request<RpcReceipt[] | null>('eth_getBlockReceipts', [this.hash])
+      return await this.#node.request<RpcReceipt[] | null>('eth_getBlockReceipts', [this.hash])
     } catch (error) {
       // A node without that method still has single receipts.
       if (!(error instanceof NodeRefusal)) throw error
       return Promise.all(
-        this.transactions.map(({ hash }) => this.node.request<RpcReceipt | null>('eth_getTransactionReceipt', [hash])),
+        this.transactions.map(({ hash }) => this.#node.request<RpcReceipt | null>('eth_getTransactionReceipt', [hash])),
       )
     }
   }
 
-  private async isNonceUsedAt(owner: Address, nonce: bigint, blockHash: Hash): Promise<boolean> {
+  async #isNonceUsedAt(owner: Address, nonce: bigint, blockHash: Hash): Promise<boolean> {
     const call = { to: PERMIT2, data: encodeNonceBitmap(owner, nonce) }
-    return isNonceUsed(await this.node.request<Hex>('eth_call', [call, atHash(blockHash)]), nonce)
+    return isNonceUsed(await this.#node.request<Hex>('eth_call', [call, atHash(blockHash)]), nonce)
   }
 
-  private call(to: Address, data: Hex): Promise<Hex> {
-    return this.node.request('eth_call', [{ to, data }, atHash(this.hash)])
+  #call(to: Address, data: Hex): Promise<Hex> {
+    return this.#node.request('eth_call', [{ to, data }, atHash(this.hash)])
   }
 }
 

@@ -20,15 +20,19 @@ export type Transaction = PgTransaction<PgQueryResultHKT, typeof schema, Extract
 
 /** The ledger's store: Postgres or PGlite, with the same tables. Closed last as the application ends. */
 export class Ledger implements OnApplicationShutdown {
+  readonly #close: () => Promise<void>
+
   constructor(
     readonly kind: 'postgres' | 'pglite',
     readonly db: Database,
     readonly changes: PaymentChanges,
-    private readonly close: () => Promise<void>,
-  ) {}
+    close: () => Promise<void>,
+  ) {
+    this.#close = close
+  }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.close()
+    await this.#close()
   }
 }
 

@@ -37,239 +37,257 @@ const APPROVAL_LOOK_MILLISECONDS = 500
  * charge is stored, a block comes, or something has ended; and looks from time to time all the same.
  */
 export class ChainSettler {
-  private readonly working = new Map<string, PaymentRow>()
-  private readonly headPoll: HeadPoll
-  private readonly batches: Batches
-  private readonly broadcasts: Broadcasts
+  readonly #working = new Map<string, PaymentRow>()
+  readonly #headPoll: HeadPoll
+  readonly #batches: Batches
+  readonly #broadcasts: Broadcasts
   /** Signers whose next batch is being made; `true`: there is more to look for afterwards. */
-  private readonly batching = new Map<Address, boolean>()
-  private stopped = false
-  private isWoken = false
-  private wakeUp = () => {}
+  readonly #batching = new Map<Address, boolean>()
+  #stopped = false
+  #isWoken = false
+  #wakeUp = () => {}
   /** Whether a block is waited for. */
-  private isBusy = false
-  private isReadingReceipts = false
-  private hasNewBlock = false
+  #isBusy = false
+  #isReadingReceipts = false
+  #hasNewBlock = false
+  readonly #chain: Chain
+  readonly #db: Database
+  readonly #signing: SigningQueue
+  readonly #gasPolicy: GasPolicy
+  readonly #environment: Environment
+  readonly #metrics: BillingMetrics
+  readonly #logger: Logger
 
   constructor(
-    private readonly chain: Chain,
-    private readonly db: Database,
-    private readonly signing: SigningQueue,
-    private readonly gasPolicy: GasPolicy,
-    private readonly environment: Environment,
-    private readonly metrics: BillingMetrics,
-    private readonly logger: Logger,
+    chain: Chain,
+    db: Database,
+    signing: SigningQueue,
+    gasPolicy: GasPolicy,
+    environment: Environment,
+    metrics: BillingMetrics,
+    logger: Logger,
   ) {
-    const read = () => this.attempt('reading the head', {}, async () => void (await chain.head.refresh()))
-    this.batches = new Batches(chain, db, signing, environment, logger)
-    this.headPoll = new HeadPoll(() => this.isBusy, read)
-    this.broadcasts = new Broadcasts(chain, logger, () => this.headPoll.sent())
-    chain.head.onChange(() => void this.onBlock())
+    this.#chain = chain
+    this.#db = db
+    this.#signing = signing
+    this.#gasPolicy = gasPolicy
+    this.#environment = environment
+    this.#metrics = metrics
+    this.#logger = logger
+    const read = () => this.#attempt('reading the head', {}, async () => void (await chain.head.refresh()))
+    this.#batches = new Batches(chain, db, signing, environment, logger)
+    this.#headPoll = new HeadPoll(() => this.#isBusy, read)
+    this.#broadcasts = new Broadcasts(chain, logger, () => this.#headPoll.sent())
+    chain.head.onChange(() => void this.#onBlock())
   }
 
   /** Ends once it is stopped and what was under way has ended. */
   async run(): Promise<void> {
-    const polling = this.headPoll.run()
-    while (!this.stopped) {
-      this.isWoken = false
-      await this.attempt('claiming work', {}, () => this.claim())
-      await this.pause()
+    const polling = this.#headPoll.run()
+    while (!this.#stopped) {
+      this.#isWoken = false
+      await this.#attempt('claiming work', {}, () => this.#claim())
+      await this.#pause()
     }
     await polling
-    while (this.working.size > 0 || this.batching.size > 0 || this.isReadingReceipts) await sleep(20)
+    while (this.#working.size > 0 || this.#batching.size > 0 || this.#isReadingReceipts) await sleep(20)
   }
 
   stop(): void {
-    this.stopped = true
-    this.headPoll.stop()
+    this.#stopped = true
+    this.#headPoll.stop()
     this.wake()
   }
 
   wake(): void {
-    this.isWoken = true
-    this.wakeUp()
+    this.#isWoken = true
+    this.#wakeUp()
   }
 
   /** Signers that should settle in batches and can't, and why. */
   get batchObstacles(): Record<Address, string> {
-    const all = [...this.chain.signers.keys()].map((signer) => [signer, this.batches.obstacleOf(signer)] as const)
+    const all = [...this.#chain.signers.keys()].map((signer) => [signer, this.#batches.obstacleOf(signer)] as const)
     return Object.fromEntries(all.filter((each): each is readonly [Address, string] => each[1] !== null))
   }
 
   /** Judges a charge that can't be submitted here by the chain's facts. Throws `NodeFault`. */
   async resolve(payment: PaymentRow): Promise<void> {
-    await this.follow(payment, await resolveDoubt(this.db, this.chain, payment))
+    await this.#follow(payment, await resolveDoubt(this.#db, this.#chain, payment))
   }
 
-  private async pause(): Promise<void> {
-    if (this.isWoken) return
+  async #pause(): Promise<void> {
+    if (this.#isWoken) return
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, this.environment.RECOVERY_INTERVAL_MS)
-      this.wakeUp = () => {
+      const timer = setTimeout(resolve, this.#environment.RECOVERY_INTERVAL_MS)
+      this.#wakeUp = () => {
         clearTimeout(timer)
         resolve()
       }
     })
   }
 
-  private async claim(): Promise<void> {
+  async #claim(): Promise<void> {
     const claimant: Claimant = {
-      network: this.chain.network,
-      signers: [...this.chain.signers.keys()],
-      working: [...this.working.keys()],
-      nextLookMilliseconds: this.environment.RECOVERY_INTERVAL_MS,
+      network: this.#chain.network,
+      signers: [...this.#chain.signers.keys()],
+      working: [...this.#working.keys()],
+      nextLookMilliseconds: this.#environment.RECOVERY_INTERVAL_MS,
     }
     // Before the ledger is read: what is signed meanwhile is counted twice for a moment, rather than not at all.
-    const taken: Room[] = this.aboutToSign()
-    const work = await readWork(this.db, claimant, this.chain.confirmedBlock)
+    const taken: Room[] = this.#aboutToSign()
+    const work = await readWork(this.#db, claimant, this.#chain.confirmedBlock)
     taken.push(...work)
-    this.isBusy = work.some(({ submitted }) => submitted > 0)
+    this.#isBusy = work.some(({ submitted }) => submitted > 0)
     const hasCharges = (signer: Address, ...origins: PaymentOrigin[]) =>
       work.some((each) => each.hasCharges && each.signer === signer && origins.includes(each.origin))
-    const inFlight = this.environment.IN_FLIGHT_PER_SIGNER
-    const ready = claimant.signers.filter((signer) => this.gasPolicy.waitOf(this.chain, signer) === null)
-    const single = ready.filter((signer) => !this.batches.serves(signer))
-    for (const signer of ready.filter((signer) => this.batches.serves(signer))) {
-      const isDue = hasCharges(signer, 'internal', 'facilitator') || this.batches.hasPutBack(signer)
-      if (isDue) this.takeBatch(signer, claimant)
+    const inFlight = this.#environment.IN_FLIGHT_PER_SIGNER
+    const ready = claimant.signers.filter((signer) => this.#gasPolicy.waitOf(this.#chain, signer) === null)
+    const single = ready.filter((signer) => !this.#batches.serves(signer))
+    for (const signer of ready.filter((signer) => this.#batches.serves(signer))) {
+      const isDue = hasCharges(signer, 'internal', 'facilitator') || this.#batches.hasPutBack(signer)
+      if (isDue) this.#takeBatch(signer, claimant)
     }
     for (const origin of ['internal', 'facilitator'] as const) {
       const due = single.filter((signer) => hasCharges(signer, origin))
       const rooms = makeRooms(origin, due, taken, inFlight)
-      const claimed = rooms.length === 0 ? [] : await claimCharges(this.db, claimant, rooms)
+      const claimed = rooms.length === 0 ? [] : await claimCharges(this.#db, claimant, rooms)
       taken.push(...claimed.map(roomOf))
-      this.workOn(claimed)
+      this.#workOn(claimed)
     }
     if (!work.some(({ hasSubmitted }) => hasSubmitted)) return
-    const { SETTLEMENT, SETTLEMENT_BATCH_SIZE } = this.environment
+    const { SETTLEMENT, SETTLEMENT_BATCH_SIZE } = this.#environment
     const most = (SETTLEMENT === 'batch' ? SETTLEMENT_BATCH_SIZE : inFlight) * claimant.signers.length
-    this.workOn(await claimSubmitted(this.db, claimant, this.chain.confirmedBlock, most))
+    this.#workOn(await claimSubmitted(this.#db, claimant, this.#chain.confirmedBlock, most))
   }
 
-  private aboutToSign(): Room[] {
-    return [...this.working.values()].filter(({ state }) => state === 'charging').map(roomOf)
+  #aboutToSign(): Room[] {
+    return [...this.#working.values()].filter(({ state }) => state === 'charging').map(roomOf)
   }
 
   /** Lets the signer settle a batch, unless it is at it, or was a moment ago. */
-  private takeBatch(signer: Address, claimant: Claimant): void {
-    if (this.batching.has(signer)) return void this.batching.set(signer, true)
-    const pause = this.batches.pauseOf(signer)
-    this.batching.set(signer, pause > 0)
+  #takeBatch(signer: Address, claimant: Claimant): void {
+    if (this.#batching.has(signer)) return void this.#batching.set(signer, true)
+    const pause = this.#batches.pauseOf(signer)
+    this.#batching.set(signer, pause > 0)
     const take = async () => {
       // In parts, so that a stop does not wait for long.
       if (pause > 0) return sleep(Math.min(pause, LONGEST_PAUSE_MILLISECONDS))
-      const { transaction, size, doubtful } = await this.batches.take(signer, claimant)
-      for (const payment of doubtful) void this.work(payment, () => this.resolve(payment))
+      const { transaction, size, doubtful } = await this.#batches.take(signer, claimant)
+      for (const payment of doubtful) void this.#work(payment, () => this.resolve(payment))
       if (transaction === null) return
-      this.batching.set(signer, true)
-      if (size > 0) this.metrics.batchSizes.observe({ network: this.chain.network }, size)
-      this.metrics.transitions.inc({ state: 'submitted' }, size)
-      this.isBusy = true
-      await this.broadcasts.send(transaction)
+      this.#batching.set(signer, true)
+      if (size > 0) this.#metrics.batchSizes.observe({ network: this.#chain.network }, size)
+      this.#metrics.transitions.inc({ state: 'submitted' }, size)
+      this.#isBusy = true
+      await this.#broadcasts.send(transaction)
     }
-    void this.attempt('settling a batch', {}, take).then(() => {
-      const hasMore = this.batching.get(signer)
-      this.batching.delete(signer)
+    void this.#attempt('settling a batch', {}, take).then(() => {
+      const hasMore = this.#batching.get(signer)
+      this.#batching.delete(signer)
       if (hasMore) this.wake()
     })
   }
 
-  private workOn(claimed: readonly PaymentRow[]): void {
-    for (const payment of claimed) void this.work(payment, () => this.look(payment))
+  #workOn(claimed: readonly PaymentRow[]): void {
+    for (const payment of claimed) void this.#work(payment, () => this.#look(payment))
   }
 
   /** One look at a payment, and whatever follows from it at once. */
-  private async look(payment: PaymentRow): Promise<void> {
-    if (payment.state === 'charging') return this.submit(payment)
-    return this.follow(payment, await track(this.db, this.chain, payment, this.environment.FEE_BUMP_MS))
+  async #look(payment: PaymentRow): Promise<void> {
+    if (payment.state === 'charging') return this.#submit(payment)
+    return this.#follow(payment, await track(this.#db, this.#chain, payment, this.#environment.FEE_BUMP_MS))
   }
 
   /** Nothing that fails is lost: it is looked at again. */
-  private async work(payment: PaymentRow, act: () => Promise<void>): Promise<void> {
-    this.working.set(payment.id, payment)
-    await this.attempt('settling a payment', { paymentId: payment.id }, () => traced('settle', act, traceOf(payment)))
-    this.working.delete(payment.id)
+  async #work(payment: PaymentRow, act: () => Promise<void>): Promise<void> {
+    this.#working.set(payment.id, payment)
+    await this.#attempt('settling a payment', { paymentId: payment.id }, () => traced('settle', act, traceOf(payment)))
+    this.#working.delete(payment.id)
     this.wake()
   }
 
-  private async onBlock(): Promise<void> {
-    this.hasNewBlock = true
+  async #onBlock(): Promise<void> {
+    this.#hasNewBlock = true
     // Whoever waited for the block before may send the next transaction while receipts are read.
     this.wake()
-    if (this.isReadingReceipts) return
-    this.isReadingReceipts = true
-    while (this.hasNewBlock) {
-      this.hasNewBlock = false
-      await this.attempt('reading receipts', {}, () => this.readReceipts())
+    if (this.#isReadingReceipts) return
+    this.#isReadingReceipts = true
+    while (this.#hasNewBlock) {
+      this.#hasNewBlock = false
+      await this.#attempt('reading receipts', {}, () => this.#readReceipts())
     }
-    this.isReadingReceipts = false
+    this.#isReadingReceipts = false
     this.wake()
   }
 
   /** Once per head: the receipts of all that is in flight, or has its confirmations now. */
-  private async readReceipts(): Promise<void> {
-    const { network, confirmedBlock } = this.chain
-    const submitted = await readSubmitted(this.db, { network, signers: [...this.chain.signers.keys()] }, confirmedBlock)
+  async #readReceipts(): Promise<void> {
+    const { network, confirmedBlock } = this.#chain
+    const submitted = await readSubmitted(
+      this.#db,
+      { network, signers: [...this.#chain.signers.keys()] },
+      confirmedBlock,
+    )
     const read = async (payment: PaymentRow) => {
-      const result = await trackReceipt(this.db, this.chain, payment)
+      const result = await trackReceipt(this.#db, this.#chain, payment)
       if (result === null) return
       if (payment.blockNumber === null && payment.submittedAt !== null) {
-        this.headPoll.mined(Date.now() - payment.submittedAt.getTime())
+        this.#headPoll.mined(Date.now() - payment.submittedAt.getTime())
       }
-      await this.follow(payment, result)
+      await this.#follow(payment, result)
     }
     await Promise.all(
       submitted.map((payment) =>
-        this.attempt('reading a receipt', { paymentId: payment.id }, () =>
+        this.#attempt('reading a receipt', { paymentId: payment.id }, () =>
           traced('read receipt', () => read(payment), traceOf(payment)),
         ),
       ),
     )
   }
 
-  private async follow(payment: PaymentRow, result: TrackResult): Promise<void> {
+  async #follow(payment: PaymentRow, result: TrackResult): Promise<void> {
     switch (result.outcome) {
       case 'waiting':
       case 'moved on':
         return
       case 'final':
-        return reportEnd(result.payment, this.metrics, this.logger)
+        return reportEnd(result.payment, this.#metrics, this.#logger)
       case 'broadcast':
-        if (result.bumped) this.metrics.feeBumps.inc({ network: this.chain.network })
-        return this.broadcasts.send(result.transaction)
+        if (result.bumped) this.#metrics.feeBumps.inc({ network: this.#chain.network })
+        return this.#broadcasts.send(result.transaction)
       case 'resubmit':
-        if (!this.batches.serves(payment.facilitator)) return this.submit(payment)
-        this.batches.putBack(payment)
+        if (!this.#batches.serves(payment.facilitator)) return this.#submit(payment)
+        this.#batches.putBack(payment)
         return this.wake()
     }
   }
 
-  private async submit(payment: PaymentRow): Promise<void> {
-    if (!(await advanceApproval(this.db, this.chain, payment, this.environment.FEE_BUMP_MS, this.logger))) {
-      this.isBusy = true
-      return this.lookAgainSoon(payment)
+  async #submit(payment: PaymentRow): Promise<void> {
+    if (!(await advanceApproval(this.#db, this.#chain, payment, this.#environment.FEE_BUMP_MS, this.#logger))) {
+      this.#isBusy = true
+      return this.#lookAgainSoon(payment)
     }
-    const submitted = await submit(this.signing, this.chain, payment)
+    const submitted = await submit(this.#signing, this.#chain, payment)
     if (submitted.outcome === 'doubtful') return this.resolve(payment)
     if (submitted.outcome !== 'signed') return
-    this.metrics.transitions.inc({ state: 'submitted' })
-    this.isBusy = true
-    await this.broadcasts.send(submitted.transaction)
+    this.#metrics.transitions.inc({ state: 'submitted' })
+    this.#isBusy = true
+    await this.#broadcasts.send(submitted.transaction)
   }
 
   /** It keeps no room while it waits for blocks. */
-  private async lookAgainSoon(payment: PaymentRow): Promise<void> {
-    await releaseCharges(this.db, [payment], APPROVAL_LOOK_MILLISECONDS)
+  async #lookAgainSoon(payment: PaymentRow): Promise<void> {
+    await releaseCharges(this.#db, [payment], APPROVAL_LOOK_MILLISECONDS)
     setTimeout(() => this.wake(), APPROVAL_LOOK_MILLISECONDS).unref()
   }
 
-  private async attempt(doing: string, ids: { paymentId?: string }, act: () => Promise<void>): Promise<void> {
+  async #attempt(doing: string, ids: { paymentId?: string }, act: () => Promise<void>): Promise<void> {
     try {
       await act()
     } catch (error) {
       const level = error instanceof NodeFault || error instanceof NodeRefusal ? 'warn' : 'error'
-      const { network } = this.chain
-      this.logger[level]({ ...ids, network, reason: errorText(error) }, `${doing} failed; it will be repeated`)
+      const { network } = this.#chain
+      this.#logger[level]({ ...ids, network, reason: errorText(error) }, `${doing} failed; it will be repeated`)
     }
   }
 }

@@ -11,56 +11,59 @@ const FIRST_GUESS_MILLISECONDS = 50
  * it worth: within 10 ms where blocks come at once, every 200 ms where they come by the second.
  */
 export class HeadPoll {
-  private typicalWait = FIRST_GUESS_MILLISECONDS
-  private sentAt = Number.NEGATIVE_INFINITY
-  private stopped = false
-  private next: { at: number; now: () => void } | null = null
+  #typicalWait = FIRST_GUESS_MILLISECONDS
+  #sentAt = Number.NEGATIVE_INFINITY
+  #stopped = false
+  #next: { at: number; now: () => void } | null = null
 
-  constructor(
-    private readonly isBusy: () => boolean,
-    private readonly read: () => Promise<void>,
-  ) {}
+  readonly #isBusy: () => boolean
+  readonly #read: () => Promise<void>
+
+  constructor(isBusy: () => boolean, read: () => Promise<void>) {
+    this.#isBusy = isBusy
+    this.#read = read
+  }
 
   async run(): Promise<void> {
-    while (!this.stopped) {
-      await this.read()
-      if (!this.stopped) await this.pause()
+    while (!this.#stopped) {
+      await this.#read()
+      if (!this.#stopped) await this.#pause()
     }
   }
 
   stop(): void {
-    this.stopped = true
-    this.next?.now()
+    this.#stopped = true
+    this.#next?.now()
   }
 
   /** A transaction was broadcast: the next read comes soon. */
   sent(): void {
-    this.sentAt = performance.now()
-    if (this.next !== null && this.next.at > performance.now() + this.delay()) this.next.now()
+    this.#sentAt = performance.now()
+    if (this.#next !== null && this.#next.at > performance.now() + this.delay()) this.#next.now()
   }
 
   /** A transaction was seen mined this long after it was broadcast. */
   mined(waitedMilliseconds: number): void {
-    this.typicalWait += WEIGHT_OF_THE_NEWEST * (waitedMilliseconds - this.typicalWait)
+    this.#typicalWait += WEIGHT_OF_THE_NEWEST * (waitedMilliseconds - this.#typicalWait)
   }
 
   /** Milliseconds from one read to the next. */
   delay(): number {
-    if (!this.isBusy()) return IDLE_MILLISECONDS
-    const wait = Math.max(this.typicalWait, performance.now() - this.sentAt)
+    if (!this.#isBusy()) return IDLE_MILLISECONDS
+    const wait = Math.max(this.#typicalWait, performance.now() - this.#sentAt)
     return Math.min(Math.max(wait / LOOKS_PER_WAIT, SHORTEST_MILLISECONDS), LONGEST_MILLISECONDS)
   }
 
-  private pause(): Promise<void> {
+  #pause(): Promise<void> {
     return new Promise((resolve) => {
       const delay = this.delay()
       const done = () => {
         clearTimeout(timer)
-        this.next = null
+        this.#next = null
         resolve()
       }
       const timer = setTimeout(done, delay)
-      this.next = { at: performance.now() + delay, now: done }
+      this.#next = { at: performance.now() + delay, now: done }
     })
   }
 }

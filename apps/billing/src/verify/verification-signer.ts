@@ -23,32 +23,35 @@ export interface PaymentReads {
  */
 export class VerificationSigner implements FacilitatorEvmSigner {
   fault: NodeFault | null = null
+  readonly #chain: Chain
+  readonly #addresses: readonly Address[]
+  readonly #reads: PaymentReads
 
-  constructor(
-    private readonly chain: Chain,
-    private readonly addresses: readonly Address[],
-    private readonly reads: PaymentReads,
-  ) {}
+  constructor(chain: Chain, addresses: readonly Address[], reads: PaymentReads) {
+    this.#chain = chain
+    this.#addresses = addresses
+    this.#reads = reads
+  }
 
   /** Asks at once for all that a good authorization needs, so that it shares a request; the library may be done before it asks. */
   readAhead(): void {
-    for (const read of [this.reads.payerCode(), this.reads.simulatedSettlement()]) {
-      read.catch((error: unknown) => this.note(error))
+    for (const read of [this.#reads.payerCode(), this.#reads.simulatedSettlement()]) {
+      read.catch((error: unknown) => this.#note(error))
     }
   }
 
   getAddresses(): readonly Address[] {
-    return this.addresses
+    return this.#addresses
   }
 
   async getCode({ address }: { address: Hex }): Promise<Hex> {
     const account = address.toLowerCase() as Address
     try {
-      if (account === this.reads.payer) return await this.reads.payerCode()
-      if (!this.chain.tokens.has(account)) return await this.chain.code(account)
-      return (await this.chain.isContract(account)) ? '0x01' : '0x'
+      if (account === this.#reads.payer) return await this.#reads.payerCode()
+      if (!this.#chain.tokens.has(account)) return await this.#chain.code(account)
+      return (await this.#chain.isContract(account)) ? '0x01' : '0x'
     } catch (error) {
-      this.note(error)
+      this.#note(error)
       return '0x'
     }
   }
@@ -59,35 +62,35 @@ export class VerificationSigner implements FacilitatorEvmSigner {
     if (functionName === 'aggregate3' || functionName === 'tryAggregate') throw new Error('not needed')
     try {
       if (functionName === 'settle' && address.toLowerCase() === UPTO_PROXY)
-        return await this.reads.simulatedSettlement()
-      const result = await this.chain.call(address, encodeFunctionData({ ...contract, args }), {
+        return await this.#reads.simulatedSettlement()
+      const result = await this.#chain.call(address, encodeFunctionData({ ...contract, args }), {
         gas: SETTLEMENT_GAS_LIMIT,
       })
       return decodeFunctionResult({ ...contract, data: result })
     } catch (error) {
-      this.note(error)
+      this.#note(error)
       throw error
     }
   }
 
   verifyTypedData(): Promise<never> {
-    return this.refuse()
+    return this.#refuse()
   }
   writeContract(): Promise<never> {
-    return this.refuse()
+    return this.#refuse()
   }
   sendTransaction(): Promise<never> {
-    return this.refuse()
+    return this.#refuse()
   }
   waitForTransactionReceipt(): Promise<never> {
-    return this.refuse()
+    return this.#refuse()
   }
 
-  private refuse(): Promise<never> {
+  #refuse(): Promise<never> {
     return Promise.reject(new Error('a verification does not send'))
   }
 
-  private note(error: unknown): void {
+  #note(error: unknown): void {
     // Only silence is a fault: a contract that reverts, burns all gas or answers rubbish is the payer's own.
     if (error instanceof NodeFault) this.fault ??= error
   }

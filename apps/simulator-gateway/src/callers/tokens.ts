@@ -9,10 +9,12 @@ export interface TokenRules {
 
 /** Tokens (JWT) that somebody else issues, checked with the keys that they publish. */
 export class Tokens {
-  private readonly keys: ReturnType<typeof createRemoteJWKSet>
+  readonly #keys: ReturnType<typeof createRemoteJWKSet>
+  readonly #rules: TokenRules
 
-  constructor(private readonly rules: TokenRules) {
-    this.keys = createRemoteJWKSet(new URL(rules.jwksUrl))
+  constructor(rules: TokenRules) {
+    this.#rules = rules
+    this.#keys = createRemoteJWKSet(new URL(rules.jwksUrl))
   }
 
   /**
@@ -20,9 +22,9 @@ export class Tokens {
    * @throws RpcError (HTTP 503) where the keys can't be fetched
    */
   async claimsOf(token: string): Promise<JWTPayload | undefined> {
-    const { issuer, audience } = this.rules
+    const { issuer, audience } = this.#rules
     try {
-      const { payload } = await jwtVerify(token, this.keys, {
+      const { payload } = await jwtVerify(token, this.#keys, {
         requiredClaims: ['sub', 'exp'],
         ...(issuer !== undefined && { issuer }),
         ...(audience !== undefined && { audience }),

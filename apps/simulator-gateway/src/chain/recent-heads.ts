@@ -23,17 +23,17 @@ export interface RecentHead {
 
 /** The last blocks that were followed. */
 export class RecentHeads {
-  private readonly heads = new Map<Hash, RecentHead>()
+  readonly #heads = new Map<Hash, RecentHead>()
 
   noteHead({ header, reorganised }: Extract<HeadEvent, { kind: 'head' }>): void {
-    const head = this.of(header)
+    const head = this.#of(header)
     if (reorganised) head.reorganised = true
   }
 
   noteCarry(event: CarryEvent): void {
     if (event.kind === 'carried') {
       const { header, transactions, read, written, tookMs } = event
-      Object.assign(this.of(header), {
+      Object.assign(this.#of(header), {
         carried: true,
         transactions,
         read,
@@ -41,27 +41,27 @@ export class RecentHeads {
         tookMs: Math.round(10 * tookMs) / 10,
       })
     } else if (event.kind === 'notCarried')
-      Object.assign(this.of(event.header), { carried: false, reason: event.reason, detail: event.detail })
-    else if (event.kind === 'distrusted') for (const head of this.heads.values()) head.carried = false
+      Object.assign(this.#of(event.header), { carried: false, reason: event.reason, detail: event.detail })
+    else if (event.kind === 'distrusted') for (const head of this.#heads.values()) head.carried = false
   }
 
   /** Whether the block's state was carried: what the blocks before it read needs not be read again. */
   isCarried(hash: Hash): boolean {
-    return this.heads.get(hash)?.carried === true
+    return this.#heads.get(hash)?.carried === true
   }
 
   /** Oldest first. */
   all(): RecentHead[] {
-    return [...this.heads.values()]
+    return [...this.#heads.values()]
   }
 
-  private of({ number, hash }: { number: bigint; hash: Hash }): RecentHead {
-    let head = this.heads.get(hash)
+  #of({ number, hash }: { number: bigint; hash: Hash }): RecentHead {
+    let head = this.#heads.get(hash)
     if (head === undefined) {
       head = { block: String(number), hash }
-      this.heads.set(hash, head)
-      const [oldest] = this.heads.keys()
-      if (this.heads.size > KEPT) this.heads.delete(oldest!)
+      this.#heads.set(hash, head)
+      const [oldest] = this.#heads.keys()
+      if (this.#heads.size > KEPT) this.#heads.delete(oldest!)
     }
     return head
   }

@@ -22,34 +22,36 @@ const HIGHEST_WATER = 0.95
  * reserved, then of those with the most under way, the oldest first. Who has one request under way, with nothing reserved, is spared.
  */
 export class MemoryGuard {
-  private readonly running = new Set<Running>()
-  private timer: NodeJS.Timeout | undefined
+  readonly #running = new Set<Running>()
+  #timer: NodeJS.Timeout | undefined
   /** Work that was ended so far. */
   ended = 0
+  readonly #memory: Pick<Memory, 'limit'>
+  readonly #residentBytes: () => number
 
-  constructor(
-    private readonly memory: Pick<Memory, 'limit'>,
-    private readonly residentBytes: () => number = () => process.memoryUsage.rss(),
-  ) {}
+  constructor(memory: Pick<Memory, 'limit'>, residentBytes: () => number = () => process.memoryUsage.rss()) {
+    this.#memory = memory
+    this.#residentBytes = residentBytes
+  }
 
   watch(work: Running): void {
-    this.running.add(work)
-    this.timer ??= setInterval(() => this.look(), LOOK_EVERY_MS).unref()
+    this.#running.add(work)
+    this.#timer ??= setInterval(() => this.look(), LOOK_EVERY_MS).unref()
   }
 
   leave(work: Running): void {
-    if (!this.running.delete(work) || this.running.size > 0) return
-    clearInterval(this.timer)
-    this.timer = undefined
+    if (!this.#running.delete(work) || this.#running.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
   }
 
   /** Looks once; the timer does so too. */
   look(): void {
-    const share = this.residentBytes() / this.memory.limit
+    const share = this.#residentBytes() / this.#memory.limit
     if (share < HIGH_WATER) return
-    const users = this.users()
+    const users = this.#users()
     const user = ({ client }: Running) => users.get(client)!
-    const mayEnd = [...this.running].filter(
+    const mayEnd = [...this.#running].filter(
       (work) => share >= HIGHEST_WATER || user(work).bytes > 0 || user(work).requests > 1,
     )
     mayEnd.sort((a, b) => user(b).bytes - user(a).bytes || user(b).requests - user(a).requests)
@@ -60,9 +62,9 @@ export class MemoryGuard {
     }
   }
 
-  private users(): Map<string, { bytes: number; requests: number }> {
+  #users(): Map<string, { bytes: number; requests: number }> {
     const users = new Map<string, { bytes: number; requests: number }>()
-    for (const { client, bytes } of this.running) {
+    for (const { client, bytes } of this.#running) {
       const user = users.get(client) ?? { bytes: 0, requests: 0 }
       users.set(client, { bytes: user.bytes + bytes, requests: user.requests + 1 })
     }

@@ -39,8 +39,8 @@ const FOR_BODIES = 7 / 8
 export class Memory {
   /** Bytes that requests may hold together. */
   readonly capacity: number
-  private held = 0
-  private readonly bodies = new Map<string, number>()
+  #held = 0
+  readonly #bodies = new Map<string, number>()
 
   /** @param limit of the whole process, in bytes */
   constructor(readonly limit: number) {
@@ -48,17 +48,17 @@ export class Memory {
   }
 
   get bytes(): number {
-    return this.held
+    return this.#held
   }
 
   /** Counts the bytes until `give` is called with as many. @throws Overloaded where they don't fit */
   take(bytes: number): void {
-    if (this.held + bytes > this.capacity) throw new Overloaded('too little memory is free for a large request')
-    this.held += bytes
+    if (this.#held + bytes > this.capacity) throw new Overloaded('too little memory is free for a large request')
+    this.#held += bytes
   }
 
   give(bytes: number): void {
-    this.held -= bytes
+    this.#held -= bytes
   }
 
   /**
@@ -67,19 +67,19 @@ export class Memory {
    * @param client as `clientOf` names it
    */
   bodiesOf(client: string): MemoryShare {
-    const held = () => this.bodies.get(client) ?? 0
+    const held = () => this.#bodies.get(client) ?? 0
     return {
       take: (bytes) => {
-        if (held() + bytes > this.capacity * FOR_BODIES - this.held - bytes)
+        if (held() + bytes > this.capacity * FOR_BODIES - this.#held - bytes)
           throw new Overloaded('too little memory is free for the body')
         this.take(bytes)
-        this.bodies.set(client, held() + bytes)
+        this.#bodies.set(client, held() + bytes)
       },
       give: (bytes) => {
         this.give(bytes)
         const left = held() - bytes
-        if (left > 0) this.bodies.set(client, left)
-        else this.bodies.delete(client)
+        if (left > 0) this.#bodies.set(client, left)
+        else this.#bodies.delete(client)
       },
     }
   }

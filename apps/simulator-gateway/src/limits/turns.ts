@@ -27,28 +27,27 @@ const ACCEPTED_BEFORE_SERVED = 8
 
 /** Gives each request its turn: of the memory for work on its body, where that is large, and then of the slots. */
 export class Turns {
-  private readonly slots: RequestQueue
-  private readonly work: RequestQueue
-  private readonly workBytes: number
-  private isAccepting = false
-  private acceptedInTurn = false
-  private accepted = 0
+  readonly #slots: RequestQueue
+  readonly #work: RequestQueue
+  readonly #workBytes: number
+  #isAccepting = false
+  #acceptedInTurn = false
+  #accepted = 0
+  readonly #limits: { memory: Memory; guard: MemoryGuard }
 
-  constructor(
-    { maxInFlight, maxQueued }: TurnLimits,
-    private readonly limits: { memory: Memory; guard: MemoryGuard },
-  ) {
-    this.workBytes = memoryShares(limits.memory.limit).work
-    this.slots = new RequestQueue(maxInFlight, maxQueued)
-    this.work = new RequestQueue(this.workBytes, maxQueued)
+  constructor({ maxInFlight, maxQueued }: TurnLimits, limits: { memory: Memory; guard: MemoryGuard }) {
+    this.#limits = limits
+    this.#workBytes = memoryShares(limits.memory.limit).work
+    this.#slots = new RequestQueue(maxInFlight, maxQueued)
+    this.#work = new RequestQueue(this.#workBytes, maxQueued)
   }
 
   get inFlight(): number {
-    return this.slots.inFlight
+    return this.#slots.inFlight
   }
 
   get queued(): number {
-    return this.slots.queued + this.work.queued
+    return this.#slots.queued + this.#work.queued
   }
 
   /**
@@ -57,11 +56,11 @@ export class Turns {
    * under way wait.
    */
   connectionAccepted(): void {
-    this.acceptedInTurn = true
-    if (this.isAccepting) return
-    this.isAccepting = true
-    this.slots.hold()
-    setImmediate(this.turnEnds)
+    this.#acceptedInTurn = true
+    if (this.#isAccepting) return
+    this.#isAccepting = true
+    this.#slots.hold()
+    setImmediate(this.#turnEnds)
   }
 
   /**
@@ -72,30 +71,30 @@ export class Turns {
     { client, response, timeoutMs, length }: Asked,
     work: (lifetime: RequestLifetime) => Awaitable<T>,
   ): Awaitable<T> {
-    const lifetime = new RequestLifetime(response, timeoutMs, client.name, this.limits)
+    const lifetime = new RequestLifetime(response, timeoutMs, client.name, this.#limits)
     // More than there is counts as all of it: such a request is worked on alone.
-    const bytes = isLarge(length) ? Math.min(workingBytes(length), this.workBytes) : 0
+    const bytes = isLarge(length) ? Math.min(workingBytes(length), this.#workBytes) : 0
     const inSlot = () =>
-      holding(this.slots, client, lifetime, 1, () => {
+      holding(this.#slots, client, lifetime, 1, () => {
         lifetime.begin(bytes)
         return work(lifetime)
       })
     return lastly(
-      () => (bytes === 0 ? inSlot() : holding(this.work, client, lifetime, bytes, inSlot)),
+      () => (bytes === 0 ? inSlot() : holding(this.#work, client, lifetime, bytes, inSlot)),
       () => lifetime.end(),
     )
   }
 
-  private readonly turnEnds = () => {
-    if (!this.acceptedInTurn) {
-      this.isAccepting = false
-      this.slots.release()
+  readonly #turnEnds = () => {
+    if (!this.#acceptedInTurn) {
+      this.#isAccepting = false
+      this.#slots.release()
       return
     }
-    this.acceptedInTurn = false
-    this.accepted += 1
-    if (this.accepted % ACCEPTED_BEFORE_SERVED === 0) this.slots.admitOne()
-    setImmediate(this.turnEnds)
+    this.#acceptedInTurn = false
+    this.#accepted += 1
+    if (this.#accepted % ACCEPTED_BEFORE_SERVED === 0) this.#slots.admitOne()
+    setImmediate(this.#turnEnds)
   }
 }
 

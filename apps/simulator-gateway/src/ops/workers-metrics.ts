@@ -4,8 +4,8 @@ import type { ToPrimary, ToWorker } from './worker-messages.js'
 
 /** The metrics of all workers of this machine, summed up by the first process. */
 export class WorkersMetrics extends Metrics {
-  private readonly waiting = new Map<number, (text: string) => void>()
-  private lastId = 0
+  readonly #waiting = new Map<number, (text: string) => void>()
+  #lastId = 0
 
   constructor() {
     super()
@@ -13,15 +13,15 @@ export class WorkersMetrics extends Metrics {
     AggregatorRegistry.setRegistries([this.registry])
     process.on('message', (message: ToWorker) => {
       if (message.kind !== 'metrics') return
-      this.waiting.get(message.id)?.(message.text)
-      this.waiting.delete(message.id)
+      this.#waiting.get(message.id)?.(message.text)
+      this.#waiting.delete(message.id)
     })
   }
 
   override text(): Promise<string> {
-    const id = ++this.lastId
+    const id = ++this.#lastId
     return new Promise((resolve) => {
-      this.waiting.set(id, resolve)
+      this.#waiting.set(id, resolve)
       process.send?.({ kind: 'metrics', id } satisfies ToPrimary)
     })
   }

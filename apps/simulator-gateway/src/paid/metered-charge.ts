@@ -24,19 +24,21 @@ export interface PaidExchange {
 
 /** Adds up what the calls of one paid request cost. The sum is what the request is charged. */
 export class MeteredCharge {
-  private total = 0n
+  #total = 0n
+  readonly #list: PriceList
+  readonly #payment: PaidRequest
+  readonly #issuer: ReceiptIssuer
 
-  constructor(
-    private readonly list: PriceList,
-    private readonly payment: PaidRequest,
-    private readonly issuer: ReceiptIssuer,
-  ) {
+  constructor(list: PriceList, payment: PaidRequest, issuer: ReceiptIssuer) {
+    this.#list = list
+    this.#payment = payment
+    this.#issuer = issuer
     payment.setSettlementAmount(0n)
   }
 
   /** True once nothing more can be charged: further simulations would be unpaid. */
   get reachedMaximum(): boolean {
-    return this.total >= this.payment.maximum
+    return this.#total >= this.#payment.maximum
   }
 
   /**
@@ -49,27 +51,27 @@ export class MeteredCharge {
     { answer, furtherGas, block, witness }: PaidSimulation,
     exchange: () => Awaitable<PaidExchange>,
   ): Promise<Beside> {
-    const { maximum, decimals, requirements } = this.payment
+    const { maximum, decimals, requirements } = this.#payment
     const { gasUsed, touched } = answer
-    const chargedBefore = this.total
+    const chargedBefore = this.#total
     const witnessBytes = witness?.length ?? 0
     const resultBytes = Buffer.byteLength(answer.json)
     const besideCalls = gasBesideCalls(method, { furtherGas, resultBytes })
     const usage = { gas: sum(besideCalls, gasUsed), ...touched, witnessBytes }
-    const amount = meter(usage, this.list, decimals, maximum - chargedBefore)
-    this.total += amount
-    this.payment.setSettlementAmount(this.total)
+    const amount = meter(usage, this.#list, decimals, maximum - chargedBefore)
+    this.#total += amount
+    this.#payment.setSettlementAmount(this.#total)
     const charge: ChargeStatement = {
       amount: amount.toString(),
       maximum: maximum.toString(),
       asset: requirements.asset,
       network: requirements.network,
       usage: { ...usage, gas: usage.gas.toString() },
-      priceList: this.list,
+      priceList: this.#list,
     }
-    const receipt = await this.issuer.issue(this.payment, async () => {
+    const receipt = await this.#issuer.issue(this.#payment, async () => {
       const { dialect, params, resultHash, gas } = await exchange()
-      const hashOf = async (json: JsonText) => (await this.issuer.digester.digest('value', json)).hash
+      const hashOf = async (json: JsonText) => (await this.#issuer.digester.digest('value', json)).hash
       return {
         method,
         dialect,

@@ -15,14 +15,14 @@ const MOST_KEPT = 20
 
 /** The last faults of the stream, oldest first: one of a kind for each block. */
 export class StreamFaults {
-  private kept: StreamFault[] = []
+  #kept: StreamFault[] = []
 
   note(event: FollowerEvent): void {
     const name = event.kind === 'arrival' ? event.arrival : event.kind
     const kind = KINDS.find((known) => known === name)
     if (kind === undefined) return
     const block = 'blockNumber' in event ? String(event.blockNumber) : undefined
-    const isKnown = this.kept.some((fault) => block !== undefined && fault.kind === kind && fault.block === block)
+    const isKnown = this.#kept.some((fault) => block !== undefined && fault.kind === kind && fault.block === block)
     if (isKnown) return
     const fault: StreamFault = {
       kind,
@@ -30,10 +30,10 @@ export class StreamFaults {
       ...('index' in event && { flashblock: event.index }),
       at: new Date().toISOString(),
     }
-    this.kept = [...this.kept, fault].slice(-MOST_KEPT)
+    this.#kept = [...this.#kept, fault].slice(-MOST_KEPT)
   }
 
   recent(): readonly StreamFault[] {
-    return this.kept
+    return this.#kept
   }
 }

@@ -26,73 +26,76 @@ const MOST_SEALED = 64
  */
 export class UnsealedLogs {
   /** Sent and not yet settled, by block number. */
-  private readonly shown = new Map<bigint, Shown>()
-  private readonly confirmed = new Map<Hash, UnsealedLog[]>()
-  private sealed = -1n
+  readonly #shown = new Map<bigint, Shown>()
+  readonly #confirmed = new Map<Hash, UnsealedLog[]>()
+  #sealed = -1n
+  readonly #send: (log: UnsealedLog) => void
 
-  constructor(private readonly send: (log: UnsealedLog) => void) {}
+  constructor(send: (log: UnsealedLog) => void) {
+    this.#send = send
+  }
 
   /** Those that wait to be confirmed or removed, in the order of their blocks. */
   current(): UnsealedLog[] {
-    return [...this.shown.values()].flatMap(({ logs }) => logs)
+    return [...this.#shown.values()].flatMap(({ logs }) => logs)
   }
 
   show({ blocks }: PreconfirmedSnapshot): void {
     for (const block of blocks) {
       const { number } = block.environment
       // A sealed block was settled: a snapshot may still hold it for a moment.
-      if (number <= this.sealed) continue
-      const shown = this.shown.get(number)
-      if (shown?.block !== block) this.shown.set(number, { block, logs: this.compared(block, shown) })
+      if (number <= this.#sealed) continue
+      const shown = this.#shown.get(number)
+      if (shown?.block !== block) this.#shown.set(number, { block, logs: this.#compared(block, shown) })
     }
   }
 
   /** A block was sealed: its logs decide, whatever its hash. */
   settle({ number, hash, logs }: AnnouncedBlock): void {
-    if (number > this.sealed) this.sealed = number
+    if (number > this.#sealed) this.#sealed = number
     const sealed = new Map(logs.map((log) => [keyOf(log), log]))
     const confirmed: UnsealedLog[] = []
-    for (const [height, { logs: waiting }] of this.shown) {
+    for (const [height, { logs: waiting }] of this.#shown) {
       if (height > number) continue
-      this.shown.delete(height)
+      this.#shown.delete(height)
       for (const log of waiting) {
         const found = sealed.get(keyOf(log))
-        if (found === undefined) this.send({ ...log, removed: true })
+        if (found === undefined) this.#send({ ...log, removed: true })
         else confirmed.push({ ...log, ...found, confirmed: true })
       }
     }
-    for (const log of confirmed) this.send(log)
-    this.confirmed.set(hash, confirmed)
-    const [oldest] = this.confirmed.keys()
-    if (this.confirmed.size > MOST_SEALED) this.confirmed.delete(oldest!)
+    for (const log of confirmed) this.#send(log)
+    this.#confirmed.set(hash, confirmed)
+    const [oldest] = this.#confirmed.keys()
+    if (this.#confirmed.size > MOST_SEALED) this.#confirmed.delete(oldest!)
   }
 
   /** A reorganisation took a sealed block back. */
   unsettle({ number, hash }: AnnouncedBlock): void {
-    if (this.sealed >= number) this.sealed = number - 1n
-    for (const { confirmed: _, ...log } of this.confirmed.get(hash)?.toReversed() ?? [])
-      this.send({ ...log, removed: true })
-    this.confirmed.delete(hash)
+    if (this.#sealed >= number) this.#sealed = number - 1n
+    for (const { confirmed: _, ...log } of this.#confirmed.get(hash)?.toReversed() ?? [])
+      this.#send({ ...log, removed: true })
+    this.#confirmed.delete(hash)
   }
 
   /** The logs that are shown from now on; sends what is new and takes back what is gone. */
-  private compared(block: PreconfirmedBlock, shown: Shown | undefined): UnsealedLog[] {
+  #compared(block: PreconfirmedBlock, shown: Shown | undefined): UnsealedLog[] {
     const place = { payloadId: block.payloadId, flashblock: block.index }
     const all = pendingLogs(block)
     const before = shown?.logs ?? []
     const isContinued = shown !== undefined && continues(block, shown.block)
-    const staying = isContinued ? before : this.stayingOf(before, new Set(all.map(keyOf)))
+    const staying = isContinued ? before : this.#stayingOf(before, new Set(all.map(keyOf)))
     const known = isContinued ? undefined : new Set(staying.map(keyOf))
     const fresh = (known ? all.filter((log) => !known.has(keyOf(log))) : all.slice(before.length)).map((log) => ({
       ...log,
       ...place,
     }))
-    for (const log of fresh) this.send(log)
+    for (const log of fresh) this.#send(log)
     return [...staying, ...fresh]
   }
 
-  private stayingOf(before: UnsealedLog[], kept: ReadonlySet<string>): UnsealedLog[] {
-    for (const log of before.toReversed()) if (!kept.has(keyOf(log))) this.send({ ...log, removed: true })
+  #stayingOf(before: UnsealedLog[], kept: ReadonlySet<string>): UnsealedLog[] {
+    for (const log of before.toReversed()) if (!kept.has(keyOf(log))) this.#send({ ...log, removed: true })
     return before.filter((log) => kept.has(keyOf(log)))
   }
 }

@@ -18,42 +18,44 @@ export type Role = 'leads' | 'follows' | 'alone'
 /** A lease in Redis that one of several replicas has at a time. Who was cut off learns of it at its next try. */
 export class Lease {
   role: Role = 'alone'
-  private readonly id = randomUUID()
-  private readonly timer: NodeJS.Timeout
-  private ended = false
+  readonly #id = randomUUID()
+  readonly #timer: NodeJS.Timeout
+  #ended = false
+  readonly #redis: Redis
+  readonly #key: string
+  readonly #onRole: (role: Role) => void
 
   /** @param onRole called whenever the role is another than before */
-  constructor(
-    private readonly redis: Redis,
-    private readonly key: string,
-    private readonly onRole: (role: Role) => void,
-  ) {
-    this.timer = setInterval(this.try, LEASE_TRY_MS).unref()
-    redis.on('ready', this.try).on('close', this.try)
-    this.try()
+  constructor(redis: Redis, key: string, onRole: (role: Role) => void) {
+    this.#redis = redis
+    this.#key = key
+    this.#onRole = onRole
+    this.#timer = setInterval(this.#try, LEASE_TRY_MS).unref()
+    redis.on('ready', this.#try).on('close', this.#try)
+    this.#try()
   }
 
   end(): void {
-    this.ended = true
-    clearInterval(this.timer)
-    this.redis.off('ready', this.try).off('close', this.try)
-    if (this.role === 'leads') this.redis.eval(GIVE_UP, 1, this.key, this.id).catch(() => undefined)
+    this.#ended = true
+    clearInterval(this.#timer)
+    this.#redis.off('ready', this.#try).off('close', this.#try)
+    if (this.role === 'leads') this.#redis.eval(GIVE_UP, 1, this.#key, this.#id).catch(() => undefined)
   }
 
-  private readonly try = (): void => {
-    if (this.redis.status !== 'ready') {
-      this.become('alone')
+  readonly #try = (): void => {
+    if (this.#redis.status !== 'ready') {
+      this.#become('alone')
       return
     }
-    this.redis.eval(TAKE, 1, this.key, this.id, LEASE_MS).then(
-      (taken) => this.become(taken === 1 ? 'leads' : 'follows'),
-      () => this.become('alone'),
+    this.#redis.eval(TAKE, 1, this.#key, this.#id, LEASE_MS).then(
+      (taken) => this.#become(taken === 1 ? 'leads' : 'follows'),
+      () => this.#become('alone'),
     )
   }
 
-  private become(role: Role): void {
-    if (this.ended || role === this.role) return
+  #become(role: Role): void {
+    if (this.#ended || role === this.role) return
     this.role = role
-    this.onRole(role)
+    this.#onRole(role)
   }
 }

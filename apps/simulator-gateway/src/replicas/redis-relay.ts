@@ -10,46 +10,49 @@ const FIELD = 'message'
 
 /** Publishes through a Redis stream what the replica with the lease was told, and takes from there what another was. */
 export class RedisRelay implements Relay {
-  private member: Member | undefined
+  #member: Member | undefined
+  readonly #redis: Redis
+  readonly #name: () => Promise<string>
 
   /** @param name of what is relayed: replicas that relay the same of the same chain name it alike */
-  constructor(
-    private readonly redis: Redis,
-    private readonly name: () => Promise<string>,
-  ) {}
+  constructor(redis: Redis, name: () => Promise<string>) {
+    this.#redis = redis
+    this.#name = name
+  }
 
   /** For `/health/ready`; absent while nothing is followed. */
   get role(): Role | undefined {
-    return this.member?.role
+    return this.#member?.role
   }
 
   join(listener: RelayListener): RelayMember {
-    const member = new Member(this.redis, this.name, listener, () => {
-      if (this.member === member) this.member = undefined
+    const member = new Member(this.#redis, this.#name, listener, () => {
+      if (this.#member === member) this.#member = undefined
     })
-    this.member = member
+    this.#member = member
     return member
   }
 }
 
 class Member implements RelayMember {
-  private lease: Lease | undefined
-  private key = ''
-  private reader: Redis | undefined
-  private isReading = false
-  private left = false
+  #lease: Lease | undefined
+  #key = ''
+  #reader: Redis | undefined
+  #isReading = false
+  #left = false
+  readonly #redis: Redis
+  readonly #listener: RelayListener
+  readonly #onLeft: () => void
 
-  constructor(
-    private readonly redis: Redis,
-    name: () => Promise<string>,
-    private readonly listener: RelayListener,
-    private readonly onLeft: () => void,
-  ) {
-    void this.begin(name)
+  constructor(redis: Redis, name: () => Promise<string>, listener: RelayListener, onLeft: () => void) {
+    this.#redis = redis
+    this.#listener = listener
+    this.#onLeft = onLeft
+    void this.#begin(name)
   }
 
   get role(): Role {
-    return this.lease?.role ?? 'alone'
+    return this.#lease?.role ?? 'alone'
   }
 
   get leads(): boolean {
@@ -57,77 +60,77 @@ class Member implements RelayMember {
   }
 
   get follows(): boolean {
-    return this.isReading
+    return this.#isReading
   }
 
   publish(message: Buffer | string): void {
-    if (this.role !== 'leads' || this.redis.status !== 'ready') return
-    this.redis
+    if (this.role !== 'leads' || this.#redis.status !== 'ready') return
+    this.#redis
       .multi()
-      .xadd(this.key, 'MAXLEN', '~', MOST_KEPT, '*', FIELD, message)
-      .pexpire(this.key, KEPT_MS)
+      .xadd(this.#key, 'MAXLEN', '~', MOST_KEPT, '*', FIELD, message)
+      .pexpire(this.#key, KEPT_MS)
       .exec()
       .catch(() => undefined)
   }
 
   leave(): void {
-    this.left = true
-    this.lease?.end()
-    this.stopReading()
-    this.onLeft()
+    this.#left = true
+    this.#lease?.end()
+    this.#stopReading()
+    this.#onLeft()
   }
 
   /** The name may have to be asked of the node: until it is there, this replica is alone. */
-  private async begin(name: () => Promise<string>): Promise<void> {
+  async #begin(name: () => Promise<string>): Promise<void> {
     try {
-      this.key = `upfront:${await name()}`
+      this.#key = `upfront:${await name()}`
     } catch {
-      if (!this.left) setTimeout(() => void this.begin(name), BLOCK_MS).unref()
+      if (!this.#left) setTimeout(() => void this.#begin(name), BLOCK_MS).unref()
       return
     }
-    if (this.left) return
-    this.lease = new Lease(this.redis, `${this.key}:lease`, (role) => {
-      this.stopReading()
-      if (role === 'follows') void this.read()
-      else this.listener.onChange()
+    if (this.#left) return
+    this.#lease = new Lease(this.#redis, `${this.#key}:lease`, (role) => {
+      this.#stopReading()
+      if (role === 'follows') void this.#read()
+      else this.#listener.onChange()
     })
   }
 
-  private stopReading(): void {
-    this.reader?.disconnect()
-    this.reader = undefined
-    this.isReading = false
+  #stopReading(): void {
+    this.#reader?.disconnect()
+    this.#reader = undefined
+    this.#isReading = false
   }
 
   /** On a connection of its own, as reading blocks it. */
-  private async read(): Promise<void> {
-    const reader = this.redis.duplicate({
+  async #read(): Promise<void> {
+    const reader = this.#redis.duplicate({
       commandTimeout: undefined as never,
       retryStrategy: () => null,
       enableOfflineQueue: true,
     })
     reader.on('error', () => undefined)
-    this.reader = reader
+    this.#reader = reader
     try {
-      const [newest] = await reader.xrevrange(this.key, '+', '-', 'COUNT', 1)
+      const [newest] = await reader.xrevrange(this.#key, '+', '-', 'COUNT', 1)
       let after = newest?.[0] ?? '0-0'
-      if (this.reader !== reader) return
-      this.isReading = true
-      this.listener.onChange()
-      while (this.reader === reader) {
-        const streams = (await reader.xreadBuffer('BLOCK', BLOCK_MS, 'STREAMS', this.key, after)) as Streams
+      if (this.#reader !== reader) return
+      this.#isReading = true
+      this.#listener.onChange()
+      while (this.#reader === reader) {
+        const streams = (await reader.xreadBuffer('BLOCK', BLOCK_MS, 'STREAMS', this.#key, after)) as Streams
         for (const [id, [, message]] of streams?.[0]?.[1] ?? []) {
           after = id.toString()
-          if (this.reader === reader && message !== undefined) this.listener.onMessage(message)
+          if (this.#reader === reader && message !== undefined) this.#listener.onMessage(message)
         }
       }
     } catch {
       // Redis is gone, or this replica's role is another now.
-      if (this.reader !== reader) return
-      this.stopReading()
-      this.listener.onChange()
+      if (this.#reader !== reader) return
+      this.#stopReading()
+      this.#listener.onChange()
       if (this.role === 'follows')
-        setTimeout(() => this.role === 'follows' && !this.left && void this.read(), BLOCK_MS).unref()
+        setTimeout(() => this.role === 'follows' && !this.#left && void this.#read(), BLOCK_MS).unref()
     }
   }
 }

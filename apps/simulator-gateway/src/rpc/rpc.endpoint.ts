@@ -64,12 +64,14 @@ class CallContext implements RpcContext {
   readonly subscriber: Subscriber | undefined
   readonly view = new RequestView()
   readonly isLarge: boolean
+  readonly #request: RpcRequest
+  readonly #lifetime: RequestLifetime
+  readonly #free: FreeBudget
 
-  constructor(
-    private readonly request: RpcRequest,
-    private readonly lifetime: RequestLifetime,
-    private readonly free: FreeBudget,
-  ) {
+  constructor(request: RpcRequest, lifetime: RequestLifetime, free: FreeBudget) {
+    this.#request = request
+    this.#lifetime = lifetime
+    this.#free = free
     this.deadline = lifetime.deadline
     this.requestId = request.id
     this.dialect = request.dialect
@@ -78,19 +80,19 @@ class CallContext implements RpcContext {
   }
 
   get signal(): CancelSignal {
-    return this.lifetime.signal
+    return this.#lifetime.signal
   }
 
   admit(calls: number): Promise<void> {
-    return this.free.takeMore(this.request.caller, calls - 1)
+    return this.#free.takeMore(this.#request.caller, calls - 1)
   }
 
   reserve(bytes: number): void {
-    this.lifetime.reserve(bytes)
+    this.#lifetime.reserve(bytes)
   }
 
   spend(cost: Cost): void {
-    this.free.spend(this.request.caller, cost)
+    this.#free.spend(this.#request.caller, cost)
   }
 }
 

@@ -224,12 +224,14 @@ export function spending<T>(
 /** The part of a request's time in which the node is asked. */
 class ReadDeadline implements TimeLimits {
   readonly deadline: number
+  readonly #request: Cancellation & { deadline: number }
 
-  constructor(private readonly request: Cancellation & { deadline: number }) {
+  constructor(request: Cancellation & { deadline: number }) {
+    this.#request = request
     this.deadline = readUntil(request.deadline)
   }
 
   get signal(): CancelSignal {
-    return this.request.signal
+    return this.#request.signal
   }
 }

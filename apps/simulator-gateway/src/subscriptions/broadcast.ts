@@ -14,13 +14,16 @@ export interface BroadcastSource<T> {
 
 /** One source's events for many listeners. It runs while somebody listens, and keeps the last events for those who come back. */
 export class Broadcast<T> {
-  private readonly listeners = new Set<(event: T) => void>()
-  private journal: T[] = []
-  private size = 0
-  private running: Promise<() => void> | undefined
-  private lingering: NodeJS.Timeout | undefined
+  readonly #listeners = new Set<(event: T) => void>()
+  #journal: T[] = []
+  #size = 0
+  #running: Promise<() => void> | undefined
+  #lingering: NodeJS.Timeout | undefined
+  readonly #source: BroadcastSource<T>
 
-  constructor(private readonly source: BroadcastSource<T>) {}
+  constructor(source: BroadcastSource<T>) {
+    this.#source = source
+  }
 
   /**
    * Listens from now on, or from after the event that `isLast` names.
@@ -34,48 +37,48 @@ export class Broadcast<T> {
     begin: (events: readonly T[]) => void,
     isLast?: (event: T) => boolean,
   ): Promise<(() => void) | undefined> {
-    clearTimeout(this.lingering)
-    this.running ??= this.source.begin((event) => this.publish(event))
-    const { running } = this
+    clearTimeout(this.#lingering)
+    this.#running ??= this.#source.begin((event) => this.#publish(event))
+    const running = this.#running
     try {
       await running
     } catch (error) {
-      if (this.running === running) this.running = undefined
+      if (this.#running === running) this.#running = undefined
       throw error
     }
-    const at = isLast === undefined ? -1 : this.journal.findLastIndex(isLast)
+    const at = isLast === undefined ? -1 : this.#journal.findLastIndex(isLast)
     try {
       if (isLast !== undefined && at < 0) return undefined
-      begin(isLast === undefined ? (this.source.current?.() ?? []) : this.journal.slice(at + 1))
-      this.listeners.add(listener)
+      begin(isLast === undefined ? (this.#source.current?.() ?? []) : this.#journal.slice(at + 1))
+      this.#listeners.add(listener)
     } finally {
-      this.stopIfUnheard()
+      this.#stopIfUnheard()
     }
     return () => {
-      if (this.listeners.delete(listener)) this.stopIfUnheard()
+      if (this.#listeners.delete(listener)) this.#stopIfUnheard()
     }
   }
 
-  private publish(event: T): void {
-    this.journal.push(event)
-    this.size += this.weight(event)
-    while (this.size > this.source.most) this.size -= this.weight(this.journal.shift()!)
-    for (const listener of this.listeners) listener(event)
+  #publish(event: T): void {
+    this.#journal.push(event)
+    this.#size += this.#weight(event)
+    while (this.#size > this.#source.most) this.#size -= this.#weight(this.#journal.shift()!)
+    for (const listener of this.#listeners) listener(event)
   }
 
-  private weight(event: T): number {
-    return this.source.weigh?.(event) ?? 1
+  #weight(event: T): number {
+    return this.#source.weigh?.(event) ?? 1
   }
 
-  private stopIfUnheard(): void {
-    if (this.listeners.size > 0) return
-    clearTimeout(this.lingering)
-    this.lingering = setTimeout(() => {
-      if (this.listeners.size > 0) return
-      void this.running?.then((stop) => stop())
-      this.running = undefined
-      this.journal = []
-      this.size = 0
-    }, this.source.lingerMs).unref()
+  #stopIfUnheard(): void {
+    if (this.#listeners.size > 0) return
+    clearTimeout(this.#lingering)
+    this.#lingering = setTimeout(() => {
+      if (this.#listeners.size > 0) return
+      void this.#running?.then((stop) => stop())
+      this.#running = undefined
+      this.#journal = []
+      this.#size = 0
+    }, this.#source.lingerMs).unref()
   }
 }

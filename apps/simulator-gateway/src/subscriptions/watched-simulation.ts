@@ -13,50 +13,53 @@ const MOST_LENGTH = 1024 * 1024
 /** Simulates a request again and again, and tells when its outcome is another than the last time. */
 export class WatchedSimulation {
   /** A digest: outcomes are long. */
-  private outcome: string | undefined
-  private isRunning = false
-  private isStale = false
-  private isOver = false
+  #outcome: string | undefined
+  #isRunning = false
+  #isStale = false
+  #isOver = false
+  readonly #subscriber: Subscriber
+  readonly #params: string
+  readonly #send: (answer: string) => void
 
   /** @param params of `eth_simulateV1`, JSON */
-  constructor(
-    private readonly subscriber: Subscriber,
-    private readonly params: string,
-    private readonly send: (answer: string) => void,
-  ) {}
+  constructor(subscriber: Subscriber, params: string, send: (answer: string) => void) {
+    this.#subscriber = subscriber
+    this.#params = params
+    this.#send = send
+  }
 
   /** Call it when the state is another one. While a simulation runs, one more follows, however often this is called. */
   async run(): Promise<void> {
-    this.isStale = true
-    if (this.isRunning) return
-    this.isRunning = true
-    while (this.isStale && !this.isOver) {
-      this.isStale = false
-      const text = await this.subscriber.call('eth_simulateV1', this.params)
-      if (text === undefined || this.isOver) continue
-      if (text.length <= MOST_LENGTH) this.tell(JSON.parse(text))
-      else this.refuse(`a simulation that is watched may have an answer of ${MOST_LENGTH} bytes at most`)
+    this.#isStale = true
+    if (this.#isRunning) return
+    this.#isRunning = true
+    while (this.#isStale && !this.#isOver) {
+      this.#isStale = false
+      const text = await this.#subscriber.call('eth_simulateV1', this.#params)
+      if (text === undefined || this.#isOver) continue
+      if (text.length <= MOST_LENGTH) this.#tell(JSON.parse(text))
+      else this.#refuse(`a simulation that is watched may have an answer of ${MOST_LENGTH} bytes at most`)
     }
-    this.isRunning = false
+    this.#isRunning = false
   }
 
   end(): void {
-    this.isOver = true
+    this.#isOver = true
   }
 
-  private refuse(message: string): void {
+  #refuse(message: string): void {
     this.end()
-    this.send(JSON.stringify({ error: { code: ErrorCode.limitExceeded, message } }))
+    this.#send(JSON.stringify({ error: { code: ErrorCode.limitExceeded, message } }))
   }
 
-  private tell({ result, error }: Answer): void {
+  #tell({ result, error }: Answer): void {
     // Refused for want of budget or time: nothing is known of the outcome.
     if (error?.code === ErrorCode.limitExceeded) return
     const told = JSON.stringify(error ?? result?.map(({ calls }) => calls.map(lasting)))
     const outcome = createHash('sha256').update(told).digest('base64')
-    if (outcome === this.outcome) return
-    this.outcome = outcome
-    this.send(JSON.stringify(error ? { error } : { result }))
+    if (outcome === this.#outcome) return
+    this.#outcome = outcome
+    this.#send(JSON.stringify(error ? { error } : { result }))
   }
 }
 

@@ -58,159 +58,160 @@ interface Subscription {
 /** One client's WebSocket. Its messages are answered one after another, as a client's requests by `POST` wait behind each other. */
 export class WireConnection implements Subscriber {
   /** What the client's messages, subscriptions and notifications take. */
-  private readonly share: MemoryShare
+  readonly #share: MemoryShare
   /** Bytes of a message that is not here as a whole yet, and at most of one read more. */
-  private arriving = 0
-  private lastRead = 0
-  private readonly waiting: string[] = []
-  private readonly subscriptions = new Map<string, Subscription>()
+  #arriving = 0
+  #lastRead = 0
+  readonly #waiting: string[] = []
+  readonly #subscriptions = new Map<string, Subscription>()
   /** Length of the message that is being answered. */
-  private messageBytes = 0
+  #messageBytes = 0
   /** Notifications wait until the answer that opens their subscription is sent. */
-  private held: string[] | undefined
-  private isBusy = false
-  private isEnding = false
-  private isClosed = false
-  private answersPing = true
+  #held: string[] | undefined
+  #isBusy = false
+  #isEnding = false
+  #isClosed = false
+  #answersPing = true
+  readonly #client: WireClient
+  readonly #services: WireServices
 
-  constructor(
-    private readonly client: WireClient,
-    private readonly services: WireServices,
-  ) {
+  constructor(client: WireClient, services: WireServices) {
+    this.#client = client
+    this.#services = services
     const { webSocket, socket, caller } = client
-    this.share = services.memory.bodiesOf(clientOf(caller))
+    this.#share = services.memory.bodiesOf(clientOf(caller))
     // Before the WebSocket takes them.
-    socket.prependListener('data', ({ length }: Buffer) => this.arrive(length))
+    socket.prependListener('data', ({ length }: Buffer) => this.#arrive(length))
     webSocket.on('message', (data, isBinary) => {
-      this.arrived()
+      this.#arrived()
       if (isBinary) webSocket.close(UNSUPPORTED_DATA, 'send JSON-RPC as text')
-      else this.receive(data.toString())
+      else this.#receive(data.toString())
     })
     webSocket.on('pong', () => {
-      this.answersPing = true
+      this.#answersPing = true
     })
-    webSocket.once('close', () => this.close())
+    webSocket.once('close', () => this.#close())
   }
 
   /** Of the client. */
   get name(): string {
-    return clientOf(this.client.caller)
+    return clientOf(this.#client.caller)
   }
 
   get subscribed(): number {
-    return this.subscriptions.size
+    return this.#subscriptions.size
   }
 
   /** Drops the connection where the last ping was not answered. */
   ping(): void {
-    if (!this.answersPing) {
-      this.client.webSocket.terminate()
+    if (!this.#answersPing) {
+      this.#client.webSocket.terminate()
       return
     }
-    this.answersPing = false
-    this.client.webSocket.ping()
+    this.#answersPing = false
+    this.#client.webSocket.ping()
   }
 
   /** Ends it once what has arrived is answered, or after `withinMs`. */
   end(withinMs: number): void {
-    this.isEnding = true
-    this.unsubscribeAll()
-    if (!this.isBusy) this.client.webSocket.close(GOING_AWAY, 'the gateway is stopping')
-    const timer = setTimeout(() => this.client.webSocket.terminate(), withinMs)
-    this.client.webSocket.once('close', () => clearTimeout(timer))
+    this.#isEnding = true
+    this.#unsubscribeAll()
+    if (!this.#isBusy) this.#client.webSocket.close(GOING_AWAY, 'the gateway is stopping')
+    const timer = setTimeout(() => this.#client.webSocket.terminate(), withinMs)
+    this.#client.webSocket.once('close', () => clearTimeout(timer))
   }
 
   async subscribe(begin: (notify: (result: string) => void) => Promise<() => void>): Promise<string> {
-    if (this.subscriptions.size >= MOST_SUBSCRIPTIONS)
+    if (this.#subscriptions.size >= MOST_SUBSCRIPTIONS)
       throw new RpcError(ErrorCode.limitExceeded, `a connection may have ${MOST_SUBSCRIPTIONS} subscriptions`)
     const id = `0x${randomBytes(16).toString('hex')}`
-    if (this.services.subscriptions() >= MOST_SUBSCRIPTIONS_OF_A_CLIENT)
+    if (this.#services.subscriptions() >= MOST_SUBSCRIPTIONS_OF_A_CLIENT)
       throw new RpcError(ErrorCode.limitExceeded, `a client may have ${MOST_SUBSCRIPTIONS_OF_A_CLIENT} subscriptions`)
-    const subscription: Subscription = { bytes: COPIES_KEPT * this.messageBytes }
-    this.share.take(subscription.bytes)
-    this.subscriptions.set(id, subscription)
-    this.held ??= []
+    const subscription: Subscription = { bytes: COPIES_KEPT * this.#messageBytes }
+    this.#share.take(subscription.bytes)
+    this.#subscriptions.set(id, subscription)
+    this.#held ??= []
     try {
-      subscription.end = await begin((result) => this.notify(id, result))
+      subscription.end = await begin((result) => this.#notify(id, result))
     } catch (error) {
       this.unsubscribe(id)
       throw error
     }
     // The client left, or the gateway began to stop, meanwhile.
-    if (!this.subscriptions.has(id)) subscription.end()
+    if (!this.#subscriptions.has(id)) subscription.end()
     return id
   }
 
   unsubscribe(id: string): boolean {
-    const subscription = this.subscriptions.get(id)
+    const subscription = this.#subscriptions.get(id)
     if (subscription === undefined) return false
-    this.subscriptions.delete(id)
-    this.share.give(subscription.bytes)
+    this.#subscriptions.delete(id)
+    this.#share.give(subscription.bytes)
     subscription.end?.()
     return true
   }
 
-  private arrive(bytes: number): void {
-    this.lastRead = bytes
-    if (this.isClosed) return
+  #arrive(bytes: number): void {
+    this.#lastRead = bytes
+    if (this.#isClosed) return
     try {
-      this.share.take(bytes)
-      this.arriving += bytes
+      this.#share.take(bytes)
+      this.#arriving += bytes
     } catch {
-      this.client.webSocket.terminate()
+      this.#client.webSocket.terminate()
     }
   }
 
   /** A message is here: what may still be on its way is the rest of what was read last. */
-  private arrived(): void {
-    const left = Math.min(this.arriving, this.lastRead)
-    this.share.give(this.arriving - left)
-    this.arriving = left
+  #arrived(): void {
+    const left = Math.min(this.#arriving, this.#lastRead)
+    this.#share.give(this.#arriving - left)
+    this.#arriving = left
   }
 
-  private receive(body: string): void {
-    if (this.isEnding) return
+  #receive(body: string): void {
+    if (this.#isEnding) return
     try {
-      this.share.take(body.length)
+      this.#share.take(body.length)
     } catch {
-      this.client.webSocket.close(TRY_AGAIN_LATER, 'too little memory is free')
+      this.#client.webSocket.close(TRY_AGAIN_LATER, 'too little memory is free')
       return
     }
-    this.waiting.push(body)
-    if (this.waiting.length >= MOST_WAITING) this.client.webSocket.pause()
-    if (!this.isBusy) void this.answerAll()
+    this.#waiting.push(body)
+    if (this.#waiting.length >= MOST_WAITING) this.#client.webSocket.pause()
+    if (!this.#isBusy) void this.#answerAll()
   }
 
-  private async answerAll(): Promise<void> {
-    this.isBusy = true
-    for (let body = this.waiting.shift(); body !== undefined; body = this.waiting.shift()) {
-      if (this.client.webSocket.isPaused) this.client.webSocket.resume()
-      await this.answer(body)
-      this.share.give(body.length)
+  async #answerAll(): Promise<void> {
+    this.#isBusy = true
+    for (let body = this.#waiting.shift(); body !== undefined; body = this.#waiting.shift()) {
+      if (this.#client.webSocket.isPaused) this.#client.webSocket.resume()
+      await this.#answer(body)
+      this.#share.give(body.length)
     }
-    this.isBusy = false
-    if (this.isEnding) this.client.webSocket.close(GOING_AWAY, 'the gateway is stopping')
+    this.#isBusy = false
+    if (this.#isEnding) this.#client.webSocket.close(GOING_AWAY, 'the gateway is stopping')
   }
 
   async call(method: string, params: string): Promise<string | undefined> {
     let text: string | undefined
-    await this.serve(`{"jsonrpc":"2.0","id":null,"method":"${method}","params":${params}}`, (answer) => {
+    await this.#serve(`{"jsonrpc":"2.0","id":null,"method":"${method}","params":${params}}`, (answer) => {
       text = answer.toString()
     })
     return text
   }
 
-  private async answer(body: string): Promise<void> {
-    this.messageBytes = body.length
-    await this.serve(body, (answer) => this.send(answer), this)
-    const held = this.held ?? []
-    this.held = undefined
-    for (const notification of held) this.push(notification)
+  async #answer(body: string): Promise<void> {
+    this.#messageBytes = body.length
+    await this.#serve(body, (answer) => this.#send(answer), this)
+    const held = this.#held ?? []
+    this.#held = undefined
+    for (const notification of held) this.#push(notification)
   }
 
-  private async serve(body: string, send: (answer: JsonText) => void, subscriber?: Subscriber): Promise<void> {
-    const { socket, caller, dialect } = this.client
-    const { endpoint, free, logger } = this.services
+  async #serve(body: string, send: (answer: JsonText) => void, subscriber?: Subscriber): Promise<void> {
+    const { socket, caller, dialect } = this.#client
+    const { endpoint, free, logger } = this.#services
     const id = acceptedRequestId(undefined)
     try {
       await free.take(caller)
@@ -228,34 +229,34 @@ export class WireConnection implements Subscriber {
     }
   }
 
-  private notify(id: string, result: string): void {
-    if (!this.subscriptions.has(id)) return
+  #notify(id: string, result: string): void {
+    if (!this.#subscriptions.has(id)) return
     const notification = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":${result}}}`
-    if (this.held === undefined) this.push(notification)
-    else if (this.held.length < MOST_HELD) this.held.push(notification)
-    else this.drop('notifications are not read')
+    if (this.#held === undefined) this.#push(notification)
+    else if (this.#held.length < MOST_HELD) this.#held.push(notification)
+    else this.#drop('notifications are not read')
   }
 
-  private push(notification: string): void {
-    if (this.isEnding) return
-    const { webSocket, caller } = this.client
+  #push(notification: string): void {
+    if (this.#isEnding) return
+    const { webSocket, caller } = this.#client
     const { length } = notification
-    const refusal = this.refusalOf(length)
+    const refusal = this.#refusalOf(length)
     if (refusal !== undefined) {
-      this.drop(refusal)
+      this.#drop(refusal)
       return
     }
-    this.services.free.spend(caller, { bytes: length })
-    webSocket.send(notification, () => this.share.give(length))
+    this.#services.free.spend(caller, { bytes: length })
+    webSocket.send(notification, () => this.#share.give(length))
   }
 
   /** Takes memory for a notification, or says why it is not sent. */
-  private refusalOf(length: number): string | undefined {
-    const { webSocket, caller } = this.client
+  #refusalOf(length: number): string | undefined {
+    const { webSocket, caller } = this.#client
     if (webSocket.bufferedAmount > MOST_UNREAD_BYTES) return 'notifications are not read'
-    if (this.services.free.isSpent(caller)) return 'the budget of this minute is spent'
+    if (this.#services.free.isSpent(caller)) return 'the budget of this minute is spent'
     try {
-      this.share.take(length)
+      this.#share.take(length)
       return undefined
     } catch {
       return 'too little memory is free'
@@ -263,16 +264,16 @@ export class WireConnection implements Subscriber {
   }
 
   /** Ends the connection of a client that takes too much by what it has subscribed to, and says so. */
-  private drop(reason: string): void {
-    this.unsubscribeAll()
-    this.isEnding = true
-    this.client.webSocket.close(TRY_AGAIN_LATER, reason)
-    endUnlessRead(this.client.socket, this.services.answerTimeoutMs)
+  #drop(reason: string): void {
+    this.#unsubscribeAll()
+    this.#isEnding = true
+    this.#client.webSocket.close(TRY_AGAIN_LATER, reason)
+    endUnlessRead(this.#client.socket, this.#services.answerTimeoutMs)
   }
 
-  private send(text: JsonText): void {
-    const { webSocket, socket } = this.client
-    const { memory, answerTimeoutMs } = this.services
+  #send(text: JsonText): void {
+    const { webSocket, socket } = this.#client
+    const { memory, answerTimeoutMs } = this.#services
     let give: (() => void) | undefined
     try {
       give = memory.hold(text.length)
@@ -291,16 +292,16 @@ export class WireConnection implements Subscriber {
     })
   }
 
-  private unsubscribeAll(): void {
-    for (const id of this.subscriptions.keys()) this.unsubscribe(id)
+  #unsubscribeAll(): void {
+    for (const id of this.#subscriptions.keys()) this.unsubscribe(id)
   }
 
-  private close(): void {
-    this.isEnding = true
-    this.isClosed = true
-    this.unsubscribeAll()
-    for (const body of this.waiting.splice(0)) this.share.give(body.length)
-    this.share.give(this.arriving)
-    this.arriving = 0
+  #close(): void {
+    this.#isEnding = true
+    this.#isClosed = true
+    this.#unsubscribeAll()
+    for (const body of this.#waiting.splice(0)) this.#share.give(body.length)
+    this.#share.give(this.#arriving)
+    this.#arriving = 0
   }
 }

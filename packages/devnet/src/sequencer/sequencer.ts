@@ -115,34 +115,37 @@ export async function startSequencer(options: SequencerOptions): Promise<Sequenc
 
 /** One attempt at a block: what has been streamed under one payload id. */
 class Payload {
-  private readonly payloadId = `0x${randomBytes(8).toString('hex')}`
-  private readonly hashes: string[] = []
-  private index = 0
+  readonly #payloadId = `0x${randomBytes(8).toString('hex')}`
+  readonly #hashes: string[] = []
+  #index = 0
+  readonly #optimism: boolean
 
-  constructor(private readonly optimism: boolean) {}
+  constructor(optimism: boolean) {
+    this.#optimism = optimism
+  }
 
   get count(): number {
-    return this.hashes.length
+    return this.#hashes.length
   }
 
   /** Whether the block still begins with all that was streamed: a replaced transaction asks for a new payload. */
   continuedBy(block: PendingBlock): boolean {
-    return this.hashes.every((hash, i) => hash === block.transactions[i]?.hash)
+    return this.#hashes.every((hash, i) => hash === block.transactions[i]?.hash)
   }
 
   next(block: PendingBlock): FlashblockMessage {
-    const added = block.transactions.slice(this.hashes.length)
-    this.hashes.push(...added.map((transaction) => transaction.hash))
-    const index = this.index++
+    const added = block.transactions.slice(this.#hashes.length)
+    this.#hashes.push(...added.map((transaction) => transaction.hash))
+    const index = this.#index++
     return {
-      payload_id: this.payloadId,
+      payload_id: this.#payloadId,
       index,
       ...(index === 0 && {
         base: baseOf(block),
       }),
       diff: {
         state_root: ZERO_HASH,
-        receipts_root: this.optimism ? ZERO_HASH : block.receiptsRoot,
+        receipts_root: this.#optimism ? ZERO_HASH : block.receiptsRoot,
         logs_bloom: block.logsBloom,
         gas_used: block.gasUsed,
         block_hash: block.hash,

@@ -26,12 +26,12 @@ const MOST_PADDING = 1n << 20n
 export class RecordingEvm extends SimulationEvm {
   recorder: Recorder | undefined
   /** Of the frames under way, by depth. */
-  private readonly pricedAt: (PricedOpcode | undefined)[] = []
-  private readonly deployedAt: (ExecResult | undefined)[] = []
+  readonly #pricedAt: (PricedOpcode | undefined)[] = []
+  readonly #deployedAt: (ExecResult | undefined)[] = []
   /** The opcode that opens the next frame. */
-  private opening = 0
+  #opening = 0
   /** Bytes, of the frame before its instruction. */
-  private memoryBefore = 0n
+  #memoryBefore = 0n
 
   constructor(chainId: bigint, fork: EthereumFork) {
     super(chainId, fork)
@@ -41,14 +41,14 @@ export class RecordingEvm extends SimulationEvm {
         this.recorder?.log(runState.interpreter._result.logs.at(-1)!)
       })
     }
-    for (const opcode of [0x31, 0x3b, 0x3c, 0x3f, 0x54, SSTORE]) this.watchNames(opcode)
+    for (const opcode of [0x31, 0x3b, 0x3c, 0x3f, 0x54, SSTORE]) this.#watchNames(opcode)
     for (const opcode of [...CALLS, CREATE, CREATE2]) {
-      this.watchNames(opcode)
-      this.wrapOpcode(opcode, (runState, open) => this.openFrame(opcode, runState, open))
+      this.#watchNames(opcode)
+      this.wrapOpcode(opcode, (runState, open) => this.#openFrame(opcode, runState, open))
     }
-    this.watchNames(SELFDESTRUCT)
+    this.#watchNames(SELFDESTRUCT)
     this.wrapOpcode(SELFDESTRUCT, async (runState, selfdestruct) => {
-      if (!runState.interpreter.isStatic()) this.recordSelfdestruct(runState)
+      if (!runState.interpreter.isStatic()) this.#recordSelfdestruct(runState)
       await selfdestruct(runState)
     })
   }
@@ -59,17 +59,17 @@ export class RecordingEvm extends SimulationEvm {
     const { message } = options
     const depth = message?.depth ?? 0
     const isCreation = (message ? message.to : options.to) === undefined
-    const kind = message ? frameKindOf(this.opening) : isCreation ? 'CREATE' : 'CALL'
+    const kind = message ? frameKindOf(this.#opening) : isCreation ? 'CREATE' : 'CALL'
     const from = hexOf((kind === 'DELEGATECALL' ? message!.to! : (message?.caller ?? options.caller!)).bytes)
     const code = message ? (message._codeAddress ?? message.to) : options.to
     const data = (message ? message.data : options.data) ?? EMPTY_BYTES
-    const to = code ? hexOf(code.bytes) : await this.addressOfCreation(message, options)
+    const to = code ? hexOf(code.bytes) : await this.#addressOfCreation(message, options)
     const gas = message?.gasLimit ?? options.gasLimit!
     const value = message?.value ?? options.value ?? 0n
     const isPrecompile = !isCreation && this.precompileAddresses.includes(to)
     recorder.enter({ kind, from, to, input: hexOf(data), gas, isPrecompile, ...(kind !== 'STATICCALL' && { value }) })
-    this.pricedAt[depth] = undefined
-    this.deployedAt[depth] = undefined
+    this.#pricedAt[depth] = undefined
+    this.#deployedAt[depth] = undefined
     const result = await super.runCall(options)
     const { execResult } = result
     const gasUsed = execResult.executionGasUsed
@@ -87,7 +87,7 @@ export class RecordingEvm extends SimulationEvm {
     ...[message, options]: Parameters<SimulationEvm['runInterpreter']>
   ): Promise<ExecResult> {
     const result = await super.runInterpreter(message, options)
-    if (this.recorder && message.isCreate) this.deployedAt[message.depth] = { ...result }
+    if (this.recorder && message.isCreate) this.#deployedAt[message.depth] = { ...result }
     return result
   }
 
@@ -97,7 +97,7 @@ export class RecordingEvm extends SimulationEvm {
 
   protected override notePriced(depth: number, priced: PricedOpcode): void {
     if (depth === 0) super.notePriced(depth, priced)
-    this.pricedAt[depth] = priced
+    this.#pricedAt[depth] = priced
   }
 
   protected haltAt(
@@ -107,11 +107,11 @@ export class RecordingEvm extends SimulationEvm {
     input: Uint8Array,
     gas: bigint,
   ): Halt {
-    const context = { fork: this.fork, deployed: this.deployedAt[depth], priced: this.pricedAt[depth] }
+    const context = { fork: this.fork, deployed: this.#deployedAt[depth], priced: this.#pricedAt[depth] }
     return haltOf(result, { ...context, precompile, input, gas })
   }
 
-  private async addressOfCreation(message: CallOptions['message'], options: CallOptions): Promise<Address> {
+  async #addressOfCreation(message: CallOptions['message'], options: CallOptions): Promise<Address> {
     const caller = hexOf((message?.caller ?? options.caller!).bytes)
     if (message?.salt) return creationAddress2(caller, message.salt, message.data)
     // The creator's nonce has counted this creation already.
@@ -120,7 +120,7 @@ export class RecordingEvm extends SimulationEvm {
   }
 
   /** A call or creation that has no depth, balance or nonce left opens no frame in EthereumJS; geth shows one. */
-  private async openFrame(opcode: number, runState: RunState, open: OpcodeHandler): Promise<void> {
+  async #openFrame(opcode: number, runState: RunState, open: OpcodeHandler): Promise<void> {
     const { recorder } = this
     if (recorder === undefined) return open(runState)
     const isCreation = opcode === CREATE || opcode === CREATE2
@@ -130,7 +130,7 @@ export class RecordingEvm extends SimulationEvm {
     const self = hexOf(address.bytes)
     const { nonce, balance } = contract
     const before = recorder.children
-    this.opening = opcode
+    this.#opening = opcode
     await open(runState)
     if (recorder.children > before) return
     const hasValue = isCreation || opcode === 0xf1 || opcode === 0xf2
@@ -159,7 +159,7 @@ export class RecordingEvm extends SimulationEvm {
     recorder.exit({ gasUsed: 0n, output: '0x', halt: refusalOf(depth, balance, value) })
   }
 
-  private recordSelfdestruct({ interpreter, stack }: RunState): void {
+  #recordSelfdestruct({ interpreter, stack }: RunState): void {
     if (this.recorder === undefined) return
     const { address, contract } = interpreter._env
     this.recorder.enter({
@@ -175,20 +175,20 @@ export class RecordingEvm extends SimulationEvm {
   }
 
   /** Has the recorder know what an instruction names: before its price is known, and once that is paid. */
-  private watchNames(opcode: number): void {
+  #watchNames(opcode: number): void {
     this.beforeGas(opcode, async (runState) => {
-      if (this.recorder?.recording.state) this.nameAccessed(opcode, runState, this.recorder)
+      if (this.recorder?.recording.state) this.#nameAccessed(opcode, runState, this.recorder)
     })
     this.wrapOpcode(opcode, async (runState, original) => {
       const { recorder } = this
-      if (recorder?.recording.state && !this.mayNotRun(opcode, runState))
-        await this.nameRead(opcode, runState, recorder)
+      if (recorder?.recording.state && !this.#mayNotRun(opcode, runState))
+        await this.#nameRead(opcode, runState, recorder)
       await original(runState)
     })
   }
 
   /** What geth refuses as it computes the price. */
-  private mayNotRun(opcode: number, { interpreter, stack }: RunState): boolean {
+  #mayNotRun(opcode: number, { interpreter, stack }: RunState): boolean {
     const isCreation = opcode === CREATE || opcode === CREATE2
     if (isCreation && isForkActive(this.fork, 'shanghai') && stack.peek(3)[2]! > MAX_INIT_CODE) return true
     if (!interpreter.isStatic()) return false
@@ -196,8 +196,8 @@ export class RecordingEvm extends SimulationEvm {
     return isCreation || opcode === SSTORE || opcode === SELFDESTRUCT
   }
 
-  private nameAccessed(opcode: number, { stack, interpreter, memoryWordCount }: RunState, recorder: Recorder): void {
-    this.memoryBefore = memoryWordCount * 32n
+  #nameAccessed(opcode: number, { stack, interpreter, memoryWordCount }: RunState, recorder: Recorder): void {
+    this.#memoryBefore = memoryWordCount * 32n
     const isCall = CALLS.includes(opcode)
     if (opcode === CREATE || opcode === CREATE2 || stack.length < (isCall ? 5 : 1)) return
     const word = isCall ? stack.peek(2)[1]! : stack.peek()[0]!
@@ -206,14 +206,14 @@ export class RecordingEvm extends SimulationEvm {
     else recorder.name(addressOf(word), { isAccessed: true })
   }
 
-  private async nameRead(opcode: number, runState: RunState, recorder: Recorder): Promise<void> {
+  async #nameRead(opcode: number, runState: RunState, recorder: Recorder): Promise<void> {
     const { stack, interpreter } = runState
     const self = hexOf(interpreter.getAddress().bytes)
     if (opcode === CREATE || opcode === CREATE2) {
       const [, offset, length, salt] = stack.peek(opcode === CREATE ? 3 : 4) as [bigint, bigint, bigint, bigint]
       const { nonce } = interpreter._env.contract
       // geth's prestateTracer reads no init code that is so far beyond the memory: its memoryPadLimit.
-      if (opcode === CREATE2 && offset + length > this.memoryBefore + MOST_PADDING) return
+      if (opcode === CREATE2 && offset + length > this.#memoryBefore + MOST_PADDING) return
       const code = length === 0n ? EMPTY_BYTES : runState.memory.read(Number(offset), Number(length))
       const created = opcode === CREATE ? creationAddress(self, nonce) : creationAddress2(self, bytes32(salt), code)
       recorder.name(created, { isRead: true })

@@ -65,9 +65,9 @@ export type Precompiles = Map<Address, PrecompileFunc>
 /** EthereumJS under the rules of one chain and fork, changed to do as geth where the two differ. It runs one simulation at a time. */
 export class SimulationEvm extends EVM {
   protected world!: WorldState
-  private touched!: AccessCounter
-  private accesses!: { world: WorldState; journal: AccessJournal; delegates: boolean }
-  private slice!: TimeSlice
+  #touched!: AccessCounter
+  #accesses!: { world: WorldState; journal: AccessJournal; delegates: boolean }
+  #slice!: TimeSlice
   readonly logs = new BlockLogs()
   /** What the constructor of the top frame returned, before the rules of deployment were applied to it. */
   deployed: ExecResult | undefined
@@ -75,7 +75,7 @@ export class SimulationEvm extends EVM {
   priced: PricedOpcode | undefined
   /** Addresses of the fork's precompiles, whatever overrides move. */
   readonly precompileAddresses: readonly Address[]
-  private readonly standard: Precompiles
+  readonly #standard: Precompiles
 
   constructor(
     chainId: bigint,
@@ -83,11 +83,11 @@ export class SimulationEvm extends EVM {
   ) {
     const common = createCustomCommon({ chainId: chainId.toString() }, Mainnet, { hardfork: fork })
     super({ common, bn254: new NobleBN254() })
-    this.standard = this.activePrecompiles()
-    this.precompileAddresses = [...this.standard.keys()]
+    this.#standard = this.activePrecompiles()
+    this.precompileAddresses = [...this.#standard.keys()]
     const maxInitCodeSize = common.isActivatedEIP(3860) ? Number(common.param('maxInitCodeSize')) : undefined
     for (const [opcode, handler] of legacyOpcodes(() => this.world, maxInitCodeSize))
-      this.replaceOpcode(opcode, handler)
+      this.#replaceOpcode(opcode, handler)
     for (let opcode = LOG0; opcode <= LOG4; opcode++) {
       this.wrapOpcode(opcode, async (runState, log) => {
         // EthereumJS takes them one after the other.
@@ -102,14 +102,14 @@ export class SimulationEvm extends EVM {
         await transfer(runState)
       })
     }
-    this.replaceOpcode(JUMPDEST, () => this.slice.check())
-    for (const [opcode, addressDepth] of PRICED_OPCODES) this.notePrice(opcode, addressDepth)
-    for (const opcode of MEMORY_OPCODES) this.noteGas(opcode)
+    this.#replaceOpcode(JUMPDEST, () => this.#slice.check())
+    for (const [opcode, addressDepth] of PRICED_OPCODES) this.#notePrice(opcode, addressDepth)
+    for (const opcode of MEMORY_OPCODES) this.#noteGas(opcode)
     for (const opcode of ACCESSING_OPCODES) {
-      this.beforeGas(opcode, (runState) => countPaidAccesses(runState, this.accesses, this.touched))
+      this.beforeGas(opcode, (runState) => countPaidAccesses(runState, this.#accesses, this.#touched))
     }
     this.wrapOpcode(SELFDESTRUCT, async (runState, selfdestruct) => {
-      if (this.logs.tracesTransfers) this.logSelfdestruct(runState)
+      if (this.logs.tracesTransfers) this.#logSelfdestruct(runState)
       await selfdestruct(runState)
     })
   }
@@ -123,9 +123,9 @@ export class SimulationEvm extends EVM {
     blockHash: (number: bigint) => Promise<Uint8Array>,
   ): void {
     this.world = world
-    this.touched = touched
-    this.accesses = { world, journal, delegates: this.common.isActivatedEIP(7702) }
-    this.slice = slice
+    this.#touched = touched
+    this.#accesses = { world, journal, delegates: this.common.isActivatedEIP(7702) }
+    this.#slice = slice
     this.stateManager = world
     // EthereumJS' class has private members: TypeScript takes no other class for it.
     this.journal = journal as unknown as EVM['journal']
@@ -155,7 +155,7 @@ export class SimulationEvm extends EVM {
   /** The address at which the fork has the precompile that is at `address` now. */
   originOf(address: Address): Address | undefined {
     const run = this.getPrecompile(address)
-    return run && this.precompileAddresses.find((origin) => this.standard.get(origin) === run)
+    return run && this.precompileAddresses.find((origin) => this.#standard.get(origin) === run)
   }
 
   protected override async _executeCall(message: MessageWithTo): Promise<EVMResult> {
@@ -173,7 +173,7 @@ export class SimulationEvm extends EVM {
       ? this.logs.transfer(caller.bytes, (await this._generateAddress(message)).bytes, value)
       : undefined
     const result = await super._executeCreate(message)
-    if (message.to) this.touched.account(hexOf(message.to.bytes))
+    if (message.to) this.#touched.account(hexOf(message.to.bytes))
     return withTransfer(log, result)
   }
 
@@ -213,27 +213,27 @@ export class SimulationEvm extends EVM {
     this.priced = priced
   }
 
-  private replaceOpcode(opcode: number, opHandler: OpcodeHandler): void {
+  #replaceOpcode(opcode: number, opHandler: OpcodeHandler): void {
     const entry = this._opcodeMap[opcode]!
     this._opcodeMap[opcode] = { ...entry, opHandler, opcodeInfo: Object.freeze({ ...entry.opcodeInfo, isAsync: true }) }
   }
 
   protected wrapOpcode(opcode: number, wrapper: (runState: RunState, original: OpcodeHandler) => Promise<void>): void {
     const original = this._opcodeMap[opcode]!.opHandler
-    this.replaceOpcode(opcode, (runState) => wrapper(runState, async (state) => original(state, this.common)))
+    this.#replaceOpcode(opcode, (runState) => wrapper(runState, async (state) => original(state, this.common)))
   }
 
-  private notePrice(opcode: number, addressDepth: number | undefined): void {
+  #notePrice(opcode: number, addressDepth: number | undefined): void {
     this.beforeGas(opcode, async (runState) => {
-      await this.slice.check()
+      await this.#slice.check()
       const { depth } = runState.interpreter._env
       if (this.notesPriceAt(depth))
-        this.notePriced(depth, pricedOf(opcode, runState, this.accessesCold(runState, addressDepth)))
+        this.notePriced(depth, pricedOf(opcode, runState, this.#accessesCold(runState, addressDepth)))
     })
   }
 
   /** Of what runs often: nothing is waited for. */
-  private noteGas(opcode: number): void {
+  #noteGas(opcode: number): void {
     const entry = this._opcodeMap[opcode]!
     this._opcodeMap[opcode] = {
       ...entry,
@@ -256,19 +256,19 @@ export class SimulationEvm extends EVM {
     }
   }
 
-  private accessesCold({ stack }: RunState, addressDepth: number | undefined): boolean {
+  #accessesCold({ stack }: RunState, addressDepth: number | undefined): boolean {
     if (addressDepth === undefined || stack.length <= addressDepth) return false
-    return !this.journal.isWarmedAddress(this.addressBytes(stack.peek(addressDepth + 1)[addressDepth]!))
+    return !this.journal.isWarmedAddress(this.#addressBytes(stack.peek(addressDepth + 1)[addressDepth]!))
   }
 
-  private addressBytes(word: bigint): Uint8Array {
+  #addressBytes(word: bigint): Uint8Array {
     return setLengthLeft(bigIntToBytes(word), 32).subarray(12)
   }
 
-  private logSelfdestruct({ interpreter, stack }: RunState): void {
+  #logSelfdestruct({ interpreter, stack }: RunState): void {
     const balance = interpreter._env.contract.balance
     if (balance === 0n) return
-    const beneficiary = this.addressBytes(stack.peek()[0]!)
+    const beneficiary = this.#addressBytes(stack.peek()[0]!)
     interpreter._result.logs.push(this.logs.transfer(interpreter._env.address.bytes, beneficiary, balance))
   }
 }

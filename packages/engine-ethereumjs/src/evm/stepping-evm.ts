@@ -28,7 +28,7 @@ type CallOptions = Parameters<RecordingEvm['runCall']>[0]
 /** `RecordingEvm` that writes down each instruction. */
 export class SteppingEvm extends RecordingEvm {
   /** Of the frames under way, by depth: the last instruction, and the index of its step where it is logged. */
-  private readonly lastAt: ({ opcode: number; step: number | undefined } | undefined)[] = []
+  readonly #lastAt: ({ opcode: number; step: number | undefined } | undefined)[] = []
 
   constructor(chainId: bigint, fork: EthereumFork) {
     super(chainId, fork)
@@ -39,15 +39,15 @@ export class SteppingEvm extends RecordingEvm {
         opcodeInfo: Object.freeze({ ...entry.opcodeInfo, dynamicGas: true }),
         gasHandler: (async (runState, gas, common) => {
           const price = async () => (dynamicGas ? entry.gasHandler(runState, gas, common) : gas)
-          await this.noteUses(runState)
+          await this.#noteUses(runState)
           const log = this.recorder?.steps
           const isLogged = log !== undefined && !log.isFull
-          this.lastAt[runState.interpreter._env.depth] = {
+          this.#lastAt[runState.interpreter._env.depth] = {
             opcode: opcodeOf(runState),
             step: isLogged ? log.steps.length : undefined,
           }
           if (!isLogged) return price()
-          return this.logged(log, runState, gas, price)
+          return this.#logged(log, runState, gas, price)
         }) as typeof entry.gasHandler,
       }
     }
@@ -55,7 +55,7 @@ export class SteppingEvm extends RecordingEvm {
 
   override async runCall(options: CallOptions): Promise<EVMResult> {
     const depth = options.message?.depth ?? 0
-    this.lastAt[depth] = undefined
+    this.#lastAt[depth] = undefined
     return super.runCall(options)
   }
 
@@ -66,33 +66,28 @@ export class SteppingEvm extends RecordingEvm {
     const { recorder } = this
     const { runState, exceptionError } = result
     if (recorder === undefined || runState === undefined) return result
-    const last = this.lastAt[message.depth]
+    const last = this.#lastAt[message.depth]
     if (exceptionError === undefined && (last === undefined || !ENDING.includes(last.opcode))) {
       // geth runs into a STOP behind the code; EthereumJS ends there.
-      if (runState.code.length > 0) await this.stopped(recorder, runState, result.gasRefund ?? 0n)
+      if (runState.code.length > 0) await this.#stopped(recorder, runState, result.gasRefund ?? 0n)
     } else if (exceptionError !== undefined && last?.step !== undefined && exceptionError.error !== 'revert') {
       const halt = this.haltAt(message.depth, result, undefined, message.data, message.gasLimit)
-      recorder.steps?.halt(last.step, halt, last.opcode === SSTORE && (await this.isNewSlot(runState)))
+      recorder.steps?.halt(last.step, halt, last.opcode === SSTORE && (await this.#isNewSlot(runState)))
     }
     return result
   }
 
   /** @param gasRefund of the frame's end: the result's `runState` has that of its start */
-  private async stopped(recorder: Recorder, runState: RunState, gasRefund: bigint): Promise<void> {
-    await this.noteUses(runState, STOP)
+  async #stopped(recorder: Recorder, runState: RunState, gasRefund: bigint): Promise<void> {
+    await this.#noteUses(runState, STOP)
     const { steps } = recorder
     if (steps === undefined || steps.isFull) return
-    recorder.take(steps.add(this.before(STOP, runState), 0n, recorder.refund + gasRefund, undefined) / 2)
+    recorder.take(steps.add(this.#before(STOP, runState), 0n, recorder.refund + gasRefund, undefined) / 2)
   }
 
-  private async logged(
-    log: StepLog,
-    runState: RunState,
-    constant: bigint,
-    price: () => Promise<bigint>,
-  ): Promise<bigint> {
+  async #logged(log: StepLog, runState: RunState, constant: bigint, price: () => Promise<bigint>): Promise<bigint> {
     const opcode = opcodeOf(runState)
-    const before = this.before(opcode, runState)
+    const before = this.#before(opcode, runState)
     let gas = constant
     try {
       gas = await price()
@@ -100,12 +95,12 @@ export class SteppingEvm extends RecordingEvm {
     } finally {
       const passedOn = CALLS.includes(opcode) ? (runState.messageGasLimit ?? 0n) : 0n
       const cost = gas + (passedOn > 0n ? passedOn : 0n)
-      const bytes = log.add(before, cost, this.refundOf(runState), await this.namedSlot(opcode, runState))
+      const bytes = log.add(before, cost, this.#refundOf(runState), await this.#namedSlot(opcode, runState))
       this.recorder?.take(bytes / 2)
     }
   }
 
-  private async noteUses(runState: RunState, opcode = opcodeOf(runState)): Promise<void> {
+  async #noteUses(runState: RunState, opcode = opcodeOf(runState)): Promise<void> {
     const { recorder, world } = this
     const frame = recorder?.openUses
     if (recorder?.uses === undefined || frame === undefined) return
@@ -122,11 +117,11 @@ export class SteppingEvm extends RecordingEvm {
     recorder.take(bytes)
   }
 
-  private refundOf({ gasRefund }: RunState): bigint {
+  #refundOf({ gasRefund }: RunState): bigint {
     return (this.recorder?.refund ?? 0n) + gasRefund
   }
 
-  private before(opcode: number, runState: RunState) {
+  #before(opcode: number, runState: RunState) {
     const { stack, memory, memoryWordCount, gasLeft, returnBytes, programCounter, interpreter } = runState
     const words = stack.getStack()
     const bytes = Number(memoryWordCount) * 32
@@ -144,12 +139,12 @@ export class SteppingEvm extends RecordingEvm {
         gas: gasLeft,
         memory: bytes,
         returnData: returnBytes.length,
-        isCold: this.isCold(opcode, runState),
+        isCold: this.#isCold(opcode, runState),
       },
     }
   }
 
-  private isCold(opcode: number, { stack, interpreter }: RunState): boolean {
+  #isCold(opcode: number, { stack, interpreter }: RunState): boolean {
     const at = opcode === SLOAD || opcode === SSTORE ? 0 : ACCESSING.get(opcode)
     if (at === undefined || stack.length <= at) return false
     const word = stack.peek(at + 1)[at]!
@@ -158,7 +153,7 @@ export class SteppingEvm extends RecordingEvm {
     return !this.journal.isWarmedAddress(Buffer.from((word & ADDRESS_MASK).toString(16).padStart(40, '0'), 'hex'))
   }
 
-  private async namedSlot(opcode: number, { stack, interpreter }: RunState) {
+  async #namedSlot(opcode: number, { stack, interpreter }: RunState) {
     const needed = opcode === SLOAD ? 1 : opcode === SSTORE ? 2 : undefined
     if (needed === undefined || stack.length < needed) return undefined
     const [slot, value] = stack.peek(needed) as [bigint, bigint]
@@ -167,7 +162,7 @@ export class SteppingEvm extends RecordingEvm {
     return { address, slot: key, value: needed === 1 ? await this.world.slot(address, key) : hash32(value) }
   }
 
-  private async isNewSlot({ stack, interpreter }: RunState): Promise<boolean> {
+  async #isNewSlot({ stack, interpreter }: RunState): Promise<boolean> {
     if (stack.length < 1) return false
     const address = hexOf(interpreter.getAddress().bytes)
     const slot = hash32(stack.peek()[0]!)

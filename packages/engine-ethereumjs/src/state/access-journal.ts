@@ -11,50 +11,53 @@ type EvmJournal = Pick<EVM['journal'], keyof EVM['journal']>
  * need no allocation of their own.
  */
 export class AccessJournal implements EvmJournal {
-  private warmAccounts = new Set<Address>()
-  private warmSlots = new Set<string>()
+  #warmAccounts = new Set<Address>()
+  #warmSlots = new Set<string>()
+  readonly #world: WorldState
 
-  constructor(private readonly world: WorldState) {}
+  constructor(world: WorldState) {
+    this.#world = world
+  }
 
   async putAccount(address: AddressBytes, account: Account | undefined): Promise<void> {
-    this.world.touch(hexOf(address.bytes))
-    await this.world.putAccount(address, account)
+    this.#world.touch(hexOf(address.bytes))
+    await this.#world.putAccount(address, account)
   }
 
   async deleteAccount(address: AddressBytes): Promise<void> {
-    this.world.remove(hexOf(address.bytes))
+    this.#world.remove(hexOf(address.bytes))
   }
 
   async checkpoint(): Promise<void> {
-    await this.world.checkpoint()
+    await this.#world.checkpoint()
   }
 
   async commit(): Promise<void> {
-    await this.world.commit()
+    await this.#world.commit()
   }
 
   async revert(): Promise<void> {
-    await this.world.revert()
+    await this.#world.revert()
   }
 
   cleanJournal(): void {
-    this.warmAccounts = new Set()
-    this.warmSlots = new Set()
+    this.#warmAccounts = new Set()
+    this.#warmSlots = new Set()
   }
 
   async cleanup(): Promise<void> {
-    this.world.finalise()
+    this.#world.finalise()
     this.cleanJournal()
   }
 
   /** For the whole transaction. */
   warm(address: Address): void {
-    this.warmAccounts.add(address)
+    this.#warmAccounts.add(address)
   }
 
   /** For the whole transaction. */
   warmSlot(address: Address, slot: Hash): void {
-    this.warmSlots.add(address + slot)
+    this.#warmSlots.add(address + slot)
   }
 
   addAlwaysWarmAddress(address: string): void {
@@ -67,11 +70,11 @@ export class AccessJournal implements EvmJournal {
   }
 
   isWarm(address: Address): boolean {
-    return this.warmAccounts.has(address)
+    return this.#warmAccounts.has(address)
   }
 
   isWarmSlot(address: Address, slot: Hash): boolean {
-    return this.warmSlots.has(address + slot)
+    return this.#warmSlots.has(address + slot)
   }
 
   isWarmedAddress(bytes: Uint8Array): boolean {
@@ -80,9 +83,9 @@ export class AccessJournal implements EvmJournal {
 
   addWarmedAddress(bytes: Uint8Array): void {
     const address = hexOf(bytes)
-    if (this.warmAccounts.has(address)) return
-    this.warmAccounts.add(address)
-    this.world.onRevert(() => this.warmAccounts.delete(address))
+    if (this.#warmAccounts.has(address)) return
+    this.#warmAccounts.add(address)
+    this.#world.onRevert(() => this.#warmAccounts.delete(address))
   }
 
   isWarmedStorage(bytes: Uint8Array, slotBytes: Uint8Array): boolean {
@@ -91,9 +94,9 @@ export class AccessJournal implements EvmJournal {
 
   addWarmedStorage(bytes: Uint8Array, slotBytes: Uint8Array): void {
     const key = hexOf(bytes) + hexOf(slotBytes)
-    if (this.warmSlots.has(key)) return
-    this.warmSlots.add(key)
-    this.world.onRevert(() => this.warmSlots.delete(key))
+    if (this.#warmSlots.has(key)) return
+    this.#warmSlots.add(key)
+    this.#world.onRevert(() => this.#warmSlots.delete(key))
   }
 
   startReportingAccessList(): void {}

@@ -14,53 +14,56 @@ export type ReadState = (reads: StateRead[]) => Promise<StateValue[]>
  * undone frame by frame.
  */
 export class WorldState implements StateManagerInterface {
-  private readonly entries = new Map<Address, Entry>()
-  private readonly undo: (() => void)[] = []
-  private readonly checkpoints: number[] = []
+  readonly #entries = new Map<Address, Entry>()
+  readonly #undo: (() => void)[] = []
+  readonly #checkpoints: number[] = []
   /** Slots as they stood when the running transaction began (EIP-2200). */
-  private readonly originals = new Map<Address, Map<Hash, Uint8Array>>()
+  readonly #originals = new Map<Address, Map<Hash, Uint8Array>>()
   /** Accounts as they stood when the running transaction began, of those that it changed. */
-  private readonly originalRecords = new Map<Address, AccountRecord>()
-  private touched = new Set<Address>()
+  readonly #originalRecords = new Map<Address, AccountRecord>()
+  #touched = new Set<Address>()
+  readonly #read: ReadState
 
-  constructor(private readonly read: ReadState) {}
+  constructor(read: ReadState) {
+    this.#read = read
+  }
 
   /** Reads what is not known of this, in one batch. */
   async preload(accounts: Iterable<Address>, slots: Iterable<readonly [Address, Hash]>): Promise<void> {
-    const addresses = [...new Set(accounts)].filter((address) => !this.entry(address).record)
+    const addresses = [...new Set(accounts)].filter((address) => !this.#entry(address).record)
     const missingSlots = [...slots].filter(([address, slot]) => {
-      const entry = this.entry(address)
+      const entry = this.#entry(address)
       return !entry.storageKnown && !entry.storage.has(slot)
     })
-    const perAccount = addresses.map((address) => this.missingFields(address))
+    const perAccount = addresses.map((address) => this.#missingFields(address))
     const reads = [
       ...perAccount.flat(),
       ...missingSlots.map(([address, slot]): StateRead => ({ kind: 'storage', address, slot })),
     ]
     if (reads.length === 0) return
-    const values = await this.read(reads)
+    const values = await this.#read(reads)
     let next = 0
     addresses.forEach((address, index) => {
       const count = perAccount[index]!.length
-      this.fill(address, reads.slice(next, next + count), values.slice(next, next + count))
+      this.#fill(address, reads.slice(next, next + count), values.slice(next, next + count))
       next += count
     })
     for (const [address, slot] of missingSlots) {
-      const { storage } = this.entry(address)
+      const { storage } = this.#entry(address)
       const value = values[next++]
       if (!storage.has(slot)) storage.set(slot, slotBytes(value))
     }
   }
 
   async account(address: Address): Promise<AccountRecord> {
-    const known = this.entry(address).record
+    const known = this.#entry(address).record
     if (known) return known
-    const reads = this.missingFields(address)
-    return this.fill(address, reads, reads.length > 0 ? await this.read(reads) : [])
+    const reads = this.#missingFields(address)
+    return this.#fill(address, reads, reads.length > 0 ? await this.#read(reads) : [])
   }
 
   async update(address: Address, change: Partial<Omit<AccountRecord, 'exists'>>): Promise<void> {
-    this.replace(address, { ...(await this.account(address)), ...change, exists: true })
+    this.#replace(address, { ...(await this.account(address)), ...change, exists: true })
     this.touch(address)
   }
 
@@ -71,48 +74,48 @@ export class WorldState implements StateManagerInterface {
 
   /** As far as it was read or overridden. */
   isKnownToExist(address: Address): boolean {
-    const { record, overridden } = this.entry(address)
+    const { record, overridden } = this.#entry(address)
     return record?.exists ?? overridden !== undefined
   }
 
   remove(address: Address): void {
-    const entry = this.entry(address)
+    const entry = this.#entry(address)
     const { record, removed, storage, storageKnown } = entry
-    if (record && !this.originalRecords.has(address)) this.originalRecords.set(address, record)
+    if (record && !this.#originalRecords.has(address)) this.#originalRecords.set(address, record)
     entry.record = NOT_EXISTING
     entry.removed = true
     entry.storage = new Map()
     entry.storageKnown = true
-    this.undo.push(() => Object.assign(entry, { record, removed, storage, storageKnown }))
+    this.#undo.push(() => Object.assign(entry, { record, removed, storage, storageKnown }))
   }
 
   touch(address: Address): void {
-    if (this.touched.has(address)) return
-    this.touched.add(address)
-    this.undo.push(() => this.touched.delete(address))
+    if (this.#touched.has(address)) return
+    this.#touched.add(address)
+    this.#undo.push(() => this.#touched.delete(address))
   }
 
   /** Has `undo` run if the running frame reverts. */
   onRevert(undo: () => void): void {
-    this.undo.push(undo)
+    this.#undo.push(undo)
   }
 
   /** What the running transaction changed, reverted or not, as it was before. */
   beforeTransaction(): { accounts: Map<Address, AccountRecord>; slots: Map<Address, Map<Hash, Hash>> } {
-    const slots = [...this.originals].map(
+    const slots = [...this.#originals].map(
       ([address, values]) => [address, new Map([...values].map(([slot, value]) => [slot, slotHash(value)]))] as const,
     )
-    return { accounts: new Map(this.originalRecords), slots: new Map(slots) }
+    return { accounts: new Map(this.#originalRecords), slots: new Map(slots) }
   }
 
   /** A slot as it is now. */
   async slot(address: Address, slot: Hash): Promise<Hash> {
-    return slotHash(await this.storage(address, slot))
+    return slotHash(await this.#storage(address, slot))
   }
 
   /** Only between transactions. An overridden account exists even when it is empty, as in geth. */
   override({ address, balance, nonce, code, state, stateDiff }: StateOverride): void {
-    const entry = this.entry(address)
+    const entry = this.#entry(address)
     const fields = {
       ...(balance !== undefined && { balance }),
       ...(nonce !== undefined && { nonce }),
@@ -132,21 +135,21 @@ export class WorldState implements StateManagerInterface {
   /** Ends a transaction: removes accounts that self-destructed, and touched ones that are empty (EIP-161). */
   finalise(destroyed: Iterable<Address> = []): void {
     for (const address of destroyed) this.remove(address)
-    for (const address of this.touched) {
-      const { record } = this.entry(address)
+    for (const address of this.#touched) {
+      const { record } = this.#entry(address)
       if (record?.exists && isEmpty(record)) this.remove(address)
     }
-    this.touched = new Set()
-    this.undo.length = 0
-    this.checkpoints.length = 0
-    this.originals.clear()
-    this.originalRecords.clear()
+    this.#touched = new Set()
+    this.#undo.length = 0
+    this.#checkpoints.length = 0
+    this.#originals.clear()
+    this.#originalRecords.clear()
   }
 
   /** Everything that differs from what was read, by account. */
   changes(): Map<Address, AccountChange> {
     const changes = new Map<Address, AccountChange>()
-    for (const [address, entry] of this.entries) {
+    for (const [address, entry] of this.#entries) {
       const change = changeOf(entry)
       if (change) changes.set(address, change)
     }
@@ -162,7 +165,7 @@ export class WorldState implements StateManagerInterface {
     const key = hexOf(address.bytes)
     if (!account) return this.remove(key)
     const { code } = await this.account(key)
-    this.replace(key, { balance: uint256(account.balance), nonce: uint64(account.nonce), code, exists: true })
+    this.#replace(key, { balance: uint256(account.balance), nonce: uint64(account.nonce), code, exists: true })
   }
 
   async deleteAccount(address: AddressBytes): Promise<void> {
@@ -172,7 +175,7 @@ export class WorldState implements StateManagerInterface {
   async modifyAccountFields(address: AddressBytes, fields: { nonce?: bigint; balance?: bigint }): Promise<void> {
     const key = hexOf(address.bytes)
     const record = await this.account(key)
-    this.replace(key, {
+    this.#replace(key, {
       ...record,
       ...(fields.nonce !== undefined && { nonce: fields.nonce }),
       ...(fields.balance !== undefined && { balance: fields.balance }),
@@ -182,7 +185,7 @@ export class WorldState implements StateManagerInterface {
 
   async putCode(address: AddressBytes, code: Uint8Array): Promise<void> {
     const key = hexOf(address.bytes)
-    this.replace(key, { ...(await this.account(key)), code: code.slice(), exists: true })
+    this.#replace(key, { ...(await this.account(key)), code: code.slice(), exists: true })
   }
 
   /**
@@ -199,23 +202,23 @@ export class WorldState implements StateManagerInterface {
   }
 
   async getStorage(address: AddressBytes, slot: Uint8Array): Promise<Uint8Array> {
-    return this.storage(hexOf(address.bytes), hexOf(slot))
+    return this.#storage(hexOf(address.bytes), hexOf(slot))
   }
 
   async putStorage(address: AddressBytes, slot: Uint8Array, value: Uint8Array): Promise<void> {
     const key = hexOf(address.bytes)
     const slotKey = hexOf(slot)
-    const previous = await this.storage(key, slotKey)
-    let originals = this.originals.get(key)
+    const previous = await this.#storage(key, slotKey)
+    let originals = this.#originals.get(key)
     if (!originals) {
       originals = new Map()
-      this.originals.set(key, originals)
+      this.#originals.set(key, originals)
     }
     if (!originals.has(slotKey)) originals.set(slotKey, previous)
-    const { storage, written } = this.entry(key)
+    const { storage, written } = this.#entry(key)
     written.add(slotKey)
     storage.set(slotKey, value)
-    this.undo.push(() => storage.set(slotKey, previous))
+    this.#undo.push(() => storage.set(slotKey, previous))
   }
 
   /** Nothing is cleared: geth keeps the storage that a new contract's address has. */
@@ -225,22 +228,22 @@ export class WorldState implements StateManagerInterface {
     get: async (address: AddressBytes, slot: Uint8Array): Promise<Uint8Array> => {
       const key = hexOf(address.bytes)
       const slotKey = hexOf(slot)
-      return this.originals.get(key)?.get(slotKey) ?? this.storage(key, slotKey)
+      return this.#originals.get(key)?.get(slotKey) ?? this.#storage(key, slotKey)
     },
-    clear: () => this.originals.clear(),
+    clear: () => this.#originals.clear(),
   }
 
   async checkpoint(): Promise<void> {
-    this.checkpoints.push(this.undo.length)
+    this.#checkpoints.push(this.#undo.length)
   }
 
   async commit(): Promise<void> {
-    this.checkpoints.pop()
+    this.#checkpoints.pop()
   }
 
   async revert(): Promise<void> {
-    const mark = this.checkpoints.pop() ?? 0
-    while (this.undo.length > mark) this.undo.pop()!()
+    const mark = this.#checkpoints.pop() ?? 0
+    while (this.#undo.length > mark) this.#undo.pop()!()
   }
 
   async getStateRoot(): Promise<Uint8Array> {
@@ -259,31 +262,31 @@ export class WorldState implements StateManagerInterface {
     return this
   }
 
-  private entry(address: Address): Entry {
-    let entry = this.entries.get(address)
+  #entry(address: Address): Entry {
+    let entry = this.#entries.get(address)
     if (!entry) {
       entry = { written: new Set(), removed: false, storage: new Map(), storageKnown: false }
-      this.entries.set(address, entry)
+      this.#entries.set(address, entry)
     }
     return entry
   }
 
-  private replace(address: Address, record: AccountRecord): void {
-    const entry = this.entry(address)
+  #replace(address: Address, record: AccountRecord): void {
+    const entry = this.#entry(address)
     const previous = entry.record
-    if (previous && !this.originalRecords.has(address)) this.originalRecords.set(address, previous)
+    if (previous && !this.#originalRecords.has(address)) this.#originalRecords.set(address, previous)
     entry.record = record
-    this.undo.push(() => Object.assign(entry, { record: previous }))
+    this.#undo.push(() => Object.assign(entry, { record: previous }))
   }
 
-  private missingFields(address: Address): StateRead[] {
-    const known = this.entry(address).overridden ?? {}
+  #missingFields(address: Address): StateRead[] {
+    const known = this.#entry(address).overridden ?? {}
     const kinds = (['balance', 'nonce', 'code'] as const).filter((kind) => known[kind] === undefined)
     return kinds.map((kind) => ({ kind, address }))
   }
 
-  private fill(address: Address, reads: StateRead[], values: StateValue[]): AccountRecord {
-    const entry = this.entry(address)
+  #fill(address: Address, reads: StateRead[], values: StateValue[]): AccountRecord {
+    const entry = this.#entry(address)
     const below: { balance?: bigint; nonce?: bigint; code?: Uint8Array } = {}
     reads.forEach(({ kind }, index) => {
       const value = values[index]
@@ -298,13 +301,13 @@ export class WorldState implements StateManagerInterface {
     return record
   }
 
-  private async storage(address: Address, slot: Hash): Promise<Uint8Array> {
-    const entry = this.entry(address)
+  async #storage(address: Address, slot: Hash): Promise<Uint8Array> {
+    const entry = this.#entry(address)
     const known = entry.storage.get(slot)
     if (known) return known
     if (!entry.storageKnown && !entry.record) await this.account(address)
     if (entry.storageKnown) return ZERO_SLOT
-    const [value] = await this.read([{ kind: 'storage', address, slot }])
+    const [value] = await this.#read([{ kind: 'storage', address, slot }])
     const bytes = slotBytes(value)
     entry.storage.set(slot, bytes)
     return bytes

@@ -38,19 +38,19 @@ export class FakeFacilitator implements DurableFacilitatorClient {
   settlement: 'settled' | 'pending' | 'failed' = 'settled'
   /** True: the facilitator does not answer. */
   down = false
-  private readonly networks: readonly string[]
-  private readonly used = new Set<string>()
+  readonly #networks: readonly string[]
+  readonly #used = new Set<string>()
 
   constructor({ networks = NETWORKS }: { networks?: readonly string[] } = {}) {
-    this.networks = networks
+    this.#networks = networks
   }
 
   async verify(payload: PaymentPayload): Promise<VerifyResponse> {
-    this.demandAnswer()
+    this.#demandAnswer()
     const { from, nonce } = authorizationOf(payload)
     if (this.refusal !== undefined) return { isValid: false, invalidReason: this.refusal, payer: from }
-    if (this.used.has(nonce)) return { isValid: false, invalidReason: 'permit2_invalid_nonce', payer: from }
-    this.used.add(nonce)
+    if (this.#used.has(nonce)) return { isValid: false, invalidReason: 'permit2_invalid_nonce', payer: from }
+    this.#used.add(nonce)
     return { isValid: true, payer: from }
   }
 
@@ -59,7 +59,7 @@ export class FakeFacilitator implements DurableFacilitatorClient {
     { amount, network, payTo }: PaymentRequirements,
     { reason }: SettleTerms = { reason: 'usage' },
   ): Promise<SettleResponse> {
-    this.demandAnswer()
+    this.#demandAnswer()
     const payer = authorizationOf(payload).from
     const receipt = { network, payer, amount, transaction: '' }
     if (this.settlement === 'failed') return { ...receipt, success: false, errorReason: 'permit2_insufficient_balance' }
@@ -74,8 +74,8 @@ export class FakeFacilitator implements DurableFacilitatorClient {
   }
 
   async getSupported() {
-    this.demandAnswer()
-    const kinds = this.networks.map((network) => ({
+    this.#demandAnswer()
+    const kinds = this.#networks.map((network) => ({
       x402Version: 2,
       scheme: 'upto',
       network: network as `${string}:${string}`,
@@ -88,7 +88,7 @@ export class FakeFacilitator implements DurableFacilitatorClient {
     return { decimals: 6, name: 'USDC', version: '2' }
   }
 
-  private demandAnswer(): void {
+  #demandAnswer(): void {
     if (this.down) throw new Error('the fake facilitator is down')
   }
 }

@@ -93,62 +93,66 @@ function isEscaped(text: string, from: number, at: number): boolean {
 /** An array or object whose end is not reached yet. It is cut where it is long, or something in it is. */
 class Container {
   readonly isArray: boolean
-  private value: unknown[] | Record<string, unknown> | undefined
-  private isByteKeyed = false
+  #value: unknown[] | Record<string, unknown> | undefined
+  #isByteKeyed = false
   /** Where the part begins that is not parsed yet. */
-  private from: number
+  #from: number
   /** Where the member under way begins. */
-  private memberFrom: number
+  #memberFrom: number
   /** Where a member ended that was added as a value. */
-  private addedUntil: number | undefined
+  #addedUntil: number | undefined
+  readonly #text: string
+  readonly #outer: Container | undefined
 
   constructor(
-    private readonly text: string,
+    text: string,
     readonly openedAt: number,
-    private readonly outer: Container | undefined,
+    outer: Container | undefined,
   ) {
+    this.#text = text
+    this.#outer = outer
     this.isArray = text.charCodeAt(openedAt) === OPEN_ARRAY
-    this.from = openedAt + 1
-    this.memberFrom = openedAt + 1
+    this.#from = openedAt + 1
+    this.#memberFrom = openedAt + 1
   }
 
   get isCut(): boolean {
-    return this.value !== undefined
+    return this.#value !== undefined
   }
 
   /** @param at of the comma. Returns whether a part was parsed. */
   passMember(at: number, partLength: number): boolean {
-    const isFull = this.addedUntil === undefined && at - this.from >= partLength
-    if (isFull) this.parse(at)
-    else if (this.addedUntil !== undefined) this.expectBlank(at)
-    if (isFull || this.addedUntil !== undefined) this.from = at + 1
-    this.addedUntil = undefined
-    this.memberFrom = at + 1
+    const isFull = this.#addedUntil === undefined && at - this.#from >= partLength
+    if (isFull) this.#parse(at)
+    else if (this.#addedUntil !== undefined) this.#expectBlank(at)
+    if (isFull || this.#addedUntil !== undefined) this.#from = at + 1
+    this.#addedUntil = undefined
+    this.#memberFrom = at + 1
     return isFull
   }
 
   /** Whether what begins here is a value, and no name. */
   expectsValue(at: number): boolean {
-    return this.isArray || !isBlank(this.text.slice(this.memberFrom, at))
+    return this.isArray || !isBlank(this.#text.slice(this.#memberFrom, at))
   }
 
   /** Adds the member under way. @param from where its value begins in the text @param until where it ends */
   add(from: number, value: unknown, until: number): void {
-    if (this.memberFrom > this.from) this.parse(this.memberFrom - 1)
+    if (this.#memberFrom > this.#from) this.#parse(this.#memberFrom - 1)
     const name = this.nameOf(from)
-    this.append(name === undefined ? [value] : [name, value])
-    this.addedUntil = until
+    this.#append(name === undefined ? [value] : [name, value])
+    this.#addedUntil = until
   }
 
   close(at: number): unknown {
-    if (this.addedUntil === undefined) this.parse(at)
-    else this.expectBlank(at)
-    return this.value
+    if (this.#addedUntil === undefined) this.#parse(at)
+    else this.#expectBlank(at)
+    return this.#value
   }
 
   /** The name of the member under way, whose value begins at `from`; undefined in an array. */
   nameOf(from: number): string | undefined {
-    const before = this.text.slice(this.memberFrom, from)
+    const before = this.#text.slice(this.#memberFrom, from)
     if (this.isArray) {
       if (!isBlank(before)) throw wrong()
       return undefined
@@ -156,33 +160,33 @@ class Container {
     return Object.keys(JSON.parse(`{${before}null}`))[0]
   }
 
-  private parse(until: number): void {
-    const chunk = this.text.slice(this.from, until)
+  #parse(until: number): void {
+    const chunk = this.#text.slice(this.#from, until)
     if (isBlank(chunk)) throw wrong()
     if (this.isArray) {
-      this.append(JSON.parse(`[${chunk}]`))
+      this.#append(JSON.parse(`[${chunk}]`))
       return
     }
-    this.begin()
+    this.#begin()
     const entries = `{${chunk}}`
-    if (this.isByteKeyed) appendByteKeyed(this.value as unknown[], entries)
-    else this.append(Object.entries(JSON.parse(entries) as object).flat())
+    if (this.#isByteKeyed) appendByteKeyed(this.#value as unknown[], entries)
+    else this.#append(Object.entries(JSON.parse(entries) as object).flat())
   }
 
-  private begin(): void {
-    if (this.value !== undefined) return
-    const name = this.isArray ? undefined : this.outer?.nameOf(this.openedAt)
-    this.isByteKeyed =
-      mayBeSimulation(this.text) &&
+  #begin(): void {
+    if (this.#value !== undefined) return
+    const name = this.isArray ? undefined : this.#outer?.nameOf(this.openedAt)
+    this.#isByteKeyed =
+      mayBeSimulation(this.#text) &&
       isByteKeyedName(name) &&
-      /^\s*"0x/.test(this.text.slice(this.openedAt + 1, this.openedAt + 100))
-    this.value = this.isArray ? [] : this.isByteKeyed ? emptyByteKeyed() : {}
+      /^\s*"0x/.test(this.#text.slice(this.openedAt + 1, this.openedAt + 100))
+    this.#value = this.isArray ? [] : this.#isByteKeyed ? emptyByteKeyed() : {}
   }
 
   /** @param members values, or names and values in turn */
-  private append(members: readonly unknown[]): void {
-    this.begin()
-    const value = this.value!
+  #append(members: readonly unknown[]): void {
+    this.#begin()
+    const value = this.#value!
     if (Array.isArray(value)) {
       for (const member of members) value.push(member)
       return
@@ -197,8 +201,8 @@ class Container {
       })
   }
 
-  private expectBlank(until: number): void {
-    if (!isBlank(this.text.slice(this.addedUntil, until))) throw wrong()
+  #expectBlank(until: number): void {
+    if (!isBlank(this.#text.slice(this.#addedUntil, until))) throw wrong()
   }
 }
 

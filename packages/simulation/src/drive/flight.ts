@@ -17,18 +17,21 @@ export interface Place {
 
 /** What one request asked for. */
 export class Asked {
+  readonly #flights: readonly Flight[]
+
   constructor(
     readonly values: Promise<StateValue[]>,
-    private readonly flights: readonly Flight[],
+    flights: readonly Flight[],
     /** Reads that were under way already. */
     readonly joined: number,
   ) {
+    this.#flights = flights
     for (const flight of flights) flight.waiting += 1
   }
 
   /** The request does not wait for it any more. */
   leave(): void {
-    for (const flight of this.flights) flight.waiting -= 1
+    for (const flight of this.#flights) flight.waiting -= 1
   }
 }
 

@@ -5,39 +5,42 @@ export class ReadBudget {
   /** Values asked of the node so far. */
   used = 0
   /** How often it had to wait for the node. */
-  private rounds = 0
-  private readonly startedAt = performance.now()
+  #rounds = 0
+  readonly #startedAt = performance.now()
+  /** Values at most. */
+  readonly #limit: number
 
   constructor(
-    /** Values at most. */
-    private readonly limit: number,
+    limit: number,
     /** `performance.now()` at which reading ends, whatever the node does. */
     readonly deadline: number,
-  ) {}
+  ) {
+    this.#limit = limit
+  }
 
   /** @throws RpcError -32005 where that is too much */
   take(values: number): void {
     this.used += values
-    this.rounds += 1
-    if (this.used <= this.limit) return
+    this.#rounds += 1
+    if (this.used <= this.#limit) return
     throw new RpcError(
       ErrorCode.limitExceeded,
-      `the request reads more than ${this.limit} values of state that are not cached`,
-      { limit: this.limit },
+      `the request reads more than ${this.#limit} values of state that are not cached`,
+      { limit: this.#limit },
     )
   }
 
   /** Whether most of the time went to what was asked of the node at `since`, by `performance.now()`: then the node is to blame. */
   isSpentOn(since: number): boolean {
-    return this.rounds === 1 || since - this.startedAt < this.deadline - since
+    return this.#rounds === 1 || since - this.#startedAt < this.deadline - since
   }
 
   /** What to tell of a request whose reads, each answered in time, took all of its time together. */
   outOfTime(): RpcError {
-    const milliseconds = Math.round(this.deadline - this.startedAt)
+    const milliseconds = Math.round(this.deadline - this.#startedAt)
     return new RpcError(
       ErrorCode.limitExceeded,
-      `out of time: ${milliseconds} ms went by while ${this.used} values of state were read, ${this.rounds} times one after another`,
+      `out of time: ${milliseconds} ms went by while ${this.used} values of state were read, ${this.#rounds} times one after another`,
     )
   }
 }

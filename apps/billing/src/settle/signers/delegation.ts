@@ -22,18 +22,21 @@ const DEPLOYMENT_GAS = 400_000n
 
 /** Delegates the signers' accounts of one chain to the contract for batches (EIP-7702), once for each. */
 export class Delegation {
-  private readonly attempts = new Map<Address, number>()
-  private readonly obstacles = new Map<Address, string>()
+  readonly #attempts = new Map<Address, number>()
+  readonly #obstacles = new Map<Address, string>()
+  readonly #chain: Chain
+  readonly #db: Database
+  readonly #logger: Logger
 
-  constructor(
-    private readonly chain: Chain,
-    private readonly db: Database,
-    private readonly logger: Logger,
-  ) {}
+  constructor(chain: Chain, db: Database, logger: Logger) {
+    this.#chain = chain
+    this.#db = db
+    this.#logger = logger
+  }
 
   /** Why the account can't be delegated here, once that was found: its payments are settled one by one. */
   obstacleOf(signer: Address): string | null {
-    return this.obstacles.get(signer) ?? null
+    return this.#obstacles.get(signer) ?? null
   }
 
   /**
@@ -41,44 +44,44 @@ export class Delegation {
    * be made; `null`: it can't, and {@link obstacleOf} says so from now on. Only for a signer that has nothing in flight. Throws `NodeFault`.
    */
   async ensure(signer: Address, nonce: number): Promise<'delegated' | SignedTransactionRow | null> {
-    const code = await this.chain.code(signer)
+    const code = await this.#chain.code(signer)
     if (code === DELEGATED_CODE) return 'delegated'
-    const obstacle = await this.findObstacle(signer, code)
-    if (obstacle === null) return this.delegate(signer, nonce)
-    this.obstacles.set(signer, obstacle)
-    const { network } = this.chain
-    this.logger.error({ network, signer, obstacle }, 'the signer can not send batches; it settles payments one by one')
+    const obstacle = await this.#findObstacle(signer, code)
+    if (obstacle === null) return this.#delegate(signer, nonce)
+    this.#obstacles.set(signer, obstacle)
+    const { network } = this.#chain
+    this.#logger.error({ network, signer, obstacle }, 'the signer can not send batches; it settles payments one by one')
     return null
   }
 
-  private async findObstacle(signer: Address, code: string): Promise<string | null> {
+  async #findObstacle(signer: Address, code: string): Promise<string | null> {
     if (code !== '0x') return 'the account has other code already'
-    if ((this.attempts.get(signer) ?? 0) >= MOST_ATTEMPTS) return 'its delegations had no effect'
-    if (!(await this.chain.hasDelegations())) return 'the chain has no EIP-7702 yet'
-    const contract = await this.chain.code(SETTLEMENT_BATCH)
+    if ((this.#attempts.get(signer) ?? 0) >= MOST_ATTEMPTS) return 'its delegations had no effect'
+    if (!(await this.#chain.hasDelegations())) return 'the chain has no EIP-7702 yet'
+    const contract = await this.#chain.code(SETTLEMENT_BATCH)
     if (contract === SETTLEMENT_BATCH_CODE) return null
     if (contract !== '0x') return `other code is at ${SETTLEMENT_BATCH}`
-    const canDeploy = (await this.chain.code(CREATE2_DEPLOYER)) !== '0x'
+    const canDeploy = (await this.#chain.code(CREATE2_DEPLOYER)) !== '0x'
     return canDeploy ? null : `the chain lacks the deployer ${CREATE2_DEPLOYER}`
   }
 
   /** Deploys the contract in the same transaction where it is not there yet: its address says which code it can have. */
-  private async delegate(signer: Address, nonce: number): Promise<SignedTransactionRow> {
-    this.attempts.set(signer, (this.attempts.get(signer) ?? 0) + 1)
-    const isDeployed = (await this.chain.code(SETTLEMENT_BATCH)) !== '0x'
+  async #delegate(signer: Address, nonce: number): Promise<SignedTransactionRow> {
+    this.#attempts.set(signer, (this.#attempts.get(signer) ?? 0) + 1)
+    const isDeployed = (await this.#chain.code(SETTLEMENT_BATCH)) !== '0x'
     const intent = isDeployed
       ? { signer, to: signer, data: '0x' as const, gas: DELEGATION_GAS }
       : { signer, to: CREATE2_DEPLOYER, data: BATCH_DEPLOYMENT, gas: DELEGATION_GAS + DEPLOYMENT_GAS }
-    const fees = await this.chain.fees()
-    const transaction = await this.db.transaction(async (tx) => {
-      const next = await takeNonces(tx, this.chain, signer, 2)
+    const fees = await this.#chain.fees()
+    const transaction = await this.#db.transaction(async (tx) => {
+      const next = await takeNonces(tx, this.#chain, signer, 2)
       if (next !== nonce) throw new NodeFault(`another process sends transactions of ${signer}`)
-      const signed = await signDelegation(this.chain, intent, SETTLEMENT_BATCH, nonce, fees)
+      const signed = await signDelegation(this.#chain, intent, SETTLEMENT_BATCH, nonce, fees)
       await storeTransaction(tx, signed, [])
       return signed
     })
-    const { network } = this.chain
-    this.logger.info({ network, signer, transaction: transaction.hash }, 'delegating the signer to SettlementBatch')
+    const { network } = this.#chain
+    this.#logger.info({ network, signer, transaction: transaction.hash }, 'delegating the signer to SettlementBatch')
     return transaction
   }
 }

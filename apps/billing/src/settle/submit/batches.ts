@@ -32,46 +32,50 @@ const NOTHING: BatchTurn = { transaction: null, size: 0, doubtful: [] }
  * account, so a signer has one in flight: whatever was charged meanwhile gathers for the next.
  */
 export class Batches {
-  private readonly delegation: Delegation
+  readonly #delegation: Delegation
   /** By signer: payments whose transaction can't be mined any more. They go first. */
-  private readonly again = new Map<Address, PaymentRow[]>()
-  private readonly signedAt = new Map<Address, number>()
+  readonly #again = new Map<Address, PaymentRow[]>()
+  readonly #signedAt = new Map<Address, number>()
+  readonly #chain: Chain
+  readonly #db: Database
+  readonly #signing: SigningQueue
+  readonly #environment: Environment
+  readonly #logger: Logger
 
-  constructor(
-    private readonly chain: Chain,
-    private readonly db: Database,
-    private readonly signing: SigningQueue,
-    private readonly environment: Environment,
-    private readonly logger: Logger,
-  ) {
-    this.delegation = new Delegation(chain, db, logger)
+  constructor(chain: Chain, db: Database, signing: SigningQueue, environment: Environment, logger: Logger) {
+    this.#chain = chain
+    this.#db = db
+    this.#signing = signing
+    this.#environment = environment
+    this.#logger = logger
+    this.#delegation = new Delegation(chain, db, logger)
   }
 
   /** Whether this signer's payments are settled in batches. */
   serves(signer: Address): boolean {
-    return this.environment.SETTLEMENT === 'batch' && this.obstacleOf(signer) === null
+    return this.#environment.SETTLEMENT === 'batch' && this.obstacleOf(signer) === null
   }
 
   /** Why this signer can't send batches; `null`: nothing is known against it. */
   obstacleOf(signer: Address): string | null {
-    return this.delegation.obstacleOf(signer)
+    return this.#delegation.obstacleOf(signer)
   }
 
   /** Puts a payment that has to be signed anew into the signer's next batch. */
   putBack(payment: PaymentRow): void {
-    const again = this.again.get(payment.facilitator) ?? []
-    this.again.set(payment.facilitator, [...again.filter(({ id }) => id !== payment.id), payment])
+    const again = this.#again.get(payment.facilitator) ?? []
+    this.#again.set(payment.facilitator, [...again.filter(({ id }) => id !== payment.id), payment])
   }
 
   /** Whether a payment waits to be signed anew. */
   hasPutBack(signer: Address): boolean {
-    return this.again.has(signer)
+    return this.#again.has(signer)
   }
 
   /** Milliseconds until the signer may send its next batch. */
   pauseOf(signer: Address): number {
-    const signedAt = this.signedAt.get(signer) ?? Number.NEGATIVE_INFINITY
-    return Math.max(signedAt + this.environment.SETTLEMENT_BATCH_INTERVAL_MS - Date.now(), 0)
+    const signedAt = this.#signedAt.get(signer) ?? Number.NEGATIVE_INFINITY
+    return Math.max(signedAt + this.#environment.SETTLEMENT_BATCH_INTERVAL_MS - Date.now(), 0)
   }
 
   /**
@@ -79,82 +83,78 @@ export class Batches {
    * one turn of a signer before they ask for its next. Throws `NodeFault`.
    */
   async take(signer: Address, claimant: Claimant): Promise<BatchTurn> {
-    const again = this.again.get(signer) ?? []
-    const nonce = await this.readFreeNonce(signer)
+    const again = this.#again.get(signer) ?? []
+    const nonce = await this.#readFreeNonce(signer)
     if (nonce === null) return NOTHING
-    const delegation = await this.delegation.ensure(signer, nonce)
+    const delegation = await this.#delegation.ensure(signer, nonce)
     if (delegation === null) return NOTHING
     if (delegation !== 'delegated') return { ...NOTHING, transaction: delegation }
-    this.again.delete(signer)
-    const charges = [...again, ...(await this.claim(signer, claimant, again.length))]
-    const { settlements, doubtful } = await this.prepare(charges)
-    const signed = settlements.length === 0 ? NOTHING : await this.sign(signer, settlements, nonce)
+    this.#again.delete(signer)
+    const charges = [...again, ...(await this.#claim(signer, claimant, again.length))]
+    const { settlements, doubtful } = await this.#prepare(charges)
+    const signed = settlements.length === 0 ? NOTHING : await this.#sign(signer, settlements, nonce)
     return { ...signed, doubtful }
   }
 
   /** The signer's next nonce; `null`: a transaction of it is in flight, whoever signed it. */
-  private async readFreeNonce(signer: Address): Promise<number | null> {
-    const [lease] = await this.db
+  async #readFreeNonce(signer: Address): Promise<number | null> {
+    const [lease] = await this.#db
       .select({ nextNonce: signers.nextNonce })
       .from(signers)
-      .where(and(eq(signers.network, this.chain.network), eq(signers.address, signer)))
+      .where(and(eq(signers.network, this.#chain.network), eq(signers.address, signer)))
     if (lease === undefined) return null
-    const count = await this.chain.transactionCount(signer, 'latest')
+    const count = await this.#chain.transactionCount(signer, 'latest')
     return lease.nextNonce === count ? count : null
   }
 
   /** Own sellers' charges first; strangers get half of a batch at most. */
-  private async claim(signer: Address, claimant: Claimant, taken: number): Promise<PaymentRow[]> {
-    const size = this.environment.SETTLEMENT_BATCH_SIZE
+  async #claim(signer: Address, claimant: Claimant, taken: number): Promise<PaymentRow[]> {
+    const size = this.#environment.SETTLEMENT_BATCH_SIZE
     const claimed: PaymentRow[] = []
     for (const origin of ['internal', 'facilitator'] as const) {
       const own = { signer, origin: 'internal' as const, count: taken + claimed.length }
       const rooms = makeRooms(origin, [signer], [own], size)
-      if (rooms.length > 0) claimed.push(...(await claimCharges(this.db, claimant, rooms)))
+      if (rooms.length > 0) claimed.push(...(await claimCharges(this.#db, claimant, rooms)))
     }
     return claimed
   }
 
   /** What the node does not answer for is looked at again later, as everything that was claimed. */
-  private async prepare(charges: readonly PaymentRow[]) {
+  async #prepare(charges: readonly PaymentRow[]) {
     const settlements: Settlement[] = []
     const doubtful: PaymentRow[] = []
     const one = async (payment: PaymentRow) => {
       try {
-        const settlement = await prepare(this.chain, payment)
+        const settlement = await prepare(this.#chain, payment)
         if (settlement === null) doubtful.push(payment)
         else settlements.push(settlement)
       } catch (error) {
-        const { network } = this.chain
-        this.logger.warn({ paymentId: payment.id, network, reason: errorText(error) }, 'a charge waits for its node')
+        const { network } = this.#chain
+        this.#logger.warn({ paymentId: payment.id, network, reason: errorText(error) }, 'a charge waits for its node')
       }
     }
     await Promise.all(charges.map(one))
     return { settlements, doubtful }
   }
 
-  private async sign(
+  async #sign(
     signer: Address,
     settlements: readonly Settlement[],
     nonce: number,
   ): Promise<Pick<BatchTurn, 'transaction' | 'size'>> {
-    const [fees, balance] = await Promise.all([this.chain.fees(), this.chain.balance(signer)])
-    const fitting = await this.fit(signer, settlements, balance / (fees.maxFeePerGas || 1n))
-    const transaction = await this.signing.sign(this.chain, fitting, fees, nonce)
-    if (transaction !== null) this.signedAt.set(signer, Date.now())
+    const [fees, balance] = await Promise.all([this.#chain.fees(), this.#chain.balance(signer)])
+    const fitting = await this.#fit(signer, settlements, balance / (fees.maxFeePerGas || 1n))
+    const transaction = await this.#signing.sign(this.#chain, fitting, fees, nonce)
+    if (transaction !== null) this.#signedAt.set(signer, Date.now())
     const left = transaction === null ? settlements : settlements.slice(fitting.length)
     const payments = left.map(({ payment }) => payment)
-    await releaseCharges(this.db, payments)
+    await releaseCharges(this.#db, payments)
     for (const payment of payments) if (payment.state === 'submitted') this.putBack(payment)
     return { transaction, size: transaction === null ? 0 : fitting.length }
   }
 
   /** As many as one transaction bears, and the signer can pay for; one alone where the node does not take a batch. */
-  private async fit(
-    signer: Address,
-    settlements: readonly Settlement[],
-    affordable: bigint,
-  ): Promise<readonly Settlement[]> {
+  async #fit(signer: Address, settlements: readonly Settlement[], affordable: bigint): Promise<readonly Settlement[]> {
     const most = affordable < MOST_GAS ? affordable : MOST_GAS
     let count = settlements.length
     while (count > 1 && intentOf(settlements.slice(0, count)).gas > most) count = Math.ceil(count / 2)
@@ -162,12 +162,12 @@ export class Batches {
     const fitting = settlements.slice(0, count)
     const { to, data, gas } = intentOf(fitting)
     try {
-      await this.chain.simulate(signer, to, data, gas)
+      await this.#chain.simulate(signer, to, data, gas)
       return fitting
     } catch (error) {
       if (!(error instanceof NodeRefusal)) throw error
-      const { network } = this.chain
-      this.logger.warn({ network, signer, reason: error.message }, 'a batch was refused; one payment goes alone')
+      const { network } = this.#chain
+      this.#logger.warn({ network, signer, reason: error.message }, 'a batch was refused; one payment goes alone')
       return fitting.slice(0, 1)
     }
   }

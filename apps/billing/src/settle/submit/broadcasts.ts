@@ -14,31 +14,34 @@ const STAGGER_MILLISECONDS = 10
  */
 export class Broadcasts {
   /** Transactions that are being sent: the payments of a batch share one. */
-  private readonly sending = new Map<Hash, Promise<void>>()
+  readonly #sending = new Map<Hash, Promise<void>>()
   /** By signer: when the next transaction may be sent. */
-  private readonly turns = new Map<Address, Promise<void>>()
+  readonly #turns = new Map<Address, Promise<void>>()
+  readonly #chain: Chain
+  readonly #logger: Logger
+  readonly #onSent: () => void
 
   /** @param onSent called once a transaction was sent, whatever the node answered */
-  constructor(
-    private readonly chain: Chain,
-    private readonly logger: Logger,
-    private readonly onSent: () => void,
-  ) {}
+  constructor(chain: Chain, logger: Logger, onSent: () => void) {
+    this.#chain = chain
+    this.#logger = logger
+    this.#onSent = onSent
+  }
 
   send(transaction: SignedTransactionRow): Promise<void> {
-    const known = this.sending.get(transaction.hash)
+    const known = this.#sending.get(transaction.hash)
     if (known !== undefined) return known
-    const sending = this.inTurn(transaction).finally(() => this.sending.delete(transaction.hash))
-    this.sending.set(transaction.hash, sending)
+    const sending = this.#inTurn(transaction).finally(() => this.#sending.delete(transaction.hash))
+    this.#sending.set(transaction.hash, sending)
     return sending
   }
 
-  private async inTurn(transaction: SignedTransactionRow): Promise<void> {
-    const turn = this.turns.get(transaction.signer) ?? Promise.resolve()
-    const sent = turn.then(() => broadcast(this.chain, transaction, this.logger))
+  async #inTurn(transaction: SignedTransactionRow): Promise<void> {
+    const turn = this.#turns.get(transaction.signer) ?? Promise.resolve()
+    const sent = turn.then(() => broadcast(this.#chain, transaction, this.#logger))
     const passed = sent.catch(() => undefined)
-    this.turns.set(transaction.signer, Promise.race([passed, turn.then(() => sleep(STAGGER_MILLISECONDS))]))
+    this.#turns.set(transaction.signer, Promise.race([passed, turn.then(() => sleep(STAGGER_MILLISECONDS))]))
     await sent
-    this.onSent()
+    this.#onSent()
   }
 }

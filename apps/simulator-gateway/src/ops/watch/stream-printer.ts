@@ -7,23 +7,26 @@ const MOST_OPEN = 100
 
 /** Tells in lines what the stream brings and when the gateway shows it. */
 export class StreamPrinter {
-  private readonly arrived = new Map<string, number>()
-  private readonly told = new Map<string, string>()
-  private answerState = ''
-  private problem: string | undefined
-  private newest = 0n
+  readonly #arrived = new Map<string, number>()
+  readonly #told = new Map<string, string>()
+  #answerState = ''
+  #problem: string | undefined
+  #newest = 0n
+  readonly #print: (line: string) => void
 
-  constructor(private readonly print: (line: string) => void) {}
+  constructor(print: (line: string) => void) {
+    this.#print = print
+  }
 
   say(text: string): void {
-    this.print(`${new Date().toISOString().slice(11, 23)}  ${text}`)
+    this.#print(`${new Date().toISOString().slice(11, 23)}  ${text}`)
   }
 
   flashblock({ blockNumber, index, transactions, gasUsed }: Flashblock): void {
-    this.arrived.set(`${blockNumber}/${index}`, performance.now())
-    for (const oldest of this.arrived.keys()) {
-      if (this.arrived.size <= MOST_OPEN) break
-      this.arrived.delete(oldest)
+    this.#arrived.set(`${blockNumber}/${index}`, performance.now())
+    for (const oldest of this.#arrived.keys()) {
+      if (this.#arrived.size <= MOST_OPEN) break
+      this.#arrived.delete(oldest)
     }
     const mgas = (Number(gasUsed) / 1e6).toFixed(3)
     this.say(`block ${blockNumber} flashblock ${index}: +${transactions.length} transactions, ${mgas} Mgas so far`)
@@ -31,8 +34,8 @@ export class StreamPrinter {
 
   /** The newest sealed block that the gateway's node has. */
   head(number: bigint): void {
-    if (number !== this.newest) this.say(`head: block ${number} is sealed`)
-    this.newest = number
+    if (number !== this.#newest) this.say(`head: block ${number} is sealed`)
+    this.#newest = number
   }
 
   /** The blocks that the gateway followed last, oldest first. */
@@ -40,11 +43,11 @@ export class StreamPrinter {
     for (const { block, hash, reorganised, carried, reason, detail, transactions, read, written, tookMs } of heads) {
       // What becomes of its state is known a little later than the block.
       const state = carried === undefined ? 'seen' : carried ? 'carried' : 'not carried'
-      if (this.told.get(hash) === state || (this.told.has(hash) && state === 'seen')) continue
-      this.told.delete(hash)
-      this.told.set(hash, state)
-      const [oldest] = this.told.keys()
-      if (this.told.size > MOST_OPEN && oldest) this.told.delete(oldest)
+      if (this.#told.get(hash) === state || (this.#told.has(hash) && state === 'seen')) continue
+      this.#told.delete(hash)
+      this.#told.set(hash, state)
+      const [oldest] = this.#told.keys()
+      if (this.#told.size > MOST_OPEN && oldest) this.#told.delete(oldest)
       const branch = reorganised ? ', on another branch' : ''
       if (state === 'seen') this.say(`gateway: follows block ${block}${branch}`)
       else if (state === 'not carried')
@@ -58,21 +61,21 @@ export class StreamPrinter {
 
   /** What the gateway's `pending` stands on just now. */
   gateway(answerState: AnswerState): void {
-    this.problem = undefined
+    this.#problem = undefined
     const shown = answerState.kind === 'latest' ? 'latest' : `${answerState.block}/${answerState.flashblock}`
-    if (shown === this.answerState) return
-    this.answerState = shown
+    if (shown === this.#answerState) return
+    this.#answerState = shown
     if (answerState.kind === 'latest') {
       this.say(`gateway: pending is the head, block ${answerState.block}`)
       return
     }
-    const arrived = this.arrived.get(shown)
+    const arrived = this.#arrived.get(shown)
     const lag = arrived === undefined ? '' : `, ${Math.round(performance.now() - arrived)} ms after it came`
     this.say(`gateway: shows block ${answerState.block} flashblock ${answerState.flashblock}${lag}`)
   }
 
   gatewayProblem(reason: string): void {
-    if (reason !== this.problem) this.say(`gateway: ${reason}`)
-    this.problem = reason
+    if (reason !== this.#problem) this.say(`gateway: ${reason}`)
+    this.#problem = reason
   }
 }
