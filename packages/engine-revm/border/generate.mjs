@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { records } from './records.mjs'
 
 const place = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url))
+/** Characters. */
+const LINE = 120
 const NOTE = '// Written by `npm run border` from border/records.mjs: change that.'
 
 /** The generated files, each with its text as the formatters have it. */
@@ -40,7 +42,7 @@ function typescript() {
     '// biome-ignore-all lint/style/useTemplate: a line a field reads better.',
     "import type { Address, Hash, Hex } from '@upfront/protocol'",
     ...imports,
-    "import { count, defined, flag, list, optionalQuantity, quantity, remembering, type TextReader } from './text.js'",
+    "import { count, flag, list, optionalQuantity, quantity, remembering, type TextReader } from './text.js'",
     ...structured.filter(({ ts }) => ts === undefined).map(declareInterface),
     ...writing.map(writeInTypescript),
     ...reading.map(readInTypescript),
@@ -133,7 +135,9 @@ function readInTypescript(type) {
 }
 
 function readField({ ts, type }) {
-  return type.kind === 'optional' ? `...defined('${ts}', ${readValue(type)})` : `${ts}: ${readValue(type)}`
+  return type.kind === 'optional'
+    ? `...reader.given('${ts}', () => ${readValue(type.item)})`
+    : `${ts}: ${readValue(type)}`
 }
 
 function readValue(type) {
@@ -172,13 +176,16 @@ function rust() {
   const echoes = structured.filter((record) => record.rust !== 'tuple')
   const out = [
     NOTE.replace('//', '//!'),
-    'use crate::text::{Decoded, Field, Lines, Malformed, Tokens};',
+    'use crate::{declare::{fields, names, variants}, text::{Decoded, Field, Lines, Malformed, Tokens}};',
     'use upfront_engine::{carry, outcome, plan, primitives::{Address, B256, Bloom, Bytes, map::AddressMap}, rejection, state, stretch};',
     ...own.map(({ name, fields }) => {
       const lines = fields.map(({ rust, type }) => `pub ${rust}: ${rustType(type)},`)
       return `pub struct ${name} {\n${lines.join('\n')}\n}`
     }),
-    ...records.filter((record) => record.rust !== 'tuple').map(implementInRust),
+    records
+      .filter((record) => record.rust !== 'tuple')
+      .map(declareInRust)
+      .join('\n'),
     `/// Reads a record and writes it again, for the test that both sides agree.
     pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
       let mut out = Lines::default();
@@ -208,49 +215,48 @@ function rustType(type) {
   }
 }
 
-function implementInRust(type) {
-  const { read, write } = { names: namesInRust, record: recordInRust, union: unionInRust }[type.kind](type)
-  return `impl Field for ${rustName(type)} {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> { ${read} }
-    fn write(&self, out: &mut Lines) { ${write} }
-  }`
+/** For the macros of crates/bindings/src/declare.rs. rustfmt leaves it as it is. */
+function declareInRust(type) {
+  const { macro, parts } = { names: namesInRust, record: fieldsInRust, union: variantsInRust }[type.kind](type)
+  const line = `${macro}! { ${rustName(type)} { ${parts.join(' ')} } }`
+  if (line.length <= LINE) return line
+  return `${macro}! {\n    ${rustName(type)} {\n${filled(parts, ' '.repeat(8))}\n    }\n}`
 }
 
-function namesInRust({ rust, variants, isPart }) {
-  const pairs = Object.entries(variants)
-  return {
-    read: `Ok(match t.word()? { ${pairs.map(([name, variant]) => `"${name}" => Self::${variant},`).join('\n')}
-      _ => return Err(Malformed("an unknown ${rust}")) })`,
-    write: `out.text(match *self { ${pairs.map(([name, variant]) => `Self::${variant} => "${name}",`).join('\n')}
-      ${isPart ? '_ => "?"' : ''} })`,
+function filled(parts, indent) {
+  const lines = ['']
+  for (const part of parts) {
+    if (lines.at(-1).length + part.length + indent.length >= LINE) lines.push('')
+    lines[lines.length - 1] += `${lines.at(-1) === '' ? '' : ' '}${part}`
   }
+  return lines.map((line) => indent + line).join('\n')
 }
 
-function recordInRust({ fields, unset = {} }) {
-  const values = fields.map(({ rust }) => `${rust}: t.read()?`)
+/** All but the last with a comma. */
+function separated(parts) {
+  return parts.map((part, index) => (index < parts.length - 1 ? `${part},` : part))
+}
+
+function namesInRust({ variants, isPart }) {
+  const pairs = Object.entries(variants).map(([name, variant]) => `"${name}" => ${variant}`)
+  return { macro: 'names', parts: separated([...pairs, ...(isPart ? ['.._'] : [])]) }
+}
+
+function fieldsInRust({ fields, unset }) {
+  const parts = separated(fields.map(({ rust }) => rust))
+  if (unset === undefined) return { macro: 'fields', parts }
   const rest = Object.entries(unset).map(([name, value]) => `${name}: ${value}`)
-  return {
-    read: `Ok(Self { ${[...values, ...rest].join(', ')} })`,
-    write: fields.map(({ rust }) => `self.${rust}.write(out);`).join('\n'),
-  }
+  return { macro: 'fields', parts: [...parts.slice(0, -1), `${parts.at(-1)};`, ...separated(rest)] }
 }
 
-function unionInRust({ name, variants, isTuple }) {
-  const shape = (fields, item) => {
-    const inner = fields.map(item).join(', ')
+function variantsInRust({ variants, isTuple }) {
+  const shape = (fields) => {
+    const inner = fields.map(({ rust }) => rust).join(', ')
     if (fields.length === 0) return ''
     return isTuple ? `(${inner})` : ` { ${inner} }`
   }
-  const reading = ({ rust }) => (isTuple ? 't.read()?' : `${rust}: t.read()?`)
-  const writing = ({ tag, rust, fields }) => {
-    const parts = fields.map((field) => `${field.rust}.write(out);`)
-    return `Self::${rust}${shape(fields, (field) => field.rust)} => { out.text("${tag}"); ${parts.join(' ')} }`
-  }
-  return {
-    read: `Ok(match t.word()? { ${variants.map(({ tag, rust, fields }) => `"${tag}" => Self::${rust}${shape(fields, reading)},`).join('\n')}
-      _ => return Err(Malformed("an unknown ${name}")) })`,
-    write: `match self { ${variants.map(writing).join('\n')} }`,
-  }
+  const parts = variants.map(({ tag, rust, fields }) => `"${tag}" => ${rust}${shape(fields)}`)
+  return { macro: 'variants', parts: separated(parts) }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

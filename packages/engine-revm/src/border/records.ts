@@ -43,7 +43,7 @@ import type {
   TransactionFault,
 } from '@upfront/simulation'
 
-import { count, defined, flag, list, optionalQuantity, quantity, remembering, type TextReader } from './text.js'
+import { count, flag, list, optionalQuantity, quantity, remembering, type TextReader } from './text.js'
 
 export interface Stretch {
   rules: ChainRules
@@ -361,18 +361,9 @@ export function writeSealedBlock(record: SealedBlock): string {
 
 export function readAccountChange(reader: TextReader): AccountChange {
   return {
-    ...defined(
-      'balance',
-      reader.optional(() => reader.bigint()),
-    ),
-    ...defined(
-      'nonce',
-      reader.optional(() => reader.bigint()),
-    ),
-    ...defined(
-      'code',
-      reader.optional(() => reader.hex()),
-    ),
+    ...reader.given('balance', () => reader.bigint()),
+    ...reader.given('nonce', () => reader.bigint()),
+    ...reader.given('code', () => reader.hex()),
     storageCleared: reader.flag(),
     storage: new Map(reader.list(() => [reader.hex(), reader.hex()])),
   }
@@ -398,10 +389,7 @@ export function readRead(reader: TextReader): StateRead {
 export function readFoundByStep(reader: TextReader): FoundByStep {
   return {
     operands: reader.list(() => reader.bigint()),
-    ...defined(
-      'gas',
-      reader.optional(() => reader.bigint()),
-    ),
+    ...reader.given('gas', () => reader.bigint()),
     memory: reader.number(),
     returnData: reader.number(),
     isCold: reader.flag(),
@@ -413,10 +401,7 @@ export function readHaltedStep(reader: TextReader): HaltedStep {
     fork: reader.name<'paris' | 'shanghai' | 'cancun' | 'prague' | 'osaka'>(),
     opcode: reader.number(),
     height: reader.number(),
-    ...defined(
-      'found',
-      reader.optional(() => readFoundByStep(reader)),
-    ),
+    ...reader.given('found', () => readFoundByStep(reader)),
   }
 }
 
@@ -483,10 +468,7 @@ export function readHalt(reader: TextReader): Halt {
 export function readWrittenFailure(reader: TextReader): WrittenFailure {
   return {
     at: reader.number(),
-    ...defined(
-      'halt',
-      reader.optional(() => readHalt(reader)),
-    ),
+    ...reader.given('halt', () => readHalt(reader)),
     isGasCapped: reader.flag(),
     returnData: reader.hex(),
   }
@@ -530,29 +512,17 @@ export function readFrame(reader: TextReader): Frame {
     kind: reader.name<'CALL' | 'CALLCODE' | 'DELEGATECALL' | 'STATICCALL' | 'CREATE' | 'CREATE2' | 'SELFDESTRUCT'>(),
     depth: reader.number(),
     from: reader.hex(),
-    ...defined(
-      'to',
-      reader.optional(() => reader.hex()),
-    ),
+    ...reader.given('to', () => reader.hex()),
     input: reader.hex(),
     output: reader.hex(),
     gas: reader.bigint(),
     gasUsed: reader.bigint(),
-    ...defined(
-      'value',
-      reader.optional(() => reader.bigint()),
-    ),
+    ...reader.given('value', () => reader.bigint()),
     reverted: reader.flag(),
-    ...defined(
-      'halt',
-      reader.optional(() => readHalt(reader)),
-    ),
+    ...reader.given('halt', () => readHalt(reader)),
     isPrecompile: reader.flag(),
     logs: reader.list(() => readFrameLog(reader)),
-    ...defined(
-      'uses',
-      reader.optional(() => readFrameUses(reader)),
-    ),
+    ...reader.given('uses', () => readFrameUses(reader)),
   }
 }
 
@@ -562,10 +532,7 @@ export function readAccountFacts(reader: TextReader): AccountFacts {
     balance: reader.bigint(),
     nonce: reader.bigint(),
     codeHash: reader.hex(),
-    ...defined(
-      'code',
-      reader.optional(() => reader.hex()),
-    ),
+    ...reader.given('code', () => reader.hex()),
   }
 }
 
@@ -592,16 +559,7 @@ export function readRecordedAccount(reader: TextReader): RecordedAccount {
 }
 
 export function readProbed(reader: TextReader): Probed {
-  return {
-    ...defined(
-      'before',
-      reader.optional(() => reader.hex()),
-    ),
-    ...defined(
-      'after',
-      reader.optional(() => reader.hex()),
-    ),
-  }
+  return { ...reader.given('before', () => reader.hex()), ...reader.given('after', () => reader.hex()) }
 }
 
 export function readRecordedHalt(reader: TextReader): RecordedHalt {
@@ -633,10 +591,7 @@ export function readWritten(reader: TextReader): Written {
   return {
     accounts: reader.number(),
     slots: reader.number(),
-    ...defined(
-      'touchedList',
-      reader.optional(() => readTouchedList(reader)),
-    ),
+    ...reader.given('touchedList', () => readTouchedList(reader)),
     gasUsed: reader.bigint(),
     failures: reader.list(() => readWrittenFailure(reader)),
     records: reader.list(() => readCallRecord(reader)),
@@ -656,10 +611,7 @@ export function readReceipt(reader: TextReader): ExecutedReceipt {
     effectiveGasPrice: reader.bigint(),
     logs: reader.list(() => readLog(reader)),
     contractAddress: reader.optional(() => reader.hex()) ?? null,
-    ...defined(
-      'blobGasUsed',
-      reader.optional(() => reader.bigint()),
-    ),
+    ...reader.given('blobGasUsed', () => reader.bigint()),
     encoded: reader.hex(),
   }
 }
@@ -752,10 +704,7 @@ export function readRejection(reader: TextReader): Rejection {
       return {
         kind: 'requestQueue',
         queue: reader.name<'withdrawal' | 'consolidation'>(),
-        ...defined(
-          'halt',
-          reader.optional(() => readHalt(reader)),
-        ),
+        ...reader.given('halt', () => readHalt(reader)),
       }
     default:
       throw new Error('the addon sent an unknown Rejection')
@@ -764,15 +713,9 @@ export function readRejection(reader: TextReader): Rejection {
 
 export function readRejected(reader: TextReader): Rejected {
   return {
-    ...defined(
-      'rejection',
-      reader.optional(() => readRejection(reader)),
-    ),
+    ...reader.given('rejection', () => readRejection(reader)),
     block: reader.number(),
-    ...defined(
-      'call',
-      reader.optional(() => reader.number()),
-    ),
+    ...reader.given('call', () => reader.number()),
   }
 }
 
@@ -780,10 +723,7 @@ export function readStretchRejected(reader: TextReader): StretchRejected {
   return {
     transaction: reader.number(),
     message: reader.word(),
-    ...defined(
-      'nativePrecompile',
-      reader.optional(() => reader.hex()),
-    ),
+    ...reader.given('nativePrecompile', () => reader.hex()),
   }
 }
 

@@ -110,9 +110,10 @@ export class TextReader {
     for (let left = this.number(); left > 0; left--) items.push(read())
     return items
   }
-}
 
-/** For spreading: nothing where the value is absent. */
-export function defined<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
-  return value === undefined ? {} : ({ [key]: value } as { [P in K]?: V })
+  /** For spreading: nothing where the value is absent. */
+  given<K extends string, V>(key: K, read: () => V): { [P in K]?: V } {
+    const value = this.optional(read)
+    return value === undefined ? {} : ({ [key]: value } as { [P in K]?: V })
+  }
 }

@@ -3,6 +3,7 @@
 //! JavaScript begins work under a number that it chooses. The result is returned at once or put into the mailbox with that
 //! number. Text is ASCII both ways, so as Latin-1 it crosses by copying.
 
+mod declare;
 mod encode;
 mod mailbox;
 mod paused;

@@ -1,6 +1,9 @@
 //! Written by `npm run border` from border/records.mjs: change that.
 
-use crate::text::{Decoded, Field, Lines, Malformed, Tokens};
+use crate::{
+    declare::{fields, names, variants},
+    text::{Decoded, Field, Lines, Malformed, Tokens},
+};
 
 use upfront_engine::{
     carry, outcome, plan,
@@ -53,1316 +56,172 @@ pub struct StretchRejected {
     pub native_precompile: Option<Address>,
 }
 
-impl Field for plan::SpecId {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(match t.word()? {
-            "paris" => Self::MERGE,
-            "shanghai" => Self::SHANGHAI,
-            "cancun" => Self::CANCUN,
-            "prague" => Self::PRAGUE,
-            "osaka" => Self::OSAKA,
-            _ => return Err(Malformed("an unknown plan::SpecId")),
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        out.text(match *self {
-            Self::MERGE => "paris",
-            Self::SHANGHAI => "shanghai",
-            Self::CANCUN => "cancun",
-            Self::PRAGUE => "prague",
-            Self::OSAKA => "osaka",
-            _ => "?",
-        })
+names! {
+    plan::SpecId {
+        "paris" => MERGE, "shanghai" => SHANGHAI, "cancun" => CANCUN, "prague" => PRAGUE, "osaka" => OSAKA, .._
     }
 }
-
-impl Field for plan::OpFork {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(match t.word()? {
-            "bedrock" => Self::Bedrock,
-            "regolith" => Self::Regolith,
-            "canyon" => Self::Canyon,
-            "ecotone" => Self::Ecotone,
-            "fjord" => Self::Fjord,
-            "granite" => Self::Granite,
-            "holocene" => Self::Holocene,
-            "isthmus" => Self::Isthmus,
-            "jovian" => Self::Jovian,
-            "karst" => Self::Karst,
-            "azul" => Self::Azul,
-            "beryl" => Self::Beryl,
-            "cobalt" => Self::Cobalt,
-            "denim" => Self::Denim,
-            _ => return Err(Malformed("an unknown plan::OpFork")),
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        out.text(match *self {
-            Self::Bedrock => "bedrock",
-            Self::Regolith => "regolith",
-            Self::Canyon => "canyon",
-            Self::Ecotone => "ecotone",
-            Self::Fjord => "fjord",
-            Self::Granite => "granite",
-            Self::Holocene => "holocene",
-            Self::Isthmus => "isthmus",
-            Self::Jovian => "jovian",
-            Self::Karst => "karst",
-            Self::Azul => "azul",
-            Self::Beryl => "beryl",
-            Self::Cobalt => "cobalt",
-            Self::Denim => "denim",
-        })
+names! {
+    plan::OpFork {
+        "bedrock" => Bedrock, "regolith" => Regolith, "canyon" => Canyon, "ecotone" => Ecotone, "fjord" => Fjord,
+        "granite" => Granite, "holocene" => Holocene, "isthmus" => Isthmus, "jovian" => Jovian, "karst" => Karst,
+        "azul" => Azul, "beryl" => Beryl, "cobalt" => Cobalt, "denim" => Denim
     }
 }
-
-impl Field for plan::ChainRules {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { chain_id: t.read()?, deposit_contract: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.chain_id.write(out);
-        self.deposit_contract.write(out);
+fields! { plan::ChainRules { chain_id, deposit_contract } }
+fields! { plan::BlobParameters { target, max, update_fraction } }
+fields! { plan::BlockRules { spec, op, blob } }
+fields! {
+    plan::ParentHeader {
+        hash, number, timestamp, gas_limit, gas_used, base_fee, blob_gas_used, excess_blob_gas, withdrawals_root, rules
     }
 }
-
-impl Field for plan::BlobParameters {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { target: t.read()?, max: t.read()?, update_fraction: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.target.write(out);
-        self.max.write(out);
-        self.update_fraction.write(out);
-    }
-}
-
-impl Field for plan::BlockRules {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { spec: t.read()?, op: t.read()?, blob: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.spec.write(out);
-        self.op.write(out);
-        self.blob.write(out);
+fields! { plan::BaseFeeParameters { elasticity, denominator, minimum } }
+fields! { plan::Withdrawal { index, validator_index, address, amount } }
+fields! { plan::StateOverride { address, balance, nonce, code, move_precompile_to, state, state_diff } }
+fields! { plan::Authorization { chain_id, address, nonce, y_parity, r, s } }
+fields! {
+    plan::PlannedCall {
+        tx_type, from, to, input, value, nonce, gas, gas_price, max_fee, max_priority_fee, max_blob_fee, access_list,
+        blob_hashes, authorizations
     }
 }
-
-impl Field for plan::ParentHeader {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self {
-            hash: t.read()?,
-            number: t.read()?,
-            timestamp: t.read()?,
-            gas_limit: t.read()?,
-            gas_used: t.read()?,
-            base_fee: t.read()?,
-            blob_gas_used: t.read()?,
-            excess_blob_gas: t.read()?,
-            withdrawals_root: t.read()?,
-            rules: t.read()?,
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.hash.write(out);
-        self.number.write(out);
-        self.timestamp.write(out);
-        self.gas_limit.write(out);
-        self.gas_used.write(out);
-        self.base_fee.write(out);
-        self.blob_gas_used.write(out);
-        self.excess_blob_gas.write(out);
-        self.withdrawals_root.write(out);
-        self.rules.write(out);
+fields! {
+    plan::PlannedBlock {
+        number, timestamp, gas_limit, fee_recipient, prev_randao, base_fee, base_fee_parameters, blob_base_fee,
+        parent_beacon_block_root, extra_data, rules, withdrawals, is_executed, overrides, calls
     }
 }
-
-impl Field for plan::BaseFeeParameters {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { elasticity: t.read()?, denominator: t.read()?, minimum: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.elasticity.write(out);
-        self.denominator.write(out);
-        self.minimum.write(out);
+fields! { plan::StepOptions { stack, memory, storage, return_data, limit } }
+fields! { plan::Recording { frames, state, steps, uses } }
+fields! { plan::Probe { block, call, to, input } }
+fields! {
+    plan::Plan {
+        chain, base, validation, trace_transfers, list_touched, gas_budget, da_footprint_scalar, full_transactions,
+        answer_bytes, recording, probes, blocks
     }
 }
-
-impl Field for plan::Withdrawal {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { index: t.read()?, validator_index: t.read()?, address: t.read()?, amount: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.index.write(out);
-        self.validator_index.write(out);
-        self.address.write(out);
-        self.amount.write(out);
+fields! {
+    stretch::BlockEnvironment {
+        number, timestamp, parent_hash, gas_limit, fee_recipient, prev_randao, base_fee, parent_beacon_block_root,
+        excess_blob_gas, rules
     }
 }
-
-impl Field for plan::StateOverride {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self {
-            address: t.read()?,
-            balance: t.read()?,
-            nonce: t.read()?,
-            code: t.read()?,
-            move_precompile_to: t.read()?,
-            state: t.read()?,
-            state_diff: t.read()?,
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.address.write(out);
-        self.balance.write(out);
-        self.nonce.write(out);
-        self.code.write(out);
-        self.move_precompile_to.write(out);
-        self.state.write(out);
-        self.state_diff.write(out);
+fields! {
+    stretch::Stretch {
+        chain, block, opening, transactions, earlier_receipts, earlier_gas_used, earlier_blob_gas_used
     }
 }
-
-impl Field for plan::Authorization {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self {
-            chain_id: t.read()?,
-            address: t.read()?,
-            nonce: t.read()?,
-            y_parity: t.read()?,
-            r: t.read()?,
-            s: t.read()?,
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.chain_id.write(out);
-        self.address.write(out);
-        self.nonce.write(out);
-        self.y_parity.write(out);
-        self.r.write(out);
-        self.s.write(out);
+fields! { state::AccountChange { balance, nonce, code, storage_cleared, storage; exists: false } }
+fields! { state::Layer { accounts } }
+variants! {
+    state::Read {
+        "balance" => Balance(address), "nonce" => Nonce(address), "code" => Code(address),
+        "storage" => Storage(address, slot), "blockHash" => BlockHash(number)
     }
 }
-
-impl Field for plan::PlannedCall {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self {
-            tx_type: t.read()?,
-            from: t.read()?,
-            to: t.read()?,
-            input: t.read()?,
-            value: t.read()?,
-            nonce: t.read()?,
-            gas: t.read()?,
-            gas_price: t.read()?,
-            max_fee: t.read()?,
-            max_priority_fee: t.read()?,
-            max_blob_fee: t.read()?,
-            access_list: t.read()?,
-            blob_hashes: t.read()?,
-            authorizations: t.read()?,
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.tx_type.write(out);
-        self.from.write(out);
-        self.to.write(out);
-        self.input.write(out);
-        self.value.write(out);
-        self.nonce.write(out);
-        self.gas.write(out);
-        self.gas_price.write(out);
-        self.max_fee.write(out);
-        self.max_priority_fee.write(out);
-        self.max_blob_fee.write(out);
-        self.access_list.write(out);
-        self.blob_hashes.write(out);
-        self.authorizations.write(out);
+names! {
+    outcome::PrecompileFault {
+        "outOfGas" => OutOfGas, "inputLength" => InputLength, "modexpLength" => ModexpLength,
+        "pairingLength" => PairingLength, "blsPairingLength" => BlsPairingLength, "finalFlag" => FinalFlag,
+        "fieldElement" => FieldElement, "notOnCurve" => NotOnCurve, "versionedHash" => VersionedHash,
+        "kzgProof" => KzgProof, "blsFieldElement" => BlsFieldElement, "blsNotOnCurve" => BlsNotOnCurve,
+        "g1Subgroup" => G1Subgroup, "g2Subgroup" => G2Subgroup, "unknown" => Unknown
     }
 }
-
-impl Field for plan::PlannedBlock {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self {
-            number: t.read()?,
-            timestamp: t.read()?,
-            gas_limit: t.read()?,
-            fee_recipient: t.read()?,
-            prev_randao: t.read()?,
-            base_fee: t.read()?,
-            base_fee_parameters: t.read()?,
-            blob_base_fee: t.read()?,
-            parent_beacon_block_root: t.read()?,
-            extra_data: t.read()?,
-            rules: t.read()?,
-            withdrawals: t.read()?,
-            is_executed: t.read()?,
-            overrides: t.read()?,
-            calls: t.read()?,
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.number.write(out);
-        self.timestamp.write(out);
-        self.gas_limit.write(out);
-        self.fee_recipient.write(out);
-        self.prev_randao.write(out);
-        self.base_fee.write(out);
-        self.base_fee_parameters.write(out);
-        self.blob_base_fee.write(out);
-        self.parent_beacon_block_root.write(out);
-        self.extra_data.write(out);
-        self.rules.write(out);
-        self.withdrawals.write(out);
-        self.is_executed.write(out);
-        self.overrides.write(out);
-        self.calls.write(out);
+fields! { outcome::FoundByStep { operands, gas, memory, return_data, is_cold } }
+fields! { outcome::HaltedStep { fork, opcode, height, found } }
+variants! {
+    outcome::Halt {
+        "outOfGas" => OutOfGas, "invalidJump" => InvalidJump, "writeProtection" => WriteProtection { step },
+        "addressCollision" => AddressCollision, "codeStorageOutOfGas" => CodeStorageOutOfGas,
+        "codeStartsWithEf" => CodeStartsWithEf, "nonceOverflow" => NonceOverflow, "callTooDeep" => CallTooDeep,
+        "insufficientBalance" => InsufficientBalance, "balanceOverflow" => BalanceOverflow,
+        "precompileFailed" => PrecompileFailed, "codeTooLarge" => CodeTooLarge { size },
+        "invalidOpcode" => InvalidOpcode { opcode }, "instruction" => Instruction { step },
+        "precompile" => Precompile { fault, gas, input }, "other" => Other { name }
     }
 }
-
-impl Field for plan::StepOptions {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { stack: t.read()?, memory: t.read()?, storage: t.read()?, return_data: t.read()?, limit: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.stack.write(out);
-        self.memory.write(out);
-        self.storage.write(out);
-        self.return_data.write(out);
-        self.limit.write(out);
+fields! { WrittenFailure { at, halt, is_gas_capped, return_data } }
+fields! { outcome::TouchedList { accounts, slots } }
+names! {
+    outcome::FrameKind {
+        "CALL" => Call, "CALLCODE" => CallCode, "DELEGATECALL" => DelegateCall, "STATICCALL" => StaticCall,
+        "CREATE" => Create, "CREATE2" => Create2, "SELFDESTRUCT" => SelfDestruct
     }
 }
-
-impl Field for plan::Recording {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { frames: t.read()?, state: t.read()?, steps: t.read()?, uses: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.frames.write(out);
-        self.state.write(out);
-        self.steps.write(out);
-        self.uses.write(out);
+fields! { outcome::FrameLog { position, address, topics, data } }
+fields! { outcome::NamedContract { address, code_size, opcode } }
+fields! { outcome::FrameUses { opcodes, reads, writes, transient_reads, transient_writes, inspected, named } }
+fields! {
+    outcome::Frame {
+        kind, depth, from, to, input, output, gas, gas_used, value, reverted, halt, is_precompile, logs, uses
     }
 }
-
-impl Field for plan::Probe {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { block: t.read()?, call: t.read()?, to: t.read()?, input: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.block.write(out);
-        self.call.write(out);
-        self.to.write(out);
-        self.input.write(out);
-    }
-}
-
-impl Field for plan::Plan {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self {
-            chain: t.read()?,
-            base: t.read()?,
-            validation: t.read()?,
-            trace_transfers: t.read()?,
-            list_touched: t.read()?,
-            gas_budget: t.read()?,
-            da_footprint_scalar: t.read()?,
-            full_transactions: t.read()?,
-            answer_bytes: t.read()?,
-            recording: t.read()?,
-            probes: t.read()?,
-            blocks: t.read()?,
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.chain.write(out);
-        self.base.write(out);
-        self.validation.write(out);
-        self.trace_transfers.write(out);
-        self.list_touched.write(out);
-        self.gas_budget.write(out);
-        self.da_footprint_scalar.write(out);
-        self.full_transactions.write(out);
-        self.answer_bytes.write(out);
-        self.recording.write(out);
-        self.probes.write(out);
-        self.blocks.write(out);
+fields! { outcome::AccountFacts { exists, balance, nonce, code_hash, code } }
+fields! { outcome::RecordedSlot { slot, is_read, is_accessed, before, after } }
+fields! { outcome::RecordedAccount { address, is_read, is_accessed, is_removed, before, after, slots } }
+fields! { outcome::Probed { before, after } }
+fields! { outcome::RecordedHalt { at, depth, halt, cost, is_new_slot, rest } }
+fields! { outcome::CallRecord { gas, gas_used, frames, accounts, probed, probe_gas, steps, halted_steps, preimages } }
+fields! { Written { accounts, slots, touched_list, gas_used, failures, records } }
+fields! { outcome::ExecutedLog { address, topics, data; synthetic: false, index: 0 } }
+fields! {
+    stretch::StretchReceipt {
+        tx_type, succeeded, cumulative_gas_used, gas_used, effective_gas_price, logs, contract_address, blob_gas_used,
+        encoded; bloom: Bloom::ZERO
     }
 }
-
-impl Field for stretch::BlockEnvironment {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self {
-            number: t.read()?,
-            timestamp: t.read()?,
-            parent_hash: t.read()?,
-            gas_limit: t.read()?,
-            fee_recipient: t.read()?,
-            prev_randao: t.read()?,
-            base_fee: t.read()?,
-            parent_beacon_block_root: t.read()?,
-            excess_blob_gas: t.read()?,
-            rules: t.read()?,
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.number.write(out);
-        self.timestamp.write(out);
-        self.parent_hash.write(out);
-        self.gas_limit.write(out);
-        self.fee_recipient.write(out);
-        self.prev_randao.write(out);
-        self.base_fee.write(out);
-        self.parent_beacon_block_root.write(out);
-        self.excess_blob_gas.write(out);
-        self.rules.write(out);
+fields! { StretchTransaction { hash, from, to, nonce } }
+fields! { Executed { accounts, transactions, receipts, gas_used, blob_gas_used, receipts_root, logs_bloom } }
+variants! {
+    rejection::TransactionFault {
+        "nonceTooHigh" => NonceTooHigh { nonce, expected }, "nonceTooLow" => NonceTooLow { nonce, expected },
+        "nonceHasMaxValue" => NonceHasMaxValue { nonce }, "tipAboveFeeCap" => TipAboveFeeCap { tip, cap },
+        "feeCapBelowBaseFee" => FeeCapBelowBaseFee { cap, base_fee }, "blobsUnsupported" => BlobsUnsupported,
+        "blobsOfCreation" => BlobsOfCreation, "noBlobHashes" => NoBlobHashes, "tooManyBlobs" => TooManyBlobs,
+        "blobHashVersion" => BlobHashVersion { index }, "blobFeeCapTooLow" => BlobFeeCapTooLow { cap, blob_base_fee },
+        "setCodeUnsupported" => SetCodeUnsupported, "setCodeOfCreation" => SetCodeOfCreation,
+        "noAuthorizations" => NoAuthorizations, "initCodeTooLarge" => InitCodeTooLarge { size },
+        "priceOverflow" => PriceOverflow, "insufficientFunds" => InsufficientFunds { have, want },
+        "insufficientFundsForTransfer" => InsufficientFundsForTransfer, "intrinsicGas" => IntrinsicGas { want },
+        "floorGas" => FloorGas { want }
     }
 }
-
-impl Field for stretch::Stretch {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self {
-            chain: t.read()?,
-            block: t.read()?,
-            opening: t.read()?,
-            transactions: t.read()?,
-            earlier_receipts: t.read()?,
-            earlier_gas_used: t.read()?,
-            earlier_blob_gas_used: t.read()?,
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.chain.write(out);
-        self.block.write(out);
-        self.opening.write(out);
-        self.transactions.write(out);
-        self.earlier_receipts.write(out);
-        self.earlier_gas_used.write(out);
-        self.earlier_blob_gas_used.write(out);
+names! { rejection::RequestQueue { "withdrawal" => Withdrawal, "consolidation" => Consolidation } }
+variants! {
+    rejection::Rejection {
+        "transaction" => Transaction { from, gas, fault }, "blockGasLimit" => BlockGasLimit { left, asked },
+        "takenByPrecompile" => TakenByPrecompile { address }, "notPrecompile" => NotPrecompile { address },
+        "alreadyOverridden" => AlreadyOverridden { address }, "nativePrecompile" => NativePrecompile { address },
+        "depositLength" => DepositLength { length }, "requestQueue" => RequestQueue { queue, halt }
     }
 }
-
-impl Field for state::AccountChange {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self {
-            balance: t.read()?,
-            nonce: t.read()?,
-            code: t.read()?,
-            storage_cleared: t.read()?,
-            storage: t.read()?,
-            exists: false,
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.balance.write(out);
-        self.nonce.write(out);
-        self.code.write(out);
-        self.storage_cleared.write(out);
-        self.storage.write(out);
+fields! { Rejected { rejection, block, call } }
+fields! { StretchRejected { transaction, message, native_precompile } }
+fields! { carry::Deposit { source_hash, from, mint, is_system_transaction } }
+fields! {
+    carry::SealedTransaction {
+        tx_type, hash, chain_id, nonce, gas, gas_price, max_fee, max_priority_fee, max_blob_fee, to, value, input,
+        access_list, blob_hashes, authorizations, v, r, s, deposit
     }
 }
-
-impl Field for state::Layer {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { accounts: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.accounts.write(out);
+fields! {
+    carry::SealedBlock {
+        chain, hash, block, transactions, earlier_receipts, earlier_gas_used, earlier_blob_gas_used, withdrawals,
+        gas_used, transactions_root, receipts_root, logs_bloom, withdrawals_root, requests_hash, blob_gas_used
     }
 }
-
-impl Field for state::Read {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(match t.word()? {
-            "balance" => Self::Balance(t.read()?),
-            "nonce" => Self::Nonce(t.read()?),
-            "code" => Self::Code(t.read()?),
-            "storage" => Self::Storage(t.read()?, t.read()?),
-            "blockHash" => Self::BlockHash(t.read()?),
-            _ => return Err(Malformed("an unknown Read")),
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        match self {
-            Self::Balance(address) => {
-                out.text("balance");
-                address.write(out);
-            }
-            Self::Nonce(address) => {
-                out.text("nonce");
-                address.write(out);
-            }
-            Self::Code(address) => {
-                out.text("code");
-                address.write(out);
-            }
-            Self::Storage(address, slot) => {
-                out.text("storage");
-                address.write(out);
-                slot.write(out);
-            }
-            Self::BlockHash(number) => {
-                out.text("blockHash");
-                number.write(out);
-            }
-        }
+names! {
+    carry::Difference {
+        "transactionHash" => TransactionHash, "transactionsRoot" => TransactionsRoot,
+        "withdrawalsRoot" => WithdrawalsRoot, "transaction" => Transaction, "nativePrecompile" => NativePrecompile,
+        "gasUsed" => GasUsed, "receiptsRoot" => ReceiptsRoot, "logsBloom" => LogsBloom, "requestsHash" => RequestsHash,
+        "blobGasUsed" => BlobGasUsed, "parent" => Parent, "disputed" => Disputed
     }
 }
-
-impl Field for outcome::PrecompileFault {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(match t.word()? {
-            "outOfGas" => Self::OutOfGas,
-            "inputLength" => Self::InputLength,
-            "modexpLength" => Self::ModexpLength,
-            "pairingLength" => Self::PairingLength,
-            "blsPairingLength" => Self::BlsPairingLength,
-            "finalFlag" => Self::FinalFlag,
-            "fieldElement" => Self::FieldElement,
-            "notOnCurve" => Self::NotOnCurve,
-            "versionedHash" => Self::VersionedHash,
-            "kzgProof" => Self::KzgProof,
-            "blsFieldElement" => Self::BlsFieldElement,
-            "blsNotOnCurve" => Self::BlsNotOnCurve,
-            "g1Subgroup" => Self::G1Subgroup,
-            "g2Subgroup" => Self::G2Subgroup,
-            "unknown" => Self::Unknown,
-            _ => return Err(Malformed("an unknown outcome::PrecompileFault")),
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        out.text(match *self {
-            Self::OutOfGas => "outOfGas",
-            Self::InputLength => "inputLength",
-            Self::ModexpLength => "modexpLength",
-            Self::PairingLength => "pairingLength",
-            Self::BlsPairingLength => "blsPairingLength",
-            Self::FinalFlag => "finalFlag",
-            Self::FieldElement => "fieldElement",
-            Self::NotOnCurve => "notOnCurve",
-            Self::VersionedHash => "versionedHash",
-            Self::KzgProof => "kzgProof",
-            Self::BlsFieldElement => "blsFieldElement",
-            Self::BlsNotOnCurve => "blsNotOnCurve",
-            Self::G1Subgroup => "g1Subgroup",
-            Self::G2Subgroup => "g2Subgroup",
-            Self::Unknown => "unknown",
-        })
-    }
-}
-
-impl Field for outcome::FoundByStep {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { operands: t.read()?, gas: t.read()?, memory: t.read()?, return_data: t.read()?, is_cold: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.operands.write(out);
-        self.gas.write(out);
-        self.memory.write(out);
-        self.return_data.write(out);
-        self.is_cold.write(out);
-    }
-}
-
-impl Field for outcome::HaltedStep {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { fork: t.read()?, opcode: t.read()?, height: t.read()?, found: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.fork.write(out);
-        self.opcode.write(out);
-        self.height.write(out);
-        self.found.write(out);
-    }
-}
-
-impl Field for outcome::Halt {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(match t.word()? {
-            "outOfGas" => Self::OutOfGas,
-            "invalidJump" => Self::InvalidJump,
-            "writeProtection" => Self::WriteProtection { step: t.read()? },
-            "addressCollision" => Self::AddressCollision,
-            "codeStorageOutOfGas" => Self::CodeStorageOutOfGas,
-            "codeStartsWithEf" => Self::CodeStartsWithEf,
-            "nonceOverflow" => Self::NonceOverflow,
-            "callTooDeep" => Self::CallTooDeep,
-            "insufficientBalance" => Self::InsufficientBalance,
-            "balanceOverflow" => Self::BalanceOverflow,
-            "precompileFailed" => Self::PrecompileFailed,
-            "codeTooLarge" => Self::CodeTooLarge { size: t.read()? },
-            "invalidOpcode" => Self::InvalidOpcode { opcode: t.read()? },
-            "instruction" => Self::Instruction { step: t.read()? },
-            "precompile" => Self::Precompile { fault: t.read()?, gas: t.read()?, input: t.read()? },
-            "other" => Self::Other { name: t.read()? },
-            _ => return Err(Malformed("an unknown Halt")),
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        match self {
-            Self::OutOfGas => {
-                out.text("outOfGas");
-            }
-            Self::InvalidJump => {
-                out.text("invalidJump");
-            }
-            Self::WriteProtection { step } => {
-                out.text("writeProtection");
-                step.write(out);
-            }
-            Self::AddressCollision => {
-                out.text("addressCollision");
-            }
-            Self::CodeStorageOutOfGas => {
-                out.text("codeStorageOutOfGas");
-            }
-            Self::CodeStartsWithEf => {
-                out.text("codeStartsWithEf");
-            }
-            Self::NonceOverflow => {
-                out.text("nonceOverflow");
-            }
-            Self::CallTooDeep => {
-                out.text("callTooDeep");
-            }
-            Self::InsufficientBalance => {
-                out.text("insufficientBalance");
-            }
-            Self::BalanceOverflow => {
-                out.text("balanceOverflow");
-            }
-            Self::PrecompileFailed => {
-                out.text("precompileFailed");
-            }
-            Self::CodeTooLarge { size } => {
-                out.text("codeTooLarge");
-                size.write(out);
-            }
-            Self::InvalidOpcode { opcode } => {
-                out.text("invalidOpcode");
-                opcode.write(out);
-            }
-            Self::Instruction { step } => {
-                out.text("instruction");
-                step.write(out);
-            }
-            Self::Precompile { fault, gas, input } => {
-                out.text("precompile");
-                fault.write(out);
-                gas.write(out);
-                input.write(out);
-            }
-            Self::Other { name } => {
-                out.text("other");
-                name.write(out);
-            }
-        }
-    }
-}
-
-impl Field for WrittenFailure {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { at: t.read()?, halt: t.read()?, is_gas_capped: t.read()?, return_data: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.at.write(out);
-        self.halt.write(out);
-        self.is_gas_capped.write(out);
-        self.return_data.write(out);
-    }
-}
-
-impl Field for outcome::TouchedList {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { accounts: t.read()?, slots: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.accounts.write(out);
-        self.slots.write(out);
-    }
-}
-
-impl Field for outcome::FrameKind {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(match t.word()? {
-            "CALL" => Self::Call,
-            "CALLCODE" => Self::CallCode,
-            "DELEGATECALL" => Self::DelegateCall,
-            "STATICCALL" => Self::StaticCall,
-            "CREATE" => Self::Create,
-            "CREATE2" => Self::Create2,
-            "SELFDESTRUCT" => Self::SelfDestruct,
-            _ => return Err(Malformed("an unknown outcome::FrameKind")),
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        out.text(match *self {
-            Self::Call => "CALL",
-            Self::CallCode => "CALLCODE",
-            Self::DelegateCall => "DELEGATECALL",
-            Self::StaticCall => "STATICCALL",
-            Self::Create => "CREATE",
-            Self::Create2 => "CREATE2",
-            Self::SelfDestruct => "SELFDESTRUCT",
-        })
-    }
-}
-
-impl Field for outcome::FrameLog {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { position: t.read()?, address: t.read()?, topics: t.read()?, data: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.position.write(out);
-        self.address.write(out);
-        self.topics.write(out);
-        self.data.write(out);
-    }
-}
-
-impl Field for outcome::NamedContract {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { address: t.read()?, code_size: t.read()?, opcode: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.address.write(out);
-        self.code_size.write(out);
-        self.opcode.write(out);
-    }
-}
-
-impl Field for outcome::FrameUses {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self {
-            opcodes: t.read()?,
-            reads: t.read()?,
-            writes: t.read()?,
-            transient_reads: t.read()?,
-            transient_writes: t.read()?,
-            inspected: t.read()?,
-            named: t.read()?,
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.opcodes.write(out);
-        self.reads.write(out);
-        self.writes.write(out);
-        self.transient_reads.write(out);
-        self.transient_writes.write(out);
-        self.inspected.write(out);
-        self.named.write(out);
-    }
-}
-
-impl Field for outcome::Frame {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self {
-            kind: t.read()?,
-            depth: t.read()?,
-            from: t.read()?,
-            to: t.read()?,
-            input: t.read()?,
-            output: t.read()?,
-            gas: t.read()?,
-            gas_used: t.read()?,
-            value: t.read()?,
-            reverted: t.read()?,
-            halt: t.read()?,
-            is_precompile: t.read()?,
-            logs: t.read()?,
-            uses: t.read()?,
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.kind.write(out);
-        self.depth.write(out);
-        self.from.write(out);
-        self.to.write(out);
-        self.input.write(out);
-        self.output.write(out);
-        self.gas.write(out);
-        self.gas_used.write(out);
-        self.value.write(out);
-        self.reverted.write(out);
-        self.halt.write(out);
-        self.is_precompile.write(out);
-        self.logs.write(out);
-        self.uses.write(out);
-    }
-}
-
-impl Field for outcome::AccountFacts {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { exists: t.read()?, balance: t.read()?, nonce: t.read()?, code_hash: t.read()?, code: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.exists.write(out);
-        self.balance.write(out);
-        self.nonce.write(out);
-        self.code_hash.write(out);
-        self.code.write(out);
-    }
-}
-
-impl Field for outcome::RecordedSlot {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { slot: t.read()?, is_read: t.read()?, is_accessed: t.read()?, before: t.read()?, after: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.slot.write(out);
-        self.is_read.write(out);
-        self.is_accessed.write(out);
-        self.before.write(out);
-        self.after.write(out);
-    }
-}
-
-impl Field for outcome::RecordedAccount {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self {
-            address: t.read()?,
-            is_read: t.read()?,
-            is_accessed: t.read()?,
-            is_removed: t.read()?,
-            before: t.read()?,
-            after: t.read()?,
-            slots: t.read()?,
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.address.write(out);
-        self.is_read.write(out);
-        self.is_accessed.write(out);
-        self.is_removed.write(out);
-        self.before.write(out);
-        self.after.write(out);
-        self.slots.write(out);
-    }
-}
-
-impl Field for outcome::Probed {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { before: t.read()?, after: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.before.write(out);
-        self.after.write(out);
-    }
-}
-
-impl Field for outcome::RecordedHalt {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self {
-            at: t.read()?,
-            depth: t.read()?,
-            halt: t.read()?,
-            cost: t.read()?,
-            is_new_slot: t.read()?,
-            rest: t.read()?,
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.at.write(out);
-        self.depth.write(out);
-        self.halt.write(out);
-        self.cost.write(out);
-        self.is_new_slot.write(out);
-        self.rest.write(out);
-    }
-}
-
-impl Field for outcome::CallRecord {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self {
-            gas: t.read()?,
-            gas_used: t.read()?,
-            frames: t.read()?,
-            accounts: t.read()?,
-            probed: t.read()?,
-            probe_gas: t.read()?,
-            steps: t.read()?,
-            halted_steps: t.read()?,
-            preimages: t.read()?,
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.gas.write(out);
-        self.gas_used.write(out);
-        self.frames.write(out);
-        self.accounts.write(out);
-        self.probed.write(out);
-        self.probe_gas.write(out);
-        self.steps.write(out);
-        self.halted_steps.write(out);
-        self.preimages.write(out);
-    }
-}
-
-impl Field for Written {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self {
-            accounts: t.read()?,
-            slots: t.read()?,
-            touched_list: t.read()?,
-            gas_used: t.read()?,
-            failures: t.read()?,
-            records: t.read()?,
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.accounts.write(out);
-        self.slots.write(out);
-        self.touched_list.write(out);
-        self.gas_used.write(out);
-        self.failures.write(out);
-        self.records.write(out);
-    }
-}
-
-impl Field for outcome::ExecutedLog {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { address: t.read()?, topics: t.read()?, data: t.read()?, synthetic: false, index: 0 })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.address.write(out);
-        self.topics.write(out);
-        self.data.write(out);
-    }
-}
-
-impl Field for stretch::StretchReceipt {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self {
-            tx_type: t.read()?,
-            succeeded: t.read()?,
-            cumulative_gas_used: t.read()?,
-            gas_used: t.read()?,
-            effective_gas_price: t.read()?,
-            logs: t.read()?,
-            contract_address: t.read()?,
-            blob_gas_used: t.read()?,
-            encoded: t.read()?,
-            bloom: Bloom::ZERO,
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.tx_type.write(out);
-        self.succeeded.write(out);
-        self.cumulative_gas_used.write(out);
-        self.gas_used.write(out);
-        self.effective_gas_price.write(out);
-        self.logs.write(out);
-        self.contract_address.write(out);
-        self.blob_gas_used.write(out);
-        self.encoded.write(out);
-    }
-}
-
-impl Field for StretchTransaction {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { hash: t.read()?, from: t.read()?, to: t.read()?, nonce: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.hash.write(out);
-        self.from.write(out);
-        self.to.write(out);
-        self.nonce.write(out);
-    }
-}
-
-impl Field for Executed {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self {
-            accounts: t.read()?,
-            transactions: t.read()?,
-            receipts: t.read()?,
-            gas_used: t.read()?,
-            blob_gas_used: t.read()?,
-            receipts_root: t.read()?,
-            logs_bloom: t.read()?,
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.accounts.write(out);
-        self.transactions.write(out);
-        self.receipts.write(out);
-        self.gas_used.write(out);
-        self.blob_gas_used.write(out);
-        self.receipts_root.write(out);
-        self.logs_bloom.write(out);
-    }
-}
-
-impl Field for rejection::TransactionFault {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(match t.word()? {
-            "nonceTooHigh" => Self::NonceTooHigh { nonce: t.read()?, expected: t.read()? },
-            "nonceTooLow" => Self::NonceTooLow { nonce: t.read()?, expected: t.read()? },
-            "nonceHasMaxValue" => Self::NonceHasMaxValue { nonce: t.read()? },
-            "tipAboveFeeCap" => Self::TipAboveFeeCap { tip: t.read()?, cap: t.read()? },
-            "feeCapBelowBaseFee" => Self::FeeCapBelowBaseFee { cap: t.read()?, base_fee: t.read()? },
-            "blobsUnsupported" => Self::BlobsUnsupported,
-            "blobsOfCreation" => Self::BlobsOfCreation,
-            "noBlobHashes" => Self::NoBlobHashes,
-            "tooManyBlobs" => Self::TooManyBlobs,
-            "blobHashVersion" => Self::BlobHashVersion { index: t.read()? },
-            "blobFeeCapTooLow" => Self::BlobFeeCapTooLow { cap: t.read()?, blob_base_fee: t.read()? },
-            "setCodeUnsupported" => Self::SetCodeUnsupported,
-            "setCodeOfCreation" => Self::SetCodeOfCreation,
-            "noAuthorizations" => Self::NoAuthorizations,
-            "initCodeTooLarge" => Self::InitCodeTooLarge { size: t.read()? },
-            "priceOverflow" => Self::PriceOverflow,
-            "insufficientFunds" => Self::InsufficientFunds { have: t.read()?, want: t.read()? },
-            "insufficientFundsForTransfer" => Self::InsufficientFundsForTransfer,
-            "intrinsicGas" => Self::IntrinsicGas { want: t.read()? },
-            "floorGas" => Self::FloorGas { want: t.read()? },
-            _ => return Err(Malformed("an unknown TransactionFault")),
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        match self {
-            Self::NonceTooHigh { nonce, expected } => {
-                out.text("nonceTooHigh");
-                nonce.write(out);
-                expected.write(out);
-            }
-            Self::NonceTooLow { nonce, expected } => {
-                out.text("nonceTooLow");
-                nonce.write(out);
-                expected.write(out);
-            }
-            Self::NonceHasMaxValue { nonce } => {
-                out.text("nonceHasMaxValue");
-                nonce.write(out);
-            }
-            Self::TipAboveFeeCap { tip, cap } => {
-                out.text("tipAboveFeeCap");
-                tip.write(out);
-                cap.write(out);
-            }
-            Self::FeeCapBelowBaseFee { cap, base_fee } => {
-                out.text("feeCapBelowBaseFee");
-                cap.write(out);
-                base_fee.write(out);
-            }
-            Self::BlobsUnsupported => {
-                out.text("blobsUnsupported");
-            }
-            Self::BlobsOfCreation => {
-                out.text("blobsOfCreation");
-            }
-            Self::NoBlobHashes => {
-                out.text("noBlobHashes");
-            }
-            Self::TooManyBlobs => {
-                out.text("tooManyBlobs");
-            }
-            Self::BlobHashVersion { index } => {
-                out.text("blobHashVersion");
-                index.write(out);
-            }
-            Self::BlobFeeCapTooLow { cap, blob_base_fee } => {
-                out.text("blobFeeCapTooLow");
-                cap.write(out);
-                blob_base_fee.write(out);
-            }
-            Self::SetCodeUnsupported => {
-                out.text("setCodeUnsupported");
-            }
-            Self::SetCodeOfCreation => {
-                out.text("setCodeOfCreation");
-            }
-            Self::NoAuthorizations => {
-                out.text("noAuthorizations");
-            }
-            Self::InitCodeTooLarge { size } => {
-                out.text("initCodeTooLarge");
-                size.write(out);
-            }
-            Self::PriceOverflow => {
-                out.text("priceOverflow");
-            }
-            Self::InsufficientFunds { have, want } => {
-                out.text("insufficientFunds");
-                have.write(out);
-                want.write(out);
-            }
-            Self::InsufficientFundsForTransfer => {
-                out.text("insufficientFundsForTransfer");
-            }
-            Self::IntrinsicGas { want } => {
-                out.text("intrinsicGas");
-                want.write(out);
-            }
-            Self::FloorGas { want } => {
-                out.text("floorGas");
-                want.write(out);
-            }
-        }
-    }
-}
-
-impl Field for rejection::RequestQueue {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(match t.word()? {
-            "withdrawal" => Self::Withdrawal,
-            "consolidation" => Self::Consolidation,
-            _ => return Err(Malformed("an unknown rejection::RequestQueue")),
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        out.text(match *self {
-            Self::Withdrawal => "withdrawal",
-            Self::Consolidation => "consolidation",
-        })
-    }
-}
-
-impl Field for rejection::Rejection {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(match t.word()? {
-            "transaction" => Self::Transaction { from: t.read()?, gas: t.read()?, fault: t.read()? },
-            "blockGasLimit" => Self::BlockGasLimit { left: t.read()?, asked: t.read()? },
-            "takenByPrecompile" => Self::TakenByPrecompile { address: t.read()? },
-            "notPrecompile" => Self::NotPrecompile { address: t.read()? },
-            "alreadyOverridden" => Self::AlreadyOverridden { address: t.read()? },
-            "nativePrecompile" => Self::NativePrecompile { address: t.read()? },
-            "depositLength" => Self::DepositLength { length: t.read()? },
-            "requestQueue" => Self::RequestQueue { queue: t.read()?, halt: t.read()? },
-            _ => return Err(Malformed("an unknown Rejection")),
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        match self {
-            Self::Transaction { from, gas, fault } => {
-                out.text("transaction");
-                from.write(out);
-                gas.write(out);
-                fault.write(out);
-            }
-            Self::BlockGasLimit { left, asked } => {
-                out.text("blockGasLimit");
-                left.write(out);
-                asked.write(out);
-            }
-            Self::TakenByPrecompile { address } => {
-                out.text("takenByPrecompile");
-                address.write(out);
-            }
-            Self::NotPrecompile { address } => {
-                out.text("notPrecompile");
-                address.write(out);
-            }
-            Self::AlreadyOverridden { address } => {
-                out.text("alreadyOverridden");
-                address.write(out);
-            }
-            Self::NativePrecompile { address } => {
-                out.text("nativePrecompile");
-                address.write(out);
-            }
-            Self::DepositLength { length } => {
-                out.text("depositLength");
-                length.write(out);
-            }
-            Self::RequestQueue { queue, halt } => {
-                out.text("requestQueue");
-                queue.write(out);
-                halt.write(out);
-            }
-        }
-    }
-}
-
-impl Field for Rejected {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { rejection: t.read()?, block: t.read()?, call: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.rejection.write(out);
-        self.block.write(out);
-        self.call.write(out);
-    }
-}
-
-impl Field for StretchRejected {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { transaction: t.read()?, message: t.read()?, native_precompile: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.transaction.write(out);
-        self.message.write(out);
-        self.native_precompile.write(out);
-    }
-}
-
-impl Field for carry::Deposit {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { source_hash: t.read()?, from: t.read()?, mint: t.read()?, is_system_transaction: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.source_hash.write(out);
-        self.from.write(out);
-        self.mint.write(out);
-        self.is_system_transaction.write(out);
-    }
-}
-
-impl Field for carry::SealedTransaction {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self {
-            tx_type: t.read()?,
-            hash: t.read()?,
-            chain_id: t.read()?,
-            nonce: t.read()?,
-            gas: t.read()?,
-            gas_price: t.read()?,
-            max_fee: t.read()?,
-            max_priority_fee: t.read()?,
-            max_blob_fee: t.read()?,
-            to: t.read()?,
-            value: t.read()?,
-            input: t.read()?,
-            access_list: t.read()?,
-            blob_hashes: t.read()?,
-            authorizations: t.read()?,
-            v: t.read()?,
-            r: t.read()?,
-            s: t.read()?,
-            deposit: t.read()?,
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.tx_type.write(out);
-        self.hash.write(out);
-        self.chain_id.write(out);
-        self.nonce.write(out);
-        self.gas.write(out);
-        self.gas_price.write(out);
-        self.max_fee.write(out);
-        self.max_priority_fee.write(out);
-        self.max_blob_fee.write(out);
-        self.to.write(out);
-        self.value.write(out);
-        self.input.write(out);
-        self.access_list.write(out);
-        self.blob_hashes.write(out);
-        self.authorizations.write(out);
-        self.v.write(out);
-        self.r.write(out);
-        self.s.write(out);
-        self.deposit.write(out);
-    }
-}
-
-impl Field for carry::SealedBlock {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self {
-            chain: t.read()?,
-            hash: t.read()?,
-            block: t.read()?,
-            transactions: t.read()?,
-            earlier_receipts: t.read()?,
-            earlier_gas_used: t.read()?,
-            earlier_blob_gas_used: t.read()?,
-            withdrawals: t.read()?,
-            gas_used: t.read()?,
-            transactions_root: t.read()?,
-            receipts_root: t.read()?,
-            logs_bloom: t.read()?,
-            withdrawals_root: t.read()?,
-            requests_hash: t.read()?,
-            blob_gas_used: t.read()?,
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.chain.write(out);
-        self.hash.write(out);
-        self.block.write(out);
-        self.transactions.write(out);
-        self.earlier_receipts.write(out);
-        self.earlier_gas_used.write(out);
-        self.earlier_blob_gas_used.write(out);
-        self.withdrawals.write(out);
-        self.gas_used.write(out);
-        self.transactions_root.write(out);
-        self.receipts_root.write(out);
-        self.logs_bloom.write(out);
-        self.withdrawals_root.write(out);
-        self.requests_hash.write(out);
-        self.blob_gas_used.write(out);
-    }
-}
-
-impl Field for carry::Difference {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(match t.word()? {
-            "transactionHash" => Self::TransactionHash,
-            "transactionsRoot" => Self::TransactionsRoot,
-            "withdrawalsRoot" => Self::WithdrawalsRoot,
-            "transaction" => Self::Transaction,
-            "nativePrecompile" => Self::NativePrecompile,
-            "gasUsed" => Self::GasUsed,
-            "receiptsRoot" => Self::ReceiptsRoot,
-            "logsBloom" => Self::LogsBloom,
-            "requestsHash" => Self::RequestsHash,
-            "blobGasUsed" => Self::BlobGasUsed,
-            "parent" => Self::Parent,
-            "disputed" => Self::Disputed,
-            _ => return Err(Malformed("an unknown carry::Difference")),
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        out.text(match *self {
-            Self::TransactionHash => "transactionHash",
-            Self::TransactionsRoot => "transactionsRoot",
-            Self::WithdrawalsRoot => "withdrawalsRoot",
-            Self::Transaction => "transaction",
-            Self::NativePrecompile => "nativePrecompile",
-            Self::GasUsed => "gasUsed",
-            Self::ReceiptsRoot => "receiptsRoot",
-            Self::LogsBloom => "logsBloom",
-            Self::RequestsHash => "requestsHash",
-            Self::BlobGasUsed => "blobGasUsed",
-            Self::Parent => "parent",
-            Self::Disputed => "disputed",
-        })
-    }
-}
-
-impl Field for carry::Sampled {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(Self { read: t.read()?, value: t.read()? })
-    }
-    fn write(&self, out: &mut Lines) {
-        self.read.write(out);
-        self.value.write(out);
-    }
-}
-
-impl Field for carry::Carried {
-    fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
-        Ok(match t.word()? {
-            "carried" => Self::Carried { written: t.read()?, sample: t.read()? },
-            "differs" => Self::Differs { difference: t.read()?, detail: t.read()? },
-            _ => return Err(Malformed("an unknown Carried")),
-        })
-    }
-    fn write(&self, out: &mut Lines) {
-        match self {
-            Self::Carried { written, sample } => {
-                out.text("carried");
-                written.write(out);
-                sample.write(out);
-            }
-            Self::Differs { difference, detail } => {
-                out.text("differs");
-                difference.write(out);
-                detail.write(out);
-            }
-        }
-    }
-}
+fields! { carry::Sampled { read, value } }
+variants! { carry::Carried { "carried" => Carried { written, sample }, "differs" => Differs { difference, detail } } }
 
 /// Reads a record and writes it again, for the test that both sides agree.
 pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {

@@ -1,0 +1,63 @@
+//! What records.rs, which is generated, declares its types with: `Field` for each, with its parts in the order in which they cross.
+
+/// An enum whose variants have no fields. After `..` it has others, which never cross.
+macro_rules! names {
+    ($type:ty { $($name:literal => $variant:ident),* $(, $(..$others:tt)?)? }) => {
+        impl Field for $type {
+            fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+                Ok(match t.word()? {
+                    $($name => Self::$variant,)*
+                    _ => return Err(Malformed(concat!("an unknown ", stringify!($type)))),
+                })
+            }
+
+            fn write(&self, out: &mut Lines) {
+                out.text(match *self {
+                    $(Self::$variant => $name,)*
+                    $($($others => "?",)?)?
+                })
+            }
+        }
+    };
+}
+
+/// A struct. Behind `;` is what it has beside the fields.
+macro_rules! fields {
+    ($type:ty { $($field:ident),* $(; $($rest:ident: $value:expr),*)? }) => {
+        impl Field for $type {
+            fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+                Ok(Self { $($field: t.read()?,)* $($($rest: $value,)*)? })
+            }
+
+            fn write(&self, out: &mut Lines) {
+                $(self.$field.write(out);)*
+            }
+        }
+    };
+}
+
+/// An enum by its tags.
+macro_rules! variants {
+    ($type:ty { $($tag:literal => $variant:ident $({ $($field:ident),* })? $(( $($item:ident),* ))?),* }) => {
+        impl Field for $type {
+            fn read(t: &mut Tokens<'_>) -> Decoded<Self> {
+                Ok(match t.word()? {
+                    $($tag => Self::$variant $({ $($field: t.read()?),* })? $(( $({ let $item = t.read()?; $item }),* ))?,)*
+                    _ => return Err(Malformed(concat!("an unknown ", stringify!($type)))),
+                })
+            }
+
+            fn write(&self, out: &mut Lines) {
+                match self {
+                    $(Self::$variant $({ $($field),* })? $(( $($item),* ))? => {
+                        out.text($tag);
+                        $($($field.write(out);)*)?
+                        $($($item.write(out);)*)?
+                    })*
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use {fields, names, variants};
