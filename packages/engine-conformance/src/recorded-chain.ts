@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type BlockHeader, type BlockParameter, blockHeaderFromRpc, type Hex } from '@upfront/protocol'
@@ -15,30 +15,23 @@ export interface RecordedExchange {
   answer: RpcAnswer
 }
 
-/** Recordings are no part of the repository: they lie beside it, or where UPFRONT_SHARED says. */
-const SHARED = process.env.UPFRONT_SHARED ?? fileURLToPath(new URL('../../../../shared', import.meta.url))
-
-/** Why tests on recordings can't run; undefined where they can. */
-export function whyNoRecordings(): string | undefined {
-  return existsSync(join(SHARED, 'conformance')) ? undefined : `no recorded chains at ${SHARED}`
-}
+const RECORDINGS = fileURLToPath(new URL('../../../testing/recordings', import.meta.url))
 
 /** A file of the recording's folder, parsed. */
 export function recordedJson(recording: RecordingName, ...path: string[]) {
-  return JSON.parse(readFileSync(join(SHARED, recording, ...path), 'utf8'))
+  return JSON.parse(readFileSync(join(RECORDINGS, recording, ...path), 'utf8'))
 }
 
-/** Names of the files in a recording's folder; none where there is no recording. */
+/** Names of the files in a recording's folder. */
 export function recordedFiles(recording: RecordingName, folder: string): string[] {
-  const path = join(SHARED, recording, folder)
-  return existsSync(path) ? readdirSync(path).sort() : []
+  return readdirSync(join(RECORDINGS, recording, folder)).sort()
 }
 
-/** What eth_simulateV1 was asked and answered; none where there is no recording. */
+/** What eth_simulateV1 was asked and answered. */
 export function recordedExchanges(recording: RecordingName): RecordedExchange[] {
   const files = recordedFiles(recording, 'cases').filter((name) => name.endsWith('.io'))
   return files.map((name) => {
-    const lines = readFileSync(join(SHARED, recording, 'cases', name), 'utf8').split('\n')
+    const lines = readFileSync(join(RECORDINGS, recording, 'cases', name), 'utf8').split('\n')
     const after = (mark: string) => JSON.parse(lines.find((line) => line.startsWith(mark))!.slice(mark.length))
     return { name, params: after('>> ').params, answer: after('<< ') }
   })

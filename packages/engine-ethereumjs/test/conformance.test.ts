@@ -1,17 +1,8 @@
-import {
-  answerOf,
-  differencesFromNode,
-  RecordedChain,
-  recordedExchanges,
-  whyNoRecordings,
-} from '@upfront/engine-conformance'
+import { answerOf, differencesFromNode, RecordedChain, recordedExchanges } from '@upfront/engine-conformance'
 import type { Engine } from '@upfront/simulation'
 import { createEthereumJsEngine } from '../src/index.js'
 
-const skipped = whyNoRecordings()
-const describeRecorded = skipped === undefined ? describe : describe.skip
-
-describeRecorded('exchanges recorded from geth', () => {
+describe('exchanges recorded from geth', () => {
   let chain: RecordedChain
   let engine: Engine
 
@@ -27,5 +18,3 @@ describeRecorded('exchanges recorded from geth', () => {
     expect(differencesFromNode(answer, ours)).toEqual([])
   })
 })
-
-if (skipped !== undefined) test.skip(`exchanges recorded from geth: ${skipped}`, () => {})

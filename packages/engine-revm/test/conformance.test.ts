@@ -6,12 +6,11 @@ import {
   recordedExchanges,
   recordedFiles,
   recordedJson,
-  whyNoRecordings,
 } from '@upfront/engine-conformance'
 import type { Hex, SimulatedBlock } from '@upfront/protocol'
 import { createRevmEngine, loadRevm, type RevmEngine } from '../src/index.js'
 
-const skipped = loadRevm().reason ?? whyNoRecordings()
+const skipped = loadRevm().reason
 if (skipped !== undefined) console.log(`conformance of engine-revm is skipped: ${skipped}`)
 const describeRecorded = skipped === undefined ? describe : describe.skip
 

@@ -5,7 +5,6 @@ import {
   recordedJson,
   StateValues,
   valueOfAccounts,
-  whyNoRecordings,
 } from '@upfront/engine-conformance'
 import { type Address, type BlockHeader, blockHeaderFromRpc, type Hash, type Hex, ZERO_HASH } from '@upfront/protocol'
 import {
@@ -29,7 +28,7 @@ type Receipt = Record<'status' | 'gasUsed' | 'cumulativeGasUsed' | 'effectiveGas
   logs: { address: Address; topics: Hash[]; data: Hex }[]
 }
 
-const skipped = loadRevm().reason ?? whyNoRecordings()
+const skipped = loadRevm().reason
 if (skipped !== undefined) console.log(`execution of recorded blocks is skipped: ${skipped}`)
 const describeRecorded = skipped === undefined ? describe : describe.skip
 

@@ -11,7 +11,6 @@ import {
   recordedExchanges,
   startGeth,
   tracesOf,
-  whyNoRecordings,
 } from '@upfront/engine-conformance'
 import { createEthereumJsEngine } from '@upfront/engine-ethereumjs'
 import type { Engine } from '@upfront/simulation'
@@ -60,9 +59,6 @@ const { reason } = loadRevm()
 const geth = findGeth()
 if (reason !== undefined) console.log(`traces are not compared: ${reason}`)
 else if (geth === undefined) console.log('traces are not compared: geth is not installed')
-const noRecordings = whyNoRecordings()
-if (noRecordings !== undefined) console.log(`traces are not compared on the recorded chain: ${noRecordings}`)
-const itRecorded = noRecordings === undefined ? it : it.skip
 const describeBoth = reason === undefined && geth !== undefined ? describe : describe.skip
 
 interface Block {
@@ -148,33 +144,29 @@ describeBoth('revm and EthereumJS trace as geth does', () => {
     600_000,
   )
 
-  itRecorded(
-    'on the calls of the recorded requests, at the head of the recorded chain',
-    async () => {
-      const recorded = new RecordedChain('conformance')
-      const there = await startGeth(geth!, recorded.headAsGenesis())
-      try {
-        const { result } = await there.call('eth_getBlockByNumber', ['latest', false])
-        // All of the recorded state is there, and nothing else.
-        expect((result as { stateRoot: string }).stateRoot).toBe(recorded.headers.at(-1)!.stateRoot)
-        const found: string[] = []
-        let calls = 0
-        const exchanges = recordedExchanges('conformance').filter((_, index) => IS_LONG || index % 3 === 0)
-        for (const { name, params } of exchanges) {
-          const all = casesOf(withOverridesBefore((params as [Payload])[0])).map(withGas)
-          const cases = IS_LONG ? all : all.filter(isShort).slice(0, 2)
-          calls += cases.length
-          for (const difference of await differencesIn(cases, IS_LONG ? TRACERS : SOME_TRACERS, 1, there))
-            found.push(`${name}: ${difference}`)
-        }
-        expect(found).toEqual([])
-        expect(calls).toBeGreaterThan(exchanges.length)
-      } finally {
-        await there.stop()
+  it('on the calls of the recorded requests, at the head of the recorded chain', async () => {
+    const recorded = new RecordedChain('conformance')
+    const there = await startGeth(geth!, recorded.headAsGenesis())
+    try {
+      const { result } = await there.call('eth_getBlockByNumber', ['latest', false])
+      // All of the recorded state is there, and nothing else.
+      expect((result as { stateRoot: string }).stateRoot).toBe(recorded.headers.at(-1)!.stateRoot)
+      const found: string[] = []
+      let calls = 0
+      const exchanges = recordedExchanges('conformance').filter((_, index) => IS_LONG || index % 3 === 0)
+      for (const { name, params } of exchanges) {
+        const all = casesOf(withOverridesBefore((params as [Payload])[0])).map(withGas)
+        const cases = IS_LONG ? all : all.filter(isShort).slice(0, 2)
+        calls += cases.length
+        for (const difference of await differencesIn(cases, IS_LONG ? TRACERS : SOME_TRACERS, 1, there))
+          found.push(`${name}: ${difference}`)
       }
-    },
-    600_000,
-  )
+      expect(found).toEqual([])
+      expect(calls).toBeGreaterThan(exchanges.length)
+    } finally {
+      await there.stop()
+    }
+  }, 600_000)
 
   it(`on random calls, seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1}`, async () => {
     const found: string[] = []

@@ -1,18 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { type Anvil, type FaultProxy, startAnvil, startFaultProxy } from '@upfront/devnet'
 import { ChainMismatch, type ChainRulesOptions, rulesAt } from '../src/index.js'
 import { NodeState } from './node-state.js'
-
-const repository = join(dirname(fileURLToPath(import.meta.url)), '../../..')
-const shared = process.env.UPFRONT_SHARED ?? join(repository, '../shared')
-const hasShared = existsSync(join(shared, 'tools'))
-if (!hasShared) console.warn(`chain-rules: recorded chains are not tried, ${shared} is not there`)
-const withShared = hasShared ? describe : describe.skip
+import { RECORDINGS } from './recorded-chain.js'
 
 const NOW = 1_800_000_000n
 
@@ -80,11 +74,11 @@ describe('chain rules of a local node', () => {
   }, 20_000)
 })
 
-withShared('chain rules of recorded chains', () => {
+describe('chain rules of recorded chains', () => {
   const children: ChildProcess[] = []
   async function serve(tool: string, ...args: string[]): Promise<string> {
     const port = await freePort()
-    const child = spawn(process.execPath, [join(shared, 'tools', tool), ...args, '--port', String(port)])
+    const child = spawn(process.execPath, [join(RECORDINGS, 'tools', tool), ...args, '--port', String(port)])
     children.push(child)
     await once(child.stdout, 'data')
     return `http://127.0.0.1:${port}`
@@ -103,7 +97,7 @@ withShared('chain rules of recorded chains', () => {
   })
 
   it('OP stack by the genesis file, by debug_chainConfig, by the head header', async () => {
-    const chain = join(shared, 'conformance-op/chain')
+    const chain = join(RECORDINGS, 'conformance-op/chain')
     const genesis: unknown = JSON.parse(readFileSync(join(chain, 'genesis.json'), 'utf8'))
     const plain = await serve('fixture-upstream-op.mjs', '--chain', chain)
     const telling = await serve('fixture-upstream-op.mjs', '--chain', chain, '--debug-config')

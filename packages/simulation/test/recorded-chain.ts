@@ -1,19 +1,13 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type BlockHeader, blockHeaderFromRpc } from '@upfront/protocol'
 
-const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..')
-const shared = process.env.UPFRONT_SHARED ?? join(repository, '..', 'shared')
-
-const present = existsSync(join(shared, 'conformance'))
-if (!present) console.warn('Skipped: the recorded chains are not beside the repository (see UPFRONT_SHARED)')
-
-/** `describe` where the recorded chains are at hand; elsewhere its tests are skipped, and a warning says why. */
-export const describeRecorded = present ? describe : describe.skip
+/** The folder of recorded chains. */
+export const RECORDINGS = fileURLToPath(new URL('../../../testing/recordings', import.meta.url))
 
 export function recordedJson(...path: string[]): unknown {
-  return JSON.parse(readFileSync(join(shared, ...path), 'utf8'))
+  return JSON.parse(readFileSync(join(RECORDINGS, ...path), 'utf8'))
 }
 
 /** Headers of `conformance` (Ethereum, through the Merge to BPO2) or `conformance-op` (Jovian from genesis), by number. */
@@ -29,10 +23,9 @@ export interface RecordedExchange {
   error?: { code: number; message: string }
 }
 
-/** The exchanges of `conformance/cases` or `conformance-op/cases`; none where they are not at hand. */
+/** The exchanges of `conformance/cases` or `conformance-op/cases`. */
 export function recordedExchanges(chain: 'conformance' | 'conformance-op'): RecordedExchange[] {
-  const cases = join(shared, chain, 'cases')
-  if (!existsSync(cases)) return []
+  const cases = join(RECORDINGS, chain, 'cases')
   return readdirSync(cases).map((name) => {
     const lines = readFileSync(join(cases, name), 'utf8').split('\n')
     const json = (mark: string) => JSON.parse((lines.find((line) => line.startsWith(mark)) ?? mark).slice(mark.length))

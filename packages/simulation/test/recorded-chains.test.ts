@@ -8,13 +8,13 @@ import {
   rulesAt,
   rulesOfHeader,
 } from '../src/index.js'
-import { describeRecorded, recordedHeaders, recordedJson } from './recorded-chain.js'
+import { recordedHeaders, recordedJson } from './recorded-chain.js'
 
 function pairs(headers: BlockHeader[]): [parent: BlockHeader, child: BlockHeader][] {
   return headers.slice(1).map((child, i) => [headers[i] as BlockHeader, child])
 }
 
-describeRecorded('rules over the recorded Ethereum chain', () => {
+describe('rules over the recorded Ethereum chain', () => {
   const rules = () => chainRulesFromGenesis(recordedJson('conformance', 'chain', 'genesis.json'))
   const headers = () => recordedHeaders('conformance')
 
@@ -69,7 +69,7 @@ describeRecorded('rules over the recorded Ethereum chain', () => {
   })
 })
 
-describeRecorded('rules over the recorded OP-stack chain', () => {
+describe('rules over the recorded OP-stack chain', () => {
   const rules = () => chainRulesFromGenesis(recordedJson('conformance-op', 'chain', 'genesis.json'))
 
   it('is Jovian from its genesis on', () => {

@@ -6,13 +6,7 @@ import {
   planSimulation,
   type SimulationPlan,
 } from '../src/index.js'
-import {
-  describeRecorded,
-  type RecordedExchange,
-  recordedExchanges,
-  recordedHeaders,
-  recordedJson,
-} from './recorded-chain.js'
+import { type RecordedExchange, recordedExchanges, recordedHeaders, recordedJson } from './recorded-chain.js'
 
 /** Codes that only an engine can come to: the planner must let these requests pass. */
 const ENGINE_CODES = [-38010, -38011, -38012, -38013, -38014, -38015]
@@ -20,7 +14,7 @@ const ENGINE_CODES = [-38010, -38011, -38012, -38013, -38014, -38015]
 /** Messages that geth finds while it executes, with codes that the planner has too. */
 const ENGINE_MESSAGES = /is not a precompile|max priority fee per gas higher/
 
-describeRecorded.each(['conformance', 'conformance-op'] as const)('plans of the recorded exchanges in %s', (chain) => {
+describe.each(['conformance', 'conformance-op'] as const)('plans of the recorded exchanges in %s', (chain) => {
   const exchanges = recordedExchanges(chain)
   let headers: BlockHeader[]
   let rules: ChainRules

@@ -1,11 +1,4 @@
-import {
-  drive,
-  type RecordedAccount,
-  RecordedChain,
-  recordedJson,
-  valueOfAccounts,
-  whyNoRecordings,
-} from '@upfront/engine-conformance'
+import { drive, type RecordedAccount, RecordedChain, recordedJson, valueOfAccounts } from '@upfront/engine-conformance'
 import type { Hash } from '@upfront/protocol'
 import {
   type BlockToCarry,
@@ -15,15 +8,15 @@ import {
   type StateRead,
   sealedBlockFromRpc,
 } from '@upfront/simulation'
-import { createRevmEngine, type RevmEngine } from '../../src/index.js'
+import { createRevmEngine, loadRevm, type RevmEngine } from '../../src/index.js'
 
-const none = whyNoRecordings()
-if (none !== undefined) console.warn(`carry, OP stack: not tried, ${none}`)
-const withRecordings = none === undefined ? describe : describe.skip
+const reason = loadRevm().reason
+if (reason !== undefined) console.warn(`carry, OP stack: not tried, ${reason}`)
+const withEngine = reason === undefined ? describe : describe.skip
 const RECORDING = 'conformance-op'
 const cancellation = { signal: new AbortController().signal }
 
-withRecordings('state carried over blocks that op-geth made', () => {
+withEngine('state carried over blocks that op-geth made', () => {
   const { rules } = new RecordedChain(RECORDING)
   const blocks = recordedJson(RECORDING, 'chain', 'blocks.json').map(sealedBlockFromRpc) as ReturnType<
     typeof sealedBlockFromRpc
