@@ -178,16 +178,28 @@ describeIf('pending beside a real geth, whose next block is streamed', () => {
     }
   })
 
-  it.each<[string, unknown[]]>([
-    ['eth_getProof', [GETH_DEVELOPER.address, [], 'pending']],
-    ['eth_feeHistory', ['0x1', 'pending', []]],
-    ['eth_getLogs', [{ fromBlock: '0x0', toBlock: 'pending' }]],
-    ['eth_getLogs', [{ fromBlock: 'pending' }]],
-  ])('refuses %s with the reason, never answers it from the head', async (method, params) => {
-    expect((await gateway.call(method, params)).error).toMatchObject({
-      code: -32000,
-      message: expect.stringContaining('pre-confirmed'),
+  it('puts logs of sealed blocks and of those under construction together', async () => {
+    const { result: pending } = await gateway.call<object[]>('eth_getLogs', [
+      { fromBlock: 'pending', toBlock: 'pending' },
+    ])
+    const below = await rpc<object[]>(geth.rpcUrl, 'eth_getLogs', [
+      { fromBlock: '0x0', toBlock: numberToHex(sealed - 1n) },
+    ])
+    expect(below.length).toBeGreaterThan(0)
+    const { result } = await gateway.call('eth_getLogs', [{ fromBlock: '0x0', toBlock: 'pending' }])
+    expect(result).toEqual([...below, ...(pending ?? [])])
+    expect((await gateway.call('eth_getLogs', [{ fromBlock: 'pending' }])).error).toEqual({
+      code: -32602,
+      message: 'invalid block range params',
     })
+  })
+
+  it('proves the newest state that has a root', async () => {
+    const { result, error } = await gateway.call<object>('eth_getProof', [developer.address, [], 'pending'])
+    expect(error).toBeUndefined()
+    expect(result).toEqual(
+      await rpc<object>(geth.rpcUrl, 'eth_getProof', [developer.address, [], numberToHex(sealed - 1n)]),
+    )
   })
 
   it('agrees on receipts and transactions, and goes on agreeing once the node has the block', async () => {

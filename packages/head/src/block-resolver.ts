@@ -110,8 +110,7 @@ export class BlockResolver {
     return recovered(
       () => {
         const isHead = parameter.kind === 'tag' && parameter.tag === 'latest'
-        // A followed head that moved away is not used again.
-        const block = isHead && run > 1 ? andThen(this.askHead(limits), pinned) : this.resolve(parameter, limits)
+        const block = run > 1 ? this.#resolveAnew(parameter, limits) : this.resolve(parameter, limits)
         if (!(block instanceof Promise)) return workOn(block)
         const guess = isHead && run === 1 ? this.#likelyHead() : undefined
         if (guess === undefined) return block.then(workOn)
@@ -128,14 +127,23 @@ export class BlockResolver {
   /** @throws RpcError -32000 where there is no such block; UpstreamError; the signal's reason */
   resolve(parameter: BlockParameter, limits: CallLimits = {}): Awaitable<PinnedBlock> {
     if (parameter.kind === 'hash') return this.#resolveHash(parameter, limits)
-    if (parameter.kind === 'number') return andThen(this.#shared(parameter, limits), pinned)
+    if (parameter.kind === 'number')
+      return andThen(this.#followed?.header(parameter.number) ?? this.#shared(parameter, limits), pinned)
     if (parameter.tag === 'pending') return within(this.#pending.get(), limits, this.#late)
     if (parameter.tag !== 'latest') return andThen(this.#shared(parameter, limits), pinned)
     return this.#followed?.current() ?? andThen(this.askHead(limits), pinned)
   }
 
+  /** What was followed and moved away is not used again. */
+  #resolveAnew(parameter: BlockParameter, limits: CallLimits): Awaitable<PinnedBlock> {
+    if (parameter.kind === 'number') return andThen(this.#shared(parameter, limits), pinned)
+    const isHead = parameter.kind === 'tag' && parameter.tag === 'latest'
+    return isHead ? andThen(this.askHead(limits), pinned) : this.resolve(parameter, limits)
+  }
+
   async #resolveHash(parameter: HashParameter, limits: CallLimits): Promise<PinnedBlock> {
-    const header = this.#byHash.get(parameter.hash) ?? (await this.#shared(parameter, limits))
+    const known = this.#byHash.get(parameter.hash) ?? this.#followed?.header(parameter.hash)
+    const header = known ?? (await this.#shared(parameter, limits))
     if (parameter.requireCanonical) await this.#checkCanonical(header, limits)
     return pinned(header)
   }
@@ -151,7 +159,8 @@ export class BlockResolver {
   }
 
   async #checkCanonical(header: BlockHeader, limits: CallLimits): Promise<void> {
-    const canonical = await this.#shared({ kind: 'number', number: header.number }, limits)
+    const { number } = header
+    const canonical = this.#followed?.header(number) ?? (await this.#shared({ kind: 'number', number }, limits))
     if (canonical.hash !== header.hash)
       throw new RpcError(ErrorCode.serverError, `hash ${header.hash} is not currently canonical`)
   }

@@ -1,8 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common'
 import { UpstreamClient } from '@upfront/node'
-import { type Address, ErrorCode, type Hash, RpcError } from '@upfront/protocol'
+import { ErrorCode, type Hash, type Hex, RpcError } from '@upfront/protocol'
 import { LOGGER, type Logger } from '@upfront/service'
+import { type BlockLog, BlockLogs } from './block-logs.js'
 import { FollowedChain } from './followed-chain.js'
 
 /** Blocks kept to compare with: a deeper reorganisation is announced from here on. */
@@ -19,21 +20,15 @@ const TOLD_IN_A_TURN = 64
 /** While somebody listens the head is followed, though nobody asks for it. */
 const KEEP_FOLLOWING_MS = 1_000
 
-/** A log as the node gave it. */
-export interface AnnouncedLog {
-  address: Address
-  topics: Hash[]
-  [field: string]: unknown
-}
-
 export interface AnnouncedBlock {
   hash: Hash
   parentHash: Hash
   number: bigint
+  logsBloom: Hex
   /** As geth announces it: JSON. */
   header: string
   /** Empty where nobody wanted logs when it was announced. */
-  logs: readonly AnnouncedLog[]
+  logs: readonly BlockLog[]
   /** Whether `logs` is what the node has. */
   hasLogs: boolean
 }
@@ -80,6 +75,7 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
   constructor(
     private readonly followed: FollowedChain,
     private readonly client: UpstreamClient,
+    private readonly blockLogs: BlockLogs,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -253,17 +249,15 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
       const header = { ...answer } as Record<string, unknown>
       for (const name of NOT_IN_HEADER) delete header[name]
       const { hash, parentHash, number } = header as { hash: Hash; parentHash: Hash; number: string }
-      const hasLogs = /^0x0*$/.test(String(header.logsBloom))
-      return { hash, parentHash, number: BigInt(number), header: JSON.stringify(header), logs: [], hasLogs }
+      const logsBloom = String(header.logsBloom) as Hex
+      const hasLogs = /^0x0*$/.test(logsBloom)
+      return { hash, parentHash, number: BigInt(number), logsBloom, header: JSON.stringify(header), logs: [], hasLogs }
     })
   }
 
   private async readLogs(block: AnnouncedBlock): Promise<void> {
     if (block.hasLogs) return
-    block.logs = await this.ask('eth_getLogs', [{ blockHash: block.hash }], (answer) => {
-      if (!Array.isArray(answer)) throw new Error('eth_getLogs: expected an array')
-      return answer as AnnouncedLog[]
-    })
+    block.logs = await this.blockLogs.of(block, { signal: AbortSignal.timeout(ASK_TIMEOUT_MS) })
     block.hasLogs = true
   }
 

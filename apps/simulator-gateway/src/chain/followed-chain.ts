@@ -1,6 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { blockCall, HeadFollower } from '@upfront/head'
-import { type CallLimits, isMethodMissing, type UpstreamCall, UpstreamClient, UpstreamError } from '@upfront/node'
+import {
+  type CallLimits,
+  type Cancellation,
+  isMethodMissing,
+  type UpstreamCall,
+  UpstreamClient,
+  UpstreamError,
+  unlessAborted,
+} from '@upfront/node'
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import {
   type BlockCarrier,
@@ -11,26 +19,27 @@ import {
   type ExecutedPart,
   type SealedBlock,
   StateCarrier,
-  sealedBlock,
 } from '@upfront/simulation'
 import { Environment } from '../environment/environment.js'
 import type { RedisRelay } from '../replicas/redis-relay.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
 import { CarryJournal } from './carry-journal.js'
 import { ENGINE, type EngineChoice } from './engine-choice.js'
+import { type FollowedBlock, followedBlock, indexesOf, weightOf } from './followed-block.js'
 import { HeadJournal } from './head-journal.js'
 import { RecentHeads } from './recent-heads.js'
 import { relayOver } from './relay-over.js'
 import { ServedChain } from './served-chain.js'
 
 const RULES_TIMEOUT_MS = 5_000
+const BLOCK_TIMEOUT_MS = 5_000
 /** Nodes whose own methods change the state without a block (`anvil_setBalance`, `hardhat_setCode`): no header tells of it. */
 const DEVELOPMENT_NODE = /^(anvil|hardhat|edr|ganache|ethereumjs)/i
 
 /** Follows the head of the chain that is served, and carries the engine's state along. */
 @Injectable()
 export class FollowedChain {
-  readonly head: HeadFollower<SealedBlock>
+  readonly head: HeadFollower<FollowedBlock>
   /** Where replicas share a Redis. */
   readonly relay: RedisRelay | undefined
   readonly recent = new RecentHeads()
@@ -56,7 +65,8 @@ export class FollowedChain {
     const carries = carriesState(engine) ? engine : undefined
     this.carries = carries
     this.relay = relayOver(shared, served, 'heads')
-    this.head = new HeadFollower<SealedBlock>({
+    this.head = new HeadFollower<FollowedBlock>({
+      weigh: weightOf,
       relay: this.relay,
       mode: environment.FOLLOW_HEAD,
       urls: environment.UPSTREAM_WS_URL ?? [],
@@ -89,6 +99,40 @@ export class FollowedChain {
     return isDevelopment ? 'the node is a development node, whose state changes without blocks' : undefined
   }
 
+  /**
+   * Whether reads are answered from what is held here: the head is followed, and nothing but blocks changes the state, or `CARRY_STATE=on` says
+   * that it is so.
+   */
+  get answersReads(): boolean {
+    const { FOLLOW_HEAD, CARRY_STATE } = this.environment
+    return FOLLOW_HEAD !== 'off' && (CARRY_STATE === 'on' || this.byBlocksAlone === true)
+  }
+
+  /**
+   * The followed block with this hash; undefined where the node does not serve it.
+   * @throws or rejects with the signal's reason
+   */
+  async sealed(hash: Hash, { signal }: Cancellation): Promise<FollowedBlock | undefined> {
+    const kept = this.head.kept.get(hash)
+    if (kept !== undefined) return kept
+    // Others may wait for it too: it is not tied to one request.
+    const limits = { deadline: performance.now() + BLOCK_TIMEOUT_MS }
+    return unlessAborted(
+      this.head.block(hash, limits).catch(() => undefined),
+      signal,
+    )
+  }
+
+  /** Where a transaction stands in the chain up to the head, as far as it is kept; undefined while the node must be asked for the head. */
+  find(transaction: Hash): { block: FollowedBlock; index: number } | undefined {
+    if (!this.answersReads || this.head.current() === undefined) return undefined
+    for (const block of this.head.kept.newestFirst()) {
+      const index = indexesOf(block).get(transaction)
+      if (index !== undefined) return { block, index }
+    }
+    return undefined
+  }
+
   /** Calls back with each head that requests may stand on. @returns what ends it */
   onHead(listener: (header: BlockHeader) => void): () => void {
     this.listeners.add(listener)
@@ -103,10 +147,9 @@ export class FollowedChain {
   }
 
   /** Its transactions only where there is an engine that executes them. */
-  private async block(hash: Hash, limits: CallLimits): Promise<SealedBlock | undefined> {
-    if (this.carries !== undefined && (await this.mayCarry(limits))) return this.client.call(sealedBlock(hash), limits)
-    const header = await this.client.call({ ...blockCall({ hash }), attempts: 1 }, limits)
-    return { header, transactions: [], withdrawals: [] }
+  private async block(hash: Hash, limits: CallLimits): Promise<FollowedBlock | undefined> {
+    const isWhole = (await this.mayCarry(limits)) && this.carries !== undefined
+    return this.client.call(followedBlock(hash, isWhole), limits)
   }
 
   private async prepare(engine: BlockCarrier, block: SealedBlock, parent: BlockHeader | undefined): Promise<void> {
@@ -125,7 +168,12 @@ export class FollowedChain {
   /** No, too, while the node does not answer what it is. Development nodes do: one that lacks the method is none. */
   private async mayCarry(limits: CallLimits): Promise<boolean> {
     const { CARRY_STATE: setting } = this.environment
-    if (setting !== 'auto') return setting === 'on'
+    if (setting === 'on') return true
+    const isByBlocksAlone = await this.isByBlocksAlone(limits)
+    return setting === 'auto' && isByBlocksAlone
+  }
+
+  private async isByBlocksAlone(limits: CallLimits): Promise<boolean> {
     const asked: UpstreamCall<boolean> = {
       method: 'web3_clientVersion',
       params: [],

@@ -1,8 +1,17 @@
+import type { PinnedBlock } from '@upfront/head'
+import type { Awaitable } from '@upfront/node'
 import type { PreconfirmedSnapshot } from '@upfront/preconfirmed'
 import { type AnswerState, answerStateToHeader } from './answer-state.js'
 
-/** One HTTP request's look at the chain: whatever in it asks for `pending` stands on one and the same snapshot. */
+/**
+ * One request's look at the chain: whatever in it asks for `pending` stands on one and the same snapshot, and whatever asks for `latest` on one
+ * and the same head.
+ */
 export class RequestView {
+  /** The head, once something in the request stood on it. */
+  head: Awaitable<PinnedBlock> | undefined
+  /** The request holds several calls: they stand on one head, whoever answers them. */
+  holdsSeveral = false
   /** `none` where `pending` was the canonical head when the request first asked. */
   snapshot: PreconfirmedSnapshot | 'none' | undefined
   /** What the answer stands on; of a batch, its last call. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common'
-import { BlockResolver, type OpeningBlock } from '@upfront/head'
-import type { Awaitable, Cancellation } from '@upfront/node'
-import { openingOf, parentOfNewest } from '@upfront/preconfirmed'
+import { BlockMoved, BlockResolver, type OpeningBlock, type PinnedBlock } from '@upfront/head'
+import { type Awaitable, andThen, type CallLimits, type Cancellation, recovered } from '@upfront/node'
+import { openingOf, type PreconfirmedSnapshot, parentOfNewest } from '@upfront/preconfirmed'
 import type { BlockHeader, BlockParameter } from '@upfront/protocol'
 import { type PinnedState, pinnedState } from '@upfront/simulation'
 import { FollowedChain } from '../chain/followed-chain.js'
@@ -23,6 +23,10 @@ export interface TimeLimits extends Cancellation {
   deadline: number
 }
 
+const LATEST: BlockParameter = { kind: 'tag', tag: 'latest' }
+/** How often the work of a request that holds several calls is begun on a head that moves away. */
+const MOST_RUNS = 3
+
 /** Finds what a block parameter means for one request. */
 @Injectable()
 export class SimulationBases {
@@ -42,22 +46,83 @@ export class SimulationBases {
     limits: TimeLimits,
     work: (base: SimulationBase) => Awaitable<T>,
   ): Awaitable<T> {
-    if (block.kind === 'tag' && block.tag === 'pending' && this.preconfirmed.enabled) {
-      const snapshot = this.preconfirmed.snapshotFor(view)
-      if (snapshot) {
-        view.answerState = answerStateOf(snapshot)
-        const { state } = snapshot
-        return work({ base: parentOfNewest(snapshot), opening: openingOf(snapshot), state, cancellation: limits })
-      }
-      return this.on({ kind: 'tag', tag: 'latest' }, view, limits, work)
+    const snapshot = this.snapshotFor(block, view)
+    if (snapshot !== undefined) {
+      view.answerState = answerStateOf(snapshot)
+      const { state } = snapshot
+      return work({ base: parentOfNewest(snapshot), opening: openingOf(snapshot), state, cancellation: limits })
     }
-    return this.blocks.onBlock(
-      block,
-      limits,
-      (pinned, cancellation) =>
-        work({ base: pinned.header, opening: pinned.opening, state: pinnedState(pinned), cancellation }),
-      (pinned) => {
-        view.answerState = latestState(pinned, this.followed.recent.isCarried(pinned.header.hash))
+    const workOn = (pinned: PinnedBlock, cancellation: Cancellation) =>
+      work({ base: pinned.header, opening: pinned.opening, state: pinnedState(pinned), cancellation })
+    const known = (pinned: PinnedBlock) => this.standsOn(pinned, view)
+    const meant = this.isHead(block) ? LATEST : block
+    if (meant === LATEST && (view.holdsSeveral || view.head !== undefined))
+      return this.onSharedHead(view, limits, workOn)
+    return this.blocks.onBlock(meant, limits, workOn, known)
+  }
+
+  /** What the parameter names where that is a block under construction. */
+  snapshotFor(block: BlockParameter, view: RequestView): PreconfirmedSnapshot | undefined {
+    return block.kind === 'tag' && block.tag === 'pending' && this.preconfirmed.enabled
+      ? this.preconfirmed.snapshotFor(view)
+      : undefined
+  }
+
+  /** Whether the parameter, which names no block under construction, means the head. */
+  isHead(block: BlockParameter): boolean {
+    return block.kind === 'tag' && (block.tag === 'latest' || (block.tag === 'pending' && this.preconfirmed.enabled))
+  }
+
+  /**
+   * The sealed block that the parameter names, where reads of it are answered here: it was followed or, where the request holds several
+   * calls, it is the head. Undefined where the node is to answer.
+   * @throws or rejects with UpstreamError, or the signal's reason
+   */
+  held(block: BlockParameter, view: RequestView, limits: CallLimits): Awaitable<PinnedBlock | undefined> {
+    if (!this.followed.answersReads) return undefined
+    if (this.isHead(block))
+      return view.holdsSeveral ? this.head(view, limits) : (view.head ?? this.followed.head.current())
+    if (block.kind === 'tag') return undefined
+    const header = this.followed.head.header(block.kind === 'number' ? block.number : block.hash)
+    if (header === undefined) return undefined
+    const isCanonical = block.kind === 'number' || !block.requireCanonical
+    if (!isCanonical && this.followed.head.header(header.number)?.hash !== header.hash) return undefined
+    return { header, key: header.hash }
+  }
+
+  /**
+   * The head that all of the request stands on.
+   * @throws or rejects with UpstreamError, or the signal's reason
+   */
+  head(view: RequestView, limits: CallLimits): Awaitable<PinnedBlock> {
+    view.head ??= this.blocks.resolve(LATEST, limits)
+    return view.head
+  }
+
+  /** Notes that an answer stands on this sealed block. */
+  standsOn(pinned: PinnedBlock, view: RequestView): void {
+    view.answerState = latestState(pinned, this.followed.recent.isCarried(pinned.header.hash))
+  }
+
+  private onSharedHead<T>(
+    view: RequestView,
+    limits: TimeLimits,
+    work: (pinned: PinnedBlock, cancellation: Cancellation) => Awaitable<T>,
+    run = 1,
+  ): Awaitable<T> {
+    const head = this.head(view, limits)
+    return recovered(
+      () =>
+        andThen(head, (pinned) => {
+          this.standsOn(pinned, view)
+          return work(pinned, limits)
+        }),
+      (error) => {
+        if (!(error instanceof BlockMoved) || run === MOST_RUNS) throw error
+        limits.signal.throwIfAborted()
+        if (view.head === head)
+          view.head = andThen(this.blocks.askHead(limits), (header) => ({ header, key: header.hash }))
+        return this.onSharedHead(view, limits, work, run + 1)
       },
     )
   }

@@ -1,5 +1,6 @@
 import type { PreconfirmedBlock, PreconfirmedSnapshot } from '@upfront/preconfirmed'
-import type { AnnouncedBlock, AnnouncedLog } from '../chain/announced-blocks.js'
+import type { AnnouncedBlock } from '../chain/announced-blocks.js'
+import { BlockLog } from '../chain/block-logs.js'
 import { type UnsealedLog, UnsealedLogs } from './unsealed-logs.js'
 
 const A = '0xaa'
@@ -22,11 +23,14 @@ function block(payloadId: string, index: number, hashes: string[], before?: Prec
 const snapshot = (shown: PreconfirmedBlock) => ({ blocks: [shown] }) as unknown as PreconfirmedSnapshot
 
 function sealed(hash: string, hashes: string[]): AnnouncedBlock {
-  const logs = hashes.map((transactionHash, at) => ({
-    ...{ address: '0x01', topics: [], data: '0x', transactionHash, logIndex: `0x${at}`, blockHash: hash },
-    removed: false,
-  }))
-  return { hash, number: 5n, logs: logs as unknown as AnnouncedLog[] } as unknown as AnnouncedBlock
+  const logs = hashes.map(
+    (transactionHash, at) =>
+      new BlockLog({
+        ...{ address: '0x01', topics: [], data: '0x', transactionHash, logIndex: `0x${at}`, blockHash: hash },
+        removed: false,
+      }),
+  )
+  return { hash, number: 5n, logs } as unknown as AnnouncedBlock
 }
 
 describe('UnsealedLogs', () => {

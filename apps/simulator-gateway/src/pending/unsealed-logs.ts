@@ -53,7 +53,7 @@ export class UnsealedLogs {
   /** A block was sealed: its logs decide, whatever its hash. */
   settle({ number, hash, logs }: AnnouncedBlock): void {
     if (number > this.#sealed) this.#sealed = number
-    const sealed = new Map(logs.map((log) => [keyOf(log), log]))
+    const sealed = new Map(logs.map(({ fields }) => [keyOf(fields), fields]))
     const confirmed: UnsealedLog[] = []
     for (const [height, { logs: waiting }] of this.#shown) {
       if (height > number) continue

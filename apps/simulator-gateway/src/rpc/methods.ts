@@ -1,15 +1,22 @@
-import type { BlockResolver } from '@upfront/head'
-import { andThen, passThrough, type UpstreamClient } from '@upfront/node'
+import { andThen, type CallQueue, passThrough, type UpstreamClient } from '@upfront/node'
 import { ErrorCode, openRpcDocument, RpcError, toQuantity } from '@upfront/protocol'
 import type { Driver, Engine } from '@upfront/simulation'
 import type { AnnouncedBlocks } from '../chain/announced-blocks.js'
+import type { BlockLogs } from '../chain/block-logs.js'
+import type { FollowedChain } from '../chain/followed-chain.js'
 import type { ServedChain } from '../chain/served-chain.js'
 import type { Environment } from '../environment/environment.js'
 import type { Preconfirmed } from '../pending/preconfirmed.js'
+import type { SimulationBases } from '../pending/simulation-base.js'
+import { blockMethods } from '../reads/block-methods.js'
+import { BlockReceipts } from '../reads/block-receipts.js'
+import { logMethods } from '../reads/log-methods.js'
+import { passedMethods } from '../reads/passed-methods.js'
+import { timeOf } from '../reads/reading.js'
+import { stateMethods } from '../reads/state-methods.js'
 import type { Inspector } from '../simulate/inspector.js'
 import { freeLimits, type Simulator } from '../simulate/simulator.js'
 import { clientVersion, version } from './client-version.js'
-import { pendingMethods } from './pending-methods.js'
 import type { RpcMethod } from './rpc-method.js'
 import { SENDING_METHODS, sendingMethods } from './sending-methods.js'
 import { subscriptionMethods } from './subscription-methods.js'
@@ -20,7 +27,10 @@ export interface RpcMethodsOptions {
   simulator: Simulator
   inspector: Inspector
   client: UpstreamClient
-  blocks: BlockResolver
+  queue: CallQueue
+  bases: SimulationBases
+  followed: FollowedChain
+  logs: BlockLogs
   driver: Driver
   served: ServedChain
   engine: Engine
@@ -30,7 +40,7 @@ export interface RpcMethodsOptions {
 
 /** Everything that `POST /` serves, by name. What is not in here is -32601. */
 export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcMethod> {
-  const { environment, simulator, inspector, client, blocks, driver, served, engine, preconfirmed, announced } = options
+  const { environment, simulator, inspector, client, bases, followed, driver, served, engine, preconfirmed } = options
   const limits = freeLimits(environment)
   const methods = new Map<string, RpcMethod>()
   for (const name of environment.PASSTHROUGH_METHODS) {
@@ -40,13 +50,11 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   }
   const sends = environment.SENDING === 'on'
   if (sends) for (const [name, method] of sendingMethods(client)) methods.set(name, method)
-  if (preconfirmed.enabled) {
-    for (const [name, method] of pendingMethods(
-      { preconfirmed, blocks, driver, served, limits, client, sends },
-      methods,
-    ))
-      methods.set(name, method)
-  }
+  const reading = { bases, followed, driver, served, limits, client, sends, preconfirmed, logs: options.logs }
+  const receipts = new BlockReceipts(options.queue)
+  for (const reads of [passedMethods, stateMethods, logMethods])
+    for (const [name, method] of reads(reading, methods)) methods.set(name, method)
+  for (const [name, method] of blockMethods({ ...reading, receipts }, methods)) methods.set(name, method)
   methods.set('eth_simulateV1', (params, context) =>
     andThen(simulator.simulate(params, limits, context), ({ json }) => json),
   )
@@ -54,10 +62,13 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   methods.set('eth_createAccessList', (params, context) => inspector.createAccessList(params, limits, context))
   methods.set('debug_traceCall', (params, context) => inspector.traceCall(params, limits, context))
   methods.set('eth_chainId', async (_, context) => JSON.stringify(toQuantity((await served.rules(context)).chainId)))
-  methods.set('eth_blockNumber', async (_, context) => JSON.stringify(toQuantity((await blocks.head(context)).number)))
+  methods.set('eth_blockNumber', async (_, context) => {
+    const { header } = await bases.head(context.view, timeOf(context))
+    return JSON.stringify(toQuantity(header.number))
+  })
   const follows = environment.FOLLOW_HEAD !== 'off'
   const nodeUrls = environment.UPSTREAM_WS_URL ?? []
-  for (const [name, method] of subscriptionMethods({ blocks: announced, preconfirmed, follows, nodeUrls }))
+  for (const [name, method] of subscriptionMethods({ blocks: options.announced, preconfirmed, follows, nodeUrls }))
     methods.set(name, method)
   methods.set('net_listening', () => 'true')
   methods.set('web3_clientVersion', () => JSON.stringify(clientVersion(engine)))

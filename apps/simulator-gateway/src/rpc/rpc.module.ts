@@ -1,11 +1,12 @@
 import { type DynamicModule, Module } from '@nestjs/common'
-import { BlockResolver } from '@upfront/head'
-import { UpstreamClient } from '@upfront/node'
+import { CallQueue, UpstreamClient } from '@upfront/node'
 import { Metrics } from '@upfront/service'
 import { Driver } from '@upfront/simulation'
 import { Callers } from '../callers/callers.js'
 import { AnnouncedBlocks } from '../chain/announced-blocks.js'
+import { BlockLogs } from '../chain/block-logs.js'
 import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
+import { FollowedChain } from '../chain/followed-chain.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
 import { counters } from '../limits/counters.js'
@@ -14,6 +15,7 @@ import { Memory } from '../limits/memory.js'
 import { MemoryGuard } from '../limits/memory-guard.js'
 import { Turns } from '../limits/turns.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
+import { SimulationBases } from '../pending/simulation-base.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
 import { Inspector } from '../simulate/inspector.js'
 import { Simulator } from '../simulate/simulator.js'
@@ -60,7 +62,10 @@ import { RPC_METHODS } from './rpc-method.js'
         Simulator,
         Inspector,
         UpstreamClient,
-        BlockResolver,
+        CallQueue,
+        SimulationBases,
+        FollowedChain,
+        BlockLogs,
         Driver,
         ServedChain,
         ENGINE,
@@ -72,7 +77,10 @@ import { RPC_METHODS } from './rpc-method.js'
         simulator: Simulator,
         inspector: Inspector,
         client: UpstreamClient,
-        blocks: BlockResolver,
+        queue: CallQueue,
+        bases: SimulationBases,
+        followed: FollowedChain,
+        logs: BlockLogs,
         driver: Driver,
         served: ServedChain,
         { engine }: EngineChoice,
@@ -84,7 +92,10 @@ import { RPC_METHODS } from './rpc-method.js'
           simulator,
           inspector,
           client,
-          blocks,
+          queue,
+          bases,
+          followed,
+          logs,
           driver,
           served,
           engine,

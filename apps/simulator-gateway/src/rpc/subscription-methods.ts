@@ -1,7 +1,8 @@
 import { newestBlock } from '@upfront/preconfirmed'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { presentPendingBlock } from '@upfront/simulation'
-import type { AnnouncedBlocks, AnnouncedLog, BlockChange } from '../chain/announced-blocks.js'
+import type { AnnouncedBlocks, BlockChange } from '../chain/announced-blocks.js'
+import type { BlockLog } from '../chain/block-logs.js'
 import type { Preconfirmed } from '../pending/preconfirmed.js'
 import { UnsealedLogs } from '../pending/unsealed-logs.js'
 import { Broadcast } from '../subscriptions/broadcast.js'
@@ -93,7 +94,9 @@ function headKinds({ blocks }: SubscriptionSources): Record<string, Open> {
       const passes = liveFilter(argument)
       const known = decoding(() => logPosition(options))
       const texts = (change: BlockChange, first?: LogPosition) =>
-        logsOf(change, first).flatMap((log) => (passes(log) ? [JSON.stringify(log)] : []))
+        logsOf(change, first).flatMap((log) =>
+          passes(log) ? [change.kind === 'added' ? log.json : log.removedJson] : [],
+        )
       return subscriber.subscribe((notify) =>
         blocks.listen(
           {
@@ -111,14 +114,14 @@ function headKinds({ blocks }: SubscriptionSources): Record<string, Open> {
 }
 
 /** A change's logs in the order in which they are sent. @param after the last of them that a client knows */
-function logsOf({ kind, block }: BlockChange, after?: LogPosition): readonly AnnouncedLog[] {
+function logsOf({ kind, block }: BlockChange, after?: LogPosition): readonly BlockLog[] {
   const isAdded = kind === 'added'
-  const logs = isAdded ? block.logs : block.logs.toReversed().map((log) => ({ ...log, removed: true }))
+  const logs = isAdded ? block.logs : block.logs.toReversed()
   if (after === undefined) return logs
   const { logIndex } = after
   if (logIndex === undefined) return []
-  return logs.filter((log) => {
-    const index = BigInt(String(log.logIndex))
+  return logs.filter(({ fields }) => {
+    const index = BigInt(String(fields.logIndex))
     return isAdded ? index > logIndex : index < logIndex
   })
 }

@@ -31,6 +31,7 @@ import {
   type Simulation,
   SimulationRejected,
   structLogJson,
+  type Wording,
 } from '@upfront/simulation'
 import { ServedChain } from '../chain/served-chain.js'
 import { SimulationBases } from '../pending/simulation-base.js'
@@ -41,6 +42,10 @@ import { type RequestLimits, readUntil, type SimulationContext, Simulator, spend
 const MOST_BYTES = 4 * 1024 * 1024
 /** Of struct logs, which engines write as JSON. */
 const MOST_STEP_BYTES = 16 * 1024 * 1024
+
+/** As geth words them. */
+const TRACING: Wording = (words) => `tracing failed: ${words}`
+const LISTING: Wording = (words) => `failed to apply transaction: err: ${words}`
 
 /** What calls do beside their outcome. */
 @Injectable()
@@ -62,11 +67,11 @@ export class Inspector {
     const { tracer } = request
     if (tracer.name === 'structLogger') {
       const wide = narrowed(limits, MOST_STEP_BYTES)
-      const { records } = await this.run(request, recordingFor(tracer), wide, context)
+      const { records } = await this.run(request, recordingFor(tracer), wide, context, TRACING)
       return structLogJson(only(records), tracer.config)
     }
     const narrow = narrowed(limits)
-    const { records } = await this.run(request, recordingFor(tracer), narrow, context)
+    const { records } = await this.run(request, recordingFor(tracer), narrow, context, TRACING)
     return bounded(JSON.stringify(presentTrace(only(records), tracer)), narrow)
   }
 
@@ -76,7 +81,7 @@ export class Inspector {
    */
   async createAccessList(params: unknown, limits: RequestLimits, context: SimulationContext): Promise<JsonText> {
     const request = decodeCallRequest(params)
-    const run = (changed: CallRequest) => this.run(changed, { frames: false, state: true }, limits, context)
+    const run = (changed: CallRequest) => this.run(changed, { frames: false, state: true }, limits, context, LISTING)
     const { accessList, gasUsed, error } = await createAccessList(request, run)
     return JSON.stringify({ accessList, ...(error !== undefined && { error }), gasUsed: toQuantity(gasUsed) })
   }
@@ -123,6 +128,7 @@ export class Inspector {
     recording: Recording,
     limits: RequestLimits,
     context: SimulationContext,
+    wording: Wording,
   ): Promise<Answer> {
     const rules = await this.served.rules(context)
     if (rules.isUncertain) context.view.rulesAreUncertain = true
@@ -142,7 +148,7 @@ export class Inspector {
       return answer
     } catch (error) {
       if (!(error instanceof SimulationRejected)) throw error
-      throw new RpcError(ErrorCode.serverError, presentRejection(error.rejection).message)
+      throw new RpcError(ErrorCode.serverError, presentRejection(error.rejection, wording).message)
     }
   }
 }

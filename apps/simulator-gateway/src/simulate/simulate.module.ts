@@ -3,6 +3,7 @@ import { BlockResolver, HeadAgreement } from '@upfront/head'
 import { CallQueue, UpstreamClient } from '@upfront/node'
 import { Driver } from '@upfront/simulation'
 import { AnnouncedBlocks } from '../chain/announced-blocks.js'
+import { BlockLogs } from '../chain/block-logs.js'
 import { CarryJournal } from '../chain/carry-journal.js'
 import { chooseEngine, ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 import { FollowedChain } from '../chain/followed-chain.js'
@@ -68,6 +69,7 @@ import { Simulator } from './simulator.js'
     ServedChain,
     FollowedChain,
     AnnouncedBlocks,
+    BlockLogs,
     HeadJournal,
     CarryJournal,
     Preconfirmed,
@@ -82,13 +84,16 @@ import { Simulator } from './simulator.js'
     SharedRedis,
     ENGINE,
     UpstreamClient,
+    CallQueue,
     BlockResolver,
+    BlockLogs,
     HeadAgreement,
     Driver,
     ServedChain,
     FollowedChain,
     AnnouncedBlocks,
     Preconfirmed,
+    SimulationBases,
     Simulator,
     Inspector,
   ],

@@ -222,7 +222,7 @@ export function spending<T>(
 }
 
 /** The part of a request's time in which the node is asked. */
-class ReadDeadline implements TimeLimits {
+export class ReadDeadline implements TimeLimits {
   readonly deadline: number
   readonly #request: Cancellation & { deadline: number }
 

@@ -27,6 +27,8 @@ export interface HeadFollowerOptions<B extends FollowedBlock> {
    * @param parent followed before; undefined where no block within reach was
    */
   prepare?: (block: B, parent: BlockHeader | undefined) => Promise<void>
+  /** What a block takes of the memory for kept blocks: see `KeptBlocks`. */
+  weigh?: (block: B) => number
   observe: (event: HeadEvent) => void
   /** Replicas that follow the same chain. */
   relay?: Relay | undefined

@@ -1,5 +1,5 @@
-import { Canceller } from '@upfront/node'
-import { type BlockHeader, blockHeaderToRpc } from '@upfront/protocol'
+import { type CallLimits, Canceller } from '@upfront/node'
+import { type BlockHeader, blockHeaderToRpc, type Hash } from '@upfront/protocol'
 import { headerFromRpc } from '../block-from-rpc.js'
 import type { FollowedHead } from '../followed-head.js'
 import { NodeSubscription } from '../node-subscription.js'
@@ -7,6 +7,7 @@ import type { PinnedBlock } from '../pinned-block.js'
 import { askLimits, reasonOf } from './asking.js'
 import type { FollowedBlock, HeadFollowerOptions, HeadStatus } from './head-follower-options.js'
 import { type AnnouncedHead, HeadIntake } from './head-intake.js'
+import { KeptBlocks } from './kept-blocks.js'
 import { Pace } from './pace.js'
 import type { RelayMember } from './relay.js'
 
@@ -37,6 +38,9 @@ interface CurrentHead {
  */
 export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
   readonly #options: HeadFollowerOptions<B>
+  /** The newest blocks of the chain, and others that were fetched. */
+  readonly kept: KeptBlocks<B>
+  readonly #underWay = new Map<Hash, Promise<B | undefined>>()
   readonly #pace = new Pace()
   readonly #intake: HeadIntake<B>
   #following: Canceller | undefined
@@ -53,7 +57,9 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
 
   constructor(options: HeadFollowerOptions<B>) {
     this.#options = options
-    this.#intake = new HeadIntake(options, {
+    this.kept = new KeptBlocks(options.weigh)
+    this.#intake = new HeadIntake(options, this.kept, {
+      block: (hash, limits) => this.block(hash, limits),
       signal: () => this.#following?.signal,
       adopt: (head) => this.#adopt(head),
     })
@@ -67,6 +73,35 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     this.#requestedAt = performance.now()
     if (this.#following === undefined) this.#start()
     return this.#isTrusted(this.#requestedAt) ? this.#head!.block : undefined
+  }
+
+  /** A block of the chain by its number, while its head needs no asking; one that was fetched by its hash. */
+  header(which: bigint | Hash): BlockHeader | undefined {
+    if (typeof which === 'string') return this.kept.get(which)?.header
+    const head = this.current()?.header
+    if (head === undefined || which > head.number) return undefined
+    return which === head.number ? head : this.kept.at(which)?.header
+  }
+
+  /**
+   * The block with this hash, kept or fetched once for all who ask; undefined where the node does not serve it.
+   * @throws as `HeadFollowerOptions.byHash`
+   */
+  async block(hash: Hash, limits: CallLimits): Promise<B | undefined> {
+    const kept = this.kept.get(hash)
+    if (kept !== undefined) return kept
+    let asked = this.#underWay.get(hash)
+    if (asked === undefined) {
+      asked = this.#fetch(hash, limits).finally(() => this.#underWay.delete(hash))
+      this.#underWay.set(hash, asked)
+    }
+    return asked
+  }
+
+  async #fetch(hash: Hash, limits: CallLimits): Promise<B | undefined> {
+    const block = await this.#options.byHash(hash, limits)
+    if (block !== undefined) this.kept.add(block)
+    return block
   }
 
   /**

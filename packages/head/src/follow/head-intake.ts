@@ -1,8 +1,9 @@
-import { type CancelSignal, pause } from '@upfront/node'
+import { type CallLimits, type CancelSignal, pause } from '@upfront/node'
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
 import { askLimits, reasonOf } from './asking.js'
 import type { FollowedBlock, HeadFollowerOptions } from './head-follower-options.js'
+import type { KeptBlocks } from './kept-blocks.js'
 import { MOST_MISSED, missedBlocks } from './missed-blocks.js'
 
 /** Requests stay on the head before for so long while a new one is prepared. */
@@ -20,7 +21,8 @@ export interface AnnouncedHead {
   at: number
 }
 
-interface Follower {
+interface Follower<B> {
+  block(hash: Hash, limits: CallLimits): Promise<B | undefined>
   /** Undefined where nothing is followed any more. */
   signal(): CancelSignal | undefined
   /** A node serves the head, and it is prepared: requests may stand on it. */
@@ -33,15 +35,17 @@ interface Follower {
  */
 export class HeadIntake<B extends FollowedBlock> {
   readonly #options: HeadFollowerOptions<B>
-  readonly #follower: Follower
+  readonly #follower: Follower<B>
+  readonly #kept: KeptBlocks<B>
   readonly #known = new LRUCache<Hash, BlockHeader>({ max: KNOWN_BLOCKS })
   /** The newest head that was taken up. */
   #taken: BlockHeader | undefined
   #announced: AnnouncedHead | undefined
   #taking = false
 
-  constructor(options: HeadFollowerOptions<B>, follower: Follower) {
+  constructor(options: HeadFollowerOptions<B>, kept: KeptBlocks<B>, follower: Follower<B>) {
     this.#options = options
+    this.#kept = kept
     this.#follower = follower
   }
 
@@ -90,6 +94,7 @@ export class HeadIntake<B extends FollowedBlock> {
     await this.#prepared([...(missed ?? []), block])
     if (signal.aborted) return
     this.#taken = header
+    this.#kept.lead(header)
     this.#follower.adopt(announced)
     const oldest = missed?.[0]?.header ?? header
     const reorganised =
@@ -106,14 +111,14 @@ export class HeadIntake<B extends FollowedBlock> {
     return missedBlocks(
       block,
       (hash) => this.#known.has(hash),
-      (hash) => this.#options.byHash(hash, askLimits(signal)).catch(() => undefined),
+      (hash) => this.#follower.block(hash, askLimits(signal)).catch(() => undefined),
     )
   }
 
   async #served(hash: Hash, signal: CancelSignal): Promise<B | undefined> {
     const until = performance.now() + SERVED_WITHIN_MS
     for (let wait = 5; !signal.aborted; wait = Math.min(2 * wait, 200)) {
-      const block = await this.#options.byHash(hash, askLimits(signal)).catch(() => undefined)
+      const block = await this.#follower.block(hash, askLimits(signal)).catch(() => undefined)
       if (block !== undefined) return block
       if (performance.now() > until || this.#announced?.header.hash !== hash) return undefined
       await pause(wait, signal).catch(() => undefined)

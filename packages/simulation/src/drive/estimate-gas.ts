@@ -1,34 +1,39 @@
-import { type CallRequest, ErrorCode, RpcError } from '@upfront/protocol'
+import { type CallRequest, ErrorCode, RpcError, ZERO_ADDRESS } from '@upfront/protocol'
 import type { FailedCall, Failure } from '../engine/engine.js'
-import { nextTime } from '../plan/block-schedule.js'
+import { SimulationRejected, type TransactionFault } from '../engine/simulation-rejected.js'
 import { OSAKA_TRANSACTION_GAS } from '../plan/chain-defaults.js'
 import { rulesAt } from '../plan/rules-at.js'
 import { haltMessage } from '../present/halt-message.js'
-import { type CallSite, executeCall } from './execute-call.js'
+import { presentRejection } from '../present/present-rejection.js'
+import { type CallResult, type CallSite, executeCall } from './execute-call.js'
 
 const TRANSFER_GAS = 21_000n
 const CALL_STIPEND = 2_300n
 const BLOB_GAS = 131_072n
+const TOO_LITTLE_GAS: ReadonlySet<TransactionFault['kind']> = new Set(['intrinsicGas', 'floorGas'])
 /** An estimate may lie this much above the least gas that does, as wallets add more anyway (geth's figure). */
 const TOLERANCE = { numerator: 15n, denominator: 1_000n }
 
 /**
- * The least gas limit, within 1.5%, with which the call succeeds in the block under construction.
+ * The least gas limit, within 1.5%, with which the call succeeds in the block.
  * @returns the limit, or the call as it fails with all the gas it may have
- * @throws RpcError -32000 where no gas limit that the sender can pay is enough
+ * @throws RpcError -32000 where no gas limit that the sender can pay is enough, or the call is no transaction, in geth's words
  */
 export async function estimateGas(
   request: CallRequest,
   site: CallSite,
 ): Promise<{ gas: bigint } | { failed: FailedCall }> {
-  const { call } = request
   let high = await highestGas(request, site)
-  const run = (gas: bigint) => executeCall({ ...request, call: { ...call, gas } }, site)
+  const run = (gas: bigint) => runWith(gas, request, site)
   if (await isPlainTransfer(request, site)) {
-    const transfer = await run(TRANSFER_GAS)
-    if (transfer.failed === undefined) return { gas: transfer.gasUsed }
+    const transfer = await run(TRANSFER_GAS).catch((error) => {
+      if (!(error instanceof RpcError)) throw error
+      return undefined
+    })
+    if (transfer !== undefined && transfer.failed === undefined) return { gas: transfer.gasUsed }
   }
   const unconstrained = await run(high)
+  if (unconstrained === undefined) throw tooLittle(high)
   const { failed } = unconstrained
   if (failed !== undefined) {
     if (isOutOfGas(failed.failure)) throw tooLittle(high)
@@ -37,29 +42,47 @@ export async function estimateGas(
   let low = unconstrained.gasUsed - 1n
   const likely = ((unconstrained.maxUsedGas + CALL_STIPEND) * 64n) / 63n
   if (likely < high) {
-    if ((await run(likely)).failed === undefined) high = likely
+    if (succeeded(await run(likely))) high = likely
     else low = likely
   }
   while (low + 1n < high && (high - low) * TOLERANCE.denominator >= high * TOLERANCE.numerator) {
     const half = (low + high) / 2n
     // Most calls need little more than they used: lean to the low side.
     const middle = half > low * 2n ? low * 2n : half
-    if ((await run(middle)).failed === undefined) high = middle
+    if (succeeded(await run(middle))) high = middle
     else low = middle
   }
   return { gas: high }
 }
 
-async function highestGas({ call, stateOverrides }: CallRequest, site: CallSite): Promise<bigint> {
+/** The call with this gas limit; undefined where it does not even pay for what any transaction with its input takes. */
+async function runWith(gas: bigint, request: CallRequest, site: CallSite): Promise<CallResult | undefined> {
+  try {
+    return await executeCall({ ...request, call: { ...request.call, gas } }, site)
+  } catch (error) {
+    if (!(error instanceof SimulationRejected)) throw error
+    const { rejection } = error
+    if (rejection.kind === 'transaction' && TOO_LITTLE_GAS.has(rejection.fault.kind)) return undefined
+    const { message } = presentRejection(rejection, (words) => `failed with ${gas} gas: ${words}`)
+    throw new RpcError(ErrorCode.serverError, message)
+  }
+}
+
+function succeeded(result: CallResult | undefined): boolean {
+  return result !== undefined && result.failed === undefined
+}
+
+async function highestGas({ call, stateOverrides, blockOverrides }: CallRequest, site: CallSite): Promise<bigint> {
   const { rules, base, opening, gasCap, driver, state } = site
-  let high = call.gas !== undefined && call.gas >= TRANSFER_GAS ? call.gas : opening.gasLimit
-  const number = base.number + 1n
-  const { timestamp = nextTime(rules.schedule, number, base.timestamp) } = opening
+  const blockGas = blockOverrides.gasLimit ?? opening?.gasLimit ?? base.gasLimit
+  let high = call.gas !== undefined && call.gas >= TRANSFER_GAS ? call.gas : blockGas
+  const { number = opening === undefined ? base.number : base.number + 1n } = blockOverrides
+  const { timestamp = opening?.timestamp ?? base.timestamp } = blockOverrides
   const { fork } = rulesAt(rules, number, timestamp) ?? {}
   if (fork === 'osaka') high = least(high, OSAKA_TRANSACTION_GAS)
   const price = call.gasPrice ?? call.maxFeePerGas ?? 0n
-  if (price > 0n && call.from) {
-    const { from } = call
+  if (price > 0n) {
+    const { from = ZERO_ADDRESS } = call
     const overridden = stateOverrides.find((override) => override.address === from)?.balance
     const balance = overridden ?? ((await driver.read([{ kind: 'balance', address: from }], state, site))[0] as bigint)
     const blobs = BigInt(call.blobVersionedHashes?.length ?? 0) * BLOB_GAS * (call.maxFeePerBlobGas ?? 0n)
@@ -67,7 +90,7 @@ async function highestGas({ call, stateOverrides }: CallRequest, site: CallSite)
     if (available <= 0n) throw new RpcError(ErrorCode.serverError, 'insufficient funds for transfer')
     high = least(high, available / price)
   }
-  high = least(least(high, opening.gasLimit), gasCap)
+  high = least(high, gasCap)
   if (high < TRANSFER_GAS) throw tooLittle(high)
   return high
 }

@@ -87,11 +87,24 @@ export function presentPendingTransaction(blocks: readonly PendingBlock[], hash:
 /** `eth_getTransactionReceipt` of a pre-confirmed transaction; undefined where no block has one with this hash. */
 export function presentPendingReceipt(blocks: readonly PendingBlock[], hash: Hash) {
   const found = find(blocks, hash)
-  if (!found) return undefined
-  const { block, transaction, receipt, index } = found
-  const place = placeOf(block, transaction, index)
+  return found && receiptToRpc(found, logsBefore(found.block, found.index))
+}
+
+/** `eth_getBlockReceipts` of a block under construction. */
+export function presentPendingReceipts(block: PendingBlock) {
+  let before = 0
+  return block.transactions.flatMap((transaction, index) => {
+    const receipt = block.receipts[index]
+    if (receipt === undefined) return []
+    const shown = receiptToRpc({ block, transaction, receipt, index }, before)
+    before += receipt.logs.length
+    return [shown]
+  })
+}
+
+function receiptToRpc({ block, transaction, receipt, index }: Found, before: number) {
   return {
-    ...place,
+    ...placeOf(block, transaction, index),
     type: toQuantity(receipt.type),
     status: receipt.succeeded ? '0x1' : '0x0',
     from: transaction.from,
@@ -102,7 +115,7 @@ export function presentPendingReceipt(blocks: readonly PendingBlock[], hash: Has
     effectiveGasPrice: toQuantity(receipt.effectiveGasPrice),
     ...(receipt.blobGasUsed !== undefined && { blobGasUsed: toQuantity(receipt.blobGasUsed) }),
     logsBloom: bloomOf(receipt),
-    logs: logsOf(block, index, logsBefore(block, index)),
+    logs: logsOf(block, index, before),
   }
 }
 

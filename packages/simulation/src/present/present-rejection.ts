@@ -6,13 +6,24 @@ import { haltMessage } from './halt-message.js'
 const MAX_INIT_CODE = 49_152
 const DEPOSIT_BYTES = 576
 
-/** A rejection's error code and geth's words (core/state_transition.go, internal/ethapi). */
-export function presentRejection(rejection: Rejection): { code: ErrorCode; message: string } {
+/** What geth puts around the words of a transaction's fault. @param gas that the transaction may use */
+export type Wording = (words: string, gas: bigint) => string
+
+const IN_CALL: Wording = (words, gas) => `err: ${words} (supplied gas ${gas})`
+
+/**
+ * A rejection's error code and geth's words (core/state_transition.go, internal/ethapi).
+ * @param wording of the method; by default of `eth_simulateV1` and `eth_call`
+ */
+export function presentRejection(
+  rejection: Rejection,
+  wording: Wording = IN_CALL,
+): { code: ErrorCode; message: string } {
   switch (rejection.kind) {
     case 'transaction': {
       const { from, gas, fault } = rejection
-      const message = transactionMessage(fault, checksumAddress(from), gas)
-      return { code: CODES[fault.kind] ?? ErrorCode.internalError, message: `err: ${message} (supplied gas ${gas})` }
+      const words = transactionMessage(fault, checksumAddress(from), gas)
+      return { code: CODES[fault.kind] ?? ErrorCode.internalError, message: wording(words, gas) }
     }
     case 'blockGasLimit':
       return {

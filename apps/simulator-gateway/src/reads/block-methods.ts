@@ -1,0 +1,142 @@
+import { newestBlock } from '@upfront/preconfirmed'
+import { decodeQuantity, type Hash, toQuantity } from '@upfront/protocol'
+import {
+  type PendingBlock,
+  presentPendingBlock,
+  presentPendingReceipt,
+  presentPendingReceipts,
+  presentPendingTransaction,
+  presentPendingTransactionAt,
+} from '@upfront/simulation'
+import { type FollowedBlock, transactionHashes } from '../chain/followed-block.js'
+import { answerStateOf } from '../pending/answer-state.js'
+import type { Preconfirmed } from '../pending/preconfirmed.js'
+import type { RpcContext, RpcMethod } from '../rpc/rpc-method.js'
+import type { BlockReceipts } from './block-receipts.js'
+import { blockParameter, decoding, onHeadOf, type Reading, timeOf } from './reading.js'
+
+export interface BlockReading extends Reading {
+  preconfirmed: Preconfirmed
+  receipts: BlockReceipts
+}
+
+/** JSON of what a block holds; undefined where only the node can tell. */
+type Shown = string | undefined
+
+/** What a method shows of a block: one under construction, and one that was followed. */
+interface BlockMethod {
+  ofUnsealed(block: PendingBlock, params: unknown[]): unknown
+  ofSealed(block: FollowedBlock, params: unknown[], context: RpcContext): Shown | Promise<Shown>
+}
+
+const BY_NUMBER_OR_HASH = [
+  ['eth_getBlockByNumber', 'eth_getBlockByHash', 'block'],
+  ['eth_getBlockTransactionCountByNumber', 'eth_getBlockTransactionCountByHash', 'count'],
+  ['eth_getTransactionByBlockNumberAndIndex', 'eth_getTransactionByBlockHashAndIndex', 'transaction'],
+  ['eth_getBlockReceipts', 'eth_getBlockReceipts', 'receipts'],
+] as const
+
+/**
+ * The methods of `passed` that show blocks, their transactions and receipts. Those of blocks that were followed, or are under construction,
+ * are answered here, in the node's own words where it has sealed the block; all others by the node.
+ */
+export function blockMethods(reading: BlockReading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
+  const { bases, followed, preconfirmed, receipts } = reading
+  const methods = new Map<string, RpcMethod>()
+  const serve = (name: string, method: (pass: RpcMethod) => RpcMethod) => {
+    const pass = passed.get(name)
+    if (pass !== undefined) methods.set(name, method(pass))
+  }
+  const shown = shownOf(receipts)
+  for (const [byNumber, byHash, what] of BY_NUMBER_OR_HASH)
+    for (const name of new Set([byNumber, byHash]))
+      serve(name, (pass) =>
+        decoding(async (params, context) => {
+          const { ofUnsealed, ofSealed } = shown[what]
+          const { view } = context
+          const block = blockParameter(params, 0)
+          const unsealed = block.kind === 'hash' ? preconfirmed.snapshotFor(view) : bases.snapshotFor(block, view)
+          const found =
+            block.kind === 'hash'
+              ? unsealed?.blocks.find(({ hash }) => hash === block.hash)
+              : unsealed && newestBlock(unsealed)
+          if (unsealed !== undefined && found !== undefined) {
+            view.answerState = answerStateOf(unsealed)
+            return JSON.stringify(ofUnsealed(found, params) ?? null)
+          }
+          const held = await bases.held(block, view, timeOf(context))
+          const sealed = held && (await followed.sealed(held.header.hash, context))
+          const answer = sealed && (await ofSealed(sealed, params, context))
+          if (held === undefined || answer === undefined)
+            return pass(block.kind === 'hash' ? params : await onHeadOf(reading, params, 0, context), context)
+          bases.standsOn(held, view)
+          return answer
+        }),
+      )
+  for (const [name, inUnsealed, inSealed] of [
+    ['eth_getTransactionByHash', presentPendingTransaction, shown.transaction.ofSealed],
+    ['eth_getTransactionReceipt', presentPendingReceipt, receiptAt(receipts)],
+  ] as const) {
+    serve(name, (pass) => async (params, context) => {
+      const hash = hashOf(params)
+      if (hash === undefined) return pass(params, context)
+      const snapshot = preconfirmed.snapshotFor(context.view)
+      const unsealed = snapshot && inUnsealed(snapshot.blocks, hash)
+      if (snapshot !== undefined && unsealed !== undefined) {
+        context.view.answerState = answerStateOf(snapshot)
+        return JSON.stringify(unsealed)
+      }
+      const place = followed.find(hash)
+      const answer = place && (await inSealed(place.block, [undefined, toQuantity(place.index)], context))
+      if (place === undefined || answer === undefined) return pass(params, context)
+      const { header } = place.block
+      bases.standsOn({ header, key: header.hash }, context.view)
+      return answer
+    })
+  }
+  return methods
+}
+
+function shownOf(receipts: BlockReceipts): Record<(typeof BY_NUMBER_OR_HASH)[number][2], BlockMethod> {
+  return {
+    block: {
+      ofUnsealed: (block, params) => presentPendingBlock(block, params[1] === true),
+      ofSealed: (block, params) => {
+        const { rpc, isWhole } = block
+        if (params[1] === true) return isWhole ? JSON.stringify(rpc) : undefined
+        return JSON.stringify(isWhole ? { ...rpc, transactions: transactionHashes(block) } : rpc)
+      },
+    },
+    count: {
+      ofUnsealed: ({ transactions }) => toQuantity(transactions.length),
+      ofSealed: ({ rpc }) => JSON.stringify(toQuantity((rpc.transactions as unknown[]).length)),
+    },
+    transaction: {
+      ofUnsealed: (block, params) => presentPendingTransactionAt(block, indexOf(params)),
+      ofSealed: ({ rpc, isWhole }, params) => {
+        const index = indexOf(params)
+        return isWhole ? JSON.stringify((rpc.transactions as unknown[])[Number(index)] ?? null) : undefined
+      },
+    },
+    receipts: {
+      ofUnsealed: presentPendingReceipts,
+      ofSealed: async (block, _, context) => {
+        const all = await receipts.of(block, timeOf(context))
+        return all && `[${all.join(',')}]`
+      },
+    },
+  }
+}
+
+function receiptAt(receipts: BlockReceipts): BlockMethod['ofSealed'] {
+  return async (block, params, context) => (await receipts.of(block, timeOf(context)))?.[Number(indexOf(params))]
+}
+
+function hashOf(params: unknown): Hash | undefined {
+  return Array.isArray(params) && typeof params[0] === 'string' ? (params[0].toLowerCase() as Hash) : undefined
+}
+
+/** @throws DecodeError where the second parameter is no index */
+function indexOf(params: unknown[]): bigint {
+  return decodeQuantity(params[1], 64, undefined, 'params[1]')
+}

@@ -1,0 +1,178 @@
+import type { PreconfirmedSnapshot } from '@upfront/preconfirmed'
+import {
+  type BlockHeader,
+  type BlockParameter,
+  decodeLogFilter,
+  ErrorCode,
+  type LogFilter,
+  logMatches,
+  Place,
+  RpcError,
+  toQuantity,
+} from '@upfront/protocol'
+import { type PendingBlock, presentPendingLogs } from '@upfront/simulation'
+import type { BlockLogs } from '../chain/block-logs.js'
+import { mayHoldLogs } from '../chain/logs-bloom.js'
+import { answerStateOf } from '../pending/answer-state.js'
+import type { Preconfirmed } from '../pending/preconfirmed.js'
+import type { RpcContext, RpcMethod } from '../rpc/rpc-method.js'
+import { decoding, type Reading, timeOf } from './reading.js'
+
+export interface LogReading extends Reading {
+  preconfirmed: Preconfirmed
+  logs: BlockLogs
+}
+
+const LATEST: BlockParameter = { kind: 'tag', tag: 'latest' }
+
+/**
+ * `eth_getLogs`, where `passed` has it: of blocks that are kept here, and of those under construction. What lies further back the node answers;
+ * a range from there to `pending` is put together.
+ */
+export function logMethods(reading: LogReading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
+  const pass = passed.get('eth_getLogs')
+  if (pass === undefined) return new Map()
+  const { bases, preconfirmed } = reading
+  const method = decoding(async (params, context) => {
+    const filter = decodeLogFilter(params[0], new Place(undefined, 'params[0]'))
+    const { view } = context
+    if (filter.blockHash !== undefined) {
+      const hash = filter.blockHash
+      const snapshot = preconfirmed.snapshotFor(view)
+      const unsealed = snapshot?.blocks.find((block) => block.hash === hash)
+      if (snapshot !== undefined && unsealed !== undefined) {
+        view.answerState = answerStateOf(snapshot)
+        return JSON.stringify(presentPendingLogs([unsealed], filter))
+      }
+      const held = await bases.held({ kind: 'hash', hash, requireCanonical: false }, view, timeOf(context))
+      if (held === undefined) return pass(params, context)
+      bases.standsOn(held, view)
+      return listed(await matching(reading, [held.header], filter, context), reading)
+    }
+    const { fromBlock = LATEST, toBlock = LATEST } = filter
+    const snapshot = bases.snapshotFor(toBlock, view)
+    const range = { from: fromBlock, to: snapshot === undefined ? toBlock : numbered(snapshot.head.number) }
+    if (snapshot === undefined) {
+      if (isUnsealed(reading, fromBlock, context)) throw invalidRange()
+      return sealed(reading, range, filter, params, context, pass)
+    }
+    const unsealed = JSON.stringify(presentPendingLogs(unsealedFrom(fromBlock, snapshot), filter))
+    if (reachesSealed(fromBlock, snapshot)) {
+      const below = String(await sealed(reading, range, filter, params, context, pass))
+      view.answerState = answerStateOf(snapshot)
+      return joinedLists(below, unsealed)
+    }
+    view.answerState = answerStateOf(snapshot)
+    return unsealed
+  })
+  return new Map([['eth_getLogs', method]])
+}
+
+interface Range {
+  from: BlockParameter
+  to: BlockParameter
+}
+
+/** JSON of the logs of sealed blocks: from here where all of them are kept, else from the node. */
+async function sealed(
+  reading: LogReading,
+  { from, to }: Range,
+  filter: LogFilter,
+  [given]: unknown[],
+  context: RpcContext,
+  pass: RpcMethod,
+): Promise<string> {
+  const { bases } = reading
+  const headers = await keptBetween(reading, from, to, context)
+  if (headers === undefined) {
+    const bound = async (block: BlockParameter) => {
+      const isOfAll = context.view.holdsSeveral || block.kind !== 'tag' || block.tag !== 'latest'
+      if (!bases.isHead(block) || !isOfAll) return shown(block)
+      const head = await bases.head(context.view, timeOf(context))
+      bases.standsOn(head, context.view)
+      return toQuantity(head.header.number)
+    }
+    const bounds = { fromBlock: await bound(from), toBlock: await bound(to) }
+    return String(await pass([{ ...(given as object), ...bounds }], context))
+  }
+  const newest = headers.at(-1)!
+  bases.standsOn({ header: newest, key: newest.hash }, context.view)
+  return listed(await matching(reading, headers, filter, context), reading)
+}
+
+/** The headers of a range, oldest first; undefined where they are not all kept. */
+async function keptBetween(
+  { bases, followed }: LogReading,
+  from: BlockParameter,
+  to: BlockParameter,
+  context: RpcContext,
+): Promise<BlockHeader[] | undefined> {
+  const [first, last] = [
+    await bases.held(from, context.view, timeOf(context)),
+    await bases.held(to, context.view, timeOf(context)),
+  ]
+  if (first === undefined || last === undefined || first.header.number > last.header.number) return undefined
+  const headers = [last.header]
+  while (headers[0]!.number > first.header.number) {
+    const parent = followed.head.header(headers[0]!.parentHash)
+    if (parent === undefined) return undefined
+    headers.unshift(parent)
+  }
+  return headers[0]!.hash === first.header.hash ? headers : undefined
+}
+
+async function matching(
+  { logs }: LogReading,
+  headers: readonly BlockHeader[],
+  filter: LogFilter,
+  context: RpcContext,
+): Promise<string[]> {
+  const asked = headers.filter(({ logsBloom }) => mayHoldLogs(logsBloom, filter))
+  const found = await Promise.all(asked.map((header) => logs.of(header, timeOf(context))))
+  return found.flatMap((all) => all.filter((log) => logMatches(log, filter)).map(({ json }) => json))
+}
+
+/** @throws RpcError -32005 */
+function listed(logs: readonly string[], { limits }: Reading): string {
+  const length = logs.reduce((sum, log) => sum + log.length + 1, 2)
+  if (length > limits.answerBytes)
+    throw new RpcError(
+      ErrorCode.limitExceeded,
+      `the logs take more than ${limits.answerBytes} bytes: ask for fewer blocks`,
+    )
+  return `[${logs.join(',')}]`
+}
+
+function joinedLists(first: string, second: string): string {
+  if (first === '[]') return second
+  return second === '[]' ? first : `${first.slice(0, -1)},${second.slice(1)}`
+}
+
+function isUnsealed({ bases }: LogReading, block: BlockParameter, { view }: RpcContext): boolean {
+  return bases.snapshotFor(block, view) !== undefined
+}
+
+/** The blocks under construction from the first that is meant; `pending` is the newest alone. */
+function unsealedFrom(from: BlockParameter, { blocks }: PreconfirmedSnapshot): readonly PendingBlock[] {
+  if (from.kind === 'tag') return from.tag === 'pending' ? blocks.slice(-1) : blocks
+  return from.kind === 'number' ? blocks.filter(({ environment }) => environment.number >= from.number) : blocks
+}
+
+function reachesSealed(from: BlockParameter, { head }: PreconfirmedSnapshot): boolean {
+  if (from.kind === 'tag') return from.tag !== 'pending'
+  return from.kind === 'number' && from.number <= head.number
+}
+
+function numbered(number: bigint): BlockParameter {
+  return { kind: 'number', number }
+}
+
+function shown(block: BlockParameter): string {
+  if (block.kind === 'number') return toQuantity(block.number)
+  return block.kind === 'tag' ? block.tag : block.hash
+}
+
+/** In geth's words. */
+function invalidRange(): RpcError {
+  return new RpcError(ErrorCode.invalidParams, 'invalid block range params')
+}

@@ -1,0 +1,73 @@
+import type { UpstreamClient } from '@upfront/node'
+import {
+  type BlockParameter,
+  DecodeError,
+  decodeBlockParameter,
+  ErrorCode,
+  Place,
+  RpcError,
+  toQuantity,
+} from '@upfront/protocol'
+import type { Driver } from '@upfront/simulation'
+import type { FollowedChain } from '../chain/followed-chain.js'
+import type { ServedChain } from '../chain/served-chain.js'
+import type { SimulationBases } from '../pending/simulation-base.js'
+import type { RpcContext, RpcMethod } from '../rpc/rpc-method.js'
+import { ReadDeadline, type RequestLimits } from '../simulate/simulator.js'
+
+/** What reads of the chain are answered with. */
+export interface Reading {
+  bases: SimulationBases
+  followed: FollowedChain
+  driver: Driver
+  served: ServedChain
+  limits: RequestLimits
+  client: UpstreamClient
+  /** Transactions are sent through this gateway: the node's pool may know more of a sender than the state. */
+  sends: boolean
+}
+
+/**
+ * Where the parameter at this place means the head and the request holds several calls, the call as it is passed on: on the head that the others
+ * stand on. Any other call as it is.
+ * @throws DecodeError; or as `SimulationBases.head`
+ */
+export async function onHeadOf(
+  { bases }: Reading,
+  params: unknown[],
+  at: number,
+  context: RpcContext,
+): Promise<unknown[]> {
+  const block = blockParameter(params, at)
+  const isUnsealed = block.kind === 'tag' && block.tag === 'pending'
+  if (!bases.isHead(block) || !(context.view.holdsSeveral || isUnsealed)) return params
+  const head = await bases.head(context.view, timeOf(context))
+  bases.standsOn(head, context.view)
+  return params.with(at, toQuantity(head.header.number))
+}
+
+/** @throws DecodeError with the place */
+export function blockParameter(params: unknown[], at: number): BlockParameter {
+  return decodeBlockParameter(params[at], new Place(undefined, `params[${at}]`))
+}
+
+/** A method whose parameters are a list. */
+export type ListMethod = (params: unknown[], context: RpcContext) => ReturnType<RpcMethod>
+
+/** As `RpcMethod`: what can't be decoded is -32602. */
+export function decoding(method: ListMethod): RpcMethod {
+  return async (params, context) => {
+    try {
+      if (!Array.isArray(params)) throw new DecodeError(undefined, 'params: expected an array')
+      return await method(params, context)
+    } catch (error) {
+      if (error instanceof DecodeError) throw new RpcError(ErrorCode.invalidParams, error.message)
+      throw error
+    }
+  }
+}
+
+/** The part of a request's time in which the node is asked. */
+export function timeOf(context: RpcContext): ReadDeadline {
+  return new ReadDeadline(context)
+}

@@ -1,0 +1,204 @@
+import { andThen, passThrough, type UpstreamClient } from '@upfront/node'
+import {
+  type Address,
+  DecodeError,
+  decodeAddress,
+  decodeBytes32,
+  decodeCallRequest,
+  decodeQuantity,
+  ErrorCode,
+  type Hash,
+  RpcError,
+  toQuantity,
+} from '@upfront/protocol'
+import {
+  type CallSite,
+  estimateGas,
+  executeCall,
+  type FailedCall,
+  presentFailure,
+  presentRejection,
+  ReadBudget,
+  SimulationRejected,
+  type StateRead,
+  type StateValue,
+} from '@upfront/simulation'
+import type { SimulationBase } from '../pending/simulation-base.js'
+import type { RpcContext, RpcMethod } from '../rpc/rpc-method.js'
+import { readUntil, spending } from '../simulate/simulator.js'
+import { blockParameter, decoding, onHeadOf, type Reading, timeOf } from './reading.js'
+
+/** Answers one call on the state of one block, sealed or under construction. @throws RpcError, DecodeError */
+type Answer = (params: unknown[], base: SimulationBase, context: RpcContext) => Promise<unknown>
+
+interface StateMethod {
+  /** Where the block parameter stands. */
+  at: number
+  /** Whether it may be left out: then it is `latest`. */
+  isOptional?: boolean
+  answer: Answer
+}
+
+/**
+ * The methods of `passed` that read the state of a block or run one call on it. They are answered here where the block is held or under
+ * construction, one in the same way as the other, and by the node where it is not.
+ */
+export function stateMethods(reading: Reading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
+  const { bases } = reading
+  const methods = new Map<string, RpcMethod>()
+  for (const [name, { at, isOptional, answer }] of answers(reading)) {
+    const pass = passed.get(name)
+    if (pass === undefined) continue
+    methods.set(
+      name,
+      decoding(async (given, context) => {
+        const { view } = context
+        const params =
+          isOptional && given[at] == null ? [...given.slice(0, at), 'latest', ...given.slice(at + 1)] : given
+        if (params.length <= at)
+          throw new DecodeError(undefined, `missing value for required argument ${params.length}`)
+        const block = blockParameter(params, at)
+        const time = timeOf(context)
+        const isAnsweredHere =
+          bases.snapshotFor(block, view) !== undefined || (await bases.held(block, view, time)) !== undefined
+        if (!isAnsweredHere) {
+          // The node's `pending` counts what waits in its pool, too.
+          const countsPool = name === 'eth_getTransactionCount' && reading.sends
+          return pass(countsPool ? params : await onHeadOf(reading, params, at, context), context)
+        }
+        const answered = await bases.on(block, view, time, (base) => answer(params, base, context))
+        return JSON.stringify(answered)
+      }),
+    )
+  }
+  return methods
+}
+
+function answers(reading: Reading): [string, StateMethod][] {
+  const { driver, limits, client, sends } = reading
+  const read = async (
+    read: StateRead,
+    { state, cancellation }: SimulationBase,
+    context: RpcContext,
+  ): Promise<StateValue> => (await driver.read([read], state, { budget: budget(context), cancellation }))[0]!
+  const budget = ({ deadline }: RpcContext) => new ReadBudget(limits.upstreamReads, readUntil(deadline))
+  const site = async (
+    { base, opening, state, cancellation }: SimulationBase,
+    context: RpcContext,
+  ): Promise<CallSite> => ({
+    driver: {
+      simulate: (plan, at, driven) =>
+        andThen(driver.simulate(plan, at, driven), (answer) => {
+          context.spend?.(answer)
+          return answer
+        }),
+      read: driver.read.bind(driver),
+    },
+    rules: await rulesFor(reading, context),
+    ...{ base, opening, state, cancellation },
+    gasCap: limits.gas,
+    answerBytes: limits.answerBytes,
+    budget: budget(context),
+  })
+  const account = (params: unknown[]) => decodeAddress(params[0], undefined, 'params[0]')
+  return [
+    [
+      'eth_getBalance',
+      {
+        at: 1,
+        answer: async (params, base, context) =>
+          toQuantity((await read({ kind: 'balance', address: account(params) }, base, context)) as bigint),
+      },
+    ],
+    [
+      'eth_getTransactionCount',
+      {
+        at: 1,
+        answer: async (params, base, context) => {
+          const address = account(params)
+          const executed = read({ kind: 'nonce', address }, base, context) as Promise<bigint>
+          const sent = sends && params[1] === 'pending' ? countSent(client, address, context) : 0n
+          const [inState, inPool] = await Promise.all([executed, sent])
+          if (inPool > inState) return toQuantity(inPool)
+          return toQuantity(inState)
+        },
+      },
+    ],
+    [
+      'eth_getCode',
+      { at: 1, answer: (params, base, context) => read({ kind: 'code', address: account(params) }, base, context) },
+    ],
+    [
+      'eth_getStorageAt',
+      {
+        at: 2,
+        answer: (params, base, context) =>
+          read({ kind: 'storage', address: account(params), slot: slotOf(params[1]) }, base, context),
+      },
+    ],
+    [
+      'eth_call',
+      {
+        at: 1,
+        isOptional: true,
+        answer: (params, base, context) =>
+          Promise.resolve(
+            spending(limits, context, async () => {
+              const result = await executeCall(decodeCallRequest(params), await site(base, context)).catch((error) => {
+                if (!(error instanceof SimulationRejected)) throw error
+                throw new RpcError(ErrorCode.serverError, presentRejection(error.rejection).message)
+              })
+              if (result.failed) throw refusal(result.failed)
+              return result.returnData
+            }),
+          ),
+      },
+    ],
+    [
+      'eth_estimateGas',
+      {
+        at: 1,
+        isOptional: true,
+        answer: (params, base, context) =>
+          Promise.resolve(
+            spending(limits, context, async () => {
+              const estimate = await estimateGas(decodeCallRequest(params), await site(base, context))
+              if ('failed' in estimate) throw refusal(estimate.failed)
+              return toQuantity(estimate.gas)
+            }),
+          ),
+      },
+    ],
+  ]
+}
+
+async function rulesFor({ served }: Reading, context: RpcContext) {
+  const rules = await served.rules(context)
+  if (rules.isUncertain) context.view.rulesAreUncertain = true
+  return rules
+}
+
+/** The sender's next nonce as the node's pool knows it. */
+async function countSent(client: UpstreamClient, address: Address, context: RpcContext): Promise<bigint> {
+  return decodeQuantity(
+    await passThrough(client, 'eth_getTransactionCount', [address, 'pending'], context),
+    64,
+    undefined,
+    'eth_getTransactionCount',
+  )
+}
+
+/** A slot as a quantity or as 32 bytes: nodes take both. */
+function slotOf(value: unknown): Hash {
+  if (typeof value === 'string' && /^0x[0-9a-f]{0,64}$/i.test(value))
+    return `0x${value.slice(2).toLowerCase().padStart(64, '0')}`
+  return decodeBytes32(value, undefined, 'params[1]')
+}
+
+/** A failed call as geth's `eth_call` answers it: 3 with the revert data, -32000 for a halt. */
+function refusal(failed: FailedCall): RpcError {
+  const error = presentFailure(failed, 'ethereum')
+  if (typeof error !== 'object') return new RpcError(ErrorCode.serverError, 'execution failed')
+  const { code, message, data } = error
+  return code === ErrorCode.reverted ? new RpcError(code, message, data) : new RpcError(ErrorCode.serverError, message)
+}

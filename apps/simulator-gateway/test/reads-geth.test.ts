@@ -1,0 +1,298 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  type BuiltGeth,
+  deployUniswap,
+  type FaultProxy,
+  findGeth,
+  GETH_DEVELOPER,
+  startBuiltGeth,
+  startFaultProxy,
+  swapRouterAbi,
+  TEST_TOKEN_SLOTS,
+  testTokenAbi,
+  type UniswapContracts,
+} from '@upfront/devnet'
+import {
+  type Address,
+  createWalletClient,
+  encodeAbiParameters,
+  encodeFunctionData,
+  type Hex,
+  http,
+  keccak256,
+  numberToHex,
+  parseEther,
+} from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { assemble } from './assemble.js'
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+
+// Reads of blocks that the gateway holds, compared field by field with geth's own answers, both asked at the same block.
+// `npm run test:reads` asks thousands of random questions.
+const QUESTIONS = Number(process.env.READ_QUESTIONS ?? 300)
+const INTERVAL_MS = 250
+const path = findGeth()
+const suite = path === undefined ? describe.skip : describe
+const title = 'reads of held blocks agree with geth'
+
+interface Question {
+  method: string
+  params: unknown[]
+}
+
+suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title, () => {
+  const developer = privateKeyToAccount(GETH_DEVELOPER.privateKey)
+  const code = '0x00000000000000000000000000000000000c0de7'
+  let geth: BuiltGeth
+  let node: FaultProxy
+  let gateway: GatewayProcess
+  let uniswap: UniswapContracts
+  let sealing: Promise<void>
+  let going = true
+  let nonce = 0
+  let fill = async (): Promise<unknown> => undefined
+
+  beforeAll(async () => {
+    geth = await startBuiltGeth(path as string)
+    sealing = (async () => {
+      while (going) {
+        const due = sleep(INTERVAL_MS)
+        await fill()
+        await geth.build({ feeRecipient: '0x00000000000000000000000000000000000000fe', withdrawals: [] })
+        await due
+      }
+    })()
+    uniswap = await deployUniswap(geth.rpcUrl, GETH_DEVELOPER.privateKey)
+    const wallet = createWalletClient({ account: developer, transport: http(geth.rpcUrl) })
+    nonce = Number(await geth.rpc<Hex>('eth_getTransactionCount', [developer.address, 'pending']))
+    fill = async () => {
+      for (const { to, data, value } of calls().slice(0, 1 + (nonce % 4)))
+        await wallet.sendTransaction({
+          chain: null,
+          nonce: nonce++,
+          gas: 400_000n,
+          to,
+          data,
+          value: BigInt(value ?? 0),
+        })
+    }
+    node = await startFaultProxy(geth.rpcUrl)
+    gateway = await startGatewayProcess({
+      UPSTREAM_RPC_URL: node.url,
+      UPSTREAM_WS_URL: geth.wsUrl,
+      FOLLOW_HEAD: 'always',
+      DIALECT: 'ethereum',
+    })
+    while (!(await held()) || (await carried()) < 6) await sleep(50)
+  }, 120_000)
+  afterAll(async () => {
+    going = false
+    await gateway?.stop()
+    await sealing
+    await node?.stop()
+    await geth?.stop()
+  })
+
+  const carried = async () => (await gateway.metric('upfront_carry_blocks_total{outcome="carried"}')) || 0
+  const held = async () => {
+    const { following } = (await (await fetch(`${gateway.url}/health/ready`)).json()) as {
+      following: { trusted: boolean; recent: { block: string; hash: Hex }[] }
+    }
+    return following.trusted ? following.recent : undefined
+  }
+
+  const random = (() => {
+    let seed = Number(process.env.READ_SEED ?? 7)
+    return (below: number) => {
+      seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fffffff
+      return Math.floor((seed / 0x80000000) * below)
+    }
+  })()
+  const one = <T>(list: readonly T[]): T => list[random(list.length)]!
+
+  function calls(): { to: Address; data: Hex; value?: Hex }[] {
+    const { router, poolV3, pairV2, token0, token1 } = uniswap
+    const swap = (functionName: 'swapV2' | 'swapV3', pool: Address, token: Address) =>
+      encodeFunctionData({
+        abi: swapRouterAbi,
+        functionName,
+        args: [pool, token, parseEther('0.001') + BigInt(random(1e6)), 0n, developer.address],
+      })
+    const transfer = (to: Address, amount: bigint) =>
+      encodeFunctionData({ abi: testTokenAbi, functionName: 'transfer', args: [to, amount] })
+    const mixed: { to: Address; data: Hex; value?: Hex }[] = [
+      { to: router, data: swap('swapV3', poolV3, one([token0, token1])) },
+      { to: token0, data: transfer(pairV2, BigInt(random(1e6))) },
+      { to: numberToHex(0xabc000 + random(6), { size: 20 }), data: '0x', value: numberToHex(1 + random(1e9)) },
+      { to: router, data: swap('swapV2', pairV2, one([token0, token1])) },
+    ]
+    return mixed.sort(() => random(3) - 1)
+  }
+
+  /** Any call: also ones that revert, halt, lack funds, or override what they stand on. */
+  function anyCall(): unknown[] {
+    const program = one([
+      'NUMBER 0 MSTORE TIMESTAMP 32 MSTORE BASEFEE 64 MSTORE COINBASE 96 MSTORE GASLIMIT 128 MSTORE PREVRANDAO 160 MSTORE CHAINID 192 MSTORE 224 0 RETURN',
+      'NUMBER 1 SWAP1 SUB BLOCKHASH 0 MSTORE NUMBER BLOCKHASH 32 MSTORE NUMBER 2 SWAP1 SUB BLOCKHASH 64 MSTORE GAS 96 MSTORE 128 0 RETURN',
+      'CALLER BALANCE 0 MSTORE CALLVALUE 32 MSTORE ADDRESS BALANCE 64 MSTORE COINBASE BALANCE 96 MSTORE 128 0 RETURN',
+      '0 0 REVERT',
+      '7 0 MSTORE 32 0 REVERT',
+      'INVALID',
+      '@loop >loop JUMP',
+      '0 SLOAD 1 ADD 0 SSTORE 0 SLOAD 0 MSTORE 32 0 RETURN',
+    ])
+    const own = {
+      from: one([developer.address, undefined, numberToHex(0xabc000 + random(8), { size: 20 })]),
+      ...one<object>([{}, {}, { gas: numberToHex(one([21_000, 30_000, 100_000, 500_000])) }]),
+      ...one<object>([
+        {},
+        {},
+        { gasPrice: '0x3b9aca00' },
+        { maxFeePerGas: '0x2540be400', maxPriorityFeePerGas: '0x1' },
+        { maxFeePerGas: '0x1' },
+      ]),
+    }
+    const coded = { [code]: { code: assemble(program), balance: '0x64', nonce: one([undefined, '0x5']) } }
+    const call = one<object>([
+      ...calls(),
+      { to: code, data: '0x', value: one([undefined, '0x0', '0x5', numberToHex(parseEther('100000000000'))]) },
+      { to: code, data: '0x1234' },
+      { data: '0x600a600c600039600a6000f3602a60005260206000f3' },
+      { to: uniswap.poolV3, data: '0x3850c7bd' },
+      { to: uniswap.poolV3, data: '0x12345678' },
+      { to: uniswap.token0, data: '0x18160ddd' },
+    ])
+    const state = one<object | undefined>([
+      undefined,
+      coded,
+      coded,
+      { ...coded, [developer.address]: { balance: one(['0x0', '0x5208', numberToHex(parseEther('3'))]) } },
+      { [uniswap.token0]: { stateDiff: { [balanceSlot(developer.address)]: numberToHex(5, { size: 32 }) } } },
+    ])
+    const block = one<object | undefined>([
+      undefined,
+      undefined,
+      { time: numberToHex(2_000_000_000 + random(1_000)), feeRecipient: code },
+      { baseFeePerGas: '0x5', prevRandao: numberToHex(5, { size: 32 }), gasLimit: '0x989680' },
+    ])
+    return [{ ...own, ...call }, undefined, state ?? null, block ?? null]
+  }
+
+  const balanceSlot = (account: Address) =>
+    keccak256(encodeAbiParameters([{ type: 'address' }, { type: 'uint256' }], [account, TEST_TOKEN_SLOTS.balanceOf]))
+
+  const someone = () =>
+    one([
+      developer.address,
+      uniswap.router,
+      uniswap.poolV3,
+      uniswap.pairV2,
+      uniswap.token0,
+      '0x00000000000000000000000000000000000000fe',
+      numberToHex(0xabc000 + random(8), { size: 20 }),
+    ])
+
+  function question(block: unknown, byHash: unknown, transaction: Hex): Question {
+    const called = anyCall().with(1, block)
+    const filter = one<object>([
+      {},
+      { address: uniswap.token0 },
+      { address: [uniswap.poolV3, uniswap.pairV2] },
+      { topics: [[keccak256('0x'), null]] },
+      { topics: [null, `0x${developer.address.slice(2).toLowerCase().padStart(64, '0')}`] },
+      { address: code },
+    ])
+    const whole = one([true, false])
+    const index = numberToHex(random(6))
+    return one<Question>([
+      { method: 'eth_call', params: called },
+      { method: 'eth_call', params: called },
+      { method: 'eth_call', params: called },
+      { method: 'eth_estimateGas', params: called },
+      { method: 'eth_estimateGas', params: called },
+      { method: 'eth_createAccessList', params: called.slice(0, 3) },
+      { method: 'eth_getBalance', params: [someone(), block] },
+      { method: 'eth_getCode', params: [someone(), block] },
+      { method: 'eth_getTransactionCount', params: [someone(), block] },
+      {
+        method: 'eth_getStorageAt',
+        params: [someone(), one(['0x0', '0x1', balanceSlot(someone() as Address)]), block],
+      },
+      { method: 'eth_getBlockReceipts', params: [block] },
+      { method: 'eth_getBlockByNumber', params: [block, whole] },
+      { method: 'eth_getBlockByHash', params: [byHash, whole] },
+      { method: 'eth_getBlockTransactionCountByNumber', params: [block] },
+      { method: 'eth_getBlockTransactionCountByHash', params: [byHash] },
+      { method: 'eth_getTransactionByBlockNumberAndIndex', params: [block, index] },
+      { method: 'eth_getTransactionByBlockHashAndIndex', params: [byHash, index] },
+      { method: 'eth_getTransactionByHash', params: [transaction] },
+      { method: 'eth_getTransactionReceipt', params: [transaction] },
+      { method: 'eth_getLogs', params: [{ ...filter, fromBlock: block, toBlock: block }] },
+      { method: 'eth_getLogs', params: [{ ...filter, blockHash: byHash }] },
+    ]) as Question
+  }
+
+  const ofGeth = async ({ method, params }: Question) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    const response = await fetch(geth.rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    const { result, error } = (await response.json()) as { result?: unknown; error?: object }
+    return error === undefined ? { result } : { error: withoutHash(error) }
+  }
+  const ofOurs = async ({ method, params }: Question) => {
+    const { result, error } = await gateway.call(method, params)
+    return error === undefined ? { result } : { error }
+  }
+
+  it(
+    `in ${QUESTIONS} random questions`,
+    async () => {
+      const differences: unknown[] = []
+      node.reset()
+      let hashes: Hex[] = []
+      for (let asked = 0; asked < QUESTIONS; ) {
+        const recent = await held()
+        if (recent === undefined) continue
+        const { hash, block } = recent.at(-1 - random(Math.min(8, recent.length)))!
+        const number = numberToHex(BigInt(block))
+        const sealed = await geth.rpc<{ hash: Hex; transactions: Hex[] } | null>('eth_getBlockByNumber', [
+          number,
+          false,
+        ])
+        if (sealed?.hash !== hash) continue
+        hashes = [...sealed.transactions, ...hashes].slice(0, 20)
+        const drawn = question(number, hash, hashes.length > 0 ? one(hashes) : hash)
+        const [theirs, ours] = await Promise.all([ofGeth(drawn), ofOurs(drawn)])
+        asked += 1
+        if (JSON.stringify(sorted(ours)) !== JSON.stringify(sorted(theirs))) differences.push({ drawn, ours, theirs })
+      }
+      expect(differences.slice(0, 5)).toEqual([])
+    },
+    60_000 + 50 * QUESTIONS,
+  )
+
+  it('and nearly all without the node: it is asked only while the head may be another', () => {
+    const asked = ['eth_call', 'eth_estimateGas', 'eth_getTransactionByHash', 'eth_getBlockTransactionCountByNumber']
+    const count = asked.reduce((sum, method) => sum + (node.stats.byMethod[method] ?? 0), 0)
+    expect(count).toBeLessThan(QUESTIONS / 20)
+  })
+})
+
+/** geth names the hash of a transaction that it makes of the call with fees of its own. */
+function withoutHash(error: object): object {
+  const { message } = error as { message: string }
+  return {
+    ...error,
+    message: message.replace(/^failed to apply transaction: 0x[0-9a-f]{64} /, 'failed to apply transaction: '),
+  }
+}
+
+/** The order of an object's fields is of no matter. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, each]) => [key, sorted(each)]),
+  )
+}
