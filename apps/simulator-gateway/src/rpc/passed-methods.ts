@@ -1,5 +1,5 @@
-import type { RpcMethod } from '../rpc/rpc-method.js'
 import { decoding, onHeadOf, type Reading } from './reading.js'
+import type { RpcMethod } from './rpc-method.js'
 
 /** Where they have their block parameter. */
 const BLOCK_AT = [

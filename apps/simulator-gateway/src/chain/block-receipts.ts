@@ -1,7 +1,7 @@
 import { type CallLimits, type CallQueue, malformed, type UpstreamCall, unlessAborted } from '@upfront/node'
 import type { Hash } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
-import type { FollowedBlock } from '../chain/followed-block.js'
+import type { FollowedBlock } from './followed-block.js'
 
 /** Of all kept receipts as JSON. */
 const MOST_CHARACTERS = 48 * 1024 * 1024
