@@ -159,7 +159,7 @@ function farewell(services, logs, sale) {
     `  web3.py      Web3(Web3.HTTPProvider("${gateway.url}/ethereum"))`,
     '',
     ...(services.some(({ name }) => name === 'billing')
-      ? [`Pay for a simulation: \`${withPorts('npm run demo', ['GATEWAY_HOST', 'GATEWAY_PORT'])}\``, '']
+      ? [`Pay for a simulation: \`${withPorts('npm run demo', ['GATEWAY_HOST', 'GATEWAY_PORT', 'DEVNET_PORT'])}\``, '']
       : []),
     ...sale,
     ...(services.some(({ name }) => name === 'devnet') && followsFlashblocks()

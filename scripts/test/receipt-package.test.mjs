@@ -39,7 +39,7 @@ it('finds nothing wrong with the example, which it executes again', () => {
   expect(stdout).toContain('The bill is right.')
 }, 60_000)
 
-it('says what is wrong with a changed one', () => {
+it('says what is wrong with a changed one, and what is missing of one that lacks a document', () => {
   const example = JSON.parse(readFileSync(join(folder, 'example.json'), 'utf8'))
   example.answer.result[0].calls[0].gasUsed = '0x1'
   const file = join(project, 'changed.json')
@@ -47,7 +47,11 @@ it('says what is wrong with a changed one', () => {
   const { status, stdout } = verify(file)
   expect(status).toBe(1)
   expect(stdout).toContain('The bill is WRONG.')
+  const { payment: _, ...without } = JSON.parse(readFileSync(join(folder, 'example.json'), 'utf8'))
+  writeFileSync(file, JSON.stringify(without))
+  const { status: open, stdout: told } = verify(file)
+  expect([open, told]).toEqual([2, expect.stringContaining('NOT FULLY CHECKED: offer, authorization.')])
   writeFileSync(file, '{}')
   const { status: unread, stderr } = verify(file)
-  expect([unread, stderr]).toEqual([2, expect.stringContaining('request: expected an object')])
+  expect([unread, stderr]).toEqual([3, expect.stringContaining('request: expected an object')])
 }, 60_000)

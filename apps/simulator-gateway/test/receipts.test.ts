@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -157,6 +157,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
         payment: decodePaymentSignatureHeader(stand.payment()),
         settlement: decodePaymentResponseHeader(response.headers.get('payment-response') ?? ''),
         seller: await (await fetch(`${stand.gateway.url}/.well-known/upfront.json`)).json(),
+        chain: await ethConfig(),
       }
       return JSON.parse(JSON.stringify(exchange))
     }
@@ -165,7 +166,17 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
         name,
         outcome === 'right' ? outcome : `${outcome}: ${detail}`,
       ])
-    const ALL = ['signature', 'request', 'result', 'price list', 'charge', 'witness', 'state', 'execution']
+    /** Of the buyer's own node: the chain is not known by its id. */
+    const ethConfig = async () => {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_config', params: [] })
+      const headers = { 'content-type': 'application/json' }
+      const answer = await fetch(stand.devnet.rpcUrl, { method: 'POST', headers, body })
+      return ((await answer.json()) as { result: object }).result
+    }
+    const ALL = [
+      ...['signature', 'request', 'block', 'result', 'price list', 'charge', 'witness', 'rules', 'state', 'execution'],
+    ]
+    const PAID = ['offer', 'authorization', 'payment', 'settlement', 'delivery']
     const allRight = (...names: string[]) => names.map((name) => [name, 'right'])
     const usdcCall = () => {
       const { usdc } = stand.devnet.contracts
@@ -182,7 +193,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
       const params = [{ blockStateCalls: [{ calls: [{ ...call, input: data }] }], traceTransfers: true }, 'latest']
       const body = { jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params }
       const exchange = await bought('/v1/simulate?witness=1', body)
-      expect(outcomes(await verify(exchange))).toEqual(allRight(...ALL, 'payment'))
+      expect(outcomes(await verify(exchange))).toEqual(allRight(...ALL, ...PAID))
       const { usage } = exchange.answer.charge
       expect(usage.witnessBytes).toBe(JSON.stringify(exchange.answer.witness).length)
       // As a buyer would check it; what else the command says is in scripts/test/receipt-package.test.mjs.
@@ -200,7 +211,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
       const exchange = await bought('/v1/simulate?witness=1', body)
       const { result, charge, receipt, error } = exchange.answer
       expect(error).toBeUndefined()
-      expect(outcomes(await verify(exchange))).toEqual(allRight(...ALL, 'payment'))
+      expect(outcomes(await verify(exchange))).toEqual(allRight(...ALL, ...PAID))
       const [ofCall, ofRuns, ofBytes, ...others] = receipt.usage.gas.map(Number)
       expect([others, ofBytes]).toEqual([[], 100 * Buffer.byteLength(JSON.stringify(result))])
       // Once more with questions to the token, and at least once with other limits.
@@ -220,16 +231,17 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
         'latest',
       ] as never
       const exchange = await bought('/v1/simulate?witness=1&dialect=ethereum', [call(1), hashes, call(3, '0x0')])
-      expect(outcomes(await verify(exchange))).toEqual(allRight(...ALL, ...ALL, 'payment'))
+      expect(outcomes(await verify(exchange))).toEqual(allRight(...ALL, ...ALL, ...PAID))
       expect(Object.keys(exchange.answer[1].witness.blockHashes)).toHaveLength(2)
     })
 
     test('and a preview', async () => {
       const exchange = await bought(`/v1/preview?witness=1&${new URLSearchParams(usdcCall())}`)
       const result = await verify(exchange)
-      expect(result.isRight).toBe(true)
+      // The node's own block under construction: no header commits to its state.
+      expect(result.verdict).toBe(exchange.answer.receipt.block.state === 'canonical' ? 'right' : 'unchecked')
       expect(outcomes(result).filter(([name]) => name !== 'state')).toEqual(
-        allRight(...ALL.filter((name) => name !== 'state'), 'payment'),
+        allRight(...ALL.filter((name) => name !== 'state'), ...PAID),
       )
     })
 
@@ -278,9 +290,13 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
         // Each streamed block begins with a deposit.
         expect(block.transactions.length).toBeGreaterThan(0)
         expect(block.flashblock).toBe(answer.block.flashblock)
-        const { calls } = await verify({ request: { url }, answer })
+        const chain = JSON.parse(await readFile(OP_GENESIS_FILE, 'utf8'))
+        const { calls, verdict } = await verify({ request: { url }, answer, chain }, { signer })
         const checks = calls.flatMap((call) => call.checks)
+        expect(verdict).toBe('unchecked')
         expect(checks.filter(({ outcome }) => outcome !== 'right')).toEqual([
+          { name: 'price list', outcome: 'unchecked', detail: expect.stringContaining('no "offer"') },
+          { name: 'rules', outcome: 'unchecked', detail: expect.stringContaining('gas cap') },
           { name: 'state', outcome: 'unchecked', detail: expect.stringContaining('no header commits to it yet') },
         ])
         expect(checks.at(-1)).toMatchObject({ name: 'execution', detail: expect.stringMatching(/^revm: /) })

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { x402Client } from '@x402/core/client'
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader, decodePaymentSignatureHeader } from '@x402/core/http'
+import type { PaymentRequired } from '@x402/core/types'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { wrapFetchWithPayment } from '@x402/fetch'
 import { type Address, createPublicClient, encodeFunctionData, erc20Abi, formatUnits, type Hex, http } from 'viem'
@@ -14,6 +15,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 const HELP = `npm run demo: a buyer asks the gateway what a transfer of USDC would do, and pays for the answer what it took.
 
   GATEWAY_URL        http://127.0.0.1:8080; else GATEWAY_HOST and GATEWAY_PORT
+  CHAIN_RPC_URL      a node that the buyer trusts: the local chain's, at DEVNET_PORT
   BUYER_PRIVATE_KEY  the local chain's buyer`
 
 if (process.argv.includes('--help')) {
@@ -31,6 +33,10 @@ const account = privateKeyToAccount(
 const receiptFile = `.data/receipt-${new URL(gateway).host.replaceAll(/[^\w.]/g, '-')}.json`
 const receiptCommand = fileURLToPath(new URL('../../../packages/receipt/bin/receipt.mjs', import.meta.url))
 const chain = createPublicClient({ transport: http(gateway) })
+/** Asked for the chain's rules, which are not the seller's to tell. */
+const ownNode = createPublicClient({
+  transport: http(env.CHAIN_RPC_URL || `http://127.0.0.1:${env.DEVNET_PORT || 8545}`),
+})
 
 async function balanceOf(token: Address, owner: Address): Promise<bigint> {
   return chain.readContract({ address: token, abi: erc20Abi, functionName: 'balanceOf', args: [owner] })
@@ -45,7 +51,7 @@ async function mined(hash: Hex): Promise<void> {
   }
 }
 
-/** Checks what was bought offline, as anyone can who has the file. @throws Error where the bill is wrong */
+/** Checks what was bought offline, as anyone can who has the file. @throws Error where the bill is wrong, or not all can be checked */
 function checkBill(exchange: object): void {
   mkdirSync(dirname(receiptFile), { recursive: true })
   writeFileSync(receiptFile, JSON.stringify(exchange, null, 2))
@@ -56,16 +62,28 @@ function checkBill(exchange: object): void {
   if (status !== 0) throw new Error('the bill does not hold')
 }
 
+/** What a request costs at most: the decoded PAYMENT-REQUIRED header of its 402. */
+async function offerFor(url: string, init: RequestInit = {}): Promise<PaymentRequired> {
+  const refusal = await fetch(url, init)
+  const header = refusal.headers.get('payment-required')
+  if (refusal.status !== 402 || header === null)
+    throw new Error(`expected 402, got ${refusal.status}: does this gateway sell? (billing must run beside it)`)
+  return decodePaymentRequiredHeader(header)
+}
+
+interface Answer {
+  result?: { calls: object[] }[]
+  error?: object
+  charge?: object
+  receipt?: object
+  witness?: object
+}
+
 async function main(): Promise<void> {
   console.log(`1. Ask ${gateway} what a transfer would do, without paying`)
   const chainId = await chain.getChainId()
   const probe = `${gateway}/v1/preview?from=${account.address}&to=${account.address}`
-  const refusal = await fetch(probe)
-  const header = refusal.headers.get('payment-required')
-  if (refusal.status !== 402 || header === null)
-    throw new Error(`expected 402, got ${refusal.status}: does this gateway sell? (billing must run beside it)`)
-  const required = decodePaymentRequiredHeader(header)
-  const offer = required.accepts.find(({ scheme }) => scheme === 'upto')
+  const offer = (await offerFor(probe)).accepts.find(({ scheme }) => scheme === 'upto')
   if (offer === undefined) throw new Error('the gateway offers no `upto` payment')
   const token = offer.asset as Address
   const decimals = await chain.readContract({ address: token, abi: erc20Abi, functionName: 'decimals' })
@@ -92,13 +110,20 @@ async function main(): Promise<void> {
     payment = request.headers.get('payment-signature') ?? payment
     return fetch(request)
   }
-  const url = `${gateway}/v1/preview?from=${account.address}&to=${token}&data=${data}&witness=1`
-  const answer = await wrapFetchWithPayment(send, client)(url)
+  const url = `${gateway}/v1/simulate?witness=1`
+  const transfer = { from: account.address, to: token, input: data }
+  const params = [{ blockStateCalls: [{ calls: [transfer] }], assetChanges: true }, 'latest']
+  const request = { jsonrpc: '2.0', id: 1, method: 'upfront_simulate', params }
+  const post = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(request) }
+  const required = await offerFor(url, post)
+  const answer = await wrapFetchWithPayment(send, client)(url, post)
   const body: unknown = await answer.json()
   const receiptHeader = answer.headers.get('payment-response')
   if (!answer.ok || receiptHeader === null) throw new Error(`HTTP ${answer.status}: ${JSON.stringify(body)}`)
-  const { receipt, witness, ...shown } = body as Record<string, unknown>
-  console.log(`${JSON.stringify(shown, null, 2).replace(/^/gm, '   ')}`)
+  const { receipt, witness, result, charge, error } = body as Answer
+  const call = result?.[0]?.calls[0]
+  if (call === undefined) throw new Error(`the simulation was refused: ${JSON.stringify(error)}`)
+  console.log(`${JSON.stringify({ ...call, charge }, null, 2).replace(/^/gm, '   ')}`)
   const witnessBytes = JSON.stringify(witness).length
   console.log(`   with ${receipt === undefined ? 'no' : 'a signed'} receipt, and a witness of ${witnessBytes} bytes\n`)
 
@@ -114,16 +139,15 @@ async function main(): Promise<void> {
 
   console.log(`\n4. Check the bill offline (${receiptFile}): hashes, signature, and the usage by executing it again`)
   if (receipt === undefined) return console.log('   this seller signs no receipts')
-  const { payload, ...rest } = decodePaymentSignatureHeader(payment)
-  // The authorization without its signature: whoever checks the bill needs no more.
-  const { permit2Authorization } = payload as { permit2Authorization: object }
+  const rules = await ownNode.request({ method: 'eth_config' as never }).catch(() => undefined)
   checkBill({
-    request: { url },
+    request: { url, body: request },
     answer: body,
     offer: required,
-    payment: { ...rest, payload: { permit2Authorization } },
+    payment: decodePaymentSignatureHeader(payment),
     settlement,
     seller: await (await fetch(`${gateway}/.well-known/upfront.json`)).json(),
+    ...(rules === undefined ? {} : { chain: rules }),
   })
 }
 

@@ -171,6 +171,8 @@ export function decodeReceipt(value: unknown, field = 'receipt'): SignedReceipt 
   // Only one way to write a signature: v is 27 or 28.
   decodeText(signature, /^0x[0-9a-f]{128}1[bc]$/, `${field}.signature`)
   demandStruct(receipt, 'Receipt', field)
+  // ERC-20 has a uint8; more would be work without end.
+  if ((receipt.decimals as number) > 255) throw new Error(`${field}.decimals: expected at most 255`)
   return value as SignedReceipt
 }
 

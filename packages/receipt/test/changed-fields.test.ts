@@ -1,9 +1,7 @@
 import { createEthereumJsEngine } from '@upfront/engine-ethereumjs'
-import { privateKeyToAccount } from 'viem/accounts'
-import { type Check, jsonHash, type PaidExchange, type SignedReceipt, signReceipt, verify } from '../src/index.js'
-import { GenesisState, RECEIPT_KEY, sell } from './sale.js'
-
-type Json = Record<string | number, unknown>
+import { type Check, type PaidExchange, verify } from '../src/index.js'
+import { another, answerOf, changedAt, type Json, pathsOf, type SoldAnswer, signedAnew } from './dishonest-seller.js'
+import { GenesisState, sell } from './sale.js'
 
 const engine = createEthereumJsEngine({ threads: 1 })
 let exchange: PaidExchange
@@ -24,19 +22,18 @@ async function checksOf(changed: unknown): Promise<Check[]> {
   return [...calls.flatMap(({ checks }) => checks), ...payment]
 }
 
-/** The names of the checks that find something wrong; what can't be read at all is `unreadable`. */
+/** The names of the checks that are not right; what can't be read at all is `unreadable`. */
 async function wrongIn(changed: unknown): Promise<string[]> {
   const checks = await checksOf(changed).catch(() => undefined)
-  return checks?.filter(({ outcome }) => outcome === 'wrong').map(({ name }) => name) ?? ['unreadable']
+  return checks?.filter(({ outcome }) => outcome !== 'right').map(({ name }) => name) ?? ['unreadable']
 }
-
-const answerOf = (from: PaidExchange) => from.answer as Json & { receipt: SignedReceipt; witness: Json; charge: Json }
 
 it('is right as it is, in every part', async () => {
   expect((await checksOf(exchange)).map(({ name, outcome }) => [name, outcome])).toEqual(
-    ['signature', 'request', 'result', 'price list', 'charge', 'witness', 'state', 'execution', 'payment'].map(
-      (name) => [name, 'right'],
-    ),
+    [
+      ...['signature', 'request', 'block', 'result', 'price list', 'charge', 'witness', 'rules', 'state', 'execution'],
+      ...['offer', 'authorization', 'payment', 'settlement', 'delivery'],
+    ].map((name) => [name, 'right']),
   )
 })
 
@@ -61,13 +58,19 @@ describe('a changed field is found', () => {
   })
 
   it.each([
-    [['offer', 'extensions', 'charge-terms', 'info', 'priceListHash'], 'price list'],
-    [['payment', 'payload', 'permit2Authorization', 'deadline'], 'payment'],
-    [['payment', 'payload', 'permit2Authorization', 'witness', 'facilitator'], 'payment'],
-    [['settlement', 'amount'], 'payment'],
-    [['seller', 'receiptKeys', 0, 'address'], 'signature'],
-  ])('in what the buyer kept: %j', async (path, name) => {
-    expect(await wrongIn(changedAt(exchange, path, another))).toEqual([name])
+    [
+      ['offer', 'extensions', 'charge-terms', 'info', 'priceListHash'],
+      ['price list', 'offer'],
+    ],
+    [['payment', 'payload', 'permit2Authorization', 'deadline'], ['authorization']],
+    [['payment', 'payload', 'permit2Authorization', 'witness', 'facilitator'], ['authorization']],
+    [['settlement', 'amount'], ['settlement']],
+    [
+      ['seller', 'receiptKeys', 0, 'address'],
+      ['signature', 'delivery'],
+    ],
+  ])('in what the buyer kept: %j', async (path, names) => {
+    expect(await wrongIn(changedAt(exchange, path, another))).toEqual(names)
   })
 })
 
@@ -75,57 +78,41 @@ describe('a seller who has another key now', () => {
   const address = `0x${'5e'.repeat(20)}`
   const soldBy = (until: number) => {
     const { signer } = answerOf(exchange).receipt
-    return { ...exchange, seller: { receiptKeys: [{ address }, { address: signer, until }] } }
+    const receiptKeys = [{ address }, { address: signer, until }]
+    return { ...exchange, seller: { ...(exchange.seller as Json), receiptKeys } }
   }
 
   it('is believed what the old one signed while it was in use', async () => {
-    expect(await wrongIn(soldBy(answerOf(exchange).receipt.issuedAt))).toEqual([])
+    expect(await wrongIn(soldBy(answerOf(exchange).receipt.issuedAt + 1))).toEqual([])
   })
 
   it('is not believed what the old one signed later', async () => {
-    expect(await wrongIn(soldBy(answerOf(exchange).receipt.issuedAt - 1))).toEqual(['signature'])
+    expect(await wrongIn(soldBy(answerOf(exchange).receipt.issuedAt - 1))).toEqual(['signature', 'delivery'])
   })
 })
 
 describe('a seller who signs what is not so is found out', () => {
-  const account = privateKeyToAccount(RECEIPT_KEY)
-
-  /** The exchange with another answer, all hashes and the signature made to fit it. */
-  async function lie(change: (answer: ReturnType<typeof answerOf>) => void): Promise<PaidExchange> {
-    const copy = structuredClone(exchange)
-    const answer = answerOf(copy)
-    change(answer)
-    const { signature: _, signer: __, ...receipt } = answer.receipt
-    receipt.resultHash = jsonHash(answer.result)
-    receipt.witnessHash = jsonHash(answer.witness)
-    receipt.usage.witnessBytes = JSON.stringify(answer.witness).length
-    ;(answer.charge.usage as Json).witnessBytes = receipt.usage.witnessBytes
-    answer.receipt = await signReceipt(receipt, account)
-    return copy
-  }
-
   const counter = `0xc${'0'.repeat(39)}`
   const stranger = `0xe${'0'.repeat(38)}9`
   const slot = (number: number) => `0x${number.toString(16).padStart(64, '0')}`
-  const touchedIn = ({ witness }: ReturnType<typeof answerOf>) =>
-    witness.touched as { accounts: string[]; slots: Record<string, string[]> }
+  const touchedIn = ({ witness }: SoldAnswer) =>
+    witness!.touched as { accounts: string[]; slots: Record<string, string[]> }
   /** Bills what the list says. */
-  const billTouched = (answer: ReturnType<typeof answerOf>) => {
+  const billTouched = (answer: SoldAnswer) => {
     const { accounts, slots } = touchedIn(answer)
     const counts = { accounts: accounts.length, slots: Object.values(slots).flat().length }
     Object.assign(answer.receipt.usage, counts)
-    Object.assign(answer.charge.usage as Json, counts)
+    Object.assign(answer.charge.usage, counts)
   }
-  const accountIn = ({ witness }: ReturnType<typeof answerOf>, name: string) =>
-    (witness.accounts as Record<string, Json>)[name]!
+  const accountIn = ({ witness }: SoldAnswer, name: string) => (witness!.accounts as Record<string, Json>)[name]!
 
-  it.each<[string, (answer: ReturnType<typeof answerOf>) => void, string[]]>([
+  it.each<[string, (answer: SoldAnswer) => void, string[]]>([
     [
       'more gas',
       ({ receipt, charge }) => {
         const gas = receipt.usage.gas.map(BigInt)
         receipt.usage.gas = gas.map((used) => (used + 1n).toString())
-        ;(charge.usage as Json).gas = gas.reduce((sum, used) => sum + used + 1n, 0n).toString()
+        charge.usage.gas = gas.reduce((sum, used) => sum + used + 1n, 0n).toString()
       },
       ['execution'],
     ],
@@ -133,7 +120,7 @@ describe('a seller who signs what is not so is found out', () => {
       'more accounts',
       ({ receipt, charge }) => {
         receipt.usage.accounts += 1
-        ;(charge.usage as Json).accounts = receipt.usage.accounts
+        charge.usage.accounts = receipt.usage.accounts
       },
       ['execution'],
     ],
@@ -194,14 +181,14 @@ describe('a seller who signs what is not so is found out', () => {
     [
       'an account that nothing reads',
       (answer) => {
-        ;(answer.witness.accounts as Json)[stranger] = { balance: '0x0', nonce: '0x0', code: '0x', storage: {} }
+        ;(answer.witness!.accounts as Json)[stranger] = { balance: '0x0', nonce: '0x0', code: '0x', storage: {} }
       },
       ['execution'],
     ],
     [
       'a trie node twice',
       ({ witness }) => {
-        const nodes = witness.nodes as string[]
+        const nodes = witness!.nodes as string[]
         nodes.push(nodes[0]!)
       },
       ['state'],
@@ -209,14 +196,28 @@ describe('a seller who signs what is not so is found out', () => {
     [
       'a trie node that proves nothing',
       ({ witness }) => {
-        ;(witness.nodes as string[]).push('0xc22080')
+        ;(witness!.nodes as string[]).push('0xc22080')
       },
       ['state'],
     ],
     [
+      'padding in a header, which is paid for by its length',
+      ({ witness }) => {
+        ;(witness!.base as Json).padding = '0'.repeat(1_000)
+      },
+      ['witness'],
+    ],
+    [
+      'padding in the rules',
+      ({ witness }) => {
+        ;(witness!.rules as Json).caveats = ['0'.repeat(1_000)]
+      },
+      ['witness'],
+    ],
+    [
       'a header that proves nothing',
       ({ witness }) => {
-        ;(witness.ancestors as unknown[]).push(witness.base)
+        ;(witness!.ancestors as unknown[]).push(witness!.base)
       },
       ['state'],
     ],
@@ -226,7 +227,7 @@ describe('a seller who signs what is not so is found out', () => {
         receipt.amount = (BigInt(receipt.amount) + 1n).toString()
         charge.amount = receipt.amount
       },
-      ['charge', 'payment'],
+      ['charge', 'settlement'],
     ],
     [
       'another result',
@@ -260,37 +261,11 @@ describe('a seller who signs what is not so is found out', () => {
     [
       'another state root',
       ({ witness }) => {
-        ;(witness.base as Json).stateRoot = `0x${'11'.repeat(32)}`
+        ;(witness!.base as Json).stateRoot = `0x${'11'.repeat(32)}`
       },
       ['state'],
     ],
   ])('%s', async (_what, change, found) => {
-    expect(await wrongIn(await lie(change))).toEqual(expect.arrayContaining(found))
+    expect(await wrongIn(await signedAnew(exchange, change))).toEqual(expect.arrayContaining(found))
   })
 })
-
-/** The paths of all values, lists and empty objects too. */
-function pathsOf(value: unknown, path: (string | number)[] = []): (string | number)[][] {
-  if (typeof value !== 'object' || value === null) return [path]
-  const below = Object.entries(value).flatMap(([name, field]) =>
-    pathsOf(field, [...path, Array.isArray(value) ? Number(name) : name]),
-  )
-  return below.length === 0 ? [path] : below
-}
-
-function changedAt(value: unknown, path: readonly (string | number)[], change: (value: unknown) => unknown): unknown {
-  const copy = structuredClone(value) as Json
-  const parent = path.slice(0, -1).reduce((inner, name) => inner[name] as Json, copy)
-  const name = path.at(-1)!
-  parent[name] = change(parent[name])
-  return JSON.parse(JSON.stringify(copy))
-}
-
-function another(value: unknown): unknown {
-  if (typeof value === 'number') return value + 1
-  if (typeof value === 'boolean') return !value
-  if (Array.isArray(value)) return ['0x']
-  if (typeof value !== 'string') return { extra: '0x1' }
-  const last = value.at(-1)
-  return value.slice(0, -1) + (last === '1' ? '2' : '1')
-}

@@ -20,7 +20,7 @@ describe('example.json, which goes with the package', () => {
         const exchange = await sell(PAYLOAD, engine, await new GenesisState().fill())
         writeFileSync(FILE, `${JSON.stringify(exchange, null, 2)}\n`)
       }
-      expect(await verify(JSON.parse(readFileSync(FILE, 'utf8')), { engine })).toMatchObject({ isRight: true })
+      expect(await verify(JSON.parse(readFileSync(FILE, 'utf8')), { engine })).toMatchObject({ verdict: 'right' })
     } finally {
       await engine.close()
     }

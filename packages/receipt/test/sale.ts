@@ -12,6 +12,7 @@ import {
   type Hex,
 } from '@upfront/protocol'
 import { type Engine, pinnedState, ReadBudget, type Simulation } from '@upfront/simulation'
+import { x402UptoPermit2ProxyAddress } from '@x402/evm'
 import { bytesToHex, keccak256 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import {
@@ -28,6 +29,7 @@ import {
   type Witness,
   witnessOf,
 } from '../src/index.js'
+import { DELIVERY_DOMAIN, DELIVERY_TYPES } from '../src/verify/delivery.js'
 
 export const RECEIPT_KEY = `0x${'42'.repeat(32)}` as const
 const account = privateKeyToAccount(RECEIPT_KEY)
@@ -35,13 +37,26 @@ const address = (byte: string): Address => `0x${byte.repeat(20)}`
 const NETWORK = 'eip155:8453'
 const MAXIMUM = 100_000n
 
-const authorization = {
-  from: address('a1'),
+export const BUYER_KEY = `0x${'a1'.repeat(32)}` as const
+const buyer = privateKeyToAccount(BUYER_KEY)
+const URL = 'https://seller.example/v1/simulate?dialect=ethereum&witness=1'
+
+export const authorization = {
+  from: buyer.address.toLowerCase() as Address,
   permitted: { token: address('c0'), amount: MAXIMUM.toString() },
-  spender: address('f0'),
+  spender: x402UptoPermit2ProxyAddress,
   nonce: '7',
   deadline: '1800000000',
   witness: { to: address('b0'), facilitator: address('fa'), validAfter: '0' },
+}
+const requirements = {
+  scheme: 'upto',
+  network: NETWORK,
+  amount: MAXIMUM.toString(),
+  asset: authorization.permitted.token,
+  payTo: authorization.witness.to,
+  maxTimeoutSeconds: 60,
+  extra: { name: 'USDC', version: '2', assetTransferMethod: 'permit2', facilitatorAddress: address('fa') },
 }
 
 const alloc: Record<string, { balance?: Hex; nonce?: Hex; code?: Hex; storage?: Record<Hash, Hash> }> = JSON.parse(
@@ -170,16 +185,49 @@ export async function sell(
     usage: { ...usage, gas: total.toString() },
     priceList: DEFAULT_PRICE_LIST,
   }
+  const terms = { info: { priceList: DEFAULT_PRICE_LIST, priceListHash: jsonHash(DEFAULT_PRICE_LIST) } }
+  const resource = { url: URL, description: 'simulations', mimeType: 'application/json' }
   const exchange = {
-    request: {
-      url: 'https://seller.example/v1/simulate?dialect=ethereum&witness=1',
-      body: { jsonrpc: '2.0', id: 1, method, params },
-    },
+    request: { url: URL, body: { jsonrpc: '2.0', id: 1, method, params } },
     answer: { jsonrpc: '2.0', id: 1, result, charge, receipt, witness },
-    offer: { extensions: { 'charge-terms': { info: { priceListHash: jsonHash(DEFAULT_PRICE_LIST) } } } },
-    payment: { payload: { permit2Authorization: authorization } },
-    settlement: { amount },
-    seller: { receiptKeys: [{ address: receipt.signer }] },
+    offer: { x402Version: 2, resource, accepts: [requirements], extensions: { 'charge-terms': terms } },
+    payment: {
+      x402Version: 2,
+      resource,
+      accepted: requirements,
+      payload: {
+        permit2Authorization: authorization,
+        signature: await buyer.sign({ hash: authorizationHash(NETWORK, authorization) }),
+      },
+      extensions: { 'charge-terms': terms },
+    },
+    settlement: await settlementOf(amount),
+    seller: { receiptKeys: [{ address: receipt.signer }], gasCap: limits.gas.toString() },
+    chain: { config: JSON.parse(readFileSync(GENESIS_FILE, 'utf8')).config },
   }
   return JSON.parse(JSON.stringify(exchange))
+}
+
+/** PAYMENT-RESPONSE with x402's receipt of delivery, signed by the seller. */
+export async function settlementOf(
+  amount: string,
+  change: { payer?: Address; network?: string; transaction?: string; success?: boolean } = {},
+): Promise<object> {
+  const settled = {
+    success: true,
+    payer: authorization.from,
+    network: NETWORK,
+    transaction: `0x${'7a'.repeat(32)}`,
+    amount,
+  }
+  const { payer, network, transaction } = { ...settled, ...change }
+  const payload = { version: 1, network, resourceUrl: URL, payer, issuedAt: 1_795_000_001, transaction }
+  const signature = await account.signTypedData({
+    domain: DELIVERY_DOMAIN,
+    types: DELIVERY_TYPES,
+    primaryType: 'Receipt',
+    message: { ...payload, version: 1n, issuedAt: 1_795_000_001n },
+  })
+  const receipt = { format: 'eip712', payload, signature }
+  return { ...settled, ...change, extensions: { 'offer-receipt': { info: { receipt } } } }
 }

@@ -11,6 +11,10 @@ export interface SellerDocument {
   receipt: { domain: typeof RECEIPT_DOMAIN; types: typeof RECEIPT_TYPES; primaryType: 'Receipt' }
   priceList: PriceList
   priceListHash: string
+  /** The most that one call, and all of a request together, may take, decimal: calls that name no gas have it. */
+  gasCap: string
+  /** Seconds between simulated blocks that name no time, where it is not the chain's. */
+  blockTime?: string
 }
 
 /** `GET /.well-known/upfront.json`. */
@@ -23,12 +27,14 @@ export class WellKnownController {
 
   @Get()
   document(): SellerDocument {
-    const { PRICE_LIST: priceList } = this.environment
+    const { PRICE_LIST: priceList, PAID_GAS_CAP, BLOCK_TIME_SECONDS } = this.environment
     return {
       receiptKeys: this.issuer.keys,
       receipt: { domain: RECEIPT_DOMAIN, types: RECEIPT_TYPES, primaryType: 'Receipt' },
       priceList,
       priceListHash: priceListHash({ ...priceList }),
+      gasCap: BigInt(PAID_GAS_CAP).toString(),
+      ...(BLOCK_TIME_SECONDS !== undefined && { blockTime: BLOCK_TIME_SECONDS.toString() }),
     }
   }
 }

@@ -87,8 +87,17 @@ export function meter(
     (atto(list.perMillionGas) * gas) / 1_000_000n +
     (atto(list.perThousandTouched) * BigInt(accounts + slots)) / 1_000n +
     (atto(list.perMillionWitnessBytes) * BigInt(witnessBytes)) / 1_000_000n
-  const units = decimals >= 18 ? total * 10n ** BigInt(decimals - 18) : total / 10n ** BigInt(18 - decimals)
+  const units = attoToUnits(total, decimals)
   return units > maximum ? maximum : units
+}
+
+/** What the buyer signs for a list, in the smallest unit of an asset with so many decimals; rounded down. */
+export function maximumOf({ maximum }: Pick<PriceList, 'maximum'>, decimals: number): bigint {
+  return attoToUnits(atto(maximum), decimals)
+}
+
+function attoToUnits(amount: bigint, decimals: number): bigint {
+  return decimals >= 18 ? amount * 10n ** BigInt(decimals - 18) : amount / 10n ** BigInt(18 - decimals)
 }
 
 /** Dollars in units of 10⁻¹⁸. */

@@ -1,8 +1,10 @@
-/** The outcome of one part of a verification. `unchecked`: what it needs is missing. */
+export type Outcome = 'right' | 'wrong' | 'unchecked'
+
+/** The outcome of one part of a verification. `unchecked`: what it needs is missing, and nobody can tell. */
 export interface Check {
   name: string
-  outcome: 'right' | 'wrong' | 'unchecked'
-  /** What was found, or where it is wrong. */
+  outcome: Outcome
+  /** What was found, where it is wrong, or what is missing and what that leaves open. */
   detail: string
 }
 
@@ -16,7 +18,13 @@ export async function check(name: string, look: () => Promise<string> | string):
   }
 }
 
-/** Thrown where a check can't be made. */
+/** That of all checks together: wrong where one is, right where all are. */
+export function verdictOf(checks: readonly Check[]): Outcome {
+  const outcomes = new Set(checks.map(({ outcome }) => outcome))
+  return outcomes.has('wrong') ? 'wrong' : outcomes.has('unchecked') ? 'unchecked' : 'right'
+}
+
+/** Thrown where a check can't be made. The message says what is missing, and what that leaves open. */
 export class Unchecked extends Error {
   override readonly name = 'Unchecked'
 }
@@ -24,6 +32,23 @@ export class Unchecked extends Error {
 /** @throws Error that names the field */
 export function demandEqual(got: unknown, expected: unknown, field: string): void {
   if (got !== expected) throw new Error(`${field}: is ${shown(got)}, should be ${shown(expected)}`)
+}
+
+/** Equal but for upper and lower case. @throws Error that names the field */
+export function demandSameHex(got: unknown, expected: string, field: string): void {
+  demandEqual(typeof got === 'string' ? got.toLowerCase() : got, expected.toLowerCase(), field)
+}
+
+/** Where two JSON values first differ, such as `[0].calls[1].gasUsed`; undefined where they don't. */
+export function firstDifference(one: unknown, other: unknown): string | undefined {
+  if (Object.is(one, other)) return undefined
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return ''
+  if (Array.isArray(one) !== Array.isArray(other)) return ''
+  for (const name of new Set([...Object.keys(one), ...Object.keys(other)])) {
+    const below = firstDifference((one as Record<string, unknown>)[name], (other as Record<string, unknown>)[name])
+    if (below !== undefined) return (Array.isArray(one) ? `[${name}]` : `.${name}`) + below
+  }
+  return undefined
 }
 
 function shown(value: unknown): string {

@@ -2,9 +2,7 @@ import type { Dialect } from '@upfront/protocol'
 import { decodeList, decodeObject, decodeText, refuseOthers } from '../fields.js'
 import { RECEIPT_METHODS, type ReceiptMethod } from '../receipt.js'
 
-/**
- * What a buyer keeps of one paid request, as JSON. Only `request` and `answer` are needed; the rest lets more be checked.
- */
+/** What a buyer keeps of one paid request, as JSON. Only `request` and `answer` are needed; without the rest, less can be checked. */
 export interface PaidExchange {
   /** As it was sent; `body` is absent for a preview. */
   request: { url: string; body?: unknown }
@@ -12,12 +10,14 @@ export interface PaidExchange {
   answer: unknown
   /** The decoded PAYMENT-REQUIRED header of the 402. */
   offer?: unknown
-  /** The decoded PAYMENT-SIGNATURE header; its signature may be left out. */
+  /** The decoded PAYMENT-SIGNATURE header. */
   payment?: unknown
   /** The decoded PAYMENT-RESPONSE header. */
   settlement?: unknown
   /** The seller's `/.well-known/upfront.json`. */
   seller?: unknown
+  /** Of a chain whose id is not known: its genesis file, or the answer of a node that the buyer trusts to `eth_config` (EIP-7910). */
+  chain?: unknown
 }
 
 /** One call of a paid request, and what it was answered. */
@@ -28,17 +28,22 @@ export interface PaidCall {
   params: unknown
   /** Absent where the request does not say: the seller's default. */
   dialect: Dialect | undefined
+  /** Whether the request asks for one. */
+  wantsWitness: boolean
   result: unknown
   charge: unknown
   receipt: unknown
   witness: unknown
 }
 
+const DOCUMENTS = ['request', 'answer', 'offer', 'payment', 'settlement', 'seller', 'chain'] as const
+
 /** @throws Error that names the field */
 export function decodePaidExchange(value: unknown): PaidExchange {
   const exchange = decodeObject(value, 'the file')
-  refuseOthers(exchange, ['request', 'answer', 'offer', 'payment', 'settlement', 'seller'], 'the file')
+  refuseOthers(exchange, DOCUMENTS, 'the file')
   const request = decodeObject(exchange.request, 'request')
+  refuseOthers(request, ['url', 'body'], 'request')
   const url = decodeText(request.url, /^https?:\/\//, 'request.url')
   if (!URL.canParse(url)) throw new Error('request.url: expected a URL')
   if (exchange.answer === undefined) throw new Error('answer: is missing')
@@ -47,26 +52,35 @@ export function decodePaidExchange(value: unknown): PaidExchange {
 
 /** The calls that were served: what was refused cost nothing. @throws Error that names what does not fit */
 export function paidCallsOf({ request, answer }: PaidExchange): PaidCall[] {
-  const { searchParams } = new URL(request.url)
-  if (request.body === undefined) return [previewCall(searchParams, decodeObject(answer, 'answer'))]
-  const dialect = (searchParams.get('dialect') ?? undefined) as Dialect | undefined
-  if (!Array.isArray(request.body)) return rpcCall(request.body, answer, dialect, 'answer')
+  const { searchParams, pathname } = new URL(request.url)
+  const wantsWitness = searchParams.get('witness') === '1'
+  if (request.body === undefined) return [previewCall(searchParams, wantsWitness, decodeObject(answer, 'answer'))]
+  const named = /(?:^|\/)ethereum\/v1\/simulate$/.test(pathname) ? 'ethereum' : searchParams.get('dialect')
+  const asks = { dialect: (named ?? undefined) as Dialect | undefined, wantsWitness }
+  if (!Array.isArray(request.body)) return rpcCall(request.body, answer, asks, 'answer')
   const asked = request.body.filter((entry) => (entry as { id?: unknown } | null)?.id !== undefined)
   const answers = decodeList(answer, 'answer')
   if (asked.length !== answers.length)
     throw new Error(`answer: expected ${asked.length} answers, got ${answers.length}`)
-  return asked.flatMap((entry, index) => rpcCall(entry, answers[index], dialect, `call ${index + 1}`))
+  return asked.flatMap((entry, index) => rpcCall(entry, answers[index], asks, `call ${index + 1}`))
 }
 
 function previewCall(
   query: URLSearchParams,
+  wantsWitness: boolean,
   { charge, receipt, witness, ...result }: Record<string, unknown>,
 ): PaidCall {
   const { witness: _, ...params } = Object.fromEntries(query)
-  return { name: 'answer', method: 'preview', params, dialect: 'upfront', result, charge, receipt, witness }
+  const asked = { name: 'answer', method: 'preview', params, dialect: 'upfront', wantsWitness } as const
+  return { ...asked, result, charge, receipt, witness }
 }
 
-function rpcCall(asked: unknown, answered: unknown, dialect: Dialect | undefined, name: string): PaidCall[] {
+function rpcCall(
+  asked: unknown,
+  answered: unknown,
+  asks: Pick<PaidCall, 'dialect' | 'wantsWitness'>,
+  name: string,
+): PaidCall[] {
   const { id, method, params } = decodeObject(asked, 'request.body')
   const answer = decodeObject(answered, name)
   refuseOthers(answer, ['jsonrpc', 'id', 'result', 'error', 'charge', 'receipt', 'witness'], name)
@@ -82,5 +96,5 @@ function rpcCall(asked: unknown, answered: unknown, dialect: Dialect | undefined
     if ((result ?? charge ?? receipt ?? witness) !== undefined) throw new Error(`${name}: is an error with a result`)
     return []
   }
-  return [{ name, method: sold, params, dialect, result, charge, receipt, witness }]
+  return [{ ...asks, name, method: sold, params, result, charge, receipt, witness }]
 }

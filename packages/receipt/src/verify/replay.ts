@@ -3,11 +3,9 @@ import { createEthereumJsEngine } from '@upfront/engine-ethereumjs'
 import { createRevmEngine, loadRevm } from '@upfront/engine-revm'
 import { type Dialect, decodeSimulationRequest, type Inspection, ZERO_HASH } from '@upfront/protocol'
 import {
-  type ChainRules,
   type Engine,
   type InspectedBlock,
   inspect,
-  knownChainRules,
   pinnedState,
   ReadBudget,
   readKey,
@@ -59,7 +57,7 @@ export interface Replay {
 }
 
 /**
- * Executes a request again on a witness alone. Rules of chains that are known by their id are ours, not the seller's.
+ * Executes a request again on a witness alone.
  *
  * Engines look at values that don't matter (an access list's slots before they are used, the balance of a precompile), each at
  * others. So what the witness lacks is assumed: zero at first, then something at random. Where the outcome is the same, it did
@@ -99,7 +97,7 @@ async function executeOn(
     base,
     opening: witness.opening,
     state: pinnedState({ header: base, key: base.hash }),
-    rules: rulesOf(witness),
+    rules: witness.rules,
     driver: new ReadingDriver(engine, (reads) => reads.map(read)),
     limits,
     daFootprintScalar: witness.daFootprintScalar,
@@ -115,11 +113,6 @@ async function executeOn(
   return { blocks: JSON.parse(json.toString()), furtherGas: furtherGas.toString(), touched: touchedList! }
 }
 
-function rulesOf({ rules }: DecodedWitness): ChainRules {
-  const known = knownChainRules(rules.chainId)
-  return known === undefined ? rules : { ...known, schedule: rules.schedule }
-}
-
 /** @param used keys of what execution read */
 function unneededIn(
   witness: DecodedWitness,
@@ -132,7 +125,7 @@ function unneededIn(
     ...Array.from(storage.keys(), (slot): StateRead => ({ kind: 'storage', address, slot })),
   ])
   const request = decodeSimulationRequest(params, witness.limits)
-  const needed = new Set(neededReads(reads, touched, { ...witness, rules: rulesOf(witness), request }))
+  const needed = new Set(neededReads(reads, touched, { ...witness, rules: witness.rules, request }))
   // The base's own hash and its parent's stand in its header: some engines take them from there, others read them.
   const inHeader = (number: bigint) => number === witness.base.number || number === witness.base.number - 1n
   const hashes = [...witness.blockHashes.keys()]

@@ -1,9 +1,20 @@
 import { type ChainRules, ETHEREUM_FORKS, OP_FORKS } from '@upfront/simulation'
-import { decodeList, decodeObject } from '../fields.js'
+import { decodeList, decodeObject, refuseOthers } from '../fields.js'
+import { bigintsToJson } from './bigint-json.js'
+
+const NAMES = [
+  ...['chainId', 'stack', 'source', 'forks', 'blobSchedule', 'schedule', 'depositContract', 'opBaseFee'],
+  ...['isUncertain', 'unsupportedFrom'],
+]
+/** A witness is paid for by its length. Those of chains with every fork take a third of it. */
+const MOST_DIGITS = 6_000
 
 /** Rules as a witness brings them, bigints read already. @throws Error that names the field */
 export function decodeChainRules(value: unknown, field: string): ChainRules {
   const rules = decodeObject(value, field)
+  refuseOthers(rules, NAMES, field)
+  if (JSON.stringify(bigintsToJson(rules)).length > MOST_DIGITS)
+    throw new Error(`${field}: expected at most ${MOST_DIGITS} digits`)
   demandBigint(rules.chainId, `${field}.chainId`)
   if (rules.stack !== 'ethereum' && rules.stack !== 'optimism')
     throw new Error(`${field}.stack: expected ethereum or optimism`)

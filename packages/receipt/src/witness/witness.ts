@@ -12,6 +12,7 @@ import {
 } from '@upfront/protocol'
 import type { ChainRules, Simulation, TouchedList } from '@upfront/simulation'
 import { decodeList, decodeObject, decodeText, refuseOthers } from '../fields.js'
+import { jsonHash } from '../json-hash.js'
 import { bigintsFromJson, bigintsToJson } from './bigint-json.js'
 import { decodeChainRules } from './decode-chain-rules.js'
 import type { RecordedReads } from './record-reads.js'
@@ -86,7 +87,7 @@ export type Proofs = Pick<Witness, 'ancestors' | 'nodes' | 'unproven'>
 
 /** What a simulation stood on, with the values that it read. */
 export function witnessOf(
-  { rules, base, opening, daFootprintScalar, limits }: Simulation,
+  { rules: { caveats: _, ...rules }, base, opening, daFootprintScalar, limits }: Simulation,
   { values, touched }: Omit<RecordedReads, 'answer'>,
   proofs: Proofs,
 ): Witness {
@@ -189,6 +190,8 @@ const NAMES = [
   'unproven',
 ]
 
+const COUNTS = ['blocks', 'callsPerBlock', 'totalCalls', 'answerBytes']
+
 function decodeAccount(value: unknown, field: string): DecodedAccount {
   const { balance, nonce, code, storage, ...others } = decodeObject(value, field)
   refuseOthers(others, [], field)
@@ -230,16 +233,21 @@ function decodeMap<T>(
 }
 
 function decodeHeader(value: unknown, field: string): BlockHeader {
+  let header: BlockHeader
   try {
-    return blockHeaderFromRpc(value)
+    header = blockHeaderFromRpc(value)
   } catch (error) {
     throw new Error(`${field}: ${(error as Error).message}`)
   }
+  // Only one way to write it: what its hash does not cover would be paid for.
+  if (jsonHash(blockHeaderToRpc(header)) !== jsonHash(value)) throw new Error(`${field}: has more than its hash covers`)
+  return header
 }
 
 function decodeLimits(value: unknown, field: string): SimulationLimits {
   const limits = decodeObject(bigintsFromJson(decodeObject(value, field)), field)
-  for (const name of ['blocks', 'callsPerBlock', 'totalCalls', 'answerBytes'])
+  refuseOthers(limits, [...COUNTS, 'gas'], field)
+  for (const name of COUNTS)
     if (!Number.isSafeInteger(limits[name]) || (limits[name] as number) < 1)
       throw new Error(`${field}.${name}: expected a whole number`)
   if (typeof limits.gas !== 'bigint' || limits.gas < 0n) throw new Error(`${field}.gas: expected a whole number`)

@@ -1,0 +1,244 @@
+import { type Address, decodeBlockParameter, decodeInspection, Place } from '@upfront/protocol'
+import type { TouchedList } from '@upfront/simulation'
+import type { ChargeStatement } from '../bill/charge-statement.js'
+import { gasBesideCalls } from '../bill/gas-beside-calls.js'
+import { gasByCall } from '../bill/gas-by-call.js'
+import { decodePriceList, maximumOf, meter } from '../bill/price-list.js'
+import { decodeObject } from '../fields.js'
+import { jsonHash } from '../json-hash.js'
+import { type Preview, previewOf } from '../preview/preview.js'
+import { previewParams } from '../preview/preview-request.js'
+import { decodeReceipt, NO_WITNESS, type SignedReceipt, signerOf } from '../receipt.js'
+import { prove, proveHeaders } from '../witness/prove.js'
+import { type DecodedWitness, decodeWitness, witnessTouched } from '../witness/witness.js'
+import { rulesKnown, rulesOf } from './chain-facts.js'
+import { type Check, check, demandEqual, firstDifference, Unchecked } from './check.js'
+import type { PaidCall, PaidExchange } from './paid-exchange.js'
+import { describe, engineFor, replay } from './replay.js'
+import type { VerifyOptions } from './verify.js'
+
+/** Checks one call of a paid request: its receipt against the request, the answer, the offer, and what execution gives. */
+export async function checkCall(call: PaidCall, exchange: PaidExchange, options: VerifyOptions): Promise<Check[]> {
+  let receipt: SignedReceipt | undefined
+  const read = await check('receipt', () => {
+    if (call.receipt === undefined) throw new Unchecked('the answer has none: nobody signed what it says of its price')
+    receipt = decodeReceipt(call.receipt)
+    return receipt.signature
+  })
+  if (receipt === undefined) return [read]
+  const given = receipt
+  const { method, dialect, params } = call
+  const checks = [
+    await check('signature', () => signatureOf(given, exchange, options)),
+    await check('request', () => {
+      demandEqual(given.method, method, 'method')
+      if (dialect !== undefined) demandEqual(given.dialect, dialect, 'dialect')
+      demandEqual(jsonHash({ method, params }), given.requestHash, 'requestHash')
+      return `${method}, ${given.requestHash}`
+    }),
+    await check('block', () => blockOf(call, given)),
+    await check('result', () => {
+      demandEqual(jsonHash(call.result), given.resultHash, 'resultHash')
+      return given.resultHash
+    }),
+    await check('price list', () => priceListOf(call, given, exchange)),
+    await check('charge', () => chargeOf(call, given)),
+  ]
+  let witness: DecodedWitness | undefined
+  checks.push(
+    await check('witness', () => {
+      witness = witnessIn(call, given)
+      return `${witness.accounts.size} accounts, ${slotsOf(witness)} slots`
+    }),
+  )
+  if (witness === undefined) return checks
+  const used: DecodedWitness = witness
+  checks.push(
+    await check('rules', () => {
+      const known = rulesKnown(used.rules.chainId, exchange)
+      witness = known === undefined ? used : { ...used, rules: { ...known, schedule: used.rules.schedule } }
+      return rulesOf(used, known, exchange)
+    }),
+    await check('state', () => stateOf(used, given)),
+  )
+  checks.push(await check('execution', () => executionOf(call, given, witness ?? used, options)))
+  return checks
+}
+
+async function signatureOf(
+  receipt: SignedReceipt,
+  { seller }: PaidExchange,
+  { signer }: VerifyOptions,
+): Promise<string> {
+  demandEqual(await signerOf(receipt), receipt.signer, 'signer')
+  const signed = `signed by ${receipt.signer} at ${new Date(receipt.issuedAt * 1_000).toISOString()}`
+  if (signer !== undefined) demandEqual(receipt.signer, signer.toLowerCase(), 'signer')
+  if (seller !== undefined) demandKeyOf(seller, receipt.signer, receipt.issuedAt)
+  else if (signer === undefined) throw new Unchecked(`${signed}: whose key that is, no document of the seller says`)
+  return `${signed}, a key of the seller`
+}
+
+/** @throws Error where the seller's document does not list the key, or it was retired before */
+export function demandKeyOf(seller: unknown, signer: string, issuedAt: number): void {
+  const keys = decodeObject(seller, 'seller').receiptKeys
+  const key = (Array.isArray(keys) ? keys : []).find((known) => known?.address === signer)
+  if (key === undefined) throw new Error(`signer: ${signer} is no key of the seller`)
+  if (key.until !== undefined && issuedAt > key.until) throw new Error('issuedAt: the key was retired before')
+}
+
+/** That what was simulated on is what the request names, and what the answer says that it follows. */
+function blockOf({ method, params, result }: PaidCall, { block }: SignedReceipt): string {
+  const given = method === 'preview' ? 'pending' : ((params as unknown[])?.[1] ?? 'latest')
+  const asked = decodeBlockParameter(given, new Place(undefined, 'params[1]'))
+  const isPending = asked.kind === 'tag' && asked.tag === 'pending'
+  if (!isPending) demandEqual(block.state, 'canonical', 'block.state')
+  if (block.state === 'canonical') demandEqual(block.payloadId, '0x', 'block.payloadId')
+  if (block.state !== 'preconfirmed') {
+    demandEqual(block.flashblock, 0, 'block.flashblock')
+    demandEqual(block.transactions.length, 0, 'block.transactions: how many')
+  }
+  if (asked.kind === 'number') demandEqual(block.number, asked.number.toString(), 'block.number')
+  if (asked.kind === 'hash') demandEqual(block.hash, asked.hash, 'block.hash')
+  if (asked.kind === 'tag' && asked.tag === 'earliest') demandEqual(block.number, '0', 'block.number')
+  const first = (method === 'preview' ? (result as Preview).block : (result as Preview['block'][])[0]) ?? {}
+  const { parentHash, number } = first as Partial<Preview['block']>
+  if (parentHash !== undefined) demandEqual(parentHash, block.hash, 'block.hash')
+  if (number !== undefined && block.state === 'canonical')
+    demandEqual(BigInt(number) - 1n, BigInt(block.number), 'block.number')
+  if (method === 'preview') {
+    const { state, flashblock } = (result as Preview).block
+    demandEqual(state === 'preconfirmed', block.state === 'preconfirmed', 'block.state: preconfirmed')
+    demandEqual(flashblock, block.state === 'preconfirmed' ? block.flashblock : null, 'block.flashblock')
+  }
+  const tag = asked.kind === 'tag' ? `${asked.tag}: ` : ''
+  return `${tag}${block.state === 'canonical' ? '' : `${block.state} state on `}block ${block.number} (${block.hash}) of chain ${block.chainId}`
+}
+
+/** That the list is the one of the 402, hash and all, and its maximum what the buyer signed. */
+function priceListOf({ charge }: PaidCall, receipt: SignedReceipt, { offer }: PaidExchange): string {
+  const { priceList } = decodeObject(charge, 'charge') as unknown as ChargeStatement
+  const list = decodePriceList(JSON.stringify(priceList))
+  const { decimals, maximum, priceListHash } = receipt
+  demandEqual(jsonHash(priceList), priceListHash, 'priceListHash')
+  demandEqual(maximum, maximumOf(list, decimals).toString(), `maximum: ${list.maximum} with ${decimals} decimals`)
+  const named = `version ${priceList.version}, at most ${list.maximum} = ${maximum}`
+  if (offer === undefined) throw new Unchecked(`${named}: the file has no "offer", so whether it was offered is open`)
+  const { extensions } = decodeObject(offer, 'offer') as {
+    extensions?: Record<string, { info?: { priceListHash?: unknown; priceList?: unknown } }>
+  }
+  const terms = extensions?.['charge-terms']?.info
+  demandEqual(terms?.priceListHash, priceListHash, 'offer: priceListHash')
+  demandEqual(jsonHash(terms?.priceList ?? null), priceListHash, 'offer: the hash of the price list that it shows')
+  return `${named}, as offered`
+}
+
+/** That charge, receipt and answer say the same, and that the amount follows from the usage they state. */
+function chargeOf({ method, charge, result }: PaidCall, receipt: SignedReceipt): string {
+  const { amount, maximum, asset, network, usage, priceList, ...others } = decodeObject(
+    charge,
+    'charge',
+  ) as unknown as ChargeStatement
+  const { gas, accounts, slots, witnessBytes } = receipt.usage
+  const total = gas.reduce((sum, used) => sum + BigInt(used), 0n)
+  demandEqual(Object.keys(others).join(), '', 'charge: further fields')
+  demandEqual(amount, receipt.amount, 'charge.amount')
+  demandEqual(maximum, receipt.maximum, 'charge.maximum')
+  demandEqual(String(asset).toLowerCase(), receipt.asset, 'charge.asset')
+  demandEqual(network, receipt.network, 'charge.network')
+  demandEqual(jsonHash(usage), jsonHash({ gas: total.toString(), accounts, slots, witnessBytes }), 'charge.usage')
+  const ofCalls = method === 'preview' ? [(result as Preview).gasUsed] : gasByCall(result as never)
+  const resultBytes = Buffer.byteLength(JSON.stringify(result))
+  const besideCalls = gasBesideCalls(method, { furtherGas: gas[ofCalls.length] ?? 'none', resultBytes })
+  demandEqual(gas.join(', '), [...ofCalls, ...besideCalls].join(', '), 'usage.gas')
+  const left = BigInt(maximum) - BigInt(receipt.chargedBefore)
+  const list = decodePriceList(JSON.stringify(priceList))
+  const due = meter({ gas: total, accounts, slots, witnessBytes }, list, receipt.decimals, left)
+  demandEqual(amount, due.toString(), 'amount')
+  return `${amount} of at most ${maximum} (smallest unit of ${receipt.asset} on ${network})`
+}
+
+function witnessIn({ witness, wantsWitness }: PaidCall, { witnessHash, usage, block }: SignedReceipt): DecodedWitness {
+  if (!wantsWitness) {
+    demandEqual(witness, undefined, 'witness: was not asked for')
+    demandEqual(witnessHash, NO_WITNESS, 'witnessHash')
+    demandEqual(usage.witnessBytes, 0, 'usage.witnessBytes')
+    throw new Unchecked(
+      'none was asked for (witness=1): the result, the gas and what was touched are the seller’s word',
+    )
+  }
+  if (witness === undefined) throw new Error('witness: was asked for, and is missing')
+  demandEqual(jsonHash(witness), witnessHash, 'witnessHash')
+  demandEqual(Buffer.byteLength(JSON.stringify(witness)), usage.witnessBytes, 'usage.witnessBytes')
+  const decoded = decodeWitness(witness)
+  demandEqual(decoded.rules.chainId.toString(), block.chainId, 'witness.rules.chainId')
+  demandEqual(decoded.base.hash, block.hash, 'witness.base.hash')
+  demandEqual(decoded.base.number.toString(), block.number, 'witness.base.number')
+  demandEqual(decoded.opening === undefined, block.state === 'canonical', 'witness.opening: absence')
+  return decoded
+}
+
+async function stateOf(witness: DecodedWitness, { block }: SignedReceipt): Promise<string> {
+  const { unproven, base, nodes, ancestors } = witness
+  const isCanonical = block.state === 'canonical'
+  if (!isCanonical || unproven !== undefined) {
+    demandEqual(nodes.length + ancestors.length, 0, 'witness: nodes and headers that prove nothing')
+    proveHeaders({ ...witness, blockHashes: new Map() })
+    throw new Unchecked(
+      `${isCanonical ? `not proven (${unproven})` : `${block.state} state on block ${base.number}: no header commits to it yet`}: every value of the state is the seller’s word`,
+    )
+  }
+  demandEqual(nodes.length, (await prove(witness)).length, 'witness.nodes: how many')
+  return `all values proven under the state root of block ${base.number} (${base.hash})`
+}
+
+async function executionOf(
+  { method, params, result }: PaidCall,
+  receipt: SignedReceipt,
+  witness: DecodedWitness,
+  options: VerifyOptions,
+): Promise<string> {
+  const engine = options.engine ?? engineFor(witness)
+  try {
+    const { dialect } = receipt
+    const asked =
+      method === 'eth_simulateV1' ? { params } : decodeInspection(method === 'preview' ? previewParams(params) : params)
+    const { blocks, furtherGas, touched, unneeded } = await replay(witness, { ...asked, dialect }, engine)
+    const ofCalls = gasByCall(blocks)
+    const resultBytes = Buffer.byteLength(JSON.stringify(blocks))
+    const gas = [...ofCalls, ...gasBesideCalls(method, { furtherGas, resultBytes })]
+    demandEqual(gas.join(', '), receipt.usage.gas.join(', '), 'usage.gas')
+    demandTouched(touched, witness)
+    demandEqual(touched.accounts.length, receipt.usage.accounts, 'usage.accounts')
+    demandEqual(touched.slots.length, receipt.usage.slots, 'usage.slots')
+    if (unneeded[0] !== undefined) throw new Error(`witness: ${describe(unneeded[0])} is not needed`)
+    const again = method === 'preview' ? previewOf(blocks, receipt.block) : blocks
+    const place = firstDifference(result, again)
+    if (place !== undefined) throw new Error(`result${place}: is not what execution gives`)
+    const total = gas.reduce((sum, used) => sum + BigInt(used), 0n)
+    return `${engine.name}: ${total} gas in ${ofCalls.length === 1 ? '1 call' : `${ofCalls.length} calls`}, ${touched.accounts.length} accounts, ${touched.slots.length} slots, the same result`
+  } finally {
+    if (options.engine === undefined) await engine.close()
+  }
+}
+
+/** @throws Error that names what only one of execution and witness lists */
+function demandTouched(touched: TouchedList, witness: DecodedWitness): void {
+  const { accounts, slots } = witnessTouched(touched)
+  demandSameList(witness.touched.accounts, accounts, 'witness.touched.accounts')
+  demandSameList(Object.keys(witness.touched.slots), Object.keys(slots), 'witness.touched.slots')
+  for (const [address, listed] of Object.entries(witness.touched.slots))
+    demandSameList(listed, slots[address as Address] ?? [], `witness.touched.slots.${address}`)
+}
+
+function demandSameList(got: readonly string[], expected: readonly string[], field: string): void {
+  const [listed, touched] = [new Set(got), new Set(expected)]
+  const over = got.find((item) => !touched.has(item))
+  if (over !== undefined) throw new Error(`${field}: ${over} is not touched`)
+  const missing = expected.find((item) => !listed.has(item))
+  if (missing !== undefined) throw new Error(`${field}: ${missing} is missing`)
+  demandEqual(got.join(), expected.join(), field)
+}
+
+function slotsOf({ accounts }: DecodedWitness): number {
+  return [...accounts.values()].reduce((sum, { storage }) => sum + storage.size, 0)
+}

@@ -1,0 +1,198 @@
+import { x402UptoPermit2ProxyAddress } from '@x402/evm'
+import { type Hex, recoverAddress } from 'viem'
+import { authorizationHash, type Permit2Authorization } from '../bill/authorization-hash.js'
+import { decodeList, decodeObject, decodeText, refuseOthers } from '../fields.js'
+import { jsonHash } from '../json-hash.js'
+import type { SignedReceipt } from '../receipt.js'
+import { type Check, check, demandEqual, demandSameHex, firstDifference, Unchecked } from './check.js'
+import { CLOCK_SKEW } from './clock-skew.js'
+import { deliveryOf } from './delivery.js'
+import type { PaidExchange } from './paid-exchange.js'
+import type { VerifyOptions } from './verify.js'
+
+/** An x402 payment that moved nothing names no transaction. */
+const NO_TRANSACTION = ''
+
+interface Accepted {
+  scheme: string
+  network: string
+  amount: string
+  asset: string
+  payTo: string
+  extra: Record<string, unknown>
+}
+
+/**
+ * Checks the payment of all calls together: the offer that was accepted, what the buyer signed, the sum, the settlement, the delivery.
+ * @param receipts of the calls; undefined where one is missing or can't be read
+ */
+export async function checkPayment(
+  receipts: readonly SignedReceipt[] | undefined,
+  exchange: PaidExchange,
+  options: VerifyOptions,
+): Promise<Check[]> {
+  return [
+    await check('offer', () => offerOf(exchange)),
+    await check('authorization', () => authorizationOf(receipts ?? [], exchange)),
+    await check('payment', () => `${totalOf(receipts)} in all`),
+    await check('settlement', () => settlementOf(receipts, exchange)),
+    await check('delivery', () => deliveryOf(receipts ?? [], exchange, options)),
+  ]
+}
+
+/** That the offer was made for this request, and what the buyer accepted stands in it. */
+function offerOf({ offer, payment, request }: PaidExchange): string {
+  if (offer === undefined) throw new Unchecked('the file has no "offer" (PAYMENT-REQUIRED): what was offered is open')
+  const { x402Version, resource, accepts, extensions } = decodeObject(offer, 'offer')
+  demandEqual(x402Version, 2, 'offer.x402Version')
+  demandEqual(decodeObject(resource, 'offer.resource').url, request.url, 'offer.resource.url')
+  const offered = decodeList(accepts, 'offer.accepts').map(withoutFacilitator)
+  if (payment === undefined) throw new Unchecked('the file has no "payment": which offer the buyer accepted is open')
+  const { accepted, ...sent } = decodeObject(payment, 'payment')
+  demandEqual(sent.x402Version, 2, 'payment.x402Version')
+  const terms = jsonHash(withoutFacilitator(accepted))
+  const index = offered.findIndex((option) => jsonHash(option) === terms)
+  if (index < 0) {
+    const place = offered.length === 1 ? firstDifference(withoutFacilitator(accepted), offered[0]) : ''
+    throw new Error(`payment.accepted${place}: is not what was offered`)
+  }
+  if (sent.resource !== undefined)
+    demandEqual(decodeObject(sent.resource, 'payment.resource').url, request.url, 'payment.resource.url')
+  const repeated = (sent.extensions as Record<string, unknown> | undefined)?.['charge-terms']
+  const shown = (extensions as Record<string, unknown> | undefined)?.['charge-terms']
+  if (repeated !== undefined && firstDifference(repeated, shown) !== undefined)
+    throw new Error('payment.extensions.charge-terms: is not what was offered')
+  return `accepts[${index}] of ${offered.length}, accepted by the buyer`
+}
+
+/** A facilitator with several signers names any of them, so each offer may name another. */
+function withoutFacilitator(option: unknown): Record<string, unknown> {
+  const { extra, ...terms } = decodeObject(option, 'accepts')
+  const { facilitatorAddress: _, ...rest } = decodeObject(extra, 'accepts: extra')
+  return { ...terms, extra: rest }
+}
+
+/** That receipts, the accepted requirements and the signed authorization say the same, and that the payer signed it. */
+async function authorizationOf(receipts: readonly SignedReceipt[], { payment }: PaidExchange): Promise<string> {
+  if (payment === undefined)
+    throw new Unchecked(
+      'the file has no "payment" (PAYMENT-SIGNATURE): that the buyer signed this maximum for this seller is open',
+    )
+  const { payload, accepted } = decodeObject(payment, 'payment')
+  const { permit2Authorization, signature } = decodeObject(payload, 'payment.payload')
+  const at = 'payment.payload.permit2Authorization'
+  const signed = decodeObject(permit2Authorization, at) as unknown as Permit2Authorization
+  refuseOthers(signed, ['from', 'permitted', 'spender', 'nonce', 'deadline', 'witness'], at)
+  const { permitted, witness } = signed
+  const { scheme, network, amount, asset, payTo, extra } = decodeObject(
+    accepted,
+    'payment.accepted',
+  ) as unknown as Accepted
+  demandEqual(scheme, 'upto', 'payment.accepted.scheme')
+  demandEqual(decodeObject(permitted, `${at}.permitted`).amount, amount, `${at}.permitted.amount`)
+  demandSameHex(permitted.token, String(asset), `${at}.permitted.token`)
+  demandSameHex(decodeObject(witness, `${at}.witness`).to, String(payTo), `${at}.witness.to`)
+  demandSameHex(witness.facilitator, String(extra?.facilitatorAddress), `${at}.witness.facilitator`)
+  demandSameHex(signed.spender, x402UptoPermit2ProxyAddress, `${at}.spender`)
+  for (const [name, number] of Object.entries({
+    amount: permitted.amount,
+    nonce: signed.nonce,
+    deadline: signed.deadline,
+    validAfter: witness.validAfter,
+  }))
+    decodeText(number, /^(?:0|[1-9]\d{0,77})$/, `${at}: ${name}`)
+  const hash = authorizationHash(network, signed)
+  for (const receipt of receipts) {
+    demandEqual(receipt.network, network, 'receipt.network')
+    demandEqual(receipt.authorizationHash, hash, 'receipt.authorizationHash')
+    demandEqual(receipt.nonce, signed.nonce, 'receipt.nonce')
+    demandSameHex(receipt.payer, signed.from, 'receipt.payer')
+    demandEqual(receipt.maximum, permitted.amount, 'receipt.maximum')
+    demandSameHex(receipt.asset, permitted.token, 'receipt.asset')
+    demandSameHex(receipt.payTo, witness.to, 'receipt.payTo')
+    const issuedAt = BigInt(receipt.issuedAt)
+    if (
+      issuedAt > BigInt(signed.deadline) + BigInt(CLOCK_SKEW) ||
+      issuedAt + BigInt(CLOCK_SKEW) < BigInt(witness.validAfter)
+    )
+      throw new Error('receipt.issuedAt: the authorization was not valid then')
+  }
+  if (signature === undefined)
+    throw new Unchecked('payment.payload.signature: is left out, so that the buyer signed this is open')
+  await demandSignature(
+    hash,
+    decodeText(signature, /^0x(?:[0-9a-fA-F]{2})+$/, 'payment.payload.signature') as Hex,
+    signed.from,
+  )
+  return `at most ${amount} to ${payTo}, signed by ${signed.from}`
+}
+
+async function demandSignature(hash: Hex, signature: Hex, payer: string): Promise<void> {
+  const signer = await recoverAddress({ hash, signature }).catch(() => undefined)
+  if (signer?.toLowerCase() === payer.toLowerCase()) return
+  throw new Unchecked(
+    `payment.payload.signature: is not of ${payer}'s own key; where the payer is a contract (ERC-1271), ask it whether it accepts the signature for ${hash}`,
+  )
+}
+
+/** What the calls cost together. @throws Error where their receipts don't follow one another; Unchecked where one is missing */
+function totalOf(receipts: readonly SignedReceipt[] | undefined): bigint {
+  if (receipts === undefined) throw new Unchecked('a receipt is missing: what the calls cost together is open')
+  let total = 0n
+  for (const [index, { chargedBefore, amount, nonce, payer }] of receipts.entries()) {
+    const at = `receipt ${index + 1}`
+    demandEqual(chargedBefore, total.toString(), `${at}: chargedBefore`)
+    demandEqual(nonce, receipts[0]!.nonce, `${at}: nonce`)
+    demandEqual(payer, receipts[0]!.payer, `${at}: payer`)
+    total += BigInt(amount)
+  }
+  return total
+}
+
+export interface Settlement {
+  success: unknown
+  amount: unknown
+  payer: unknown
+  network: unknown
+  transaction: unknown
+  errorReason?: unknown
+  extensions?: Record<string, { info?: { receipt?: unknown } }>
+}
+
+/** That what was settled is what the receipts add up to, from the payer, on its network. */
+function settlementOf(receipts: readonly SignedReceipt[] | undefined, { settlement, payment }: PaidExchange): string {
+  if (settlement === undefined)
+    throw new Unchecked(
+      'the file has no "settlement" (PAYMENT-RESPONSE): what was taken, and by which transaction, is open',
+    )
+  const { success, amount, payer, network, transaction, errorReason } = decodeObject(
+    settlement,
+    'settlement',
+  ) as unknown as Settlement
+  if (success !== true && errorReason === 'settlement_pending')
+    throw new Unchecked(
+      `settlement: was pending when the answer was sent (transaction ${String(transaction)}): look it up`,
+    )
+  demandEqual(success, true, 'settlement.success')
+  const total = totalOf(receipts)
+  demandEqual(amount, total.toString(), 'settlement.amount')
+  if (total === 0n) demandEqual(transaction, NO_TRANSACTION, 'settlement.transaction')
+  else decodeText(transaction, /^0x[0-9a-fA-F]{64}$/, 'settlement.transaction')
+  const first = receipts?.[0] ?? payerOf(payment)
+  if (first === undefined) throw new Unchecked('no document names the payer: whose money was settled is open')
+  demandSameHex(payer, first.payer, 'settlement.payer')
+  demandEqual(network, first.network, 'settlement.network')
+  return total === 0n
+    ? 'nothing, as nothing was charged'
+    : `${total} from ${first.payer} on ${first.network}, in ${transaction}`
+}
+
+/** Where no call was charged, only the payment tells. */
+function payerOf(payment: unknown): Pick<SignedReceipt, 'payer' | 'network'> | undefined {
+  const { accepted, payload } = (payment ?? {}) as {
+    accepted?: { network: string }
+    payload?: { permit2Authorization?: { from: string } }
+  }
+  const payer = payload?.permit2Authorization?.from
+  return payer === undefined ? undefined : { payer: payer as Hex, network: String(accepted?.network) }
+}

@@ -1,0 +1,65 @@
+import { type Hex, recoverTypedDataAddress } from 'viem'
+import { decodeInteger, decodeObject, decodeText, refuseOthers } from '../fields.js'
+import type { SignedReceipt } from '../receipt.js'
+import { demandEqual, demandSameHex, Unchecked } from './check.js'
+import { demandKeyOf } from './check-call.js'
+import type { Settlement } from './check-payment.js'
+import { CLOCK_SKEW } from './clock-skew.js'
+import type { PaidExchange } from './paid-exchange.js'
+import type { VerifyOptions } from './verify.js'
+
+/** What x402's `offer-receipt` extension has the seller sign, as EIP-712. Source: x402 `specs/extensions/extension-offer-and-receipt.md`. */
+export const DELIVERY_DOMAIN = { name: 'x402 receipt', version: '1', chainId: 1 } as const
+export const DELIVERY_TYPES = {
+  Receipt: [
+    { name: 'version', type: 'uint256' },
+    { name: 'network', type: 'string' },
+    { name: 'resourceUrl', type: 'string' },
+    { name: 'payer', type: 'string' },
+    { name: 'issuedAt', type: 'uint256' },
+    { name: 'transaction', type: 'string' },
+  ],
+} as const
+
+/** x402's own receipt of delivery: of this request, for this payment, by a key of the seller. */
+export async function deliveryOf(
+  receipts: readonly SignedReceipt[],
+  { settlement, seller, request }: PaidExchange,
+  { signer: trusted }: VerifyOptions,
+): Promise<string> {
+  const { extensions, transaction, payer, network } = ((settlement as Settlement | undefined) ?? {}) as Settlement
+  const receipt = extensions?.['offer-receipt']?.info?.receipt
+  if (receipt === undefined)
+    throw new Unchecked(
+      'no document has x402’s signed receipt of delivery: that the seller delivered for this transaction is its word',
+    )
+  const { format, payload, signature } = decodeObject(receipt, 'delivery')
+  if (format !== 'eip712') throw new Unchecked(`delivery.format: ${String(format)} can't be checked here`)
+  const signed = decodeObject(payload, 'delivery.payload')
+  refuseOthers(
+    signed,
+    DELIVERY_TYPES.Receipt.map(({ name }) => name),
+    'delivery.payload',
+  )
+  demandEqual(signed.version, 1, 'delivery.version')
+  demandEqual(signed.network, network, 'delivery.network')
+  demandEqual(signed.resourceUrl, request.url, 'delivery.resourceUrl')
+  demandSameHex(signed.payer, String(payer), 'delivery.payer')
+  demandSameHex(signed.transaction, String(transaction), 'delivery.transaction')
+  const issuedAt = decodeInteger(signed.issuedAt, 'delivery.issuedAt')
+  const early = receipts.find((ours) => ours.issuedAt > issuedAt + CLOCK_SKEW)
+  if (early !== undefined) throw new Error('delivery.issuedAt: is before the answer was made')
+  const signer = await recoverTypedDataAddress({
+    domain: DELIVERY_DOMAIN,
+    types: DELIVERY_TYPES,
+    primaryType: 'Receipt',
+    message: { ...signed, version: 1n, issuedAt: BigInt(issuedAt) } as never,
+    signature: decodeText(signature, /^0x[0-9a-fA-F]{130}$/, 'delivery.signature') as Hex,
+  })
+  const key = signer.toLowerCase()
+  if (trusted !== undefined) demandSameHex(key, trusted, 'delivery: signer')
+  if (seller !== undefined) demandKeyOf(seller, key, issuedAt)
+  else if (trusted === undefined)
+    throw new Unchecked(`signed by ${key}: whose key that is, no document of the seller says`)
+  return `of ${request.url}, signed by ${key}`
+}
