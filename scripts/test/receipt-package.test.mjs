@@ -46,7 +46,7 @@ it('says what is wrong with a changed one, and what is missing of one that lacks
   writeFileSync(file, JSON.stringify(example))
   const { status, stdout } = verify(file)
   expect(status).toBe(1)
-  expect(stdout).toContain('The bill is WRONG.')
+  expect(stdout).toContain('The bill is WRONG: result, charge, execution.')
   const { payment: _, ...without } = JSON.parse(readFileSync(join(folder, 'example.json'), 'utf8'))
   writeFileSync(file, JSON.stringify(without))
   const { status: open, stdout: told } = verify(file)
