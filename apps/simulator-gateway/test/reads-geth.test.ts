@@ -83,7 +83,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
       FOLLOW_HEAD: 'always',
       DIALECT: 'ethereum',
     })
-    while (!(await held()) || (await carried()) < 6) await sleep(50)
+    while (!(await held()) || (await carried()) < 24) await sleep(50)
   }, 120_000)
   afterAll(async () => {
     going = false
@@ -229,6 +229,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
       { method: 'eth_getTransactionReceipt', params: [transaction] },
       { method: 'eth_getLogs', params: [{ ...filter, fromBlock: block, toBlock: block }] },
       { method: 'eth_getLogs', params: [{ ...filter, blockHash: byHash }] },
+      { method: 'eth_feeHistory', params: [numberToHex(1 + random(8)), block, one([[], [50], [0, 12.5, 90, 100]])] },
     ]) as Question
   }
 
@@ -269,6 +270,23 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     },
     60_000 + 50 * QUESTIONS,
   )
+
+  it('prices, on the same head', async () => {
+    const methods = ['eth_gasPrice', 'eth_maxPriorityFeePerGas', 'eth_blobBaseFee']
+    for (let rounds = 0; rounds < 5; ) {
+      const before = await geth.rpc('eth_blockNumber', [])
+      const pairs = await Promise.all(
+        methods.map(async (method) => [
+          await ofOurs({ method, params: [] }),
+          await ofGeth({ method, params: [] }),
+          (await gateway.call('eth_blockNumber')).result,
+        ]),
+      )
+      if ((await geth.rpc('eth_blockNumber', [])) !== before || pairs.some(([, , head]) => head !== before)) continue
+      rounds += 1
+      for (const [ours, theirs] of pairs) expect(ours).toEqual(theirs)
+    }
+  })
 
   it('and nearly all without the node: it is asked only while the head may be another', () => {
     const asked = ['eth_call', 'eth_estimateGas', 'eth_getTransactionByHash', 'eth_getBlockTransactionCountByNumber']

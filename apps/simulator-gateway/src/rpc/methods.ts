@@ -13,8 +13,9 @@ import type { Inspector } from '../simulate/inspector.js'
 import { freeLimits, type Simulator } from '../simulate/simulator.js'
 import { blockMethods } from './block-methods.js'
 import { clientVersion, version } from './client-version.js'
+import { feeMethods } from './fee-methods.js'
 import { logMethods } from './log-methods.js'
-import { passedMethods } from './passed-methods.js'
+import { proofMethods } from './proof-methods.js'
 import { timeOf } from './reading.js'
 import type { RpcMethod } from './rpc-method.js'
 import { SENDING_METHODS, sendingMethods } from './sending-methods.js'
@@ -50,11 +51,10 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   }
   const sends = environment.SENDING === 'on'
   if (sends) for (const [name, method] of sendingMethods(client)) methods.set(name, method)
-  const reading = { bases, followed, driver, served, limits, client, sends, preconfirmed, logs: options.logs }
   const receipts = new BlockReceipts(options.queue)
-  for (const reads of [passedMethods, stateMethods, logMethods])
+  const reading = { bases, followed, driver, served, limits, client, sends, preconfirmed, logs: options.logs, receipts }
+  for (const reads of [stateMethods, blockMethods, logMethods, feeMethods, proofMethods])
     for (const [name, method] of reads(reading, methods)) methods.set(name, method)
-  for (const [name, method] of blockMethods({ ...reading, receipts }, methods)) methods.set(name, method)
   methods.set('eth_simulateV1', (params, context) =>
     andThen(simulator.simulate(params, limits, context), ({ json }) => json),
   )

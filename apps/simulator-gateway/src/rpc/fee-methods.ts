@@ -1,0 +1,130 @@
+import { type Awaitable, passThrough, unlessAborted } from '@upfront/node'
+import { type BlockHeader, type BlockParameter, type Hash, toQuantity } from '@upfront/protocol'
+import { blobFeeIn, type PaidTip, presentFeeHistory } from '@upfront/simulation'
+import { LRUCache } from 'lru-cache'
+import type { BlockReceipts } from '../chain/block-receipts.js'
+import type { FollowedBlock } from '../chain/followed-block.js'
+import { blockParameter, decoding, onHeadOf, type Reading, timeOf } from './reading.js'
+import type { RpcContext, RpcMethod } from './rpc-method.js'
+import { suggestTip } from './suggest-tip.js'
+
+export interface FeeReading extends Reading {
+  receipts: BlockReceipts
+}
+
+const LATEST: BlockParameter = { kind: 'tag', tag: 'latest' }
+/** Of `eth_feeHistory` with rewards, for which every receipt is looked at. */
+const MOST_REWARDED_BLOCKS = 24
+const MOST_PERCENTILES = 100
+/** Heads whose prices the node was asked for. */
+const MOST_ASKED = 8
+
+/**
+ * The methods of `passed` that tell of fees: computed from the blocks that are held as geth does, where the chain is Ethereum's and the blocks
+ * say enough. Else the node is asked; for a price once a head.
+ */
+export function feeMethods(reading: FeeReading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
+  const { bases, followed, client } = reading
+  const methods = new Map<string, RpcMethod>()
+  const serve = (name: string, method: (pass: RpcMethod) => RpcMethod) => {
+    const pass = passed.get(name)
+    if (pass !== undefined) methods.set(name, method(pass))
+  }
+  const onHead = (name: string, price: (header: BlockHeader, context: RpcContext) => Awaitable<bigint | undefined>) => {
+    const asked = new LRUCache<Hash, Promise<string>>({ max: MOST_ASKED })
+    serve(name, (pass) => async (params, context) => {
+      const { view } = context
+      const head = await bases.held(LATEST, view, timeOf(context))
+      if (head === undefined) return pass(params, context)
+      bases.standsOn(head, view)
+      const found = await price(head.header, context)
+      if (found !== undefined) return JSON.stringify(toQuantity(found))
+      const { hash } = head.header
+      let answer = asked.get(hash)
+      if (answer === undefined) {
+        // For all who ask: not tied to one request.
+        answer = passThrough(client, name, [], {}).then((result) => JSON.stringify(result ?? null))
+        answer.catch(() => asked.delete(hash))
+        asked.set(hash, answer)
+      }
+      return unlessAborted(answer, context.signal)
+    })
+  }
+  const tip = () => suggestTip(followed.head.kept.newestFirst())
+  onHead('eth_maxPriorityFeePerGas', tip)
+  onHead('eth_gasPrice', ({ baseFeePerGas = 0n }) => {
+    const suggested = tip()
+    return suggested === undefined ? undefined : suggested + baseFeePerGas
+  })
+  onHead('eth_blobBaseFee', async (header, context) => {
+    const rules = await reading.served.rules(context)
+    return rules.stack === 'ethereum' && header.excessBlobGas !== undefined ? blobFeeIn(header, rules) : undefined
+  })
+  serve('eth_feeHistory', (pass) =>
+    decoding(async (params, context) => {
+      const history = await feeHistory(reading, params, context)
+      if (history !== undefined) return JSON.stringify(history)
+      return pass(params.length > 1 ? await onHeadOf(reading, params, 1, context) : params, context)
+    }),
+  )
+  return methods
+}
+
+/** Undefined where the node is to answer. */
+async function feeHistory(reading: FeeReading, params: unknown[], context: RpcContext) {
+  const { bases, followed, served } = reading
+  const [wanted, , given] = params
+  const count = typeof wanted === 'string' && /^0x[0-9a-f]{1,4}$/i.test(wanted) ? Number(wanted) : 0
+  const percentiles = percentilesOf(given ?? [])
+  if (count < 1 || percentiles === undefined || params.length < 2) return undefined
+  if (percentiles.length > 0 && count > MOST_REWARDED_BLOCKS) return undefined
+  const newest = await bases.held(blockParameter(params, 1), context.view, timeOf(context))
+  const rules = newest && (await served.rules(context))
+  if (newest === undefined || rules?.stack !== 'ethereum') return undefined
+  const headers = [newest.header]
+  while (headers.length < count && headers[0]!.number > 0n) {
+    const parent = followed.head.header(headers[0]!.parentHash)
+    if (parent === undefined) return undefined
+    headers.unshift(parent)
+  }
+  const tips = percentiles.length === 0 ? undefined : await tipsOf(reading, headers, context)
+  if (percentiles.length > 0 && tips === undefined) return undefined
+  bases.standsOn(newest, context.view)
+  return presentFeeHistory(headers, rules, percentiles, tips)
+}
+
+/** As geth takes them: ascending, from 0 to 100. Undefined for what it refuses. */
+function percentilesOf(value: unknown): number[] | undefined {
+  if (!Array.isArray(value) || value.length > MOST_PERCENTILES) return undefined
+  const isInOrder = value.every(
+    (each, at) => typeof each === 'number' && each >= 0 && each <= 100 && (at === 0 || each > value[at - 1]),
+  )
+  return isInOrder ? value : undefined
+}
+
+async function tipsOf(
+  { followed, receipts }: FeeReading,
+  headers: readonly BlockHeader[],
+  context: RpcContext,
+): Promise<PaidTip[][] | undefined> {
+  const all = await Promise.all(
+    headers.map(async ({ hash }) => {
+      const block = await followed.sealed(hash, context)
+      return block && (paid.get(block) ?? paidIn(block, await receipts.of(block, timeOf(context))))
+    }),
+  )
+  return all.every((tips) => tips !== undefined) ? all : undefined
+}
+
+const paid = new WeakMap<FollowedBlock, PaidTip[]>()
+
+function paidIn(block: FollowedBlock, receipts: readonly string[] | undefined): PaidTip[] | undefined {
+  if (receipts === undefined) return undefined
+  const { baseFeePerGas = 0n } = block.header
+  const tips = receipts.map((text) => {
+    const { gasUsed, effectiveGasPrice } = JSON.parse(text) as { gasUsed: string; effectiveGasPrice: string }
+    return { gasUsed: BigInt(gasUsed), tip: BigInt(effectiveGasPrice) - baseFeePerGas }
+  })
+  paid.set(block, tips)
+  return tips
+}

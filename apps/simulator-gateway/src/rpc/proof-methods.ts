@@ -1,0 +1,14 @@
+import { decoding, onHeadOf, type Reading } from './reading.js'
+import type { RpcMethod } from './rpc-method.js'
+
+const BLOCK_AT = 2
+
+/** `eth_getProof`, where `passed` has it: by the node. A block under construction has no root to prove anything against: `pending` is the head. */
+export function proofMethods(reading: Reading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
+  const pass = passed.get('eth_getProof')
+  if (pass === undefined) return new Map()
+  const method = decoding(async (params, context) =>
+    pass(params.length > BLOCK_AT ? await onHeadOf(reading, params, BLOCK_AT, context) : params, context),
+  )
+  return new Map([['eth_getProof', method]])
+}
