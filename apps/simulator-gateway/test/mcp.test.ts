@@ -66,7 +66,9 @@ const earned = () => stand.usdcOf(stand.devnet.accounts.seller.address)
 it('names its tools', async () => {
   const { tools } = await agent.listTools()
   expect(tools.map(({ name }) => name)).toEqual(['preview', 'simulate', 'price'])
+  expect(tools.every(({ outputSchema }) => outputSchema !== undefined)).toBe(true)
   expect(agent.getServerVersion()).toMatchObject({ name: 'upfront' })
+  expect(agent.getInstructions()).toContain('eip155:31337')
 })
 
 describe('without a payment', () => {
@@ -85,11 +87,13 @@ describe('without a payment', () => {
       block: 'latest',
     })
     expect(answer.result[0].calls[0].status).toBe('0x1')
+    expect(answer.result[0]).not.toHaveProperty('logsBloom')
   })
 
   it('says what is free, what is sold, and what a simulation of a size costs', async () => {
     const { answer } = await call('price', { gas: 2_000_000, accounts: 100, slots: 900 })
     expect(answer).toMatchObject({
+      chain: 'eip155:31337',
       free: { gas: 50_000_000, callsPerSecond: null },
       paid: { gas: 250_000_000, charge: '$0.0062', priceList: DEFAULT_PRICE_LIST, offer: { x402Version: 2 } },
     })
@@ -122,7 +126,8 @@ describe('with a payment', () => {
       isError: true,
       structuredContent: { x402Version: 2, resource: { url: 'mcp://tool/preview' }, accepts: [{ scheme: 'upto' }] },
     })
-    expect(offer.answer['x402/error']).toMatchObject({ code: 402, data: offer.result.structuredContent })
+    expect(offer.answer).toEqual(offer.result.structuredContent)
+    expect(offer.result.content[1]).toMatchObject({ text: expect.stringContaining('_meta["x402/payment"]') })
 
     const payment = await sign(offer.result.structuredContent)
     const { result, answer } = await call('preview', transfer(), payment)
@@ -211,6 +216,14 @@ describe('over HTTP', () => {
     const response = await post(body, more)
     expect(response.status).toBe(status)
     expect(response.headers.get('mcp-session-id')).toBeNull()
+  })
+
+  it('tells clients of the old SSE transport where to go', async () => {
+    for (const path of ['mcp', 'sse']) {
+      const response = await fetch(`${stand.gateway.url}/${path}`, { headers: { accept: 'text/event-stream' } })
+      expect(response.status).toBe(405)
+      expect(await response.text()).toContain('by POST to /mcp')
+    }
   })
 
   it.each(['GET', 'DELETE'])('refuses %s', async (method) => {

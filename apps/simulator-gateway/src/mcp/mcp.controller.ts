@@ -8,7 +8,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment/environment.js'
 import { version } from '../rpc/client-version.js'
 import { envelopeLimits } from '../rpc/rpc.service.js'
-import { TOOLS } from './tool-definitions.js'
+import { instructionsOn, TOOLS } from './tool-definitions.js'
 import { Tools } from './tools.js'
 
 /** As the SDK itself takes by default. */
@@ -21,18 +21,18 @@ const jsonSchemaValidator = new AjvJsonSchemaValidator()
  * `POST /mcp`: the Model Context Protocol over streamable HTTP. Stateless: each request is one message, answered as JSON, and
  * nothing is kept between two.
  */
-@Controller('mcp')
+@Controller()
 export class McpController {
   constructor(
     private readonly tools: Tools,
     private readonly environment: Environment,
   ) {}
 
-  @Post()
+  @Post('mcp')
   async serve(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     this.checkOrigin(request.headers.origin)
     const message = this.decode(request.body)
-    const server = this.serverFor(request)
+    const server = await this.serverFor(request, message)
     const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
     reply.raw.once('close', () => void server.close())
     await server.connect(transport)
@@ -41,26 +41,37 @@ export class McpController {
     reply.send(body === null ? undefined : await new Response(body).text())
   }
 
-  /** There is no stream to listen to. */
-  @Get()
+  /** There is no stream to listen to. Clients of MCP 2024-11-05 begin here, and learn where to go. */
+  @Get(['mcp', 'sse'])
   listen(): never {
-    throw new RpcError(ErrorCode.invalidRequest, 'send one MCP message by POST', undefined, 405)
+    const message =
+      "the HTTP+SSE transport of MCP 2024-11-05 is not served: set the client's transport to streamable HTTP, which sends each message by POST to /mcp"
+    throw new RpcError(ErrorCode.invalidRequest, message, undefined, 405)
   }
 
   /** There is no session to end. */
-  @Delete()
+  @Delete('mcp')
   end(): never {
     return this.listen()
   }
 
-  private serverFor(request: FastifyRequest): Server {
-    const server = new Server({ name: 'upfront', version }, { capabilities: { tools: {} }, jsonSchemaValidator })
+  private async serverFor(request: FastifyRequest, message: unknown): Promise<Server> {
+    const options = { capabilities: { tools: {} }, jsonSchemaValidator }
+    const instructions = isInitialize(message) ? await this.instructions(request) : undefined
+    const server = new Server({ name: 'upfront', version }, { ...options, ...(instructions && { instructions }) })
     server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...TOOLS] }))
     server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal }) => {
       const { name, arguments: given = {}, _meta: meta } = params
       return this.tools.call(name, given, meta?.['x402/payment'], { request, signal })
     })
     return server
+  }
+
+  private async instructions(request: FastifyRequest): Promise<string> {
+    const { signal } = new AbortController()
+    // An agent is served where the node is out of reach, too: its calls say so then.
+    const chain = await this.tools.chain({ request, signal }).catch(() => 'not known while its node does not answer')
+    return instructionsOn(chain)
   }
 
   /** Only web pages send an origin: one that may not call could do so by rebinding its name. */
@@ -88,6 +99,10 @@ export class McpController {
       throw refuse(ErrorCode.invalidRequest, 'batches are not taken: send one message a request')
     return message
   }
+}
+
+function isInitialize(message: unknown): boolean {
+  return typeof message === 'object' && message !== null && 'method' in message && message.method === 'initialize'
 }
 
 /** The head of a request, as the SDK reads it. */

@@ -25,8 +25,7 @@ it('a failed settlement says why, beside the offer', () => {
     'x402/payment-response': receipt,
   }
   expect(result).toMatchObject({ isError: true, structuredContent: data })
-  const [content] = result.content
-  expect(JSON.parse((content as { text: string }).text)).toEqual({
-    'x402/error': { code: 402, message: 'Nothing was charged.', data },
-  })
+  const [forPrograms, forModels] = result.content as { text: string }[]
+  expect(JSON.parse(forPrograms!.text)).toEqual(data)
+  expect(forModels!.text).toBe('Nothing was charged.')
 })

@@ -8,6 +8,9 @@ import type { OwnAnswer } from './own-routes.js'
 /** Where a result says what was charged. */
 export const PAYMENT_RESPONSE = 'x402/payment-response'
 
+const HOW_TO_PAY =
+  'To pay: sign one of `accepts` with an x402 client, and call the tool again with the same arguments and the signed PaymentPayload in _meta["x402/payment"]. No HTTP header is needed.'
+
 /** True for a 402, or a 412 where only the token's approval is missing. */
 export function isOffer({ headers }: OwnAnswer): boolean {
   return headers['payment-required'] !== undefined
@@ -23,7 +26,7 @@ export function receiptOf({ headers }: OwnAnswer): SettleResponse | undefined {
 export function paymentRequired(tool: string, answer: OwnAnswer): CallToolResult {
   const { message, approve } = JSON.parse(answer.body) as { message: string; approve?: unknown }
   const required = { ...offerOf(tool, answer), ...(approve === undefined ? {} : { approve }) }
-  return refused(message, required)
+  return refused(`${message} ${HOW_TO_PAY}`, required)
 }
 
 /** @param unpaid the same route's answer to a request without a payment */
@@ -42,7 +45,7 @@ export function failedSettlement(
 export function paidResult({ status, body }: OwnAnswer, receipt: SettleResponse | undefined): CallToolResult {
   const failed = status >= 400 || /^\{"jsonrpc":"2\.0","id":1,"error":/.test(body)
   return {
-    ...(failed ? { isError: true } : {}),
+    ...(failed ? { isError: true } : { structuredContent: JSON.parse(body) }),
     content: [{ type: 'text', text: body }],
     ...(receipt === undefined ? {} : { _meta: { [PAYMENT_RESPONSE]: receipt } }),
   }
@@ -53,11 +56,14 @@ function offerOf(tool: string, { headers }: OwnAnswer): PaymentRequired {
   return { ...required, resource: { ...required.resource, url: `mcp://tool/${tool}` } }
 }
 
-function refused(message: string, required: Record<string, unknown> | PaymentRequired): CallToolResult {
-  const error = { code: 402, message, data: required }
+/** The first text is for programs, the second for the model. */
+function refused(words: string, required: Record<string, unknown> | PaymentRequired): CallToolResult {
   return {
     isError: true,
     structuredContent: { ...required },
-    content: [{ type: 'text', text: JSON.stringify({ 'x402/error': error }) }],
+    content: [
+      { type: 'text', text: JSON.stringify(required) },
+      { type: 'text', text: words },
+    ],
   }
 }

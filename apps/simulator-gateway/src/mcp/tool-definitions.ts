@@ -7,6 +7,17 @@ const paid = {
     'true: ask for the higher limits that are sold. Answered with an x402 offer (scheme upto) until the call carries a payment in _meta["x402/payment"].',
 }
 
+/** JSON of a paid answer has these beside its own. */
+const charge = { type: 'object', description: 'What was charged and why; only where the call was paid.' }
+
+/** An x402 PaymentRequired, or why a settlement failed: clients hold what is refused to the schema, too. */
+const UNPAID = { required: ['error'] }
+
+/** What an agent is told of the server as a whole. @param chain as CAIP-2 names it */
+export function instructionsOn(chain: string): string {
+  return `Simulates transactions on the chain ${chain} before they are signed; nothing is ever sent. Use preview for one call and simulate for several that build on each other. Both are free within limits; price says which, and what more costs. A call that has to be paid is answered with an x402 offer, and is paid in _meta["x402/payment"].`
+}
+
 /** What an agent can call. */
 export const TOOLS: readonly Tool[] = [
   {
@@ -24,6 +35,17 @@ export const TOOLS: readonly Tool[] = [
         paid,
       },
       additionalProperties: false,
+    },
+    outputSchema: {
+      type: 'object',
+      properties: {
+        status: { type: 'string', enum: ['success', 'reverted'] },
+        gasUsed: { type: 'string' },
+        changes: { type: 'array', description: 'What changes hands, by address.', items: { type: 'object' } },
+        block: { type: 'object', description: 'What the call was simulated on.' },
+        charge,
+      },
+      anyOf: [{ required: ['status', 'block'] }, UNPAID],
     },
     annotations: { readOnlyHint: true, openWorldHint: true },
   },
@@ -49,6 +71,19 @@ export const TOOLS: readonly Tool[] = [
       required: ['blockStateCalls'],
       additionalProperties: false,
     },
+    outputSchema: {
+      type: 'object',
+      properties: {
+        result: {
+          type: 'array',
+          description:
+            'Blocks, each with its calls: status, gasUsed, returnData, logs, error. Whole blocks where the call was paid.',
+          items: { type: 'object' },
+        },
+        charge,
+      },
+      anyOf: [{ required: ['result'] }, UNPAID],
+    },
     annotations: { readOnlyHint: true, openWorldHint: true },
   },
   {
@@ -64,6 +99,15 @@ export const TOOLS: readonly Tool[] = [
         slots: { type: 'integer', minimum: 0, description: 'Distinct storage slots touched.' },
       },
       additionalProperties: false,
+    },
+    outputSchema: {
+      type: 'object',
+      properties: {
+        chain: { type: 'string', description: 'As CAIP-2 names it, e.g. eip155:8453.' },
+        free: { type: 'object', description: 'The free limits.' },
+        paid: { type: ['object', 'null'], description: 'What is sold; null where nothing is.' },
+      },
+      required: ['chain', 'free', 'paid'],
     },
     annotations: { readOnlyHint: true, idempotentHint: true },
   },

@@ -20,8 +20,10 @@ interface Work {
   /** JSON-RPC, for `POST /`. */
   free: unknown
   /** The free answer as the tool gives it. */
-  present(result: unknown, state: string): unknown
+  present(result: unknown, state: string): object
 }
+
+const SHOWN_OF_A_BLOCK = ['number', 'hash', 'timestamp', 'gasUsed', 'baseFeePerGas', 'calls', 'transactions']
 
 /** Carries out tool calls: free within the limits of `POST /`, else by an x402 payment in `_meta["x402/payment"]`. */
 @Injectable()
@@ -38,7 +40,7 @@ export class Tools {
   /** @throws McpError -32602 where there is no such tool; what the tool refuses is a result with `isError` */
   async call(name: string, given: Arguments, payment: unknown, caller: Caller): Promise<CallToolResult> {
     try {
-      if (name === 'price') return text(await this.price(given, caller))
+      if (name === 'price') return success(await this.price(given, caller))
       const work = name === 'preview' ? preview(given) : name === 'simulate' ? simulation(given) : undefined
       if (work === undefined) throw new McpError(McpErrorCode.InvalidParams, `no such tool: ${quote(name)}`)
       const wantsPaid = given.paid === true || payment !== undefined
@@ -52,7 +54,7 @@ export class Tools {
   private async serveFree(work: Work, caller: Caller): Promise<CallToolResult> {
     const answer = await this.routes.ask({ method: 'POST', path: '/', body: work.free }, caller)
     const { result, error } = JSON.parse(answer.body) as { result?: unknown; error?: RpcFailure['error'] }
-    if (error === undefined) return text(work.present(result, String(answer.headers[STATE_HEADER] ?? '')))
+    if (error === undefined) return success(work.present(result, String(answer.headers[STATE_HEADER] ?? '')))
     return this.sells && error.code === ErrorCode.limitExceeded ? this.buy(work, undefined, caller) : failure(error)
   }
 
@@ -67,10 +69,20 @@ export class Tools {
     return paidResult(answer, receipt)
   }
 
-  private async price(given: Arguments, caller: Caller): Promise<unknown> {
+  /** The chain that is simulated, as x402 and CAIP-2 name it: `eip155:8453`. */
+  async chain(caller: Caller): Promise<string> {
+    const body = { jsonrpc: '2.0', id: 1, method: 'eth_chainId' }
+    const answer = await this.routes.ask({ method: 'POST', path: '/', body }, caller)
+    const { result, error } = JSON.parse(answer.body) as { result?: string; error?: RpcFailure['error'] }
+    if (error !== undefined) throw new RpcError(error.code as ErrorCode, error.message)
+    return `eip155:${BigInt(result ?? 0)}`
+  }
+
+  private async price(given: Arguments, caller: Caller): Promise<object> {
     const { FREE_GAS_CAP, FREE_RATE_LIMIT, PAID_GAS_CAP, PRICE_LIST } = this.environment
     const free = { gas: FREE_GAS_CAP, callsPerSecond: FREE_RATE_LIMIT === 0 ? null : FREE_RATE_LIMIT }
-    if (!this.sells) return { free, paid: null }
+    const chain = await this.chain(caller)
+    if (!this.sells) return { chain, free, paid: null }
     const unpaid = await this.routes.ask({ method: 'POST', path: '/v1/simulate' }, caller)
     const offer = unpaid.headers['payment-required']
     const usage = {
@@ -81,6 +93,7 @@ export class Tools {
     }
     const charge = meter(usage, PRICE_LIST, 18, atto(PRICE_LIST.maximum))
     return {
+      chain,
       free,
       paid: {
         gas: PAID_GAS_CAP,
@@ -109,8 +122,13 @@ function simulation({ paid: _, block = 'pending', ...payload }: Arguments): Work
     tool: 'simulate',
     sold: { method: 'POST', path: '/v1/simulate', body },
     free: body,
-    present: (result) => ({ result }),
+    present: (result) => ({ result: (result as Record<string, unknown>[]).map(short) }),
   }
+}
+
+/** A simulated block without the fields of its header that say nothing of the calls: they would fill an agent's context. */
+function short(block: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(SHOWN_OF_A_BLOCK.filter((name) => name in block).map((name) => [name, block[name]]))
 }
 
 function shownState(answer: AnswerState): Parameters<typeof previewOf>[1] {
@@ -130,6 +148,11 @@ function amount(given: Arguments, name: string): bigint {
 
 function text(value: unknown): CallToolResult {
   return { content: [{ type: 'text', text: JSON.stringify(value) }] }
+}
+
+/** As the tool's `outputSchema` says, and as text for clients of before there was one. */
+function success(value: object): CallToolResult {
+  return { ...text(value), structuredContent: { ...value } }
 }
 
 function failure(error: RpcFailure['error']): CallToolResult {
