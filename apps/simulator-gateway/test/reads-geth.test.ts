@@ -271,20 +271,61 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     60_000 + 50 * QUESTIONS,
   )
 
+  const batch = async (calls: Question[]) => {
+    const body = calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))
+    const answers = (await (await gateway.post(JSON.stringify(body))).json()) as { result?: unknown; error?: unknown }[]
+    return answers.map(({ result, error }) => result ?? error)
+  }
+
+  it('in a batch all on one head, while blocks come', async () => {
+    const coded = { [code]: { code: assemble('NUMBER 0 MSTORE 32 0 RETURN') } }
+    const heads = new Set<unknown>()
+    for (let n = 0; n < 60; n += 1) {
+      const [number, block, called, logs, count, proof] = (await batch([
+        { method: 'eth_blockNumber', params: [] },
+        { method: 'eth_getBlockByNumber', params: ['latest', false] },
+        { method: 'eth_call', params: [{ to: code }, 'latest', coded] },
+        { method: 'eth_getLogs', params: [{}] },
+        { method: 'eth_getTransactionCount', params: [developer.address, 'latest'] },
+        { method: 'eth_getProof', params: [developer.address, [], 'latest'] },
+      ])) as [Hex, { number: Hex }, Hex, { blockNumber: Hex }[], Hex, { nonce: Hex }]
+      heads.add(number)
+      expect([block.number, numberToHex(BigInt(called)), proof.nonce]).toEqual([number, number, count])
+      expect(logs.every(({ blockNumber }) => blockNumber === number)).toBe(true)
+      await sleep(20)
+    }
+    expect(heads.size).toBeGreaterThan(3)
+  })
+
+  it('in a batch with one trip to the node for all that is not here, and none where it is', async () => {
+    const balances = (block: string, from: number) =>
+      Array.from({ length: 10 }, (_, n) => ({
+        method: 'eth_getBalance',
+        params: [numberToHex(from + n, { size: 20 }), block],
+      }))
+    const trips = async (calls: Question[]) => {
+      node.reset()
+      expect(await batch(calls)).toEqual(Array(10).fill('0x0'))
+      return node.stats.methods.filter((methods) => methods.includes('eth_getBalance')).map(({ length }) => length)
+    }
+    expect(await trips(balances('0x1', 0xc0ffee000))).toEqual([10])
+    while ((await held()) === undefined) await sleep(5)
+    expect(await trips(balances('latest', 0xc0ffee000))).toEqual([10])
+    while ((await held()) === undefined) await sleep(5)
+    const again = await trips(balances('latest', 0xc0ffee000))
+    // An account that no block has touched stays known from block to block.
+    expect(again).toEqual([])
+  })
+
   it('prices, on the same head', async () => {
     const methods = ['eth_gasPrice', 'eth_maxPriorityFeePerGas', 'eth_blobBaseFee']
     for (let rounds = 0; rounds < 5; ) {
       const before = await geth.rpc('eth_blockNumber', [])
-      const pairs = await Promise.all(
-        methods.map(async (method) => [
-          await ofOurs({ method, params: [] }),
-          await ofGeth({ method, params: [] }),
-          (await gateway.call('eth_blockNumber')).result,
-        ]),
-      )
-      if ((await geth.rpc('eth_blockNumber', [])) !== before || pairs.some(([, , head]) => head !== before)) continue
+      const [head, ...ours] = await batch(['eth_blockNumber', ...methods].map((method) => ({ method, params: [] })))
+      const theirs = await Promise.all(methods.map((method) => geth.rpc(method, [])))
+      if (head !== before || (await geth.rpc('eth_blockNumber', [])) !== before) continue
       rounds += 1
-      for (const [ours, theirs] of pairs) expect(ours).toEqual(theirs)
+      expect(ours).toEqual(theirs)
     }
   })
 

@@ -17,7 +17,7 @@ export class UpstreamRefusal extends Error {
 
 /** Sends a user's call on to the node. @param options bounds on repeating it @throws UpstreamRefusal, UpstreamError, or the signal's reason */
 export async function passThrough(
-  client: UpstreamClient,
+  client: Pick<UpstreamClient, 'call'>,
   method: string,
   params: readonly unknown[],
   limits: CallLimits,

@@ -1,5 +1,5 @@
 import type { PinnedBlock } from '@upfront/head'
-import type { Awaitable } from '@upfront/node'
+import type { Awaitable, CallsTogether } from '@upfront/node'
 import type { PreconfirmedSnapshot } from '@upfront/preconfirmed'
 import { type AnswerState, answerStateToHeader } from './answer-state.js'
 
@@ -12,6 +12,8 @@ export class RequestView {
   head: Awaitable<PinnedBlock> | undefined
   /** The request holds several calls: they stand on one head, whoever answers them. */
   holdsSeveral = false
+  /** Sends what several calls ask of the node, once one of them does. */
+  together: CallsTogether | undefined
   /** `none` where `pending` was the canonical head when the request first asked. */
   snapshot: PreconfirmedSnapshot | 'none' | undefined
   /** What the answer stands on; of a batch, its last call. */

@@ -1,4 +1,4 @@
-import { andThen, type CallQueue, passThrough, type UpstreamClient } from '@upfront/node'
+import { andThen, type CallQueue, CallsTogether, passThrough, type UpstreamClient } from '@upfront/node'
 import { ErrorCode, openRpcDocument, RpcError, toQuantity } from '@upfront/protocol'
 import type { Driver, Engine } from '@upfront/simulation'
 import type { AnnouncedBlocks } from '../chain/announced-blocks.js'
@@ -17,8 +17,9 @@ import { feeMethods } from './fee-methods.js'
 import { logMethods } from './log-methods.js'
 import { proofMethods } from './proof-methods.js'
 import { timeOf } from './reading.js'
-import type { RpcMethod } from './rpc-method.js'
+import type { RpcContext, RpcMethod } from './rpc-method.js'
 import { SENDING_METHODS, sendingMethods } from './sending-methods.js'
+import { SHORT_READS } from './short-reads.js'
 import { stateMethods } from './state-methods.js'
 import { subscriptionMethods } from './subscription-methods.js'
 
@@ -45,9 +46,10 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   const limits = freeLimits(environment)
   const methods = new Map<string, RpcMethod>()
   for (const name of environment.PASSTHROUGH_METHODS) {
-    methods.set(name, async (params, context) =>
-      JSON.stringify((await passThrough(client, name, positional(params), context)) ?? null),
-    )
+    methods.set(name, async (params, context) => {
+      const sender = senderOf(client, name, context)
+      return JSON.stringify((await passThrough(sender, name, positional(params), context)) ?? null)
+    })
   }
   const sends = environment.SENDING === 'on'
   if (sends) for (const [name, method] of sendingMethods(client)) methods.set(name, method)
@@ -80,6 +82,14 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   )
   methods.set('rpc.discover', () => openRpc)
   return methods
+}
+
+/** What a batch asks of the node goes in one trip, save for what may be long. */
+function senderOf(client: UpstreamClient, name: string, context: RpcContext): Pick<UpstreamClient, 'call'> {
+  const { view } = context
+  if (!view.holdsSeveral || !SHORT_READS.has(name)) return client
+  view.together ??= new CallsTogether(client, context)
+  return view.together
 }
 
 function positional(params: unknown): unknown[] {

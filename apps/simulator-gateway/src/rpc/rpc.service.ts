@@ -9,7 +9,6 @@ import {
   ErrorCode,
   type JsonText,
   joinJson,
-  quote,
   RpcError,
   type RpcId,
 } from '@upfront/protocol'
@@ -19,12 +18,16 @@ import { failureBody, failureOf } from './failure.js'
 import { RpcJournal } from './rpc-journal.js'
 import { RPC_METHODS, type RpcContext, type RpcMethod, type RpcResult } from './rpc-method.js'
 import { SENDING_METHODS } from './sending-methods.js'
+import { SHORT_READS } from './short-reads.js'
 
 export interface RpcAnswer {
   status: number
   /** JSON, in parts that are to be sent one after another; absent where the request held nothing but notifications. */
   body?: readonly JsonText[]
 }
+
+/** Characters of a method's name that an error shows. */
+const SHOWN_NAME = 64
 
 /** Results of more characters are not copied into one string with what stands around them. */
 const LONG = 16_384
@@ -51,7 +54,10 @@ export class RpcService {
     this.maxAnswerLength = environment.MAX_ANSWER_BYTES
   }
 
-  /** Entries of a batch are served one after another: a request is one unit of load, whatever it holds. */
+  /**
+   * Entries of a batch stand on one head. Short reads that follow one another are served together, so that what they ask of the node goes in one
+   * trip; all others one after another: a request is one unit of load, whatever it holds.
+   */
   answer(body: string | Buffer, context: RpcContext): Awaitable<RpcAnswer> {
     if (context.isLarge) {
       return inTurns(decodeEnvelopeInParts(body, this.limits), context).then(
@@ -75,20 +81,23 @@ export class RpcService {
 
   private async answerBatch(entries: EnvelopeEntry[], context: RpcContext): Promise<RpcAnswer> {
     await context.admit?.(entries.length)
-    const { signal } = context
+    context.view.holdsSeveral = true
     const answers: JsonText[] = []
     let length = 0
-    for (const entry of entries) {
-      const { body } = signal.aborted
-        ? this.notServed(entry, signal.reason, context)
-        : length > this.maxAnswerLength
-          ? this.notServed(entry, this.tooLong(), context)
-          : await this.answerEntry(entry, context)
-      if (body === undefined) continue
-      for (const part of body) length += part.length
-      answers.push(answers.length === 0 ? '[' : ',', ...body)
+    for (const together of inGroups(entries)) {
+      const isTooLong = length > this.maxAnswerLength
+      for (const { body } of await Promise.all(together.map((entry) => this.answerUnless(isTooLong, entry, context)))) {
+        if (body === undefined) continue
+        for (const part of body) length += part.length
+        answers.push(answers.length === 0 ? '[' : ',', ...body)
+      }
     }
     return answers.length === 0 ? NOTHING : { status: 200, body: [joinJson([...answers, ']'])] }
+  }
+
+  private answerUnless(isTooLong: boolean, entry: EnvelopeEntry, context: RpcContext): Awaitable<RpcAnswer> {
+    if (context.signal.aborted) return this.notServed(entry, context.signal.reason, context)
+    return isTooLong ? this.notServed(entry, this.tooLong(), context) : this.answerEntry(entry, context)
   }
 
   private answerEntry(entry: EnvelopeEntry, context: RpcContext): Awaitable<RpcAnswer> {
@@ -99,7 +108,7 @@ export class RpcService {
     if (method === undefined) {
       const error = new RpcError(
         ErrorCode.methodNotFound,
-        `the method ${quote(name)} is not served${SENDING_METHODS.includes(name) ? ': SENDING is off' : ''}`,
+        `the method ${name.slice(0, SHOWN_NAME)} does not exist/is not available${SENDING_METHODS.includes(name) ? ': SENDING is off' : ''}`,
       )
       return this.refuse(id, error, context)
     }
@@ -133,6 +142,19 @@ export class RpcService {
     const message = `not carried out: the batch's answer is over ${this.maxAnswerLength} bytes already`
     return new RpcError(ErrorCode.limitExceeded, message)
   }
+}
+
+/** Short reads that follow one another, or any other entry alone. */
+function inGroups(entries: readonly EnvelopeEntry[]): EnvelopeEntry[][] {
+  const groups: EnvelopeEntry[][] = []
+  let isOpen = false
+  for (const entry of entries) {
+    const isShort = entry.kind === 'request' && SHORT_READS.has(entry.method)
+    if (isShort && isOpen) groups.at(-1)!.push(entry)
+    else groups.push([entry])
+    isOpen = isShort
+  }
+  return groups
 }
 
 function successBody(id: RpcId, served: RpcResult): JsonText[] {

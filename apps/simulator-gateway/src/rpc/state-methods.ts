@@ -1,6 +1,7 @@
 import { andThen, passThrough, type UpstreamClient } from '@upfront/node'
 import {
   type Address,
+  type CallRequest,
   DecodeError,
   decodeAddress,
   decodeBytes32,
@@ -24,6 +25,7 @@ import {
   type StateValue,
 } from '@upfront/simulation'
 import type { SimulationBase } from '../pending/simulation-base.js'
+import { growing } from '../simulate/growing-answer.js'
 import { readUntil, spending } from '../simulate/simulator.js'
 import { blockParameter, decoding, onHeadOf, type Reading, timeOf } from './reading.js'
 import type { RpcContext, RpcMethod } from './rpc-method.js'
@@ -82,24 +84,31 @@ function answers(reading: Reading): [string, StateMethod][] {
     context: RpcContext,
   ): Promise<StateValue> => (await driver.read([read], state, { budget: budget(context), cancellation }))[0]!
   const budget = ({ deadline }: RpcContext) => new ReadBudget(limits.upstreamReads, readUntil(deadline))
-  const site = async (
+  const calling = async <T>(
+    params: unknown[],
     { base, opening, state, cancellation }: SimulationBase,
     context: RpcContext,
-  ): Promise<CallSite> => ({
-    driver: {
-      simulate: (plan, at, driven) =>
-        andThen(driver.simulate(plan, at, driven), (answer) => {
-          context.spend?.(answer)
-          return answer
-        }),
-      read: driver.read.bind(driver),
-    },
-    rules: await rulesFor(reading, context),
-    ...{ base, opening, state, cancellation },
-    gasCap: limits.gas,
-    answerBytes: limits.answerBytes,
-    budget: budget(context),
-  })
+    work: (request: CallRequest, site: CallSite) => Promise<T>,
+  ): Promise<T> => {
+    const request = decodeCallRequest(params)
+    const rules = await rulesFor(reading, context)
+    const site: Omit<CallSite, 'answerBytes'> = {
+      driver: {
+        simulate: (plan, at, driven) =>
+          andThen(driver.simulate(plan, at, driven), (answer) => {
+            context.spend?.(answer)
+            return answer
+          }),
+        read: driver.read.bind(driver),
+      },
+      ...{ rules, base, opening, state, cancellation },
+      gasCap: limits.gas,
+      budget: budget(context),
+    }
+    return spending(limits, context, () =>
+      growing(limits, context, (answerBytes) => work(request, { ...site, answerBytes })),
+    )
+  }
   const account = (params: unknown[]) => decodeAddress(params[0], undefined, 'params[0]')
   return [
     [
@@ -142,16 +151,14 @@ function answers(reading: Reading): [string, StateMethod][] {
         at: 1,
         isOptional: true,
         answer: (params, base, context) =>
-          Promise.resolve(
-            spending(limits, context, async () => {
-              const result = await executeCall(decodeCallRequest(params), await site(base, context)).catch((error) => {
-                if (!(error instanceof SimulationRejected)) throw error
-                throw new RpcError(ErrorCode.serverError, presentRejection(error.rejection).message)
-              })
-              if (result.failed) throw refusal(result.failed)
-              return result.returnData
-            }),
-          ),
+          calling(params, base, context, async (request, site) => {
+            const { failed, returnData } = await executeCall(request, site).catch((error) => {
+              if (!(error instanceof SimulationRejected)) throw error
+              throw new RpcError(ErrorCode.serverError, presentRejection(error.rejection).message)
+            })
+            if (failed) throw refusal(failed)
+            return returnData
+          }),
       },
     ],
     [
@@ -160,13 +167,11 @@ function answers(reading: Reading): [string, StateMethod][] {
         at: 1,
         isOptional: true,
         answer: (params, base, context) =>
-          Promise.resolve(
-            spending(limits, context, async () => {
-              const estimate = await estimateGas(decodeCallRequest(params), await site(base, context))
-              if ('failed' in estimate) throw refusal(estimate.failed)
-              return toQuantity(estimate.gas)
-            }),
-          ),
+          calling(params, base, context, async (request, site) => {
+            const estimate = await estimateGas(request, site)
+            if ('failed' in estimate) throw refusal(estimate.failed)
+            return toQuantity(estimate.gas)
+          }),
       },
     ],
   ]
