@@ -36,10 +36,13 @@ const headOf = async () => Number(await rpc<string>(anvil.rpcUrl, 'eth_blockNumb
 const asked = () => (node.stats.byMethod.eth_getBlockByNumber ?? 0) + (node.stats.byMethod.eth_blockNumber ?? 0)
 
 /** Simulates a transfer: what the answer stands on, and the number of the simulated block. */
-async function simulate(block: unknown = 'latest') {
+async function simulate(block: unknown = 'latest', headers: Record<string, string> = {}) {
   const calls = [{ from: `0x${'a1'.repeat(20)}`, to: `0x${'b2'.repeat(20)}` }]
   const params = [{ blockStateCalls: [{ calls }] }, block]
-  const response = await gateway.post(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params }))
+  const response = await gateway.post(
+    JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params }),
+    headers,
+  )
   const { result } = (await response.json()) as { result: { number: string; parentHash: string }[] }
   const state = answerStateFromHeader(response.headers.get('upfront-state') ?? '')
   if (state.kind !== 'latest') throw new Error('it stands on pre-confirmed state')
@@ -145,6 +148,25 @@ describe('following the head over a subscription', () => {
     await until(async () => (await simulate()).block === head)
     await mine()
     expect((await simulate()).block).toBe(head + 1)
+  })
+
+  it('asks the node first for who wants that, though the head is followed', async () => {
+    await follow()
+    await untilFollowed()
+    heads.latencyMs = 2_000
+    for (let n = 0; n < 5; n++) {
+      await mine()
+      const head = await headOf()
+      expect((await simulate('latest', { 'upfront-min-state': 'fresh' })).block).toBe(head)
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber' })
+      const response = await gateway.post(body, { 'upfront-min-state': 'fresh' })
+      expect(Number(((await response.json()) as { result: string }).result)).toBe(head)
+      expect(response.headers.get('upfront-state')).toMatch(new RegExp(`^latest; block=${head}`))
+    }
+    const passed = await gateway.post(
+      JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_getBalance', params: [`0x${'a1'.repeat(20)}`, '0x1'] }),
+    )
+    expect(passed.headers.get('upfront-state')).toBe('node')
   })
 
   it('serves a block that it has not heard of, by number and by hash', async () => {

@@ -9,13 +9,16 @@ import { Overloaded } from '../limits/overloaded.js'
 import { Preconfirmed } from './preconfirmed.js'
 import { RequestView } from './request-view.js'
 
-/** The request header that asks for a state at least as new as one that the client has seen. */
+/** The request header that asks for a state at least as new as one that the client has seen, or as the node's newest: `fresh`. */
 export const MIN_STATE_HEADER = 'upfront-min-state'
 
 const LOOK_EVERY_MS = 10
 /** As the response header `upfront-state` has them, other fields left aside. */
 const BLOCK = /(?:^|; ?)block=(\d{1,20})(?:;|$)/
 const FLASHBLOCK = /(?:^|; ?)flashblock=(\d{1,6})(?:;|$)/
+
+const FRESH = 'fresh'
+const FRESH_TIMEOUT_MS = 5_000
 
 interface WantedState {
   block: bigint
@@ -36,7 +39,10 @@ export class MinState implements OnModuleInit {
   onModuleInit(): void {
     this.adapterHost.httpAdapter.getInstance().addHook('onRequest', async (request) => {
       const header = request.headers[MIN_STATE_HEADER]
-      if (header !== undefined && request.headers.upgrade === undefined) await this.reached(wantedState(String(header)))
+      if (header === undefined || request.headers.upgrade !== undefined) return
+      // Requests stand on the head that the node answers with, or a newer one, from now on.
+      if (header === FRESH) await this.blocks.askHead({ deadline: performance.now() + FRESH_TIMEOUT_MS })
+      else await this.reached(wantedState(String(header)))
     })
   }
 
@@ -74,7 +80,7 @@ export class MinState implements OnModuleInit {
 function wantedState(header: string): WantedState {
   const block = BLOCK.exec(header)?.[1] ?? /^\d{1,20}$/.exec(header)?.[0]
   if (block === undefined) {
-    const expected = 'expected a block number, or what `upfront-state` said, such as `latest; block=104`'
+    const expected = 'expected `fresh`, a block number, or what `upfront-state` said, such as `latest; block=104`'
     throw new RpcError(ErrorCode.invalidRequest, `${MIN_STATE_HEADER}: ${expected}`, undefined, 400)
   }
   const flashblock = FLASHBLOCK.exec(header)?.[1]

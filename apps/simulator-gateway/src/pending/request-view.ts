@@ -18,12 +18,14 @@ export class RequestView {
   snapshot: PreconfirmedSnapshot | 'none' | undefined
   /** What the answer stands on; of a batch, its last call. */
   answerState: AnswerState | undefined
+  /** Set where a call was passed on to the node as it came. */
+  isOfNode = false
   /** Set where a fork may be active that the chain's rules do not have. */
   rulesAreUncertain = false
 
-  /** Of `upfront-state`; undefined where nothing in the request stands on a block. */
+  /** Of `upfront-state`: `node` where the node alone knows; undefined where nothing in the request stands on a block. */
   get header(): string | undefined {
-    if (this.answerState === undefined) return undefined
+    if (this.answerState === undefined) return this.isOfNode ? 'node' : undefined
     return answerStateToHeader(this.answerState) + (this.rulesAreUncertain ? '; rules=uncertain' : '')
   }
 }

@@ -48,6 +48,7 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   for (const name of environment.PASSTHROUGH_METHODS) {
     methods.set(name, async (params, context) => {
       const sender = senderOf(client, name, context)
+      context.view.isOfNode = true
       return JSON.stringify((await passThrough(sender, name, positional(params), context)) ?? null)
     })
   }
@@ -65,8 +66,9 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   methods.set('debug_traceCall', (params, context) => inspector.traceCall(params, limits, context))
   methods.set('eth_chainId', async (_, context) => JSON.stringify(toQuantity((await served.rules(context)).chainId)))
   methods.set('eth_blockNumber', async (_, context) => {
-    const { header } = await bases.head(context.view, timeOf(context))
-    return JSON.stringify(toQuantity(header.number))
+    const head = await bases.head(context.view, timeOf(context))
+    bases.standsOn(head, context.view)
+    return JSON.stringify(toQuantity(head.header.number))
   })
   const follows = environment.FOLLOW_HEAD !== 'off'
   const nodeUrls = environment.UPSTREAM_WS_URL ?? []
