@@ -206,10 +206,15 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
     test('so are the frames, state and asset changes of a simulation, paid by the gas of all its runs and its length', async () => {
       const { data, ...call } = usdcCall()
       const shown = { trace: true, stateDiff: true, accessLists: true, assetChanges: true, gasLimits: true }
-      const params = [{ blockStateCalls: [{ calls: [{ ...call, input: data }] }], ...shown }, 'latest']
+      const erc20 = { [call.to]: { balances: { [call.from]: '0x1e8480' } } }
+      const params = [
+        { blockStateCalls: [{ stateOverrides: { erc20 }, calls: [{ ...call, input: data }] }], ...shown },
+        'latest',
+      ]
       const body = { jsonrpc: '2.0', id: 1, method: 'upfront_simulate', params }
       const exchange = await bought('/v1/simulate?witness=1', body)
       const { result, charge, receipt, error } = exchange.answer
+      expect(result[0].calls[0].assetChanges.balances[0]).toMatchObject({ before: '0x1e8480', after: '0x1e847f' })
       expect(error).toBeUndefined()
       expect(outcomes(await verify(exchange))).toEqual(allRight(...ALL, ...PAID))
       const [ofCall, ofRuns, ofBytes, ...others] = receipt.usage.gas.map(Number)

@@ -22,7 +22,7 @@ export interface SystemContractsArtifact {
 export function readArtifact(name: 'Permit2'): Permit2Artifact
 export function readArtifact(name: 'SystemContracts'): SystemContractsArtifact
 export function readArtifact(
-  name: 'FeeToken' | 'RebasingToken' | 'SwapRouter' | 'TestToken' | 'TestUsdc' | 'UptoPermit2Proxy',
+  name: 'FeeToken' | 'RebasingToken' | 'SwapRouter' | 'TestToken' | 'TestUsdc' | 'TokenLayouts' | 'UptoPermit2Proxy',
 ): Artifact
 export function readArtifact(name: string): Artifact | Permit2Artifact | SystemContractsArtifact {
   return JSON.parse(readFileSync(new URL(`../artifacts/${name}.json`, import.meta.url), 'utf8'))

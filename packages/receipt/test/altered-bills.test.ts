@@ -18,6 +18,7 @@ const WITHOUT_WEIGHT: [RegExp, string][] = [
   [/^seller\.receiptKeys\.\d+\.until/, 'when a key that did not sign this was retired'],
   [/^answer\.witness\.rules\.(?!schedule|chainId|forks|blobSchedule)/, 'the rules are taken from the buyer’s document'],
   [/^answer\.witness\.rules\.(?:forks|blobSchedule)/, 'likewise'],
+  [/^answer\.witness\.accounts\.0x0{35}c01ba$/, 'of the fee recipient, which only some engines read, nothing follows'],
   [
     /^answer\.witness\.limits\.(?:blocks|callsPerBlock|totalCalls|answerBytes)/,
     'says what would be refused; this was not',

@@ -31,6 +31,7 @@ import {
   type Simulation,
   SimulationRejected,
   structLogJson,
+  TokenLayouts,
   type Wording,
 } from '@upfront/simulation'
 import { ServedChain } from '../chain/served-chain.js'
@@ -50,6 +51,8 @@ const LISTING: Wording = (words) => `failed to apply transaction: err: ${words}`
 /** What calls do beside their outcome. */
 @Injectable()
 export class Inspector {
+  private readonly layouts = new TokenLayouts()
+
   constructor(
     private readonly simulator: Simulator,
     private readonly bases: SimulationBases,
@@ -116,7 +119,9 @@ export class Inspector {
         return answer
       })
     return this.simulator.simulateBy(simulated, narrow, context, async (simulation) => {
-      const answer = await inspect(simulation, inspection, run)
+      // What is sold has to take the same for whoever executes it again, so it is not found by what was found before.
+      const layouts = context.spend === undefined ? undefined : this.layouts
+      const answer = await inspect(simulation, inspection, run, layouts)
       bounded(answer.json, narrow)
       return { answer, made: await work(answer, simulation, inspection) }
     })

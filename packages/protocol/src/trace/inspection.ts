@@ -1,6 +1,7 @@
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
 import { decodeArray, decodeBoolean, decodeObject } from '../decode/structure.js'
 import { ErrorCode, RpcError } from '../rpc-error.js'
+import { type TokenSetting, takeTokenSettings } from '../simulate/decode-token-overrides.js'
 import { decodeTracer, type Tracer } from './tracer.js'
 
 /** What `upfront_simulate` shows beside what `eth_simulateV1` does. */
@@ -17,6 +18,8 @@ export interface Inspection {
   gasLimits: boolean
   /** By which calls, their logs and errors are decoded. */
   abi?: { type: string }[]
+  /** `erc20` of the blocks' state overrides. */
+  tokens?: TokenSetting[]
 }
 
 const MOST_ABI_ENTRIES = 1_000
@@ -49,6 +52,11 @@ export function decodeInspection(params: unknown): { inspection: Inspection; par
       ...(abi !== undefined && abi !== null && { abi: decodeAbi(abi) }),
     }
     for (const field of INSPECTION_FIELDS) delete payload[field]
+    const taken = takeTokenSettings(payload.blockStateCalls)
+    if (taken !== undefined) {
+      inspection.tokens = taken.settings
+      payload.blockStateCalls = taken.blocks
+    }
     return { inspection, params: [payload, ...params.slice(1)] }
   } catch (error) {
     if (error instanceof DecodeError) throw new RpcError(ErrorCode.invalidParams, error.message)

@@ -4,6 +4,8 @@ import { assetQuestions, probesOf } from '../assets/asset-changes.js'
 import { abiDecoder } from '../decode/abi-decoder.js'
 import type { CallRecord } from '../engine/call-record.js'
 import { isRecorded, NO_RECORDING } from '../plan/recording.js'
+import { setTokens } from '../tokens/set-tokens.js'
+import type { TokenLayouts } from '../tokens/token-layouts.js'
 import { addDecoded, addInspection, type InspectedBlock, recordingOf } from '../trace/inspected.js'
 import { leastGas } from './least-gas.js'
 import { type Simulation, type SimulationAnswer, simulate } from './simulate.js'
@@ -20,30 +22,35 @@ export type Run = (simulation: Simulation) => Awaitable<SimulationAnswer>
 
 /**
  * Simulates with what an inspection asks for beside the outcome, in as many runs as that takes: one, one more where contracts are asked about
- * assets, and those that look for gas limits.
+ * assets, those that look for gas limits, and before all those that find where tokens keep what is to be set.
+ * @param layouts of tokens that were found before; without them the same request takes the same
  * @throws or rejects with what `run` does
  */
 export async function inspect(
-  simulation: Simulation,
+  asked: Simulation,
   inspection: Inspection,
   run: Run = simulate,
+  layouts?: TokenLayouts,
 ): Promise<InspectedAnswer> {
+  const { tokens } = inspection
+  const { simulation, gas } =
+    tokens === undefined ? { simulation: asked, gas: 0n } : await setTokens(asked, tokens, run, layouts)
   const recording = recordingOf(inspection)
-  if (!isRecorded(recording)) return { ...(await run(simulation)), furtherGas: 0n }
+  if (!isRecorded(recording)) return { ...(await run(simulation)), furtherGas: gas }
   const answer = await run({ ...simulation, recording })
   const blocks: SimulatedBlock[] = JSON.parse(answer.json.toString())
   const places = blocks.flatMap(({ calls }, block) => calls.map((_, call) => ({ block, call })))
-  const asked = inspection.assetChanges ? assetQuestions(answer.records) : []
-  const probes = probesOf(asked, places)
+  const questions = inspection.assetChanges ? assetQuestions(answer.records) : []
+  const probes = probesOf(questions, places)
   let { records } = answer
-  let furtherGas = 0n
+  let furtherGas = gas
   if (probes.length > 0) {
     // The same once more, with the questions between the calls.
     const again = await run({ ...simulation, recording, probes })
     records = again.records
     furtherGas += gasOf(again)
   }
-  const inspected = addInspection(blocks, records, inspection, asked)
+  const inspected = addInspection(blocks, records, inspection, questions)
   if (inspection.abi) addDecoded(inspected, records, await abiDecoder(inspection.abi))
   if (inspection.gasLimits) furtherGas += await addGasLimits(inspected, records, simulation, run)
   return { ...answer, json: JSON.stringify(inspected), furtherGas }

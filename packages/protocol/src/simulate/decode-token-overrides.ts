@@ -1,0 +1,92 @@
+import { decodeAddress } from '../decode/bytes.js'
+import { DecodeError, Place } from '../decode/decode-error.js'
+import { decodeQuantity } from '../decode/quantity.js'
+import { decodeObject, unknownField } from '../decode/structure.js'
+import type { Address } from '../hex.js'
+
+/** What an account shall have of an ERC-20 token, or a spender may take of it, from a block's first call on. */
+export interface TokenSetting {
+  /** Index in `blockStateCalls`. */
+  block: number
+  token: Address
+  owner: Address
+  /** Of an allowance; absent for a balance. */
+  spender?: Address
+  /** In the token's smallest unit. */
+  amount: bigint
+  /** Where it stands in the request. */
+  place: string
+}
+
+/** Each is found by several runs. */
+const MOST_SETTINGS = 32
+
+/**
+ * Takes `erc20` out of the state overrides of a payload's blocks: `{ <token>: { balances: { <holder>: amount }, allowances: { <owner>:
+ * { <spender>: amount } } } }`, amounts as hex quantities.
+ * @returns undefined where no block has it
+ * @throws DecodeError with the place
+ */
+export function takeTokenSettings(blocks: unknown): { settings: TokenSetting[]; blocks: unknown[] } | undefined {
+  if (!Array.isArray(blocks) || !blocks.some((block) => tokensIn(block) !== undefined)) return undefined
+  const settings: TokenSetting[] = []
+  const rest = blocks.map((block, index) => {
+    const tokens = tokensIn(block)
+    if (tokens === undefined) return block
+    const { erc20: _, ...stateOverrides } = block.stateOverrides
+    const place = new Place(new Place(new Place(undefined, 'blockStateCalls'), index), 'stateOverrides')
+    if (tokens !== null) settings.push(...settingsOf(tokens, index, new Place(place, 'erc20')))
+    return { ...block, stateOverrides }
+  })
+  if (settings.length > MOST_SETTINGS)
+    throw new DecodeError(
+      new Place(undefined, 'blockStateCalls'),
+      `at most ${MOST_SETTINGS} balances and allowances of \`erc20\` in a request, got ${settings.length}`,
+    )
+  return { settings, blocks: rest }
+}
+
+function tokensIn(block: unknown): unknown {
+  return (block as { stateOverrides?: { erc20?: unknown } | null } | null)?.stateOverrides?.erc20
+}
+
+function settingsOf(tokens: unknown, block: number, place: Place): TokenSetting[] {
+  const settings: TokenSetting[] = []
+  const add = (at: Place, key: string, value: unknown, fields: Omit<TokenSetting, 'block' | 'amount' | 'place'>) =>
+    settings.push({
+      ...fields,
+      block,
+      amount: decodeQuantity(value, 256, at, key),
+      place: new Place(at, key).toString(),
+    })
+  for (const [name, fields] of entriesOf(tokens, 'an object keyed by token', place)) {
+    const token = decodeAddress(name, place, name)
+    const at = new Place(place, name)
+    for (const [field, value] of entriesOf(fields, 'an object with `balances` and `allowances`', at)) {
+      const below = new Place(at, field)
+      if (field === 'balances') {
+        for (const [holder, amount] of entriesOf(value, 'an object keyed by holder', below))
+          add(below, holder, amount, { token, owner: decodeAddress(holder, below, holder) })
+      } else if (field === 'allowances') {
+        for (const [owner, spenders] of entriesOf(value, 'an object keyed by owner', below))
+          for (const [spender, amount] of entriesOf(spenders, 'an object keyed by spender', new Place(below, owner)))
+            add(new Place(below, owner), spender, amount, {
+              token,
+              owner: decodeAddress(owner, below, owner),
+              spender: decodeAddress(spender, new Place(below, owner), spender),
+            })
+      } else throw unknownField(field, ['balances', 'allowances'], {}, at)
+    }
+  }
+  const seen = new Set<string>()
+  for (const { token, owner, spender, place: at } of settings) {
+    const key = `${token} ${owner} ${spender}`
+    if (seen.has(key)) throw new DecodeError(place, `${at} is set twice`)
+    seen.add(key)
+  }
+  return settings
+}
+
+function entriesOf(value: unknown, expected: string, place: Place): [string, unknown][] {
+  return Object.entries(decodeObject(value, expected, place))
+}

@@ -1,0 +1,196 @@
+import type { Address, TokenSetting } from '@upfront/protocol'
+import { allowanceOf, holdingOf, type Question } from '../assets/questions.js'
+import type { CallRecord } from '../engine/call-record.js'
+import { answerIn, type Prober, type SlotValue } from './prober.js'
+import { FIELD_PROBES, fieldOf, ONES, placed, type SlotField } from './slot-layout.js'
+import type { TokenLayouts } from './token-layouts.js'
+
+/** An amount that can't be set, and why. */
+export class NotSettable extends Error {
+  override readonly name = 'NotSettable'
+}
+
+/** Accounts that nobody has: what a view reads for them too is not the owner's own. */
+const STRANGERS: readonly Address[] = [`0x5eed${'a7'.repeat(18)}`, `0x5eed${'3c'.repeat(18)}`]
+/** More slots of its own no view of one amount reads. */
+const MOST_OWN = 8
+/** Any number that a token would hardly give by itself. */
+const PATTERN = BigInt(`0x${'6b1d93a5'.repeat(8)}`)
+const ROUNDS = 8
+/** Of shares that are rounded: so many neighbours of the likeliest are tried on each side. */
+const NEIGHBOURS = 2n
+
+/** What answers for a setting. */
+export function questionOf({ token, owner, spender }: TokenSetting): Question {
+  return spender === undefined
+    ? holdingOf({ type: 'erc20', address: token }, owner)
+    : allowanceOf({ kind: 'erc20', token, owner, spender, amount: 0n })
+}
+
+interface OwnSlot extends SlotValue {
+  /** `value` is what it holds before. */
+  code: string
+}
+
+/**
+ * The slot and the value with which a token's own view gives the amount; undefined where it does so already. A slot counts only where the
+ * view reads it for this owner (and spender) and for nobody else, and gives nothing while the slot is zero.
+ * @param layouts fields that were found before, where they may be used
+ * @throws NotSettable; what the prober does
+ */
+export async function findSlot(
+  setting: TokenSetting,
+  prober: Prober,
+  layouts: TokenLayouts | undefined,
+): Promise<SlotValue | undefined> {
+  const question = questionOf(setting)
+  const view = setting.spender === undefined ? 'balanceOf' : 'allowance'
+  const [own, ...strange] = await prober.ask([question, ...strangersOf(setting).map(questionOf)])
+  const answer = answerIn(own)
+  if (answer === undefined) throw new NotSettable(`${view} of ${setting.token} gives no number`)
+  if (answer === setting.amount) return undefined
+  const slots = ownSlots(own!, strange, view)
+  if (slots.length === 0) throw new NotSettable(`${view} of ${setting.token} reads no slot that is this one's alone`)
+  if (slots.length > MOST_OWN)
+    throw new NotSettable(`${view} of ${setting.token} reads ${slots.length} slots of this one's: more than are tried`)
+  const known = slots.length === 1 ? layouts?.get(slots[0]!.code) : undefined
+  if (known !== undefined) {
+    const value = await placedIn(slots[0]!, known, setting.amount, question, prober).catch(notAsKnown)
+    if (value !== undefined) return value
+  }
+  const found: SlotValue[] = []
+  const reasons: string[] = []
+  for (const slot of slots) {
+    try {
+      const value = await valueFor(slot, question, setting.amount, prober, layouts)
+      if (value !== undefined) found.push(value)
+    } catch (error) {
+      if (!(error instanceof NotSettable)) throw error
+      reasons.push(error.message)
+    }
+  }
+  const [only, other] = found
+  if (only === undefined)
+    throw new NotSettable(reasons[0] ?? `no slot that ${view} of ${setting.token} reads holds the amount by itself`)
+  if (other !== undefined)
+    throw new NotSettable(
+      `${view} of ${setting.token} follows from several slots (${found.map(({ slot }) => slot).join(', ')}): set them by stateDiff`,
+    )
+  return only
+}
+
+/** The same code may keep another owner's amount in another way. */
+function notAsKnown(error: unknown): undefined {
+  if (!(error instanceof NotSettable)) throw error
+}
+
+function strangersOf({ spender, ...setting }: TokenSetting): TokenSetting[] {
+  const [one, other] = STRANGERS as [Address, Address]
+  if (spender === undefined) return [one, other].map((owner) => ({ ...setting, owner }))
+  return [
+    { ...setting, spender: one },
+    { ...setting, owner: other, spender },
+  ]
+}
+
+/** The slots that were read for this one alone. */
+function ownSlots(own: CallRecord, strange: readonly CallRecord[], view: string): OwnSlot[] {
+  const shared = new Set(strange.flatMap(slotsRead).map(({ address, slot }) => address + slot))
+  const code = `${view} ${codesOf(own)}`
+  return slotsRead(own)
+    .filter(({ address, slot }) => !shared.has(address + slot))
+    .map((slot) => ({ ...slot, code }))
+}
+
+function slotsRead({ accounts }: CallRecord): SlotValue[] {
+  return accounts.flatMap(({ address, slots }) =>
+    slots.flatMap(({ slot, isRead, before }) => (isRead ? [{ address, slot, value: BigInt(before) }] : [])),
+  )
+}
+
+/** The hashes of all code that ran: a proxy's, its implementation's. */
+function codesOf({ frames, accounts }: CallRecord): string {
+  const ran = new Set(frames.map(({ to }) => to))
+  return accounts.flatMap(({ address, before }) => (ran.has(address) ? [before.codeHash] : [])).join(' ')
+}
+
+/** The slot with an amount in a field of it; undefined where the view then gives something else. */
+async function placedIn(
+  slot: SlotValue,
+  field: SlotField,
+  amount: bigint,
+  question: Question,
+  prober: Prober,
+): Promise<SlotValue | undefined> {
+  if (amount >> BigInt(field.width) !== 0n)
+    throw new NotSettable(`the token keeps it in ${field.width} bits: at most ${(1n << BigInt(field.width)) - 1n}`)
+  const set = { ...slot, value: placed(slot.value, field, amount) }
+  return (await prober.answer(question, set)) === amount ? set : undefined
+}
+
+/** What the slot has to hold for the amount; undefined where the amount does not follow from it. */
+async function valueFor(
+  slot: OwnSlot,
+  question: Question,
+  amount: bigint,
+  prober: Prober,
+  layouts: TokenLayouts | undefined,
+): Promise<SlotValue | undefined> {
+  const ask = (value: bigint) => prober.answer(question, { ...slot, value })
+  const answers: (bigint | undefined)[] = []
+  for (const value of FIELD_PROBES) answers.push(await ask(value))
+  // Without this slot there is something left: it is not the one that holds the amount.
+  if (answers[0] !== 0n) return undefined
+  const field = fieldOf(answers)
+  if (field !== undefined) {
+    const other = PATTERN & ((1n << BigInt(field.width)) - 1n)
+    if ((await ask(placed(slot.value, field, other))) === other) {
+      const set = await placedIn(slot, field, amount, question, prober)
+      if (set !== undefined) layouts?.set(slot.code, field)
+      return set
+    }
+  }
+  return sharesFor(slot, amount, ask)
+}
+
+/** What a slot has to hold where the view multiplies and divides it (rebasing tokens), or refuses large numbers. */
+async function sharesFor(
+  slot: SlotValue,
+  amount: bigint,
+  ask: (value: bigint) => Promise<bigint | undefined>,
+): Promise<SlotValue | undefined> {
+  let highest: { bit: bigint; answer: bigint } | undefined
+  let grows = false
+  let misses = 0
+  for (let bit = 0n; bit < 256n && misses < 3; bit += 8n) {
+    const answer = await ask(1n << bit)
+    if (answer !== undefined && answer > (highest?.answer ?? 0n)) {
+      grows = highest !== undefined
+      highest = { bit, answer }
+    } else if (highest !== undefined) misses += 1
+  }
+  if (highest === undefined || !grows) return undefined
+  const { bit } = highest
+  const most = (1n << (bit + 8n)) - 1n
+  const kept = slot.value & (ONES ^ most)
+  const bounded = (value: bigint) => (value < 0n ? 0n : value > most ? most : value)
+  // What else stands in the slot may have its part in it.
+  const perUnit = (await ask(kept | (1n << bit))) || highest.answer
+  const scaled = (difference: bigint) => (difference << bit) / perUnit
+  let value = bounded(scaled(amount))
+  let nearest: bigint | undefined
+  for (let round = 0; round < ROUNDS; round++) {
+    const answer = await ask(kept | value)
+    if (answer === undefined) return undefined
+    if (answer === amount) return { ...slot, value: kept | value }
+    nearest = answer
+    const next = bounded(value + scaled(amount - answer))
+    if (next === value) break
+    value = next
+  }
+  for (let step = -NEIGHBOURS; step <= NEIGHBOURS; step++) {
+    const near = bounded(value + step)
+    if ((await ask(kept | near)) === amount) return { ...slot, value: kept | near }
+  }
+  throw new NotSettable(`the token counts in shares, and none give exactly this amount: the nearest is ${nearest}`)
+}

@@ -1,0 +1,61 @@
+import { type BlockStateCall, ErrorCode, RpcError, type TokenSetting } from '@upfront/protocol'
+import type { Run } from '../drive/inspect.js'
+import type { Simulation } from '../drive/simulate.js'
+import { findSlot, NotSettable, questionOf } from './find-slot.js'
+import { answerIn, Prober, type SlotValue, withSlots } from './prober.js'
+import type { TokenLayouts } from './token-layouts.js'
+
+/**
+ * The simulation with balances and allowances of tokens set, as slots on top of its own overrides. Each is proved by reading it back from the
+ * token, all together.
+ * @param layouts fields that were found before, where they may be used: then what it takes depends on them
+ * @returns `gas`: what it took
+ * @throws RpcError -32602 with the place of what can't be set, and why; what `run` does
+ */
+export async function setTokens(
+  simulation: Simulation,
+  settings: readonly TokenSetting[],
+  run: Run,
+  layouts?: TokenLayouts,
+): Promise<{ simulation: Simulation; gas: bigint }> {
+  const blocks: BlockStateCall[] = []
+  let gas = 0n
+  for (const [index, block] of simulation.request.blockStateCalls.entries()) {
+    const own = settings.filter((setting) => setting.block === index)
+    if (own.length === 0) {
+      blocks.push(block)
+      continue
+    }
+    const prober = new Prober(simulation, blocks, block, run)
+    const slots: SlotValue[] = []
+    for (const setting of own) {
+      const slot = await explained(setting, () => findSlot(setting, prober, layouts))
+      if (slot === undefined) continue
+      if (slots.some(({ address, slot: other }) => address === slot.address && other === slot.slot))
+        throw refused(setting, 'the token keeps it in the same slot as another one that is set')
+      slots.push(slot)
+    }
+    const proof = await prober.ask(own.map(questionOf), slots)
+    for (const [at, setting] of own.entries()) {
+      const answer = answerIn(proof[at])
+      if (answer !== setting.amount)
+        throw refused(setting, `the token gives ${answer ?? 'nothing'} for it once it is set`)
+    }
+    gas += prober.gas
+    blocks.push(withSlots(block, slots))
+  }
+  return { simulation: { ...simulation, request: { ...simulation.request, blockStateCalls: blocks } }, gas }
+}
+
+async function explained<T>(setting: TokenSetting, find: () => Promise<T>): Promise<T> {
+  try {
+    return await find()
+  } catch (error) {
+    if (error instanceof NotSettable) throw refused(setting, error.message)
+    throw error
+  }
+}
+
+function refused({ place }: TokenSetting, reason: string): RpcError {
+  return new RpcError(ErrorCode.invalidParams, `${place}: ${reason}`)
+}
