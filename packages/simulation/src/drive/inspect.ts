@@ -4,10 +4,10 @@ import { assetQuestions, probesOf } from '../assets/asset-changes.js'
 import { abiDecoder } from '../decode/abi-decoder.js'
 import type { CallRecord } from '../engine/call-record.js'
 import { isRecorded, NO_RECORDING } from '../plan/recording.js'
-import { setTokens } from '../tokens/set-tokens.js'
 import type { TokenLayouts } from '../tokens/token-layouts.js'
 import { addDecoded, addInspection, type InspectedBlock, recordingOf } from '../trace/inspected.js'
 import { leastGas } from './least-gas.js'
+import { setTokens } from './set-tokens.js'
 import { type Simulation, type SimulationAnswer, simulate } from './simulate.js'
 
 /** What an inspected simulation came to: `json` is the `result` of `upfront_simulate`; all else is of its first run. */

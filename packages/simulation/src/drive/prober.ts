@@ -1,9 +1,9 @@
 import type { Address, BlockStateCall, Hash, StateOverride } from '@upfront/protocol'
 import { type Question, wordOf } from '../assets/questions.js'
-import type { Run } from '../drive/inspect.js'
-import type { Simulation } from '../drive/simulate.js'
 import type { CallRecord } from '../engine/call-record.js'
-import { slotOf } from './slot-layout.js'
+import { slotOf } from '../tokens/slot-layout.js'
+import type { Run } from './inspect.js'
+import type { Simulation } from './simulate.js'
 
 /** A slot of an account, and what it is to hold. */
 export interface SlotValue {
