@@ -1,43 +1,49 @@
-import { StrictMode, useState } from 'react'
-import { createRoot } from 'react-dom/client'
-import { LivePage } from './live/live-page.js'
-import { LookPage } from './look/look-page.js'
-import { PayPage } from './pay/pay-page.js'
-import { SellerPage } from './seller/seller-page.js'
+import '@mantine/core/styles/baseline.css'
+import '@mantine/core/styles/default-css-variables.css'
+import '@mantine/core/styles/global.css'
+import './mantine.css'
+import './theme.css'
 import './style.css'
+import { Loader, MantineProvider } from '@mantine/core'
+import { Activity, lazy, StrictMode, Suspense, useEffect, useState } from 'react'
+import { createRoot } from 'react-dom/client'
+import { ChainProvider, useChain } from './chain/chain.js'
+import { LookPage } from './look/look-page.js'
+import { useView, VIEWS, type View } from './shell/route.js'
+import { Top } from './shell/top.js'
 
-const PAGES = [
-  { name: 'Look', path: '/console/', Page: LookPage },
-  { name: 'Live', path: '/console/', Page: LivePage },
-  { name: 'Pay', path: '/console/', Page: PayPage },
-  { name: 'Seller', path: '/console/seller', Page: SellerPage },
-] as const
+const PAGES: Record<View['name'], React.ComponentType> = {
+  Look: LookPage,
+  Live: lazy(() => import('./live/live-page.js').then(({ LivePage }) => ({ default: LivePage }))),
+  Pay: lazy(() => import('./pay/pay-page.js').then(({ PayPage }) => ({ default: PayPage }))),
+  Seller: lazy(() => import('./seller/seller-page.js').then(({ SellerPage }) => ({ default: SellerPage }))),
+}
 
 function Console() {
-  const [shown, setShown] = useState<(typeof PAGES)[number]['name']>(
-    location.pathname.endsWith('/seller') ? 'Seller' : 'Look',
-  )
+  const view = useView()
+  const chain = useChain()
+  // Views that were seen stay as they are: their forms survive.
+  const [seen, setSeen] = useState<ReadonlySet<View['name']>>(new Set([view.name]))
+  if (!seen.has(view.name)) setSeen(new Set([...seen, view.name]))
+  useEffect(() => {
+    document.title = [view.title, chain?.name, 'Upfront'].filter(Boolean).join(' · ')
+  }, [view, chain])
   return (
     <>
-      <header>
-        <h1>Upfront</h1>
-        <nav aria-label="Pages">
-          {PAGES.map(({ name, path }) => (
-            <button
-              key={name}
-              type="button"
-              aria-current={name === shown ? 'page' : undefined}
-              onClick={() => {
-                history.replaceState(null, '', path)
-                setShown(name)
-              }}
-            >
-              {name}
-            </button>
-          ))}
-        </nav>
-      </header>
-      <main>{PAGES.map(({ name, Page }) => name === shown && <Page key={name} />)}</main>
+      <Top view={view} />
+      <main className="page">
+        {VIEWS.filter(({ name }) => seen.has(name)).map(({ name, title }) => {
+          const Page = PAGES[name]
+          return (
+            <Activity key={name} mode={name === view.name ? 'visible' : 'hidden'}>
+              <h1 className="title">{title}</h1>
+              <Suspense fallback={<Loader />}>
+                <Page />
+              </Suspense>
+            </Activity>
+          )
+        })}
+      </main>
     </>
   )
 }
@@ -46,6 +52,11 @@ const root = document.getElementById('root')
 if (root === null) throw new Error('index.html has no #root')
 createRoot(root).render(
   <StrictMode>
-    <Console />
+    {/* Its styles come as files: the page's security policy allows no inline ones. */}
+    <MantineProvider defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
+      <ChainProvider>
+        <Console />
+      </ChainProvider>
+    </MantineProvider>
   </StrictMode>,
 )

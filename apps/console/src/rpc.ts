@@ -1,5 +1,5 @@
 /** An answer that is an error: its message, and what the node said with it. */
-class RpcFault extends Error {
+export class RpcFault extends Error {
   constructor(
     message: string,
     readonly code: number,

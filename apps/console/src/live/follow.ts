@@ -5,7 +5,7 @@ import { type Disturbance, TimeLine } from './time-line.js'
 export interface Sight {
   what: string
   block: string
-  gasUsed: string
+  gasUsed: number
   hash: Hex
   /** What went wrong between the one before and this one. */
   disturbance: Disturbance | undefined
@@ -13,7 +13,9 @@ export interface Sight {
 
 interface Watcher {
   onSight(sight: Sight): void
-  onStatus(status: string): void
+  onConnection(state: 'following' | 'lost'): void
+  /** The gateway has a stream of flashblocks. */
+  onFlashblocks(): void
   /** The connection was lost: what came meanwhile is sent again where the gateway still has it. */
   onLost(): void
 }
@@ -39,7 +41,7 @@ const SUBSCRIPTIONS = ['newHeads', 'newFlashblocks']
 const RECONNECT_MS = 2_000
 
 /** Subscribes to heads and flashblocks, again after each lost connection. @returns what ends it */
-export function follow(url: string, { onSight, onStatus, onLost }: Watcher): () => void {
+export function follow(url: string, { onSight, onConnection, onFlashblocks, onLost }: Watcher): () => void {
   let isOver = false
   const line = new TimeLine()
   /** The last of each subscription, by the id of its request. */
@@ -49,7 +51,7 @@ export function follow(url: string, { onSight, onStatus, onLost }: Watcher): () 
   const connect = () => {
     socket = new WebSocket(url)
     socket.onopen = () => {
-      onStatus('Following the heads')
+      onConnection('following')
       for (const id of SUBSCRIPTIONS.keys()) subscribe(id)
     }
     socket.onmessage = ({ data }) => {
@@ -61,7 +63,7 @@ export function follow(url: string, { onSight, onStatus, onLost }: Watcher): () 
         subscribe(id)
       }
       const hasFlashblocks = id !== undefined && SUBSCRIPTIONS[id] === 'newFlashblocks' && result !== undefined
-      if (hasFlashblocks) onStatus('Following the heads and the flashblocks')
+      if (hasFlashblocks) onFlashblocks()
       if (params === undefined) return
       const { result: header } = params
       last[header.flashblock === undefined ? 0 : 1] = header
@@ -69,7 +71,7 @@ export function follow(url: string, { onSight, onStatus, onLost }: Watcher): () 
     }
     socket.onclose = () => {
       if (isOver) return
-      onStatus('The connection is lost: trying again')
+      onConnection('lost')
       onLost()
       retry = setTimeout(connect, RECONNECT_MS)
     }
@@ -93,7 +95,7 @@ function sightOf(header: Header, line: TimeLine): Sight {
   return {
     what: flashblock === undefined ? 'head' : `flashblock ${flashblock}`,
     block: hexToBigInt(number).toString(),
-    gasUsed: hexToBigInt(gasUsed).toLocaleString('en'),
+    gasUsed: Number(gasUsed),
     hash,
     disturbance: line.note({ ...header, number: hexToBigInt(number) }),
   }

@@ -10,8 +10,8 @@ it('tells of each fault once', () => {
   const gap = { kind: 'gap', block: '7', flashblock: 3, at } as const
   const lost = { kind: 'lost', at } as const
   expect(faults.unseen({})).toEqual([])
-  expect(faults.unseen(report([gap])).map(({ kind }) => kind)).toEqual(['gap'])
-  expect(faults.unseen(report([gap, lost])).map(({ kind }) => kind)).toEqual(['lost'])
+  expect(faults.unseen(report([gap]))).toMatchObject([{ at: Date.parse(at), disturbance: { kind: 'gap' } }])
+  expect(faults.unseen(report([gap, lost])).map(({ disturbance }) => disturbance.kind)).toEqual(['lost'])
   expect(faults.unseen(report([gap, lost]))).toEqual([])
 })
 
@@ -24,5 +24,5 @@ it.each([
   ['undecodable', 'gap: a message of the stream could not be decoded'],
 ] as const)('says what %s is', (kind, text) => {
   const [fault] = new StreamFaults().unseen(report([{ kind, block: '7', flashblock: 3, at }]))
-  expect(`${fault!.kind}: ${fault!.text}`).toMatch(new RegExp(`^${text}, \\d\\d:00:00$`))
+  expect(`${fault!.disturbance.kind}: ${fault!.disturbance.text}`).toMatch(new RegExp(`^${text}, \\d\\d:00:00$`))
 })

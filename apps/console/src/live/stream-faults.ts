@@ -7,11 +7,12 @@ type StreamFault = NonNullable<NonNullable<Readiness['preconfirmed']>['faults']>
 export class StreamFaults {
   #known: ReadonlySet<string> = new Set()
 
-  unseen({ preconfirmed }: Readiness): Disturbance[] {
+  /** @returns each with its own time, in milliseconds since 1970 */
+  unseen({ preconfirmed }: Readiness): { at: number; disturbance: Disturbance }[] {
     const faults = preconfirmed?.faults ?? []
     const unseen = faults.filter((fault) => !this.#known.has(keyOf(fault)))
     this.#known = new Set(faults.map(keyOf))
-    return unseen.map(disturbanceOf)
+    return unseen.map((fault) => ({ at: Date.parse(fault.at), disturbance: disturbanceOf(fault) }))
   }
 }
 

@@ -32,7 +32,7 @@ export interface AssetChanges {
 }
 
 /** From here on an allowance is meant to have no end. */
-const ENDLESS = 2n ** 159n
+export const ENDLESS = 2n ** 159n
 
 /** An amount in the asset's units where it names its decimals. */
 export function amountText(asset: Asset, amount: Hex): string {
@@ -72,12 +72,24 @@ function shortNumber(decimal: string): string {
 }
 
 /** What an approval lets its spender do. @param amountIn how an amount is written */
-export function approvalText({ token, amount, tokenId, approved }: Approval, amountIn = amountText): string {
+export function approvalText(approval: Approval, amountIn = amountText): string {
+  const { token, amount, tokenId } = approval
   const name = token.symbol ?? token.address ?? 'the token'
-  if (approved === false || (amount !== undefined && hexToBigInt(amount) === 0n)) return `take nothing more of ${name}`
+  if (isRevocation(approval)) return `take nothing more of ${name}`
   if (tokenId !== undefined) return `take ${name} no. ${hexToBigInt(tokenId)}`
-  if (amount === undefined || hexToBigInt(amount) >= ENDLESS) return `take all of ${name}`
+  if (amount === undefined || isEndless(approval)) return `take all of ${name}`
   return `take ${amountIn(token, amount)}`
+}
+
+/** Whether it lets its spender take everything, for ever. */
+export function isEndless({ amount, tokenId, approved }: Approval): boolean {
+  if (approved === false || tokenId !== undefined) return false
+  return amount === undefined || hexToBigInt(amount) >= ENDLESS
+}
+
+/** Whether it takes an allowance back. */
+export function isRevocation({ amount, approved, spender }: Approval): boolean {
+  return approved === false || (amount !== undefined && hexToBigInt(amount) === 0n) || hexToBigInt(spender) === 0n
 }
 
 /** Whether some contract's own view contradicts its logs. */

@@ -1,6 +1,8 @@
+import { Button } from '@mantine/core'
 import type { AbiFunction } from 'viem'
 import { type AccountDraft, type BlockDraft, EMPTY_ACCOUNT, EMPTY_CALL } from '../request/draft.js'
 import { CallForm } from './call-form.js'
+import { Field, mark } from './field.js'
 
 interface Props {
   number: number
@@ -28,75 +30,116 @@ const BLOCK_FIELDS = [
 /** One block of the request: its calls, what is overridden before them, and the block's own fields. */
 export function BlockForm({ number, block, functions, onEdit, onRemove }: Props) {
   const { calls, accounts } = block
+  const field = `blocks.${number - 1}`
   return (
-    <section aria-label={`Block ${number}`}>
+    <section aria-label={`Block ${number}`} className="stack">
       {onRemove && <h3>Block {number}</h3>}
+      {block.before !== '' && (
+        <details>
+          <summary>What comes before it in its block</summary>
+          <Field
+            field={`${field}.before`}
+            label="Calls as JSON"
+            rows={3}
+            value={block.before}
+            onEdit={(value) => onEdit({ ...block, before: value })}
+          />
+        </details>
+      )}
       {calls.map((call, index) => (
         <CallForm
           key={index}
           number={index + 1}
+          field={`${field}.calls.${index}`}
           call={call}
           functions={functions}
+          isWhole
           onEdit={(changed) => onEdit({ ...block, calls: calls.with(index, changed) })}
           onRemove={calls.length > 1 ? () => onEdit({ ...block, calls: calls.toSpliced(index, 1) }) : undefined}
         />
       ))}
-      <details open={block.overrides !== '' || accounts.length > 0}>
-        <summary>State overrides</summary>
-        {accounts.map((account, index) => (
-          <fieldset key={index}>
-            <legend>Account {index + 1}</legend>
-            {ACCOUNT_FIELDS.map(({ name, label }) => (
+      <details>
+        <summary>State overrides{mark(block.overrides !== '' || accounts.length > 0)}</summary>
+        <div className="stack">
+          {accounts.map((account, index) => (
+            <fieldset key={index} className="call">
+              <legend>Account {index + 1}</legend>
+              <div className="fields">
+                {ACCOUNT_FIELDS.map(({ name, label }) => (
+                  <Field
+                    key={name}
+                    field={`${field}.accounts.${index}.${name}`}
+                    label={label}
+                    value={account[name]}
+                    onEdit={(value) =>
+                      onEdit({ ...block, accounts: accounts.with(index, { ...account, [name]: value }) })
+                    }
+                  />
+                ))}
+              </div>
+              <Button
+                variant="default"
+                size="xs"
+                mt="xs"
+                onClick={() => onEdit({ ...block, accounts: accounts.toSpliced(index, 1) })}
+              >
+                Remove account {index + 1}
+              </Button>
+            </fieldset>
+          ))}
+          <div>
+            <Button
+              variant="default"
+              size="xs"
+              onClick={() => onEdit({ ...block, accounts: [...accounts, EMPTY_ACCOUNT] })}
+            >
+              Override an account
+            </Button>
+          </div>
+          <Field
+            field={`${field}.overrides`}
+            label="JSON by address, as eth_simulateV1 takes it"
+            rows={4}
+            value={block.overrides}
+            onEdit={(value) => onEdit({ ...block, overrides: value })}
+          />
+        </div>
+      </details>
+      <details>
+        <summary>
+          The block itself{mark(BLOCK_FIELDS.some(({ name }) => block[name] !== '') || block.more !== '')}
+        </summary>
+        <div className="stack">
+          <div className="fields">
+            {BLOCK_FIELDS.map(({ name, label }) => (
               <Field
                 key={name}
+                field={`${field}.${name}`}
                 label={label}
-                value={account[name]}
-                onEdit={(value) => onEdit({ ...block, accounts: accounts.with(index, { ...account, [name]: value }) })}
+                value={block[name]}
+                onEdit={(value) => onEdit({ ...block, [name]: value })}
               />
             ))}
-            <button type="button" onClick={() => onEdit({ ...block, accounts: accounts.toSpliced(index, 1) })}>
-              Remove account {index + 1}
-            </button>
-          </fieldset>
-        ))}
-        <button type="button" onClick={() => onEdit({ ...block, accounts: [...accounts, EMPTY_ACCOUNT] })}>
-          Override an account
-        </button>
-        <label>
-          JSON by address, as eth_simulateV1 takes it
-          <textarea
-            rows={4}
-            spellCheck={false}
-            value={block.overrides}
-            onChange={({ target: { value } }) => onEdit({ ...block, overrides: value })}
+          </div>
+          <Field
+            field={`${field}.more`}
+            label="Other block overrides as JSON: gasLimit, feeRecipient, prevRandao"
+            rows={2}
+            value={block.more}
+            onEdit={(value) => onEdit({ ...block, more: value })}
           />
-        </label>
+        </div>
       </details>
-      <details open={BLOCK_FIELDS.some(({ name }) => block[name] !== '')}>
-        <summary>The block itself</summary>
-        {BLOCK_FIELDS.map(({ name, label }) => (
-          <Field key={name} label={label} value={block[name]} onEdit={(value) => onEdit({ ...block, [name]: value })} />
-        ))}
-      </details>
-      <p className="buttons">
-        <button type="button" onClick={() => onEdit({ ...block, calls: [...calls, EMPTY_CALL] })}>
+      <div className="row">
+        <Button variant="default" size="xs" onClick={() => onEdit({ ...block, calls: [...calls, EMPTY_CALL] })}>
           Add a call
-        </button>
+        </Button>
         {onRemove && (
-          <button type="button" onClick={onRemove}>
+          <Button variant="default" size="xs" onClick={onRemove}>
             Remove block {number}
-          </button>
+          </Button>
         )}
-      </p>
+      </div>
     </section>
-  )
-}
-
-function Field({ label, value, onEdit }: { label: string; value: string; onEdit(value: string): void }) {
-  return (
-    <label>
-      {label}
-      <input value={value} spellCheck={false} autoComplete="off" onChange={({ target }) => onEdit(target.value)} />
-    </label>
   )
 }

@@ -1,50 +1,99 @@
-import type { AbiFunction } from 'viem'
+import { Button, NativeSelect } from '@mantine/core'
+import type { Abi, AbiFunction } from 'viem'
+import { namedCall, namedText } from '../names/decode.js'
 import { argumentsOf, callTextOf, textOfCall } from '../request/abi.js'
 import type { CallDraft } from '../request/draft.js'
+import { Field, mark } from './field.js'
 
 interface Props {
   number: number
+  /** `blocks.0.calls.0` */
+  field: string
   call: CallDraft
   /** Of the ABI, by signature. */
   functions?: ReadonlyMap<string, AbiFunction>
   onEdit(call: CallDraft): void
   /** Absent for the only call. */
-  onRemove: (() => void) | undefined
+  onRemove?: (() => void) | undefined
+  /** Whether nonce, fees and lists can be given too. */
+  isWhole?: boolean
 }
 
-const FIELDS: { name: keyof CallDraft; label: string; hint: string }[] = [
+interface FieldOf {
+  name: keyof CallDraft
+  label: string
+  hint: string
+}
+
+const FIELDS: FieldOf[] = [
   { name: 'from', label: 'From', hint: '0x…' },
   { name: 'to', label: 'To (empty: create a contract)', hint: '0x…' },
   { name: 'value', label: 'Value (ether, or wei as 0x-hex)', hint: '0' },
   { name: 'data', label: 'Data (0x-hex, or a function)', hint: 'transfer(address,uint256) ["0x…", "1"]' },
 ]
+const MORE_FIELDS: FieldOf[] = [
+  { name: 'gas', label: 'Gas limit', hint: 'what it takes' },
+  { name: 'nonce', label: 'Nonce', hint: 'the next' },
+  { name: 'maxFeePerGas', label: 'Max fee (wei a gas)', hint: 'none' },
+  { name: 'maxPriorityFeePerGas', label: 'Priority fee (wei a gas)', hint: 'none' },
+  { name: 'gasPrice', label: 'Gas price (wei)', hint: 'none' },
+]
 
-export function CallForm({ number, call, functions, onEdit, onRemove }: Props) {
+export function CallForm({ number, field, call, functions, onEdit, onRemove, isWhole = false }: Props) {
+  const input = ({ name, label, hint }: FieldOf) => (
+    <Field
+      key={name}
+      field={`${field}.${name}`}
+      label={label}
+      hint={hint}
+      value={call[name]}
+      meaning={name === 'data' ? meaningOf(call.data) : undefined}
+      onEdit={(value) => onEdit({ ...call, [name]: value })}
+    />
+  )
+  const more = [...MORE_FIELDS.map(({ name }) => name), 'more' as const]
   return (
-    <fieldset>
+    <fieldset className="call">
       <legend>Call {number}</legend>
-      {FIELDS.map(({ name, label, hint }) => (
-        <label key={name}>
-          {label}
-          <input
-            value={call[name]}
-            placeholder={hint}
-            spellCheck={false}
-            autoComplete="off"
-            onChange={({ target: { value } }) => onEdit({ ...call, [name]: value })}
-          />
-        </label>
-      ))}
-      {functions !== undefined && functions.size > 0 && (
-        <FunctionForm functions={functions} data={call.data} onEdit={(data) => onEdit({ ...call, data })} />
-      )}
-      {onRemove && (
-        <button type="button" onClick={onRemove}>
-          Remove call {number}
-        </button>
-      )}
+      <div className="stack">
+        {FIELDS.map(input)}
+        {functions !== undefined && functions.size > 0 && (
+          <FunctionForm functions={functions} data={call.data} onEdit={(data) => onEdit({ ...call, data })} />
+        )}
+        {isWhole && (
+          <details>
+            <summary>Gas, nonce and fees{mark(more.some((name) => call[name] !== ''))}</summary>
+            <div className="stack">
+              <div className="fields">{MORE_FIELDS.map(input)}</div>
+              <Field
+                field={`${field}.more`}
+                label="Other fields as JSON: accessList, authorizationList, blobs"
+                rows={2}
+                value={call.more}
+                onEdit={(value) => onEdit({ ...call, more: value })}
+              />
+            </div>
+          </details>
+        )}
+        {onRemove && (
+          <div>
+            <Button variant="default" size="xs" onClick={onRemove}>
+              Remove call {number}
+            </Button>
+          </div>
+        )}
+      </div>
     </fieldset>
   )
+}
+
+const NO_ABI: Abi = []
+
+/** What 0x-hex calls, where its selector is known. */
+function meaningOf(data: string): string | undefined {
+  if (!/^0x([0-9a-f]{2}){4,}$/i.test(data.trim())) return undefined
+  const named = namedCall(data.trim() as `0x${string}`, NO_ABI)
+  return named && namedText(named)
 }
 
 interface FunctionProps {
@@ -59,49 +108,34 @@ function FunctionForm({ functions, data, onEdit }: FunctionProps) {
   const inputs = functions.get(signature)?.inputs ?? []
   const types = inputs.map(({ type }) => type)
   const fields = argumentsOf(args)
+  const choose = (chosen: string) => {
+    const types = functions.get(chosen)?.inputs.map(({ type }) => type)
+    onEdit(types === undefined ? '' : textOfCall(chosen, types, []))
+  }
   return (
     <>
-      <label>
-        Function
-        <select
-          value={functions.has(signature) ? signature : ''}
-          onChange={({ target: { value } }) => {
-            const chosen = functions.get(value)
-            onEdit(
-              chosen === undefined
-                ? ''
-                : textOfCall(
-                    value,
-                    chosen.inputs.map(({ type }) => type),
-                    [],
-                  ),
-            )
-          }}
-        >
-          <option value="">none: the data above</option>
-          {[...functions.keys()].map((known) => (
-            <option key={known}>{known}</option>
-          ))}
-        </select>
-      </label>
+      <NativeSelect
+        label="Function"
+        value={functions.has(signature) ? signature : ''}
+        onChange={({ target }) => choose(target.value)}
+        data={[{ value: '', label: 'none: the data above' }, ...functions.keys()]}
+      />
       {inputs.map(({ name, type }, at) => (
-        <label key={at}>
-          {name ? `${name} (${type})` : `Argument ${at + 1} (${type})`}
-          <input
-            value={fields[at] ?? ''}
-            spellCheck={false}
-            autoComplete="off"
-            onChange={({ target: { value } }) =>
-              onEdit(
-                textOfCall(
-                  signature,
-                  types,
-                  types.map((_, own) => (own === at ? value : (fields[own] ?? ''))),
-                ),
-              )
-            }
-          />
-        </label>
+        <Field
+          key={at}
+          field={`argument.${at}`}
+          label={name ? `${name} (${type})` : `Argument ${at + 1} (${type})`}
+          value={fields[at] ?? ''}
+          onEdit={(value) =>
+            onEdit(
+              textOfCall(
+                signature,
+                types,
+                types.map((_, own) => (own === at ? value : (fields[own] ?? ''))),
+              ),
+            )
+          }
+        />
       ))}
     </>
   )

@@ -1,54 +1,101 @@
+import { UnstyledButton } from '@mantine/core'
 import { useState } from 'react'
-import { hexToBigInt } from 'viem'
+import { type Abi, hexToBigInt } from 'viem'
+import { namedCall, valueText } from '../names/decode.js'
+import { Address } from '../parts/address.js'
 import { amountText } from './assets.js'
-import { type Frame, hasFailure } from './outcome.js'
+import type { NameOf } from './name-of.js'
+import { errorText, type Frame, hasFailure } from './outcome.js'
 
 /** Frames this deep and deeper stay closed until they are opened: a contract that calls itself opens hundreds. */
 const MOST_OPEN = 16
 
-/** A frame and those that it opened; open where one failed. */
-export function CallTree({ frame, depth = 0 }: { frame: Frame; depth?: number }) {
+interface Props {
+  frame: Frame
+  abi: Abi
+  nameOf: NameOf
+  /** The frame whose failure the call passes on. */
+  failed: Frame | undefined
+  depth?: number
+}
+
+/** A frame and those that it opened: functions by name, with their arguments. */
+export function CallTree({ frame, depth = 0, ...rest }: Props) {
   const { calls = [] } = frame
-  const [isOpen, setOpen] = useState(() => depth < MOST_OPEN && hasFailure(frame))
+  const [isOpen, setOpen] = useState(() => depth < 2 || (depth < MOST_OPEN && hasFailure(frame)))
   if (calls.length === 0) {
     return (
-      <p>
-        <FrameLine frame={frame} />
-      </p>
+      <div className="frame">
+        <FrameLine frame={frame} {...rest} />
+      </div>
     )
   }
   return (
-    <details open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>
-        <FrameLine frame={frame} />
-      </summary>
+    <>
+      <div className="frame">
+        <UnstyledButton
+          className="fold"
+          aria-expanded={isOpen}
+          aria-label={`${calls.length} calls inside`}
+          onClick={() => setOpen(!isOpen)}
+        >
+          {isOpen ? '▾' : '▸'}
+        </UnstyledButton>{' '}
+        <FrameLine frame={frame} {...rest} />
+      </div>
       {isOpen && (
         <ul className="frames">
           {calls.map((call, index) => (
             <li key={index}>
-              <CallTree frame={call} depth={depth + 1} />
+              <CallTree frame={call} depth={depth + 1} {...rest} />
             </li>
           ))}
         </ul>
       )}
-    </details>
+    </>
   )
 }
 
-function FrameLine({ frame: { type, to, value, gasUsed, error, revertReason } }: { frame: Frame }) {
+function FrameLine({ frame, abi, nameOf, failed }: Props) {
+  const { type, to, value, input, gasUsed, error, output } = frame
   const sends = value !== undefined && hexToBigInt(value) > 0n
+  const called = /CREATE/.test(type) ? undefined : namedCall(input, abi)
+  const why = error === undefined ? undefined : (errorText(output, abi) ?? error)
   return (
     <>
-      {type} <code>{to}</code>
+      <span className="kind">{type}</span> {to && <Address value={to} name={nameOf(to)} />}{' '}
+      {called ? (
+        <>
+          <strong>{called.name}</strong>(
+          {called.args.map(({ name, value: argument }, at) => (
+            <span key={at}>
+              {at > 0 && ', '}
+              <span className="quiet">{name}</span> <Argument value={argument} nameOf={nameOf} />
+            </span>
+          ))}
+          )
+        </>
+      ) : (
+        input !== undefined && input.length >= 10 && !/CREATE/.test(type) && <code>{input.slice(0, 10)}</code>
+      )}
       {sends && ` with ${amountText({ type: 'native' }, value)}`}
       <span className="quiet"> · {hexToBigInt(gasUsed).toLocaleString('en')} gas</span>
-      {error && (
+      {why && (
         <span className="bad">
-          {' '}
-          · {error}
-          {revertReason && `: ${revertReason}`}
+          {' · '}
+          {frame === failed ? 'failed here: ' : 'failed: '}
+          {why}
         </span>
       )}
     </>
   )
+}
+
+const MOST_TEXT = 66
+
+/** A value of an argument: addresses with their marks. */
+export function Argument({ value, nameOf }: { value: unknown; nameOf: NameOf }) {
+  const text = valueText(value)
+  if (/^0x[0-9a-fA-F]{40}$/.test(text)) return <Address value={text} name={nameOf(text)} />
+  return <code title={text}>{text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT)}…` : text}</code>
 }

@@ -1,4 +1,5 @@
 import { hexToBigInt } from 'viem'
+import { Wide } from '../parts/wide.js'
 import type { Frame } from './outcome.js'
 
 const WIDTH = 960
@@ -36,36 +37,39 @@ function barsOf(root: Frame, width = WIDTH): Bar[] {
 }
 
 /** Where the gas went. The call tree beside it holds the same numbers as text. */
-export function FlameGraph({ frame }: { frame: Frame }) {
+export function FlameGraph({ frame, labelOf }: { frame: Frame; labelOf(frame: Frame): string }) {
   const bars = barsOf(frame)
   const rows = Math.max(...bars.map(({ depth }) => depth)) + 1
   const total = hexToBigInt(frame.gasUsed)
   return (
-    <svg
-      className="flames"
-      viewBox={`0 0 ${WIDTH} ${rows * ROW}`}
-      role="img"
-      aria-label={`Gas by frame: ${bars.length} frames, ${total.toLocaleString('en')} gas in all`}
-    >
-      {bars.map(({ frame: { type, to, gasUsed, error }, x, width, depth }, at) => {
-        const gas = hexToBigInt(gasUsed).toLocaleString('en')
-        const label = `${type} ${to ?? ''}`
-        return (
-          <g key={at}>
-            <title>{`${label}: ${gas} gas${error ? `, ${error}` : ''}`}</title>
-            <rect
-              className={error ? 'failed' : `depth-${depth % 3}`}
-              x={x}
-              y={depth * ROW}
-              width={width - 1}
-              height={ROW - 2}
-            />
-            <text x={x + 4} y={depth * ROW + 14}>
-              {label.slice(0, Math.max(0, Math.floor((width - 8) / CHARACTER_WIDTH)))}
-            </text>
-          </g>
-        )
-      })}
-    </svg>
+    <Wide label="Gas by frame">
+      <svg
+        className="flames"
+        viewBox={`0 0 ${WIDTH} ${rows * ROW}`}
+        role="img"
+        aria-label={`Gas by frame: ${bars.length} frames, ${total.toLocaleString('en')} gas in all`}
+      >
+        {bars.map(({ frame, x, width, depth }, at) => {
+          const { gasUsed, error } = frame
+          const gas = hexToBigInt(gasUsed).toLocaleString('en')
+          const label = labelOf(frame)
+          return (
+            <g key={at}>
+              <title>{`${label}: ${gas} gas${error ? `, ${error}` : ''}`}</title>
+              <rect
+                className={error ? 'failed' : `depth-${depth % 3}`}
+                x={x}
+                y={depth * ROW}
+                width={width - 1}
+                height={ROW - 2}
+              />
+              <text x={x + 4} y={depth * ROW + 14}>
+                {label.slice(0, Math.max(0, Math.floor((width - 8) / CHARACTER_WIDTH)))}
+              </text>
+            </g>
+          )
+        })}
+      </svg>
+    </Wide>
   )
 }

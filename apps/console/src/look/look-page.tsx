@@ -1,123 +1,251 @@
-import { useEffect, useState } from 'react'
-import type { Abi } from 'viem'
-import { Code } from '../code.js'
-import { abiOf, functionsOf } from '../request/abi.js'
+import { Button, Checkbox, Textarea } from '@mantine/core'
+import { useEffect, useRef, useState } from 'react'
+import { useChain } from '../chain/chain.js'
+import { EXAMPLES } from '../examples/examples.js'
+import { Notice } from '../parts/notice.js'
+import { pastedDraft } from '../paste/paste.js'
+import type { Pasted } from '../paste/pasted.js'
+import { functionsOf } from '../request/abi.js'
 import { type BlockDraft, type Draft, EMPTY_BLOCK, EMPTY_DRAFT } from '../request/draft.js'
 import { DraftError } from '../request/draft-error.js'
 import { draftOfFragment, fragmentOf } from '../request/link.js'
-import { draftFrom } from '../request/paste.js'
-import { payloadOf, type SimulatePayload } from '../request/payload.js'
-import { snippetsOf } from '../request/snippets.js'
+import { call } from '../rpc.js'
+import { goTo, useFragment, useView } from '../shell/route.js'
+import { accountOf, useWallets } from '../wallet.js'
 import { BlockForm } from './block-form.js'
-import { Side } from './side.js'
+import { Fault, Field, mark, reveal } from './field.js'
+import { Result } from './result.js'
+import { type Request, requestOf } from './simulation.js'
 
-const BLOCKS = ['latest', 'pending'] as const
-
-/** Look before you sign: a request as a form, and what it does on `latest` and `pending`. */
+/** Look before you sign: a request as a form, and beside it what it does. */
 export function LookPage() {
-  const [draft, setDraft] = useState<Draft>(() => draftOfFragment(location.hash) ?? EMPTY_DRAFT)
-  const [sent, setSent] = useState<{ payload: SimulatePayload; abi: Abi }>()
-  const [fault, setFault] = useState<string>()
+  const [draft, setDraft] = useState<Draft>(EMPTY_DRAFT)
+  const [text, setText] = useState('')
+  const [pasted, setPasted] = useState<Pasted>()
+  const [sent, setSent] = useState<Request>()
+  const [fault, setFault] = useState<DraftError>()
+  const panel = useRef<HTMLElement>(null)
+  const lastPaste = useRef(0)
+  const chain = useChain()
+  const fragment = useFragment()
+  const isHere = useView().name === 'Look'
 
-  const edit = (changed: Draft) => {
-    setDraft(changed)
-    history.replaceState(null, '', `#${fragmentOf(changed)}`)
-  }
+  /** Takes the result away where the request is none. */
   const attempt = async (work: () => void | Promise<void>) => {
     setFault(undefined)
     try {
       await work()
     } catch (error) {
-      if (!(error instanceof DraftError)) throw error
-      setFault(error.message)
+      setSent(undefined)
+      const wrong = error instanceof DraftError ? error : new DraftError('The gateway', (error as Error).message)
+      setFault(wrong)
+      setTimeout(() => reveal(wrong.field))
     }
   }
-  const simulate = (request: Draft) => attempt(() => setSent({ payload: payloadOf(request), abi: abiOf(request.abi) }))
-  const paste = (text: string) =>
-    attempt(async () => {
-      const pasted = await draftFrom(text)
-      edit(pasted)
-      setSent({ payload: payloadOf(pasted), abi: [] })
+  const simulate = (request: Draft) =>
+    attempt(() => {
+      const made = requestOf(request)
+      setDraft(request)
+      setSent(made)
+      const link = `/console/#${fragmentOf(request)}`
+      if (`/console/${location.hash}` !== link) goTo(link)
+      // Beside the form there is nothing to scroll to.
+      if (!window.matchMedia('(min-width: 64rem)').matches)
+        setTimeout(() => panel.current?.scrollIntoView({ block: 'start' }))
     })
+  const begin = (request: Draft) => {
+    setText('')
+    setPasted(undefined)
+    return simulate(request)
+  }
+  const paste = (typed: string) => {
+    setText(typed)
+    setPasted(undefined)
+    lastPaste.current += 1
+    const own = lastPaste.current
+    if (typed.trim() === '') return setFault(undefined)
+    if (chain === undefined)
+      return setFault(new DraftError('The gateway', 'it has not said yet which chain it is on', 'paste'))
+    return attempt(async () => {
+      const ask = async <T,>(method: string, params: unknown[]) => (await call<T>(method, params)).result
+      const known = await pastedDraft(typed, { chainId: chain.id, draft, ask }).catch((error: Error) => {
+        if (own === lastPaste.current) throw error
+      })
+      if (own !== lastPaste.current || known === undefined) return
+      setPasted(known)
+      setDraft(known.draft)
+      if (isEnough(known.draft)) await simulate(known.draft)
+      else {
+        setSent(undefined)
+        reveal('blocks.0.calls.0.to')
+      }
+    })
+  }
+  const edit = (changed: Draft) => {
+    setDraft(changed)
+    setFault(undefined)
+  }
   const editBlock = (index: number, block: BlockDraft) => edit({ ...draft, blocks: draft.blocks.with(index, block) })
 
-  // A link shows its outcome at once.
+  // A link shows its outcome at once, and so does Back.
   useEffect(() => {
-    const linked = draftOfFragment(location.hash)
-    if (linked !== undefined) simulate(linked)
-  }, [])
+    const linked = isHere ? draftOfFragment(fragment) : undefined
+    if (linked === undefined || (sent && fragmentOf(sent.draft) === fragmentOf(linked))) return
+    simulate(linked)
+  }, [fragment, isHere])
 
+  const isStale = sent !== undefined && sent.draft !== draft
   return (
-    <>
-      <h2>Look before you sign</h2>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          simulate(draft)
-        }}
-      >
-        <label>
-          Paste a signed transaction, a wallet’s JSON or a request
-          <textarea
+    <Fault value={fault}>
+      <p className="lead">Paste what you are about to sign: see what it does before it is sent.</p>
+      <div className="look">
+        <form
+          className="card stack"
+          onSubmit={(event) => {
+            event.preventDefault()
+            simulate(draft)
+          }}
+        >
+          <Textarea
+            id="paste"
+            label="Paste anything: a transaction, a request, calldata, a hash"
+            description="Signed or as a wallet’s JSON, a user operation, a Safe transaction, eth_simulateV1 and its like"
             rows={2}
             spellCheck={false}
-            onChange={({ target: { value } }) => value.trim() !== '' && paste(value)}
+            value={text}
+            error={fault?.field === 'paste' ? fault.reason : undefined}
+            onChange={({ target }) => paste(target.value)}
           />
-        </label>
-        <details open={draft.abi !== ''}>
-          <summary>ABI</summary>
-          <label>
-            JSON, or lines such as function mint(uint256)
-            <textarea
-              rows={3}
-              spellCheck={false}
-              value={draft.abi}
-              onChange={({ target: { value } }) => edit({ ...draft, abi: value })}
+          {pasted && <Known pasted={pasted} />}
+          <Wallets onAccount={(from) => editBlock(0, withSender(draft.blocks[0]!, from))} onFault={setFault} />
+          {draft.blocks.map((block, index) => (
+            <BlockForm
+              key={index}
+              number={index + 1}
+              block={block}
+              functions={functionsOf(draft.abi)}
+              onEdit={(changed) => editBlock(index, changed)}
+              onRemove={
+                draft.blocks.length > 1 ? () => edit({ ...draft, blocks: draft.blocks.toSpliced(index, 1) }) : undefined
+              }
             />
-          </label>
-        </details>
-        {draft.blocks.map((block, index) => (
-          <BlockForm
-            key={index}
-            number={index + 1}
-            block={block}
-            functions={functionsOf(draft.abi)}
-            onEdit={(changed) => editBlock(index, changed)}
-            onRemove={
-              draft.blocks.length > 1 ? () => edit({ ...draft, blocks: draft.blocks.toSpliced(index, 1) }) : undefined
-            }
-          />
-        ))}
-        <p className="buttons">
-          <button type="submit">Simulate</button>
-          <button type="button" onClick={() => edit({ ...draft, blocks: [...draft.blocks, EMPTY_BLOCK] })}>
-            Add a block
-          </button>
-        </p>
-        {fault && (
-          <p className="bad" role="alert">
-            {fault}
-          </p>
-        )}
-      </form>
-      {sent && (
-        <>
-          <div className="sides" aria-live="polite">
-            {BLOCKS.map((block) => (
-              <Side key={block} request={sent} block={block} />
-            ))}
-          </div>
+          ))}
           <details>
-            <summary>The request as code</summary>
-            {snippetsOf(sent.payload, 'pending', `${location.origin}/ethereum`).map(({ client, code }) => (
-              <div key={client}>
-                <h3>{client}</h3>
-                <Code>{code}</Code>
-              </div>
-            ))}
+            <summary>ABI{mark(draft.abi !== '')}</summary>
+            <Field
+              field="abi"
+              label="JSON, or lines such as function mint(uint256)"
+              rows={3}
+              value={draft.abi}
+              onEdit={(abi) => edit({ ...draft, abi })}
+            />
           </details>
-        </>
-      )}
-    </>
+          <details>
+            <summary>What it stands on{mark(draft.state !== '' || draft.validation !== '')}</summary>
+            <div className="stack">
+              <Field
+                field="state"
+                label="State (empty: the newest; or a block’s number or hash)"
+                hint="pending, beside latest"
+                value={draft.state}
+                onEdit={(state) => edit({ ...draft, state })}
+              />
+              <Checkbox
+                label="As it would be sent: nonce, fees and balance have to be right"
+                checked={draft.validation !== ''}
+                onChange={({ target }) => edit({ ...draft, validation: target.checked ? 'yes' : '' })}
+              />
+            </div>
+          </details>
+          {fault && (
+            <Notice level="danger" role="alert">
+              {fault.message}
+            </Notice>
+          )}
+          <div className="row">
+            <Button type="submit">Simulate</Button>
+            <Button variant="default" onClick={() => edit({ ...draft, blocks: [...draft.blocks, EMPTY_BLOCK] })}>
+              Add a block
+            </Button>
+            <Button variant="subtle" color="gray" onClick={() => begin(EMPTY_DRAFT).then(() => setSent(undefined))}>
+              Clear
+            </Button>
+          </div>
+        </form>
+        <section ref={panel} aria-label="Result" aria-live="polite" className={`card result ${isStale ? 'stale' : ''}`}>
+          {isStale && (
+            <Notice level="caution" title="The form has changed since">
+              <Button size="xs" onClick={() => simulate(draft)}>
+                Simulate again
+              </Button>
+            </Notice>
+          )}
+          {sent ? (
+            <Result key={fragmentOf(sent.draft)} request={sent} pasted={pasted} onTry={begin} />
+          ) : (
+            <Examples onChosen={begin} />
+          )}
+        </section>
+      </div>
+    </Fault>
+  )
+}
+
+/** Calldata alone says not yet to whom it goes. */
+function isEnough({ blocks }: Draft): boolean {
+  return blocks.some(({ calls }) => calls.some(({ to, data, from }) => to !== '' || (data !== '' && from !== '')))
+}
+
+function withSender(block: BlockDraft, from: string): BlockDraft {
+  return { ...block, calls: block.calls.map((call) => ({ ...call, from })) }
+}
+
+function Known({ pasted: { kind, notes } }: { pasted: Pasted }) {
+  return (
+    <Notice level="plain" role="status" title={kind}>
+      {notes.map((note) => (
+        <div key={note}>{note}.</div>
+      ))}
+    </Notice>
+  )
+}
+
+function Wallets({ onAccount, onFault }: { onAccount(account: string): void; onFault(fault: DraftError): void }) {
+  const wallets = useWallets()
+  if (wallets.length === 0) return null
+  return (
+    <div className="row">
+      {wallets.map((wallet) => (
+        <Button
+          key={wallet.id}
+          size="xs"
+          variant="default"
+          onClick={() =>
+            accountOf(wallet).then(onAccount, (error: Error) => onFault(new DraftError(wallet.name, error.message)))
+          }
+        >
+          As my account in {wallet.name}
+        </Button>
+      ))}
+    </div>
+  )
+}
+
+function Examples({ onChosen }: { onChosen(draft: Draft): void }) {
+  return (
+    <div className="stack">
+      <h2>Nothing is simulated yet</h2>
+      <p className="quiet">
+        Paste something, fill the form in, or begin with an example. They bring their contracts with them as state
+        overrides: they work on every chain, and nothing is sent.
+      </p>
+      <div className="row">
+        {EXAMPLES.map(({ name, draft }) => (
+          <Button key={name} variant="default" onClick={() => onChosen(draft)}>
+            {name}
+          </Button>
+        ))}
+      </div>
+    </div>
   )
 }

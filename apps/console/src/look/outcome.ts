@@ -1,4 +1,5 @@
-import { type Address, decodeErrorResult, type Hex, parseAbi } from 'viem'
+import type { Abi, Address, Hex } from 'viem'
+import { type Named, namedError, namedText, valueText } from '../names/decode.js'
 import type { AssetChanges } from './assets.js'
 
 /** As the gateway's `upfront_simulate` answers, as far as it is shown. */
@@ -7,24 +8,36 @@ export interface SimulatedBlock {
   calls: SimulatedCall[]
 }
 
+export interface Log {
+  address: Address
+  topics: Hex[]
+  data: Hex
+}
+
 export interface SimulatedCall {
   gasUsed: Hex
   returnData: Hex
-  logs: { address: Address; topics: Hex[]; data: Hex }[]
+  logs: Log[]
   error?: { code: number; message: string; data?: Hex }
   trace: Frame
-  stateDiff: object
+  stateDiff: StateDiff
   assetChanges: AssetChanges
-  /** Where the request brought an ABI. */
-  decoded?: { call?: Decoded; error?: Decoded; logs: (Decoded | null)[] }
 }
 
-/** A function, error or event with its arguments. */
-export interface Decoded {
-  name: string
-  args: Record<string, unknown>
-  /** Of a panic. */
-  meaning?: string
+/** What changes of each account, from and to. */
+export type StateDiff = Record<
+  Address,
+  {
+    balance?: Change
+    nonce?: Change
+    code?: Change
+    storage?: Record<Hex, Change>
+  }
+>
+
+export interface Change {
+  from: Hex
+  to: Hex
 }
 
 /** A frame of geth's callTracer. */
@@ -33,13 +46,15 @@ export interface Frame {
   from: Address
   to?: Address
   value?: Hex
+  gas?: Hex
   gasUsed: Hex
+  input?: Hex
+  output?: Hex
   error?: string
   revertReason?: string
   calls?: Frame[]
 }
 
-const SOLIDITY_ERRORS = parseAbi(['error Error(string)', 'error Panic(uint256)'])
 /** https://docs.soliditylang.org, "Panic via assert and Error via require". */
 const PANICS: Record<string, string> = {
   '1': 'an assertion failed',
@@ -52,30 +67,51 @@ const PANICS: Record<string, string> = {
   '65': 'too much memory was allocated',
   '81': 'an internal function that was never set was called',
 }
-/** `Nope(owner: 0x01, id: 7)` */
-export function decodedText({ name, args }: Decoded): string {
-  const shown = Object.entries(args).map(
-    ([argument, value]) => `${argument}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
-  )
-  return `${name}(${shown.join(', ')})`
-}
 
 /** Whether the frame, or one inside it, failed. */
 export function hasFailure({ error, calls = [] }: Frame): boolean {
   return error !== undefined || calls.some(hasFailure)
 }
 
-/** Why a call failed, in words; undefined where it did not. */
-export function reasonOf({ error, returnData, decoded }: SimulatedCall): string | undefined {
+/**
+ * The frames from the call itself down to the one whose failure its callers passed on: the deepest that failed, each time in the last
+ * frame that the one above called. Empty where the call succeeds.
+ */
+export function failedPath(frame: Frame): Frame[] {
+  if (frame.error === undefined) return []
+  const last = frame.calls?.at(-1)
+  const passedOn = last?.error !== undefined && (frame.output ?? '0x') === (last.output ?? '0x')
+  return passedOn ? [frame, ...failedPath(last)] : [frame]
+}
+
+/** What an error's data say, in words; undefined where nothing is known of them. */
+export function errorText(data: Hex | undefined, abi: Abi): string | undefined {
+  const error = namedError(data, abi)
   if (error === undefined) return undefined
-  if (decoded?.error !== undefined && !['Error', 'Panic'].includes(decoded.error.name))
-    return `reverted: ${decodedText(decoded.error)}`
+  const [first] = error.args
+  if (error.name === 'Error') return String(first?.value)
+  if (error.name === 'Panic') return PANICS[String(first?.value)] ?? `panic ${first?.value}`
+  return inWords(error) ?? namedText(error)
+}
+
+/** Errors that everybody meets. */
+function inWords({ name, args }: Named): string | undefined {
+  const [, held, needed] = args.map(({ value }) => valueText(value))
+  if (/^(ERC20)?InsufficientBalance$/.test(name) && args.length === 3)
+    return `the balance is too low: ${held} held, ${needed} needed`
+  if (/^(ERC20)?InsufficientAllowance$/.test(name) && args.length === 3)
+    return `the allowance is too low: ${held} allowed, ${needed} needed`
+  return undefined
+}
+
+/** Why a call failed, in words; undefined where it did not. @param abi of the request */
+export function reasonOf({ error, returnData, trace }: SimulatedCall, abi: Abi): string | undefined {
+  if (error === undefined) return undefined
   const data = error.data ?? returnData
-  try {
-    const { errorName, args } = decodeErrorResult({ abi: SOLIDITY_ERRORS, data })
-    if (errorName === 'Error') return `reverted: ${args[0]}`
-    return `panicked: ${PANICS[String(args[0])] ?? `code ${args[0]}`}`
-  } catch {
-    return data.length > 2 && error.code === 3 ? `${error.message}, with ${data}` : error.message
-  }
+  const said = errorText(data, abi)
+  if (said !== undefined) return said
+  const failed = failedPath(trace).at(-1)
+  if (failed?.error !== undefined && !/revert/.test(failed.error)) return failed.error
+  if (data.length > 2) return `reverted with ${data.slice(0, 10)}, which no ABI here names`
+  return error.code === 3 ? 'reverted without a reason' : error.message
 }

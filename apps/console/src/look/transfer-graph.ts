@@ -60,9 +60,14 @@ const MARGIN = 8
 /**
  * Addresses from left to right along their transfers. Of more arrows than fit, contradicted ones come first, then the signer's own,
  * then approvals.
- * @param signer who signs the call
+ * @param signer who signs the call: on the left
+ * @param nameOf what a contract is called, where that is known
  */
-export function transferGraph(changes: AssetChanges, signer: Address): TransferGraph {
+export function transferGraph(
+  changes: AssetChanges,
+  signer: Address,
+  nameOf: (address: Address) => string | undefined = () => undefined,
+): TransferGraph {
   const all = arrowsOf(changes)
   const rank = ({ isContradicted, from, to, kind }: Arrow) => {
     if (isContradicted) return 0
@@ -70,14 +75,17 @@ export function transferGraph(changes: AssetChanges, signer: Address): TransferG
     return kind === 'approval' ? 2 : 3
   }
   const arrows = all.toSorted((a, b) => rank(a) - rank(b)).slice(0, MOST_ARROWS)
-  const texts = shortTexts(arrows.flatMap(({ from, to }) => [from, to]))
+  const cut = shortTexts(arrows.flatMap(({ from, to }) => [from, to]))
+  const texts = new Map([...cut].map(([address, short]) => [address, named(nameOf(address), short)]))
 
   const graph = new Graph({ multigraph: true })
     .setGraph({ rankdir: 'LR', nodesep: 16, edgesep: 8, ranksep: 24, marginx: MARGIN, marginy: MARGIN })
     .setDefaultEdgeLabel(() => ({}))
   for (const [address, text] of texts) graph.setNode(address, { width: widthOf(text) + 16, height: PLACE_HEIGHT })
-  for (const [at, { from, to, text }] of arrows.entries())
-    graph.setEdge(from, to, { width: widthOf(text) + 12, height: LABEL_HEIGHT, labelpos: 'c' }, `${at}`)
+  // What comes to the signer is laid out as if it left, so that the signer stands on the left of all.
+  const endsOf = ({ from, to }: Arrow) => (to === signer ? ([to, from] as const) : ([from, to] as const))
+  for (const [at, arrow] of arrows.entries())
+    graph.setEdge(...endsOf(arrow), { width: widthOf(arrow.text) + 12, height: LABEL_HEIGHT, labelpos: 'c' }, `${at}`)
   layout(graph)
 
   const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number }
@@ -90,7 +98,9 @@ export function transferGraph(changes: AssetChanges, signer: Address): TransferG
     })),
     arrows: arrows.map((arrow, at) => {
       const { from, to, text } = arrow
-      const { points, ...middle } = graph.edge(from, to, `${at}`) as { points: Point[] } & Point
+      const laid = graph.edge(...endsOf(arrow), `${at}`) as { points: Point[] } & Point
+      const { points: along, ...middle } = laid
+      const points = to === signer ? along.toReversed() : along
       return {
         ...arrow,
         points: from === to ? loopBelow(graph.node(from) as Box, middle.y) : points,
@@ -134,6 +144,13 @@ function arrowsOf(changes: AssetChanges): Arrow[] {
     return { kind: 'approval', from: owner, to: spender, text, isContradicted: isWrong }
   })
   return [...transfers, ...approvals]
+}
+
+const MOST_NAME = 24
+
+function named(name: string | undefined, short: string): string {
+  if (name === undefined) return short
+  return `${name.length > MOST_NAME ? `${name.slice(0, MOST_NAME - 1)}…` : name} ${short}`
 }
 
 function labelOf(text: string, isWrong: boolean): string {

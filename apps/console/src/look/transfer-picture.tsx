@@ -1,6 +1,6 @@
 import { useId, useMemo } from 'react'
 import type { Address } from 'viem'
-import { Wide } from '../wide.js'
+import { Wide } from '../parts/wide.js'
 import type { AssetChanges } from './assets.js'
 import { transferGraph } from './transfer-graph.js'
 
@@ -9,12 +9,16 @@ interface Props {
   signer: Address
   /** Of the table that says the same. */
   tableId: string
+  nameOf(address: Address): string | undefined
 }
 
 /** What changes hands between addresses. */
-export function TransferPicture({ changes, signer, tableId }: Props) {
+export function TransferPicture({ changes, signer, tableId, nameOf }: Props) {
   const id = useId()
-  const { places, arrows, total, width, height } = useMemo(() => transferGraph(changes, signer), [changes, signer])
+  const { places, arrows, total, width, height } = useMemo(
+    () => transferGraph(changes, signer, nameOf),
+    [changes, signer, nameOf],
+  )
   const shown =
     arrows.length < total ? `the ${arrows.length} most important of ${total} arrows` : plural(total, 'arrow')
   return (
@@ -29,7 +33,7 @@ export function TransferPicture({ changes, signer, tableId }: Props) {
           aria-details={tableId}
         >
           <defs>
-            {['plain', 'contradicted'].map((kind) => (
+            {['transfer', 'approval', 'contradicted'].map((kind) => (
               <marker
                 key={kind}
                 id={`${id}-${kind}`}
@@ -45,9 +49,14 @@ export function TransferPicture({ changes, signer, tableId }: Props) {
             ))}
           </defs>
           {arrows.map(({ kind, text, isContradicted, points }, at) => {
-            const look = isContradicted ? 'contradicted' : 'plain'
+            const look = isContradicted ? 'contradicted' : kind
             return (
-              <path key={at} className={`arrow ${kind} ${look}`} d={curveOf(points)} markerEnd={`url(#${id}-${look})`}>
+              <path
+                key={at}
+                className={isContradicted ? `arrow ${kind} contradicted` : `arrow ${kind}`}
+                d={curveOf(points)}
+                markerEnd={`url(#${id}-${look})`}
+              >
                 <title>{text}</title>
               </path>
             )

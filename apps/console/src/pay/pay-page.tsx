@@ -1,14 +1,21 @@
+import { Button, Loader } from '@mantine/core'
+import type { ClientEvmSigner } from '@x402/evm'
 import { useState } from 'react'
 import { type Hex, toHex } from 'viem'
-import { Code } from '../code.js'
 import { CallForm } from '../look/call-form.js'
+import { Fault, reveal } from '../look/field.js'
+import { Address, Hash } from '../parts/address.js'
+import { Json } from '../parts/code.js'
+import { Notice } from '../parts/notice.js'
 import { type CallDraft, EMPTY_CALL } from '../request/draft.js'
+import { DraftError, Place } from '../request/draft-error.js'
 import { callOf } from '../request/payload.js'
-import { type PayerKind, payer, payerKinds } from './payer.js'
+import { useWallets } from '../wallet.js'
+import { LOCAL_CHAIN, testPayer, walletPayer } from './payer.js'
+import { PreviewAnswer } from './preview-answer.js'
 import { type Bought, buy, minedIn, type Price, priceOf, sign } from './purchase.js'
 
 const MINED_RETRY_MS = 1_000
-const KIND_NAMES = { wallet: 'with the browser’s wallet', 'test key': 'with the local chain’s test key' }
 
 /** Buys one answer: the price before, the signed maximum, the charge after, the receipt. */
 export function PayPage() {
@@ -18,7 +25,7 @@ export function PayPage() {
   const [bought, setBought] = useState<Bought>()
   const [mined, setMined] = useState<bigint>()
   const [busy, setBusy] = useState<string>()
-  const [fault, setFault] = useState<string>()
+  const [fault, setFault] = useState<Error>()
 
   const attempt = async (what: string, work: () => Promise<void>) => {
     setBusy(what)
@@ -26,19 +33,23 @@ export function PayPage() {
     try {
       await work()
     } catch (error) {
-      setFault((error as Error).message)
+      setFault(error as Error)
+      setTimeout(() => reveal((error as DraftError).field))
     }
     setBusy(undefined)
   }
+  const forget = () => {
+    for (const reset of [setOffered, setSigned, setBought, setMined, setFault]) reset(undefined)
+  }
   const ask = () =>
     attempt('Asking for the price …', async () => {
-      for (const forget of [setOffered, setSigned, setBought, setMined]) forget(undefined)
+      forget()
       const url = `/v1/preview?${queryOf(draft)}`
       setOffered({ url, price: await priceOf(url) })
     })
-  const pay = (kind: PayerKind, { url, price }: { url: string; price: Price }) =>
+  const pay = (signer: () => Promise<ClientEvmSigner>, { url, price }: { url: string; price: Price }) =>
     attempt('Waiting for the signature …', async () => {
-      const payment = await sign(price, await payer(kind, price.chainId))
+      const payment = await sign(price, await signer())
       setSigned((payment.payload as { permit2Authorization: { from: Hex } }).permit2Authorization.from)
       setBusy('Paying …')
       const outcome = await buy(url, payment)
@@ -52,82 +63,122 @@ export function PayPage() {
     })
 
   return (
-    <>
-      <h2>Pay for an answer</h2>
-      <p>What would a call do, on the newest state? You sign a maximum; only what the answer took is charged.</p>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          ask()
-        }}
-      >
-        <CallForm number={1} call={draft} onEdit={setDraft} onRemove={undefined} />
-        <button type="submit">Ask for the price</button>
-      </form>
-      <p role="status">{busy}</p>
-      {fault !== undefined && (
-        <p className="bad" role="alert">
-          {fault}
-        </p>
-      )}
-      {offered && (
-        <section aria-labelledby="price">
-          <h3 id="price">Before: at most {offered.price.terms.inWords(offered.price.maximum)}</h3>
-          <p>
-            To <code>{offered.price.payTo}</code> on {offered.price.network}
-            {offered.price.required.resource?.description && `: ${offered.price.required.resource.description}`}
-          </p>
-          <div className="buttons">
-            {payerKinds(offered.price.chainId).map((kind) => (
-              <button key={kind} type="button" disabled={busy !== undefined} onClick={() => pay(kind, offered)}>
-                Sign and pay {KIND_NAMES[kind]}
-              </button>
-            ))}
+    <Fault value={fault instanceof DraftError ? fault : undefined}>
+      <p className="lead">
+        What would a call do, on the newest state? You sign a maximum; only what the answer took is charged.
+      </p>
+      <div className="look">
+        <form
+          className="card stack"
+          onSubmit={(event) => {
+            event.preventDefault()
+            ask()
+          }}
+        >
+          <CallForm
+            number={1}
+            field="pay"
+            call={draft}
+            onEdit={(call) => {
+              setDraft(call)
+              // Another call has another price and another answer.
+              forget()
+            }}
+          />
+          <div>
+            <Button type="submit" variant={offered ? 'default' : 'filled'}>
+              Ask for the price
+            </Button>
           </div>
-          {payerKinds(offered.price.chainId).length === 0 && <p>This browser has no wallet to sign with.</p>}
+          {fault !== undefined && (
+            <Notice level="danger" role="alert">
+              {fault.message}
+            </Notice>
+          )}
+        </form>
+        <section className="card result stack wider" aria-label="Purchase" aria-live="polite">
+          {busy !== undefined && (
+            <p className="row" role="status">
+              <Loader size="sm" /> {busy}
+            </p>
+          )}
+          {offered === undefined && busy === undefined && (
+            <p className="quiet">The price comes first, then your signature, then the answer with its receipt.</p>
+          )}
+          {offered && <Offer {...offered} busy={busy !== undefined} signed={signed} onPay={(by) => pay(by, offered)} />}
+          {offered && bought && <Outcome bought={bought} price={offered.price} mined={mined} />}
         </section>
-      )}
-      {offered && signed && (
+      </div>
+    </Fault>
+  )
+}
+
+interface OfferProps {
+  price: Price
+  busy: boolean
+  signed: Hex | undefined
+  onPay(signer: () => Promise<ClientEvmSigner>): void
+}
+
+function Offer({ price, busy, signed, onPay }: OfferProps) {
+  const wallets = useWallets()
+  const { chainId, terms, maximum, payTo, network, required } = price
+  return (
+    <section aria-labelledby="price" className="stack">
+      <h2 id="price">Before: at most {terms.inWords(maximum)}</h2>
+      <p>
+        To <Address value={payTo} /> on {network}
+        {required.resource?.description && `: ${required.resource.description}`}
+      </p>
+      {signed ? (
         <p>
-          Signed by <code>{signed}</code>: at most {offered.price.terms.inWords(offered.price.maximum)}
+          Signed by <Address value={signed} />: at most {terms.inWords(maximum)}
         </p>
+      ) : (
+        <div className="row">
+          {wallets.map((wallet) => (
+            <Button key={wallet.id} disabled={busy} onClick={() => onPay(() => walletPayer(wallet, chainId))}>
+              Sign and pay with {wallet.name}
+            </Button>
+          ))}
+          {chainId === LOCAL_CHAIN && (
+            <Button
+              disabled={busy}
+              variant={wallets.length > 0 ? 'default' : 'filled'}
+              onClick={() => onPay(async () => testPayer())}
+            >
+              Sign and pay with the local chain’s test key
+            </Button>
+          )}
+          {wallets.length === 0 && chainId !== LOCAL_CHAIN && <p>This browser has no wallet to sign with.</p>}
+        </div>
       )}
-      {offered && bought && <Outcome bought={bought} price={offered.price} mined={mined} />}
-    </>
+    </section>
   )
 }
 
 function Outcome({ bought, price, mined }: { bought: Bought; price: Price; mined: bigint | undefined }) {
-  const { receipt, charge: _, ...answer } = bought.answer
+  const { receipt, ...answer } = bought.answer
   return (
-    <section aria-labelledby="charge">
-      <h3 id="charge">
+    <section aria-labelledby="charge" className="stack">
+      <h2 id="charge">
         After: {bought.charged === undefined ? 'nothing was charged' : `charged ${price.terms.inWords(bought.charged)}`}
-      </h3>
+      </h2>
       {bought.transaction && (
         <p>
-          Transaction <code>{bought.transaction}</code>
+          Transaction <Hash value={bought.transaction} />
           {mined !== undefined && `, in block ${mined}`}
         </p>
       )}
-      <Json title="Answer" value={answer} isOpen />
+      <PreviewAnswer answer={answer} />
       {receipt === undefined ? <p>This seller signs no receipts.</p> : <Json title="Receipt" value={receipt} />}
     </section>
   )
 }
 
-function Json({ title, value, isOpen = false }: { title: string; value: unknown; isOpen?: boolean }) {
-  return (
-    <details open={isOpen}>
-      <summary>{title}</summary>
-      <Code>{JSON.stringify(value, null, 2)}</Code>
-    </details>
-  )
-}
-
 /** @throws DraftError */
 function queryOf(draft: CallDraft): string {
-  const { from, to, value, input } = callOf(draft, 0)
+  const { from, to, value, input } = callOf(draft, new Place('Call 1', 'pay'))
   const fields = { from, to, value: value && toHex(BigInt(value)), data: input }
   const given = Object.entries(fields).flatMap(([name, text]) => (text === undefined ? [] : [[name, text]]))
   return String(new URLSearchParams(given as [string, string][]))

@@ -1,8 +1,9 @@
 import { type Abi, type AbiFunction, parseAbi, toFunctionSignature } from 'viem'
-import { DraftError } from './draft-error.js'
+import { Place } from './draft-error.js'
 
 /** An ABI as it was typed: JSON as compilers write it, or lines such as `function mint(uint256)`. @throws DraftError */
 export function abiOf(typed: string): Abi {
+  const place = new Place('ABI', 'abi')
   const text = typed.trim()
   if (text === '') return []
   try {
@@ -12,9 +13,9 @@ export function abiOf(typed: string): Abi {
     const abi = 'abi' in value ? value.abi : value
     if (Array.isArray(abi)) return abi
   } catch (error) {
-    throw new DraftError(`ABI: ${(error as Error).message.split('\n')[0]}`)
+    throw place.error(String((error as Error).message.split('\n')[0]))
   }
-  throw new DraftError('ABI: neither a list of entries nor a compiler’s file that holds one')
+  throw place.error('neither a list of entries nor a compiler’s file that holds one')
 }
 
 /** The functions to choose from, by signature; none while the ABI can't be read. */

@@ -6,6 +6,14 @@ export interface CallDraft {
   value: string
   /** 0x-hex; or a function's signature with its arguments as JSON: `transfer(address,uint256) ["0x…", "1"]`. */
   data: string
+  gas: string
+  nonce: string
+  /** This and the next two in wei. */
+  maxFeePerGas: string
+  maxPriorityFeePerGas: string
+  gasPrice: string
+  /** Further fields of the call as JSON: access list, authorizations, blobs, chain id. */
+  more: string
 }
 
 /** Overrides of one account before a block's calls. An empty field overrides nothing. */
@@ -22,6 +30,8 @@ export interface AccountDraft {
 /** A block as typed. */
 export interface BlockDraft {
   calls: CallDraft[]
+  /** Calls before those, as a JSON list: what a mined transaction came after in its block. Their outcome is not shown. */
+  before: string
   /** State overrides by form. Several of one account are merged. */
   accounts: AccountDraft[]
   /** State overrides as JSON. */
@@ -29,6 +39,8 @@ export interface BlockDraft {
   number: string
   time: string
   baseFee: string
+  /** Further overrides of the block as JSON. */
+  more: string
 }
 
 /** A request as typed. */
@@ -36,17 +48,29 @@ export interface Draft {
   blocks: BlockDraft[]
   /** To choose functions from, and to decode what comes back. */
   abi: string
+  /** Whether nonces, fees and balances are demanded as of a real transaction: `''` or `'yes'`. */
+  validation: string
+  /** The state that it stands on; empty: the newest, `latest` beside `pending`. */
+  state: string
 }
 
-export const EMPTY_CALL: CallDraft = { from: '', to: '', value: '', data: '' }
+export const EMPTY_CALL: CallDraft = {
+  ...{ from: '', to: '', value: '', data: '', gas: '', nonce: '' },
+  ...{ maxFeePerGas: '', maxPriorityFeePerGas: '', gasPrice: '', more: '' },
+}
 export const EMPTY_ACCOUNT: AccountDraft = { address: '', balance: '', nonce: '', code: '', slot: '', value: '' }
 export const EMPTY_BLOCK: BlockDraft = {
-  ...{ calls: [EMPTY_CALL], accounts: [], overrides: '' },
-  ...{ number: '', time: '', baseFee: '' },
+  ...{ calls: [EMPTY_CALL], before: '', accounts: [], overrides: '' },
+  ...{ number: '', time: '', baseFee: '', more: '' },
 }
-export const EMPTY_DRAFT: Draft = { blocks: [EMPTY_BLOCK], abi: '' }
+export const EMPTY_DRAFT: Draft = { blocks: [EMPTY_BLOCK], abi: '', validation: '', state: '' }
 
 /** The text of a field for a value of pasted or linked JSON. */
 export function textOf(given: unknown): string {
-  return typeof given === 'string' || typeof given === 'number' ? String(given) : ''
+  return typeof given === 'string' || typeof given === 'number' || typeof given === 'bigint' ? String(given) : ''
+}
+
+/** The draft of these calls on the newest state. */
+export function draftWith(calls: CallDraft[], rest: Partial<Draft> = {}): Draft {
+  return { ...EMPTY_DRAFT, ...rest, blocks: [{ ...EMPTY_BLOCK, calls }] }
 }

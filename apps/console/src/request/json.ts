@@ -1,16 +1,23 @@
-import { DraftError } from './draft-error.js'
+import type { Place } from './draft-error.js'
+
+/** Typed or pasted JSON. @throws DraftError that names the field */
+export function jsonValue(text: string, place: Place): unknown {
+  try {
+    return JSON.parse(text, wholeNumbers)
+  } catch (error) {
+    throw place.error(error instanceof SyntaxError ? 'not JSON' : (error as Error).message)
+  }
+}
 
 /** A typed or pasted JSON object. @throws DraftError that names the field */
-export function jsonObject(text: string, field: string): object {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw new DraftError(`${field}: not JSON`)
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new DraftError(`${field}: not an object`)
+export function jsonObject(text: string, place: Place): Record<string, unknown> {
+  const value = jsonValue(text, place)
+  if (!isObject(value)) throw place.error('not an object')
   return value
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** For `JSON.parse`: refuses numbers that lost digits as they were read. @throws Error */

@@ -1,11 +1,11 @@
-import { type Draft, EMPTY_BLOCK, EMPTY_CALL } from './draft.js'
+import { type Draft, EMPTY_BLOCK, EMPTY_CALL, EMPTY_DRAFT } from './draft.js'
 import { draftOfFragment, fragmentOf } from './link.js'
 
 const BOB = '0x0000000000000000000000000000000000000b0b'
 
 const draftOf = (call: object, overrides = ''): Draft => ({
+  ...EMPTY_DRAFT,
   blocks: [{ ...EMPTY_BLOCK, calls: [{ ...EMPTY_CALL, ...call }], overrides }],
-  abi: '',
 })
 
 describe('a link', () => {

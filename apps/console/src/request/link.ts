@@ -1,32 +1,36 @@
-import { type BlockDraft, type Draft, EMPTY_ACCOUNT, EMPTY_CALL, textOf } from './draft.js'
-import { DraftError } from './draft-error.js'
+import { type BlockDraft, type Draft, EMPTY_ACCOUNT, EMPTY_BLOCK, EMPTY_CALL, textOf } from './draft.js'
 
-/** A draft for a link, behind its `#`: no server sees it. */
+/** A draft for a link, behind its `#`: no server sees it. Empty fields are left out. */
 export function fragmentOf(draft: Draft): string {
-  return encodeURIComponent(JSON.stringify(draft))
+  return encodeURIComponent(JSON.stringify(draft, (_, value) => (value === '' ? undefined : value)))
 }
 
 /** The draft of `fragmentOf`'s text, also from when a request was one block; undefined for any other text. */
 export function draftOfFragment(fragment: string): Draft | undefined {
   try {
     const linked = JSON.parse(decodeURIComponent(fragment.replace(/^#/, ''))) as Partial<Draft & BlockDraft>
-    const { abi, blocks = [linked as BlockDraft] } = linked
+    const { abi, validation, state, blocks = [linked as BlockDraft] } = linked
     if (blocks.length === 0 || blocks.some(({ calls }) => !Array.isArray(calls) || calls.length === 0)) return undefined
-    return { blocks: blocks.map(linkedBlock), abi: textOf(abi) }
+    return {
+      blocks: blocks.map(linkedBlock),
+      ...{ abi: textOf(abi), validation: textOf(validation), state: textOf(state) },
+    }
   } catch {
     return undefined
   }
 }
 
-function linkedBlock({ calls, accounts = [], overrides, number, time, baseFee }: BlockDraft): BlockDraft {
+function linkedBlock({ calls, accounts = [], ...rest }: BlockDraft): BlockDraft {
   return {
-    calls: calls.map((call) => ({ ...EMPTY_CALL, ...texts(call) })),
-    accounts: accounts.map((account) => ({ ...EMPTY_ACCOUNT, ...texts(account) })),
-    ...{ overrides: textOf(overrides), number: textOf(number), time: textOf(time), baseFee: textOf(baseFee) },
-  }
+    ...filled({ ...EMPTY_BLOCK, calls: '', accounts: '' }, rest),
+    calls: calls.map((call) => filled(EMPTY_CALL, call)),
+    accounts: accounts.map((account) => filled(EMPTY_ACCOUNT, account)),
+  } as BlockDraft
 }
 
-function texts(fields: object): Record<string, string> {
-  if (fields === null) throw new DraftError('The link: not a call')
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, textOf(value)]))
+/** The fields of a form, from what a link holds of them. @throws TypeError for what is no object */
+function filled<Fields extends object>(empty: Fields, linked: object): Fields {
+  if (linked === null) throw new TypeError('not a call')
+  const texts = Object.keys(empty).map((name) => [name, textOf((linked as Record<string, unknown>)[name])])
+  return Object.fromEntries(texts) as Fields
 }

@@ -1,14 +1,14 @@
 import { parseEther, toHex } from 'viem'
-import { type AccountDraft, type Draft, EMPTY_ACCOUNT, EMPTY_BLOCK, EMPTY_CALL } from './draft.js'
+import { type AccountDraft, type Draft, EMPTY_ACCOUNT, EMPTY_BLOCK, EMPTY_CALL, EMPTY_DRAFT } from './draft.js'
 import { DraftError } from './draft-error.js'
-import { payloadOf } from './payload.js'
+import { callsBefore, payloadOf } from './payload.js'
 
 const ALICE = '0x00000000000000000000000000000000000a11ce'
 const BOB = '0x0000000000000000000000000000000000000b0b'
 
 const draftOf = (call: object, overrides = ''): Draft => ({
+  ...EMPTY_DRAFT,
   blocks: [{ ...EMPTY_BLOCK, calls: [{ ...EMPTY_CALL, ...call }], overrides }],
-  abi: '',
 })
 const callOf = (draft: Draft) => payloadOf(draft).blockStateCalls[0]?.calls[0]
 
@@ -50,7 +50,7 @@ describe('payloadOf', () => {
     }
     const second = { ...EMPTY_BLOCK, number: '100', time: '0x10', baseFee: '7' }
     const word = (digits: string) => `0x${digits.padStart(64, '0')}`
-    expect(payloadOf({ blocks: [first, second], abi: '' }).blockStateCalls).toEqual([
+    expect(payloadOf({ ...EMPTY_DRAFT, blocks: [first, second] }).blockStateCalls).toEqual([
       {
         calls: [{}],
         stateOverrides: {
@@ -62,12 +62,44 @@ describe('payloadOf', () => {
       },
       { calls: [{}], blockOverrides: { number: '0x64', time: '0x10', baseFeePerGas: '0x7' } },
     ])
-    const faulty = (fields: object) => () => payloadOf({ blocks: [first, { ...second, ...fields }], abi: '' })
+    const faulty = (fields: object) => () => payloadOf({ ...EMPTY_DRAFT, blocks: [first, { ...second, ...fields }] })
     expect(faulty({ time: 'soon' })).toThrow('Block 2, Time: not a whole number')
     expect(faulty({ calls: [{ ...EMPTY_CALL, to: '0x' }] })).toThrow('Block 2, Call 1, to: not an address')
     expect(faulty({ accounts: [account({ address: '' })] })).toThrow('Block 2, Account 1, address: is missing')
     expect(faulty({ accounts: [account({ slot: '1' })] })).toThrow('Block 2, Account 1, storage slot: give the slot')
     expect(faulty({ accounts: [account({ code: '0x0' })] })).toThrow('Block 2, Account 1, code: not 0x-hex')
+  })
+
+  it('sends what a transaction has beside that', () => {
+    const fields = { gas: '21000', nonce: '0x5', maxFeePerGas: '7', more: '{"accessList": [], "value": "0x9"}' }
+    const draft = { ...draftOf({ value: '0x1', ...fields }), validation: 'yes' }
+    const call = { gas: '0x5208', nonce: '0x5', maxFeePerGas: '0x7', accessList: [], value: '0x1' }
+    expect(payloadOf(draft)).toEqual({ blockStateCalls: [{ calls: [call] }], traceTransfers: true, validation: true })
+  })
+
+  it('puts what stands before a mined transaction in front, and the block’s other fields beside its own', () => {
+    const block = { ...EMPTY_BLOCK, calls: [{ ...EMPTY_CALL, to: BOB }], before: '[{"to":"0x1"}]' }
+    const draft = { ...EMPTY_DRAFT, blocks: [{ ...block, time: '5', more: '{"gasLimit":"0x9"}' }] }
+    expect(payloadOf(draft).blockStateCalls).toEqual([
+      { calls: [{ to: '0x1' }, { to: BOB }], blockOverrides: { gasLimit: '0x9', time: '0x5' } },
+    ])
+    expect(callsBefore(draft)).toEqual([1])
+  })
+
+  it('says which input is wrong', () => {
+    const error = (call: object) => {
+      try {
+        return payloadOf(draftOf(call))
+      } catch (error) {
+        return error
+      }
+    }
+    expect(error({ gas: 'much' })).toMatchObject({ field: 'blocks.0.calls.0.gas', reason: 'not a whole number' })
+    const wrongDigit = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeE'
+    expect(error({ to: wrongDigit })).toMatchObject({
+      field: 'blocks.0.calls.0.to',
+      message: expect.stringMatching(/checksum/),
+    })
   })
 
   it.each([

@@ -1,145 +1,122 @@
-import {
-  type Abi,
-  type AbiFunction,
-  type Address,
-  encodeFunctionData,
-  type Hex,
-  isAddress,
-  isHex,
-  pad,
-  parseAbiItem,
-  parseEther,
-  toHex,
-} from 'viem'
-import { callTextOf } from './abi.js'
+import type { Address, Hex } from 'viem'
 import type { AccountDraft, BlockDraft, CallDraft, Draft } from './draft.js'
-import { DraftError } from './draft-error.js'
-import { jsonObject, wholeNumbers } from './json.js'
+import { Place } from './draft-error.js'
+import { address, amount, calldata, whole, word } from './fields.js'
+import { isObject, jsonObject, jsonValue } from './json.js'
 
-interface Call {
+/** A call of `eth_simulateV1`, as far as the page looks into it. */
+export interface Call {
   from?: Address
   to?: Address
   value?: Hex
   input?: Hex
+  gas?: Hex
+  nonce?: Hex
+  authorizationList?: unknown
+  [field: string]: unknown
 }
+
+/** State overrides by address. */
+export type StateOverrides = Record<string, Record<string, unknown>>
 
 /** The first parameter of `eth_simulateV1`. */
 export interface SimulatePayload {
-  blockStateCalls: { blockOverrides?: object; stateOverrides?: object; calls: Call[] }[]
+  blockStateCalls: { blockOverrides?: object; stateOverrides?: StateOverrides; calls: Call[] }[]
   traceTransfers: true
+  validation?: true
 }
 
 /** What is sent for a draft. @throws DraftError */
-export function payloadOf({ blocks }: Draft): SimulatePayload {
+export function payloadOf({ blocks, validation }: Draft): SimulatePayload {
   return {
-    blockStateCalls: blocks.map((block, index) => blockOf(block, blocks.length > 1 ? `Block ${index + 1}, ` : '')),
+    blockStateCalls: blocks.map((block, at) =>
+      blockOf(block, new Place(blocks.length > 1 ? `Block ${at + 1}` : '', `blocks.${at}`)),
+    ),
     traceTransfers: true,
+    ...(validation !== '' && { validation: true }),
   }
 }
 
-function blockOf({ calls, accounts, overrides, number, time, baseFee }: BlockDraft, block: string) {
-  const given = overrides.trim() === '' ? {} : jsonObject(overrides, `${block}State overrides`)
-  const stateOverrides = accounts.reduce(
-    (all, account, at) => withAccount(all, account, `${block}Account ${at + 1}`),
-    given,
+/** How many calls of each block stand before those that are shown. @throws DraftError */
+export function callsBefore({ blocks }: Draft): number[] {
+  return blocks.map(({ before }, at) => beforeOf(before, new Place('', `blocks.${at}`)).length)
+}
+
+function blockOf(block: BlockDraft, place: Place) {
+  const given =
+    block.overrides.trim() === '' ? {} : jsonObject(block.overrides, place.at('State overrides', 'overrides'))
+  const stateOverrides = block.accounts.reduce(
+    (all, account, at) => withAccount(all, account, place.at(`Account ${at + 1}`, `accounts.${at}`)),
+    given as StateOverrides,
   )
-  const fields = {
-    number: whole(number, `${block}Block number`),
-    time: whole(time, `${block}Time`),
-    baseFeePerGas: whole(baseFee, `${block}Base fee`),
+  const blockOverrides = {
+    ...(block.more.trim() !== '' && jsonObject(block.more, place.at('Other fields of the block', 'more'))),
+    ...present({
+      number: whole(block.number, place.at('Block number', 'number')),
+      time: whole(block.time, place.at('Time', 'time')),
+      baseFeePerGas: whole(block.baseFee, place.at('Base fee', 'baseFee')),
+    }),
   }
-  const blockOverrides = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
   return {
     ...(Object.keys(blockOverrides).length > 0 && { blockOverrides }),
     ...(Object.keys(stateOverrides).length > 0 && { stateOverrides }),
-    calls: calls.map((call, index) => callOf(call, index, block)),
+    calls: [
+      ...beforeOf(block.before, place),
+      ...block.calls.map((call, at) => callOf(call, place.at(`Call ${at + 1}`, `calls.${at}`))),
+    ],
   }
 }
 
-type StateOverrides = Record<string, { stateDiff?: object }>
+function beforeOf(text: string, place: Place): Call[] {
+  if (text.trim() === '') return []
+  const field = place.at('Calls before', 'before')
+  const list = jsonValue(text, field)
+  if (!Array.isArray(list) || !list.every(isObject)) throw field.error('not a list of calls')
+  return list as Call[]
+}
 
-function withAccount(all: object, draft: AccountDraft, name: string): StateOverrides {
-  const overrides = all as StateOverrides
-  const at = address(draft.address, `${name}, address`)
-  if (at === undefined) throw new DraftError(`${name}, address: is missing`)
-  const balance = amount(draft.balance, `${name}, balance`)
-  const nonce = whole(draft.nonce, `${name}, nonce`)
+function withAccount(overrides: StateOverrides, draft: AccountDraft, place: Place): StateOverrides {
+  const field = (name: keyof AccountDraft, label: string = name) => place.at(label, name)
+  const at = address(draft.address, field('address'))
+  if (at === undefined) throw field('address').error('is missing')
+  const balance = amount(draft.balance, field('balance'))
+  const nonce = whole(draft.nonce, field('nonce'))
   const code = draft.code.trim()
-  if (code !== '' && (!isHex(code) || code.length % 2 !== 0)) throw new DraftError(`${name}, code: not 0x-hex`)
-  const slot = word(draft.slot, `${name}, storage slot`)
-  const value = word(draft.value, `${name}, what the slot holds`)
+  if (code !== '' && !/^0x([0-9a-f]{2})*$/i.test(code)) throw field('code').error('not 0x-hex')
+  const slot = word(draft.slot, field('slot', 'storage slot'))
+  const value = word(draft.value, field('value', 'what the slot holds'))
   if ((slot === undefined) !== (value === undefined))
-    throw new DraftError(`${name}, storage slot: give the slot and what it holds`)
-  const before = overrides[at]
+    throw field('slot', 'storage slot').error('give the slot and what it holds')
+  const before = overrides[at] as { stateDiff?: object } | undefined
   return {
     ...overrides,
     [at]: {
       ...before,
-      ...(balance && { balance }),
-      ...(nonce && { nonce }),
-      ...(code && { code }),
+      ...present({ balance, nonce, code: code === '' ? undefined : code }),
       ...(slot && value && { stateDiff: { ...before?.stateDiff, [slot]: value } }),
     },
   }
 }
 
-/** @param index of the call, for errors, which name the field @throws DraftError */
-export function callOf(draft: CallDraft, index: number, block = ''): Call {
-  const name = (field: string) => `${block}Call ${index + 1}, ${field}`
-  const from = address(draft.from, name('from'))
-  const to = address(draft.to, name('to'))
-  const value = amount(draft.value, name('value'))
-  const input = calldata(draft.data, name('data'))
-  return { ...(from && { from }), ...(to && { to }), ...(value && { value }), ...(input && { input }) }
-}
-
-function address(text: string, field: string): Address | undefined {
-  const typed = text.trim()
-  if (typed === '') return undefined
-  if (!isAddress(typed, { strict: false })) throw new DraftError(`${field}: not an address of 20 bytes`)
-  return typed
-}
-
-function amount(text: string, field: string): Hex | undefined {
-  const typed = text.trim()
-  if (typed === '') return undefined
-  if (/^0x[0-9a-f]+$/i.test(typed)) return toHex(BigInt(typed))
-  if (!/^\d+(\.\d{1,18})?$/.test(typed))
-    throw new DraftError(`${field}: expected ether, such as 0.01, or wei, such as 0x1`)
-  return toHex(parseEther(typed))
-}
-
-function whole(text: string, field: string): Hex | undefined {
-  const typed = text.trim()
-  if (typed === '') return undefined
-  if (!/^(\d{1,78}|0x[0-9a-f]{1,64})$/i.test(typed)) throw new DraftError(`${field}: not a whole number`)
-  return toHex(BigInt(typed))
-}
-
-/** 32 bytes: a number, or hex padded with zeros. */
-function word(text: string, field: string): Hex | undefined {
-  const number = whole(text, field)
-  return number === undefined ? undefined : pad(number.length % 2 === 0 ? number : `0x0${number.slice(2)}`)
-}
-
-function calldata(text: string, field: string): Hex | undefined {
-  const typed = text.trim()
-  if (typed === '') return undefined
-  if (isHex(typed) && typed.length % 2 === 0) return typed
-  const call = callTextOf(typed)
-  if (call === undefined) {
-    throw new DraftError(
-      `${field}: expected 0x-hex, or a function with its arguments, such as transfer(address,uint256) ["0x…", "1"]`,
-    )
+/** @throws DraftError */
+export function callOf(draft: CallDraft, place: Place): Call {
+  const field = (name: keyof CallDraft, label: string = name) => place.at(label, name)
+  return {
+    ...(draft.more.trim() !== '' && jsonObject(draft.more, field('more', 'other fields'))),
+    ...present({
+      from: address(draft.from, field('from')),
+      to: address(draft.to, field('to')),
+      value: amount(draft.value, field('value')),
+      input: calldata(draft.data, field('data')),
+      gas: whole(draft.gas, field('gas')),
+      nonce: whole(draft.nonce, field('nonce')),
+      maxFeePerGas: whole(draft.maxFeePerGas, field('maxFeePerGas', 'max fee')),
+      maxPriorityFeePerGas: whole(draft.maxPriorityFeePerGas, field('maxPriorityFeePerGas', 'priority fee')),
+      gasPrice: whole(draft.gasPrice, field('gasPrice', 'gas price')),
+    }),
   }
-  try {
-    const item = parseAbiItem(`function ${call.signature}`) as AbiFunction
-    return encodeFunctionData({
-      abi: [item] as Abi,
-      functionName: item.name,
-      args: JSON.parse(call.args, wholeNumbers),
-    })
-  } catch (error) {
-    throw new DraftError(`${field}: ${(error as Error).message.split('\n')[0]}`)
-  }
+}
+
+function present(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }

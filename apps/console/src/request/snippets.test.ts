@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { EMPTY_BLOCK, EMPTY_CALL } from './draft.js'
+import { EMPTY_BLOCK, EMPTY_CALL, EMPTY_DRAFT } from './draft.js'
 import { payloadOf } from './payload.js'
 import { snippetsOf } from './snippets.js'
 
 it('gives the same request in each language', () => {
   const overrides = `{"0x00000000000000000000000000000000000a11ce": {"balance": "it's"}}`
   const payload = payloadOf({
+    ...EMPTY_DRAFT,
     blocks: [{ ...EMPTY_BLOCK, calls: [{ ...EMPTY_CALL, value: '1' }], overrides }],
-    abi: '',
   })
   const [curl, ...others] = snippetsOf(payload, 'pending', 'http://gateway/ethereum')
   // As a shell reads it.

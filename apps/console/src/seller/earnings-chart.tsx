@@ -1,54 +1,48 @@
+import '@mantine/charts/styles.css'
+import { BarChart } from '@mantine/charts'
+import { formatUnits } from 'viem'
+import type { TokenTerms } from '../pay/token-terms.js'
 import type { Total } from './ledger.js'
 
-const WIDTH = 640
-const HEIGHT = 160
-const MOST_DAYS = 31
-/** Colours of routes are classes `route-0` to `route-5` of style.css. */
+const MOST_DAYS = 60
+/** Colours of routes are `--series-0` to `--series-5` of theme.css. */
 const COLOURS = 6
 
-/** What each route earned on each day, of one token: stacked columns. The table below it holds the same numbers. */
-export function EarningsChart({ totals, inWords }: { totals: Total[]; inWords(amount: bigint): string }) {
+/** What each route earned on each day, of one token: stacked columns. The table below it holds the same numbers exactly. */
+export function EarningsChart({ totals, terms }: { totals: Total[]; terms: TokenTerms }) {
   const days = [...new Set(totals.map(({ day }) => day))].sort().slice(-MOST_DAYS)
   const routes = [...new Set(totals.map(({ route }) => route))].sort()
-  const settledOn = (day: string) => totals.filter((total) => total.day === day)
-  const sums = days.map((day) => settledOn(day).reduce((sum, { settled }) => sum + BigInt(settled), 0n))
-  // biome-ignore lint/complexity/useMathMinMax: Math.max takes no bigint.
-  const highest = sums.reduce((most, sum) => (sum > most ? sum : most), 1n)
-  const column = WIDTH / Math.max(days.length, 7)
+  const settled = new Map(totals.map(({ day, route, settled }) => [`${day} ${route}`, settled]))
+  const units = (amount: string) => Number(formatUnits(BigInt(amount), terms.decimals))
+  const data = days.map((day) => ({
+    day: dayText(day),
+    ...Object.fromEntries(routes.map((route) => [route, units(settled.get(`${day} ${route}`) ?? '0')])),
+  }))
   return (
-    <figure>
-      <svg
-        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-        role="img"
-        aria-label={`Earned by route and day, at most ${inWords(highest)} a day`}
-      >
-        {days.map((day, at) => {
-          let top = HEIGHT
-          return settledOn(day).map(({ route, settled }) => {
-            const height = (Number(BigInt(settled)) / Number(highest)) * (HEIGHT - 4)
-            top -= height
-            return (
-              <rect
-                key={`${day} ${route}`}
-                className={`route-${routes.indexOf(route) % COLOURS}`}
-                x={at * column + 2}
-                y={top}
-                width={column - 4}
-                height={height}
-              >
-                <title>{`${day}, ${route}: ${inWords(BigInt(settled))}`}</title>
-              </rect>
-            )
-          })
-        })}
-      </svg>
-      <figcaption>
-        {routes.map((route, at) => (
-          <span key={route}>
-            <span className={`swatch route-${at % COLOURS}`} aria-hidden="true" /> {route}{' '}
-          </span>
-        ))}
-      </figcaption>
-    </figure>
+    <div
+      role="img"
+      aria-label={`Earned by route and day, in ${terms.symbol}: ${days.length} days, ${routes.length} routes`}
+    >
+      <BarChart
+        h={240}
+        data={data}
+        dataKey="day"
+        type="stacked"
+        withLegend
+        series={routes.map((name, at) => ({ name, color: `var(--series-${at % COLOURS})` }))}
+        valueFormatter={(value) => `${value.toLocaleString('en', { maximumSignificantDigits: 4 })} ${terms.symbol}`}
+        yAxisProps={{ width: 110 }}
+        maxBarWidth={56}
+        barProps={{ isAnimationActive: false }}
+      />
+    </div>
   )
+}
+
+/** `24 Nov`: days are UTC's. */
+function dayText(day: string): string {
+  return new Date(`${day.slice(0, 10)}T00:00:00Z`).toLocaleDateString(undefined, {
+    ...{ day: 'numeric', month: 'short' },
+    timeZone: 'UTC',
+  })
 }

@@ -1,7 +1,9 @@
+import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { formatEther, formatUnits } from 'viem'
+import { Details } from '../parts/details.js'
+import { Table } from '../parts/table.js'
 import type { TokenTerms } from '../pay/token-terms.js'
-import { Table } from '../table.js'
 import { EarningsChart } from './earnings-chart.js'
 import type { Total } from './ledger.js'
 import { marginOf } from './margin.js'
@@ -14,31 +16,63 @@ interface Props {
 
 /** What was earned in each token, and what gas took of it. */
 export function Earnings({ totals, tokens }: Props) {
+  return [...tokens].map(([asset, terms]) => (
+    <EarnedIn key={asset} terms={terms} totals={totals.filter((total) => total.asset === asset)} />
+  ))
+}
+
+function EarnedIn({ terms, totals }: { terms: TokenTerms; totals: Total[] }) {
   const [price, setPrice] = useState('')
-  return [...tokens].map(([asset, terms]) => {
-    const own = totals.filter((total) => total.asset === asset)
-    const settled = own.reduce((sum, total) => sum + BigInt(total.settled), 0n)
-    const fees = own.reduce((sum, total) => sum + BigInt(total.feePaid), 0n)
-    const margin = marginOf(settled, terms.decimals, fees, price)
-    return (
-      <section key={asset} aria-label={`Earned in ${terms.symbol}`}>
-        <h3>
-          Earned {terms.inWords(settled)} · gas {formatEther(fees)} ETH
-        </h3>
-        <label>
-          Price of 1 ETH in {terms.symbol}, for the margin
-          <input inputMode="decimal" value={price} onChange={({ target: { value } }) => setPrice(value)} />
-        </label>
+  const sum = (field: 'settled' | 'pending' | 'failed' | 'feePaid') =>
+    totals.reduce((all, total) => all + BigInt(total[field]), 0n)
+  const [settled, fees] = [sum('settled'), sum('feePaid')]
+  const count = totals.reduce((all, { payments }) => all + payments, 0)
+  const margin = marginOf(settled, terms.decimals, fees, price)
+  return (
+    <section aria-label={`Earned in ${terms.symbol}`} className="card stack wider">
+      <h2>
+        Earned {terms.inWords(settled)} · gas {formatEther(fees)} ETH
+      </h2>
+      <dl className="figures">
+        <Figure name="Payments" value={count.toLocaleString('en')} />
+        <Figure name="Under way" value={terms.inWords(sum('pending'))} />
+        <Figure name="Failed" value={terms.inWords(sum('failed'))} look={sum('failed') > 0n ? 'bad' : undefined} />
         {margin && (
-          <p className={margin.isLoss ? 'bad' : 'good'}>
-            Gas took {margin.shareOfGas} of what was earned: {margin.left} {terms.symbol} are left
-          </p>
+          <Figure
+            name="Left after gas"
+            value={`${margin.left} ${terms.symbol}`}
+            look={margin.isLoss ? 'bad' : 'good'}
+          />
         )}
-        <EarningsChart totals={own} inWords={terms.inWords} />
-        <TotalsTable totals={own} terms={terms} />
-      </section>
-    )
-  })
+      </dl>
+      <div className="fields">
+        <TextInput
+          label={`Price of 1 ETH in ${terms.symbol}, for the margin`}
+          inputMode="decimal"
+          value={price}
+          onChange={({ target }) => setPrice(target.value)}
+        />
+      </div>
+      {margin && (
+        <p className={margin.isLoss ? 'bad' : 'good'}>
+          Gas took {margin.shareOfGas} of what was earned: {margin.left} {terms.symbol} are left
+        </p>
+      )}
+      <EarningsChart totals={totals} terms={terms} />
+      <Details title="By route and day, exactly" isOpen={totals.length < 10}>
+        <TotalsTable totals={totals} terms={terms} />
+      </Details>
+    </section>
+  )
+}
+
+function Figure({ name, value, look }: { name: string; value: string; look?: 'good' | 'bad' | undefined }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd className={look}>{value}</dd>
+    </div>
+  )
 }
 
 function TotalsTable({ totals, terms }: { totals: Total[]; terms: TokenTerms }) {
@@ -49,13 +83,13 @@ function TotalsTable({ totals, terms }: { totals: Total[]; terms: TokenTerms }) 
       rows={totals}
       rowKey={({ day, route }) => `${day} ${route}`}
       columns={[
-        { head: 'Day', cell: ({ day }) => day },
+        { head: 'Day', cell: ({ day }) => day.slice(0, 10) },
         { head: 'Route', cell: ({ route }) => route },
-        { head: 'Payments', cell: ({ payments }) => payments },
-        { head: 'Settled', cell: ({ settled }) => units(settled) },
-        { head: 'Under way', cell: ({ pending }) => units(pending) },
-        { head: 'Failed', cell: ({ failed }) => units(failed) },
-        { head: 'Gas, ETH', cell: ({ feePaid }) => formatEther(BigInt(feePaid)) },
+        { head: 'Payments', isNumber: true, cell: ({ payments }) => payments },
+        { head: 'Settled', isNumber: true, cell: ({ settled }) => units(settled) },
+        { head: 'Under way', isNumber: true, cell: ({ pending }) => units(pending) },
+        { head: 'Failed', isNumber: true, cell: ({ failed }) => units(failed) },
+        { head: 'Gas, ETH', isNumber: true, cell: ({ feePaid }) => formatEther(BigInt(feePaid)) },
       ]}
     />
   )

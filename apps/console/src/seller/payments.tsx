@@ -1,5 +1,8 @@
+import { Button } from '@mantine/core'
+import { Address } from '../parts/address.js'
+import { Table } from '../parts/table.js'
+import { Time } from '../parts/time.js'
 import type { TokenTerms } from '../pay/token-terms.js'
-import { Table } from '../table.js'
 import { type Payment, STUCK_STATES } from './ledger.js'
 
 interface Props {
@@ -14,33 +17,41 @@ export function Payments({ payments, tokens, onChosen }: Props) {
   const stuck = payments.filter(({ state }) => STUCK_STATES.includes(state)).length
   const inWords = ({ asset, charge }: Payment) => (charge === null ? '' : tokens.get(asset)?.inWords(BigInt(charge)))
   return (
-    <Table
-      caption={`Payments: ${stuck} under way, oldest first, then failed ones, then the newest`}
-      rows={payments}
-      rowKey={({ id }) => id}
-      columns={[
-        {
-          head: 'State',
-          cell: ({ state, reason }) => (
-            <span className={state === 'failed' ? 'bad' : undefined}>
-              {state}
-              {reason && `: ${reason}`}
-            </span>
-          ),
-        },
-        { head: 'Charge', cell: inWords },
-        { head: 'Route', cell: ({ route }) => route },
-        { head: 'Payer', cell: ({ payer }) => <code>{payer}</code> },
-        { head: 'Since', cell: ({ createdAt }) => createdAt },
-        {
-          head: 'History',
-          cell: (payment) => (
-            <button type="button" onClick={() => onChosen(payment)}>
-              {payment.id}
-            </button>
-          ),
-        },
-      ]}
-    />
+    <section className="card">
+      <Table
+        caption={`Payments: ${stuck} under way, oldest first, then failed ones, then the newest`}
+        rows={payments}
+        rowKey={({ id }) => id}
+        columns={[
+          {
+            head: 'State',
+            cell: ({ state, reason }) => (
+              <span className={lookOf(state)}>
+                {state}
+                {reason && `: ${reason}`}
+              </span>
+            ),
+          },
+          { head: 'Charge', isNumber: true, cell: inWords },
+          { head: 'Route', cell: ({ route }) => route },
+          { head: 'Payer', cell: ({ payer }) => <Address value={payer} /> },
+          { head: 'Since', cell: ({ createdAt }) => <Time at={createdAt} /> },
+          {
+            head: 'History',
+            cell: (payment) => (
+              <Button variant="default" size="compact-sm" title={payment.id} onClick={() => onChosen(payment)}>
+                {payment.id.slice(0, 12)}…
+              </Button>
+            ),
+          },
+        ]}
+      />
+    </section>
   )
+}
+
+function lookOf(state: string): string | undefined {
+  if (state === 'failed') return 'bad'
+  if (state === 'settled') return 'good'
+  return STUCK_STATES.includes(state) ? 'caution' : 'quiet'
 }

@@ -1,5 +1,7 @@
+import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Hex } from 'viem'
+import { Notice } from '../parts/notice.js'
 import { type TokenTerms, tokenTerms } from '../pay/token-terms.js'
 import { Differences } from './differences.js'
 import { Earnings } from './earnings.js'
@@ -37,50 +39,55 @@ export function SellerPage() {
     })
 
   return (
-    <>
-      <h2>Seller</h2>
+    <div className="stack wider">
+      <p className="lead">What each route earned, what gas took of it, and every payment with its history.</p>
       <form
+        className="card row"
         onSubmit={(event) => {
           event.preventDefault()
           open()
         }}
       >
-        <label>
-          Billing’s read token, or its service token (kept until this page is closed)
-          <input
-            type="password"
-            autoComplete="off"
-            value={token}
-            onChange={({ target: { value } }) => setToken(value)}
-          />
-        </label>
-        <button type="submit">{opened ? 'Read again' : 'Open the ledger'}</button>
+        <TextInput
+          className="grows"
+          label="Billing’s read token, or its service token (kept until this page is closed)"
+          type="password"
+          autoComplete="off"
+          value={token}
+          onChange={({ target }) => setToken(target.value)}
+        />
+        <Button type="submit" variant={opened ? 'default' : 'filled'}>
+          {opened ? 'Read again' : 'Open the ledger'}
+        </Button>
       </form>
       {fault !== undefined && (
-        <p className="bad" role="alert">
+        <Notice level="danger" role="alert">
           {fault}
-        </p>
+        </Notice>
       )}
       {opened && (
         <>
+          {opened.totals.length === 0 && <p className="card">Nothing was sold yet.</p>}
           <Earnings {...opened} />
           <Payments
             {...opened}
             onChosen={({ id }) => attempt(async () => setHistory(await opened.ledger.history(id)))}
           />
-          {history && <History {...history} />}
-          <section aria-labelledby="differences">
-            <h3 id="differences">Differences with the chain</h3>
-            <button
-              type="button"
-              onClick={() => attempt(async () => setCompared(await opened.ledger.reconciliation()))}
-            >
-              Compare with the chain
-            </button>
+          <History history={history} onClose={() => setHistory(undefined)} />
+          <section aria-labelledby="differences" className="card stack">
+            <h2 id="differences">Differences with the chain</h2>
+            <div>
+              <Button
+                variant="default"
+                onClick={() => attempt(async () => setCompared(await opened.ledger.reconciliation()))}
+              >
+                Compare with the chain
+              </Button>
+            </div>
             {compared && <Differences {...compared} />}
           </section>
         </>
       )}
-    </>
+    </div>
   )
 }

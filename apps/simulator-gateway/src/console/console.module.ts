@@ -10,6 +10,9 @@ import { SellerController } from './seller.controller.js'
 const SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+/** Each has an address of its own; all are one page. */
+const VIEWS = ['live', 'pay', 'seller', 'check']
+
 /** Serves the page of `apps/console`, as its build left it. */
 @Injectable()
 class ConsoleFiles implements OnModuleInit {
@@ -28,7 +31,7 @@ class ConsoleFiles implements OnModuleInit {
         response.setHeader('referrer-policy', 'no-referrer')
       },
     })
-    server.get('/console/seller', (_, reply) => reply.sendFile('index.html'))
+    for (const view of VIEWS) server.get(`/console/${view}`, (_, reply) => reply.sendFile('index.html'))
   }
 }
 

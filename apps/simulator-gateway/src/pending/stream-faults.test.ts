@@ -24,3 +24,13 @@ it('keeps the last twenty', () => {
   for (let block = 0n; block < 50n; block++) faults.note({ kind: 'differs', blockNumber: block })
   expect(faults.recent().map(({ block }) => block)).toEqual(Array.from({ length: 20 }, (_, at) => String(at + 30)))
 })
+
+it('takes no block for incomplete that was under way as the stream was joined', () => {
+  const faults = new StreamFaults()
+  const gap = { kind: 'arrival', arrival: 'gap', index: 6 } as const
+  faults.note({ kind: 'connected', url: 'ws://stream' })
+  faults.note({ ...gap, blockNumber: 7n })
+  faults.note({ kind: 'arrival', arrival: 'first', blockNumber: 8n, index: 0 })
+  faults.note({ ...gap, blockNumber: 8n })
+  expect(faults.recent().map(({ block }) => block)).toEqual(['8'])
+})

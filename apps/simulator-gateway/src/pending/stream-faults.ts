@@ -16,8 +16,15 @@ const MOST_KEPT = 20
 /** The last faults of the stream, oldest first: one of a kind for each block. */
 export class StreamFaults {
   #kept: StreamFault[] = []
+  /** Connected in the middle of a block: what came before is not missing, it was never to come. */
+  #isJoining = true
 
   note(event: FollowerEvent): void {
+    if (event.kind === 'connected') this.#isJoining = true
+    if (event.kind === 'arrival') {
+      if (event.arrival === 'first' || event.arrival === 'next') this.#isJoining = false
+      if (event.arrival === 'gap' && this.#isJoining) return
+    }
     const name = event.kind === 'arrival' ? event.arrival : event.kind
     const kind = KINDS.find((known) => known === name)
     if (kind === undefined) return

@@ -1,0 +1,96 @@
+import { useSyncExternalStore } from 'react'
+import { type Hex, hexToBigInt } from 'viem'
+import { call, webSocketUrl } from '../rpc.js'
+import { follow, type Sight } from './follow.js'
+import { type Readiness, watchReadiness } from './readiness.js'
+import { StreamFaults } from './stream-faults.js'
+import type { Disturbance } from './time-line.js'
+
+/** What the page was told, numbered in the order in which it was told. */
+export interface Mark {
+  id: number
+  /** Milliseconds since 1970, by this browser's clock. */
+  at: number
+  /** Absent for what went wrong with the stream alone. */
+  sight?: Sight
+  disturbance?: Disturbance | undefined
+}
+
+/** What the page knows of the chain's newest blocks. */
+export interface FeedState {
+  /** Newest first. */
+  marks: readonly Mark[]
+  connection: 'connecting' | 'following' | 'lost'
+  hasFlashblocks: boolean
+  /** How often the connection was lost. */
+  losses: number
+  readiness: Readiness
+  /** The newest head, and when it was seen. */
+  head: { number: bigint; at: number } | undefined
+}
+
+/** Marks kept at most, and how long a disturbance is told of. */
+const MOST_MARKS = 400
+const FORGET_MS = 5 * 60_000
+
+let state: FeedState = {
+  ...{ marks: [], connection: 'connecting', hasFlashblocks: false, losses: 0, readiness: {}, head: undefined },
+}
+const listeners = new Set<() => void>()
+let isFollowing = false
+
+function change(changed: Partial<FeedState>): void {
+  state = { ...state, ...changed }
+  for (const listener of listeners) listener()
+}
+
+let lastId = 0
+
+function add(mark: { at?: number; sight?: Sight; disturbance?: Disturbance | undefined }): void {
+  const at = Date.now()
+  const kept = state.marks.slice(0, MOST_MARKS - 1)
+  lastId += 1
+  const { sight } = mark
+  change({
+    marks: [{ id: lastId, at, ...mark }, ...kept].filter((known) => at - known.at < FORGET_MS),
+    ...(sight?.what === 'head' && { head: { number: BigInt(sight.block), at } }),
+  })
+}
+
+/** Follows from the first look on, for as long as the page is open: what was seen stays through a change of the view. */
+function begin(): void {
+  if (isFollowing) return
+  isFollowing = true
+  const faults = new StreamFaults()
+  watchReadiness((readiness) => {
+    change({ readiness })
+    for (const fault of faults.unseen(readiness)) add(fault)
+  })
+  follow(webSocketUrl(location), {
+    onSight: (sight) => add({ sight, disturbance: sight.disturbance }),
+    onConnection: (connection) => change({ connection }),
+    onFlashblocks: () => change({ hasFlashblocks: true }),
+    onLost: () => change({ losses: state.losses + 1 }),
+  })
+  call<{ number: Hex; timestamp: Hex }>('eth_getBlockByNumber', ['latest', false]).then(
+    ({ result }) => {
+      if (state.head === undefined)
+        change({
+          head: { number: hexToBigInt(result.number), at: Math.min(Date.now(), Number(result.timestamp) * 1_000) },
+        })
+    },
+    // The subscription tells of the next one.
+    () => {},
+  )
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  begin()
+  return () => listeners.delete(listener)
+}
+
+/** What is known of the newest blocks; a selected part renders only when it changes. */
+export function useFeed<Part>(select: (state: FeedState) => Part): Part {
+  return useSyncExternalStore(subscribe, () => select(state))
+}

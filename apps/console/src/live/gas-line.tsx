@@ -1,0 +1,52 @@
+import '@mantine/charts/styles.css'
+import { LineChart } from '@mantine/charts'
+import type { Mark } from './feed.js'
+
+/** How far back the line goes. */
+const SHOWN_MS = 90_000
+
+/**
+ * Heads and flashblocks as a moving line: the gas of each head, and what the block under construction holds so far. Disturbances are
+ * marked where they happened; the table beside it says the same as text.
+ * @param marks newest first
+ */
+export function GasLine({ marks, hasFlashblocks }: { marks: readonly Mark[]; hasFlashblocks: boolean }) {
+  const newest = marks[0]?.at ?? Date.now()
+  const shown = marks.filter(({ at }) => newest - at < SHOWN_MS).toReversed()
+  const data = shown.flatMap(({ at, sight }) =>
+    sight === undefined ? [] : [{ at, [sight.what === 'head' ? 'Heads' : 'Flashblocks']: sight.gasUsed }],
+  )
+  const disturbances = shown.flatMap(({ at, disturbance }) =>
+    disturbance === undefined ? [] : [{ at, ...disturbance }],
+  )
+  const series = [
+    { name: 'Heads', color: 'var(--series-0)' },
+    ...(hasFlashblocks ? [{ name: 'Flashblocks', color: 'var(--series-1)' }] : []),
+  ]
+  return (
+    <div role="img" aria-label={`Gas of heads and flashblocks in the last ${SHOWN_MS / 1_000} seconds`}>
+      <LineChart
+        h={220}
+        data={data}
+        dataKey="at"
+        series={series}
+        curveType="linear"
+        connectNulls
+        withLegend
+        withDots={data.length < 60}
+        dotProps={{ r: 2 }}
+        lineProps={{ isAnimationActive: false }}
+        valueFormatter={(gas) => `${gas.toLocaleString('en')} gas`}
+        xAxisProps={{
+          type: 'number',
+          domain: [newest - SHOWN_MS, newest],
+          tickFormatter: (at: number) => `${Math.round((at - newest) / 1_000)} s`,
+          allowDataOverflow: true,
+        }}
+        yAxisProps={{ width: 80, tickFormatter: (gas: number) => gas.toLocaleString('en', { notation: 'compact' }) }}
+        tooltipProps={{ labelFormatter: (at) => new Date(Number(at)).toLocaleTimeString() }}
+        referenceLines={disturbances.map(({ at, kind }) => ({ x: at, label: kind, color: 'var(--danger)' }))}
+      />
+    </div>
+  )
+}

@@ -1,0 +1,160 @@
+import { type Abi, type Address, type Hex, hexToNumber } from 'viem'
+import { recoverAuthorizationAddress } from 'viem/utils'
+import { namedLog } from '../names/decode.js'
+import { isObject } from '../request/json.js'
+import type { SimulatePayload } from '../request/payload.js'
+import { type AssetChanges, isDoubtful, isEndless } from './assets.js'
+import type { SimulatedCall } from './outcome.js'
+import { gainedApprovals } from './sentence.js'
+
+/** What a signer should know before signing. */
+export interface Warning {
+  level: 'danger' | 'caution'
+  title: string
+  text: string
+  /** What it is about. */
+  addresses: Address[]
+}
+
+/** An EIP-7702 authorization of the request. */
+export interface Delegation {
+  /** Undefined where the signature is none. */
+  authority: Address | undefined
+  /** Whose code the authority runs from then on. */
+  code: Address
+}
+
+const NOBODY = /^0x0{40}$/
+
+/** Who signed which authorization of the request. */
+export function delegationsOf({ blockStateCalls }: SimulatePayload): Promise<Delegation[]> {
+  const entries = blockStateCalls.flatMap(({ calls }) =>
+    calls.flatMap(({ authorizationList }) => (Array.isArray(authorizationList) ? authorizationList : [])),
+  )
+  return Promise.all(entries.filter(isObject).map(delegationOf))
+}
+
+async function delegationOf(entry: Record<string, unknown>): Promise<Delegation> {
+  const { address, chainId, nonce, yParity, v, r, s } = entry as Record<string, Hex>
+  const code = address as Address
+  try {
+    const number = (value: unknown) => (typeof value === 'number' ? value : hexToNumber(value as Hex))
+    const authority = await recoverAuthorizationAddress({
+      authorization: {
+        address: code,
+        chainId: number(chainId),
+        nonce: number(nonce),
+        yParity: number(yParity ?? v),
+        r: r!,
+        s: s!,
+      },
+    })
+    return { authority, code }
+  } catch {
+    return { authority: undefined, code }
+  }
+}
+
+/** Delegations as warnings: the first thing to know. */
+export function delegationWarnings(delegations: readonly Delegation[]): Warning[] {
+  return delegations.map(({ authority, code }) => {
+    const addresses = [authority, code].filter((address) => address !== undefined)
+    if (NOBODY.test(code))
+      return {
+        level: 'caution',
+        title: 'Ends a delegation',
+        text: 'The account runs no other contract’s code any more.',
+        addresses,
+      }
+    return {
+      level: 'danger',
+      title: 'Hands an account over to a contract (EIP-7702)',
+      text: `${authority === undefined ? 'Its signature names no account.' : 'From then on the first account runs the code of the second: that code may move everything the account holds, also later.'}`,
+      addresses,
+    }
+  })
+}
+
+/** What the outcome itself warns of. @param abi of the request @param signer whose allowances count */
+export function warningsOf(
+  calls: readonly SimulatedCall[],
+  changes: AssetChanges,
+  signer: Address,
+  abi: Abi,
+): Warning[] {
+  return [
+    ...doubts(changes),
+    ...allowanceWarnings(changes, signer),
+    ...calls.flatMap(({ logs }) => logs).flatMap((log) => powerWarning(log, abi)),
+  ]
+}
+
+function doubts(changes: AssetChanges): Warning[] {
+  if (!isDoubtful(changes)) return []
+  const lying = [
+    ...changes.balances,
+    ...changes.owners,
+    ...changes.approvals.map(({ token, confirmation }) => ({ ...token, confirmation })),
+  ]
+    .filter(({ confirmation }) => confirmation === 'disagrees')
+    .flatMap(({ address }) => address ?? [])
+  return [
+    {
+      level: 'danger',
+      title: 'A token’s logs are not what its balances say',
+      text: 'It lies, takes a fee or pays interest: don’t rely on the amounts marked with ⚠.',
+      addresses: [...new Set(lying)],
+    },
+  ]
+}
+
+function allowanceWarnings(changes: AssetChanges, signer: Address): Warning[] {
+  return gainedApprovals(changes, signer)
+    .filter(isEndless)
+    .map(({ token, spender }) => ({
+      level: 'caution',
+      title: `An allowance without end: all ${token.symbol ?? 'tokens'}`,
+      text: 'The spender may take everything that is there, now and later, until it is taken back.',
+      addresses: [spender],
+    }))
+}
+
+/** Events by which somebody gains power over a contract. */
+const POWERS: Record<string, (args: unknown[]) => { title: string; text: string; to: unknown } | undefined> = {
+  OwnershipTransferred: ([before, after]) =>
+    NOBODY.test(String(before))
+      ? undefined
+      : { title: 'Ownership is given away', text: 'The contract has another owner afterwards.', to: after },
+  RoleGranted: ([, account]) => ({
+    title: 'A role is granted',
+    text: 'An account gains power over the contract.',
+    to: account,
+  }),
+  Upgraded: ([code]) => ({ title: 'A contract’s code is replaced', text: 'It runs other code afterwards.', to: code }),
+  AddedOwner: ([owner]) => ({
+    title: 'A Safe gains an owner',
+    text: 'The owner may sign for the Safe afterwards.',
+    to: owner,
+  }),
+  EnabledModule: ([module]) => ({
+    title: 'A Safe gains a module',
+    text: 'The module may act as the Safe, without signatures.',
+    to: module,
+  }),
+}
+
+function powerWarning(log: SimulatedCall['logs'][number], abi: Abi): Warning[] {
+  const event = namedLog(log, abi)
+  if (event === undefined || !Object.hasOwn(POWERS, event.name)) return []
+  const power = POWERS[event.name]!(event.args.map(({ value }) => value))
+  return power === undefined
+    ? []
+    : [
+        {
+          level: 'caution',
+          title: power.title,
+          text: power.text,
+          addresses: [log.address, String(power.to).toLowerCase() as Address],
+        },
+      ]
+}

@@ -1,0 +1,184 @@
+import { type Abi, hexToBigInt } from 'viem'
+import { namedLog } from '../names/decode.js'
+import { Address, Hash } from '../parts/address.js'
+import { Table } from '../parts/table.js'
+import {
+  type Approval,
+  type AssetChanges,
+  amountText,
+  approvalText,
+  contradictedTransfers,
+  isContradicted,
+  isEndless,
+} from './assets.js'
+import { Argument } from './call-tree.js'
+import type { NameOf } from './name-of.js'
+import type { Change, Log, StateDiff } from './outcome.js'
+import { meaningOf, type SlotMeaning } from './slots.js'
+
+/** What changes hands, and who may take what from now on. */
+export function AssetTables({ changes, nameOf, id }: { changes: AssetChanges; nameOf: NameOf; id: string }) {
+  const { transfers, approvals } = changes
+  const contradicted = contradictedTransfers(changes)
+  return (
+    <div id={id}>
+      {transfers.length > 0 && (
+        <Table
+          caption="What changes hands"
+          rows={transfers}
+          rowKey={(_, index) => index}
+          columns={[
+            {
+              head: 'Amount',
+              cell: (transfer) => (
+                <>
+                  {contradicted.has(transfer) && <span className="bad">⚠ contradicted by the token’s balances: </span>}
+                  {amountText(transfer, transfer.amount)}
+                </>
+              ),
+            },
+            {
+              head: 'Token',
+              cell: ({ address }) => (address ? <Address value={address} name={nameOf(address)} /> : 'ether'),
+            },
+            { head: 'From', cell: ({ from }) => <Address value={from} name={nameOf(from)} /> },
+            { head: 'To', cell: ({ to }) => <Address value={to} name={nameOf(to)} /> },
+          ]}
+        />
+      )}
+      {approvals.length > 0 && (
+        <Table
+          caption="Who may take what from now on"
+          rows={approvals}
+          rowKey={(_, index) => index}
+          columns={[
+            { head: 'Spender', cell: ({ spender }) => <Address value={spender} name={nameOf(spender)} /> },
+            { head: 'May', cell: (approval) => <May approval={approval} /> },
+            { head: 'Of', cell: ({ owner }) => <Address value={owner} name={nameOf(owner)} /> },
+          ]}
+        />
+      )}
+    </div>
+  )
+}
+
+function May({ approval }: { approval: Approval }) {
+  return (
+    <>
+      {isContradicted(approval) && <span className="bad">⚠ contradicted by the token: </span>}
+      <span className={isEndless(approval) ? 'caution' : undefined}>{approvalText(approval)}</span>
+    </>
+  )
+}
+
+interface StateRow {
+  account: string
+  what: React.ReactNode
+  from: string
+  to: string
+}
+
+/** What changes in the state, by contract and by what a slot means where that is known. */
+export function StateTable({
+  diff,
+  nameOf,
+  slots,
+}: {
+  diff: StateDiff
+  nameOf: NameOf
+  slots: ReadonlyMap<string, SlotMeaning>
+}) {
+  const rows = Object.entries(diff).flatMap(([account, { balance, nonce, code, storage }]): StateRow[] => {
+    const row = (what: React.ReactNode, { from, to }: Change, text: (value: `0x${string}`) => string): StateRow => ({
+      ...{ account, what, from: text(from), to: text(to) },
+    })
+    return [
+      ...(balance ? [row('balance', balance, (value) => amountText({ type: 'native' }, value))] : []),
+      ...(nonce ? [row('nonce', nonce, (value) => hexToBigInt(value).toString())] : []),
+      ...(code ? [row('code', code, codeText)] : []),
+      ...Object.entries(storage ?? {}).map(([slot, change]) => {
+        const meaning = meaningOf(account, slot, slots)
+        return meaning === undefined
+          ? row(
+              <>
+                slot <Hash value={slot} />
+              </>,
+              change,
+              wordText,
+            )
+          : row(<Meaning name={meaning.name} nameOf={nameOf} />, change, meaning.text)
+      }),
+    ]
+  })
+  return (
+    <Table
+      caption="What changes in the state"
+      rows={rows}
+      rowKey={(_, index) => index}
+      columns={[
+        { head: 'Account', cell: ({ account }) => <Address value={account} name={nameOf(account)} /> },
+        { head: 'What', cell: ({ what }) => what },
+        { head: 'Before', isNumber: true, cell: ({ from }) => from },
+        { head: 'After', isNumber: true, cell: ({ to }) => to },
+      ]}
+    />
+  )
+}
+
+/** A slot's meaning, its addresses as such. */
+function Meaning({ name, nameOf }: { name: string; nameOf: NameOf }) {
+  return name
+    .split(/(0x[0-9a-f]{40})/)
+    .map((part, at) => (part.startsWith('0x') ? <Address key={at} value={part} name={nameOf(part)} /> : part))
+}
+
+function codeText(code: string): string {
+  if (code === '0x') return 'none'
+  // https://eips.ethereum.org/EIPS/eip-7702
+  if (/^0xef0100[0-9a-f]{40}$/.test(code)) return `delegated to 0x${code.slice(8)}`
+  return `${(code.length - 2) / 2} bytes`
+}
+
+function wordText(word: string): string {
+  const value = BigInt(word)
+  return value < 10n ** 24n ? value.toLocaleString('en') : `0x${value.toString(16).slice(0, 6)}…${word.slice(-6)}`
+}
+
+/** Logs by their events. */
+export function LogTable({ logs, abi, nameOf }: { logs: Log[]; abi: Abi; nameOf: NameOf }) {
+  return (
+    <Table
+      caption="Logs"
+      rows={logs}
+      rowKey={(_, index) => index}
+      columns={[
+        { head: 'Contract', cell: ({ address }) => <Address value={address} name={nameOf(address)} /> },
+        { head: 'Event', cell: (log) => <Event log={log} abi={abi} nameOf={nameOf} /> },
+      ]}
+    />
+  )
+}
+
+function Event({ log, abi, nameOf }: { log: Log; abi: Abi; nameOf: NameOf }) {
+  const event = namedLog(log, abi)
+  if (event === undefined) {
+    return (
+      <>
+        <span className="quiet">not named by any ABI here:</span>{' '}
+        {log.topics[0] ? <Hash value={log.topics[0]} /> : 'no topic'}
+      </>
+    )
+  }
+  return (
+    <>
+      <strong>{event.name}</strong>(
+      {event.args.map(({ name, value }, at) => (
+        <span key={at}>
+          {at > 0 && ', '}
+          <span className="quiet">{name}</span> <Argument value={value} nameOf={nameOf} />
+        </span>
+      ))}
+      )
+    </>
+  )
+}

@@ -1,0 +1,13 @@
+import { KNOWN_CONTRACTS } from '../names/known-abi.js'
+import type { AssetChanges } from './assets.js'
+
+/** What a contract is called; undefined where nobody says. */
+export type NameOf = (address: string) => string | undefined
+
+/** Names by what all chains have, and by what tokens call themselves. */
+export function nameOfFor({ transfers, approvals }: AssetChanges): NameOf {
+  const symbols = new Map<string, string>()
+  for (const { address, symbol } of [...transfers, ...approvals.map(({ token }) => token)])
+    if (address !== undefined && symbol !== undefined) symbols.set(address, symbol)
+  return (address) => KNOWN_CONTRACTS[address.toLowerCase()] ?? symbols.get(address.toLowerCase())
+}

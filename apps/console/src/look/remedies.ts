@@ -1,0 +1,213 @@
+import {
+  type Address,
+  decodeFunctionData,
+  formatEther,
+  formatGwei,
+  type Hex,
+  hexToBigInt,
+  parseAbi,
+  parseEther,
+  toHex,
+} from 'viem'
+import { shortAddress } from '../address-text.js'
+import { type CallDraft, type Draft, EMPTY_ACCOUNT, EMPTY_CALL } from '../request/draft.js'
+import { call } from '../rpc.js'
+import { type Frame, failedPath, type SimulatedCall } from './outcome.js'
+import { type Outcome, outcomeOn, type Request, requestOf, simulate } from './simulation.js'
+
+/** A change of the request with which it succeeds: tried. */
+export interface Remedy {
+  /** `Use nonce 5, and give it 34,368 gas` */
+  label: string
+  draft: Draft
+}
+
+interface Step {
+  label: string
+  draft: Draft
+}
+
+/** Of the simulation's errors, as execution-apis numbers them. */
+const CODES = {
+  nonceTooLow: -38010,
+  nonceTooHigh: -38011,
+  baseFeeTooLow: -38012,
+  intrinsicGas: -38013,
+  insufficientFunds: -38014,
+}
+/** A request may lack several things at once. */
+const MOST_STEPS = 4
+/** What an account is pretended to hold beyond what it sends: enough for fees. */
+const SPARE = parseEther('1')
+
+/** What makes the request succeed; undefined where nothing that is known here does. */
+export async function remedyFor(
+  request: Request,
+  outcome: Outcome,
+  state: string,
+  signal: AbortSignal,
+): Promise<Remedy | undefined> {
+  const labels: string[] = []
+  let [tried, became] = [request, outcome]
+  for (let steps = 0; steps < MOST_STEPS; steps++) {
+    const step = await nextStep(tried, became, state, signal)
+    if (step === undefined || labels.includes(step.label)) return undefined
+    labels.push(step.label)
+    tried = requestOf(step.draft)
+    became = await outcomeOn(tried, state, signal)
+    if (became.kind === 'answered' && failureIn(became) === undefined)
+      return { label: sentence(labels), draft: step.draft }
+  }
+  return undefined
+}
+
+function sentence(labels: string[]): string {
+  return labels.map((label, at) => (at === 0 ? label : label[0]!.toLowerCase() + label.slice(1))).join(', then ')
+}
+
+interface Failure {
+  block: number
+  index: number
+  outcome: SimulatedCall
+}
+
+/** The first call that fails. */
+export function failureIn(outcome: Outcome): Failure | undefined {
+  if (outcome.kind !== 'answered') return undefined
+  for (const [block, { calls }] of outcome.blocks.entries()) {
+    const index = calls.findIndex(({ error }) => error !== undefined)
+    if (index >= 0) return { block, index, outcome: calls[index]! }
+  }
+  return undefined
+}
+
+async function nextStep(
+  request: Request,
+  outcome: Outcome,
+  state: string,
+  signal: AbortSignal,
+): Promise<Step | undefined> {
+  if (outcome.kind === 'refused') return refusedStep(request.draft, outcome.code, state)
+  const failure = failureIn(outcome)
+  if (failure === undefined) return undefined
+  const path = failedPath(failure.outcome.trace)
+  const last = path.at(-1)
+  if (last === undefined) return undefined
+  const { draft } = request
+  const at = draft.blocks[failure.block]?.calls[failure.index]
+  if (at === undefined) return undefined
+  if (/out of gas|gas uint64 overflow/.test(path.map(({ error }) => error).join()) && at.gas !== '')
+    return moreGas(request, failure, state, signal)
+  if (/insufficient (balance|funds)/.test(last.error ?? ''))
+    return richer(draft, failure.block, last.from, hexToBigInt(last.value ?? '0x0'))
+  return approval(draft, failure, last)
+}
+
+/** What the plan itself was refused for. All calls are changed alike: the error names no call that could be relied on. */
+async function refusedStep(draft: Draft, code: number, state: string): Promise<Step | undefined> {
+  const [block] = draft.blocks
+  const sender = block?.calls[0]?.from
+  const edit = (label: string, fields: Partial<CallDraft>): Step => ({
+    label,
+    draft: {
+      ...draft,
+      blocks: draft.blocks.map((one) => ({ ...one, calls: one.calls.map((own) => ({ ...own, ...fields })) })),
+    },
+  })
+  switch (code) {
+    case CODES.nonceTooLow:
+    case CODES.nonceTooHigh: {
+      if (!sender) return undefined
+      const { result } = await call<Hex>('eth_getTransactionCount', [sender, state])
+      return edit(`Use nonce ${hexToBigInt(result)}`, { nonce: '' })
+    }
+    case CODES.baseFeeTooLow: {
+      const { result } = await call<Hex>('eth_gasPrice', [])
+      const most = 2n * hexToBigInt(result)
+      return edit(`Offer up to ${formatGwei(most)} gwei a gas`, {
+        gasPrice: '',
+        maxFeePerGas: `${most}`,
+        maxPriorityFeePerGas: '',
+      })
+    }
+    case CODES.intrinsicGas:
+      return edit('Leave the gas limit to the node', { gas: '' })
+    case CODES.insufficientFunds: {
+      const typed = block?.calls.map(({ value }) => value).find((value) => value !== '')
+      return sender ? richer(draft, 0, sender as Address, typed === undefined ? 0n : weiOf(typed)) : undefined
+    }
+    default:
+      return undefined
+  }
+}
+
+function weiOf(typed: string): bigint {
+  return typed.startsWith('0x') ? BigInt(typed) : parseEther(typed)
+}
+
+/** @param needed wei */
+function richer(draft: Draft, block: number, account: Address, needed: bigint): Step {
+  const held = needed + SPARE
+  const override = { ...EMPTY_ACCOUNT, address: account, balance: toHex(held) }
+  return {
+    label: `Pretend that ${shortAddress(account)} holds ${formatEther(held)} ETH`,
+    draft: withBlock(draft, block, (one) => ({ ...one, accounts: [...one.accounts, override] })),
+  }
+}
+
+async function moreGas(
+  request: Request,
+  { block, index }: Failure,
+  state: string,
+  signal: AbortSignal,
+): Promise<Step | undefined> {
+  const free = withCall(request.draft, block, index, { gas: '' })
+  const { result } = await simulate(requestOf(free), state, { gasLimits: true }, signal)
+  const own = result[block]?.calls[(request.before[block] ?? 0) + index] as
+    | (SimulatedCall & { gasLimit?: Hex })
+    | undefined
+  if (own === undefined || own.error !== undefined) return undefined
+  const limit = hexToBigInt(own.gasLimit ?? own.gasUsed)
+  return {
+    label: `Give it ${limit.toLocaleString('en')} gas`,
+    draft: withCall(free, block, index, { gas: `${limit}` }),
+  }
+}
+
+const TRANSFER_FROM = parseAbi(['function transferFrom(address from, address to, uint256 value)'])
+
+/** Where a token refused to be taken from the signer: an allowance before the call. */
+function approval(
+  draft: Draft,
+  { block, index, outcome }: Failure,
+  { from: spender, to: token, input }: Frame,
+): Step | undefined {
+  try {
+    const { args } = decodeFunctionData({ abi: TRANSFER_FROM, data: input ?? '0x' })
+    const [owner, , value] = args
+    if (owner.toLowerCase() !== outcome.trace.from || token === undefined) return undefined
+    const allowing = {
+      ...EMPTY_CALL,
+      from: owner,
+      to: token,
+      data: `approve(address,uint256) ["${spender}", "${value}"]`,
+    }
+    return {
+      label: `Allow ${shortAddress(spender)} to take what it needs first`,
+      draft: withBlock(draft, block, (one) => ({ ...one, calls: one.calls.toSpliced(index, 0, allowing) })),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+function withBlock(draft: Draft, at: number, edit: (block: Draft['blocks'][number]) => Draft['blocks'][number]): Draft {
+  return { ...draft, blocks: draft.blocks.with(at, edit(draft.blocks[at]!)) }
+}
+
+function withCall(draft: Draft, block: number, index: number, fields: Partial<CallDraft>): Draft {
+  return withBlock(draft, block, (one) => ({
+    ...one,
+    calls: one.calls.with(index, { ...one.calls[index]!, ...fields }),
+  }))
+}

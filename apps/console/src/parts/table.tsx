@@ -1,0 +1,59 @@
+import { Button, Table as MantineTable } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
+import { Wide } from './wide.js'
+
+interface Column<Row> {
+  head: string
+  cell(row: Row): ReactNode
+  /** Of numbers. */
+  isNumber?: boolean
+}
+
+interface Props<Row> {
+  caption: string
+  columns: Column<Row>[]
+  rows: readonly Row[]
+  rowKey(row: Row, index: number): string | number
+  id?: string
+}
+
+/** Rows shown at first, and how many each press of the button adds. */
+const FIRST_ROWS = 100
+const MORE_ROWS = 1_000
+
+/** A table that scrolls by itself where it is wide, and shows long lists in parts. */
+export function Table<Row>({ caption, columns, rows, rowKey, id }: Props<Row>) {
+  const [most, setMost] = useState(FIRST_ROWS)
+  return (
+    <Wide label={caption}>
+      <MantineTable id={id} captionSide="top" verticalSpacing="xs" highlightOnHover>
+        <MantineTable.Caption>{caption}</MantineTable.Caption>
+        <MantineTable.Thead>
+          <MantineTable.Tr>
+            {columns.map(({ head, isNumber }) => (
+              <MantineTable.Th key={head} scope="col" className={isNumber ? 'number' : undefined}>
+                {head}
+              </MantineTable.Th>
+            ))}
+          </MantineTable.Tr>
+        </MantineTable.Thead>
+        <MantineTable.Tbody>
+          {rows.slice(0, most).map((row, index) => (
+            <MantineTable.Tr key={rowKey(row, index)}>
+              {columns.map(({ head, cell, isNumber }) => (
+                <MantineTable.Td key={head} className={isNumber ? 'number' : undefined}>
+                  {cell(row)}
+                </MantineTable.Td>
+              ))}
+            </MantineTable.Tr>
+          ))}
+        </MantineTable.Tbody>
+      </MantineTable>
+      {rows.length > most && (
+        <Button variant="default" size="xs" onClick={() => setMost(most + MORE_ROWS)}>
+          Show more: {most} of {rows.length} rows are shown
+        </Button>
+      )}
+    </Wide>
+  )
+}

@@ -1,0 +1,211 @@
+import { privateKeyToAccount } from 'viem/accounts'
+import { EMPTY_BLOCK, EMPTY_CALL, EMPTY_DRAFT } from '../request/draft.js'
+import { DraftError } from '../request/draft-error.js'
+import { payloadOf } from '../request/payload.js'
+import { pastedDraft } from './paste.js'
+
+const ALICE = '0x00000000000000000000000000000000000a11ce'
+const BOB = '0x0000000000000000000000000000000000000b0b'
+const HASH = `0x${'ab'.repeat(32)}`
+const CALLDATA = `0xa9059cbb${BOB.slice(2).padStart(64, '0')}${'1'.padStart(64, '0')}`
+const account = privateKeyToAccount(`0x${'42'.repeat(32)}`)
+
+/** A node that knows these answers, by method. */
+const paste = (text: unknown, answers: Record<string, unknown> = {}, draft = EMPTY_DRAFT) =>
+  pastedDraft(typeof text === 'string' ? text : JSON.stringify(text), {
+    ...{ chainId: 8453, draft },
+    ask: async (method) => answers[method] as never,
+  })
+const callsOf = async (text: unknown, answers = {}) =>
+  payloadOf((await paste(text, answers)).draft).blockStateCalls.flatMap(({ calls }) => calls)
+
+describe('a signed transaction', () => {
+  const fields = { type: 'eip1559', chainId: 8453, gas: 25_000n, maxFeePerGas: 2n, maxPriorityFeePerGas: 1n } as const
+
+  it('counts whole, as it would be sent', async () => {
+    const signed = await account.signTransaction({ ...fields, nonce: 9999, to: BOB, value: 5n })
+    const { kind, draft } = await paste(` ${signed}\n`)
+    expect({ kind, validation: draft.validation }).toEqual({ kind: 'Signed transaction (eip1559)', validation: 'yes' })
+    const gas = { gas: '0x61a8', nonce: '0x270f', maxFeePerGas: '0x2', maxPriorityFeePerGas: '0x1' }
+    const [call] = await callsOf({ method: 'eth_sendRawTransaction', params: [signed] })
+    expect(call).toEqual({ from: account.address, to: BOB, value: '0x5', ...gas })
+  })
+
+  it('keeps its delegations', async () => {
+    const authorization = await account.signAuthorization({ address: BOB, chainId: 8453, nonce: 1 })
+    const whole = { ...fields, type: 'eip7702', to: BOB, nonce: 0, authorizationList: [authorization] } as const
+    const [call] = await callsOf(await account.signTransaction(whole))
+    expect(call?.authorizationList).toMatchObject([{ address: BOB, chainId: '0x2105', nonce: '0x1' }])
+  })
+
+  it('of another chain is refused by name', async () => {
+    const signed = await account.signTransaction({ ...fields, chainId: 1, nonce: 0, to: BOB })
+    await expect(paste(signed)).rejects.toThrow('it is for Ethereum (1); this page looks at Base (8453)')
+  })
+})
+
+it('reads a wallet’s JSON with wei as a decimal, and says what it leaves out', async () => {
+  const wallet = {
+    from: ALICE,
+    to: BOB,
+    value: '10',
+    data: '0x01',
+    gas: '0x5208',
+    nonce: 3,
+    gasPrice: '0x7',
+    colour: 1,
+  }
+  const { draft, notes } = await paste(wallet)
+  const expected = { from: ALICE, to: BOB, value: '0xa', input: '0x01', gas: '0x5208', nonce: '0x3', gasPrice: '0x7' }
+  expect(payloadOf(draft).blockStateCalls[0]?.calls).toEqual([expected])
+  expect(notes).toEqual(['Not simulated: colour'])
+})
+
+it('puts calldata and an address alone into the form', async () => {
+  const form = { ...EMPTY_DRAFT, blocks: [{ ...EMPTY_BLOCK, calls: [{ ...EMPTY_CALL, from: ALICE }] }] }
+  const { kind, draft } = await paste(CALLDATA, {}, form)
+  expect([kind, draft.blocks[0]?.calls]).toEqual(['Calldata', [{ ...EMPTY_CALL, from: ALICE, data: CALLDATA }]])
+  expect((await paste(BOB, {}, form)).draft.blocks[0]?.calls).toEqual([{ ...EMPTY_CALL, from: ALICE, to: BOB }])
+})
+
+describe('a transaction’s hash', () => {
+  const transaction = {
+    hash: HASH,
+    from: ALICE,
+    to: BOB,
+    value: '0x1',
+    gas: '0x5208',
+    gasPrice: '0x9',
+    nonce: '0x2',
+    input: '0x',
+  }
+  const block = { number: '0x10', timestamp: '0x64', gasLimit: '0x99', miner: BOB, mixHash: HASH, baseFeePerGas: '0x7' }
+
+  it('replays it where it stood', async () => {
+    const mined = { ...transaction, blockHash: HASH, transactionIndex: '0x1' }
+    const { draft, happened } = await paste(HASH, {
+      eth_getTransactionByHash: mined,
+      eth_getBlockByHash: { ...block, transactions: [{ ...transaction, to: ALICE }, mined] },
+      eth_getTransactionReceipt: { status: '0x1', gasUsed: '0x5208' },
+    })
+    expect(draft.state).toBe('0xf')
+    expect(happened).toEqual({ succeeded: true, gasUsed: 21_000n })
+    const [sent] = payloadOf(draft).blockStateCalls
+    expect(sent?.calls.map(({ to }) => to)).toEqual([ALICE, BOB])
+    expect(sent?.blockOverrides).toMatchObject({
+      number: '0x10',
+      time: '0x64',
+      feeRecipient: BOB,
+      baseFeePerGas: '0x7',
+    })
+  })
+
+  it('of one that waits stands on the newest state; of none is said', async () => {
+    const waiting = await paste(HASH, { eth_getTransactionByHash: { ...transaction, blockHash: null } })
+    expect([waiting.draft.state, waiting.draft.validation]).toEqual(['', 'yes'])
+    await expect(paste(HASH, { eth_getTransactionByHash: null })).rejects.toThrow('no transaction of this hash')
+  })
+})
+
+describe('a request', () => {
+  it('keeps validation, gas, state and overrides', async () => {
+    const block = {
+      stateOverrides: { [ALICE]: { balance: '0x1' } },
+      blockOverrides: { time: '0x10', gasLimit: '0x5' },
+      calls: [{ to: BOB, input: '0x02', gas: '0x9' }, {}],
+    }
+    const payload = { blockStateCalls: [block, {}], validation: true }
+    const { draft } = await paste({ method: 'eth_simulateV1', params: [payload, '0x64'] })
+    expect([draft.validation, draft.state]).toEqual(['yes', '0x64'])
+    expect(payloadOf(draft)).toEqual({
+      blockStateCalls: [block, { calls: [{}] }],
+      ...{ traceTransfers: true, validation: true },
+    })
+  })
+
+  it('of eth_call brings its state and overrides', async () => {
+    const params = [{ to: BOB, data: '0x02' }, { blockHash: HASH }, { [BOB]: { code: '0x00' } }]
+    const { draft } = await paste({ method: 'eth_call', params })
+    expect([draft.state, payloadOf(draft).blockStateCalls]).toEqual([
+      HASH,
+      [{ calls: [{ to: BOB, input: '0x02' }], stateOverrides: { [BOB]: { code: '0x00' } } }],
+    ])
+  })
+
+  it('of wallet_sendCalls is a batch', async () => {
+    const params = [
+      { version: '2.0.0', from: ALICE, chainId: '0x2105', calls: [{ to: BOB, value: '0x1' }, { to: ALICE }] },
+    ]
+    expect(await callsOf({ method: 'wallet_sendCalls', params })).toEqual([
+      { from: ALICE, to: BOB, value: '0x1' },
+      { from: ALICE, to: ALICE },
+    ])
+  })
+})
+
+describe('a user operation', () => {
+  it('is what its account does, after it was made', async () => {
+    const operation = {
+      sender: ALICE,
+      nonce: '0x0',
+      initCode: `${BOB}1234`,
+      callData: '0x05',
+      callGasLimit: '0x99',
+      signature: '0x',
+    }
+    const [made, does] = await callsOf(operation)
+    expect(made).toMatchObject({ to: BOB, input: '0x1234' })
+    expect(does).toEqual({ from: '0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789', to: ALICE, input: '0x05', gas: '0x99' })
+  })
+
+  it('of a later entry point has its gas packed, and may name that entry point', async () => {
+    const gas = `0x${'1'.padStart(32, '0')}${'77'.padStart(32, '0')}`
+    const operation = { sender: ALICE, nonce: '0x0', callData: '0x05', accountGasLimits: gas }
+    const calls = await callsOf({ method: 'eth_sendUserOperation', params: [operation, BOB] })
+    expect(calls).toEqual([{ from: BOB, to: ALICE, input: '0x05', gas: '0x77' }])
+  })
+})
+
+describe('a Safe transaction', () => {
+  const message = { to: BOB, value: '5', data: '0x06', operation: 0, safeTxGas: 0, nonce: 7 }
+
+  it('is read from typed data, from the service, and from the transaction builder', async () => {
+    const typed = { primaryType: 'SafeTx', domain: { chainId: 8453, verifyingContract: ALICE }, message }
+    for (const text of [typed, { safe: ALICE, ...message }])
+      expect(await callsOf(text)).toEqual([{ from: ALICE, to: BOB, value: '0x5', input: '0x06' }])
+    const batch = { chainId: '8453', meta: { createdFromSafeAddress: ALICE }, transactions: [message, message] }
+    expect(await callsOf(batch)).toHaveLength(2)
+    await expect(paste({ ...typed, domain: { ...typed.domain, chainId: 10 } })).rejects.toThrow(
+      'it is for OP Mainnet (10)',
+    )
+  })
+
+  it('that calls by delegation runs the target’s code as the Safe, and says so', async () => {
+    const { draft, notes } = await paste({ safe: ALICE, ...message, operation: 1 }, { eth_getCode: '0x6000' })
+    const [block] = payloadOf(draft).blockStateCalls
+    expect(block).toEqual({
+      stateOverrides: { [ALICE]: { code: '0x6000' } },
+      calls: [{ from: ALICE, to: ALICE, input: '0x06' }],
+    })
+    expect(notes[0]).toMatch(/^A delegate call/)
+  })
+})
+
+it.each([
+  ['0x02', /neither a signed transaction/],
+  ['hello', /neither 0x-hex nor JSON/],
+  ['{', /not JSON/],
+  ['[]', /not one object/],
+  ['{"params":[]}', /no parameters/],
+  ['{"blockStateCalls":[]}', /no blocks/],
+  ['{"a":1}', /no transaction and no request/],
+  ['{"primaryType":"Permit","domain":{},"message":{}}', /signature over “Permit”/],
+  [`{"to":"${BOB}","value":1.5}`, /value: not a whole number/],
+  [`{"to":"${BOB}","value":1e21}`, /in quotes/],
+  [`{"to":"${BOB}","value":-1}`, /value: not a whole number/],
+  [`{"to":"${BOB}","chainId":"0x1"}`, /for Ethereum \(1\)/],
+])('refuses %s', async (text, message) => {
+  const refusal = paste(text)
+  await expect(refusal).rejects.toThrow(DraftError)
+  await expect(refusal).rejects.toThrow(message)
+})

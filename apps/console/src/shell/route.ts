@@ -1,0 +1,38 @@
+import { useSyncExternalStore } from 'react'
+
+/** The views, and where each is. */
+export const VIEWS = [
+  { name: 'Look', path: '/console/', title: 'Look before you sign' },
+  { name: 'Live', path: '/console/live', title: 'Live' },
+  { name: 'Pay', path: '/console/pay', title: 'Pay for an answer' },
+  { name: 'Seller', path: '/console/seller', title: 'Seller' },
+] as const
+
+export type View = (typeof VIEWS)[number]
+
+const listeners = new Set<() => void>()
+window.addEventListener('popstate', () => {
+  for (const listener of listeners) listener()
+})
+
+/** Goes to another address of this page; Back returns. */
+export function goTo(url: string): void {
+  history.pushState(null, '', url)
+  for (const listener of listeners) listener()
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+/** The view that the address names. */
+export function useView(): View {
+  const path = useSyncExternalStore(subscribe, () => location.pathname)
+  return VIEWS.find((view) => view.path === path) ?? VIEWS[0]
+}
+
+/** What stands behind the address's `#`. */
+export function useFragment(): string {
+  return useSyncExternalStore(subscribe, () => location.hash)
+}

@@ -1,0 +1,381 @@
+import { gzipSync } from 'node:zlib'
+import { type Devnet, startDevnet, usdcAbi } from '@upfront/devnet'
+import type { Browser, Locator, Page } from 'playwright-core'
+import {
+  createTestClient,
+  createWalletClient,
+  encodeErrorResult,
+  encodeFunctionData,
+  http,
+  parseAbi,
+  parseEther,
+  publicActions,
+  toEventSelector,
+} from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { foundry } from 'viem/chains'
+import { assemble } from './assemble.js'
+import { inBrowser, launchBrowser } from './chromium.js'
+import { ConsolePages, expectAccessible, LOOKS, paste, tabTo } from './console-page.js'
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+
+const NOBODY = '0x00000000000000000000000000000000000b0b00'
+const LIAR = '0x0000000000000000000000000000000000011a50'
+
+describe('/console', () => {
+  let devnet: Devnet
+  let gateway: GatewayProcess
+  let browser: Browser | undefined
+  let pages: ConsolePages
+
+  beforeAll(async () => {
+    devnet = await startDevnet()
+    const { rpcUrl } = devnet
+    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: rpcUrl, UPSTREAM_WS_URL: rpcUrl.replace('http', 'ws') })
+    browser = await launchBrowser()
+    if (browser) pages = new ConsolePages(browser, gateway.url)
+  }, 120_000)
+  afterAll(async () => {
+    await browser?.close()
+    await gateway?.stop()
+    await devnet?.stop()
+  })
+  afterEach(() => expect(pages?.complaints() ?? []).toEqual([]))
+
+  const result = (page: Page) => page.getByRole('region', { name: 'Result' })
+  const wallet = () => {
+    const account = privateKeyToAccount(devnet.accounts.deployer.privateKey)
+    return createWalletClient({ account, chain: foundry, transport: http(devnet.rpcUrl) })
+  }
+  /** Code that reverts with these data: copies what stands behind its 12 bytes to memory. */
+  const reverting = (data: string) => {
+    const length = ((data.length - 2) / 2).toString(16).padStart(2, '0')
+    return `0x60${length}600c60003960${length}6000fd${data.slice(2)}`
+  }
+  const unfold = (page: Page, title: string | RegExp) => page.locator('summary', { hasText: title }).first().click()
+
+  it('is served with a strict security policy, and only its own files', async () => {
+    const { redirected, headers, status } = await fetch(`${gateway.url}/console`)
+    expect({ redirected, status }).toEqual({ redirected: true, status: 200 })
+    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self';/)
+    for (const view of ['live', 'pay', 'seller', 'check'])
+      expect((await fetch(`${gateway.url}/console/${view}`)).headers.get('content-type')).toMatch(/html/)
+    for (const path of ['..%2fpackage.json', '%2e%2e/package.json', '.vite/manifest.json', 'nothing.js'])
+      expect((await fetch(`${gateway.url}/console/${path}`)).status).toBeGreaterThanOrEqual(400)
+  })
+
+  it('can be switched off', async () => {
+    const without = await startGatewayProcess({ UPSTREAM_RPC_URL: devnet.rpcUrl, CONSOLE: 'off' })
+    expect((await fetch(`${without.url}/console/`)).status).toBe(404)
+    await without.stop()
+  })
+
+  it('stays under 250 kB, compressed, until another view is opened', async () => {
+    const page = await (await fetch(`${gateway.url}/console/`)).text()
+    const files = [...page.matchAll(/(?:src|href)="(\/console\/[^"]+)"/g)].map(([, path]) => path)
+    expect(files.length).toBeGreaterThan(1)
+    let length = 0
+    for (const path of files)
+      length += gzipSync(Buffer.from(await (await fetch(`${gateway.url}${path}`)).arrayBuffer())).length
+    expect(length).toBeLessThan(250_000)
+  })
+
+  inBrowser('says in a sentence what a pasted transaction does, and names the chain in the title', async () => {
+    const client = wallet()
+    const request = await client.prepareTransactionRequest({ to: NOBODY, value: parseEther('0.25') })
+    const page = await pages.open()
+    expect(await page.title()).toBe('Look before you sign · Local chain · Upfront')
+    await paste(page, await client.signTransaction(request))
+    await page.getByRole('status').getByText('Signed transaction (eip1559)').waitFor()
+    await result(page).getByText('You send 0.25 ETH. Nobody gains an allowance.').waitFor()
+    await result(page).getByText('✓ Succeeds').waitFor()
+    await result(page).getByText('The same on latest.').waitFor()
+    await result(page).getByRole('img', { name: 'What changes hands: 1 arrow between 2 addresses' }).waitFor()
+    await page.close()
+  })
+
+  inBrowser('counts a signed transaction’s nonce, refuses another chain by name, and shows nothing stale', async () => {
+    const client = wallet()
+    const request = await client.prepareTransactionRequest({ to: NOBODY, value: 1n })
+    const page = await pages.open()
+    await paste(page, await client.signTransaction({ ...request, nonce: 9999 }))
+    await result(page)
+      .getByRole('alert')
+      .getByText(/nonce too high/)
+      .waitFor()
+    await result(page)
+      .getByRole('button', { name: /^Use nonce \d+$/ })
+      .click()
+    await result(page).getByText('✓ Succeeds').waitFor()
+
+    await page.getByLabel(/^Value/).fill('2')
+    await result(page).getByText('The form has changed since').waitFor()
+    const { account } = client
+    await paste(page, await account.signTransaction({ ...request, chainId: 10, type: 'eip1559' } as never))
+    await page
+      .getByRole('alert')
+      .getByText('it is for OP Mainnet (10); this page looks at Local chain (31337)')
+      .waitFor()
+    expect(await page.getByText('✓ Succeeds').count()).toBe(0)
+    await page.close()
+  })
+
+  inBrowser('replays a mined transaction where it stood', async () => {
+    const client = wallet()
+    const hash = await client.sendTransaction({ to: NOBODY, value: parseEther('0.5') })
+    await createTestClient({ chain: foundry, mode: 'anvil', transport: http(devnet.rpcUrl) })
+      .extend(publicActions)
+      .waitForTransactionReceipt({ hash })
+    await client.sendTransaction({ to: NOBODY, value: 1n })
+    const page = await pages.open()
+    await paste(page, hash)
+    await page
+      .getByRole('status')
+      .getByText(/^Transaction of block \d+$/)
+      .waitFor()
+    await result(page).getByText('Replayed where it stood: the same as on chain').waitFor()
+    await result(page).getByText('You send 0.5 ETH.').waitFor()
+    await paste(page, hash.replace(/.{8}$/, '00000000'))
+    await page
+      .getByRole('alert')
+      .getByText(/no transaction of this hash/)
+      .waitFor()
+    await page.close()
+  })
+
+  inBrowser('puts calldata into the form, asks to whom it goes, and says where nothing runs', async () => {
+    const page = await pages.open()
+    await paste(page, encodeFunctionData({ abi: usdcAbi, functionName: 'transfer', args: [NOBODY, 7n] }))
+    await page.getByText(/^transfer\(to: 0x.*, value: 7\)$/).waitFor()
+    expect(await page.evaluate('document.activeElement.id')).toBe('blocks.0.calls.0.to')
+    await page.keyboard.type(LIAR)
+    await page.keyboard.press('Enter')
+    await result(page).getByText('There is no contract').waitFor()
+    await page.close()
+  })
+
+  inBrowser('draws what changes hands, and marks what a token contradicts', async () => {
+    const { buyer, seller } = devnet.accounts
+    const sig = (event: string) => BigInt(toEventSelector(event))
+    const [from, to] = [BigInt(buyer.address), BigInt(NOBODY)]
+    // Called with nothing, it tells of two transfers and an approval. Asked for a balance or an owner, it knows of none.
+    const liar = assemble(`CALLDATASIZE >asked JUMPI
+      5 0 MSTORE ${to} ${from} ${sig('Transfer(address,address,uint256)')} 32 0 LOG3
+      7 ${to} ${from} ${sig('Transfer(address,address,uint256)')} 0 0 LOG4
+      9 0 MSTORE ${to} ${from} ${sig('Approval(address,address,uint256)')} 32 0 LOG3 STOP
+      @asked 0 0 MSTORE 32 0 RETURN`)
+    const transfer = { abi: usdcAbi, functionName: 'transfer', args: [seller.address, 1_500_000n] } as const
+    const calls = [
+      { from: buyer.address, to: devnet.contracts.usdc, input: encodeFunctionData(transfer) },
+      { from: buyer.address, to: LIAR, value: '0xde0b6b3a7640000' },
+    ]
+    const page = await pages.open()
+    await paste(page, { blockStateCalls: [{ stateOverrides: { [LIAR]: { code: liar } }, calls }] })
+    await result(page)
+      .getByText(/^You send 1\.5 USDC, 1 ETH, supposedly 5 units and supposedly token no\. 7\./)
+      .waitFor()
+    await result(page).getByText('A token’s logs are not what its balances say').waitFor()
+    const [honest, lying] = [0, 1].map((at) => page.locator('.calls > li').nth(at))
+    const picture = honest!.getByRole('img', { name: 'What changes hands: 1 arrow between 2 addresses' })
+    await picture.getByText('1.5 USDC').nth(1).waitFor()
+    expect(await picture.locator('.signer').textContent()).toContain(buyer.address.toLowerCase())
+    expect(await honest!.getByText('⚠').count()).toBe(0)
+
+    const doubted = lying!.getByRole('img', { name: 'What changes hands: 4 arrows between 3 addresses' })
+    expect(await doubted.locator('.contradicted text').allTextContents()).toEqual(['⚠ 5 units', '⚠ token no. 7'])
+    expect(await doubted.locator('.arrow.approval').count()).toBe(1)
+    const table = lying!.getByRole('table', { name: 'What changes hands' })
+    expect(await table.getByRole('row', { name: /⚠ contradicted by the token’s balances/ }).count()).toBe(2)
+    await page.close()
+  })
+
+  inBrowser('bounds the picture and the table of hundreds of transfers', async () => {
+    // Sends 1 wei to each of 300 addresses.
+    const code = assemble('300 @loop 0 0 0 0 1 DUP6 4096 ADD 0 CALL POP 1 SWAP1 SUB DUP1 >loop JUMPI STOP')
+    const page = await pages.open()
+    const stateOverrides = { [LIAR]: { code, balance: '0xffff' } }
+    await paste(page, { blockStateCalls: [{ stateOverrides, calls: [{ to: LIAR }] }] })
+    await result(page).getByText('Shown: the 40 most important of 300 arrows. The table has all of them.').waitFor()
+    const rows = result(page).getByRole('table', { name: 'What changes hands' }).getByRole('row')
+    expect(await rows.count()).toBe(101)
+    await result(page).getByRole('button', { name: 'Show more: 100 of 300 rows are shown' }).press('Enter')
+    expect(await rows.count()).toBe(301)
+    await page.close()
+  })
+
+  inBrowser('shows an example, what it lacks, and the request that Back returns to', async () => {
+    const page = await pages.open()
+    await page.getByRole('button', { name: 'A swap that fails', exact: true }).click()
+    await result(page).getByText('✗ Fails: the allowance is too low: 0 allowed').waitFor()
+    await result(page)
+      .getByText(/^In .*\.transferFrom, called by .*\.swap\.$/)
+      .waitFor()
+    await result(page)
+      .getByRole('button', { name: /^Allow .* to take what it needs first$/ })
+      .click()
+    await result(page)
+      .getByText(/You send 1.5 WETH and receive 4485.6 TUSD\./)
+      .waitFor()
+    await page.goBack()
+    await result(page).getByText('✗ Fails: the allowance is too low').waitFor()
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await result(page).getByRole('button', { name: 'A swap', exact: true }).click()
+    await result(page).getByText('You send 1.5 WETH and receive 4485.6 TUSD. Nobody gains an allowance.').waitFor()
+    await page.close()
+  })
+
+  inBrowser.each([
+    ['An endless allowance', 'may take all of your WETH, now and later.', 'An allowance without end: all WETH'],
+    ['A delegation (EIP-7702)', 'You send 0.1 ETH.', 'Hands an account over to a contract (EIP-7702)'],
+    ['A lying token', 'You receive supposedly 1000 units.', 'A token’s logs are not what its balances say'],
+  ])('warns in the example “%s”', async (name, sentence, warning) => {
+    const page = await pages.open()
+    await page.getByRole('button', { name, exact: true }).click()
+    await result(page).getByText(sentence).waitFor()
+    await result(page).getByText(warning).waitFor()
+    await page.close()
+  })
+
+  inBrowser.each([
+    ['Too little gas', '✗ Fails: out of gas', /^Give it [\d,]+ gas$/],
+    ['Too little ether', 'insufficient funds', /^Pretend that .* holds 6 ETH$/],
+  ])('tries what helps in the example “%s”', async (name, failure, remedy) => {
+    const page = await pages.open()
+    await page.getByRole('button', { name, exact: true }).click()
+    await result(page).getByText(failure).first().waitFor()
+    await result(page).getByRole('button', { name: remedy }).click()
+    await result(page).getByText('✓ Succeeds').waitFor()
+    await page.close()
+  })
+
+  inBrowser('says why a call fails and where, and a link brings it all back', async () => {
+    const data = encodeErrorResult({ abi: parseAbi(['error Error(string)']), errorName: 'Error', args: ['not today'] })
+    const page = await pages.open()
+    await unfold(page, 'State overrides')
+    await page.getByLabel(/JSON by address/).fill(JSON.stringify({ [NOBODY]: { code: reverting(data) } }))
+    await page.getByLabel(/^To/).fill(NOBODY)
+    await page.getByRole('button', { name: 'Simulate' }).press('Enter')
+    await result(page).getByText('✗ Fails: not today').waitFor()
+    await result(page)
+      .getByText(/failed here: not today/)
+      .waitFor()
+    const linked = await pages.open(new URL(page.url()).hash)
+    await result(linked).getByText('✗ Fails: not today').waitFor()
+    await page.close()
+    await linked.close()
+  })
+
+  inBrowser('keeps the form through another view', async () => {
+    const page = await pages.open()
+    await page.getByLabel('From').fill(NOBODY)
+    await page.getByRole('link', { name: 'Live' }).click()
+    await page.getByText(/^Following the heads/).waitFor()
+    await page.goBack()
+    expect(await page.getByLabel('From').inputValue()).toBe(NOBODY)
+    await page.close()
+  })
+
+  inBrowser('says beside the field what is wrong with it', async () => {
+    const page = await pages.open()
+    await page.getByLabel('From').fill('0x12')
+    await page.getByRole('button', { name: 'Simulate' }).click()
+    await page.getByRole('alert').getByText('Call 1, from: not an address of 20 bytes').waitFor()
+    expect(await page.getByLabel('From').getAttribute('aria-invalid')).toBe('true')
+    expect(await page.evaluate('document.activeElement.id')).toBe('blocks.0.calls.0.from')
+    await page.getByLabel('From').fill(NOBODY)
+    await unfold(page, 'Gas, nonce and fees')
+    await page.getByLabel('Gas limit').fill('much')
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').getByText('Call 1, gas: not a whole number').waitFor()
+    await page.close()
+  })
+
+  inBrowser('shows functions, state changes, gas and logs by name', async () => {
+    const page = await pages.open()
+    await page.getByRole('button', { name: 'A swap', exact: true }).click()
+    await result(page).getByText('✓ Succeeds').waitFor()
+    const open = async (title: RegExp): Promise<Locator> => {
+      const part = result(page).locator('details.more', { has: page.locator('summary', { hasText: title }) })
+      await part.locator('summary').first().click()
+      return part
+    }
+    const tree = await open(/^Call tree$/)
+    for (const name of ['swap', 'transferFrom', 'transfer']) await tree.getByText(name, { exact: true }).waitFor()
+    const state = await open(/^State changes/)
+    await state.getByRole('row', { name: /balance of .* 3 WETH 1\.5 WETH/ }).waitFor()
+    await (await open(/^Gas/)).getByRole('img', { name: /^Gas by frame: 3 frames, [\d,]+ gas in all$/ }).waitFor()
+    await (await open(/logs$/)).getByText('Transfer').first().waitFor()
+    await page.close()
+  })
+
+  inBrowser('takes blocks, overrides and a function of an ABI by form, and names what the ABI decodes', async () => {
+    const data = encodeErrorResult({ abi: parseAbi(['error Late(uint256 by)']), errorName: 'Late', args: [7n] })
+    const page = await pages.open()
+    await unfold(page, /^ABI/)
+    await page.getByLabel(/^JSON, or lines/).fill('function arrive(uint256 when)\nerror Late(uint256 by)')
+    await page.getByLabel(/^To/).fill(NOBODY)
+    await page.getByLabel('Function', { exact: true }).selectOption('arrive(uint256)')
+    await page.getByLabel('when (uint256)').fill('12')
+    await unfold(page, 'State overrides')
+    await page.getByRole('button', { name: 'Override an account' }).press('Enter')
+    await page.getByLabel('Address', { exact: true }).fill(NOBODY)
+    await page.getByLabel('Code (0x-hex)').fill(reverting(data))
+    await page.getByRole('button', { name: 'Add a block' }).press('Enter')
+    const second = page.getByRole('region', { name: 'Block 2' })
+    await second.locator('summary', { hasText: 'The block itself' }).click()
+    await second.getByLabel('Block number').fill('100')
+    await page.getByRole('button', { name: 'Simulate' }).press('Enter')
+    await result(page).getByText('✗ Call 1 of 2 fails: Late(by: 7)').waitFor()
+    await result(page).getByText('1. arrive(when: 12)').waitFor()
+    await result(page)
+      .getByText(/^As block \d+, 100/)
+      .waitFor()
+    await page.close()
+  })
+
+  inBrowser('fills in the account of a wallet that announces itself', async () => {
+    const page = await pages.open('', {}, (page) =>
+      page.addInitScript(`window.addEventListener('eip6963:requestProvider', () => {
+        const detail = { info: { uuid: '1', name: 'Tried' }, provider: { request: async () => ['${NOBODY}'] } }
+        window.dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }))
+      })`),
+    )
+    await page.getByRole('button', { name: 'As my account in Tried' }).click()
+    await page.waitForFunction(`document.getElementById('blocks.0.calls.0.from').value === '${NOBODY}'`)
+    await page.close()
+  })
+
+  inBrowser('is worked by keyboard', async () => {
+    const page = await pages.open()
+    await tabTo(page, 'A swap')
+    await page.keyboard.press('Enter')
+    await result(page).getByText('✓ Succeeds').waitFor()
+    await tabTo(page, 'Call tree')
+    await page.keyboard.press('Enter')
+    await result(page).getByText('transferFrom', { exact: true }).waitFor()
+    await page.close()
+  })
+
+  inBrowser.each(LOOKS)(
+    'has nothing that axe finds, %s, and shows the result in the first screen',
+    async (_, options) => {
+      const page = await pages.open('', { ...options, bypassCSP: true })
+      await expectAccessible(page)
+      await page.getByRole('button', { name: 'An endless allowance' }).click()
+      const sentence = result(page).getByText('may take all of your WETH')
+      await sentence.waitFor()
+      const { y } = (await sentence.boundingBox())!
+      expect(y).toBeLessThan(options.viewport!.height)
+      for (const title of ['Call tree', 'State changes', 'Gas:', '1 log', 'The request as code'])
+        await result(page).locator('summary', { hasText: title }).first().click()
+      await expectAccessible(page)
+      await page.getByRole('button', { name: 'Clear' }).click()
+      await page.getByRole('button', { name: 'A swap that fails' }).click()
+      await result(page)
+        .getByRole('button', { name: /^Allow/ })
+        .waitFor()
+      await expectAccessible(page)
+      await page.close()
+    },
+  )
+})
