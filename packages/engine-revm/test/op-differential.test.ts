@@ -105,7 +105,7 @@ describeNative('OP-stack rules', () => {
     }
   }, 3_600_000)
 
-  it(`give validated calls what signed transactions get from op-revm: ${range}`, async () => {
+  it(`give validated calls what signed transactions get in a block: ${range}`, async () => {
     let [executed, operatorFees] = [0, 0n]
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
       const fork = FORKS[seed % FORKS.length]!

@@ -1,7 +1,7 @@
 import { type CallRequest, ErrorCode, RpcError, ZERO_ADDRESS } from '@upfront/protocol'
 import type { FailedCall, Failure } from '../engine/engine.js'
 import { SimulationRejected, type TransactionFault } from '../engine/simulation-rejected.js'
-import { OSAKA_TRANSACTION_GAS } from '../plan/chain-defaults.js'
+import { FORK_RULES } from '../plan/fork-rules.js'
 import { rulesAt } from '../plan/rules-at.js'
 import { haltMessage } from '../present/halt-message.js'
 import { presentRejection } from '../present/present-rejection.js'
@@ -79,7 +79,7 @@ async function highestGas({ call, stateOverrides, blockOverrides }: CallRequest,
   const { number = opening === undefined ? base.number : base.number + 1n } = blockOverrides
   const { timestamp = opening?.timestamp ?? base.timestamp } = blockOverrides
   const { fork } = rulesAt(rules, number, timestamp) ?? {}
-  if (fork === 'osaka') high = least(high, OSAKA_TRANSACTION_GAS)
+  if (fork !== undefined) high = least(high, FORK_RULES[fork].transactionGas ?? high)
   const price = call.gasPrice ?? call.maxFeePerGas ?? 0n
   if (price > 0n) {
     const { from = ZERO_ADDRESS } = call

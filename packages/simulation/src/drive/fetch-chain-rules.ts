@@ -23,7 +23,8 @@ export class ChainMismatch extends Error {
 
 /**
  * The chain's rules, from the first of these that has them: the genesis file, what is known of the chain's id, the node's
- * `eth_config` (EIP-7910), its `debug_chainConfig`, its head header. `source` says which.
+ * `debug_chainConfig`, its `eth_config` (EIP-7910), which is silent about forks before the current one, its head header. `source`
+ * says which.
  * @throws ChainMismatch; DecodeError where the genesis file is malformed; UpstreamError
  */
 export async function fetchChainRules(
@@ -63,10 +64,10 @@ async function firstOf(client: UpstreamClient, options: ChainRulesOptions, limit
     rules.stack === inferred.stack &&
     rulesAt(rules, head.value.number, head.value.timestamp) !== undefined
   const told = 'value' in ethConfig ? ethConfig.value : undefined
-  const byEthConfig = inferred.stack === 'ethereum' ? readable(() => chainRulesFromEthConfig(told)) : undefined
-  if (fits(byEthConfig)) return byEthConfig
   const byChainConfig = 'value' in chainConfig ? chainConfig.value : undefined
   if (fits(byChainConfig)) return byChainConfig
+  const byEthConfig = inferred.stack === 'ethereum' ? readable(() => chainRulesFromEthConfig(told)) : undefined
+  if (fits(byEthConfig)) return byEthConfig
   return (inferred.stack === 'optimism' && readable(() => withOpEthConfig(inferred, told))) || inferred
 }
 

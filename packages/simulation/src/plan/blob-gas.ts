@@ -1,5 +1,6 @@
 import type { BlockHeader } from '@upfront/protocol'
-import type { BlockRules } from '../plan/chain-rules.js'
+import type { BlockRules } from './chain-rules.js'
+import { FORK_RULES } from './fork-rules.js'
 
 export const GAS_PER_BLOB = 131_072n
 
@@ -22,7 +23,7 @@ export function nextExcessBlobGas(
   const total = parent.excessBlobGas + used
   const targetGas = BigInt(target) * GAS_PER_BLOB
   if (total < targetGas) return 0n
-  if (rules.fork === 'osaka') {
+  if (FORK_RULES[rules.fork].reservesBlobPrice) {
     const reserve = BLOB_BASE_COST * (parent.baseFeePerGas ?? 0n)
     if (reserve > GAS_PER_BLOB * blobBaseFee(parent.excessBlobGas, baseFeeUpdateFraction)) {
       return parent.excessBlobGas + (used * BigInt(max - target)) / BigInt(max)

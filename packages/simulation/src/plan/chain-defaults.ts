@@ -6,9 +6,6 @@ export const DEFAULT_BLOCK_TIME = { ethereum: 12n, optimism: 2n } as const
 /** OP mainnet's, which almost every OP-stack chain has. */
 export const DEFAULT_OP_BASE_FEE: OpBaseFeeParameters = { elasticity: 6n, denominator: 50n, denominatorCanyon: 250n }
 
-/** EIP-7825: most gas of a transaction from Osaka on. */
-export const OSAKA_TRANSACTION_GAS = 1n << 24n
-
 const CANCUN: BlobParameters = { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477n }
 const PRAGUE: BlobParameters = { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716n }
 

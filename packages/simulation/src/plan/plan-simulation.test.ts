@@ -195,6 +195,14 @@ describe('planSimulation', () => {
     expect([baseRules.fork, ...blocks.map((block) => block.rules.fork)]).toEqual(['cancun', 'cancun', 'osaka'])
   })
 
+  it('refuses a block before the fork that eth_config calls current, and takes the fork from its time on', () => {
+    const rules = ethereumRules({ source: 'eth_config', forks: [{ fork: 'osaka', timestamp: 1020n }] })
+    const { message, code } = refusal(() => plan(overriding({}), { rules }))
+    expect(code).toBe(-32000)
+    expect(message).toMatch(/^blockStateCalls\[0\]: block 101 at time 1012 .*CHAIN_GENESIS_FILE/)
+    expect(plan(overriding({ time: '0x3fc' }), { rules }).blocks[0]?.rules.fork).toBe('osaka')
+  })
+
   it('leaves out what a fork had not brought', () => {
     const rules = ethereumRules({ forks: [{ fork: 'paris', block: 0n }], blobSchedule: [] })
     const withdrawals = [{ index: '0x0', validatorIndex: '0x0', address: A, amount: '0x1' }]

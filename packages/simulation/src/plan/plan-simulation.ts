@@ -14,8 +14,8 @@ import {
 } from '@upfront/protocol'
 import { baseFeeParameters, isOpForkActive } from './base-fee.js'
 import { type BlockSchedule, mayShareSecond, nextTime } from './block-schedule.js'
-import { OSAKA_TRANSACTION_GAS } from './chain-defaults.js'
 import type { BlockRules, ChainRules } from './chain-rules.js'
+import { FORK_RULES } from './fork-rules.js'
 import { impliedRules } from './infer-chain-rules.js'
 import { contradictionOf, planCall } from './plan-call.js'
 import { NO_RECORDING, type Recording } from './recording.js'
@@ -113,8 +113,8 @@ function addCalls(plan: SimulationPlan, { blockStateCalls }: SimulationRequest):
 
 /** EIP-7825 on OP-stack chains, whose blocks hold no such transaction. geth lets simulated calls have more, validated or not. */
 function capFault({ gas = 0n }: Call, { rules }: PlannedBlock): string | undefined {
-  if (rules.opFork === undefined || !isForkActive(rules.fork, 'osaka') || gas <= OSAKA_TRANSACTION_GAS) return undefined
-  return `transaction gas limit too high (cap: ${OSAKA_TRANSACTION_GAS}, tx: ${gas})`
+  const cap = rules.opFork && FORK_RULES[rules.fork].transactionGas
+  return cap === undefined || gas <= cap ? undefined : `transaction gas limit too high (cap: ${cap}, tx: ${gas})`
 }
 
 /** What is left of a contradictory call: whether the block has the gas that it asks for is looked at before the contradiction. */
@@ -228,7 +228,14 @@ function knownRules(
       `${placeOf(index)}: block ${number} at time ${timestamp} comes after fork ${unsupportedFrom.fork}, which is not supported`,
     )
   }
-  const rules = rulesAt(chain, number, timestamp) ?? impliedRules(base, chain)
+  const told = rulesAt(chain, number, timestamp)
+  if (told === undefined && chain.source === 'eth_config') {
+    throw new RpcError(
+      ErrorCode.serverError,
+      `${placeOf(index)}: block ${number} at time ${timestamp} comes before the fork that the node's eth_config calls current, and nothing tells its rules: CHAIN_GENESIS_FILE, a genesis file, does`,
+    )
+  }
+  const rules = told ?? impliedRules(base, chain)
   if (rules === undefined) {
     throw new RpcError(
       ErrorCode.serverError,

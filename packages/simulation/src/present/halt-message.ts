@@ -1,11 +1,11 @@
 import type { Halt, HaltedStep } from '../engine/halt.js'
+import { FORK_RULES } from '../plan/fork-rules.js'
 import { isForkActive } from '../plan/rules-at.js'
 import { growsStack, instructionOf, memoryEnd, memoryGas, opcodeName, wordsOf } from './opcodes.js'
 import { precompileMessage } from './precompile-message.js'
 
 const STACK_LIMIT = 1_024
 const MAX_CODE = 24_576
-const MAX_INIT_CODE = 49_152n
 const MAX_UINT64 = (1n << 64n) - 1n
 /** Beyond this geth's price of memory would overflow, bytes. */
 const MAX_PRICED_MEMORY = 0x1fffffffe0n
@@ -90,8 +90,9 @@ function stepMessage(step: HaltedStep): string {
     case 0xf0:
     case 0xf5: {
       const size = operands[2] ?? 0n
-      return isForkActive(fork, 'shanghai') && size > MAX_INIT_CODE
-        ? `${OUT_OF_GAS}: max initcode size exceeded: code size ${size} limit ${MAX_INIT_CODE}`
+      const { initCodeBytes: limit } = FORK_RULES[fork]
+      return limit !== undefined && size > limit
+        ? `${OUT_OF_GAS}: max initcode size exceeded: code size ${size} limit ${limit}`
         : OUT_OF_GAS
     }
     case CALL:

@@ -8,13 +8,14 @@
 //! | [`simulate`] | blocks, calls, fees, system calls: geth's rules |
 //! | [`seal`] | transactions, receipts, roots and headers |
 //! | [`answer`] | outcomes as the JSON of an answer |
+//! | [`op`] | what OP-stack chains add |
 //! | [`stretch`] | signed transactions of a block under construction |
 //! | [`pool`] | threads |
 
 pub mod answer;
 pub mod carry;
 pub mod evm;
-pub mod op_fork;
+pub mod op;
 pub mod outcome;
 pub mod plan;
 pub mod pool;

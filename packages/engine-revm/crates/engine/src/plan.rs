@@ -1,8 +1,7 @@
 //! The plan of a simulation: `packages/simulation/src/plan` in Rust.
 
-pub use crate::op_fork::OpFork;
+pub use crate::op::OpFork;
 use alloy_primitives::{Address, B256, Bytes, U256};
-use op_revm::OpSpecId;
 pub use revm::primitives::hardfork::SpecId;
 
 /// EIP-7840, in blobs.
@@ -27,8 +26,13 @@ impl BlockRules {
         self.spec.is_enabled_in(fork)
     }
 
-    pub fn has_op(&self, fork: OpSpecId) -> bool {
-        self.op.is_some_and(|active| active.spec().is_enabled_in(fork))
+    /// Most blobs of one transaction (EIP-7594 from Osaka on, before it a block's).
+    pub fn most_blobs(&self) -> Option<u64> {
+        self.blob.map(|blob| if self.has(SpecId::OSAKA) { blob.max.min(6) } else { blob.max })
+    }
+
+    pub fn has_op(&self, fork: OpFork) -> bool {
+        self.op.is_some_and(|active| active >= fork)
     }
 }
 

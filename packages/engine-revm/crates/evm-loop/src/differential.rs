@@ -6,7 +6,7 @@ use revm_interpreter::{
     Instruction, InstructionResult, Interpreter, SharedMemory,
     bytecode::{Bytecode, opcode::*},
     host::DummyHost,
-    instructions::instruction_table_gas_changes_spec,
+    instructions::{gas_table_spec, instruction_table},
     interpreter::{EthInterpreter, ExtBytecode, InputsImpl, STACK_LIMIT},
     interpreter_types::{Jumps, ReturnData},
     primitives::{Bytes, U256, hardfork::SpecId},
@@ -36,14 +36,15 @@ impl Case {
     /// # Panics
     /// If the two interpreters differ.
     pub fn check(&self) -> Option<InstructionResult> {
-        let mut table = instruction_table_gas_changes_spec::<EthInterpreter, DummyHost>(self.spec);
+        let mut table = instruction_table::<EthInterpreter, DummyHost>();
+        let prices = gas_table_spec(self.spec);
         // `DummyHost` has no randomness to give and panics.
         table[usize::from(DIFFICULTY)] = Instruction::unknown();
         let mut host = DummyHost::new(self.spec);
         let bounds = Bounds { stop: if self.stopped { &RAISED } else { &LOWERED }, floor: self.floor };
         let [mut ours, mut theirs] = [self.frame(), self.frame()];
-        let action = run(&mut ours, &table, &mut host, |_| bounds);
-        let expected = theirs.run_plain(&table, &mut host);
+        let action = run(&mut ours, &table, &prices, &mut host, |_| bounds);
+        let expected = theirs.run_plain(&table, &prices, &mut host);
         assert_eq!(action, expected, "{self:?}");
         assert_eq!(ours.gas, theirs.gas, "{self:?}");
         assert_eq!(ours.bytecode.pc(), theirs.bytecode.pc(), "{self:?}");

@@ -14,7 +14,8 @@ mod word;
 pub mod differential;
 
 use revm_interpreter::{
-    Host, InstructionTable, Interpreter, InterpreterAction,
+    Host, Interpreter, InterpreterAction,
+    instructions::{GasTable, InstructionTable},
     interpreter::{EthInterpreter, STACK_LIMIT},
     interpreter_types::LoopControl,
 };
@@ -33,18 +34,24 @@ pub struct Bounds<'a> {
 pub fn run<H: Host>(
     interpreter: &mut Interpreter<EthInterpreter>,
     table: &InstructionTable<EthInterpreter, H>,
+    prices: &GasTable,
     host: &mut H,
     bounds: impl Fn(&H) -> Bounds<'_>,
 ) -> InterpreterAction {
     // revm makes stacks with room for all words and code with a jump table. The loop relies on both, so it makes sure of them.
     let has_room = interpreter.stack.data().capacity() >= STACK_LIMIT;
     if !has_room || interpreter.bytecode.legacy_jump_table().is_none() {
-        return interpreter.run_plain(table, host);
+        return interpreter.run_plain(table, prices, host);
     }
-    while interpreter.bytecode.is_not_end() {
+    let end = loop {
         // SAFETY: the room was there above, and revm's instructions only push to the stack and pop from it.
         unsafe { plain::run(interpreter, bounds(host)) };
-        interpreter.step(table, host);
+        if let Err(end) = interpreter.step(table, prices, host) {
+            break end;
+        }
+    };
+    if interpreter.bytecode.action().is_none() {
+        interpreter.halt(end);
     }
     interpreter.take_next_action()
 }

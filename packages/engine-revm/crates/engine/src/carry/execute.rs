@@ -4,6 +4,7 @@ use super::{
 };
 use crate::{
     evm::Machine,
+    plan::OpFork,
     rejection::Fault,
     seal::{encode_sealed, withdrawals_root},
     simulate::{Ground, credit_withdrawals, requests_hash},
@@ -12,7 +13,6 @@ use crate::{
 };
 use alloy_primitives::{Bytes, keccak256, map::AddressMap};
 use alloy_trie::root::ordered_trie_root_with_encoder;
-use op_revm::OpSpecId;
 use revm::primitives::hardfork::SpecId;
 use std::{fmt::Display, sync::Arc, time::Duration};
 
@@ -126,7 +126,7 @@ fn check_withdrawals(block: &SealedBlock) -> Result<(), Differs> {
     let rules = &block.block.rules;
     let root = withdrawals_root(&block.withdrawals);
     let claimed = match block.withdrawals_root {
-        Some(claimed) if rules.has(SpecId::SHANGHAI) && !rules.has_op(OpSpecId::ISTHMUS) => claimed,
+        Some(claimed) if rules.has(SpecId::SHANGHAI) && !rules.has_op(OpFork::Isthmus) => claimed,
         _ => alloy_trie::EMPTY_ROOT_HASH,
     };
     unless_same(Difference::WithdrawalsRoot, root, claimed)

@@ -1,5 +1,9 @@
 use super::{context::Context, halt, machine::Machine};
-use crate::{outcome::Halt, state::ReadError};
+use crate::{
+    op::{BASE_FEE_VAULT, L1_FEE_VAULT, OPERATOR_FEE_VAULT, OperatorFee},
+    outcome::Halt,
+    state::ReadError,
+};
 use alloy_primitives::{Address, Bytes, Log, U256};
 use revm::{
     context::{JournalTr, TxEnv},
@@ -9,8 +13,11 @@ use revm::{
         journaled_state::account::JournaledAccountTr,
         result::{EVMError, ExecutionResult, HaltReason, InvalidTransaction, ResultGas},
     },
-    handler::{FrameResult, Handler, pre_execution::apply_auth_list},
-    interpreter::{InitialAndFloorGas, InstructionResult},
+    handler::{
+        FrameResult, Handler,
+        pre_execution::{apply_auth_list, apply_auth_list_eip2780},
+    },
+    interpreter::{GasTracker, InitialAndFloorGas, InstructionResult},
     primitives::{AddressMap, HashSet, hardfork::SpecId},
 };
 
@@ -35,23 +42,6 @@ pub struct RollupCharge {
     pub l1_fee: U256,
     pub base_fee: U256,
     pub operator: OperatorFee,
-}
-
-/// `gas * scalar (* 100 from Jovian, / 10^6 before) + constant`.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct OperatorFee {
-    pub scalar: U256,
-    pub constant: U256,
-    pub jovian: bool,
-}
-
-impl OperatorFee {
-    pub fn of(&self, gas: u64) -> U256 {
-        let product = U256::from(gas).saturating_mul(self.scalar);
-        let variable =
-            if self.jovian { product.saturating_mul(U256::from(100)) } else { product / U256::from(1_000_000) };
-        variable.saturating_add(self.constant)
-    }
 }
 
 /// The result of a call.
@@ -118,8 +108,11 @@ impl Handler for SimulationHandler<'_> {
     type Error = Error;
     type HaltReason = HaltReason;
 
-    fn validate(&self, _evm: &mut Machine) -> Result<InitialAndFloorGas, Error> {
-        Ok(self.gas)
+    /// The call has been checked.
+    fn validate(&self, evm: &mut Machine) -> Result<InitialAndFloorGas, Error> {
+        let mut gas = self.gas;
+        self.validate_against_state_and_deduct_caller(evm, &mut gas)?;
+        Ok(gas)
     }
 
     fn load_accounts(&self, evm: &mut Machine) -> Result<(), Error> {
@@ -154,10 +147,10 @@ impl Handler for SimulationHandler<'_> {
         Ok(())
     }
 
-    fn apply_eip7702_auth_list(&self, evm: &mut Machine, _gas: &mut InitialAndFloorGas) -> Result<u64, Error> {
-        let Some(authorizations) = self.authorizations else { return Ok(0) };
-        let Context { journaled_state, cfg, .. } = &mut evm.evm.ctx;
-        let refund = cfg.gas_params.tx_eip7702_auth_refund();
+    fn apply_eip7702_auth_list(&self, evm: &mut Machine, gas: &mut GasTracker) -> Result<Option<u64>, Error> {
+        let Some(authorizations) = self.authorizations else { return Ok(Some(0)) };
+        let Context { journaled_state, cfg, tx, .. } = &mut evm.evm.ctx;
+        let params = &cfg.gas_params;
         let signed = authorizations.iter().map(|authorization| {
             alloy_eips::eip7702::SignedAuthorization::new_unchecked(
                 alloy_eips::eip7702::Authorization {
@@ -170,16 +163,32 @@ impl Handler for SimulationHandler<'_> {
                 authorization.s,
             )
         });
-        let refunded = apply_auth_list::<_, Error>(cfg.chain_id, refund, signed, journaled_state)?;
+        if cfg.enable_amsterdam_eip2780 {
+            let receiver = tx.kind.to().copied().filter(|_| !tx.value.is_zero());
+            let mut written = receiver.into_iter().chain([tx.caller]).collect();
+            let ran_out = apply_auth_list_eip2780::<_, Error>(
+                cfg.chain_id,
+                signed,
+                journaled_state,
+                params.tx_account_write_cost(),
+                params.new_account_state_gas(),
+                params.tx_eip7702_state_gas_bytecode(),
+                &mut written,
+                gas,
+            )?;
+            return Ok((!ran_out).then_some(0));
+        }
+        let existing = apply_auth_list::<_, Error>(cfg.chain_id, signed, journaled_state)?;
+        let refunded = existing * params.tx_eip7702_auth_refund_regular();
         if let Some(recorder) = &mut evm.evm.ctx.chain.recorder {
             recorder.refund = refunded as i64;
         }
-        Ok(refunded)
+        Ok(Some(refunded))
     }
 
     fn reimburse_caller(&self, evm: &mut Machine, exec_result: &mut FrameResult) -> Result<(), Error> {
         let gas = exec_result.gas();
-        let left = gas.remaining() + gas.refunded() as u64;
+        let left = gas.remaining() + gas.reservoir() + gas.refunded() as u64;
         let mut back = U256::from(left).wrapping_mul(self.charge.gas_price);
         if let Some(rollup) = &self.charge.rollup {
             let held = rollup.operator.of(gas.limit());
@@ -194,15 +203,16 @@ impl Handler for SimulationHandler<'_> {
     }
 
     fn reward_beneficiary(&self, evm: &mut Machine, exec_result: &mut FrameResult) -> Result<(), Error> {
-        let used = exec_result.gas().used();
+        let gas = exec_result.gas();
+        let used = gas.used() - gas.reservoir();
         let beneficiary = evm.evm.ctx.block.beneficiary;
         let reward = self.charge.tip.map_or(U256::ZERO, |tip| U256::from(used).wrapping_mul(tip));
         pay(&mut evm.evm.ctx, beneficiary, reward)?;
         if let Some(rollup) = &self.charge.rollup {
             let vaults = [
-                (op_revm::constants::L1_FEE_RECIPIENT, rollup.l1_fee),
-                (op_revm::constants::BASE_FEE_RECIPIENT, U256::from(used).wrapping_mul(rollup.base_fee)),
-                (op_revm::constants::OPERATOR_FEE_RECIPIENT, rollup.operator.of(used)),
+                (L1_FEE_VAULT, rollup.l1_fee),
+                (BASE_FEE_VAULT, U256::from(used).wrapping_mul(rollup.base_fee)),
+                (OPERATOR_FEE_VAULT, rollup.operator.of(used)),
             ];
             for (vault, amount) in vaults {
                 pay(&mut evm.evm.ctx, vault, amount)?;

@@ -8,11 +8,13 @@ use revm::{
     context_interface::{Host, JournalTr, context::ContextError},
     handler::instructions::InstructionProvider,
     interpreter::{
-        Instruction, InstructionContext, InstructionResult, InterpreterAction, as_usize_or_fail, gas,
-        instructions::{InstructionTable, arithmetic, host, instruction_table_gas_changes_spec, memory, system},
-        interpreter::EthInterpreter,
-        interpreter_types::{InputsTr, LoopControl, StackTr},
-        resize_memory,
+        Instruction, InstructionContext, InstructionExecResult, InstructionResult, as_usize_or_fail, gas,
+        instructions::{
+            GasTable, InstructionTable, arithmetic, gas_table_spec, host, instruction_table, memory, system,
+        },
+        interpreter::{EthInterpreter, resize_memory},
+        interpreter_types::InputsTr,
+        popn_top, push,
     },
     primitives::hardfork::SpecId,
 };
@@ -21,25 +23,18 @@ use std::sync::OnceLock;
 type Table = InstructionTable<EthInterpreter, Context>;
 type Step<'a> = InstructionContext<'a, Context, EthInterpreter>;
 
-/// The instructions of a fork, some replaced by ones that watch what a simulation does. The process has one table per fork.
+/// The instructions of a fork, some replaced by ones that watch what a simulation does, and their prices before operands are looked
+/// at. The process has one pair of tables per fork.
 #[derive(Clone, Copy)]
-pub struct Instructions(&'static Table);
+pub struct Instructions(&'static (Table, GasTable));
 
 impl Instructions {
     pub fn of(spec: SpecId) -> Self {
-        static PARIS: OnceLock<Box<Table>> = OnceLock::new();
-        static SHANGHAI: OnceLock<Box<Table>> = OnceLock::new();
-        static CANCUN: OnceLock<Box<Table>> = OnceLock::new();
-        static PRAGUE: OnceLock<Box<Table>> = OnceLock::new();
-        static OSAKA: OnceLock<Box<Table>> = OnceLock::new();
-        let (spec, table) = match spec {
-            spec if spec.is_enabled_in(SpecId::OSAKA) => (SpecId::OSAKA, &OSAKA),
-            spec if spec.is_enabled_in(SpecId::PRAGUE) => (SpecId::PRAGUE, &PRAGUE),
-            spec if spec.is_enabled_in(SpecId::CANCUN) => (SpecId::CANCUN, &CANCUN),
-            spec if spec.is_enabled_in(SpecId::SHANGHAI) => (SpecId::SHANGHAI, &SHANGHAI),
-            _ => (SpecId::MERGE, &PARIS),
-        };
-        Self(table.get_or_init(|| Box::new(watched(spec))))
+        const FORKS: [SpecId; 6] =
+            [SpecId::AMSTERDAM, SpecId::OSAKA, SpecId::PRAGUE, SpecId::CANCUN, SpecId::SHANGHAI, SpecId::MERGE];
+        static TABLES: [OnceLock<Box<(Table, GasTable)>>; FORKS.len()] = [const { OnceLock::new() }; FORKS.len()];
+        let index = FORKS.iter().position(|fork| spec.is_enabled_in(*fork)).unwrap_or(FORKS.len() - 1);
+        Self(TABLES[index].get_or_init(|| Box::new(watched(FORKS[index]))))
     }
 }
 
@@ -48,16 +43,19 @@ impl InstructionProvider for Instructions {
     type InterpreterTypes = EthInterpreter;
 
     fn instruction_table(&self) -> &Table {
-        self.0
+        &self.0.0
+    }
+
+    fn gas_table(&self) -> &GasTable {
+        &self.0.1
     }
 }
 
-fn watched(spec: SpecId) -> Table {
-    let mut table: Table = instruction_table_gas_changes_spec(spec);
-    let mut replace = |opcode: u8, with: fn(Step<'_>)| {
-        let slot = &mut table[usize::from(opcode)];
-        *slot = Instruction::new(with, slot.static_gas());
-    };
+fn watched(spec: SpecId) -> (Table, GasTable) {
+    let mut table: Table = instruction_table();
+    let mut prices = gas_table_spec(spec);
+    let mut replace =
+        |opcode: u8, with: fn(Step<'_>) -> InstructionExecResult| table[usize::from(opcode)] = Instruction::new(with);
     replace(opcode::EXP, power);
     replace(opcode::GASPRICE, gas_price);
     replace(opcode::BASEFEE, base_fee);
@@ -81,15 +79,20 @@ fn watched(spec: SpecId) -> Table {
     replace(opcode::SELFDESTRUCT, self_destruct);
     for (opcode, since) in YOUNG {
         if !spec.is_enabled_in(since) {
-            table[usize::from(opcode)] = Instruction::new(not_activated, 0);
+            table[usize::from(opcode)] = Instruction::new(not_activated);
+            prices[usize::from(opcode)] = 0;
         }
     }
-    table
+    (table, prices)
 }
 
 /// Opcodes and the forks that introduced them. Before its fork geth calls an opcode invalid; revm would charge first, and might
 /// run out of gas instead.
-const YOUNG: [(u8, SpecId); 7] = [
+const YOUNG: [(u8, SpecId); 11] = [
+    (opcode::SLOTNUM, SpecId::AMSTERDAM),
+    (opcode::DUPN, SpecId::AMSTERDAM),
+    (opcode::SWAPN, SpecId::AMSTERDAM),
+    (opcode::EXCHANGE, SpecId::AMSTERDAM),
     (opcode::CLZ, SpecId::OSAKA),
     (opcode::BLOBHASH, SpecId::CANCUN),
     (opcode::BLOBBASEFEE, SpecId::CANCUN),
@@ -99,17 +102,18 @@ const YOUNG: [(u8, SpecId); 7] = [
     (opcode::PUSH0, SpecId::SHANGHAI),
 ];
 
-fn not_activated(step: Step<'_>) {
-    step.interpreter.halt(InstructionResult::NotActivated);
+fn not_activated(_step: Step<'_>) -> InstructionExecResult {
+    Err(InstructionResult::NotActivated)
 }
 
 /// Stops runaway calls: every loop passes a JUMPDEST.
-fn jump_destination(step: Step<'_>) {
-    let watch = &step.host.chain;
-    if watch.stop.is_raised() {
-        stop(step, ReadError::Cancelled);
+fn jump_destination(step: Step<'_>) -> InstructionExecResult {
+    if step.host.chain.stop.is_raised() {
+        stop(step, ReadError::Cancelled)
     } else if is_allowance_spent(&step) {
-        stop(step, ReadError::TooMuch);
+        stop(step, ReadError::TooMuch)
+    } else {
+        Ok(())
     }
 }
 
@@ -120,9 +124,9 @@ fn is_allowance_spent(step: &Step<'_>) -> bool {
 }
 
 #[cold]
-fn stop(step: Step<'_>, why: ReadError) {
+fn stop(step: Step<'_>, why: ReadError) -> InstructionExecResult {
     step.host.error = Err(ContextError::Db(why));
-    step.interpreter.halt_fatal();
+    Err(InstructionResult::FatalExternalError)
 }
 
 /// Whether an instruction takes more bytes than the allowance has. Their number is on the stack, `position` words below its top.
@@ -136,7 +140,7 @@ fn exceeds_allowance(step: &Step<'_>, position: usize) -> bool {
 
 macro_rules! sized {
     ($name:ident, $position:literal, $instruction:path) => {
-        fn $name(step: Step<'_>) {
+        fn $name(step: Step<'_>) -> InstructionExecResult {
             if exceeds_allowance(&step, $position) {
                 return stop(step, ReadError::TooMuch);
             }
@@ -157,71 +161,69 @@ const SLOT_PREIMAGE: U256 = U256::from_limbs([64, 0, 0, 0]);
 
 /// KECCAK256 with a cache for the slots of mappings: `alloy` keeps the last 131,072 short hashes of the process (16 MB). No other
 /// hash is cached: a loop that hashes its own hashes would fill the cache and never find one there.
-fn hash(step: Step<'_>) {
+fn hash(step: Step<'_>) -> InstructionExecResult {
     let Step { interpreter, host } = step;
     if interpreter.stack.data().iter().nth_back(1) == Some(&SLOT_PREIMAGE) {
         return system::keccak256(Step { interpreter, host });
     }
-    let Some(([offset], top)) = StackTr::popn_top(&mut interpreter.stack) else { return interpreter.halt_underflow() };
+    popn_top!([offset], top, interpreter);
     let length = as_usize_or_fail!(interpreter, top);
     gas!(interpreter, host.gas_params().keccak256_cost(length));
     let mut hash = KECCAK256_EMPTY;
     if length > 0 {
         let from = as_usize_or_fail!(interpreter, offset);
-        resize_memory!(interpreter, host.gas_params(), from, length);
+        resize_memory(&mut interpreter.gas, &mut interpreter.memory, host.gas_params(), from, length)?;
         hash = keccak256_uncached(interpreter.memory.slice_len(from, length).as_ref());
     }
     *top = hash.into();
+    Ok(())
 }
 
 /// EXP is the slowest arithmetic instruction, and a contract has room for thousands between two JUMPDESTs.
-fn power(step: Step<'_>) {
+fn power(step: Step<'_>) -> InstructionExecResult {
     if is_allowance_spent(&step) {
         return stop(step, ReadError::TooMuch);
     }
     arithmetic::exp(step)
 }
 
-fn push(step: Step<'_>, value: U256) {
-    if !step.interpreter.stack.push(value) {
-        step.interpreter.halt_overflow();
-    }
+fn push(step: Step<'_>, value: U256) -> InstructionExecResult {
+    push!(step.interpreter, value);
+    Ok(())
 }
 
-fn gas_price(step: Step<'_>) {
+fn gas_price(step: Step<'_>) -> InstructionExecResult {
     let value = step.host.chain.gas_price;
-    push(step, value);
+    push(step, value)
 }
 
-fn base_fee(step: Step<'_>) {
+fn base_fee(step: Step<'_>) -> InstructionExecResult {
     let value = step.host.chain.base_fee;
-    push(step, value);
+    push(step, value)
 }
 
-fn blob_base_fee(step: Step<'_>) {
+fn blob_base_fee(step: Step<'_>) -> InstructionExecResult {
     let value = step.host.chain.blob_base_fee;
-    push(step, value);
+    push(step, value)
 }
 
-fn log<const TOPICS: usize>(step: Step<'_>) {
+fn log<const TOPICS: usize>(step: Step<'_>) -> InstructionExecResult {
     if step.interpreter.stack.len() < TOPICS + 2 {
-        return step.interpreter.halt_underflow();
+        return Err(InstructionResult::StackUnderflow);
     }
     if exceeds_allowance(&step, 1) {
         return stop(step, ReadError::TooMuch);
     }
     let context: &mut Context = step.host;
-    let before = context.journaled_state.logs().len();
-    host::log::<TOPICS, Context>(InstructionContext { interpreter: step.interpreter, host: &mut *context });
-    let after = context.journaled_state.logs().len();
-    if after > before {
-        let index = context.chain.next_index();
-        context.chain.place_log(after, LogPlace { synthetic: false, index });
-        recorder::log(context);
-    }
+    host::log::<TOPICS, Context>(InstructionContext { interpreter: step.interpreter, host: &mut *context })?;
+    let count = context.journaled_state.logs().len();
+    let index = context.chain.next_index();
+    context.chain.place_log(count, LogPlace { synthetic: false, index });
+    recorder::log(context);
+    Ok(())
 }
 
-fn self_destruct(step: Step<'_>) {
+fn self_destruct(step: Step<'_>) -> InstructionExecResult {
     let Context { journaled_state, chain, .. } = &*step.host;
     if !chain.trace_transfers && chain.recorder.is_none() {
         return host::selfdestruct(step);
@@ -230,17 +232,17 @@ fn self_destruct(step: Step<'_>) {
     let balance = journaled_state.inner.state.get(&from).map(|account| account.info.balance).unwrap_or_default();
     let to = step.interpreter.stack.data().last().copied();
     let context: &mut Context = step.host;
-    host::selfdestruct(InstructionContext { interpreter: &mut *step.interpreter, host: &mut *context });
-    let done = matches!(step.interpreter.bytecode.action(), Some(InterpreterAction::Return(result))
-        if result.result == InstructionResult::SelfDestruct);
-    let (true, Some(to)) = (done, to) else { return };
+    let ended = host::selfdestruct(InstructionContext { interpreter: &mut *step.interpreter, host: &mut *context });
+    let (Err(InstructionResult::SelfDestruct), Some(to)) = (ended, to) else { return ended };
+    let to = Address::from_word(B256::from(to));
     if let Some(recorder) = &mut context.chain.recorder {
-        recorder.self_destruct(from, Address::from_word(B256::from(to)), balance);
+        recorder.self_destruct(from, to, balance);
     }
     if context.chain.trace_transfers && !balance.is_zero() {
         let index = context.chain.next_index();
-        record_transfer(context, from, Address::from_word(B256::from(to)), balance, index);
+        record_transfer(context, from, to, balance, index);
     }
+    ended
 }
 
 /// keccak256("Transfer(address,address,uint256)")

@@ -17,13 +17,19 @@ use alloy_primitives::{Address, U256};
 use revm::{
     context::{BlockEnv, CfgEnv, Evm, Journal, JournalTr, LocalContext, TxEnv},
     context_interface::{FrameStack, context::ContextError},
-    handler::{EthFrame, EvmTr, FrameInitOrResult, FrameResult, ItemOrResult, evm::FrameInitResult},
+    handler::{
+        EthFrame, EvmTr, FrameInitOrResult, FrameResult, ItemOrResult, evm::FrameInitResult,
+        instructions::InstructionProvider,
+    },
     interpreter::{
         CallScheme, CallValue, FrameInput, InstructionResult, Interpreter, InterpreterAction,
-        instructions::InstructionTable, interpreter::EthInterpreter, interpreter_action::FrameInit,
+        instructions::{GasTable, InstructionTable},
+        interpreter::EthInterpreter,
+        interpreter_action::FrameInit,
         interpreter_types::LoopControl,
     },
     primitives::hardfork::SpecId,
+    state::EvmStorageSlot,
 };
 
 /// revm with watched frames: transfers become logs, and the reason why the outermost frame halted is kept.
@@ -37,7 +43,7 @@ impl Machine {
         let spec = cfg.spec;
         let mut journal = Journal::new(state);
         journal.set_spec_id(spec);
-        journal.warm_precompiles(precompiles.warm().clone());
+        journal.warm_precompiles(precompiles.warm());
         let context = Context {
             block,
             tx: TxEnv::default(),
@@ -63,7 +69,7 @@ impl Machine {
         let spec: SpecId = cfg.spec;
         self.evm.instruction = Instructions::of(spec);
         if self.evm.ctx.journaled_state.precompile_addresses() != precompiles.warm() {
-            self.evm.ctx.journaled_state.warm_precompiles(precompiles.warm().clone());
+            self.evm.ctx.journaled_state.warm_precompiles(precompiles.warm());
         }
         self.evm.precompiles = precompiles;
         self.evm.ctx.journaled_state.set_spec_id(spec);
@@ -89,6 +95,7 @@ impl Machine {
 fn run_stepwise(
     interpreter: &mut Interpreter<EthInterpreter>,
     table: &InstructionTable<EthInterpreter, Context>,
+    prices: &GasTable,
     context: &mut Context,
     depth: usize,
 ) -> Result<InterpreterAction, ReadError> {
@@ -103,7 +110,11 @@ fn run_stepwise(
         let recorder = context.chain.recorder.as_ref().filter(|_| !is_empty);
         let steps = recorder.and_then(|recorder| recorder.steps.as_ref());
         let before = steps.and_then(|steps| steps.before(interpreter));
-        interpreter.step(table, context);
+        if let Err(ended) = interpreter.step(table, prices, context)
+            && interpreter.bytecode.action().is_none()
+        {
+            interpreter.halt(ended);
+        }
         if !is_empty && context.chain.recorder.as_ref().is_some_and(|recorder| recorder.watches_uses()) {
             uses::note(context, interpreter, &step)?;
         }
@@ -170,25 +181,43 @@ impl Machine {
     fn open(&mut self, mut frame_input: FrameInit) -> Result<OpenedFrame<'_>, ContextError<ReadError>> {
         let journal = &mut self.evm.ctx.journaled_state.inner;
         let before = journal.journal.len();
-        if !wrapping::transfer(journal, &mut frame_input.frame_input) {
-            return self.evm.frame_init(frame_input);
-        }
+        let wrapped = wrapping::transfer(journal, &mut frame_input.frame_input);
+        let creates = matches!(frame_input.frame_input, FrameInput::Create(_));
         let result = match self.evm.frame_init(frame_input)? {
             ItemOrResult::Item(frame) => {
-                frame.checkpoint.journal_i = before;
+                if wrapped {
+                    frame.checkpoint.journal_i = before;
+                }
                 None
             }
             ItemOrResult::Result(result) => Some(result),
         };
+        if creates && result.is_none() {
+            self.keep_storage();
+        }
         Ok(match result {
             None => ItemOrResult::Item(self.evm.frame_stack.get()),
             Some(result) => {
-                if !result.interpreter_result().is_ok() {
+                if wrapped && !result.interpreter_result().is_ok() {
                     wrapping::revert(&mut self.evm.ctx.journaled_state.inner, before);
                 }
                 ItemOrResult::Result(result)
             }
         })
+    }
+
+    /// revm takes the storage of an account that it creates for empty. An override may have filled it, and in geth it stays.
+    fn keep_storage(&mut self) {
+        let created = self.evm.frame_stack.get().interpreter.input.target_address;
+        let Journal { database, inner } = &mut self.evm.ctx.journaled_state;
+        let Some(account) = inner.state.get_mut(&created) else { return };
+        for (slot, value) in database.changed_storage(created) {
+            account.storage.entry(slot).or_insert_with(|| {
+                let mut held = EvmStorageSlot::new(value, inner.transaction_id);
+                held.mark_cold();
+                held
+            });
+        }
     }
 
     /// Opens a frame, and logs its transfer where transfers are traced.
@@ -297,12 +326,12 @@ impl EvmTr for Machine {
         let frame = frame_stack.get();
         let outermost = frame.depth == 0;
         ctx.chain.run_from = frame.interpreter.gas.remaining();
-        let table = revm::handler::instructions::InstructionProvider::instruction_table(instruction);
+        let (table, prices) = (instruction.instruction_table(), instruction.gas_table());
         let recorded = ctx.chain.recorder.is_some();
         let action = if recorded || (outermost && ctx.chain.keep_last_step) {
-            run_stepwise(&mut frame.interpreter, table, ctx, frame.depth).map_err(ContextError::Db)?
+            run_stepwise(&mut frame.interpreter, table, prices, ctx, frame.depth).map_err(ContextError::Db)?
         } else {
-            run(&mut frame.interpreter, table, ctx)
+            run(&mut frame.interpreter, table, prices, ctx)
         };
         if let Some(allowance) = ctx.journaled_state.database.allowance_mut() {
             let spent = ctx.chain.run_from.saturating_sub(frame.interpreter.gas.remaining());

@@ -20,7 +20,7 @@ mod wrapping;
 pub use context::Context;
 pub use frames::FrameStore;
 pub use halt::is_ambiguous;
-pub use handler::{CallOutcome, Charge, OperatorFee, RollupCharge, SimulationHandler};
+pub use handler::{CallOutcome, Charge, RollupCharge, SimulationHandler};
 pub use machine::Machine;
 pub use memory_gate::{MemoryGate, Room};
 pub use precompiles::{Moved, PrecompileSet, for_rules};

@@ -93,11 +93,57 @@ impl PrecompileProvider<Context> for PrecompileSet {
         Ok(Some(precompile_output_to_interpreter_result(output, inputs.gas_limit)))
     }
 
-    fn warm_addresses(&self) -> Box<impl Iterator<Item = Address>> {
-        Box::new(self.active.addresses().copied())
+    fn warm_addresses(&self) -> &AddressSet {
+        self.warm()
     }
 
     fn contains(&self, address: &Address) -> bool {
         self.get(address).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloy_primitives::hex;
+    use revm::precompile::kzg_point_evaluation::{ADDRESS, GAS_COST, kzg_to_versioned_hash};
+
+    const INFINITY: [u8; 48] =
+        hex!("c00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000");
+    /// Five times the generator of G1: the commitment to the constant polynomial 5.
+    const FIVE: [u8; 48] =
+        hex!("b0e7791fb972fe014159aa33a98622da3cdc98ff707965e536d8636b5fcc5ac7a91a8c46e59a00dca575af0f18fb13dc");
+
+    fn word(last: u8) -> [u8; 32] {
+        let mut word = [0; 32];
+        word[31] = last;
+        word
+    }
+
+    fn opens(commitment: &[u8; 48], z: [u8; 32], y: [u8; 32], proof: &[u8; 48]) -> bool {
+        let input = [&kzg_to_versioned_hash(commitment)[..], &z, &y, commitment, proof].concat();
+        let rules = BlockRules { spec: SpecId::OSAKA, op: None, blob: None };
+        let output = for_rules(&rules).get(&ADDRESS).unwrap().execute(&input, GAS_COST, 0).unwrap();
+        assert!(output.is_success() || output.halt_reason() == Some(&PrecompileHalt::BlobVerifyKzgProofFailed));
+        output.is_success()
+    }
+
+    /// EIP-4844. The second is verify_kzg_proof_case_correct_proof_4_4 of c-kzg-4844's tests.
+    #[test]
+    fn point_evaluation_takes_openings_and_nothing_else() {
+        assert!(opens(&FIVE, word(3), word(5), &INFINITY));
+        let commitment =
+            hex!("8f59a8d2a1a625a17f3fea0fe5eb8c896db3764f3185481bc22f91b4aaffcca25f26936857bc3a7c2539ea8ec3a952b7");
+        let z = hex!("73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000000");
+        let y = hex!("1522a4a7f34e1ea350ae07c29c96c7e79655aa926122e95fe69fcbd932ca49e9");
+        let proof =
+            hex!("a62ad71d14c5719385c0686f1871430475bf3a00f0aa3f7b8dd99a9abc2160744faf0070725e00b60ad9a026a15b1a8c");
+        assert!(opens(&commitment, z, y, &proof));
+        assert!(opens(&INFINITY, z, word(0), &INFINITY));
+        assert!(!opens(&commitment, z, word(1), &proof), "another value");
+        assert!(!opens(&commitment, z, y, &FIVE), "another proof");
+        assert!(!opens(&FIVE, word(3), [0xff; 32], &INFINITY), "a value beyond the field");
+        assert!(!opens(&[1; 48], word(3), word(5), &INFINITY), "what is no point");
+        assert!(!opens(&FIVE, word(1), word(0), &INFINITY), "another value, with nothing to pair");
     }
 }

@@ -1,16 +1,21 @@
 use super::context::Context;
-use revm::interpreter::{Interpreter, InterpreterAction, instructions::InstructionTable, interpreter::EthInterpreter};
+use revm::interpreter::{
+    Interpreter, InterpreterAction,
+    instructions::{GasTable, InstructionTable},
+    interpreter::EthInterpreter,
+};
 
 /// Runs a frame until it ends or opens another.
 #[cfg(feature = "evm-loop")]
 pub fn run(
     frame: &mut Interpreter<EthInterpreter>,
     table: &InstructionTable<EthInterpreter, Context>,
+    prices: &GasTable,
     context: &mut Context,
 ) -> InterpreterAction {
     use upfront_evm_loop::Bounds;
 
-    upfront_evm_loop::run(frame, table, context, |context| {
+    upfront_evm_loop::run(frame, table, prices, context, |context| {
         let allowance = context.journaled_state.database.allowance();
         let floor = allowance.map_or(0, |allowance| context.chain.run_from.saturating_sub(allowance.gas));
         Bounds { stop: context.chain.stop.flag(), floor }
@@ -22,9 +27,10 @@ pub fn run(
 pub fn run(
     frame: &mut Interpreter<EthInterpreter>,
     table: &InstructionTable<EthInterpreter, Context>,
+    prices: &GasTable,
     context: &mut Context,
 ) -> InterpreterAction {
-    frame.run_plain(table, context)
+    frame.run_plain(table, prices, context)
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 use super::transaction::Fields;
-use crate::plan::Authorization;
+use crate::{op::DEPOSIT_TYPE, plan::Authorization};
 use alloy_primitives::{Address, B256, Bytes, U256};
-use op_revm::transaction::deposit::DEPOSIT_TRANSACTION_TYPE;
 
 /// A transaction in the fields that JSON-RPC shows of it. Those that its type has not are not looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +41,7 @@ pub struct Deposit {
 pub fn encode_sealed(tx: &SealedTransaction) -> Option<Vec<u8>> {
     let mut fields = Fields(Vec::with_capacity(200 + tx.input.len()));
     match (tx.tx_type, &tx.deposit) {
-        (DEPOSIT_TRANSACTION_TYPE, Some(deposit)) => {
+        (DEPOSIT_TYPE, Some(deposit)) => {
             fields.put(&deposit.source_hash);
             fields.put(&deposit.from);
             fields.to(tx.to);
@@ -51,7 +50,7 @@ pub fn encode_sealed(tx: &SealedTransaction) -> Option<Vec<u8>> {
             fields.put(&tx.gas);
             fields.put(&deposit.is_system_transaction);
             fields.put(&tx.input);
-            return Some(fields.finish(Some(DEPOSIT_TRANSACTION_TYPE)));
+            return Some(fields.finish(Some(DEPOSIT_TYPE)));
         }
         (0..=4, None) => {}
         _ => return None,

@@ -6,14 +6,13 @@ use super::{
 use crate::{
     evm::Machine,
     outcome::{ExecutedBlock, ExecutedCall},
-    plan::{ParentHeader, Plan, PlannedBlock},
+    plan::{OpFork, ParentHeader, Plan, PlannedBlock},
     rejection::{Failure, Fault},
     seal::{self, Body},
 };
 use alloy_consensus::Header;
 use alloy_eips::eip7685::EMPTY_REQUESTS_HASH;
 use alloy_primitives::{B64, B256, U256};
-use op_revm::OpSpecId;
 use revm::{
     context::{BlockEnv, CfgEnv},
     context_interface::block::BlobExcessGasAndPrice,
@@ -170,7 +169,7 @@ fn blob_gas_used(
             .map(|call| fees::blob_gas(call.blob_count()))
             .sum());
     }
-    if !block.rules.has_op(OpSpecId::JOVIAN) || executed.is_empty() {
+    if !block.rules.has_op(OpFork::Jovian) || executed.is_empty() {
         return Ok(0);
     }
     let scalar = op::da_footprint_scalar(plan, machine.state())?;
@@ -183,7 +182,7 @@ fn withdrawals_root(block: &PlannedBlock, progress: &Progress) -> Option<B256> {
     if !block.rules.has(SpecId::SHANGHAI) {
         return None;
     }
-    if block.rules.has_op(OpSpecId::ISTHMUS) {
+    if block.rules.has_op(OpFork::Isthmus) {
         let inherited = progress.parent.withdrawals_root.filter(|_| !progress.message_passer_written);
         return Some(inherited.unwrap_or_default());
     }

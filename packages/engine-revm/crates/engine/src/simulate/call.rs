@@ -10,6 +10,7 @@ use alloy_primitives::{Bytes, TxKind, U256};
 use revm::{
     Database,
     context::{JournalTr, TxEnv},
+    context_interface::cfg::gas_params::Eip2780TxInfo,
     interpreter::{InitialAndFloorGas, InstructionResult},
     primitives::hardfork::SpecId,
     state::AccountInfo,
@@ -125,9 +126,7 @@ fn rollup_charge(
     machine: &mut Machine,
 ) -> Result<Option<RollupCharge>, Fault> {
     match block.rules.op {
-        Some(op) if plan.validation || priced => {
-            Ok(Some(op::rollup_charge(machine.state(), op.spec(), block.number, encoded, base_fee)?))
-        }
+        Some(op) if plan.validation || priced => Ok(Some(op::rollup_charge(machine.state(), op, encoded, base_fee)?)),
         _ => Ok(None),
     }
 }
@@ -141,6 +140,8 @@ fn initial_gas(machine: &Machine, call: &PlannedCall) -> InitialAndFloorGas {
         call.access_list.len() as u64,
         slots as u64,
         call.authorizations.as_ref().map_or(0, Vec::len) as u64,
+        cfg.enable_amsterdam_eip2780
+            .then(|| Eip2780TxInfo { value: call.value, is_self_transfer: call.to == Some(call.from) }),
     );
     if !cfg.spec.is_enabled_in(SpecId::PRAGUE) {
         gas.floor_gas = 0;

@@ -1,8 +1,7 @@
 //! Base fee (EIP-1559) and blob gas (EIP-4844, 7691, 7918).
 
-use crate::plan::{BaseFeeParameters, BlobParameters, BlockRules, ParentHeader};
+use crate::plan::{BaseFeeParameters, BlobParameters, BlockRules, OpFork, ParentHeader};
 use alloy_primitives::U256;
-use op_revm::OpSpecId;
 use revm::primitives::hardfork::SpecId;
 
 const GAS_PER_BLOB: u64 = 131_072;
@@ -11,7 +10,7 @@ const BLOB_BASE_COST: u64 = 8_192;
 /// The base fee of the block after `parent`. On an OP-stack chain from Jovian on, the DA footprint counts as gas used.
 pub fn next_base_fee(parent: &ParentHeader, parameters: &BaseFeeParameters) -> U256 {
     let base = parent.base_fee;
-    let footprint = if parent.rules.has_op(OpSpecId::JOVIAN) { parent.blob_gas_used } else { 0 };
+    let footprint = if parent.rules.has_op(OpFork::Jovian) { parent.blob_gas_used } else { 0 };
     let used = parent.gas_used.max(footprint);
     let target = parent.gas_limit / parameters.elasticity.max(1);
     let change = |distance: u64| {
@@ -71,7 +70,6 @@ pub fn blob_gas(blobs: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::OpFork;
 
     const PRAGUE: BlobParameters = BlobParameters { target: 6, max: 9, update_fraction: 5_007_716 };
 

@@ -1,16 +1,12 @@
 //! What a transaction costs on an OP-stack chain beside gas: the roll-up's fees and the DA footprint.
 
 use crate::{
-    evm::{OperatorFee, RollupCharge},
+    evm::RollupCharge,
+    op::{DA_FOOTPRINT_SLOT, L1_BLOCK, L1Block, OpFork, compressed_size},
     plan::Plan,
     state::{ReadError, SimulationState},
 };
 use alloy_primitives::{Address, B256, U256, address, keccak256};
-use op_revm::{
-    L1BlockInfo, OpSpecId,
-    constants::{DA_FOOTPRINT_GAS_SCALAR_OFFSET, DA_FOOTPRINT_GAS_SCALAR_SLOT, L1_BLOCK_CONTRACT},
-    estimate_tx_compressed_size,
-};
 use revm::Database;
 
 /// L2ToL1MessagePasser: its storage root is an Isthmus header's withdrawalsRoot.
@@ -19,19 +15,12 @@ pub const MESSAGE_PASSER: Address = address!("4200000000000000000000000000000000
 /// The roll-up's fees for a transaction, by the current slots of L1Block.
 pub fn rollup_charge(
     state: &mut impl Database<Error = ReadError>,
-    op: OpSpecId,
-    number: u64,
+    fork: OpFork,
     encoded: &[u8],
     base_fee: U256,
 ) -> Result<RollupCharge, ReadError> {
-    let mut info = L1BlockInfo::try_fetch(state, U256::from(number), op)?;
-    let l1_fee = info.calculate_tx_l1_cost(&as_signed(encoded), op);
-    let operator = OperatorFee {
-        scalar: info.operator_fee_scalar.unwrap_or_default(),
-        constant: info.operator_fee_constant.unwrap_or_default(),
-        jovian: op.is_enabled_in(OpSpecId::JOVIAN),
-    };
-    Ok(RollupCharge { l1_fee, base_fee, operator })
+    let block = L1Block::read(state, fork)?;
+    Ok(RollupCharge { l1_fee: block.l1_fee(&as_signed(encoded)), base_fee, operator: block.operator })
 }
 
 /// The L1 fee depends on the bytes of the signed transaction. A call is not signed, so 64 bytes that don't compress stand for `r`
@@ -44,7 +33,7 @@ fn as_signed(encoded: &[u8]) -> Vec<u8> {
 
 /// Jovian: an estimate of the transaction's compressed bytes, times the scalar in L1Block.
 pub fn da_footprint(encoded: &[u8], scalar: u64) -> u64 {
-    (estimate_tx_compressed_size(encoded) / 1_000_000).saturating_mul(scalar)
+    (compressed_size(encoded) / 1_000_000).saturating_mul(scalar)
 }
 
 /// The protocol's scalar if L1Block holds none.
@@ -56,19 +45,18 @@ pub fn da_footprint_scalar(plan: &Plan, state: &SimulationState) -> Result<u64, 
     match plan.da_footprint_scalar {
         Some(0) => Ok(DEFAULT_SCALAR),
         Some(scalar) => Ok(scalar),
-        None => state.initial_storage(L1_BLOCK_CONTRACT, DA_FOOTPRINT_GAS_SCALAR_SLOT).map(scalar_in),
+        None => state.initial_storage(L1_BLOCK, DA_FOOTPRINT_SLOT).map(scalar_in),
     }
 }
 
 /// The scalar that the block's own attributes deposit has set.
 pub fn current_da_footprint_scalar(state: &mut SimulationState) -> Result<u64, ReadError> {
-    state.storage(L1_BLOCK_CONTRACT, DA_FOOTPRINT_GAS_SCALAR_SLOT).map(scalar_in)
+    state.storage(L1_BLOCK, DA_FOOTPRINT_SLOT).map(scalar_in)
 }
 
 fn scalar_in(slot: U256) -> u64 {
     let bytes = slot.to_be_bytes::<32>();
-    let at = DA_FOOTPRINT_GAS_SCALAR_OFFSET;
-    match u16::from_be_bytes([bytes[at], bytes[at + 1]]) {
+    match u16::from_be_bytes([bytes[18], bytes[19]]) {
         0 => DEFAULT_SCALAR,
         scalar => scalar.into(),
     }

@@ -181,19 +181,18 @@ fn authorities(call: &PlannedCall, chain_id: Option<u64>) -> impl Iterator<Item 
 fn is_changed(account: &Account) -> bool {
     account.is_touched()
         && (account.is_selfdestructed()
-            || account.info.balance != account.original_info.balance
-            || account.info.nonce != account.original_info.nonce
-            || account.info.code_hash != account.original_info.code_hash
-            || account.changed_storage_slots().next().is_some())
+            || account.changed_storage_slots().next().is_some()
+            || account.info != account.original_info())
 }
 
 fn account(machine: &mut Machine, address: Address, change: Option<&Account>) -> Result<RecordedAccount, Fault> {
     let (before, after) = match change {
         Some(account) => {
-            let before = facts((!account.is_loaded_as_not_existing()).then_some(&*account.original_info), true);
+            let original = account.original_info();
+            let before = facts((!account.is_loaded_as_not_existing()).then_some(&original), true);
             let is_gone = account.is_touched() && (account.is_selfdestructed() || account.is_empty())
                 || (!account.is_touched() && account.is_loaded_as_not_existing());
-            let changes_code = is_gone || account.info.code_hash != account.original_info.code_hash;
+            let changes_code = is_gone || account.info.code_hash != original.code_hash;
             (before, facts((!is_gone).then_some(&account.info), changes_code))
         }
         None => {

@@ -381,3 +381,17 @@ fn known_request_queues_give_what_their_code_would() {
         assert_eq!(block(true), block(false), "{slots:?}");
     }
 }
+
+/// As in geth, which asks for an account's code and nonce alone.
+#[test]
+fn a_creation_finds_the_storage_that_an_override_has_set() {
+    let mut filled = override_of(ALICE.create(0), 0, Bytes::new());
+    (filled.nonce, filled.code) = (None, None);
+    filled.state_diff = Some(vec![(U256::ZERO, U256::from(42))]);
+    // Deploys what slot 0 has.
+    let creation = call(None, 0, bytes!("5f545f5260205ff3"));
+    let outcome = run(&plan(vec![filled], vec![creation])).unwrap();
+    let created = &outcome.blocks[0].calls[0];
+    assert_eq!(created.status, Status::Success);
+    assert_eq!(created.return_data.as_ref(), B256::from(U256::from(42)).as_slice());
+}

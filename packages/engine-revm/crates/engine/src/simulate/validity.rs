@@ -137,7 +137,7 @@ impl Candidate<'_> {
     }
 
     fn intrinsic_gas(&self) -> Result<(), Fault> {
-        let InitialAndFloorGas { initial_total_gas: intrinsic, floor_gas: floor, .. } = self.initial;
+        let (intrinsic, floor) = (self.initial.initial_total_gas(), self.initial.floor_gas());
         if self.gas < intrinsic {
             Err(Fault::IntrinsicGas { want: intrinsic })
         } else if self.gas < floor {

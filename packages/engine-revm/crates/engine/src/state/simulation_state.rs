@@ -104,6 +104,14 @@ impl SimulationState {
         self.changes.contains_key(&address)
     }
 
+    /// Slots that overrides or transactions have set.
+    pub fn changed_storage(&self, address: Address) -> impl Iterator<Item = (U256, U256)> {
+        self.changes
+            .get(&address)
+            .into_iter()
+            .flat_map(|change| change.storage.iter().map(|(slot, value)| (*slot, *value)))
+    }
+
     pub fn into_changes(self) -> AddressMap<AccountChange> {
         self.changes
     }
@@ -262,13 +270,11 @@ impl SimulationState {
                 }
                 continue;
             }
-            let created = account.is_created();
+            let (created, before) = (account.is_created(), account.original_info());
             let change = self.changes.entry(address).or_default();
-            if created {
-                change.storage_cleared = true;
-                change.storage.clear();
-            }
-            let (now, before) = (account.info, &account.original_info);
+            // What overrides put into its storage stays.
+            change.storage_cleared |= created;
+            let now = account.info;
             if created || now.balance != before.balance {
                 change.balance = Some(now.balance);
             }

@@ -65,16 +65,17 @@ impl Stretch {
         }
     }
 
-    pub fn cfg<SPEC: Into<SpecId> + Clone>(&self, spec: SPEC) -> CfgEnv<SPEC> {
-        let mut cfg = CfgEnv::new_with_spec(spec);
+    pub fn cfg(&self) -> CfgEnv {
+        let mut cfg = CfgEnv::new_with_spec(self.block.rules.spec);
         cfg.chain_id = self.chain.chain_id;
+        cfg.max_blobs_per_tx = self.block.rules.most_blobs();
         cfg
     }
 
     /// A machine for system calls and for warming.
     pub fn machine(&self, state: SimulationState, stop: Arc<Stop>) -> Machine {
         let rules = &self.block.rules;
-        let mut cfg = self.cfg(rules.spec);
+        let mut cfg = self.cfg();
         cfg.tx_gas_limit_cap = Some(u64::MAX);
         let watch = Watch { stop, base_fee: U256::from(self.block.base_fee), ..Watch::default() };
         let mut machine = Machine::new(state, watch, cfg, self.block_env(), PrecompileSet::new(rules, None));

@@ -23,7 +23,7 @@ impl EthereumEvm {
         let context = Context {
             block: stretch.block_env(),
             tx: TxEnv::default(),
-            cfg: stretch.cfg(spec),
+            cfg: stretch.cfg(),
             journaled_state: journal,
             chain: (),
             local: LocalContext::default(),

@@ -9,12 +9,12 @@ use super::{
 };
 use crate::{
     outcome::ExecutedLog,
+    plan::OpFork,
     simulate::{blob_gas, current_da_footprint_scalar, da_footprint},
     state::{AccountChange, ReadError, SimulationState, Stop},
 };
 use alloy_primitives::{Address, B256, Bloom, Bytes, Log, map::AddressMap};
 use alloy_trie::root::ordered_trie_root_with_encoder;
-use op_revm::OpSpecId;
 use revm::{Database, primitives::hardfork::SpecId};
 use std::sync::Arc;
 
@@ -184,7 +184,7 @@ fn apply(
         encoded: Bytes::new(),
         bloom: Bloom::ZERO,
     };
-    Ok(receipt.sealed(deposit_nonce.filter(|_| block.rules.has_op(OpSpecId::CANYON))))
+    Ok(receipt.sealed(deposit_nonce.filter(|_| block.rules.has_op(OpFork::Canyon))))
 }
 
 /// The gas of a transaction's blobs, or its DA footprint on an OP-stack chain from Jovian on.
@@ -198,7 +198,7 @@ fn blob_gas_used(
     if rules.op.is_none() {
         return Ok((transaction.env.tx_type == 3).then(|| blob_gas(transaction.env.blob_hashes.len() as u64)));
     }
-    if !rules.has_op(OpSpecId::JOVIAN) {
+    if !rules.has_op(OpFork::Jovian) {
         return Ok(None);
     }
     if transaction.deposit.is_some() {

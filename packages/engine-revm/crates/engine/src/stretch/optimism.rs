@@ -1,58 +1,246 @@
 use super::{applied::Applied, block::Stretch, failure::TransactionError, transaction::PooledTransaction};
 use crate::{
-    plan::OpFork,
+    op::{BASE_FEE_VAULT, L1_FEE_VAULT, L1Block, OPERATOR_FEE_VAULT, OpFork},
+    seal::Deposit,
     state::{ReadError, SimulationState},
 };
-use alloy_primitives::{Address, Bytes};
-use op_revm::{L1BlockInfo, OpEvm, OpSpecId, OpTransaction, api::default_ctx::OpContext};
+use alloy_primitives::{Address, Bytes, U256, map::AddressSet};
 use revm::{
-    ExecuteEvm,
-    context::{Journal, JournalTr, LocalContext, TxEnv},
-    context_interface::{context::ContextError, result::ResultAndState},
-    handler::{EthPrecompiles, PrecompileProvider, instructions::EthInstructions},
-    interpreter::{CallInputs, Gas, InstructionResult, InterpreterResult, interpreter::EthInterpreter},
+    context::{BlockEnv, CfgEnv, Evm, FrameStack, Journal, JournalTr, LocalContext, LocalContextTr, TxEnv},
+    context_interface::{
+        context::ContextError,
+        journaled_state::{JournalCheckpoint, account::JournaledAccountTr},
+        result::{EVMError, ExecutionResult, HaltReason, InvalidTransaction, ResultGas},
+    },
+    handler::{
+        EthFrame, EthPrecompiles, FrameResult, Handler, MainnetHandler, PrecompileProvider,
+        instructions::EthInstructions,
+        post_execution,
+        pre_execution::{calculate_caller_fee, validate_account_nonce_and_code_with_components},
+    },
+    interpreter::{
+        CallInputs, Gas, GasTracker, InitialAndFloorGas, InstructionResult, InterpreterResult,
+        interpreter::EthInterpreter,
+    },
+    primitives::hardfork::SpecId,
 };
 
-type Context = OpContext<SimulationState>;
+type Context = revm::Context<BlockEnv, TxEnv, CfgEnv, SimulationState, Journal<SimulationState>, Rollup, LocalContext>;
+type Inner = Evm<Context, (), EthInstructions<EthInterpreter, Context>, OptimismPrecompiles, EthFrame<EthInterpreter>>;
+type Mainnet = MainnetHandler<Inner, Error, EthFrame<EthInterpreter>>;
+type Error = EVMError<ReadError, InvalidTransaction>;
+
+/// What the OP stack adds to a transaction and its block.
+struct Rollup {
+    fork: OpFork,
+    /// Fees by L1Block, read when a transaction first pays them: after the block's attributes deposit has written it.
+    l1_block: Option<L1Block>,
+    deposit: Option<Deposit>,
+    /// EIP-2718 bytes.
+    encoded: Bytes,
+}
+
+impl Rollup {
+    /// The fees of the transaction: for its bytes, and for this much gas. A deposit, which has paid on L1, has none.
+    fn fees(&self, gas: u64) -> (U256, U256) {
+        match (&self.l1_block, &self.deposit) {
+            (Some(block), None) => (block.l1_fee(&self.encoded), block.operator.of(gas)),
+            _ => (U256::ZERO, U256::ZERO),
+        }
+    }
+}
 
 /// Executes transactions by the OP stack's rules, with full validation of all but deposits, which have none.
-pub struct OptimismEvm(OpEvm<Context, (), EthInstructions<EthInterpreter, Context>, OptimismPrecompiles>);
+pub struct OptimismEvm(Inner);
 
 impl OptimismEvm {
     pub fn new(stretch: &Stretch, fork: OpFork, state: SimulationState) -> Self {
-        let (op, spec) = (fork.spec(), fork.spec().into_eth_spec());
+        let spec = fork.spec();
         let mut journal = Journal::new(state);
         journal.set_spec_id(spec);
-        let context = OpContext {
+        let context = Context {
             block: stretch.block_env(),
-            tx: OpTransaction::default(),
-            cfg: stretch.cfg(op),
+            tx: TxEnv::default(),
+            cfg: stretch.cfg(),
             journaled_state: journal,
-            chain: L1BlockInfo::default(),
+            chain: Rollup { fork, l1_block: None, deposit: None, encoded: Bytes::new() },
             local: LocalContext::default(),
             error: Ok(()),
         };
         let precompiles = EthPrecompiles { precompiles: fork.precompiles(), spec };
-        Self(OpEvm::new(context, ()).with_precompiles(OptimismPrecompiles { fork, precompiles }))
+        Self(Evm {
+            ctx: context,
+            inspector: (),
+            instruction: EthInstructions::new_mainnet_with_spec(spec),
+            precompiles: OptimismPrecompiles { fork, precompiles },
+            frame_stack: FrameStack::new_prealloc(8),
+        })
     }
 
     pub fn state(&mut self) -> &mut SimulationState {
-        &mut self.0.0.ctx.journaled_state.database
+        &mut self.0.ctx.journaled_state.database
     }
 
     pub fn into_state(self) -> SimulationState {
-        self.0.0.ctx.journaled_state.database
+        self.0.ctx.journaled_state.database
     }
 
     pub fn apply(&mut self, transaction: &PooledTransaction) -> Result<Applied, TransactionError> {
-        let tx: OpTransaction<TxEnv> = OpTransaction {
-            base: transaction.env.clone(),
-            enveloped_tx: Some(transaction.raw.clone()),
-            deposit: transaction.deposit.clone().unwrap_or_default(),
-        };
-        let ResultAndState { result, state } = self.0.transact(tx)?;
-        self.state().commit(state);
+        let context = &mut self.0.ctx;
+        context.tx = transaction.env.clone();
+        context.chain.deposit.clone_from(&transaction.deposit);
+        context.chain.encoded = transaction.raw.clone();
+        let result = OptimismHandler.run(&mut self.0);
+        let changes = self.0.ctx.journaled_state.finalize();
+        let result = result?;
+        self.state().commit(changes);
         Ok(Applied::of(result))
+    }
+}
+
+/// https://specs.optimism.io/protocol/exec-engine.html and deposits.html
+struct OptimismHandler;
+
+impl OptimismHandler {
+    /// A deposit can't be invalid: whatever is wrong with it, its ether is minted and its sender's nonce counts.
+    fn fail_deposit(evm: &mut Inner, deposit: &Deposit) -> Result<ExecutionResult<HaltReason>, Error> {
+        let Context { journaled_state, tx, chain, .. } = &mut evm.ctx;
+        journaled_state.checkpoint_revert(JournalCheckpoint::default());
+        {
+            let mut sender = journaled_state.load_account_mut(tx.caller)?.data;
+            sender.bump_nonce();
+            sender.incr_balance(deposit.mint);
+        }
+        journaled_state.commit_tx();
+        let is_free = deposit.is_system_transaction && chain.fork < OpFork::Regolith;
+        let gas_used = if is_free { 0 } else { tx.gas_limit };
+        let gas = ResultGas::default().with_total_gas_spent(gas_used);
+        Ok(ExecutionResult::Revert { gas, logs: Vec::new(), output: Bytes::new() })
+    }
+}
+
+impl Handler for OptimismHandler {
+    type Evm = Inner;
+    type Error = Error;
+    type HaltReason = HaltReason;
+
+    fn validate_env(&self, evm: &mut Inner) -> Result<(), Error> {
+        let Rollup { deposit, fork, .. } = &evm.ctx.chain;
+        match deposit {
+            None => Mainnet::default().validate_env(evm),
+            Some(deposit) if deposit.is_system_transaction && *fork >= OpFork::Regolith => {
+                Err(InvalidTransaction::Str("a system deposit after Regolith".into()).into())
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn validate_against_state_and_deduct_caller(
+        &self,
+        evm: &mut Inner,
+        _gas: &mut InitialAndFloorGas,
+    ) -> Result<(), Error> {
+        let Context { block, tx, cfg, journaled_state, chain, .. } = &mut evm.ctx;
+        if chain.deposit.is_none() && chain.l1_block.is_none() {
+            chain.l1_block = Some(L1Block::read(&mut journaled_state.database, chain.fork)?);
+        }
+        let mut caller = journaled_state.load_account_with_code_mut(tx.caller)?.data;
+        let held = *caller.balance();
+        let left = match &chain.deposit {
+            Some(deposit) => held.saturating_add(deposit.mint),
+            None => {
+                validate_account_nonce_and_code_with_components(&caller.account().info, &*tx, &*cfg)?;
+                let (l1_fee, operator_fee) = chain.fees(tx.gas_limit);
+                let fee = l1_fee.saturating_add(operator_fee);
+                let rest = held.checked_sub(fee).ok_or_else(|| InvalidTransaction::LackOfFundForMaxFee {
+                    fee: Box::new(fee),
+                    balance: Box::new(held),
+                })?;
+                calculate_caller_fee(rest, &*tx, &*block, &*cfg)?
+            }
+        };
+        caller.set_balance(left);
+        if tx.kind.is_call() {
+            caller.bump_nonce();
+        }
+        Ok(())
+    }
+
+    fn last_frame_result(
+        &mut self,
+        evm: &mut Inner,
+        result: &mut FrameResult,
+        gas: &mut GasTracker,
+    ) -> Result<(), Error> {
+        Mainnet::default().last_frame_result(evm, result, gas)?;
+        let Context { chain, tx, .. } = &evm.ctx;
+        if let Some(deposit) = &chain.deposit
+            && chain.fork < OpFork::Regolith
+        {
+            // It used all that it was given, or nothing.
+            let is_free = deposit.is_system_transaction && result.instruction_result().is_ok();
+            *result.gas_mut() =
+                if is_free { Gas::new(tx.gas_limit) } else { Gas::new_spent_with_reservoir(tx.gas_limit, 0) };
+        }
+        Ok(())
+    }
+
+    fn reimburse_caller(&self, evm: &mut Inner, result: &mut FrameResult) -> Result<(), Error> {
+        let gas = result.gas();
+        let (_, held) = evm.ctx.chain.fees(gas.limit());
+        let (_, due) = evm.ctx.chain.fees(gas.used());
+        Ok(post_execution::reimburse_caller(&mut evm.ctx, gas, held.saturating_sub(due))?)
+    }
+
+    fn reward_beneficiary(&self, evm: &mut Inner, result: &mut FrameResult) -> Result<(), Error> {
+        if evm.ctx.chain.deposit.is_some() {
+            return Ok(());
+        }
+        Mainnet::default().reward_beneficiary(evm, result)?;
+        let used = result.gas().used();
+        let Context { block, journaled_state, chain, .. } = &mut evm.ctx;
+        let (l1_fee, operator_fee) = chain.fees(used);
+        let base_fee = U256::from(block.basefee) * U256::from(used);
+        for (vault, amount) in [(L1_FEE_VAULT, l1_fee), (BASE_FEE_VAULT, base_fee), (OPERATOR_FEE_VAULT, operator_fee)]
+        {
+            journaled_state.balance_incr(vault, amount)?;
+        }
+        Ok(())
+    }
+
+    fn execution_result(
+        &mut self,
+        evm: &mut Inner,
+        result: FrameResult,
+        gas: ResultGas,
+    ) -> Result<ExecutionResult<HaltReason>, Error> {
+        let ended = result.instruction_result();
+        match evm.ctx.chain.deposit.clone() {
+            Some(deposit)
+                if evm.ctx.chain.fork >= OpFork::Regolith
+                    && evm.ctx.error.is_ok()
+                    && !ended.is_ok()
+                    && ended != InstructionResult::Revert =>
+            {
+                let failed = Self::fail_deposit(evm, &deposit);
+                evm.ctx.local.clear();
+                evm.frame_stack.clear();
+                failed
+            }
+            _ => Mainnet::default().execution_result(evm, result, gas),
+        }
+    }
+
+    fn catch_error(&self, evm: &mut Inner, error: Error) -> Result<ExecutionResult<HaltReason>, Error> {
+        match (&error, evm.ctx.chain.deposit.clone()) {
+            (EVMError::Transaction(_), Some(deposit)) => {
+                let failed = Self::fail_deposit(evm, &deposit);
+                evm.ctx.local.clear();
+                evm.frame_stack.clear();
+                failed
+            }
+            _ => Mainnet::default().catch_error(evm, error),
+        }
     }
 }
 
@@ -67,7 +255,7 @@ impl PrecompileProvider<Context> for OptimismPrecompiles {
     type Output = InterpreterResult;
 
     /// The fork stays what it is for the whole block.
-    fn set_spec(&mut self, _spec: OpSpecId) -> bool {
+    fn set_spec(&mut self, _spec: SpecId) -> bool {
         false
     }
 
@@ -80,7 +268,7 @@ impl PrecompileProvider<Context> for OptimismPrecompiles {
         self.precompiles.run(context, inputs)
     }
 
-    fn warm_addresses(&self) -> Box<impl Iterator<Item = Address>> {
+    fn warm_addresses(&self) -> &AddressSet {
         self.precompiles.warm_addresses()
     }
 
@@ -98,7 +286,6 @@ mod tests {
         stretch::BlockEnvironment,
     };
     use alloy_primitives::{B256, TxKind, U256, address, bytes};
-    use op_revm::transaction::deposit::DepositTransactionParts;
     use std::sync::Arc;
 
     const FACTORY: Address = address!("b20f000000000000000000000000000000000000");
@@ -132,7 +319,7 @@ mod tests {
                 base_fee: 0,
                 parent_beacon_block_root: None,
                 excess_blob_gas: 0,
-                rules: BlockRules { spec: fork.spec().into_eth_spec(), op: Some(fork), blob: None },
+                rules: BlockRules { spec: fork.spec(), op: Some(fork), blob: None },
             },
             opening: false,
             transactions: Vec::new(),
@@ -157,7 +344,12 @@ mod tests {
             hash: B256::ZERO,
             from: CALLER,
             env,
-            deposit: Some(DepositTransactionParts::new(B256::repeat_byte(3), None, false)),
+            deposit: Some(Deposit {
+                source_hash: B256::repeat_byte(3),
+                from: CALLER,
+                mint: U256::ZERO,
+                is_system_transaction: false,
+            }),
             raw: Bytes::from_static(&[0x7e]),
         };
         OptimismEvm::new(&stretch, fork, state).apply(&transaction).map(|applied| applied.succeeded)

@@ -1,9 +1,12 @@
-use crate::plan::{Authorization, PlannedCall};
+use crate::{
+    op::DEPOSIT_TYPE,
+    plan::{Authorization, PlannedCall},
+    seal::Deposit,
+};
 use alloy_consensus::{Transaction, TxEnvelope, transaction::SignerRecoverable};
 use alloy_eips::eip2718::{Decodable2718, Eip2718Error};
 use alloy_primitives::{Address, B256, Bytes, TxKind, U256, keccak256};
 use alloy_rlp::{Decodable, Header};
-use op_revm::transaction::deposit::{DEPOSIT_TRANSACTION_TYPE, DepositTransactionParts};
 use revm::{context::TxEnv, context_interface::either::Either};
 
 /// Why bytes are no valid transaction.
@@ -26,13 +29,13 @@ pub struct PooledTransaction {
     pub from: Address,
     /// A deposit has no nonce: it is set to its sender's when it is executed.
     pub env: TxEnv,
-    pub deposit: Option<DepositTransactionParts>,
+    pub deposit: Option<Deposit>,
     pub raw: Bytes,
 }
 
 impl PooledTransaction {
     pub fn tx_type(&self) -> u8 {
-        if self.deposit.is_some() { DEPOSIT_TRANSACTION_TYPE } else { self.env.tx_type }
+        if self.deposit.is_some() { DEPOSIT_TYPE } else { self.env.tx_type }
     }
 
     pub fn to(&self) -> Option<Address> {
@@ -74,7 +77,7 @@ fn signed<R>(authorization: &Either<alloy_eips::eip7702::SignedAuthorization, R>
 
 /// Decodes EIP-2718 bytes and recovers the sender.
 pub fn decode(raw: &Bytes) -> Result<PooledTransaction, DecodeError> {
-    if raw.first() == Some(&DEPOSIT_TRANSACTION_TYPE) {
+    if raw.first() == Some(&DEPOSIT_TYPE) {
         return Ok(decode_deposit(raw)?);
     }
     let mut rest = raw.as_ref();
@@ -131,6 +134,6 @@ fn decode_deposit(raw: &Bytes) -> alloy_rlp::Result<PooledTransaction> {
         chain_id: None,
         ..TxEnv::default()
     };
-    let deposit = DepositTransactionParts::new(source_hash, (mint > 0).then_some(mint), is_system_transaction);
+    let deposit = Deposit { source_hash, from, mint: U256::from(mint), is_system_transaction };
     Ok(PooledTransaction { hash: keccak256(raw), from, env, deposit: Some(deposit), raw: raw.clone() })
 }

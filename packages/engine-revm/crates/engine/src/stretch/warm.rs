@@ -1,14 +1,11 @@
 use super::{block::Stretch, transaction::decode};
 use crate::{
     evm::{Charge, SimulationHandler},
+    op::{BASE_FEE_VAULT, FEE_SLOTS, L1_BLOCK, L1_FEE_VAULT, OPERATOR_FEE_VAULT},
     simulate::system_calls,
     state::{Read, ReadError, SimulationState, Stop},
 };
 use alloy_primitives::{Address, Bytes, U256};
-use op_revm::constants::{
-    BASE_FEE_RECIPIENT, ECOTONE_L1_BLOB_BASE_FEE_SLOT, ECOTONE_L1_FEE_SCALARS_SLOT, L1_BASE_FEE_SLOT,
-    L1_BLOCK_CONTRACT, L1_FEE_RECIPIENT, OPERATOR_FEE_RECIPIENT, OPERATOR_FEE_SCALARS_SLOT,
-};
 use revm::{context::TxEnv, interpreter::InitialAndFloorGas};
 use std::sync::Arc;
 
@@ -38,10 +35,8 @@ fn certain(stretch: &Stretch, from: Address, to: Option<Address>) -> Vec<Read> {
     accounts.extend(to);
     let mut reads = Vec::new();
     if stretch.block.rules.op.is_some() {
-        accounts.extend([L1_BLOCK_CONTRACT, L1_FEE_RECIPIENT, BASE_FEE_RECIPIENT, OPERATOR_FEE_RECIPIENT]);
-        let slots =
-            [L1_BASE_FEE_SLOT, ECOTONE_L1_FEE_SCALARS_SLOT, ECOTONE_L1_BLOB_BASE_FEE_SLOT, OPERATOR_FEE_SCALARS_SLOT];
-        reads.extend(slots.map(|slot| Read::Storage(L1_BLOCK_CONTRACT, slot)));
+        accounts.extend([L1_BLOCK, L1_FEE_VAULT, BASE_FEE_VAULT, OPERATOR_FEE_VAULT]);
+        reads.extend(FEE_SLOTS.map(|slot| Read::Storage(L1_BLOCK, slot)));
     }
     if stretch.opening {
         accounts.extend([system_calls::BEACON_ROOTS, system_calls::HISTORY]);

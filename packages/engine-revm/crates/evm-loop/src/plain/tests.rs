@@ -1,9 +1,8 @@
 use super::*;
 use revm_interpreter::{
-    InstructionTable, SharedMemory,
+    SharedMemory,
     bytecode::{Bytecode, opcode::*},
-    host::DummyHost,
-    instructions::instruction_table_gas_changes_spec,
+    instructions::gas_table_spec,
     interpreter::{ExtBytecode, InputsImpl},
 };
 use std::sync::atomic::AtomicBool;
@@ -49,10 +48,6 @@ fn charged(start: &[u8], spec: SpecId, gas: u64) -> Option<u64> {
     Some(spent)
 }
 
-fn prices(spec: SpecId) -> InstructionTable<EthInterpreter, DummyHost> {
-    instruction_table_gas_changes_spec(spec)
-}
-
 fn is_plain(opcode: u8, spec: SpecId) -> bool {
     match opcode {
         ADD | MUL | SUB | LT..=SHR | POP | MLOAD | MSTORE | JUMP | JUMPI | JUMPDEST => opcode != BYTE,
@@ -65,8 +60,8 @@ fn is_plain(opcode: u8, spec: SpecId) -> bool {
 #[test]
 fn charges_what_revms_table_says_in_every_fork() {
     for spec in FORKS {
-        let table = prices(spec);
-        let price = |opcode: u8| table[usize::from(opcode)].static_gas();
+        let prices = gas_table_spec(spec);
+        let price = |opcode: u8| u64::from(prices[usize::from(opcode)]);
         for opcode in 0..=u8::MAX {
             let expected = match opcode {
                 JUMP | JUMPI => price(opcode) + price(JUMPDEST),

@@ -43,8 +43,9 @@ fn a_raised_stop_ends_a_loop() {
         let stop = Arc::new(Stop::default());
         stop.raise();
         let mut machine = machine(stop);
-        let table = *machine.evm.instruction.instruction_table();
-        run(&mut frame(code), &table, &mut machine.evm.ctx);
+        let instructions = machine.evm.instruction;
+        let (table, prices) = (instructions.instruction_table(), instructions.gas_table());
+        run(&mut frame(code), table, prices, &mut machine.evm.ctx);
         assert!(machine.evm.ctx.error.is_err());
     }
 }

@@ -1,13 +1,8 @@
 //! OP-stack hard forks, and what Base's own bring.
 
+use super::precompiles;
 use alloy_primitives::{Address, address};
-use op_revm::{OpSpecId, precompiles::OpPrecompiles};
-use revm::{
-    bytecode::Bytecode,
-    precompile::{
-        EthPrecompileResult, Precompile, PrecompileHalt, PrecompileId, Precompiles, bn254, eth_precompile_fn,
-    },
-};
+use revm::{bytecode::Bytecode, precompile::Precompiles, primitives::hardfork::SpecId};
 use std::sync::OnceLock;
 
 /// Oldest first. A chain has Karst or, where it is Base's, Azul and what follows.
@@ -30,34 +25,21 @@ pub enum OpFork {
 }
 
 impl OpFork {
-    /// The rules of op-revm: Base's forks run what Karst runs.
-    pub fn spec(self) -> OpSpecId {
+    /// The Ethereum fork that it runs by.
+    pub fn spec(self) -> SpecId {
         match self {
-            Self::Bedrock => OpSpecId::BEDROCK,
-            Self::Regolith => OpSpecId::REGOLITH,
-            Self::Canyon => OpSpecId::CANYON,
-            Self::Ecotone => OpSpecId::ECOTONE,
-            Self::Fjord => OpSpecId::FJORD,
-            Self::Granite => OpSpecId::GRANITE,
-            Self::Holocene => OpSpecId::HOLOCENE,
-            Self::Isthmus => OpSpecId::ISTHMUS,
-            Self::Jovian => OpSpecId::JOVIAN,
-            Self::Karst | Self::Azul | Self::Beryl | Self::Cobalt | Self::Denim => OpSpecId::KARST,
+            Self::Bedrock | Self::Regolith => SpecId::MERGE,
+            Self::Canyon => SpecId::SHANGHAI,
+            Self::Ecotone | Self::Fjord | Self::Granite | Self::Holocene => SpecId::CANCUN,
+            Self::Isthmus | Self::Jovian => SpecId::PRAGUE,
+            Self::Karst | Self::Azul | Self::Beryl | Self::Cobalt | Self::Denim => SpecId::OSAKA,
         }
     }
 
-    /// op-revm's set for Karst keeps Jovian's limit on pairings, as Azul does; Karst lowers it.
     pub fn precompiles(self) -> &'static Precompiles {
-        static KARST: OnceLock<Precompiles> = OnceLock::new();
-        let set = OpPrecompiles::new_with_spec(self.spec()).precompiles();
-        if self != Self::Karst {
-            return set;
-        }
-        KARST.get_or_init(|| {
-            let mut set = set.clone();
-            set.extend([Precompile::new(PrecompileId::Bn254Pairing, bn254::pair::ADDRESS, karst_pairing)]);
-            set
-        })
+        static SETS: [OnceLock<Precompiles>; OpFork::Denim as usize + 1] =
+            [const { OnceLock::new() }; OpFork::Denim as usize + 1];
+        SETS[self as usize].get_or_init(|| precompiles::of(self))
     }
 
     /// Whether the chain runs code of its own for a call to this account, in place of the account's. The factory and the registries are
@@ -80,22 +62,11 @@ const NATIVE: [Address; 3] = [
     address!("8453000000000000000000000000000000000001"),
 ];
 
-/// 300 pairs (https://github.com/ethereum-optimism/specs/pull/904).
-const KARST_PAIRING_BYTES: usize = 57_600;
-
-eth_precompile_fn!(karst_pairing, run_karst_pairing);
-
-fn run_karst_pairing(input: &[u8], gas_limit: u64) -> EthPrecompileResult {
-    if input.len() > KARST_PAIRING_BYTES {
-        return Err(PrecompileHalt::Bn254PairLength);
-    }
-    bn254::run_pair(input, bn254::pair::ISTANBUL_PAIR_PER_POINT, bn254::pair::ISTANBUL_PAIR_BASE, gas_limit)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use alloy_primitives::Bytes;
+    use revm::precompile::bn254;
 
     #[test]
     fn pairings_are_limited_by_fork() {
