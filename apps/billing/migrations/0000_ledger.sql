@@ -1,3 +1,19 @@
+CREATE TABLE "gas" (
+	"network" text NOT NULL,
+	"transaction" text NOT NULL,
+	"block_number" bigint NOT NULL,
+	"block_hash" text NOT NULL,
+	"item" integer DEFAULT 0 NOT NULL,
+	"entry" integer NOT NULL,
+	"signer" text NOT NULL,
+	"gas_used" numeric(78, 0) NOT NULL,
+	"fee" numeric(78, 0) NOT NULL,
+	"succeeded" boolean NOT NULL,
+	"payment_id" text,
+	"recorded_at" timestamp (3) with time zone NOT NULL,
+	CONSTRAINT "gas_network_transaction_block_hash_item_entry_pk" PRIMARY KEY("network","transaction","block_hash","item","entry")
+);
+--> statement-breakpoint
 CREATE TABLE "idempotency_keys" (
 	"key" text PRIMARY KEY NOT NULL,
 	"operation" text NOT NULL,
@@ -33,6 +49,10 @@ CREATE TABLE "payments" (
 	"valid_after" numeric(78, 0) NOT NULL,
 	"deadline" numeric(78, 0) NOT NULL,
 	"signature" text NOT NULL,
+	"permit_deadline" numeric(78, 0),
+	"permit_signature" text,
+	"approval_transaction" text,
+	"sponsored_gas" numeric(78, 0),
 	"charge" numeric(78, 0),
 	"route" text,
 	"reason" text,
@@ -46,14 +66,51 @@ CREATE TABLE "payments" (
 	"charged_at" timestamp (3) with time zone,
 	"submitted_at" timestamp (3) with time zone,
 	"finished_at" timestamp (3) with time zone,
+	"judged_block" bigint,
+	"taken_back_at" timestamp (3) with time zone,
+	"next_look" timestamp with time zone,
+	"doubtful_from" bigint,
+	"doubt" text,
 	"updated_at" timestamp (3) with time zone NOT NULL,
 	CONSTRAINT "payments_sequence_unique" UNIQUE("sequence"),
 	CONSTRAINT "payments_authorization_used_once" UNIQUE("network","payer","nonce")
 );
 --> statement-breakpoint
+CREATE TABLE "postings" (
+	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "postings_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"at" timestamp (3) with time zone NOT NULL,
+	"payment_id" text,
+	"network" text NOT NULL,
+	"asset" text NOT NULL,
+	"account" text NOT NULL,
+	"amount" numeric(78, 0) NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "reconciled_blocks" (
+	"network" text PRIMARY KEY NOT NULL,
+	"block_number" bigint NOT NULL,
+	"updated_at" timestamp (3) with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "refused_payers" (
+	"network" text NOT NULL,
+	"payer" text NOT NULL,
+	"payments" integer NOT NULL,
+	"gas_used" numeric(78, 0) NOT NULL,
+	"refused_at" timestamp (3) with time zone NOT NULL,
+	"refused_until" timestamp (3) with time zone,
+	CONSTRAINT "refused_payers_network_payer_pk" PRIMARY KEY("network","payer")
+);
+--> statement-breakpoint
+CREATE TABLE "settlement_items" (
+	"hash" text NOT NULL,
+	"item" integer NOT NULL,
+	"payment_id" text NOT NULL,
+	CONSTRAINT "settlement_items_hash_item_pk" PRIMARY KEY("hash","item")
+);
+--> statement-breakpoint
 CREATE TABLE "signed_transactions" (
 	"hash" text PRIMARY KEY NOT NULL,
-	"payment_id" text,
 	"network" text NOT NULL,
 	"signer" text NOT NULL,
 	"nonce" bigint NOT NULL,
@@ -62,7 +119,9 @@ CREATE TABLE "signed_transactions" (
 	"max_fee_per_gas" numeric(78, 0) NOT NULL,
 	"max_priority_fee_per_gas" numeric(78, 0) NOT NULL,
 	"status" text NOT NULL,
-	"signed_at" timestamp (3) with time zone NOT NULL
+	"signed_at" timestamp (3) with time zone NOT NULL,
+	"value" numeric(78, 0) DEFAULT 0 NOT NULL,
+	"funds" text
 );
 --> statement-breakpoint
 CREATE TABLE "signers" (
@@ -73,13 +132,45 @@ CREATE TABLE "signers" (
 	CONSTRAINT "signers_network_address_pk" PRIMARY KEY("network","address")
 );
 --> statement-breakpoint
+CREATE TABLE "transfers" (
+	"network" text NOT NULL,
+	"transaction" text NOT NULL,
+	"log_index" integer NOT NULL,
+	"block_number" bigint NOT NULL,
+	"block_hash" text NOT NULL,
+	"entry" integer NOT NULL,
+	"asset" text NOT NULL,
+	"payer" text NOT NULL,
+	"pay_to" text NOT NULL,
+	"amount" numeric(78, 0) NOT NULL,
+	"payment_id" text NOT NULL,
+	"recorded_at" timestamp (3) with time zone NOT NULL,
+	CONSTRAINT "transfers_network_transaction_log_index_block_hash_entry_pk" PRIMARY KEY("network","transaction","log_index","block_hash","entry")
+);
+--> statement-breakpoint
+ALTER TABLE "gas" ADD CONSTRAINT "gas_payment_id_payments_id_fk" FOREIGN KEY ("payment_id") REFERENCES "public"."payments"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "payment_events" ADD CONSTRAINT "payment_events_payment_id_payments_id_fk" FOREIGN KEY ("payment_id") REFERENCES "public"."payments"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "signed_transactions" ADD CONSTRAINT "signed_transactions_payment_id_payments_id_fk" FOREIGN KEY ("payment_id") REFERENCES "public"."payments"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "postings" ADD CONSTRAINT "postings_payment_id_payments_id_fk" FOREIGN KEY ("payment_id") REFERENCES "public"."payments"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "settlement_items" ADD CONSTRAINT "settlement_items_hash_signed_transactions_hash_fk" FOREIGN KEY ("hash") REFERENCES "public"."signed_transactions"("hash") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "settlement_items" ADD CONSTRAINT "settlement_items_payment_id_payments_id_fk" FOREIGN KEY ("payment_id") REFERENCES "public"."payments"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "signed_transactions" ADD CONSTRAINT "signed_transactions_funds_payments_id_fk" FOREIGN KEY ("funds") REFERENCES "public"."payments"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "transfers" ADD CONSTRAINT "transfers_payment_id_payments_id_fk" FOREIGN KEY ("payment_id") REFERENCES "public"."payments"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+CREATE INDEX "gas_by_payment" ON "gas" USING btree ("payment_id");--> statement-breakpoint
+CREATE INDEX "gas_by_signer" ON "gas" USING btree ("network","signer","recorded_at");--> statement-breakpoint
 CREATE INDEX "idempotency_keys_by_age" ON "idempotency_keys" USING btree ("created_at");--> statement-breakpoint
 CREATE INDEX "payment_events_by_payment" ON "payment_events" USING btree ("payment_id","id");--> statement-breakpoint
 CREATE INDEX "payments_not_final" ON "payments" USING btree ("deadline") WHERE "payments"."state" in ('authorized', 'charging', 'submitted');--> statement-breakpoint
 CREATE INDEX "payments_open_by_payer" ON "payments" USING btree ("network","payer","asset") WHERE "payments"."state" in ('authorized', 'charging', 'submitted');--> statement-breakpoint
 CREATE INDEX "payments_settled_by_payer" ON "payments" USING btree ("network","payer","asset","block_number");--> statement-breakpoint
+CREATE INDEX "payments_mined_by_block" ON "payments" USING btree ("network","block_number") WHERE "payments"."state" in ('submitted', 'settled');--> statement-breakpoint
+CREATE INDEX "payments_to_submit" ON "payments" USING btree ("network","facilitator","origin","deadline","next_look") WHERE "payments"."state" = 'charging';--> statement-breakpoint
+CREATE INDEX "payments_submitted" ON "payments" USING btree ("network","facilitator","next_look") WHERE "payments"."state" = 'submitted';--> statement-breakpoint
+CREATE INDEX "payments_sponsored" ON "payments" USING btree ("network","payer","asset","created_at") WHERE "payments"."permit_signature" is not null;--> statement-breakpoint
+CREATE INDEX "payments_approving" ON "payments" USING btree ("network","created_at") WHERE "payments"."approval_transaction" is not null;--> statement-breakpoint
 CREATE INDEX "payments_by_route" ON "payments" USING btree ("route","created_at");--> statement-breakpoint
-CREATE INDEX "signed_transactions_by_payment" ON "signed_transactions" USING btree ("payment_id");--> statement-breakpoint
-CREATE INDEX "signed_transactions_open" ON "signed_transactions" USING btree ("network","signer","nonce") WHERE "signed_transactions"."status" = 'open';
+CREATE INDEX "postings_by_account" ON "postings" USING btree ("network","asset","account");--> statement-breakpoint
+CREATE INDEX "settlement_items_by_payment" ON "settlement_items" USING btree ("payment_id");--> statement-breakpoint
+CREATE INDEX "signed_transactions_by_funded" ON "signed_transactions" USING btree ("funds") WHERE "signed_transactions"."funds" is not null;--> statement-breakpoint
+CREATE INDEX "signed_transactions_open" ON "signed_transactions" USING btree ("network","signer","nonce") WHERE "signed_transactions"."status" = 'open';--> statement-breakpoint
+CREATE INDEX "transfers_by_payment" ON "transfers" USING btree ("payment_id");--> statement-breakpoint
+CREATE INDEX "transfers_by_block" ON "transfers" USING btree ("network","block_number");

@@ -1,7 +1,15 @@
-import { DEVNET_ROLES, type Devnet, type FaultProxy, startDevnet, startFaultProxy } from '@upfront/devnet'
+import {
+  DEVNET_ACCOUNTS,
+  DEVNET_ROLES,
+  type Devnet,
+  type FaultProxy,
+  fundBuyer,
+  startDevnet,
+  startFaultProxy,
+} from '@upfront/devnet'
 import { createPublicClient, createTestClient, http } from 'viem'
 import { runBilling } from './support/billing.js'
-import { SELLER, sign } from './support/buyer.js'
+import { makeRequirements, SELLER, sign } from './support/buyer.js'
 import { burnNonce, rpc, settleElsewhere } from './support/on-chain.js'
 import { type RunningBilling, usdcBalance } from './support/stand.js'
 import { stores } from './support/stores.js'
@@ -58,6 +66,8 @@ describe.each(stores())('the accounts of the ledger, on $name', (store) => {
       return received === moved && gas === native - (await nativeBalance())
     }
 
+    const burner = DEVNET_ACCOUNTS[9]!
+    await fundBuyer(devnet.rpcUrl, burner)
     const first = await billing.authorizeNew()
     expect(await accounts()).toMatchObject({ promised: -100_000n, reserved: 100_000n })
     expect((await billing.charge(first.id, '700')).payment.state).toBe('settled')
@@ -76,13 +86,13 @@ describe.each(stores())('the accounts of the ledger, on $name', (store) => {
 
     // The payer burns the nonce before the node takes our transaction: it reverts, and costs.
     node.faultOf = (method) => (method === 'eth_sendRawTransaction' ? 'reset' : undefined)
-    const reverting = await billing.authorizeNew()
+    const reverting = await billing.authorizeNew(makeRequirements(), burner)
     await billing.charge(reverting.id, '30', { waitMilliseconds: 0 })
     const { transaction } = await until(
       () => billing.payment(reverting.id),
       (payment) => payment.transaction !== null,
     )
-    await burnNonce(devnet, reverting.nonce)
+    await burnNonce(devnet, reverting.nonce, burner)
     node.faultOf = undefined
     await until(async () => (await rpc(devnet.rpcUrl, 'eth_getTransactionReceipt', [transaction])) !== null)
     await until(async () => (await billing.payment(reverting.id)).state === 'failed', Boolean, mineOne)

@@ -1,4 +1,12 @@
-import { DEVNET_ROLES, type Devnet, type FaultProxy, startDevnet, startFaultProxy } from '@upfront/devnet'
+import {
+  DEVNET_ACCOUNTS,
+  DEVNET_ROLES,
+  type Devnet,
+  type FaultProxy,
+  fundBuyer,
+  startDevnet,
+  startFaultProxy,
+} from '@upfront/devnet'
 import type { Payment } from '@upfront/protocol'
 import { createLogger } from '@upfront/service'
 import { createTestClient, http, parseTransaction } from 'viem'
@@ -110,9 +118,14 @@ describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
   })
 
   test('one that can no longer be settled fails alone, by the facts of the chain', async () => {
+    const other = DEVNET_ACCOUNTS[8]!
+    const funded = fundBuyer(devnet.rpcUrl, other)
+    await until(async () => (await usdcBalance(devnet, other.address)) > 0n, Boolean, mineOne)
+    await funded
     const first = await charge([1])
     await untilSubmitted(first)
-    const payments = [await authorize(), await authorize(), await authorize()]
+    const doomed = await billing.authorizeNew(makeRequirements({ maximum: '1000' }), other)
+    const payments = [await authorize(), doomed, await authorize()]
     const ids = payments.map(({ id }) => id)
     for (const id of ids) await billing.charge(id, '5', { waitMilliseconds: 0 })
     const before = await usdcBalance(devnet, SELLER)
@@ -120,7 +133,7 @@ describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
     node.faultOf = (method) => (method === 'eth_sendRawTransaction' ? 'reset' : undefined)
     await mineOne()
     await untilSubmitted(ids)
-    await burnNonce(devnet, payments[1]!.nonce)
+    await burnNonce(devnet, doomed.nonce, other)
     await mineOne()
     node.faultOf = undefined
     await settleAll([ids[0]!, ids[2]!])

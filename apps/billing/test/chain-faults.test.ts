@@ -148,8 +148,10 @@ describe.each(oneStore())('when the chain or its node misbehaves, on $name', (st
   })
 
   test('a payer who burns the nonce after the handler ran is a failed payment with its reason', async () => {
-    const { id, nonce } = await billing.authorizeNew()
-    await burnNonce(devnet, nonce)
+    const buyer = DEVNET_ACCOUNTS[9]!
+    await fundBuyer(devnet.rpcUrl, buyer)
+    const { id, nonce } = await billing.authorizeNew(makeRequirements(), buyer)
+    await burnNonce(devnet, nonce, buyer)
     await billing.charge(id, '700', { waitMilliseconds: 0 })
     expect(await untilState(id, 'failed', mineOne)).toMatchObject({ reason: 'permit2_nonce_invalidated' })
   })

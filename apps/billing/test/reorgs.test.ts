@@ -10,7 +10,7 @@ import {
 import { createTestClient, createWalletClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { runBilling } from './support/billing.js'
-import { makeRequirements, SELLER } from './support/buyer.js'
+import { makeRequirements, SELLER, sign } from './support/buyer.js'
 import { type RunningBilling, usdcBalance } from './support/stand.js'
 import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
@@ -157,13 +157,18 @@ describe.each(oneStore())('when the chain drops the block of a settlement, on $n
     })
     expect((await billing.send('/metrics')).body).toMatch(/^billing_settlements_taken_back_total\{.*\} 1$/m)
     expect((await billing.send('/reconciliation')).body).toMatchObject({ settledPayments: 0, differences: [] })
-    // Nothing of it stays reserved.
+    // Nothing of it stays reserved, and its payer is refused for a while, whatever it holds.
     const { facilitators, buyer: role } = DEVNET_ROLES
     const back = createWalletClient({
       account: privateKeyToAccount(facilitators[1].privateKey),
       transport: http(devnet.rpcUrl),
     })
     await back.writeContract({ chain: null, ...empty, args: [role.address, 100_000n] })
-    expect((await billing.authorizeNew()).state).toBe('authorized')
+    expect((await billing.send('/accounts')).body).not.toMatchObject({
+      accounts: expect.arrayContaining([
+        expect.objectContaining({ account: 'reserved', amount: expect.not.stringMatching(/^0$/) }),
+      ]),
+    })
+    expect(await billing.authorize(await sign())).toMatchObject({ outcome: 'refused', reason: 'payer_refused' })
   })
 })

@@ -85,18 +85,24 @@ describe.each(stores())('a billing that can not be reached or dies, on $name', (
     await stand.billing.restart()
   }, 60_000)
 
-  test('a billing that dies while the handler runs costs the seller nothing: the answer goes out, the charge follows', async () => {
+  test('a billing that dies while the handler runs costs nobody anything: the charge follows, and the answer with it', async () => {
     const [had, before] = [await sellerHas(), await stand.runs()]
     await until(async () => (await fetch(url, await sign(url))).status === 200)
     const base = (await sellerHas()) - had
-    const answer = fetch(`${url}?charge=$0.02&slowMs=1500`, await sign(url))
+    const payment = await sign(url)
+    const ask = () => fetch(`${url}?charge=$0.02&slowMs=1500`, payment)
+    const answer = ask()
     await until(async () => (await stand.runs()) >= before + 2)
     await stand.billing.kill()
     const response = await answer
-    expect(response.status).toBe(200)
+    expect(response.status).toBe(402)
     expect(receiptOf(response)).toMatchObject({ success: false, errorReason: 'settlement_pending', amount: '20000' })
     await stand.billing.restart()
     await until(async () => (await sellerHas()) - had === base + 20_000n)
+    const paid = await ask()
+    expect([paid.status, await paid.json()]).toMatchObject([200, { charge: '$0.02' }])
+    expect(receiptOf(paid)).toMatchObject({ success: true, amount: '20000' })
+    expect(await stand.runs()).toBe(before + 2)
   }, 60_000)
 
   test('a crash between broadcast and receipt forgets nothing and sends nothing twice', async () => {
@@ -112,7 +118,7 @@ describe.each(stores())('a billing that can not be reached or dies, on $name', (
       await stand.billing.kill()
       await stand.billing.restart()
       const response = await answer
-      expect(response.status).toBe(200)
+      expect(response.status).toBe(402)
       expect(receiptOf(response)).toMatchObject({ errorReason: 'settlement_pending', amount: '40000' })
     } finally {
       await chain.mine({ blocks: 1 })

@@ -42,14 +42,14 @@ const until = async (condition: () => Promise<boolean>) => {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 100))
 }
 
-it('a seller that is told to end while billing is down has all that it served charged at its next start', async () => {
+it('a seller that is told to end while billing is down has all that it metered charged at its next start', async () => {
   const [had, before] = [await sellerHas(), await stand.runs()]
   const payments = await Promise.all(Array.from({ length: 4 }, () => sign(url)))
   const answers = payments.map((payment) => fetch(`${url}?charge=$0.02&slowMs=1500`, payment))
   await until(async () => (await stand.runs()) === before + 4)
   await stand.billing.kill()
   for (const answer of await Promise.all(answers)) {
-    expect(answer.status).toBe(200)
+    expect(answer.status).toBe(402)
     expect(receiptOf(answer)).toMatchObject({ success: false, errorReason: 'settlement_pending', amount: '20000' })
   }
   await stand.seller.kill('SIGTERM')

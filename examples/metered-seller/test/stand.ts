@@ -86,6 +86,8 @@ export interface StandOptions {
   billingUrl?: (url: string) => string | Promise<string>
   /** What stands in the chain's place for billing. */
   nodeUrl?: (url: string) => string | Promise<string>
+  /** Blocks until billing's books count a payment as settled; 1 unless given. */
+  confirmations?: number
   /** Signers of each billing process, by their place among the local chain's facilitators; one process with one unless given. */
   signers?: number[][]
   /** Sellers, each behind a billing of its own where there are as many. */
@@ -114,6 +116,7 @@ export async function startStand(
   {
     billingUrl = (url) => url,
     nodeUrl = (url) => url,
+    confirmations = 1,
     signers = [[0]],
     sellers: count = 1,
     lastSeller,
@@ -134,7 +137,7 @@ export async function startStand(
       BILLING_TOKEN: TOKEN,
       ...ledger,
       FACILITATOR_PRIVATE_KEYS: keys.map((key) => accounts.facilitators[key]?.privateKey).join(','),
-      CHAINS: JSON.stringify({ [NETWORK]: { rpcUrl, confirmations: 1, tokens } }),
+      CHAINS: JSON.stringify({ [NETWORK]: { rpcUrl, confirmations, tokens } }),
       RECOVERY_INTERVAL_MS: '500',
       NODE_TIMEOUT_MS: '1000',
       LOG_LEVEL: 'warn',

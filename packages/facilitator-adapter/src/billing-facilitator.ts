@@ -6,6 +6,7 @@ import {
   type Network,
   type Payment,
   RefusalReason,
+  standingOf,
 } from '@upfront/protocol'
 import type { FacilitatorClient } from '@x402/core/server'
 import type {
@@ -33,7 +34,10 @@ export interface BillingFacilitatorOptions {
    * once. Without it they live in this process only, and its end loses them.
    */
   journal?: ChargeJournal
-  /** How long a buyer waits for its payment to be mined, in milliseconds, before it is told that it is pending. Default 10,000. */
+  /**
+   * How long a buyer waits for its payment to be mined, in milliseconds, before it is told that it is pending. Default 10,000: more
+   * than a block of most chains.
+   */
   receiptWait?: number
   /** How long a buyer waits for a billing that does not answer a charge, in milliseconds. Default 5,000. */
   acknowledgementWait?: number
@@ -100,6 +104,14 @@ export class BillingFacilitator implements FacilitatorClient {
     return supportedResponse(await this.#billing.supported(READ))
   }
 
+  /** How far apart the network's blocks are, and how long `settle` waits for one; undefined where billing does not know. @throws BillingUnavailable */
+  async settlementTimes(network: string): Promise<{ blockSeconds: number; waitSeconds: number } | undefined> {
+    const { kinds } = await this.getSupported()
+    const blockSeconds = kinds.find((kind) => kind.network === network)?.extra?.blockSeconds
+    if (typeof blockSeconds !== 'number') return undefined
+    return { blockSeconds, waitSeconds: this.#receiptWait / 1000 }
+  }
+
   /** What became of a payer's authorization; undefined where no payment was made with it. @throws BillingUnavailable */
   async findPayment(network: Network, payer: string, nonce: bigint): Promise<Payment | undefined> {
     return this.#billing.findPayment(network, payer, nonce, READ)
@@ -152,9 +164,10 @@ export class BillingFacilitator implements FacilitatorClient {
   }
 
   /**
-   * Charges `requirements.amount`. Answered when the charge is stored: settled, failed, or `settlement_pending`. Pending
-   * too where billing could not be reached in time; then the charge is in the journal, and is repeated in the background
-   * until the authorization's deadline.
+   * Charges `requirements.amount`. Answered when the charge is stored: settled, failed, `settlement_doubtful` (as of the newest block it
+   * could not be settled), or `settlement_pending`. Pending too where billing could not be reached in time; then the charge is in the
+   * journal, and is repeated in the background until the authorization's deadline. The same call again charges nothing more, waits, and
+   * answers what became of it.
    */
   async settle(
     payload: PaymentPayload,
@@ -210,7 +223,8 @@ export class BillingFacilitator implements FacilitatorClient {
       if (!(error instanceof BillingUnavailable)) throw error
       const { payer, nonce, deadline } = authorization
       const fields = { payer, nonce: nonce.toString(), reason }
-      this.#retries.begin({ what: 'a release', fields, deadline, attempt: () => release(RETRY) })
+      const key = `release ${authorization.network} ${payer} ${nonce}`
+      this.#retries.begin({ key, what: 'a release', fields, deadline, attempt: () => release(RETRY) })
     }
   }
 
@@ -231,6 +245,7 @@ export class BillingFacilitator implements FacilitatorClient {
 
   #repeatCharge(charge: JournaledCharge, paymentId: string | undefined): void {
     this.#retries.begin({
+      key: `charge ${charge.network} ${charge.payer} ${charge.nonce}`,
       what: 'a charge',
       fields: { ...charge },
       deadline: BigInt(charge.deadline),
@@ -275,10 +290,17 @@ export class BillingFacilitator implements FacilitatorClient {
   }
 }
 
-function outcomeOf({ state, transaction, blockNumber, reason }: Payment) {
-  const hash = transaction ?? ''
-  const mined = state === 'settled' || (state === 'submitted' && blockNumber !== null)
-  if (mined || state === 'zero') return { success: true, transaction: state === 'zero' ? '' : hash }
-  if (state === 'failed') return { success: false, transaction: hash, errorReason: reason ?? 'settlement_failed' }
-  return { success: false, transaction: hash, errorReason: 'settlement_pending' }
+function outcomeOf(payment: Payment) {
+  const { state, reason } = payment
+  const transaction = state === 'zero' ? '' : (payment.transaction ?? '')
+  switch (standingOf(payment)) {
+    case 'settled':
+      return { success: true, transaction }
+    case 'failed':
+      return { success: false, transaction, errorReason: reason ?? 'settlement_failed' }
+    case 'doubtful':
+      return { success: false, transaction, errorReason: RefusalReason.settlementDoubtful }
+    case 'pending':
+      return { success: false, transaction, errorReason: RefusalReason.settlementPending }
+  }
 }

@@ -5,6 +5,8 @@ export type Log = (level: 'info' | 'warn' | 'error', message: string, fields: Re
 
 /** A call that billing has not acknowledged. */
 export interface UnacknowledgedCall {
+  /** Of two calls with one key, the second is not begun while the first runs. */
+  key: string
   /** For the log: `a charge`. */
   what: string
   /** For the log; no signature. */
@@ -21,7 +23,7 @@ const LONGEST_PAUSE = 10_000
 
 /** Repeats calls in the background until billing acknowledges them. */
 export class Retries {
-  readonly #running = new Set<Promise<void>>()
+  readonly #running = new Map<string, Promise<void>>()
   readonly #stop = new AbortController()
   readonly #log: Log
 
@@ -35,16 +37,17 @@ export class Retries {
   }
 
   begin(call: UnacknowledgedCall): void {
-    const running = this.#repeat(call).finally(() => {
-      this.#running.delete(running)
-    })
-    this.#running.add(running)
+    if (this.#running.has(call.key)) return
+    this.#running.set(
+      call.key,
+      this.#repeat(call).finally(() => this.#running.delete(call.key)),
+    )
   }
 
   /** Waits for what is not acknowledged, this long at most, and stops. */
   async close(milliseconds: number): Promise<void> {
     const waited = new AbortController()
-    const running = Promise.all(this.#running).finally(() => waited.abort())
+    const running = Promise.all(this.#running.values()).finally(() => waited.abort())
     await sleep(this.#running.size === 0 ? 0 : milliseconds, undefined, { signal: waited.signal }).catch(
       () => undefined,
     )

@@ -99,6 +99,11 @@ describe('what billing answers', () => {
       { state: 'submitted', transaction: `0x${'cd'.repeat(32)}` },
       { success: false, errorReason: 'settlement_pending', transaction: `0x${'cd'.repeat(32)}` },
     ],
+    [
+      'doubtful',
+      { state: 'submitted', transaction: `0x${'cd'.repeat(32)}`, doubt: 'permit2_insufficient_balance' },
+      { success: false, errorReason: 'settlement_doubtful', transaction: `0x${'cd'.repeat(32)}` },
+    ],
     ['charging', { state: 'charging' }, { success: false, errorReason: 'settlement_pending', transaction: '' }],
     [
       'failed',
@@ -110,6 +115,17 @@ describe('what billing answers', () => {
     const signed = payment()
     await facilitator.verify(signed, signed.accepted, terms)
     expect(await facilitator.settle(signed, signed.accepted)).toMatchObject(receipt)
+  })
+
+  it('is asked for again by the same call, under the same key', async () => {
+    billing.settle = () => ({ state: 'charging' })
+    const signed = payment()
+    await facilitator.verify(signed, signed.accepted, terms)
+    const settle = () => facilitator.settle(signed, { ...signed.accepted, amount: '5' })
+    expect(await settle()).toMatchObject({ success: false, errorReason: 'settlement_pending' })
+    for (const [id, charging] of billing.payments) billing.payments.set(id, { ...charging, state: 'settled' })
+    expect(await settle()).toMatchObject({ success: true, amount: '5' })
+    expect(billing.calls('/charge').map(({ key }) => key)).toEqual(['charge-pay_1', 'charge-pay_1'])
   })
 
   it('zero becomes a success without a transaction', async () => {

@@ -150,7 +150,7 @@ export class ScriptedBilling {
         deadline: BigInt(signed.deadline),
         route: null,
       },
-      ...{ reason: null, transaction: null, blockNumber: null, gasUsed: null, feePaid: null },
+      ...{ reason: null, transaction: null, doubt: null, blockNumber: null, gasUsed: null, feePaid: null },
       ...{ createdAt: new Date(0).toISOString(), chargedAt: null, submittedAt: null, finishedAt: null },
     }
     this.payments.set(id, created)

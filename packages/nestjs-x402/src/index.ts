@@ -8,6 +8,7 @@ export type { ChargePolicy, ChargeReason, ChargeRule } from './routes/charge-pol
 export {
   type AssetDescription,
   type DurableFacilitatorClient,
+  SETTLEMENT_DOUBTFUL,
   SETTLEMENT_PENDING,
   type SettleTerms,
   type VerifyTerms,

@@ -123,6 +123,13 @@ export class Chain {
     return this.node.request('eth_getCode', [address, 'latest'])
   }
 
+  /** Whether the account had code before or after this block. Throws `NodeRefusal` where the node has no state of then. */
+  async hadCode(address: Address, number: bigint): Promise<boolean> {
+    const at = (block: bigint) => this.node.request<Hex>('eth_getCode', [address, toQuantity(block)])
+    const codes = await Promise.all([at(number), at(number > 0n ? number - 1n : 0n)])
+    return codes.some((code) => code !== '0x')
+  }
+
   /** Remembers a yes: contracts do not go away. */
   async isContract(address: Address): Promise<boolean> {
     if (this.#contracts.has(address)) return true

@@ -10,6 +10,9 @@ export interface HeadBlock {
 }
 
 const FRESH_MILLISECONDS = 2_000
+/** The pace of a chain is measured over so many blocks, once in this time. */
+const PACE_BLOCKS = 10n
+const PACE_MAX_AGE_MILLISECONDS = 60_000
 
 /** The chain's newest block as far as this process knows. */
 export class Head {
@@ -17,6 +20,7 @@ export class Head {
   #readAt = 0
   #reading: Promise<HeadBlock> | null = null
   #atLeast = 0n
+  #pace: { seconds: Promise<number | undefined>; at: number } | null = null
   readonly #listeners = new Set<() => void>()
   readonly #node: Node
 
@@ -63,6 +67,23 @@ export class Head {
       this.#reading = null
     })
     return this.#reading
+  }
+
+  /** Seconds from one block to the next, of the newest ten; undefined where the node does not say. Read once a minute. */
+  blockSeconds(): Promise<number | undefined> {
+    if (this.#pace === null || Date.now() - this.#pace.at > PACE_MAX_AGE_MILLISECONDS) {
+      this.#pace = { seconds: this.#readPace().catch(() => undefined), at: Date.now() }
+    }
+    return this.#pace.seconds
+  }
+
+  async #readPace(): Promise<number | undefined> {
+    const { number, timestamp } = await this.recent()
+    const blocks = number < PACE_BLOCKS ? number : PACE_BLOCKS
+    if (blocks === 0n) return undefined
+    const params = [`0x${(number - blocks).toString(16)}`, false]
+    const earlier = await this.#node.request<{ timestamp: Hex } | null>('eth_getBlockByNumber', params)
+    return earlier === null ? undefined : Number(timestamp - BigInt(earlier.timestamp)) / Number(blocks)
   }
 
   /** The later of the clock and the chain's time, in seconds: what a deadline has to be after. */

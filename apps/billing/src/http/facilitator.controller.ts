@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Body, Controller, Get, HttpCode, Post, UseGuards } from '@nestjs/common'
 import { type Address, APPROVAL_SPONSORING, decodeObject, GAS_SPONSORING } from '@upfront/protocol'
 import type { SettleResponse, SupportedResponse, VerifyResponse } from '@x402/core/types'
@@ -6,6 +7,9 @@ import { Chains } from '../chain/chains.js'
 import { Facilitator } from '../payments/facilitate.js'
 import { SignerDirectory } from '../payments/signer-directory.js'
 import { OpenFacilitatorGuard } from './open-facilitator.guard.js'
+
+/** A node that does not answer soon is not waited for. */
+const PATIENCE_MILLISECONDS = 500
 
 /** x402's facilitator endpoints. `/supported` answers everybody; the others serve strangers where `OPEN_FACILITATOR` is on. */
 @Controller()
@@ -35,7 +39,8 @@ export class FacilitatorController {
   /**
    * `facilitatorAddress` is the same from every replica: an @x402/core seller's replicas refuse offers of each other that differ in
    * it. `facilitatorAddresses` are all that an offer may name, for sellers that spread their offers. `gasSponsoring` says by token which
-   * extension its offers may name: clients sign for the first that they know, whether the token takes it or not.
+   * extension its offers may name: clients sign for the first that they know, whether the token takes it or not. `blockSeconds` is how
+   * far apart the newest blocks are.
    */
   @Get('supported')
   async supported(): Promise<SupportedResponse> {
@@ -45,7 +50,12 @@ export class FacilitatorController {
         const { network } = chain
         const facilitatorAddresses = await this.signers.offered(network)
         const gasSponsoring = gasSponsoringOf(chain)
-        const extra = { facilitatorAddress: facilitatorAddresses[0], facilitatorAddresses, gasSponsoring }
+        const patience = sleep(PATIENCE_MILLISECONDS, undefined, { ref: false })
+        const blockSeconds = await Promise.race([chain.head.blockSeconds(), patience])
+        const extra = {
+          ...{ facilitatorAddress: facilitatorAddresses[0], facilitatorAddresses, gasSponsoring },
+          ...(blockSeconds === undefined ? {} : { blockSeconds }),
+        }
         return { x402Version: 2, scheme: 'upto', network, extra }
       }),
     )

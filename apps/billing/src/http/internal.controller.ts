@@ -67,7 +67,7 @@ export class InternalController {
     const found = await findPaymentById(this.ledger.db, id)
     if (found === null) throw new BillingError('not_found', 'there is no such payment')
     const milliseconds = wait === undefined ? 0 : decodeInteger(Number(wait), 'waitMilliseconds', 0, 300_000)
-    return { payment: encodePayment(toPayment(await this.settler.waitUntilMined(found, milliseconds))) }
+    return { payment: encodePayment(toPayment(await this.settler.waitUntilKnown(found, milliseconds))) }
   }
 
   @Get('payments')

@@ -88,6 +88,7 @@ export function toPayment(row: PaymentRow): Payment {
     route: row.route,
     reason: row.reason,
     transaction: row.transaction,
+    doubt: row.doubt,
     blockNumber: row.blockNumber,
     gasUsed: row.gasUsed,
     feePaid: row.feePaid,

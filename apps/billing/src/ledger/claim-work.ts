@@ -1,6 +1,7 @@
 import type { Address, Network } from '@upfront/protocol'
 import { and, eq, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
 import type { Database } from './ledger.js'
+import { isOfRefusedContract } from './refused-payers.js'
 import { type PaymentOrigin, type PaymentRow, payments } from './schema.js'
 
 /** What one process may take up of one chain. */
@@ -54,7 +55,7 @@ export function readWork(db: Database, claimant: Claimant, confirmedBlock: bigin
 
 /**
  * Claims charges that are to be submitted: of each room no more than it has, what expires first in front. No other process gets
- * them until their next look. Nothing more is signed for payers that are refused.
+ * them until their next look. Nothing more is signed for contracts that burn gas.
  */
 export function claimCharges(db: Database, claimant: Claimant, rooms: readonly Room[]): Promise<PaymentRow[]> {
   return claim(
@@ -71,7 +72,7 @@ export function claimCharges(db: Database, claimant: Claimant, rooms: readonly R
 function isToSubmit(claimant: Claimant): SQL {
   return sql`network = ${claimant.network} and state = 'charging' and facilitator = room.signer and origin = room.origin
     and next_look <= now() and ${isFree(claimant)}
-    and not exists (select from refused_payers as refused where refused.network = payments.network and refused.payer = payments.payer)`
+    and not ${isOfRefusedContract}`
 }
 
 /** Gives charges back that were claimed and not submitted: their next look is now, or after so many milliseconds. */

@@ -13,7 +13,8 @@ export interface PaymentProgress {
   network: Network
   id: string
   state: PaymentState
-  isMined: boolean
+  /** A seller need not wait for more: it is mined, or looks as if it could not be settled. */
+  isKnown: boolean
 }
 
 /**
@@ -26,8 +27,8 @@ export class PaymentChanges extends EventEmitter<{ progress: [PaymentProgress] }
 
   /** @param payload what `payments_notify` wrote */
   hear(payload = ''): void {
-    const [network, id, state, block] = payload.split(' ')
-    const progress = { network, id, state, isMined: block !== undefined }
+    const [network, id, state, known] = payload.split(' ')
+    const progress = { network, id, state, isKnown: known !== undefined }
     this.emit('progress', progress as PaymentProgress)
   }
 

@@ -1,27 +1,40 @@
 import type { Address, Network } from '@upfront/protocol'
-import { and, eq, type SQL, sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { Database } from './ledger.js'
-import type { RecordedReceipt } from './record-receipt.js'
-import { type PaymentRow, refusedPayers } from './schema.js'
+import { refusedPayers } from './schema.js'
 
-/** Whether this payer has burned a signer's gas before. An operator who knows better deletes the row. */
+/**
+ * Whether nothing may be authorized for this payer: a payment of it could not be collected not long ago, or one that is open looks as
+ * if it could not be. An operator who knows better deletes the row of `refused_payers`.
+ */
 export async function isPayerRefused(db: Database, network: Network, payer: Address): Promise<boolean> {
-  const rows = await db
-    .select({ payer: refusedPayers.payer })
-    .from(refusedPayers)
-    .where(and(eq(refusedPayers.network, network), eq(refusedPayers.payer, payer)))
-  return rows.length > 0
+  const of = sql`network = ${network} and payer = ${payer}`
+  const isRefused = sql<boolean>`exists (select from refused_payers where ${of} and coalesce(refused_until > now(), true))
+    or exists (select from payments where ${of} and state in ('charging', 'submitted') and doubt is not null)`
+  const [row] = await db.select({ isRefused }).from(sql`(select 1) as one`)
+  return row?.isRefused ?? false
 }
 
-/** Counts a transaction that a payer's contract has made revert. To be run once for each, in the transaction that notes it as mined. */
-export function refusePayer(payment: Pick<PaymentRow, 'network' | 'payer'>, { gasUsed }: RecordedReceipt): SQL {
-  return recordRefusal(payment, gasUsed)
+/** That a payer's contract burns gas: nothing more is signed for it. Of a query on `payments`. */
+export const isOfRefusedContract: SQL = sql`exists (select from refused_payers as refused
+  where refused.network = payments.network and refused.payer = payments.payer and refused.refused_until is null)`
+
+/**
+ * For `along`: refuses the payer of the changed payment, which could not be collected: an hour the first time, twice as long each
+ * further time. `gasUsed`: what its transactions used. `forGood`: its contract burns gas.
+ */
+export function refusePayer(gasUsed: bigint, forGood: boolean): SQL {
+  const until = forGood ? sql`null::timestamptz` : sql`now() + interval '1 hour'`
+  const again = sql`case when ${forGood}::boolean or ${refusedPayers}.refused_until is null then null
+    else now() + interval '1 hour' * power(2, least(${refusedPayers}.payments, 10)) end`
+  return sql`insert into ${refusedPayers} (network, payer, payments, gas_used, refused_at, refused_until)
+    select network, payer, 1, ${gasUsed.toString()}::numeric, now(), ${until} from changed
+    on conflict (network, payer) do update set payments = ${refusedPayers}.payments + 1,
+      gas_used = ${refusedPayers}.gas_used + excluded.gas_used, refused_at = now(), refused_until = ${again}`
 }
 
-/** Counts a transaction whose `gasUsed` a payer has cost a signer. */
-export function recordRefusal({ network, payer }: Pick<PaymentRow, 'network' | 'payer'>, gasUsed: bigint): SQL {
-  return sql`insert into ${refusedPayers} (network, payer, transactions, gas_used, refused_at)
-    values (${network}, ${payer}, 1, ${gasUsed.toString()}::numeric, now())
-    on conflict (network, payer) do update set transactions = refused_payers.transactions + 1,
-      gas_used = refused_payers.gas_used + excluded.gas_used`
+/** For `along`: the changed payment was collected after all. */
+export function pardonPayer(): SQL {
+  return sql`delete from ${refusedPayers} using changed where ${refusedPayers}.network = changed.network
+    and ${refusedPayers}.payer = changed.payer and ${refusedPayers}.refused_until is not null`
 }

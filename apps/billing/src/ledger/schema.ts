@@ -67,6 +67,8 @@ export const payments = pgTable(
     nextLook: timestamp('next_look', { withTimezone: true }),
     /** The head when its settlement first looked impossible; `null`: it does not. */
     doubtfulFrom: bigint('doubtful_from', { mode: 'bigint' }),
+    /** Why it looks impossible, as of the newest block: an x402 reason. `null`: nothing is known against it. */
+    doubt: text('doubt'),
     updatedAt: time('updated_at').notNull(),
   },
   (table) => [
@@ -275,18 +277,20 @@ export const reconciledBlocks = pgTable('reconciled_blocks', {
 })
 
 /**
- * Payers whose contract made a settlement revert on chain, or whose sponsored approval did not follow, at the signer's expense: nothing
- * more is authorized for them.
+ * Payers who cost a seller work or a signer gas: nothing more is authorized for them until `refusedUntil`. A contract that made a
+ * settlement revert on chain is refused for good, and nothing more is signed for it.
  */
 export const refusedPayers = pgTable(
   'refused_payers',
   {
     network: text('network').$type<Network>().notNull(),
     payer: text('payer').$type<Address>().notNull(),
-    /** Reverted transactions, and what they used. */
-    transactions: integer('transactions').notNull(),
+    /** Payments that could not be collected, and the gas that their transactions used. */
+    payments: integer('payments').notNull(),
     gasUsed: uint256('gas_used').notNull(),
     refusedAt: time('refused_at').notNull(),
+    /** `null`: for good, until an operator deletes the row. */
+    refusedUntil: time('refused_until'),
   },
   (table) => [primaryKey({ columns: [table.network, table.payer] })],
 )

@@ -33,8 +33,7 @@ type Reservation = { outcome: 'reserved'; payment: PaymentRow } | Refused
 
 const PAYER_REFUSED = {
   reason: RefusalReason.payerRefused,
-  message:
-    "this payer's contract made a settlement revert, or its sponsored approval did not follow, at the facilitator's expense",
+  message: 'a payment of this payer could not be collected, or looks as if it could not be: it is refused for a while',
 }
 const NO_SIGNERS: ReadonlySet<Address> = new Set()
 /** What a payment is before anything was done with it. */
@@ -54,6 +53,7 @@ const NOTHING_YET = {
   takenBackAt: null,
   nextLook: null,
   doubtfulFrom: null,
+  doubt: null,
 } as const
 
 const SIGNER_OUT_OF_GAS = {

@@ -45,7 +45,7 @@ export class Charges {
         : { payment: charged, refusal: null }
     if (refusal !== null) return { outcome: 'refused', ...refusal, payment: toPayment(payment) }
     this.settler.wake(payment.network)
-    return { outcome: 'done', payment: toPayment(await this.settler.waitUntilMined(payment, waitMilliseconds)) }
+    return { outcome: 'done', payment: toPayment(await this.settler.waitUntilKnown(payment, waitMilliseconds)) }
   }
 
   /** Throws `BillingError`. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common'
-import { type AuthorizeRequest, isFinal, RefusalReason } from '@upfront/protocol'
+import { type AuthorizeRequest, RefusalReason, standingOf } from '@upfront/protocol'
 import type { SettleResponse, VerifyResponse } from '@x402/core/types'
 import { Environment } from '../environment/environment.js'
 import { findPayment } from '../ledger/find-payment.js'
@@ -81,7 +81,7 @@ export class Facilitator {
 
   private async finish(payment: PaymentRow): Promise<SettleResponse> {
     this.settler.wake(payment.network)
-    const waited = await this.settler.waitUntilMined(payment, this.environment.RECEIPT_WAIT_MS)
+    const waited = await this.settler.waitUntilKnown(payment, this.environment.RECEIPT_WAIT_MS)
     return toSettleResponse(waited, this.settler.waitOf(waited))
   }
 }
@@ -92,13 +92,18 @@ function toAuthorize(paymentPayload: unknown, paymentRequirements: unknown): Aut
 
 /** How far a charged payment came, in x402's words. Mined counts as settled; confirmations are the ledger's. */
 function toSettleResponse(payment: PaymentRow, wait: string | null): SettleResponse {
-  const { network, payer, state } = payment
+  const { network, payer } = payment
   const transaction = payment.transaction ?? ''
-  const moved = state === 'settled' || state === 'zero' || (!isFinal(state) && payment.blockNumber !== null)
-  if (moved) return { success: true, payer, transaction, network, amount: (payment.charge ?? 0n).toString() }
-  if (state === 'failed') {
+  const standing = standingOf(payment)
+  if (standing === 'settled')
+    return { success: true, payer, transaction, network, amount: (payment.charge ?? 0n).toString() }
+  if (standing === 'failed') {
     const reason = payment.reason ?? RefusalReason.transactionFailed
     return failure({ reason, message: 'the settlement failed' }, transaction, network, payer)
+  }
+  if (standing === 'doubtful') {
+    const message = `as of the newest block the settlement would fail (${payment.doubt})`
+    return failure({ reason: RefusalReason.settlementDoubtful, message }, transaction, network, payer)
   }
   return failure(
     {

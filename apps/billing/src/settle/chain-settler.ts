@@ -18,7 +18,7 @@ import type { Database } from '../ledger/ledger.js'
 import type { PaymentOrigin, PaymentRow } from '../ledger/schema.js'
 import type { BillingMetrics } from '../metrics.js'
 import { HeadPoll } from './head-poll.js'
-import { resolveDoubt, type TrackResult, track, trackReceipt } from './outcome/track.js'
+import { examine, resolveDoubt, type TrackResult, track, trackReceipt } from './outcome/track.js'
 import { reportEnd } from './report-end.js'
 import type { GasPolicy } from './signers/gas-policy.js'
 import type { SigningQueue } from './signers/signing-queue.js'
@@ -113,6 +113,17 @@ export class ChainSettler {
   /** Judges a charge that can't be submitted here by the chain's facts. Throws `NodeFault`. */
   async resolve(payment: PaymentRow): Promise<void> {
     await this.#follow(payment, await resolveDoubt(this.#db, this.#chain, payment))
+  }
+
+  /** The payment as it is after a look at what the newest block has against it; as it was where the node does not answer. */
+  async examine(payment: PaymentRow): Promise<PaymentRow> {
+    let examined = payment
+    await this.#attempt('examining a payment', { paymentId: payment.id }, async () => {
+      const result = await examine(this.#db, this.#chain, payment)
+      if ('payment' in result) examined = result.payment
+      await this.#follow(payment, result)
+    })
+    return examined
   }
 
   async #pause(): Promise<void> {

@@ -8,7 +8,8 @@ import { Chains } from '../chain/chains.js'
 import { Environment } from '../environment/environment.js'
 import { changePayment } from '../ledger/change-payment.js'
 import { Ledger } from '../ledger/ledger.js'
-import { idempotencyKeys, type PaymentRow, payments, refusedPayers } from '../ledger/schema.js'
+import { isOfRefusedContract } from '../ledger/refused-payers.js'
+import { idempotencyKeys, type PaymentRow, payments } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
 import { endWithin } from './end-within.js'
 import { healFailed, reopenReorged } from './outcome/follow-ended.js'
@@ -141,10 +142,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     const isDue = and(
       eq(payments.network, chain.network),
       inArray(payments.state, ['charging', 'submitted']),
-      or(
-        notInArray(payments.facilitator, [...chain.signers.keys()]),
-        inArray(payments.payer, this.ledger.db.select({ payer: refusedPayers.payer }).from(refusedPayers)),
-      ),
+      or(notInArray(payments.facilitator, [...chain.signers.keys()]), isOfRefusedContract),
       sql`${payments.deadline} < ${chain.head.now().toString()}::numeric`,
     )
     const rows = await this.ledger.db.select().from(payments).where(isDue).orderBy(asc(payments.deadline)).limit(BATCH)

@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
-import { type Address, isFinal, type Network } from '@upfront/protocol'
+import { type Address, isFinal, type Network, standingOf } from '@upfront/protocol'
 import { LOGGER, type Logger } from '@upfront/service'
 import { Chains } from '../chain/chains.js'
 import { Environment } from '../environment/environment.js'
@@ -13,11 +14,14 @@ import { endWithin } from './end-within.js'
 import { GasPolicy, type GasWait } from './signers/gas-policy.js'
 import { SigningQueue } from './signers/signing-queue.js'
 
+/** A node that takes longer says nothing against a payment. */
+const LAST_LOOK_MILLISECONDS = 1_000
+
 /** Settles every charged payment, whatever the nodes do. Each chain by itself: one whose node hangs keeps no other waiting. */
 @Injectable()
 export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly chains: ReadonlyMap<Network, ChainSettler>
-  /** By payment: it was mined, or is final. */
+  /** By payment: it was mined, is final, or doubtful. */
   private readonly progress = new EventEmitter().setMaxListeners(0)
   private loops: Promise<void>[] = []
 
@@ -36,9 +40,9 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   onApplicationBootstrap(): void {
-    this.ledger.changes.on('progress', ({ network, id, state, isMined }) => {
-      if (state === 'charging') this.wake(network)
-      else if (isMined || isFinal(state)) this.progress.emit(id)
+    this.ledger.changes.on('progress', ({ network, id, state, isKnown }) => {
+      if (isKnown || isFinal(state)) this.progress.emit(id)
+      else if (state === 'charging') this.wake(network)
     })
     this.loops = [...this.chains.values()].map((chain) => chain.run())
   }
@@ -69,16 +73,21 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
     await this.chains.get(payment.network)?.resolve(payment)
   }
 
-  /** Resolves with the payment as soon as it is mined or final, at the latest after `milliseconds`. */
-  async waitUntilMined(payment: PaymentRow, milliseconds: number): Promise<PaymentRow> {
+  /**
+   * Resolves with the payment as soon as it is known whether it is paid: mined, failed, or doubtful. At the latest after `milliseconds`,
+   * with one more look at what the newest block has against it.
+   */
+  async waitUntilKnown(payment: PaymentRow, milliseconds: number): Promise<PaymentRow> {
     const until = Date.now() + milliseconds
     let current = payment
-    while (!isFinal(current.state) && current.blockNumber === null && Date.now() < until) {
+    while (standingOf(current) === 'pending' && Date.now() < until) {
       // What was not heard is looked up as often as payments are.
       const longest = Math.min(this.environment.RECOVERY_INTERVAL_MS, until - Date.now())
       await once(this.progress, payment.id, { signal: AbortSignal.timeout(longest) }).catch(() => undefined)
       current = (await findPaymentById(this.ledger.db, payment.id)) ?? current
     }
-    return current
+    if (milliseconds === 0 || standingOf(current) !== 'pending') return current
+    const examined = this.chains.get(payment.network)?.examine(current) ?? current
+    return Promise.race([examined, sleep(LAST_LOOK_MILLISECONDS, current, { ref: false })])
   }
 }

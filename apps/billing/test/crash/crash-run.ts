@@ -97,7 +97,7 @@ export async function runCrash(plan: CrashPlan): Promise<CrashReport> {
     const victims = { billing, seller, ...(postgres === null ? {} : { postgres }) }
     const stop = () => killing.abort()
     await Promise.all([
-      buy(plan, seller.url, purchases, killing.signal).finally(stop),
+      buy(plan, seller.url, purchases, kills, killing.signal).finally(stop),
       kill(plan, victims, kills, killing.signal, () => countServed(purchases)).finally(stop),
       disturbing,
     ])
@@ -205,7 +205,13 @@ async function kill(
   }
 }
 
-async function buy(plan: CrashPlan, sellerUrl: string, purchases: Purchase[], signal: AbortSignal): Promise<void> {
+async function buy(
+  plan: CrashPlan,
+  sellerUrl: string,
+  purchases: Purchase[],
+  kills: Readonly<Record<VictimName, number>>,
+  signal: AbortSignal,
+): Promise<void> {
   let asked = 0
   /** A 503 tries nothing: a service starts. */
   const countTried = () => purchases.filter(({ status }) => status !== 503).length
@@ -213,7 +219,8 @@ async function buy(plan: CrashPlan, sellerUrl: string, purchases: Purchase[], si
     while (!signal.aborted && countServed(purchases) < plan.payments && countTried() < plan.payments * 50) {
       const index = asked++
       const charge = index % 3 === 0 ? 0n : BigInt(1_000 + index)
-      const bought = await purchase(`${sellerUrl}/metered?charge=${charge}&slowMs=${random(0, 400)}`, charge)
+      const url = `${sellerUrl}/metered?charge=${charge}&slowMs=${random(0, 400)}`
+      const bought = await purchase(url, charge, kills)
       purchases.push(bought)
       if (bought.status !== 200) await sleep(700)
     }
@@ -221,8 +228,11 @@ async function buy(plan: CrashPlan, sellerUrl: string, purchases: Purchase[], si
   await Promise.all(Array.from({ length: plan.concurrency }, buyer))
 }
 
-/** One paid request of an unmodified x402 buyer. A buyer that was told nothing, or to come back, does not pay again. */
-async function purchase(url: string, asked: bigint): Promise<Purchase> {
+/**
+ * One paid request of an unmodified x402 buyer. A buyer that was told nothing, or to come back, does not pay again. One whose answer is
+ * withheld asks for it until it is decided; a seller that was killed meanwhile has lost it, and told it nothing.
+ */
+async function purchase(url: string, asked: bigint, kills: Readonly<Record<VictimName, number>>): Promise<Purchase> {
   let header: string | null = null
   const client = new x402Client()
     .register('eip155:31337', new UptoEvmScheme(privateKeyToAccount(DEVNET_ROLES.buyer.privateKey)))
@@ -232,17 +242,22 @@ async function purchase(url: string, asked: bigint): Promise<Purchase> {
     header = request.headers.get('payment-signature') ?? header
     return fetch(request)
   }
-  const status = await wrapFetchWithPayment(
+  const told = async (response: Response) => {
+    await response.text()
+    return { status: response.status, isWithheld: response.headers.has('retry-after') && response.status === 402 }
+  }
+  const nothing = () => ({ status: null, isWithheld: false })
+  const killedBefore = kills.seller
+  let answer: { status: number | null; isWithheld: boolean } = await wrapFetchWithPayment(
     watched,
     client,
-  )(url).then(
-    async (response) => {
-      await response.text()
-      return response.status
-    },
-    () => null,
-  )
-  return { status, header, nonce: nonceOf(header), asked }
+  )(url).then(told, nothing)
+  while (answer.isWithheld && header !== null) {
+    await sleep(500)
+    answer = await fetch(url, { headers: { 'payment-signature': header } }).then(told, nothing)
+    if (answer.status === 402 && kills.seller > killedBefore) answer = nothing()
+  }
+  return { status: answer.status, header, nonce: nonceOf(header), asked }
 }
 
 function nonceOf(header: string | null): bigint | null {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { DEVNET_ROLES, USDC_ADDRESS } from '@upfront/devnet'
+import { DEVNET_ROLES, type DevnetAccount, USDC_ADDRESS } from '@upfront/devnet'
 import {
   type AuthorizeResult,
   billingPath,
@@ -116,8 +116,11 @@ export class BillingClient {
   }
 
   /** Signs and authorizes; throws where it is refused. */
-  async authorizeNew(requirements: PaymentRequirements = makeRequirements()): Promise<Payment> {
-    const result = await this.authorize(await sign(requirements))
+  async authorizeNew(
+    requirements: PaymentRequirements = makeRequirements(),
+    buyer: DevnetAccount = DEVNET_ROLES.buyer,
+  ): Promise<Payment> {
+    const result = await this.authorize(await sign(requirements, buyer))
     if (result.outcome !== 'authorized') throw new Error(`refused: ${result.reason} ${result.message}`)
     return result.payment
   }

@@ -31,8 +31,12 @@ export async function transfer(devnet: Devnet, from: DevnetAccount, to: `0x${str
 }
 
 /** As the payer can: Permit2 then takes no settlement with it. */
-export async function burnNonce(devnet: Devnet, nonce: bigint): Promise<void> {
-  const account = privateKeyToAccount(DEVNET_ROLES.buyer.privateKey)
+export async function burnNonce(
+  devnet: Devnet,
+  nonce: bigint,
+  payer: DevnetAccount = DEVNET_ROLES.buyer,
+): Promise<void> {
+  const account = privateKeyToAccount(payer.privateKey)
   await createWalletClient({ account, transport: http(devnet.rpcUrl) }).writeContract({
     chain: null,
     address: PERMIT2,

@@ -16,6 +16,8 @@ export interface VerifiedPayment {
   payload: PaymentPayload
   offer: Offer
   payer: string
+  /** Of the authorization, in seconds since 1970. */
+  deadline: bigint
   /** Of the request, as the offer names it. */
   resourceUrl: string
   /** To find the answer by, when the same payment comes again. */
@@ -95,7 +97,8 @@ export class Admission {
       await this.facilitator.release(payload, offer.requirements, 'verified_too_late')
       return refuse(refusalOf('permit2_deadline_expired'))
     }
-    return { verified: { payload, offer, payer: authorization.payer, resourceUrl: request.url, answerKey } }
+    const { payer, deadline } = authorization
+    return { verified: { payload, offer, payer, deadline, resourceUrl: request.url, answerKey } }
   }
 
   private unavailable(route: CompiledRoute, error: unknown): HttpAnswer {

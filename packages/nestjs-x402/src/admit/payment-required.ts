@@ -54,7 +54,7 @@ export function paymentRequired(
     ({ requirements, decimals }) =>
       `up to $${formatUnits(BigInt(requirements.amount), decimals)} on ${requirements.network} to ${requirements.payTo}`,
   )
-  const policy = policyInWords(charge, answerSeconds)
+  const policy = policyInWords(charge, answerSeconds, settings.onPending)
   if (prefersHtml(accept)) {
     return {
       status,

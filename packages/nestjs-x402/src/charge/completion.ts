@@ -1,10 +1,12 @@
 import type { ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common'
 import { encodePaymentResponseHeader } from '@x402/core/http'
 import { withPrivateCacheControl } from '@x402/core/server'
+import type { SettleResponse } from '@x402/core/types'
 import type { VerifiedPayment } from '../admit/admission.js'
 import type { HttpAnswer } from '../admit/payment-required.js'
-import { AnswerStore, type SentAnswer } from '../hold/answer-store.js'
+import { AnswerStore, type SentAnswer, type WithheldAnswer } from '../hold/answer-store.js'
 import type { HeldResponse } from '../hold/held-response.js'
 import type { CompiledRoute } from '../routes/paid-routes.js'
 import { PAID_ROUTES_OPTIONS, type PaidRoutesOptions } from '../routes/paid-routes-options.js'
@@ -23,11 +25,19 @@ export interface RunningRequest {
   answerInstead(answer: HttpAnswer): void
 }
 
+/** Between two looks at the payment of an answer that can't be kept. */
+const PAUSE_MILLISECONDS = 500
+/** For a buyer whose answer is withheld. Each repeat waits for the payment by itself. */
+const RETRY_AFTER_SECONDS = 2
+/** A withheld answer outlasts the authorization by this: its last block may come late. */
+const AFTER_DEADLINE_MILLISECONDS = 60_000
+
 /** From the start of a paid handler to its answer: waits for its end, decides the charge, settles, sends the answer. */
 @Injectable()
 export class Completion implements OnApplicationShutdown {
   private readonly underWay = new Set<Promise<void>>()
   private readonly logger = new Logger('PaidRoutes')
+  private ending = false
 
   constructor(
     @Inject(PAID_ROUTES_OPTIONS) private readonly options: PaidRoutesOptions,
@@ -53,10 +63,11 @@ export class Completion implements OnApplicationShutdown {
 
   /** Clients that left have no connection any more, but perhaps a charge that is not stored yet. */
   async onApplicationShutdown(): Promise<void> {
+    this.ending = true
     await Promise.all(this.underWay)
   }
 
-  private async complete(running: RunningRequest, sent: (answer: SentAnswer | undefined) => void): Promise<void> {
+  private async complete(running: RunningRequest, sent: ReturnType<AnswerStore['begin']>): Promise<void> {
     const { route, verified, payment, held } = running
     const end = await handlerEnd(running, route.settings.timeout)
     const terms = { maximum: payment.maximum, decimals: payment.decimals, policy: route.settings.charge }
@@ -65,11 +76,29 @@ export class Completion implements OnApplicationShutdown {
     if (charge.fault !== undefined) {
       this.logger.error({ message: 'the seller set an invalid amount', route: route.name, fault: charge.fault })
     }
-    const result = await this.extended(await this.settler.settle(verified, charge), end, verified)
-    const answer = this.answer(running, end, charge, result)
+    const settle = async () => this.extended(await this.settler.settle(verified, charge), end, verified)
+    const result = await this.settled(running, end, charge, settle)
+    const answer = this.answer(running, end, charge, result, settle)
     // Who left before the handler answered has paid for a part, not for the answer.
     sent(end.kind === 'answered' ? answer.sent : undefined)
     this.record(running, charge, result, answer.status)
+  }
+
+  /** What became of the payment. An answer that can't be kept, as more of it is to come, waits for it until the authorization ends. */
+  private async settled(
+    { route, held, verified, response }: RunningRequest,
+    end: HandlerEnd,
+    charge: Charge,
+    settle: () => Promise<SettlementResult>,
+  ): Promise<SettlementResult> {
+    const canKeep = this.answers.seconds > 0 && held.ended
+    let result = await settle()
+    while (isSold(end, charge) && isWithheld(route, result) && !canKeep) {
+      if (this.ending || response.closed || Date.now() > Number(verified.deadline) * 1000) break
+      await sleep(PAUSE_MILLISECONDS)
+      result = await settle()
+    }
+    return result
   }
 
   private async extended(
@@ -90,24 +119,22 @@ export class Completion implements OnApplicationShutdown {
     }
   }
 
-  /** @returns the status that went out, and the whole answer where it is the handler's own */
+  /** @returns the status that went out, and the whole answer where it is the handler's own, sent or withheld */
   private answer(
     running: RunningRequest,
     end: HandlerEnd,
     charge: Charge,
-    { outcome, receipt }: SettlementResult,
-  ): { status: number; sent?: SentAnswer | undefined } {
-    const { held, payment } = running
+    result: SettlementResult,
+    settle: () => Promise<SettlementResult>,
+  ): { status: number; sent?: SentAnswer | WithheldAnswer | undefined } {
+    const { held, payment, route, verified } = running
+    const { receipt } = result
     const headers = {
       'PAYMENT-RESPONSE': encodePaymentResponseHeader(receipt),
       'Cache-Control': withPrivateCacheControl(held.getHeader('Cache-Control') ?? null),
     }
     const instead = (status: number, error: string, message: string) => {
-      running.answerInstead({
-        status,
-        headers: { ...headers, 'Cache-Control': 'no-store', 'Content-Type': 'application/json; charset=utf-8' },
-        body: JSON.stringify({ error, message }),
-      })
+      running.answerInstead(errorAnswer(status, receipt, error, message))
       return { status }
     }
     const charged = charge.amount === 0n ? 'Nothing was charged.' : `${payment.describe(charge.amount)} was charged.`
@@ -119,13 +146,12 @@ export class Completion implements OnApplicationShutdown {
         'The seller set an amount that can not be charged. Nothing was charged.',
       )
     }
-    const failed = end.kind === 'answered' && end.status >= 400
-    if (outcome === 'failed' && !failed) {
-      return instead(
-        402,
-        receipt.errorReason ?? 'settlement_failed',
-        'The payment could not be settled. Nothing was charged.',
-      )
+    if (isSold(end, charge) && (result.outcome === 'failed' || isWithheld(route, result))) {
+      const copy = isWithheld(route, result) ? held.copy(headers) : undefined
+      const answer = unpaidAnswer(result, copy !== undefined)
+      running.answerInstead(answer)
+      const until = Number(verified.deadline) * 1000 + AFTER_DEADLINE_MILLISECONDS
+      return { status: answer.status, sent: copy && withheld(copy, route, until, settle) }
     }
     const { fault } = held
     if (fault !== undefined) {
@@ -160,6 +186,67 @@ export class Completion implements OnApplicationShutdown {
     } catch (error) {
       this.logger.error({ message: 'onPayment threw', route: route.name, error: String(error) })
     }
+  }
+}
+
+/** True for what a buyer pays for: an error, or nothing at all, is given to it whatever becomes of its payment. */
+function isSold(end: HandlerEnd, { refused }: Charge): boolean {
+  return end.kind === 'partial' || (end.kind === 'answered' && end.status < 400 && !refused)
+}
+
+function isWithheld({ settings }: CompiledRoute, { outcome }: SettlementResult): boolean {
+  return outcome === 'doubtful' || (outcome === 'pending' && settings.onPending === 'withhold')
+}
+
+/** Asks what became of the payment whenever its buyer does, until that is decided. */
+function withheld(
+  answer: SentAnswer,
+  route: CompiledRoute,
+  until: number,
+  settle: () => Promise<SettlementResult>,
+): WithheldAnswer {
+  let asked: Promise<SentAnswer> | undefined
+  const ask = async () => {
+    const result = await settle()
+    if (isWithheld(route, result)) asked = undefined
+    if (result.outcome === 'failed' || isWithheld(route, result)) return unpaidAnswer(result, true)
+    const paid = { 'payment-response': encodePaymentResponseHeader(result.receipt) }
+    return { ...answer, headers: { ...answer.headers, ...paid } }
+  }
+  return {
+    bytes: answer.body.length,
+    until,
+    ask: () => {
+      asked ??= ask()
+      return asked
+    },
+  }
+}
+
+/** @param isKept whether the answer can be had by the same payment later */
+function unpaidAnswer({ outcome, receipt }: SettlementResult, isKept: boolean): SentAnswer {
+  if (outcome === 'failed') {
+    const reason = receipt.errorReason ?? 'settlement_failed'
+    return errorAnswer(402, receipt, reason, 'The payment could not be settled. Nothing was charged.')
+  }
+  const state =
+    outcome === 'pending'
+      ? 'The payment is charged, and not on chain yet.'
+      : 'The payment is charged, and as things are it can not be settled.'
+  const next = isKept ? 'Repeat this request with the same payment: it gets the answer once that is settled.' : ''
+  const { status, headers, body } = errorAnswer(402, receipt, receipt.errorReason ?? '', `${state} ${next}`.trim())
+  return { status, headers: { ...headers, 'Retry-After': String(RETRY_AFTER_SECONDS) }, body }
+}
+
+function errorAnswer(status: number, receipt: SettleResponse, error: string, message: string): SentAnswer {
+  return {
+    status,
+    headers: {
+      'PAYMENT-RESPONSE': encodePaymentResponseHeader(receipt),
+      'Cache-Control': 'no-store',
+      'Content-Type': 'application/json; charset=utf-8',
+    },
+    body: Buffer.from(JSON.stringify({ error, message })),
   }
 }
 

@@ -2,14 +2,19 @@ import { Injectable, Logger } from '@nestjs/common'
 import { SettleError, type SettleResponse } from '@x402/core/types'
 import type { VerifiedPayment } from '../admit/admission.js'
 import { plainReason } from '../admit/payment-required.js'
-import { SETTLEMENT_PENDING } from '../routes/durable-facilitator.js'
+import { SETTLEMENT_DOUBTFUL, SETTLEMENT_PENDING } from '../routes/durable-facilitator.js'
 import { Facilitator } from '../routes/facilitator.js'
 import type { Charge } from './charge.js'
 
 /** `receipt` is the PAYMENT-RESPONSE. */
 export interface SettlementResult {
-  outcome: 'settled' | 'pending' | 'nothing' | 'failed'
+  outcome: 'settled' | 'pending' | 'doubtful' | 'nothing' | 'failed'
   receipt: SettleResponse
+}
+
+const UNDECIDED: Record<string, 'pending' | 'doubtful'> = {
+  [SETTLEMENT_PENDING]: 'pending',
+  [SETTLEMENT_DOUBTFUL]: 'doubtful',
 }
 
 /** Charges what was decided. Never rejects: an unknown outcome is `pending`. */
@@ -45,7 +50,7 @@ export class Settler {
     }
     const errorReason = plainReason(settled.errorReason) ?? 'settlement_failed'
     return {
-      outcome: errorReason === SETTLEMENT_PENDING ? 'pending' : 'failed',
+      outcome: UNDECIDED[errorReason] ?? 'failed',
       receipt: { ...receipt, success: false, errorReason, transaction },
     }
   }

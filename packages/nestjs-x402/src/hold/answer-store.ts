@@ -20,13 +20,25 @@ export interface AnswerKey {
   fingerprint: string
 }
 
+/** An answer that is withheld until its payment is settled. */
+export interface WithheldAnswer {
+  /** Bytes that it takes. */
+  bytes: number
+  /** How long it is kept at least, in milliseconds since 1970. */
+  until: number
+  /** What its buyer gets as things are now: the answer, or 402. */
+  ask(): Promise<SentAnswer>
+}
+
+type KeptAnswer = SentAnswer | WithheldAnswer
+
 interface Entry {
   /** Under which it is found. */
   names: string[]
   fingerprint: string
   /** Undefined where the answer was not kept. */
-  answer: Promise<SentAnswer | undefined>
-  /** The client of the first request is gone, and did not get its answer. */
+  answer: Promise<KeptAnswer | undefined>
+  /** The client of the first request has not got its answer: it is gone, or its payment was not settled yet. */
   isLost(): boolean
   bytes: number
   until: number
@@ -38,8 +50,8 @@ const DEFAULT_BYTES = 64 * 1024 * 1024
 const ENTRY_BYTES = 2_048
 
 /**
- * Keeps paid answers for some minutes: those with a payment identifier, and those whose client left before they were
- * sent. The same payment for the same request gets the answer again; nothing runs, nothing is charged.
+ * Keeps paid answers for some minutes: those with a payment identifier, those whose client left before they were sent, and those that
+ * wait for their payment. The same payment for the same request gets the answer again; nothing runs, nothing is charged.
  * Source: x402's `payment-identifier` extension, "Recovering a Lost Response".
  */
 @Injectable()
@@ -64,12 +76,14 @@ export class AnswerStore {
     const entry = named ?? this.entries.get(authorization)
     if (entry === undefined || entry.until < Date.now()) return undefined
     if (named === undefined && !entry.isLost()) return undefined
-    return entry.fingerprint === fingerprint ? entry.answer : 'conflict'
+    if (entry.fingerprint !== fingerprint) return 'conflict'
+    const answer = await entry.answer
+    return answer !== undefined && 'ask' in answer ? answer.ask() : answer
   }
 
   /** @returns to be called with the answer once it is sent, or with undefined where it can't be fetched again */
-  begin(key: AnswerKey, response: ServerResponse): (answer: SentAnswer | undefined) => void {
-    let resolve!: (answer: SentAnswer | undefined) => void
+  begin(key: AnswerKey, response: ServerResponse): (answer: KeptAnswer | undefined) => void {
+    let resolve!: (answer: KeptAnswer | undefined) => void
     // After a client left, Node takes what is written to its response as sent: the order of the events tells.
     let finished = false
     let lost = false
@@ -77,7 +91,7 @@ export class AnswerStore {
       finished = true
     })
     response.once('close', () => {
-      lost = !finished
+      lost ||= !finished
     })
     const entry: Entry = {
       names: key.identifier === undefined ? [key.authorization] : [key.identifier, key.authorization],
@@ -91,6 +105,7 @@ export class AnswerStore {
     }
     if (this.seconds > 0) for (const name of entry.names) this.entries.set(name, entry)
     return (answer) => {
+      if (answer !== undefined && 'ask' in answer) lost = true
       resolve(answer)
       const keep = () => {
         if (answer !== undefined && (key.identifier !== undefined || entry.isLost())) this.keep(entry, answer)
@@ -101,10 +116,11 @@ export class AnswerStore {
     }
   }
 
-  private keep(entry: Entry, answer: SentAnswer): void {
+  private keep(entry: Entry, answer: KeptAnswer): void {
     if (!entry.names.some((name) => this.entries.get(name) === entry)) return
-    entry.bytes = answer.body.length + ENTRY_BYTES
-    entry.until = Date.now() + this.seconds * 1000
+    const withheld = 'ask' in answer ? answer : { bytes: answer.body.length, until: 0 }
+    entry.bytes = withheld.bytes + ENTRY_BYTES
+    entry.until = Math.max(Date.now() + this.seconds * 1000, withheld.until)
     this.bytes += entry.bytes
     // In the order of their end: the first is the next to go.
     for (const name of entry.names) {

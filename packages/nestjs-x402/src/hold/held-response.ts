@@ -88,8 +88,7 @@ export class HeldResponse {
    * @returns what was sent; undefined where there is more to come
    */
   release(headers: Record<string, string>): SentAnswer | undefined {
-    for (const name of Object.keys(headers)) this.takeHeader(name)
-    const sent = this.#ended ? this.#sent(headers) : undefined
+    const sent = this.copy(headers)
     this.#mask.off()
     const response = this.#response
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
@@ -103,6 +102,12 @@ export class HeldResponse {
     else if (this.#begun && response.headersSent === false && this.#head === undefined) response.flushHeaders()
     if (this.#wantsDrain && flowing) response.emit('drain')
     return sent
+  }
+
+  /** What would be sent now with these headers in place of the handler's own; undefined where there is more to come. */
+  copy(headers: Record<string, string>): SentAnswer | undefined {
+    for (const name of Object.keys(headers)) this.takeHeader(name)
+    return this.#ended ? this.#sent(headers) : undefined
   }
 
   /** Answers this instead; what the handler wrote, or will write, goes nowhere. */

@@ -7,6 +7,7 @@ it('is told to buyers case by case', () => {
     'If it takes too long: $0.01.',
     'If you leave before it has answered, or the answer breaks off: $0.001.',
     'If you leave while the payment settles: the metered amount.',
+    'If the payment is not on chain soon: 402 with settlement_pending.',
     "If the seller sets an amount that can't be charged: nothing, and there is no answer.",
   ])
 })

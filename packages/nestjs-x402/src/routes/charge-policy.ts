@@ -33,6 +33,7 @@ export interface ChargePolicy {
 export function policyInWords(
   { unset, failure, timeout, partial, invalid = 'refuse' }: ChargePolicy,
   answerSeconds = 0,
+  onPending: 'withhold' | 'deliver' = 'withhold',
 ): string[] {
   const failures =
     typeof failure === 'string'
@@ -46,6 +47,9 @@ export function policyInWords(
     answerSeconds === 0
       ? 'If you leave while the payment settles: the metered amount.'
       : `If you leave while the payment settles: the metered amount; the same request with the same payment gets the answer for ${answerSeconds} seconds.`,
+    onPending === 'deliver'
+      ? 'If the payment is not on chain soon: the answer comes all the same, at the risk of the seller.'
+      : `If the payment is not on chain soon: 402 with settlement_pending${answerSeconds === 0 ? '' : ', and the answer for the same request with the same payment once it is'}.`,
     `If the seller sets an amount that can't be charged: ${invalid === 'refuse' ? 'nothing, and there is no answer' : 'the maximum'}.`,
   ]
 }

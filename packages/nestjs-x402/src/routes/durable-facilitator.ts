@@ -28,8 +28,9 @@ export interface AssetDescription {
  *
  * Where `verify` rejects, nothing was verified, and the authorization has to stay usable; the buyer gets 503 and, where
  * the error has `retryAfterSeconds`, that as Retry-After. Where `settle` rejects or answers `settlement_pending`, the
- * payment may be charged: the buyer gets its answer and is told that the payment is pending, so the client has to go on
- * by itself.
+ * payment may be charged, so the client has to go on by itself; the route's `onPending` decides whether the buyer gets its answer. For
+ * `settlement_doubtful`, a payment that looks as if it could not be settled, it never does. A withheld answer is decided by calling
+ * `settle` again with the same arguments, which charges nothing more and answers what became of the payment.
  */
 export interface DurableFacilitatorClient extends FacilitatorClient {
   verify(payload: PaymentPayload, requirements: PaymentRequirements, terms?: VerifyTerms): Promise<VerifyResponse>
@@ -38,6 +39,8 @@ export interface DurableFacilitatorClient extends FacilitatorClient {
   release(payload: PaymentPayload, requirements: PaymentRequirements, reason: string): Promise<void>
   /** Asked once at start. Rejects where no payment can be taken: it can't be reached, or refuses our credentials. */
   check?(): Promise<void>
+  /** For a warning at start where `onPending: 'deliver'` would deliver most answers unpaid. */
+  settlementTimes?(network: string): Promise<{ blockSeconds: number; waitSeconds: number } | undefined>
   /** For options that name an asset by its address alone; undefined where it is not settled. */
   describeAsset?(network: string, asset: string): Promise<AssetDescription | undefined>
 }
@@ -48,3 +51,6 @@ export function isDurable(client: FacilitatorClient): client is DurableFacilitat
 
 /** x402's word for a charge that is stored, or may be, and not yet on chain. */
 export const SETTLEMENT_PENDING = 'settlement_pending'
+
+/** A charge that is stored, and that could not be settled as of the newest block. */
+export const SETTLEMENT_DOUBTFUL = 'settlement_doubtful'

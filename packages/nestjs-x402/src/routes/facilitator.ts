@@ -27,6 +27,19 @@ export class Facilitator {
     }
   }
 
+  /** Logs a warning where a chain's blocks are further apart than a buyer waits: what is delivered while pending is mostly unpaid. */
+  async warnOfSlowBlocks(network: string): Promise<void> {
+    if (!isDurable(this.client) || this.client.settlementTimes === undefined) return
+    try {
+      const times = await this.client.settlementTimes(network)
+      if (times === undefined || times.blockSeconds <= times.waitSeconds) return
+      const message = `onPending is deliver, and a block takes longer than the ${times.waitSeconds} s that a payment is waited for: most answers go out before they are paid`
+      this.logger.warn({ message, network, blockSeconds: times.blockSeconds })
+    } catch {
+      // `check` has said that the facilitator can't be reached.
+    }
+  }
+
   verify(payload: PaymentPayload, requirements: PaymentRequirements, terms: VerifyTerms): Promise<VerifyResponse> {
     return (this.client as DurableFacilitatorClient).verify(payload, requirements, terms)
   }

@@ -39,6 +39,12 @@ export interface PaidRouteOptions {
   charge: ChargePolicy
   /** What the metered amount is computed from, any JSON with a `version`: shown in the offer as a whole, with its hash. */
   priceList?: PriceList
+  /**
+   * What a buyer gets whose payment is charged and not on chain yet. `withhold` (the default): 402, and the answer once the payment is
+   * settled: nothing is delivered unpaid. `deliver`: the answer at once; the seller bears the risk that the payment is never settled,
+   * as a buyer can empty its account or use its authorization up meanwhile.
+   */
+  onPending?: 'withhold' | 'deliver'
   /** How long the handler may take, in milliseconds. Default 30,000. */
   timeout?: number
   /**
@@ -66,6 +72,7 @@ export interface PaidRouteSettings {
   mimeType: string
   charge: Required<ChargePolicy>
   priceList: PriceList | undefined
+  onPending: 'withhold' | 'deliver'
   timeout: number
   holdBytes: number
   free: PaidRouteOptions['free']
@@ -83,6 +90,7 @@ export function withDefaults(options: PaidRouteOptions): PaidRouteSettings {
     mimeType: options.mimeType ?? '',
     charge: { ...options.charge, invalid: options.charge.invalid ?? 'refuse' },
     priceList: options.priceList,
+    onPending: options.onPending ?? 'withhold',
     timeout,
     holdBytes: options.holdBytes ?? 1024 * 1024,
     free: options.free,
@@ -109,6 +117,10 @@ export function routeFaults(options: unknown): string[] {
     if (given[name] !== undefined && typeof given[name] !== 'string') faults.push(`${name}: expected a string`)
   }
   if (given.free !== undefined && typeof given.free !== 'function') faults.push('free: expected a function')
+  const { onPending } = given
+  if (onPending !== undefined && onPending !== 'withhold' && onPending !== 'deliver') {
+    faults.push(`onPending: expected "withhold" or "deliver", got ${JSON.stringify(onPending)}`)
+  }
   const { priceList } = given as { priceList?: unknown }
   if (priceList !== undefined && typeof (priceList as PriceList | null)?.version !== 'string') {
     faults.push('priceList.version: expected a string')

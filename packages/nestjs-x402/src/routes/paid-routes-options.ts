@@ -13,8 +13,8 @@ export interface PaidRoutesOptions {
    */
   routes?: Record<string, PaidRouteOptions>
   /**
-   * Paid answers that can be fetched again with the same payment: those whose client left before it got them, and those
-   * asked for with x402's `payment-identifier`. In this process's memory, for `seconds` (300; 0 keeps none), in at most
+   * Paid answers that can be fetched again with the same payment: those whose client left before it got them, those asked for with
+   * x402's `payment-identifier`, and those that were withheld until their payment is settled. In this process's memory, for `seconds` (300; 0 keeps none), in at most
    * `bytes` (64 MiB).
    */
   answers?: { seconds?: number; bytes?: number }
@@ -51,7 +51,7 @@ export interface PaymentRecord {
   /** Smallest units. */
   maximum: bigint
   reason: ChargeReason
-  outcome: 'settled' | 'pending' | 'nothing' | 'failed'
+  outcome: 'settled' | 'pending' | 'doubtful' | 'nothing' | 'failed'
   /** Why it failed. */
   failure?: string
   transaction?: string

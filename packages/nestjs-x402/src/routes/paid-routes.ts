@@ -73,6 +73,9 @@ export class PaidRoutes implements OnModuleInit {
     if (faults.length > 0) throw new PaidRoutesConfigurationError(faults)
     await this.tryOffers(routes)
     if (routes.length > 0) await this.facilitator.check()
+    const delivering = routes.filter(({ settings }) => settings.onPending === 'deliver')
+    const networks = delivering.flatMap(({ settings }) => settings.accepts.map(({ network }) => network))
+    for (const network of new Set(networks)) await this.facilitator.warnOfSlowBlocks(network)
   }
 
   /** True where a controller has paid handlers. */

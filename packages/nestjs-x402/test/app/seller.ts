@@ -9,6 +9,7 @@ import {
   Get,
   HttpException,
   type INestApplication,
+  type LoggerService,
   type MessageEvent,
   Param,
   Post,
@@ -170,6 +171,8 @@ export interface SellerOptions {
   routes?: Record<string, PaidRouteOptions>
   prepare?: (app: INestApplication) => void
   onPayment?: PaidRoutesOptions['onPayment']
+  /** Silent unless given. */
+  logger?: LoggerService
 }
 
 export interface Seller {
@@ -181,7 +184,15 @@ export interface Seller {
 /** A seller listening on a free port. */
 export async function startSeller(
   facilitator: PaidRoutesOptions['facilitator'],
-  { adapter = 'fastify', controllers = [WorkController], routes = {}, prepare, onPayment, answers }: SellerOptions = {},
+  {
+    adapter = 'fastify',
+    controllers = [WorkController],
+    routes = {},
+    prepare,
+    onPayment,
+    answers,
+    logger,
+  }: SellerOptions = {},
 ): Promise<Seller> {
   const module = await Test.createTestingModule({
     imports: [
@@ -195,7 +206,7 @@ export async function startSeller(
     controllers,
   }).compile()
   const app = module.createNestApplication(adapter === 'fastify' ? new FastifyAdapter() : new ExpressAdapter(), {
-    logger: false,
+    logger: logger ?? false,
   })
   prepare?.(app)
   await app.listen(0, '127.0.0.1')

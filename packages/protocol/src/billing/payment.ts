@@ -77,6 +77,11 @@ export interface Payment {
   reason: string | null
   /** The newest or the mined settlement transaction. */
   transaction: Hash | null
+  /**
+   * Why it could not be settled on the newest block, an x402 reason: the payer emptied its account or burnt the nonce, an estimate
+   * failed, its transaction reverted. Null where nothing is known against it. Not final: it may be settled all the same.
+   */
+  doubt: string | null
   /** Set as soon as the transaction is mined successfully, also before it has its confirmations (state `submitted`). */
   blockNumber: bigint | null
   gasUsed: bigint | null
@@ -87,6 +92,22 @@ export interface Payment {
   submittedAt: string | null
   /** When a final state was reached. */
   finishedAt: string | null
+}
+
+/**
+ * What a charge is worth to who sold something for it:
+ * - `settled`: its transaction is mined and succeeded, or nothing was charged. Confirmations are for the books.
+ * - `pending`: on its way, and nothing is known against it.
+ * - `doubtful`: as of the newest block it could not be settled. It may be yet.
+ * - `failed`: it can't be settled any more.
+ */
+export type Standing = 'settled' | 'pending' | 'doubtful' | 'failed'
+
+export function standingOf({ state, blockNumber, doubt }: Pick<Payment, 'state' | 'blockNumber' | 'doubt'>): Standing {
+  if (state === 'settled' || state === 'zero') return 'settled'
+  if (isFinal(state)) return 'failed'
+  if (blockNumber !== null) return 'settled'
+  return doubt === null ? 'pending' : 'doubtful'
 }
 
 /** {@link Payment} as JSON: every bigint a decimal string. */
@@ -126,6 +147,7 @@ export function decodePayment(value: unknown, field = 'payment'): Payment {
     route: optionalText('route'),
     reason: optionalText('reason'),
     transaction: decodeNullable(object.transaction, at('transaction'), decodeHash),
+    doubt: optionalText('doubt'),
     blockNumber: optionalDecimal('blockNumber'),
     gasUsed: optionalDecimal('gasUsed'),
     feePaid: optionalDecimal('feePaid'),

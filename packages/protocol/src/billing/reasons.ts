@@ -48,6 +48,8 @@ export const RefusalReason = {
   exceedsMaximum: 'invalid_upto_evm_payload_settlement_exceeds_amount',
   transactionFailed: 'invalid_upto_evm_transaction_failed',
   settlementPending: 'settlement_pending',
+  /** Charged, and as of the newest block it could not be settled: nothing is to be delivered for it. */
+  settlementDoubtful: 'settlement_doubtful',
   /** The token is not one that billing was configured with. */
   unknownAsset: 'unsupported_asset',
   /** The signer can't pay for the gas of another settlement: the operator's matter, and no fault of the payment. */
@@ -58,7 +60,7 @@ export const RefusalReason = {
   payToNotServed: 'pay_to_not_served',
   /** A stranger's settlement that is worth less than this facilitator settles. */
   amountTooSmall: 'amount_too_small',
-  /** A contract that made a settlement revert before, or a payer whose sponsored approval did not follow: at the facilitator's expense. */
+  /** A payer whose payment could not be collected, or looks as if it could not: refused for a while, a contract that burns gas for good. */
   payerRefused: 'payer_refused',
   /** Charge or release of a payment that is no longer `authorized`. */
   notAuthorized: 'payment_not_authorized',

@@ -1,3 +1,4 @@
+import { RefusalReason } from '@upfront/protocol'
 import { isNotNull, type SQL, sql } from 'drizzle-orm'
 import type { BlockView } from '../../chain/block-view.js'
 import type { Chain } from '../../chain/chain.js'
@@ -5,6 +6,7 @@ import type { Receipt } from '../../chain/receipt.js'
 import { changePayment, type PaymentChange } from '../../ledger/change-payment.js'
 import type { Database } from '../../ledger/ledger.js'
 import { recordPaymentGas, recordTransfer, reverseBlock } from '../../ledger/record-receipt.js'
+import { pardonPayer, refusePayer } from '../../ledger/refused-payers.js'
 import { type PaymentRow, payments, settlementItems, signedTransactions } from '../../ledger/schema.js'
 import type { Transfer } from './find-transfer.js'
 
@@ -26,8 +28,8 @@ export async function concludeSettled(
     const isNew = sql`${payments.blockHash} is distinct from ${receipt.blockHash}`
     return changePayment(db, payment, { kind: 'mined', ...mined, where: isNew })
   }
-  const healed = payment.state === 'failed' ? { reason: null } : {}
-  return changePayment(db, payment, { kind: 'settled', to: 'settled', ...healed, ...mined })
+  const healed = payment.state === 'failed' ? { reason: null, along: [...mined.along, pardonPayer()] } : {}
+  return changePayment(db, payment, { kind: 'settled', to: 'settled', ...mined, ...healed })
 }
 
 /** The transaction's own block included; never less than 1. */
@@ -36,7 +38,10 @@ export function confirmationsOf(chain: Chain, { blockNumber }: Receipt): bigint 
   return above < 0n ? 1n : above + 1n
 }
 
-function describeMined(receipt: Receipt, transfer: Transfer): Pick<PaymentChange, 'set' | 'data' | 'along'> {
+function describeMined(
+  receipt: Receipt,
+  transfer: Transfer,
+): Pick<PaymentChange, 'set' | 'data'> & { along: readonly SQL[] } {
   return {
     set: {
       transaction: receipt.hash,
@@ -45,6 +50,8 @@ function describeMined(receipt: Receipt, transfer: Transfer): Pick<PaymentChange
       gasUsed: receipt.gasUsed,
       feePaid: receipt.fee,
       judgedBlock: null,
+      doubt: null,
+      doubtfulFrom: null,
     },
     data: {
       transaction: receipt.hash,
@@ -64,7 +71,8 @@ function markMined({ hash }: Receipt): SQL {
 
 /**
  * Ends a payment that can't be settled, as of `block`. `receipt`: of its transaction that reverted, or moved another amount
- * (`transfer`), where one was mined. `more`: what else is written if the payment changes.
+ * (`transfer`), where one was mined. Its payer is refused for a while, and for good where it `burnsGas`; not so where
+ * it was not its doing: the payment was possible until its deadline, or our own key moved another amount.
  */
 export async function concludeFailed(
   db: Database,
@@ -73,8 +81,9 @@ export async function concludeFailed(
   block: Pick<BlockView, 'number' | 'hash'>,
   receipt: Receipt | null,
   transfer: Transfer | null = null,
-  more: readonly SQL[] = [],
+  burnsGas = false,
 ): Promise<PaymentRow | null> {
+  const isLate = reason === RefusalReason.deadlineExpired && (payment.doubt ?? reason) === reason && receipt === null
   const spent = receipt === null ? {} : { gasUsed: receipt.gasUsed, feePaid: receipt.fee, transaction: receipt.hash }
   return changePayment(db, payment, {
     kind: 'failed',
@@ -87,15 +96,11 @@ export async function concludeFailed(
       block: block.number.toString(),
       blockHash: block.hash,
     },
-    along:
-      receipt === null
-        ? []
-        : [
-            markMined(receipt),
-            recordPaymentGas(receipt),
-            ...(transfer === null ? [] : [recordTransfer(receipt, transfer)]),
-            ...more,
-          ],
+    along: [
+      ...(receipt === null ? [] : [markMined(receipt), recordPaymentGas(receipt)]),
+      ...(receipt === null || transfer === null ? [] : [recordTransfer(receipt, transfer)]),
+      ...(isLate || transfer !== null ? [] : [refusePayer(receipt?.gasUsed ?? 0n, burnsGas)]),
+    ],
   })
 }
 

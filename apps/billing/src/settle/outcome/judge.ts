@@ -30,7 +30,7 @@ export async function judge(
   own: ReadonlySet<Hash>,
   notBefore: bigint,
 ): Promise<Verdict> {
-  const { payer, asset, nonce, charge } = payment
+  const { payer, nonce, charge } = payment
   if (charge === null) throw new Error(`payment ${payment.id} was not charged`)
   const confirmations = BigInt(chain.confirmations)
   const block = await chain.blockBelowHead(confirmations > DEPTH_BLOCKS ? confirmations : DEPTH_BLOCKS)
@@ -44,13 +44,22 @@ export async function judge(
   // Time does not go back: no later block can settle it.
   if (payment.deadline < block.timestamp) return { kind: 'impossible', reason: RefusalReason.deadlineExpired, block }
   if (block.number < notBefore) return { kind: 'unclear' }
-  const [balance, allowance, wouldSettle] = await Promise.all([
+  const reason = await findObstacle(block, payment, charge)
+  return reason === null ? { kind: 'possible', block } : { kind: 'impossible', reason, block }
+}
+
+/** Why a charge can't be settled on top of this block, an x402 reason; `null`: it can. Throws `NodeFault` and `NodeRefusal`. */
+export async function findObstacle(block: BlockView, payment: PaymentRow, charge: bigint): Promise<string | null> {
+  const { payer, asset, nonce, deadline } = payment
+  if (deadline < block.timestamp) return RefusalReason.deadlineExpired
+  const [wouldSettle, isUsed, balance, allowance] = await Promise.all([
+    block.wouldSettle(payment, charge),
+    block.isPermit2NonceUsed(payer, nonce),
     block.balanceOf(asset, payer),
     block.permit2Allowance(asset, payer),
-    block.wouldSettle(payment, charge),
   ])
-  if (wouldSettle) return { kind: 'possible', block }
-  if (balance < charge) return { kind: 'impossible', reason: RefusalReason.insufficientBalance, block }
-  if (allowance < charge) return { kind: 'impossible', reason: RefusalReason.allowanceRequired, block }
-  return { kind: 'impossible', reason: RefusalReason.simulationFailed, block }
+  if (wouldSettle) return null
+  if (isUsed) return RefusalReason.nonceInvalidated
+  if (balance < charge) return RefusalReason.insufficientBalance
+  return allowance < charge ? RefusalReason.allowanceRequired : RefusalReason.simulationFailed
 }

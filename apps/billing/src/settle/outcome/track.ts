@@ -7,11 +7,11 @@ import type { Receipt } from '../../chain/receipt.js'
 import { changePayment } from '../../ledger/change-payment.js'
 import type { Database } from '../../ledger/ledger.js'
 import { recordGas } from '../../ledger/record-receipt.js'
-import { refusePayer } from '../../ledger/refused-payers.js'
 import { type PaymentRow, payments, type SignedTransactionRow, signedTransactions } from '../../ledger/schema.js'
 import { readPaymentIds, readTransactions, storeTransaction } from '../../ledger/signed-transactions.js'
 import { raisedFees, signTransaction } from '../signers/sign.js'
 import { concludeFailed, concludeSettled, confirmationsOf } from './conclude.js'
+import { noteDoubt, readDoubt } from './doubt.js'
 import { findReceipt, readReceipt } from './find-receipt.js'
 import { findTransfer } from './find-transfer.js'
 import { DEPTH_BLOCKS, judge, type Verdict } from './judge.js'
@@ -41,6 +41,12 @@ export async function track(
   if (payment.blockNumber !== null) return { outcome: 'waiting', payment }
   if (receipt !== null) return reverted(db, chain, payment, transactions, receipt)
   if (payment.deadline < (await chain.head.current()).timestamp) return resolveDoubt(db, chain, payment)
+  if (payment.doubt !== null) {
+    const { doubt, blockNumber } = await readDoubt(chain, payment)
+    if (doubt !== null) return resolveDoubt(db, chain, payment)
+    const cleared = await noteDoubt(db, payment, null, blockNumber)
+    if (cleared === null) return { outcome: 'moved on' }
+  }
   if (!chain.signers.has(payment.facilitator)) return { outcome: 'waiting', payment }
   const count = await chain.transactionCount(payment.facilitator, 'latest')
   const newest = transactions.find(({ status, nonce }) => status === 'open' && nonce >= count)
@@ -55,10 +61,31 @@ export async function track(
   return { outcome: 'broadcast', transaction: newest, bumped: false }
 }
 
-/** What follows from its newest transaction's receipt, where that succeeded; `null`: there is none. Throws `NodeFault`. */
+/**
+ * What follows at once from its newest transaction's receipt: it is mined, or reverted, which makes it doubtful until it is judged.
+ * `null`: there is none. Throws `NodeFault`.
+ */
 export async function trackReceipt(db: Database, chain: Chain, payment: PaymentRow): Promise<TrackResult | null> {
   const receipt = await readReceipt(db, chain, payment)
-  return receipt?.succeeded ? mined(db, chain, payment, receipt) : null
+  if (receipt?.succeeded) return mined(db, chain, payment, receipt)
+  if (!receipt?.tried || payment.doubt !== null || payment.blockNumber !== null) return null
+  return waitingIn(await noteDoubt(db, payment, RefusalReason.transactionFailed, receipt.blockNumber))
+}
+
+/**
+ * A last look before a seller is told that a payment is under way: notes what the newest block has against it. Throws `NodeFault`.
+ */
+export async function examine(db: Database, chain: Chain, payment: PaymentRow): Promise<TrackResult> {
+  const { doubt, blockNumber } = await readDoubt(chain, payment)
+  if (doubt === null) return { outcome: 'waiting', payment }
+  // What is against it may be its own settlement.
+  const receipt = await readReceipt(db, chain, payment)
+  if (receipt?.succeeded) return mined(db, chain, payment, receipt)
+  return waitingIn(await noteDoubt(db, payment, doubt, blockNumber))
+}
+
+function waitingIn(payment: PaymentRow | null): TrackResult {
+  return payment === null ? { outcome: 'moved on' } : { outcome: 'waiting', payment }
 }
 
 /** A transaction that settles the payment has succeeded. What counts is the transfer in it. */
@@ -83,15 +110,18 @@ async function reverted(
   transactions: readonly SignedTransactionRow[],
   receipt: Receipt,
 ): Promise<TrackResult> {
-  const verdict = await judge(chain, payment, hashesOf(transactions), receipt.blockNumber)
-  if (verdict.kind === 'settled' || verdict.kind === 'unclear') return follow(db, chain, payment, verdict, receipt)
+  const noted = receipt.tried
+    ? await noteDoubt(db, payment, payment.doubt ?? RefusalReason.transactionFailed, receipt.blockNumber)
+    : payment
+  if (noted === null) return { outcome: 'moved on' }
+  const verdict = await judge(chain, noted, hashesOf(transactions), receipt.blockNumber)
+  if (verdict.kind === 'settled' || verdict.kind === 'unclear') return follow(db, chain, noted, verdict, receipt)
   // Its code ran at the signer's expense, and said no where the simulation had said yes.
-  const isContract = receipt.tried && (await chain.code(payment.payer)) !== '0x'
-  const refusal = isContract ? [refusePayer(payment, receipt)] : []
+  const isContract = receipt.tried && (await chain.hadCode(payment.payer, receipt.blockNumber))
   const earlier = transactions.filter(({ status, hash }) => status === 'mined' && hash !== receipt.hash).length
   if (verdict.kind === 'impossible' || isContract || earlier >= MOST_RETRIES) {
     const reason = verdict.kind === 'impossible' ? verdict.reason : RefusalReason.transactionFailed
-    return final(await concludeFailed(db, payment, reason, verdict.block, receipt, null, refusal))
+    return final(await concludeFailed(db, noted, reason, verdict.block, receipt, null, isContract))
   }
   await db.transaction(async (tx) => {
     await tx.update(signedTransactions).set({ status: 'mined' }).where(eq(signedTransactions.hash, receipt.hash))
@@ -123,11 +153,15 @@ async function displaced(
 /** A settlement that would revert now, or is late. It is given up by the chain's facts alone. Throws `NodeFault`. */
 export async function resolveDoubt(db: Database, chain: Chain, payment: PaymentRow): Promise<TrackResult> {
   // The head as it is, not as it was last read: what the payer did just before it was authorized has to be in the judged block.
-  const doubtfulFrom = payment.doubtfulFrom ?? (await chain.head.refresh()).number
-  if (payment.doubtfulFrom === null) await db.update(payments).set({ doubtfulFrom }).where(eq(payments.id, payment.id))
+  const { doubt, blockNumber } = await readDoubt(chain, payment)
+  // That it is late by now does not hide what was against it while there was time.
+  const isLate = doubt === null || doubt === RefusalReason.deadlineExpired
+  const reason = (isLate ? payment.doubt : null) ?? doubt ?? RefusalReason.simulationFailed
+  const noted = await noteDoubt(db, payment, reason, blockNumber)
+  if (noted === null) return { outcome: 'moved on' }
   const transactions = await readTransactions(db, payment)
-  const verdict = await judge(chain, payment, hashesOf(transactions), doubtfulFrom)
-  return follow(db, chain, payment, verdict, await findReceipt(chain, transactions))
+  const verdict = await judge(chain, noted, hashesOf(transactions), noted.doubtfulFrom ?? blockNumber)
+  return follow(db, chain, noted, verdict, await findReceipt(chain, transactions))
 }
 
 async function follow(

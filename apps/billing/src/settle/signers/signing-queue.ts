@@ -125,7 +125,7 @@ async function signAndStore(
       const changed = await changePayment(tx, payment, {
         kind: state === 'charging' ? 'submitted' : 'resubmitted',
         to: 'submitted',
-        set: { transaction: transaction.hash, submittedAt: submittedAt ?? new Date(), doubtfulFrom: null },
+        set: { transaction: transaction.hash, submittedAt: submittedAt ?? new Date(), doubtfulFrom: null, doubt: null },
         data: { transaction: transaction.hash, signer: transaction.signer, nonce },
       })
       if (changed === null) gone.add(payment.id)

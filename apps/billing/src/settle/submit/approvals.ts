@@ -4,7 +4,7 @@ import type { Chain } from '../../chain/chain.js'
 import { NodeRefusal } from '../../chain/node-error.js'
 import { changePayment } from '../../ledger/change-payment.js'
 import type { Database, Transaction } from '../../ledger/ledger.js'
-import { recordRefusal } from '../../ledger/refused-payers.js'
+import { refusePayer } from '../../ledger/refused-payers.js'
 import { type PaymentRow, payments, type SignedTransactionRow, signedTransactions } from '../../ledger/schema.js'
 import { storeTransaction } from '../../ledger/signed-transactions.js'
 import { FUNDING_GAS, readLacking } from '../../verify/approval-cost.js'
@@ -86,11 +86,8 @@ async function didNotFollow(
   if (block === null || (await block.transactionCount(payer)) <= nonce) return false
   if ((await block.permit2Allowance(asset, payer)) >= (charge ?? 0n)) return false
   if ((await readFundings(db, payment)).length > 0) {
-    await db.transaction(async (tx) => {
-      const data = { block: block.number.toString() }
-      const changed = await changePayment(tx, payment, { kind: 'approval did not follow', data })
-      if (changed !== null) await tx.execute(recordRefusal(payment, FUNDING_GAS))
-    })
+    const data = { block: block.number.toString() }
+    await changePayment(db, payment, { kind: 'approval did not follow', data, along: [refusePayer(FUNDING_GAS, true)] })
     logger.warn({ paymentId, network, payer }, 'a sponsored approval did not follow: its payer is refused from now on')
   }
   return true
