@@ -21,8 +21,8 @@ const post = (body: string, more = '') =>
   `POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n${more}content-length: ${body.length}\r\n\r\n${body}`
 const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nhost: a\r\n${more}\r\n`
 
-function open(): { socket: Socket; received: () => string; closed: Promise<string> } {
-  const { hostname, port } = new URL(gateway.url)
+function open(url = gateway.url): { socket: Socket; received: () => string; closed: Promise<string> } {
+  const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   let text = ''
   socket.setEncoding('utf8').on('data', (data) => {
@@ -71,6 +71,46 @@ describe('a connection', () => {
     )
     expect(statuses(text)).toEqual([200, 200, 200, 200, 200])
     expect(text.match(/"id":\d|"live"/g)).toEqual(['"id":1', '"id":2', '"live"', '"id":3', '"live"'])
+  })
+
+  it('takes a body in chunks, and refuses one in thousands of a byte', async () => {
+    const start = 'POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n'
+    const chunked = (text: string, more = '') =>
+      `${start}${more}\r\n${[...text].map((byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`
+    const text = await send(chunked(call(1)), chunked(call(2), last))
+    expect(text.match(/"id":\d,"result":"0x7a69"/g)).toHaveLength(2)
+    const { socket, closed, received } = open()
+    socket.write(`${start}\r\n`)
+    const more = setInterval(() => socket.write('1\r\nx\r\n'.repeat(500)), 10)
+    await closed
+    clearInterval(more)
+    expect(received()).toMatch(/^HTTP\/1\.1 400 .*"the body comes in too many small chunks"/s)
+  })
+
+  it('reads on for a second only after an answer to half a body', async () => {
+    const { socket, closed, received } = open()
+    socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-type: text/plain\r\ncontent-length: 1000000000\r\n\r\n')
+    const more = setInterval(() => socket.write('x'.repeat(10_000)), 10)
+    await closed
+    clearInterval(more)
+    expect(statuses(received())).toEqual([413])
+  })
+
+  it('reads no further where a body did not come in time', async () => {
+    const hasty = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, BODY_TIMEOUT_MS: '200' })
+    try {
+      const { socket, closed, received } = open(hasty.url)
+      socket.write(
+        'POST /ethereum HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 9999999\r\n\r\n',
+      )
+      const more = setInterval(() => socket.write('x'.repeat(100)), 10)
+      await closed
+      clearInterval(more)
+      expect(statuses(received())).toEqual([408])
+      expect(await hasty.metric('upfront_held_bytes')).toBeLessThan(100_000)
+    } finally {
+      await hasty.stop()
+    }
   })
 
   it('takes a request cut anywhere', async () => {

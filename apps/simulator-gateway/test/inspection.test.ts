@@ -296,6 +296,18 @@ describe('upfront_simulate', () => {
     expect(reverted).toEqual({ error: { name: 'Error', args: { message: 'no' } }, logs: [] })
   })
 
+  it('decodes no more than fits into an answer, whatever the data points at', async () => {
+    const level = word(20n) + word(20n * 32n).repeat(20)
+    const input = `0x${word(32n)}${level.repeat(4)}${word(20n)}${word(1n).repeat(20)}`
+    const topic = '0x09aae69664614ad1573e713fd5a3495df34b001ed179722ecda7c67e0573c04d'
+    // CALLDATASIZE PUSH0 PUSH0 CALLDATACOPY PUSH32 topic CALLDATASIZE PUSH0 LOG1
+    const code = `0x365f5f377f${topic.slice(2)}365fa100`
+    const abi = [{ type: 'event', name: 'E', inputs: [{ type: 'uint256[][][][][]', name: 'deep' }] }]
+    const blockStateCalls = [{ stateOverrides: { [OUTER]: { code } }, calls: [{ to: OUTER, input }] }]
+    const { error } = await ask('upfront_simulate', [{ blockStateCalls, abi }, 'latest'])
+    expect(error).toEqual({ code: -32005, message: 'abi: what it decodes is longer than 4194304 bytes' })
+  })
+
   it.each([
     [{ abi: [{ name: 'f' }] }, /abi\[0\]\.type/],
     [{ abi: [{ type: 'function', name: 'f', inputs: 1 }] }, /abi\[0\]/],

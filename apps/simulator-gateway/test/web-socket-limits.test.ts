@@ -40,6 +40,75 @@ describe('what a WebSocket client may hold', () => {
     idle.socket.close()
   })
 
+  it('works on no next message of a client that does not read its answers, and on those of others', async () => {
+    const deaf = await connect(gateway.url)
+    const calls = async () => {
+      const text = await (await fetch(`${gateway.url}/metrics`)).text()
+      return Number(/upfront_rpc_calls_total\{method="rpc.discover",outcome="ok"\} (\d+)/.exec(text)?.[1] ?? 0)
+    }
+    const before = await gateway.metric('upfront_held_bytes')
+    deaf.socket.pause()
+    const asked = 2_000
+    for (let id = 1; id <= asked; id++)
+      deaf.socket.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'rpc.discover', params: [] }))
+    let last = -1
+    for (let now = await calls(); now !== last; now = await calls()) {
+      last = now
+      await new Promise((resolve) => setTimeout(resolve, 200))
+    }
+    expect(last).toBeLessThan(asked)
+    expect(await gateway.metric('upfront_held_bytes')).toBeLessThan(before + 1_000_000)
+    const other = await connect(gateway.url)
+    expect(await other.call('net_listening')).toMatchObject({ result: true })
+    other.socket.close()
+    deaf.socket.resume()
+    while (deaf.messages.length < asked) await once(deaf.socket, 'message')
+    expect(deaf.messages.map(({ id }) => id)).toEqual(Array.from({ length: asked }, (_, index) => index + 1))
+    deaf.socket.close()
+  }, 60_000)
+
+  it('ends the connection of a client that does not read an answer in time', async () => {
+    const hasty = await startGatewayProcess({ ...environment, ANSWER_TIMEOUT_MS: '300' })
+    try {
+      const deaf = await connect(hasty.url)
+      const closed = once(deaf.socket, 'close')
+      const code = assemble('0x100000 0 RETURN')
+      const calls = Array(10).fill({ to: TARGET })
+      const request = { blockStateCalls: [{ stateOverrides: { [TARGET]: { code } }, calls }] }
+      deaf.socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [request, 'latest'] }))
+      deaf.socket.pause()
+      while ((await hasty.metric('upfront_websockets')) > 0) await new Promise((resolve) => setTimeout(resolve, 50))
+      expect(await hasty.metric('upfront_held_bytes')).toBeLessThan(1_000_000)
+      deaf.socket.resume()
+      expect((await closed)[0]).toBe(1006)
+    } finally {
+      await hasty.stop()
+    }
+  })
+
+  it('sends a long answer in slices that are one message', async () => {
+    const client = await connect(gateway.url)
+    const code = assemble('0x100000 0 RETURN')
+    const request = { blockStateCalls: [{ stateOverrides: { [TARGET]: { code } }, calls: [{ to: TARGET }] }] }
+    const { result } = await client.call('eth_simulateV1', [request, 'latest'])
+    const [block] = result as { calls: { returnData: string }[] }[]
+    expect(block?.calls[0]?.returnData).toHaveLength(2 + 2 * 0x100000)
+    client.socket.close()
+  })
+
+  it('takes a message in 64 fragments, and ends the connection at one more', async () => {
+    const client = await connect(gateway.url)
+    const text = JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'net_listening', params: [] })
+    const cut = (pieces: number) =>
+      Array.from({ length: pieces }, (_, at) => text.slice(at, at === pieces - 1 ? undefined : at + 1))
+    const answered = once(client.socket, 'message')
+    for (const [at, piece] of cut(64).entries()) client.socket.send(piece, { fin: at === 63 })
+    expect(JSON.parse(String((await answered)[0]))).toMatchObject({ id: 7, result: true })
+    const closed = once(client.socket, 'close')
+    for (const piece of cut(66)) client.socket.send(piece, { fin: false })
+    expect((await closed)[0]).toBe(1008)
+  })
+
   it('counts a message from its first byte, and gives it back', async () => {
     const opened = await Promise.all(Array.from({ length: 8 }, () => connect(gateway.url)))
     const before = await gateway.metric('upfront_held_bytes')

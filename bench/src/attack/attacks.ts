@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
@@ -33,6 +34,13 @@ const UPGRADE = [
 ].join('\r\n')
 /** One frame of text (RFC 6455, 5.2) of 1,000,000 bytes that is not the last of its message, masked with zeroes. */
 const HALF_A_MESSAGE = `\x01\xff\0\0\0\0\0\x0f\x42\x40\0\0\0\0${'x'.repeat(1_000_000)}`
+
+/** Fragments of a message (RFC 6455, 5.4) with a byte each. */
+const A_FRAGMENT = '\x01\x81\0\0\0\0x'
+const NEXT_FRAGMENT = '\0\x81\0\0\0\0x'
+
+/** Of `E(uint256[][][][][])`. */
+const TOPIC = '0x09aae69664614ad1573e713fd5a3495df34b001ed179722ecda7c67e0573c04d'
 
 export const ATTACKS: Attack[] = [
   {
@@ -71,6 +79,32 @@ export const ATTACKS: Attack[] = [
     run: (url) => waiting(url, 9_000, head(100_000) + 'x'.repeat(65_000), 100),
   },
   {
+    name: 'tiny-chunks',
+    title: 'a body of 13 MB in chunks of a byte, one connection',
+    run: tinyChunks,
+  },
+  {
+    name: 'fragments',
+    title: '1,000 WebSockets that send fragments of a byte',
+    run: (url) => waiting(url, 1_000, UPGRADE + A_FRAGMENT + NEXT_FRAGMENT.repeat(100_000), 10),
+  },
+  {
+    name: 'unread-messages',
+    title: '4 WebSockets that ask for 62 KiB 48 times/s and never read',
+    run: unreadMessages,
+  },
+  {
+    name: 'abi-pointers',
+    title: '380 logs of nested lists that point at the same place, with their ABI',
+    run: (url) => together(4, url, sharedPointers()),
+  },
+  {
+    name: 'abi-names',
+    title: 'an ABI with a name of 7 MB',
+    run: (url) =>
+      together(2, url, inspection('0x00', '0x', [{ type: 'event', name: 'x'.repeat(7_000_000), inputs: [] }])),
+  },
+  {
     name: 'half-messages',
     title: '1,000 WebSockets that send 1 MB of a message and wait',
     run: (url) => waiting(url, 1_000, UPGRADE + HALF_A_MESSAGE, 10),
@@ -92,6 +126,22 @@ function overrides(count: number): string {
     range(count).map((index) => [`0x${index.toString(16).padStart(40, '0')}`, { balance: '0x1' }]),
   )
   return rpc('eth_simulateV1', [{ blockStateCalls: [{ stateOverrides, calls: [{ to: TARGET }] }] }, 'latest'])
+}
+
+function inspection(code: string, input: string, abi: unknown[]): string {
+  const blockStateCalls = [{ stateOverrides: { [TARGET]: { code } }, calls: [{ to: TARGET, input }] }]
+  return rpc('upfront_simulate', [{ blockStateCalls, abi }, 'latest'])
+}
+
+/** Each list has 20 places that hold the same next list. */
+function sharedPointers(): string {
+  const word = (value: number) => value.toString(16).padStart(64, '0')
+  const level = word(20) + word(20 * 32).repeat(20)
+  const input = `0x${word(32)}${level.repeat(4)}${word(20)}${word(1).repeat(20)}`
+  // CALLDATASIZE PUSH0 PUSH0 CALLDATACOPY PUSH2 380, JUMPDEST PUSH32 topic CALLDATASIZE PUSH0 LOG1, PUSH1 1 SWAP1 SUB DUP1 PUSH1 7 JUMPI
+  const code = `0x365f5f3761017c5b7f${TOPIC.slice(2)}365fa1600190038060075700`
+  const event = { type: 'event', name: 'E', inputs: [{ type: 'uint256[][][][][]', name: 'deep', indexed: false }] }
+  return inspection(code, input, [event])
 }
 
 function rpc(method: string, params: unknown): string {
@@ -148,6 +198,38 @@ async function unread(url: string): Promise<void> {
         .pause()
         .write(head(body.length) + body)
     await sleep(100)
+  }
+}
+
+/** Sends one body after another byte by byte, as fast as it is read. */
+async function tinyChunks(url: string): Promise<void> {
+  const start = 'POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n'
+  const chunks = '1\r\nx\r\n'.repeat(10_000)
+  for (;;) {
+    const socket = dial(url, 1).resume()
+    const isOver = new Promise<void>((resolve) => socket.once('close', resolve))
+    socket.write(start)
+    for (let sent = 0; sent < 1_300 && !socket.destroyed; sent++) {
+      if (!socket.write(chunks)) await Promise.race([once(socket, 'drain').catch(() => undefined), isOver])
+    }
+    await Promise.race([sleep(100), isOver])
+    socket.destroy()
+  }
+}
+
+/** Keeps asking over the same connections, whatever is answered. */
+async function unreadMessages(url: string): Promise<void> {
+  const text = simulation('0x617c005ff3', 1)
+  const length = Buffer.alloc(2)
+  length.writeUInt16BE(text.length)
+  const message = Buffer.concat([Buffer.from([0x81, 0xfe]), length, Buffer.alloc(4), Buffer.from(text)])
+  const sockets = range(4).map(() => dial(url, 1).pause())
+  for (const socket of sockets) socket.write(UPGRADE)
+  for (;;) {
+    for (const socket of sockets) {
+      await sleep(1_000 / CALLS_PER_SECOND)
+      socket.write(message)
+    }
   }
 }
 

@@ -99,6 +99,7 @@ export class Connection {
     const end = bytes.length + head.contentLength
     if (received.length < end) {
       this.#needed = end
+      this.#received.most = end
       this.#bodyTimer ??= setTimeout(this.#onLate, this.#owner.options.bodyTimeoutMs)
       if (!this.#count()) this.#handOver()
       return
@@ -133,11 +134,11 @@ export class Connection {
     if (this.#needed === 1) return true
     try {
       this.#memory ??= this.#owner.options.memoryOf(this.socket)
-      this.#memory.take(this.#received.length - this.#counted)
+      this.#memory.take(this.#received.held - this.#counted)
     } catch {
       return false
     }
-    this.#counted = this.#received.length
+    this.#counted = this.#received.held
     return true
   }
 
@@ -156,10 +157,12 @@ export class Connection {
     }
     const isLast = head.close || !server.listening
     const keepAliveSeconds = isLast ? undefined : Math.floor(server.keepAliveTimeout / 1000)
-    writeResponse(socket, status, { headers, body, keepAliveSeconds, onSent })
-    if (isLast) socket.destroySoon()
-    else if (socket.writableNeedDrain) socket.once('drain', this.#onAnswered)
-    else this.#onAnswered()
+    const onWritten = () => {
+      onSent?.()
+      if (isLast) socket.destroySoon()
+      else this.#onAnswered()
+    }
+    writeResponse(socket, status, { headers, body, keepAliveSeconds, onWritten })
   }
 
   readonly #onAnswered = () => {

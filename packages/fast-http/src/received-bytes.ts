@@ -1,31 +1,52 @@
-/** More chunks than this are joined: bytes that arrive one by one must not take a hundred times their size. */
-const MAX_CHUNKS = 64
+const NOTHING = Buffer.alloc(0)
+const SMALLEST_BUFFER = 1_024
 
-/** What has arrived on a connection and is not yet served. */
+/**
+ * Bytes that arrive piece by piece. The first piece is kept as it came, which is all there is of most bodies; with the next, all are
+ * copied into one buffer that doubles: pieces of a byte would take a hundred times their size each, and joining them again and again
+ * the square of their number.
+ */
 export class ReceivedBytes {
-  #chunks: Buffer[] = []
+  #buffer: Buffer = NOTHING
   #length = 0
+  /** Bytes that will arrive, where that is known: no buffer is made longer for them. */
+  most = Number.POSITIVE_INFINITY
 
   get length(): number {
     return this.#length
   }
 
-  add(chunk: Buffer): void {
-    this.#chunks.push(chunk)
-    this.#length += chunk.length
-    if (this.#chunks.length > MAX_CHUNKS) this.join()
+  /** Bytes of memory that they take. */
+  get held(): number {
+    return this.#buffer.length
   }
 
-  /** All of it in one piece. */
+  add(piece: Buffer): void {
+    const length = this.#length + piece.length
+    if (this.#length === 0) {
+      this.#buffer = piece
+    } else {
+      if (length > this.#buffer.length) this.#grow(length)
+      piece.copy(this.#buffer, this.#length)
+    }
+    this.#length = length
+  }
+
+  /** All of it in one piece, good until the next `add`. */
   join(): Buffer {
-    if (this.#chunks.length !== 1) this.#chunks = [Buffer.concat(this.#chunks, this.#length)]
-    return this.#chunks[0]!
+    return this.#buffer.length === this.#length ? this.#buffer : this.#buffer.subarray(0, this.#length)
   }
 
-  /** Drops the first bytes; call `join` before. */
+  /** Drops the first bytes. */
   drop(bytes: number): void {
-    const rest = this.#length - bytes
-    this.#chunks = rest === 0 ? [] : [this.#chunks[0]!.subarray(bytes)]
-    this.#length = rest
+    this.#length -= bytes
+    this.#buffer = this.#length === 0 ? NOTHING : this.#buffer.subarray(bytes)
+  }
+
+  #grow(length: number): void {
+    const doubled = Math.min(Math.max(2 * this.#buffer.length, SMALLEST_BUFFER), this.most)
+    const grown = Buffer.allocUnsafeSlow(Math.max(doubled, length))
+    this.#buffer.copy(grown, 0, 0, this.#length)
+    this.#buffer = grown
   }
 }

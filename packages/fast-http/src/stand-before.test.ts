@@ -132,7 +132,7 @@ describe('standBefore', () => {
     serve = () => undefined
     const text = post('a'.repeat(120_000))
     client.write(text.slice(0, 90_000))
-    await until(() => heldBytes === 90_000)
+    await until(() => heldBytes >= 90_000)
     client.write(text.slice(90_000))
     await until(() => requests.length === 1)
     expect(heldBytes).toBe(text.length)
@@ -145,7 +145,7 @@ describe('standBefore', () => {
 
   it('gives back what it counted where the client leaves', async () => {
     client.write(post('a'.repeat(120_000)).slice(0, 90_000))
-    await until(() => heldBytes === 90_000)
+    await until(() => heldBytes >= 90_000)
     client.destroy()
     await until(() => heldBytes === 0)
   })

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { writeInSlices } from './write-in-slices.js'
 
 export interface ResponseOptions {
   /** Without content-length, date and connection: name, value, name, value … */
@@ -8,12 +9,13 @@ export interface ResponseOptions {
   body: readonly (string | Buffer)[]
   /** Seconds that the connection stays open; undefined where this answer is its last. */
   keepAliveSeconds: number | undefined
-  onSent: (() => void) | undefined
+  /** Called once it is written and the socket has room again, or can't be written. */
+  onWritten: () => void
 }
 
 /** Writes a whole response, with the headers that Node's server would give it. */
 export function writeResponse(socket: Socket, status: number, options: ResponseOptions): void {
-  const { headers, body, keepAliveSeconds, onSent } = options
+  const { headers, body, keepAliveSeconds, onWritten } = options
   let [bytes, characters] = [0, 0]
   for (const part of body) {
     bytes += Buffer.byteLength(part)
@@ -28,15 +30,11 @@ export function writeResponse(socket: Socket, status: number, options: ResponseO
   // ASCII is the same in both, and Node writes latin1 faster.
   const encoding = bytes === characters ? 'latin1' : 'utf8'
   const [only] = body
-  if (body.length === 1 && typeof only === 'string') {
-    socket.write(head + only, encoding, onSent)
-    return
-  }
-  socket.cork()
-  socket.write(head, 'latin1')
-  for (const part of body) socket.write(part, encoding)
-  socket.write('', onSent)
-  socket.uncork()
+  const parts = body.length === 1 && typeof only === 'string' ? [head + only] : [head, ...body]
+  const isCorked = parts.length > 1
+  if (isCorked) socket.cork()
+  writeInSlices(socket, parts, (slice) => socket.write(slice, encoding), onWritten)
+  if (isCorked) socket.uncork()
 }
 
 let second = 0

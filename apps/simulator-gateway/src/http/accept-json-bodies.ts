@@ -1,10 +1,17 @@
 import type { IncomingMessage } from 'node:http'
-import type { MemoryShare } from '@upfront/fast-http'
+import { type MemoryShare, ReceivedBytes } from '@upfront/fast-http'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { callerOf } from '../callers/callers.js'
 import { clientOf } from '../limits/client-of.js'
 import type { Memory } from '../limits/memory.js'
+
+/** A chunk of a body takes as long to read as some hundred bytes: more of them than networks make are refused. */
+const MOST_PIECES = 1_024
+const BYTES_OF_A_PIECE = 128
+
+/** For the rest of a body whose request is answered already, so that its client gets to read why. */
+const REST_OF_BODY_MS = 1_000
 
 /** As geth takes them. */
 const JSON_TYPES = ['application/json', 'application/json-rpc', 'application/jsonrequest']
@@ -41,37 +48,58 @@ export function acceptJsonBodies(server: FastifyInstance, maxBytes: number, memo
     reply.raw.once('close', () => share.give(request.heldBytes))
     done()
   })
+  server.addHook('onResponse', ({ raw }, _, done) => {
+    if (raw.complete === false) endUnlessWhole(raw)
+    done()
+  })
   server.addContentTypeParser(JSON_TYPES, (request: FastifyRequest, payload: IncomingMessage, done: Done) => {
     receive(request, payload, done)
   })
 
   function receive(request: FastifyRequest, payload: IncomingMessage, done: Done): void {
-    const chunks: Buffer[] = []
-    let length = 0
+    let pieces = 0
+    const received = new ReceivedBytes()
+    received.most = Number(request.headers['content-length']) || maxBytes
     const stop = (error: Error | null, body?: Buffer) => {
       payload.off('data', onData).off('end', onEnd).off('error', onError)
       done(error, body)
     }
     const refuse = (error: Error) => {
-      chunks.length = 0
+      received.drop(received.length)
       stop(error)
       payload.resume()
     }
-    const onData = (chunk: Buffer) => {
-      length += chunk.length
-      if (length > maxBytes) return refuse(tooLong(maxBytes))
+    const onData = (piece: Buffer) => {
+      if (received.length + piece.length > maxBytes) return refuse(tooLong(maxBytes))
+      received.add(piece)
+      pieces += 1
+      if (pieces > MOST_PIECES + received.length / BYTES_OF_A_PIECE) return refuse(tooManyPieces())
       try {
-        request.bodyMemory?.take(chunk.length)
+        request.bodyMemory?.take(received.held - request.heldBytes)
       } catch (error) {
         return refuse(error as Error)
       }
-      request.heldBytes += chunk.length
-      chunks.push(chunk)
+      request.heldBytes = received.held
     }
-    const onEnd = () => stop(null, chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))
+    const onEnd = () => stop(null, received.join())
     const onError = () => refuse(new RpcError(ErrorCode.invalidRequest, 'the body was cut short', undefined, 400))
     payload.on('data', onData).on('end', onEnd).on('error', onError)
   }
+}
+
+function tooManyPieces(): RpcError {
+  return new RpcError(ErrorCode.invalidRequest, 'the body comes in too many small chunks', undefined, 400)
+}
+
+/** What is sent after an answer is not kept, but reading it takes time all the same: chunks may be of a byte each. */
+function endUnlessWhole(message: IncomingMessage): void {
+  if (message.headers['content-length'] === undefined) {
+    message.socket.destroySoon()
+    return
+  }
+  const timer = setTimeout(() => message.socket.destroy(), REST_OF_BODY_MS)
+  message.once('close', () => clearTimeout(timer))
+  message.resume()
 }
 
 function tooLong(maxBytes: number): RpcError {

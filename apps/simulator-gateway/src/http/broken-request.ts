@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { failureBody, failureOf } from '../rpc/failure.js'
 
-/** Answers what is not HTTP or did not arrive in time, which never reaches a handler. */
+/** Answers what is not HTTP or did not arrive in time, which never reaches a handler, and reads no further. */
 export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
@@ -20,4 +20,5 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   )
+  socket.destroySoon()
 }

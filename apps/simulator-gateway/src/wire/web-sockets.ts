@@ -15,6 +15,10 @@ import { WireConnection } from './wire-connection.js'
 
 /** Of one message. A request that is longer has to come by `POST`. */
 const MAX_MESSAGE_BYTES = 1024 * 1024
+/** Of one message: each is kept by itself until the last is here. */
+const MAX_FRAGMENTS = 64
+/** Reads from which one frame is put together, as small as networks make them. */
+const MAX_READS_OF_A_FRAME = 4_096
 /** A client whose connection died is noticed within twice this time. */
 const PING_MS = 30_000
 
@@ -42,7 +46,11 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
 
   onModuleInit(): void {
     const server = this.adapterHost.httpAdapter.getInstance()
-    const options = { maxPayload: Math.min(MAX_MESSAGE_BYTES, this.environment.MAX_BODY_BYTES) }
+    const options = {
+      maxPayload: Math.min(MAX_MESSAGE_BYTES, this.environment.MAX_BODY_BYTES),
+      maxFragments: MAX_FRAGMENTS,
+      maxBufferedChunks: MAX_READS_OF_A_FRAME,
+    }
     // Open connections are ended by `beforeApplicationShutdown`, with what they still serve.
     server.register(fastifyWebsocket, {
       options,

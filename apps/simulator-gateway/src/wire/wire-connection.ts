@@ -13,6 +13,7 @@ import type { Memory } from '../limits/memory.js'
 import { failureBody, failureOf } from '../rpc/failure.js'
 import type { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import type { Subscriber } from '../subscriptions/subscriber.js'
+import { MessageSender } from './message-sender.js'
 
 /** Messages that wait for their turn before no more are read. */
 const MOST_WAITING = 16
@@ -21,9 +22,9 @@ const MOST_SUBSCRIPTIONS = 64
 const MOST_SUBSCRIPTIONS_OF_A_CLIENT = 1_024
 /** Of the message that opens a subscription, of whose length a part is kept as sets of addresses. */
 const COPIES_KEPT = 2
-/** Notifications that wait for the answer which opens their subscription. */
-const MOST_HELD = 2_000
-/** Of notifications that a client has not read. */
+/** What a read takes in memory beside its bytes, of which there may be one. */
+const READ_BYTES = 256
+/** Of notifications that a client has not read, or that wait for the answer which opens their subscription. */
 const MOST_UNREAD_BYTES = 1024 * 1024
 
 /** Close codes of RFC 6455. */
@@ -66,12 +67,14 @@ export class WireConnection implements Subscriber {
   readonly #subscriptions = new Map<string, Subscription>()
   /** Length of the message that is being answered. */
   #messageBytes = 0
-  /** Notifications wait until the answer that opens their subscription is sent. */
-  #held: string[] | undefined
+  /** Of the answer that is sent, until everything is read. */
+  #answerLength = 0
+  readonly #sender: MessageSender
   #isBusy = false
   #isEnding = false
   #isClosed = false
-  #answersPing = true
+  /** What the last ping held, until it is answered. */
+  #pinged: Buffer | undefined
   readonly #client: WireClient
   readonly #services: WireServices
 
@@ -80,6 +83,7 @@ export class WireConnection implements Subscriber {
     this.#services = services
     const { webSocket, socket, caller } = client
     this.#share = services.memory.bodiesOf(clientOf(caller))
+    this.#sender = new MessageSender(webSocket, socket, this.#share, services.answerTimeoutMs)
     // Before the WebSocket takes them.
     socket.prependListener('data', ({ length }: Buffer) => this.#arrive(length))
     webSocket.on('message', (data, isBinary) => {
@@ -87,8 +91,9 @@ export class WireConnection implements Subscriber {
       if (isBinary) webSocket.close(UNSUPPORTED_DATA, 'send JSON-RPC as text')
       else this.#receive(data.toString())
     })
-    webSocket.on('pong', () => {
-      this.#answersPing = true
+    // Others say nothing of whether the client reads.
+    webSocket.on('pong', (data) => {
+      if (this.#pinged?.equals(data)) this.#pinged = undefined
     })
     webSocket.once('close', () => this.#close())
   }
@@ -102,14 +107,15 @@ export class WireConnection implements Subscriber {
     return this.#subscriptions.size
   }
 
-  /** Drops the connection where the last ping was not answered. */
+  /** Drops the connection where the last ping was not answered. What is not read has a time of its own, and a ping would wait behind it. */
   ping(): void {
-    if (!this.#answersPing) {
+    if (this.#sender.unread > 0) return
+    if (this.#pinged !== undefined) {
       this.#client.webSocket.terminate()
       return
     }
-    this.#answersPing = false
-    this.#client.webSocket.ping()
+    this.#pinged = randomBytes(8)
+    this.#client.webSocket.ping(this.#pinged)
   }
 
   /** Ends it once what has arrived is answered, or after `withinMs`. */
@@ -130,7 +136,8 @@ export class WireConnection implements Subscriber {
     const subscription: Subscription = { bytes: COPIES_KEPT * this.#messageBytes }
     this.#share.take(subscription.bytes)
     this.#subscriptions.set(id, subscription)
-    this.#held ??= []
+    // Notifications wait until the answer that opens their subscription is sent.
+    this.#sender.hold()
     try {
       subscription.end = await begin((result) => this.#notify(id, result))
     } catch (error) {
@@ -152,11 +159,11 @@ export class WireConnection implements Subscriber {
   }
 
   #arrive(bytes: number): void {
-    this.#lastRead = bytes
+    this.#lastRead = READ_BYTES + bytes
     if (this.#isClosed) return
     try {
-      this.#share.take(bytes)
-      this.#arriving += bytes
+      this.#share.take(this.#lastRead)
+      this.#arriving += this.#lastRead
     } catch {
       this.#client.webSocket.terminate()
     }
@@ -203,10 +210,22 @@ export class WireConnection implements Subscriber {
 
   async #answer(body: string): Promise<void> {
     this.#messageBytes = body.length
-    await this.#serve(body, (answer) => this.#send(answer), this)
-    const held = this.#held ?? []
-    this.#held = undefined
-    for (const notification of held) this.#push(notification)
+    let answer: JsonText | undefined
+    await this.#serve(
+      body,
+      (made) => {
+        answer = made
+      },
+      this,
+    )
+    this.#answerLength = answer?.length ?? 0
+    try {
+      this.#sender.release(answer)
+    } catch {
+      this.#drop('too little memory is free')
+    }
+    await this.#sender.allRead()
+    this.#answerLength = 0
   }
 
   async #serve(body: string, send: (answer: JsonText) => void, subscriber?: Subscriber): Promise<void> {
@@ -232,64 +251,28 @@ export class WireConnection implements Subscriber {
   #notify(id: string, result: string): void {
     if (!this.#subscriptions.has(id)) return
     const notification = `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":${result}}}`
-    if (this.#held === undefined) this.#push(notification)
-    else if (this.#held.length < MOST_HELD) this.#held.push(notification)
-    else this.#drop('notifications are not read')
-  }
-
-  #push(notification: string): void {
     if (this.#isEnding) return
-    const { webSocket, caller } = this.#client
+    const { free } = this.#services
+    const { caller } = this.#client
     const { length } = notification
-    const refusal = this.#refusalOf(length)
-    if (refusal !== undefined) {
-      this.#drop(refusal)
-      return
-    }
-    this.#services.free.spend(caller, { bytes: length })
-    webSocket.send(notification, () => this.#share.give(length))
-  }
-
-  /** Takes memory for a notification, or says why it is not sent. */
-  #refusalOf(length: number): string | undefined {
-    const { webSocket, caller } = this.#client
-    if (webSocket.bufferedAmount > MOST_UNREAD_BYTES) return 'notifications are not read'
-    if (this.#services.free.isSpent(caller)) return 'the budget of this minute is spent'
-    try {
-      this.#share.take(length)
-      return undefined
-    } catch {
-      return 'too little memory is free'
+    if (this.#sender.unread - this.#answerLength + length > MOST_UNREAD_BYTES) this.#drop('notifications are not read')
+    else if (free.isSpent(caller)) this.#drop('the budget of this minute is spent')
+    else {
+      free.spend(caller, { bytes: length })
+      try {
+        this.#sender.send(notification)
+      } catch {
+        this.#drop('too little memory is free')
+      }
     }
   }
 
-  /** Ends the connection of a client that takes too much by what it has subscribed to, and says so. */
+  /** Ends the connection of a client that takes too much, and says so. */
   #drop(reason: string): void {
     this.#unsubscribeAll()
     this.#isEnding = true
     this.#client.webSocket.close(TRY_AGAIN_LATER, reason)
     endUnlessRead(this.#client.socket, this.#services.answerTimeoutMs)
-  }
-
-  #send(text: JsonText): void {
-    const { webSocket, socket } = this.#client
-    const { memory, answerTimeoutMs } = this.#services
-    let give: (() => void) | undefined
-    try {
-      give = memory.hold(text.length)
-    } catch {
-      webSocket.close(TRY_AGAIN_LATER, 'too little memory is free')
-      return
-    }
-    if (give === undefined) {
-      webSocket.send(text, { binary: false })
-      return
-    }
-    const read = endUnlessRead(socket, answerTimeoutMs)
-    webSocket.send(text, { binary: false }, () => {
-      read()
-      give()
-    })
   }
 
   #unsubscribeAll(): void {

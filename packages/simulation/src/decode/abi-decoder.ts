@@ -1,5 +1,7 @@
-import { ErrorCode, type Hash, type Hex, RpcError } from '@upfront/protocol'
+import { ErrorCode, type Hash, type Hex, type Parts, RpcError } from '@upfront/protocol'
 import { decodeRevertReason } from '../present/revert-reason.js'
+import { type AbiField, type AbiParameter, AbiTypes, isDynamicType, shortText } from './abi-type.js'
+import { type DecodingBudget, decodeParameters } from './abi-values.js'
 
 /** A function, error or event by its name, with its arguments as JSON: integers as decimal strings, bytes as hex. */
 export interface Decoded {
@@ -10,83 +12,107 @@ export interface Decoded {
   meaning?: string
 }
 
-/** Decodes by an ABI that the request brings; nothing is looked up. Undefined: the ABI has none of this, or it is laid out otherwise. */
+/**
+ * Decodes by an ABI that the request brings; nothing is looked up. Undefined: the ABI has none of this, or it is laid out otherwise.
+ * @throws RpcError -32005 where the budget does not last
+ */
 export interface AbiDecoder {
-  call(input: Hex): Decoded | undefined
+  call(input: Hex): Parts<Decoded | undefined>
   /** `Error(string)` and `Panic(uint256)` need no ABI. */
-  error(data: Hex): Decoded | undefined
-  log(topics: readonly Hash[], data: Hex): Decoded | undefined
-}
-
-const DECODED = ['function', 'error', 'event']
-
-interface Parameter {
-  type: string
-  name?: string
-  indexed?: boolean
-  components?: readonly Parameter[]
+  error(data: Hex): Parts<Decoded | undefined>
+  log(topics: readonly Hash[], data: Hex): Parts<Decoded | undefined>
 }
 
 interface Item {
   name: string
-  inputs: readonly Parameter[]
-  anonymous?: boolean
+  fields: AbiField[]
+  /** Of an event, by position. */
+  isIndexed: boolean[]
 }
 
 /**
  * viem is loaded with the first ABI: loading it takes long.
  * @param abi JSON as compilers write it; entries that are no function, error or event are left aside
+ * @param budget for all that is decoded
  * @throws RpcError -32602 with the place of an entry that can't be read
  */
-export async function abiDecoder(abi: readonly { type: string }[]): Promise<AbiDecoder> {
-  const { decodeAbiParameters, decodeEventLog, toEventSelector, toFunctionSelector } = await import('viem')
-  const functions = new Map<Hex, Item>()
-  const errors = new Map<Hex, Item>()
-  const events = new Map<Hex, Item>()
-  for (const [index, entry] of abi.entries()) {
+export async function abiDecoder(abi: readonly { type: string }[], budget: DecodingBudget): Promise<AbiDecoder> {
+  const { keccak256, stringToHex } = await import('viem')
+  const types = new AbiTypes()
+  const items = { function: new Map<string, Item>(), error: new Map<string, Item>(), event: new Map<string, Item>() }
+  for (const [index, { type, ...entry }] of abi.entries()) {
+    if (type !== 'function' && type !== 'error' && type !== 'event') continue
+    const { name, inputs, anonymous } = entry as { name?: unknown; inputs?: unknown; anonymous?: unknown }
     try {
-      const item = entry as unknown as Item
-      if (DECODED.includes(entry.type)) checkParameters(item.inputs)
-      if (entry.type === 'function') functions.set(toFunctionSelector(entry as never), item)
-      else if (entry.type === 'error') errors.set(toFunctionSelector({ ...entry, type: 'function' } as never), item)
-      else if (entry.type === 'event' && item.anonymous !== true) events.set(toEventSelector(entry as never), item)
+      const { fields, signature } = types.fields(inputs)
+      const item = { name: shortText(name), fields, isIndexed: (inputs as AbiParameter[]).map(isIndexed) }
+      const hash = keccak256(stringToHex(item.name + signature))
+      if (anonymous !== true) items[type].set(type === 'event' ? hash : hash.slice(0, 10), item)
     } catch {
       throw new RpcError(ErrorCode.invalidParams, `abi[${index}]: expected an ABI entry as compilers write it`)
     }
   }
-  const bySelector = (items: ReadonlyMap<Hex, Item>, data: Hex): Decoded | undefined => {
-    const item = items.get(data.slice(0, 10) as Hex)
-    return item && attempt(() => named(item, decodeAbiParameters(item.inputs as never, `0x${data.slice(10)}`)))
-  }
   return {
-    call: (input) => bySelector(functions, input),
-    error: (data) => standardError(data) ?? bySelector(errors, data),
-    log: ([topic, ...topics], data) => {
-      const item = topic && events.get(topic)
-      if (item === undefined) return undefined
-      return attempt(() => {
-        const event = { ...item, type: 'event', inputs: item.inputs.map((input, at) => ({ ...input, name: `${at}` })) }
-        const { args } = decodeEventLog({ abi: [event as never], data, topics: [topic, ...topics] as [Hex, ...Hex[]] })
-        return named(
-          item,
-          item.inputs.map((_, at) => (args as unknown as Record<string, unknown>)[at]),
-        )
-      })
+    call: (input) => bySelector(items.function, input, budget),
+    *error(data) {
+      return standardError(data) ?? (yield* bySelector(items.error, data, budget))
+    },
+    *log([topic = '', ...topics], data) {
+      const item = items.event.get(topic)
+      return item && (yield* whereItFits(item, () => decodeLog(item, topics, data, budget)))
     },
   }
 }
 
-/**
- * Values that take no bytes are refused: a list of them may be as long as its length says, which the data is free to choose.
- * @throws TypeError
- */
-function checkParameters(parameters: readonly Parameter[]): void {
-  if (!Array.isArray(parameters)) throw new TypeError('no list of parameters')
-  for (const { type, components = [] } of parameters as readonly Parameter[]) {
-    const isTuple = type.startsWith('tuple')
-    if (/\[0+\]/.test(type) || (isTuple && components.length === 0)) throw new TypeError(`${type} takes no bytes`)
-    if (isTuple) checkParameters(components)
+function isIndexed({ indexed }: AbiParameter): boolean {
+  return indexed === true
+}
+
+function* bySelector(items: ReadonlyMap<string, Item>, data: Hex, budget: DecodingBudget): Parts<Decoded | undefined> {
+  const item = items.get(data.slice(0, 10))
+  return item && (yield* whereItFits(item, () => decodeParameters(item.fields, `0x${data.slice(10)}`, budget)))
+}
+
+/** Contracts write what they like: what does not fit is not decoded. */
+function* whereItFits({ name }: Item, decode: () => Parts<Record<string, unknown>>): Parts<Decoded | undefined> {
+  try {
+    return { name, args: yield* decode() }
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
   }
+}
+
+/** @param topics without the one that names the event */
+function* decodeLog(
+  { fields, isIndexed: indexed }: Item,
+  topics: readonly Hash[],
+  data: Hex,
+  budget: DecodingBudget,
+): Parts<Record<string, unknown>> {
+  const plain = fields.filter((_, at) => !indexed[at])
+  const args: Record<string, unknown> = yield* decodeParameters(plain, data, budget)
+  let next = 0
+  const values: [string, unknown][] = []
+  for (const [at, field] of fields.entries()) {
+    if (!indexed[at]) {
+      values.push([field.name, args[field.name]])
+      continue
+    }
+    const topic = topics[next++]
+    if (topic === undefined) throw new RangeError('a topic is missing')
+    values.push([field.name, yield* decodeTopic(field, topic, budget)])
+  }
+  return Object.fromEntries(values)
+}
+
+/** Of what takes more than a word the topic is a hash. */
+function* decodeTopic(field: AbiField, topic: Hash, budget: DecodingBudget): Parts<unknown> {
+  if (isDynamicType(field.type) || field.type.kind !== 'word') {
+    budget.take(topic.length)
+    return topic
+  }
+  return (yield* decodeParameters([field], topic, budget))[field.name]
 }
 
 function standardError(data: Hex): Decoded | undefined {
@@ -94,33 +120,4 @@ function standardError(data: Hex): Decoded | undefined {
   if (reason.kind === 'error') return { name: 'Error', args: { message: reason.reason } }
   if (reason.kind === 'panic') return { name: 'Panic', args: { code: `${reason.code}` }, meaning: reason.meaning }
   return undefined
-}
-
-function named({ name, inputs }: Item, values: readonly unknown[]): Decoded {
-  return { name, args: byName(inputs, values) }
-}
-
-function byName(parameters: readonly Parameter[], values: readonly unknown[]): Record<string, unknown> {
-  return Object.fromEntries(parameters.map((parameter, at) => [parameter.name || `${at}`, json(values[at], parameter)]))
-}
-
-function json(value: unknown, { type, components = [] }: Parameter): unknown {
-  const item = type.replace(/\[\d*\]$/, '')
-  if (Array.isArray(value) && item !== type) return value.map((one) => json(one, { type: item, components }))
-  if (type === 'tuple')
-    return byName(
-      components,
-      components.map(({ name = '' }, at) => Object(value)[name || at]),
-    )
-  if (type === 'address') return `${value}`.toLowerCase()
-  return typeof value === 'bigint' || typeof value === 'number' ? `${value}` : value
-}
-
-/** Contracts write what they like: what does not fit is not decoded. */
-function attempt(decode: () => Decoded): Decoded | undefined {
-  try {
-    return decode()
-  } catch {
-    return undefined
-  }
 }

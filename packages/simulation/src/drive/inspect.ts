@@ -1,7 +1,8 @@
-import type { Awaitable } from '@upfront/node'
+import { type Awaitable, inTurns } from '@upfront/node'
 import { type Inspection, type JsonText, type SimulatedBlock, toQuantity } from '@upfront/protocol'
 import { assetQuestions, probesOf } from '../assets/asset-changes.js'
 import { abiDecoder } from '../decode/abi-decoder.js'
+import { DecodingBudget } from '../decode/abi-values.js'
 import type { CallRecord } from '../engine/call-record.js'
 import { isRecorded, NO_RECORDING } from '../plan/recording.js'
 import type { TokenLayouts } from '../tokens/token-layouts.js'
@@ -51,7 +52,10 @@ export async function inspect(
     furtherGas += gasOf(again)
   }
   const inspected = addInspection(blocks, records, inspection, questions)
-  if (inspection.abi) addDecoded(inspected, records, await abiDecoder(inspection.abi))
+  if (inspection.abi) {
+    const decoder = await abiDecoder(inspection.abi, new DecodingBudget(simulation.limits.answerBytes))
+    await inTurns(addDecoded(inspected, records, decoder), simulation.cancellation)
+  }
   if (inspection.gasLimits) furtherGas += await addGasLimits(inspected, records, simulation, run)
   return { ...answer, json: JSON.stringify(inspected), furtherGas }
 }

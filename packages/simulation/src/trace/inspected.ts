@@ -1,4 +1,4 @@
-import type { AccessListEntry, Hex, Inspection, SimulatedBlock, SimulatedCall } from '@upfront/protocol'
+import type { AccessListEntry, Hex, Inspection, Parts, SimulatedBlock, SimulatedCall } from '@upfront/protocol'
 import { type AssetChanges, type AssetQuestions, assetChanges } from '../assets/asset-changes.js'
 import type { AbiDecoder, Decoded } from '../decode/abi-decoder.js'
 import type { CallRecord } from '../engine/call-record.js'
@@ -44,19 +44,21 @@ export function recordingOf({ trace, stateDiff, accessLists, assetChanges, gasLi
   }
 }
 
-/** Adds to the calls of blocks, in place, what an ABI says of them. @param records of all calls, in order, with frames */
-export function addDecoded(blocks: InspectedBlock[], records: readonly CallRecord[], decoder: AbiDecoder): void {
+/**
+ * Adds to the calls of blocks, in place, what an ABI says of them.
+ * @param records of all calls, in order, with frames
+ * @throws RpcError -32005 where the decoder's budget does not last
+ */
+export function* addDecoded(blocks: InspectedBlock[], records: readonly CallRecord[], decoder: AbiDecoder): Parts {
   const calls = blocks.flatMap((block) => block.calls)
   for (const [index, call] of calls.entries()) {
     const top = records[index]?.frames[0]
     if (top === undefined) continue
-    const named = decoder.call(top.input)
-    const error = top.reverted ? decoder.error(top.output) : undefined
-    call.decoded = {
-      ...(named && { call: named }),
-      ...(error && { error }),
-      logs: call.logs.map(({ topics, data }) => decoder.log(topics, data) ?? null),
-    }
+    const named = yield* decoder.call(top.input)
+    const error = top.reverted ? yield* decoder.error(top.output) : undefined
+    const logs: DecodedCall['logs'] = []
+    for (const { topics, data } of call.logs) logs.push((yield* decoder.log(topics, data)) ?? null)
+    call.decoded = { ...(named && { call: named }), ...(error && { error }), logs }
   }
 }
 

@@ -1,0 +1,119 @@
+import type { Socket } from 'node:net'
+import type { WebSocket } from '@fastify/websocket'
+import { type MemoryShare, writeInSlices } from '@upfront/fast-http'
+import type { JsonText } from '@upfront/protocol'
+import { endUnlessRead } from '../http/unread-answers.js'
+
+/**
+ * Sends messages over one WebSocket, one after another, as fast as its client reads them. What is not read yet counts towards the client's
+ * memory, and a message that is not read within `timeoutMs` ends the connection.
+ */
+export class MessageSender {
+  #unread = 0
+  readonly #queue: JsonText[] = []
+  #isSending = false
+  #isHeld = false
+  #isClosed = false
+  readonly #waiting: (() => void)[] = []
+
+  readonly #webSocket: WebSocket
+  readonly #socket: Socket
+  readonly #memory: MemoryShare
+  readonly #timeoutMs: number
+
+  /** @param socket what the WebSocket stands on */
+  constructor(webSocket: WebSocket, socket: Socket, memory: MemoryShare, timeoutMs: number) {
+    this.#webSocket = webSocket
+    this.#socket = socket
+    this.#memory = memory
+    this.#timeoutMs = timeoutMs
+    webSocket.once('close', () => {
+      this.#isClosed = true
+      this.#queue.length = 0
+      this.#memory.give(this.#unread)
+      this.#unread = 0
+      this.#wake()
+    })
+  }
+
+  /** Characters and bytes of messages that the client has not read. */
+  get unread(): number {
+    return this.#unread
+  }
+
+  /** @throws Overloaded where so much more may not be kept for the client */
+  send(message: JsonText): void {
+    if (this.#isClosed) return
+    this.#count(message)
+    this.#queue.push(message)
+    if (!this.#isSending) this.#sendNext()
+  }
+
+  /** From now on messages wait until `release`. */
+  hold(): void {
+    this.#isHeld = true
+  }
+
+  /** Sends one message before those that wait, then these. @throws as `send` */
+  release(first?: JsonText): void {
+    this.#isHeld = false
+    if (first !== undefined && !this.#isClosed) {
+      this.#count(first)
+      this.#queue.unshift(first)
+    }
+    if (!this.#isSending) this.#sendNext()
+  }
+
+  /** Resolves once the client has read everything, or is gone; undefined where it has. */
+  allRead(): Promise<void> | undefined {
+    if (!this.#isSending) return undefined
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  #count({ length }: JsonText): void {
+    this.#memory.take(length)
+    this.#unread += length
+  }
+
+  #uncount({ length }: JsonText): void {
+    if (this.#isClosed) return
+    this.#memory.give(length)
+    this.#unread -= length
+  }
+
+  #sendNext(): void {
+    this.#isSending = true
+    while (!this.#isHeld) {
+      const message = this.#queue.shift()
+      if (message === undefined) break
+      if (!this.#isSentAtOnce(message)) return
+    }
+    this.#isSending = false
+    this.#wake()
+  }
+
+  /** False where the client has to read first: then sending goes on by itself. */
+  #isSentAtOnce(message: JsonText): boolean {
+    const socket = this.#socket
+    let isDone = false
+    let read: (() => void) | undefined
+    writeInSlices(
+      socket,
+      [message],
+      (slice, isLast) => this.#webSocket.send(slice, { binary: false, fin: isLast }),
+      () => {
+        isDone = true
+        this.#uncount(message)
+        if (read === undefined) return
+        read()
+        this.#sendNext()
+      },
+    )
+    if (!isDone) read = endUnlessRead(socket, this.#timeoutMs)
+    return isDone
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting.splice(0)) wake()
+  }
+}

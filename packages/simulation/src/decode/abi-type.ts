@@ -1,0 +1,117 @@
+/** An ABI type, read once. */
+export type AbiType =
+  | { kind: 'word'; read: (word: string) => string | boolean }
+  | { kind: 'bytes' | 'string' }
+  | { kind: 'array'; item: AbiType; length: number | undefined; isDynamic: boolean }
+  | { kind: 'tuple'; fields: AbiField[]; isDynamic: boolean }
+
+export interface AbiField {
+  /** Its position where the ABI does not name it. */
+  name: string
+  type: AbiType
+}
+
+/** A parameter as compilers write it. Nothing of it is checked yet. */
+export interface AbiParameter {
+  type?: unknown
+  name?: unknown
+  indexed?: unknown
+  components?: unknown
+}
+
+/** Of one name or type, and of all parameters of an ABI together: what compilers write is far below. */
+const MOST_CHARACTERS = 256
+const MOST_PARAMETERS = 20_000
+
+/** Reads the types of one ABI. */
+export class AbiTypes {
+  #parameters = 0
+
+  /**
+   * @returns the fields, and the types as a selector is made of them
+   * @throws TypeError where something is not as compilers write it, or takes no bytes
+   */
+  fields(parameters: unknown): { fields: AbiField[]; signature: string } {
+    if (!Array.isArray(parameters)) throw new TypeError('expected a list of parameters')
+    const names: string[] = []
+    const fields = parameters.map((parameter: AbiParameter, position) => {
+      this.#parameters += 1
+      if (this.#parameters > MOST_PARAMETERS) throw new TypeError(`more than ${MOST_PARAMETERS} parameters`)
+      const { type, name } = this.#type(parameter)
+      names.push(name)
+      return { name: shortText(parameter.name ?? '') || `${position}`, type }
+    })
+    return { fields, signature: `(${names.join(',')})` }
+  }
+
+  #type({ type: given, components }: AbiParameter): { type: AbiType; name: string } {
+    const text = shortText(given)
+    const [, base = '', suffix = ''] = /^([a-z]+\d*)((?:\[\d*\])*)$/.exec(text) ?? []
+    let { type, name } = base === 'tuple' ? this.#tuple(components) : elementary(base)
+    for (const [, length = ''] of suffix.matchAll(/\[(\d*)\]/g)) {
+      // A list of what takes no bytes may be as long as its length says, which the data is free to choose.
+      if (length !== '' && Number(length) === 0) throw new TypeError(`${text} takes no bytes`)
+      const isDynamic = length === '' || isDynamicType(type)
+      type = { kind: 'array', item: type, length: length === '' ? undefined : Number(length), isDynamic }
+    }
+    name += suffix
+    return { type, name }
+  }
+
+  #tuple(components: unknown): { type: AbiType; name: string } {
+    const { fields, signature } = this.fields(components)
+    if (fields.length === 0) throw new TypeError('an empty tuple takes no bytes')
+    return {
+      type: { kind: 'tuple', fields, isDynamic: fields.some(({ type }) => isDynamicType(type)) },
+      name: signature,
+    }
+  }
+}
+
+/** Whether its place holds an offset to it. */
+export function isDynamicType(type: AbiType): boolean {
+  return 'isDynamic' in type ? type.isDynamic : type.kind !== 'word'
+}
+
+/** @throws TypeError */
+export function shortText(value: unknown): string {
+  if (typeof value !== 'string' || value.length > MOST_CHARACTERS)
+    throw new TypeError(`expected at most ${MOST_CHARACTERS} characters`)
+  return value
+}
+
+function elementary(name: string): { type: AbiType; name: string } {
+  if (name === 'bytes' || name === 'string') return { type: { kind: name }, name }
+  if (name === 'address') return { type: word((text) => `0x${text.slice(24)}`), name }
+  if (name === 'bool') return { type: word(boolean), name }
+  if (name === 'function') return { type: fixedBytes(24), name }
+  const [, kind, size = ''] = /^(uint|int|bytes)(\d*)$/.exec(name) ?? []
+  if (kind === 'bytes' && Number(size) >= 1 && Number(size) <= 32) return { type: fixedBytes(Number(size)), name }
+  const bits = Number(size || 256)
+  if (kind === undefined || kind === 'bytes' || bits < 8 || bits > 256 || bits % 8 !== 0)
+    throw new TypeError('no type that is known')
+  const read = kind === 'uint' ? unsigned : signed
+  return { type: word(read), name: `${kind}${bits}` }
+}
+
+function word(read: (text: string) => string | boolean): AbiType {
+  return { kind: 'word', read }
+}
+
+function fixedBytes(length: number): AbiType {
+  return word((text) => `0x${text.slice(0, 2 * length)}`)
+}
+
+function unsigned(text: string): string {
+  return BigInt(`0x${text}`).toString()
+}
+
+function signed(text: string): string {
+  return BigInt.asIntN(256, BigInt(`0x${text}`)).toString()
+}
+
+/** @throws RangeError */
+function boolean(text: string): boolean {
+  if (!/^0{63}[01]$/.test(text)) throw new RangeError('no boolean')
+  return text.endsWith('1')
+}

@@ -1,0 +1,148 @@
+import { ErrorCode, type Hex, type Parts, RpcError } from '@upfront/protocol'
+import { type AbiField, type AbiType, isDynamicType } from './abi-type.js'
+
+const WORD = 64
+/** Of a value, beside its characters. */
+const VALUE_BYTES = 16
+/** About as much is decoded in one turn of the event loop. */
+const PART_BYTES = 64 * 1024
+
+/** What decoding may yield for one request: each value, list and name counts with its characters. */
+export class DecodingBudget {
+  #left: number
+  #leftOfPart = PART_BYTES
+  readonly #bytes: number
+
+  constructor(bytes: number) {
+    this.#bytes = bytes
+    this.#left = bytes
+  }
+
+  /** @throws RpcError -32005 */
+  take(characters: number): void {
+    const bytes = VALUE_BYTES + characters
+    this.#left -= bytes
+    this.#leftOfPart -= bytes
+    if (this.#left < 0)
+      throw new RpcError(ErrorCode.limitExceeded, `abi: what it decodes is longer than ${this.#bytes} bytes`)
+  }
+
+  /** True once in a while: then others should have a turn. */
+  get isPartDone(): boolean {
+    if (this.#leftOfPart > 0) return false
+    this.#leftOfPart = PART_BYTES
+    return true
+  }
+}
+
+/**
+ * Decodes parameters from data that is laid out as the ABI specification says. Values are JSON: integers as decimal strings, bytes
+ * as hex, tuples by name.
+ * @throws RangeError where the data does not fit; RpcError -32005 where the budget does not last
+ */
+export function decodeParameters(
+  fields: readonly AbiField[],
+  data: Hex,
+  budget: DecodingBudget,
+): Parts<Record<string, unknown>> {
+  return new AbiData(data.slice(2), budget).fields(fields, 0)
+}
+
+/** Positions are of hex digits. */
+class AbiData {
+  readonly #digits: string
+  readonly #budget: DecodingBudget
+
+  constructor(digits: string, budget: DecodingBudget) {
+    this.#digits = digits
+    this.#budget = budget
+  }
+
+  *fields(fields: readonly AbiField[], start: number): Parts<Record<string, unknown>> {
+    const values: [string, unknown][] = []
+    const place = { start, at: start }
+    for (const { name, type } of fields) {
+      this.#budget.take(name.length)
+      values.push([name, yield* this.#value(type, place)])
+    }
+    return Object.fromEntries(values)
+  }
+
+  *#items(item: AbiType, length: number, start: number): Parts<unknown[]> {
+    const values: unknown[] = []
+    const place = { start, at: start }
+    while (values.length < length) {
+      values.push(item.kind === 'word' ? this.#readWord(item, place) : yield* this.#value(item, place))
+      if (this.#budget.isPartDone) yield
+    }
+    return values
+  }
+
+  /** Reads what stands at `place.at` and moves it on; offsets are from `place.start`. */
+  *#value(type: AbiType, place: { start: number; at: number }): Parts<unknown> {
+    if (type.kind === 'word') return this.#readWord(type, place)
+    if (!isDynamicType(type)) {
+      // In its place, without an offset.
+      const value = yield* this.#composite(type, place.at)
+      place.at += WORD * wordsOf(type)
+      return value
+    }
+    const start = place.start + 2 * this.#length(place.at)
+    place.at += WORD
+    return yield* this.#composite(type, start)
+  }
+
+  *#composite(type: Exclude<AbiType, { kind: 'word' }>, start: number): Parts<unknown> {
+    switch (type.kind) {
+      case 'tuple':
+        this.#budget.take(0)
+        return yield* this.fields(type.fields, start)
+      case 'array':
+        this.#budget.take(0)
+        return type.length === undefined
+          ? yield* this.#items(type.item, this.#length(start), start + WORD)
+          : yield* this.#items(type.item, type.length, start)
+      default: {
+        const digits = this.#digits
+        const first = start + WORD
+        const end = first + 2 * this.#length(start)
+        if (end > digits.length) throw new RangeError('longer than the data')
+        this.#budget.take(end - first)
+        const text = digits.slice(first, end)
+        return type.kind === 'bytes' ? `0x${text}` : Buffer.from(text, 'hex').toString()
+      }
+    }
+  }
+
+  #readWord({ read }: Extract<AbiType, { kind: 'word' }>, place: { at: number }): string | boolean {
+    const value = read(this.#word(place.at))
+    this.#budget.take(typeof value === 'string' ? value.length : 0)
+    place.at += WORD
+    return value
+  }
+
+  #word(at: number): string {
+    if (at + WORD > this.#digits.length) throw new RangeError('beyond the data')
+    return this.#digits.slice(at, at + WORD)
+  }
+
+  /** A word that is a length or an offset. */
+  #length(at: number): number {
+    const word = this.#word(at)
+    // Beyond 2^32 bytes there is no data.
+    if (!word.startsWith('0'.repeat(WORD - 8))) throw new RangeError('beyond the data')
+    return Number.parseInt(word.slice(-8), 16)
+  }
+}
+
+/** Of a type that is not dynamic. */
+function wordsOf(type: AbiType): number {
+  switch (type.kind) {
+    case 'tuple':
+      return type.fields.reduce((words, field) => words + wordsOf(field.type), 0)
+    case 'array':
+      return (type.length ?? 0) * wordsOf(type.item)
+    default:
+      return 1
+  }
+}
