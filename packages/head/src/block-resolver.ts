@@ -15,6 +15,7 @@ import { blockCall } from './block-call.js'
 import { headerFromRpc, type PendingBlock, pendingFromRpc } from './block-from-rpc.js'
 import { BlockMoved } from './block-moved.js'
 import type { FollowedHead } from './followed-head.js'
+import { HeaderCheck } from './header-check.js'
 import { onGuess } from './on-guess.js'
 import { pendingIdentity } from './pending-identity.js'
 import type { PinnedBlock } from './pinned-block.js'
@@ -49,6 +50,8 @@ export class BlockResolver {
   readonly #pending: SharedLookup<PinnedBlock>
   readonly #others = new LRUCache<string, SharedLookup<BlockHeader>>({ max: 1_000 })
   readonly #latest: UpstreamCall<BlockHeader>
+  readonly #latestOnce: UpstreamCall<BlockHeader>
+  readonly #check: HeaderCheck
   #lastHead: BlockHeader | undefined
   #newestNumber = 0n
   #firstHead: BlockHeader | undefined
@@ -57,9 +60,14 @@ export class BlockResolver {
   readonly #byHash = new LRUCache<Hash, BlockHeader>({ max: 1_000 })
   readonly #followed: FollowedHead | undefined
 
-  /** @param followed without it the node is asked for `latest` at each request */
-  constructor(client: UpstreamClient, queue: CallQueue, followed?: FollowedHead) {
+  /**
+   * @param followed without it the node is asked for `latest` at each request
+   * @param check of the chain's headers
+   */
+  constructor(client: UpstreamClient, queue: CallQueue, followed?: FollowedHead, check = new HeaderCheck()) {
     this.#client = client
+    this.#check = check
+    this.#latestOnce = { ...blockCall('latest', check), attempts: 1 }
     this.#queue = queue
     this.#followed = followed
     this.#latest = { ...blockCall('latest'), decode: (result) => this.#headFromRpc(result), pace: 'prompt' }
@@ -170,14 +178,14 @@ export class BlockResolver {
    * same request, tells them apart.
    */
   async #find(parameter: BlockParameter): Promise<BlockHeader> {
-    const call = blockCall(nodeParameter(parameter))
+    const call = blockCall(nodeParameter(parameter), this.#check)
     const once: UpstreamCall<BlockHeader> = { ...call, attempts: 1 }
     const deadline = performance.now() + LOOKUP_TIMEOUT_MS
     let verdicts = 0
     let failure: UpstreamError | undefined
     for (let attempt = 1; attempt <= UNKNOWN_ATTEMPTS && performance.now() < deadline; attempt += 1) {
       if (attempt > 1) await sleep(UNKNOWN_PAUSE_MS * attempt)
-      const [wanted, head] = (await this.#client.batch([once, LATEST_ONCE], {
+      const [wanted, head] = (await this.#client.batch([once, this.#latestOnce], {
         deadline,
       })) as [CallOutcome<BlockHeader>, CallOutcome<BlockHeader>]
       if ('value' in wanted) return this.#checked(parameter, wanted.value)
@@ -232,16 +240,20 @@ export class BlockResolver {
   /** The head's header. Asked for hundreds of times a second, it is nearly always the one that was read before. */
   #headFromRpc(result: unknown): BlockHeader {
     const last = this.#lastHead
-    return last !== undefined && hashOf(result) === last.hash ? last : headerFromRpc(result)
+    if (last !== undefined && hashOf(result) === last.hash) return last
+    return this.#check.checked(headerFromRpc(result), result)
   }
 
   /** Both blocks come from one answer, so that a temporary failure is not taken for having no pending block. */
   async #askPending(): Promise<PinnedBlock> {
     const deadline = performance.now() + LOOKUP_TIMEOUT_MS
     for (let attempt = 1; ; attempt += 1) {
-      const [pending, latest] = (await this.#client.batch<PendingAnswer | BlockHeader>([PENDING_CALL, LATEST_ONCE], {
-        deadline,
-      })) as [CallOutcome<PendingAnswer>, CallOutcome<BlockHeader>]
+      const [pending, latest] = (await this.#client.batch<PendingAnswer | BlockHeader>(
+        [PENDING_CALL, this.#latestOnce],
+        {
+          deadline,
+        },
+      )) as [CallOutcome<PendingAnswer>, CallOutcome<BlockHeader>]
       const failure = 'error' in latest ? latest.error : failureOf(pending)
       if (failure === undefined && 'value' in latest) return this.#pinPending(pending, latest.value)
       if (attempt === PENDING_ATTEMPTS || performance.now() >= deadline) throw failure!
@@ -260,7 +272,9 @@ export class BlockResolver {
   async #parent(pending: PendingBlock): Promise<BlockHeader | undefined> {
     const known = this.#byHash.get(pending.parentHash)
     if (known !== undefined) return known
-    const [outcome] = await this.#client.batch([{ ...blockCall({ hash: pending.parentHash }), attempts: 3 }])
+    const [outcome] = await this.#client.batch([
+      { ...blockCall({ hash: pending.parentHash }, this.#check), attempts: 3 },
+    ])
     return 'value' in outcome! ? outcome.value : undefined
   }
 
@@ -282,7 +296,6 @@ function pinned(header: BlockHeader): PinnedBlock {
   return { header, key: header.hash }
 }
 
-const LATEST_ONCE: UpstreamCall<BlockHeader> = { ...blockCall('latest'), attempts: 1 }
 const PENDING_CALL: UpstreamCall<PendingAnswer> = {
   ...blockCall('pending'),
   decode: (result) => ({ block: pendingFromRpc(result), identity: pendingIdentity(result) }),

@@ -1,4 +1,4 @@
-import { headerFromRpc } from '@upfront/head'
+import { type HeaderCheck, headerFromRpc } from '@upfront/head'
 import { malformed, type UpstreamCall } from '@upfront/node'
 import type { Hash } from '@upfront/protocol'
 import { type SealedBlock, sealedBlockFromRpc } from '@upfront/simulation'
@@ -14,8 +14,15 @@ export interface FollowedBlock extends SealedBlock {
 /** EIP-7934 allows 10 MB of RLP. */
 const BLOCK_BYTES = 40 * 1024 * 1024
 
-/** The call that asks for a block, whole or with its transactions' hashes. Its result is undefined where the node does not serve the block. */
-export function followedBlock(hash: Hash, isWhole: boolean): UpstreamCall<FollowedBlock | undefined> {
+/**
+ * The call that asks for a block, whole or with its transactions' hashes. Its result is undefined where the node does not serve the block.
+ * @param check refuses a header whose hash is not that of its fields
+ */
+export function followedBlock(
+  hash: Hash,
+  isWhole: boolean,
+  check: HeaderCheck,
+): UpstreamCall<FollowedBlock | undefined> {
   return {
     method: 'eth_getBlockByHash',
     params: [hash, isWhole],
@@ -24,7 +31,7 @@ export function followedBlock(hash: Hash, isWhole: boolean): UpstreamCall<Follow
       const sealed = isWhole
         ? sealedBlockFromRpc(result)
         : { header: headerFromRpc(result), transactions: [], withdrawals: [] }
-      if (sealed.header.hash !== hash) throw malformed(`block ${hash}`, sealed.header.hash)
+      if (check.checked(sealed.header, result).hash !== hash) throw malformed(`block ${hash}`, sealed.header.hash)
       const rpc = result as Record<string, unknown>
       if (!Array.isArray(rpc.transactions)) throw malformed('a list of transactions', rpc.transactions)
       return { ...sealed, rpc, isWhole }
@@ -32,7 +39,8 @@ export function followedBlock(hash: Hash, isWhole: boolean): UpstreamCall<Follow
     isShown: true,
     maxBytes: BLOCK_BYTES,
     pace: 'prompt',
-    attempts: 1,
+    // Of several nodes another one is asked.
+    attempts: 2,
   }
 }
 

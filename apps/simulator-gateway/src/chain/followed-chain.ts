@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { blockCall, HeadFollower } from '@upfront/head'
+import { blockCall, HeaderCheck, HeadFollower } from '@upfront/head'
 import {
   type CallLimits,
   type Cancellation,
@@ -12,6 +12,7 @@ import {
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import {
   type BlockCarrier,
+  type CarryEvent,
   type CarryStatus,
   type ChainRules,
   Driver,
@@ -43,6 +44,7 @@ export class FollowedChain {
   /** Where replicas share a Redis. */
   readonly relay: RedisRelay | undefined
   readonly recent = new RecentHeads()
+  readonly headers = new HeaderCheck()
   /** What a stream brought of a block that is sealed now: it need not be executed again. Set by who follows a stream. */
   executedPart: (header: BlockHeader, transactions: readonly Hash[]) => ExecutedPart | undefined = () => undefined
   private readonly listeners = new Set<(header: BlockHeader) => void>()
@@ -71,7 +73,7 @@ export class FollowedChain {
       mode: environment.FOLLOW_HEAD,
       urls: environment.UPSTREAM_WS_URL ?? [],
       idleMs: environment.FOLLOW_IDLE_SECONDS * 1_000,
-      latest: (limits) => client.call(blockCall('latest'), limits),
+      latest: (limits) => client.call(blockCall('latest', this.headers), limits),
       byHash: (hash, limits) => this.block(hash, limits),
       ...(carries && { prepare: (block, parent) => this.prepare(carries, block, parent) }),
       observe: (event) => {
@@ -149,12 +151,17 @@ export class FollowedChain {
   /** Its transactions only where there is an engine that executes them. */
   private async block(hash: Hash, limits: CallLimits): Promise<FollowedBlock | undefined> {
     const isWhole = (await this.mayCarry(limits)) && this.carries !== undefined
-    return this.client.call(followedBlock(hash, isWhole), limits)
+    return this.client.call(followedBlock(hash, isWhole, this.headers), limits)
   }
 
   private async prepare(engine: BlockCarrier, block: SealedBlock, parent: BlockHeader | undefined): Promise<void> {
     const limits = { signal: AbortSignal.timeout(RULES_TIMEOUT_MS) }
     if (!(await this.mayCarry(limits))) return
+    if (!this.headers.isSure(block.header)) {
+      const detail = 'its hash is not that of its fields'
+      this.noteCarry({ kind: 'notCarried', header: block.header, reason: 'undecodable', detail, isFirst: false })
+      return
+    }
     const rules = await this.served.rules(limits)
     if (this.closed) return
     const isDistrusted = this.carryStatus()?.pace === 'distrusted'
@@ -195,11 +202,13 @@ export class FollowedChain {
       auditEveryMs: environment.CARRY_AUDIT_SECONDS * 1_000,
       intervalMs: () => head.status().intervalMs,
       executed: ({ header }, transactions) => this.executedPart(header, transactions),
-      observe: (event) => {
-        this.carryJournal.observe(event)
-        this.recent.noteCarry(event)
-      },
+      observe: (event) => this.noteCarry(event),
     })
+  }
+
+  private noteCarry(event: CarryEvent): void {
+    this.carryJournal.observe(event)
+    this.recent.noteCarry(event)
   }
 }
 

@@ -46,8 +46,8 @@ import { Simulator } from './simulator.js'
     {
       provide: BlockResolver,
       inject: [UpstreamClient, CallQueue, FollowedChain],
-      useFactory: (client: UpstreamClient, queue: CallQueue, { head }: FollowedChain) =>
-        new BlockResolver(client, queue, head),
+      useFactory: (client: UpstreamClient, queue: CallQueue, { head, headers }: FollowedChain) =>
+        new BlockResolver(client, queue, head, headers),
     },
     {
       provide: Driver,

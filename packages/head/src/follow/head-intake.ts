@@ -95,7 +95,8 @@ export class HeadIntake<B extends FollowedBlock> {
     if (signal.aborted) return
     this.#taken = header
     this.#kept.lead(header)
-    this.#follower.adopt(announced)
+    // As a node serves it: what an announcement leaves out, or has wrong, is of no matter.
+    this.#follower.adopt({ ...announced, header })
     const oldest = missed?.[0]?.header ?? header
     const reorganised =
       before !== undefined &&

@@ -22,6 +22,7 @@ export class CarriedAudit {
   /** The newest block that was carried. */
   #newest: { header: BlockHeader; sample: readonly Sampled[] } | undefined
   #timer: NodeJS.Timeout | undefined
+  #hasLooked = false
   #underWay: Canceller | undefined
 
   constructor(options: CarriedAuditOptions) {
@@ -29,9 +30,13 @@ export class CarriedAudit {
     this.#timer = setInterval(() => void this.#look(), options.everyMs).unref()
   }
 
-  /** What a block was carried with. */
+  /** What a block was carried with. The first is looked at once. */
   note(header: BlockHeader, sample: readonly Sampled[]): void {
-    if (sample.length > 0) this.#newest = { header, sample }
+    if (sample.length === 0) return
+    this.#newest = { header, sample }
+    if (this.#hasLooked) return
+    this.#hasLooked = true
+    void this.#look()
   }
 
   close(): void {
