@@ -82,13 +82,13 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     async (_, wrong) => {
       falsify = wrong
       const refused: unknown[] = []
-      for (let n = 0; n < 6; n += 1) {
+      // Until the head that is known can't be vouched for any more.
+    while (refused.length < 3) {
         const answer = await simulate()
         if (!(await expectRight(answer))) refused.push(answer.error)
         await sleep(50)
       }
-      expect(refused.length).toBeGreaterThan(0)
-      for (const error of refused) expect(error).toMatchObject({ code: -32603 })
+        for (const error of refused) expect(error).toMatchObject({ code: -32603 })
       falsify = undefined
       while (!(await expectRight(await simulate()))) await sleep(50)
     },
