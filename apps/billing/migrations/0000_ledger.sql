@@ -71,6 +71,7 @@ CREATE TABLE "payments" (
 	"next_look" timestamp with time zone,
 	"doubtful_from" bigint,
 	"doubt" text,
+	"settle_answer" text,
 	"updated_at" timestamp (3) with time zone NOT NULL,
 	CONSTRAINT "payments_sequence_unique" UNIQUE("sequence"),
 	CONSTRAINT "payments_authorization_used_once" UNIQUE("network","payer","nonce")

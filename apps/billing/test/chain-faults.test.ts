@@ -107,11 +107,14 @@ describe.each(oneStore())('when the chain or its node misbehaves, on $name', (st
     expect(answer).toMatchObject({ success: false, errorReason: 'settlement_pending' })
     // On a busy machine nothing may be signed yet when the first answer is due.
     while (answer.transaction === '') answer = await settle()
+    expect(answer.errorReason).toBe('settlement_pending')
     const { transaction } = answer
     expect(transaction).toMatch(/^0x[0-9a-f]{64}$/)
     await anvil().mine({ blocks: 1 })
     await anvil().setAutomine(true)
     while (answer.errorReason === 'settlement_pending') answer = await settle()
+    const again = await Promise.all([1, 2, 3].map(settle))
+    expect(again.map(({ errorReason }) => errorReason)).toEqual(Array(3).fill('permit2_invalid_nonce'))
     // It may have been replaced by one with a higher fee meanwhile.
     expect(answer).toMatchObject({
       success: true,

@@ -69,9 +69,13 @@ describe.each(oneStore())('a facilitator for strangers, on $name', (store) => {
     expect((await billing.settle(payload, '499')).body).toMatchObject({ errorReason: 'amount_too_small' })
     const little = await sign(makeRequirements({ maximum: '499' }))
     expect((await billing.verify(little)).body).toMatchObject({ isValid: false, invalidReason: 'amount_too_small' })
-    // A charge of zero moves nothing, so it uses nothing up.
-    expect((await billing.settle(payload, '0')).body).toMatchObject({ success: true, transaction: '', amount: '0' })
     expect(await payments()).toEqual([])
+    // A charge of zero moves nothing, and its authorization is used.
+    expect((await billing.settle(await sign(), '0')).body).toMatchObject({
+      success: true,
+      transaction: '',
+      amount: '0',
+    })
     const before = await usdcBalance(devnet, SELLER)
     expect((await billing.settle(payload, '500')).body).toMatchObject({ success: true, amount: '500' })
     expect(await usdcBalance(devnet, SELLER)).toBe(before + 500n)

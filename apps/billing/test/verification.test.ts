@@ -8,6 +8,7 @@ import { runBilling } from './support/billing.js'
 import { makeRequirements, sign } from './support/buyer.js'
 import { useStand } from './support/stand.js'
 import { oneStore } from './support/stores.js'
+import { until } from './support/until.js'
 
 type Fields = Record<string, unknown>
 
@@ -198,6 +199,28 @@ describe.each(oneStore())('verification, on $name', (store) => {
       }
     } finally {
       for (const replica of replicas) await replica.close()
+    }
+  })
+
+  test('neither offers nor accepts a signer whose process has ended', async () => {
+    const [first, second] = DEVNET_ROLES.facilitators
+    const ledger = await store.variables()
+    const both = { ...ledger, RECOVERY_INTERVAL_MS: '200' }
+    const run = (key: string) => runBilling(stand.devnet.rpcUrl, { ...both, FACILITATOR_PRIVATE_KEYS: key })
+    if (!('DATABASE_URL' in ledger)) return
+    const [staying, leaving] = [await run(first.privateKey), await run(second.privateKey)]
+    try {
+      const isOffered = async () =>
+        JSON.stringify((await staying.send('/supported')).body).includes(second.address.toLowerCase())
+      const payload = () => sign(makeRequirements({ facilitator: second.address }))
+      await until(isOffered)
+      expect((await staying.verify(await payload())).body).toMatchObject({ isValid: true })
+      await leaving.close()
+      await until(async () => !(await isOffered()))
+      const { body } = await staying.verify(await payload())
+      expect(body).toMatchObject({ isValid: false, invalidReason: 'upto_facilitator_mismatch' })
+    } finally {
+      await staying.close()
     }
   })
 

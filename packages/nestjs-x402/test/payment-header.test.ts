@@ -113,6 +113,14 @@ describe.each(ADAPTERS)('a PAYMENT-SIGNATURE header on %s', (adapter) => {
     expect(facilitator.verified).toEqual([])
   })
 
+  it('whose authorization holds for longer than the offer says is refused', async () => {
+    const ever = String(2n ** 255n)
+    const response = await send(changed((payload) => Object.assign(authorization(payload), { deadline: ever })))
+    const required = decodePaymentRequiredHeader(response.headers.get('payment-required')!)
+    expect(required.error).toBe('permit2_deadline_too_far')
+    expect(facilitator.verified).toEqual([])
+  })
+
   it('that names another signer of the same facilitator is let through to it', async () => {
     const other = `0x${'fb'.repeat(20)}`
     const response = await send(

@@ -69,6 +69,8 @@ export const payments = pgTable(
     doubtfulFrom: bigint('doubtful_from', { mode: 'bigint' }),
     /** Why it looks impossible, as of the newest block: an x402 reason. `null`: nothing is known against it. */
     doubt: text('doubt'),
+    /** What `POST /settle` last answered of it: a payment that was reported as pending is granted once. `null`: nothing yet. */
+    settleAnswer: text('settle_answer').$type<'pending' | 'granted'>(),
     updatedAt: time('updated_at').notNull(),
   },
   (table) => [

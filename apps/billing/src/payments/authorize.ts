@@ -54,6 +54,7 @@ const NOTHING_YET = {
   nextLook: null,
   doubtfulFrom: null,
   doubt: null,
+  settleAnswer: null,
 } as const
 
 const SIGNER_OUT_OF_GAS = {

@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common'
 import { type AuthorizeRequest, RefusalReason, standingOf } from '@upfront/protocol'
 import type { SettleResponse, VerifyResponse } from '@x402/core/types'
+import { and, eq, sql } from 'drizzle-orm'
 import { Environment } from '../environment/environment.js'
 import { findPayment } from '../ledger/find-payment.js'
 import { Ledger } from '../ledger/ledger.js'
-import type { PaymentRow } from '../ledger/schema.js'
+import { type PaymentRow, payments } from '../ledger/schema.js'
 import { Settler } from '../settle/settler.js'
 import { readSettleRequest, type SettleRequest } from '../verify/settle-request.js'
 import { Authorizations } from './authorize.js'
@@ -35,17 +36,15 @@ export class Facilitator {
   }
 
   /**
-   * Reserves and charges in one step, then waits for the receipt. Repeated for the same authorization and amount, it
-   * answers what became of it. A charge of zero moves nothing and leaves nothing: the authorization can still be used. Throws
-   * `NodeFault`.
+   * Reserves and charges in one step, then waits for the receipt. One authorization is granted once: repeated, it is refused as used,
+   * unless it was reported as pending; then it is granted once it is settled. Throws `NodeFault`.
    */
   async settle(paymentPayload: unknown, paymentRequirements: unknown): Promise<SettleResponse> {
     const request = readSettleRequest(paymentPayload, paymentRequirements)
     if (!request.valid) return { ...failure(request, ''), network: request.network }
-    const { network, payer, nonce, amount, signature, maximumRequirements } = request
+    const { network, payer, nonce, amount, maximumRequirements } = request
     const known = await findPayment(this.ledger.db, network, payer, nonce)
     if (known !== null) return this.repeat(known, request)
-    if (amount === 0n) return { success: true, payer, transaction: '', network, amount: '0' }
     const unserved = this.findUnserved(request)
     if (unserved !== null) return failure(unserved, '', network, payer)
     const reservation = await this.authorizations.reserve(
@@ -55,8 +54,6 @@ export class Facilitator {
       async (tx, payment) => (await this.charges.apply(tx, payment, { amount, reason: 'settle' })).payment,
     )
     if (reservation.outcome === 'reserved') return this.finish(reservation.payment)
-    const raced = await findPayment(this.ledger.db, network, payer, nonce)
-    if (raced?.signature === signature) return this.repeat(raced, request)
     return failure(reservation, '', network, payer)
   }
 
@@ -66,24 +63,42 @@ export class Facilitator {
     if (!OPEN_FACILITATOR_PAY_TO?.has(payTo)) {
       return { reason: RefusalReason.payToNotServed, message: `payments to ${payTo} are not settled here` }
     }
-    if (amount >= OPEN_FACILITATOR_MINIMUM) return null
+    if (amount === 0n || amount >= OPEN_FACILITATOR_MINIMUM) return null
     const message = `${amount} is less than ${OPEN_FACILITATOR_MINIMUM}, the least that is settled here`
     return { reason: RefusalReason.amountTooSmall, message }
   }
 
   private async repeat(known: PaymentRow, request: { amount: bigint; signature: string }): Promise<SettleResponse> {
-    const same =
-      known.origin === 'facilitator' && known.charge === request.amount && known.signature === request.signature
-    if (same) return this.finish(known)
-    const message = 'this authorization was used before'
-    return failure({ reason: RefusalReason.nonceUsed, message }, '', known.network, known.payer)
+    const isPending =
+      known.settleAnswer === 'pending' && known.charge === request.amount && known.signature === request.signature
+    return isPending ? this.finish(known) : usedBefore(known)
   }
 
   private async finish(payment: PaymentRow): Promise<SettleResponse> {
     this.settler.wake(payment.network)
     const waited = await this.settler.waitUntilKnown(payment, this.environment.RECEIPT_WAIT_MS)
+    const standing = standingOf(waited)
+    if (standing !== 'failed' && !(await this.answer(waited, standing === 'settled' ? 'granted' : 'pending'))) {
+      return usedBefore(waited)
+    }
     return toSettleResponse(waited, this.settler.waitOf(waited))
   }
+
+  /** Notes what is about to be answered, before it is. `false`: it was granted already. */
+  private async answer({ id }: PaymentRow, settleAnswer: 'pending' | 'granted'): Promise<boolean> {
+    const notGranted = and(eq(payments.id, id), sql`${payments.settleAnswer} is distinct from 'granted'`)
+    const noted = await this.ledger.db
+      .update(payments)
+      .set({ settleAnswer })
+      .where(notGranted)
+      .returning({ id: payments.id })
+    return noted.length === 1
+  }
+}
+
+function usedBefore({ network, payer }: PaymentRow): SettleResponse {
+  const reason = { reason: RefusalReason.nonceUsed, message: 'this authorization was used before' }
+  return failure(reason, '', network, payer)
 }
 
 function toAuthorize(paymentPayload: unknown, paymentRequirements: unknown): AuthorizeRequest {

@@ -9,9 +9,7 @@ import { Ledger } from '../ledger/ledger.js'
 import { signers } from '../ledger/schema.js'
 import { SignerFunds } from '../settle/signers/signer-funds.js'
 
-/** A process that has not been seen for this long settles nothing any more. */
-const ALIVE_MILLISECONDS = 120_000
-/** Heartbeats come with every recovery round; the signer of a process without several of them is not offered any more. */
+/** Heartbeats come with every recovery round; the signer of a process without several of them is retired. */
 const MISSED_ROUNDS = 5
 const PATIENCE_MILLISECONDS = 500
 
@@ -23,7 +21,6 @@ const PATIENCE_MILLISECONDS = 500
 export class SignerDirectory {
   private known: {
     byNetwork: ReadonlyMap<Network, ReadonlySet<Address>>
-    rows: (typeof signers.$inferSelect)[]
     at: number
   } | null = null
 
@@ -34,9 +31,10 @@ export class SignerDirectory {
     private readonly environment: Environment,
   ) {}
 
+  /** Those of processes that were seen lately: from the moment on that a signer is retired, it is neither offered nor accepted. */
   async accepted(): Promise<ReadonlyMap<Network, ReadonlySet<Address>>> {
     if (this.known === null || Date.now() - this.known.at > this.environment.RECOVERY_INTERVAL_MS) {
-      const alive = new Date(Date.now() - ALIVE_MILLISECONDS)
+      const alive = new Date(Date.now() - MISSED_ROUNDS * this.environment.RECOVERY_INTERVAL_MS)
       const rows = await this.ledger.db.select().from(signers).where(gt(signers.seenAt, alive))
       const byNetwork = new Map(
         this.chains
@@ -46,25 +44,20 @@ export class SignerDirectory {
             new Set([...own.keys(), ...rows.filter((row) => row.network === network).map((row) => row.address)]),
           ]),
       )
-      this.known = { byNetwork, rows, at: Date.now() }
+      this.known = { byNetwork, at: Date.now() }
     }
     return this.known.byNetwork
   }
 
   /**
-   * The signers that offers may name, lowest address first: seen lately, with gas for settlements. Where none has any, the
+   * The signers that offers may name, lowest address first: of those that are accepted, those with gas for settlements. Where none has any, the
    * lowest: its authorizations are refused with the reason. An offer is made before anybody knows who pays, and the buyer's
    * signature names the signer, so it can't depend on the payer.
    */
   async offered(network: Network): Promise<Address[]> {
-    await this.accepted()
-    const offeredFor = MISSED_ROUNDS * this.environment.RECOVERY_INTERVAL_MS
     const chain = this.chains.get(network)
     if (chain === undefined) return []
-    const alive = (this.known?.rows ?? []).filter(
-      (row) => row.network === network && Date.now() - row.seenAt.getTime() < offeredFor,
-    )
-    const candidates = [...new Set([...chain.signers.keys(), ...alive.map(({ address }) => address)])].sort()
+    const candidates = [...((await this.accepted()).get(network) ?? [])].sort()
     if (candidates.length === 1) return candidates
     const able = await Promise.all(candidates.map((signer) => this.mayPay(chain, signer)))
     const offered = candidates.filter((_, index) => able[index])

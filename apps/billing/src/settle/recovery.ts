@@ -9,7 +9,7 @@ import { Environment } from '../environment/environment.js'
 import { changePayment } from '../ledger/change-payment.js'
 import { Ledger } from '../ledger/ledger.js'
 import { isOfRefusedContract } from '../ledger/refused-payers.js'
-import { idempotencyKeys, type PaymentRow, payments } from '../ledger/schema.js'
+import { idempotencyKeys, type PaymentRow, payments, signers } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
 import { endWithin } from './end-within.js'
 import { healFailed, reopenReorged } from './outcome/follow-ended.js'
@@ -55,6 +55,18 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     this.stop.abort()
     await endWithin(Promise.all(this.loops))
+    await this.attempt('retiring the signers', () => this.retire())
+  }
+
+  /** Nobody is offered the signers of a process that ends. One that shares a key says with its next round that it is there. */
+  private async retire(): Promise<void> {
+    for (const { network, signers: own } of this.chains.all()) {
+      const isOwn = and(eq(signers.network, network), inArray(signers.address, [...own.keys()]))
+      await this.ledger.db
+        .update(signers)
+        .set({ seenAt: new Date(0) })
+        .where(isOwn)
+    }
   }
 
   private async round(chain: Chain): Promise<void> {

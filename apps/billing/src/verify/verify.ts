@@ -1,6 +1,7 @@
 import {
   type Address,
   APPROVAL_SPONSORING,
+  DEADLINE_SLACK_SECONDS,
   DecodeError,
   decodeUptoPayment,
   decodeUptoRequirements,
@@ -94,6 +95,10 @@ export function readAuthorization(
   const needed = BigInt(input.minimumValiditySeconds + SETTLEMENT_MARGIN_SECONDS)
   if (authorization.deadline < chain.head.now() + needed) {
     return invalid(RefusalReason.deadlineExpired, `the deadline must be at least ${needed} s away`, payer)
+  }
+  const furthest = requirements.maxTimeoutSeconds + DEADLINE_SLACK_SECONDS
+  if (authorization.deadline > chain.head.now() + BigInt(furthest)) {
+    return invalid(RefusalReason.deadlineTooFar, `the deadline may be at most ${furthest} s away`, payer)
   }
   const permit = chain.sponsored.has(requirements.asset) ? decoded.permit : null
   const unfit = permit === null ? null : findUnfit(permit, authorization)

@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common'
 import type { PaymentPayload, ResourceInfo, VerifyResponse } from '@x402/core/types'
 import { VerifyError } from '@x402/core/types'
-import { type AnswerKey, AnswerStore, fingerprintOf } from '../hold/answer-store.js'
+import { type AnswerKey, AnswerStore, digestsOf } from '../hold/answer-store.js'
 import { Facilitator } from '../routes/facilitator.js'
 import type { IncomingRequest } from '../routes/incoming-request.js'
 import { findAccepted, type Offer } from '../routes/offers.js'
@@ -10,6 +10,9 @@ import { type CompiledRoute, PaidRoutes } from '../routes/paid-routes.js'
 import { type Authorization, decodePaymentHeader, PaymentHeaderError, type SignedPayment } from './payment-header.js'
 import { type HttpAnswer, paymentRequired, type Refusal, refusalOf, UNPAID } from './payment-required.js'
 import { SpentAuthorizations } from './spent-authorizations.js'
+
+/** How much further than the offer says a deadline may be away: clocks differ. */
+const DEADLINE_SLACK_SECONDS = 60
 
 /** A payment that may be charged: its handler may run. */
 export interface VerifiedPayment {
@@ -43,11 +46,14 @@ export class Admission {
     const { settings } = route
     const signed = request.payment === undefined ? undefined : decode(request.payment)
     let answerKey: AnswerKey | undefined
+    let isIdentifierTaken = false
     if (signed !== undefined && !(signed instanceof PaymentHeaderError)) {
       // Before anything is verified: what is settled or has ended would not verify again.
       answerKey = answerKeyOf(signed, request)
       const kept = await this.answers.find(answerKey)
-      if (kept !== undefined) return { answer: kept === 'conflict' ? CONFLICT : kept }
+      isIdentifierTaken = kept === 'identifier taken'
+      if (kept === 'conflict') return { answer: CONFLICT }
+      if (kept !== undefined && kept !== 'identifier taken') return { answer: kept }
     }
     let offers: Offer[]
     try {
@@ -75,6 +81,9 @@ export class Admission {
     const { network } = offer.requirements
     const handlerSeconds = Math.ceil(settings.timeout / 1000)
     if (endsTooSoon(authorization, handlerSeconds)) return refuse(refusalOf('permit2_deadline_expired'))
+    if (endsTooLate(authorization, offer.requirements.maxTimeoutSeconds)) {
+      return refuse(refusalOf('permit2_deadline_too_far'))
+    }
     if (!this.facilitator.durable && !this.spent.spend(network, authorization)) {
       return refuse(refusalOf('authorization_used'))
     }
@@ -90,8 +99,12 @@ export class Admission {
       this.spent.unspend(network, authorization)
       // The same payment may have been let through while this one was verified.
       const kept = await this.answers.find(answerKey)
-      if (kept !== undefined && kept !== 'conflict') return { answer: kept }
+      if (typeof kept === 'object') return { answer: kept }
       return refuse(refusalOf(verified.invalidReason))
+    }
+    if (isIdentifierTaken) {
+      await this.facilitator.release(payload, offer.requirements, 'identifier_taken')
+      return { answer: CONFLICT }
     }
     if (endsTooSoon(authorization, handlerSeconds)) {
       await this.facilitator.release(payload, offer.requirements, 'verified_too_late')
@@ -148,8 +161,13 @@ function answerKeyOf(
   return {
     authorization: `authorization ${payload.accepted.network} ${payer} ${authorization.nonce}`,
     identifier: identifier === undefined ? undefined : `identifier ${payer} ${identifier}`,
-    fingerprint: fingerprintOf(payload, method, url, body),
+    ...digestsOf(payload, method, url, body),
   }
+}
+
+/** An authorization that holds for ever would be kept in mind for as long. */
+function endsTooLate({ deadline }: Authorization, maxTimeoutSeconds: number): boolean {
+  return deadline > BigInt(Math.floor(Date.now() / 1000) + maxTimeoutSeconds + DEADLINE_SLACK_SECONDS)
 }
 
 function endsTooSoon({ deadline }: Authorization, handlerSeconds: number): boolean {

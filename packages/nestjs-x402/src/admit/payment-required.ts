@@ -109,6 +109,9 @@ const MESSAGES: Record<string, string> = {
   authorization_used: 'This authorization was used before. Sign a new one.',
   permit2_invalid_nonce: 'This authorization was used before. Sign a new one.',
   permit2_deadline_expired: 'The authorization ends too soon for this route. Sign a new one.',
+  permit2_deadline_too_far: 'The authorization is valid for longer than the offer says. Sign a new one.',
+  payer_refused:
+    'A payment of this payer could not be collected, or looks as if it could not: it is refused for a while.',
   permit2_not_yet_valid: 'The authorization is not valid yet.',
   permit2_insufficient_balance: 'The balance does not cover this payment beside the open ones.',
   permit2_allowance_required: `Permit2 may not spend this token yet. Call approve(${PERMIT2_ADDRESS}, amount) on the token, then repeat; or, where the offer has the extension ${GAS_SPONSORINGS.join(' or ')}, sign what it asks for, one payment at a time.`,

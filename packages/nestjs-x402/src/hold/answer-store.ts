@@ -16,8 +16,10 @@ export interface AnswerKey {
   authorization: string
   /** Payer and id of x402's `payment-identifier` extension; undefined where the payload has none. */
   identifier: string | undefined
-  /** Digest of the whole payment payload and of the request: method, URL, body. */
-  fingerprint: string
+  /** Digest of the whole payment payload, with its signature. */
+  payload: string
+  /** Digest of the request: method, URL, body. */
+  request: string
 }
 
 /** An answer that is withheld until its payment is settled. */
@@ -35,7 +37,8 @@ type KeptAnswer = SentAnswer | WithheldAnswer
 interface Entry {
   /** Under which it is found. */
   names: string[]
-  fingerprint: string
+  payload: string
+  request: string
   /** Undefined where the answer was not kept. */
   answer: Promise<KeptAnswer | undefined>
   /** The client of the first request has not got its answer: it is gone, or its payment was not settled yet. */
@@ -69,14 +72,21 @@ export class AnswerStore {
 
   /**
    * The answer of an earlier request with the same payment; waits for it where that is still being served. `conflict`
-   * where the payment identifier was used for another payment or request. Undefined where nothing is kept.
+   * where the same payment was used for another request. `identifier taken` where the payment identifier was used with another payment: to
+   * be said to its payer alone, once the signature is checked. Undefined where nothing is kept.
    */
-  async find({ authorization, identifier, fingerprint }: AnswerKey): Promise<SentAnswer | 'conflict' | undefined> {
+  async find({
+    authorization,
+    identifier,
+    payload,
+    request,
+  }: AnswerKey): Promise<SentAnswer | 'conflict' | 'identifier taken' | undefined> {
     const named = identifier === undefined ? undefined : this.entries.get(identifier)
     const entry = named ?? this.entries.get(authorization)
     if (entry === undefined || entry.until < Date.now()) return undefined
     if (named === undefined && !entry.isLost()) return undefined
-    if (entry.fingerprint !== fingerprint) return 'conflict'
+    if (entry.payload !== payload) return named === undefined ? undefined : 'identifier taken'
+    if (entry.request !== request) return 'conflict'
     const answer = await entry.answer
     return answer !== undefined && 'ask' in answer ? answer.ask() : answer
   }
@@ -95,7 +105,8 @@ export class AnswerStore {
     })
     const entry: Entry = {
       names: key.identifier === undefined ? [key.authorization] : [key.identifier, key.authorization],
-      fingerprint: key.fingerprint,
+      payload: key.payload,
+      request: key.request,
       answer: new Promise((settle) => {
         resolve = settle
       }),
@@ -141,11 +152,18 @@ export class AnswerStore {
   }
 }
 
-/** @param body as the framework parsed it, or its bytes */
-export function fingerprintOf(payload: unknown, method: string, url: string, body: unknown): string {
+/** Digests for an {@link AnswerKey}. @param body as the framework parsed it, or its bytes */
+export function digestsOf(
+  payload: unknown,
+  method: string,
+  url: string,
+  body: unknown,
+): Pick<AnswerKey, 'payload' | 'request'> {
   const bytes = body instanceof Uint8Array || typeof body === 'string' ? body : (JSON.stringify(body) ?? '')
-  return createHash('sha256')
-    .update(JSON.stringify([payload, method, url]))
-    .update(bytes)
-    .digest('base64')
+  const sha256 = (...parts: (string | Uint8Array)[]) => {
+    const hash = createHash('sha256')
+    for (const part of parts) hash.update(part)
+    return hash.digest('base64')
+  }
+  return { payload: sha256(JSON.stringify(payload)), request: sha256(JSON.stringify([method, url]), bytes) }
 }

@@ -18,6 +18,9 @@ import {
  */
 export const SETTLEMENT_MARGIN_SECONDS = 6
 
+/** How much further than the offer's `maxTimeoutSeconds` a deadline may be away: clocks differ, and offers take a while to be signed. */
+export const DEADLINE_SLACK_SECONDS = 60
+
 /** Verify and reserve in one step. The x402 objects go as the buyer sent them and as the seller offered them. */
 export interface AuthorizeRequest {
   paymentPayload: unknown

@@ -16,6 +16,8 @@ export const RefusalReason = {
   invalidSignature: 'invalid_permit2_signature',
   /** Also: too close, the route's time-out and the settlement would not fit before the deadline. */
   deadlineExpired: 'permit2_deadline_expired',
+  /** Further away than the offer's `maxTimeoutSeconds` and a minute: it would hold what it reserves for as long. */
+  deadlineTooFar: 'permit2_deadline_too_far',
   notYetValid: 'permit2_not_yet_valid',
   /** Also: not enough beside the payer's other open reservations. */
   insufficientBalance: 'permit2_insufficient_balance',
