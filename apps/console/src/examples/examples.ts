@@ -43,12 +43,12 @@ function token(symbol: string, words: Record<Hex, Hex>): object {
 }
 
 /** A signer with WETH, and a desk with TUSD that may take as much of it as is allowed. */
-function market(allowed: bigint): object {
+function market(allowed: bigint, held = parseEther('3')): object {
   const word = (amount: bigint) => toHex(amount, { size: 32 })
   return {
     [SIGNER]: { balance: toHex(parseEther('2')) },
     [WETH]: token('WETH', {
-      [place(SIGNER, 3n)]: word(parseEther('3')),
+      [place(SIGNER, 3n)]: word(held),
       [allowancePlace(SIGNER, DESK_AT)]: word(allowed),
     }),
     [TUSD]: token('TUSD', { [place(DESK_AT, 3n)]: word(parseEther('100000')) }),
@@ -75,6 +75,7 @@ export const EXAMPLES: Example[] = [
   example('Approve and swap', market(0n), { to: WETH, data: approve(parseEther('1.5')) }, { to: DESK_AT, data: swap }),
   example('An endless allowance', market(0n), { to: WETH, data: approve(2n ** 256n - 1n) }),
   example('Too little gas', market(parseEther('1.5')), { to: DESK_AT, data: swap, gas: '60000' }),
+  example('Too little of a token', market(0n, 1n), { to: DESK_AT, data: swap }),
   example('Too little ether', rich, { to: SOMEBODY, value: '5' }),
   example('A delegation (EIP-7702)', rich, {
     to: SOMEBODY,

@@ -4,6 +4,7 @@ import type { Mark } from './feed.js'
 
 /** How far back the line goes. */
 const SHOWN_MS = 90_000
+const LEAST_MS = 10_000
 
 /**
  * Heads and flashblocks as a moving line: the gas of each head, and what the block under construction holds so far. Disturbances are
@@ -19,6 +20,8 @@ export function GasLine({ marks, hasFlashblocks }: { marks: readonly Mark[]; has
   const disturbances = shown.flatMap(({ at, disturbance }) =>
     disturbance === undefined ? [] : [{ at, ...disturbance }],
   )
+  // Short at first: it grows with what was seen.
+  const from = Math.max(newest - SHOWN_MS, Math.min(shown[0]?.at ?? newest, newest - LEAST_MS))
   const series = [
     { name: 'Heads', color: 'var(--series-0)' },
     ...(hasFlashblocks ? [{ name: 'Flashblocks', color: 'var(--series-1)' }] : []),
@@ -39,7 +42,7 @@ export function GasLine({ marks, hasFlashblocks }: { marks: readonly Mark[]; has
         valueFormatter={(gas) => `${gas.toLocaleString('en')} gas`}
         xAxisProps={{
           type: 'number',
-          domain: [newest - SHOWN_MS, newest],
+          domain: [from, newest],
           tickFormatter: (at: number) => `${Math.round((at - newest) / 1_000)} s`,
           allowDataOverflow: true,
         }}

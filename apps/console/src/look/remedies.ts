@@ -1,19 +1,10 @@
-import {
-  type Address,
-  decodeFunctionData,
-  formatEther,
-  formatGwei,
-  type Hex,
-  hexToBigInt,
-  parseAbi,
-  parseEther,
-  toHex,
-} from 'viem'
+import { type Address, formatEther, formatGwei, type Hex, hexToBigInt, parseEther, toHex } from 'viem'
 import { shortAddress } from '../address-text.js'
-import { type CallDraft, type Draft, EMPTY_ACCOUNT, EMPTY_CALL } from '../request/draft.js'
+import { type CallDraft, type Draft, EMPTY_ACCOUNT } from '../request/draft.js'
 import { call } from '../rpc.js'
-import { type Frame, failedPath, type SimulatedCall } from './outcome.js'
+import { errorText, failedPath, type SimulatedCall } from './outcome.js'
 import { type Outcome, outcomeOn, type Request, requestOf, simulate } from './simulation.js'
+import { tokenSteps } from './token-remedies.js'
 
 /** A change of the request with which it succeeds: tried. */
 export interface Remedy {
@@ -22,7 +13,8 @@ export interface Remedy {
   draft: Draft
 }
 
-interface Step {
+/** One change towards it. */
+export interface Step {
   label: string
   draft: Draft
 }
@@ -50,7 +42,7 @@ export async function remedyFor(
   const labels: string[] = []
   let [tried, became] = [request, outcome]
   for (let steps = 0; steps < MOST_STEPS; steps++) {
-    const step = await nextStep(tried, became, state, signal)
+    const step = await nextStep(tried, became, labels, state, signal)
     if (step === undefined || labels.includes(step.label)) return undefined
     labels.push(step.label)
     tried = requestOf(step.draft)
@@ -65,7 +57,8 @@ function sentence(labels: string[]): string {
   return labels.map((label, at) => (at === 0 ? label : label[0]!.toLowerCase() + label.slice(1))).join(', then ')
 }
 
-interface Failure {
+/** A call that fails, by its block and its place there. */
+export interface Failure {
   block: number
   index: number
   outcome: SimulatedCall
@@ -84,6 +77,7 @@ export function failureIn(outcome: Outcome): Failure | undefined {
 async function nextStep(
   request: Request,
   outcome: Outcome,
+  done: readonly string[],
   state: string,
   signal: AbortSignal,
 ): Promise<Step | undefined> {
@@ -100,7 +94,8 @@ async function nextStep(
     return moreGas(request, failure, state, signal)
   if (/insufficient (balance|funds)/.test(last.error ?? ''))
     return richer(draft, failure.block, last.from, hexToBigInt(last.value ?? '0x0'))
-  return approval(draft, failure, last)
+  const steps = tokenSteps(draft, failure, last, errorText(last.output, request.abi))
+  return steps.find(({ label }) => !done.includes(label))
 }
 
 /** What the plan itself was refused for. All calls are changed alike: the error names no call that could be relied on. */
@@ -174,34 +169,12 @@ async function moreGas(
   }
 }
 
-const TRANSFER_FROM = parseAbi(['function transferFrom(address from, address to, uint256 value)'])
-
-/** Where a token refused to be taken from the signer: an allowance before the call. */
-function approval(
+/** The draft with one block changed. */
+export function withBlock(
   draft: Draft,
-  { block, index, outcome }: Failure,
-  { from: spender, to: token, input }: Frame,
-): Step | undefined {
-  try {
-    const { args } = decodeFunctionData({ abi: TRANSFER_FROM, data: input ?? '0x' })
-    const [owner, , value] = args
-    if (owner.toLowerCase() !== outcome.trace.from || token === undefined) return undefined
-    const allowing = {
-      ...EMPTY_CALL,
-      from: owner,
-      to: token,
-      data: `approve(address,uint256) ["${spender}", "${value}"]`,
-    }
-    return {
-      label: `Allow ${shortAddress(spender)} to take what it needs first`,
-      draft: withBlock(draft, block, (one) => ({ ...one, calls: one.calls.toSpliced(index, 0, allowing) })),
-    }
-  } catch {
-    return undefined
-  }
-}
-
-function withBlock(draft: Draft, at: number, edit: (block: Draft['blocks'][number]) => Draft['blocks'][number]): Draft {
+  at: number,
+  edit: (block: Draft['blocks'][number]) => Draft['blocks'][number],
+): Draft {
   return { ...draft, blocks: draft.blocks.with(at, edit(draft.blocks[at]!)) }
 }
 
