@@ -164,7 +164,7 @@ const accessListEntry = record(
 const authorization = record(
   'Authorization',
   { to: 'rust', ts: protocol('Authorization'), rust: 'plan::Authorization' },
-  { chainId: word, address, nonce: quantity, yParity: parity, r: word, s: word },
+  { chainId: word, address, nonce: quantity, yParity: parity, r: word, s: word, authority: optional(address) },
 )
 
 const plannedCall = record(

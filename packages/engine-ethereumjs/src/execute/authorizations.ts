@@ -41,7 +41,17 @@ export async function applyAuthorizations(
   return refund
 }
 
-export function recoverAuthority({ chainId, address, nonce, yParity, r, s }: Authorization): Address | undefined {
+/** Who signed it, or would. */
+export function recoverAuthority({
+  chainId,
+  address,
+  nonce,
+  yParity,
+  r,
+  s,
+  authority,
+}: Authorization): Address | undefined {
+  if (authority !== undefined) return authority
   if (yParity > 1n || r === 0n || s === 0n || r >= SECP256K1_ORDER || s > SECP256K1_ORDER / 2n) return undefined
   const hash = keccak_256(withType(SIGNING_MAGIC, encodeRlp([chainId, address, nonce])))
   try {

@@ -179,7 +179,8 @@ export function writeAuthorization(record: Authorization): string {
     quantity(record.nonce) +
     quantity(record.yParity) +
     quantity(record.r) +
-    quantity(record.s)
+    quantity(record.s) +
+    `${record.authority ?? '-'}\n`
   )
 }
 

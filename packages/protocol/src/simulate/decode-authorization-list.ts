@@ -1,14 +1,15 @@
 import { decodeAddress } from '../decode/bytes.js'
-import { Place } from '../decode/decode-error.js'
+import { DecodeError, Place } from '../decode/decode-error.js'
 import { decodeQuantity } from '../decode/quantity.js'
 import { decodeArray, decodeObject, ignoreUnlessMistyped } from '../decode/structure.js'
 import { type Later, mapped } from '../parts.js'
 import type { Authorization } from './simulation-request.js'
 
-const FIELDS = ['chainId', 'address', 'nonce', 'yParity', 'r', 's'] as const
+const SIGNATURE = ['yParity', 'r', 's'] as const
+const FIELDS = ['chainId', 'address', 'nonce', ...SIGNATURE, 'authority'] as const
 const ALIASES = { contractAddress: 'address', codeAddress: 'address', v: 'yParity' }
 
-/** EIP-7702, signed: every field is required. */
+/** EIP-7702: every field is required; `authority` stands in for the signature where nobody has signed yet. */
 export function decodeAuthorizationList(value: unknown, parent: Place, key: string, later?: Later): Authorization[] {
   const list = new Place(parent, key)
   const decodeEntry = (entry: unknown, index: number): Authorization => {
@@ -17,10 +18,19 @@ export function decodeAuthorizationList(value: unknown, parent: Place, key: stri
     for (const name of Object.keys(fields)) {
       if (!FIELDS.includes(name as (typeof FIELDS)[number])) ignoreUnlessMistyped(name, FIELDS, ALIASES, place)
     }
-    return {
+    const authority = fields.authority ?? undefined
+    const signed = SIGNATURE.find((name) => (fields[name] ?? undefined) !== undefined)
+    if (authority !== undefined && signed !== undefined)
+      throw new DecodeError(place, `\`authority\` stands in for a signature, and can not stand beside \`${signed}\``)
+    const unsigned = {
       chainId: decodeQuantity(fields.chainId, 256, place, 'chainId'),
       address: decodeAddress(fields.address, place, 'address'),
       nonce: decodeQuantity(fields.nonce, 64, place, 'nonce'),
+    }
+    if (authority !== undefined)
+      return { ...unsigned, yParity: 0n, r: 0n, s: 0n, authority: decodeAddress(authority, place, 'authority') }
+    return {
+      ...unsigned,
       yParity: decodeQuantity(fields.yParity, 8, place, 'yParity'),
       r: decodeQuantity(fields.r, 256, place, 'r'),
       s: decodeQuantity(fields.s, 256, place, 's'),

@@ -41,7 +41,7 @@ export interface AccessListEntry {
   storageKeys: Hash[]
 }
 
-/** EIP-7702, signed. */
+/** EIP-7702, signed; or unsigned, then `authority` stands in for a signature of zeros. */
 export interface Authorization {
   chainId: bigint
   address: Address
@@ -49,6 +49,8 @@ export interface Authorization {
   yParity: bigint
   r: bigint
   s: bigint
+  /** Who would sign it. */
+  authority?: Address
 }
 
 export interface StateOverride {

@@ -10,6 +10,7 @@ import { addDecoded, addInspection, type InspectedBlock, recordingOf } from '../
 import { leastGas } from './least-gas.js'
 import { setTokens } from './set-tokens.js'
 import { type Simulation, type SimulationAnswer, simulate } from './simulate.js'
+import { withSignedCalls } from './with-signed-calls.js'
 
 /** What an inspected simulation came to: `json` is the `result` of `upfront_simulate`; all else is of its first run. */
 export interface InspectedAnswer extends SimulationAnswer {
@@ -33,9 +34,10 @@ export async function inspect(
   run: Run = simulate,
   layouts?: TokenLayouts,
 ): Promise<InspectedAnswer> {
-  const { tokens } = inspection
+  const { signed, tokens } = inspection
+  const read = signed === undefined ? asked : await withSignedCalls(asked, signed)
   const { simulation, gas } =
-    tokens === undefined ? { simulation: asked, gas: 0n } : await setTokens(asked, tokens, run, layouts)
+    tokens === undefined ? { simulation: read, gas: 0n } : await setTokens(read, tokens, run, layouts)
   const recording = recordingOf(inspection)
   if (!isRecorded(recording)) return { ...(await run(simulation)), furtherGas: gas }
   const answer = await run({ ...simulation, recording })

@@ -79,7 +79,7 @@ fields! {
 fields! { plan::BaseFeeParameters { elasticity, denominator, minimum } }
 fields! { plan::Withdrawal { index, validator_index, address, amount } }
 fields! { plan::StateOverride { address, balance, nonce, code, move_precompile_to, state, state_diff } }
-fields! { plan::Authorization { chain_id, address, nonce, y_parity, r, s } }
+fields! { plan::Authorization { chain_id, address, nonce, y_parity, r, s, authority } }
 fields! {
     plan::PlannedCall {
         tx_type, from, to, input, value, nonce, gas, gas_price, max_fee, max_priority_fee, max_blob_fee, access_list,

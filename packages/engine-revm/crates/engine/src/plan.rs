@@ -1,6 +1,7 @@
 //! The plan of a simulation: `packages/simulation/src/plan` in Rust.
 
 pub use crate::op::OpFork;
+use alloy_eips::eip7702::{self, RecoveredAuthority, RecoveredAuthorization, SignedAuthorization};
 use alloy_primitives::{Address, B256, Bytes, U256};
 pub use revm::primitives::hardfork::SpecId;
 
@@ -223,4 +224,18 @@ pub struct Authorization {
     pub y_parity: u8,
     pub r: U256,
     pub s: U256,
+    /// Who would sign it, where nobody has: the signature is zeros then.
+    pub authority: Option<Address>,
+}
+
+impl Authorization {
+    /// With who signed it, or would.
+    pub fn recovered(&self) -> RecoveredAuthorization {
+        let (chain_id, address, nonce) = (self.chain_id, self.address, self.nonce);
+        let unsigned = eip7702::Authorization { chain_id, address, nonce };
+        match self.authority {
+            Some(authority) => RecoveredAuthorization::new_unchecked(unsigned, RecoveredAuthority::Valid(authority)),
+            None => SignedAuthorization::new_unchecked(unsigned, self.y_parity, self.r, self.s).into_recovered(),
+        }
+    }
 }

@@ -151,18 +151,7 @@ impl Handler for SimulationHandler<'_> {
         let Some(authorizations) = self.authorizations else { return Ok(Some(0)) };
         let Context { journaled_state, cfg, tx, .. } = &mut evm.evm.ctx;
         let params = &cfg.gas_params;
-        let signed = authorizations.iter().map(|authorization| {
-            alloy_eips::eip7702::SignedAuthorization::new_unchecked(
-                alloy_eips::eip7702::Authorization {
-                    chain_id: authorization.chain_id,
-                    address: authorization.address,
-                    nonce: authorization.nonce,
-                },
-                authorization.y_parity,
-                authorization.r,
-                authorization.s,
-            )
-        });
+        let signed = authorizations.iter().map(crate::plan::Authorization::recovered);
         if cfg.enable_amsterdam_eip2780 {
             let receiver = tx.kind.to().copied().filter(|_| !tx.value.is_zero());
             let mut written = receiver.into_iter().chain([tx.caller]).collect();

@@ -6,7 +6,6 @@ use crate::{
     plan::{PlannedCall, Recording},
     rejection::Fault,
 };
-use alloy_eips::eip7702;
 use alloy_primitives::{Address, B256, KECCAK256_EMPTY, U256, map::AddressMap, map::AddressSet};
 use revm::{
     Database,
@@ -168,13 +167,7 @@ fn authorities(call: &PlannedCall, chain_id: Option<u64>) -> impl Iterator<Item 
         if chain_id.is_some_and(|chain_id| elsewhere(chain_id) || authorization.nonce == u64::MAX) {
             return None;
         }
-        let unsigned = eip7702::Authorization {
-            chain_id: authorization.chain_id,
-            address: authorization.address,
-            nonce: authorization.nonce,
-        };
-        let (parity, r, s) = (authorization.y_parity, authorization.r, authorization.s);
-        eip7702::SignedAuthorization::new_unchecked(unsigned, parity, r, s).recover_authority().ok()
+        authorization.recovered().authority()
     })
 }
 

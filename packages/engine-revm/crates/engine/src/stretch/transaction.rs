@@ -72,6 +72,7 @@ fn signed<R>(authorization: &Either<alloy_eips::eip7702::SignedAuthorization, R>
         y_parity: signed.y_parity(),
         r: signed.r(),
         s: signed.s(),
+        authority: None,
     })
 }
 

@@ -1,0 +1,108 @@
+import type { Call, Hash, Hex } from '@upfront/protocol'
+
+/** A signed transaction as the call that it makes, with all that was signed. */
+export interface SignedCall {
+  call: Call
+  hash: Hash
+}
+
+/** Half of secp256k1's order: EIP-2 refuses a higher `s`. */
+const HIGHEST_S = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
+
+/**
+ * viem is loaded with the first one: loading it takes long.
+ * @param raw as `eth_sendRawTransaction` takes it, blobs included or not
+ * @throws Error that says why it is none, or that it is of another chain
+ */
+export async function readSignedCall(raw: Hex, chainId: bigint): Promise<SignedCall> {
+  const { keccak256, parseTransaction, recoverTransactionAddress, serializeTransaction } = await import('viem')
+  let transaction: ReturnType<typeof parseTransaction<Hex>>
+  try {
+    transaction = parseTransaction(raw)
+  } catch {
+    throw new Error('expected a signed transaction: its bytes are none')
+  }
+  const {
+    r,
+    s,
+    v,
+    yParity,
+    chainId: signedFor,
+  } = transaction as { r?: Hex; s?: Hex; v?: bigint; yParity?: number; chainId?: number }
+  if (r === undefined || s === undefined || (v === undefined && yParity === undefined))
+    throw new Error('expected a signed transaction: it has no signature')
+  if (signedFor !== undefined && BigInt(signedFor) !== chainId)
+    throw new Error(`is signed for chain ${signedFor}, this is chain ${chainId}`)
+  // Blobs of the pooled form are no part of what was signed.
+  const { sidecars: _, ...signed } = transaction as typeof transaction & { sidecars?: unknown }
+  const sealed = serializeTransaction(signed as never, { r, s, ...(v === undefined ? { yParity } : { v }) } as never)
+  const hasBlobs = transaction.type === 'eip4844' && 'sidecars' in transaction
+  if (!hasBlobs && sealed !== raw)
+    throw new Error('expected a signed transaction: its bytes are not as RLP writes them')
+  const from = await recoverTransactionAddress({ serializedTransaction: sealed as never }).catch(() => undefined)
+  if (from === undefined || BigInt(s) > HIGHEST_S)
+    throw new Error('expected a signed transaction: its signature is not valid')
+  return { call: callOf(transaction as unknown as Fields, from.toLowerCase() as Hex, chainId), hash: keccak256(sealed) }
+}
+
+interface Fields {
+  type: string
+  chainId?: number
+  to?: Hex | null
+  gas?: bigint
+  value?: bigint
+  nonce?: number
+  data?: Hex
+  gasPrice?: bigint
+  maxFeePerGas?: bigint
+  maxPriorityFeePerGas?: bigint
+  maxFeePerBlobGas?: bigint
+  accessList?: readonly { address: Hex; storageKeys: readonly Hash[] }[]
+  blobVersionedHashes?: readonly Hash[]
+  authorizationList?: readonly {
+    chainId: number
+    address: Hex
+    nonce: number
+    yParity?: number
+    r: Hex
+    s: Hex
+  }[]
+}
+
+function callOf(fields: Fields, from: Hex, chainId: bigint): Call {
+  const { to, gas = 0n, value = 0n, nonce = 0, data = '0x', accessList, authorizationList } = fields
+  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas, blobVersionedHashes } = fields
+  const isDynamic = fields.type !== 'legacy' && fields.type !== 'eip2930'
+  return {
+    from,
+    ...(to && { to: to.toLowerCase() as Hex }),
+    gas,
+    value,
+    nonce: BigInt(nonce),
+    input: data,
+    ...(fields.chainId !== undefined && { chainId }),
+    ...(isDynamic
+      ? { maxFeePerGas: maxFeePerGas ?? 0n, maxPriorityFeePerGas: maxPriorityFeePerGas ?? 0n }
+      : { gasPrice: gasPrice ?? 0n }),
+    ...(accessList && {
+      accessList: accessList.map(({ address, storageKeys }) => ({
+        address: address.toLowerCase() as Hex,
+        storageKeys: [...storageKeys],
+      })),
+    }),
+    ...(blobVersionedHashes && {
+      blobVersionedHashes: [...blobVersionedHashes],
+      maxFeePerBlobGas: maxFeePerBlobGas ?? 0n,
+    }),
+    ...(authorizationList && {
+      authorizationList: authorizationList.map((signed) => ({
+        chainId: BigInt(signed.chainId),
+        address: signed.address.toLowerCase() as Hex,
+        nonce: BigInt(signed.nonce),
+        yParity: BigInt(signed.yParity ?? 0),
+        r: BigInt(signed.r),
+        s: BigInt(signed.s),
+      })),
+    }),
+  }
+}
