@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { installPacked } from './install-packed.mjs'
 
-const PACKAGES = ['protocol', 'node', 'head', 'simulation', 'engine-ethereumjs', 'engine-revm', 'receipt']
+const PACKAGES = ['protocol', 'node', 'head', 'signatures', 'simulation', 'engine-ethereumjs', 'engine-revm', 'receipt']
 const project = mkdtempSync(join(tmpdir(), 'buyer-'))
 const folder = join(project, 'node_modules', '@upfront', 'receipt')
 let manifests
@@ -21,7 +21,7 @@ function verify(file) {
 }
 
 it.each(PACKAGES)('%s is ready to be published', (name) => {
-  const { private: hidden, license, description, dependencies } = manifests[name]
+  const { private: hidden, license, description, dependencies = {} } = manifests[name]
   expect({ hidden, license, description }).toMatchObject({ license: 'Apache-2.0', description: expect.any(String) })
   expect(hidden).toBeUndefined()
   expect(existsSync(join(project, 'node_modules', '@upfront', name, 'LICENSE'))).toBe(true)

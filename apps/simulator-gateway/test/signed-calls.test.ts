@@ -49,7 +49,12 @@ describe('a signed transaction in place of a call', () => {
     ['legacy', { ...base, type: 'legacy', gasPrice: 2_000_000_000n }],
     [
       'eip2930',
-      { ...base, type: 'eip2930', gasPrice: 2_000_000_000n, accessList: [{ address: TO, storageKeys: [`0x${'0'.repeat(64)}`] }] },
+      {
+        ...base,
+        type: 'eip2930',
+        gasPrice: 2_000_000_000n,
+        accessList: [{ address: TO, storageKeys: [`0x${'0'.repeat(64)}`] }],
+      },
     ],
     ['eip1559', { ...base, type: 'eip1559', ...fees, data: '0x1234' }],
     ['eip7702', { ...base, type: 'eip7702', ...fees }],

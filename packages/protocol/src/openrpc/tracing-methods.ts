@@ -49,6 +49,11 @@ export const TRACING: OpenRpcMethod[] = [
                   items: { type: 'object' },
                   description: 'Functions, errors and events by which calls are decoded',
                 },
+                decode: {
+                  type: 'boolean',
+                  description:
+                    'Calls, errors, logs and frames are decoded by what is known of contracts that everybody uses',
+                },
                 assetChanges: {
                   type: 'boolean',
                   description: 'What each call moves and approves by its logs, and whether balances agree',

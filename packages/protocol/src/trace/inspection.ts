@@ -20,6 +20,8 @@ export interface Inspection {
   gasLimits: boolean
   /** By which calls, their logs and errors are decoded. */
   abi?: { type: string }[]
+  /** Calls, logs, errors and frames are decoded by what is known of contracts that everybody uses. */
+  decode?: boolean
   /** Calls that stand in the request as signed transactions. */
   signed?: SignedTransactionCall[]
   /** `erc20` of the blocks' state overrides. */
@@ -38,7 +40,15 @@ export interface SignedTransactionCall {
 
 const MOST_ABI_ENTRIES = 1_000
 
-export const INSPECTION_FIELDS = ['trace', 'stateDiff', 'accessLists', 'assetChanges', 'gasLimits', 'abi'] as const
+export const INSPECTION_FIELDS = [
+  'trace',
+  'stateDiff',
+  'accessLists',
+  'assetChanges',
+  'gasLimits',
+  'abi',
+  'decode',
+] as const
 
 /**
  * Takes what `upfront_simulate` has beside the parameters of `eth_simulateV1` out of its payload. `trace` is `true` for the
@@ -63,6 +73,7 @@ export function decodeInspection(params: unknown): { inspection: Inspection; par
       accessLists: flag('accessLists'),
       assetChanges: flag('assetChanges'),
       gasLimits: flag('gasLimits'),
+      ...(flag('decode') && { decode: true }),
       ...(abi !== undefined && abi !== null && { abi: decodeAbi(abi) }),
     }
     for (const field of INSPECTION_FIELDS) delete payload[field]

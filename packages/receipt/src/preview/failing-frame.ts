@@ -1,5 +1,5 @@
 import type { Address, Hex } from '@upfront/protocol'
-import type { CallFrame } from '@upfront/simulation'
+import type { Decoded, DecodedFrame } from '@upfront/simulation'
 
 /** The frame in which a call failed: the innermost one whose failure its callers passed on. */
 export interface FailingFrame {
@@ -17,11 +17,16 @@ export interface FailingFrame {
   revertReason: string | null
 }
 
+/** An error of a contract in words, where everybody knows it. */
+export function customError(error: Decoded | undefined): string | undefined {
+  return error?.from === undefined ? undefined : error.meaning
+}
+
 /** A reason is a contract's own words. */
 const MOST_CHARACTERS = 1_000
 
 /** @param top as the callTracer has it @returns null where the call did not fail */
-export function failingFrame(top: CallFrame): FailingFrame | null {
+export function failingFrame(top: DecodedFrame): FailingFrame | null {
   if (top.error === undefined) return null
   let frame = top
   let depth = 0
@@ -40,6 +45,6 @@ export function failingFrame(top: CallFrame): FailingFrame | null {
     to: to ?? null,
     selector: hasSelector ? (input.slice(0, 10) as Hex) : null,
     error: error!.slice(0, MOST_CHARACTERS),
-    revertReason: revertReason?.slice(0, MOST_CHARACTERS) ?? null,
+    revertReason: (customError(frame.decoded?.error) ?? revertReason)?.slice(0, MOST_CHARACTERS) ?? null,
   }
 }

@@ -31,7 +31,7 @@ export function previewParams(query: unknown): unknown[] {
     ...(data === undefined ? {} : { input: data }),
     value: `0x${wei.toString(16)}`,
   }
-  const shown = { traceTransfers: true, trace: { tracer: 'callTracer' }, assetChanges: true }
+  const shown = { traceTransfers: true, trace: { tracer: 'callTracer' }, assetChanges: true, decode: true }
   return [{ blockStateCalls: [{ calls: [call] }], ...shown }, 'pending']
 }
 

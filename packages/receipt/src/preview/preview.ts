@@ -1,9 +1,9 @@
 import type { Hex } from '@upfront/protocol'
-import type { CallFrame, InspectedBlock } from '@upfront/simulation'
+import type { DecodedFrame, InspectedBlock } from '@upfront/simulation'
 import type { ReceiptBlock } from '../receipt.js'
 import { assetChanges } from './asset-changes.js'
 import { type ConfirmedChange, confirmedChanges } from './confirmed-changes.js'
-import { type FailingFrame, failingFrame } from './failing-frame.js'
+import { customError, type FailingFrame, failingFrame } from './failing-frame.js'
 
 /** Shown of one call; more are counted. */
 const MOST_CHANGES = 256
@@ -12,6 +12,8 @@ const MOST_CHANGES = 256
 export interface Preview {
   status: 'success' | 'reverted'
   gasUsed: string
+  /** What is called, such as `transfer(address to, uint256 value)`, where everybody knows it; else null. */
+  call: string | null
   /** Why it failed, decoded; null where it did not. */
   revertReason: string | null
   /** Where it failed; null where it did not. */
@@ -45,8 +47,9 @@ export function previewOf(
   return {
     status: call.status === '0x1' ? 'success' : 'reverted',
     gasUsed: BigInt(call.gasUsed).toString(),
-    revertReason: call.error === undefined ? null : typeof call.error === 'string' ? call.error : call.error.message,
-    failedAt: failingFrame(trace as CallFrame),
+    call: call.decoded?.call?.signature ?? null,
+    revertReason: call.error === undefined ? null : (customError(call.decoded?.error) ?? wordsOf(call.error)),
+    failedAt: failingFrame(trace as DecodedFrame),
     returnData: call.returnData,
     changes: confirmedChanges(changes.slice(0, MOST_CHANGES), asked),
     moreChanges: Math.max(changes.length - MOST_CHANGES, 0),
@@ -58,4 +61,8 @@ export function previewOf(
       flashblock: state === 'preconfirmed' ? flashblock : null,
     },
   }
+}
+
+function wordsOf(error: string | { message: string }): string {
+  return typeof error === 'string' ? error : error.message
 }

@@ -9,7 +9,7 @@ import {
   parseAbi,
   toFunctionSelector,
 } from 'viem'
-import { abiDecoder } from './abi-decoder.js'
+import { abiDecoder, readAbi } from './abi-decoder.js'
 import { DecodingBudget } from './abi-values.js'
 
 const A = `0x${'aa'.repeat(20)}` as const
@@ -29,7 +29,7 @@ function finish<T>(parts: Parts<T>): { value: T; turns: number } {
 }
 
 async function decoderOf(entries: readonly { type: string }[], bytes = 2 ** 20) {
-  const decoder = await abiDecoder(entries, new DecodingBudget(bytes))
+  const decoder = abiDecoder([await readAbi(entries)], new DecodingBudget(bytes))
   return {
     call: (...given: Parameters<typeof decoder.call>) => finish(decoder.call(...given)).value,
     error: (...given: Parameters<typeof decoder.error>) => finish(decoder.error(...given)).value,
@@ -145,7 +145,7 @@ describe('abiDecoder', () => {
     const entry = { type: 'function', name: 'f', inputs: [{ type: 'uint256[][][][][]', name: 'deep' }] }
     const input = `${toFunctionSelector({ ...entry, outputs: [], stateMutability: 'view' } as never)}${data}` as const
     const refusal = new RpcError(-32005, 'abi: what it decodes is longer than 1048576 bytes')
-    const decoder = await abiDecoder([entry], new DecodingBudget(2 ** 20))
+    const decoder = abiDecoder([await readAbi([entry])], new DecodingBudget(2 ** 20))
     let turns = 0
     expect(() => {
       for (const parts = decoder.call(input); !parts.next().done; ) turns += 1

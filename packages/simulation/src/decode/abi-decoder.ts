@@ -2,18 +2,25 @@ import { ErrorCode, type Hash, type Hex, type Parts, RpcError } from '@upfront/p
 import { decodeRevertReason } from '../present/revert-reason.js'
 import { type AbiField, type AbiParameter, AbiTypes, isDynamicType, shortText } from './abi-type.js'
 import { type DecodingBudget, decodeParameters } from './abi-values.js'
+import { errorWords } from './error-words.js'
 
 /** A function, error or event by its name, with its arguments as JSON: integers as decimal strings, bytes as hex. */
 export interface Decoded {
   name: string
   /** By name; by position where an argument has none. */
   args: Record<string, unknown>
-  /** Of a panic. */
+  /** Of a panic, and of an error that is known without an ABI. */
   meaning?: string
+  /** Of what is known without an ABI: such as `transfer(address to, uint256 value)`. */
+  signature?: string
+  /** Whose it is: a standard, or a contract and its publisher. */
+  from?: string
+  /** Others that begin with the same bytes and fit as well. */
+  or?: string[]
 }
 
 /**
- * Decodes by an ABI that the request brings; nothing is looked up. Undefined: the ABI has none of this, or it is laid out otherwise.
+ * Decodes by ABIs. Undefined: they have none of this, or it is laid out otherwise.
  * @throws RpcError -32005 where the budget does not last
  */
 export interface AbiDecoder {
@@ -28,49 +35,99 @@ interface Item {
   fields: AbiField[]
   /** Of an event, by position. */
   isIndexed: boolean[]
+  /** Of what is known without an ABI: with the names of its parameters, and whose it is. */
+  known?: { signature: string; from: string }
 }
 
+/** An ABI that was read: by selector, or by an event's topic, in the order in which they are tried. */
+export type AbiItems = Record<'function' | 'error' | 'event', ReadonlyMap<string, readonly Item[]>>
+
 /**
- * viem is loaded with the first ABI: loading it takes long.
- * @param abi JSON as compilers write it; entries that are no function, error or event are left aside
- * @param budget for all that is decoded
+ * Reads an ABI. viem is loaded with the first one: loading it takes long.
+ * @param abi JSON as compilers write it; entries that are no function, error or event are left aside. Of two with the same selector the
+ *   last counts, save where they say whose they are (`from`): then each may be meant
  * @throws RpcError -32602 with the place of an entry that can't be read
  */
-export async function abiDecoder(abi: readonly { type: string }[], budget: DecodingBudget): Promise<AbiDecoder> {
+export async function readAbi(abi: readonly { type: string; from?: string }[]): Promise<AbiItems> {
   const { keccak256, stringToHex } = await import('viem')
   const types = new AbiTypes()
-  const items = { function: new Map<string, Item>(), error: new Map<string, Item>(), event: new Map<string, Item>() }
-  for (const [index, { type, ...entry }] of abi.entries()) {
+  const items = {
+    function: new Map<string, Item[]>(),
+    error: new Map<string, Item[]>(),
+    event: new Map<string, Item[]>(),
+  }
+  for (const [index, { type, from, ...entry }] of abi.entries()) {
     if (type !== 'function' && type !== 'error' && type !== 'event') continue
     const { name, inputs, anonymous } = entry as { name?: unknown; inputs?: unknown; anonymous?: unknown }
     try {
       const { fields, signature } = types.fields(inputs)
-      const item = { name: shortText(name), fields, isIndexed: (inputs as AbiParameter[]).map(isIndexed) }
+      const item: Item = { name: shortText(name), fields, isIndexed: (inputs as AbiParameter[]).map(isIndexed) }
+      if (typeof from === 'string') item.known = { signature: item.name + written(inputs as AbiParameter[]), from }
       const hash = keccak256(stringToHex(item.name + signature))
-      if (anonymous !== true) items[type].set(type === 'event' ? hash : hash.slice(0, 10), item)
+      const key = type === 'event' ? hash : hash.slice(0, 10)
+      const others = (item.known && items[type].get(key)) ?? []
+      if (anonymous !== true) items[type].set(key, [...others, item])
     } catch {
       throw new RpcError(ErrorCode.invalidParams, `abi[${index}]: expected an ABI entry as compilers write it`)
     }
   }
+  return items
+}
+
+/** @param tables in the order in which they are tried @param budget for all that is decoded */
+export function abiDecoder(tables: readonly AbiItems[], budget: DecodingBudget): AbiDecoder {
+  const bySelector = (type: 'function' | 'error', data: Hex) =>
+    firstThatFits(
+      tables.map((items) => items[type].get(data.slice(0, 10))),
+      ({ fields }) => decodeParameters(fields, `0x${data.slice(10)}`, budget),
+    )
   return {
-    call: (input) => bySelector(items.function, input, budget),
+    call: (input) => bySelector('function', input),
     *error(data) {
-      return standardError(data) ?? (yield* bySelector(items.error, data, budget))
+      const standard = standardError(data)
+      if (standard !== undefined) return standard
+      const error = yield* bySelector('error', data)
+      return error?.from === undefined ? error : { ...error, meaning: errorWords(error.name, error.args) }
     },
-    *log([topic = '', ...topics], data) {
-      const item = items.event.get(topic)
-      return item && (yield* whereItFits(item, () => decodeLog(item, topics, data, budget)))
-    },
+    log: ([topic = '', ...topics], data) =>
+      firstThatFits(
+        tables.map((items) => items.event.get(topic)),
+        (item) => decodeLog(item, topics, data, budget),
+      ),
   }
+}
+
+/** `(address to, (uint256 id, bytes data)[] items)` */
+function written(parameters: readonly AbiParameter[]): string {
+  const one = ({ type, name, components }: AbiParameter) => {
+    const text = String(type)
+    const shown = text.startsWith('tuple') ? written(components as AbiParameter[]) + text.slice('tuple'.length) : text
+    return name === undefined || name === '' ? shown : `${shown} ${String(name)}`
+  }
+  return `(${parameters.map(one).join(', ')})`
 }
 
 function isIndexed({ indexed }: AbiParameter): boolean {
   return indexed === true
 }
 
-function* bySelector(items: ReadonlyMap<string, Item>, data: Hex, budget: DecodingBudget): Parts<Decoded | undefined> {
-  const item = items.get(data.slice(0, 10))
-  return item && (yield* whereItFits(item, () => decodeParameters(item.fields, `0x${data.slice(10)}`, budget)))
+/** By the first table that has something that fits; of what is known without an ABI others may fit as well. */
+function* firstThatFits(
+  found: readonly (readonly Item[] | undefined)[],
+  decode: (item: Item) => Parts<Record<string, unknown>>,
+): Parts<Decoded | undefined> {
+  for (const items of found) {
+    let first: Decoded | undefined
+    const or: string[] = []
+    for (const item of items ?? []) {
+      const decoded = yield* whereItFits(item, () => decode(item))
+      if (decoded === undefined) continue
+      if (first === undefined) first = { ...decoded, ...item.known }
+      else if (item.known !== undefined) or.push(`${item.known.signature} of ${item.known.from}`)
+    }
+    if (first !== undefined) return or.length === 0 ? first : { ...first, or }
+  }
+  return undefined
 }
 
 /** Contracts write what they like: what does not fit is not decoded. */
@@ -103,6 +160,7 @@ function* decodeLog(
     if (topic === undefined) throw new RangeError('a topic is missing')
     values.push([field.name, yield* decodeTopic(field, topic, budget)])
   }
+  if (next < topics.length) throw new RangeError('a topic is over')
   return Object.fromEntries(values)
 }
 

@@ -1,11 +1,14 @@
 import { type Awaitable, inTurns } from '@upfront/node'
 import { type Inspection, type JsonText, type SimulatedBlock, toQuantity } from '@upfront/protocol'
 import { assetQuestions, probesOf } from '../assets/asset-changes.js'
-import { abiDecoder } from '../decode/abi-decoder.js'
+import { abiDecoder, readAbi } from '../decode/abi-decoder.js'
 import { DecodingBudget } from '../decode/abi-values.js'
+import { knownAbi } from '../decode/known-signatures.js'
 import type { CallRecord } from '../engine/call-record.js'
 import { isRecorded, NO_RECORDING } from '../plan/recording.js'
 import type { TokenLayouts } from '../tokens/token-layouts.js'
+import type { CallFrame } from '../trace/call-tracer.js'
+import { decodeFrames } from '../trace/decode-frames.js'
 import { addDecoded, addInspection, type InspectedBlock, recordingOf } from '../trace/inspected.js'
 import { leastGas } from './least-gas.js'
 import { setTokens } from './set-tokens.js'
@@ -54,12 +57,23 @@ export async function inspect(
     furtherGas += gasOf(again)
   }
   const inspected = addInspection(blocks, records, inspection, questions)
-  if (inspection.abi) {
-    const decoder = await abiDecoder(inspection.abi, new DecodingBudget(simulation.limits.answerBytes))
-    await inTurns(addDecoded(inspected, records, decoder), simulation.cancellation)
-  }
+  if (inspection.abi || inspection.decode) await decode(inspected, records, inspection, simulation)
   if (inspection.gasLimits) furtherGas += await addGasLimits(inspected, records, simulation, run)
   return { ...answer, json: JSON.stringify(inspected), furtherGas }
+}
+
+async function decode(
+  blocks: InspectedBlock[],
+  records: readonly CallRecord[],
+  { abi, decode, trace }: Inspection,
+  { limits, cancellation }: Simulation,
+): Promise<void> {
+  const tables = [...(abi === undefined ? [] : [await readAbi(abi)]), ...(decode ? [await knownAbi()] : [])]
+  const decoder = abiDecoder(tables, new DecodingBudget(limits.answerBytes))
+  await inTurns(addDecoded(blocks, records, decoder), cancellation)
+  if (!decode || trace?.name !== 'callTracer') return
+  for (const call of blocks.flatMap(({ calls }) => calls))
+    if (call.trace) await inTurns(decodeFrames(call.trace as CallFrame, decoder), cancellation)
 }
 
 /** All that one run took: its calls' gas, and that of its questions to contracts. */

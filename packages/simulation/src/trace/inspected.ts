@@ -20,11 +20,11 @@ export interface InspectedCall extends SimulatedCall {
   decoded?: DecodedCall
 }
 
-/** What an ABI says of a call; logs are in the order of the call's. */
+/** What an ABI, or what is known without one, says of a call; logs are in the order of the call's. */
 export interface DecodedCall {
   call?: Decoded
   error?: Decoded
-  /** Null: the ABI does not have it. */
+  /** Null: not known. */
   logs: (Decoded | null)[]
 }
 
@@ -34,10 +34,18 @@ export interface InspectedBlock extends SimulatedBlock {
 }
 
 /** What an engine has to write down for an inspection. */
-export function recordingOf({ trace, stateDiff, accessLists, assetChanges, gasLimits, abi }: Inspection): Recording {
+export function recordingOf({
+  trace,
+  stateDiff,
+  accessLists,
+  assetChanges,
+  gasLimits,
+  abi,
+  decode,
+}: Inspection): Recording {
   const wanted = trace === undefined ? NO_RECORDING : recordingFor(trace)
   return {
-    frames: wanted.frames || assetChanges || gasLimits || abi !== undefined,
+    frames: wanted.frames || assetChanges || gasLimits || abi !== undefined || decode === true,
     state: wanted.state || stateDiff || accessLists || assetChanges,
     ...(wanted.steps && { steps: wanted.steps }),
     ...(wanted.uses && { uses: wanted.uses }),

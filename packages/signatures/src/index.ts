@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs'
+
+/** An ABI entry as compilers write it, without what decoding needs not, and where it is from. */
+export interface KnownSignature {
+  type: 'function' | 'event' | 'error'
+  name: string
+  inputs: readonly SignatureParameter[]
+  /** A standard, such as `ERC-20`, or a contract and its publisher. */
+  from: string
+}
+
+export interface SignatureParameter {
+  type: string
+  name?: string
+  indexed?: boolean
+  components?: readonly SignatureParameter[]
+}
+
+let known: readonly KnownSignature[] | undefined
+
+/**
+ * Functions, events and errors of contracts that everybody uses, standards first: of several that begin with the same four bytes the first
+ * is the likeliest. Read when it is first asked for; extracted from what the contracts' authors publish: see `scripts/extract.mjs`.
+ */
+export function knownSignatures(): readonly KnownSignature[] {
+  known ??= JSON.parse(readFileSync(new URL('../signatures.json', import.meta.url), 'utf8')) as KnownSignature[]
+  return known
+}

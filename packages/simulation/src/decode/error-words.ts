@@ -1,0 +1,64 @@
+/** What OpenZeppelin's errors and ERC-6093's say, for people; `{name}` stands for an argument. */
+const WORDS: Readonly<Record<string, string>> = {
+  ERC20InsufficientBalance: 'holds {balance}, needs {needed}',
+  ERC20InsufficientAllowance: '{spender} may take {allowance}, needs {needed}',
+  ERC20InvalidSender: '{sender} can not send',
+  ERC20InvalidReceiver: '{receiver} can not receive',
+  ERC20InvalidApprover: '{approver} can not approve',
+  ERC20InvalidSpender: '{spender} can not be approved',
+  ERC721InvalidOwner: '{owner} can not own',
+  ERC721NonexistentToken: 'there is no token {tokenId}',
+  ERC721IncorrectOwner: '{owner} owns token {tokenId}, not {sender}',
+  ERC721InvalidSender: '{sender} can not send',
+  ERC721InvalidReceiver: '{receiver} can not receive',
+  ERC721InsufficientApproval: '{operator} is not approved for token {tokenId}',
+  ERC721InvalidApprover: '{approver} can not approve',
+  ERC721InvalidOperator: '{operator} can not be an operator',
+  ERC1155InsufficientBalance: 'holds {balance} of token {tokenId}, needs {needed}',
+  ERC1155InvalidSender: '{sender} can not send',
+  ERC1155InvalidReceiver: '{receiver} can not receive',
+  ERC1155MissingApprovalForAll: '{operator} is not approved by {owner}',
+  ERC1155InvalidApprover: '{approver} can not approve',
+  ERC1155InvalidOperator: '{operator} can not be an operator',
+  ERC1155InvalidArrayLength: '{idsLength} ids, {valuesLength} values',
+  ERC2612ExpiredSignature: 'the permit ended at {deadline}',
+  ERC2612InvalidSigner: 'signed by {signer}, not by the owner {owner}',
+  ERC4626ExceededMaxDeposit: 'deposits {assets}, may deposit {max}',
+  ERC4626ExceededMaxMint: 'mints {shares}, may mint {max}',
+  ERC4626ExceededMaxWithdraw: 'withdraws {assets}, may withdraw {max}',
+  ERC4626ExceededMaxRedeem: 'redeems {shares}, may redeem {max}',
+  OwnableUnauthorizedAccount: '{account} is not the owner',
+  OwnableInvalidOwner: '{owner} can not own',
+  AccessControlUnauthorizedAccount: '{account} lacks role {neededRole}',
+  InvalidAccountNonce: 'the nonce of {account} is {currentNonce}',
+  SafeERC20FailedOperation: 'token {token} refused',
+  AddressEmptyCode: 'there is no code at {target}',
+  EnforcedPause: 'is paused',
+  ExpectedPause: 'is not paused',
+  ReentrancyGuardReentrantCall: 'was entered again',
+  InvalidInitialization: 'is initialized already',
+  FailedCall: 'a call failed',
+  AllowanceExpired: 'the allowance ended at {deadline}',
+  InsufficientAllowance: 'may take {amount}',
+  SignatureExpired: 'the signature ended at {signatureDeadline}',
+  FailedOp: 'operation {opIndex}: {reason}',
+}
+
+/** Such as `ERC20InsufficientBalance: holds 0, needs 25`; of an error without words its arguments by name. */
+export function errorWords(name: string, args: Readonly<Record<string, unknown>>): string {
+  const words = Object.hasOwn(WORDS, name) ? WORDS[name]! : ''
+  const names = [...words.matchAll(/\{(\w+)\}/g)].map(([, argument]) => argument!)
+  const said =
+    words !== '' && names.every((argument) => Object.hasOwn(args, argument))
+      ? words.replace(/\{(\w+)\}/g, (_, argument: string) => shown(args[argument]))
+      : Object.entries(args)
+          .map(([argument, value]) => `${argument} ${shown(value)}`)
+          .join(', ')
+  return said === '' ? name : `${name}: ${said}`
+}
+
+/** An argument is what a contract likes. */
+function shown(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').slice(0, 200)
+}

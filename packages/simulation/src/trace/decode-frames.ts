@@ -1,0 +1,29 @@
+import type { Parts } from '@upfront/protocol'
+import type { AbiDecoder, Decoded } from '../decode/abi-decoder.js'
+import type { CallFrame, CallLog } from './call-tracer.js'
+
+/** A frame of the callTracer, and what is known of it. */
+export interface DecodedFrame extends CallFrame {
+  decoded?: { call?: Decoded; error?: Decoded }
+  calls?: DecodedFrame[]
+  logs?: (CallLog & { decoded?: Decoded })[]
+}
+
+/**
+ * Adds to frames and their logs, in place, what the decoder says of them.
+ * @throws RpcError -32005 where the decoder's budget does not last
+ */
+export function* decodeFrames(top: DecodedFrame, decoder: AbiDecoder): Parts {
+  const open = [top]
+  for (let frame = open.pop(); frame !== undefined; frame = open.pop()) {
+    const call = frame.type.startsWith('CREATE') ? undefined : yield* decoder.call(frame.input)
+    const error =
+      frame.error === undefined || frame.output === undefined ? undefined : yield* decoder.error(frame.output)
+    if (call !== undefined || error !== undefined) frame.decoded = { ...(call && { call }), ...(error && { error }) }
+    for (const log of frame.logs ?? []) {
+      const decoded = yield* decoder.log(log.topics, log.data)
+      if (decoded !== undefined) log.decoded = decoded
+    }
+    open.push(...(frame.calls ?? []))
+  }
+}
