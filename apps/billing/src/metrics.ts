@@ -1,6 +1,19 @@
 import { Injectable } from '@nestjs/common'
+import { type Network, RefusalReason } from '@upfront/protocol'
 import { Metrics } from '@upfront/service'
 import { Counter, Gauge, Histogram } from 'prom-client'
+import { DIFFERENCES } from './settle/reconcile/differences.js'
+
+/** Why charged payments fail. */
+const FAILURES = [
+  RefusalReason.nonceInvalidated,
+  RefusalReason.insufficientBalance,
+  RefusalReason.allowanceRequired,
+  RefusalReason.deadlineExpired,
+  RefusalReason.simulationFailed,
+  RefusalReason.transactionFailed,
+  RefusalReason.transferMismatch,
+]
 
 /** What `/metrics` shows of billing. */
 @Injectable()
@@ -150,4 +163,11 @@ export class BillingMetrics extends Metrics {
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers: [this.registry],
   })
+
+  /** Has what alerts look at begin at 0: a counter that appears with its first event has not risen. */
+  begin(network: Network): void {
+    for (const counter of [this.reorgs, this.takenBack, this.feeBumps]) counter.inc({ network }, 0)
+    for (const kind of DIFFERENCES) this.differences.inc({ network, kind }, 0)
+    for (const reason of FAILURES) this.failedCharges.inc({ network, reason }, 0)
+  }
 }

@@ -1,8 +1,20 @@
-import { DEVNET_ROLES, type Devnet, type FaultProxy, startDevnet, startFaultProxy } from '@upfront/devnet'
+import {
+  DEVNET_ACCOUNTS,
+  DEVNET_ROLES,
+  type Devnet,
+  type DevnetAccount,
+  type FaultProxy,
+  startDevnet,
+  startFaultProxy,
+  USDC_ADDRESS,
+} from '@upfront/devnet'
+import type { PaymentPayload } from '@x402/core/types'
+import { uptoPermit2WitnessTypes } from '@x402/evm'
 import { createTestClient, createWalletClient, http, keccak256 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
+import { encodeSettlement, PERMIT2, UPTO_PROXY } from '../src/chain/settlement-call.js'
 import { runBilling } from './support/billing.js'
-import { sign } from './support/buyer.js'
+import { makeRequirements, sign } from './support/buyer.js'
 import { burnNonce, fetchHead, resend, rpc, settleElsewhere } from './support/on-chain.js'
 import type { RunningBilling } from './support/stand.js'
 import { oneStore } from './support/stores.js'
@@ -44,7 +56,8 @@ describe.each(oneStore())('reconciliation by itself, on $name', (store) => {
     await mine(DEEP)
     const line = /^billing_reconciliation_differences_total\{network="eip155:31337",kind="not in ledger"\} 1$/m
     await until(async () => line.test(await metrics()))
-    expect(await metrics()).not.toMatch(/kind="(missing on chain|moved but not settled)"/)
+    for (const kind of ['missing on chain', 'amount differs', 'moved but not settled', 'unexplained'])
+      expect(await metrics()).toContain(`kind="${kind}"} 0`)
     await until(async () => /^billing_reconciled_block\{.*\} [1-9]/m.test(await metrics()))
     await until(async () => /^billing_gas_spent_day_wei\{.*\} [1-9]/m.test(await metrics()))
     expect(await metrics()).toMatch(/^billing_received_day_units\{.*\} 700$/m)
@@ -85,6 +98,67 @@ describe.each(oneStore())('reconciliation by itself, on $name', (store) => {
     )
     expect(await billing.payment(id)).toMatchObject({ charge: 700n, transaction, reason: null })
   })
+
+  test('goes on past a settlement that is not what it seems, and tells it', async () => {
+    const attacker = DEVNET_ACCOUNTS[7]!
+    const elsewhere = makeRequirements({ payTo: DEVNET_ROLES.unapprovedBuyer.address })
+    await billing.authorizeNew(elsewhere)
+    // The same nonce twice: for us, who are not asked to settle it, and for a facilitator of the payer's own.
+    const payload = await sign(makeRequirements())
+    const authorized = await billing.authorize(payload)
+    if (authorized.outcome !== 'authorized') throw new Error(authorized.reason)
+    await billing.release(authorized.payment.id, 'not wanted')
+    await settleForAttacker(payload, attacker, elsewhere.payTo as `0x${string}`)
+    await mine(DEEP)
+    const line = /^billing_reconciliation_differences_total\{network="eip155:31337",kind="unexplained"\} 1$/m
+    await until(async () => line.test(await metrics()))
+    const at = Number(await fetchHead(devnet))
+    await mine(DEEP)
+    const reached = async () => Number(/^billing_reconciled_block\{.*\} (\d+)$/m.exec(await metrics())?.[1] ?? 0)
+    await until(async () => (await reached()) >= at)
+    expect((await billing.send('/reconciliation')).body).toMatchObject({
+      differences: expect.arrayContaining([
+        expect.objectContaining({ kind: 'unexplained', paymentId: authorized.payment.id, chainAmount: '1' }),
+      ]),
+    })
+  })
+
+  /** Signs the authorization's nonce again, for `facilitator` and `payTo`, and settles one unit of it there. */
+  async function settleForAttacker(
+    { payload }: PaymentPayload,
+    facilitator: DevnetAccount,
+    payTo: `0x${string}`,
+  ): Promise<void> {
+    const { nonce, deadline } = (payload as { permit2Authorization: { nonce: string; deadline: string } })
+      .permit2Authorization
+    const buyer = privateKeyToAccount(DEVNET_ROLES.buyer.privateKey)
+    const terms = {
+      ...{
+        asset: USDC_ADDRESS.toLowerCase() as `0x${string}`,
+        maximum: 1n,
+        nonce: BigInt(nonce),
+        deadline: BigInt(deadline),
+      },
+      ...{ payer: buyer.address, payTo, facilitator: facilitator.address, validAfter: 0n },
+      ...{ permitDeadline: null, permitSignature: null },
+    }
+    const signature = await buyer.signTypedData({
+      domain: { name: 'Permit2', chainId: 31337, verifyingContract: PERMIT2 },
+      types: uptoPermit2WitnessTypes,
+      primaryType: 'PermitWitnessTransferFrom',
+      message: {
+        permitted: { token: terms.asset, amount: 1n },
+        ...{ spender: UPTO_PROXY, nonce: terms.nonce, deadline: terms.deadline },
+        witness: { to: payTo, facilitator: facilitator.address, validAfter: 0n },
+      },
+    })
+    const account = privateKeyToAccount(facilitator.privateKey)
+    const wallet = createWalletClient({ account, transport: http(devnet.rpcUrl) })
+    await anvil().setAutomine(true)
+    const data = encodeSettlement({ ...terms, signature }, 1n)
+    const hash = await wallet.sendTransaction({ chain: null, to: UPTO_PROXY, data, gas: 300_000n })
+    expect(await rpc(devnet.rpcUrl, 'eth_getTransactionReceipt', [hash])).toMatchObject({ status: '0x1' })
+  }
 
   // Last: its node tells of blocks that are not there.
   test('asks for at most 2,000 blocks in a round, and leaves none out, however far it is behind', async () => {

@@ -32,6 +32,7 @@ export class Chains implements OnModuleInit, OnApplicationShutdown {
         const node = new Node(rpcUrl, chainId, environment.NODE_TIMEOUT_MS, (method) =>
           metrics.nodeFaults.inc({ network, method }),
         )
+        metrics.begin(network)
         return [network, new Chain({ ...settings, confirmations }, environment.signers, node)]
       }),
     )

@@ -41,6 +41,14 @@ export function isOutOfGas({ message }: NodeRefusal): boolean {
   return /out of gas|invalid opcode|gas required exceeds/i.test(message)
 }
 
+const METHOD_NOT_FOUND = -32601
+
+/** Whether a node refused to tell so much at once: the words for that differ, and some share the code of a rate limit. */
+export function isTooMuch(error: unknown): boolean {
+  if (error instanceof NodeRefusal) return error.code !== METHOD_NOT_FOUND
+  return error instanceof NodeFault && /results|block range|response size|too large|more than \d+/i.test(error.message)
+}
+
 /** EIP-1474's limit exceeded, QuickNode's and Alchemy's rate limits. */
 const RATE_LIMIT_CODES = new Set([-32005, -32007, -32097, 429])
 

@@ -7,6 +7,7 @@ export interface Log {
   topics: Hash[]
   data: Hex
   transactionHash: Hash
+  blockNumber: bigint
 }
 
 export interface Receipt {
@@ -38,8 +39,9 @@ export interface RpcReceipt {
   logs: RpcLog[]
 }
 
-export interface RpcLog extends Omit<Log, 'logIndex'> {
+export interface RpcLog extends Omit<Log, 'logIndex' | 'blockNumber'> {
   logIndex: Hex
+  blockNumber: Hex
 }
 
 /** Of a transaction that is mined. */
@@ -60,5 +62,11 @@ export function readReceipt(found: RpcReceipt): Receipt {
 }
 
 export function readLog(log: RpcLog): Log {
-  return { ...log, logIndex: Number(log.logIndex), address: log.address.toLowerCase() as Address }
+  const { logIndex, blockNumber, address, topics, data, transactionHash } = log
+  return {
+    logIndex: Number(logIndex),
+    blockNumber: BigInt(blockNumber),
+    address: address.toLowerCase() as Address,
+    ...{ topics, data, transactionHash },
+  }
 }

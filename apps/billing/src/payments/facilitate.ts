@@ -51,7 +51,7 @@ export class Facilitator {
       toAuthorize(paymentPayload, maximumRequirements),
       'facilitator',
       null,
-      async (tx, payment) => (await this.charges.apply(tx, payment, { amount, reason: 'settle' })).payment,
+      (tx, payment) => this.charges.apply(tx, payment, { amount, reason: 'settle' }),
     )
     if (reservation.outcome === 'reserved') return this.finish(reservation.payment)
     return failure(reservation, '', network, payer)

@@ -57,20 +57,11 @@ export async function findFirstResult(db: Database | Transaction, call: KeyedCal
  * Takes the key for this database transaction's result. `false`: another call took it first, and has committed; nothing
  * was written.
  */
-export async function takeKey(tx: Transaction, call: KeyedCall, result: FirstResult): Promise<boolean> {
+export async function takeKey(tx: Database | Transaction, call: KeyedCall, result: FirstResult): Promise<boolean> {
   const taken = await tx
     .insert(idempotencyKeys)
     .values({ ...call, ...result, createdAt: new Date() })
     .onConflictDoNothing()
     .returning({ key: idempotencyKeys.key })
   return taken.length === 1
-}
-
-/** Makes a refusal the result of a key that was taken in this database transaction. */
-export async function keepRefusal(
-  tx: Transaction,
-  { key }: KeyedCall,
-  refusal: NonNullable<FirstResult['refusal']>,
-): Promise<void> {
-  await tx.update(idempotencyKeys).set({ refusal }).where(eq(idempotencyKeys.key, key))
 }

@@ -12,7 +12,8 @@ import { isOfRefusedContract } from '../ledger/refused-payers.js'
 import { idempotencyKeys, type PaymentRow, payments, signers } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
 import { endWithin } from './end-within.js'
-import { healFailed, reopenReorged } from './outcome/follow-ended.js'
+import { followNewest } from './reconcile/follow-chain.js'
+import { reportFollowed } from './reconcile/report-followed.js'
 import { Settler } from './settler.js'
 import { GasPolicy } from './signers/gas-policy.js'
 import { mendNonces } from './signers/signer-nonces.js'
@@ -76,8 +77,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
       this.attempt('expiring authorizations', () => this.expire(chain)),
       this.attempt('ending charges that nobody submits', () => this.endUnsubmitted(chain)),
     ])
-    await this.attempt('looking for reorgs', () => this.reopen(chain))
-    await this.attempt('looking for what had failed', () => this.heal(chain))
+    await this.attempt('following the newest blocks', () => this.follow(chain))
   }
 
   private async lookAtGas(chain: Chain): Promise<void> {
@@ -85,24 +85,10 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
     this.settler.wake(chain.network)
   }
 
-  private async reopen(chain: Chain): Promise<void> {
+  private async follow(chain: Chain): Promise<void> {
     const { network } = chain
-    for (const payment of await reopenReorged(this.ledger.db, chain)) {
-      this.metrics.reorgs.inc({ network })
-      this.logger.warn({ paymentId: payment.id, network }, 'a settlement fell out of the chain; it is under way again')
-    }
+    reportFollowed(network, await followNewest(this.ledger.db, chain), this.metrics, this.logger)
     this.settler.wake(network)
-  }
-
-  private async heal(chain: Chain): Promise<void> {
-    const { network } = chain
-    for (const { id: paymentId, transaction } of await healFailed(this.ledger.db, chain)) {
-      this.metrics.transitions.inc({ state: 'settled' })
-      this.logger.warn(
-        { paymentId, network, transaction },
-        'a payment that had failed is settled: its transfer was found',
-      )
-    }
   }
 
   private async mend(chain: Chain, signer: `0x${string}`): Promise<void> {

@@ -91,7 +91,8 @@ function examine(report: CrashReport): void {
   expect(servedUnpaid(report)).toEqual([])
   // No used authorization is served again.
   expect(report.servedAgain).toBe(0)
-  expect(new Set(report.replayed)).toEqual(new Set([402]))
+  // 409: an answer that was withheld is kept for its own request.
+  expect(report.replayed.filter((status) => status !== 402 && status !== 409)).toEqual([])
   expect(report.reconciliation.differences).toEqual([])
   expect(purchases.filter(({ status }) => status === 200).length).toBeGreaterThan(0)
 }

@@ -8,8 +8,9 @@ import { Ledger } from '../../ledger/ledger.js'
 import { BillingMetrics } from '../../metrics.js'
 import { endWithin } from '../end-within.js'
 import { SignerFunds } from '../signers/signer-funds.js'
+import { followFinal } from './follow-chain.js'
 import { measureEconomics } from './measure-economics.js'
-import { advance } from './reconcile-blocks.js'
+import { reportFollowed } from './report-followed.js'
 
 /** Compares the ledger with each chain's final blocks, on and on; one chain's node keeps no other chain waiting. */
 @Injectable()
@@ -46,27 +47,10 @@ export class Reconciliation implements OnApplicationBootstrap, OnApplicationShut
   private async round(chain: Chain): Promise<void> {
     const { network } = chain
     try {
-      const result = await advance(this.ledger.db, chain)
-      if (result !== null) {
-        this.metrics.reconciledBlock.set({ network }, Number(result.upTo))
-        for (const difference of result.differences) {
-          this.metrics.differences.inc({ network, kind: difference.kind })
-          this.logger.error(difference, 'the ledger and the chain differ')
-        }
-        for (const { id: paymentId, transaction } of result.healed) {
-          this.metrics.transitions.inc({ state: 'settled' })
-          this.logger.warn(
-            { paymentId, network, transaction },
-            'a payment that had failed is settled: its transfer was found',
-          )
-        }
-        for (const { id: paymentId } of result.reopened) {
-          this.metrics.reorgs.inc({ network })
-          this.logger.warn(
-            { paymentId, network },
-            'the chain has dropped the block of a settlement; it is under way again',
-          )
-        }
+      const followed = await followFinal(this.ledger.db, chain)
+      if (followed !== null) {
+        this.metrics.reconciledBlock.set({ network }, Number(followed.upTo))
+        reportFollowed(network, followed, this.metrics, this.logger)
       }
       await measureEconomics(this.ledger.db, chain, this.metrics)
       for (const signer of chain.signers.keys()) await this.funds.settlementsLeft(chain, signer)

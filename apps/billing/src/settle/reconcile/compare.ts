@@ -1,0 +1,172 @@
+import type { Address, Hash, Network } from '@upfront/protocol'
+import type { SQL } from 'drizzle-orm'
+import type { Chain } from '../../chain/chain.js'
+import { NodeFault } from '../../chain/node-error.js'
+import type { Log, Receipt } from '../../chain/receipt.js'
+import { receiptAt } from '../../chain/settlement-batch.js'
+import { findPaymentById } from '../../ledger/find-payment.js'
+import type { Database } from '../../ledger/ledger.js'
+import type { PaymentRow } from '../../ledger/schema.js'
+import { findSettlement } from '../outcome/find-settlement.js'
+import { findTransfer, type Transfer } from '../outcome/find-transfer.js'
+import type { DIFFERENCES } from './differences.js'
+import { type BlockRange, type Recorded, readPlaces, readRecorded, readTransfers } from './read-facts.js'
+
+/** What the ledger and the chain do not agree on. Amounts in the token's smallest unit. */
+export interface Difference {
+  kind: (typeof DIFFERENCES)[number]
+  network: Network
+  asset: Address | null
+  payTo: Address | null
+  paymentId: string | null
+  state: string | null
+  transaction: Hash | null
+  blockNumber: string
+  ledgerAmount: string | null
+  chainAmount: string | null
+}
+
+/** What the chain's facts say of the ledger. */
+export type Finding =
+  /** The chain has replaced the block of a settlement: it is under way again. */
+  | { kind: 'dropped'; payment: PaymentRow }
+  /** A payment that had failed was settled, by this transaction. */
+  | { kind: 'settled'; payment: PaymentRow; receipt: Receipt; transfer: Transfer }
+  | { kind: 'difference'; difference: Difference }
+
+/** Transfers that are looked at together. */
+const MOST_AT_ONCE = 40
+
+/**
+ * Compares the ledger with some blocks of the chain, both ways, for the payments that `where` says: the one judge of what the chain says
+ * of what has ended. What it can't explain is a difference, never an error. Changes nothing. Throws `NodeFault`.
+ */
+export async function compare(
+  db: Database,
+  chain: Chain,
+  range: BlockRange,
+  where: SQL | undefined = undefined,
+): Promise<Finding[]> {
+  const all = await readRecorded(db, chain.network, range, where)
+  const dropped = await findDropped(db, chain, all)
+  const gone = new Set(dropped.map(({ payment }) => payment.id))
+  const kept = all.filter(({ paymentId }) => !gone.has(paymentId))
+  const recorded = new Map(kept.map((one) => [keyOf(one.transaction, one.logIndex), one]))
+  const places = await readPlaces(db, chain.network, where)
+  const { logs, unread } = await readTransfers(chain, places, range)
+  const findings: Finding[] = [...dropped]
+  const unknown: Log[] = []
+  for (const log of logs) {
+    const key = keyOf(log.transactionHash, log.logIndex)
+    const known = recorded.get(key)
+    recorded.delete(key)
+    if (known === undefined) unknown.push(log)
+    else if (known.amount !== BigInt(log.data)) {
+      findings.push(differenceOf(chain, 'amount differs', log, { id: known.paymentId, amount: known.amount }))
+    }
+  }
+  for (const one of recorded.values()) {
+    const isUnread = unread.some(({ from, to }) => one.blockNumber >= from && one.blockNumber <= to)
+    if (!isUnread) findings.push(missing(chain, one))
+  }
+  for (let at = 0; at < unknown.length; at += MOST_AT_ONCE) {
+    const explained = await Promise.all(unknown.slice(at, at + MOST_AT_ONCE).map((log) => explain(db, chain, log)))
+    findings.push(...explained.filter((finding) => finding !== null))
+  }
+  return [...findings, ...unread.map((part) => unreadable(chain, part))]
+}
+
+/** Settlements whose block the chain has replaced by another. Throws `NodeFault`. */
+export async function findDropped(
+  db: Database,
+  chain: Chain,
+  recorded: readonly Recorded[],
+): Promise<Extract<Finding, { kind: 'dropped' }>[]> {
+  const blocks = [...new Set(recorded.map(({ blockNumber }) => blockNumber))]
+  const hashes = new Map(await Promise.all(blocks.map(async (block) => [block, await chain.blockHash(block)] as const)))
+  const findings: Extract<Finding, { kind: 'dropped' }>[] = []
+  for (const { blockNumber, blockHash, paymentId } of recorded) {
+    const found = hashes.get(blockNumber)
+    // A node that is behind has no block yet where the chain has one.
+    if (found === undefined || found === null || found === blockHash) continue
+    const payment = await findPaymentById(db, paymentId)
+    if (payment?.blockHash !== blockHash) continue
+    findings.push({ kind: 'dropped', payment })
+  }
+  return findings
+}
+
+/** A transfer that the ledger has not: a settlement that it missed, something to be told, or nothing of ours (`null`). Throws `NodeFault`. */
+export async function explain(db: Database, chain: Chain, log: Log): Promise<Finding | null> {
+  try {
+    const found = await findSettlement(db, chain, log)
+    if (found === null) return null
+    if (found.payment === null) return differenceOf(chain, 'not in ledger', log)
+    const { payment, place } = found
+    const differs = (kind: Difference['kind']) => {
+      return differenceOf(chain, kind, log, { id: payment.id, amount: payment.charge, state: payment.state })
+    }
+    const whole = await chain.receipt(log.transactionHash)
+    const receipt = whole === null ? null : receiptAt(whole, place)
+    const transfer = receipt?.succeeded ? findTransfer(payment, receipt.logs) : null
+    if (receipt === null || transfer === null || transfer.logIndex !== log.logIndex) return differs('unexplained')
+    // Under way: its settler sees it too.
+    if (payment.state === 'charging' || payment.state === 'submitted') return null
+    if (payment.state === 'failed' && transfer.amount === payment.charge) {
+      return { kind: 'settled', payment, receipt, transfer }
+    }
+    // It may have been settled while it was looked at.
+    return (await findPaymentById(db, payment.id))?.transaction === log.transactionHash && payment.state !== 'failed'
+      ? null
+      : differs('moved but not settled')
+  } catch (error) {
+    if (error instanceof NodeFault) throw error
+    return differenceOf(chain, 'unexplained', log)
+  }
+}
+
+function missing({ network }: Chain, { asset, payTo, paymentId, transaction, blockNumber, amount }: Recorded): Finding {
+  const of = { network, asset, payTo, paymentId, state: null, transaction, blockNumber: `${blockNumber}` }
+  const difference: Difference = { kind: 'missing on chain', ...of, ledgerAmount: `${amount}`, chainAmount: null }
+  return { kind: 'difference', difference }
+}
+
+function unreadable({ network }: Chain, { from, to }: BlockRange): Finding {
+  const nothing = { asset: null, payTo: null, paymentId: null, state: null, transaction: null }
+  const amounts = { ledgerAmount: null, chainAmount: null }
+  return {
+    kind: 'difference',
+    difference: {
+      kind: 'unexplained',
+      network,
+      ...nothing,
+      blockNumber: from === to ? `${from}` : `${from}-${to}`,
+      ...amounts,
+    },
+  }
+}
+
+function differenceOf(
+  { network }: Chain,
+  kind: Difference['kind'],
+  { address, topics, transactionHash, blockNumber, data }: Log,
+  known: { id: string; amount: bigint | null; state?: string } | null = null,
+): Finding {
+  const difference: Difference = {
+    kind,
+    network,
+    asset: address,
+    payTo: `0x${(topics[2] ?? '').slice(26)}`,
+    paymentId: known?.id ?? null,
+    state: known?.state ?? null,
+    transaction: transactionHash,
+    blockNumber: `${blockNumber}`,
+    ledgerAmount: known?.amount?.toString() ?? null,
+    chainAmount: BigInt(data).toString(),
+  }
+  return { kind: 'difference', difference }
+}
+
+function keyOf(transaction: Hash, logIndex: number): string {
+  return `${transaction}/${logIndex}`
+}
