@@ -34,7 +34,7 @@ export class AppModule {
     const imports = [
       HttpModule.importing(process, rpc, simulate),
       WireModule.importing(process, rpc),
-      McpModule.importing(process),
+      McpModule.importing(process, rpc),
       OpsModule.importing(process, rpc, simulate),
     ]
     const sells = environment.BILLING_URL !== undefined

@@ -160,6 +160,27 @@ describe('debug_traceCall', () => {
   })
 })
 
+describe('eth_createAccessList', () => {
+  it('lists what a loop reads until its gas is gone, where memory is small', async () => {
+    const small = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url, MEMORY_LIMIT_BYTES: `${2 ** 29}` })
+    try {
+      // PUSH0, JUMPDEST DUP1 SLOAD POP PUSH1 1 ADD PUSH1 1 JUMP
+      const params = [
+        { to: OUTER, gas: '0x989680' },
+        'latest',
+        { [OUTER]: { code: '0x5f5b8054506001016001560000', state: {} } },
+      ]
+      for (let time = 0; time < 2; time++) {
+        const { result } = await small.call<{ accessList: { storageKeys: string[] }[] }>('eth_createAccessList', params)
+        expect(result?.accessList[0]?.storageKeys.length).toBeGreaterThan(4_000)
+      }
+      expect(await small.metric('upfront_held_bytes')).toBeLessThan(1_000_000)
+    } finally {
+      await small.stop()
+    }
+  })
+})
+
 describe('upfront_simulate', () => {
   it('answers as eth_simulateV1 does where it is asked for no more', async () => {
     const payload = { blockStateCalls: [{ stateOverrides: STATE, calls: [{ from: OWNER, to: FRIEND, value: '0x1' }] }] }

@@ -143,11 +143,11 @@ describe('with a payment', () => {
   })
 
   it('is needed where the free limit is passed', async () => {
-    const gateway = await stand.startGateway({ FREE_RATE_LIMIT: '1' })
+    const gateway = await stand.startGateway({ FREE_RATE_LIMIT: '3' })
     try {
       const client = await connect(gateway.url)
       const simulation = { blockStateCalls: [{ calls: [{ to: `0x${'11'.repeat(20)}` }] }] }
-      const answers = [1, 2, 3].map(() => call('simulate', simulation, undefined, client))
+      const answers = [1, 2, 3, 4, 5].map(() => call('simulate', simulation, undefined, client))
       const refused = (await Promise.all(answers)).find(({ result }) => result.isError)
       const { result, answer } = await call(
         'simulate',
@@ -157,6 +157,25 @@ describe('with a payment', () => {
       )
       expect(answer).toMatchObject({ result: [{ calls: [{ status: '0x1' }] }], charge: { amount: expect.any(String) } })
       expect(result._meta?.[PAYMENT_RESPONSE]).toMatchObject({ success: true, amount: answer.charge.amount })
+    } finally {
+      await gateway.stop()
+    }
+  })
+
+  it('refuses what is no call of a tool beyond the limit, and calls far beyond it', async () => {
+    const gateway = await stand.startGateway({ FREE_RATE_LIMIT: '3' })
+    const message = (method: string, params = {}) =>
+      fetch(`${gateway.url}/mcp`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      }).then(({ status }) => status)
+    try {
+      const listed = await Promise.all(Array.from({ length: 10 }, () => message('tools/list')))
+      expect(listed.filter((status) => status === 200).length).toBeLessThanOrEqual(6)
+      expect(listed).toContain(429)
+      const params = { name: 'simulate', arguments: { blockStateCalls: [] } }
+      expect(await Promise.all(Array.from({ length: 40 }, () => message('tools/call', params)))).toContain(429)
     } finally {
       await gateway.stop()
     }

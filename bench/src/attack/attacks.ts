@@ -105,6 +105,26 @@ export const ATTACKS: Attack[] = [
       together(2, url, inspection('0x00', '0x', [{ type: 'event', name: 'x'.repeat(7_000_000), inputs: [] }])),
   },
   {
+    name: 'mcp-lists',
+    title: '20 connections that ask /mcp for its tools',
+    run: (url) => together(20, `${url}/mcp`, rpc('tools/list', {})),
+  },
+  {
+    name: 'mcp-long-answers',
+    title: 'a simulation with an answer of 35 MB by /mcp, 4 at a time',
+    run: (url) =>
+      together(
+        4,
+        `${url}/mcp`,
+        rpc('tools/call', { name: 'simulate', arguments: { ...returning(17), block: 'latest' } }),
+      ),
+  },
+  {
+    name: 'access-lists',
+    title: '20 access lists of a loop that reads slot after slot, 20 addresses',
+    run: (url) => Promise.all(range(20).map((client) => together(1, url, accessList(), client))).then(() => undefined),
+  },
+  {
     name: 'half-messages',
     title: '1,000 WebSockets that send 1 MB of a message and wait',
     run: (url) => waiting(url, 1_000, UPGRADE + HALF_A_MESSAGE, 10),
@@ -126,6 +146,22 @@ function overrides(count: number): string {
     range(count).map((index) => [`0x${index.toString(16).padStart(40, '0')}`, { balance: '0x1' }]),
   )
   return rpc('eth_simulateV1', [{ blockStateCalls: [{ stateOverrides, calls: [{ to: TARGET }] }] }, 'latest'])
+}
+
+function returning(calls: number) {
+  const call = { to: TARGET }
+  return {
+    blockStateCalls: [{ stateOverrides: { [TARGET]: { code: RETURNS_A_MEBIBYTE } }, calls: Array(calls).fill(call) }],
+  }
+}
+
+/** PUSH0, JUMPDEST DUP1 SLOAD POP PUSH1 1 ADD PUSH1 1 JUMP */
+function accessList(): string {
+  return rpc('eth_createAccessList', [
+    { to: TARGET },
+    'latest',
+    { [TARGET]: { code: '0x5f5b8054506001016001560000', state: {} } },
+  ])
 }
 
 function inspection(code: string, input: string, abi: unknown[]): string {
@@ -163,7 +199,7 @@ function addressOf(client: number): string {
 }
 
 async function post(url: string, body: string, dispatcher: Agent): Promise<void> {
-  const headers = { 'content-type': 'application/json' }
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
   try {
     const response = await request(url, { method: 'POST', headers, body, dispatcher })
     for await (const _ of response.body);
@@ -181,8 +217,8 @@ async function atPace(clients: number[], url: string, body: string): Promise<voi
   }
 }
 
-async function together(count: number, url: string, body: string): Promise<void> {
-  const agent = agentOf(1)
+async function together(count: number, url: string, body: string, client = 1): Promise<void> {
+  const agent = agentOf(client)
   const again = async () => {
     for (;;) await post(url, body, agent)
   }

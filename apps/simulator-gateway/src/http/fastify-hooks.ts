@@ -9,6 +9,9 @@ import { Memory } from '../limits/memory.js'
 import { acceptJsonBodies } from './accept-json-bodies.js'
 import { ETHEREUM_PATH } from './dialect.js'
 
+/** Where each request counts as a call, as it arrives. */
+const COUNTED = ['/', `/${ETHEREUM_PATH}`]
+
 /** What happens to every request before a handler: it gets an id, is counted, and its body is received within limits. */
 @Injectable()
 export class FastifyHooks implements OnModuleInit {
@@ -39,8 +42,8 @@ export class FastifyHooks implements OnModuleInit {
     }
     if (!this.free.isOff || this.callers.areKnown) {
       server.addHook('onRequest', async (request) => {
-        const isFree = request.routeOptions.url === '/' || request.routeOptions.url === `/${ETHEREUM_PATH}`
-        if (request.method === 'POST' && isFree) await this.free.take(request.caller ?? request.ip)
+        const { url = '' } = request.routeOptions
+        if (request.method === 'POST' && COUNTED.includes(url)) await this.free.take(request.caller ?? request.ip)
       })
     }
     acceptJsonBodies(server, this.environment.MAX_BODY_BYTES, this.memory)

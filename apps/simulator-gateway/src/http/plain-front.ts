@@ -17,6 +17,8 @@ import { Turns } from '../limits/turns.js'
 import { STATE_HEADER } from '../pending/answer-state.js'
 import { MIN_STATE_HEADER } from '../pending/min-state.js'
 import type { RequestView } from '../pending/request-view.js'
+import { Admission } from '../requests/admission.js'
+import type { Request } from '../requests/request.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import type { RpcAnswer } from '../rpc/rpc.service.js'
 import { Refusals } from './refusals.js'
@@ -33,6 +35,7 @@ export class PlainFront implements OnApplicationBootstrap {
   constructor(
     private readonly adapterHost: HttpAdapterHost<FastifyAdapter>,
     private readonly endpoint: RpcEndpoint,
+    private readonly admission: Admission,
     private readonly turns: Turns,
     private readonly free: FreeBudget,
     private readonly memory: Memory,
@@ -88,8 +91,15 @@ export class PlainFront implements OnApplicationBootstrap {
 
   private answer(request: FastRequest, id: string) {
     const { body, socket } = request
-    const asked = { id, caller: socket.remoteAddress ?? '', dialect: this.environment.DIALECT, body }
-    return this.endpoint.serve(asked, socket, (answer, view) => this.send(request, id, answer, view))
+    const asked: Request = {
+      id,
+      caller: socket.remoteAddress ?? '',
+      dialect: this.environment.DIALECT,
+      connection: socket,
+      length: body.length,
+      budget: this.admission.free,
+    }
+    return this.endpoint.serve(asked, body, (answer, view) => this.send(request, id, answer, view))
   }
 
   private send(request: FastRequest, id: string, { status, body = [] }: RpcAnswer, { header }: RequestView): void {

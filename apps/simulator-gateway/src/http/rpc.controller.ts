@@ -1,9 +1,10 @@
 import { Controller, Post, Req, Res } from '@nestjs/common'
 import type { Awaitable } from '@upfront/node'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { callerOf } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
 import { Memory } from '../limits/memory.js'
+import { Admission } from '../requests/admission.js'
+import { requestOf } from '../requests/request.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import { dialectOf, ETHEREUM_PATH } from './dialect.js'
 import { sendAnswer } from './send-answer.js'
@@ -13,6 +14,7 @@ import { sendAnswer } from './send-answer.js'
 export class RpcController {
   constructor(
     private readonly endpoint: RpcEndpoint,
+    private readonly admission: Admission,
     private readonly memory: Memory,
     private readonly environment: Environment,
   ) {}
@@ -22,8 +24,8 @@ export class RpcController {
     const dialect = dialectOf(request, this.environment.DIALECT)
     const body = Buffer.isBuffer(request.body) ? request.body : ''
     return this.endpoint.serve(
-      { id: request.id, caller: callerOf(request), dialect, body },
-      reply.raw,
+      requestOf(request, reply, { dialect, length: body.length, budget: this.admission.free }),
+      body,
       (answer, view) => sendAnswer(reply, answer, view, this.memory, this.environment.ANSWER_TIMEOUT_MS),
     )
   }

@@ -13,6 +13,8 @@ export class RateLimited extends RpcError {
   constructor(
     message: string,
     readonly retryAfterSeconds: number,
+    /** How many times as many calls as it may have it made in this second. */
+    readonly times = 1,
   ) {
     super(ErrorCode.limitExceeded, message, undefined, 429)
   }
@@ -106,14 +108,18 @@ export class FreeBudget {
   }
 
   async #take(client: string): Promise<void> {
-    this.#refuseSpent(client)
     try {
       await this.#calls.consume(client)
     } catch (refused) {
+      if (refused instanceof RateLimiterRes)
+        throw new RateLimited(
+          `more than ${this.#callsPerSecond} calls in a second`,
+          secondsOf(refused.msBeforeNext),
+          refused.consumedPoints / this.#callsPerSecond,
+        )
       // Whoever counts for all processes did not answer in time.
-      if (!(refused instanceof RateLimiterRes)) return
-      throw new RateLimited(`more than ${this.#callsPerSecond} calls in a second`, secondsOf(refused.msBeforeNext))
     }
+    this.#refuseSpent(client)
   }
 
   async #count(client: string, what: What, amount: number): Promise<void> {

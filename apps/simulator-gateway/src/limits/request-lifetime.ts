@@ -15,6 +15,7 @@ export class RequestLifetime implements Cancellation, Running {
   #canceller: Canceller | undefined
   #timer: NodeJS.Timeout | undefined
   #reserved = 0
+  #kept = 0
   #isRunning = false
   #workBytes = 0
   readonly #onClose = () => this.#canceller?.cancel(new ClientGone())
@@ -40,7 +41,7 @@ export class RequestLifetime implements Cancellation, Running {
   }
 
   get bytes(): number {
-    return this.#workBytes + this.#reserved
+    return this.#workBytes + this.#reserved + this.#kept
   }
 
   /** The request has its turn: from now on it may be ended where memory is short. @param bytes that work on its body may take */
@@ -50,15 +51,24 @@ export class RequestLifetime implements Cancellation, Running {
     if (this.#canceller !== undefined) this.#limits.guard.watch(this)
   }
 
-  /** Takes memory for work on the request, until `release` or the end. @throws Overloaded where there is none */
+  /** Sees to it that work under way has so much memory, until `release` or the end. @throws Overloaded where there is none */
   reserve(bytes: number): void {
+    const more = bytes - this.#reserved
+    if (more <= 0) return
+    this.#limits.memory.take(more)
+    this.#reserved = bytes
+  }
+
+  /** Takes memory for what is made already, until `release` or the end. @throws Overloaded where there is none */
+  keep(bytes: number): void {
     this.#limits.memory.take(bytes)
-    this.#reserved += bytes
+    this.#kept += bytes
   }
 
   release(): void {
-    this.#limits.memory.give(this.#reserved)
+    this.#limits.memory.give(this.#reserved + this.#kept)
     this.#reserved = 0
+    this.#kept = 0
   }
 
   cancel(reason: Error): void {

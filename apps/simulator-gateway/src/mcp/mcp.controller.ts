@@ -3,16 +3,28 @@ import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv'
 import { Controller, Delete, Get, Post, Req, Res } from '@nestjs/common'
-import { ErrorCode, parseJson, RpcError } from '@upfront/protocol'
+import { inTurns } from '@upfront/node'
+import { ErrorCode, parseJson, parseJsonInParts, RpcError } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment/environment.js'
+import { FreeBudget, RateLimited } from '../limits/free-budget.js'
+import { Admission } from '../requests/admission.js'
+import { type Request, requestOf } from '../requests/request.js'
+import type { RequestContext } from '../requests/request-context.js'
 import { version } from '../rpc/client-version.js'
 import { envelopeLimits } from '../rpc/rpc.service.js'
+import type { Caller } from './own-routes.js'
 import { instructionsOn, TOOLS } from './tool-definitions.js'
 import { Tools } from './tools.js'
 
 /** As the SDK itself takes by default. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024
+
+/** Of a free answer: it is written as a value, and once more as text. */
+const MAX_ANSWER_BYTES = 1024 * 1024
+
+/** Calls over the limit of calls are offered for payment up to so many times that limit. */
+const OFFERED_OVER_LIMIT = 4
 
 /** Shared: a server makes one for itself otherwise, and a server lives for one request. */
 const jsonSchemaValidator = new AjvJsonSchemaValidator()
@@ -25,14 +37,21 @@ const jsonSchemaValidator = new AjvJsonSchemaValidator()
 export class McpController {
   constructor(
     private readonly tools: Tools,
+    private readonly admission: Admission,
+    private readonly free: FreeBudget,
     private readonly environment: Environment,
   ) {}
 
   @Post('mcp')
   async serve(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     this.checkOrigin(request.headers.origin)
-    const message = this.decode(request.body)
-    const server = await this.serverFor(request, message)
+    const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+    const budget = { ...this.admission.free, limits: { ...this.admission.free.limits, answerBytes: MAX_ANSWER_BYTES } }
+    const own = requestOf(request, reply, { dialect: this.environment.DIALECT, length: bytes.length, budget })
+    const refusal = await this.refusalOf(own.caller)
+    const message = await this.admission.admit(own, (context) => this.decode(bytes, context))
+    if (refusal !== undefined && methodOf(message) !== 'tools/call') throw refusal
+    const server = await this.serverFor({ request, own, refusal }, message)
     const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
     reply.raw.once('close', () => void server.close())
     await server.connect(transport)
@@ -55,22 +74,36 @@ export class McpController {
     return this.listen()
   }
 
-  private async serverFor(request: FastifyRequest, message: unknown): Promise<Server> {
+  private async serverFor(from: Omit<Caller, 'signal'>, message: unknown): Promise<Server> {
     const options = { capabilities: { tools: {} }, jsonSchemaValidator }
-    const instructions = isInitialize(message) ? await this.instructions(request) : undefined
+    const instructions = methodOf(message) === 'initialize' ? await this.instructions(from.own) : undefined
     const server = new Server({ name: 'upfront', version }, { ...options, ...(instructions && { instructions }) })
     server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...TOOLS] }))
     server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal }) => {
       const { name, arguments: given = {}, _meta: meta } = params
-      return this.tools.call(name, given, meta?.['x402/payment'], { request, signal })
+      return this.tools.call(name, given, meta?.['x402/payment'], { ...from, signal })
     })
     return server
   }
 
-  private async instructions(request: FastifyRequest): Promise<string> {
-    const { signal } = new AbortController()
+  /**
+   * Counts a message. Why a call of a tool is not free, where it may be paid for instead.
+   * @throws RateLimited
+   */
+  private async refusalOf(caller: Request['caller']): Promise<RateLimited | undefined> {
+    try {
+      await this.free.take(caller)
+      return undefined
+    } catch (error) {
+      const maySell = this.environment.BILLING_URL !== undefined
+      if (maySell && error instanceof RateLimited && error.times <= OFFERED_OVER_LIMIT) return error
+      throw error
+    }
+  }
+
+  private async instructions(own: Request): Promise<string> {
     // An agent is served where the node is out of reach, too: its calls say so then.
-    const chain = await this.tools.chain({ request, signal }).catch(() => 'not known while its node does not answer')
+    const chain = await this.tools.chain(own).catch(() => 'not known while its node does not answer')
     return instructionsOn(chain)
   }
 
@@ -81,16 +114,18 @@ export class McpController {
     throw new RpcError(ErrorCode.invalidRequest, 'origin: not among CORS_ORIGINS', undefined, 403)
   }
 
-  /** @throws RpcError with its HTTP status */
-  private decode(body: unknown): unknown {
-    const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
+  /** @throws or rejects with RpcError with its HTTP status */
+  private async decode(bytes: Buffer, context: RequestContext): Promise<unknown> {
     const refuse = (code: ErrorCode, message: string, status = 400) => new RpcError(code, message, undefined, status)
     if (bytes.length > MAX_BODY_BYTES) {
       throw refuse(ErrorCode.invalidRequest, `the body is longer than ${MAX_BODY_BYTES} bytes`, 413)
     }
+    const limits = envelopeLimits(this.environment)
     let message: unknown
     try {
-      message = parseJson(bytes.toString(), envelopeLimits(this.environment))
+      message = context.isLarge
+        ? await inTurns(parseJsonInParts(bytes, limits), context)
+        : parseJson(bytes.toString(), limits)
     } catch (error) {
       if (error instanceof RpcError) throw refuse(error.code, error.message)
       throw error
@@ -101,15 +136,15 @@ export class McpController {
   }
 }
 
-function isInitialize(message: unknown): boolean {
-  return typeof message === 'object' && message !== null && 'method' in message && message.method === 'initialize'
+function methodOf(message: unknown): unknown {
+  return typeof message === 'object' && message !== null && 'method' in message ? message.method : undefined
 }
 
 /** The head of a request, as the SDK reads it. */
-function webRequest({ headers }: FastifyRequest): Request {
+function webRequest({ headers }: FastifyRequest): globalThis.Request {
   const names = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-session-id']
   const pairs = names.flatMap((name) =>
     typeof headers[name] === 'string' ? [[name, headers[name]] as [string, string]] : [],
   )
-  return new Request('http://gateway/mcp', { method: 'POST', headers: pairs })
+  return new globalThis.Request('http://gateway/mcp', { method: 'POST', headers: pairs })
 }

@@ -6,7 +6,7 @@ import { Tools } from './tools.js'
 /** `/mcp`, for agents. */
 @Module({ controllers: [McpController], providers: [Tools, OwnRoutes] })
 export class McpModule {
-  /** @param imports which have to give `Environment` */
+  /** @param imports which have to give `Environment` and JSON-RPC with its limits */
   static importing(...imports: DynamicModule[]): DynamicModule {
     return { module: McpModule, imports }
   }

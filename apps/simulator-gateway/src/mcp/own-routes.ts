@@ -1,13 +1,18 @@
 import { Injectable } from '@nestjs/common'
 import { HttpAdapterHost } from '@nestjs/core'
 import type { FastifyAdapter } from '@nestjs/platform-fastify'
+import type { RpcError } from '@upfront/protocol'
 import type { FastifyRequest } from 'fastify'
 import { CALLER_HEADERS } from '../callers/callers.js'
+import type { Request } from '../requests/request.js'
 
 /** Who calls a tool. */
 export interface Caller {
-  /** Of the MCP request. */
+  /** Of the MCP message. */
   request: FastifyRequest
+  own: Request
+  /** Why it is not free. */
+  refusal: RpcError | undefined
   /** Aborts when the caller is gone. */
   signal: AbortSignal
 }

@@ -1,13 +1,15 @@
 import { type CallToolResult, McpError, ErrorCode as McpErrorCode } from '@modelcontextprotocol/sdk/types.js'
 import { Injectable } from '@nestjs/common'
 import { priceListHash } from '@upfront/nestjs-x402'
-import { ErrorCode, quote, RpcError, type RpcFailure } from '@upfront/protocol'
+import { ErrorCode, joinJson, quote, RpcError, type RpcFailure } from '@upfront/protocol'
 import { atto, meter, previewOf, previewParams } from '@upfront/receipt'
 import type { InspectedBlock } from '@upfront/simulation'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { formatEther } from 'viem'
 import { Environment } from '../environment/environment.js'
-import { type AnswerState, answerStateFromHeader, STATE_HEADER } from '../pending/answer-state.js'
+import { type AnswerState, answerStateFromHeader } from '../pending/answer-state.js'
+import type { Request } from '../requests/request.js'
+import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import { type Caller, type OwnRequest, OwnRoutes } from './own-routes.js'
 import { failedSettlement, isOffer, paidResult, paymentRequired, receiptOf } from './payment-results.js'
 
@@ -17,8 +19,8 @@ type Arguments = Record<string, unknown>
 interface Work {
   tool: string
   sold: OwnRequest
-  /** JSON-RPC, for `POST /`. */
-  free: unknown
+  /** A call of JSON-RPC. */
+  free: { method: string; params: unknown }
   /** The free answer as the tool gives it. */
   present(result: unknown, state: string): object
 }
@@ -32,6 +34,7 @@ export class Tools {
 
   constructor(
     private readonly routes: OwnRoutes,
+    private readonly endpoint: RpcEndpoint,
     private readonly environment: Environment,
   ) {
     this.sells = environment.BILLING_URL !== undefined
@@ -52,9 +55,10 @@ export class Tools {
   }
 
   private async serveFree(work: Work, caller: Caller): Promise<CallToolResult> {
-    const answer = await this.routes.ask({ method: 'POST', path: '/', body: work.free }, caller)
-    const { result, error } = JSON.parse(answer.body) as { result?: unknown; error?: RpcFailure['error'] }
-    if (error === undefined) return success(work.present(result, String(answer.headers[STATE_HEADER] ?? '')))
+    if (caller.refusal !== undefined) return this.buy(work, undefined, caller)
+    const { method, params } = work.free
+    const { result, error, view } = await this.ask(caller.own, method, params)
+    if (error === undefined) return success(work.present(result, view.header ?? ''))
     return this.sells && error.code === ErrorCode.limitExceeded ? this.buy(work, undefined, caller) : failure(error)
   }
 
@@ -69,19 +73,26 @@ export class Tools {
     return paidResult(answer, receipt)
   }
 
+  private async ask(own: Request, method: string, params: unknown) {
+    const { answer, view } = await this.endpoint.call(own, method, params)
+    const response = JSON.parse(joinJson(answer.body ?? []).toString()) as {
+      result?: unknown
+      error?: RpcFailure['error']
+    }
+    return { ...response, view }
+  }
+
   /** The chain that is simulated, as x402 and CAIP-2 name it: `eip155:8453`. */
-  async chain(caller: Caller): Promise<string> {
-    const body = { jsonrpc: '2.0', id: 1, method: 'eth_chainId' }
-    const answer = await this.routes.ask({ method: 'POST', path: '/', body }, caller)
-    const { result, error } = JSON.parse(answer.body) as { result?: string; error?: RpcFailure['error'] }
+  async chain(own: Request): Promise<string> {
+    const { result = 0, error } = await this.ask(own, 'eth_chainId', [])
     if (error !== undefined) throw new RpcError(error.code as ErrorCode, error.message)
-    return `eip155:${BigInt(result ?? 0)}`
+    return `eip155:${BigInt(result as string)}`
   }
 
   private async price(given: Arguments, caller: Caller): Promise<object> {
     const { FREE_GAS_CAP, FREE_RATE_LIMIT, PAID_GAS_CAP, PRICE_LIST } = this.environment
     const free = { gas: FREE_GAS_CAP, callsPerSecond: FREE_RATE_LIMIT === 0 ? null : FREE_RATE_LIMIT }
-    const chain = await this.chain(caller)
+    const chain = await this.chain(caller.own)
     if (!this.sells) return { chain, free, paid: null }
     const unpaid = await this.routes.ask({ method: 'POST', path: '/v1/simulate' }, caller)
     const offer = unpaid.headers['payment-required']
@@ -111,7 +122,7 @@ function preview({ paid: _, ...given }: Arguments): Work {
   return {
     tool: 'preview',
     sold: { method: 'GET', path: `/v1/preview?${new URLSearchParams(given as Record<string, string>)}` },
-    free: { jsonrpc: '2.0', id: 1, method: 'upfront_simulate', params },
+    free: { method: 'upfront_simulate', params },
     present: (result, state) => previewOf(result as InspectedBlock[], shownState(answerStateFromHeader(state))),
   }
 }
@@ -121,7 +132,7 @@ function simulation({ paid: _, block = 'pending', ...payload }: Arguments): Work
   return {
     tool: 'simulate',
     sold: { method: 'POST', path: '/v1/simulate', body },
-    free: body,
+    free: { method: body.method, params: body.params },
     present: (result) => ({ result: (result as Record<string, unknown>[]).map(short) }),
   }
 }

@@ -22,6 +22,6 @@ export function asksForReadsOnly(body: unknown, limits: EnvelopeLimits): boolean
   }
 }
 
-function isSold(method: string): boolean {
+export function isSold(method: string): method is SoldMethod {
   return SOLD_METHODS.some((sold) => sold === method)
 }

@@ -1,12 +1,13 @@
-import { Controller, Get, Query, Res } from '@nestjs/common'
+import { Controller, Get, Query, Req, Res } from '@nestjs/common'
 import { type PaidRequest, Payment } from '@upfront/nestjs-x402'
 import { type ErrorCode, type JsonText, joinJson, RpcError } from '@upfront/protocol'
 import { previewParams } from '@upfront/receipt'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment/environment.js'
 import { Overloaded } from '../limits/overloaded.js'
 import { answerStateToHeader, STATE_HEADER } from '../pending/answer-state.js'
-import { RequestView } from '../pending/request-view.js'
+import { Admission } from '../requests/admission.js'
+import { requestOf } from '../requests/request.js'
 import { besideJson } from '../rpc/beside.js'
 import { failureOf } from '../rpc/failure.js'
 import { MeteredCharge } from './metered-charge.js'
@@ -19,6 +20,7 @@ import { wantsWitness } from './wants-witness.js'
 export class PreviewController {
   constructor(
     private readonly simulator: PaidSimulator,
+    private readonly admission: Admission,
     private readonly issuer: ReceiptIssuer,
     private readonly environment: Environment,
   ) {}
@@ -26,6 +28,7 @@ export class PreviewController {
   @Get()
   async preview(
     @Query() { witness, ...query }: Record<string, unknown>,
+    @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
     @Payment() payment: PaidRequest,
   ): Promise<JsonText> {
@@ -33,10 +36,11 @@ export class PreviewController {
       const charge = new MeteredCharge(this.environment.PRICE_LIST, payment, this.issuer)
       const params = previewParams(query)
       const withWitness = wantsWitness({ witness })
-      const view = new RequestView()
-      const paid = await this.simulator.inTurn(payment.payer, reply.raw, 0, async ({ signal, deadline }) =>
-        this.simulator.inspect(params, { dialect: 'upfront', signal, deadline, view }, { withWitness }),
-      )
+      const asked = { dialect: 'upfront', length: 0, budget: this.admission.paid, payer: payment.payer } as const
+      const { paid, view } = await this.admission.admit(requestOf(request, reply, asked), async (context) => ({
+        paid: await this.simulator.inspect(params, context, { withWitness }),
+        view: context.view,
+      }))
       if (view.answerState) reply.header(STATE_HEADER, answerStateToHeader(view.answerState))
       const { digester } = this.issuer
       const { preview = '', hash, gas } = await digester.digest({ preview: paid.block }, paid.answer.json)

@@ -58,12 +58,10 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   const reading = { bases, followed, driver, served, limits, client, sends, preconfirmed, logs: options.logs, receipts }
   for (const reads of [stateMethods, blockMethods, logMethods, feeMethods, proofMethods])
     for (const [name, method] of reads(reading, methods)) methods.set(name, method)
-  methods.set('eth_simulateV1', (params, context) =>
-    andThen(simulator.simulate(params, limits, context), ({ json }) => json),
-  )
-  methods.set('upfront_simulate', (params, context) => inspector.simulate(params, limits, context))
-  methods.set('eth_createAccessList', (params, context) => inspector.createAccessList(params, limits, context))
-  methods.set('debug_traceCall', (params, context) => inspector.traceCall(params, limits, context))
+  methods.set('eth_simulateV1', (params, context) => andThen(simulator.simulate(params, context), ({ json }) => json))
+  methods.set('upfront_simulate', (params, context) => inspector.simulate(params, context))
+  methods.set('eth_createAccessList', (params, context) => inspector.createAccessList(params, context))
+  methods.set('debug_traceCall', (params, context) => inspector.traceCall(params, context))
   methods.set('eth_chainId', async (_, context) => JSON.stringify(toQuantity((await served.rules(context)).chainId)))
   methods.set('eth_blockNumber', async (_, context) => {
     const head = await bases.head(context.view, timeOf(context))

@@ -2,6 +2,7 @@ import type { Awaitable, CancelSignal } from '@upfront/node'
 import type { Dialect, JsonText } from '@upfront/protocol'
 import type { Cost } from '../limits/free-budget.js'
 import type { RequestView } from '../pending/request-view.js'
+import type { RequestLimits } from '../simulate/simulator.js'
 import type { Subscriber } from '../subscriptions/subscriber.js'
 import type { Beside } from './beside.js'
 
@@ -15,12 +16,20 @@ export interface RpcContext {
   requestId: string
   dialect: Dialect
   view: RequestView
+  /** What one call may use. */
+  readonly limits: RequestLimits
+  /** The request is paid for. */
+  readonly isSold?: boolean
+  /** Serves a call in the place of its method, where the request as a whole decides how. */
+  serve?: ((name: string, method: RpcMethod, params: unknown) => Awaitable<RpcResult>) | undefined
   /** Where the request came over a connection that takes notifications. */
   subscriber?: Subscriber | undefined
   /** Called with the number of calls in a batch before the first of them is served. */
   admit?(calls: number): Promise<void>
-  /** Takes memory until the request is answered. @throws Overloaded where there is none */
+  /** Sees to it that work under way has so much memory, until the request is answered. @throws Overloaded where there is none */
   reserve?(bytes: number): void
+  /** Takes memory for an answer that waits for others. @throws Overloaded where there is none */
+  keep?(bytes: number): void
   /** The body is so large that working on it takes several turns of the event loop. */
   isLarge?: boolean
   /** Counts what a call took, where that is free of charge. */

@@ -1,98 +1,51 @@
-import type { Writable } from 'node:stream'
 import { Injectable } from '@nestjs/common'
-import { type Awaitable, andThen, type CancelSignal } from '@upfront/node'
-import type { Dialect } from '@upfront/protocol'
-import { Environment } from '../environment/environment.js'
-import type { Caller } from '../limits/caller.js'
-import { clientOf } from '../limits/client-of.js'
-import { type Cost, FreeBudget } from '../limits/free-budget.js'
-import { isLarge } from '../limits/memory.js'
-import type { RequestLifetime } from '../limits/request-lifetime.js'
-import { Turns } from '../limits/turns.js'
-import { RequestView } from '../pending/request-view.js'
-import type { Subscriber } from '../subscriptions/subscriber.js'
+import { type Awaitable, andThen } from '@upfront/node'
+import type { RequestView } from '../pending/request-view.js'
+import { Admission } from '../requests/admission.js'
+import type { Request } from '../requests/request.js'
+import type { RequestContext } from '../requests/request-context.js'
 import { type RpcAnswer, RpcService } from './rpc.service.js'
-import type { RpcContext } from './rpc-method.js'
 
-/** A JSON-RPC body that has arrived: by `POST /`, or as a message over WebSocket. */
-export interface RpcRequest {
-  id: string
-  caller: Caller
-  dialect: Dialect
-  /** In UTF-8 where it is bytes. */
-  body: string | Buffer
-  subscriber?: Subscriber
-}
-
-/** Serves a JSON-RPC body in its turn and within its time, however it was received. */
+/** Serves JSON-RPC in its turn and within its time, however it was received. */
 @Injectable()
 export class RpcEndpoint {
   constructor(
     private readonly rpc: RpcService,
-    private readonly turns: Turns,
-    private readonly free: FreeBudget,
-    private readonly environment: Environment,
+    private readonly admission: Admission,
   ) {}
 
   /**
-   * Calls `send` with the answer, before it returns where nothing has to be waited for.
-   * @throws or rejects with what refuses the request as a whole
+   * Serves a body, in UTF-8 where it is bytes. Calls `send` with the answer, before it returns where nothing has to be waited for.
+   * @param begin is given the context before the first call is served
+   * @throws or rejects with what refuses the request as a whole, and what `send` throws
    */
   serve(
-    request: RpcRequest,
-    response: Writable,
-    send: (answer: RpcAnswer, view: RequestView) => void,
+    request: Request,
+    body: string | Buffer,
+    send: (answer: RpcAnswer, view: RequestView, context: RequestContext) => void,
+    begin?: (context: RequestContext) => void,
   ): Awaitable<void> {
-    const { caller, body } = request
-    const client = { name: clientOf(caller), pays: false }
-    const asked = { client, response, timeoutMs: this.environment.REQUEST_TIMEOUT_MS, length: body.length }
-    return this.turns.take(asked, (lifetime) => {
-      const context = new CallContext(request, lifetime, this.free)
+    return this.admission.admit(request, (context) => {
+      begin?.(context)
       return andThen(this.rpc.answer(body, context), (answer) => {
-        this.free.spend(caller, { bytes: body.length + lengthOf(answer) })
-        lifetime.release()
-        send(answer, context.view)
+        context.spend({ bytes: body.length + lengthOf(answer) })
+        context.release()
+        send(answer, context.view, context)
       })
     })
   }
-}
 
-class CallContext implements RpcContext {
-  readonly deadline: number
-  readonly requestId: string
-  readonly dialect: Dialect
-  readonly subscriber: Subscriber | undefined
-  readonly view = new RequestView()
-  readonly isLarge: boolean
-  readonly #request: RpcRequest
-  readonly #lifetime: RequestLifetime
-  readonly #free: FreeBudget
-
-  constructor(request: RpcRequest, lifetime: RequestLifetime, free: FreeBudget) {
-    this.#request = request
-    this.#lifetime = lifetime
-    this.#free = free
-    this.deadline = lifetime.deadline
-    this.requestId = request.id
-    this.dialect = request.dialect
-    this.subscriber = request.subscriber
-    this.isLarge = isLarge(request.body.length)
-  }
-
-  get signal(): CancelSignal {
-    return this.#lifetime.signal
-  }
-
-  admit(calls: number): Promise<void> {
-    return this.#free.takeMore(this.#request.caller, calls - 1)
-  }
-
-  reserve(bytes: number): void {
-    this.#lifetime.reserve(bytes)
-  }
-
-  spend(cost: Cost): void {
-    this.#free.spend(this.#request.caller, cost)
+  /**
+   * Serves one call.
+   * @returns the answer, a response object of JSON-RPC with the id 1
+   * @throws or rejects with what refuses the request as a whole
+   */
+  async call(request: Request, method: string, params: unknown): Promise<{ answer: RpcAnswer; view: RequestView }> {
+    return this.admission.admit(request, async (context) => {
+      const answer = await this.rpc.answerEntry({ kind: 'request', id: 1, method, params }, context)
+      context.spend({ bytes: request.length + lengthOf(answer) })
+      return { answer, view: context.view }
+    })
   }
 }
 

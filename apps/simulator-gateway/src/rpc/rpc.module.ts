@@ -17,6 +17,7 @@ import { Turns } from '../limits/turns.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
 import { SimulationBases } from '../pending/simulation-base.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
+import { Admission } from '../requests/admission.js'
 import { Inspector } from '../simulate/inspector.js'
 import { Simulator } from '../simulate/simulator.js'
 import { rpcMethods } from './methods.js'
@@ -106,9 +107,10 @@ import { RPC_METHODS } from './rpc-method.js'
     Callers,
     RpcService,
     RpcJournal,
+    Admission,
     RpcEndpoint,
   ],
-  exports: [Callers, Turns, Memory, FreeBudget, RpcJournal, RpcEndpoint, RPC_METHODS],
+  exports: [Admission, Callers, Turns, Memory, FreeBudget, RpcJournal, RpcEndpoint, RPC_METHODS],
 })
 export class RpcModule {
   /** @param imports which have to give `Environment`, `LOGGER`, `Metrics` and what simulates */

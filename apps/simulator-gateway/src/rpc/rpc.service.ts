@@ -13,6 +13,7 @@ import {
   type RpcId,
 } from '@upfront/protocol'
 import { Environment } from '../environment/environment.js'
+import { SMALL_BYTES } from '../limits/memory.js'
 import { besideJson } from './beside.js'
 import { failureBody, failureOf } from './failure.js'
 import { RpcJournal } from './rpc-journal.js'
@@ -88,7 +89,9 @@ export class RpcService {
       const isTooLong = length > this.maxAnswerLength
       for (const { body } of await Promise.all(together.map((entry) => this.answerUnless(isTooLong, entry, context)))) {
         if (body === undefined) continue
+        const before = length
         for (const part of body) length += part.length
+        if (length - before > SMALL_BYTES) context.keep?.(length - before)
         answers.push(answers.length === 0 ? '[' : ',', ...body)
       }
     }
@@ -100,7 +103,8 @@ export class RpcService {
     return isTooLong ? this.notServed(entry, this.tooLong(), context) : this.answerEntry(entry, context)
   }
 
-  private answerEntry(entry: EnvelopeEntry, context: RpcContext): Awaitable<RpcAnswer> {
+  /** Serves one entry of a body. */
+  answerEntry(entry: EnvelopeEntry, context: RpcContext): Awaitable<RpcAnswer> {
     if (entry.kind === 'notification') return NOTHING
     if (entry.kind === 'invalid') return this.refuse(entry.id, entry.error, context)
     const { id, method: name, params } = entry
@@ -115,7 +119,7 @@ export class RpcService {
     const started = performance.now()
     const serve = () =>
       andThen(
-        traced(name, () => method(params, context)),
+        traced(name, () => context.serve?.(name, method, params) ?? method(params, context)),
         (result) => {
           this.journal.served(name, context, started)
           return { status: 200, body: successBody(id, result) }

@@ -3,7 +3,7 @@ import type { SimulationRequest } from '@upfront/protocol'
 import { AnswerTooLong, type Simulation, type SimulationAnswer, simulate } from '@upfront/simulation'
 
 interface Reserving {
-  /** Takes memory until the request is answered. @throws Overloaded where there is none */
+  /** Sees to it that work under way has so much memory, until the request is answered. @throws Overloaded where there is none */
   reserve?(bytes: number): void
 }
 

@@ -41,6 +41,8 @@ import { type RequestLimits, readUntil, type SimulationContext, Simulator, spend
 
 /** Of an answer that shows more than outcomes: it is put together on the event loop, where others wait. */
 const MOST_BYTES = 4 * 1024 * 1024
+/** Of what is recorded for an access list: some 50,000 slots. */
+const MOST_LIST_BYTES = 16 * 1024 * 1024
 /** Of struct logs, which engines write as JSON. */
 const MOST_STEP_BYTES = 16 * 1024 * 1024
 
@@ -65,15 +67,15 @@ export class Inspector {
    * @param params as they came
    * @throws or rejects with RpcError, or the signal's reason
    */
-  async traceCall(params: unknown, limits: RequestLimits, context: SimulationContext): Promise<JsonText> {
+  async traceCall(params: unknown, context: SimulationContext): Promise<JsonText> {
     const request = decodeTraceCallRequest(params)
     const { tracer } = request
     if (tracer.name === 'structLogger') {
-      const wide = narrowed(limits, MOST_STEP_BYTES)
+      const wide = narrowed(context.limits, MOST_STEP_BYTES)
       const { records } = await this.run(request, recordingFor(tracer), wide, context, TRACING)
       return structLogJson(only(records), tracer.config)
     }
-    const narrow = narrowed(limits)
+    const narrow = narrowed(context.limits)
     const { records } = await this.run(request, recordingFor(tracer), narrow, context, TRACING)
     return bounded(JSON.stringify(presentTrace(only(records), tracer)), narrow)
   }
@@ -82,8 +84,9 @@ export class Inspector {
    * `eth_createAccessList`: `[call, block, stateOverrides]`.
    * @throws or rejects with RpcError, or the signal's reason
    */
-  async createAccessList(params: unknown, limits: RequestLimits, context: SimulationContext): Promise<JsonText> {
+  async createAccessList(params: unknown, context: SimulationContext): Promise<JsonText> {
     const request = decodeCallRequest(params)
+    const limits = narrowed(context.limits, MOST_LIST_BYTES)
     const run = (changed: CallRequest) => this.run(changed, { frames: false, state: true }, limits, context, LISTING)
     const { accessList, gasUsed, error } = await createAccessList(request, run)
     return JSON.stringify({ accessList, ...(error !== undefined && { error }), gasUsed: toQuantity(gasUsed) })
@@ -94,9 +97,9 @@ export class Inspector {
    * @param params as they came
    * @throws or rejects with what `Simulator.simulate` does
    */
-  simulate(params: unknown, limits: RequestLimits, context: SimulationContext): Awaitable<JsonText> {
+  simulate(params: unknown, context: SimulationContext): Awaitable<JsonText> {
     return andThen(
-      this.simulateWith(params, limits, context, (answer) => answer),
+      this.simulateWith(params, context, (answer) => answer),
       ({ json }) => json,
     )
   }
@@ -107,11 +110,11 @@ export class Inspector {
    */
   simulateWith<T>(
     params: unknown,
-    limits: RequestLimits,
     context: SimulationContext,
     work: (answer: InspectedAnswer, simulation: Simulation, inspection: Inspection) => Awaitable<T>,
   ): Awaitable<T> {
     const { inspection, params: simulated } = decodeInspection(params)
+    const { limits } = context
     const narrow = isRecorded(recordingOf(inspection)) ? narrowed(limits) : limits
     const run = (simulation: Simulation) =>
       andThen(simulateGrowing({ ...simulation, limits: narrow }, context), (answer) => {
@@ -120,7 +123,7 @@ export class Inspector {
       })
     return this.simulator.simulateBy(simulated, narrow, context, async (simulation) => {
       // What is sold has to take the same for whoever executes it again, so it is not found by what was found before.
-      const layouts = context.spend === undefined ? undefined : this.layouts
+      const layouts = context.isSold ? undefined : this.layouts
       const answer = await inspect(simulation, inspection, run, layouts)
       bounded(answer.json, narrow)
       return { answer, made: await work(answer, simulation, inspection) }

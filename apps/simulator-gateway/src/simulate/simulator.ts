@@ -66,7 +66,11 @@ export interface SimulationContext {
   deadline: number
   /** What this request's answers stand on. */
   view: RequestView
-  /** Takes memory until the request is answered. @throws Overloaded where there is none */
+  /** What it may use. */
+  readonly limits: RequestLimits
+  /** It is paid for. */
+  readonly isSold?: boolean
+  /** Sees to it that work under way has so much memory, until the request is answered. @throws Overloaded where there is none */
   reserve?(bytes: number): void
   /** The body is so large that decoding takes several turns of the event loop. */
   isLarge?: boolean
@@ -100,7 +104,8 @@ export class Simulator {
    * @param params of `eth_simulateV1`, as they came
    * @throws or rejects with RpcError, or the signal's reason
    */
-  simulate(params: unknown, limits: RequestLimits, context: SimulationContext): Awaitable<SimulationAnswer> {
+  simulate(params: unknown, context: SimulationContext): Awaitable<SimulationAnswer> {
+    const { limits } = context
     const simulated = spending(limits, context, () =>
       this.run(params, limits, context, (simulation) => simulateGrowing(simulation, context)),
     )
@@ -139,9 +144,10 @@ export class Simulator {
       signal: AbortSignal.timeout(timeoutMs),
       deadline: performance.now() + timeoutMs,
       view: new RequestView(),
+      limits: freeLimits(this.environment),
     }
     const params = [{ blockStateCalls: [{ calls: [{ to: ZERO_ADDRESS }] }] }, 'latest']
-    return this.run(params, freeLimits(this.environment), context, simulate)
+    return this.run(params, context.limits, context, simulate)
   }
 
   private run<T>(

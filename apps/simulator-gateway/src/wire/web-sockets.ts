@@ -10,6 +10,7 @@ import { dialectOf, ETHEREUM_PATH } from '../http/dialect.js'
 import { clientOf } from '../limits/client-of.js'
 import { FreeBudget } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
+import { Admission } from '../requests/admission.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import { WireConnection } from './wire-connection.js'
 
@@ -31,6 +32,7 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
   constructor(
     private readonly adapterHost: HttpAdapterHost<FastifyAdapter>,
     private readonly endpoint: RpcEndpoint,
+    private readonly admission: Admission,
     private readonly free: FreeBudget,
     private readonly memory: Memory,
     private readonly callers: Callers,
@@ -100,7 +102,15 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
       [...this.open].reduce((count, each) => count + (each.name === client ? each.subscribed : 0), 0)
     const connection = new WireConnection(
       { webSocket: socket, socket: request.raw.socket, caller, dialect },
-      { endpoint, free, memory, logger, answerTimeoutMs: this.environment.ANSWER_TIMEOUT_MS, subscriptions },
+      {
+        endpoint,
+        budget: this.admission.free,
+        free,
+        memory,
+        logger,
+        answerTimeoutMs: this.environment.ANSWER_TIMEOUT_MS,
+        subscriptions,
+      },
     )
     this.open.add(connection)
     socket.once('close', () => this.open.delete(connection))

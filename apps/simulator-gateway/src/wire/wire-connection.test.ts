@@ -4,6 +4,7 @@ import { createLogger } from '@upfront/service'
 import WebSocket, { WebSocketServer } from 'ws'
 import { FreeBudget } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
+import type { Budget } from '../requests/request.js'
 import type { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import { WireConnection } from './wire-connection.js'
 
@@ -24,6 +25,7 @@ async function connected(options: WebSocket.ClientOptions) {
     { webSocket, socket, caller: '127.0.0.1', dialect: 'upfront' },
     {
       endpoint,
+      budget: {} as Budget,
       free: new FreeBudget(limits),
       memory: new Memory(2 ** 30),
       logger: createLogger({ level: 'silent' }),

@@ -10,6 +10,7 @@ import { ClientGone } from '../limits/client-gone.js'
 import { clientOf } from '../limits/client-of.js'
 import type { FreeBudget } from '../limits/free-budget.js'
 import type { Memory } from '../limits/memory.js'
+import type { Budget } from '../requests/request.js'
 import { failureBody, failureOf } from '../rpc/failure.js'
 import type { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import type { Subscriber } from '../subscriptions/subscriber.js'
@@ -42,6 +43,8 @@ export interface WireClient {
 
 export interface WireServices {
   endpoint: RpcEndpoint
+  /** Of each message. */
+  budget: Budget
   free: FreeBudget
   memory: Memory
   logger: Logger
@@ -230,17 +233,14 @@ export class WireConnection implements Subscriber {
 
   async #serve(body: string, send: (answer: JsonText) => void, subscriber?: Subscriber): Promise<void> {
     const { socket, caller, dialect } = this.#client
-    const { endpoint, free, logger } = this.#services
+    const { endpoint, budget, free, logger } = this.#services
     const id = acceptedRequestId(undefined)
     try {
       await free.take(caller)
-      await endpoint.serve(
-        { id, caller, dialect, body, ...(subscriber && { subscriber }) },
-        socket,
-        ({ body: parts = [] }) => {
-          if (parts.length > 0) send(joinJson(parts))
-        },
-      )
+      const request = { id, caller, dialect, connection: socket, length: body.length, budget, subscriber }
+      await endpoint.serve(request, body, ({ body: parts = [] }) => {
+        if (parts.length > 0) send(joinJson(parts))
+      })
     } catch (thrown) {
       if (thrown instanceof ClientGone) return
       if (!(thrown instanceof RpcError)) logger.error({ requestId: id, err: thrown }, 'internal error')

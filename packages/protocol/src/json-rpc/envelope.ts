@@ -1,7 +1,7 @@
 import { quote } from '../decode/quote.js'
 import type { Parts } from '../parts.js'
 import { ErrorCode, RpcError } from '../rpc-error.js'
-import { parseBody } from './byte-keyed.js'
+import { parseBody, plainJson } from './byte-keyed.js'
 import { boundExceeded, boundExceededInParts, type JsonBounds } from './nesting.js'
 import { parseInParts } from './parse-in-parts.js'
 import { textInParts } from './text-in-parts.js'
@@ -43,16 +43,23 @@ const PART_LENGTH = 1_048_576
 
 /** `decodeEnvelope` of a long body, in UTF-8 where it is bytes, with a part of the text at a time. */
 export function* decodeEnvelopeInParts(whole: string | Buffer, limits: EnvelopeLimits): Parts<Envelope> {
+  return envelopeOf(yield* jsonInParts(whole, limits), limits)
+}
+
+/** `parseJson` of a long text, in UTF-8 where it is bytes, with a part of it at a time. */
+export function* parseJsonInParts(whole: string | Buffer, bounds: JsonBounds): Parts<unknown> {
+  return plainJson(yield* jsonInParts(whole, bounds))
+}
+
+function* jsonInParts(whole: string | Buffer, limits: JsonBounds): Parts<unknown> {
   const text = typeof whole === 'string' ? whole : yield* textInParts(whole)
   refuseExceeded(yield* boundExceededInParts(text, limits, PART_LENGTH), limits)
   yield
-  let body: unknown
   try {
-    body = yield* parseInParts(text)
+    return yield* parseInParts(text)
   } catch {
     throw notJson()
   }
-  return envelopeOf(body, limits)
 }
 
 function envelopeOf(body: unknown, limits: EnvelopeLimits): Envelope {

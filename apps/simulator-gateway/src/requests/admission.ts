@@ -1,0 +1,46 @@
+import { Injectable } from '@nestjs/common'
+import type { Awaitable } from '@upfront/node'
+import { Environment } from '../environment/environment.js'
+import { clientOf } from '../limits/client-of.js'
+import { FreeBudget } from '../limits/free-budget.js'
+import { Turns } from '../limits/turns.js'
+import { freeLimits } from '../simulate/simulator.js'
+import type { Budget, Request } from './request.js'
+import { RequestContext } from './request-context.js'
+
+/** Lets requests in, each in its turn and within its time: the one way from every entrance to work. */
+@Injectable()
+export class Admission {
+  /** Of a request that is free. */
+  readonly free: Budget
+  /** Of one that is paid for. */
+  readonly paid: Budget
+
+  constructor(
+    private readonly turns: Turns,
+    private readonly counted: FreeBudget,
+    environment: Environment,
+  ) {
+    const limits = freeLimits(environment)
+    const { PAID_GAS_CAP, PAID_UPSTREAM_READS } = environment
+    this.free = { timeoutMs: environment.REQUEST_TIMEOUT_MS, limits }
+    this.paid = {
+      timeoutMs: environment.PAID_TIMEOUT_MS,
+      limits: { ...limits, gas: BigInt(PAID_GAS_CAP), upstreamReads: PAID_UPSTREAM_READS },
+    }
+  }
+
+  /**
+   * Has the work done once it is the request's turn, before this returns where nothing has to be waited for. Who pays takes turns with
+   * others that pay, before all that do not.
+   * @throws or rejects with Overloaded, ClientGone, what `work` throws
+   */
+  admit<T>(request: Request, work: (context: RequestContext) => Awaitable<T>): Awaitable<T> {
+    const { payer, caller, connection, length, budget } = request
+    const client =
+      payer === undefined ? { name: clientOf(caller), pays: false } : { name: payer.toLowerCase(), pays: true }
+    return this.turns.take({ client, response: connection, timeoutMs: budget.timeoutMs, length }, (lifetime) =>
+      work(new RequestContext(request, lifetime, this.counted)),
+    )
+  }
+}

@@ -1,0 +1,73 @@
+import type { CancelSignal } from '@upfront/node'
+import type { Dialect } from '@upfront/protocol'
+import type { Cost, FreeBudget } from '../limits/free-budget.js'
+import { isLarge } from '../limits/memory.js'
+import type { RequestLifetime } from '../limits/request-lifetime.js'
+import { RequestView } from '../pending/request-view.js'
+import type { RpcContext } from '../rpc/rpc-method.js'
+import type { RequestLimits } from '../simulate/simulator.js'
+import type { Subscriber } from '../subscriptions/subscriber.js'
+import type { Budget, Request } from './request.js'
+
+/** A request that has its turn: what work on it may know and take. */
+export class RequestContext implements RpcContext {
+  readonly deadline: number
+  readonly requestId: string
+  readonly dialect: Dialect
+  readonly limits: RequestLimits
+  readonly subscriber: Subscriber | undefined
+  readonly view: RequestView
+  readonly isLarge: boolean
+  readonly isSold: boolean
+  /** What serves calls of the request instead of the methods alone. */
+  serve: RpcContext['serve']
+  readonly #request: Request
+  readonly #lifetime: RequestLifetime
+  readonly #free: FreeBudget
+
+  constructor(request: Request, lifetime: RequestLifetime, free: FreeBudget, view = new RequestView()) {
+    this.#request = request
+    this.#lifetime = lifetime
+    this.#free = free
+    this.view = view
+    this.deadline = lifetime.deadline
+    this.requestId = request.id
+    this.dialect = request.dialect
+    this.limits = request.budget.limits
+    this.subscriber = request.subscriber
+    this.isLarge = isLarge(request.length)
+    this.isSold = request.payer !== undefined
+  }
+
+  get signal(): CancelSignal {
+    return this.#lifetime.signal
+  }
+
+  /** For a call of this request that is free though the request is paid for, and counts as any that is free. */
+  async freely(budget: Budget): Promise<RequestContext> {
+    const request = { ...this.#request, payer: undefined, budget }
+    await this.#free.take(request.caller)
+    return new RequestContext(request, this.#lifetime, this.#free, this.view)
+  }
+
+  async admit(calls: number): Promise<void> {
+    if (!this.isSold) await this.#free.takeMore(this.#request.caller, calls - 1)
+  }
+
+  reserve(bytes: number): void {
+    this.#lifetime.reserve(bytes)
+  }
+
+  keep(bytes: number): void {
+    this.#lifetime.keep(bytes)
+  }
+
+  spend(cost: Cost): void {
+    if (!this.isSold) this.#free.spend(this.#request.caller, cost)
+  }
+
+  /** Gives back what was reserved: the answer is made. */
+  release(): void {
+    this.#lifetime.release()
+  }
+}
