@@ -33,8 +33,8 @@ export async function withPnpm(line) {
 /** Installs unless node_modules already is what the lockfile and this Node ask for. */
 export async function install() {
   const [major, minor] = process.versions.node.split('.').map(Number)
-  if (major < 20 || (major === 20 && minor < 11))
-    throw new Error(`Node 20.11 or newer is needed, this is ${process.versions.node}`)
+  if (major < 20 || (major === 20 && minor < 19))
+    throw new Error(`Node 20.19 or newer is needed, this is ${process.versions.node}`)
   const wanted = fingerprint()
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
   console.log('Installing dependencies …')

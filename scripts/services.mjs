@@ -49,6 +49,7 @@ export function chooseServices() {
     problem: answersHealth,
     environment: async () => ({
       UPSTREAM_RPC_URL: upstream || devnet.url,
+      ...(upstream ? {} : { UPSTREAM_WS_URL: devnet.url.replace('http', 'ws') }),
       ...(!upstream && followsFlashblocks() ? { FLASHBLOCKS_WS_URL: `ws://127.0.0.1:${flashblocks.port}` } : {}),
       ...(upstream ? {} : localDevelopment()),
       ...(!upstream && process.env.DEVNET_OPTIMISM === '1'

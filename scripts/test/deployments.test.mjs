@@ -96,6 +96,8 @@ async function isHealthy({ check }, { env }) {
   return false
 }
 
+const portOf = ({ url }) => new URL(url).port
+
 /** Compose's `${VARIABLE:-default}`, with no variable set. */
 const interpolated = (text) => String(text).replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1')
 
@@ -106,19 +108,21 @@ withPostgres(`compose.yaml${missing === null ? '' : ` (skipped: ${missing})`}`, 
   const { services } = load(read('infra/compose.yaml'), { schema: YAML11_SCHEMA })
   const hosts = {}
 
-  async function startService(name, program) {
+  async function startService(name, program, here = {}) {
     const { environment, build } = services[name]
     const image = imageOf(build.target)
     const given = Object.fromEntries(Object.entries(environment).map(([key, value]) => [key, interpolated(value)]))
-    const started = await start(program, { ...image.environment, ...given }, hosts)
+    const started = await start(program, { ...image.environment, ...given, ...here }, hosts)
     expect(await isHealthy(image, started)).toBe(true)
     return started
   }
 
   it('starts all that it starts by default, and sells', async () => {
     hosts['postgres://upfront:upfront@postgres:5432/upfront'] = postgres.createDatabase('compose')
-    const devnet = await startService('devnet', 'devnet')
+    const stream = await freePort()
+    const devnet = await startService('devnet', 'devnet', { DEVNET_FLASHBLOCKS_PORT: String(stream) })
     hosts['devnet:8545'] = devnet.address
+    hosts['devnet:8546'] = `127.0.0.1:${stream}`
     const billing = await startService('billing', 'billing')
     hosts['billing:8081'] = billing.address
     expect((await fetch(`${billing.url}/health`)).status).toBe(200)
@@ -126,6 +130,13 @@ withPostgres(`compose.yaml${missing === null ? '' : ` (skipped: ${missing})`}`, 
     expect((await fetch(`${gateway.url}/health/ready`)).status).toBe(200)
     expect(await rpc(gateway.url, 'eth_simulateV1', simulation)).toHaveLength(1)
     expect(await rpc(`${gateway.url}/v1/simulate`, 'eth_simulateV1', simulation)).toBe(402)
+    // As beside `npm start`: a receipt, and gas sponsored for a buyer who has approved nothing.
+    const demo = spawnSync(process.execPath, [join(root, 'examples/paying-buyer/dist/main.js')], {
+      cwd: folder,
+      env: { PATH: process.env.PATH, GATEWAY_PORT: portOf(gateway), DEVNET_PORT: portOf(devnet) },
+      encoding: 'utf8',
+    })
+    expect(demo.stdout).toContain('The bill is right.')
     expect(
       Object.keys(services)
         .filter((name) => services[name].profiles === undefined)
@@ -138,6 +149,15 @@ withPostgres(`compose.yaml${missing === null ? '' : ` (skipped: ${missing})`}`, 
         .sort(),
     ).toEqual(['erpc', 'gateway-base', 'gateway-base-sepolia', 'gateway-erpc'])
   }, 120_000)
+
+  it('forgets the ledger with the chain that it stands on', () => {
+    const { devnet, postgres: database, gateway, ...others } = services
+    // What is in memory, or on a tmpfs, is gone with the container; a named volume would outlive the chain.
+    for (const { volumes = [] } of [devnet, database, gateway, others.billing]) expect(volumes).toEqual([])
+    expect(database.tmpfs).toEqual(['/var/lib/postgresql/data'])
+    for (const { depends_on } of [database, gateway, others.billing])
+      expect(depends_on.devnet).toEqual({ condition: 'service_healthy', restart: true })
+  })
 
   it('starts gateway-erpc where erpc.yaml says that eRPC listens', async () => {
     const { server, projects, ...others } = load(read('infra/erpc.yaml'))
@@ -172,6 +192,7 @@ const helm = findHelm()
 const withHelm = helm === undefined || missing !== null ? describe.skip : describe
 
 withHelm(`the chart${helm === undefined ? ' (skipped: helm is not installed)' : ''}`, () => {
+  const WORKLOADS = ['Deployment', 'StatefulSet']
   const SALE = {
     'billing.enabled': 'true',
     'gateway.sale.network': 'eip155:31337',
@@ -181,13 +202,33 @@ withHelm(`the chart${helm === undefined ? ' (skipped: helm is not installed)' : 
 
   const EVERYTHING = {
     ...SALE,
+    'gateway.files.existingSecret': 'files',
+    'gateway.files.keys.RECEIPT_KEYS_FILE': 'receipt-keys.json',
+    'billing.files.existingSecret': 'keys',
+    'billing.files.keys.FACILITATOR_PRIVATE_KEYS_FILE': 'keys.json',
+    'gateway.ingress.enabled': 'true',
+    'gateway.ingress.host': 'simulate.example',
+    'gateway.ingress.tlsSecret': 'certificate',
+    'gateway.ingress.className': 'nginx',
+    'gateway.serviceAccount.create': 'true',
+    'billing.serviceAccount.name': 'of-billing',
+    'gateway.nodeSelector.pool': 'simulators',
+    'gateway.tolerations[0].key': 'simulators',
+    'gateway.tolerations[0].operator': 'Exists',
+    'gateway.podAnnotations.team': 'upfront',
+    'gateway.journal.storageClass': 'fast',
+    'imagePullSecrets[0]': 'registry',
     'gateway.autoscaling.enabled': 'true',
     'gateway.autoscaling.requestsInFlight': '16',
     'networkPolicy.enabled': 'true',
   }
 
   function manifests(values) {
-    const args = Object.entries(values).flatMap(([key, value]) => ['--set-string', `${key}=${value}`])
+    const isText = (value) => !['true', 'false'].includes(value)
+    const args = Object.entries(values).flatMap(([key, value]) => [
+      isText(value) ? '--set-string' : '--set',
+      `${key}=${value}`,
+    ])
     const chart = join(root, 'infra/helm/upfront')
     return execFileSync(helm, ['template', 'sim', chart, ...args], { encoding: 'utf8', stdio: 'pipe' })
   }
@@ -195,8 +236,8 @@ withHelm(`the chart${helm === undefined ? ' (skipped: helm is not installed)' : 
   const render = (values) => loadAll(manifests(values))
 
   const containerOf = (documents, name) =>
-    documents.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === `sim-${name}`).spec.template.spec
-      .containers[0]
+    documents.find(({ kind, metadata }) => WORKLOADS.includes(kind) && metadata.name === `sim-${name}`).spec.template
+      .spec.containers[0]
 
   /** The pod's environment over its secret's, and the answer of its own probes. */
   async function startPod(documents, name, secret, hosts) {
@@ -233,7 +274,6 @@ withHelm(`the chart${helm === undefined ? ' (skipped: helm is not installed)' : 
     )
     const gateway = await startPod(documents, 'gateway', gatewaySecret, {
       'sim-billing:8081': billing.address,
-      '/tmp/': `${folder}/`,
     })
     expect(await rpc(`${gateway.url}/v1/simulate`, 'eth_simulateV1', simulation)).toBe(402)
   }, 120_000)
@@ -248,19 +288,45 @@ withHelm(`the chart${helm === undefined ? ' (skipped: helm is not installed)' : 
     expect([...kinds].sort()).toEqual([
       'Deployment',
       'HorizontalPodAutoscaler',
+      'Ingress',
       'NetworkPolicy',
       'PodDisruptionBudget',
       'Service',
+      'ServiceAccount',
       'ServiceMonitor',
+      'StatefulSet',
     ])
   })
+
+  it('mounts what a setting names: the journal on a volume of each pod, files from a Secret', () => {
+    const { spec } = render(EVERYTHING).find(({ kind }) => kind === 'StatefulSet')
+    const [{ env, volumeMounts }] = spec.template.spec.containers
+    const settings = Object.fromEntries(env.map(({ name, value }) => [name, value]))
+    expect(settings).toMatchObject({
+      CHARGE_JOURNAL_DIR: '/data/charges',
+      RECEIPT_KEYS_FILE: '/etc/upfront/receipt-keys.json',
+    })
+    expect(volumeMounts.map(({ mountPath }) => mountPath)).toEqual(['/tmp', '/data', '/etc/upfront'])
+    expect(spec.volumeClaimTemplates.map(({ metadata }) => metadata.name)).toEqual(['journal'])
+    expect(() => render({ 'gateway.files.keys.API_KEYS_FILE': 'keys.json' })).toThrow(/files\.existingSecret/)
+  })
+
+  it.each([
+    { 'gateway.replica': '3' },
+    { 'gateway.envrionment.FOLLOW_HEAD': 'always' },
+    { 'billing.enable': 'true' },
+    { 'gateway.sale.asset': '0x12' },
+    { 'gateway.files.keys.RECEIPT_KEY': 'a' },
+  ])('refuses the values %j', (values) => expect(() => render(values)).toThrow(/schema/))
 
   const { decoder, reason } = buildDecoder()
   const itWithDecoder = decoder === undefined ? it.skip : it
   // A ServiceMonitor is the Prometheus operator's type, not Kubernetes' own.
   itWithDecoder(`is what Kubernetes' own Go types take, strictly${reason}`, () => {
     const decode = (text) => spawnSync(decoder, [], { input: text, encoding: 'utf8' })
-    for (const values of [{}, SALE, EVERYTHING])
+    const between = { ...SALE, 'gateway.autoscaling.enabled': 'true' }
+    const alone = { 'gateway.ingress.enabled': 'true', 'gateway.ingress.host': 'simulate.example' }
+    for (const values of [{}, alone, SALE, between, EVERYTHING])
       expect(decode(manifests(values))).toMatchObject({ status: 0, stderr: '' })
     const misspelt = manifests(EVERYTHING).replaceAll('readinessProbe:', 'readynessProbe:')
     expect(decode(misspelt).stderr).toContain('unknown field "readynessProbe"')

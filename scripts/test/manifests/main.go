@@ -23,6 +23,12 @@ func typeOf(apiVersion, kind string) any {
 	switch apiVersion + " " + kind {
 	case "v1 Service":
 		return &corev1.Service{}
+	case "v1 ServiceAccount":
+		return &corev1.ServiceAccount{}
+	case "apps/v1 StatefulSet":
+		return &appsv1.StatefulSet{}
+	case "networking.k8s.io/v1 Ingress":
+		return &networkingv1.Ingress{}
 	case "apps/v1 Deployment":
 		return &appsv1.Deployment{}
 	case "autoscaling/v2 HorizontalPodAutoscaler":
