@@ -51,7 +51,6 @@ CREATE TABLE "payments" (
 	"signature" text NOT NULL,
 	"permit_deadline" numeric(78, 0),
 	"permit_signature" text,
-	"approval_transaction" text,
 	"sponsored_gas" numeric(78, 0),
 	"charge" numeric(78, 0),
 	"route" text,
@@ -120,9 +119,7 @@ CREATE TABLE "signed_transactions" (
 	"max_fee_per_gas" numeric(78, 0) NOT NULL,
 	"max_priority_fee_per_gas" numeric(78, 0) NOT NULL,
 	"status" text NOT NULL,
-	"signed_at" timestamp (3) with time zone NOT NULL,
-	"value" numeric(78, 0) DEFAULT 0 NOT NULL,
-	"funds" text
+	"signed_at" timestamp (3) with time zone NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "signers" (
@@ -154,7 +151,6 @@ ALTER TABLE "payment_events" ADD CONSTRAINT "payment_events_payment_id_payments_
 ALTER TABLE "postings" ADD CONSTRAINT "postings_payment_id_payments_id_fk" FOREIGN KEY ("payment_id") REFERENCES "public"."payments"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "settlement_items" ADD CONSTRAINT "settlement_items_hash_signed_transactions_hash_fk" FOREIGN KEY ("hash") REFERENCES "public"."signed_transactions"("hash") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "settlement_items" ADD CONSTRAINT "settlement_items_payment_id_payments_id_fk" FOREIGN KEY ("payment_id") REFERENCES "public"."payments"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "signed_transactions" ADD CONSTRAINT "signed_transactions_funds_payments_id_fk" FOREIGN KEY ("funds") REFERENCES "public"."payments"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "transfers" ADD CONSTRAINT "transfers_payment_id_payments_id_fk" FOREIGN KEY ("payment_id") REFERENCES "public"."payments"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "gas_by_payment" ON "gas" USING btree ("payment_id");--> statement-breakpoint
 CREATE INDEX "gas_by_signer" ON "gas" USING btree ("network","signer","recorded_at");--> statement-breakpoint
@@ -167,11 +163,9 @@ CREATE INDEX "payments_mined_by_block" ON "payments" USING btree ("network","blo
 CREATE INDEX "payments_to_submit" ON "payments" USING btree ("network","facilitator","origin","deadline","next_look") WHERE "payments"."state" = 'charging';--> statement-breakpoint
 CREATE INDEX "payments_submitted" ON "payments" USING btree ("network","facilitator","next_look") WHERE "payments"."state" = 'submitted';--> statement-breakpoint
 CREATE INDEX "payments_sponsored" ON "payments" USING btree ("network","payer","asset","created_at") WHERE "payments"."permit_signature" is not null;--> statement-breakpoint
-CREATE INDEX "payments_approving" ON "payments" USING btree ("network","created_at") WHERE "payments"."approval_transaction" is not null;--> statement-breakpoint
 CREATE INDEX "payments_by_route" ON "payments" USING btree ("route","created_at");--> statement-breakpoint
 CREATE INDEX "postings_by_account" ON "postings" USING btree ("network","asset","account");--> statement-breakpoint
 CREATE INDEX "settlement_items_by_payment" ON "settlement_items" USING btree ("payment_id");--> statement-breakpoint
-CREATE INDEX "signed_transactions_by_funded" ON "signed_transactions" USING btree ("funds") WHERE "signed_transactions"."funds" is not null;--> statement-breakpoint
 CREATE INDEX "signed_transactions_open" ON "signed_transactions" USING btree ("network","signer","nonce") WHERE "signed_transactions"."status" = 'open';--> statement-breakpoint
 CREATE INDEX "transfers_by_payment" ON "transfers" USING btree ("payment_id");--> statement-breakpoint
 CREATE INDEX "transfers_by_block" ON "transfers" USING btree ("network","block_number");

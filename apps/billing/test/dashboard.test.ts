@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { useStand } from './support/stand.js'
 import { oneStore, type Store } from './support/stores.js'
+import { until } from './support/until.js'
 
 interface Dashboard {
   panels: { title: string; targets: { expr: string }[] }[]
@@ -25,7 +26,9 @@ describe('the dashboard of billing', () => {
   beforeAll(async () => {
     const { id } = await stand.billing.authorizeNew()
     await stand.billing.charge(id, '5')
-    metrics = String((await stand.billing.send('/metrics')).body)
+    // The answer may be faster than the count.
+    const read = async () => String((await stand.billing.send('/metrics')).body)
+    metrics = await until(read, (text) => text.includes('state="settled"} 1'))
   })
 
   test.each(panels)('%s: shows metrics that there are, by labels that they have', (_, expressions) => {

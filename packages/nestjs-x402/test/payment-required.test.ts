@@ -65,10 +65,10 @@ describe.each(ADAPTERS)('an unpaid request on %s', (adapter) => {
     await listed.close()
   })
 
-  it('says how its own token is approved without ETH', async () => {
+  it('says that a permit does for its own token, and offers no sponsored approval', async () => {
     const sponsoring = new ScriptedFacilitator()
     const { kinds, ...rest } = await sponsoring.getSupported()
-    const gasSponsoring = { [USDC.toLowerCase()]: 'erc20ApprovalGasSponsoring' }
+    const gasSponsoring = { [USDC.toLowerCase()]: 'eip2612GasSponsoring' }
     const extensions = ['eip2612GasSponsoring', 'erc20ApprovalGasSponsoring']
     sponsoring.supported = async () => ({
       ...rest,
@@ -79,12 +79,12 @@ describe.each(ADAPTERS)('an unpaid request on %s', (adapter) => {
     const response = await fetch(`${other.url}/work`)
     const offer = decodePaymentRequiredHeader(response.headers.get('payment-required') ?? '')
     expect(offer.extensions).toMatchObject({
-      erc20ApprovalGasSponsoring: {
+      eip2612GasSponsoring: {
         info: { version: '1' },
-        schema: { required: expect.arrayContaining(['signedTransaction']) },
+        schema: { required: expect.arrayContaining(['signature']) },
       },
     })
-    expect(offer.extensions).not.toHaveProperty('eip2612GasSponsoring')
+    expect(offer.extensions).not.toHaveProperty('erc20ApprovalGasSponsoring')
     expect(offer.accepts[0]?.extra).not.toHaveProperty('gasSponsoring')
     await other.close()
   })

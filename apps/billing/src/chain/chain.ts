@@ -17,7 +17,6 @@ import {
   toQuantity,
   toUint,
 } from './settlement-call.js'
-import { type SequentialCall, simulateInOrder } from './simulate-in-order.js'
 
 const FINAL_DEPTH_BLOCKS = 64n
 const PRIORITY_FEE_MAX_AGE_MILLISECONDS = 10_000
@@ -33,15 +32,12 @@ export class Chain {
   readonly dailyGasBudget: bigint | null
   /** Wei in 24 hours for each payer and token; `null`: no gas is sponsored. */
   readonly dailySponsoredGas: bigint | null
-  /** Wei in 24 hours for sponsored approvals: of each payer, and of each signer; `null`: none are sponsored. */
-  readonly approvalBudget: { payer: bigint; signer: bigint } | null
   readonly head: Head
   /** By lower-case address. */
   readonly signers: ReadonlyMap<Address, SignerKey>
   readonly #tokens: Map<Address, Token>
   readonly #contracts = new Set<Address>()
   readonly #sponsored = new Set<Address>()
-  readonly #approvable = new Set<Address>()
   /** Receipts that are being asked for: the payments of a batch share one. */
   readonly #receipts = new Map<Hash, Promise<Receipt | null>>()
   #knownPriorityFee: { wei: bigint; at: number } | null = null
@@ -57,8 +53,6 @@ export class Chain {
     this.maxFeePerGas = settings.maxFeePerGas ?? null
     this.dailyGasBudget = settings.dailyGasBudget ?? null
     this.dailySponsoredGas = settings.dailySponsoredGas ?? null
-    const { dailyApprovalGas: payer, dailyApprovalGasPerSigner: signer } = settings
-    this.approvalBudget = payer === undefined || signer === undefined ? null : { payer, signer }
     this.#tokens = new Map(settings.tokens)
     this.signers = new Map(signers.map((signer) => [signer.address, signer]))
     this.head = new Head(node)
@@ -76,15 +70,6 @@ export class Chain {
 
   sponsorToken(asset: Address): void {
     this.#sponsored.add(asset)
-  }
-
-  /** The tokens whose approvals are sent here, with the ETH for them: those that take no permits. */
-  get approvable(): ReadonlySet<Address> {
-    return this.#approvable
-  }
-
-  sponsorApprovals(asset: Address): void {
-    this.#approvable.add(asset)
   }
 
   refuseToken(asset: Address): void {
@@ -107,11 +92,6 @@ export class Chain {
   /** Calls the upto proxy with this calldata as a settlement would, on the newest block. Throws `Revert` too. */
   async simulateSettlement(from: Address, data: Hex): Promise<Hex> {
     return simulateSettlement(this.node, { from, data, fees: await this.#usualFees() }, 'latest')
-  }
-
-  /** Runs calls one after another on the newest block. Throws `Revert` of the first that fails. */
-  async simulateInOrder(calls: readonly SequentialCall[]): Promise<Hex> {
-    return simulateInOrder(this.node, calls)
   }
 
   /** What an OP-stack chain asks for publishing a transaction; nothing on other chains. Wei. */

@@ -7,8 +7,7 @@ import { BillingMetrics } from '../metrics.js'
 import { Chain } from './chain.js'
 import { examineToken } from './examine-token.js'
 import { Node } from './node.js'
-import { NodeFault, NodeRefusal, Revert, WrongChain } from './node-error.js'
-import { PERMIT2 } from './settlement-call.js'
+import { NodeFault, WrongChain } from './node-error.js'
 import { takesPermits } from './takes-permits.js'
 
 /** The longest that the start waits for nodes. */
@@ -22,7 +21,7 @@ export class Chains implements OnModuleInit, OnApplicationShutdown {
   private readonly stop = new AbortController()
 
   constructor(
-    private readonly environment: Environment,
+    environment: Environment,
     metrics: BillingMetrics,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
@@ -56,7 +55,6 @@ export class Chains implements OnModuleInit, OnApplicationShutdown {
         await node.request('eth_chainId', [])
         for (const asset of [...chain.tokens.keys()]) await this.checkToken(chain, asset)
         if (chain.dailySponsoredGas !== null) await this.findPermits(chain)
-        if (chain.approvalBudget !== null) await this.findApprovable(chain)
         return
       } catch (error) {
         if (error instanceof WrongChain) throw new Error(`CHAINS["${network}"].rpcUrl: ${error.message}`)
@@ -93,27 +91,6 @@ export class Chains implements OnModuleInit, OnApplicationShutdown {
           'the token takes no EIP-2612 permits: its gas is not sponsored',
         )
     }
-  }
-
-  /** Approvals are for tokens whose permits are not served: a permit needs no ETH in between. */
-  private async findApprovable(chain: Chain): Promise<void> {
-    const { network } = chain
-    const reason = await this.approvalObstacle(chain)
-    if (reason !== null) return this.logger.warn({ network, reason }, 'no approvals are sponsored')
-    for (const asset of chain.tokens.keys()) if (!chain.sponsored.has(asset)) chain.sponsorApprovals(asset)
-  }
-
-  private async approvalObstacle(chain: Chain): Promise<string | null> {
-    // A signer that settles in batches has one transaction in flight: fundings would hold all its settlements back.
-    if (this.environment.SETTLEMENT === 'batch') return 'SETTLEMENT is batch'
-    try {
-      await chain.simulateInOrder([{ from: PERMIT2, to: PERMIT2, data: '0x', gas: 100_000n }])
-    } catch (error) {
-      if (error instanceof Revert) return null
-      if (error instanceof NodeRefusal) return `the node does not serve eth_simulateV1: ${error.message}`
-      throw error
-    }
-    return null
   }
 
   async onApplicationShutdown(): Promise<void> {

@@ -20,19 +20,9 @@ export interface ChainSettings {
   dailyGasBudget?: bigint
   /** Wei that EIP-2612 permits of one payer in one token may cost in 24 hours. Absent: no gas is sponsored. */
   dailySponsoredGas?: bigint
-  /** Wei that sponsored approvals of one payer may cost in 24 hours. Absent: no approvals are sponsored. */
-  dailyApprovalGas?: bigint
-  /** The same of all payers together, for each signer. Beside `dailyApprovalGas`. */
-  dailyApprovalGasPerSigner?: bigint
 }
 
-const WEI_FIELDS = [
-  'maxFeePerGas',
-  'dailyGasBudget',
-  'dailySponsoredGas',
-  'dailyApprovalGas',
-  'dailyApprovalGasPerSigner',
-] as const
+const WEI_FIELDS = ['maxFeePerGas', 'dailyGasBudget', 'dailySponsoredGas'] as const
 
 /** Base and Base Sepolia, whose USDC need not be given. */
 const BUILT_IN_NETWORKS: readonly string[] = ['eip155:8453', 'eip155:84532']
@@ -75,9 +65,6 @@ function decodeChain(key: string, entry: unknown, problems: string[]): ChainSett
   }
   for (const name of WEI_FIELDS) {
     if (settings[name] !== undefined && !isWei(settings[name])) report(`.${name}`, 'must be wei in decimal digits')
-  }
-  if ((settings.dailyApprovalGas === undefined) !== (settings.dailyApprovalGasPerSigner === undefined)) {
-    report('.dailyApprovalGas', 'needs dailyApprovalGasPerSigner beside it, and the other way round')
   }
   const tokens = new Map(builtInTokens(network).map((token) => [token.asset, token]))
   const given = settings.tokens ?? {}

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Body, Controller, Get, HttpCode, Post, UseGuards } from '@nestjs/common'
-import { type Address, APPROVAL_SPONSORING, decodeObject, GAS_SPONSORING } from '@upfront/protocol'
+import { type Address, decodeObject, GAS_SPONSORING } from '@upfront/protocol'
 import type { SettleResponse, SupportedResponse, VerifyResponse } from '@x402/core/types'
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
@@ -65,7 +65,6 @@ export class FacilitatorController {
   }
 }
 
-function gasSponsoringOf({ sponsored, approvable }: Chain): Record<Address, string> {
-  const all = [...sponsored].map((asset) => [asset, GAS_SPONSORING] as const)
-  return Object.fromEntries([...all, ...[...approvable].map((asset) => [asset, APPROVAL_SPONSORING] as const)])
+function gasSponsoringOf({ sponsored }: Chain): Record<Address, string> {
+  return Object.fromEntries([...sponsored].map((asset) => [asset, GAS_SPONSORING]))
 }

@@ -75,13 +75,13 @@ function isToSubmit(claimant: Claimant): SQL {
     and not ${isOfRefusedContract}`
 }
 
-/** Gives charges back that were claimed and not submitted: their next look is now, or after so many milliseconds. */
-export async function releaseCharges(db: Database, charges: readonly PaymentRow[], milliseconds = 0): Promise<void> {
+/** Gives charges back that were claimed and not submitted. */
+export async function releaseCharges(db: Database, charges: readonly PaymentRow[]): Promise<void> {
   if (charges.length === 0) return
   const ids = charges.map(({ id }) => id)
   await db
     .update(payments)
-    .set({ nextLook: sql`now() + ${milliseconds} * interval '1 millisecond'` })
+    .set({ nextLook: sql`now()` })
     .where(and(inArray(payments.id, ids), eq(payments.state, 'charging')))
 }
 

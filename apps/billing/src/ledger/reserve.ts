@@ -6,8 +6,8 @@ import { idempotencyKeys, type NewPaymentRow, payments } from './schema.js'
 
 export interface Reservation {
   /**
-   * `used`: the authorization was before. `uncovered`: balance or allowance does not cover it. `overspent`: its permit or approval
-   * is not sponsored today. Then nothing was stored.
+   * `used`: the authorization was before. `uncovered`: balance or allowance does not cover it. `overspent`: its permit is
+   * not sponsored today. Then nothing was stored.
    */
   outcome: 'reserved' | 'used' | 'uncovered' | 'overspent'
   /** What the payer's other payments had reserved, in the token's smallest unit. */
@@ -18,8 +18,8 @@ export interface Reservation {
 
 /**
  * Stores a new payment with its first event, where the payer's holdings (smallest unit, as of `payment.authorizedBlock`)
- * cover it beside all other reservations; and `key`, the idempotency key that it was asked for under. A payment with a permit or
- * an approval stands alone, and costs at most what is left of the budgets for it. Throws {@link KeyTaken}.
+ * cover it beside all other reservations; and `key`, the idempotency key that it was asked for under. A payment with a permit
+ * stands alone, and costs at most what is left of the budget for it. Throws {@link KeyTaken}.
  */
 export async function reservePayment(
   db: Database | Transaction,
@@ -27,7 +27,7 @@ export async function reservePayment(
   event: EventData,
   key: typeof idempotencyKeys.$inferInsert | null,
   holdings: { balance: bigint; allowance: bigint },
-  { dailySponsoredGas, approvalBudget }: Pick<Chain, 'dailySponsoredGas' | 'approvalBudget'>,
+  { dailySponsoredGas }: Pick<Chain, 'dailySponsoredGas'>,
 ): Promise<Reservation> {
   try {
     const [row] = await db
@@ -41,8 +41,7 @@ export async function reservePayment(
           ${toJson(payments, payment)}::jsonb, ${JSON.stringify(event)}::jsonb,
           ${key === null ? null : toJson(idempotencyKeys, key)}::jsonb,
           ${holdings.balance.toString()}::numeric, ${holdings.allowance.toString()}::numeric,
-          ${(dailySponsoredGas ?? 0n).toString()}::numeric,
-          ${(approvalBudget?.payer ?? 0n).toString()}::numeric, ${(approvalBudget?.signer ?? 0n).toString()}::numeric)`,
+          ${(dailySponsoredGas ?? 0n).toString()}::numeric)`,
       )
     if (row === undefined) throw new Error('a reservation without an outcome')
     const { outcome, reserved, place } = row
@@ -72,17 +71,6 @@ export async function readSponsored(
   const amount = sql<string>`sponsored_gas(${network}, ${asset}, ${payer})`
   const [row] = await db.select({ amount }).from(sql`(select 1) as one`)
   return BigInt(row?.amount ?? 0)
-}
-
-/** Wei that approvals of the payer, and those that the signer funds, have cost in 24 hours, or may cost yet. */
-export async function readApprovalGas(
-  db: Database,
-  { network, payer, facilitator }: Pick<NewPaymentRow, 'network' | 'payer' | 'facilitator'>,
-): Promise<{ byPayer: bigint; bySigner: bigint }> {
-  const [row] = await db
-    .select({ byPayer: sql<string>`by_payer`, bySigner: sql<string>`by_signer` })
-    .from(sql`approval_gas(${network}, ${payer}, ${facilitator})`)
-  return { byPayer: BigInt(row?.byPayer ?? 0), bySigner: BigInt(row?.bySigner ?? 0) }
 }
 
 /** Another call has taken the idempotency key: nothing was written. */

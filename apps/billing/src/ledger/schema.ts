@@ -41,9 +41,7 @@ export const payments = pgTable(
     /** Of the payer's EIP-2612 permit of the maximum for Permit2; `null`: Permit2 is approved. */
     permitDeadline: uint256('permit_deadline'),
     permitSignature: text('permit_signature').$type<Hex>(),
-    /** The payer's signed approval of Permit2, which is sent before the settlement; `null`: Permit2 is approved. */
-    approvalTransaction: text('approval_transaction').$type<Hex>(),
-    /** What the permit, or the ETH for the approval, may cost beyond the settlement, in wei. */
+    /** What the permit may cost beyond the settlement, in wei. */
     sponsoredGas: uint256('sponsored_gas'),
     charge: uint256('charge'),
     route: text('route'),
@@ -94,7 +92,6 @@ export const payments = pgTable(
     index('payments_sponsored')
       .on(table.network, table.payer, table.asset, table.createdAt)
       .where(sql`${table.permitSignature} is not null`),
-    index('payments_approving').on(table.network, table.createdAt).where(sql`${table.approvalTransaction} is not null`),
     index('payments_by_route').on(table.route, table.createdAt),
   ],
 )
@@ -136,13 +133,8 @@ export const signedTransactions = pgTable(
     maxPriorityFeePerGas: uint256('max_priority_fee_per_gas').notNull(),
     status: text('status').$type<TransactionStatus>().notNull(),
     signedAt: time('signed_at').notNull(),
-    /** Wei that it sends along. */
-    value: uint256('value').notNull().default(sql`0`),
-    /** The payment whose approval it funds; `null`: it funds none. */
-    funds: text('funds').references(() => payments.id),
   },
   (table) => [
-    index('signed_transactions_by_funded').on(table.funds).where(sql`${table.funds} is not null`),
     index('signed_transactions_open').on(table.network, table.signer, table.nonce).where(sql`${table.status} = 'open'`),
   ],
 )

@@ -26,8 +26,6 @@ export function readTransactions(
       maxPriorityFeePerGas: signedTransactions.maxPriorityFeePerGas,
       status: signedTransactions.status,
       signedAt: signedTransactions.signedAt,
-      value: signedTransactions.value,
-      funds: signedTransactions.funds,
       item: settlementItems.item,
       items: sql<number>`(select count(*)::int from settlement_items as every where every.hash = ${signedTransactions.hash})`,
     })

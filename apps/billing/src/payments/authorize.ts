@@ -13,7 +13,7 @@ import { toPayment } from '../ledger/change-payment.js'
 import { findPayment, findPaymentById } from '../ledger/find-payment.js'
 import { type Database, Ledger, type Transaction } from '../ledger/ledger.js'
 import { isPayerRefused } from '../ledger/refused-payers.js'
-import { KeyTaken, readApprovalGas, readReserved, readSponsored, reservePayment } from '../ledger/reserve.js'
+import { KeyTaken, readReserved, readSponsored, reservePayment } from '../ledger/reserve.js'
 import type { PaymentOrigin, PaymentRow } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
 import { SignerFunds } from '../settle/signers/signer-funds.js'
@@ -28,7 +28,7 @@ import { findFirstResult, hashInput, type KeyedCall, takeKey } from './idempoten
 import { SignerDirectory } from './signer-directory.js'
 
 type Refused = Extract<AuthorizeResult, { outcome: 'refused' }>
-type Verified = ReadAuthorization & { holdings: Holdings; approvalCost: bigint }
+type Verified = ReadAuthorization & { holdings: Holdings }
 type Reservation = { outcome: 'reserved'; payment: PaymentRow } | Refused
 
 const PAYER_REFUSED = {
@@ -126,8 +126,8 @@ export class Authorizations {
     if (stored.outcome === 'reserved' || !UNCOVERED.has(stored.reason)) return stored
     // Its own settlement may have been mined just after the block that the holdings count from.
     await verified.chain.head.refresh()
-    const { chain, authorization, permit, approval } = verified
-    const holdings = await readHoldings(chain, authorization, permit ?? approval)
+    const { chain, authorization, permit } = verified
+    const holdings = await readHoldings(chain, authorization, permit)
     return this.store(verified, holdings, request, origin, call, extend)
   }
 
@@ -149,25 +149,19 @@ export class Authorizations {
       this.funds.canSettle(read.chain, read.authorization.facilitator),
     ])
     if (!verdict.valid) return refused(verdict, verdict.payer)
-    const { approvalCost } = verdict
-    return canSettle ? { ...read, holdings: verdict, approvalCost } : refused(SIGNER_OUT_OF_GAS, payer)
+    return canSettle ? { ...read, holdings: verdict } : refused(SIGNER_OUT_OF_GAS, payer)
   }
 
   private async isSponsoringSpent(
-    { chain, permit, authorization, approvalCost }: Verified,
+    { chain }: Verified,
     account: { network: Network; asset: Address; payer: Address },
   ): Promise<boolean> {
-    if (permit === null) {
-      const spent = await readApprovalGas(this.ledger.db, { ...account, facilitator: authorization.facilitator })
-      const { payer, signer } = chain.approvalBudget ?? { payer: 0n, signer: 0n }
-      return spent.byPayer + approvalCost > payer || spent.bySigner + approvalCost > signer
-    }
     const [spent, wanted] = await Promise.all([readSponsored(this.ledger.db, account), sponsoredGas(chain)])
     return spent + wanted > (chain.dailySponsoredGas ?? 0n)
   }
 
   private async store(
-    { chain, authorization, permit, approval, approvalCost }: Verified,
+    { chain, authorization, permit }: Verified,
     holdings: Holdings,
     { route }: AuthorizeRequest,
     origin: PaymentOrigin,
@@ -176,7 +170,6 @@ export class Authorizations {
   ): Promise<Reservation> {
     const { payer, token: asset, maximum, signature, spender: _, ...signed } = authorization
     const sponsored = holdings.isSponsored ? permit : null
-    const approving = holdings.isSponsored && permit === null ? approval : null
     const now = new Date()
     const payment = {
       ...NOTHING_YET,
@@ -190,8 +183,7 @@ export class Authorizations {
       ...signed,
       permitDeadline: sponsored?.deadline ?? null,
       permitSignature: sponsored?.signature ?? null,
-      approvalTransaction: approving?.transaction ?? null,
-      sponsoredGas: sponsored !== null ? await sponsoredGas(chain) : approving !== null ? approvalCost : null,
+      sponsoredGas: sponsored === null ? null : await sponsoredGas(chain),
       route,
       authorizedBlock: holdings.block,
       createdAt: now,

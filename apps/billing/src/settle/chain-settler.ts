@@ -12,7 +12,6 @@ import {
   type Room,
   readSubmitted,
   readWork,
-  releaseCharges,
 } from '../ledger/claim-work.js'
 import type { Database } from '../ledger/ledger.js'
 import type { PaymentOrigin, PaymentRow } from '../ledger/schema.js'
@@ -22,15 +21,12 @@ import { examine, resolveDoubt, type TrackResult, track, trackReceipt } from './
 import { reportEnd } from './report-end.js'
 import type { GasPolicy } from './signers/gas-policy.js'
 import type { SigningQueue } from './signers/signing-queue.js'
-import { advanceApproval } from './submit/approvals.js'
 import { Batches } from './submit/batches.js'
 import { Broadcasts } from './submit/broadcasts.js'
 import { makeRooms, roomOf } from './submit/rooms.js'
 import { submit } from './submit/submit.js'
 
 const LONGEST_PAUSE_MILLISECONDS = 200
-/** Between two looks at a charge whose approval is under way. */
-const APPROVAL_LOOK_MILLISECONDS = 500
 
 /**
  * Settles the payments of one chain. What is to be done is in the ledger: this claims as much as there is room for, whenever a
@@ -274,22 +270,12 @@ export class ChainSettler {
   }
 
   async #submit(payment: PaymentRow): Promise<void> {
-    if (!(await advanceApproval(this.#db, this.#chain, payment, this.#environment.FEE_BUMP_MS, this.#logger))) {
-      this.#isBusy = true
-      return this.#lookAgainSoon(payment)
-    }
     const submitted = await submit(this.#signing, this.#chain, payment)
     if (submitted.outcome === 'doubtful') return this.resolve(payment)
     if (submitted.outcome !== 'signed') return
     this.#metrics.transitions.inc({ state: 'submitted' })
     this.#isBusy = true
     await this.#broadcasts.send(submitted.transaction)
-  }
-
-  /** It keeps no room while it waits for blocks. */
-  async #lookAgainSoon(payment: PaymentRow): Promise<void> {
-    await releaseCharges(this.#db, [payment], APPROVAL_LOOK_MILLISECONDS)
-    setTimeout(() => this.wake(), APPROVAL_LOOK_MILLISECONDS).unref()
   }
 
   async #attempt(doing: string, ids: { paymentId?: string }, act: () => Promise<void>): Promise<void> {

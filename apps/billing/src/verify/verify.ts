@@ -1,6 +1,5 @@
 import {
   type Address,
-  APPROVAL_SPONSORING,
   DEADLINE_SLACK_SECONDS,
   DecodeError,
   decodeUptoPayment,
@@ -9,7 +8,6 @@ import {
   type Hex,
   RefusalReason,
   SETTLEMENT_MARGIN_SECONDS,
-  type TokenApproval,
   type TokenPermit,
   type UptoAuthorization,
   type UptoPayment,
@@ -20,9 +18,7 @@ import { UptoEvmScheme } from '@x402/evm/upto/facilitator'
 import { BaseError, isErc6492Signature } from 'viem'
 import type { Chain } from '../chain/chain.js'
 import type { Chains } from '../chain/chains.js'
-import { encodeSettlement, PERMIT2, SETTLEMENT_GAS_LIMIT, UPTO_PROXY } from '../chain/settlement-call.js'
-import { readApprovalCost } from './approval-cost.js'
-import { readApproval, type UnfitApproval } from './approval-transaction.js'
+import { encodeSettlement, PERMIT2 } from '../chain/settlement-call.js'
 import { isSignedByPayer } from './signed-by-payer.js'
 import { VerificationSigner } from './verification-signer.js'
 
@@ -30,7 +26,7 @@ import { VerificationSigner } from './verification-signer.js'
 export interface Holdings {
   balance: bigint
   allowance: bigint
-  /** The allowance is the permit's or the approval's: it is given as the payment is settled, in place of what was there. */
+  /** The allowance is the permit's: it is given as the payment is settled, in place of what was there. */
   isSponsored: boolean
   block: bigint
 }
@@ -42,8 +38,6 @@ export interface ReadAuthorization {
   authorization: UptoAuthorization
   /** Stands in for an allowance; `null`: there is none, or this token's are not sponsored. */
   permit: TokenPermit | null
-  /** The same by a transaction that is sent first. */
-  approval: TokenApproval | null
   /** The objects as they came, for @x402/evm. */
   wire: { payload: PaymentPayload; requirements: PaymentRequirements }
 }
@@ -110,7 +104,6 @@ export function readAuthorization(
     requirements,
     authorization,
     permit,
-    approval: chain.approvable.has(requirements.asset) ? decoded.approval : null,
     wire: {
       payload: input.paymentPayload as PaymentPayload,
       requirements: input.paymentRequirements as PaymentRequirements,
@@ -137,7 +130,6 @@ function findUnfit(
 /** The wire's own reason for a field that does not decode. */
 function reasonOfField(field: string): string {
   if (field.includes(`.${GAS_SPONSORING}.`)) return RefusalReason.invalidPermit
-  if (field.includes(`.${APPROVAL_SPONSORING}.`)) return RefusalReason.invalidApproval
   if (field.endsWith('.scheme')) return RefusalReason.invalidScheme
   if (field.endsWith('.network')) return RefusalReason.invalidNetwork
   return RefusalReason.invalidPayload
@@ -146,31 +138,22 @@ function reasonOfField(field: string): string {
 /**
  * Checks a payment against the chain with @x402/evm: amount, token, payTo, spender, facilitator, times, signature
  * (ERC-1271 too), and a simulated settlement of the maximum; and reads what the payer holds, where a valid permit of the
- * maximum, or an approval that could be mined now, counts as an allowance. Throws `NodeFault`.
+ * maximum counts as an allowance. Throws `NodeFault`.
  */
 export async function verifyOnChain(
-  { chain, requirements, authorization, permit, approval: info, wire }: ReadAuthorization,
+  { chain, requirements, authorization, permit, wire }: ReadAuthorization,
   acceptedSigners: ReadonlySet<Address>,
-): Promise<({ valid: true; approvalCost: bigint } & Holdings) | Invalid> {
+): Promise<({ valid: true } & Holdings) | Invalid> {
   const { payer } = authorization
   const invalid = (reason: string, message: string): Invalid => ({ valid: false, reason, message, payer })
-  const approval = info === null ? null : await readApproval(info, authorization, chain.chainId)
-  if (approval !== null && 'reason' in approval) return unfitApproval(approval, payer)
   const settlement = encodeSimulation(authorization, permit)
   if (settlement === null) return invalid(RefusalReason.invalidSignature, 'its ERC-6492 wrapping does not decode')
   const signer = new VerificationSigner(chain, [...acceptedSigners], {
     payer,
     payerCode: once(() => chain.code(payer)),
-    simulatedSettlement: once(async () => {
-      const { facilitator, token } = authorization
-      if (approval === null || !(await readBoth()).isSponsored) return chain.simulateSettlement(facilitator, settlement)
-      return chain.simulateInOrder([
-        { from: payer, to: token, data: approval.data, gas: approval.gas },
-        { from: facilitator, to: UPTO_PROXY, data: settlement, gas: SETTLEMENT_GAS_LIMIT },
-      ])
-    }),
+    simulatedSettlement: once(() => chain.simulateSettlement(authorization.facilitator, settlement)),
   })
-  const readBoth = once(() => readHoldings(chain, authorization, permit ?? approval))
+  const readBoth = once(() => readHoldings(chain, authorization, permit))
   // Whoever sends rubbish has the node asked for the payer's code at most.
   if (await isSignedByPayer(authorization, chain.chainId)) {
     signer.readAhead()
@@ -200,29 +183,15 @@ export async function verifyOnChain(
       `Permit2 may move ${holdings.allowance} of ${requirements.amount}: the payer has to approve it`,
     )
   }
-  if (!simulationFailed) {
-    if (approval === null || !holdings.isSponsored) return { valid: true, ...holdings, approvalCost: 0n }
-    const cost = await readApprovalCost(chain, payer, approval)
-    return typeof cost === 'bigint' ? { valid: true, ...holdings, approvalCost: cost } : unfitApproval(cost, payer)
-  }
+  if (!simulationFailed) return { valid: true, ...holdings }
   if (await chain.isPermit2NonceUsed(payer, authorization.nonce)) {
     return invalid(RefusalReason.nonceUsed, 'the nonce of this authorization was used before')
   }
   if (!holdings.isSponsored) {
     return invalid(RefusalReason.simulationFailed, 'the settlement would revert, or need too much gas')
   }
-  if (approval !== null) {
-    return invalid(
-      RefusalReason.simulationFailed,
-      'the approval, or the settlement after it, would revert or need too much gas',
-    )
-  }
   const message = `Permit2 may move too little, and the token does not take the permit in extensions.${GAS_SPONSORING}: sign it with the token's nonce of now`
   return invalid(RefusalReason.allowanceRequired, message)
-}
-
-function unfitApproval({ reason, message }: UnfitApproval, payer: Address): Invalid {
-  return { valid: false, reason, message: `the transaction in extensions.${APPROVAL_SPONSORING} ${message}`, payer }
 }
 
 function once<T>(read: () => Promise<T>): () => Promise<T> {

@@ -54,10 +54,6 @@ const SPONSORINGS: Record<GasSponsoring, Extension> = {
     deadline: DECIMAL,
     signature: BYTES,
   }),
-  erc20ApprovalGasSponsoring: sponsoring(
-    'A signed approve(Permit2, amount) transaction is sent before the settlement, and the ETH for it where the payer has none.',
-    { signedTransaction: BYTES },
-  ),
 }
 
 function sponsoring(description: string, signed: Record<string, object>): Extension {

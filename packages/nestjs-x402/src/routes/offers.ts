@@ -11,7 +11,7 @@ export interface Offer {
   /** `amount` is the maximum. */
   requirements: PaymentRequirements
   decimals: number
-  /** x402's extension by which the facilitator pays the gas of the Permit2 approval; undefined: it does not. */
+  /** x402's extension by which a permit stands in for the Permit2 approval; undefined: the facilitator does not serve it for the token. */
   gasSponsoring: GasSponsoring | undefined
 }
 
@@ -20,8 +20,8 @@ export class OfferError extends Error {
   override readonly name = 'OfferError'
 }
 
-/** x402's extensions by which a buyer without ETH approves Permit2: by a permit, or by a transaction that the facilitator sends. */
-export const GAS_SPONSORINGS = ['eip2612GasSponsoring', 'erc20ApprovalGasSponsoring'] as const
+/** x402's extensions by which a buyer without ETH approves Permit2, that facilitators serve without risk: by a permit. */
+export const GAS_SPONSORINGS = ['eip2612GasSponsoring'] as const
 export type GasSponsoring = (typeof GAS_SPONSORINGS)[number]
 
 /** A signer that can't settle any more is named in offers no longer than that. */

@@ -19,6 +19,7 @@ const payment: Payment = {
   blockNumber: null,
   gasUsed: null,
   feePaid: null,
+  doubt: null,
   createdAt: '2026-11-21T00:00:00.000Z',
   chargedAt: '2026-11-21T00:00:01.000Z',
   submittedAt: null,

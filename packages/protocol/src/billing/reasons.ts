@@ -30,19 +30,6 @@ export const RefusalReason = {
   /** Also: before the authorization's own deadline. */
   permitDeadlineExpired: 'eip2612_deadline_expired',
   permitAmountMismatch: 'permit2_2612_amount_mismatch',
-  invalidApproval: 'invalid_erc20_approval_extension_format',
-  approvalOwnerMismatch: 'erc20_approval_from_mismatch',
-  approvalTokenMismatch: 'erc20_approval_asset_mismatch',
-  approvalSpenderMismatch: 'erc20_approval_spender_not_permit2',
-  /** Not the bytes of an EIP-1559 transaction. */
-  approvalNotParsed: 'erc20_approval_tx_parse_failed',
-  approvalWrongTarget: 'erc20_approval_tx_wrong_target',
-  approvalWrongSpender: 'erc20_approval_tx_wrong_spender',
-  /** Anything but `approve(address,uint256)` of enough. */
-  approvalWrongCalldata: 'erc20_approval_tx_invalid_calldata',
-  approvalSignerMismatch: 'erc20_approval_tx_signer_mismatch',
-  /** Its chain, nonce, gas, fees or value keep it from being mined, or are more than is sponsored. */
-  approvalUnfit: 'erc20_approval_tx_unfit',
   assetNotContract: 'asset_not_deployed_contract',
   simulationFailed: 'permit2_simulation_failed',
   /** The (payer, nonce) was reserved before, or Permit2 has it burnt. */
@@ -56,7 +43,7 @@ export const RefusalReason = {
   unknownAsset: 'unsupported_asset',
   /** The signer can't pay for the gas of another settlement: the operator's matter, and no fault of the payment. */
   signerOutOfGas: 'facilitator_out_of_gas',
-  /** The payer, or all payers together, had so much gas sponsored in a day that the payer must now approve Permit2 itself. */
+  /** The payer had so much gas sponsored in a day that it must now approve Permit2 itself. */
   sponsoringSpent: 'gas_sponsoring_spent',
   /** A stranger's settlement to a recipient that this facilitator does not serve. */
   payToNotServed: 'pay_to_not_served',

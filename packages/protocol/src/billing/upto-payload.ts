@@ -52,34 +52,16 @@ export interface TokenPermit {
   signature: Hex
 }
 
-/** A signed `approve` transaction as x402's extension `erc20ApprovalGasSponsoring` carries it. The transaction itself is not decoded yet. */
-export interface TokenApproval {
-  owner: Address
-  token: Address
-  spender: Address
-  /** Smallest unit. */
-  amount: bigint
-  /** RLP, lower case. */
-  transaction: Hex
-}
-
 /** A decoded x402 v2 `PaymentPayload` of scheme `upto`. */
 export interface UptoPayment {
   accepted: UptoRequirements
   authorization: UptoAuthorization
   /** `null`: the payer sent none. */
   permit: TokenPermit | null
-  /** `null`: the payer sent none. */
-  approval: TokenApproval | null
 }
 
 /** x402's extension by which a facilitator settles with a payer's EIP-2612 permit in place of an approval. */
 export const GAS_SPONSORING = 'eip2612GasSponsoring'
-/** x402's extension by which a facilitator sends a payer's approval, and the ETH for it. */
-export const APPROVAL_SPONSORING = 'erc20ApprovalGasSponsoring'
-/** An `approve` takes less than 200. */
-const MOST_TRANSACTION_DIGITS = 2_000
-
 export function decodeUptoRequirements(value: unknown, field: string): UptoRequirements {
   const object = decodeObject(value, field)
   if (object.scheme !== 'upto') throw refuse(`${field}.scheme`, 'must be upto')
@@ -124,7 +106,6 @@ export function decodeUptoPayment(value: unknown, field = 'paymentPayload'): Upt
       signature: decodeSignature(payload.signature, `${field}.payload.signature`),
     },
     permit: decodePermit(object.extensions, `${field}.extensions`),
-    approval: decodeApproval(object.extensions, `${field}.extensions`),
   }
 }
 
@@ -142,22 +123,6 @@ function decodePermit(extensions: unknown, field: string): TokenPermit | null {
     amount: decodeDecimal(info.amount, `${at}.amount`),
     deadline: decodeDecimal(info.deadline, `${at}.deadline`),
     signature: signature as Hex,
-  }
-}
-
-/** As a permit: without a transaction there is no approval. */
-function decodeApproval(extensions: unknown, field: string): TokenApproval | null {
-  const info = infoOf(extensions, APPROVAL_SPONSORING)
-  if (info?.signedTransaction === undefined) return null
-  const at = `${field}.${APPROVAL_SPONSORING}.info`
-  const transaction = decodeString(info.signedTransaction, `${at}.signedTransaction`, MOST_TRANSACTION_DIGITS)
-  if (!/^0x([0-9a-fA-F]{2})+$/.test(transaction)) throw refuse(`${at}.signedTransaction`, 'must be a hex byte string')
-  return {
-    owner: decodeAddressField(info.from, `${at}.from`),
-    token: decodeAddressField(info.asset, `${at}.asset`),
-    spender: decodeAddressField(info.spender, `${at}.spender`),
-    amount: decodeDecimal(info.amount, `${at}.amount`),
-    transaction: transaction.toLowerCase() as Hex,
   }
 }
 

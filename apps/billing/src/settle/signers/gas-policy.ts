@@ -63,9 +63,7 @@ export class GasPolicy {
       .limit(1)
     const byNonce = this.ledger.db
       .select({
-        wei: sql<string>`max(${signedTransactions.gas} * ${signedTransactions.maxFeePerGas} + ${signedTransactions.value})`.as(
-          'wei',
-        ),
+        wei: sql<string>`max(${signedTransactions.gas} * ${signedTransactions.maxFeePerGas})`.as('wei'),
       })
       .from(signedTransactions)
       .where(

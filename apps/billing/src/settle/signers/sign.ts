@@ -14,8 +14,6 @@ export interface Intent {
   to: Address
   data: Hex
   gas: bigint
-  /** Wei; absent: none. */
-  value?: bigint
 }
 
 /**
@@ -35,15 +33,15 @@ export async function takeNonces(tx: Transaction, chain: Chain, signer: Address,
 /** The row to be stored. */
 export async function signTransaction(
   chain: Chain,
-  { signer, to, data, gas, value = 0n }: Intent,
+  { signer, to, data, gas }: Intent,
   nonce: number,
   { maxFeePerGas, maxPriorityFeePerGas }: Fees,
 ): Promise<SignedTransactionRow> {
   const fees = { maxFeePerGas, maxPriorityFeePerGas }
   const { chainId, network } = chain
   const { account } = keyOf(chain, signer)
-  const raw = await account.signTransaction({ type: 'eip1559', chainId, nonce, to, data, gas, value, ...fees })
-  return { ...toRow(raw), network, signer, nonce, gas, value, ...fees }
+  const raw = await account.signTransaction({ type: 'eip1559', chainId, nonce, to, data, gas, ...fees })
+  return { ...toRow(raw), network, signer, nonce, gas, ...fees }
 }
 
 /**
@@ -66,7 +64,7 @@ export async function signDelegation(
     type: 'eip7702',
     ...{ chainId, nonce, to, data, gas, authorizationList, ...fees },
   })
-  return { ...toRow(raw), network, signer, nonce, gas, value: 0n, ...fees }
+  return { ...toRow(raw), network, signer, nonce, gas, ...fees }
 }
 
 function keyOf(chain: Chain, signer: Address): SignerKey {
@@ -75,9 +73,9 @@ function keyOf(chain: Chain, signer: Address): SignerKey {
   return key
 }
 
-function toRow(raw: Hex): Pick<SignedTransactionRow, 'hash' | 'raw' | 'status' | 'signedAt' | 'funds'> {
+function toRow(raw: Hex): Pick<SignedTransactionRow, 'hash' | 'raw' | 'status' | 'signedAt'> {
   const hash: Hash = keccak256(raw)
-  return { hash, raw, status: 'open', signedAt: new Date(), funds: null }
+  return { hash, raw, status: 'open', signedAt: new Date() }
 }
 
 /** What a replacement may offer at most, as a multiple of the fees that are usual now. */

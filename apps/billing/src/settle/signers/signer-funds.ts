@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common'
 import type { Address } from '@upfront/protocol'
-import { and, count, eq, inArray, sql } from 'drizzle-orm'
+import { and, count, eq, inArray } from 'drizzle-orm'
 import type { Chain } from '../../chain/chain.js'
 import { Environment } from '../../environment/environment.js'
 import { Ledger } from '../../ledger/ledger.js'
@@ -56,11 +56,7 @@ export class SignerFunds {
       chain.fees(),
       this.gasPolicy.isSpent(chain, signer),
       this.ledger.db
-        .select({
-          payments: count(),
-          permits: count(payments.permitSignature),
-          approvals: sql<string>`coalesce(sum(${payments.sponsoredGas}) filter (where ${payments.approvalTransaction} is not null), 0)::text`,
-        })
+        .select({ payments: count(), permits: count(payments.permitSignature) })
         .from(payments)
         .where(
           and(
@@ -73,10 +69,7 @@ export class SignerFunds {
     const cost = SETTLEMENT_GAS * maxFeePerGas
     // A permit costs about as much again.
     const taken = (open?.payments ?? 0) + (open?.permits ?? 0)
-    const paid =
-      cost === 0n
-        ? Number.POSITIVE_INFINITY
-        : Math.max(Number((balance - BigInt(open?.approvals ?? 0)) / cost) - taken, 0)
+    const paid = cost === 0n ? Number.POSITIVE_INFINITY : Math.max(Number(balance / cost) - taken, 0)
     const left = isSpent ? 0 : paid
     this.metrics.signerSettlementsLeft.set({ network, signer }, left)
     return left

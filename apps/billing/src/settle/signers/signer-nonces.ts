@@ -51,10 +51,8 @@ export async function mendNonces(
       .from(signedTransactions)
       .where(and(ofSignerTransactions, eq(signedTransactions.status, 'open')))
       .orderBy(asc(signedTransactions.nonce))
-    // What funded an approval has done its work once its nonce is used; what settles a payment is recorded with that.
-    const over = open.filter(({ transaction, isNeeded }) => {
-      return transaction.nonce < count && (!isNeeded || transaction.funds !== null)
-    })
+    // What settles a payment is recorded with that.
+    const over = open.filter(({ transaction, isNeeded }) => transaction.nonce < count && !isNeeded)
     const waiting = open.filter((entry) => entry.transaction.nonce >= count).map(({ transaction }) => transaction)
     const [latest] = await tx
       .select({ signedAt: signedTransactions.signedAt })
@@ -87,11 +85,10 @@ export async function mendNonces(
   return { mined: count, next }
 }
 
-/** Whether the transaction settles a payment that has not ended, or funds its approval. */
+/** Whether the transaction settles a payment that has not ended. */
 function isNeeded() {
-  return sql<boolean>`(exists (select from settlement_items as item join payments on payments.id = item.payment_id
-    where item.hash = signed_transactions.hash and payments.state in ('charging', 'submitted'))
-    or exists (select from payments where id = signed_transactions.funds and state in ('charging', 'submitted')))`
+  return sql<boolean>`exists (select from settlement_items as item join payments on payments.id = item.payment_id
+    where item.hash = signed_transactions.hash and payments.state in ('charging', 'submitted'))`
 }
 
 /**
@@ -121,16 +118,8 @@ async function recordPast(db: Database, chain: Chain, past: readonly SignedTrans
   await db.update(signedTransactions).set({ status: 'displaced' }).where(inArray(signedTransactions.hash, displaced))
 }
 
-/** Each payment's share of what the transaction cost, or all of it where that settled nothing. ETH that it gave away is a cost too. */
-function partsOf(
-  receipt: Receipt,
-  { network, signer, funds, value }: SignedTransactionRow,
-  paymentIds: readonly string[],
-): SQL[] {
-  if (funds !== null) {
-    const fee = receipt.fee + (receipt.succeeded ? value : 0n)
-    return [recordGas({ ...receipt, fee }, { network, signer, paymentId: funds })]
-  }
+/** Each payment's share of what the transaction cost, or all of it where that settled nothing. */
+function partsOf(receipt: Receipt, { network, signer }: SignedTransactionRow, paymentIds: readonly string[]): SQL[] {
   const items = paymentIds.length
   if (items <= 1) return [recordGas(receipt, { network, signer, paymentId: paymentIds[0] ?? null })]
   return paymentIds.map((paymentId, item) => {
@@ -154,8 +143,7 @@ function newestByNonce(transactions: readonly SignedTransactionRow[]): SignedTra
 /** Replaces a transaction that is no longer wanted by one that does nothing, so that the later ones can be mined. */
 async function fillNonce(db: Database, chain: Chain, orphan: SignedTransactionRow, logger: Logger): Promise<void> {
   const isYoung = Date.now() - orphan.signedAt.getTime() < GAP_MILLISECONDS
-  if (isYoung && orphan.funds === null && (await readPaymentIds(db, orphan.hash)).length === 0)
-    return broadcast(chain, orphan, logger)
+  if (isYoung && (await readPaymentIds(db, orphan.hash)).length === 0) return broadcast(chain, orphan, logger)
   const fees = raisedFees(orphan, await chain.fees(), chain.maxFeePerGas)
   if (fees === null) return broadcast(chain, orphan, logger)
   const { signer } = orphan
