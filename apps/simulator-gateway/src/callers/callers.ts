@@ -45,12 +45,12 @@ export class Callers {
 
   constructor(
     environment: Environment,
-    { redis }: SharedRedis,
+    shared: SharedRedis,
     private readonly free: FreeBudget,
   ) {
     const { API_KEYS_FILE: keys = [], JWT_JWKS_URL: jwksUrl } = environment
     const limits = freeBudgetLimits(environment)
-    const counter = counters(redis)
+    const counter = counters(shared)
     for (const { name, sha256, ...own } of keys) {
       const client = `key ${name}`
       const named: typeof counter = (options) => counter({ ...options, name: `${client}:${options.name}` })

@@ -1,9 +1,15 @@
 import type { FreeBudgetLimits } from '../environment/api-keys.js'
 import { ClientGone } from './client-gone.js'
+import { inMemory } from './counters.js'
+import { EventLoopStall } from './event-loop-stall.js'
 import { FreeBudget, RateLimited } from './free-budget.js'
 
-const budget = (limits: Partial<FreeBudgetLimits>) =>
-  new FreeBudget({ callsPerSecond: 1_000, gasPerMinute: 1e9, bytesPerMinute: 1e9, readsPerMinute: 1e9, ...limits })
+const budget = (limits: Partial<FreeBudgetLimits>, stall: Pick<EventLoopStall, 'waitedMs'> = { waitedMs: 0 }) =>
+  new FreeBudget(
+    { callsPerSecond: 1_000, gasPerMinute: 1e9, bytesPerMinute: 1e9, readsPerMinute: 1e9, ...limits },
+    inMemory,
+    stall,
+  )
 
 describe('calls', () => {
   it('are refused after the last, saying when to come again', async () => {
@@ -13,6 +19,17 @@ describe('calls', () => {
     await expect(free.take('192.0.2.1')).rejects.toThrow(RateLimited)
     await expect(free.take('192.0.2.1')).rejects.toMatchObject({ retryAfterSeconds: 1, httpStatus: 429, code: -32005 })
     await free.take('192.0.2.2')
+  })
+
+  it('count for the seconds in which they waited for the event loop', async () => {
+    const free = budget({ callsPerSecond: 20 }, new EventLoopStall())
+    for (const until = performance.now() + 2_100; performance.now() < until; );
+    for (let call = 0; call < 60; call++) await free.take('192.0.2.1')
+    await expect(
+      (async () => {
+        for (let call = 0; call < 60; call++) await free.take('192.0.2.1')
+      })(),
+    ).rejects.toThrow(RateLimited)
   })
 
   it('take an IPv6 network for one client, and a mapped IPv4 address for itself', async () => {

@@ -1,12 +1,13 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
-import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
+import { RateLimiterRes } from 'rate-limiter-flexible'
 import type { FreeBudgetLimits } from '../environment/api-keys.js'
 import type { Environment } from '../environment/environment.js'
 import type { Caller } from './caller.js'
 import { ClientGone } from './client-gone.js'
 import { clientOf } from './client-of.js'
-import { inMemory, type MakeCounter } from './counters.js'
+import { type Counter, inMemory, type MakeCounter } from './counters.js'
+import { EventLoopStall } from './event-loop-stall.js'
 
 /** HTTP 429: the client has used up what it may have for free. */
 export class RateLimited extends RpcError {
@@ -42,6 +43,8 @@ export function freeBudgetLimits(environment: Environment): FreeBudgetLimits {
 const WHAT = { gasUsed: 'gas', bytes: 'bytes of requests and answers', reads: 'values read from the node' }
 type What = keyof typeof WHAT
 
+const STALL = new EventLoopStall()
+
 /** Clients whose budgets are spent, remembered at most. */
 const MOST_SPENT = 10_000
 
@@ -52,11 +55,17 @@ const MOST_SPENT = 10_000
 export class FreeBudget {
   readonly isOff: boolean
   readonly #callsPerSecond: number
-  readonly #calls: RateLimiterAbstract
-  readonly #minute: Record<What, RateLimiterAbstract>
+  readonly #stall: Pick<EventLoopStall, 'waitedMs'>
+  readonly #calls: Counter
+  readonly #minute: Record<What, Counter>
   readonly #spent = new LRUCache<string, What>({ max: MOST_SPENT })
 
-  constructor(limits: FreeBudgetLimits, counter: MakeCounter = inMemory) {
+  constructor(
+    limits: FreeBudgetLimits,
+    counter: MakeCounter = inMemory,
+    stall: Pick<EventLoopStall, 'waitedMs'> = STALL,
+  ) {
+    this.#stall = stall
     const { callsPerSecond, gasPerMinute, bytesPerMinute, readsPerMinute } = limits
     this.isOff = callsPerSecond === 0
     this.#callsPerSecond = callsPerSecond
@@ -111,15 +120,21 @@ export class FreeBudget {
     try {
       await this.#calls.consume(client)
     } catch (refused) {
-      if (refused instanceof RateLimiterRes)
-        throw new RateLimited(
-          `more than ${this.#callsPerSecond} calls in a second`,
-          secondsOf(refused.msBeforeNext),
-          refused.consumedPoints / this.#callsPerSecond,
-        )
-      // Whoever counts for all processes did not answer in time.
+      // Else whoever counts for all processes did not answer in time.
+      if (refused instanceof RateLimiterRes) this.#refuseUnlessWaited(refused)
     }
     this.#refuseSpent(client)
+  }
+
+  /** Calls that waited for the event loop came in the seconds before. */
+  #refuseUnlessWaited({ consumedPoints, msBeforeNext }: RateLimiterRes): void {
+    const seconds = 1 + this.#stall.waitedMs / 1_000
+    if (consumedPoints <= seconds * this.#callsPerSecond) return
+    throw new RateLimited(
+      `more than ${this.#callsPerSecond} calls in a second`,
+      secondsOf(msBeforeNext),
+      consumedPoints / this.#callsPerSecond,
+    )
   }
 
   async #count(client: string, what: What, amount: number): Promise<void> {

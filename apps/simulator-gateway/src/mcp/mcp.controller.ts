@@ -23,8 +23,8 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024
 /** Of a free answer: it is written as a value, and once more as text. */
 const MAX_ANSWER_BYTES = 1024 * 1024
 
-/** Calls over the limit of calls are offered for payment up to so many times that limit. */
-const OFFERED_OVER_LIMIT = 4
+/** Calls of tools over the limit of calls are answered as tools do up to so many times that limit. */
+const MOST_TIMES_LIMIT = 4
 
 /** Shared: a server makes one for itself otherwise, and a server lives for one request. */
 const jsonSchemaValidator = new AjvJsonSchemaValidator()
@@ -87,7 +87,7 @@ export class McpController {
   }
 
   /**
-   * Counts a message. Why a call of a tool is not free, where it may be paid for instead.
+   * Counts a message. Why a call of a tool is not free: it is told as the tool's result, or may be paid for instead.
    * @throws RateLimited
    */
   private async refusalOf(caller: Request['caller']): Promise<RateLimited | undefined> {
@@ -95,8 +95,7 @@ export class McpController {
       await this.free.take(caller)
       return undefined
     } catch (error) {
-      const maySell = this.environment.BILLING_URL !== undefined
-      if (maySell && error instanceof RateLimited && error.times <= OFFERED_OVER_LIMIT) return error
+      if (error instanceof RateLimited && error.times <= MOST_TIMES_LIMIT) return error
       throw error
     }
   }

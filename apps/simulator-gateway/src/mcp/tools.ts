@@ -55,7 +55,9 @@ export class Tools {
   }
 
   private async serveFree(work: Work, caller: Caller): Promise<CallToolResult> {
-    if (caller.refusal !== undefined) return this.buy(work, undefined, caller)
+    const { refusal } = caller
+    if (refusal !== undefined)
+      return this.sells ? this.buy(work, undefined, caller) : failure({ code: refusal.code, message: refusal.message })
     const { method, params } = work.free
     const { result, error, view } = await this.ask(caller.own, method, params)
     if (error === undefined) return success(work.present(result, view.header ?? ''))

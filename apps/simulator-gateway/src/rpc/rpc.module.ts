@@ -53,8 +53,8 @@ import { RPC_METHODS } from './rpc-method.js'
     {
       provide: FreeBudget,
       inject: [Environment, SharedRedis],
-      useFactory: (environment: Environment, { redis }: SharedRedis) =>
-        new FreeBudget(freeBudgetLimits(environment), counters(redis)),
+      useFactory: (environment: Environment, shared: SharedRedis) =>
+        new FreeBudget(freeBudgetLimits(environment), counters(shared)),
     },
     {
       provide: RPC_METHODS,

@@ -34,6 +34,7 @@ import {
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
 import type { Cost } from '../limits/free-budget.js'
+import { Overloaded } from '../limits/overloaded.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
 import { RequestView } from '../pending/request-view.js'
 import { SimulationBases, type TimeLimits } from '../pending/simulation-base.js'
@@ -215,14 +216,24 @@ export class Simulator {
   }
 }
 
-/** Does the work. How far it came where it met a limit is not known: it counts as having taken what it may take. */
+/** No engine executes more gas in a millisecond. */
+const GAS_PER_MS = 1_000_000
+
+/**
+ * Does the work. How far it came where it met a limit of its own is not known: it counts as having taken what it may take. Where it was ended
+ * because memory was short, which others may have used, it counts as what it can have taken in its time.
+ */
 export function spending<T>(
   { gas }: RequestLimits,
   context: SimulationContext,
   work: () => Awaitable<T>,
 ): Awaitable<T> {
+  const startedAt = performance.now()
   return recovered(work, (error) => {
-    if (error instanceof RpcError && error.code === ErrorCode.limitExceeded) context.spend?.({ gasUsed: gas })
+    if (error instanceof RpcError && error.code === ErrorCode.limitExceeded) {
+      const possible = BigInt(Math.ceil(performance.now() - startedAt) * GAS_PER_MS)
+      context.spend?.({ gasUsed: error instanceof Overloaded && possible < gas ? possible : gas })
+    }
     throw error
   })
 }

@@ -1,0 +1,47 @@
+import type { Logger } from '@upfront/service'
+import type { StoreHealth } from '../limits/counters.js'
+
+const MOST_TIMEOUTS = 3
+const ALONE_MS = 5_000
+
+/**
+ * Says when Redis is not worth asking: after three time-outs in a row for some seconds, so that no request waits for one that hangs. Then
+ * one request tries it again.
+ */
+export class RedisHealth implements StoreHealth {
+  #timeouts = 0
+  #aloneUntil = 0
+  readonly #logger: Pick<Logger, 'warn' | 'info'>
+  readonly #now: () => number
+
+  constructor(logger: Pick<Logger, 'warn' | 'info'>, now: () => number = () => performance.now()) {
+    this.#logger = logger
+    this.#now = now
+  }
+
+  get isAlone(): boolean {
+    return this.#timeouts >= MOST_TIMEOUTS
+  }
+
+  mayAsk(): boolean {
+    if (!this.isAlone) return true
+    const now = this.#now()
+    if (now < this.#aloneUntil) return false
+    this.#aloneUntil = now + ALONE_MS
+    return true
+  }
+
+  answered(): void {
+    if (this.isAlone) this.#logger.info('Redis answers again: replicas count limits together')
+    this.#timeouts = 0
+  }
+
+  failed(error: unknown): void {
+    // One that is gone fails at once.
+    if (!(error instanceof Error && /timed out/.test(error.message))) return
+    this.#timeouts += 1
+    if (this.#timeouts !== MOST_TIMEOUTS) return
+    this.#aloneUntil = this.#now() + ALONE_MS
+    this.#logger.warn('Redis does not answer in time: this replica counts limits by itself')
+  }
+}
