@@ -15,6 +15,7 @@ import { blockMethods } from './block-methods.js'
 import { clientVersion, version } from './client-version.js'
 import { feeMethods } from './fee-methods.js'
 import { logMethods } from './log-methods.js'
+import { presenterMethods } from './presenters/index.js'
 import { proofMethods } from './proof-methods.js'
 import { timeOf } from './reading.js'
 import type { RpcContext, RpcMethod } from './rpc-method.js'
@@ -60,6 +61,7 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
     for (const [name, method] of reads(reading, methods)) methods.set(name, method)
   methods.set('eth_simulateV1', (params, context) => andThen(simulator.simulate(params, context), ({ json }) => json))
   methods.set('upfront_simulate', (params, context) => inspector.simulate(params, context))
+  for (const [name, method] of presenterMethods(inspector)) methods.set(name, method)
   methods.set('eth_createAccessList', (params, context) => inspector.createAccessList(params, context))
   methods.set('debug_traceCall', (params, context) => inspector.traceCall(params, context))
   methods.set('eth_chainId', async (_, context) => JSON.stringify(toQuantity((await served.rules(context)).chainId)))

@@ -2,6 +2,7 @@ import { RpcError } from '../rpc-error.js'
 import { decodeSimulationRequest } from '../simulate/decode-simulation-request.js'
 import { DEFAULT_SIMULATION_LIMITS } from '../simulate/simulation-limits.js'
 import { openRpcDocument } from './openrpc-document.js'
+import { OTHER_SERVICES } from './other-services.js'
 import { SCHEMAS } from './schemas.js'
 
 const document = openRpcDocument({ version: '1.2.3', passedUpstream: ['eth_call', 'eth_chainId'] })
@@ -42,6 +43,7 @@ describe('openRpcDocument', () => {
       'upfront_simulate',
       'eth_createAccessList',
       'debug_traceCall',
+      ...OTHER_SERVICES.map(({ name }) => name),
       'eth_chainId',
       'eth_blockNumber',
       'net_listening',

@@ -1,5 +1,6 @@
 import { ErrorCode } from '../rpc-error.js'
 import type { OpenRpcMethod } from './openrpc-method.js'
+import { OTHER_SERVICES } from './other-services.js'
 import { type JsonSchema, SCHEMAS } from './schemas.js'
 import { TRACING } from './tracing-methods.js'
 
@@ -110,6 +111,7 @@ const SIMULATE: OpenRpcMethod = {
 const OWN: OpenRpcMethod[] = [
   SIMULATE,
   ...TRACING,
+  ...OTHER_SERVICES,
   {
     name: 'eth_chainId',
     summary: 'The chain id',

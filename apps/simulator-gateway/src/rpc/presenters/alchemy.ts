@@ -1,0 +1,159 @@
+import { ErrorCode, RpcError } from '@upfront/protocol'
+import type { DecodedFrame, InspectedCall, ShownApproval, ShownAsset } from '@upfront/simulation'
+import { knownChainRules } from '@upfront/simulation'
+import type { RpcContext, RpcMethod } from '../rpc-method.js'
+import { listAt, listOf, type Recorded, type Recorder } from './recorder.js'
+import { argumentsOf, failureOf, formatUnits } from './words.js'
+
+// Alchemy's simulation methods. Source: https://www.alchemy.com/docs/reference/simulation-asset-changes and …-execution.
+
+const FORMATS = ['NESTED', 'FLAT']
+
+export function alchemyMethods(recorder: Recorder): [string, RpcMethod][] {
+  const record = (calls: unknown[], block: unknown, place: (call: number) => string, context: RpcContext) =>
+    recorder.record(
+      {
+        payload: { blockStateCalls: [{ calls }], trace: true, assetChanges: true, decode: true },
+        block,
+        places: calls.map((_, index) => [`blockStateCalls[0].calls[${index}]`, place(index)]),
+      },
+      context,
+    )
+  const single = (present: (recorded: Recorded, format: string) => unknown[]): RpcMethod => {
+    return async (params, context) => {
+      const { format, rest, at } = formatOf(listOf(params, 3))
+      const recorded = await record([rest[0]], rest[1], () => `params[${at}]`, context)
+      return JSON.stringify(present(recorded, format)[0])
+    }
+  }
+  const bundle = (present: (recorded: Recorded, format: string) => unknown[]): RpcMethod => {
+    return async (params, context) => {
+      const { format, rest, at } = formatOf(listOf(params, 3))
+      const calls = listAt(rest[0], `params[${at}]`)
+      const recorded = await record(calls, rest[1], (index) => `params[${at}][${index}]`, context)
+      return JSON.stringify(present(recorded, format))
+    }
+  }
+  return [
+    ['alchemy_simulateAssetChanges', single(assetChanges)],
+    ['alchemy_simulateAssetChangesBundle', bundle(assetChanges)],
+    ['alchemy_simulateExecution', single(executions)],
+    ['alchemy_simulateExecutionBundle', bundle(executions)],
+  ]
+}
+
+/** The format stands first, where it stands at all. */
+function formatOf(params: unknown[]): { format: string; rest: unknown[]; at: number } {
+  const [first] = params
+  if (typeof first !== 'string') return { format: 'FLAT', rest: params, at: 0 }
+  if (!FORMATS.includes(first))
+    throw new RpcError(ErrorCode.invalidParams, `params[0]: expected a transaction, or one of ${FORMATS.join(', ')}`)
+  return { format: first, rest: params.slice(1), at: 1 }
+}
+
+function assetChanges({ calls, chainId }: Recorded): unknown[] {
+  const isEther = knownChainRules(chainId) !== undefined
+  return calls.map(({ call }) => {
+    const failure = failureOf(call)
+    const { transfers = [], approvals = [] } = call.assetChanges ?? {}
+    return {
+      changes: [
+        ...transfers.map(({ from, to, amount, ...asset }) => ({
+          ...assetOf(asset, isEther),
+          changeType: 'TRANSFER',
+          from,
+          to,
+          ...amountsOf(asset.type === 'erc721' ? null : BigInt(amount), asset),
+        })),
+        ...approvals.map((approval) => approvalOf(approval, isEther)),
+      ],
+      gasUsed: failure === undefined ? call.gasUsed : null,
+      error: failure === undefined ? null : { message: failure },
+    }
+  })
+}
+
+function approvalOf({ kind, token, owner, spender, amount, tokenId, approved }: ShownApproval, isEther: boolean) {
+  const isErc20 = kind === 'erc20' || kind === 'permit2'
+  // Of collectibles an amount is there only where the approval is taken away.
+  const raw = isErc20 ? BigInt(amount ?? 0) : approved === false ? 0n : null
+  return {
+    ...assetOf({ ...token, ...(tokenId && { tokenId }) }, isEther),
+    changeType: 'APPROVE',
+    from: owner,
+    to: spender,
+    ...amountsOf(raw, token),
+  }
+}
+
+function assetOf({ type, address, tokenId, symbol, decimals }: ShownAsset, isEther: boolean) {
+  const isNative = type === 'native'
+  return {
+    assetType: type.toUpperCase(),
+    contractAddress: address ?? null,
+    tokenId: tokenId === undefined ? null : BigInt(tokenId).toString(),
+    decimals: decimals ?? (isNative ? 18 : null),
+    symbol: symbol ?? (isNative && isEther ? 'ETH' : null),
+    name: isNative && isEther ? 'Ethereum' : null,
+    logo: null,
+  }
+}
+
+function amountsOf(raw: bigint | null, { type, decimals }: ShownAsset) {
+  const places = type === 'native' ? 18 : type === 'erc20' ? decimals : 0
+  return {
+    rawAmount: raw === null ? null : raw.toString(),
+    amount: raw === null || places === undefined ? null : formatUnits(raw, places),
+  }
+}
+
+function executions({ calls }: Recorded, format: string): unknown[] {
+  return calls.map(({ call }) => {
+    const top = call.trace as DecodedFrame
+    const failure = failureOf(call)
+    return {
+      calls: format === 'NESTED' ? [frameOf(top, true)] : flat(top).map((frame) => frameOf(frame, false)),
+      logs: call.logs.map(({ address, data, topics }, index) => ({
+        address,
+        data,
+        topics,
+        ...eventOf(call, index),
+      })),
+      ...(failure !== undefined && { error: top.error, revertReason: failure }),
+    }
+  })
+}
+
+function frameOf(frame: DecodedFrame, isNested: boolean): object {
+  const { type, from, to, value, gas, gasUsed, input, output, error, decoded, calls } = frame
+  return {
+    type,
+    from,
+    to,
+    value: value ?? '0x0',
+    gas,
+    gasUsed,
+    input,
+    output: output ?? '0x',
+    ...(error !== undefined && { error }),
+    ...(decoded?.call !== undefined && {
+      decoded: {
+        authority: decoded.call.from ?? null,
+        methodName: decoded.call.name,
+        inputs: argumentsOf(decoded.call),
+        outputs: null,
+      },
+    }),
+    ...(isNested && calls && { calls: calls.map((inner) => frameOf(inner, true)) }),
+  }
+}
+
+function eventOf({ decoded }: InspectedCall, index: number): object {
+  const event = decoded?.logs[index]
+  if (!event) return {}
+  return { decoded: { authority: event.from ?? null, eventName: event.name, inputs: argumentsOf(event) } }
+}
+
+function flat(top: DecodedFrame): DecodedFrame[] {
+  return [top, ...(top.calls ?? []).flatMap(flat)]
+}

@@ -1,0 +1,16 @@
+import type { Inspector } from '../../simulate/inspector.js'
+import type { RpcMethod } from '../rpc-method.js'
+import { alchemyMethods } from './alchemy.js'
+import { bundleMethods } from './call-bundle.js'
+import { callManyMethods } from './call-many.js'
+import { Recorder } from './recorder.js'
+import { tenderlyMethods } from './tenderly.js'
+import { traceMethods } from './trace-call.js'
+
+/** The methods of other services and nodes, by what one recorded simulation tells. */
+export function presenterMethods(inspector: Inspector): [string, RpcMethod][] {
+  const recorder = new Recorder(inspector)
+  return [alchemyMethods, tenderlyMethods, callManyMethods, traceMethods, bundleMethods].flatMap((make) =>
+    make(recorder),
+  )
+}

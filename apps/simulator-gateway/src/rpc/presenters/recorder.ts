@@ -1,0 +1,105 @@
+import { type BlockHeader, ErrorCode, quote, RpcError } from '@upfront/protocol'
+import type { CallRecord, InspectedBlock, InspectedCall } from '@upfront/simulation'
+import type { Inspector } from '../../simulate/inspector.js'
+import type { SimulationContext } from '../../simulate/simulator.js'
+import type { RpcContext } from '../rpc-method.js'
+
+/** What is asked of `upfront_simulate` in another service's name. */
+export interface Asked {
+  payload: { blockStateCalls: object[] } & Record<string, unknown>
+  block: unknown
+  /** Where what stands in the payload stands in the request that came: the longest that fits names an error's place. */
+  places: readonly (readonly [inPayload: string, inRequest: string])[]
+}
+
+/** A simulation as it was recorded. */
+export interface Recorded {
+  blocks: InspectedBlock[]
+  /** Of all calls, in order. */
+  calls: { call: InspectedCall; record: CallRecord; block: InspectedBlock }[]
+  base: BlockHeader
+  chainId: bigint
+}
+
+/** Simulates for the methods of other services: none of them executes anything by itself. */
+export class Recorder {
+  readonly #inspector: Inspector
+
+  constructor(inspector: Inspector) {
+    this.#inspector = inspector
+  }
+
+  /** @throws or rejects with what `Inspector.simulateWith` does, places named as in the request that came */
+  async record({ payload, block, places }: Asked, context: RpcContext): Promise<Recorded> {
+    try {
+      return await this.#inspector.simulateWith(
+        [payload, block ?? 'latest'],
+        wordedAsGeth(context),
+        ({ json, records }, { base, rules }) => {
+          const blocks: InspectedBlock[] = JSON.parse(json.toString())
+          const calls = blocks.flatMap((each) => each.calls.map((call) => ({ call, block: each })))
+          return {
+            blocks,
+            calls: calls.map((each, index) => ({ ...each, record: recordAt(records, index) })),
+            base,
+            chainId: rules.chainId,
+          }
+        },
+      )
+    } catch (error) {
+      throw error instanceof RpcError ? placed(error, places) : error
+    }
+  }
+}
+
+/** The signal is made when it is first asked for: copying it would ask. */
+function wordedAsGeth(context: RpcContext): SimulationContext {
+  const { deadline, view, limits, isSold } = context
+  return {
+    dialect: 'ethereum',
+    get signal() {
+      return context.signal
+    },
+    deadline,
+    view,
+    limits,
+    ...(isSold && { isSold }),
+    reserve: (bytes) => context.reserve?.(bytes),
+    spend: (cost) => context.spend?.(cost),
+  }
+}
+
+function recordAt(records: readonly CallRecord[], index: number): CallRecord {
+  const record = records[index]
+  if (record === undefined) throw new Error('a call was not recorded')
+  return record
+}
+
+function placed(error: RpcError, places: Asked['places']): RpcError {
+  const [found] = places
+    .filter(([inPayload]) => error.message.startsWith(inPayload))
+    .sort(([one], [other]) => other.length - one.length)
+  if (found === undefined) return error
+  const [inPayload, inRequest] = found
+  return new RpcError(error.code, inRequest + error.message.slice(inPayload.length), error.data)
+}
+
+/** The params of a method, as a list. @throws RpcError -32602 */
+export function listOf(params: unknown, most: number): unknown[] {
+  const list = listAt(params, 'params')
+  if (list.length > most)
+    throw new RpcError(ErrorCode.invalidParams, `params: expected at most ${most}, got ${list.length}`)
+  return list
+}
+
+/** @throws RpcError -32602 that names the place */
+export function objectAt(value: unknown, place: string): Record<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  throw new RpcError(ErrorCode.invalidParams, `${place}: expected an object, got ${quote(value)}`)
+}
+
+/** @throws RpcError -32602 that names the place */
+export function listAt(value: unknown, place: string): unknown[] {
+  if (Array.isArray(value)) return value
+  throw new RpcError(ErrorCode.invalidParams, `${place}: expected an array, got ${quote(value)}`)
+}

@@ -1,0 +1,68 @@
+import type { Decoded, Frame, InspectedCall } from '@upfront/simulation'
+
+/** An argument as other services show it. */
+export interface Argument {
+  name: string
+  type: string
+  value: unknown
+}
+
+/** What an ABI's signature says of each argument: `transfer(address to, uint256 value)`. Tuples are `tuple`. */
+export function argumentsOf({ signature = '', args }: Decoded): Argument[] {
+  const inner = signature.slice(signature.indexOf('(') + 1, -1)
+  const values = Object.values(args)
+  return topLevel(inner).map((text, index) => {
+    const [, tuple, brackets = '', plain = '', name = ''] =
+      /^(\(.*\))((?:\[\d*\])*)(?: \S+)?$/.exec(text) === null
+        ? (/^()()(\S+)(?: (\S+))?$/.exec(text) ?? [])
+        : [...(/^(\(.*\))((?:\[\d*\])*)()(?: (\S+))?$/.exec(text) ?? [])]
+    return { name, type: tuple ? `tuple${brackets}` : plain, value: values[index] }
+  })
+}
+
+/** Splits at the commas that stand in no parentheses. */
+function topLevel(text: string): string[] {
+  const parts: string[] = []
+  let depth = 0
+  let from = 0
+  for (let at = 0; at <= text.length; at++) {
+    if (text[at] === '(') depth += 1
+    else if (text[at] === ')') depth -= 1
+    else if (at === text.length || (text[at] === ',' && depth === 0)) {
+      if (at > from) parts.push(text.slice(from, at).trim())
+      from = at + 1
+    }
+  }
+  return parts
+}
+
+/** Why a call failed, in the words of its contract where it has some; undefined where it did not. */
+export function failureOf({ error, decoded }: InspectedCall): string | undefined {
+  if (error === undefined) return undefined
+  const said = typeof error === 'string' ? error : error.message
+  return decoded?.error?.from === undefined ? said : `execution reverted: ${decoded.error.meaning}`
+}
+
+/** Where each frame stands below the call's own: its position among those of its caller, and so for each caller. */
+export function traceAddresses(
+  frames: readonly Frame[],
+): { frame: Frame; traceAddress: number[]; subtraces: number }[] {
+  const made: { frame: Frame; traceAddress: number[]; subtraces: number }[] = []
+  const path: (typeof made)[number][] = []
+  for (const frame of frames) {
+    const parent = path[frame.depth - 1]
+    const traceAddress = parent === undefined ? [] : [...parent.traceAddress, parent.subtraces++]
+    const entry = { frame, traceAddress, subtraces: 0 }
+    path[frame.depth] = entry
+    made.push(entry)
+  }
+  return made
+}
+
+/** `1500000` of 6 decimals → `1.5`. */
+export function formatUnits(amount: bigint, decimals: number): string {
+  const digits = amount.toString().padStart(decimals + 1, '0')
+  const whole = digits.slice(0, digits.length - decimals)
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
+  return fraction === '' ? whole : `${whole}.${fraction}`
+}

@@ -1,0 +1,183 @@
+import type { OpenRpcMethod } from './openrpc-method.js'
+import type { JsonSchema } from './schemas.js'
+
+const CALL: JsonSchema = { $ref: '#/components/schemas/Call' }
+const CALLS: JsonSchema = { type: 'array', items: CALL }
+const OBJECT: JsonSchema = { type: 'object' }
+const OBJECTS: JsonSchema = { type: 'array', items: OBJECT }
+const BUNDLES: JsonSchema = {
+  type: 'array',
+  items: { type: 'object', properties: { transactions: CALLS, blockOverride: OBJECT } },
+}
+const TYPES: JsonSchema = { type: 'array', items: { type: 'string', enum: ['trace', 'stateDiff'] } }
+const TRANSACTION = {
+  from: '0xd8da6bf26964af9d7eed9e03e53415d37aa96045',
+  to: '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48',
+  data: '0xa9059cbb000000000000000000000000fc43f5f9dd45258b3aff31bdbe6561d97e8b71de00000000000000000000000000000000000000000000000000000000000f4240',
+}
+const BLOCK = ['block', { $ref: '#/components/schemas/BlockParameter' }, 'latest'] as const
+const OVERRIDES = ['stateOverrides', { type: 'object' }] as const
+const WORD = `0x${'1'.padStart(64, '0')}`
+
+type Parameter = readonly [name: string, schema: JsonSchema, example?: unknown]
+
+const TENDERLY = {
+  url: 'https://docs.tenderly.co/node/rpc-reference/ethereum-mainnet/tenderly_simulateTransaction',
+  description: "Tenderly's method of this name",
+}
+const ALCHEMY = {
+  url: 'https://www.alchemy.com/docs/reference/simulation-asset-changes',
+  description: "Alchemy's method of this name",
+}
+const ERIGON = { url: 'https://docs.erigon.tech', description: "Erigon's method of this name" }
+const OPEN_ETHEREUM = {
+  url: 'https://openethereum.github.io/JSONRPC-trace-module',
+  description: "OpenEthereum's method of this name",
+}
+const FLASHBOTS = {
+  url: 'https://docs.flashbots.net/flashbots-auction/advanced/rpc-endpoint',
+  description: "Flashbots' method of this name",
+}
+
+/** Methods of other services and nodes: see docs/other-services.md. */
+export const OTHER_SERVICES: OpenRpcMethod[] = [
+  method(
+    'tenderly_simulateTransaction',
+    'Decoded logs, calls, asset, balance and state changes of a transaction',
+    [['transaction', CALL, TRANSACTION], BLOCK, OVERRIDES, ['blockOverrides', OBJECT]],
+    OBJECT,
+    { status: true, gasUsed: '0xb415' },
+    TENDERLY,
+  ),
+  method(
+    'tenderly_simulateBundle',
+    'The same of several, one after the other',
+    [['transactions', CALLS, [TRANSACTION]], BLOCK, OVERRIDES, ['blockOverrides', OBJECT]],
+    OBJECTS,
+    [{ status: true, gasUsed: '0xb415' }],
+    TENDERLY,
+  ),
+  method(
+    'tenderly_estimateGas',
+    'The smallest gas limit with which a transaction does what it does',
+    [['transaction', CALL, TRANSACTION], BLOCK, OVERRIDES, ['blockOverrides', OBJECT]],
+    OBJECT,
+    { gas: '0xcb1d', gasUsed: '0xb415' },
+    TENDERLY,
+  ),
+  method(
+    'tenderly_estimateGasBundle',
+    'The same of several, one after the other',
+    [['transactions', CALLS, [TRANSACTION]], BLOCK, OVERRIDES, ['blockOverrides', OBJECT]],
+    OBJECTS,
+    [{ gas: '0xcb1d', gasUsed: '0xb415' }],
+    TENDERLY,
+  ),
+  method(
+    'alchemy_simulateAssetChanges',
+    'What a transaction moves and approves',
+    [['transaction', CALL, TRANSACTION], BLOCK],
+    OBJECT,
+    { changes: [{ assetType: 'ERC20', changeType: 'TRANSFER' }], gasUsed: '0xb415', error: null },
+    ALCHEMY,
+  ),
+  method(
+    'alchemy_simulateAssetChangesBundle',
+    'The same of several, one after the other',
+    [['transactions', CALLS, [TRANSACTION]], BLOCK],
+    OBJECTS,
+    [{ changes: [], gasUsed: '0xb415', error: null }],
+    ALCHEMY,
+  ),
+  method(
+    'alchemy_simulateExecution',
+    'Calls and logs of a transaction, decoded',
+    [['format', { type: 'string', enum: ['FLAT', 'NESTED'] }, 'FLAT'], ['transaction', CALL, TRANSACTION], BLOCK],
+    OBJECT,
+    { calls: [{ type: 'CALL' }], logs: [] },
+    ALCHEMY,
+  ),
+  method(
+    'alchemy_simulateExecutionBundle',
+    'The same of several, one after the other',
+    [['transactions', CALLS, [TRANSACTION]], BLOCK],
+    OBJECTS,
+    [{ calls: [{ type: 'CALL' }], logs: [] }],
+    ALCHEMY,
+  ),
+  method(
+    'eth_callMany',
+    'Bundles of calls, each in a block of its own, after all transactions of a block',
+    [
+      ['bundles', BUNDLES, [{ transactions: [TRANSACTION] }]],
+      ['simulateContext', OBJECT, { blockNumber: 'latest', transactionIndex: -1 }],
+      OVERRIDES,
+      ['timeout', { type: 'integer', description: "Ignored: the server's own limits hold" }],
+    ],
+    { type: 'array', items: OBJECTS },
+    [[{ value: WORD }]],
+    ERIGON,
+  ),
+  method(
+    'debug_traceCallMany',
+    'The same, each call as a tracer of geth shows it',
+    [
+      ['bundles', BUNDLES, [{ transactions: [TRANSACTION] }]],
+      ['simulateContext', OBJECT, { blockNumber: 'latest' }],
+      ['config', OBJECT, { tracer: 'callTracer' }],
+    ],
+    { type: 'array', items: OBJECTS },
+    [[{ type: 'CALL' }]],
+    ERIGON,
+  ),
+  method(
+    'trace_call',
+    'Actions and state changes of a call; `vmTrace` is refused',
+    [['call', CALL, TRANSACTION], ['types', TYPES, ['trace']], BLOCK],
+    OBJECT,
+    { output: WORD, stateDiff: null, trace: [{ type: 'call' }], vmTrace: null },
+    OPEN_ETHEREUM,
+  ),
+  method(
+    'trace_callMany',
+    'The same of several, one after the other',
+    [['calls', { type: 'array', items: { type: 'array' } }, [[TRANSACTION, ['trace', 'stateDiff']]]], BLOCK],
+    OBJECTS,
+    [{ output: WORD, stateDiff: {}, trace: [{ type: 'call' }], vmTrace: null }],
+    OPEN_ETHEREUM,
+  ),
+  method(
+    'eth_callBundle',
+    'What signed transactions pay to the block, one after the other',
+    [
+      [
+        'bundle',
+        OBJECT,
+        { txs: ['0x02f8…'], blockNumber: '0x1312d01', stateBlockNumber: 'latest', timestamp: 1_790_000_000 },
+      ],
+    ],
+    OBJECT,
+    { bundleGasPrice: '1000000000', coinbaseDiff: '21000000000000', results: [] },
+    FLASHBOTS,
+  ),
+]
+
+function method(
+  name: string,
+  summary: string,
+  params: readonly Parameter[],
+  schema: JsonSchema,
+  example: unknown,
+  externalDocs: OpenRpcMethod['externalDocs'],
+): OpenRpcMethod {
+  const shown = params.flatMap(([param, , value]) => (value === undefined ? [] : [{ name: param, value }]))
+  return {
+    name,
+    summary,
+    paramStructure: 'by-position',
+    params: params.map(([param, of], index) => ({ name: param, required: index === 0, schema: of })),
+    result: { name: 'result', schema },
+    examples: [{ name: 'A transfer of USDC', params: shown, result: { name: 'result', value: example } }],
+    ...(externalDocs && { externalDocs }),
+  }
+}
