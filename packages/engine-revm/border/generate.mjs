@@ -12,7 +12,7 @@ const NOTE = '// Written by `npm run border` from border/records.mjs: change tha
 /** The generated files, each with its text as the formatters have it. */
 export const files = {
   typescript: { path: place('src/border/records.ts'), text: () => format('biome', typescript()) },
-  rust: { path: place('crates/bindings/src/records.rs'), text: () => format('rustfmt', rust()) },
+  rust: { path: place('crates/border/src/records.rs'), text: () => format('rustfmt', rust()) },
 }
 
 const FORMATTERS = {
@@ -215,7 +215,7 @@ function rustType(type) {
   }
 }
 
-/** For the macros of crates/bindings/src/declare.rs. rustfmt leaves it as it is. */
+/** For the macros of crates/border/src/declare.rs. rustfmt leaves it as it is. */
 function declareInRust(type) {
   const { macro, parts } = { names: namesInRust, record: fieldsInRust, union: variantsInRust }[type.kind](type)
   const line = `${macro}! { ${rustName(type)} { ${parts.join(' ')} } }`

@@ -1,6 +1,6 @@
 /**
  * What crosses between TypeScript and Rust, in the order in which it crosses: one value a line. `npm run border` writes both
- * sides from it: src/border/records.ts and crates/bindings/src/records.rs.
+ * sides from it: src/border/records.ts and crates/border/src/records.rs.
  *
  * A field is `name in TypeScript: type`, or `[type, name in Rust]` where that is not the same in snake case. The name in
  * TypeScript may have a default (`maxFeePerGas ?? 0n`); `''` is the record itself.

@@ -5,7 +5,8 @@ import type * as Native from '../index.cjs'
 import { platformPackage } from './platform-package.js'
 
 export type Addon = typeof Native
-export type NativeEngine = Native.NativeEngine
+/** What the addon and the WebAssembly module do alike. */
+export type EngineCore = Omit<Native.NativeEngine, 'close'> & { close(): void | Promise<void> }
 export type Message = Native.Message
 
 export type RevmAvailability = { addon: Addon; reason?: undefined } | { addon: undefined; reason: string }

@@ -1,2 +1,2 @@
 export { loadRevm, type RevmAvailability } from './addon.js'
-export { createRevmEngine, type RevmEngine, type RevmEngineOptions } from './revm-engine.js'
+export { createPortableEngine, createRevmEngine, type RevmEngine, type RevmEngineOptions } from './revm-engine.js'

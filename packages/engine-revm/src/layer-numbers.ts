@@ -1,5 +1,5 @@
 import type { StateLayer } from '@upfront/simulation'
-import type { NativeEngine } from './addon.js'
+import type { EngineCore } from './addon.js'
 import { writeLayer } from './border/records.js'
 
 /** More than the flashblocks of a dozen blocks. */
@@ -10,7 +10,7 @@ export class LayerNumbers {
   readonly #numbers = new Map<string, number>()
   #next = 0
 
-  constructor(readonly native: NativeEngine) {}
+  constructor(readonly core: EngineCore) {}
 
   /** The numbers of these layers in the addon, which has them all then. */
   of(layers: readonly StateLayer[]): number[] {
@@ -27,7 +27,7 @@ export class LayerNumbers {
 
   #add(layer: StateLayer): number {
     this.#next = (this.#next + 1) >>> 0
-    this.native.addLayer(this.#next, writeLayer(layer))
+    this.core.addLayer(this.#next, writeLayer(layer))
     return this.#next
   }
 
@@ -35,7 +35,7 @@ export class LayerNumbers {
     for (const [id, number] of this.#numbers) {
       if (this.#numbers.size <= kept) return
       this.#numbers.delete(id)
-      this.native.dropLayer(number)
+      this.core.dropLayer(number)
     }
   }
 }

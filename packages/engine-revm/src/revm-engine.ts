@@ -18,12 +18,14 @@ import {
   type Step,
   StretchRejected,
 } from '@upfront/simulation'
-import { type Addon, loadRevm } from './addon.js'
+import { type EngineCore, loadRevm } from './addon.js'
 import { readCarried, readRejected, readStretchRejected, writePlan, writeRead } from './border/records.js'
 import { list, TextReader } from './border/text.js'
+import { EngineWork, valuesText } from './engine-work.js'
 import { LayerNumbers } from './layer-numbers.js'
-import { NativeWork, valuesText } from './native-work.js'
 import { readAnswer } from './outcome-text.js'
+import { portableModule } from './portable/module.js'
+import { PortableEngine } from './portable/portable-engine.js'
 import { blockText, readExecutedStretch, stretchText } from './stretch-text.js'
 import { isLongPlan, writePlanInParts } from './write-plan.js'
 
@@ -35,34 +37,58 @@ export interface RevmEngineOptions {
    * alone. Default 1 GiB.
    */
   memoryBytes?: number
-  /** Threads at most: they wait for state, so more than there are cores. Default 64. */
+  /** Threads at most. Default: 64 natively, where they wait for state, so more than there are cores; else 4. */
   threads?: number
   /** Simulations that wait for a thread at most: one more is refused with HTTP 503. Default 1024. */
   queue?: number
 }
 
 export interface RevmEngine extends Engine, PreconfirmationExecutor, BlockCarrier {
-  readonly name: 'revm'
+  readonly name: 'native' | 'portable'
 }
 
-/** @throws Error where the addon is not built: ask `loadRevm` first. */
+/** The engine as the addon. @throws Error where it is not built: ask `loadRevm` first. */
 export function createRevmEngine(options: RevmEngineOptions = {}): RevmEngine {
-  const available = loadRevm()
-  if (available.addon === undefined) throw new Error(available.reason)
-  return new NativeBackedEngine(available.addon, options)
+  const { addon, reason } = loadRevm()
+  if (addon === undefined) throw new Error(reason)
+  const limits = limitsOf(options, 64)
+  return new CoreEngine('native', (wake) => ({
+    core: new addon.NativeEngine(limits, wake),
+    version: addon.REVM_VERSION,
+  }))
 }
 
-class NativeBackedEngine implements RevmEngine {
-  readonly name = 'revm'
+/** The engine as WebAssembly, which runs wherever Node does. */
+export function createPortableEngine(options: RevmEngineOptions = {}): RevmEngine {
+  const limits = limitsOf(options, 4)
+  return new CoreEngine('portable', (wake) => {
+    const core = new PortableEngine(portableModule(), limits, wake)
+    return { core, version: core.version }
+  })
+}
+
+function limitsOf(options: RevmEngineOptions, most: number) {
+  const { cacheBytes = 64 * 1024 * 1024, memoryBytes = 1024 ** 3, threads = most, queue = 1024 } = options
+  return { cacheBytes, memoryBytes, threads, queue }
+}
+
+class CoreEngine implements RevmEngine {
   readonly version: string
-  readonly #work: NativeWork
+  readonly #work: EngineWork
   readonly #layers: LayerNumbers
 
-  constructor(addon: Addon, options: RevmEngineOptions) {
-    const { cacheBytes = 64 * 1024 * 1024, memoryBytes = 1024 ** 3, threads = 64, queue = 1024 } = options
-    this.version = addon.REVM_VERSION
-    this.#work = new NativeWork(addon, { cacheBytes, memoryBytes, threads, queue })
-    this.#layers = new LayerNumbers(this.#work.native)
+  constructor(
+    readonly name: RevmEngine['name'],
+    create: (wake: () => void) => { core: EngineCore; version: string },
+  ) {
+    let version = ''
+    this.#work = new EngineWork((wake) => {
+      const made = create(wake)
+      version = made.version
+      return made.core
+    })
+    this.version = version
+    this.#layers = new LayerNumbers(this.#work.core)
   }
 
   begin(plan: SimulationPlan, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Answer>> {
@@ -71,32 +97,31 @@ class NativeBackedEngine implements RevmEngine {
   }
 
   #begin(text: string, plan: SimulationPlan, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Answer>> {
-    return this.#work.begin(
-      cancellation,
-      (id) => this.#work.native.begin(id, at.key, this.#layers.of(at.layers), text),
-      { outcome: readAnswer, rejection: (rejection) => simulationRejected(rejection, plan) },
-    )
+    return this.#work.begin(cancellation, (id) => this.#work.core.begin(id, at.key, this.#layers.of(at.layers), text), {
+      outcome: readAnswer,
+      rejection: (rejection) => simulationRejected(rejection, plan),
+    })
   }
 
   missing(key: Hash, reads: readonly StateRead[]): StateRead[] {
-    const lacks = this.#work.native.missing(key, list(reads, writeRead))
+    const lacks = this.#work.core.missing(key, list(reads, writeRead))
     return reads.filter((_, index) => lacks[index] === '1')
   }
 
   known(key: Hash, reads: readonly StateRead[]): (StateValue | undefined)[] {
-    const reader = new TextReader(this.#work.native.known(key, list(reads, writeRead)))
+    const reader = new TextReader(this.#work.core.known(key, list(reads, writeRead)))
     return reads.map(({ kind }) => reader.optional(() => (isQuantity(kind) ? reader.bigint() : reader.hex())))
   }
 
   provide(key: Hash, reads: readonly StateRead[], values: readonly StateValue[]): void {
-    this.#work.native.provide(key, list(reads, writeRead), valuesText(values))
+    this.#work.core.provide(key, list(reads, writeRead), valuesText(values))
   }
 
   execute(stretch: BlockStretch, at: StatePoint, cancellation: Cancellation): Awaitable<Step<ExecutedStretch>> {
     return this.#work.begin(
       cancellation,
       (id) => {
-        this.#work.native.execute(id, at.key, this.#layers.of(at.layers), stretchText(stretch))
+        this.#work.core.execute(id, at.key, this.#layers.of(at.layers), stretchText(stretch))
         return null
       },
       { outcome: (text) => readExecutedStretch(text, stretch), rejection: stretchRejected },
@@ -108,7 +133,7 @@ class NativeBackedEngine implements RevmEngine {
     return this.#work.begin(
       cancellation,
       (id) => {
-        this.#work.native.warm(id, at.key, this.#layers.of(at.layers), stretchText(alone))
+        this.#work.core.warm(id, at.key, this.#layers.of(at.layers), stretchText(alone))
         return null
       },
       { outcome: () => undefined, rejection: stretchRejected },
@@ -119,7 +144,7 @@ class NativeBackedEngine implements RevmEngine {
     return this.#work.begin(
       cancellation,
       (id) => {
-        this.#work.native.carry(id, at.key, this.#layers.of(at.layers), blockText(block))
+        this.#work.core.carry(id, at.key, this.#layers.of(at.layers), blockText(block))
         return null
       },
       { outcome: (text) => readCarried(new TextReader(text)), rejection: stretchRejected },
@@ -127,16 +152,15 @@ class NativeBackedEngine implements RevmEngine {
   }
 
   holds(key: Hash): boolean {
-    return this.#work.native.holds(key)
+    return this.#work.core.holds(key)
   }
 
   forget(): void {
-    this.#work.native.forget()
+    this.#work.core.forget()
   }
 
   close(): Promise<void> {
-    this.#work.close()
-    return Promise.resolve()
+    return this.#work.close()
   }
 }
 

@@ -28,7 +28,7 @@ describe('asset changes of random tokens, lying ones included', () => {
     "are what the tokens' slots say, on %s",
     async (name, engine) => {
       // Views that burn their gas take EthereumJS long.
-      const seeds = Math.ceil(name === 'revm' ? SEEDS : SEEDS / 20)
+      const seeds = Math.ceil(name === 'native' ? SEEDS : SEEDS / 20)
       const said = new Set<string>()
       for (let seed = FIRST_SEED; seed < FIRST_SEED + seeds; seed++) {
         const random = randomNumbers(seed)

@@ -8,24 +8,26 @@ import {
   recordedJson,
 } from '@upfront/engine-conformance'
 import type { Hex, SimulatedBlock } from '@upfront/protocol'
-import { createRevmEngine, loadRevm, type RevmEngine } from '../src/index.js'
-
-const skipped = loadRevm().reason
-if (skipped !== undefined) console.log(`conformance of engine-revm is skipped: ${skipped}`)
-const describeRecorded = skipped === undefined ? describe : describe.skip
+import type { RevmEngine } from '../src/index.js'
+import { BUILDS } from './builds.js'
 
 /** op-geth's message shows a pointer. */
 const WORDED_OTHERWISE = ['op-withdrawals-refused.io']
 
-describeRecorded.each<[string, RecordingName]>([
+const RECORDINGS: [string, RecordingName][] = [
   ['geth', 'conformance'],
   ['op-geth', 'conformance-op'],
-])('exchanges recorded from %s', (_node, recording) => {
+]
+const perBuild = BUILDS.flatMap(([build, create]) =>
+  RECORDINGS.map(([node, recording]) => [node, build, create, recording] as const),
+)
+
+describe.each(perBuild)('exchanges recorded from %s, on the %s build', (_node, _build, create, recording) => {
   let engine: RevmEngine
   let chain: RecordedChain
 
   beforeAll(() => {
-    engine = createRevmEngine()
+    engine = create()
     chain = new RecordedChain(recording)
   })
 
@@ -47,10 +49,10 @@ type RealBlock = {
 const BALANCE_READER = '0x5f353160005260206000f3'
 const READER = '0x00000000000000000000000000000000000f1234'
 
-describeRecorded('blocks that op-geth built', () => {
+describe.each(BUILDS)('blocks that op-geth built, on the %s build', (_build, create) => {
   let engine: RevmEngine
   beforeAll(() => {
-    engine = createRevmEngine()
+    engine = create()
   })
   afterAll(() => engine.close())
 

@@ -11,20 +11,17 @@ import {
 } from '@upfront/engine-conformance'
 import type { Hash } from '@upfront/protocol'
 import type { StateLayer } from '@upfront/simulation'
-import { createRevmEngine, loadRevm, type RevmEngine } from '../src/index.js'
-
-const { reason } = loadRevm()
-if (reason !== undefined) console.log(`the tests of the native engine are skipped: ${reason}`)
-const describeNative = reason === undefined ? describe : describe.skip
+import type { RevmEngine } from '../src/index.js'
+import { BUILDS } from './builds.js'
 
 const MIB = 1024 * 1024
 const word = (value: number): Hash => `0x${value.toString(16).padStart(64, '0')}`
 const count = callPlan({ from: RICH, to: COUNTER })
 
-describeNative('the native engine', () => {
+describe.each(BUILDS)('an engine, on the %s build', (_build, create) => {
   let engine: RevmEngine
   beforeEach(() => {
-    engine = createRevmEngine()
+    engine = create()
   })
   afterEach(() => engine.close())
 
@@ -70,7 +67,7 @@ describeNative('the native engine', () => {
   })
 
   it('runs simulations that need much memory one after another where there is room for one', async () => {
-    const small = createRevmEngine({ memoryBytes: 64 * MIB })
+    const small = create({ memoryBytes: 64 * MIB })
     // Fills 128 KiB and calls itself with all of its gas: some 80 MiB each with 50M gas.
     const deep = codePlan('0x6001620200005260005f5f5f5f305af1')
     const before = process.memoryUsage.rss()

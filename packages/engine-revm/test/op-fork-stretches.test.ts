@@ -23,11 +23,8 @@ import {
 } from '@upfront/simulation'
 import { encodeAbiParameters, hexToBytes, keccak256, pad, toRlp } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { createRevmEngine, loadRevm, type RevmEngine } from '../src/index.js'
-
-const { reason } = loadRevm()
-if (reason !== undefined) console.log(`the tests of the native engine are skipped: ${reason}`)
-const describeNative = reason === undefined ? describe : describe.skip
+import type { RevmEngine } from '../src/index.js'
+import { BUILDS } from './builds.js'
 
 const SENDER = privateKeyToAccount(`0x${'42'.repeat(32)}`)
 const PAIRING: Address = '0x0000000000000000000000000000000000000008'
@@ -102,10 +99,10 @@ function deposit(from: Address, to: Address, gas: Hex, data: Hex): Hex {
   return `0x7e${toRlp([SOURCE_HASH, from, to, '0x', '0x', gas, '0x', data]).slice(2)}`
 }
 
-describeNative('transactions of a block by the forks of OP chains', () => {
+describe.each(BUILDS)('transactions of a block by the forks of OP chains, on the %s build', (_build, create) => {
   let engine: RevmEngine
   beforeEach(() => {
-    engine = createRevmEngine()
+    engine = create()
   })
   afterEach(() => engine.close())
 

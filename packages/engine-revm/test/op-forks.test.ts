@@ -1,11 +1,8 @@
 import { callPlan, NOBODY, RICH, simulated } from '@upfront/engine-conformance'
 import type { Address } from '@upfront/protocol'
 import type { OpFork, SimulationPlan } from '@upfront/simulation'
-import { createRevmEngine, loadRevm, type RevmEngine } from '../src/index.js'
-
-const { reason } = loadRevm()
-if (reason !== undefined) console.log(`the tests of the native engine are skipped: ${reason}`)
-const describeNative = reason === undefined ? describe : describe.skip
+import type { RevmEngine } from '../src/index.js'
+import { BUILDS } from './builds.js'
 
 const FACTORY: Address = '0xb20f000000000000000000000000000000000000'
 const TOKEN: Address = '0xb200000000000000000001000000000000000abc'
@@ -15,10 +12,10 @@ const under = (opFork: OpFork, plan: SimulationPlan): SimulationPlan => ({
   blocks: plan.blocks.map((block) => ({ ...block, rules: { fork: 'osaka', opFork } })),
 })
 
-describeNative('OP-stack forks after Jovian', () => {
+describe.each(BUILDS)('OP-stack forks after Jovian, on the %s build', (_build, create) => {
   let engine: RevmEngine
   beforeEach(() => {
-    engine = createRevmEngine()
+    engine = create()
   })
   afterEach(() => engine.close())
 

@@ -17,7 +17,8 @@ import {
   type StateLayer,
   StretchRejected,
 } from '@upfront/simulation'
-import { createRevmEngine, loadRevm, type RevmEngine } from '../src/index.js'
+import type { RevmEngine } from '../src/index.js'
+import { BUILDS } from './builds.js'
 import { signedBytes } from './signed-bytes.js'
 
 type Accounts = Record<string, RecordedAccount>
@@ -28,88 +29,87 @@ type Receipt = Record<'status' | 'gasUsed' | 'cumulativeGasUsed' | 'effectiveGas
   logs: { address: Address; topics: Hash[]; data: Hex }[]
 }
 
-const skipped = loadRevm().reason
-if (skipped !== undefined) console.log(`execution of recorded blocks is skipped: ${skipped}`)
-const describeRecorded = skipped === undefined ? describe : describe.skip
+describe.each(BUILDS)(
+  'a chain that op-geth built, executed again from its genesis, on the %s build',
+  (_build, create) => {
+    const load = (name: string) => recordedJson('conformance-op', 'chain', name)
+    let engine: RevmEngine
 
-describeRecorded('a chain that op-geth built, executed again from its genesis', () => {
-  const load = (name: string) => recordedJson('conformance-op', 'chain', name)
-  let engine: RevmEngine
+    beforeAll(() => {
+      engine = create()
+    })
 
-  beforeAll(() => {
-    engine = createRevmEngine()
-  })
+    afterAll(() => engine.close())
 
-  afterAll(() => engine.close())
+    /** On the genesis block, under `layers`. */
+    async function execute(stretch: BlockStretch, layers: readonly StateLayer[] = []): Promise<ExecutedStretch> {
+      const headers: BlockHeader[] = load('blocks.json').map(blockHeaderFromRpc)
+      const state = new StateValues(
+        valueOfAccounts(load('genesis.json').alloc, (number) => headers[Number(number)]?.hash),
+      )
+      const at = { key: headers[0]!.hash, layers: [...layers] }
+      await Promise.all(stretch.transactions.map((raw) => drive(engine.warm(raw, stretch, at, NEVER), state)))
+      return drive(engine.execute(stretch, at, NEVER), state)
+    }
 
-  /** On the genesis block, under `layers`. */
-  async function execute(stretch: BlockStretch, layers: readonly StateLayer[] = []): Promise<ExecutedStretch> {
-    const headers: BlockHeader[] = load('blocks.json').map(blockHeaderFromRpc)
-    const state = new StateValues(
-      valueOfAccounts(load('genesis.json').alloc, (number) => headers[Number(number)]?.hash),
-    )
-    const at = { key: headers[0]!.hash, layers: [...layers] }
-    await Promise.all(stretch.transactions.map((raw) => drive(engine.warm(raw, stretch, at, NEVER), state)))
-    return drive(engine.execute(stretch, at, NEVER), state)
-  }
-
-  it('gives every receipt, root, bloom and the state at its head', async () => {
-    const blocks: { transactions: unknown[] }[] = load('blocks.json')
-    const receipts: Receipt[][] = load('receipts.json')
-    const genesis = load('genesis.json')
-    const rules = chainRulesFromGenesis(genesis)
-    const headers = blocks.map(blockHeaderFromRpc)
-    const layers: StateLayer[] = []
-    for (const [number, header] of headers.entries()) {
-      if (number === 0) continue
-      const block = environment(header, rulesAt(rules, header.number, header.timestamp))
-      const raw = blocks[number]?.transactions.map(signedBytes) ?? []
-      // As flashblocks come: the deposits first, then the rest.
-      const parts = [raw.slice(0, 1), raw.slice(1)]
-      let earlierReceipts: ExecutedReceipt[] = []
-      let executed: ExecutedStretch | undefined
-      for (const [part, transactions] of parts.entries()) {
-        const stretch = { rules, block, opening: part === 0, transactions, earlierReceipts }
-        executed = await execute(stretch, layers)
-        earlierReceipts = [...earlierReceipts, ...executed.receipts]
-        layers.push(executed.layer)
+    it('gives every receipt, root, bloom and the state at its head', async () => {
+      const blocks: { transactions: unknown[] }[] = load('blocks.json')
+      const receipts: Receipt[][] = load('receipts.json')
+      const genesis = load('genesis.json')
+      const rules = chainRulesFromGenesis(genesis)
+      const headers = blocks.map(blockHeaderFromRpc)
+      const layers: StateLayer[] = []
+      for (const [number, header] of headers.entries()) {
+        if (number === 0) continue
+        const block = environment(header, rulesAt(rules, header.number, header.timestamp))
+        const raw = blocks[number]?.transactions.map(signedBytes) ?? []
+        // As flashblocks come: the deposits first, then the rest.
+        const parts = [raw.slice(0, 1), raw.slice(1)]
+        let earlierReceipts: ExecutedReceipt[] = []
+        let executed: ExecutedStretch | undefined
+        for (const [part, transactions] of parts.entries()) {
+          const stretch = { rules, block, opening: part === 0, transactions, earlierReceipts }
+          executed = await execute(stretch, layers)
+          earlierReceipts = [...earlierReceipts, ...executed.receipts]
+          layers.push(executed.layer)
+        }
+        expect(earlierReceipts.map(shown)).toEqual(receipts[number]?.map(recorded))
+        expect({
+          receiptsRoot: executed?.receiptsRoot,
+          logsBloom: executed?.logsBloom,
+          gasUsed: executed?.gasUsed,
+          blobGasUsed: executed?.blobGasUsed,
+        }).toEqual({
+          receiptsRoot: header.receiptsRoot,
+          logsBloom: header.logsBloom,
+          gasUsed: header.gasUsed,
+          blobGasUsed: header.blobGasUsed,
+        })
       }
-      expect(earlierReceipts.map(shown)).toEqual(receipts[number]?.map(recorded))
-      expect({
-        receiptsRoot: executed?.receiptsRoot,
-        logsBloom: executed?.logsBloom,
-        gasUsed: executed?.gasUsed,
-        blobGasUsed: executed?.blobGasUsed,
-      }).toEqual({
-        receiptsRoot: header.receiptsRoot,
-        logsBloom: header.logsBloom,
-        gasUsed: header.gasUsed,
-        blobGasUsed: header.blobGasUsed,
-      })
-    }
-    const head: Accounts = load('head-state.json')
-    const end = flattened(genesis.alloc, layers)
-    for (const [address, account] of Object.entries(head)) {
-      expect({ address, ...end(address as Address) }).toEqual({ address, ...normal(account) })
-    }
-  })
+      const head: Accounts = load('head-state.json')
+      const end = flattened(genesis.alloc, layers)
+      for (const [address, account] of Object.entries(head)) {
+        expect({ address, ...end(address as Address) }).toEqual({ address, ...normal(account) })
+      }
+    })
 
-  it('refuses a transaction that its block does not allow, by its place', async () => {
-    const blocks: { transactions: unknown[] }[] = load('blocks.json')
-    const headers = blocks.map(blockHeaderFromRpc)
-    const rules = chainRulesFromGenesis(load('genesis.json'))
-    const header = headers.at(-1) as BlockHeader
-    const block = environment(header, rulesAt(rules, header.number, header.timestamp))
-    const [deposit = '0x', signed = '0x'] = blocks.at(-1)?.transactions.map(signedBytes) ?? []
-    const stretch = { rules, block, opening: true, transactions: [deposit, signed], earlierReceipts: [] }
-    const refused = execute(stretch)
-    await expect(refused).rejects.toThrow(StretchRejected)
-    await expect(refused).rejects.toMatchObject({ transaction: 1, message: expect.stringContaining('nonce') })
-    const garbled = { ...stretch, transactions: ['0x02c0' as const] }
-    const refusal = execute(garbled)
-    await expect(refusal).rejects.toMatchObject({ transaction: 0 })
-  })
-})
+    it('refuses a transaction that its block does not allow, by its place', async () => {
+      const blocks: { transactions: unknown[] }[] = load('blocks.json')
+      const headers = blocks.map(blockHeaderFromRpc)
+      const rules = chainRulesFromGenesis(load('genesis.json'))
+      const header = headers.at(-1) as BlockHeader
+      const block = environment(header, rulesAt(rules, header.number, header.timestamp))
+      const [deposit = '0x', signed = '0x'] = blocks.at(-1)?.transactions.map(signedBytes) ?? []
+      const stretch = { rules, block, opening: true, transactions: [deposit, signed], earlierReceipts: [] }
+      const refused = execute(stretch)
+      await expect(refused).rejects.toThrow(StretchRejected)
+      await expect(refused).rejects.toMatchObject({ transaction: 1, message: expect.stringContaining('nonce') })
+      const garbled = { ...stretch, transactions: ['0x02c0' as const] }
+      const refusal = execute(garbled)
+      await expect(refusal).rejects.toMatchObject({ transaction: 0 })
+    })
+  },
+)
 
 function environment(header: BlockHeader, rules: BlockEnvironment['rules'] | undefined): BlockEnvironment {
   if (rules === undefined) throw new Error('unknown rules')

@@ -105,7 +105,7 @@ describeBoth('revm and EthereumJS trace as geth does', () => {
       ...listParams.map((params) => ['eth_createAccessList', params] as const),
     ])
     const made = Object.entries(engines).map(async ([name, engine]) => {
-      const some = name === 'revm' || isWhole ? configs : configs.filter((_, index) => !isVariant(tracers[index]!))
+      const some = name === 'native' || isWhole ? configs : configs.filter((_, index) => !isVariant(tracers[index]!))
       const answers = await tracesOf(engine, call, some, node.ground)
       const ours: (Answers[number] | undefined)[] = configs.map((config) => answers[some.indexOf(config)])
       for (const params of listParams) ours.push(await createdAccessListOf(engine, params, node.ground))

@@ -14,7 +14,7 @@ import {
   sealedBlock,
 } from '@upfront/simulation'
 import { numberToHex, pad } from 'viem'
-import { createRevmEngine } from '../../src/index.js'
+import { BUILDS } from '../builds.js'
 import { deployedBy, deploying, SCRIBBLER, scribble } from './programs.js'
 import { Random } from './traffic.js'
 
@@ -23,7 +23,7 @@ const L1_FEE_VAULT: Address = '0x420000000000000000000000000000000000001a'
 const BASE_FEE_VAULT: Address = '0x4200000000000000000000000000000000000019'
 const RECIPIENT: Address = '0x00000000000000000000000000000000000c0ffe'
 
-describe('state carried over blocks of anvil under OP-stack rules', () => {
+describe.each(BUILDS)('state carried over blocks of anvil under OP-stack rules, on the %s build', (_build, create) => {
   let node: Devnet
   beforeAll(async () => {
     node = await startDevnet({ optimism: true, payments: false, anvilArgs: ['--no-mining', '--order', 'fifo'] })
@@ -33,7 +33,7 @@ describe('state carried over blocks of anvil under OP-stack rules', () => {
   it('holds what the node does, L1 fees included, through reorganisations', async () => {
     const random = new Random(17)
     const client = new UpstreamClient({ urls: [node.rpcUrl] })
-    const engine = createRevmEngine({ threads: 2 })
+    const engine = create({ threads: 2 })
     const driver = new Driver(engine, client, new CallQueue(client))
     // anvil leaves Jovian's DA footprint out of its headers.
     const { config } = JSON.parse(readFileSync(OP_GENESIS_FILE, 'utf8'))

@@ -12,7 +12,7 @@ import {
   sealedBlock,
   simulate,
 } from '@upfront/simulation'
-import { createRevmEngine } from '../../src/index.js'
+import { BUILDS } from '../builds.js'
 import { Random, Traffic } from './traffic.js'
 
 const geth = findGeth()
@@ -27,7 +27,7 @@ const READS = Number(process.env.CARRY_READS ?? 120)
 const SIMULATIONS = Number(process.env.CARRY_SIMULATIONS ?? 4)
 const SIMULATED_PERCENT = process.env.CARRY_SIMULATIONS === undefined ? 30 : 100
 
-withGeth('state carried over blocks of a real geth', () => {
+withGeth.each(BUILDS)('state carried over blocks of a real geth, on the %s build', (_build, create) => {
   let node: BuiltGeth
   beforeAll(async () => {
     node = await startBuiltGeth(geth!)
@@ -39,7 +39,7 @@ withGeth('state carried over blocks of a real geth', () => {
     async () => {
       const random = new Random(SEED)
       const client = new UpstreamClient({ urls: [node.rpcUrl], callTimeoutMs: 30_000 })
-      const engine = createRevmEngine({ threads: 4 })
+      const engine = create({ threads: 4 })
       const driver = new Driver(engine, client, new CallQueue(client))
       const rules = await fetchChainRules(client, {})
       const events: CarryEvent[] = []

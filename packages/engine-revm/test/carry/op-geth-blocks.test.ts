@@ -8,15 +8,13 @@ import {
   type StateRead,
   sealedBlockFromRpc,
 } from '@upfront/simulation'
-import { createRevmEngine, loadRevm, type RevmEngine } from '../../src/index.js'
+import type { RevmEngine } from '../../src/index.js'
+import { BUILDS } from '../builds.js'
 
-const reason = loadRevm().reason
-if (reason !== undefined) console.warn(`carry, OP stack: not tried, ${reason}`)
-const withEngine = reason === undefined ? describe : describe.skip
 const RECORDING = 'conformance-op'
 const cancellation = { signal: new AbortController().signal }
 
-withEngine('state carried over blocks that op-geth made', () => {
+describe.each(BUILDS)('state carried over blocks that op-geth made, on the %s build', (_build, create) => {
   const { rules } = new RecordedChain(RECORDING)
   const blocks = recordedJson(RECORDING, 'chain', 'blocks.json').map(sealedBlockFromRpc) as ReturnType<
     typeof sealedBlockFromRpc
@@ -29,7 +27,7 @@ withEngine('state carried over blocks that op-geth made', () => {
   const valueAtGenesis = valueOfAccounts(lower, (number) => blocks[Number(number)]?.header.hash)
   let engine: RevmEngine
   beforeEach(() => {
-    engine = createRevmEngine({ threads: 2 })
+    engine = create({ threads: 2 })
   })
   afterEach(() => engine.close())
 

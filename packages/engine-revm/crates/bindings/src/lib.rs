@@ -1,39 +1,24 @@
-//! The addon: it converts between JavaScript and `upfront-engine`, which does the work.
+//! The addon: what JavaScript says goes to `upfront-engine-border`, and what takes long to threads of our own.
 //!
 //! JavaScript begins work under a number that it chooses. The result is returned at once or put into the mailbox with that
 //! number. Text is ASCII both ways, so as Latin-1 it crosses by copying.
 
-mod declare;
-mod encode;
 mod mailbox;
-mod paused;
 mod reader;
-mod records;
-mod refusal;
-mod text;
 mod threads;
 
-use mailbox::{Kind, Mailbox, Message, Payload, Wake, latin1};
+use mailbox::{Kind, Mailbox, Message, Wake, latin1};
 use napi::bindgen_prelude::{Either, Latin1String};
 use napi_derive::napi;
-use paused::{Paused, Simulation};
-use reader::NoSource;
-use records::StretchRejected;
-use refusal::{Refusal, Result};
-use std::{collections::HashMap, sync::Arc};
-use threads::{Ending, Threads};
+use std::sync::Arc;
+use threads::Threads;
 use upfront_engine::{
-    answer, carry,
-    evm::{MemoryGate, Room},
-    outcome::Outcome,
-    plan::Plan,
+    evm::MemoryGate,
     pool::Pool,
     primitives::{B256, hex},
-    rejection::Failure,
-    simulate::{Simulated, simulate, simulate_reading},
-    state::{Allowance, Layer, Read, SimulationState, StateCache, Stop},
-    stretch::{self, StretchFailure, TransactionError},
+    state::{Allowance, Layer},
 };
+use upfront_engine_border::{AtOnce, Desk, Ending, Field, Payload, Refusal, Simulation, Tokens, Work, read};
 
 /// A simulation allocates often and briefly: bench/RESULTS.md compares allocators.
 #[global_allocator]
@@ -69,28 +54,28 @@ pub struct NativeOptions {
 
 #[napi]
 pub struct NativeEngine {
-    cache: Arc<StateCache>,
+    desk: Desk,
     mailbox: Arc<Mailbox>,
-    layers: HashMap<u32, Arc<Layer>>,
-    paused: HashMap<u32, Paused>,
     threads: Threads,
 }
 
 /// A short outcome, or what to read first, is its text alone: making a JavaScript object takes longer than writing either. None:
 /// the result comes by mail.
-type AtOnce = Option<Either<Latin1String, Message>>;
+type Said = Option<Either<Latin1String, Message>>;
+
+type Result<T> = std::result::Result<T, napi::Error<Refusal>>;
 
 #[napi]
 impl NativeEngine {
     /// `wake` is called, on the event loop, when the mailbox holds something.
     #[napi(constructor, catch_unwind)]
     pub fn new(options: NativeOptions, #[napi(ts_arg_type = "() => void")] wake: Wake) -> Self {
-        let cache = Arc::new(StateCache::new(options.cache_bytes as usize));
+        let desk = Desk::new(options.cache_bytes as usize, ALLOWANCE);
         let mailbox = Arc::new(Mailbox::new(wake));
         let pool = Pool::new(options.threads as usize, options.queue as usize);
         let memory = MemoryGate::new(options.memory_bytes as usize, return_freed);
-        let threads = Threads::new(pool, cache.clone(), memory, mailbox.clone());
-        Self { cache, mailbox, layers: HashMap::new(), paused: HashMap::new(), threads }
+        let threads = Threads::new(pool, desk.cache.clone(), memory, mailbox.clone());
+        Self { desk, mailbox, threads }
     }
 
     /// Empties the mailbox.
@@ -102,7 +87,7 @@ impl NativeEngine {
     /// Bytes of cached state, estimated.
     #[napi(catch_unwind)]
     pub fn cached_bytes(&self) -> f64 {
-        self.cache.bytes() as f64
+        self.desk.cache.bytes() as f64
     }
 
     /// Begins a simulation. A small one is carried out at once, and its result returned; a short outcome is its text alone. For
@@ -116,232 +101,164 @@ impl NativeEngine {
         layers: Vec<u32>,
         plan: Latin1String,
     ) -> Result<Option<Either<Latin1String, Message>>> {
-        let (key, layers) = (state_key(&key)?, self.layers(&layers)?);
         if plan.len() > SMALL_PLAN {
-            let text = ascii(&plan)?.to_owned();
-            let is_large = text.len() > LARGE_PLAN;
-            self.start_simulation(id, key, layers, is_large, move || text::read(&text).map_err(|_| Ending::Failed))?;
+            self.start("simulate", id, &key, &layers, &plan)?;
             return Ok(None);
         }
-        self.at_once(id, Simulation { plan: field(&plan)?, key, layers })
+        let (key, layers) = (key_of(&key)?, self.layers(&layers)?);
+        let said = self.desk.begin(id, Simulation { plan: field(&plan)?, key, layers });
+        self.said(id, said)
     }
 
     /// Goes on with work that lacks values of the state, and keeps them. Returns what `begin` does.
     #[napi(catch_unwind)]
     pub fn resume(&mut self, id: u32, values: Latin1String) -> Result<Option<Either<Latin1String, Message>>> {
-        let Some(Paused { simulation, assumed, answer }) = self.paused.remove(&id) else {
-            self.threads.answer(id, values.to_vec());
-            return Ok(None);
-        };
-        let reads: Vec<Read> = assumed.keys().copied().collect();
-        let values = reader::values(ascii(&values)?, &reads)?;
-        let values = self.cache.pinned(simulation.key).keep(reads.into_iter().zip(values));
-        match answer {
-            Some(answer) if values.iter().eq(assumed.values()) => Ok(Some(outcome(id, answer))),
-            _ => self.at_once(id, simulation),
+        match self.desk.resume(id, ascii(&values)?).map_err(refused)? {
+            Some(said) => self.said(id, said),
+            None => {
+                self.threads.answer(id, values.to_vec());
+                Ok(None)
+            }
         }
     }
 
     /// For each of the reads, in order: `1` where its value is not held, else `0`.
     #[napi(catch_unwind)]
     pub fn missing(&self, key: Latin1String, reads: Latin1String) -> Result<Latin1String> {
-        let reads = field::<Vec<Read>>(&reads)?;
-        let state = self.cache.find(state_key(&key)?);
-        let lacks = |read| if state.as_ref().is_some_and(|state| state.get(read).is_some()) { b'0' } else { b'1' };
-        Ok(latin1(reads.iter().map(lacks).collect()))
+        Ok(latin1(self.desk.missing(key_of(&key)?, &field::<Vec<_>>(&reads)?)))
     }
 
     /// The values of the reads, in order, as far as they are held.
     #[napi(catch_unwind)]
     pub fn known(&self, key: Latin1String, reads: Latin1String) -> Result<Latin1String> {
-        let reads = field::<Vec<Read>>(&reads)?;
-        let state = self.cache.find(state_key(&key)?);
-        let values = reads.iter().map(|read| state.as_ref().and_then(|state| state.get(read)));
-        Ok(latin1(encode::known(values).into_bytes()))
+        Ok(latin1(self.desk.known(key_of(&key)?, &field::<Vec<_>>(&reads)?)))
     }
 
     /// Keeps values in the order of the reads.
     #[napi(catch_unwind)]
     pub fn provide(&self, key: Latin1String, reads: Latin1String, values: Latin1String) -> Result<()> {
-        let reads = field::<Vec<Read>>(&reads)?;
-        let values = reader::values(ascii(&values)?, &reads)?;
-        self.cache.pinned(state_key(&key)?).keep(reads.into_iter().zip(values));
-        Ok(())
+        self.desk.provide(key_of(&key)?, field(&reads)?, ascii(&values)?).map_err(refused)
     }
 
     /// Executes a stretch of a block under construction. The result comes by mail.
     #[napi(catch_unwind)]
     pub fn execute(&self, id: u32, key: Latin1String, layers: Vec<u32>, stretch: Latin1String) -> Result<()> {
-        let stretch = field::<stretch::Stretch>(&stretch)?;
-        self.threads.start(id, state_key(&key)?, self.layers(&layers)?, move |ground| {
-            match stretch::execute(&stretch, ground.state(), ground.stop.clone()) {
-                Ok(executed) => Ok(encode::executed(executed).into_bytes().into()),
-                Err(StretchFailure::Read(error)) => Err(Failure::from(error).into()),
-                Err(StretchFailure::Rejected { transaction, error }) => {
-                    let rejected = StretchRejected {
-                        transaction: transaction as u64,
-                        message: error.to_string(),
-                        native_precompile: match error {
-                            TransactionError::NativePrecompile(address) => Some(address),
-                            _ => None,
-                        },
-                    };
-                    Err(Ending::Rejected(encode::written(&rejected).into_bytes()))
-                }
-            }
-        })
+        self.start("execute", id, &key, &layers, &stretch)
     }
 
     /// Runs the one transaction of a stretch, so that what it reads is held.
     #[napi(catch_unwind)]
     pub fn warm(&self, id: u32, key: Latin1String, layers: Vec<u32>, stretch: Latin1String) -> Result<()> {
-        let stretch = field::<stretch::Stretch>(&stretch)?;
-        self.threads.start(id, state_key(&key)?, self.layers(&layers)?, move |ground| {
-            match stretch.transactions.first() {
-                Some(raw) => stretch::warm(&stretch, raw, ground.state(), ground.stop.clone())
-                    .map(|()| Payload::default())
-                    .map_err(|error| Failure::from(error).into()),
-                None => Ok(Payload::default()),
-            }
-        })
+        self.start("warm", id, &key, &layers, &stretch)
     }
 
     /// Ends work that nobody waits for any more.
     #[napi(catch_unwind)]
     pub fn cancel(&mut self, id: u32) {
-        self.paused.remove(&id);
+        self.desk.cancel(id);
         self.threads.stop(id);
     }
 
     /// Keeps a layer under a number that JavaScript chooses.
     #[napi(catch_unwind)]
     pub fn add_layer(&mut self, number: u32, layer: Latin1String) -> Result<()> {
-        let layer = field(&layer)?;
-        self.layers.insert(number, Arc::new(layer));
+        self.desk.add_layer(number, field(&layer)?);
         Ok(())
     }
 
     #[napi(catch_unwind)]
     pub fn drop_layer(&mut self, number: u32) {
-        self.layers.remove(&number);
+        self.desk.drop_layer(number);
     }
 
     /// Reads a record and writes it again: for the test that both sides of the border agree.
     #[napi(catch_unwind)]
     pub fn echo(&self, name: String, record: Latin1String) -> Result<Latin1String> {
-        let mut record = text::Tokens(ascii(&record)?);
-        Ok(latin1(records::echo(&name, &mut record)?.into_bytes()))
+        Desk::echo(&name, Tokens(ascii(&record)?)).map(latin1).map_err(refused)
     }
 
     /// Executes a sealed block on its parent's state, whose key this is; where that comes to what the header says, its state is
     /// carried. What became of it comes by mail.
     #[napi(catch_unwind)]
     pub fn carry(&self, id: u32, key: Latin1String, layers: Vec<u32>, block: Latin1String) -> Result<()> {
-        let block = field::<carry::SealedBlock>(&block)?;
-        self.threads.start(id, state_key(&key)?, self.layers(&layers)?, move |ground| {
-            let executed = carry::execute(&block, ground);
-            match carry::carry(&ground.cache, ground.key, &block, &ground.layers, executed) {
-                Ok(carried) => Ok(encode::written(&carried).into_bytes().into()),
-                Err(error) => Err(Failure::from(error).into()),
-            }
-        })
+        self.start("carry", id, &key, &layers, &block)
     }
 
     /// Whether anything is held of this state.
     #[napi(catch_unwind)]
     pub fn holds(&self, key: Latin1String) -> Result<bool> {
-        Ok(self.cache.find(state_key(&key)?).is_some())
+        Ok(self.desk.holds(key_of(&key)?))
     }
 
     /// Drops every state; what runs keeps what it stands on.
     #[napi(catch_unwind)]
     pub fn forget(&self) {
-        self.cache.forget();
+        self.desk.cache.forget();
     }
 
     /// Stops everything that runs; its threads end.
     #[napi(catch_unwind)]
     pub fn close(&mut self) {
-        self.paused.clear();
+        self.desk.clear();
         self.threads.close();
     }
 }
 
 impl NativeEngine {
     fn layers(&self, numbers: &[u32]) -> Result<Vec<Arc<Layer>>> {
-        numbers
-            .iter()
-            .map(|number| self.layers.get(number).cloned().ok_or_else(|| Refusal::UnknownLayer.into()))
-            .collect()
+        self.desk.layers(numbers).map_err(refused)
     }
 
-    /// Carries a small simulation out on the caller's thread. What is more than small is started on one of ours.
-    fn at_once(&mut self, id: u32, simulation: Simulation) -> Result<AtOnce> {
-        let Simulation { plan, key, layers } = &simulation;
-        let stop = Arc::new(Stop::default());
-        let state = SimulationState::new(&self.cache, *key, layers.clone(), Arc::new(NoSource), stop.clone());
-        let Simulated { outcome: result, assumed } = simulate(plan, state.within(ALLOWANCE), stop, Room::default());
-        let result = result.and_then(|outcome| written(plan, &outcome));
-        let at_once = match result {
-            Err(Failure::TooMuch | Failure::Unread | Failure::Cancelled) => {
-                let Simulation { plan, key, layers } = simulation;
-                self.start_simulation(id, key, layers, false, || Ok(plan))?;
+    fn said(&self, id: u32, said: AtOnce) -> Result<Said> {
+        Ok(Some(match said {
+            AtOnce::Done(Payload { text, json: None }) => Either::A(latin1(text)),
+            AtOnce::Done(payload) => Either::B(Message::new(Kind::Done, id, payload)),
+            AtOnce::Paused(lacking) => Either::A(latin1(lacking)),
+            AtOnce::Rejected(text) => Either::B(Message::new(Kind::Rejected, id, text)),
+            AtOnce::TooMuch(Simulation { plan, key, layers }) => {
+                let work = Work::Simulate(plan);
+                self.threads.start(id, key, layers, move |ground| work.perform(ground)).map_err(refused)?;
                 return Ok(None);
             }
-            result if !assumed.is_empty() => {
-                let lacking = encode::paused(assumed.keys());
-                self.paused.insert(id, Paused { simulation, assumed, answer: result.ok() });
-                Either::A(latin1(lacking.into_bytes()))
-            }
-            Ok(answer) => outcome(id, answer),
-            Err(Failure::Rejected(rejected)) => {
-                Either::B(Message::new(Kind::Rejected, id, encode::rejected(Some(*rejected))))
-            }
-            Err(Failure::TooLong) => Either::B(Message::new(Kind::Rejected, id, encode::rejected(None))),
-        };
-        Ok(Some(at_once))
+        }))
     }
 
-    /// `plan` is made on the thread: reading a long one takes milliseconds.
-    fn start_simulation(
+    /// The text is read on the thread: for a long one that takes milliseconds.
+    fn start(
         &self,
+        kind: &'static str,
         id: u32,
-        key: B256,
-        layers: Vec<Arc<Layer>>,
-        is_large: bool,
-        plan: impl FnOnce() -> std::result::Result<Plan, Ending> + Send + 'static,
+        key: &Latin1String,
+        layers: &[u32],
+        text: &Latin1String,
     ) -> Result<()> {
-        self.threads.start(id, key, layers, move |ground| {
-            let plan = plan()?;
-            let simulated = simulate_reading(&plan, ground).and_then(|outcome| written(&plan, &outcome));
-            drop(plan);
+        let text = ascii(text)?.to_owned();
+        let is_large = text.len() > LARGE_PLAN;
+        let work = move |ground: &_| {
+            let work = Work::read(kind, &mut Tokens(&text));
+            drop(text);
+            let done = work.map_err(|_| Ending::Failed)?.perform(ground);
             if is_large {
                 return_freed();
             }
-            simulated.map_err(Ending::from)
-        })
+            done
+        };
+        self.threads.start(id, key_of(key)?, self.layers(layers)?, work).map_err(refused)
     }
 }
 
-fn outcome(id: u32, payload: Payload) -> Either<Latin1String, Message> {
-    match payload.json {
-        None => Either::A(latin1(payload.text)),
-        Some(_) => Either::B(Message::new(Kind::Done, id, payload)),
-    }
+fn key_of(key: &Latin1String) -> Result<B256> {
+    hex::FromHex::from_hex(ascii(key)?).map_err(|_| refused(Refusal::Malformed("not a state's key")))
 }
 
-fn written(plan: &Plan, outcome: &Outcome) -> std::result::Result<Payload, Failure> {
-    answer::write(plan, outcome).map(|answer| encode::answer(answer, outcome))
-}
-
-fn state_key(key: &Latin1String) -> Result<B256> {
-    hex::FromHex::from_hex(ascii(key)?).map_err(|_| Refusal::Malformed("not a state's key").into())
-}
-
-fn field<T: text::Field>(text: &Latin1String) -> Result<T> {
-    Ok(text::read(ascii(text)?)?)
+fn field<T: Field>(text: &Latin1String) -> Result<T> {
+    read(ascii(text)?).map_err(|malformed| refused(malformed.into()))
 }
 
 fn ascii(text: &Latin1String) -> Result<&str> {
-    std::str::from_utf8(text).map_err(|_| Refusal::Malformed("not ASCII").into())
+    std::str::from_utf8(text).map_err(|_| refused(Refusal::Malformed("not ASCII")))
+}
+
+fn refused(refusal: Refusal) -> napi::Error<Refusal> {
+    napi::Error::new(refusal, refusal.to_string())
 }

@@ -7,6 +7,7 @@ use napi::{
 };
 use napi_derive::napi;
 use std::sync::{Mutex, MutexGuard};
+use upfront_engine_border::Payload;
 
 /// Weak: it does not keep the process alive.
 pub type Wake = ThreadsafeFunction<(), (), (), Status, false, true>;
@@ -33,19 +34,6 @@ pub struct Message {
     pub payload: Latin1String,
     /// What follows the payload, where it is long: the garbage collector neither copies nor moves these bytes.
     pub json: Option<Buffer>,
-}
-
-/// Always ASCII: `text::Lines` and `upfront_engine::answer` write nothing else.
-#[derive(Default)]
-pub struct Payload {
-    pub text: Vec<u8>,
-    pub json: Option<Vec<u8>>,
-}
-
-impl From<Vec<u8>> for Payload {
-    fn from(text: Vec<u8>) -> Self {
-        Self { text, json: None }
-    }
 }
 
 impl Message {

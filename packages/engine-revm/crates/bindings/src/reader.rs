@@ -1,15 +1,12 @@
 //! Values of state that a thread waits for while JavaScript reads them.
 
-use crate::{
-    encode,
-    mailbox::{Kind, Mailbox},
-    text::{Decoded, Tokens},
-};
+use crate::mailbox::{Kind, Mailbox};
 use std::{
     sync::{Arc, Condvar, Mutex},
     time::Duration,
 };
 use upfront_engine::state::{Read, ReadError, StateSource, Stop, Value};
+use upfront_engine_border::{values, written};
 
 /// Has JavaScript read for the work with number `id`.
 pub struct Reader {
@@ -54,28 +51,9 @@ impl Answer {
 
 impl StateSource for Reader {
     fn read(&self, reads: &[Read]) -> Result<Vec<Value>, ReadError> {
-        self.mailbox.post(Kind::Read, self.id, encode::written(&reads.to_vec()).into_bytes());
-        let values = self.answer.wait(&self.stop)?;
-        let text = std::str::from_utf8(&values).map_err(|_| ReadError::Failed)?;
-        self::values(text, reads).map_err(|_| ReadError::Failed)
-    }
-}
-
-/// Values in the order and of the kinds of `reads`.
-pub fn values(text: &str, reads: &[Read]) -> Decoded<Vec<Value>> {
-    let mut t = Tokens(text);
-    let value = |read: &Read| match read {
-        Read::Code(_) => t.read().map(Value::Code),
-        _ => t.read().map(Value::Word),
-    };
-    reads.iter().map(value).collect()
-}
-
-/// For the caller's thread, which never waits.
-pub struct NoSource;
-
-impl StateSource for NoSource {
-    fn read(&self, _reads: &[Read]) -> Result<Vec<Value>, ReadError> {
-        Err(ReadError::Failed)
+        self.mailbox.post(Kind::Read, self.id, written(&reads.to_vec()).into_bytes());
+        let given = self.answer.wait(&self.stop)?;
+        let text = std::str::from_utf8(&given).map_err(|_| ReadError::Failed)?;
+        values(text, reads).map_err(|_| ReadError::Failed)
     }
 }

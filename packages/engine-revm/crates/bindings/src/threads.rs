@@ -1,10 +1,8 @@
 //! Work on the pool's threads, by its number. Its result is put into the mailbox.
 
 use crate::{
-    encode,
-    mailbox::{Kind, Mailbox, Payload},
+    mailbox::{Kind, Mailbox},
     reader::{Answer, Reader},
-    refusal::{Refusal, Result},
 };
 use std::{
     collections::HashMap,
@@ -15,10 +13,10 @@ use upfront_engine::{
     evm::MemoryGate,
     pool::Pool,
     primitives::B256,
-    rejection::Failure,
     simulate::Ground,
     state::{Layer, StateCache, Stop},
 };
+use upfront_engine_border::{Ending, Payload, Refusal, Result};
 
 #[derive(Clone, Default)]
 struct Running {
@@ -39,25 +37,6 @@ struct Table(Arc<Mutex<HashMap<u32, Running>>>);
 impl Table {
     fn entries(&self) -> MutexGuard<'_, HashMap<u32, Running>> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-}
-
-/// How work ends without a result.
-pub enum Ending {
-    /// Why, as text.
-    Rejected(Vec<u8>),
-    Cancelled,
-    Failed,
-}
-
-impl From<Failure> for Ending {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Rejected(rejected) => Self::Rejected(encode::rejected(Some(*rejected))),
-            Failure::TooLong => Self::Rejected(encode::rejected(None)),
-            Failure::Cancelled => Self::Cancelled,
-            Failure::Unread | Failure::TooMuch => Self::Failed,
-        }
     }
 }
 
@@ -103,7 +82,7 @@ impl Threads {
         };
         pool.run(job).map_err(|_| {
             self.table.entries().remove(&id);
-            Refusal::Full.into()
+            Refusal::Full
         })
     }
 

@@ -8,11 +8,11 @@ const SIGN: u64 = 1 << 63;
 /// Shifts by so much or more leave nothing.
 pub const BITS: U256 = U256::from_limbs([256, 0, 0, 0]);
 
-/// Whether the number fits in one limb.
+/// Whether the number fits in a `usize`.
 #[inline(always)]
 pub fn is_small(word: &U256) -> bool {
-    let [_, b, c, d] = word.as_limbs();
-    b | c | d == 0
+    let [a, b, c, d] = *word.as_limbs();
+    b | c | d == 0 && usize::try_from(a).is_ok()
 }
 
 /// The number, if it is small.

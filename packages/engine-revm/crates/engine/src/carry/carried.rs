@@ -48,7 +48,8 @@ pub fn carry(
         Ok(written) => {
             let mut sample = sample(&changes);
             if let Some(state) = cache.find(block.hash) {
-                let held = state.some_words(usize::from_be_bytes(*block.hash.last_chunk().unwrap_or(&[0; 8])), SAMPLED);
+                let held =
+                    state.some_words(u64::from_be_bytes(*block.hash.last_chunk().unwrap_or(&[0; 8])) as usize, SAMPLED);
                 sample.extend(held.into_iter().map(|(read, value)| Sampled { read, value }));
             }
             Ok(Carried::Carried { written: written as u64, sample })

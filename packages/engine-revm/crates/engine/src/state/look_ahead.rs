@@ -41,7 +41,13 @@ pub fn thread_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-#[cfg(not(unix))]
+/// None passes: what can't wait has nothing to gain from looking ahead no longer.
+#[cfg(target_family = "wasm")]
+pub fn thread_time() -> Duration {
+    Duration::ZERO
+}
+
+#[cfg(not(any(unix, target_family = "wasm")))]
 pub fn thread_time() -> Duration {
     static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
     START.elapsed()

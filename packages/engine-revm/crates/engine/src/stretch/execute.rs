@@ -4,13 +4,14 @@ use super::{
     ethereum::EthereumEvm,
     failure::{StretchFailure, TransactionError},
     optimism::OptimismEvm,
+    reading::reading,
     receipt::{StretchReceipt, bloom_of},
     transaction::{PooledTransaction, decode},
 };
 use crate::{
     outcome::ExecutedLog,
     plan::OpFork,
-    simulate::{blob_gas, current_da_footprint_scalar, da_footprint},
+    simulate::{Ground, blob_gas, current_da_footprint_scalar, da_footprint},
     state::{AccountChange, ReadError, SimulationState, Stop},
 };
 use alloy_primitives::{Address, B256, Bloom, Bytes, Log, map::AddressMap};
@@ -59,9 +60,13 @@ impl BlockEvm {
 }
 
 /// Executes the stretch's transactions in order, with full validation.
-pub fn execute(stretch: &Stretch, state: SimulationState, stop: Arc<Stop>) -> Result<ExecutedStretch, StretchFailure> {
-    let (executed, state) = run(stretch, decoded(stretch)?, state, &stop);
-    Ok(ExecutedStretch { changes: state.into_changes(), ..executed? })
+pub fn execute(stretch: &Stretch, ground: &Ground) -> Result<ExecutedStretch, StretchFailure> {
+    let transactions = decoded(stretch)?;
+    reading(ground, |state| {
+        let (executed, mut state) = run(stretch, transactions.clone(), state, &ground.stop);
+        let changes = state.take_changes();
+        (executed.map(|executed| ExecutedStretch { changes, ..executed }), state)
+    })?
 }
 
 /// The stretch's transactions.

@@ -1,8 +1,12 @@
-use super::{block::Stretch, transaction::decode};
+use super::{
+    block::Stretch,
+    reading::reading,
+    transaction::{PooledTransaction, decode},
+};
 use crate::{
     evm::{Charge, SimulationHandler},
     op::{BASE_FEE_VAULT, FEE_SLOTS, L1_BLOCK, L1_FEE_VAULT, OPERATOR_FEE_VAULT},
-    simulate::system_calls,
+    simulate::{Ground, system_calls},
     state::{Read, ReadError, SimulationState, Stop},
 };
 use alloy_primitives::{Address, Bytes, U256};
@@ -10,9 +14,18 @@ use revm::{context::TxEnv, interpreter::InitialAndFloorGas};
 use std::sync::Arc;
 
 /// Runs one transaction without validation, so that the state that it reads is cached. Its result is dropped.
-pub fn warm(stretch: &Stretch, raw: &Bytes, mut state: SimulationState, stop: Arc<Stop>) -> Result<(), ReadError> {
+pub fn warm(stretch: &Stretch, raw: &Bytes, ground: &Ground) -> Result<(), ReadError> {
     let Ok(transaction) = decode(raw) else { return Ok(()) };
-    state.prefetch(certain(stretch, transaction.from, transaction.to()))?;
+    ground.state().prefetch(certain(stretch, transaction.from, transaction.to()))?;
+    reading(ground, |state| run(stretch, &transaction, state, ground.stop.clone()))?
+}
+
+fn run(
+    stretch: &Stretch,
+    transaction: &PooledTransaction,
+    mut state: SimulationState,
+    stop: Arc<Stop>,
+) -> (Result<(), ReadError>, SimulationState) {
     // Enough for any value that it sends: in its block the sender may receive it first.
     state.change(transaction.from).balance = Some(U256::MAX >> 1);
     let call = transaction.as_call();
@@ -24,10 +37,10 @@ pub fn warm(stretch: &Stretch, raw: &Bytes, mut state: SimulationState, stop: Ar
         outcome: None,
     };
     let mut machine = stretch.machine(state, stop);
-    let tx = TxEnv { tx_type: 0, ..transaction.env };
+    let tx = TxEnv { tx_type: 0, ..transaction.env.clone() };
     let ran = handler.execute(&mut machine, tx);
-    machine.finish();
-    ran.map(drop)
+    let (state, _) = machine.finish();
+    (ran.map(drop), state)
 }
 
 fn certain(stretch: &Stretch, from: Address, to: Option<Address>) -> Vec<Read> {

@@ -1,7 +1,7 @@
 //! Outcomes and reads to text.
 
 use crate::{
-    mailbox::Payload,
+    payload::Payload,
     records::{Executed, Rejected, StretchTransaction, Written, WrittenFailure},
     text::{Field, Lines},
 };

@@ -1,8 +1,8 @@
-//! Why a call of the addon's is refused.
+//! Why something that JavaScript asks for is refused.
 
 use crate::text::Malformed;
 
-/// JavaScript finds `as_ref` as the thrown error's `code`: `REFUSALS` in src/native-work.ts has the same names.
+/// JavaScript finds `as_ref` as the thrown error's `code`: `accepted` in src/native-work.ts looks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     #[error("too many simulations wait for a thread")]
@@ -26,16 +26,10 @@ impl AsRef<str> for Refusal {
     }
 }
 
-pub type Result<T> = std::result::Result<T, napi::Error<Refusal>>;
+pub type Result<T> = std::result::Result<T, Refusal>;
 
-impl From<Refusal> for napi::Error<Refusal> {
-    fn from(refusal: Refusal) -> Self {
-        Self::new(refusal, refusal.to_string())
-    }
-}
-
-impl From<Malformed> for napi::Error<Refusal> {
+impl From<Malformed> for Refusal {
     fn from(Malformed(what): Malformed) -> Self {
-        Refusal::Malformed(what).into()
+        Self::Malformed(what)
     }
 }

@@ -1,12 +1,15 @@
 import { type Awaitable, type Cancellation, type CancelSignal, onAbort } from '@upfront/node'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { Lacking, StateRead, StateValue, Step } from '@upfront/simulation'
-import type { Addon, Message, NativeEngine } from './addon.js'
+import type { EngineCore, Message } from './addon.js'
 import { readRead } from './border/records.js'
 import { TextReader } from './border/text.js'
 
 /** What the addon says at once: text is an outcome or begins with `PAUSED`. Null: what comes of it comes by mail. */
 type AtOnce = string | Message | null
+
+/** What a `failed` message says where the simulation took more memory than there is for one. */
+export const OUT_OF_MEMORY = 'out of memory'
 
 /** What a simulation that lacks state, and has no thread, begins with. */
 const PAUSED = 'paused\n'
@@ -24,37 +27,32 @@ interface Work {
   failed: (reason: unknown) => void
 }
 
-export interface NativeLimits {
-  cacheBytes: number
-  memoryBytes: number
-  threads: number
-  queue: number
-}
-
-/** Work that the addon does, as steps. */
-export class NativeWork {
-  readonly native: NativeEngine
+/** Work that the addon or the module does, as steps. */
+export class EngineWork {
+  readonly core: EngineCore
   readonly #work = new Map<number, Work>()
   /** Work that waits to be resumed. */
   readonly #lacking = new Set<number>()
   #lastId = 0
   #closed = false
-  /** The addon's call-back does not keep the process alive: this does while work is under way. */
+  /** Neither the addon's call-back nor a worker does keep the process alive: this does while work is under way. */
   readonly #alive = setInterval(() => {}, 2 ** 30).unref()
 
-  constructor(addon: Addon, limits: NativeLimits) {
-    this.native = new addon.NativeEngine(limits, () => this.#receive())
+  /** @param create makes the engine; `wake` is to be called when its mailbox holds something */
+  constructor(create: (wake: () => void) => EngineCore) {
+    this.core = create(() => this.#receive())
   }
 
   /** Everything under way is rejected. */
-  close(): void {
+  async close(): Promise<void> {
     this.#closed = true
-    this.native.close()
+    const closing = this.core.close()
     for (const [id, work] of this.#work) {
       this.#forget(id)
       work.failed(closed())
     }
     clearInterval(this.#alive)
+    await closing
   }
 
   /**
@@ -91,12 +89,12 @@ export class NativeWork {
         this.#lacking.delete(id)
         if (this.#closed) throw closed()
         this.#unlessAborted(id, cancellation)
-        const atOnce = accepted(() => this.native.resume(id, valuesText(values)))
+        const atOnce = accepted(() => this.core.resume(id, valuesText(values)))
         return this.#step(id, atOnce, cancellation, format)
       },
       abandon: () => {
         this.#lacking.delete(id)
-        this.native.cancel(id)
+        this.core.cancel(id)
       },
     }
   }
@@ -104,7 +102,7 @@ export class NativeWork {
   /** @throws the signal's reason, with the work ended */
   #unlessAborted(id: number, { signal }: Cancellation): void {
     if (!signal.aborted) return
-    this.native.cancel(id)
+    this.core.cancel(id)
     throw signal.reason
   }
 
@@ -114,7 +112,7 @@ export class NativeWork {
       this.#unlessAborted(id, cancellation)
       const takeOff = onAbort(signal, () => {
         this.#forget(id)
-        this.native.cancel(id)
+        this.core.cancel(id)
         reject(signal.reason)
       })
       this.#work.set(id, {
@@ -146,7 +144,9 @@ export class NativeWork {
       case 'cancelled':
         throw reasonOf(cancellation.signal)
       default:
-        throw new Error('the native engine failed')
+        throw payload === OUT_OF_MEMORY
+          ? new RpcError(ErrorCode.limitExceeded, 'the simulation needs more memory than one may take here')
+          : new Error(`the engine failed${payload === '' ? '' : `: ${payload}`}`)
     }
   }
 
@@ -161,9 +161,9 @@ export class NativeWork {
     if (this.#work.size === 0) this.#alive.unref()
   }
 
-  /** Everything that native threads said since they were last heard. */
+  /** Everything that threads said since they were last heard. */
   #receive(): void {
-    for (const message of this.native.take()) {
+    for (const message of this.core.take()) {
       const work = this.#work.get(message.id)
       if (work === undefined) continue
       this.#forget(message.id)
@@ -192,7 +192,7 @@ export function valuesText(values: readonly StateValue[]): string {
   return text
 }
 
-/** What the addon says. Its errors carry a code: `Refusal` in crates/bindings/src/refusal.rs has them all. */
+/** What the addon says. Its errors carry a code: `Refusal` in crates/border/src/refusal.rs has them all. */
 function accepted(call: () => AtOnce): AtOnce {
   try {
     return call()

@@ -132,7 +132,10 @@ impl Field for U256 {
         if t.0.starts_with("0x") {
             return t.read::<B256>().map(Into::into);
         }
-        Self::from_str_radix(t.word()?, 16).map_err(|_| Malformed("not a quantity"))
+        match t.word()? {
+            "" => Err(Malformed("no quantity")),
+            word => Self::from_str_radix(word, 16).map_err(|_| Malformed("not a quantity")),
+        }
     }
 
     fn write(&self, out: &mut Lines) {

@@ -1,6 +1,6 @@
 //! Simulations that lack state and have no thread: JavaScript reads it.
 
-use crate::mailbox::Payload;
+use crate::payload::Payload;
 use std::sync::Arc;
 use upfront_engine::{
     plan::Plan,

@@ -1,0 +1,47 @@
+// Builds the engine as WebAssembly: portable.wasm, which is in the repository. `--check`: builds it and says whether it is the same.
+// The same sources and compiler give the same bytes wherever they are. A custom section has the hash of the sources: a test
+// compares it, so a module that is behind its sources does not pass.
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { compiler, SECTION, sourcesHash } from './portable-sources.mjs'
+
+const here = fileURLToPath(new URL('.', import.meta.url))
+const file = `${here}portable.wasm`
+const target = 'wasm32-wasip1'
+
+const { stdout: rustc = '' } = spawnSync('rustc', ['--version'], { encoding: 'utf8' })
+if (!rustc.startsWith(`rustc ${compiler} `))
+  fail(`it is built by rustc ${compiler}, so that all get the same; here: ${rustc.trim() || 'none'}`)
+const { stdout: sysroot } = spawnSync('rustc', ['--print', 'sysroot'], { encoding: 'utf8' })
+// Neither this machine's folders nor its user's are in the module.
+const places = {
+  [here.slice(0, -1)]: '/engine',
+  [process.env.CARGO_HOME ?? `${homedir()}/.cargo`]: '/cargo',
+  [sysroot.trim()]: '/rust',
+}
+const flags = Object.entries(places).map(([from, to]) => `--remap-path-prefix=${from}=${to}`)
+const { status } = spawnSync(
+  'cargo',
+  ['build', '--profile', 'portable', '--locked', '--package', 'upfront-engine-portable', '--target', target],
+  { cwd: here, env: { ...process.env, RUSTFLAGS: flags.join(' ') }, stdio: 'inherit' },
+)
+if (status !== 0) fail(`cargo failed; it needs \`rustup target add ${target}\``)
+const module = withSection(readFileSync(`${here}target/${target}/portable/upfront_engine_portable.wasm`), sourcesHash())
+if (!process.argv.includes('--check')) writeFileSync(file, module)
+else if (!module.equals(readFileSync(file)))
+  fail('portable.wasm is not what its sources give: `npm run build:portable`')
+console.log(`portable.wasm: ${module.length} bytes`)
+
+/** A custom section at the end of the module: id 0, its length, its name's length, the name, the text. */
+function withSection(module, text) {
+  const content = Buffer.from(`${String.fromCharCode(SECTION.length)}${SECTION}${text}`, 'latin1')
+  if (content.length > 127) fail('the section is too long')
+  return Buffer.concat([module, Buffer.from([0, content.length]), content])
+}
+
+function fail(why) {
+  console.error(`build-portable: ${why}`)
+  process.exit(1)
+}

@@ -1,0 +1,13 @@
+/// Always ASCII: `Lines` and `upfront_engine::answer` write nothing else.
+#[derive(Default)]
+pub struct Payload {
+    pub text: Vec<u8>,
+    /// What follows the text, where it is long.
+    pub json: Option<Vec<u8>>,
+}
+
+impl From<Vec<u8>> for Payload {
+    fn from(text: Vec<u8>) -> Self {
+        Self { text, json: None }
+    }
+}

@@ -1,0 +1,103 @@
+//! What takes a thread of its own.
+
+use crate::{
+    encode,
+    payload::Payload,
+    records::StretchRejected,
+    text::{Decoded, Tokens},
+};
+use upfront_engine::{
+    answer, carry,
+    outcome::Outcome,
+    plan::Plan,
+    rejection::Failure,
+    simulate::{Ground, simulate_reading},
+    stretch::{self, Stretch, StretchFailure, TransactionError},
+};
+
+#[expect(clippy::large_enum_variant)]
+pub enum Work {
+    Simulate(Plan),
+    Execute(Stretch),
+    /// Runs the one transaction of a stretch, so that what it reads is held.
+    Warm(Stretch),
+    Carry(carry::SealedBlock),
+}
+
+/// How work ends without a result.
+pub enum Ending {
+    /// Why, as text.
+    Rejected(Vec<u8>),
+    Cancelled,
+    Failed,
+}
+
+impl From<Failure> for Ending {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Rejected(rejected) => Self::Rejected(encode::rejected(Some(*rejected))),
+            Failure::TooLong => Self::Rejected(encode::rejected(None)),
+            Failure::Cancelled => Self::Cancelled,
+            Failure::Unread | Failure::TooMuch => Self::Failed,
+        }
+    }
+}
+
+impl Work {
+    pub fn read(kind: &str, t: &mut Tokens<'_>) -> Decoded<Self> {
+        Ok(match kind {
+            "simulate" => Self::Simulate(t.read()?),
+            "execute" => Self::Execute(t.read()?),
+            "warm" => Self::Warm(t.read()?),
+            "carry" => Self::Carry(t.read()?),
+            _ => return Err(crate::Malformed("an unknown kind of work")),
+        })
+    }
+
+    pub fn perform(&self, ground: &Ground) -> Result<Payload, Ending> {
+        match self {
+            Self::Simulate(plan) => {
+                simulate_reading(plan, ground).and_then(|outcome| answered(plan, &outcome)).map_err(Ending::from)
+            }
+            Self::Execute(stretch) => {
+                let executed = stretch::execute(stretch, ground).map_err(refused)?;
+                Ok(encode::executed(executed).into_bytes().into())
+            }
+            Self::Warm(stretch) => match stretch.transactions.first() {
+                Some(raw) => stretch::warm(stretch, raw, ground)
+                    .map(|()| Payload::default())
+                    .map_err(|error| Failure::from(error).into()),
+                None => Ok(Payload::default()),
+            },
+            Self::Carry(block) => {
+                let executed = carry::execute(block, ground);
+                match carry::carry(&ground.cache, ground.key, block, &ground.layers, executed) {
+                    Ok(carried) => Ok(encode::written(&carried).into_bytes().into()),
+                    Err(error) => Err(Failure::from(error).into()),
+                }
+            }
+        }
+    }
+}
+
+fn refused(failure: StretchFailure) -> Ending {
+    match failure {
+        StretchFailure::Read(error) => Failure::from(error).into(),
+        StretchFailure::Rejected { transaction, error } => {
+            let rejected = StretchRejected {
+                transaction: transaction as u64,
+                message: error.to_string(),
+                native_precompile: match error {
+                    TransactionError::NativePrecompile(address) => Some(address),
+                    _ => None,
+                },
+            };
+            Ending::Rejected(encode::written(&rejected).into_bytes())
+        }
+    }
+}
+
+/// An outcome as the answer's text.
+pub(crate) fn answered(plan: &Plan, outcome: &Outcome) -> Result<Payload, Failure> {
+    answer::write(plan, outcome).map(|answer| encode::answer(answer, outcome))
+}

@@ -1,0 +1,172 @@
+use std::sync::{Arc, Mutex, PoisonError};
+use upfront_engine::{
+    carry::{self, Carried, Differs},
+    evm::MemoryGate,
+    primitives::B256,
+    simulate::Ground,
+    state::{Allowance, Layer, Read, ReadError, StateSource, Stop, Value},
+};
+use upfront_engine_border::{AtOnce, Desk, Ending, Payload, Refusal, Result, Simulation, Tokens, Work, written};
+
+/// What the event loop gives a simulation at most. Hashing and precompiles take three to ten times what they do natively, and
+/// memory is touched for the first time more often.
+const ALLOWANCE: Allowance = Allowance { gas: 300_000, frames: 20, bytes: 4_096, precompile_gas: 6_000 };
+const CACHE_BYTES: usize = 64 << 20;
+
+/// What an answer is: src/portable/portable-module.ts has the same names.
+#[derive(Clone, Copy)]
+pub enum Said {
+    Done,
+    /// The request is at fault; why.
+    Rejected,
+    /// The reads to make first.
+    Read,
+    /// It takes a worker.
+    Later,
+    /// What a block changed: for `carried`.
+    Changed,
+    /// The question is at fault: a code and, in the next line, a message.
+    Refused,
+    /// The engine is at fault.
+    Failed,
+}
+
+pub struct Instance {
+    desk: Desk,
+}
+
+impl Default for Instance {
+    fn default() -> Self {
+        Self { desk: Desk::new(CACHE_BYTES, ALLOWANCE) }
+    }
+}
+
+type Answer = (Said, Payload);
+
+impl Instance {
+    pub fn answer(&mut self, question: &str) -> Answer {
+        self.understand(&mut Tokens(question))
+            .unwrap_or_else(|refusal| (Said::Refused, format!("{}\n{refusal}", refusal.as_ref()).into_bytes().into()))
+    }
+
+    fn understand(&mut self, t: &mut Tokens<'_>) -> Result<Answer> {
+        let done = |text: Vec<u8>| Ok((Said::Done, text.into()));
+        let nothing = || Ok((Said::Done, Payload::default()));
+        match t.word()? {
+            "configure" => self.desk = Desk::new(t.read()?, ALLOWANCE),
+            "version" => return done(env!("REVM_VERSION").into()),
+            "bytes" => return done(self.desk.cache.bytes().to_string().into_bytes()),
+            "begin" => {
+                let (id, key, layers) = (t.read()?, t.read()?, self.layers(t)?);
+                let simulation = Simulation { plan: t.read()?, key, layers };
+                return Ok(said(self.desk.begin(id, simulation)));
+            }
+            "resume" => {
+                let id = t.read()?;
+                return Ok(match self.desk.resume(id, t.0)? {
+                    Some(at_once) => said(at_once),
+                    None => (Said::Later, Payload::default()),
+                });
+            }
+            "cancel" => self.desk.cancel(t.read()?),
+            "missing" => return done(self.desk.missing(t.read()?, &t.read::<Vec<_>>()?)),
+            "known" => return done(self.desk.known(t.read()?, &t.read::<Vec<_>>()?)),
+            "provide" => {
+                let (key, reads) = (t.read()?, t.read()?);
+                self.desk.provide(key, reads, t.0)?;
+            }
+            "layer" => self.desk.add_layer(t.read()?, t.read()?),
+            "drop" => self.desk.drop_layer(t.read()?),
+            "holds" => return done(vec![if self.desk.holds(t.read()?) { b'1' } else { b'0' }]),
+            "forget" => self.desk.cache.forget(),
+            "echo" => return done(Desk::echo(t.word()?, Tokens(t.0))?),
+            "perform" => return self.perform(t),
+            "carried" => {
+                let (key, layers): (B256, _) = (t.read()?, self.layers(t)?);
+                let (block, changes): (_, Layer) = (t.read()?, t.read()?);
+                let carried = carry::carry(&self.desk.cache, key, &block, &layers, Ok(changes.accounts));
+                return Ok(match carried {
+                    Ok(carried) => (Said::Done, written(&carried).into_bytes().into()),
+                    Err(_) => (Said::Failed, Payload::default()),
+                });
+            }
+            _ => return Err(Refusal::Malformed("an unknown question")),
+        }
+        nothing()
+    }
+
+    fn layers(&self, t: &mut Tokens<'_>) -> Result<Vec<Arc<Layer>>> {
+        self.desk.layers(&t.read::<Vec<u32>>()?)
+    }
+
+    /// Work of any size, until it lacks values.
+    fn perform(&self, t: &mut Tokens<'_>) -> Result<Answer> {
+        let kind = t.word()?;
+        let (key, layers) = (t.read()?, self.layers(t)?);
+        let work = Work::read(kind, t)?;
+        let lacking = Arc::new(Lacking::default());
+        let ground = Ground {
+            cache: self.desk.cache.clone(),
+            key,
+            layers,
+            source: lacking.clone(),
+            stop: Arc::new(Stop::default()),
+            memory: Arc::new(MemoryGate::default()),
+        };
+        let done = match work {
+            Work::Carry(block) => executed(carry::execute(&block, &ground)),
+            work => work.perform(&ground).map(|payload| (Said::Done, payload)),
+        };
+        let reads = lacking.take();
+        if !reads.is_empty() {
+            return Ok((Said::Read, written(&reads).into_bytes().into()));
+        }
+        Ok(match done {
+            Ok(answer) => answer,
+            Err(Ending::Rejected(why)) => (Said::Rejected, why.into()),
+            Err(Ending::Cancelled | Ending::Failed) => (Said::Failed, Payload::default()),
+        })
+    }
+}
+
+fn said(at_once: AtOnce) -> Answer {
+    match at_once {
+        AtOnce::Done(payload) => (Said::Done, payload),
+        AtOnce::Rejected(why) => (Said::Rejected, why.into()),
+        AtOnce::Paused(reads) => (Said::Read, reads.into()),
+        AtOnce::TooMuch(_) => (Said::Later, Payload::default()),
+    }
+}
+
+/// What a block came to, for whoever holds its parent's state.
+fn executed(
+    executed: std::result::Result<
+        upfront_engine::primitives::map::AddressMap<upfront_engine::state::AccountChange>,
+        Differs,
+    >,
+) -> std::result::Result<Answer, Ending> {
+    match executed {
+        Ok(accounts) => Ok((Said::Changed, written(&Layer { accounts }).into_bytes().into())),
+        Err(Differs::Found { difference, detail }) => {
+            Ok((Said::Done, written(&Carried::Differs { difference, detail }).into_bytes().into()))
+        }
+        Err(Differs::Read(_)) => Err(Ending::Failed),
+    }
+}
+
+/// Notes what is asked for, in place of waiting for it.
+#[derive(Default)]
+struct Lacking(Mutex<Vec<Read>>);
+
+impl Lacking {
+    fn take(&self) -> Vec<Read> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl StateSource for Lacking {
+    fn read(&self, reads: &[Read]) -> std::result::Result<Vec<Value>, ReadError> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(reads);
+        Err(ReadError::Failed)
+    }
+}

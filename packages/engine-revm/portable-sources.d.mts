@@ -1,0 +1,2 @@
+export declare const SECTION: string
+export declare function sourcesHash(): string

@@ -1,0 +1,325 @@
+import type { EngineCore, Message } from '../addon.js'
+import { count, list } from '../border/text.js'
+import { OUT_OF_MEMORY } from '../engine-work.js'
+import { EngineEnded, PortableInstance, type Said } from './instance.js'
+import type { FromWorker } from './worker.js'
+import { type Errand, type WorkerState, Workers } from './workers.js'
+
+/** Characters of a plan that is tried on the event loop first. */
+const SMALL_PLAN = 8_192
+/** Of work that takes more memory than a worker has. One such is done at a time. */
+const LARGE_BYTES = 1024 ** 3
+/** An instance of the event loop's that takes more than its bound and this is replaced. */
+const SPARE_BYTES = 192 * 1024 * 1024
+
+export interface PortableLimits {
+  cacheBytes: number
+  memoryBytes: number
+  threads: number
+  queue: number
+}
+
+/** Work that is not done. */
+interface Job extends Errand {
+  readonly id: number
+  readonly key: string
+  /** What it lacked last, as the engine wrote it. */
+  reads: string[]
+  /** In the order of `reads`, each a line. Undefined where it is not known yet. */
+  values: (string | undefined)[]
+  /** What gives a worker the values of each time that it lacked some. */
+  provided: string[]
+  /** Who has had them. */
+  worker: WorkerState | undefined
+  /** It took more memory than a worker has, so it is done where there is more. */
+  isLarge: boolean
+}
+
+/**
+ * The engine as WebAssembly, with the addon's methods. An instance on the event loop holds the state and does what is small; it asks
+ * for no value and waits for none. Workers do the rest, each with an instance of its own. What one of them lacks is
+ * given to it from here, or comes by mail as what the work lacks; then it is asked once more, with the values.
+ */
+export class PortableEngine implements EngineCore {
+  readonly #module: WebAssembly.Module
+  readonly #limits: PortableLimits
+  readonly #wake: () => void
+  readonly #workers: Workers
+  /** Made when it is first needed. */
+  #largeWorker: Workers | undefined
+  readonly #layers = new Map<number, string>()
+  readonly #jobs = new Map<number, Job>()
+  /** What a simulation on the event loop was begun with, while it waits for values. */
+  readonly #paused = new Map<number, Parameters<PortableEngine['begin']>>()
+  #mail: Message[] = []
+  #forgot = 0
+  #desk: PortableInstance
+
+  constructor(module: WebAssembly.Module, limits: PortableLimits, wake: () => void) {
+    this.#module = module
+    this.#limits = limits
+    this.#wake = wake
+    this.#desk = this.#newDesk()
+    const { threads, queue, memoryBytes } = limits
+    this.#workers = new Workers({ module, memoryBytes: memoryBytes / threads }, { threads, queue })
+  }
+
+  take(): Message[] {
+    const mail = this.#mail
+    this.#mail = []
+    return mail
+  }
+
+  cachedBytes(): number {
+    return Number(this.#ask('bytes\n').text)
+  }
+
+  begin(...asked: [id: number, key: string, layers: number[], plan: string]): string | Message | null {
+    const [id, key, layers, plan] = asked
+    if (plan.length > SMALL_PLAN) {
+      this.#start('simulate', ...asked)
+      return null
+    }
+    return this.#atOnce(asked, this.#ask(`begin\n${count(id)}${key}\n${list(layers, count)}${plan}`))
+  }
+
+  resume(id: number, values: string): string | Message | null {
+    const paused = this.#paused.get(id)
+    if (paused !== undefined) {
+      this.#paused.delete(id)
+      return this.#atOnce(paused, this.#ask(`resume\n${count(id)}${values}`))
+    }
+    const job = this.#jobs.get(id)
+    if (job === undefined) return null
+    this.provide(job.key, readsText(missingOf(job)), values)
+    const given = values.split('\n')
+    let next = 0
+    job.values = job.values.map((value) => value ?? given[next++]!)
+    this.#resume(job)
+    return null
+  }
+
+  missing(key: string, reads: string): string {
+    return this.#ask(`missing\n${key}\n${reads}`).text
+  }
+
+  known(key: string, reads: string): string {
+    return this.#ask(`known\n${key}\n${reads}`).text
+  }
+
+  provide(key: string, reads: string, values: string): void {
+    this.#ask(`provide\n${key}\n${reads}${values}`)
+  }
+
+  execute(id: number, key: string, layers: number[], stretch: string): void {
+    this.#start('execute', id, key, layers, stretch)
+  }
+
+  warm(id: number, key: string, layers: number[], stretch: string): void {
+    this.#start('warm', id, key, layers, stretch)
+  }
+
+  carry(id: number, key: string, layers: number[], block: string): void {
+    this.#start('carry', id, key, layers, block)
+  }
+
+  cancel(id: number): void {
+    if (this.#paused.delete(id)) this.#ask(`cancel\n${count(id)}`)
+    const job = this.#jobs.get(id)
+    if (job === undefined) return
+    this.#jobs.delete(id)
+    this.#workers.giveUp(job)
+    this.#largeWorker?.giveUp(job)
+  }
+
+  addLayer(number: number, layer: string): void {
+    this.#layers.set(number, layer)
+    this.#ask(layerQuestion(number, layer))
+  }
+
+  dropLayer(number: number): void {
+    this.#layers.delete(number)
+    this.#ask(`drop\n${count(number)}`)
+  }
+
+  echo(name: string, record: string): string {
+    return this.#ask(`echo\n${name}\n${record}`).text
+  }
+
+  holds(key: string): boolean {
+    return this.#ask(`holds\n${key}\n`).text === '1'
+  }
+
+  forget(): void {
+    this.#forgot += 1
+    this.#ask('forget\n')
+  }
+
+  async close(): Promise<void> {
+    this.#jobs.clear()
+    this.#paused.clear()
+    await Promise.all([this.#workers.close(), this.#largeWorker?.close()])
+  }
+
+  get version(): string {
+    return this.#ask('version\n').text
+  }
+
+  /** @throws EngineEnded where the instance has ended; the next question has a new one, which holds no state. */
+  #ask(question: string): Said {
+    if (this.#desk.bytes > 2 * this.#limits.cacheBytes + SPARE_BYTES) this.#desk = this.#newDesk()
+    try {
+      return this.#desk.ask(question)
+    } catch (error) {
+      if (error instanceof EngineEnded) this.#desk = this.#newDesk()
+      throw error
+    }
+  }
+
+  #newDesk(): PortableInstance {
+    const { cacheBytes } = this.#limits
+    const desk = new PortableInstance(this.#module, 4 * cacheBytes + 2 * SPARE_BYTES)
+    desk.ask(`configure\n${count(cacheBytes)}`)
+    for (const [number, layer] of this.#layers) desk.ask(layerQuestion(number, layer))
+    return desk
+  }
+
+  #atOnce(asked: Parameters<PortableEngine['begin']>, said: Said): string | Message | null {
+    const [id] = asked
+    switch (said.kind) {
+      case 'done':
+        return said.json === undefined ? said.text : message(id, said)
+      case 'read':
+        this.#paused.set(id, asked)
+        return said.text
+      case 'later':
+        this.#start('simulate', ...asked)
+        return null
+      default:
+        return message(id, said)
+    }
+  }
+
+  #start(kind: string, id: number, key: string, layers: number[], text: string): void {
+    const work = `${key}\n${list(layers, count)}${text}`
+    const layerTexts = new Map(layers.map((number) => [number, this.#layers.get(number)!]))
+    const job: Job = {
+      ...{ id, key, reads: [], values: [], provided: [], worker: undefined, isLarge: false },
+      questions: (worker) => {
+        const provided = job.worker === worker ? job.provided.slice(-1) : job.provided
+        job.worker = worker
+        return [...this.#changes(worker, layerTexts), ...provided, `perform\n${kind}\n${work}`]
+      },
+      answered: (answer) => this.#hear(job, work, answer),
+    }
+    this.#workers.start(job)
+    this.#jobs.set(id, job)
+  }
+
+  /** With the values that it lacked. */
+  #resume(job: Job): void {
+    job.provided.push(`provide\n${job.key}\n${readsText(job.reads)}${job.values.join('\n')}\n`)
+    this.#restart(job)
+  }
+
+  #restart(job: Job): void {
+    if (job.isLarge) {
+      const { queue } = this.#limits
+      this.#largeWorker ??= new Workers({ module: this.#module, memoryBytes: LARGE_BYTES }, { threads: 1, queue })
+    }
+    const workers = job.isLarge ? this.#largeWorker! : this.#workers
+    workers.resume(job)
+  }
+
+  /** What a worker must be told before work on these layers. */
+  #changes(worker: WorkerState, layers: ReadonlyMap<number, string>): string[] {
+    const dropped = [...worker.layers].filter((number) => !this.#layers.has(number) && !layers.has(number))
+    const added = [...layers].filter(([number]) => !worker.layers.has(number))
+    for (const number of dropped) worker.layers.delete(number)
+    for (const [number] of added) worker.layers.add(number)
+    const forgets = worker.forgot < this.#forgot
+    worker.forgot = this.#forgot
+    return [
+      ...(forgets ? ['forget\n'] : []),
+      ...dropped.map((number) => `drop\n${count(number)}`),
+      ...added.map(([number, layer]) => layerQuestion(number, layer)),
+    ]
+  }
+
+  #hear(job: Job, work: string, answer: FromWorker): void {
+    if (this.#jobs.get(job.id) !== job) return
+    try {
+      this.#go(job, work, answer)
+    } catch (error) {
+      this.#finish(job.id, { kind: 'failed', text: String(error), json: undefined })
+    }
+  }
+
+  #go(job: Job, work: string, answer: FromWorker): void {
+    const { said } = answer
+    if (said === undefined && answer.isOutOfMemory && !job.isLarge) {
+      job.isLarge = true
+      this.#restart(job)
+    } else if (said === undefined) {
+      const text = answer.isOutOfMemory ? OUT_OF_MEMORY : answer.message
+      this.#finish(job.id, { kind: 'failed', text, json: undefined })
+    } else if (said.kind === 'read') this.#lacks(job, said.text)
+    else if (said.kind === 'changed') this.#finish(job.id, this.#ask(`carried\n${work}${said.text}`))
+    else this.#finish(job.id, said)
+  }
+
+  /** Gives a worker what is held here, and has the rest read. */
+  #lacks(job: Job, text: string): void {
+    job.reads = readsIn(text)
+    const known = this.known(job.key, text).split('\n')
+    job.values = job.reads.map((_, index) => (known[index] === '-' ? undefined : known[index]))
+    const missing = missingOf(job)
+    if (missing.length === 0) this.#resume(job)
+    else this.#post(message(job.id, { kind: 'read', text: readsText(missing), json: undefined }))
+  }
+
+  #finish(id: number, said: Said): void {
+    this.#jobs.delete(id)
+    this.#post(message(id, said))
+  }
+
+  #post(mail: Message): void {
+    this.#mail.push(mail)
+    if (this.#mail.length === 1) this.#wake()
+  }
+}
+
+function missingOf({ reads, values }: Job): string[] {
+  return reads.filter((_, index) => values[index] === undefined)
+}
+
+/** Each read of a list that the engine wrote: a kind, an address or a number, and a slot where it is one of storage. */
+function readsIn(text: string): string[] {
+  const [, ...lines] = text.split('\n')
+  const reads: string[] = []
+  for (let at = 0; at < lines.length - 1; ) {
+    const end = at + (lines[at] === 'storage' ? 3 : 2)
+    reads.push(`${lines.slice(at, end).join('\n')}\n`)
+    at = end
+  }
+  return reads
+}
+
+/** As the engine writes it. */
+function readsText(reads: readonly string[]): string {
+  return `0x${reads.length.toString(16)}\n${reads.join('')}`
+}
+
+function layerQuestion(number: number, layer: string): string {
+  return `layer\n${count(number)}${layer}`
+}
+
+/** As the addon's: a kind that it does not know counts as a failure. */
+function message(id: number, { kind, text, json }: Said): Message {
+  return {
+    kind: kind as Message['kind'],
+    id,
+    payload: text,
+    ...(json !== undefined && { json: Buffer.from(json.buffer, json.byteOffset, json.byteLength) }),
+  }
+}

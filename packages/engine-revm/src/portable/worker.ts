@@ -1,0 +1,37 @@
+import { setPriority } from 'node:os'
+import { parentPort, workerData } from 'node:worker_threads'
+import { PortableInstance, type Said } from './instance.js'
+
+/** What a worker is created with. */
+export interface WorkerData {
+  module: WebAssembly.Module
+  memoryBytes: number
+}
+
+/** What a worker says to the last of the questions that it was sent, or why it can't. */
+export type FromWorker = { bytes: number } & (
+  | { said: Said }
+  | { said?: undefined; message: string; isOutOfMemory: boolean }
+)
+
+const port = parentPort
+if (!port) throw new Error('this file runs in a worker thread')
+const { module, memoryBytes } = workerData as WorkerData
+// On Linux that is this thread's alone: the event loop goes first if cores are few.
+if (process.platform === 'linux') setPriority(5)
+const instance = new PortableInstance(module, memoryBytes)
+
+port.on('message', (questions: readonly string[]) => {
+  try {
+    const [said] = questions.map((question) => instance.ask(question)).slice(-1)
+    post({ said: said!, bytes: instance.bytes })
+  } catch (error) {
+    const { message, isOutOfMemory = false } = error as { message: string; isOutOfMemory?: boolean }
+    post({ message, isOutOfMemory, bytes: Number.POSITIVE_INFINITY })
+  }
+})
+
+function post(message: FromWorker): void {
+  const json = message.said?.json
+  port!.postMessage(message, json === undefined ? [] : [json.buffer])
+}

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs'
+import {
+  callPlan,
+  codePlan,
+  developmentGround,
+  drive,
+  ENDLESS_LOOP,
+  NEVER,
+  NOBODY,
+  RICH,
+  withoutGasLimit,
+} from '@upfront/engine-conformance'
+import type { StatePoint } from '@upfront/simulation'
+import { SECTION, sourcesHash } from '../portable-sources.mjs'
+import { createPortableEngine, type RevmEngine } from '../src/index.js'
+import { PortableInstance } from '../src/portable/instance.js'
+import { portableModule } from '../src/portable/module.js'
+
+const at: StatePoint = { key: `0x${'77'.repeat(32)}`, layers: [] }
+const transfer = callPlan({ from: RICH, to: NOBODY, value: '0x5' })
+const endless = withoutGasLimit(codePlan(ENDLESS_LOOP))
+/** MSTORE at 0, 1 MiB, 2 MiB, … without end. */
+const hungry = withoutGasLimit(codePlan('0x5f5b8080526210000001600156'))
+
+let engine: RevmEngine
+afterEach(() => engine?.close())
+
+const run = (plan: typeof transfer, signal = NEVER.signal) =>
+  drive((async () => engine.begin(plan, at, { signal }))(), developmentGround().state)
+
+it('is built from the sources that are here: else `npm run build:portable`', () => {
+  const [section] = WebAssembly.Module.customSections(portableModule(), SECTION)
+  expect(Buffer.from(section!).toString()).toBe(sourcesHash())
+})
+
+it('names no folder of the machine that built it', () => {
+  const module = readFileSync(new URL('../portable.wasm', import.meta.url), 'latin1')
+  expect(module).not.toMatch(/\/(home|root|Users|work)\//)
+})
+
+it('ends the worker of what is given up, and no other', async () => {
+  engine = createPortableEngine({ threads: 2 })
+  const [first, second] = [new AbortController(), new AbortController()]
+  const running = [run(endless, first.signal), run(endless, second.signal)]
+  const ends = running.map((one) => one.catch(({ message }: Error) => message))
+  const whileBusy = run(endless, AbortSignal.timeout(60_000)).catch(({ message }: Error) => message)
+  first.abort(new Error('enough'))
+  expect(await ends[0]).toBe('enough')
+  // The worker that comes in its place takes what waits; the event loop answers what is small meanwhile.
+  expect(await run(transfer)).toMatchObject({ failures: [] })
+  second.abort(new Error('enough of this too'))
+  expect(await ends[1]).toBe('enough of this too')
+  await engine.close()
+  expect(await whileBusy).toMatch('closed')
+})
+
+it('refuses what needs more memory than one simulation may take, and goes on', async () => {
+  engine = createPortableEngine({ threads: 1, memoryBytes: 64 * 1024 * 1024 })
+  await expect(run(hungry)).rejects.toMatchObject({ code: -32005, message: expect.stringContaining('more memory') })
+  expect(await run(transfer)).toMatchObject({ failures: [] })
+})
+
+describe('an instance', () => {
+  const instance = new PortableInstance(portableModule(), 64 * 1024 * 1024)
+
+  it.each(['', 'nonsense\n', 'begin\n1\n', `holds\n0x12\n`, 'known\n0x\n-\n', 'provide\n', 'layer\n1\nfffffff\n'])(
+    'refuses %j, and goes on',
+    (question) => {
+      expect(() => instance.ask(question)).toThrow(expect.objectContaining({ code: 'MALFORMED' }))
+      expect(instance.ask('bytes\n').text).toBe('0')
+    },
+  )
+})
