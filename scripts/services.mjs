@@ -26,9 +26,9 @@ export function chooseServices() {
   const devnet = {
     ...base('devnet', 'local chain', 'packages/devnet/dist/main.js', 'DEVNET', 8545),
     problem: answersRpc,
-    environment: async () => (followsFlashblocks() ? { DEVNET_FLASHBLOCKS_PORT: String(flashblocks.port) } : {}),
+    environment: async () => ({ DEVNET_FLASHBLOCKS_PORT: String(flashblocks.port) }),
   }
-  if (process.env.EVM_ENGINE !== 'ethereumjs') devnet.ports.push(flashblocks)
+  devnet.ports.push(flashblocks)
   const billing = {
     ...base('billing', 'billing service', 'apps/billing/dist/main.js', 'BILLING', 8081),
     health: '/health',
@@ -49,8 +49,12 @@ export function chooseServices() {
     problem: answersHealth,
     environment: async () => ({
       UPSTREAM_RPC_URL: upstream || devnet.url,
-      ...(upstream ? {} : { UPSTREAM_WS_URL: devnet.url.replace('http', 'ws') }),
-      ...(!upstream && followsFlashblocks() ? { FLASHBLOCKS_WS_URL: `ws://127.0.0.1:${flashblocks.port}` } : {}),
+      ...(upstream
+        ? {}
+        : {
+            UPSTREAM_WS_URL: devnet.url.replace('http', 'ws'),
+            FLASHBLOCKS_WS_URL: `ws://127.0.0.1:${flashblocks.port}`,
+          }),
       ...(upstream ? {} : localDevelopment()),
       ...(!upstream && process.env.DEVNET_OPTIMISM === '1'
         ? { CHAIN_GENESIS_FILE: join(root, 'packages/devnet/op-genesis.json') }
@@ -70,8 +74,8 @@ export function chooseServices() {
 
 /** What a developer beside the local chain wants: any web page may ask, scripts may ask fast, blocks follow each other as the chain's do. */
 function localDevelopment() {
-  const seconds = process.env.DEVNET_BLOCK_TIME_SECONDS || (followsFlashblocks() ? '2' : '')
-  return { CORS_ORIGINS: '*', FREE_RATE_LIMIT: '1000', ...(seconds && { BLOCK_TIME_SECONDS: seconds }) }
+  const seconds = process.env.DEVNET_BLOCK_TIME_SECONDS || '2'
+  return { CORS_ORIGINS: '*', FREE_RATE_LIMIT: '1000', BLOCK_TIME_SECONDS: seconds }
 }
 
 /** Of one stand: its ledger and its logs. Stands on other ports have folders of their own. */
@@ -96,10 +100,6 @@ function portFrom(variable, fallback) {
     throw new Error(`${variable}: expected a port from 1 to 65535, got ${JSON.stringify(text)}`)
   return { variable, port }
 }
-
-/** Pre-confirmed state needs the native engine: without it the local chain makes its blocks at once, as anvil does. */
-export const followsFlashblocks = () =>
-  process.env.EVM_ENGINE !== 'ethereumjs' && existsSync(join(root, 'packages/engine-revm/index.node'))
 
 const hasFacilitator = () => process.env.FACILITATOR_PRIVATE_KEYS || process.env.FACILITATOR_PRIVATE_KEYS_FILE
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { build } from './build.mjs'
 import { root } from './install.mjs'
 import { endAll, onEnd, start } from './processes.mjs'
-import { chooseServices, dataFolder, followsFlashblocks, saleDetails } from './services.mjs'
+import { chooseServices, dataFolder, saleDetails } from './services.mjs'
 
 const HELP = `npm start runs a local chain, the gateway and billing until Ctrl-C.
 
@@ -16,7 +16,7 @@ const HELP = `npm start runs a local chain, the gateway and billing until Ctrl-C
   DEVNET_FLASHBLOCKS_PORT    8546
   DEVNET_OPTIMISM            1: the local chain is an OP-stack chain
   DEVNET_BLOCK_TIME_SECONDS  2 with a stream of flashblocks
-  EVM_ENGINE                 auto, revm or ethereumjs
+  EVM_ENGINE                 auto, native or portable
 
 Every setting of the services counts too: npm run start:gateway -- --help, npm run start:billing -- --help.`
 
@@ -169,7 +169,7 @@ function farewell(services, logs, sale) {
       ? [`Pay for a simulation: \`${withPorts('npm run demo', ['GATEWAY_HOST', 'GATEWAY_PORT', 'DEVNET_PORT'])}\``, '']
       : []),
     ...sale,
-    ...(services.some(({ name }) => name === 'devnet') && followsFlashblocks()
+    ...(services.some(({ name }) => name === 'devnet')
       ? [
           `Watch the block under construction: \`${withPorts('npm run watch', ['GATEWAY_HOST', 'GATEWAY_PORT', 'DEVNET_FLASHBLOCKS_PORT'])}\``,
           '',

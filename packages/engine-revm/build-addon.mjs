@@ -1,6 +1,6 @@
 // Builds the addon where cargo is, as index.node beside this file, for this machine's processor: `addon-needs.txt` says what others
 // may lack. Where it can't, it says why, keeps the cause in `addon-cause.txt` for those who start without it, and all is well: the
-// portable engine serves. With EVM_ENGINE=revm, or auto in CI, that is an error.
+// portable build serves. With EVM_ENGINE=native, or auto in CI, that is an error.
 import { spawn, spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -17,7 +17,7 @@ const library = {
 }
 const built = `${here}target/release/${library[process.platform] ?? 'libupfront_engine_bindings.so'}`
 
-if (wanted === 'ethereumjs') doWithout('not built: EVM_ENGINE=ethereumjs')
+if (wanted === 'portable') doWithout('not built: EVM_ENGINE=portable')
 if (spawnSync('cargo', ['--version']).status !== 0) {
   if (existsSync(addon)) process.exit(0)
   doWithout('not built: cargo is not installed')
@@ -61,6 +61,6 @@ function warn(text) {
 
 function doWithout(reason) {
   writeFileSync(cause, `${reason}\n`)
-  console.log(`engine-revm: ${reason}; a prebuilt addon or else the portable engine serves instead`)
-  process.exit(wanted !== 'ethereumjs' && (wanted === 'revm' || process.env.CI) ? 1 : 0)
+  console.log(`engine-revm: ${reason}; a prebuilt addon or else the portable build serves instead`)
+  process.exit(wanted !== 'portable' && (wanted === 'native' || process.env.CI) ? 1 : 0)
 }

@@ -24,7 +24,7 @@ const simulator = {
 async function start(variables: Record<string, string> = {}): Promise<string[]> {
   const environment = readGatewayEnvironment({
     UPSTREAM_RPC_URL: 'http://127.0.0.1:1',
-    EVM_ENGINE: 'ethereumjs',
+    EVM_ENGINE: 'portable',
     ...variables,
   })
   const lines: string[] = []

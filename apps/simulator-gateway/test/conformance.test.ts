@@ -28,7 +28,7 @@ describe('the recorded conformance cases', () => {
     upstream?.kill()
   })
 
-  it.each(['auto', 'ethereumjs'])('all match on engine %s', async (engine) => {
+  it.each(['auto', 'portable'])('all match on engine %s', async (engine) => {
     gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: `http://127.0.0.1:${port}`, EVM_ENGINE: engine })
     expect(await runCases(gateway.url)).toMatch(/^(\d+) of \1 cases match$/m)
   })

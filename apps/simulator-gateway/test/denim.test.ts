@@ -44,7 +44,7 @@ describe('a chain that makes a block every 200 ms', () => {
       UPSTREAM_RPC_URL: anvil.rpcUrl,
       UPSTREAM_WS_URL: anvil.wsUrl,
       CHAIN_GENESIS_FILE: file,
-      EVM_ENGINE: 'revm',
+      EVM_ENGINE: 'native',
     })
   }, 60_000)
   afterAll(async () => {

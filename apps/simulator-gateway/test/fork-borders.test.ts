@@ -40,7 +40,7 @@ async function startStand(
   })
   const gateway = await startGatewayProcess({
     UPSTREAM_RPC_URL: upstream.url,
-    EVM_ENGINE: 'revm',
+    EVM_ENGINE: 'native',
     HEAD_MAX_AGE_SECONDS: 'off',
     FREE_GAS_CAP: '1000000000',
   })

@@ -18,7 +18,7 @@ describeIf('beside a real geth', () => {
   beforeAll(async () => {
     geth = await startGeth(path as string, { blockTimeSeconds: 1 })
     gateways = await Promise.all(
-      ['auto', 'ethereumjs'].map((engine) =>
+      ['auto', 'portable'].map((engine) =>
         startGatewayProcess({ UPSTREAM_RPC_URL: geth.rpcUrl, DIALECT: 'ethereum', EVM_ENGINE: engine }),
       ),
     )

@@ -104,7 +104,7 @@ suite(geth === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
       if (attempt === 3) throw new Error(`geth did not mine within ${PATIENCE_MS} ms, three times`)
     }
     gateways = await Promise.all(
-      ['auto', 'ethereumjs'].map((engine) =>
+      ['auto', 'portable'].map((engine) =>
         startGatewayProcess({
           UPSTREAM_RPC_URL: nodeUrl,
           UPSTREAM_WS_URL: nodeUrl.replace('http', 'ws'),

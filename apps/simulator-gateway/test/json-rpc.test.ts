@@ -57,7 +57,7 @@ describe('JSON-RPC 2.0', () => {
       { jsonrpc: '2.0', id: 1, result: '0x7a69' },
       refusal(-32600),
       refusal(-32601, 'b'),
-      { jsonrpc: '2.0', id: 3, result: expect.stringMatching(/^upfront\/\d+\.\d+\.\d+\/(revm|ethereumjs)-/) },
+      { jsonrpc: '2.0', id: 3, result: expect.stringMatching(/^upfront\/\d+\.\d+\.\d+\/revm-/) },
     ])
   })
 

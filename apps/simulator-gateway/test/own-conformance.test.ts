@@ -25,7 +25,7 @@ function asOurs(answer: Recorded['answer'], ours: { hash: string }[] | undefined
   return { result: JSON.parse(text) }
 }
 
-describe.each(['auto', 'ethereumjs'])('answers recorded from geth, on engine %s', (engine) => {
+describe.each(['auto', 'portable'])('answers recorded from geth, on engine %s', (engine) => {
   let upstream: Awaited<ReturnType<typeof startGenesisUpstream>>
   let gateway: GatewayProcess
 

@@ -37,7 +37,7 @@ beforeAll(async () => {
   stand = await startPaidStand(store, {
     RECEIPT_KEY: `0x${'42'.repeat(32)}`,
     UPSTREAM_RPC_URL: upstream.url,
-    EVM_ENGINE: 'revm',
+    EVM_ENGINE: 'native',
     HEAD_MAX_AGE_SECONDS: 'off',
   })
   buyer = privateKeyToAccount(stand.devnet.accounts.buyer.privateKey)

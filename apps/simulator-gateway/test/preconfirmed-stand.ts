@@ -31,7 +31,7 @@ export async function startStand(
   const gateway = await startGatewayProcess({
     UPSTREAM_RPC_URL: devnet.rpcUrl,
     FLASHBLOCKS_WS_URL: stream,
-    EVM_ENGINE: 'revm',
+    EVM_ENGINE: 'native',
     ...(options.optimism ? { CHAIN_GENESIS_FILE: OP_GENESIS_FILE } : {}),
     ...environment,
   })

@@ -272,7 +272,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
         UPSTREAM_RPC_URL: devnet.rpcUrl,
         FLASHBLOCKS_WS_URL: devnet.flashblocksUrl!,
         CHAIN_GENESIS_FILE: OP_GENESIS_FILE,
-        EVM_ENGINE: 'revm',
+        EVM_ENGINE: 'native',
       })
     }, 120_000)
     afterAll(async () => {

@@ -122,7 +122,7 @@ withRedis(
         UPSTREAM_WS_URL: devnet.wsUrl,
         FOLLOW_HEAD: 'always',
         FLASHBLOCKS_WS_URL: `ws://127.0.0.1:${(stream.address() as AddressInfo).port}`,
-        EVM_ENGINE: 'revm',
+        EVM_ENGINE: 'native',
         MIN_STATE_WAIT_MS: '1500',
       }
       gateways = await Promise.all([startGatewayProcess(environment), startGatewayProcess(environment)])

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { cargoEnv } from '../cargo-env.mjs'
 
 const cwd = fileURLToPath(new URL('..', import.meta.url))
-if (process.env.EVM_ENGINE === 'ethereumjs') skip('the Rust checks', 'EVM_ENGINE=ethereumjs')
+if (process.env.EVM_ENGINE === 'portable') skip('the Rust checks', 'EVM_ENGINE=portable')
 else if (!has('--version')) skip('the Rust checks', 'cargo is not installed')
 else {
   if (has('fmt', '--version')) run('fmt', '--all', '--check')

@@ -1,30 +1,28 @@
-import { createEthereumJsEngine } from '@upfront/engine-ethereumjs'
-import { createRevmEngine, loadRevm } from '@upfront/engine-revm'
-import type { Engine } from '@upfront/simulation'
+import { createPortableEngine, createRevmEngine, loadRevm, type RevmEngine } from '@upfront/engine-revm'
 
 /** Injection token of the `EngineChoice`. */
 export const ENGINE = Symbol('ENGINE')
 
-/** The engine that serves, and why it is this one. */
+/** The engine's build that serves, and why it is this one. */
 export interface EngineChoice {
-  engine: Engine
+  engine: RevmEngine
   reason: string
-  /** It stands in for the native engine, which can't be loaded here. */
+  /** It stands in for the native build, which can't be loaded here. */
   standsIn?: true
 }
 
 /**
- * @param memoryBytes that simulations may take together in the EVM (the native engine; EthereumJS bounds each of its threads)
- * @throws Error where the engine that was asked for can't be loaded
+ * @param memoryBytes that simulations may take together in the EVM
+ * @throws Error where the build that was asked for can't be loaded
  */
-export function chooseEngine(wanted: 'auto' | 'revm' | 'ethereumjs', memoryBytes: number): EngineChoice {
-  if (wanted === 'ethereumjs') return { engine: createEthereumJsEngine(), reason: 'EVM_ENGINE asks for it' }
-  const revm = loadRevm()
-  const missing = 'reason' in revm ? revm.reason : undefined
-  if (missing === undefined) {
-    const reason = wanted === 'revm' ? 'EVM_ENGINE asks for it' : 'its addon loads'
-    return { engine: createRevmEngine({ memoryBytes }), reason }
-  }
-  if (wanted === 'revm') throw new Error(`EVM_ENGINE: revm can't be loaded: ${missing}`)
-  return { engine: createEthereumJsEngine(), reason: missing, standsIn: true }
+export function chooseEngine(wanted: 'auto' | 'native' | 'portable', memoryBytes: number): EngineChoice {
+  if (wanted === 'portable') return { engine: createPortableEngine({ memoryBytes }), reason: 'EVM_ENGINE asks for it' }
+  const { reason } = loadRevm()
+  if (reason === undefined)
+    return {
+      engine: createRevmEngine({ memoryBytes }),
+      reason: wanted === 'native' ? 'EVM_ENGINE asks for it' : 'its addon loads',
+    }
+  if (wanted === 'native') throw new Error(`EVM_ENGINE: the native build can't be loaded: ${reason}`)
+  return { engine: createPortableEngine({ memoryBytes }), reason, standsIn: true }
 }

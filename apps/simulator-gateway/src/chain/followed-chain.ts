@@ -16,7 +16,6 @@ import {
   type CarryStatus,
   type ChainRules,
   Driver,
-  type Engine,
   type ExecutedPart,
   type SealedBlock,
   StateCarrier,
@@ -48,7 +47,7 @@ export class FollowedChain {
   /** What a stream brought of a block that is sealed now: it need not be executed again. Set by who follows a stream. */
   executedPart: (header: BlockHeader, transactions: readonly Hash[]) => ExecutedPart | undefined = () => undefined
   private readonly listeners = new Set<(header: BlockHeader) => void>()
-  private readonly carries: BlockCarrier | undefined
+  private readonly engine: BlockCarrier
   private carrier: { rules: ChainRules; carrier: StateCarrier } | undefined
   private closed = false
   /** Whether blocks alone change the state; undefined until the node has said what it is. */
@@ -64,8 +63,7 @@ export class FollowedChain {
     private readonly carryJournal: CarryJournal,
     @Inject(ENGINE) { engine }: EngineChoice,
   ) {
-    const carries = carriesState(engine) ? engine : undefined
-    this.carries = carries
+    this.engine = engine
     this.relay = relayOver(shared, served, 'heads')
     this.head = new HeadFollower<FollowedBlock>({
       weigh: weightOf,
@@ -75,7 +73,7 @@ export class FollowedChain {
       idleMs: environment.FOLLOW_IDLE_SECONDS * 1_000,
       latest: (limits) => client.call(blockCall('latest', this.headers), limits),
       byHash: (hash, limits) => this.block(hash, limits),
-      ...(carries && { prepare: (block, parent) => this.prepare(carries, block, parent) }),
+      prepare: (block, parent) => this.prepare(block, parent),
       observe: (event) => {
         journal.observe(event)
         if (event.kind !== 'head') return
@@ -87,15 +85,14 @@ export class FollowedChain {
     carryJournal.watch(() => this.carryStatus())
   }
 
-  /** Absent where the engine carries no state, or no block was followed yet. */
+  /** Absent where no block was followed yet. */
   carryStatus(): CarryStatus | undefined {
     return this.carrier?.carrier.status()
   }
 
   /** Why no state is carried from block to block; undefined where it may be. */
   whyNotCarried(): string | undefined {
-    const { carries, environment } = this
-    if (carries === undefined) return 'EthereumJS carries none: that takes the native engine'
+    const { environment } = this
     if (environment.CARRY_STATE === 'off') return 'CARRY_STATE=off'
     const isDevelopment = environment.CARRY_STATE === 'auto' && this.byBlocksAlone === false
     return isDevelopment ? 'the node is a development node, whose state changes without blocks' : undefined
@@ -148,13 +145,12 @@ export class FollowedChain {
     this.carrier?.carrier.close()
   }
 
-  /** Its transactions only where there is an engine that executes them. */
+  /** Its transactions only where it is executed. */
   private async block(hash: Hash, limits: CallLimits): Promise<FollowedBlock | undefined> {
-    const isWhole = (await this.mayCarry(limits)) && this.carries !== undefined
-    return this.client.call(followedBlock(hash, isWhole, this.headers), limits)
+    return this.client.call(followedBlock(hash, await this.mayCarry(limits), this.headers), limits)
   }
 
-  private async prepare(engine: BlockCarrier, block: SealedBlock, parent: BlockHeader | undefined): Promise<void> {
+  private async prepare(block: SealedBlock, parent: BlockHeader | undefined): Promise<void> {
     const limits = { signal: AbortSignal.timeout(RULES_TIMEOUT_MS) }
     if (!(await this.mayCarry(limits))) return
     if (!this.headers.isSure(block.header)) {
@@ -167,7 +163,7 @@ export class FollowedChain {
     const isDistrusted = this.carryStatus()?.pace === 'distrusted'
     if (this.carrier === undefined || (this.carrier.rules !== rules && !isDistrusted)) {
       this.carrier?.carrier.close()
-      this.carrier = { rules, carrier: this.carrierWith(engine, rules) }
+      this.carrier = { rules, carrier: this.carrierWith(rules) }
     }
     await this.carrier.carrier.prepare(block, parent && { header: parent })
   }
@@ -195,8 +191,8 @@ export class FollowedChain {
     return this.byBlocksAlone ?? false
   }
 
-  private carrierWith(engine: BlockCarrier, rules: ChainRules): StateCarrier {
-    const { driver, head, environment } = this
+  private carrierWith(rules: ChainRules): StateCarrier {
+    const { engine, driver, head, environment } = this
     return new StateCarrier({
       ...{ rules, engine, driver },
       auditEveryMs: environment.CARRY_AUDIT_SECONDS * 1_000,
@@ -210,8 +206,4 @@ export class FollowedChain {
     this.carryJournal.observe(event)
     this.recent.noteCarry(event)
   }
-}
-
-function carriesState(engine: Engine): engine is Engine & BlockCarrier {
-  return 'carry' in engine
 }

@@ -27,6 +27,13 @@ export class PassthroughMethods implements ValidatorConstraintInterface {
   }
 }
 
+/** `EVM_ENGINE`, with the names that its values had before. @throws Error that says what it may be */
+export function decodeBuild(text: string): 'auto' | 'native' | 'portable' {
+  const named = { revm: 'native', ethereumjs: 'portable' }[text] ?? text
+  if (named === 'auto' || named === 'native' || named === 'portable') return named
+  throw new Error('must be one of the following values: auto, native, portable')
+}
+
 /** The JSON of a genesis file. @throws Error that says what is wrong with it */
 export function readGenesisFile(path: string): unknown {
   const genesis = readJsonFile(path)

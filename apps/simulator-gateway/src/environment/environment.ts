@@ -16,7 +16,7 @@ import {
 import { IsArray, IsIn, IsInt, IsOptional, IsString, Matches, Min, Validate, ValidateIf } from 'class-validator'
 import { type ApiKey, readApiKeysFile } from './api-keys.js'
 import { availableMemory } from './available-memory.js'
-import { PassthroughMethods, readGenesisFile, UpstreamUrls } from './environment-rules.js'
+import { decodeBuild, PassthroughMethods, readGenesisFile, UpstreamUrls } from './environment-rules.js'
 import { DEFAULT_PASSTHROUGH_METHODS } from './passthrough-methods.js'
 import { decodeReceiptKey, type ReceiptKeys, readReceiptKeysFile } from './receipt-keys.js'
 
@@ -72,8 +72,8 @@ export class Environment {
   @IsWholeNumber(0, 60_000)
   MIN_STATE_WAIT_MS = 500
 
-  @IsIn(['auto', 'revm', 'ethereumjs'])
-  EVM_ENGINE: 'auto' | 'revm' | 'ethereumjs' = 'auto'
+  @Decoded(decodeBuild)
+  EVM_ENGINE: 'auto' | 'native' | 'portable' = 'auto'
 
   /** The file's JSON. */
   @IsOptional()

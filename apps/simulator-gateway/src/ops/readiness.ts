@@ -126,10 +126,6 @@ export class GatewayReadiness extends Readiness {
       if (maxAge > 0 && headAgeSeconds > maxAge) {
         return { ready: false, reason: `the upstream's head is ${headAgeSeconds} s old`, engine, chain }
       }
-      if (rules.stack === 'optimism' && name === 'ethereumjs') {
-        const reason = `the chain has the OP stack's rules, which need the native engine: ${this.choice.reason}`
-        return { ready: false, reason, engine, chain }
-      }
       return { ready: true, engine, chain, following: this.following(), ...this.limits(), ...this.pending() }
     } catch (error) {
       const unreadable = error instanceof RpcError || error instanceof ChainMismatch

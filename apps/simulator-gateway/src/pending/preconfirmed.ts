@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { recovered, UpstreamClient } from '@upfront/node'
 import { FlashblocksFollower, type FollowerStatus, latestBlock, type PreconfirmedSnapshot } from '@upfront/preconfirmed'
-import { type ChainRules, Driver, type Engine, type PreconfirmationExecutor } from '@upfront/simulation'
+import { type ChainRules, Driver, type PreconfirmationExecutor } from '@upfront/simulation'
 import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 import { FollowedChain } from '../chain/followed-chain.js'
 import { relayOver } from '../chain/relay-over.js'
@@ -30,7 +30,6 @@ export class Preconfirmed {
   private readonly listeners = new Set<(snapshot: PreconfirmedSnapshot) => void>()
   private readonly executor: PreconfirmationExecutor | undefined
 
-  /** @throws Error where the engine can't execute a stream's transactions */
   constructor(
     private readonly environment: Environment,
     private readonly client: UpstreamClient,
@@ -42,10 +41,7 @@ export class Preconfirmed {
     @Inject(ENGINE) choice: EngineChoice,
   ) {
     if (!environment.FLASHBLOCKS_WS_URL) return
-    const { engine } = choice
-    if (!executesTransactions(engine))
-      throw new Error(`FLASHBLOCKS_WS_URL: the engine ${engine.name} can't execute a stream's transactions; use revm`)
-    this.executor = engine
+    this.executor = choice.engine
     this.relay = relayOver(shared, served, 'flashblocks')
     journal.watch(() => this.status())
     followed.executedPart = (header, transactions) => this.follower?.executed(header, transactions)
@@ -117,8 +113,4 @@ export class Preconfirmed {
       },
     })
   }
-}
-
-function executesTransactions(engine: Engine): engine is Engine & PreconfirmationExecutor {
-  return 'execute' in engine && 'warm' in engine
 }
