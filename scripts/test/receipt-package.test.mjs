@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { installPacked } from './install-packed.mjs'
 
-const PACKAGES = ['protocol', 'node', 'head', 'signatures', 'simulation', 'engine-ethereumjs', 'engine-revm', 'receipt']
+const PACKAGES = ['protocol', 'node', 'head', 'signatures', 'simulation', 'engine-revm', 'receipt']
 const project = mkdtempSync(join(tmpdir(), 'buyer-'))
 const folder = join(project, 'node_modules', '@upfront', 'receipt')
 let manifests
@@ -35,7 +35,7 @@ it.each(PACKAGES)('%s is ready to be published', (name) => {
 it('finds nothing wrong with the example, which it executes again', () => {
   const { status, stdout, stderr } = verify(join(folder, 'example.json'))
   expect([status, stderr]).toEqual([0, ''])
-  expect(stdout).toMatch(/ok +execution +ethereumjs: \d+ gas/)
+  expect(stdout).toMatch(/ok +execution +portable: \d+ gas/)
   expect(stdout).toContain('The bill is right.')
 }, 60_000)
 

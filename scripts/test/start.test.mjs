@@ -134,7 +134,6 @@ onLinux(
       expect(readFileSync(`${root}${logs}/gateway.log`, 'utf8')).toContain(`:${stand.ports.GATEWAY_PORT}`)
     }
     const watched = /Watch the block under construction: `(.*)`/.exec(stands[1].output)
-    // Without the native engine no stream is followed.
     if (watched !== null) {
       const watch = spawn('sh', ['-c', watched[1]], {
         cwd: root,

@@ -8,27 +8,23 @@ import {
   randomNumbers,
   type TokenCall,
 } from '@upfront/engine-conformance'
-import { createEthereumJsEngine } from '@upfront/engine-ethereumjs'
 import { type AssetChanges, assetChanges, assetQuestions, type Engine, probesOf } from '@upfront/simulation'
-import { createRevmEngine, loadRevm } from '../src/index.js'
+import { BUILDS } from './builds.js'
 
 // The long form is `npm run test:traces`.
 const FIRST_SEED = Number(process.env.FUZZ_SEED ?? 1)
 const SEEDS = Number(process.env.TRACE_SEEDS ?? 60)
 const CANCELLATION = { signal: new AbortController().signal }
 
-const { reason } = loadRevm()
-if (reason !== undefined) console.log(`asset changes are not shown by revm: ${reason}`)
-
 describe('asset changes of random tokens, lying ones included', () => {
-  const engines: Engine[] = [createEthereumJsEngine(), ...(reason === undefined ? [createRevmEngine()] : [])]
+  const engines = BUILDS.map(([, create]) => create())
   afterAll(() => Promise.all(engines.map((engine) => engine.close())))
 
   it.each(engines.map((engine) => [engine.name, engine] as const))(
     "are what the tokens' slots say, on %s",
     async (name, engine) => {
-      // Views that burn their gas take EthereumJS long.
-      const seeds = Math.ceil(name === 'native' ? SEEDS : SEEDS / 20)
+      // Views that burn their gas take the portable build longer.
+      const seeds = Math.ceil(name === 'native' ? SEEDS : SEEDS / 4)
       const said = new Set<string>()
       for (let seed = FIRST_SEED; seed < FIRST_SEED + seeds; seed++) {
         const random = randomNumbers(seed)

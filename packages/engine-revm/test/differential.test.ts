@@ -14,10 +14,9 @@ import {
   RandomRequest,
   startGeth,
 } from '@upfront/engine-conformance'
-import { createEthereumJsEngine } from '@upfront/engine-ethereumjs'
 import { ErrorCode } from '@upfront/protocol'
 import type { Engine } from '@upfront/simulation'
-import { createRevmEngine, loadRevm } from '../src/index.js'
+import { BUILDS } from './builds.js'
 import { minimize } from './differential/minimize.js'
 
 // `npm run fuzz` runs this file on other seeds.
@@ -27,42 +26,36 @@ const MAX_FOUND = 5
 
 const REGRESSIONS = fileURLToPath(new URL('./regressions', import.meta.url))
 
-const { reason } = loadRevm()
-if (reason !== undefined) console.log(`the differential test is skipped: ${reason}`)
-const describeNative = reason === undefined ? describe : describe.skip
-
-describeNative('revm, EthereumJS and geth answer alike', () => {
-  let revm: Engine
-  let portable: Engine
+describe('the builds and geth answer alike', () => {
+  let engines: Engine[]
   let geth: Geth | undefined
 
   beforeAll(async () => {
-    revm = createRevmEngine()
-    portable = createEthereumJsEngine()
+    engines = BUILDS.map(([, create]) => create())
     const binary = findGeth()
     if (binary !== undefined) geth = await startGeth(binary)
-    else console.log('geth is not installed: the two engines are compared with each other alone')
+    else console.log('geth is not installed: the builds are compared with each other alone')
   }, 60_000)
 
-  afterAll(() => Promise.all([revm.close(), portable.close(), geth?.stop()]))
+  afterAll(() => Promise.all([...engines.map((engine) => engine.close()), geth?.stop()]))
 
   async function difference(payload: object): Promise<string | undefined> {
     const params = [payload, 'latest']
     const ground = geth?.ground ?? developmentGround()
-    const [ours, theirs, reference] = await Promise.all([
-      answerOf(revm, params, () => ground),
-      answerOf(portable, params, () => ground),
+    const [reference, ours, ...others] = await Promise.all([
       geth?.call('eth_simulateV1', params),
+      ...engines.map((engine) => answerOf(engine, params, () => ground)),
     ])
+    if (ours === undefined) throw new Error('no build is here')
     // Where the request itself is refused, geth's decoder has words of its own.
     if (ours.error?.code === ErrorCode.invalidParams) {
       const taken = reference?.error === undefined && reference !== undefined
-      return taken ? `revm or geth at .error: ${JSON.stringify(ours.error)} or none` : undefined
+      return taken ? `ours or geth at .error: ${JSON.stringify(ours.error)} or none` : undefined
     }
-    const [between] = differences(theirs, ours)
-    if (between !== undefined) return `EthereumJS or revm at ${between}`
+    const [between] = others.flatMap((other) => differences(other, ours))
+    if (between !== undefined) return `one build or the other at ${between}`
     const [fromGeth] = reference === undefined ? [] : differencesFromNode(reference, ours)
-    return fromGeth === undefined ? undefined : `geth or revm at ${fromGeth}`
+    return fromGeth === undefined ? undefined : `geth or ours at ${fromGeth}`
   }
 
   it.each(readdirSync(REGRESSIONS))('as once it did not: %s', async (name) => {

@@ -9,7 +9,6 @@ import {
   RandomRequest,
   simulated,
 } from '@upfront/engine-conformance'
-import { createEthereumJsEngine } from '@upfront/engine-ethereumjs'
 import { type Address, DEFAULT_SIMULATION_LIMITS, decodeSimulationRequest, type Hex, RpcError } from '@upfront/protocol'
 import {
   type AccountChange,
@@ -22,7 +21,8 @@ import {
 } from '@upfront/simulation'
 import { numberToHex, pad } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { createRevmEngine, loadRevm, type RevmEngine } from '../src/index.js'
+import type { RevmEngine } from '../src/index.js'
+import { BUILDS } from './builds.js'
 
 // `npm run fuzz` runs this file on other seeds.
 const FIRST_SEED = Number(process.env.FUZZ_SEED ?? 1)
@@ -30,10 +30,6 @@ const SEEDS = Number(process.env.FUZZ_SEEDS ?? 100)
 /** Of the development chain. */
 const OSAKA_TIME = 4_100n
 const FORKS: OpFork[] = ['karst', 'azul', 'denim']
-
-const { reason } = loadRevm()
-if (reason !== undefined) console.log(`the differential test under OP rules is skipped: ${reason}`)
-const describeNative = reason === undefined ? describe : describe.skip
 
 interface RandomBlock {
   blockOverrides: Record<string, unknown>
@@ -84,23 +80,21 @@ async function outcome(engine: Engine, plan: () => SimulationPlan): Promise<unkn
   }
 }
 
-describeNative('OP-stack rules', () => {
-  let revm: RevmEngine
-  let portable: Engine
+describe.each(BUILDS)('OP-stack rules, on the %s build', (_build, create) => {
+  let engine: RevmEngine
   beforeAll(() => {
-    revm = createRevmEngine()
-    portable = createEthereumJsEngine()
+    engine = create()
   })
-  afterAll(() => Promise.all([revm.close(), portable.close()]))
+  afterAll(() => engine.close())
 
   const range = `seeds ${FIRST_SEED} to ${FIRST_SEED + SEEDS - 1}`
 
-  it(`let calls do what they do on Ethereum, by EthereumJS: ${range}`, async () => {
+  it(`let calls do what they do on Ethereum: ${range}`, async () => {
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
       const payload = requestOf(seed)
       const fork = FORKS[seed % FORKS.length]!
-      const ours = await outcome(revm, () => under(fork, planOf(payload)))
-      const theirs = await outcome(portable, () => planOf(payload))
+      const ours = await outcome(engine, () => under(fork, planOf(payload)))
+      const theirs = await outcome(engine, () => planOf(payload))
       expect({ seed, found: differences(theirs, ours) }).toEqual({ seed, found: [] })
     }
   }, 3_600_000)
@@ -113,7 +107,7 @@ describeNative('OP-stack rules', () => {
       const { accounts } = block
       const plan = under(fork, planOf(block.payload))
       const at = { ...developmentPoint, layers: [block.state] }
-      const { blocks } = await simulated(revm, plan, { at })
+      const { blocks } = await simulated(engine, plan, { at })
       const [planned] = plan.blocks
       const stretch = {
         rules: plan.rules,
@@ -122,7 +116,7 @@ describeNative('OP-stack rules', () => {
         transactions: block.signed,
         earlierReceipts: [],
       }
-      const run = await drive(revm.execute(stretch, at, NEVER), developmentGround().state)
+      const run = await drive(engine.execute(stretch, at, NEVER), developmentGround().state)
       const [calls, [probe]] = [blocks[0]!.calls, blocks[1]!.calls]
       expect({
         seed,

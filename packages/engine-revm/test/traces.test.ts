@@ -12,9 +12,8 @@ import {
   startGeth,
   tracesOf,
 } from '@upfront/engine-conformance'
-import { createEthereumJsEngine } from '@upfront/engine-ethereumjs'
 import type { Engine } from '@upfront/simulation'
-import { createRevmEngine, loadRevm } from '../src/index.js'
+import { BUILDS } from './builds.js'
 
 // The long form is `npm run test:traces`: every call of every request, with every tracer, and thousands of random ones.
 const FIRST_SEED = Number(process.env.FUZZ_SEED ?? 1)
@@ -24,10 +23,8 @@ const MAX_FOUND = Number(process.env.MAX_FOUND ?? 5)
 
 /** Some programs loop: geth would log each turn. */
 const MOST_STEP_BYTES = 500_000
-/** Requests under way at once: geth and the portable engine work beside this thread. */
+/** Requests under way at once: geth and the portable build work beside this thread. */
 const LANES = 4
-/** Of the random calls every fourth, and the first of each request. */
-const WHOLE = 4
 /** Less than geth gives a call that names none: loops take it long. */
 const GAS = '0x7a120'
 
@@ -48,18 +45,12 @@ const TRACERS: object[] = [
 ]
 /** One of each kind; of all of them the call runs once. */
 const SOME_TRACERS = [10, 1, 3, 5, 8].map((index) => TRACERS[index]!)
-/** Further options for what another tracer shows already. */
-function isVariant(tracer: object): boolean {
-  return TRACERS.indexOf(tracer) >= 10
-}
 /** What halts is worded by these. */
 const HALT_TRACERS = TRACERS.slice(0, 2)
 
-const { reason } = loadRevm()
 const geth = findGeth()
-if (reason !== undefined) console.log(`traces are not compared: ${reason}`)
-else if (geth === undefined) console.log('traces are not compared: geth is not installed')
-const describeBoth = reason === undefined && geth !== undefined ? describe : describe.skip
+if (geth === undefined) console.log('traces are not compared: geth is not installed')
+const describeBoth = geth === undefined ? describe.skip : describe
 
 interface Block {
   calls?: { to?: string }[]
@@ -80,22 +71,20 @@ interface Case {
 
 type Answers = Awaited<ReturnType<typeof tracesOf>>
 
-describeBoth('revm and EthereumJS trace as geth does', () => {
-  let engines: Record<string, Engine>
+describeBoth('the builds trace as geth does', () => {
+  let engines: Engine[]
   let node: Geth
 
   beforeAll(async () => {
-    engines = { revm: createRevmEngine(), EthereumJS: createEthereumJsEngine() }
+    engines = BUILDS.map(([, create]) => create())
     node = await startGeth(geth!)
   }, 60_000)
 
-  afterAll(() => Promise.all([...Object.values(engines).map((engine) => engine.close()), node?.stop()]))
+  afterAll(() => Promise.all([...engines.map((engine) => engine.close()), node?.stop()]))
 
-  /** @param isWhole whether EthereumJS, which is slow, shows instructions with every set of options */
   async function differencesOf(
     { call, stateOverrides, blockOverrides }: Case,
     tracers: object[],
-    isWhole: boolean,
     node: Geth,
   ): Promise<string[]> {
     const configs = tracers.map((tracer) => ({ ...tracer, stateOverrides, blockOverrides, timeout: '300s' }))
@@ -104,25 +93,21 @@ describeBoth('revm and EthereumJS trace as geth does', () => {
       ...configs.map((config) => ['debug_traceCall', [call, 'latest', config]] as const),
       ...listParams.map((params) => ['eth_createAccessList', params] as const),
     ])
-    const made = Object.entries(engines).map(async ([name, engine]) => {
-      const some = name === 'native' || isWhole ? configs : configs.filter((_, index) => !isVariant(tracers[index]!))
-      const answers = await tracesOf(engine, call, some, node.ground)
-      const ours: (Answers[number] | undefined)[] = configs.map((config) => answers[some.indexOf(config)])
+    const made = engines.map(async (engine) => {
+      const ours = await tracesOf(engine, call, configs, node.ground)
       for (const params of listParams) ours.push(await createdAccessListOf(engine, params, node.ground))
       return ours.flatMap((our, index) => {
-        if (our === undefined) return []
         const [difference] = compared(theirs[index]!, our)
         const what = JSON.stringify(tracers[index] ?? 'access list')
-        return difference === undefined ? [] : [`${name}, ${what} of ${JSON.stringify(call)}: ${difference}`]
+        return difference === undefined ? [] : [`${engine.name}, ${what} of ${JSON.stringify(call)}: ${difference}`]
       })
     })
     return (await Promise.all(made)).flat()
   }
 
-  async function differencesIn(cases: Case[], tracers = TRACERS, whole = 1, on = node): Promise<string[]> {
+  async function differencesIn(cases: Case[], tracers = TRACERS, on = node): Promise<string[]> {
     const found: string[] = []
-    for (const [index, one] of cases.entries())
-      found.push(...(await differencesOf(one, tracers, index % whole === 0, on)))
+    for (const one of cases) found.push(...(await differencesOf(one, tracers, on)))
     return found
   }
 
@@ -158,7 +143,7 @@ describeBoth('revm and EthereumJS trace as geth does', () => {
         const all = casesOf(withOverridesBefore((params as [Payload])[0])).map(withGas)
         const cases = IS_LONG ? all : all.filter(isShort).slice(0, 2)
         calls += cases.length
-        for (const difference of await differencesIn(cases, IS_LONG ? TRACERS : SOME_TRACERS, 1, there))
+        for (const difference of await differencesIn(cases, IS_LONG ? TRACERS : SOME_TRACERS, there))
           found.push(`${name}: ${difference}`)
       }
       expect(found).toEqual([])
@@ -177,7 +162,7 @@ describeBoth('revm and EthereumJS trace as geth does', () => {
         const seed = next++
         const cases = casesOf(new RandomRequest(seed).payload()).map(withGas)
         calls += cases.length
-        const wrong = await differencesIn(cases, TRACERS, WHOLE)
+        const wrong = await differencesIn(cases, TRACERS)
         found.push(...wrong.map((difference) => `seed ${seed}: ${difference}`))
         if (IS_LONG && (wrong.length > 0 || seed % 100 === 0))
           process.stderr.write(`${calls} calls, seed ${seed}: ${wrong.join('; ') || 'no difference'}\n`)

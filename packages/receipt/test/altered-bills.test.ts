@@ -1,5 +1,5 @@
 import { randomNumbers } from '@upfront/engine-conformance'
-import { createEthereumJsEngine } from '@upfront/engine-ethereumjs'
+import { createPortableEngine } from '@upfront/engine-revm'
 import { jsonHash, type PaidExchange, verify } from '../src/index.js'
 import { another, answerOf, changedAt, type Json, pathsOf, signedAnew } from './dishonest-seller.js'
 import { GenesisState, sell } from './sale.js'
@@ -26,7 +26,7 @@ const WITHOUT_WEIGHT: [RegExp, string][] = [
   [/^answer\.receipt\.issuedAt/, 'by the clock of the seller, while the authorization was valid'],
 ]
 
-const engine = createEthereumJsEngine({ threads: 1 })
+const engine = createPortableEngine({ threads: 1 })
 const bills: PaidExchange[] = []
 
 beforeAll(async () => {

@@ -1,9 +1,9 @@
-import { createEthereumJsEngine } from '@upfront/engine-ethereumjs'
+import { createPortableEngine } from '@upfront/engine-revm'
 import { type Check, type PaidExchange, verify } from '../src/index.js'
 import { another, answerOf, changedAt, type Json, pathsOf, type SoldAnswer, signedAnew } from './dishonest-seller.js'
 import { GenesisState, sell } from './sale.js'
 
-const engine = createEthereumJsEngine({ threads: 1 })
+const engine = createPortableEngine({ threads: 1 })
 let exchange: PaidExchange
 
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { createEthereumJsEngine } from '@upfront/engine-ethereumjs'
+import { createPortableEngine } from '@upfront/engine-revm'
 import { verify } from '../src/index.js'
 import { GenesisState, sell } from './sale.js'
 
@@ -14,7 +14,7 @@ const PAYLOAD = {
 describe('example.json, which goes with the package', () => {
   // `WRITE_EXAMPLE=1 npm test -- test/example` writes it anew.
   it('is a bill that is right', async () => {
-    const engine = createEthereumJsEngine({ threads: 1 })
+    const engine = createPortableEngine({ threads: 1 })
     try {
       if (process.env.WRITE_EXAMPLE) {
         const exchange = await sell(PAYLOAD, engine, await new GenesisState().fill())

@@ -1,11 +1,11 @@
-import { createEthereumJsEngine } from '@upfront/engine-ethereumjs'
+import { createPortableEngine } from '@upfront/engine-revm'
 import { jsonHash, type Outcome, type PaidExchange, verify } from '../src/index.js'
 import { answerOf, changedAt, type Json, type SoldAnswer, signedAnew } from './dishonest-seller.js'
 import { GenesisState, sell, settlementOf } from './sale.js'
 
 // Each of these once passed as right.
 
-const engine = createEthereumJsEngine({ threads: 1 })
+const engine = createPortableEngine({ threads: 1 })
 let state: GenesisState
 let exchange: PaidExchange
 

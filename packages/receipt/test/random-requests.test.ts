@@ -1,6 +1,5 @@
 import { RandomRequest, RandomToken, randomNumbers } from '@upfront/engine-conformance'
-import { createEthereumJsEngine } from '@upfront/engine-ethereumjs'
-import { createRevmEngine, loadRevm } from '@upfront/engine-revm'
+import { createPortableEngine, createRevmEngine, loadRevm } from '@upfront/engine-revm'
 import { DEFAULT_SIMULATION_LIMITS, RpcError } from '@upfront/protocol'
 import { type Engine, simulate } from '@upfront/simulation'
 import { type SignedReceipt, verify } from '../src/index.js'
@@ -11,7 +10,7 @@ const FIRST_SEED = Number(process.env.RECEIPT_SEED ?? 1)
 const BILLS = Number(process.env.RECEIPT_BILLS ?? 50)
 const MAX_FOUND = 5
 const PROGRESS = 500
-/** Bills under way at once: the portable engine works on threads of its own. */
+/** Bills under way at once: both builds work on threads of their own. */
 const LANES = 3
 /** Endless loops end sooner. */
 const LIMITS = { ...DEFAULT_SIMULATION_LIMITS, gas: 2_000_000n }
@@ -26,17 +25,17 @@ const DETAILS = [
 ]
 
 const { reason } = loadRevm()
-if (reason !== undefined) console.log(`the bills of the two engines are not compared: ${reason}`)
+if (reason !== undefined) console.log(`the bills of the two builds are not compared: ${reason}`)
 const describeNative = reason === undefined ? describe : describe.skip
 
-describeNative('what one engine sold is verified by the other', () => {
+describeNative('what one build sold is verified by the other', () => {
   let revm: Engine
   let portable: Engine
   let state: GenesisState
 
   beforeAll(async () => {
     revm = createRevmEngine()
-    portable = createEthereumJsEngine()
+    portable = createPortableEngine()
     state = await new GenesisState().fill()
   })
   afterAll(() => Promise.all([revm.close(), portable.close()]))

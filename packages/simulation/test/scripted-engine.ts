@@ -13,7 +13,7 @@ const NOTHING: Answer = { pieces: ['[]'], failures: [], gasUsed: 0n, touched: { 
 
 /** An engine that executes nothing: whatever the plan, it reads what its script says, and keeps it. */
 export class ScriptedEngine implements Engine {
-  readonly name = 'ethereumjs'
+  readonly name = 'portable'
   readonly version = '0'
   /** What each plan reads, one batch after another. */
   script: readonly (readonly StateRead[])[] = []

@@ -1,3 +1,4 @@
+import { createPortableEngine } from '@upfront/engine-revm'
 import { type Address, decodeBlockParameter, decodeInspection, Place } from '@upfront/protocol'
 import type { TouchedList } from '@upfront/simulation'
 import type { ChargeStatement } from '../bill/charge-statement.js'
@@ -14,7 +15,7 @@ import { type DecodedWitness, decodeWitness, witnessTouched } from '../witness/w
 import { rulesKnown, rulesOf } from './chain-facts.js'
 import { type Check, check, demandEqual, firstDifference, Unchecked } from './check.js'
 import type { PaidCall, PaidExchange } from './paid-exchange.js'
-import { describe, engineFor, replay } from './replay.js'
+import { describe, replay } from './replay.js'
 import type { VerifyOptions } from './verify.js'
 
 /** Checks one call of a paid request: its receipt against the request, the answer, the offer, and what execution gives. */
@@ -197,7 +198,7 @@ async function executionOf(
   witness: DecodedWitness,
   options: VerifyOptions,
 ): Promise<string> {
-  const engine = options.engine ?? engineFor(witness)
+  const engine = options.engine ?? createPortableEngine({ threads: 1 })
   try {
     const { dialect } = receipt
     const asked =

@@ -1,6 +1,4 @@
 import { randomBytes, randomInt } from 'node:crypto'
-import { createEthereumJsEngine } from '@upfront/engine-ethereumjs'
-import { createRevmEngine, loadRevm } from '@upfront/engine-revm'
 import { type Dialect, decodeSimulationRequest, type Inspection, ZERO_HASH } from '@upfront/protocol'
 import {
   type Engine,
@@ -19,7 +17,6 @@ import { jsonHash } from '../json-hash.js'
 import { neededReads } from '../witness/needed-reads.js'
 import { ReadingDriver } from '../witness/reading-driver.js'
 import type { DecodedWitness } from '../witness/witness.js'
-import { Unchecked } from './check.js'
 
 /** What a simulation comes to on its witness. */
 export interface Replayed {
@@ -34,18 +31,6 @@ export interface Replayed {
 const FIELDS = ['balance', 'nonce', 'code'] as const
 
 const TIMEOUT_MS = 300_000
-
-/**
- * An engine for the chain of a witness: EthereumJS, unless the native one is asked for or has to be taken.
- * @throws Unchecked where there is none
- */
-export function engineFor({ rules }: DecodedWitness, wanted?: Engine['name']): Engine {
-  const name = wanted ?? (rules.stack === 'ethereum' ? 'ethereumjs' : 'revm')
-  if (name === 'ethereumjs') return createEthereumJsEngine({ threads: 1 })
-  const { reason } = loadRevm()
-  if (reason !== undefined) throw new Unchecked(`needs the native engine: ${reason}`)
-  return createRevmEngine()
-}
 
 /** What is executed again. */
 export interface Replay {

@@ -6,7 +6,7 @@ import { checkPayment } from './check-payment.js'
 import { decodePaidExchange, type PaidCall, paidCallsOf } from './paid-exchange.js'
 
 export interface VerifyOptions {
-  /** Executes again; by default EthereumJS, on OP-stack chains the native engine. It is left open. */
+  /** Executes again; by default the engine's portable build. It is left open. */
   engine?: Engine
   /** The seller's receipt key, where the buyer knows it from elsewhere. */
   signer?: string

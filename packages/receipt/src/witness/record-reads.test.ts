@@ -1,5 +1,5 @@
 import { developmentGround, NEVER, RICH } from '@upfront/engine-conformance'
-import { createEthereumJsEngine } from '@upfront/engine-ethereumjs'
+import { createPortableEngine } from '@upfront/engine-revm'
 import { type Address, DEFAULT_SIMULATION_LIMITS, decodeSimulationRequest, ZERO_HASH } from '@upfront/protocol'
 import { pinnedState, ReadBudget } from '@upfront/simulation'
 import { ReadingDriver } from './reading-driver.js'
@@ -9,7 +9,7 @@ const EMPTY: Address = `0x${'e1'.repeat(20)}`
 const LOADS_SLOT_ZERO = '0x600054'
 const callTo = (to: Address) => ({ from: RICH, to })
 
-const engine = createEthereumJsEngine({ threads: 1 })
+const engine = createPortableEngine({ threads: 1 })
 afterAll(() => engine.close())
 
 async function record(blockStateCalls: object[]): Promise<RecordedReads> {

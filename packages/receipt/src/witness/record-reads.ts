@@ -78,8 +78,8 @@ export async function recordReads(
 }
 
 /**
- * The touched slots, except those that the request sets before anything runs. An engine may know a slot without reading it:
- * EthereumJS takes all slots of an empty account for zero, revm reads each.
+ * The touched slots, except those that the request sets before anything runs. An engine may know a slot without
+ * reading it, another one may not: each is in the witness.
  */
 function touchedReads({ slots }: TouchedList, { request }: Pick<Simulation, 'request'>): StateRead[] {
   const overrides = new Map(request.blockStateCalls[0]?.stateOverrides.map((override) => [override.address, override]))

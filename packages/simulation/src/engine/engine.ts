@@ -16,7 +16,7 @@ import type { Step } from './step.js'
 
 /** The seam: executes plans and keeps the state that they read. It reads nothing itself. */
 export interface Engine {
-  readonly name: 'native' | 'portable' | 'ethereumjs'
+  readonly name: 'native' | 'portable'
   /** Of the EVM inside, for `web3_clientVersion`. */
   readonly version: string
   /**
