@@ -83,12 +83,12 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
       falsify = wrong
       const refused: unknown[] = []
       // Until the head that is known can't be vouched for any more.
-    while (refused.length < 3) {
+      while (refused.length < 3) {
         const answer = await simulate()
         if (!(await expectRight(answer))) refused.push(answer.error)
         await sleep(50)
       }
-        for (const error of refused) expect(error).toMatchObject({ code: -32603 })
+      for (const error of refused) expect(error).toMatchObject({ code: -32603 })
       falsify = undefined
       while (!(await expectRight(await simulate()))) await sleep(50)
     },
