@@ -1,9 +1,8 @@
 import { type Awaitable, type Cancellation, type CancelSignal, onAbort } from '@upfront/node'
 import { ErrorCode, RpcError } from '@upfront/protocol'
-import type { Lacking, StateRead, StateValue, Step } from '@upfront/simulation'
+import type { Lacking, StateValue, Step } from '@upfront/simulation'
 import type { EngineCore, Message } from './addon.js'
-import { readRead } from './border/records.js'
-import { TextReader } from './border/text.js'
+import { readReads, valuesText } from './values-text.js'
 
 /** What the addon says at once: text is an outcome or begins with `PAUSED`. Null: what comes of it comes by mail. */
 type AtOnce = string | Message | null
@@ -178,18 +177,6 @@ function closed(): Error {
 
 function reasonOf(signal: CancelSignal): unknown {
   return signal.reason ?? closed()
-}
-
-function readReads(text: string): StateRead[] {
-  const reader = new TextReader(text)
-  return reader.list(() => readRead(reader))
-}
-
-/** In the order of the reads. */
-export function valuesText(values: readonly StateValue[]): string {
-  let text = ''
-  for (const value of values) text += `${typeof value === 'bigint' ? value.toString(16) : value}\n`
-  return text
 }
 
 /** What the addon says. Its errors carry a code: `Refusal` in crates/border/src/refusal.rs has them all. */

@@ -1,6 +1,6 @@
 import type { JsonText } from '@upfront/protocol'
-import type { Answer } from '@upfront/simulation'
-import { readWritten } from './border/records.js'
+import { type Answer, AnswerTooLong, type SimulationPlan, SimulationRejected } from '@upfront/simulation'
+import { readRejected, readWritten } from './border/records.js'
 import { TextReader } from './border/text.js'
 
 /** An answer with its JSON cut where failed calls' errors belong. @param long the JSON, where it is not in the text */
@@ -20,6 +20,12 @@ export function readAnswer(text: string, long: Buffer | undefined): Answer {
     touchedList,
     records,
   }
+}
+
+/** Why there is no answer. */
+export function readRejection(text: string, plan: SimulationPlan): Error {
+  const { rejection, block, call } = readRejected(new TextReader(text))
+  return rejection === undefined ? new AnswerTooLong(plan.answerBytes) : new SimulationRejected(rejection, block, call)
 }
 
 function partOf(json: JsonText, start: number, end: number): JsonText {

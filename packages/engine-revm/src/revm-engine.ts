@@ -2,7 +2,6 @@ import { type Awaitable, type Cancellation, inTurns } from '@upfront/node'
 import type { Hash, Hex } from '@upfront/protocol'
 import {
   type Answer,
-  AnswerTooLong,
   type BlockCarrier,
   type BlockStretch,
   type BlockToCarry,
@@ -11,7 +10,6 @@ import {
   type ExecutedStretch,
   type PreconfirmationExecutor,
   type SimulationPlan,
-  SimulationRejected,
   type StatePoint,
   type StateRead,
   type StateValue,
@@ -19,14 +17,15 @@ import {
   StretchRejected,
 } from '@upfront/simulation'
 import { type EngineCore, loadRevm } from './addon.js'
-import { readCarried, readRejected, readStretchRejected, writePlan, writeRead } from './border/records.js'
+import { readCarried, readStretchRejected, writePlan, writeRead } from './border/records.js'
 import { list, TextReader } from './border/text.js'
-import { EngineWork, valuesText } from './engine-work.js'
+import { EngineWork } from './engine-work.js'
 import { LayerNumbers } from './layer-numbers.js'
-import { readAnswer } from './outcome-text.js'
+import { readAnswer, readRejection } from './outcome-text.js'
 import { portableModule } from './portable/module.js'
 import { PortableEngine } from './portable/portable-engine.js'
 import { blockText, readExecutedStretch, stretchText } from './stretch-text.js'
+import { readValues, valuesText } from './values-text.js'
 import { isLongPlan, writePlanInParts } from './write-plan.js'
 
 export interface RevmEngineOptions {
@@ -62,7 +61,7 @@ export function createRevmEngine(options: RevmEngineOptions = {}): RevmEngine {
 export function createPortableEngine(options: RevmEngineOptions = {}): RevmEngine {
   const limits = limitsOf(options, 4)
   return new CoreEngine('portable', (wake) => {
-    const core = new PortableEngine(portableModule(), limits, wake)
+    const core = new PortableEngine(portableModule() as WebAssembly.Module, limits, wake)
     return { core, version: core.version }
   })
 }
@@ -99,7 +98,7 @@ class CoreEngine implements RevmEngine {
   #begin(text: string, plan: SimulationPlan, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Answer>> {
     return this.#work.begin(cancellation, (id) => this.#work.core.begin(id, at.key, this.#layers.of(at.layers), text), {
       outcome: readAnswer,
-      rejection: (rejection) => simulationRejected(rejection, plan),
+      rejection: (rejection) => readRejection(rejection, plan),
     })
   }
 
@@ -109,8 +108,7 @@ class CoreEngine implements RevmEngine {
   }
 
   known(key: Hash, reads: readonly StateRead[]): (StateValue | undefined)[] {
-    const reader = new TextReader(this.#work.core.known(key, list(reads, writeRead)))
-    return reads.map(({ kind }) => reader.optional(() => (isQuantity(kind) ? reader.bigint() : reader.hex())))
+    return readValues(reads, this.#work.core.known(key, list(reads, writeRead)))
   }
 
   provide(key: Hash, reads: readonly StateRead[], values: readonly StateValue[]): void {
@@ -162,15 +160,6 @@ class CoreEngine implements RevmEngine {
   close(): Promise<void> {
     return this.#work.close()
   }
-}
-
-function isQuantity(kind: StateRead['kind']): boolean {
-  return kind === 'balance' || kind === 'nonce'
-}
-
-function simulationRejected(text: string, plan: SimulationPlan): Error {
-  const { rejection, block, call } = readRejected(new TextReader(text))
-  return rejection === undefined ? new AnswerTooLong(plan.answerBytes) : new SimulationRejected(rejection, block, call)
 }
 
 function stretchRejected(text: string): StretchRejected {

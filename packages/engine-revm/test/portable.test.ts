@@ -12,10 +12,10 @@ import {
 } from '@upfront/engine-conformance'
 import type { StatePoint } from '@upfront/simulation'
 import { SECTION, sourcesHash } from '../portable-sources.mjs'
-import { createPortableEngine, type RevmEngine } from '../src/index.js'
+import { createPortableEngine, portableModule, type RevmEngine } from '../src/index.js'
 import { PortableInstance } from '../src/portable/instance.js'
-import { portableModule } from '../src/portable/module.js'
 
+const module = portableModule() as WebAssembly.Module
 const at: StatePoint = { key: `0x${'77'.repeat(32)}`, layers: [] }
 const transfer = callPlan({ from: RICH, to: NOBODY, value: '0x5' })
 const endless = withoutGasLimit(codePlan(ENDLESS_LOOP))
@@ -29,13 +29,13 @@ const run = (plan: typeof transfer, signal = NEVER.signal) =>
   drive((async () => engine.begin(plan, at, { signal }))(), developmentGround().state)
 
 it('is built from the sources that are here: else `npm run build:portable`', () => {
-  const [section] = WebAssembly.Module.customSections(portableModule(), SECTION)
+  const [section] = WebAssembly.Module.customSections(module, SECTION)
   expect(Buffer.from(section!).toString()).toBe(sourcesHash())
 })
 
 it('names no folder of the machine that built it', () => {
-  const module = readFileSync(new URL('../portable.wasm', import.meta.url), 'latin1')
-  expect(module).not.toMatch(/\/(home|root|Users|work)\//)
+  const bytes = readFileSync(new URL('../portable.wasm', import.meta.url), 'latin1')
+  expect(bytes).not.toMatch(/\/(home|root|Users|work)\//)
 })
 
 it('ends the worker of what is given up, and no other', async () => {
@@ -61,7 +61,7 @@ it('refuses what needs more memory than one simulation may take, and goes on', a
 })
 
 describe('an instance', () => {
-  const instance = new PortableInstance(portableModule(), 64 * 1024 * 1024)
+  const instance = new PortableInstance(module, 64 * 1024 * 1024)
 
   it.each(['', 'nonsense\n', 'begin\n1\n', `holds\n0x12\n`, 'known\n0x\n-\n', 'provide\n', 'layer\n1\nfffffff\n'])(
     'refuses %j, and goes on',

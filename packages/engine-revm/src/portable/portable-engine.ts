@@ -2,8 +2,9 @@ import type { EngineCore, Message } from '../addon.js'
 import { count, list } from '../border/text.js'
 import { OUT_OF_MEMORY } from '../engine-work.js'
 import { EngineEnded, PortableInstance, type Said } from './instance.js'
+import { Job, type JobOptions, layerQuestion } from './job.js'
 import type { FromWorker } from './worker.js'
-import { type Errand, type WorkerState, Workers } from './workers.js'
+import { Workers } from './workers.js'
 
 /** Characters of a plan that is tried on the event loop first. */
 const SMALL_PLAN = 8_192
@@ -19,22 +20,6 @@ export interface PortableLimits {
   queue: number
 }
 
-/** Work that is not done. */
-interface Job extends Errand {
-  readonly id: number
-  readonly key: string
-  /** What it lacked last, as the engine wrote it. */
-  reads: string[]
-  /** In the order of `reads`, each a line. Undefined where it is not known yet. */
-  values: (string | undefined)[]
-  /** What gives a worker the values of each time that it lacked some. */
-  provided: string[]
-  /** Who has had them. */
-  worker: WorkerState | undefined
-  /** It took more memory than a worker has, so it is done where there is more. */
-  isLarge: boolean
-}
-
 /**
  * The engine as WebAssembly, with the addon's methods. An instance on the event loop holds the state and does what is small; it asks
  * for no value and waits for none. Workers do the rest, each with an instance of its own. What one of them lacks is
@@ -47,12 +32,11 @@ export class PortableEngine implements EngineCore {
   readonly #workers: Workers
   /** Made when it is first needed. */
   #largeWorker: Workers | undefined
-  readonly #layers = new Map<number, string>()
+  readonly #held = { layers: new Map<number, string>(), forgot: 0 }
   readonly #jobs = new Map<number, Job>()
   /** What a simulation on the event loop was begun with, while it waits for values. */
   readonly #paused = new Map<number, Parameters<PortableEngine['begin']>>()
   #mail: Message[] = []
-  #forgot = 0
   #desk: PortableInstance
 
   constructor(module: WebAssembly.Module, limits: PortableLimits, wake: () => void) {
@@ -91,11 +75,9 @@ export class PortableEngine implements EngineCore {
     }
     const job = this.#jobs.get(id)
     if (job === undefined) return null
-    this.provide(job.key, readsText(missingOf(job)), values)
-    const given = values.split('\n')
-    let next = 0
-    job.values = job.values.map((value) => value ?? given[next++]!)
-    this.#resume(job)
+    this.provide(job.key, job.missing(), values)
+    job.give(values)
+    this.#restart(job)
     return null
   }
 
@@ -133,12 +115,12 @@ export class PortableEngine implements EngineCore {
   }
 
   addLayer(number: number, layer: string): void {
-    this.#layers.set(number, layer)
+    this.#held.layers.set(number, layer)
     this.#ask(layerQuestion(number, layer))
   }
 
   dropLayer(number: number): void {
-    this.#layers.delete(number)
+    this.#held.layers.delete(number)
     this.#ask(`drop\n${count(number)}`)
   }
 
@@ -151,7 +133,7 @@ export class PortableEngine implements EngineCore {
   }
 
   forget(): void {
-    this.#forgot += 1
+    this.#held.forgot += 1
     this.#ask('forget\n')
   }
 
@@ -180,7 +162,7 @@ export class PortableEngine implements EngineCore {
     const { cacheBytes } = this.#limits
     const desk = new PortableInstance(this.#module, 4 * cacheBytes + 2 * SPARE_BYTES)
     desk.ask(`configure\n${count(cacheBytes)}`)
-    for (const [number, layer] of this.#layers) desk.ask(layerQuestion(number, layer))
+    for (const [number, layer] of this.#held.layers) desk.ask(layerQuestion(number, layer))
     return desk
   }
 
@@ -200,62 +182,34 @@ export class PortableEngine implements EngineCore {
     }
   }
 
-  #start(kind: string, id: number, key: string, layers: number[], text: string): void {
-    const work = `${key}\n${list(layers, count)}${text}`
-    const layerTexts = new Map(layers.map((number) => [number, this.#layers.get(number)!]))
-    const job: Job = {
-      ...{ id, key, reads: [], values: [], provided: [], worker: undefined, isLarge: false },
-      questions: (worker) => {
-        const provided = job.worker === worker ? job.provided.slice(-1) : job.provided
-        job.worker = worker
-        return [...this.#changes(worker, layerTexts), ...provided, `perform\n${kind}\n${work}`]
-      },
-      answered: (answer) => this.#hear(job, work, answer),
-    }
+  #start(kind: JobOptions['kind'], id: number, key: string, numbers: number[], text: string): void {
+    const layers = new Map(numbers.map((number) => [number, this.#held.layers.get(number)!]))
+    const job = new Job({ id, kind, key, layers, text }, this.#held, (answer) => this.#hear(job, answer))
     this.#workers.start(job)
     this.#jobs.set(id, job)
   }
 
-  /** With the values that it lacked. */
-  #resume(job: Job): void {
-    job.provided.push(`provide\n${job.key}\n${readsText(job.reads)}${job.values.join('\n')}\n`)
-    this.#restart(job)
-  }
-
+  /** It has a place in the queue. */
   #restart(job: Job): void {
-    if (job.isLarge) {
-      const { queue } = this.#limits
-      this.#largeWorker ??= new Workers({ module: this.#module, memoryBytes: LARGE_BYTES }, { threads: 1, queue })
+    if (!job.isLarge) {
+      this.#workers.resume(job)
+      return
     }
-    const workers = job.isLarge ? this.#largeWorker! : this.#workers
-    workers.resume(job)
+    const { queue } = this.#limits
+    this.#largeWorker ??= new Workers({ module: this.#module, memoryBytes: LARGE_BYTES }, { threads: 1, queue })
+    this.#largeWorker.resume(job)
   }
 
-  /** What a worker must be told before work on these layers. */
-  #changes(worker: WorkerState, layers: ReadonlyMap<number, string>): string[] {
-    const dropped = [...worker.layers].filter((number) => !this.#layers.has(number) && !layers.has(number))
-    const added = [...layers].filter(([number]) => !worker.layers.has(number))
-    for (const number of dropped) worker.layers.delete(number)
-    for (const [number] of added) worker.layers.add(number)
-    const forgets = worker.forgot < this.#forgot
-    worker.forgot = this.#forgot
-    return [
-      ...(forgets ? ['forget\n'] : []),
-      ...dropped.map((number) => `drop\n${count(number)}`),
-      ...added.map(([number, layer]) => layerQuestion(number, layer)),
-    ]
-  }
-
-  #hear(job: Job, work: string, answer: FromWorker): void {
+  #hear(job: Job, answer: FromWorker): void {
     if (this.#jobs.get(job.id) !== job) return
     try {
-      this.#go(job, work, answer)
+      this.#go(job, answer)
     } catch (error) {
       this.#finish(job.id, { kind: 'failed', text: String(error), json: undefined })
     }
   }
 
-  #go(job: Job, work: string, answer: FromWorker): void {
+  #go(job: Job, answer: FromWorker): void {
     const { said } = answer
     if (said === undefined && answer.isOutOfMemory && !job.isLarge) {
       job.isLarge = true
@@ -264,18 +218,15 @@ export class PortableEngine implements EngineCore {
       const text = answer.isOutOfMemory ? OUT_OF_MEMORY : answer.message
       this.#finish(job.id, { kind: 'failed', text, json: undefined })
     } else if (said.kind === 'read') this.#lacks(job, said.text)
-    else if (said.kind === 'changed') this.#finish(job.id, this.#ask(`carried\n${work}${said.text}`))
+    else if (said.kind === 'changed') this.#finish(job.id, this.#ask(`carried\n${job.work}${said.text}`))
     else this.#finish(job.id, said)
   }
 
   /** Gives a worker what is held here, and has the rest read. */
-  #lacks(job: Job, text: string): void {
-    job.reads = readsIn(text)
-    const known = this.known(job.key, text).split('\n')
-    job.values = job.reads.map((_, index) => (known[index] === '-' ? undefined : known[index]))
-    const missing = missingOf(job)
-    if (missing.length === 0) this.#resume(job)
-    else this.#post(message(job.id, { kind: 'read', text: readsText(missing), json: undefined }))
+  #lacks(job: Job, reads: string): void {
+    const missing = job.lacks(reads, this.known(job.key, reads))
+    if (missing === undefined) this.#restart(job)
+    else this.#post(message(job.id, { kind: 'read', text: missing, json: undefined }))
   }
 
   #finish(id: number, said: Said): void {
@@ -287,31 +238,6 @@ export class PortableEngine implements EngineCore {
     this.#mail.push(mail)
     if (this.#mail.length === 1) this.#wake()
   }
-}
-
-function missingOf({ reads, values }: Job): string[] {
-  return reads.filter((_, index) => values[index] === undefined)
-}
-
-/** Each read of a list that the engine wrote: a kind, an address or a number, and a slot where it is one of storage. */
-function readsIn(text: string): string[] {
-  const [, ...lines] = text.split('\n')
-  const reads: string[] = []
-  for (let at = 0; at < lines.length - 1; ) {
-    const end = at + (lines[at] === 'storage' ? 3 : 2)
-    reads.push(`${lines.slice(at, end).join('\n')}\n`)
-    at = end
-  }
-  return reads
-}
-
-/** As the engine writes it. */
-function readsText(reads: readonly string[]): string {
-  return `0x${reads.length.toString(16)}\n${reads.join('')}`
-}
-
-function layerQuestion(number: number, layer: string): string {
-  return `layer\n${count(number)}${layer}`
 }
 
 /** As the addon's: a kind that it does not know counts as a failure. */

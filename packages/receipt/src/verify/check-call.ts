@@ -1,4 +1,3 @@
-import { createPortableEngine } from '@upfront/engine-revm'
 import { type Address, decodeBlockParameter, decodeInspection, Place } from '@upfront/protocol'
 import type { TouchedList } from '@upfront/simulation'
 import type { ChargeStatement } from '../bill/charge-statement.js'
@@ -198,7 +197,8 @@ async function executionOf(
   witness: DecodedWitness,
   options: VerifyOptions,
 ): Promise<string> {
-  const engine = options.engine ?? createPortableEngine({ threads: 1 })
+  // A page brings its own, and has no worker threads.
+  const engine = options.engine ?? (await import('@upfront/engine-revm')).createPortableEngine({ threads: 1 })
   try {
     const { dialect } = receipt
     const asked =

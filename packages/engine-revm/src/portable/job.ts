@@ -1,0 +1,126 @@
+import { count, list } from '../border/text.js'
+import type { FromWorker } from './worker.js'
+import type { Errand, WorkerState } from './workers.js'
+
+export interface JobOptions {
+  id: number
+  kind: 'simulate' | 'execute' | 'warm' | 'carry'
+  /** Of the state that it stands on. */
+  key: string
+  /** The layers on it, each with its number. */
+  layers: ReadonlyMap<number, string>
+  text: string
+}
+
+/** What all work is told apart from its own. */
+export interface Held {
+  /** Layers that work may come to ask for again. */
+  layers: ReadonlyMap<number, string>
+  /** How often every state was dropped. */
+  forgot: number
+}
+
+/** Work for a worker, until it is done: each time that it lacks values of the state, it is begun once more, with them. */
+export class Job implements Errand {
+  readonly id: number
+  readonly key: string
+  /** Key, layers and text. */
+  readonly work: string
+  /** It took more memory than a worker has, so it is done where there is more. */
+  isLarge = false
+  readonly #options: JobOptions
+  readonly #held: Held
+  readonly #onAnswer: (answer: FromWorker) => void
+  /** What it lacked last, as the engine wrote it, and each one's value as a line; undefined where that is not known yet. */
+  #reads: string[] = []
+  #values: (string | undefined)[] = []
+  /** What gives a worker the values of each time. */
+  readonly #provided: string[] = []
+  /** Who has had all of them but the last. */
+  #worker: WorkerState | undefined
+
+  constructor(options: JobOptions, held: Held, onAnswer: (answer: FromWorker) => void) {
+    const { id, key, layers, text } = options
+    this.id = id
+    this.key = key
+    this.work = `${key}\n${list([...layers.keys()], count)}${text}`
+    this.#options = options
+    this.#held = held
+    this.#onAnswer = onAnswer
+  }
+
+  questions(worker: WorkerState): string[] {
+    const provided = this.#worker === worker ? this.#provided.slice(-1) : this.#provided
+    this.#worker = worker
+    return [...this.#news(worker), ...provided, `perform\n${this.#options.kind}\n${this.work}`]
+  }
+
+  answered(answer: FromWorker): void {
+    this.#onAnswer(answer)
+  }
+
+  /** @param known the values that are held, in the order of `reads`, a line each @returns the reads that are missing, none where that is all */
+  lacks(reads: string, known: string): string | undefined {
+    const lines = known.split('\n')
+    this.#reads = readsIn(reads)
+    this.#values = this.#reads.map((_, index) => (lines[index] === '-' ? undefined : lines[index]))
+    if (this.#values.includes(undefined)) return this.missing()
+    this.#provide()
+    return undefined
+  }
+
+  /** The reads whose values it waits for. */
+  missing(): string {
+    return readsText(this.#reads.filter((_, index) => this.#values[index] === undefined))
+  }
+
+  /** @param values of `missing`, a line each */
+  give(values: string): void {
+    const given = values.split('\n')
+    let next = 0
+    this.#values = this.#values.map((value) => value ?? given[next++]!)
+    this.#provide()
+  }
+
+  #provide(): void {
+    this.#provided.push(`provide\n${this.key}\n${readsText(this.#reads)}${this.#values.join('\n')}\n`)
+  }
+
+  /** What a worker must be told before. */
+  #news(worker: WorkerState): string[] {
+    const { layers } = this.#options
+    const { forgot } = this.#held
+    const dropped = [...worker.layers].filter((number) => !this.#held.layers.has(number) && !layers.has(number))
+    const added = [...layers].filter(([number]) => !worker.layers.has(number))
+    for (const number of dropped) worker.layers.delete(number)
+    for (const [number] of added) worker.layers.add(number)
+    const forgets = worker.forgot < forgot
+    worker.forgot = forgot
+    return [
+      ...(forgets ? ['forget\n'] : []),
+      ...dropped.map((number) => `drop\n${count(number)}`),
+      ...added.map(([number, layer]) => layerQuestion(number, layer)),
+    ]
+  }
+}
+
+export function layerQuestion(number: number, layer: string): string {
+  return `layer\n${count(number)}${layer}`
+}
+
+/** Each read of a list that the engine wrote: a kind, an address or a number, and a slot where it is one of storage. */
+function readsIn(text: string): string[] {
+  const [, ...lines] = text.split('\n')
+  const reads: string[] = []
+  for (let at = 0; at < lines.length - 1; ) {
+    const end = at + (lines[at] === 'storage' ? 3 : 2)
+    reads.push(`${lines.slice(at, end).join('\n')}\n`)
+    at = end
+  }
+  return reads
+}
+
+/** As the engine writes it. */
+function readsText(reads: readonly string[]): string {
+  return `0x${reads.length.toString(16)}\n${reads.join('')}`
+}

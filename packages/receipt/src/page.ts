@@ -1,0 +1,26 @@
+import { createPageEngine } from '@upfront/engine-revm/page'
+import { type Verification, type VerifyOptions, verify } from './verify/verify.js'
+
+/**
+ * `verify` on a page: checks a bill, its witness and its payment without asking anybody, by the engine's module. It computes as long as the
+ * paid calls took, so a page gives it to a web worker, which it can end.
+ *
+ * @example
+ * ```ts
+ * const module = await WebAssembly.compileStreaming(fetch('portable.wasm'))
+ * const { verdict, calls, payment } = await checkBill(bill, module)
+ * ```
+ * @param bill see `PaidExchange`
+ * @param module portable.wasm of `@upfront/engine-revm`, a `WebAssembly.Module`
+ * @throws Error where it is no bill, naming the field
+ */
+export function checkBill(
+  bill: unknown,
+  module: object,
+  options: Pick<VerifyOptions, 'signer'> = {},
+): Promise<Verification> {
+  return verify(bill, { ...options, engine: createPageEngine(module) })
+}
+
+export type { Check, Outcome } from './verify/check.js'
+export type { Verification } from './verify/verify.js'
