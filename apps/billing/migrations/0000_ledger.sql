@@ -39,6 +39,7 @@ CREATE TABLE "payments" (
 	"id" text PRIMARY KEY NOT NULL,
 	"origin" text NOT NULL,
 	"state" text NOT NULL,
+	"kind" text NOT NULL,
 	"network" text NOT NULL,
 	"asset" text NOT NULL,
 	"payer" text NOT NULL,

@@ -79,10 +79,10 @@ BEGIN
   ) THEN
     RAISE EXCEPTION 'payment % cannot go from % to %', OLD.id, OLD.state, NEW.state;
   END IF;
-  IF (NEW.id, NEW.network, NEW.payer, NEW.nonce, NEW.asset, NEW.pay_to, NEW.facilitator, NEW.maximum, NEW.deadline, NEW.signature,
+  IF (NEW.id, NEW.kind, NEW.network, NEW.payer, NEW.nonce, NEW.asset, NEW.pay_to, NEW.facilitator, NEW.maximum, NEW.deadline, NEW.signature,
       NEW.permit_deadline, NEW.permit_signature)
     IS DISTINCT FROM
-    (OLD.id, OLD.network, OLD.payer, OLD.nonce, OLD.asset, OLD.pay_to, OLD.facilitator, OLD.maximum, OLD.deadline, OLD.signature,
+    (OLD.id, OLD.kind, OLD.network, OLD.payer, OLD.nonce, OLD.asset, OLD.pay_to, OLD.facilitator, OLD.maximum, OLD.deadline, OLD.signature,
       OLD.permit_deadline, OLD.permit_signature)
     OR (OLD.charge IS NOT NULL AND NEW.charge IS DISTINCT FROM OLD.charge) THEN
     RAISE EXCEPTION 'payment % cannot change what was signed or charged', OLD.id;

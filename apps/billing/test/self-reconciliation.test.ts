@@ -134,6 +134,7 @@ describe.each(oneStore())('reconciliation by itself, on $name', (store) => {
     const buyer = privateKeyToAccount(DEVNET_ROLES.buyer.privateKey)
     const terms = {
       ...{
+        kind: 'upto-permit2' as const,
         asset: USDC_ADDRESS.toLowerCase() as `0x${string}`,
         maximum: 1n,
         nonce: BigInt(nonce),

@@ -8,11 +8,11 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { type RpcReceipt, readReceipt } from '../src/chain/receipt.js'
 import {
   batchGasLimit,
+  batchPart,
   DELEGATED_CODE,
   decodeBatch,
   encodeBatch,
   itemOfLog,
-  receiptAt,
   SETTLEMENT_BATCH,
   SETTLEMENT_BATCH_CODE,
 } from '../src/chain/settlement-batch.js'
@@ -75,7 +75,7 @@ describe('the contract that settles many payments in one transaction', () => {
     expect(await usdcBalance(devnet, SELLER)).toBe(before + 1_275n)
     expect(receipt.gasUsed / 50n).toBeLessThan(42_500n)
     expect(decodeBatch(signer, encodeBatch(signer, items))).toEqual(items)
-    const found = payloads.map((_, index) => receiptAt(receipt, { to: signer, item: index, items: 50 }))
+    const found = payloads.map((_, index) => batchPart(receipt, { to: signer, item: index, items: 50 }))
     const transfers = found.map(({ logs }, index) => findTransfer(paymentOf(BigInt(index + 1)), logs))
     expect(transfers.map((transfer) => transfer?.amount)).toEqual(payloads.map((_, index) => BigInt(index + 1)))
     expect(transfers.map((transfer) => itemOfLog(receipt, signer, transfer?.logIndex ?? -1))).toEqual(
@@ -92,7 +92,7 @@ describe('the contract that settles many payments in one transaction', () => {
     const items = [itemOf(first!, 100_001n), itemOf(second!, 7n), itemOf(third!, 7n)]
     const receipt = await settle(items)
     expect(receipt.succeeded).toBe(true)
-    const found = items.map((_, index) => receiptAt(receipt, { to: signer, item: index, items: 3 }))
+    const found = items.map((_, index) => batchPart(receipt, { to: signer, item: index, items: 3 }))
     expect(found.map(({ succeeded }) => succeeded)).toEqual([false, true, true])
     const places = found.map(({ logs }) => findTransfer(paymentOf(7n), logs)?.logIndex)
     expect(places[0]).toBeUndefined()
@@ -107,7 +107,7 @@ describe('the contract that settles many payments in one transaction', () => {
       290_000n,
     )
     expect(receipt.succeeded).toBe(true)
-    const found = payloads.map((_, index) => receiptAt(receipt, { to: signer, item: index, items: 3 }).succeeded)
+    const found = payloads.map((_, index) => batchPart(receipt, { to: signer, item: index, items: 3 }).succeeded)
     expect(found).toEqual([true, true, false])
     expect(await usdcBalance(devnet, SELLER)).toBe(before + 6n)
   })

@@ -1,4 +1,4 @@
-import { decodeUptoPayment, type Network } from '@upfront/protocol'
+import { decodePaymentPayload, type Network } from '@upfront/protocol'
 import type { PaymentPayload } from '@x402/core/types'
 
 /** What identifies an authorization for ever. */
@@ -12,7 +12,7 @@ export interface AuthorizationId {
 
 /** @throws DecodeError */
 export function authorizationOf(payload: PaymentPayload): AuthorizationId {
-  const { accepted, authorization } = decodeUptoPayment(payload)
+  const { accepted, authorization } = decodePaymentPayload(payload)
   return {
     network: accepted.network,
     payer: authorization.payer,

@@ -8,6 +8,7 @@ const address = (byte: string) => `0x${byte.repeat(20)}` as Address
 const ACCOUNT = address('fa')
 const GAS = 150_000n
 const terms: SignedTerms = {
+  kind: 'upto-permit2',
   asset: address('a1'),
   maximum: 100_000n,
   nonce: 2n ** 256n - 1n,

@@ -5,12 +5,13 @@ import { isOutOfGas, NodeRefusal, Revert } from './node-error.js'
 import { type Receipt, type RpcReceipt, readReceipt } from './receipt.js'
 import {
   encodeBalanceOf,
-  encodeNonceBitmap,
   encodePermit2Allowance,
   encodeSettlement,
   isNonceUsed,
-  PERMIT2,
+  type NonceOf,
+  nonceCall,
   type SignedTerms,
+  settlementTarget,
   toUint,
 } from './settlement-call.js'
 
@@ -57,12 +58,12 @@ export class BlockView {
     return toUint(await this.#call(token, encodePermit2Allowance(owner)))
   }
 
-  isPermit2NonceUsed(owner: Address, nonce: bigint): Promise<boolean> {
-    return this.#isNonceUsedAt(owner, nonce, this.hash)
+  isNonceUsed(authorization: NonceOf): Promise<boolean> {
+    return this.#isNonceUsedAt(authorization, this.hash)
   }
 
-  wasPermit2NonceUsedBefore(owner: Address, nonce: bigint): Promise<boolean> {
-    return this.#isNonceUsedAt(owner, nonce, this.parentHash)
+  wasNonceUsedBefore(authorization: NonceOf): Promise<boolean> {
+    return this.#isNonceUsedAt(authorization, this.parentHash)
   }
 
   /** How many transactions of the account this block and those before it hold. */
@@ -74,7 +75,8 @@ export class BlockView {
   async wouldSettle(payment: SignedTerms, amount: bigint): Promise<boolean> {
     const data = encodeSettlement(payment, amount)
     try {
-      const settlement = { from: payment.facilitator, data, fees: await this.#readFees() }
+      const to = settlementTarget(payment)
+      const settlement = { from: payment.facilitator, to, data, fees: await this.#readFees() }
       await simulateSettlement(this.#node, settlement, atHash(this.hash))
       return true
     } catch (error) {
@@ -107,9 +109,9 @@ export class BlockView {
     }
   }
 
-  async #isNonceUsedAt(owner: Address, nonce: bigint, blockHash: Hash): Promise<boolean> {
-    const call = { to: PERMIT2, data: encodeNonceBitmap(owner, nonce) }
-    return isNonceUsed(await this.#node.request<Hex>('eth_call', [call, atHash(blockHash)]), nonce)
+  async #isNonceUsedAt(authorization: NonceOf, blockHash: Hash): Promise<boolean> {
+    const call = [nonceCall(authorization), atHash(blockHash)]
+    return isNonceUsed(await this.#node.request<Hex>('eth_call', call), authorization)
   }
 
   #call(to: Address, data: Hex): Promise<Hex> {

@@ -10,10 +10,10 @@ import { NodeRefusal } from './node-error.js'
 import { type Log, type Receipt, type RpcLog, type RpcReceipt, readLog, readReceipt } from './receipt.js'
 import {
   encodeBalanceOf,
-  encodeNonceBitmap,
   encodePermit2Allowance,
   isNonceUsed,
-  PERMIT2,
+  type NonceOf,
+  nonceCall,
   toQuantity,
   toUint,
 } from './settlement-call.js'
@@ -89,9 +89,9 @@ export class Chain {
     ])
   }
 
-  /** Calls the upto proxy with this calldata as a settlement would, on the newest block. Throws `Revert` too. */
-  async simulateSettlement(from: Address, data: Hex): Promise<Hex> {
-    return simulateSettlement(this.node, { from, data, fees: await this.#usualFees() }, 'latest')
+  /** Calls as a settlement would, on the newest block. Throws `Revert` too. */
+  async simulateSettlement(from: Address, to: Address, data: Hex): Promise<Hex> {
+    return simulateSettlement(this.node, { from, to, data, fees: await this.#usualFees() }, 'latest')
   }
 
   /** What an OP-stack chain asks for publishing a transaction; nothing on other chains. Wei. */
@@ -127,15 +127,14 @@ export class Chain {
   }
 
   /** As of the newest block, or of the one with this number. */
-  async isPermit2NonceUsed(owner: Address, nonce: bigint, number?: bigint): Promise<boolean> {
+  async isNonceUsed(authorization: NonceOf, number?: bigint): Promise<boolean> {
     const block = number === undefined ? 'latest' : toQuantity(number)
-    const call = { to: PERMIT2, data: encodeNonceBitmap(owner, nonce) }
-    return isNonceUsed(await this.node.request<Hex>('eth_call', [call, block]), nonce)
+    return isNonceUsed(await this.node.request<Hex>('eth_call', [nonceCall(authorization), block]), authorization)
   }
 
-  /** Of a settlement with this calldata. Throws `Revert` too. */
-  async estimateSettlement(from: Address, data: Hex): Promise<bigint> {
-    return estimateSettlement(this.node, { from, data, fees: await this.#usualFees() })
+  /** Throws `Revert` too. */
+  async estimateSettlement(from: Address, to: Address, data: Hex): Promise<bigint> {
+    return estimateSettlement(this.node, { from, to, data, fees: await this.#usualFees() })
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { Address, Hash, Hex } from '@upfront/protocol'
 import type { Node } from './node.js'
 import { NodeRefusal } from './node-error.js'
-import { SETTLEMENT_GAS_LIMIT, toQuantity, UPTO_PROXY } from './settlement-call.js'
+import { SETTLEMENT_GAS_LIMIT, toQuantity } from './settlement-call.js'
 
 /** Wei. */
 export interface Fees {
@@ -12,6 +12,7 @@ export interface Fees {
 /** A settlement on the terms it will have: without fees a node runs it at price 0, which a payer's contract can tell. */
 interface Settlement {
   from: Address
+  to: Address
   data: Hex
   fees: Fees
 }
@@ -32,10 +33,10 @@ export async function estimateSettlement(node: Node, settlement: Settlement): Pr
 
 /** Nodes ask that the sender could pay for all of the limit. One that can only pay for what is used gets the answer of price 0. */
 async function withFees<T>(
-  { from, data, fees }: Settlement,
+  { from, to, data, fees }: Settlement,
   ask: (call: Record<string, Hex>) => Promise<T>,
 ): Promise<T> {
-  const call = { from, to: UPTO_PROXY, data, gas: toQuantity(SETTLEMENT_GAS_LIMIT) }
+  const call = { from, to, data, gas: toQuantity(SETTLEMENT_GAS_LIMIT) }
   const { maxFeePerGas, maxPriorityFeePerGas } = fees
   try {
     return await ask({

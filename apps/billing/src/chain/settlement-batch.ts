@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Address, Hex } from '@upfront/protocol'
+import type { Address, AuthorizationKind, Hex } from '@upfront/protocol'
 import {
   concatHex,
   decodeFunctionData,
@@ -10,6 +10,7 @@ import {
   toFunctionSelector,
 } from 'viem'
 import { type BatchItem, packItems, unpackItems } from './batch-items.js'
+import { transferPart } from './eip3009-transfer.js'
 import type { Log, Receipt } from './receipt.js'
 import { decodeSettlement, UPTO_PROXY } from './settlement-call.js'
 
@@ -67,29 +68,38 @@ export function batchGasLimit(items: readonly BatchItem[], calldata: Hex): bigin
 }
 
 /** Where in which transaction a payment is settled. */
-export interface SettlementPlace {
+export interface SettlementPlace extends Batched {
+  kind: AuthorizationKind
   payer: Address
-  /** Permit2's. */
   nonce: bigint
-  /** What the transaction calls: the upto proxy, or the signer's own account with a batch of `items`. */
+}
+
+interface Batched {
+  /** What the transaction calls: the upto proxy, or the signer's own account with a batch of `items`; of EIP-3009 the token. */
   to: Address
   item: number
   items: number
 }
 
-/** The settlements that a transaction's calldata asks for; none, where it is no settlement. */
+/** The settlements through the upto proxy that a transaction's calldata asks for; none, where it is no settlement. */
 export function settlementsOf({ to, input }: { to: Address | null; input: Hex }): SettlementPlace[] {
   if (to === null) return []
   const calls = to === UPTO_PROXY ? [{ call: input }] : (decodeBatch(to, input) ?? [])
   return calls.flatMap(({ call }, item) => {
     const settlement = decodeSettlement(call)
-    return settlement === null ? [] : [{ ...settlement, to, item, items: calls.length }]
+    return settlement === null ? [] : [{ kind: 'upto-permit2' as const, ...settlement, to, item, items: calls.length }]
   })
 }
 
 /** Of a transaction's receipt, what belongs to one of the payments that it settles: its logs, and its share of the gas. */
-export function receiptAt(receipt: Receipt, { to, item, items }: Omit<SettlementPlace, 'payer' | 'nonce'>): Receipt {
-  if (to === UPTO_PROXY) return receipt
+export function receiptAt(receipt: Receipt, place: SettlementPlace): Receipt {
+  if (place.kind === 'exact-eip3009')
+    return transferPart(receipt, { ...place, asset: place.to }) ?? { ...receipt, succeeded: false, logs: [] }
+  return place.to === UPTO_PROXY ? receipt : batchPart(receipt, place)
+}
+
+/** The same of an item of a batch. */
+export function batchPart(receipt: Receipt, { to, item, items }: Batched): Receipt {
   let logs: Log[] = []
   let succeeded = false
   let from = 0

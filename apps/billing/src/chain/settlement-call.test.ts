@@ -12,6 +12,7 @@ describe('a settlement in calldata', () => {
     const nonce = 2n ** 256n - 1n
     const data = encodeSettlement(
       {
+        kind: 'upto-permit2',
         asset: address('a'),
         maximum: 9n,
         nonce,
@@ -37,8 +38,8 @@ describe('a settlement in calldata', () => {
 
 describe('isNonceUsed', () => {
   it('reads the bit of the nonce in its word', () => {
-    expect(isNonceUsed('0x1', 256n)).toBe(true)
-    expect(isNonceUsed('0x1', 257n)).toBe(false)
-    expect(isNonceUsed(`0x8${'0'.repeat(63)}`, 255n)).toBe(true)
+    expect(isNonceUsed('0x1', { kind: 'upto-permit2', nonce: 256n })).toBe(true)
+    expect(isNonceUsed('0x1', { kind: 'upto-permit2', nonce: 257n })).toBe(false)
+    expect(isNonceUsed(`0x8${'0'.repeat(63)}`, { kind: 'upto-permit2', nonce: 255n })).toBe(true)
   })
 })

@@ -1,11 +1,12 @@
-import type { Address, Hash, Hex } from '@upfront/protocol'
-import { PERMIT2_ADDRESS, x402UptoPermit2ProxyABI, x402UptoPermit2ProxyAddress } from '@x402/evm'
+import type { Address, AuthorizationKind, Hash, Hex } from '@upfront/protocol'
+import { eip3009ABI, PERMIT2_ADDRESS, x402UptoPermit2ProxyABI, x402UptoPermit2ProxyAddress } from '@x402/evm'
 import {
   decodeFunctionData,
   encodeFunctionData,
   erc20Abi,
   pad,
   parseErc6492Signature,
+  size,
   slice,
   toEventSelector,
 } from 'viem'
@@ -22,9 +23,10 @@ export const SETTLEMENT_GAS_LIMIT = 1_000_000n
 
 /** What the buyer signed, with the signature. Amounts in the asset's smallest unit, times in seconds. */
 export interface SignedTerms {
+  kind: AuthorizationKind
   asset: Address
   maximum: bigint
-  /** Permit2's. */
+  /** Permit2's, or EIP-3009's as a number. */
   nonce: bigint
   deadline: bigint
   payer: Address
@@ -37,11 +39,17 @@ export interface SignedTerms {
   permitSignature: Hex | null
 }
 
+/** What a settlement calls: x402's proxy, or for EIP-3009 the token itself. */
+export function settlementTarget({ kind, asset }: Pick<SignedTerms, 'kind' | 'asset'>): Address {
+  return kind === 'exact-eip3009' ? asset : UPTO_PROXY
+}
+
 /**
  * The calldata that moves `amount` (smallest unit) of what the buyer signed, its permit first where there is one. A permit that
- * was used already does not fail: the allowance that it gave may still stand.
+ * was used already does not fail: the allowance that it gave may still stand. EIP-3009 moves all that was signed.
  */
 export function encodeSettlement(payment: SignedTerms, amount: bigint): Hex {
+  if (payment.kind === 'exact-eip3009') return encodeTransferWithAuthorization(payment, amount)
   const settlement = [
     {
       permitted: { token: payment.asset, amount: payment.maximum },
@@ -57,15 +65,30 @@ export function encodeSettlement(payment: SignedTerms, amount: bigint): Hex {
   if (permitSignature === null || deadline === null) {
     return encodeFunctionData({ abi: x402UptoPermit2ProxyABI, functionName: 'settle', args: settlement })
   }
-  const [r, s] = [slice(permitSignature, 0, 32), slice(permitSignature, 32, 64)]
-  const last = Number(slice(permitSignature, 64, 65))
-  // Some wallets write the recovery bit alone.
-  const permit = { value, deadline, r, s, v: last < 27 ? last + 27 : last }
+  const permit = { value, deadline, ...partsOf(permitSignature) }
   const args = [permit, ...settlement] as const
   return encodeFunctionData({ abi: x402UptoPermit2ProxyABI, functionName: 'settleWithPermit', args })
 }
 
-/** Whose authorization a transaction's calldata settles; `null` where it is no settlement. */
+function encodeTransferWithAuthorization(payment: SignedTerms, amount: bigint): Hex {
+  const { payer, payTo, maximum, validAfter, deadline, nonce, signature } = payment
+  if (amount !== maximum) throw new Error(`EIP-3009 moves ${maximum}, not ${amount}`)
+  const transfer = [payer, payTo, maximum, validAfter, deadline + 1n, pad(toQuantity(nonce), { size: 32 })] as const
+  const functionName = 'transferWithAuthorization'
+  // An ordinary account's signature goes to the function that every such token has, anything else to the one for contracts.
+  if (size(signature) !== 65)
+    return encodeFunctionData({ abi: eip3009ABI, functionName, args: [...transfer, signature] })
+  const { r, s, v } = partsOf(signature)
+  return encodeFunctionData({ abi: eip3009ABI, functionName, args: [...transfer, v, r, s] })
+}
+
+/** Some wallets write the recovery bit alone. */
+function partsOf(signature: Hex): { r: Hex; s: Hex; v: number } {
+  const last = Number(slice(signature, 64, 65))
+  return { r: slice(signature, 0, 32), s: slice(signature, 32, 64), v: last < 27 ? last + 27 : last }
+}
+
+/** Whose authorization the calldata of a call to {@link UPTO_PROXY} settles; `null` where it is no settlement. */
 export function decodeSettlement(calldata: Hex): { payer: Address; nonce: bigint } | null {
   try {
     const { functionName, args } = decodeFunctionData({ abi: x402UptoPermit2ProxyABI, data: calldata })
@@ -76,6 +99,9 @@ export function decodeSettlement(calldata: Hex): { payer: Address; nonce: bigint
     return null
   }
 }
+
+/** An authorization whose nonce is asked for. */
+export type NonceOf = Pick<SignedTerms, 'kind' | 'asset' | 'payer' | 'nonce'>
 
 /** Permit2 keeps nonce `n` as bit `n % 256` of word `n / 256`. */
 const nonceBitmapAbi = [
@@ -91,12 +117,20 @@ const nonceBitmapAbi = [
   },
 ] as const
 
-export function encodeNonceBitmap(owner: Address, nonce: bigint): Hex {
-  return encodeFunctionData({ abi: nonceBitmapAbi, functionName: 'nonceBitmap', args: [owner, nonce >> 8n] })
+/** What says whether an authorization was used: Permit2's bitmap, or the token's `authorizationState`. */
+export function nonceCall({ kind, asset, payer, nonce }: NonceOf): { to: Address; data: Hex } {
+  if (kind !== 'exact-eip3009') {
+    const data = encodeFunctionData({ abi: nonceBitmapAbi, functionName: 'nonceBitmap', args: [payer, nonce >> 8n] })
+    return { to: PERMIT2, data }
+  }
+  const args = [payer, pad(toQuantity(nonce), { size: 32 })] as const
+  return { to: asset, data: encodeFunctionData({ abi: eip3009ABI, functionName: 'authorizationState', args }) }
 }
 
-export function isNonceUsed(bitmap: Hex, nonce: bigint): boolean {
-  return ((BigInt(bitmap) >> (nonce & 0xffn)) & 1n) === 1n
+/** @param word what {@link nonceCall} answered */
+export function isNonceUsed(word: Hex, { kind, nonce }: Pick<NonceOf, 'kind' | 'nonce'>): boolean {
+  const bits = toUint(word)
+  return kind === 'exact-eip3009' ? bits !== 0n : ((bits >> (nonce & 0xffn)) & 1n) === 1n
 }
 
 export function encodeBalanceOf(owner: Address): Hex {

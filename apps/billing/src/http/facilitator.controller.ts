@@ -56,12 +56,13 @@ export class FacilitatorController {
           ...{ facilitatorAddress: facilitatorAddresses[0], facilitatorAddresses, gasSponsoring },
           ...(blockSeconds === undefined ? {} : { blockSeconds }),
         }
-        return { x402Version: 2, scheme: 'upto', network, extra }
+        const upto = { x402Version: 2, scheme: 'upto', network, extra }
+        return [upto, { x402Version: 2, scheme: 'exact', network }]
       }),
     )
     const all = new Set([...accepted.values()].flatMap((addresses) => [...addresses]))
     const extensions = new Set(this.chains.all().flatMap((chain) => Object.values(gasSponsoringOf(chain))))
-    return { kinds, extensions: [...extensions], signers: { 'eip155:*': [...all].sort() } }
+    return { kinds: kinds.flat(), extensions: [...extensions], signers: { 'eip155:*': [...all].sort() } }
   }
 }
 

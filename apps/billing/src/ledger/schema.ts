@@ -1,4 +1,4 @@
-import type { Address, Hash, Hex, Network, PaymentState } from '@upfront/protocol'
+import type { Address, AuthorizationKind, Hash, Hex, Network, PaymentState } from '@upfront/protocol'
 import { sql } from 'drizzle-orm'
 import {
   bigint,
@@ -28,6 +28,8 @@ export const payments = pgTable(
     id: text('id').primaryKey(),
     origin: text('origin').$type<PaymentOrigin>().notNull(),
     state: text('state').$type<PaymentState>().notNull(),
+    /** What was signed, and which contract takes it. */
+    kind: text('kind').$type<AuthorizationKind>().notNull(),
     network: text('network').$type<Network>().notNull(),
     asset: text('asset').$type<Address>().notNull(),
     payer: text('payer').$type<Address>().notNull(),

@@ -135,7 +135,8 @@ export class Authorizations {
     const accepted = await this.signers.accepted()
     const network = (request.paymentRequirements as { network?: unknown } | null)?.network
     const own = accepted.get(network as `eip155:${number}`) ?? NO_SIGNERS
-    const read = readAuthorization(this.chains, own, request)
+    const offered = isExact(request) ? await this.signers.offered(network as Network) : []
+    const read = readAuthorization(this.chains, { accepted: own, offered }, request)
     if (!read.valid) return refused(read, read.payer)
     const { payer, nonce } = read.authorization
     const [known, isPayerKnownToBurn] = await Promise.all([
@@ -168,7 +169,18 @@ export class Authorizations {
     call: KeyedCall | null,
     extend: ((tx: Transaction, payment: PaymentRow) => Promise<PaymentRow>) | null,
   ): Promise<Reservation> {
-    const { payer, token: asset, maximum, signature, spender: _, ...signed } = authorization
+    const {
+      kind,
+      payer,
+      token: asset,
+      maximum,
+      signature,
+      nonce,
+      deadline,
+      payTo,
+      facilitator,
+      validAfter,
+    } = authorization
     const sponsored = holdings.isSponsored ? permit : null
     const now = new Date()
     const payment = {
@@ -178,9 +190,14 @@ export class Authorizations {
       network: chain.network,
       asset,
       payer,
+      kind,
+      payTo,
+      facilitator,
+      nonce,
       maximum,
+      validAfter,
+      deadline,
       signature,
-      ...signed,
       permitDeadline: sponsored?.deadline ?? null,
       permitSignature: sponsored?.signature ?? null,
       sponsoredGas: sponsored === null ? null : await sponsoredGas(chain),
@@ -191,7 +208,7 @@ export class Authorizations {
     }
     const event = {
       maximum: maximum.toString(),
-      deadline: signed.deadline.toString(),
+      deadline: deadline.toString(),
       ...(payment.sponsoredGas === null ? {} : { sponsoredGas: payment.sponsoredGas.toString() }),
     }
     const key = call === null ? null : { ...call, paymentId: payment.id, createdAt: now }
@@ -236,6 +253,10 @@ export class Authorizations {
     if (payment === null) throw new Error('an idempotency key points to no payment')
     return { outcome: 'authorized', payment: toPayment(payment) }
   }
+}
+
+function isExact({ paymentRequirements }: AuthorizeRequest): boolean {
+  return (paymentRequirements as { scheme?: unknown } | null)?.scheme === 'exact'
 }
 
 function refused({ reason, message }: { reason: string; message: string }, payer: Address | null): Refused {

@@ -10,6 +10,7 @@ import { Settler } from '../settle/settler.js'
 import { readSettleRequest, type SettleRequest } from '../verify/settle-request.js'
 import { Authorizations } from './authorize.js'
 import { Charges } from './charge.js'
+import { wireReason } from './exact-reasons.js'
 
 /** x402's facilitator for any seller: `POST /verify` and `POST /settle`, with the ledger's guarantees. */
 @Injectable()
@@ -24,6 +25,12 @@ export class Facilitator {
 
   /** Changes nothing. The amount is the maximum. An authorization that was used, or is not covered beside open reservations, is invalid. Throws `NodeFault`. */
   async verify(paymentPayload: unknown, paymentRequirements: unknown): Promise<VerifyResponse> {
+    const answer = await this.examine(paymentPayload, paymentRequirements)
+    const { invalidReason: reason } = answer
+    return reason === undefined ? answer : { ...answer, invalidReason: wireReason(reason, paymentRequirements) }
+  }
+
+  private async examine(paymentPayload: unknown, paymentRequirements: unknown): Promise<VerifyResponse> {
     const request = readSettleRequest(paymentPayload, paymentRequirements)
     const unserved = request.valid ? this.findUnserved(request) : null
     if (unserved !== null) {
@@ -40,6 +47,12 @@ export class Facilitator {
    * unless it was reported as pending; then it is granted once it is settled. Throws `NodeFault`.
    */
   async settle(paymentPayload: unknown, paymentRequirements: unknown): Promise<SettleResponse> {
+    const answer = await this.settleOnce(paymentPayload, paymentRequirements)
+    const { errorReason: reason } = answer
+    return reason === undefined ? answer : { ...answer, errorReason: wireReason(reason, paymentRequirements) }
+  }
+
+  private async settleOnce(paymentPayload: unknown, paymentRequirements: unknown): Promise<SettleResponse> {
     const request = readSettleRequest(paymentPayload, paymentRequirements)
     if (!request.valid) return { ...failure(request, ''), network: request.network }
     const { network, payer, nonce, amount, maximumRequirements } = request

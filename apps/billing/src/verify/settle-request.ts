@@ -1,14 +1,16 @@
 import {
   type Address,
   DecodeError,
-  decodeUptoPayment,
-  decodeUptoRequirements,
+  decodePaymentPayload,
+  decodeRequirements,
   type Hex,
   type Network,
   RefusalReason,
+  type Scheme,
 } from '@upfront/protocol'
 
 export interface SettleRequest {
+  scheme: Scheme
   network: Network
   payer: Address
   /** As the seller asks; a verification compares it with what was signed. */
@@ -27,15 +29,20 @@ export function readSettleRequest(
   paymentRequirements: unknown,
 ): ({ valid: true } & SettleRequest) | { valid: false; reason: string; message: string; network: Network } {
   try {
-    const requirements = decodeUptoRequirements(paymentRequirements, 'paymentRequirements')
-    const { authorization } = decodeUptoPayment(paymentPayload)
+    const requirements = decodeRequirements(paymentRequirements, 'paymentRequirements')
+    const { authorization } = decodePaymentPayload(paymentPayload)
     const { amount, network, payTo } = requirements
     if (amount > authorization.maximum) {
       const message = `the charge ${amount} is above the authorized maximum ${authorization.maximum}`
       return { valid: false, reason: RefusalReason.exceedsMaximum, message, network }
     }
+    if (requirements.scheme === 'exact' && amount !== authorization.maximum) {
+      const message = `the charge ${amount} is not the authorized amount ${authorization.maximum}`
+      return { valid: false, reason: RefusalReason.amountMismatch, message, network }
+    }
     return {
       valid: true,
+      scheme: requirements.scheme,
       network,
       payer: authorization.payer,
       payTo,

@@ -1,27 +1,65 @@
-import type { UptoAuthorization } from '@upfront/protocol'
-import { PERMIT2_ADDRESS, uptoPermit2WitnessTypes } from '@x402/evm'
-import { isAddressEqual, recoverTypedDataAddress } from 'viem'
+import type { Eip3009Authorization, SignedAuthorization, UptoAuthorization } from '@upfront/protocol'
+import { authorizationTypes, PERMIT2_ADDRESS, uptoPermit2WitnessTypes } from '@x402/evm'
+import { isAddressEqual, numberToHex, recoverTypedDataAddress, type TypedDataDomain } from 'viem'
 
-/** Whether an ordinary account has signed this itself. No node is asked: a contract's signature is never one. */
-export async function isSignedByPayer(authorization: UptoAuthorization, chainId: number): Promise<boolean> {
-  const { payer, token, maximum, spender, nonce, deadline, payTo, facilitator, validAfter, signature } = authorization
+/**
+ * Whether an ordinary account has signed this itself. No node is asked: a contract's signature is never one.
+ * @param token the name and version of the token's EIP-712 domain, where EIP-3009 is signed
+ */
+export async function isSignedByPayer(
+  authorization: SignedAuthorization,
+  chainId: number,
+  token: { name?: unknown; version?: unknown },
+): Promise<boolean> {
   try {
-    const signer = await recoverTypedDataAddress({
-      domain: { name: 'Permit2', chainId, verifyingContract: PERMIT2_ADDRESS },
-      types: uptoPermit2WitnessTypes,
-      primaryType: 'PermitWitnessTransferFrom',
-      message: {
-        permitted: { token, amount: maximum },
-        spender,
-        nonce,
-        deadline,
-        witness: { to: payTo, facilitator, validAfter },
-      },
-      signature,
-    })
-    return isAddressEqual(signer, payer)
+    const signer =
+      authorization.kind === 'upto-permit2'
+        ? await recoverPermit2(authorization, chainId)
+        : await recoverEip3009(authorization, {
+            ...token,
+            chainId,
+            verifyingContract: authorization.token,
+          } as TypedDataDomain)
+    return isAddressEqual(signer, authorization.payer)
   } catch {
     // Not a signature of that form.
     return false
   }
+}
+
+function recoverPermit2(authorization: UptoAuthorization, chainId: number) {
+  const { token, maximum, spender, nonce, deadline, payTo, facilitator, validAfter, signature } = authorization
+  return recoverTypedDataAddress({
+    domain: { name: 'Permit2', chainId, verifyingContract: PERMIT2_ADDRESS },
+    types: uptoPermit2WitnessTypes,
+    primaryType: 'PermitWitnessTransferFrom',
+    message: {
+      permitted: { token, amount: maximum },
+      spender,
+      nonce,
+      deadline,
+      witness: { to: payTo, facilitator, validAfter },
+    },
+    signature,
+  })
+}
+
+function recoverEip3009(
+  { payer, payTo, maximum, validAfter, deadline, nonce, signature }: Eip3009Authorization,
+  domain: TypedDataDomain,
+) {
+  return recoverTypedDataAddress({
+    domain,
+    types: authorizationTypes,
+    primaryType: 'TransferWithAuthorization',
+    message: {
+      from: payer,
+      to: payTo,
+      value: maximum,
+      validAfter,
+      validBefore: deadline + 1n,
+      nonce: numberToHex(nonce, { size: 32 }),
+    },
+    signature,
+  })
 }

@@ -3,7 +3,10 @@ import type { FacilitatorEvmSigner } from '@x402/evm'
 import { decodeFunctionResult, encodeFunctionData } from 'viem'
 import type { Chain } from '../chain/chain.js'
 import { NodeFault } from '../chain/node-error.js'
-import { SETTLEMENT_GAS_LIMIT, UPTO_PROXY } from '../chain/settlement-call.js'
+import { SETTLEMENT_GAS_LIMIT } from '../chain/settlement-call.js'
+
+/** By x402's proxy, and by EIP-3009. */
+const SETTLEMENTS: ReadonlySet<string> = new Set(['settle', 'transferWithAuthorization'])
 
 type ReadContractArguments = Parameters<FacilitatorEvmSigner['readContract']>[0]
 
@@ -61,8 +64,7 @@ export class VerificationSigner implements FacilitatorEvmSigner {
     // Its diagnosis of a failed simulation goes through Multicall3; we have read balance and allowance ourselves.
     if (functionName === 'aggregate3' || functionName === 'tryAggregate') throw new Error('not needed')
     try {
-      if (functionName === 'settle' && address.toLowerCase() === UPTO_PROXY)
-        return await this.#reads.simulatedSettlement()
+      if (SETTLEMENTS.has(functionName)) return await this.#reads.simulatedSettlement()
       const result = await this.#chain.call(address, encodeFunctionData({ ...contract, args }), {
         gas: SETTLEMENT_GAS_LIMIT,
       })

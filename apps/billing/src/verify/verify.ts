@@ -2,25 +2,33 @@ import {
   type Address,
   DEADLINE_SLACK_SECONDS,
   DecodeError,
-  decodeUptoPayment,
-  decodeUptoRequirements,
+  decodePaymentPayload,
+  decodeRequirements,
+  type ExactPayment,
   GAS_SPONSORING,
   type Hex,
   RefusalReason,
+  type Requirements,
   SETTLEMENT_MARGIN_SECONDS,
+  type SignedAuthorization,
   type TokenPermit,
-  type UptoAuthorization,
   type UptoPayment,
-  type UptoRequirements,
 } from '@upfront/protocol'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
+import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
 import { UptoEvmScheme } from '@x402/evm/upto/facilitator'
-import { BaseError, isErc6492Signature } from 'viem'
+import { BaseError, isErc6492Signature, maxUint256, zeroAddress } from 'viem'
 import type { Chain } from '../chain/chain.js'
 import type { Chains } from '../chain/chains.js'
-import { encodeSettlement, PERMIT2 } from '../chain/settlement-call.js'
+import { encodeSettlement, PERMIT2, settlementTarget } from '../chain/settlement-call.js'
 import { isSignedByPayer } from './signed-by-payer.js'
 import { VerificationSigner } from './verification-signer.js'
+
+/** Of `upto` and of `exact`. */
+const SIMULATION_FAILED: ReadonlySet<string> = new Set([
+  RefusalReason.simulationFailed,
+  'invalid_exact_evm_transaction_simulation_failed',
+])
 
 /** What one payer holds and lets Permit2 move, not older than `block`. Smallest unit. */
 export interface Holdings {
@@ -31,11 +39,14 @@ export interface Holdings {
   block: bigint
 }
 
+/** What a buyer signed, and the signer that settles it: of `upto` the one that was signed for. */
+export type PayableAuthorization = SignedAuthorization & { facilitator: Address }
+
 /** Decoded, and in order as far as can be seen without the chain. */
 export interface ReadAuthorization {
   chain: Chain
-  requirements: UptoRequirements
-  authorization: UptoAuthorization
+  requirements: Requirements
+  authorization: PayableAuthorization
   /** Stands in for an allowance; `null`: there is none, or this token's are not sponsored. */
   permit: TokenPermit | null
   /** The objects as they came, for @x402/evm. */
@@ -55,10 +66,10 @@ export interface Invalid {
  */
 export function readAuthorization(
   chains: Chains,
-  acceptedSigners: ReadonlySet<Address>,
+  { accepted, offered }: { accepted: ReadonlySet<Address>; offered: readonly Address[] },
   input: { paymentPayload: unknown; paymentRequirements: unknown; minimumValiditySeconds: number },
 ): ({ valid: true } & ReadAuthorization) | Invalid {
-  let decoded: { requirements: UptoRequirements } & Omit<UptoPayment, 'accepted'>
+  let decoded: { requirements: Requirements } & (Omit<UptoPayment, 'accepted'> | Omit<ExactPayment, 'accepted'>)
   const invalid = (reason: string, message: string, payer: Address | null): Invalid => ({
     valid: false,
     reason,
@@ -66,20 +77,27 @@ export function readAuthorization(
     payer,
   })
   try {
-    const requirements = decodeUptoRequirements(input.paymentRequirements, 'paymentRequirements')
-    decoded = { requirements, ...decodeUptoPayment(input.paymentPayload) }
+    const requirements = decodeRequirements(input.paymentRequirements, 'paymentRequirements')
+    decoded = { requirements, ...decodePaymentPayload(input.paymentPayload) }
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
     return invalid(reasonOfField(error.place), error.message, null)
   }
-  const { requirements, authorization } = decoded
+  const { requirements } = decoded
+  const authorization = assign(decoded.authorization, offered)
   const { payer } = authorization
+  if ((requirements.scheme === 'exact') !== (authorization.kind === 'exact-eip3009')) {
+    return invalid(RefusalReason.invalidScheme, `the payload is not one of the scheme ${requirements.scheme}`, payer)
+  }
   const chain = chains.get(requirements.network)
   if (chain === undefined) return invalid(RefusalReason.invalidNetwork, `${requirements.network} is not served`, payer)
   if (!chain.tokens.has(requirements.asset)) {
     return invalid(RefusalReason.unknownAsset, `${requirements.asset} is not a token that is settled here`, payer)
   }
-  if (!acceptedSigners.has(authorization.facilitator)) {
+  if (authorization.token !== requirements.asset) {
+    return invalid(RefusalReason.tokenMismatch, `another token is asked than was signed for`, payer)
+  }
+  if (!accepted.has(authorization.facilitator)) {
     return invalid(
       RefusalReason.facilitatorMismatch,
       `${authorization.facilitator} is no signer of this facilitator`,
@@ -111,10 +129,17 @@ export function readAuthorization(
   }
 }
 
+/** EIP-3009 names nobody who settles it: its nonce, which is random, decides among the signers. */
+function assign(authorization: SignedAuthorization, offered: readonly Address[]): PayableAuthorization {
+  if (authorization.kind === 'upto-permit2') return authorization
+  const place = offered.length === 0 ? 0 : Number(authorization.nonce % BigInt(offered.length))
+  return { ...authorization, facilitator: offered[place] ?? zeroAddress }
+}
+
 /** Why a permit can't pay for this authorization, whoever signed it. */
 function findUnfit(
   { owner, token, spender, amount, deadline }: TokenPermit,
-  authorization: UptoAuthorization,
+  authorization: PayableAuthorization,
 ): { reason: string; message: string } | null {
   const { payer, maximum } = authorization
   if (owner !== payer) return { reason: RefusalReason.permitOwnerMismatch, message: 'is not of the payer' }
@@ -148,21 +173,23 @@ export async function verifyOnChain(
   const invalid = (reason: string, message: string): Invalid => ({ valid: false, reason, message, payer })
   const settlement = encodeSimulation(authorization, permit)
   if (settlement === null) return invalid(RefusalReason.invalidSignature, 'its ERC-6492 wrapping does not decode')
+  const target = settlementTarget({ ...authorization, asset: authorization.token })
   const signer = new VerificationSigner(chain, [...acceptedSigners], {
     payer,
     payerCode: once(() => chain.code(payer)),
-    simulatedSettlement: once(() => chain.simulateSettlement(authorization.facilitator, settlement)),
+    simulatedSettlement: once(() => chain.simulateSettlement(authorization.facilitator, target, settlement)),
   })
   const readBoth = once(() => readHoldings(chain, authorization, permit))
   // Whoever sends rubbish has the node asked for the payer's code at most.
-  if (await isSignedByPayer(authorization, chain.chainId)) {
+  if (await isSignedByPayer(authorization, chain.chainId, requirements.extra)) {
     signer.readAhead()
     readBoth().catch(() => undefined)
   }
   // Without its extensions: what it takes for a settlement by `settle` is simulated with the permit that we take.
-  const verdict = await new UptoEvmScheme(signer).verify({ ...wire.payload, extensions: {} }, wire.requirements)
+  const scheme = authorization.kind === 'upto-permit2' ? new UptoEvmScheme(signer) : new ExactEvmScheme(signer)
+  const verdict = await scheme.verify({ ...wire.payload, extensions: {} }, wire.requirements)
   if (signer.fault !== null) throw signer.fault
-  const simulationFailed = verdict.invalidReason === RefusalReason.simulationFailed
+  const simulationFailed = SIMULATION_FAILED.has(verdict.invalidReason ?? '')
   if (!verdict.isValid && !simulationFailed) {
     const reason = verdict.invalidReason ?? RefusalReason.invalidPayload
     const undeployed = reason === RefusalReason.invalidSignature && isErc6492Signature(authorization.signature)
@@ -184,7 +211,7 @@ export async function verifyOnChain(
     )
   }
   if (!simulationFailed) return { valid: true, ...holdings }
-  if (await chain.isPermit2NonceUsed(payer, authorization.nonce)) {
+  if (await chain.isNonceUsed({ ...authorization, asset: authorization.token })) {
     return invalid(RefusalReason.nonceUsed, 'the nonce of this authorization was used before')
   }
   if (!holdings.isSponsored) {
@@ -204,7 +231,7 @@ function once<T>(read: () => Promise<T>): () => Promise<T> {
 
 /** Settling the maximum; `null` where the signature claims to be wrapped (ERC-6492) and can't be unwrapped. */
 function encodeSimulation(
-  { token: asset, ...authorization }: UptoAuthorization,
+  { token: asset, ...authorization }: PayableAuthorization,
   permit: TokenPermit | null,
 ): Hex | null {
   const { deadline: permitDeadline, signature: permitSignature } = permit ?? { deadline: null, signature: null }
@@ -219,12 +246,16 @@ function encodeSimulation(
 /** Reads balance and Permit2 allowance. Throws `NodeFault`. */
 export async function readHoldings(
   chain: Chain,
-  { token: asset, payer, maximum }: UptoAuthorization,
+  { kind, token: asset, payer, maximum }: PayableAuthorization,
   sponsored: { amount: bigint } | null,
 ): Promise<Holdings> {
   // Taken before the reads: whatever is mined after this block may or may not be in them.
   const block = chain.head.number
-  const [balance, allowance] = await Promise.all([chain.balanceOf(asset, payer), chain.permit2Allowance(asset, payer)])
+  const [balance, allowance] = await Promise.all([
+    chain.balanceOf(asset, payer),
+    // The authorization is all that EIP-3009 needs.
+    kind === 'exact-eip3009' ? maxUint256 : chain.permit2Allowance(asset, payer),
+  ])
   const isSponsored = sponsored !== null && allowance < maximum
   return { balance, allowance: isSponsored ? sponsored.amount : allowance, isSponsored, block }
 }

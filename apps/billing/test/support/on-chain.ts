@@ -84,6 +84,7 @@ export function settlementCall(payload: PaymentPayload, amount: bigint): `0x${st
   }
   const { nonce, deadline, witness, permitted } = signed.permit2Authorization
   const terms = {
+    kind: 'upto-permit2' as const,
     asset: permitted.token,
     maximum: BigInt(permitted.amount),
     nonce: BigInt(nonce),

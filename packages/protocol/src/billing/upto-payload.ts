@@ -5,15 +5,20 @@ import {
   decodeInteger,
   decodeNetwork,
   decodeObject,
+  decodeOneOf,
   decodeString,
   type JsonObject,
   type Network,
   refuse,
 } from './wire-fields.js'
 
-/** What a seller asks (x402 v2 `PaymentRequirements`, scheme `upto`). `amount`: smallest unit of `asset`. */
-export interface UptoRequirements {
-  scheme: 'upto'
+/** x402's schemes that are settled here: up to a signed maximum, or exactly what was signed. */
+export const SCHEMES = ['upto', 'exact'] as const
+export type Scheme = (typeof SCHEMES)[number]
+
+/** What a seller asks (x402 v2 `PaymentRequirements`). `amount`: smallest unit of `asset`. */
+export interface Requirements {
+  scheme: Scheme
   network: Network
   asset: Address
   amount: bigint
@@ -25,6 +30,7 @@ export interface UptoRequirements {
 
 /** What the buyer signed: Permit2's `PermitWitnessTransferFrom` with the upto proxy's witness. Amounts: smallest unit. */
 export interface UptoAuthorization {
+  kind: 'upto-permit2'
   payer: Address
   token: Address
   maximum: bigint
@@ -54,7 +60,7 @@ export interface TokenPermit {
 
 /** A decoded x402 v2 `PaymentPayload` of scheme `upto`. */
 export interface UptoPayment {
-  accepted: UptoRequirements
+  accepted: Requirements
   authorization: UptoAuthorization
   /** `null`: the payer sent none. */
   permit: TokenPermit | null
@@ -62,11 +68,11 @@ export interface UptoPayment {
 
 /** x402's extension by which a facilitator settles with a payer's EIP-2612 permit in place of an approval. */
 export const GAS_SPONSORING = 'eip2612GasSponsoring'
-export function decodeUptoRequirements(value: unknown, field: string): UptoRequirements {
+/** Throws {@link DecodeError}. */
+export function decodeRequirements(value: unknown, field: string, schemes: readonly Scheme[] = SCHEMES): Requirements {
   const object = decodeObject(value, field)
-  if (object.scheme !== 'upto') throw refuse(`${field}.scheme`, 'must be upto')
   return {
-    scheme: 'upto',
+    scheme: decodeOneOf(object.scheme, `${field}.scheme`, schemes),
     network: decodeNetwork(object.network, `${field}.network`),
     asset: decodeAddressField(object.asset, `${field}.asset`),
     amount: decodeDecimal(object.amount, `${field}.amount`),
@@ -92,8 +98,9 @@ export function decodeUptoPayment(value: unknown, field = 'paymentPayload'): Upt
   const permitted = decodeObject(authorization.permitted, `${at}.permitted`)
   const witness = decodeObject(authorization.witness, `${at}.witness`)
   return {
-    accepted: decodeUptoRequirements(object.accepted, `${field}.accepted`),
+    accepted: decodeRequirements(object.accepted, `${field}.accepted`, ['upto']),
     authorization: {
+      kind: 'upto-permit2',
       payer: decodeAddressField(authorization.from, `${at}.from`),
       token: decodeAddressField(permitted.token, `${at}.permitted.token`),
       maximum: decodeDecimal(permitted.amount, `${at}.permitted.amount`),
@@ -131,7 +138,7 @@ function infoOf(extensions: unknown, name: string): JsonObject | null | undefine
   return (extension as { info?: JsonObject | null } | null | undefined)?.info
 }
 
-function decodeSignature(value: unknown, field: string): Hex {
+export function decodeSignature(value: unknown, field: string): Hex {
   const text = decodeString(value, field, 16_384)
   if (!/^0x([0-9a-fA-F]{2})+$/.test(text)) throw refuse(field, 'must be a hex byte string')
   return text.toLowerCase() as Hex

@@ -44,7 +44,16 @@ describe('the SQL functions of the ledger', () => {
 async function isAllowed(ledger: Ledger, from: string, to: string): Promise<boolean> {
   const charge = ['authorized', 'released', 'expired'].includes(from) ? null : from === 'zero' ? 0 : 1
   const row = {
-    ...{ id: 'pay_1', origin: 'internal', state: from, network: 'eip155:1', asset: '0x', payer: '0x', pay_to: '0x' },
+    ...{
+      id: 'pay_1',
+      origin: 'internal',
+      kind: 'upto-permit2',
+      state: from,
+      network: 'eip155:1',
+      asset: '0x',
+      payer: '0x',
+      pay_to: '0x',
+    },
     ...{ facilitator: '0x', nonce: 1, maximum: 1, valid_after: 0, deadline: 1, signature: '0x', charge },
     ...{ authorized_block: 0, created_at: '2026-01-01', updated_at: '2026-01-01' },
   }

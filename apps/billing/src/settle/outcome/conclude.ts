@@ -61,8 +61,13 @@ function describeMined(
       transferred: transfer.amount.toString(),
       logIndex: transfer.logIndex,
     },
-    along: [markMined(receipt), recordPaymentGas(receipt), recordTransfer(receipt, transfer)],
+    along: [markMined(receipt), ...ownGas(receipt), recordTransfer(receipt, transfer)],
   }
+}
+
+/** A transaction that somebody else sent costs us nothing. */
+export function ownGas(receipt: Receipt): SQL[] {
+  return receipt.gasUsed === 0n ? [] : [recordPaymentGas(receipt)]
 }
 
 function markMined({ hash }: Receipt): SQL {
@@ -97,7 +102,7 @@ export async function concludeFailed(
       blockHash: block.hash,
     },
     along: [
-      ...(receipt === null ? [] : [markMined(receipt), recordPaymentGas(receipt)]),
+      ...(receipt === null ? [] : [markMined(receipt), ...ownGas(receipt)]),
       ...(receipt === null || transfer === null ? [] : [recordTransfer(receipt, transfer)]),
       ...(isLate || transfer !== null ? [] : [refusePayer(receipt?.gasUsed ?? 0n, burnsGas)]),
     ],

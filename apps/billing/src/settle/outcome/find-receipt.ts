@@ -1,6 +1,7 @@
 import type { Chain } from '../../chain/chain.js'
+import { transferPart } from '../../chain/eip3009-transfer.js'
 import type { Receipt } from '../../chain/receipt.js'
-import { receiptAt, settlementsOf } from '../../chain/settlement-batch.js'
+import { batchPart, receiptAt, settlementsOf } from '../../chain/settlement-batch.js'
 import { UPTO_PROXY } from '../../chain/settlement-call.js'
 import type { Database } from '../../ledger/ledger.js'
 import type { PaymentRow } from '../../ledger/schema.js'
@@ -29,14 +30,16 @@ export async function readReceipt(db: Database, chain: Chain, payment: PaymentRo
   if (whole.to === UPTO_PROXY) return whole
   const own = (await readTransactions(db, payment)).find(({ hash }) => hash === whole.hash)
   if (own !== undefined) return ownPart(whole, own)
-  // Somebody else sent it, with our key.
+  // Somebody else sent it: an EIP-3009 authorization is for anybody.
+  if (payment.kind === 'exact-eip3009') return transferPart(whole, payment)
+  // With our key.
   const transaction = await chain.transaction(whole.hash)
   const place = transaction === null ? undefined : settlementsOf(transaction).find((found) => isOf(found, payment))
   return place === undefined ? whole : receiptAt(whole, place)
 }
 
 function ownPart(receipt: Receipt, { signer: to, item, items }: OwnTransaction): Receipt {
-  return items === 1 ? receipt : receiptAt(receipt, { to, item, items })
+  return items === 1 ? receipt : batchPart(receipt, { to, item, items })
 }
 
 function isOf(found: { payer: string; nonce: bigint }, { payer, nonce }: PaymentRow): boolean {

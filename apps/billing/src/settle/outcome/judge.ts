@@ -30,12 +30,12 @@ export async function judge(
   own: ReadonlySet<Hash>,
   notBefore: bigint,
 ): Promise<Verdict> {
-  const { payer, nonce, charge } = payment
+  const { charge } = payment
   if (charge === null) throw new Error(`payment ${payment.id} was not charged`)
   const confirmations = BigInt(chain.confirmations)
   const block = await chain.blockBelowHead(confirmations > DEPTH_BLOCKS ? confirmations : DEPTH_BLOCKS)
   if (block === null || block.number < payment.authorizedBlock) return { kind: 'unclear' }
-  if (await block.isPermit2NonceUsed(payer, nonce)) {
+  if (await block.isNonceUsed(payment)) {
     const spend = await findSpend(chain, block, payment, own)
     if (spend.kind === 'settlement') return { kind: 'settled', receipt: spend.receipt }
     if (spend.kind === 'unknown') return { kind: 'unclear' }
@@ -50,13 +50,13 @@ export async function judge(
 
 /** Why a charge can't be settled on top of this block, an x402 reason; `null`: it can. Throws `NodeFault` and `NodeRefusal`. */
 export async function findObstacle(block: BlockView, payment: PaymentRow, charge: bigint): Promise<string | null> {
-  const { payer, asset, nonce, deadline } = payment
+  const { kind, payer, asset, deadline } = payment
   if (deadline < block.timestamp) return RefusalReason.deadlineExpired
   const [wouldSettle, isUsed, balance, allowance] = await Promise.all([
     block.wouldSettle(payment, charge),
-    block.isPermit2NonceUsed(payer, nonce),
+    block.isNonceUsed(payment),
     block.balanceOf(asset, payer),
-    block.permit2Allowance(asset, payer),
+    kind === 'exact-eip3009' ? charge : block.permit2Allowance(asset, payer),
   ])
   if (wouldSettle) return null
   if (isUsed) return RefusalReason.nonceInvalidated

@@ -1,9 +1,9 @@
 import type { Chain } from '../../chain/chain.js'
 import { changePayment } from '../../ledger/change-payment.js'
 import type { Database } from '../../ledger/ledger.js'
-import { recordPaymentGas, recordTransfer, reverseBlock } from '../../ledger/record-receipt.js'
+import { recordTransfer, reverseBlock } from '../../ledger/record-receipt.js'
 import type { PaymentRow } from '../../ledger/schema.js'
-import { concludeReorged } from './conclude.js'
+import { concludeReorged, ownGas } from './conclude.js'
 import { readReceipt } from './find-receipt.js'
 import { findTransfer } from './find-transfer.js'
 
@@ -23,7 +23,7 @@ export async function reopen(db: Database, chain: Chain, payment: PaymentRow): P
     data: { transaction: receipt.hash, block: receipt.blockNumber.toString() },
     along: [
       ...(payment.blockHash === null ? [] : reverseBlock(payment.blockHash)),
-      recordPaymentGas(receipt),
+      ...ownGas(receipt),
       recordTransfer(receipt, transfer),
     ],
   })

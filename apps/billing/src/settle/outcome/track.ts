@@ -115,6 +115,9 @@ async function reverted(
     : payment
   if (noted === null) return { outcome: 'moved on' }
   const verdict = await judge(chain, noted, hashesOf(transactions), receipt.blockNumber)
+  // Somebody else's transaction was faster with an authorization that is for anybody: ours reverted, and cost what it cost.
+  if (verdict.kind === 'settled' && verdict.receipt.hash !== receipt.hash)
+    await recordReverted(db, chain, noted, receipt)
   if (verdict.kind === 'settled' || verdict.kind === 'unclear') return follow(db, chain, noted, verdict, receipt)
   // Its code ran at the signer's expense, and said no where the simulation had said yes.
   const isContract = receipt.tried && (await chain.hadCode(payment.payer, receipt.blockNumber))
@@ -123,11 +126,16 @@ async function reverted(
     const reason = verdict.kind === 'impossible' ? verdict.reason : RefusalReason.transactionFailed
     return final(await concludeFailed(db, noted, reason, verdict.block, receipt, null, isContract))
   }
+  await recordReverted(db, chain, payment, receipt)
+  return { outcome: 'resubmit' }
+}
+
+/** What a transaction that settled nothing cost. */
+async function recordReverted(db: Database, chain: Chain, payment: PaymentRow, receipt: Receipt): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.update(signedTransactions).set({ status: 'mined' }).where(eq(signedTransactions.hash, receipt.hash))
     await tx.execute(recordGas(receipt, { network: chain.network, signer: payment.facilitator, paymentId: payment.id }))
   })
-  return { outcome: 'resubmit' }
 }
 
 /** The nonces of all its transactions are used up, and there is no receipt: by others, or the node has none yet. */

@@ -3,7 +3,7 @@ import type { Logger } from '@upfront/service'
 import { and, asc, desc, eq, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Chain } from '../../chain/chain.js'
 import type { Receipt } from '../../chain/receipt.js'
-import { receiptAt } from '../../chain/settlement-batch.js'
+import { batchPart } from '../../chain/settlement-batch.js'
 import type { Database } from '../../ledger/ledger.js'
 import { recordGas } from '../../ledger/record-receipt.js'
 import { type SignedTransactionRow, signedTransactions, signers } from '../../ledger/schema.js'
@@ -123,7 +123,7 @@ function partsOf(receipt: Receipt, { network, signer }: SignedTransactionRow, pa
   const items = paymentIds.length
   if (items <= 1) return [recordGas(receipt, { network, signer, paymentId: paymentIds[0] ?? null })]
   return paymentIds.map((paymentId, item) => {
-    return recordGas(receiptAt(receipt, { to: signer, item, items }), { network, signer, paymentId })
+    return recordGas(batchPart(receipt, { to: signer, item, items }), { network, signer, paymentId })
   })
 }
 

@@ -3,7 +3,7 @@ import type { Hex } from '@upfront/protocol'
 import type { Chain } from '../../chain/chain.js'
 import type { Fees } from '../../chain/gas-terms.js'
 import { batchGasLimit, encodeBatch } from '../../chain/settlement-batch.js'
-import { UPTO_PROXY } from '../../chain/settlement-call.js'
+import { settlementTarget } from '../../chain/settlement-call.js'
 import { changePayment } from '../../ledger/change-payment.js'
 import { Ledger, type Transaction } from '../../ledger/ledger.js'
 import type { PaymentRow, SignedTransactionRow } from '../../ledger/schema.js'
@@ -136,11 +136,12 @@ async function signAndStore(
   return signed
 }
 
-/** One settlement calls the upto proxy; more are a batch of the signer's own account. */
+/** One settlement is a call of its own; more are a batch of the signer's own account. */
 export function intentOf(settlements: readonly Settlement[]): Intent {
   const signer = signerOf(settlements)
   const [only] = settlements
-  if (only !== undefined && settlements.length === 1) return { signer, to: UPTO_PROXY, data: only.call, gas: only.gas }
+  if (only !== undefined && settlements.length === 1)
+    return { signer, to: settlementTarget(only.payment), data: only.call, gas: only.gas }
   const items = settlements.map(({ call, gas }) => ({ call, gas: gas - TRANSACTION_GAS }))
   const data = encodeBatch(signer, items)
   return { signer, to: signer, data, gas: batchGasLimit(items, data) }

@@ -1,6 +1,6 @@
 import type { Chain } from '../../chain/chain.js'
 import { isOutOfGas, NodeRefusal, Revert } from '../../chain/node-error.js'
-import { encodeSettlement, SETTLEMENT_GAS_LIMIT } from '../../chain/settlement-call.js'
+import { encodeSettlement, SETTLEMENT_GAS_LIMIT, settlementTarget } from '../../chain/settlement-call.js'
 import type { PaymentRow, SignedTransactionRow } from '../../ledger/schema.js'
 import type { Settlement, SigningQueue } from '../signers/signing-queue.js'
 
@@ -40,7 +40,7 @@ export async function prepare(chain: Chain, payment: PaymentRow): Promise<Settle
 /** `null`: it reverts. */
 async function estimateSettlement(chain: Chain, payment: PaymentRow, data: `0x${string}`): Promise<bigint | null> {
   try {
-    return await chain.estimateSettlement(payment.facilitator, data)
+    return await chain.estimateSettlement(payment.facilitator, settlementTarget(payment), data)
   } catch (error) {
     if (error instanceof Revert || (error instanceof NodeRefusal && isOutOfGas(error))) return null
     throw error
