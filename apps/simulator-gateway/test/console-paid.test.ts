@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
 import { ledgerStores } from '@upfront/devnet'
 import type { Browser } from 'playwright-core'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -118,7 +120,12 @@ describe('/console, where something is sold', () => {
         expect((await fetch(`${gateway.url}/v1/seller/${path}`, { headers })).status).toBe(401)
     }
     const headers = { authorization: `Bearer ${stand.token}` }
-    expect((await fetch(`${gateway.url}/v1/seller/payments.csv`, { headers })).status).toBe(404)
+    for (const path of ['payments.csv', 'payments/..', 'payments/%2e%2e', 'payments/..%2fsupported']) {
+      // As it is: fetch would resolve it.
+      const asked = request(gateway.url, { path: `/v1/seller/${path}`, headers }).end()
+      const [response] = await once(asked, 'response')
+      expect([path, response.resume().statusCode]).toEqual([path, 404])
+    }
     const refused = await fetch(`${gateway.url}/v1/seller/payments?limit=0`, { headers })
     expect([refused.status, await refused.json()]).toMatchObject([400, { error: { field: 'limit' } }])
   })

@@ -1,5 +1,5 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -117,6 +117,43 @@ it("makes one trace of a paid simulation, from its caller's span through both se
   const payment = lines.find((line) => line.includes('"msg":"payment"'))
   expect(JSON.parse(payment ?? '{}')).toMatchObject({ trace_id: TRACE, span_id: expect.any(String) })
 }, 120_000)
+
+it("continues a caller's trace alone: its baggage is not passed on, and its flag does not decide what is sampled", async () => {
+  const seen: IncomingHttpHeaders[] = []
+  const node = createServer(async (request, response) => {
+    seen.push(request.headers)
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const headers = { 'content-type': 'application/json' }
+    const answer = await fetch(stand.devnet.rpcUrl, { method: 'POST', headers, body: Buffer.concat(chunks) })
+    response.setHeader('content-type', 'application/json').end(await answer.text())
+  })
+  await new Promise<void>((resolve) => node.listen(0, '127.0.0.1', resolve))
+  const other = '1af7651916cd43dd8448eb211c80319d'
+  const UPSTREAM_RPC_URL = `http://127.0.0.1:${(node.address() as AddressInfo).port}`
+  const gateway = await stand.startGateway({ ...traced, UPSTREAM_RPC_URL, FOLLOW_HEAD: 'off' })
+  try {
+    const headers = { traceparent: `00-${other}-${CALLER}-00`, baggage: 'secret=1', tracestate: 'a=b' }
+    const body = JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'eth_getBalance',
+      params: [`0x${'5b'.repeat(20)}`, 'latest'],
+    })
+    expect((await gateway.post(body, headers)).status).toBe(200)
+    const spans = () => collector.spans.filter(({ traceId }) => traceId === other)
+    for (let left = 100; left > 0 && spans().length === 0; left -= 1)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(spans().length).toBeGreaterThan(0)
+    const passed = seen.filter(({ traceparent }) => String(traceparent).includes(other))
+    expect(passed.length).toBeGreaterThan(0)
+    expect(passed.filter(({ baggage }) => baggage !== undefined)).toEqual([])
+  } finally {
+    await gateway.stop()
+    node.closeAllConnections()
+    node.close()
+  }
+}, 60_000)
 
 it("loads OpenTelemetry only where spans are sent, and shows nothing of a node's URL but its origin", async () => {
   const NODE_OPTIONS = `--require ${join(folder, 'probe.cjs')}`

@@ -14,6 +14,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set where the request has a key or a token. */
     caller: Caller | undefined
+    /** When its token expires, seconds since 1970. */
+    callerUntil: number | undefined
   }
 }
 
@@ -69,21 +71,23 @@ export class Callers {
    * Undefined where the request shows neither.
    * @throws Unauthorized; RateLimited where an address tries too many
    */
-  async of({ headers, ip }: FastifyRequest): Promise<Caller | undefined> {
+  async of(request: FastifyRequest): Promise<Caller | undefined> {
+    const { headers, ip } = request
     const { authorization, 'x-api-key': key } = headers
     const shown = typeof key === 'string' ? key : /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
     if (shown === undefined && authorization === undefined) return undefined
-    const caller = shown === undefined ? undefined : await this.known(shown)
+    const caller = shown === undefined ? undefined : await this.known(shown, request)
     if (caller !== undefined) return caller
     await this.free.take(ip)
     throw new Unauthorized('this API key or token is not known, or no longer good')
   }
 
-  private async known(shown: string): Promise<Caller | undefined> {
+  private async known(shown: string, request: FastifyRequest): Promise<Caller | undefined> {
     const holder = this.holders.get(createHash('sha256').update(shown).digest('hex'))
     if (holder !== undefined || shown.split('.').length !== 3) return holder
     const claims = await this.tokens?.claimsOf(shown)
-    if (claims?.sub === undefined) return undefined
+    if (typeof claims?.sub !== 'string' || claims.sub === '') return undefined
+    request.callerUntil = claims.exp
     const client = `token ${claims.iss ?? ''} ${claims.sub}`
     const caller = this.subjects.get(client) ?? { client, budget: this.free }
     this.subjects.set(client, caller)

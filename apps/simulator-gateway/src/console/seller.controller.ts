@@ -1,4 +1,4 @@
-import { Controller, Get, Param, Req, Res } from '@nestjs/common'
+import { Controller, Get, NotFoundException, Param, Req, Res } from '@nestjs/common'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { callerOf } from '../callers/callers.js'
@@ -8,6 +8,7 @@ import { FreeBudget } from '../limits/free-budget.js'
 /** Comparing a long ledger with the chain takes a while. */
 const TIMEOUT_MS = 60_000
 const MOST_BYTES = 8 * 1024 * 1024
+const PAYMENT_ID = /^[\w-]{1,100}$/
 
 /**
  * `GET /v1/seller/…`: the ledger for the page at `/console/seller`, as billing answers the caller's own token. The gateway's own token
@@ -22,13 +23,16 @@ export class SellerController {
 
   @Get(['payments', 'payments/totals', 'accounts', 'reconciliation'])
   async ledger(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const [path = '', query = ''] = request.url.split('?', 2)
-    await this.pass(request, reply, `${path.slice('/v1/seller'.length)}${query && `?${query}`}`)
+    const [, query = ''] = request.url.split('?', 2)
+    const path = request.routeOptions.url?.slice('/v1/seller'.length) ?? ''
+    await this.pass(request, reply, `${path}${query && `?${query}`}`)
   }
 
   @Get('payments/:id')
   async payment(@Param('id') id: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.pass(request, reply, `/payments/${encodeURIComponent(id)}`)
+    // In a path `..` goes up, however it is written.
+    if (!PAYMENT_ID.test(id)) throw new NotFoundException()
+    await this.pass(request, reply, `/payments/${id}`)
   }
 
   private async pass(request: FastifyRequest, reply: FastifyReply, path: string): Promise<void> {

@@ -33,6 +33,7 @@ export class FastifyHooks implements OnModuleInit {
       done()
     })
     server.decorateRequest('caller', undefined)
+    server.decorateRequest('callerUntil', undefined)
     if (this.callers.areKnown) {
       server.addHook('onRequest', async (request) => {
         // Upgrades are looked at where WebSockets are served: a refusal here would leave their connections open.

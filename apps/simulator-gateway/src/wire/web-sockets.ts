@@ -113,6 +113,7 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
       },
     )
     this.open.add(connection)
+    if (request.callerUntil !== undefined) connection.endAt(request.callerUntil)
     socket.once('close', () => this.open.delete(connection))
   }
 }

@@ -28,9 +28,12 @@ const READ_BYTES = 256
 /** Of notifications that a client has not read, or that wait for the answer which opens their subscription. */
 const MOST_UNREAD_BYTES = 1024 * 1024
 
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
 /** Close codes of RFC 6455. */
 const GOING_AWAY = 1001
 const UNSUPPORTED_DATA = 1003
+const POLICY_VIOLATION = 1008
 const TRY_AGAIN_LATER = 1013
 
 export interface WireClient {
@@ -127,6 +130,18 @@ export class WireConnection implements Subscriber {
     this.#unsubscribeAll()
     if (!this.#isBusy) this.#client.webSocket.close(GOING_AWAY, 'the gateway is stopping')
     const timer = setTimeout(() => this.#client.webSocket.terminate(), withinMs)
+    this.#client.webSocket.once('close', () => clearTimeout(timer))
+  }
+
+  /** Ends it when its token expires. @param time seconds since 1970 */
+  endAt(time: number): void {
+    const end = () => {
+      const left = time * 1_000 - Date.now()
+      if (left <= 0) this.#drop('the token has expired', POLICY_VIOLATION)
+      else timer = setTimeout(end, Math.min(left, LONGEST_TIMER_MS)).unref()
+    }
+    let timer: NodeJS.Timeout | undefined
+    end()
     this.#client.webSocket.once('close', () => clearTimeout(timer))
   }
 
@@ -268,10 +283,10 @@ export class WireConnection implements Subscriber {
   }
 
   /** Ends the connection of a client that takes too much, and says so. */
-  #drop(reason: string): void {
+  #drop(reason: string, code = TRY_AGAIN_LATER): void {
     this.#unsubscribeAll()
     this.#isEnding = true
-    this.#client.webSocket.close(TRY_AGAIN_LATER, reason)
+    this.#client.webSocket.close(code, reason)
     endUnlessRead(this.#client.socket, this.#services.answerTimeoutMs)
   }
 

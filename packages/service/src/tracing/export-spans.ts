@@ -2,7 +2,16 @@ import { trace } from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici'
 import { resourceFromAttributes } from '@opentelemetry/resources'
-import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node'
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  NodeTracerProvider,
+  ParentBasedSampler,
+  type Sampler,
+  TraceIdRatioBasedSampler,
+} from '@opentelemetry/sdk-trace-node'
+import type { Variables } from '../environment.js'
 import { spanRequests } from './span-requests.js'
 import { spanWork } from './span-work.js'
 import type { Tracing } from './tracing.js'
@@ -11,6 +20,7 @@ import type { Tracing } from './tracing.js'
 export function exportSpans(service: string): Tracing {
   const provider = new NodeTracerProvider({
     resource: resourceFromAttributes({ 'service.name': service }),
+    sampler: sampler(process.env),
     spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
   })
   provider.register()
@@ -27,11 +37,21 @@ export function exportSpans(service: string): Tracing {
       const current = trace.getActiveSpan()?.spanContext()
       return current === undefined ? {} : { trace_id: current.traceId, span_id: current.spanId }
     },
-    serve: (server) => spanRequests(server, tracer),
+    serve: (server, trusts) => spanRequests(server, tracer, trusts),
     async close() {
       stop()
       outgoing.disable()
       await provider.shutdown()
     },
   }
+}
+
+/** As `OTEL_TRACES_SAMPLER` says; a remote parent, which may be anybody's, decides nothing. */
+function sampler({ OTEL_TRACES_SAMPLER: name = '', OTEL_TRACES_SAMPLER_ARG: ratio }: Variables): Sampler {
+  const root = name.endsWith('always_off')
+    ? new AlwaysOffSampler()
+    : name.endsWith('traceidratio')
+      ? new TraceIdRatioBasedSampler(Number(ratio || 1))
+      : new AlwaysOnSampler()
+  return new ParentBasedSampler({ root, remoteParentSampled: root, remoteParentNotSampled: root })
 }

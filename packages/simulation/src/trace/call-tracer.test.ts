@@ -44,6 +44,14 @@ describe('callTrace', () => {
     })
   })
 
+  it('says of logs of the top call alone that they stand first, as geth does', () => {
+    const record = recordOf(frame(0, { logs: [log(0, '0x01'), log(2, '0x02')] }), frame(1), frame(1))
+    const positions = (onlyTopCall: boolean) =>
+      callTrace(record, { withLog: true, onlyTopCall })?.logs?.map(({ position }) => position)
+    expect(positions(false)).toEqual(['0x0', '0x2'])
+    expect(positions(true)).toEqual(['0x0', '0x0'])
+  })
+
   it('nests frames in their order', () => {
     const trace = callTrace(recordOf(frame(0), frame(1, { input: '0x01' }), frame(2), frame(1, { input: '0x02' })))
     expect(trace?.calls?.map(({ input, calls }) => [input, calls?.length])).toEqual([

@@ -43,6 +43,8 @@ export function callTrace(
   const trace = presentFrame({ ...top, gas, gasUsed })
   if (!onlyTopCall) nest(trace, frames)
   if (withLog) addLogs(trace, frames, firstLog)
+  // geth counts the frames that it keeps.
+  if (onlyTopCall) for (const log of trace.logs ?? []) log.position = '0x0'
   return trace
 }
 
