@@ -1,5 +1,5 @@
 import { type Address, checksumAddress } from 'viem'
-import { KNOWN_CONTRACTS } from './names/known-abi.js'
+import { KNOWN_CONTRACTS } from './names/known-contracts.js'
 
 /** `0x1234…abcd`, checksummed (EIP-55). */
 export function shortAddress(address: string): string {

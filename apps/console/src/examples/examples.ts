@@ -16,7 +16,9 @@ const LIAR_AT = '0x11a5000000000000000000000000000000000001'
 const SOMEBODY = '0xb0b0000000000000000000000000000000000001'
 
 const SWAP = 'swap(address tokenIn, uint256 amountIn, address tokenOut, uint256 amountOut)'
-const ABI = `function ${SWAP}`
+const ABI = `function ${SWAP}
+error InsufficientAllowance(address spender, uint256 allowance, uint256 needed)
+error InsufficientBalance(address account, uint256 balance, uint256 needed)`
 const swap = `swap(address,uint256,address,uint256) ${JSON.stringify([WETH, parseEther('1.5').toString(), TUSD, parseEther('4485.6').toString()])}`
 /** By the key that is 0x7702 sixteen times over: for no chain in particular, of a contract that does not exist. */
 const DELEGATION = {

@@ -1,6 +1,6 @@
-import { type Abi, type Address, type Hex, hexToNumber } from 'viem'
+import { type Address, type Hex, hexToNumber } from 'viem'
 import { recoverAuthorizationAddress } from 'viem/utils'
-import { namedLog } from '../names/decode.js'
+import type { Named } from '../names/decode.js'
 import { isObject } from '../request/json.js'
 import type { SimulatePayload } from '../request/payload.js'
 import { type AssetChanges, isDoubtful, isEndless } from './assets.js'
@@ -37,6 +37,8 @@ export function delegationsOf({ blockStateCalls }: SimulatePayload): Promise<Del
 async function delegationOf(entry: Record<string, unknown>): Promise<Delegation> {
   const { address, chainId, nonce, yParity, v, r, s } = entry as Record<string, Hex>
   const code = address as Address
+  // Nobody signed it yet: the gateway shows what it would do.
+  if (entry.authority !== undefined) return { authority: entry.authority as Address, code }
   try {
     const number = (value: unknown) => (typeof value === 'number' ? value : hexToNumber(value as Hex))
     const authority = await recoverAuthorizationAddress({
@@ -75,17 +77,12 @@ export function delegationWarnings(delegations: readonly Delegation[]): Warning[
   })
 }
 
-/** What the outcome itself warns of. @param abi of the request @param signer whose allowances count */
-export function warningsOf(
-  calls: readonly SimulatedCall[],
-  changes: AssetChanges,
-  signer: Address,
-  abi: Abi,
-): Warning[] {
+/** What the outcome itself warns of. @param signer whose allowances count */
+export function warningsOf(calls: readonly SimulatedCall[], changes: AssetChanges, signer: Address): Warning[] {
   return [
     ...doubts(changes),
     ...allowanceWarnings(changes, signer),
-    ...calls.flatMap(({ logs }) => logs).flatMap((log) => powerWarning(log, abi)),
+    ...calls.flatMap(({ logs, decoded }) => logs.flatMap((log, at) => powerWarning(log.address, decoded?.logs[at]))),
   ]
 }
 
@@ -143,10 +140,9 @@ const POWERS: Record<string, (args: unknown[]) => { title: string; text: string;
   }),
 }
 
-function powerWarning(log: SimulatedCall['logs'][number], abi: Abi): Warning[] {
-  const event = namedLog(log, abi)
-  if (event === undefined || !Object.hasOwn(POWERS, event.name)) return []
-  const power = POWERS[event.name]!(event.args.map(({ value }) => value))
+function powerWarning(contract: Address, event: Named | null | undefined): Warning[] {
+  if (!event || !Object.hasOwn(POWERS, event.name)) return []
+  const power = POWERS[event.name]!(Object.values(event.args))
   return power === undefined
     ? []
     : [
@@ -154,7 +150,7 @@ function powerWarning(log: SimulatedCall['logs'][number], abi: Abi): Warning[] {
           level: 'caution',
           title: power.title,
           text: power.text,
-          addresses: [log.address, String(power.to).toLowerCase() as Address],
+          addresses: [contract, String(power.to).toLowerCase() as Address],
         },
       ]
 }

@@ -1,6 +1,5 @@
 import { useId, useMemo } from 'react'
-import { type Abi, hexToBigInt } from 'viem'
-import { namedCall } from '../names/decode.js'
+import { hexToBigInt } from 'viem'
 import { Json } from '../parts/code.js'
 import { Details } from '../parts/details.js'
 import { CallTree } from './call-tree.js'
@@ -13,12 +12,11 @@ import { TransferPicture } from './transfer-picture.js'
 
 interface Props {
   outcome: SimulatedCall
-  abi: Abi
   nameOf: NameOf
 }
 
 /** The picture of one call, then everything about it as tables; JSON one press away. */
-export function CallDetails({ outcome, abi, nameOf }: Props) {
+export function CallDetails({ outcome, nameOf }: Props) {
   const { trace, assetChanges, stateDiff, logs, gasUsed, error } = outcome
   const id = useId()
   const slots = useMemo(() => slotMeanings(assetChanges, trace.from), [assetChanges, trace.from])
@@ -33,7 +31,7 @@ export function CallDetails({ outcome, abi, nameOf }: Props) {
         </Details>
       )}
       <Details title="Call tree" isOpen={error !== undefined}>
-        <CallTree frame={trace} abi={abi} nameOf={nameOf} failed={failedPath(trace).at(-1)} />
+        <CallTree frame={trace} nameOf={nameOf} failed={failedPath(trace).at(-1)} />
         <Json title="The trace as JSON" value={trace} />
       </Details>
       {changed > 0 && (
@@ -43,11 +41,11 @@ export function CallDetails({ outcome, abi, nameOf }: Props) {
         </Details>
       )}
       <Details title={`Gas: ${hexToBigInt(gasUsed).toLocaleString('en')}`}>
-        <FlameGraph frame={trace} labelOf={(frame) => frameLabel(frame, abi, nameOf)} />
+        <FlameGraph frame={trace} labelOf={(frame) => frameLabel(frame, nameOf)} />
       </Details>
       {logs.length > 0 && (
         <Details title={logs.length === 1 ? '1 log' : `${logs.length} logs`}>
-          <LogTable logs={logs} abi={abi} nameOf={nameOf} />
+          <LogTable logs={logs} named={outcome.decoded?.logs ?? []} nameOf={nameOf} />
           <Json title="The logs as JSON" value={logs} />
         </Details>
       )}
@@ -57,16 +55,15 @@ export function CallDetails({ outcome, abi, nameOf }: Props) {
 }
 
 /** `WETH.transfer`, as short as a bar needs it. */
-function frameLabel({ type, to, input }: Frame, abi: Abi, nameOf: NameOf): string {
+function frameLabel({ type, to, input, decoded }: Frame, nameOf: NameOf): string {
   const contract = to === undefined ? type : (nameOf(to) ?? `${to.slice(0, 6)}…${to.slice(-4)}`)
-  const called = /CREATE/.test(type) ? undefined : namedCall(input, abi)
-  if (called !== undefined) return `${contract}.${called.name}`
+  if (decoded?.call !== undefined) return `${contract}.${decoded.call.name}`
   return input !== undefined && input.length >= 10 ? `${contract} ${input.slice(0, 10)}` : contract
 }
 
 /** `Succeeds · 21,000 gas`, or why not and where. */
-export function Verdict({ outcome, abi, nameOf }: Props) {
-  const reason = reasonOf(outcome, abi)
+export function Verdict({ outcome, nameOf }: Props) {
+  const reason = reasonOf(outcome)
   const gas = <span className="quiet">{hexToBigInt(outcome.gasUsed).toLocaleString('en')} gas</span>
   if (reason === undefined) {
     return (
@@ -85,7 +82,7 @@ export function Verdict({ outcome, abi, nameOf }: Props) {
       </p>
       {last && path.length > 1 && by && (
         <p className="quiet">
-          In {frameLabel(last, abi, nameOf)}, called by {frameLabel(by, abi, nameOf)}
+          In {frameLabel(last, nameOf)}, called by {frameLabel(by, nameOf)}
           {path.length > 2 && `, ${path.length - 1} calls deep`}.
         </p>
       )}

@@ -1,6 +1,6 @@
 import { Button, NativeSelect } from '@mantine/core'
-import type { Abi, AbiFunction } from 'viem'
-import { namedCall, namedText } from '../names/decode.js'
+import { type AbiFunction, decodeFunctionData, erc20Abi, getAbiItem, type Hex } from 'viem'
+import { namedText } from '../names/decode.js'
 import { argumentsOf, callTextOf, textOfCall } from '../request/abi.js'
 import type { CallDraft } from '../request/draft.js'
 import { Field, mark } from './field.js'
@@ -47,7 +47,7 @@ export function CallForm({ number, field, call, functions, onEdit, onRemove, isW
       label={label}
       hint={hint}
       value={call[name]}
-      meaning={name === 'data' ? meaningOf(call.data) : undefined}
+      meaning={name === 'data' ? meaningOf(call.data, functions?.values() ?? []) : undefined}
       onEdit={(value) => onEdit({ ...call, [name]: value })}
     />
   )
@@ -87,13 +87,20 @@ export function CallForm({ number, field, call, functions, onEdit, onRemove, isW
   )
 }
 
-const NO_ABI: Abi = []
-
-/** What 0x-hex calls, where its selector is known. */
-function meaningOf(data: string): string | undefined {
+/** What 0x-hex calls, where the ABI or ERC-20 has it. */
+function meaningOf(data: string, functions: Iterable<AbiFunction>): string | undefined {
   if (!/^0x([0-9a-f]{2}){4,}$/i.test(data.trim())) return undefined
-  const named = namedCall(data.trim() as `0x${string}`, NO_ABI)
-  return named && namedText(named)
+  try {
+    const abi = [...functions, ...erc20Abi]
+    const { functionName, args = [] } = decodeFunctionData({ abi, data: data.trim() as Hex })
+    const { inputs } = getAbiItem({ abi, name: functionName }) as AbiFunction
+    return namedText({
+      name: functionName,
+      args: Object.fromEntries(args.map((value, at) => [inputs[at]?.name || `${at}`, String(value)])),
+    })
+  } catch {
+    return undefined
+  }
 }
 
 interface FunctionProps {

@@ -1,7 +1,7 @@
 import { UnstyledButton } from '@mantine/core'
 import { useState } from 'react'
-import { type Abi, hexToBigInt } from 'viem'
-import { namedCall, valueText } from '../names/decode.js'
+import { hexToBigInt } from 'viem'
+import { type Named, valueText } from '../names/decode.js'
 import { Address } from '../parts/address.js'
 import { amountText } from './assets.js'
 import type { NameOf } from './name-of.js'
@@ -12,7 +12,6 @@ const MOST_OPEN = 16
 
 interface Props {
   frame: Frame
-  abi: Abi
   nameOf: NameOf
   /** The frame whose failure the call passes on. */
   failed: Frame | undefined
@@ -56,25 +55,16 @@ export function CallTree({ frame, depth = 0, ...rest }: Props) {
   )
 }
 
-function FrameLine({ frame, abi, nameOf, failed }: Props) {
-  const { type, to, value, input, gasUsed, error, output } = frame
+function FrameLine({ frame, nameOf, failed }: Props) {
+  const { type, to, value, input, gasUsed, error, decoded } = frame
   const sends = value !== undefined && hexToBigInt(value) > 0n
-  const called = /CREATE/.test(type) ? undefined : namedCall(input, abi)
-  const why = error === undefined ? undefined : (errorText(output, abi) ?? error)
+  const called = decoded?.call
+  const why = error === undefined ? undefined : (errorText(decoded?.error) ?? error)
   return (
     <>
       <span className="kind">{type}</span> {to && <Address value={to} name={nameOf(to)} />}{' '}
       {called ? (
-        <>
-          <strong>{called.name}</strong>(
-          {called.args.map(({ name, value: argument }, at) => (
-            <span key={at}>
-              {at > 0 && ', '}
-              <span className="quiet">{name}</span> <Argument value={argument} nameOf={nameOf} />
-            </span>
-          ))}
-          )
-        </>
+        <Called named={called} nameOf={nameOf} />
       ) : (
         input !== undefined && input.length >= 10 && !/CREATE/.test(type) && <code>{input.slice(0, 10)}</code>
       )}
@@ -91,10 +81,26 @@ function FrameLine({ frame, abi, nameOf, failed }: Props) {
   )
 }
 
+/** A function or an event by name, with its arguments; whose it is, on a hover. */
+export function Called({ named: { name, args, signature, from }, nameOf }: { named: Named; nameOf: NameOf }) {
+  return (
+    <>
+      <strong title={from && `${signature} · ${from}`}>{name}</strong>(
+      {Object.entries(args).map(([argument, value], at) => (
+        <span key={argument}>
+          {at > 0 && ', '}
+          <span className="quiet">{argument}</span> <Argument value={value} nameOf={nameOf} />
+        </span>
+      ))}
+      )
+    </>
+  )
+}
+
 const MOST_TEXT = 66
 
 /** A value of an argument: addresses with their marks. */
-export function Argument({ value, nameOf }: { value: unknown; nameOf: NameOf }) {
+function Argument({ value, nameOf }: { value: unknown; nameOf: NameOf }) {
   const text = valueText(value)
   if (/^0x[0-9a-fA-F]{40}$/.test(text)) return <Address value={text} name={nameOf(text)} />
   return <code title={text}>{text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT)}…` : text}</code>

@@ -1,5 +1,5 @@
-import { type Abi, hexToBigInt } from 'viem'
-import { namedLog } from '../names/decode.js'
+import { hexToBigInt } from 'viem'
+import type { Named } from '../names/decode.js'
 import { Address, Hash } from '../parts/address.js'
 import { Table } from '../parts/table.js'
 import {
@@ -11,7 +11,7 @@ import {
   isContradicted,
   isEndless,
 } from './assets.js'
-import { Argument } from './call-tree.js'
+import { Called } from './call-tree.js'
 import type { NameOf } from './name-of.js'
 import type { Change, Log, StateDiff } from './outcome.js'
 import { meaningOf, type SlotMeaning } from './slots.js'
@@ -144,41 +144,28 @@ function wordText(word: string): string {
   return value < 10n ** 24n ? value.toLocaleString('en') : `0x${value.toString(16).slice(0, 6)}…${word.slice(-6)}`
 }
 
-/** Logs by their events. */
-export function LogTable({ logs, abi, nameOf }: { logs: Log[]; abi: Abi; nameOf: NameOf }) {
+/** Logs by their events. @param named in the order of the logs */
+export function LogTable({ logs, named, nameOf }: { logs: Log[]; named: (Named | null)[]; nameOf: NameOf }) {
   return (
     <Table
       caption="Logs"
-      rows={logs}
+      rows={logs.map((log, at) => ({ ...log, event: named[at] }))}
       rowKey={(_, index) => index}
       columns={[
         { head: 'Contract', cell: ({ address }) => <Address value={address} name={nameOf(address)} /> },
-        { head: 'Event', cell: (log) => <Event log={log} abi={abi} nameOf={nameOf} /> },
+        {
+          head: 'Event',
+          cell: ({ event, topics }) =>
+            event ? (
+              <Called named={event} nameOf={nameOf} />
+            ) : (
+              <>
+                <span className="quiet">not named by any ABI here:</span>{' '}
+                {topics[0] ? <Hash value={topics[0]} /> : 'no topic'}
+              </>
+            ),
+        },
       ]}
     />
-  )
-}
-
-function Event({ log, abi, nameOf }: { log: Log; abi: Abi; nameOf: NameOf }) {
-  const event = namedLog(log, abi)
-  if (event === undefined) {
-    return (
-      <>
-        <span className="quiet">not named by any ABI here:</span>{' '}
-        {log.topics[0] ? <Hash value={log.topics[0]} /> : 'no topic'}
-      </>
-    )
-  }
-  return (
-    <>
-      <strong>{event.name}</strong>(
-      {event.args.map(({ name, value }, at) => (
-        <span key={at}>
-          {at > 0 && ', '}
-          <span className="quiet">{name}</span> <Argument value={value} nameOf={nameOf} />
-        </span>
-      ))}
-      )
-    </>
   )
 }

@@ -1,4 +1,4 @@
-import { KNOWN_CONTRACTS } from '../names/known-abi.js'
+import { KNOWN_CONTRACTS } from '../names/known-contracts.js'
 import type { AssetChanges } from './assets.js'
 
 /** What a contract is called; undefined where nobody says. */

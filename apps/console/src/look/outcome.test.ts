@@ -1,4 +1,3 @@
-import { encodeErrorResult, parseAbi } from 'viem'
 import { type Frame, failedPath, hasFailure, reasonOf, type SimulatedCall } from './outcome.js'
 
 const ALICE = '0x00000000000000000000000000000000000a11ce'
@@ -14,23 +13,29 @@ const call: SimulatedCall = {
 }
 
 describe('reasonOf', () => {
-  const failed = (data: `0x${string}`, code = 3) =>
-    reasonOf({ ...call, returnData: data, error: { code, message: 'execution reverted', data } }, [])
+  const failed = (error: object | undefined, data: `0x${string}` = '0x12345678') =>
+    reasonOf({
+      ...call,
+      returnData: data,
+      error: { code: 3, message: 'execution reverted', data },
+      decoded: { ...(error && { error: { name: 'Nope', args: {}, ...error } }), logs: [] },
+    })
 
-  it('says nothing of a call that succeeds', () => expect(reasonOf(call, [])).toBeUndefined())
+  it('says nothing of a call that succeeds', () => expect(reasonOf(call)).toBeUndefined())
 
-  it('gives a revert’s words and a panic’s meaning', () => {
-    const abi = parseAbi(['error Error(string)', 'error Panic(uint256)'])
-    expect(failed(encodeErrorResult({ abi, errorName: 'Error', args: ['no'] }))).toBe('no')
-    expect(failed(encodeErrorResult({ abi, errorName: 'Panic', args: [0x11n] }))).toBe(
-      'arithmetic overflow or underflow',
-    )
-    expect(failed(encodeErrorResult({ abi, errorName: 'Panic', args: [0x99n] }))).toBe('panic 153')
-  })
+  it.each([
+    [{ name: 'Error', args: { message: 'no' } }, 'no'],
+    [{ name: 'Panic', args: { code: '17' }, meaning: 'arithmetic overflow' }, 'arithmetic overflow'],
+    [{ name: 'Late', args: { by: '7' } }, 'Late(by: 7)'],
+    [
+      { name: 'InsufficientAllowance', args: { spender: BOB, allowance: '0', needed: '1500000' } },
+      'the allowance is too low: 0 allowed, 1,500,000 needed',
+    ],
+  ])('says of %j: %s', (error, words) => expect(failed(error)).toBe(words))
 
   it('shows what it can not decode', () => {
-    expect(failed('0x12345678')).toBe('reverted with 0x12345678, which no ABI here names')
-    expect(failed('0x')).toBe('reverted without a reason')
+    expect(failed(undefined)).toBe('reverted with 0x12345678, which no ABI here names')
+    expect(failed(undefined, '0x')).toBe('reverted without a reason')
   })
 })
 

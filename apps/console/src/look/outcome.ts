@@ -1,5 +1,5 @@
-import type { Abi, Address, Hex } from 'viem'
-import { type Named, namedError, namedText, valueText } from '../names/decode.js'
+import type { Address, Hex } from 'viem'
+import { type Named, namedText, valueText } from '../names/decode.js'
 import type { AssetChanges } from './assets.js'
 
 /** As the gateway's `upfront_simulate` answers, as far as it is shown. */
@@ -22,6 +22,8 @@ export interface SimulatedCall {
   trace: Frame
   stateDiff: StateDiff
   assetChanges: AssetChanges
+  /** Logs are in the order of the call's; null: not known. */
+  decoded?: { call?: Named; error?: Named; logs: (Named | null)[] }
 }
 
 /** What changes of each account, from and to. */
@@ -53,19 +55,7 @@ export interface Frame {
   error?: string
   revertReason?: string
   calls?: Frame[]
-}
-
-/** https://docs.soliditylang.org, "Panic via assert and Error via require". */
-const PANICS: Record<string, string> = {
-  '1': 'an assertion failed',
-  '17': 'arithmetic overflow or underflow',
-  '18': 'division by zero',
-  '33': 'conversion to an enum value that does not exist',
-  '34': 'a storage byte array is wrongly encoded',
-  '49': 'pop() on an empty array',
-  '50': 'an array index is out of bounds',
-  '65': 'too much memory was allocated',
-  '81': 'an internal function that was never set was called',
+  decoded?: { call?: Named; error?: Named }
 }
 
 /** Whether the frame, or one inside it, failed. */
@@ -84,34 +74,30 @@ export function failedPath(frame: Frame): Frame[] {
   return passedOn ? [frame, ...failedPath(last)] : [frame]
 }
 
-/** What an error's data say, in words; undefined where nothing is known of them. */
-export function errorText(data: Hex | undefined, abi: Abi): string | undefined {
-  const error = namedError(data, abi)
+/** What an error says, in words. */
+export function errorText(error: Named | undefined): string | undefined {
   if (error === undefined) return undefined
-  const [first] = error.args
-  if (error.name === 'Error') return String(first?.value)
-  if (error.name === 'Panic') return PANICS[String(first?.value)] ?? `panic ${first?.value}`
-  return inWords(error) ?? namedText(error)
+  if (error.name === 'Error') return String(error.args.message)
+  return inWords(error) ?? error.meaning ?? namedText(error)
 }
 
-/** Errors that everybody meets. */
+/** Errors that everybody meets, whoever wrote the token. */
 function inWords({ name, args }: Named): string | undefined {
-  const [, held, needed] = args.map(({ value }) => valueText(value))
-  if (/^(ERC20)?InsufficientBalance$/.test(name) && args.length === 3)
-    return `the balance is too low: ${held} held, ${needed} needed`
-  if (/^(ERC20)?InsufficientAllowance$/.test(name) && args.length === 3)
-    return `the allowance is too low: ${held} allowed, ${needed} needed`
+  const [, held, needed] = Object.values(args).map(valueText)
+  if (needed === undefined) return undefined
+  if (/^(ERC20)?InsufficientBalance$/.test(name)) return `the balance is too low: ${held} held, ${needed} needed`
+  if (/^(ERC20)?InsufficientAllowance$/.test(name)) return `the allowance is too low: ${held} allowed, ${needed} needed`
   return undefined
 }
 
-/** Why a call failed, in words; undefined where it did not. @param abi of the request */
-export function reasonOf({ error, returnData, trace }: SimulatedCall, abi: Abi): string | undefined {
+/** Why a call failed, in words; undefined where it did not. */
+export function reasonOf({ error, returnData, trace, decoded }: SimulatedCall): string | undefined {
   if (error === undefined) return undefined
-  const data = error.data ?? returnData
-  const said = errorText(data, abi)
-  if (said !== undefined) return said
   const failed = failedPath(trace).at(-1)
+  const said = errorText(decoded?.error ?? failed?.decoded?.error)
+  if (said !== undefined) return said
   if (failed?.error !== undefined && !/revert/.test(failed.error)) return failed.error
+  const data = error.data ?? returnData
   if (data.length > 2) return `reverted with ${data.slice(0, 10)}, which no ABI here names`
   return error.code === 3 ? 'reverted without a reason' : error.message
 }

@@ -94,7 +94,7 @@ async function nextStep(
     return moreGas(request, failure, state, signal)
   if (/insufficient (balance|funds)/.test(last.error ?? ''))
     return richer(draft, failure.block, last.from, hexToBigInt(last.value ?? '0x0'))
-  const steps = tokenSteps(draft, failure, last, errorText(last.output, request.abi))
+  const steps = tokenSteps(draft, failure, last, errorText(last.decoded?.error))
   return steps.find(({ label }) => !done.includes(label))
 }
 

@@ -1,9 +1,9 @@
 import { Button, Loader, VisuallyHidden } from '@mantine/core'
 import { useEffect, useMemo, useState } from 'react'
-import { type Abi, type Address as Account, type Hex, hexToBigInt } from 'viem'
+import { type Address as Account, type Hex, hexToBigInt } from 'viem'
 import { addressName } from '../address-text.js'
-import { namedCall, namedText } from '../names/decode.js'
-import { KNOWN_CONTRACTS } from '../names/known-abi.js'
+import { namedText } from '../names/decode.js'
+import { KNOWN_CONTRACTS } from '../names/known-contracts.js'
 import { Address } from '../parts/address.js'
 import { Code } from '../parts/code.js'
 import { Details } from '../parts/details.js'
@@ -101,7 +101,6 @@ function Answered({
   outcome: AnsweredOutcome
   pasted: Pasted | undefined
 }) {
-  const { abi } = request
   const calls = callsOf(request, outcome.blocks)
   const summary = summaryOf(request, outcome)
   const last = calls.at(-1)?.outcome
@@ -112,7 +111,6 @@ function Answered({
         calls.map((one) => one.outcome),
         summary.changes,
         summary.subject.address,
-        abi,
       )
     : []
   const happened = pasted?.happened
@@ -120,7 +118,7 @@ function Answered({
     <>
       <div>
         {calls.length === 1 && first ? (
-          <Verdict outcome={first.outcome} abi={abi} nameOf={nameOf} />
+          <Verdict outcome={first.outcome} nameOf={nameOf} />
         ) : (
           <p className="verdict">
             <span className={summary.failed === undefined ? 'good' : 'bad'}>{summary.verdict}</span>{' '}
@@ -171,7 +169,7 @@ function summaryOf(request: Request, { blocks }: AnsweredOutcome): Summary {
   const nameOf = nameOfFor(changes)
   const subject = first && subjectOf(first.asked, first.outcome)
   const at = calls.findIndex(({ outcome }) => outcome.error !== undefined)
-  const failed = at < 0 ? undefined : reasonOf(calls[at]!.outcome, request.abi)
+  const failed = at < 0 ? undefined : reasonOf(calls[at]!.outcome)
   const many = calls.length > 1
   return {
     subject,
@@ -207,24 +205,24 @@ function Calls({ request, outcome }: { request: Request; outcome: AnsweredOutcom
     () => nameOfFor(joinedChanges(callsOf(request, outcome.blocks).map((one) => one.outcome.assetChanges))),
     [request, outcome],
   )
-  if (calls.length === 1) return <CallDetails outcome={calls[0]!.outcome} abi={request.abi} nameOf={nameOf} />
+  if (calls.length === 1) return <CallDetails outcome={calls[0]!.outcome} nameOf={nameOf} />
   return (
     <ol className="calls">
       {calls.map(({ outcome: one }, at) => (
         <li key={at}>
           <h3>
-            {at + 1}. {titleOf(one, request.abi)}
+            {at + 1}. {titleOf(one)}
           </h3>
-          <Verdict outcome={one} abi={request.abi} nameOf={nameOf} />
-          <CallDetails outcome={one} abi={request.abi} nameOf={nameOf} />
+          <Verdict outcome={one} nameOf={nameOf} />
+          <CallDetails outcome={one} nameOf={nameOf} />
         </li>
       ))}
     </ol>
   )
 }
 
-function titleOf({ trace }: SimulatedCall, abi: Abi): string {
-  const named = namedCall(trace.input, abi)
+function titleOf({ trace }: SimulatedCall): string {
+  const named = trace.decoded?.call
   if (named !== undefined) return namedText(named)
   return /CREATE/.test(trace.type) ? 'Creates a contract' : `Calls ${addressName(trace.to ?? '0x')}`
 }

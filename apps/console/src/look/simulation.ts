@@ -22,7 +22,7 @@ export type Outcome =
   | { kind: 'answered'; blocks: SimulatedBlock[]; state: string | undefined }
 
 /** Asked for beside the outcome of each call. */
-const SHOWN = { trace: true, stateDiff: true, assetChanges: true }
+const SHOWN = { trace: true, stateDiff: true, assetChanges: true, decode: true }
 
 /** @throws DraftError */
 export function requestOf(draft: Draft): Request {
