@@ -146,7 +146,7 @@ describe('/console', () => {
   inBrowser('puts calldata into the form, asks to whom it goes, and says where nothing runs', async () => {
     const page = await pages.open()
     await paste(page, encodeFunctionData({ abi: usdcAbi, functionName: 'transfer', args: [NOBODY, 7n] }))
-    await page.getByText(/^transfer\(to: 0x.*, value: 7\)$/).waitFor()
+    await page.getByText(/^transfer\(recipient: 0x.*, amount: 7\)$/).waitFor()
     expect(await page.evaluate('document.activeElement.id')).toBe('blocks.0.calls.0.to')
     await page.keyboard.type(LIAR)
     await page.keyboard.press('Enter')
