@@ -53,6 +53,7 @@ CREATE TABLE "payments" (
 	"permit_deadline" numeric(78, 0),
 	"permit_signature" text,
 	"sponsored_gas" numeric(78, 0),
+	"settlement_gas" bigint NOT NULL,
 	"charge" numeric(78, 0),
 	"route" text,
 	"reason" text,
@@ -163,7 +164,7 @@ CREATE INDEX "payments_settled_by_payer" ON "payments" USING btree ("network","p
 CREATE INDEX "payments_mined_by_block" ON "payments" USING btree ("network","block_number") WHERE "payments"."state" in ('submitted', 'settled');--> statement-breakpoint
 CREATE INDEX "payments_to_submit" ON "payments" USING btree ("network","facilitator","origin","deadline","next_look") WHERE "payments"."state" = 'charging';--> statement-breakpoint
 CREATE INDEX "payments_submitted" ON "payments" USING btree ("network","facilitator","next_look") WHERE "payments"."state" = 'submitted';--> statement-breakpoint
-CREATE INDEX "payments_sponsored" ON "payments" USING btree ("network","payer","asset","created_at") WHERE "payments"."permit_signature" is not null;--> statement-breakpoint
+CREATE INDEX "payments_sponsored" ON "payments" USING btree ("network","payer","asset","created_at") WHERE "payments"."sponsored_gas" is not null;--> statement-breakpoint
 CREATE INDEX "payments_by_route" ON "payments" USING btree ("route","created_at");--> statement-breakpoint
 CREATE INDEX "postings_by_account" ON "postings" USING btree ("network","asset","account");--> statement-breakpoint
 CREATE INDEX "settlement_items_by_payment" ON "settlement_items" USING btree ("payment_id");--> statement-breakpoint

@@ -42,11 +42,11 @@ LANGUAGE sql STABLE AS $$
       AND state = 'settled' AND (block_number IS NULL OR block_number > as_of_block))
 $$;
 --> statement-breakpoint
--- Wei that the payer's permits in this token have cost in 24 hours, or may cost yet. What was never settled cost nothing.
+-- Wei that the payer's permits in this token, and its own code, have cost in 24 hours, or may cost yet. What was never settled cost nothing.
 CREATE OR REPLACE FUNCTION sponsored_gas(of_network text, of_asset text, of_payer text) RETURNS numeric
 LANGUAGE sql STABLE AS $$
   SELECT coalesce(sum(sponsored_gas), 0) FROM payments
-    WHERE network = of_network AND payer = of_payer AND asset = of_asset AND permit_signature IS NOT NULL
+    WHERE network = of_network AND payer = of_payer AND asset = of_asset AND sponsored_gas IS NOT NULL
     AND state NOT IN ('released', 'zero', 'expired') AND created_at > now() - interval '24 hours'
 $$;
 --> statement-breakpoint
@@ -124,7 +124,7 @@ END $$;
 -- Stores a payment with its first event and, where it was asked for under an idempotency key, that key. A key that is taken
 -- fails the call as a unique violation. `outcome` is 'reserved'; or nothing was stored, and it is 'used' where the
 -- authorization was, 'uncovered' where `balance` or `allowance` does not cover it beside what is reserved already, 'overspent'
--- where it has a permit that would cost more than the payer has left of `daily_sponsored_gas` (wei).
+-- where its permit or the payer's code would cost more than the payer has left of `daily_sponsored_gas` (wei).
 CREATE OR REPLACE FUNCTION reserve_payment(wanted jsonb, event jsonb, key jsonb, balance numeric, allowance numeric,
   daily_sponsored_gas numeric)
 RETURNS TABLE (outcome text, reserved numeric, place bigint) LANGUAGE plpgsql AS $$
@@ -146,7 +146,7 @@ BEGIN
     RETURN NEXT;
     RETURN;
   END IF;
-  IF payment.permit_signature IS NOT NULL
+  IF payment.sponsored_gas IS NOT NULL
     AND payment.sponsored_gas + sponsored_gas(payment.network, payment.asset, payment.payer) > daily_sponsored_gas
   THEN
     outcome := 'overspent';

@@ -154,9 +154,11 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
   })
 
   test('ends where a payer has used its budget of the day, and counts nothing that was given up', async () => {
-    const { maxFeePerGas } = await createPublicClient({ transport: http(devnet.rpcUrl) }).estimateFeesPerGas()
-    // Two permits and a half.
-    const strict = await run(maxFeePerGas * 175_000n)
+    const client = createPublicClient({ transport: http(devnet.rpcUrl) })
+    const { baseFeePerGas } = await client.getBlock()
+    const [base, suggested] = [baseFeePerGas ?? 0n, await client.estimateMaxPriorityFeePerGas()]
+    // Two permits, at two base fees and a tip of no more than another.
+    const strict = await run((2n * base + (suggested < base ? suggested : base)) * 145_000n)
     try {
       const buyer = await newBuyer(devnet)
       const given = await authorize(await signWithPermit(buyer), strict)

@@ -98,6 +98,23 @@ describe.each(oneStore())('a buyer whose account is a contract, on $name', (stor
     expect(outcome).toBe('authorized')
   })
 
+  test('is refused where its contract uses more than a signature takes, and nobody pays for that', async () => {
+    const address = '0x00000000000000000000000000000000000b0b1b'
+    // 4,096 rounds: some 115,000 gas.
+    const burnAndAgree = '0x620010005b6001900380600457631626ba7e60e01b60005260206000f3'
+    await putContract(address, burnAndAgree)
+    const signer = { address, signTypedData: async (): Promise<Hex> => '0x1234' } as const
+    const refused = { outcome: 'refused', reason: 'payer_code_too_costly' }
+    expect(await stand.billing.authorize(await sign(makeRequirements(), signer))).toMatchObject(refused)
+    // Nor is it settled where the code is put there after it was authorized.
+    await anvil().setCode({ address, bytecode: burnAndAgree.replace('62001000', '62000001') as Hex })
+    const authorized = await stand.billing.authorize(await sign(makeRequirements(), signer))
+    if (authorized.outcome !== 'authorized') throw new Error(authorized.reason)
+    await anvil().setCode({ address, bytecode: burnAndAgree })
+    const { payment } = await stand.billing.charge(authorized.payment.id, '5')
+    expect(payment).toMatchObject({ transaction: null, doubt: 'permit2_simulation_failed' })
+  })
+
   test('is refused where its contract says yes only as long as gas costs nothing', async () => {
     const address = '0x00000000000000000000000000000000000ca511'
     // GASPRICE ISZERO PUSH1 6 JUMPI INVALID JUMPDEST, then isValidSignature's yes.

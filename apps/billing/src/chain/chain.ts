@@ -20,6 +20,11 @@ import {
 
 const FINAL_DEPTH_BLOCKS = 64n
 const PRIORITY_FEE_MAX_AGE_MILLISECONDS = 10_000
+/** Wei per gas that may be tipped where the base fee is lower: what OP-stack chains ask. */
+const LEAST_TIP = 1_000_000n
+const L1_FEE_MAX_AGE_MILLISECONDS = 60_000
+/** As long as the transaction of a settlement, and as hard to compress. */
+const TYPICAL_SETTLEMENT: Hex = `0x${Array.from({ length: 800 }, (_, index) => ((index * 197 + 89) % 256).toString(16).padStart(2, '0')).join('')}`
 
 /** One chain as billing uses it: reads, sends, and the newest head. All methods throw `NodeFault` or `NodeRefusal`. */
 export class Chain {
@@ -40,6 +45,7 @@ export class Chain {
   readonly #sponsored = new Set<Address>()
   /** Receipts that are being asked for: the payments of a batch share one. */
   readonly #receipts = new Map<Hash, Promise<Receipt | null>>()
+  #knownL1Fee: { wei: bigint; at: number } | null = null
   #knownPriorityFee: { wei: bigint; at: number } | null = null
 
   constructor(
@@ -94,9 +100,12 @@ export class Chain {
     return simulateSettlement(this.node, { from, to, data, fees: await this.#usualFees() }, 'latest')
   }
 
-  /** What an OP-stack chain asks for publishing a transaction; nothing on other chains. Wei. */
-  l1Fee(raw: Hex): Promise<bigint> {
-    return readL1Fee(this.node, raw)
+  /** What an OP-stack chain asks for publishing a settlement, at most a minute old; nothing on other chains. Wei. */
+  async l1Fee(): Promise<bigint> {
+    if (this.#knownL1Fee === null || Date.now() - this.#knownL1Fee.at > L1_FEE_MAX_AGE_MILLISECONDS) {
+      this.#knownL1Fee = { wei: await readL1Fee(this.node, TYPICAL_SETTLEMENT), at: Date.now() }
+    }
+    return this.#knownL1Fee.wei
   }
 
   code(address: Address): Promise<Hex> {
@@ -239,7 +248,10 @@ export class Chain {
   }
 
   async #usualFees(): Promise<Fees> {
-    const [{ baseFeePerGas }, maxPriorityFeePerGas] = await Promise.all([this.head.recent(), this.#priorityFee()])
+    const [{ baseFeePerGas }, suggested] = await Promise.all([this.head.recent(), this.#priorityFee()])
+    // One bid of a stranger makes the suggestion of a quiet chain: a tip of the base fee is enough anywhere.
+    const most = baseFeePerGas > LEAST_TIP ? baseFeePerGas : LEAST_TIP
+    const maxPriorityFeePerGas = suggested < most ? suggested : most
     return { maxFeePerGas: baseFeePerGas * 2n + maxPriorityFeePerGas, maxPriorityFeePerGas }
   }
 

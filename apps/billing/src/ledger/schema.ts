@@ -43,8 +43,10 @@ export const payments = pgTable(
     /** Of the payer's EIP-2612 permit of the maximum for Permit2; `null`: Permit2 is approved. */
     permitDeadline: uint256('permit_deadline'),
     permitSignature: text('permit_signature').$type<Hex>(),
-    /** What the permit may cost beyond the settlement, in wei. */
+    /** What its permit, and the payer's own code, may cost beyond a settlement, in wei; `null`: nothing. */
     sponsoredGas: uint256('sponsored_gas'),
+    /** Gas that its settlement may use, its permit included: the signer's balance holds that much for it. */
+    settlementGas: bigint('settlement_gas', { mode: 'bigint' }).notNull(),
     charge: uint256('charge'),
     route: text('route'),
     reason: text('reason'),
@@ -93,7 +95,7 @@ export const payments = pgTable(
       .where(sql`${table.state} = 'submitted'`),
     index('payments_sponsored')
       .on(table.network, table.payer, table.asset, table.createdAt)
-      .where(sql`${table.permitSignature} is not null`),
+      .where(sql`${table.sponsoredGas} is not null`),
     index('payments_by_route').on(table.route, table.createdAt),
   ],
 )

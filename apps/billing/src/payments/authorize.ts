@@ -8,7 +8,7 @@ import {
   RefusalReason,
 } from '@upfront/protocol'
 import { Chains } from '../chain/chains.js'
-import { sponsoredGas } from '../chain/sponsored-gas.js'
+import type { SettlementGas } from '../chain/settlement-gas.js'
 import { toPayment } from '../ledger/change-payment.js'
 import { findPayment, findPaymentById } from '../ledger/find-payment.js'
 import { type Database, Ledger, type Transaction } from '../ledger/ledger.js'
@@ -28,7 +28,7 @@ import { findFirstResult, hashInput, type KeyedCall, takeKey } from './idempoten
 import { SignerDirectory } from './signer-directory.js'
 
 type Refused = Extract<AuthorizeResult, { outcome: 'refused' }>
-type Verified = ReadAuthorization & { holdings: Holdings }
+type Verified = ReadAuthorization & { holdings: Holdings; settlementGas: SettlementGas }
 type Reservation = { outcome: 'reserved'; payment: PaymentRow } | Refused
 
 const PAYER_REFUSED = {
@@ -103,9 +103,9 @@ export class Authorizations {
     const account = { network: verified.chain.network, asset: verified.requirements.asset, payer }
     const { maximum } = verified.authorization
     const reserved = await readReserved(this.ledger.db, account, verified.holdings.block)
-    const { balance, allowance, isSponsored } = verified.holdings
+    const { balance, allowance } = verified.holdings
     const wanted = reserved + maximum
-    if (isSponsored && (await this.isSponsoringSpent(verified, account))) return refused(SPONSORING_SPENT, payer)
+    if (await this.isSponsoringSpent(verified, account)) return refused(SPONSORING_SPENT, payer)
     if (reserved === 0n || (wanted <= balance && wanted <= allowance)) return { outcome: 'valid', payer }
     return refused(describeShortfall(maximum, reserved, verified.holdings), payer)
   }
@@ -150,19 +150,21 @@ export class Authorizations {
       this.funds.canSettle(read.chain, read.authorization.facilitator),
     ])
     if (!verdict.valid) return refused(verdict, verdict.payer)
-    return canSettle ? { ...read, holdings: verdict } : refused(SIGNER_OUT_OF_GAS, payer)
+    const { settlementGas } = verdict
+    return canSettle ? { ...read, holdings: verdict, settlementGas } : refused(SIGNER_OUT_OF_GAS, payer)
   }
 
   private async isSponsoringSpent(
-    { chain }: Verified,
+    { chain, settlementGas: { excess } }: Verified,
     account: { network: Network; asset: Address; payer: Address },
   ): Promise<boolean> {
-    const [spent, wanted] = await Promise.all([readSponsored(this.ledger.db, account), sponsoredGas(chain)])
-    return spent + wanted > (chain.dailySponsoredGas ?? 0n)
+    if (excess === 0n) return false
+    const [spent, { maxFeePerGas }] = await Promise.all([readSponsored(this.ledger.db, account), chain.fees()])
+    return spent + excess * maxFeePerGas > (chain.dailySponsoredGas ?? 0n)
   }
 
   private async store(
-    { chain, authorization, permit }: Verified,
+    { chain, authorization, permit, settlementGas: { gas: settlementGas, excess } }: Verified,
     holdings: Holdings,
     { route }: AuthorizeRequest,
     origin: PaymentOrigin,
@@ -200,7 +202,8 @@ export class Authorizations {
       signature,
       permitDeadline: sponsored?.deadline ?? null,
       permitSignature: sponsored?.signature ?? null,
-      sponsoredGas: sponsored === null ? null : await sponsoredGas(chain),
+      sponsoredGas: excess === 0n ? null : excess * (await chain.fees()).maxFeePerGas,
+      settlementGas,
       route,
       authorizedBlock: holdings.block,
       createdAt: now,

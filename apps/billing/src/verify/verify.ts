@@ -21,6 +21,7 @@ import { BaseError, isErc6492Signature, maxUint256, zeroAddress } from 'viem'
 import type { Chain } from '../chain/chain.js'
 import type { Chains } from '../chain/chains.js'
 import { encodeSettlement, PERMIT2, settlementTarget } from '../chain/settlement-call.js'
+import { readSettlementGas, type SettlementGas } from '../chain/settlement-gas.js'
 import { isSignedByPayer } from './signed-by-payer.js'
 import { VerificationSigner } from './verification-signer.js'
 
@@ -168,15 +169,16 @@ function reasonOfField(field: string): string {
 export async function verifyOnChain(
   { chain, requirements, authorization, permit, wire }: ReadAuthorization,
   acceptedSigners: ReadonlySet<Address>,
-): Promise<({ valid: true } & Holdings) | Invalid> {
+): Promise<({ valid: true; settlementGas: SettlementGas } & Holdings) | Invalid> {
   const { payer } = authorization
   const invalid = (reason: string, message: string): Invalid => ({ valid: false, reason, message, payer })
   const settlement = encodeSimulation(authorization, permit)
   if (settlement === null) return invalid(RefusalReason.invalidSignature, 'its ERC-6492 wrapping does not decode')
   const target = settlementTarget({ ...authorization, asset: authorization.token })
+  const payerCode = once(() => chain.code(payer))
   const signer = new VerificationSigner(chain, [...acceptedSigners], {
     payer,
-    payerCode: once(() => chain.code(payer)),
+    payerCode,
     simulatedSettlement: once(() => chain.simulateSettlement(authorization.facilitator, target, settlement)),
   })
   const readBoth = once(() => readHoldings(chain, authorization, permit))
@@ -210,7 +212,23 @@ export async function verifyOnChain(
       `Permit2 may move ${holdings.allowance} of ${requirements.amount}: the payer has to approve it`,
     )
   }
-  if (!simulationFailed) return { valid: true, ...holdings }
+  if (!simulationFailed) {
+    const { facilitator } = authorization
+    const permitSignature = holdings.isSponsored ? (permit?.signature ?? null) : null
+    const settlementGas = await readSettlementGas(
+      chain,
+      await payerCode(),
+      { facilitator, permitSignature, target },
+      settlement,
+    )
+    if (settlementGas === null) {
+      return invalid(RefusalReason.simulationFailed, 'the settlement would revert, or need too much gas')
+    }
+    if (settlementGas.excess === 0n || chain.dailySponsoredGas !== null)
+      return { valid: true, ...holdings, settlementGas }
+    const message = `the code of the payer's account uses ${settlementGas.excess} gas more than a settlement may`
+    return invalid(RefusalReason.payerCodeTooCostly, message)
+  }
   if (await chain.isNonceUsed({ ...authorization, asset: authorization.token })) {
     return invalid(RefusalReason.nonceUsed, 'the nonce of this authorization was used before')
   }

@@ -51,6 +51,8 @@ export const RefusalReason = {
   amountTooSmall: 'amount_too_small',
   /** A payer whose payment could not be collected, or looks as if it could not: refused for a while, a contract that burns gas for good. */
   payerRefused: 'payer_refused',
+  /** The code of the payer's account uses more gas than a settlement may, and nobody pays for that. */
+  payerCodeTooCostly: 'payer_code_too_costly',
   /** Charge or release of a payment that is no longer `authorized`. */
   notAuthorized: 'payment_not_authorized',
   /** The payer burnt the nonce on chain (Permit2 `invalidateUnorderedNonces`) after it was authorized. */

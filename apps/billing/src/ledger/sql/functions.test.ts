@@ -55,7 +55,7 @@ async function isAllowed(ledger: Ledger, from: string, to: string): Promise<bool
       pay_to: '0x',
     },
     ...{ facilitator: '0x', nonce: 1, maximum: 1, valid_after: 0, deadline: 1, signature: '0x', charge },
-    ...{ authorized_block: 0, created_at: '2026-01-01', updated_at: '2026-01-01' },
+    ...{ authorized_block: 0, settlement_gas: 0, created_at: '2026-01-01', updated_at: '2026-01-01' },
   }
   const refusal = await ledger.db
     .transaction(async (tx) => {

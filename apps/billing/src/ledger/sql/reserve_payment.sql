@@ -1,7 +1,7 @@
 -- Stores a payment with its first event and, where it was asked for under an idempotency key, that key. A key that is taken
 -- fails the call as a unique violation. `outcome` is 'reserved'; or nothing was stored, and it is 'used' where the
 -- authorization was, 'uncovered' where `balance` or `allowance` does not cover it beside what is reserved already, 'overspent'
--- where it has a permit that would cost more than the payer has left of `daily_sponsored_gas` (wei).
+-- where its permit or the payer's code would cost more than the payer has left of `daily_sponsored_gas` (wei).
 CREATE OR REPLACE FUNCTION reserve_payment(wanted jsonb, event jsonb, key jsonb, balance numeric, allowance numeric,
   daily_sponsored_gas numeric)
 RETURNS TABLE (outcome text, reserved numeric, place bigint) LANGUAGE plpgsql AS $$
@@ -23,7 +23,7 @@ BEGIN
     RETURN NEXT;
     RETURN;
   END IF;
-  IF payment.permit_signature IS NOT NULL
+  IF payment.sponsored_gas IS NOT NULL
     AND payment.sponsored_gas + sponsored_gas(payment.network, payment.asset, payment.payer) > daily_sponsored_gas
   THEN
     outcome := 'overspent';

@@ -1,15 +1,14 @@
 import { Injectable } from '@nestjs/common'
 import type { Address } from '@upfront/protocol'
-import { and, count, eq, inArray } from 'drizzle-orm'
+import { and, count, eq, inArray, sql } from 'drizzle-orm'
 import type { Chain } from '../../chain/chain.js'
+import { PLAIN_SETTLEMENT_GAS } from '../../chain/settlement-gas.js'
 import { Environment } from '../../environment/environment.js'
 import { Ledger } from '../../ledger/ledger.js'
 import { payments } from '../../ledger/schema.js'
 import { BillingMetrics } from '../../metrics.js'
 import { GasPolicy } from './gas-policy.js'
 
-/** What nodes ask a signer to hold for one settlement in flight: its gas limit, not what it will use. */
-const SETTLEMENT_GAS = 130_000n
 const FRESH_MILLISECONDS = 2_000
 
 /** What each signer can still pay for: nothing may be sold that it has no gas to settle. */
@@ -35,7 +34,7 @@ export class SignerFunds {
   }
 
   /**
-   * How many settlements the signer's balance pays for at the fees of now, beside those of the payments that are open; none
+   * How many settlements the signer's balance pays for at the fees of now, L1 fees included, beside what the open payments may use each; none
    * once its gas budget of the day is spent. At most two seconds old. Throws `NodeFault`.
    */
   settlementsLeft(chain: Chain, signer: Address): Promise<number> {
@@ -51,12 +50,13 @@ export class SignerFunds {
 
   private async read(chain: Chain, signer: Address): Promise<number> {
     const { network } = chain
-    const [balance, { maxFeePerGas }, isSpent, [open]] = await Promise.all([
+    const [balance, { maxFeePerGas }, l1Fee, isSpent, [open]] = await Promise.all([
       chain.balance(signer),
       chain.fees(),
+      chain.l1Fee(),
       this.gasPolicy.isSpent(chain, signer),
       this.ledger.db
-        .select({ payments: count(), permits: count(payments.permitSignature) })
+        .select({ payments: count(), gas: sql<string>`coalesce(sum(${payments.settlementGas}), 0)::text` })
         .from(payments)
         .where(
           and(
@@ -66,10 +66,10 @@ export class SignerFunds {
           ),
         ),
     ])
-    const cost = SETTLEMENT_GAS * maxFeePerGas
-    // A permit costs about as much again.
-    const taken = (open?.payments ?? 0) + (open?.permits ?? 0)
-    const paid = cost === 0n ? Number.POSITIVE_INFINITY : Math.max(Number(balance / cost) - taken, 0)
+    // What nodes ask a signer to hold for a settlement in flight is its gas limit, not what it will use.
+    const cost = PLAIN_SETTLEMENT_GAS * maxFeePerGas + l1Fee
+    const promised = BigInt(open?.gas ?? 0) * maxFeePerGas + BigInt(open?.payments ?? 0) * l1Fee
+    const paid = cost === 0n ? Number.POSITIVE_INFINITY : Math.max(Number((balance - promised) / cost), 0)
     const left = isSpent ? 0 : paid
     this.metrics.signerSettlementsLeft.set({ network, signer }, left)
     return left

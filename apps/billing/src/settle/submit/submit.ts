@@ -1,11 +1,8 @@
 import type { Chain } from '../../chain/chain.js'
-import { isOutOfGas, NodeRefusal, Revert } from '../../chain/node-error.js'
-import { encodeSettlement, SETTLEMENT_GAS_LIMIT, settlementTarget } from '../../chain/settlement-call.js'
+import { encodeSettlement, settlementTarget } from '../../chain/settlement-call.js'
+import { estimateGas, withHeadroom } from '../../chain/settlement-gas.js'
 import type { PaymentRow, SignedTransactionRow } from '../../ledger/schema.js'
 import type { Settlement, SigningQueue } from '../signers/signing-queue.js'
-
-/** A payTo that never held the token, a rebasing token: what an estimate on the newest block may fall short of. */
-const GAS_HEADROOM = { numerator: 13n, denominator: 10n, plus: 15_000n }
 
 export type SubmitResult =
   /** Signed and stored; to be broadcast. */
@@ -31,18 +28,8 @@ export async function prepare(chain: Chain, payment: PaymentRow): Promise<Settle
   if (payment.charge === null) throw new Error(`payment ${payment.id} was not charged`)
   if (payment.deadline < chain.head.now()) return null
   const call = encodeSettlement(payment, payment.charge)
-  const estimate = await estimateSettlement(chain, payment, call)
-  if (estimate === null || estimate > SETTLEMENT_GAS_LIMIT) return null
-  const withHeadroom = (estimate * GAS_HEADROOM.numerator) / GAS_HEADROOM.denominator + GAS_HEADROOM.plus
-  return { payment, call, gas: withHeadroom < SETTLEMENT_GAS_LIMIT ? withHeadroom : SETTLEMENT_GAS_LIMIT }
-}
-
-/** `null`: it reverts. */
-async function estimateSettlement(chain: Chain, payment: PaymentRow, data: `0x${string}`): Promise<bigint | null> {
-  try {
-    return await chain.estimateSettlement(payment.facilitator, settlementTarget(payment), data)
-  } catch (error) {
-    if (error instanceof Revert || (error instanceof NodeRefusal && isOutOfGas(error))) return null
-    throw error
-  }
+  const estimate = await estimateGas(chain, payment.facilitator, settlementTarget(payment), call)
+  // More than was verified: the payer's code is another by now.
+  if (estimate === null || estimate > payment.settlementGas) return null
+  return { payment, call, gas: withHeadroom(estimate) }
 }
