@@ -271,11 +271,11 @@ describe('limits', () => {
     expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({ error: { code: -32600 } })
   })
 
-  it('MAX_CONNECTIONS_PER_CLIENT and MAX_CONNECTIONS: closed as they are made, until others close', async () => {
+  it('MAX_CONNECTIONS_PER_CLIENT and MAX_CONNECTIONS: refused as they are made, or an idle one makes room', async () => {
     const gateway = await start({ MAX_CONNECTIONS_PER_CLIENT: '3', MAX_CONNECTIONS: '5' })
     const { hostname, port } = new URL(gateway.url)
     const open = (localAddress = '127.0.0.1') => {
-      const socket = connect({ port: Number(port), host: hostname, localAddress })
+      const socket = connect({ port: Number(port), host: hostname, localAddress }).resume()
       const closed = new Promise<'closed'>((resolve) =>
         socket.on('error', () => undefined).on('close', () => resolve('closed')),
       )
@@ -286,8 +286,11 @@ describe('limits', () => {
     expect(await open().closed).toBe('closed')
     const others = [open('127.0.0.2'), open('127.0.0.2')]
     for (const { socket } of others) if (socket.connecting) await once(socket, 'connect')
-    expect(await open('127.0.0.2').closed).toBe('closed')
-    for (const { socket, closed } of [...first, ...others]) {
+    const late = open('127.0.0.2')
+    expect(await first[0]!.closed).toBe('closed')
+    late.socket.write('GET /health/live HTTP/1.1\r\nhost: a\r\n\r\n')
+    expect(String((await once(late.socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /)
+    for (const { socket, closed } of [...first, ...others, late]) {
       socket.destroy()
       await closed
     }

@@ -125,6 +125,11 @@ export const ATTACKS: Attack[] = [
     run: (url) => Promise.all(range(20).map((client) => together(1, url, accessList(), client))).then(() => undefined),
   },
   {
+    name: 'idle-connections',
+    title: '12,000 connections that ask nothing',
+    run: (url) => waiting(url, 12_000, '', 100),
+  },
+  {
     name: 'half-messages',
     title: '1,000 WebSockets that send 1 MB of a message and wait',
     run: (url) => waiting(url, 1_000, UPGRADE + HALF_A_MESSAGE, 10),

@@ -52,6 +52,11 @@ export class Connection {
     socket.on('error', ignore).on('close', this.#onClose)
   }
 
+  /** A whole request is here and not answered. */
+  get isBusy(): boolean {
+    return this.#isBusy
+  }
+
   get isIdle(): boolean {
     return !this.#isBusy && this.#received.length === 0
   }

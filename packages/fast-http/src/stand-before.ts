@@ -8,6 +8,8 @@ export interface Front {
   /** Closes those on which no request is under way. */
   closeIdle(): void
   closeAll(): void
+  /** Whether no request is under way on a connection; undefined where Node has it. */
+  isIdle(socket: Socket): boolean | undefined
 }
 
 /**
@@ -20,7 +22,7 @@ export function standBefore(server: Server, options: FrontOptions): Front {
 }
 
 class ConnectionFront implements Front, ConnectionOwner {
-  readonly #open = new Set<Connection>()
+  readonly #open = new Map<Socket, Connection>()
   readonly #listeners: ((socket: Socket) => void)[]
 
   constructor(
@@ -29,19 +31,24 @@ class ConnectionFront implements Front, ConnectionOwner {
   ) {
     this.#listeners = server.listeners('connection') as ((socket: Socket) => void)[]
     server.removeAllListeners('connection')
-    server.on('connection', (socket: Socket) => this.#open.add(new Connection(socket, this)))
+    server.on('connection', (socket: Socket) => this.#open.set(socket, new Connection(socket, this)))
   }
 
   closeIdle(): void {
-    for (const connection of this.#open) if (connection.isIdle) connection.socket.destroy()
+    for (const connection of this.#open.values()) if (connection.isIdle) connection.socket.destroy()
   }
 
   closeAll(): void {
-    for (const { socket } of this.#open) socket.destroy()
+    for (const socket of this.#open.keys()) socket.destroy()
+  }
+
+  isIdle(socket: Socket): boolean | undefined {
+    const connection = this.#open.get(socket)
+    return connection && !connection.isBusy
   }
 
   forget(connection: Connection): void {
-    this.#open.delete(connection)
+    this.#open.delete(connection.socket)
   }
 
   handOver(socket: Socket, received: Buffer): void {

@@ -63,6 +63,7 @@ export class PlainFront implements OnApplicationBootstrap {
       total,
       perClient: TRUSTED_PROXIES === undefined ? perClient : undefined,
       memory: this.memory,
+      isIdle: (socket) => this.front?.isIdle(socket),
     })
     server.on('connection', () => this.turns.connectionAccepted())
   }

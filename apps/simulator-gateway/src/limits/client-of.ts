@@ -19,6 +19,14 @@ export function clientOf(caller: Caller): string {
   return client
 }
 
+/** A provider gives a /48 to whoever asks: its clients together may have so many times what one may. */
+export const MOST_TIMES_OF_A_NETWORK = 4
+
+/** The IPv6 /48 that a client belongs to; undefined for any other. @param client as `clientOf` names it */
+export function networkOf(client: string): string | undefined {
+  return /^\d+:\d+:\d+(?=:\d+$)/.exec(client)?.[0]
+}
+
 function parse(ip: string): string {
   const text = ip.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')
   if (!ipaddr.isValid(text)) return 'unknown'

@@ -1,7 +1,9 @@
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { clientOf } from './client-of.js'
+import { failureBody, failureOf } from '../rpc/failure.js'
+import { clientOf, MOST_TIMES_OF_A_NETWORK, networkOf } from './client-of.js'
 import type { Memory } from './memory.js'
+import { Overloaded, RETRY_AFTER_SECONDS } from './overloaded.js'
 
 /** What an open connection takes in memory, idle or not. */
 const CONNECTION_BYTES = 16_384
@@ -11,30 +13,113 @@ export interface ConnectionLimits {
   /** Of one client; unlimited where absent. */
   perClient?: number | undefined
   memory: Pick<Memory, 'take' | 'give'>
+  /** Whether no request is under way on a connection that is not handed to Node; undefined where it is. */
+  isIdle(socket: Socket): boolean | undefined
 }
 
-/** Closes connections as they are made where a client has its share, or memory is short. */
-export function limitConnections(server: Server, { total, perClient, memory }: ConnectionLimits): void {
-  server.maxConnections = total
+/**
+ * Refuses connections as they are made, by HTTP 503, where a client has its share or memory is short. Where all have theirs, one on which no
+ * request is under way is closed for the new one: of the client, or IPv6 network, that has the most.
+ */
+export function limitConnections(server: Server, limits: ConnectionLimits): void {
+  const open = new Connections(limits)
+  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => open.isAsked(socket, response))
+  server.on('upgrade', ({ socket }: IncomingMessage) => open.isUpgraded(socket))
   server.on('connection', (socket: Socket) => {
+    if (!open.add(socket)) refuse(socket)
+  })
+}
+
+class Connections {
+  /** By client, or network of several; the oldest first. */
+  readonly #open = new Map<string, Set<Socket>>()
+  readonly #byClient = new Map<string, number>()
+  /** On which requests that Node reads are under way: how many. */
+  readonly #busy = new WeakMap<Socket, number>()
+  #count = 0
+  readonly #limits: ConnectionLimits
+
+  constructor(limits: ConnectionLimits) {
+    this.#limits = limits
+  }
+
+  /** False where there is no room for it. */
+  add(socket: Socket): boolean {
+    const { total, memory } = this.#limits
+    const client = clientOf(socket.remoteAddress ?? '')
+    const group = networkOf(client) ?? client
+    if (this.#hasItsShare(client, group)) return false
+    if (this.#count >= total && !this.#closeIdle(this.#open.get(group)?.size ?? 0)) return false
     try {
       memory.take(CONNECTION_BYTES)
-      socket.once('close', () => memory.give(CONNECTION_BYTES))
     } catch {
-      socket.destroy()
+      return false
     }
-  })
-  if (perClient === undefined) return
-  const open = new Map<string, number>()
-  server.on('connection', (socket: Socket) => {
-    const client = clientOf(socket.remoteAddress ?? '')
-    const count = (open.get(client) ?? 0) + 1
-    open.set(client, count)
+    this.#count += 1
+    this.#byClient.set(client, (this.#byClient.get(client) ?? 0) + 1)
+    const sockets = this.#open.get(group) ?? new Set()
+    this.#open.set(group, sockets.add(socket))
     socket.once('close', () => {
-      const left = (open.get(client) ?? 1) - 1
-      if (left === 0) open.delete(client)
-      else open.set(client, left)
+      memory.give(CONNECTION_BYTES)
+      const left = (this.#byClient.get(client) ?? 1) - 1
+      if (left === 0) this.#byClient.delete(client)
+      else this.#byClient.set(client, left)
+      this.#remove(group, socket)
     })
-    if (count > perClient) socket.destroy()
-  })
+    return true
+  }
+
+  isAsked(socket: Socket, response: ServerResponse): void {
+    this.#busy.set(socket, (this.#busy.get(socket) ?? 0) + 1)
+    response.once('close', () => this.#busy.set(socket, (this.#busy.get(socket) ?? 1) - 1))
+  }
+
+  isUpgraded(socket: Socket): void {
+    this.#busy.set(socket, Number.POSITIVE_INFINITY)
+  }
+
+  #hasItsShare(client: string, group: string): boolean {
+    const { perClient } = this.#limits
+    if (perClient === undefined) return false
+    if ((this.#byClient.get(client) ?? 0) >= perClient) return true
+    return group !== client && (this.#open.get(group)?.size ?? 0) >= MOST_TIMES_OF_A_NETWORK * perClient
+  }
+
+  /** Closes one of those who have the most, and no fewer than `least`. False where none of theirs is idle. */
+  #closeIdle(least: number): boolean {
+    const bySize = [...this.#open].sort(([, a], [, b]) => b.size - a.size)
+    for (const [group, sockets] of bySize) {
+      if (sockets.size < least) return false
+      for (const socket of sockets) {
+        if (!this.#isIdle(socket)) continue
+        // At once: `close` comes later.
+        this.#remove(group, socket)
+        socket.destroy()
+        return true
+      }
+    }
+    return false
+  }
+
+  #isIdle(socket: Socket): boolean {
+    return this.#limits.isIdle(socket) ?? (this.#busy.get(socket) ?? 0) === 0
+  }
+
+  #remove(group: string, socket: Socket): void {
+    const sockets = this.#open.get(group)
+    if (!sockets?.delete(socket)) return
+    this.#count -= 1
+    if (sockets.size === 0) this.#open.delete(group)
+  }
+}
+
+const BODY = failureBody(null, failureOf(new Overloaded('too many connections')))
+const REFUSAL = Buffer.from(
+  `HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json; charset=utf-8\r\nretry-after: ${RETRY_AFTER_SECONDS}\r\n` +
+    `content-length: ${Buffer.byteLength(BODY)}\r\nconnection: close\r\n\r\n${BODY}`,
+)
+
+function refuse(socket: Socket): void {
+  socket.end(REFUSAL)
+  socket.destroySoon()
 }

@@ -42,6 +42,13 @@ describe('calls', () => {
     await free.take('::ffff:192.0.2.2')
   })
 
+  it('count for an IPv6 /48 too, which may make four times as many', async () => {
+    const free = budget({ callsPerSecond: 2 })
+    for (let call = 0; call < 8; call++) await free.take(`2001:db8:1:${call}::1`)
+    await expect(free.take('2001:db8:1:9::1')).rejects.toThrow('more than 8 calls in a second')
+    await free.take('2001:db8:2:9::1')
+  })
+
   it('are the other entries of a batch too', async () => {
     const free = budget({ callsPerSecond: 5 })
     await free.take('192.0.2.1')

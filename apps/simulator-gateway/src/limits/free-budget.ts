@@ -5,7 +5,7 @@ import type { FreeBudgetLimits } from '../environment/api-keys.js'
 import type { Environment } from '../environment/environment.js'
 import type { Caller } from './caller.js'
 import { ClientGone } from './client-gone.js'
-import { clientOf } from './client-of.js'
+import { clientOf, MOST_TIMES_OF_A_NETWORK, networkOf } from './client-of.js'
 import { type Counter, inMemory, type MakeCounter } from './counters.js'
 import { EventLoopStall } from './event-loop-stall.js'
 
@@ -102,7 +102,10 @@ export class FreeBudget {
     const client = clientOf(caller)
     for (const what of Object.keys(WHAT) as What[]) {
       const amount = Number(cost[what] ?? 0)
-      if (amount > 0) budget.#count(client, what, amount).catch(() => undefined)
+      if (amount <= 0) continue
+      budget.#count(client, what, amount).catch(() => undefined)
+      const network = networkOf(client)
+      if (network !== undefined) budget.#count(network, what, amount, MOST_TIMES_OF_A_NETWORK).catch(() => undefined)
     }
   }
 
@@ -124,23 +127,26 @@ export class FreeBudget {
       if (refused instanceof RateLimiterRes) this.#refuseUnlessWaited(refused)
     }
     this.#refuseSpent(client)
+    const network = networkOf(client)
+    if (network === undefined) return
+    const counted = await this.#calls.penalty(network, 1).catch(() => undefined)
+    if (counted !== undefined && counted.consumedPoints > this.#callsPerSecond)
+      this.#refuseUnlessWaited(counted, MOST_TIMES_OF_A_NETWORK)
+    this.#refuseSpent(network)
   }
 
   /** Calls that waited for the event loop came in the seconds before. */
-  #refuseUnlessWaited({ consumedPoints, msBeforeNext }: RateLimiterRes): void {
+  #refuseUnlessWaited({ consumedPoints, msBeforeNext }: RateLimiterRes, clients = 1): void {
     const seconds = 1 + this.#stall.waitedMs / 1_000
-    if (consumedPoints <= seconds * this.#callsPerSecond) return
-    throw new RateLimited(
-      `more than ${this.#callsPerSecond} calls in a second`,
-      secondsOf(msBeforeNext),
-      consumedPoints / this.#callsPerSecond,
-    )
+    const most = clients * this.#callsPerSecond
+    if (consumedPoints <= seconds * most) return
+    throw new RateLimited(`more than ${most} calls in a second`, secondsOf(msBeforeNext), consumedPoints / most)
   }
 
-  async #count(client: string, what: What, amount: number): Promise<void> {
+  async #count(client: string, what: What, amount: number, clients = 1): Promise<void> {
     const limiter = this.#minute[what]
     const { consumedPoints, msBeforeNext } = await limiter.penalty(client, amount)
-    if (consumedPoints >= limiter.points) this.#spent.set(client, what, { ttl: Math.max(1, msBeforeNext) })
+    if (consumedPoints >= clients * limiter.points) this.#spent.set(client, what, { ttl: Math.max(1, msBeforeNext) })
   }
 
   #refuseSpent(client: string): void {

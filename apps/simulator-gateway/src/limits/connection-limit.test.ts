@@ -1,0 +1,66 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { limitConnections } from './connection-limit.js'
+
+const memory = { take: () => undefined, give: () => undefined }
+
+async function serverOf(total: number, perClient: number) {
+  const waiting: ServerResponse[] = []
+  const server = createServer((_, response) => waiting.push(response))
+  limitConnections(server, { total, perClient, memory, isIdle: () => undefined })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const sockets: Socket[] = []
+  /** From an address of its own; once the server has it. */
+  const open = async (client: number) => {
+    const accepted = once(server, 'connection')
+    const socket = connect({ port, host: '127.0.0.1', localAddress: `127.0.2.${client}` }).on('error', () => undefined)
+    sockets.push(socket)
+    await accepted
+    return socket
+  }
+  const ask = async (socket: Socket) => {
+    const asked = once(server, 'request')
+    socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
+    await asked
+  }
+  const close = () => {
+    for (const socket of sockets) socket.destroy()
+    server.closeAllConnections()
+    server.close()
+  }
+  return { open, ask, close, waiting }
+}
+
+const textOf = async (socket: Socket) => {
+  let text = ''
+  for await (const chunk of socket) text += chunk
+  return text
+}
+
+describe('limitConnections', () => {
+  it('closes the oldest idle connection of the client with the most for a new one', async () => {
+    const { open, ask, close } = await serverOf(4, 3)
+    const [first, second, third] = [await open(1), await open(1), await open(1)]
+    const other = await open(2)
+    await ask(first)
+    const closed = once(second, 'close')
+    const fresh = await open(3)
+    await closed
+    expect([first, third, other, fresh].map(({ destroyed }) => destroyed)).toEqual([false, false, false, false])
+    close()
+  })
+
+  it('refuses by 503 where all are in use, or a client has its share', async () => {
+    const { open, ask, close } = await serverOf(3, 2)
+    const [first, second] = [await open(1), await open(1)]
+    expect(await textOf(await open(1))).toMatch(/^HTTP\/1\.1 503 .*retry-after: 1.*"too many connections"/s)
+    await ask(first)
+    await ask(second)
+    await ask(await open(2))
+    expect(await textOf(await open(3))).toMatch(/^HTTP\/1\.1 503 /)
+    close()
+  })
+})
