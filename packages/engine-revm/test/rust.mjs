@@ -14,6 +14,12 @@ else {
     run('clippy', '--release', '--locked', '--workspace', '--all-targets', '--', '-D', 'warnings')
   else skip("clippy's lints", 'clippy is not installed (rustup component add clippy)')
   run('test', '--release', '--locked', '--workspace')
+  // The module that is in the repository is what its sources give.
+  if (
+    process.env.CI &&
+    spawnSync(process.execPath, ['build-portable.mjs', '--check'], { cwd, stdio: 'inherit' }).status
+  )
+    process.exitCode = 1
   // The engine on revm's own interpreter, without crates/evm-loop.
   run('test', '--release', '--locked', '--workspace', '--exclude', 'upfront-evm-loop', '--no-default-features')
 }
