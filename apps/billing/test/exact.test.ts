@@ -174,6 +174,20 @@ describe.each(stores())('the scheme exact by EIP-3009, on $name', (store) => {
     expect((await difference()).differences).toEqual([])
   })
 
+  test('charges all that was signed, or nothing', async () => {
+    const [whole, none] = await Promise.all([
+      stand.billing.authorize(await signExact()),
+      stand.billing.authorize(await signExact()),
+    ])
+    if (whole.outcome !== 'authorized' || none.outcome !== 'authorized') throw new Error('refused')
+    expect(await stand.billing.charge(whole.payment.id, '2499')).toMatchObject({
+      outcome: 'refused',
+      reason: 'permit2_amount_mismatch',
+    })
+    expect((await stand.billing.charge(whole.payment.id, PRICE)).payment.state).toBe('settled')
+    expect((await stand.billing.charge(none.payment.id, '0')).payment.state).toBe('zero')
+  })
+
   test('settles beside upto in batches, by a transaction of its own', async () => {
     const billing: RunningBilling = await runBilling(stand.devnet.rpcUrl, {
       SETTLEMENT: 'batch',

@@ -29,7 +29,7 @@ describe('an app does not start', () => {
     ['charge.unset', paid({ charge: { ...paid().charge, unset: '$0.11' } })],
     ['charge.partial', paid({ charge: { ...paid().charge, partial: 'everything' as never } })],
     ['charge.invalid', paid({ charge: { ...paid().charge, invalid: 'clamp' as never } })],
-    ['accepts[0].scheme', paid({ accepts: { ...option, scheme: 'exact' } as never })],
+    ['accepts[0].scheme', paid({ accepts: { ...option, scheme: 'batch-settlement' } as never })],
     ['accepts[0].price', paid({ accepts: { ...option, price: '0.10' } as never })],
     ['accepts[0].price', paid({ accepts: { ...option, price: '$0' } as never })],
     ['accepts[0].price', paid({ accepts: { ...option, price: '$0.0000001' } as never })],

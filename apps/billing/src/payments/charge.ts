@@ -110,7 +110,9 @@ export class Charges {
     const inTime = this.chains
       .all()
       .map(({ network, head }) => and(eq(payments.network, network), gte(payments.deadline, head.now())))
-    return and(gte(payments.maximum, amount), or(...inTime))
+    // What is signed for an exact payment moves as a whole.
+    const isWhole = or(eq(payments.maximum, amount), eq(payments.kind, 'upto-permit2'))
+    return and(gte(payments.maximum, amount), amount === 0n ? undefined : isWhole, or(...inTime))
   }
 
   private whyNotCharged(found: PaymentRow, amount: bigint): Refused {
@@ -118,6 +120,10 @@ export class Charges {
     if (amount > found.maximum) {
       const message = `the charge ${amount} is above the authorized maximum ${found.maximum}`
       return { reason: RefusalReason.exceedsMaximum, message }
+    }
+    if (found.kind === 'exact-eip3009' && amount !== 0n && amount !== found.maximum) {
+      const message = `the charge ${amount} is not the authorized amount ${found.maximum}`
+      return { reason: RefusalReason.amountMismatch, message }
     }
     // Throws where the network is not configured any more.
     this.chains.of(found.network)

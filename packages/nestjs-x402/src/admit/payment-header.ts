@@ -27,8 +27,8 @@ const MAX_PAYMENT_HEADER_BYTES = 12 * 1024
 const UINT256_LIMIT = 1n << 256n
 
 /**
- * Strict: canonical base64 of UTF-8 JSON, x402 version 2, an `upto` Permit2 authorization whose numbers are plain
- * decimal strings below 2^256. One signed content has one encoding of its numbers.
+ * Strict: canonical base64 of UTF-8 JSON, x402 version 2, an `upto` Permit2 authorization or an `exact` one of EIP-3009, whose numbers
+ * are plain decimal strings below 2^256. One signed content has one encoding of its numbers.
  * @throws PaymentHeaderError
  */
 export function decodePaymentHeader(header: string): SignedPayment {
@@ -39,8 +39,37 @@ export function decodePaymentHeader(header: string): SignedPayment {
   if (root.x402Version !== 2) throw new PaymentHeaderError('x402Version: expected 2')
   const accepted = object(root.accepted, 'accepted')
   const payload = object(root.payload, 'payload')
+  const { signed, authorization } =
+    accepted.scheme === 'exact' ? eip3009(payload.authorization) : permit2(payload.permit2Authorization)
+  return {
+    payload: {
+      x402Version: 2,
+      ...(root.resource === undefined || root.resource === null ? {} : { resource: resource(root.resource) }),
+      accepted: {
+        scheme: text(accepted.scheme, 'accepted.scheme'),
+        network: network(accepted.network, 'accepted.network'),
+        amount: decimal(accepted.amount, 'accepted.amount'),
+        asset: address(accepted.asset, 'accepted.asset'),
+        payTo: address(accepted.payTo, 'accepted.payTo'),
+        maxTimeoutSeconds: seconds(accepted.maxTimeoutSeconds, 'accepted.maxTimeoutSeconds'),
+        extra: accepted.extra === undefined || accepted.extra === null ? {} : object(accepted.extra, 'accepted.extra'),
+      },
+      payload: { signature: signature(payload.signature, 'payload.signature'), ...signed },
+      ...(root.extensions === undefined || root.extensions === null
+        ? {}
+        : { extensions: object(root.extensions, 'extensions') }),
+    },
+    identifier: paymentIdentifier(root.extensions),
+    authorization,
+  }
+}
+
+/** What the wallet signed, rebuilt, and what of it tells one authorization from another. */
+type Signed = { signed: Record<string, unknown>; authorization: Authorization }
+
+function permit2(value: unknown): Signed {
   const at = 'payload.permit2Authorization'
-  const signed = object(payload.permit2Authorization, at)
+  const signed = object(value, at)
   const permitted = object(signed.permitted, `${at}.permitted`)
   const witness = object(signed.witness, `${at}.witness`)
   const permit2Authorization = {
@@ -58,31 +87,27 @@ export function decodePaymentHeader(header: string): SignedPayment {
       validAfter: decimal(witness.validAfter, `${at}.witness.validAfter`),
     },
   }
+  const { from: payer, nonce, deadline } = permit2Authorization
   return {
-    payload: {
-      x402Version: 2,
-      ...(root.resource === undefined || root.resource === null ? {} : { resource: resource(root.resource) }),
-      accepted: {
-        scheme: text(accepted.scheme, 'accepted.scheme'),
-        network: network(accepted.network, 'accepted.network'),
-        amount: decimal(accepted.amount, 'accepted.amount'),
-        asset: address(accepted.asset, 'accepted.asset'),
-        payTo: address(accepted.payTo, 'accepted.payTo'),
-        maxTimeoutSeconds: seconds(accepted.maxTimeoutSeconds, 'accepted.maxTimeoutSeconds'),
-        extra: accepted.extra === undefined || accepted.extra === null ? {} : object(accepted.extra, 'accepted.extra'),
-      },
-      payload: { signature: signature(payload.signature, 'payload.signature'), permit2Authorization },
-      ...(root.extensions === undefined || root.extensions === null
-        ? {}
-        : { extensions: object(root.extensions, 'extensions') }),
-    },
-    identifier: paymentIdentifier(root.extensions),
-    authorization: {
-      payer: permit2Authorization.from,
-      nonce: BigInt(permit2Authorization.nonce),
-      deadline: BigInt(permit2Authorization.deadline),
-    },
+    signed: { permit2Authorization },
+    authorization: { payer, nonce: BigInt(nonce), deadline: BigInt(deadline) },
   }
+}
+
+function eip3009(value: unknown): Signed {
+  const at = 'payload.authorization'
+  const signed = object(value, at)
+  const authorization = {
+    from: address(signed.from, `${at}.from`),
+    to: address(signed.to, `${at}.to`),
+    value: decimal(signed.value, `${at}.value`),
+    validAfter: decimal(signed.validAfter, `${at}.validAfter`),
+    validBefore: decimal(signed.validBefore, `${at}.validBefore`),
+    nonce: bytes32(signed.nonce, `${at}.nonce`),
+  }
+  const { from: payer, nonce, validBefore } = authorization
+  const deadline = BigInt(validBefore) - 1n
+  return { signed: { authorization }, authorization: { payer, nonce: BigInt(nonce), deadline } }
 }
 
 function paymentIdentifier(extensions: unknown): string | undefined {
@@ -156,6 +181,13 @@ function seconds(value: unknown, field: string): number {
     throw new PaymentHeaderError(`${field}: expected a non-negative integer`)
   }
   return value
+}
+
+function bytes32(value: unknown, field: string): string {
+  if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{64}$/.test(value)) {
+    throw new PaymentHeaderError(`${field}: expected 32 bytes in hex`)
+  }
+  return value.toLowerCase()
 }
 
 function signature(value: unknown, field: string): string {

@@ -51,10 +51,12 @@ export function paymentRequired(
   }
   const status = APPROVAL_NEEDED.has(refusal.reason) ? 412 : 402
   const prices = offers.map(
-    ({ requirements, decimals }) =>
-      `up to $${formatUnits(BigInt(requirements.amount), decimals)} on ${requirements.network} to ${requirements.payTo}`,
+    ({ requirements: { scheme, amount, network, payTo }, decimals }) =>
+      `${scheme === 'exact' ? '' : 'up to '}$${formatUnits(BigInt(amount), decimals)} on ${network} to ${payTo}`,
   )
-  const policy = policyInWords(charge, answerSeconds, settings.onPending)
+  const schemes = [...new Set(offers.map(({ requirements }) => requirements.scheme))]
+  const isMetered = schemes.includes('upto')
+  const policy = policyInWords(charge, answerSeconds, settings.onPending, isMetered)
   if (prefersHtml(accept)) {
     return {
       status,
@@ -62,7 +64,7 @@ export function paymentRequired(
       body: paymentRequiredPage(refusal.message, resource, prices, policy),
     }
   }
-  const message = `${refusal.message} It charges for use, ${prices.join(', or ')}: sign one of "accepts" and repeat the request with a PAYMENT-SIGNATURE header (x402 v2, scheme upto). ${policy.join(' ')}`
+  const message = `${refusal.message} It ${isMetered ? 'charges for use' : 'costs'}${isMetered ? ',' : ''} ${prices.join(', or ')}: sign one of "accepts" and repeat the request with a PAYMENT-SIGNATURE header (x402 v2, scheme ${schemes.join(' or ')}). ${policy.join(' ')}`
   return {
     status,
     headers: { ...headers, 'Content-Type': 'application/json; charset=utf-8' },

@@ -10,6 +10,7 @@ const policy: ChargePolicy = {
 }
 const decide = (end: HandlerEnd, set?: unknown, invalid?: 'maximum' | 'refuse') =>
   decideCharge(end, set, {
+    scheme: 'upto',
     maximum: 100_000n,
     decimals: 6,
     policy: { ...policy, ...(invalid === undefined ? {} : { invalid }) },
@@ -46,6 +47,6 @@ it.each(['100001', '-1', '$', '', ' 5', '5 ', 5, null, {}, '9'.repeat(79)])(
 )
 
 it('never charges a policy’s amount above the maximum', () => {
-  const terms = { maximum: 10n, decimals: 6, policy }
+  const terms = { scheme: 'upto', maximum: 10n, decimals: 6, policy }
   expect(decideCharge(ok, undefined, terms).amount).toBe(10n)
 })

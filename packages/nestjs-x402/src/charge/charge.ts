@@ -3,6 +3,7 @@ import type { ChargePolicy, ChargeReason, ChargeRule } from '../routes/charge-po
 import type { HandlerEnd } from './handler-end.js'
 
 export interface ChargeTerms {
+  scheme: string
   /** Smallest units. */
   maximum: bigint
   decimals: number
@@ -29,6 +30,7 @@ export function decideCharge(end: HandlerEnd, set: unknown, terms: ChargeTerms):
     return byRule(end.status >= 500 ? failure['5xx'] : failure['4xx'], 'failure', terms)
   }
   if (end.kind === 'partial') return byRule(policy.partial, 'partial', terms)
+  if (terms.scheme === 'exact') return { amount: terms.maximum, reason: 'price', refused: false }
   if (set === undefined) return byRule(policy.unset, 'unset', terms)
   const amount = parseSettlementAmount(set, terms.maximum, terms.decimals)
   if (amount !== undefined && amount <= terms.maximum) return { amount, reason: 'usage', refused: false }
@@ -48,6 +50,8 @@ function byRule(rule: ChargeRule, reason: ChargeReason, terms: ChargeTerms): Cha
   if (rule === 'nothing') return { amount: 0n, reason, refused: false }
   if (rule === 'maximum') return { amount: terms.maximum, reason, refused: false }
   const amount = dollarsToUnits(rule, terms.decimals)
+  if (terms.scheme === 'exact' && amount !== undefined && amount < terms.maximum)
+    return { amount: 0n, reason, refused: false }
   if (amount === undefined || amount > terms.maximum) return { amount: terms.maximum, reason, refused: false }
   return { amount, reason, refused: false }
 }

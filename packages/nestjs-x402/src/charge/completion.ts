@@ -70,7 +70,8 @@ export class Completion implements OnApplicationShutdown {
   private async complete(running: RunningRequest, sent: ReturnType<AnswerStore['begin']>): Promise<void> {
     const { route, verified, payment, held } = running
     const end = await handlerEnd(running, route.settings.timeout)
-    const terms = { maximum: payment.maximum, decimals: payment.decimals, policy: route.settings.charge }
+    const { scheme } = payment.requirements
+    const terms = { scheme, maximum: payment.maximum, decimals: payment.decimals, policy: route.settings.charge }
     const overrides = held.takeHeader('Settlement-Overrides')
     const charge = decideCharge(end, payment.closeAmount() ?? amountOfHeader(overrides), terms)
     if (charge.fault !== undefined) {

@@ -43,7 +43,8 @@ export class PaidRequest {
 
   /**
    * Says what this request costs: dollars (`$0.03`), the asset's smallest unit (`30000`) or a share of the maximum
-   * (`50%`). The last call counts. Never charges above the maximum: see `charge.invalid`.
+   * (`50%`). The last call counts. Never charges above the maximum: see `charge.invalid`. An exact payment is its price, whatever is
+   * set.
    */
   setSettlementAmount(amount: string | bigint): void {
     const said = typeof amount === 'bigint' ? amount.toString() : amount

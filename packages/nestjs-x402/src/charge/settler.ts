@@ -32,6 +32,9 @@ export class Settler {
       await this.facilitator.release(payload, offer.requirements, charge.reason)
       return { outcome: 'nothing', receipt: { ...receipt, success: true } }
     }
+    // An exact authorization of something can't be settled at nothing.
+    if (charge.amount === 0n && offer.requirements.scheme === 'exact')
+      return { outcome: 'nothing', receipt: { ...receipt, success: true } }
     let settled: Pick<SettleResponse, 'success' | 'transaction' | 'errorReason'>
     try {
       settled = await this.facilitator.settle(payload, { ...offer.requirements, amount }, { reason: charge.reason })

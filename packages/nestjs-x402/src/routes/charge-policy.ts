@@ -3,10 +3,13 @@ import { isDollars } from './amount.js'
 /** What a seller charges in a case: nothing, the route's maximum, or a dollar amount (at most the maximum). */
 export type ChargeRule = 'nothing' | 'maximum' | `$${string}`
 
-/** Why this amount: `usage` is what the handler set, the others name the rule of the policy. */
-export type ChargeReason = 'usage' | 'unset' | 'failure' | 'timeout' | 'partial' | 'invalid'
+/** Why this amount: `usage` is what the handler set, `price` that of an exact payment, the others name the rule of the policy. */
+export type ChargeReason = 'usage' | 'price' | 'unset' | 'failure' | 'timeout' | 'partial' | 'invalid'
 
-/** What is charged where the handler's own amount does not decide. All four cases must be said: there is no default. */
+/**
+ * What is charged where the handler's own amount does not decide. All four cases must be said: there is no default. An exact payment is
+ * charged as a whole or not at all: a dollar amount below the price charges it nothing.
+ */
 export interface ChargePolicy {
   /** The handler succeeded (status below 400) and set no amount. */
   unset: ChargeRule
@@ -34,23 +37,29 @@ export function policyInWords(
   { unset, failure, timeout, partial, invalid = 'refuse' }: ChargePolicy,
   answerSeconds = 0,
   onPending: 'withhold' | 'deliver' = 'withhold',
+  isMetered = true,
 ): string[] {
+  const sold = isMetered ? 'metered amount' : 'price'
   const failures =
     typeof failure === 'string'
       ? [`If it fails: ${inWords(failure)}.`]
       : [`If it refuses (4xx): ${inWords(failure['4xx'])}.`, `If it fails (5xx): ${inWords(failure['5xx'])}.`]
   return [
-    `If it meters nothing: ${inWords(unset)}.`,
+    ...(isMetered ? [`If it meters nothing: ${inWords(unset)}.`] : []),
     ...failures,
     `If it takes too long: ${inWords(timeout)}.`,
     `If you leave before it has answered, or the answer breaks off: ${inWords(partial)}.`,
     answerSeconds === 0
-      ? 'If you leave while the payment settles: the metered amount.'
-      : `If you leave while the payment settles: the metered amount; the same request with the same payment gets the answer for ${answerSeconds} seconds.`,
+      ? `If you leave while the payment settles: the ${sold}.`
+      : `If you leave while the payment settles: the ${sold}; the same request with the same payment gets the answer for ${answerSeconds} seconds.`,
     onPending === 'deliver'
       ? 'If the payment is not on chain soon: the answer comes all the same, at the risk of the seller.'
       : `If the payment is not on chain soon: 402 with settlement_pending${answerSeconds === 0 ? '' : ', and the answer for the same request with the same payment once it is'}.`,
-    `If the seller sets an amount that can't be charged: ${invalid === 'refuse' ? 'nothing, and there is no answer' : 'the maximum'}.`,
+    ...(isMetered
+      ? [
+          `If the seller sets an amount that can't be charged: ${invalid === 'refuse' ? 'nothing, and there is no answer' : 'the maximum'}.`,
+        ]
+      : []),
   ]
 }
 

@@ -47,22 +47,31 @@ export class Offers {
   async #offer(option: PaidRouteSettings['accepts'][number], field: string): Promise<Offer> {
     const { kinds, extensions } = await this.#supported()
     const kind = kinds.find(
-      ({ x402Version, scheme, network }) => x402Version === 2 && scheme === 'upto' && network === option.network,
+      ({ x402Version, scheme, network }) => x402Version === 2 && scheme === option.scheme && network === option.network,
     )
-    if (kind === undefined) throw new OfferError(`${field}.network: the facilitator does not settle ${option.network}`)
+    if (kind === undefined)
+      throw new OfferError(`${field}.network: the facilitator does not settle ${option.scheme} on ${option.network}`)
     const asset = await this.#asset(option, field)
     const units = dollarsToUnits(option.price, asset.decimals)
     if (units === undefined || units === 0n) {
       throw new OfferError(`${field}.price: ${option.price} is nothing in an asset of ${asset.decimals} decimals`)
     }
     const base: PaymentRequirements = {
-      scheme: 'upto',
+      scheme: option.scheme,
       network: option.network,
       amount: units.toString(),
       asset: asset.address,
       payTo: option.payTo,
       maxTimeoutSeconds: option.maxTimeoutSeconds,
       extra: { ...asset.extra },
+    }
+    if (option.scheme === 'exact') {
+      const { name, version } = base.extra
+      if (name === undefined || version === undefined)
+        throw new OfferError(
+          `${field}.asset: its name and version are needed: buyers sign them where the scheme is exact`,
+        )
+      return { requirements: base, decimals: asset.decimals, gasSponsoring: undefined }
     }
     return {
       requirements: await this.#scheme.enhancePaymentRequirements(base, withOneSigner(kind), []),
@@ -165,7 +174,7 @@ function eip712Domain({ name, version }: { name?: unknown; version?: unknown }):
  */
 export function findAccepted(offers: readonly Offer[], accepted: PaymentRequirements): Offer | undefined {
   const offer = offers.find(({ requirements }) => sameTerms(requirements, accepted))
-  if (offer === undefined) return undefined
+  if (offer === undefined || offer.requirements.scheme === 'exact') return offer
   const facilitatorAddress = accepted.extra.facilitatorAddress
   return {
     ...offer,
@@ -182,7 +191,7 @@ function sameTerms(offered: PaymentRequirements, accepted: PaymentRequirements):
     offered.maxTimeoutSeconds === accepted.maxTimeoutSeconds &&
     sameAddress(offered.asset, accepted.asset) &&
     sameAddress(offered.payTo, accepted.payTo) &&
-    typeof accepted.extra.facilitatorAddress === 'string' &&
+    (offered.scheme === 'exact' || typeof accepted.extra.facilitatorAddress === 'string') &&
     Object.entries(offered.extra).every(
       ([name, value]) => name === 'facilitatorAddress' || accepted.extra[name] === value,
     )

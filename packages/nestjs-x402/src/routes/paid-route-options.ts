@@ -5,10 +5,15 @@ import type { IncomingRequest } from './incoming-request.js'
 /** Metadata key: where `@PaidRoute` keeps its options on a handler. */
 export const PAID_ROUTE = Symbol.for('nestjs-x402:paid-route')
 
+export const SCHEMES = ['upto', 'exact'] as const
+/** x402's schemes that routes can be sold by. */
+export type Scheme = (typeof SCHEMES)[number]
+
 /** One way to pay for a route. */
 export interface PaymentOption {
-  scheme: 'upto'
-  /** The maximum that the buyer authorizes, such as `$0.10`. */
+  /** `upto`: what the handler meters, up to the price. `exact`: the price. A route may offer both, in the order of preference. */
+  scheme: Scheme
+  /** Such as `$0.10`: of `upto` the maximum that the buyer authorizes. */
   price: `$${string}`
   /** CAIP-2, such as `eip155:8453`. */
   network: `${string}:${string}`
@@ -142,7 +147,7 @@ function optionFaults(option: unknown, field: string, leastValidity: number): st
   const { scheme, price, network, payTo, asset, maxTimeoutSeconds } = option as Partial<Record<string, unknown>>
   const faults: string[] = []
   const got = (value: unknown) => `got ${JSON.stringify(value)}`
-  if (scheme !== 'upto') faults.push(`${field}.scheme: expected "upto", ${got(scheme)}`)
+  if (!SCHEMES.includes(scheme as Scheme)) faults.push(`${field}.scheme: expected "upto" or "exact", ${got(scheme)}`)
   if (typeof price !== 'string' || !isDollars(price) || /^\$0*(\.0*)?$/.test(price)) {
     faults.push(`${field}.price: expected a positive dollar amount such as "$0.10", ${got(price)}`)
   }

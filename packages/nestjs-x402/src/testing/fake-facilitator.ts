@@ -75,12 +75,14 @@ export class FakeFacilitator implements DurableFacilitatorClient {
 
   async getSupported() {
     this.#demandAnswer()
-    const kinds = this.#networks.map((network) => ({
-      x402Version: 2,
-      scheme: 'upto',
-      network: network as `${string}:${string}`,
-      extra: { facilitatorAddress: FACILITATOR_ADDRESS },
-    }))
+    const kinds = this.#networks.flatMap((name) => {
+      const network = name as `${string}:${string}`
+      const extra = { facilitatorAddress: FACILITATOR_ADDRESS }
+      return [
+        { x402Version: 2, scheme: 'upto', network, extra },
+        { x402Version: 2, scheme: 'exact', network },
+      ]
+    })
     return { kinds, extensions: [], signers: {} }
   }
 
@@ -94,5 +96,9 @@ export class FakeFacilitator implements DurableFacilitatorClient {
 }
 
 function authorizationOf(payload: PaymentPayload): { from: string; nonce: string } {
-  return (payload.payload as { permit2Authorization: { from: string; nonce: string } }).permit2Authorization
+  type Signed = { from: string; nonce: string }
+  const { permit2Authorization, authorization } = payload.payload as Record<string, Signed | undefined>
+  const signed = permit2Authorization ?? authorization
+  if (signed === undefined) throw new Error('a payment without an authorization')
+  return signed
 }

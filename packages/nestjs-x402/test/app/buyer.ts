@@ -1,5 +1,6 @@
 import { x402Client } from '@x402/core/client'
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { wrapFetchWithPayment } from '@x402/fetch'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -11,6 +12,7 @@ export const BUYER_KEY = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4
 export function buyerClient(privateKey: `0x${string}` = BUYER_KEY): x402Client {
   return new x402Client()
     .register(NETWORK, new UptoEvmScheme(privateKeyToAccount(privateKey)))
+    .register(NETWORK, new ExactEvmScheme(privateKeyToAccount(privateKey)))
     .setSpendControls({ allowedAssets: true })
 }
 

@@ -3,6 +3,7 @@ import { x402Facilitator } from '@x402/core/facilitator'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse } from '@x402/core/types'
 import { toFacilitatorEvmSigner } from '@x402/evm'
+import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
 import { UptoEvmScheme } from '@x402/evm/upto/facilitator'
 import { createPublicClient, createWalletClient, http, publicActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -30,7 +31,9 @@ export function referenceFacilitator(devnet: Devnet): FacilitatorClient {
     sendTransaction: (args) => client.sendTransaction(args as never),
     waitForTransactionReceipt: (args) => client.waitForTransactionReceipt(args),
   })
-  const facilitator = new x402Facilitator().register(NETWORK, new UptoEvmScheme(signer))
+  const facilitator = new x402Facilitator()
+    .register(NETWORK, new UptoEvmScheme(signer))
+    .register(NETWORK, new ExactEvmScheme(signer))
   return {
     verify: (payload, requirements) => facilitator.verify(payload, requirements),
     settle: (payload, requirements) => facilitator.settle(payload, requirements),
