@@ -38,6 +38,7 @@ CREATE TABLE "payments" (
 	"sequence" bigint GENERATED ALWAYS AS IDENTITY (sequence name "payments_sequence_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"id" text PRIMARY KEY NOT NULL,
 	"origin" text NOT NULL,
+	"seller" text,
 	"state" text NOT NULL,
 	"kind" text NOT NULL,
 	"network" text NOT NULL,
@@ -104,6 +105,19 @@ CREATE TABLE "refused_payers" (
 	CONSTRAINT "refused_payers_network_payer_pk" PRIMARY KEY("network","payer")
 );
 --> statement-breakpoint
+CREATE TABLE "seller_accounts" (
+	"id" text PRIMARY KEY NOT NULL,
+	"name" text NOT NULL,
+	"token_hash" text NOT NULL,
+	"recipients" jsonb NOT NULL,
+	"minimum" numeric(78, 0) NOT NULL,
+	"per_minute" integer NOT NULL,
+	"daily_gas" numeric(78, 0),
+	"created_at" timestamp (3) with time zone NOT NULL,
+	"retired_at" timestamp (3) with time zone,
+	CONSTRAINT "seller_accounts_token_hash_unique" UNIQUE("token_hash")
+);
+--> statement-breakpoint
 CREATE TABLE "settlement_items" (
 	"hash" text NOT NULL,
 	"item" integer NOT NULL,
@@ -150,6 +164,7 @@ CREATE TABLE "transfers" (
 --> statement-breakpoint
 ALTER TABLE "gas" ADD CONSTRAINT "gas_payment_id_payments_id_fk" FOREIGN KEY ("payment_id") REFERENCES "public"."payments"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "payment_events" ADD CONSTRAINT "payment_events_payment_id_payments_id_fk" FOREIGN KEY ("payment_id") REFERENCES "public"."payments"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "payments" ADD CONSTRAINT "payments_seller_seller_accounts_id_fk" FOREIGN KEY ("seller") REFERENCES "public"."seller_accounts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "postings" ADD CONSTRAINT "postings_payment_id_payments_id_fk" FOREIGN KEY ("payment_id") REFERENCES "public"."payments"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "settlement_items" ADD CONSTRAINT "settlement_items_hash_signed_transactions_hash_fk" FOREIGN KEY ("hash") REFERENCES "public"."signed_transactions"("hash") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "settlement_items" ADD CONSTRAINT "settlement_items_payment_id_payments_id_fk" FOREIGN KEY ("payment_id") REFERENCES "public"."payments"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
@@ -166,6 +181,7 @@ CREATE INDEX "payments_to_submit" ON "payments" USING btree ("network","facilita
 CREATE INDEX "payments_submitted" ON "payments" USING btree ("network","facilitator","next_look") WHERE "payments"."state" = 'submitted';--> statement-breakpoint
 CREATE INDEX "payments_sponsored" ON "payments" USING btree ("network","payer","asset","created_at") WHERE "payments"."sponsored_gas" is not null;--> statement-breakpoint
 CREATE INDEX "payments_by_route" ON "payments" USING btree ("route","created_at");--> statement-breakpoint
+CREATE INDEX "payments_by_seller" ON "payments" USING btree ("seller","created_at") WHERE "payments"."seller" is not null;--> statement-breakpoint
 CREATE INDEX "postings_by_account" ON "postings" USING btree ("network","asset","account");--> statement-breakpoint
 CREATE INDEX "settlement_items_by_payment" ON "settlement_items" USING btree ("payment_id");--> statement-breakpoint
 CREATE INDEX "signed_transactions_open" ON "signed_transactions" USING btree ("network","signer","nonce") WHERE "signed_transactions"."status" = 'open';--> statement-breakpoint

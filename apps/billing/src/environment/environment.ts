@@ -1,4 +1,3 @@
-import { type Address, decodeAddressField, decodeDecimal } from '@upfront/protocol'
 import {
   Decoded,
   IsHttpUrl,
@@ -78,23 +77,6 @@ export class Environment {
   @IsWholeNumber(0, 60_000)
   SETTLEMENT_BATCH_INTERVAL_MS = 1_000
 
-  /** Whether `POST /verify` and `POST /settle` serve sellers without the service token. */
-  @IsIn(['on', 'off'])
-  OPEN_FACILITATOR: 'on' | 'off' = 'off'
-
-  /** Lower-case recipients that strangers may settle to. */
-  @ValidateIf(({ OPEN_FACILITATOR }: Environment) => OPEN_FACILITATOR === 'on')
-  @Decoded(decodeAddresses)
-  OPEN_FACILITATOR_PAY_TO?: ReadonlySet<Address>
-
-  /** The smallest charge that is settled for strangers, but for 0. Smallest unit of the token. */
-  @Decoded(decodeUnits)
-  OPEN_FACILITATOR_MINIMUM = 1_000n
-
-  /** Calls of `POST /verify` and `POST /settle` that one client may make in a minute, on each process. */
-  @IsWholeNumber(1, 1_000_000)
-  OPEN_FACILITATOR_PER_MINUTE = 60
-
   /** How often payments that are not final are looked up. */
   @IsWholeNumber(50, 600_000)
   RECOVERY_INTERVAL_MS = 3_000
@@ -122,14 +104,6 @@ export class Environment {
   get signers(): readonly SignerKey[] {
     return this.FACILITATOR_PRIVATE_KEYS ?? this.FACILITATOR_PRIVATE_KEYS_FILE ?? []
   }
-}
-
-function decodeAddresses(text: string): ReadonlySet<Address> {
-  return new Set(text.split(/[\s,]+/).map((word) => decodeAddressField(word, 'address')))
-}
-
-function decodeUnits(text: string): bigint {
-  return decodeDecimal(text, 'amount')
 }
 
 const SECRETS = [

@@ -4,14 +4,19 @@ import { type Address, decodeObject, GAS_SPONSORING } from '@upfront/protocol'
 import type { SettleResponse, SupportedResponse, VerifyResponse } from '@x402/core/types'
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
+import type { SellerAccount } from '../ledger/schema.js'
 import { Facilitator } from '../payments/facilitate.js'
 import { SignerDirectory } from '../payments/signer-directory.js'
-import { OpenFacilitatorGuard } from './open-facilitator.guard.js'
+import { Caller } from './caller.js'
+import { OpenToSellers, ServiceTokenGuard } from './service-token.guard.js'
 
 /** A node that does not answer soon is not waited for. */
 const PATIENCE_MILLISECONDS = 500
 
-/** x402's facilitator endpoints. `/supported` answers everybody; the others serve strangers where `OPEN_FACILITATOR` is on. */
+/**
+ * x402's facilitator endpoints. `/supported` answers everybody; the others whoever has the service token, or that of a seller's account.
+ * Servers that take a URL alone have the token in its path: no log, span or error shows that, as they name routes.
+ */
 @Controller()
 export class FacilitatorController {
   constructor(
@@ -20,20 +25,22 @@ export class FacilitatorController {
     private readonly signers: SignerDirectory,
   ) {}
 
-  @Post('verify')
+  @Post(['verify', 's/:token/verify'])
   @HttpCode(200)
-  @UseGuards(OpenFacilitatorGuard)
-  async verify(@Body() body: unknown): Promise<VerifyResponse> {
+  @UseGuards(ServiceTokenGuard)
+  @OpenToSellers()
+  async verify(@Body() body: unknown, @Caller() seller: SellerAccount | null): Promise<VerifyResponse> {
     const { paymentPayload, paymentRequirements } = decodeObject(body, 'body')
-    return this.facilitator.verify(paymentPayload, paymentRequirements)
+    return this.facilitator.verify(paymentPayload, paymentRequirements, seller)
   }
 
-  @Post('settle')
+  @Post(['settle', 's/:token/settle'])
   @HttpCode(200)
-  @UseGuards(OpenFacilitatorGuard)
-  async settle(@Body() body: unknown): Promise<SettleResponse> {
+  @UseGuards(ServiceTokenGuard)
+  @OpenToSellers()
+  async settle(@Body() body: unknown, @Caller() seller: SellerAccount | null): Promise<SettleResponse> {
     const { paymentPayload, paymentRequirements } = decodeObject(body, 'body')
-    return this.facilitator.settle(paymentPayload, paymentRequirements)
+    return this.facilitator.settle(paymentPayload, paymentRequirements, seller)
   }
 
   /**
@@ -42,7 +49,7 @@ export class FacilitatorController {
    * extension its offers may name: clients sign for the first that they know, whether the token takes it or not. `blockSeconds` is how
    * far apart the newest blocks are.
    */
-  @Get('supported')
+  @Get(['supported', 's/:token/supported'])
   async supported(): Promise<SupportedResponse> {
     const accepted = await this.signers.accepted()
     const kinds = await Promise.all(

@@ -4,6 +4,7 @@ import type { JsonObject } from '@upfront/protocol'
 import { Chains } from '../chain/chains.js'
 import { findPaymentById } from '../ledger/find-payment.js'
 import { Ledger } from '../ledger/ledger.js'
+import type { SellerAccount } from '../ledger/schema.js'
 import { BillingError } from '../payments/billing-error.js'
 import { sumAccounts } from '../seller/accounts.js'
 import { describePayment, exportCsv, listPayments } from '../seller/list.js'
@@ -11,7 +12,8 @@ import { PaymentFilter, PaymentPage } from '../seller/payment-filter.js'
 import { reconcile } from '../seller/reconcile.js'
 import { totalPayments } from '../seller/totals.js'
 import { Settler } from '../settle/settler.js'
-import { OpenToReadToken, ServiceTokenGuard } from './service-token.guard.js'
+import { Caller } from './caller.js'
+import { OpenToReadToken, OpenToSellers, ServiceTokenGuard } from './service-token.guard.js'
 
 const strictly = new ValidationPipe({
   transform: true,
@@ -28,6 +30,7 @@ const strictly = new ValidationPipe({
 @Controller()
 @UseGuards(ServiceTokenGuard)
 @OpenToReadToken()
+@OpenToSellers()
 export class SellerController {
   constructor(
     private readonly ledger: Ledger,
@@ -36,38 +39,54 @@ export class SellerController {
   ) {}
 
   @Get('payments')
-  async list(@Query(strictly) page: PaymentPage): Promise<JsonObject> {
-    return listPayments(this.ledger.db, page)
+  async list(@Query(strictly) page: PaymentPage, @Caller() seller: SellerAccount | null): Promise<JsonObject> {
+    return listPayments(this.ledger.db, ownBy(page, seller))
   }
 
   @Get('payments.csv')
-  csv(@Query(strictly) filter: PaymentFilter): StreamableFile {
+  csv(@Query(strictly) filter: PaymentFilter, @Caller() seller: SellerAccount | null): StreamableFile {
     const disposition = 'attachment; filename="payments.csv"'
-    return new StreamableFile(Readable.from(exportCsv(this.ledger.db, filter)), {
+    return new StreamableFile(Readable.from(exportCsv(this.ledger.db, ownBy(filter, seller))), {
       type: 'text/csv; charset=utf-8',
       disposition,
     })
   }
 
   @Get('payments/totals')
-  async totals(@Query(strictly) filter: PaymentFilter): Promise<JsonObject> {
-    return totalPayments(this.ledger.db, filter)
+  async totals(@Query(strictly) filter: PaymentFilter, @Caller() seller: SellerAccount | null): Promise<JsonObject> {
+    return totalPayments(this.ledger.db, ownBy(filter, seller))
   }
 
   @Get('accounts')
-  async accounts(): Promise<JsonObject> {
+  async accounts(@Caller() seller: SellerAccount | null): Promise<JsonObject> {
+    refuseSeller(seller)
     return sumAccounts(this.ledger.db)
   }
 
   @Get('payments/:id')
-  async payment(@Param('id') id: string): Promise<JsonObject> {
+  async payment(@Param('id') id: string, @Caller() seller: SellerAccount | null): Promise<JsonObject> {
     const payment = await findPaymentById(this.ledger.db, id)
-    if (payment === null) throw new BillingError('not_found', 'there is no such payment')
+    if (payment === null || (seller !== null && payment.seller !== seller.id))
+      throw new BillingError('not_found', 'there is no such payment')
     return { ...(await describePayment(this.ledger.db, payment)), waitsFor: this.settler.waitOf(payment) }
   }
 
   @Get('reconciliation')
-  async reconciliation(@Query(strictly) filter: PaymentFilter): Promise<JsonObject> {
+  async reconciliation(
+    @Query(strictly) filter: PaymentFilter,
+    @Caller() seller: SellerAccount | null,
+  ): Promise<JsonObject> {
+    refuseSeller(seller)
     return reconcile(this.ledger.db, this.chains, filter)
   }
+}
+
+/** A seller sees its own payments, and no other. */
+function ownBy<T extends PaymentFilter>(filter: T, seller: SellerAccount | null): T {
+  return seller === null ? filter : Object.assign(filter, { seller: seller.id })
+}
+
+/** What is about everybody's payments. */
+function refuseSeller(seller: SellerAccount | null): void {
+  if (seller !== null) throw new BillingError('forbidden', 'this token is of a seller’s account')
 }

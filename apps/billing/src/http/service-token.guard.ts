@@ -1,39 +1,83 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common'
 import { Reflector } from '@nestjs/core'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import { Environment } from '../environment/environment.js'
+import { Ledger } from '../ledger/ledger.js'
+import type { SellerAccount } from '../ledger/schema.js'
 import { BillingError } from '../payments/billing-error.js'
+import { findSeller } from '../sellers/seller-accounts.js'
+import { rememberSeller } from './caller.js'
 
 /** Marks what `BILLING_READ_TOKEN` opens too. */
 export const OpenToReadToken = Reflector.createDecorator<void, true>({ transform: () => true })
+/** Marks what the token of a seller's account opens too, for what is the seller's own. */
+export const OpenToSellers = Reflector.createDecorator<void, true>({ transform: () => true })
 
 /**
- * Lets in who carries `Authorization: Bearer <BILLING_TOKEN>`, and with `BILLING_READ_TOKEN` who only reads what is marked with
- * {@link OpenToReadToken}.
+ * Lets in who carries `Authorization: Bearer <BILLING_TOKEN>`; with `BILLING_READ_TOKEN` who only reads what is marked with
+ * {@link OpenToReadToken}; and with a seller's token, there or as the `token` of the path, what is marked with {@link OpenToSellers}, so many
+ * times a minute.
  */
 @Injectable()
 export class ServiceTokenGuard implements CanActivate {
   private readonly service: Buffer
   private readonly read: Buffer | undefined
+  /** By account. */
+  private readonly limiters = new Map<string, RateLimiterMemory>()
 
   constructor(
     { BILLING_TOKEN, BILLING_READ_TOKEN }: Environment,
     private readonly reflector: Reflector,
+    private readonly ledger: Ledger,
   ) {
-    this.service = digest(`Bearer ${BILLING_TOKEN}`)
-    this.read = BILLING_READ_TOKEN === undefined ? undefined : digest(`Bearer ${BILLING_READ_TOKEN}`)
+    this.service = digest(BILLING_TOKEN)
+    this.read = BILLING_READ_TOKEN === undefined ? undefined : digest(BILLING_READ_TOKEN)
   }
 
-  canActivate(context: ExecutionContext): boolean {
-    const given = digest(context.switchToHttp().getRequest<FastifyRequest>().headers.authorization ?? '')
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const http = context.switchToHttp()
+    const request = http.getRequest<FastifyRequest>()
+    const token = tokenOf(request)
+    const given = digest(token)
     // Digests have one length: the comparison takes the same time for every guess.
     if (timingSafeEqual(given, this.service)) return true
-    if (this.read === undefined || !timingSafeEqual(given, this.read))
-      throw new BillingError('unauthorized', 'a service token is needed: Authorization: Bearer …')
-    if (this.reflector.getAllAndOverride(OpenToReadToken, [context.getHandler(), context.getClass()])) return true
-    throw new BillingError('forbidden', 'this token may only read the seller’s view')
+    if (this.read !== undefined && timingSafeEqual(given, this.read)) {
+      if (this.isMarked(OpenToReadToken, context)) return true
+      throw new BillingError('forbidden', 'this token may only read the seller’s view')
+    }
+    const account = token === '' ? null : await findSeller(this.ledger.db, token)
+    if (account === null) throw new BillingError('unauthorized', 'a token is needed: Authorization: Bearer …')
+    if (!this.isMarked(OpenToSellers, context))
+      throw new BillingError('forbidden', 'this token is of a seller’s account')
+    await this.take(account, http.getResponse<FastifyReply>())
+    rememberSeller(request, account)
+    return true
   }
+
+  private isMarked(mark: typeof OpenToSellers, context: ExecutionContext): boolean {
+    return this.reflector.getAllAndOverride(mark, [context.getHandler(), context.getClass()]) ?? false
+  }
+
+  private async take({ id, perMinute }: SellerAccount, reply: FastifyReply): Promise<void> {
+    const known = this.limiters.get(id)
+    const limiter = known?.points === perMinute ? known : new RateLimiterMemory({ points: perMinute, duration: 60 })
+    this.limiters.set(id, limiter)
+    try {
+      await limiter.consume(id)
+    } catch (refused) {
+      if (!(refused instanceof RateLimiterRes)) throw refused
+      void reply.header('retry-after', String(Math.max(1, Math.ceil(refused.msBeforeNext / 1_000))))
+      throw new BillingError('rate_limited', `more than ${perMinute} calls in a minute`)
+    }
+  }
+}
+
+function tokenOf({ headers, params }: FastifyRequest): string {
+  const { token } = (params ?? {}) as { token?: unknown }
+  if (typeof token === 'string') return token
+  return /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? ''
 }
 
 function digest(text: string): Buffer {

@@ -20,6 +20,26 @@ const time = (name: string) => timestamp(name, { withTimezone: true, precision: 
 /** Who made a payment: a seller over the internal contract, or any x402 seller through `POST /settle`. */
 export type PaymentOrigin = 'internal' | 'facilitator'
 
+/** Sellers who use billing as their x402 facilitator, each within bounds of its own. */
+export const sellerAccounts = pgTable('seller_accounts', {
+  id: text('id').primaryKey(),
+  name: text('name').notNull(),
+  /** SHA-256 of its token, in hex: the token itself is shown once. */
+  tokenHash: text('token_hash').notNull().unique(),
+  /** Lower-case addresses that it may be paid at. */
+  recipients: jsonb('recipients').$type<Address[]>().notNull(),
+  /** The smallest charge that is settled, but for 0. Smallest unit of the token. */
+  minimum: uint256('minimum').notNull(),
+  /** Calls of `/verify` and `/settle`, on each process. */
+  perMinute: integer('per_minute').notNull(),
+  /** Wei that its settlements may cost in 24 hours on one network; `null`: no bound. */
+  dailyGas: uint256('daily_gas'),
+  createdAt: time('created_at').notNull(),
+  /** From then on its token opens nothing. */
+  retiredAt: time('retired_at'),
+})
+export type SellerAccount = typeof sellerAccounts.$inferSelect
+
 /** One row per authorization, for ever. Amounts: smallest unit of `asset`; fees: wei; times of the authorization: seconds. */
 export const payments = pgTable(
   'payments',
@@ -27,6 +47,8 @@ export const payments = pgTable(
     sequence: bigint('sequence', { mode: 'bigint' }).generatedAlwaysAsIdentity().unique(),
     id: text('id').primaryKey(),
     origin: text('origin').$type<PaymentOrigin>().notNull(),
+    /** The account of the seller that asked for it, as an x402 facilitator's; `null`: the service token was shown. */
+    seller: text('seller').references(() => sellerAccounts.id),
     state: text('state').$type<PaymentState>().notNull(),
     /** What was signed, and which contract takes it. */
     kind: text('kind').$type<AuthorizationKind>().notNull(),
@@ -97,6 +119,7 @@ export const payments = pgTable(
       .on(table.network, table.payer, table.asset, table.createdAt)
       .where(sql`${table.sponsoredGas} is not null`),
     index('payments_by_route').on(table.route, table.createdAt),
+    index('payments_by_seller').on(table.seller, table.createdAt).where(sql`${table.seller} is not null`),
   ],
 )
 

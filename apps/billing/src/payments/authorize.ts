@@ -119,16 +119,17 @@ export class Authorizations {
     origin: PaymentOrigin,
     call: KeyedCall | null,
     extend: ((tx: Transaction, payment: PaymentRow) => Promise<PaymentRow>) | null = null,
+    seller: string | null = null,
   ): Promise<Reservation> {
     const verified = await this.verify(request)
     if ('outcome' in verified) return verified
-    const stored = await this.store(verified, verified.holdings, request, origin, call, extend)
+    const stored = await this.store(verified, verified.holdings, request, origin, call, extend, seller)
     if (stored.outcome === 'reserved' || !UNCOVERED.has(stored.reason)) return stored
     // Its own settlement may have been mined just after the block that the holdings count from.
     await verified.chain.head.refresh()
     const { chain, authorization, permit } = verified
     const holdings = await readHoldings(chain, authorization, permit)
-    return this.store(verified, holdings, request, origin, call, extend)
+    return this.store(verified, holdings, request, origin, call, extend, seller)
   }
 
   private async verify(request: AuthorizeRequest): Promise<Verified | Refused> {
@@ -170,6 +171,7 @@ export class Authorizations {
     origin: PaymentOrigin,
     call: KeyedCall | null,
     extend: ((tx: Transaction, payment: PaymentRow) => Promise<PaymentRow>) | null,
+    seller: string | null,
   ): Promise<Reservation> {
     const {
       kind,
@@ -189,6 +191,7 @@ export class Authorizations {
       ...NOTHING_YET,
       id: `pay_${randomUUID()}`,
       origin,
+      seller,
       network: chain.network,
       asset,
       payer,

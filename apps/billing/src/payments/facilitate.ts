@@ -5,7 +5,8 @@ import { and, eq, sql } from 'drizzle-orm'
 import { Environment } from '../environment/environment.js'
 import { findPayment } from '../ledger/find-payment.js'
 import { Ledger } from '../ledger/ledger.js'
-import { type PaymentRow, payments } from '../ledger/schema.js'
+import { type PaymentRow, payments, type SellerAccount } from '../ledger/schema.js'
+import { readSellerGas } from '../sellers/seller-gas.js'
 import { Settler } from '../settle/settler.js'
 import { readSettleRequest, type SettleRequest } from '../verify/settle-request.js'
 import { Authorizations } from './authorize.js'
@@ -24,15 +25,23 @@ export class Facilitator {
   ) {}
 
   /** Changes nothing. The amount is the maximum. An authorization that was used, or is not covered beside open reservations, is invalid. Throws `NodeFault`. */
-  async verify(paymentPayload: unknown, paymentRequirements: unknown): Promise<VerifyResponse> {
-    const answer = await this.examine(paymentPayload, paymentRequirements)
+  async verify(
+    paymentPayload: unknown,
+    paymentRequirements: unknown,
+    seller: SellerAccount | null,
+  ): Promise<VerifyResponse> {
+    const answer = await this.examine(paymentPayload, paymentRequirements, seller)
     const { invalidReason: reason } = answer
     return reason === undefined ? answer : { ...answer, invalidReason: wireReason(reason, paymentRequirements) }
   }
 
-  private async examine(paymentPayload: unknown, paymentRequirements: unknown): Promise<VerifyResponse> {
+  private async examine(
+    paymentPayload: unknown,
+    paymentRequirements: unknown,
+    seller: SellerAccount | null,
+  ): Promise<VerifyResponse> {
     const request = readSettleRequest(paymentPayload, paymentRequirements)
-    const unserved = request.valid ? this.findUnserved(request) : null
+    const unserved = request.valid ? await this.findUnserved(request, seller) : null
     if (unserved !== null) {
       return { isValid: false, invalidReason: unserved.reason, invalidMessage: unserved.message }
     }
@@ -46,44 +55,68 @@ export class Facilitator {
    * Reserves and charges in one step, then waits for the receipt. One authorization is granted once: repeated, it is refused as used,
    * unless it was reported as pending; then it is granted once it is settled. Throws `NodeFault`.
    */
-  async settle(paymentPayload: unknown, paymentRequirements: unknown): Promise<SettleResponse> {
-    const answer = await this.settleOnce(paymentPayload, paymentRequirements)
+  async settle(
+    paymentPayload: unknown,
+    paymentRequirements: unknown,
+    seller: SellerAccount | null,
+  ): Promise<SettleResponse> {
+    const answer = await this.settleOnce(paymentPayload, paymentRequirements, seller)
     const { errorReason: reason } = answer
     return reason === undefined ? answer : { ...answer, errorReason: wireReason(reason, paymentRequirements) }
   }
 
-  private async settleOnce(paymentPayload: unknown, paymentRequirements: unknown): Promise<SettleResponse> {
+  private async settleOnce(
+    paymentPayload: unknown,
+    paymentRequirements: unknown,
+    seller: SellerAccount | null,
+  ): Promise<SettleResponse> {
     const request = readSettleRequest(paymentPayload, paymentRequirements)
     if (!request.valid) return { ...failure(request, ''), network: request.network }
     const { network, payer, nonce, amount, maximumRequirements } = request
     const known = await findPayment(this.ledger.db, network, payer, nonce)
-    if (known !== null) return this.repeat(known, request)
-    const unserved = this.findUnserved(request)
+    if (known !== null) return this.repeat(known, request, seller)
+    const unserved = await this.findUnserved(request, seller)
     if (unserved !== null) return failure(unserved, '', network, payer)
     const reservation = await this.authorizations.reserve(
       toAuthorize(paymentPayload, maximumRequirements),
       'facilitator',
       null,
       (tx, payment) => this.charges.apply(tx, payment, { amount, reason: 'settle' }),
+      seller?.id ?? null,
     )
     if (reservation.outcome === 'reserved') return this.finish(reservation.payment)
     return failure(reservation, '', network, payer)
   }
 
-  /** Why a stranger's payment is not settled here, whatever it is worth on chain. */
-  private findUnserved({ payTo, amount }: SettleRequest): { reason: string; message: string } | null {
-    const { OPEN_FACILITATOR_PAY_TO, OPEN_FACILITATOR_MINIMUM } = this.environment
-    if (!OPEN_FACILITATOR_PAY_TO?.has(payTo)) {
-      return { reason: RefusalReason.payToNotServed, message: `payments to ${payTo} are not settled here` }
+  /** Why a payment is not settled for this seller, whatever it is worth on chain. */
+  private async findUnserved(
+    { payTo, amount, network }: SettleRequest,
+    seller: SellerAccount | null,
+  ): Promise<{ reason: string; message: string } | null> {
+    if (seller === null) return null
+    if (!seller.recipients.includes(payTo)) {
+      return { reason: RefusalReason.payToNotServed, message: `payments to ${payTo} are not settled for this seller` }
     }
-    if (amount === 0n || amount >= OPEN_FACILITATOR_MINIMUM) return null
-    const message = `${amount} is less than ${OPEN_FACILITATOR_MINIMUM}, the least that is settled here`
-    return { reason: RefusalReason.amountTooSmall, message }
+    if (amount > 0n && amount < seller.minimum) {
+      const message = `${amount} is less than ${seller.minimum}, the least that is settled for this seller`
+      return { reason: RefusalReason.amountTooSmall, message }
+    }
+    if (seller.dailyGas === null || (await readSellerGas(this.ledger.db, seller.id, network)) < seller.dailyGas)
+      return null
+    return { reason: RefusalReason.signerOutOfGas, message: "this seller's gas of 24 hours is spent" }
   }
 
-  private async repeat(known: PaymentRow, request: { amount: bigint; signature: string }): Promise<SettleResponse> {
+  private async repeat(
+    known: PaymentRow,
+    request: { amount: bigint; signature: string },
+    seller: SellerAccount | null,
+  ): Promise<SettleResponse> {
+    const isOwn = known.seller === (seller?.id ?? null)
     const isPending =
-      known.settleAnswer === 'pending' && known.charge === request.amount && known.signature === request.signature
+      isOwn &&
+      known.settleAnswer === 'pending' &&
+      known.charge === request.amount &&
+      known.signature === request.signature
     return isPending ? this.finish(known) : usedBefore(known)
   }
 

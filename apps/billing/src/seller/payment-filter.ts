@@ -29,6 +29,11 @@ export class PaymentFilter {
   @Matches(ADDRESS, { message: 'payer: must be an address' })
   payer?: Address
 
+  /** With the payer, one payment. */
+  @IsOptional()
+  @Matches(/^(0|[1-9][0-9]{0,77})$/, { message: 'nonce: must be a decimal number' })
+  nonce?: string
+
   @IsOptional()
   @LowerCase()
   @Matches(ADDRESS, { message: 'payTo: must be an address' })
@@ -65,8 +70,10 @@ export class PaymentPage extends PaymentFilter {
   cursor?: string
 }
 
-export function whereOf(filter: PaymentFilter): SQL | undefined {
+export function whereOf(filter: PaymentFilter & { seller?: string }): SQL | undefined {
   return and(
+    filter.seller === undefined ? undefined : eq(payments.seller, filter.seller),
+    filter.nonce === undefined ? undefined : eq(payments.nonce, BigInt(filter.nonce)),
     filter.state === undefined ? undefined : inArray(payments.state, filter.state),
     filter.network === undefined ? undefined : eq(payments.network, filter.network),
     filter.asset === undefined ? undefined : eq(payments.asset, filter.asset),

@@ -13,7 +13,7 @@ import { createLogger, type Logger } from '@upfront/service'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { startBilling } from '../../src/billing.js'
 import { readBillingEnvironment } from '../../src/environment/environment.js'
-import { makeRequirements, SELLER, sign } from './buyer.js'
+import { makeRequirements, sign } from './buyer.js'
 import { oneStore, type Store } from './stores.js'
 
 export const TOKEN = 'test-token'
@@ -30,11 +30,6 @@ export function billingVariables(rpcUrl: string, variables: NodeJS.ProcessEnv = 
     RECEIPT_WAIT_MS: '300000',
     FACILITATOR_PRIVATE_KEYS: DEVNET_ROLES.facilitators[0].privateKey,
     CHAINS: JSON.stringify({ 'eip155:31337': { rpcUrl, tokens } }),
-    // Most tests call `/verify` and `/settle` as well; open-facilitator.test.ts tests their bounds.
-    OPEN_FACILITATOR: 'on',
-    OPEN_FACILITATOR_PAY_TO: SELLER,
-    OPEN_FACILITATOR_MINIMUM: '1',
-    OPEN_FACILITATOR_PER_MINUTE: '1000000',
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
     ...variables,
   }

@@ -1,0 +1,74 @@
+import { parseArgs } from 'node:util'
+import { decodeAddressField, decodeDecimal, decodeInteger } from '@upfront/protocol'
+import { createLogger } from '@upfront/service'
+import { openLedger } from '../ledger/ledger.js'
+import type { SellerAccount } from '../ledger/schema.js'
+import { listSellers, makeSeller, retireSeller, type SellerTerms } from './seller-accounts.js'
+
+const USAGE = `Makes, lists and retires the accounts of sellers that use billing as their facilitator:
+
+  sellers make --name NAME --pay-to 0x…[,0x…] [--minimum 1000] [--per-minute 60] [--daily-gas WEI]
+  sellers list
+  sellers retire ID
+
+The ledger is that of DATABASE_URL, or of BILLING_DATA_DIR while billing is not running.
+`
+
+/** @throws Error that says what is wrong with the arguments */
+function readTerms(args: string[]): SellerTerms {
+  const { values } = parseArgs({
+    args,
+    options: {
+      name: { type: 'string' },
+      'pay-to': { type: 'string' },
+      minimum: { type: 'string', default: '1000' },
+      'per-minute': { type: 'string', default: '60' },
+      'daily-gas': { type: 'string' },
+    },
+  })
+  const { name, 'pay-to': payTo, 'daily-gas': dailyGas } = values
+  if (name === undefined || name === '') throw new Error('--name: is missing')
+  if (payTo === undefined) throw new Error('--pay-to: is missing')
+  return {
+    name,
+    recipients: payTo.split(',').map((address) => decodeAddressField(address.trim(), '--pay-to')),
+    minimum: decodeDecimal(values.minimum, '--minimum'),
+    perMinute: decodeInteger(Number(values['per-minute']), '--per-minute', 1, 1_000_000),
+    dailyGas: dailyGas === undefined ? null : decodeDecimal(dailyGas, '--daily-gas'),
+  }
+}
+
+function describe({ id, name, recipients, minimum, perMinute, dailyGas, createdAt, retiredAt }: SellerAccount) {
+  const bounds = { minimum: `${minimum}`, perMinute, dailyGas: dailyGas === null ? null : `${dailyGas}` }
+  return { id, name, recipients, ...bounds, createdAt, retiredAt }
+}
+
+async function run([verb, ...args]: string[]): Promise<unknown> {
+  const isKnown = verb === 'make' || verb === 'list' || (verb === 'retire' && args.length === 1)
+  if (!isKnown) throw new Error(USAGE)
+  const terms = verb === 'make' ? readTerms(args) : null
+  const { DATABASE_URL, BILLING_DATA_DIR = '.data/billing' } = process.env
+  const ledger = await openLedger(
+    { BILLING_DATA_DIR, ...(DATABASE_URL ? { DATABASE_URL } : {}) },
+    createLogger({ level: 'error' }),
+  )
+  try {
+    if (terms !== null) {
+      const { account, token } = await makeSeller(ledger.db, terms)
+      return { ...describe(account), token }
+    }
+    if (verb === 'list') return (await listSellers(ledger.db)).map(describe)
+    const [id = ''] = args
+    if (!(await retireSeller(ledger.db, id))) throw new Error(`${id}: there is no such account, or it is retired`)
+    return { id, retired: true }
+  } finally {
+    await ledger.onApplicationShutdown()
+  }
+}
+
+try {
+  process.stdout.write(`${JSON.stringify(await run(process.argv.slice(2)), null, 2)}\n`)
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = 1
+}
