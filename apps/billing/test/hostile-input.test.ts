@@ -127,7 +127,7 @@ describe.each(oneStore())('hostile input, on $name', (store) => {
       'invalid_network',
       ({ accepted }) => Object.assign(accepted, { network: 'eip155:031337' }),
     ],
-    ['another scheme', 'invalid_upto_evm_scheme', ({ accepted }) => Object.assign(accepted, { scheme: 'exact' })],
+    ['another scheme', 'invalid_upto_evm_scheme', ({ accepted }) => Object.assign(accepted, { scheme: 'deferred' })],
     ['another token in the offer', 'unsupported_asset', ({ accepted }) => Object.assign(accepted, { asset: SELLER })],
     ...[
       '1e5',
