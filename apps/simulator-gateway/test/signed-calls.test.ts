@@ -18,7 +18,7 @@ const gateways: GatewayProcess[] = []
 
 beforeAll(async () => {
   upstream = await startGenesisUpstream()
-  for (const EVM_ENGINE of ['revm', 'ethereumjs'])
+  for (const EVM_ENGINE of ['auto', 'portable'])
     gateways.push(await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url, DIALECT: 'ethereum', EVM_ENGINE }))
 }, 60_000)
 
@@ -30,7 +30,7 @@ afterAll(async () => {
 // biome-ignore lint/suspicious/noExplicitAny: what comes is what is tested.
 type Answer = { result?: any; error?: { code: number; message: string } }
 
-/** What both engines answer, which is the same. */
+/** What both builds of the engine answer, which is the same. */
 async function simulate(calls: unknown[], payload: object = {}, stateOverrides: object = {}): Promise<Answer> {
   const params = [{ blockStateCalls: [{ stateOverrides, calls }], ...payload }, 'latest']
   const answers: Answer[] = []
