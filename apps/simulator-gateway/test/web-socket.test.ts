@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { type Anvil, DEVNET_ROLES, startAnvil } from '@upfront/devnet'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Anvil, DEVNET_ROLES, startAnvil, startSocketProxy } from '@upfront/devnet'
 import { WebSocketProvider } from 'ethers'
 import { createPublicClient, createWalletClient, http, parseAbiItem, toEventSelector, webSocket } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -72,6 +73,47 @@ describe('JSON-RPC over WebSocket', () => {
     expect(await client.call('eth_unsubscribe', [id])).toMatchObject({ error: { message: 'subscription not found' } })
     expect(heads).toHaveLength(6)
     client.socket.close()
+  })
+
+  it('leaves none of many heads out that come at once', async () => {
+    const client = await connect(gateway.url)
+    const { result: id } = await client.call('eth_subscribe', ['newHeads'])
+    const numbers = async (count: number) =>
+      (await client.notifications(id, count)).map(({ number }) => Number(number as string))
+    await ask('anvil_mine', ['0x5a'])
+    const [first = 0, ...others] = await numbers(90)
+    expect(others).toEqual(Array.from({ length: 89 }, (_, at) => first + 1 + at))
+    client.socket.close()
+  })
+
+  it('ends the connection where more heads come at once than can be told', async () => {
+    const heads = await startSocketProxy(anvil.wsUrl)
+    const own = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, UPSTREAM_WS_URL: heads.url })
+    try {
+      const client = await connect(own.url)
+      const { result: id } = await client.call('eth_subscribe', ['newHeads'])
+      const next = async () => {
+        await ask('evm_mine')
+        return client.messages.length
+      }
+      while ((await next()) < 3) await sleep(20)
+      heads.muted = true
+      const closed = once(client.socket, 'close')
+      await ask('anvil_mine', ['0x190'])
+      const [code, reason] = (await closed) as [number, Buffer]
+      expect([code, String(reason)]).toEqual([1013, expect.stringContaining('subscribe again')])
+      const told = (await client.notifications(id, 1)).map(({ number }) => Number(number as string))
+      expect(told.every((number, at) => at === 0 || number === told[at - 1]! + 1)).toBe(true)
+      heads.muted = false
+      const again = await connect(own.url)
+      const { result: other } = await again.call('eth_subscribe', ['newHeads'])
+      await ask('evm_mine')
+      expect(await again.notifications(other, 1)).toHaveLength(1)
+      again.socket.close()
+    } finally {
+      await own.stop()
+      await heads.stop()
+    }
   })
 
   it('sends the logs that a filter lets through, and takes back those of a reorganisation', async () => {

@@ -1,10 +1,10 @@
-import { setImmediate } from 'node:timers/promises'
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common'
-import { UpstreamClient } from '@upfront/node'
 import { ErrorCode, type Hash, type Hex, RpcError } from '@upfront/protocol'
 import { LOGGER, type Logger } from '@upfront/service'
 import { type BlockLog, BlockLogs } from './block-logs.js'
+import type { FollowedBlock } from './followed-block.js'
 import { FollowedChain } from './followed-chain.js'
+import { Turn } from './turn.js'
 
 /** Blocks kept to compare with: a deeper reorganisation is announced from here on. */
 const KEPT = 64
@@ -15,10 +15,12 @@ const MOST_CHANGES = 512
 /** How long blocks are followed after the last listener left, and their logs read after the last who wanted them. */
 const LINGER_MS = 60_000
 const ASK_TIMEOUT_MS = 10_000
-const ANSWER_BYTES = 32 * 1024 * 1024
-const TOLD_IN_A_TURN = 64
-/** While somebody listens the head is followed, though nobody asks for it. */
-const KEEP_FOLLOWING_MS = 1_000
+/** Blocks between two heads that are fetched and told one by one. */
+const MOST_BRIDGED = 256
+/** A head that could not be told is tried again. */
+const RETRY_MS = 250
+/** Notifications that a listener is given at once. */
+const GIVEN_AT_ONCE = 128
 
 export interface AnnouncedBlock {
   hash: Hash
@@ -48,6 +50,11 @@ export interface KnownChange {
 
 export interface BlockListener {
   wantsLogs?: boolean
+  /** What the listener is told of a change, as JSON: `notify` is called with a part of it at a time, in turns of the event loop. */
+  texts?(change: BlockChange): readonly string[]
+  notify?(...texts: string[]): void
+  /** Called where blocks came that can't be told: nothing is told any more. */
+  ended?(reason: string): void
   /** Called first where the listener resumes: with the change that it named, and all that followed. */
   resumed?(changes: readonly BlockChange[]): void
   /** Called with each block in the order of the chain. */
@@ -72,9 +79,14 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
   private lingering: NodeJS.Timeout | undefined
   private logsWantedUntil = 0
 
+  /** The newest head, and whether it is still to be told. */
+  private newest: { hash: Hash; number: bigint } | undefined
+  private retry: NodeJS.Timeout | undefined
+  /** Blocks that were fetched to be told, while others before them are missing. */
+  private readonly found = new Map<Hash, AnnouncedBlock>()
+
   constructor(
     private readonly followed: FollowedChain,
-    private readonly client: UpstreamClient,
     private readonly blockLogs: BlockLogs,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
@@ -82,7 +94,7 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
   /**
    * Listens from the node's head on, or from after a change that the listener knows.
    * @returns what ends it
-   * @throws RpcError -32001 where that change is too old or on a branch that is not known; as `UpstreamClient.call`
+   * @throws RpcError -32001 where that change is too old or on a branch that is not known; as `FollowedChain.newest`
    */
   async listen(listener: BlockListener, known?: KnownChange): Promise<() => void> {
     clearTimeout(this.lingering)
@@ -92,9 +104,10 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
       this.stopIfUnheard()
     }
     try {
+      if (known !== undefined) await this.lookBack(known)
       await this.inTurn(async () => {
         if (this.chain.length === 0) {
-          const block = await this.block('eth_getBlockByNumber', 'latest')
+          const block = await this.block((await this.followed.newest(within())).hash)
           this.chain = [block]
           this.changes = [{ kind: 'added', block }]
         }
@@ -114,16 +127,11 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
   }
 
   private start(): void {
-    const unlisten = this.followed.onHead(({ hash, number }) => {
-      this.inTurn(() => this.advance(hash, number)).catch((error) =>
-        this.logger.warn({ reason: String(error) }, 'a followed block could not be announced yet'),
-      )
-    })
-    this.followed.head.current()
-    const timer = setInterval(() => this.followed.head.current(), KEEP_FOLLOWING_MS).unref()
+    const unlisten = this.followed.onHead(({ hash, number }) => this.announce(hash, number))
+    const rest = this.followed.head.keepFollowing()
     this.end = () => {
       unlisten()
-      clearInterval(timer)
+      rest()
     }
   }
 
@@ -138,8 +146,10 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
   private stop(): void {
     this.end?.()
     this.end = undefined
+    clearTimeout(this.retry)
     this.chain = []
     this.changes = []
+    this.found.clear()
   }
 
   private inTurn(work: () => Promise<void>): Promise<void> {
@@ -148,40 +158,69 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
     return done
   }
 
+  private announce(hash: Hash, number: bigint): void {
+    clearTimeout(this.retry)
+    this.newest = { hash, number }
+    this.inTurn(() => this.advance(hash, number)).catch((error) => {
+      this.logger.warn({ reason: String(error) }, 'a followed block could not be announced yet')
+      if (this.end === undefined || this.newest?.hash !== hash) return
+      this.retry = setTimeout(() => this.announce(hash, number), RETRY_MS).unref()
+    })
+  }
+
   /** Announces all blocks up to this one. */
   private async advance(hash: Hash, number: bigint): Promise<void> {
     const tip = this.chain.at(-1)
     // A lower head only lags: should it replace the tip, its child will tell.
     if (tip === undefined || number < tip.number || this.indexOf(hash) >= 0) return
     const oldest = this.chain[0]!
+    if (number - tip.number > MOST_BRIDGED) {
+      await this.startAnew(hash)
+      return
+    }
     const fresh: AnnouncedBlock[] = []
-    for (let next = hash; this.indexOf(next) < 0 && fresh.length < KEPT; next = fresh[0]!.parentHash) {
-      const block = await this.block('eth_getBlockByHash', next)
+    for (let next = hash; this.indexOf(next) < 0; next = fresh[0]!.parentHash) {
+      const block = await this.block(next)
+      if (fresh[0] !== undefined && block.number !== fresh[0].number - 1n)
+        throw new Error(`block ${block.number} is named as the parent of ${fresh[0].number}`)
       if (block.number < oldest.number) break
       fresh.unshift(block)
     }
     if (this.end === undefined) return
     if (this.wantsLogs()) for (const block of fresh) await this.readLogs(block)
     const fork = this.indexOf(fresh[0]!.parentHash)
-    const connects = fork >= 0 || fresh[0]!.number <= oldest.number
-    if (connects) for (const block of this.chain.slice(fork + 1).reverse()) await this.tell({ kind: 'removed', block })
-    // What came in between is not known: nobody can resume from before it.
-    else this.changes = []
+    for (const block of this.chain.slice(fork + 1).reverse()) await this.tell({ kind: 'removed', block })
     for (const block of fresh) await this.tell({ kind: 'added', block })
     if (this.end === undefined) return
-    this.chain = [...(connects ? this.chain.slice(0, fork + 1) : []), ...fresh].slice(-KEPT)
+    this.chain = [...this.chain.slice(0, fork + 1), ...fresh].slice(-KEPT)
+    this.found.clear()
     this.forgetOldLogs()
   }
 
-  /** In turns of the event loop, as there may be thousands of listeners. */
+  /** More blocks came than are told one by one: who listens has to begin anew, so that nobody takes the gap for silence. */
+  private async startAnew(hash: Hash): Promise<void> {
+    this.chain = [await this.block(hash)]
+    this.changes = []
+    this.found.clear()
+    const told = [...this.listeners]
+    this.listeners.clear()
+    for (const listener of told) listener.ended?.('more blocks came at once than can be told: subscribe again')
+    this.stopIfUnheard()
+  }
+
+  /** In turns of the event loop, as there may be thousands of listeners and of logs. */
   private async tell(change: BlockChange): Promise<void> {
     this.changes.push(change)
     if (this.changes.length > MOST_CHANGES) this.changes.shift()
-    let told = 0
+    const turn = new Turn()
     for (const listener of this.listeners) {
       listener[change.kind]?.(change.block)
-      told += 1
-      if (told % TOLD_IN_A_TURN === 0) await setImmediate()
+      const texts = listener.texts?.(change) ?? []
+      for (let at = 0; at < texts.length && this.listeners.has(listener); at += GIVEN_AT_ONCE) {
+        listener.notify?.(...texts.slice(at, at + GIVEN_AT_ONCE))
+        await turn.pass()
+      }
+      await turn.pass()
     }
   }
 
@@ -201,12 +240,22 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
     }
   }
 
+  /** Fetches what a listener that resumes from further back needs, beside the queue in which heads are told. */
+  private async lookBack({ hash, number }: KnownChange): Promise<void> {
+    if (this.changes.some(({ block }) => block.hash === hash)) return
+    let next: { hash: Hash; number: bigint } | undefined = this.chain[0] ?? (await this.followed.newest(within()))
+    for (let fetched = 0; next !== undefined && next.number > number && fetched < KEPT; fetched += 1) {
+      const block: FollowedBlock | undefined = await this.followed.sealed(next.hash, within())
+      next = block && { hash: block.header.parentHash, number: block.header.number - 1n }
+    }
+  }
+
   /** The change that a listener knows and all that followed, with their logs where it wants them. */
   private async changesFrom(known: KnownChange, wantsLogs: boolean): Promise<readonly BlockChange[]> {
     const { kind, number, hash } = known
     const find = () => this.changes.findLastIndex(({ kind: its, block }) => its === kind && block.hash === hash)
     if (find() < 0) {
-      const newest = await this.block('eth_getBlockByNumber', 'latest')
+      const newest = await this.followed.newest(within())
       await this.advance(newest.hash, newest.number)
     }
     if (find() < 0 && kind === 'added') await this.recall(number)
@@ -234,7 +283,7 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
     if (this.chain.at(-1)!.number - number >= KEPT) return
     const older: AnnouncedBlock[] = []
     for (let next = this.chain[0]!; next.number > number; next = older[0]!)
-      older.unshift(await this.block('eth_getBlockByHash', next.parentHash))
+      older.unshift(await this.block(next.parentHash))
     this.chain.unshift(...older)
     this.changes.unshift(...older.map((block) => ({ kind: 'added' as const, block })))
   }
@@ -243,28 +292,33 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
     return this.chain.findLastIndex((block) => block.hash === hash)
   }
 
-  private block(method: string, which: string): Promise<AnnouncedBlock> {
-    return this.ask(method, [which, false], (answer) => {
-      if (typeof answer !== 'object' || answer === null) throw new Error(`${method}: the node does not serve ${which}`)
-      const header = { ...answer } as Record<string, unknown>
-      for (const name of NOT_IN_HEADER) delete header[name]
-      const { hash, parentHash, number } = header as { hash: Hash; parentHash: Hash; number: string }
-      const logsBloom = String(header.logsBloom) as Hex
-      const hasLogs = /^0x0*$/.test(logsBloom)
-      return { hash, parentHash, number: BigInt(number), logsBloom, header: JSON.stringify(header), logs: [], hasLogs }
-    })
+  /** @throws Error where the node does not serve it */
+  private async block(hash: Hash): Promise<AnnouncedBlock> {
+    const known = this.found.get(hash)
+    if (known !== undefined) return known
+    const block = await this.followed.sealed(hash, within())
+    if (block === undefined) throw new Error(`the node does not serve block ${hash}`)
+    const announced = announcedBlock(block)
+    this.found.set(hash, announced)
+    return announced
   }
 
   private async readLogs(block: AnnouncedBlock): Promise<void> {
     if (block.hasLogs) return
-    block.logs = await this.blockLogs.of(block, { signal: AbortSignal.timeout(ASK_TIMEOUT_MS) })
+    block.logs = await this.blockLogs.of(block, within())
     block.hasLogs = true
   }
+}
 
-  private ask<T>(method: string, params: unknown[], decode: (answer: unknown) => T): Promise<T> {
-    const limits = { signal: AbortSignal.timeout(ASK_TIMEOUT_MS), deadline: performance.now() + ASK_TIMEOUT_MS }
-    return this.client.call({ method, params, decode, isShown: true, maxBytes: ANSWER_BYTES }, limits)
-  }
+function announcedBlock({ rpc, header: { hash, parentHash, number, logsBloom } }: FollowedBlock): AnnouncedBlock {
+  const header = { ...rpc }
+  for (const name of NOT_IN_HEADER) delete header[name]
+  const hasLogs = /^0x0*$/.test(logsBloom)
+  return { hash, parentHash, number, logsBloom, header: JSON.stringify(header), logs: [], hasLogs }
+}
+
+function within(): { signal: AbortSignal } {
+  return { signal: AbortSignal.timeout(ASK_TIMEOUT_MS) }
 }
 
 function unknownPosition({ number, hash }: KnownChange, oldest: bigint): RpcError {

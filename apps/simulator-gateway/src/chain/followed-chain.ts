@@ -108,6 +108,19 @@ export class FollowedChain {
   }
 
   /**
+   * The head: the followed one or, where it can't be vouched for, the node's.
+   * @throws UpstreamError, or the signal's reason
+   */
+  async newest(limits: CallLimits): Promise<BlockHeader> {
+    const followed = this.head.current()?.header
+    if (followed !== undefined) return followed
+    const askedAt = performance.now()
+    const header = await this.client.call(blockCall('latest', this.headers), limits)
+    this.head.noteAsked(header, askedAt)
+    return header
+  }
+
+  /**
    * The followed block with this hash; undefined where the node does not serve it.
    * @throws or rejects with the signal's reason
    */

@@ -78,16 +78,10 @@ function headKinds({ blocks }: SubscriptionSources): Record<string, Open> {
   return {
     newHeads: (subscriber, [options]) => {
       const known = decoding(() => headPosition(options))
-      return subscriber.subscribe((notify) => {
-        const added = ({ header }: BlockChange['block']) => notify(header)
-        const resumed = ([_, ...since]: readonly BlockChange[]) => {
-          const heads = since.filter(({ kind }) => kind === 'added')
-          replay(
-            notify,
-            heads.map(({ block }) => block.header),
-          )
-        }
-        return blocks.listen({ added, resumed }, known)
+      return subscriber.subscribe((notify, ended) => {
+        const texts = ({ kind, block }: BlockChange) => (kind === 'added' ? [block.header] : [])
+        const resumed = ([_, ...since]: readonly BlockChange[]) => replay(notify, since.flatMap(texts))
+        return blocks.listen({ texts, notify, ended, resumed }, known)
       })
     },
     logs: (subscriber, [argument, options]) => {
@@ -97,12 +91,10 @@ function headKinds({ blocks }: SubscriptionSources): Record<string, Open> {
         logsOf(change, first).flatMap((log) =>
           passes(log) ? [change.kind === 'added' ? log.json : log.removedJson] : [],
         )
-      return subscriber.subscribe((notify) =>
+      return subscriber.subscribe((notify, ended) =>
         blocks.listen(
           {
-            wantsLogs: true,
-            added: (block) => texts({ kind: 'added', block }).forEach(notify),
-            removed: (block) => texts({ kind: 'removed', block }).forEach(notify),
+            ...{ wantsLogs: true, texts, notify, ended },
             resumed: ([first, ...since]) =>
               replay(notify, [...texts(first!, known), ...since.flatMap((change) => texts(change))]),
           },
@@ -149,13 +141,14 @@ function streamKinds({ blocks, preconfirmed }: SubscriptionSources): Record<stri
     most: MOST_UNSEALED_LOGS,
     lingerMs: LINGER_MS,
     current: () => unsealed.current(),
-    begin: async (publish) => {
+    begin: async (publish, end) => {
       const logs = new UnsealedLogs(publish)
       unsealed = logs
       const leave = await blocks.listen({
         wantsLogs: true,
         added: (block) => logs.settle(block),
         removed: (block) => logs.unsettle(block),
+        ended: end,
       })
       const unlisten = preconfirmed.onSnapshot((snapshot) => logs.show(snapshot))
       return () => {
@@ -167,7 +160,7 @@ function streamKinds({ blocks, preconfirmed }: SubscriptionSources): Record<stri
   return {
     newFlashblocks: (subscriber, [options]) => {
       const known = decoding(() => flashblockPosition(options))
-      return subscriber.subscribe(async (notify) =>
+      return subscriber.subscribe(async (notify, ended) =>
         resumable(
           await flashblocks.listen(
             ({ text }) => notify(text),
@@ -176,6 +169,7 @@ function streamKinds({ blocks, preconfirmed }: SubscriptionSources): Record<stri
                 notify,
                 missed.map(({ text }) => text),
               ),
+            ended,
             known &&
               (({ number, payloadId, flashblock }) =>
                 number === known.number && payloadId === known.payloadId && flashblock === known.flashblock),
@@ -186,7 +180,7 @@ function streamKinds({ blocks, preconfirmed }: SubscriptionSources): Record<stri
     pendingLogs: (subscriber, [argument, options]) => {
       const passes = liveFilter(argument)
       const isLast = decoding(() => unsealedLogPosition(options))
-      return subscriber.subscribe(async (notify) =>
+      return subscriber.subscribe(async (notify, ended) =>
         resumable(
           await pendingLogs.listen(
             (log) => passes(log) && notify(JSON.stringify(log)),
@@ -195,6 +189,7 @@ function streamKinds({ blocks, preconfirmed }: SubscriptionSources): Record<stri
                 notify,
                 missed.filter(passes).map((log) => JSON.stringify(log)),
               ),
+            ended,
             isLast,
           ),
         ),
@@ -216,7 +211,9 @@ function nodeKinds(urls: readonly string[]): Record<string, Open> {
       if (typeof isFull !== 'boolean')
         throw new RpcError(ErrorCode.invalidParams, 'params[1]: expected true for whole transactions, or false')
       const transactions = isFull ? full : hashes
-      return subscriber.subscribe(async (notify) => resumable(await transactions.listen(notify, () => undefined)))
+      return subscriber.subscribe(async (notify, ended) =>
+        resumable(await transactions.listen(notify, () => undefined, ended)),
+      )
     },
   }
 }
@@ -227,9 +224,9 @@ function simulationKinds({ blocks, preconfirmed }: SubscriptionSources): Record<
       const isPending = params[1] === 'pending'
       // As text: parsed, a request takes many times what its subscription is counted as.
       const text = JSON.stringify(params)
-      return subscriber.subscribe(async (notify) => {
+      return subscriber.subscribe(async (notify, ended) => {
         const watch = new WatchedSimulation(subscriber, text, notify)
-        const leave = await blocks.listen({ added: () => void watch.run() })
+        const leave = await blocks.listen({ added: () => void watch.run(), ended })
         const unlisten = isPending ? preconfirmed.onSnapshot(() => void watch.run()) : () => undefined
         void watch.run()
         return () => {

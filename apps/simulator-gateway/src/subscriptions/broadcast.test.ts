@@ -6,6 +6,7 @@ function listenTo(broadcast: Broadcast<number>, seen: number[], last?: number) {
   return broadcast.listen(
     (event) => seen.push(event),
     (events) => seen.push(...events),
+    ignore,
     last === undefined ? undefined : (event) => event === last,
   )
 }
@@ -45,7 +46,7 @@ describe('Broadcast', () => {
 
   it('does not resume from an event that it no longer keeps, or never sent', async () => {
     const broadcast = new Broadcast(source)
-    await broadcast.listen(ignore, ignore)
+    await broadcast.listen(ignore, ignore, ignore)
     for (const event of [1, 2, 3, 4, 5, 6]) publish(event)
     for (const lost of [1, 9]) expect(await listenTo(broadcast, [], lost)).toBeUndefined()
     expect(await listenTo(broadcast, [], 2)).toBeDefined()
@@ -61,7 +62,7 @@ describe('Broadcast', () => {
 
   it('runs on for a while after the last listener has left, then stops and forgets', async () => {
     const broadcast = new Broadcast({ ...source, lingerMs: 20 })
-    const leave = await broadcast.listen(ignore, ignore)
+    const leave = await broadcast.listen(ignore, ignore, ignore)
     publish(1)
     leave!()
     publish(2)
@@ -74,14 +75,37 @@ describe('Broadcast', () => {
     expect(begun).toBe(2)
   })
 
+  it('tells all who listen that events are missing, and begins anew with the next', async () => {
+    let end: (reason: string) => void = ignore
+    const broadcast = new Broadcast<number>({
+      ...source,
+      begin: (send, missing) => {
+        end = missing
+        return source.begin(send)
+      },
+    })
+    const reasons: string[] = []
+    for (let n = 0; n < 2; n += 1)
+      await broadcast.listen(
+        () => undefined,
+        ignore,
+        (reason) => reasons.push(reason),
+      )
+    publish(1)
+    end('a gap')
+    expect(reasons).toEqual(['a gap', 'a gap'])
+    expect(await listenTo(broadcast, [], 1)).toBeUndefined()
+    expect(begun).toBe(2)
+  })
+
   it('starts again after a start that failed', async () => {
     let fails = true
     const broadcast = new Broadcast<number>({
       ...source,
       begin: (send) => (fails ? Promise.reject(new Error('refused')) : source.begin(send)),
     })
-    await expect(broadcast.listen(ignore, ignore)).rejects.toThrow('refused')
+    await expect(broadcast.listen(ignore, ignore, ignore)).rejects.toThrow('refused')
     fails = false
-    expect(await broadcast.listen(ignore, ignore)).toBeDefined()
+    expect(await broadcast.listen(ignore, ignore, ignore)).toBeDefined()
   })
 })

@@ -1,7 +1,12 @@
 /** Where a {@link Broadcast} gets its events from. */
 export interface BroadcastSource<T> {
-  /** Starts the source. @returns what stops it @throws where it can't be started */
-  begin(publish: (event: T) => void): Promise<() => void>
+  /**
+   * Starts the source.
+   * @param end to be called where events are missing: whoever listens is told why, and has to begin anew
+   * @returns what stops it
+   * @throws where it can't be started
+   */
+  begin(publish: (event: T) => void, end: (reason: string) => void): Promise<() => void>
   /** What a new listener is told first; nothing where absent. */
   current?(): readonly T[]
   /** What an event adds to the journal's size. */
@@ -14,7 +19,7 @@ export interface BroadcastSource<T> {
 
 /** One source's events for many listeners. It runs while somebody listens, and keeps the last events for those who come back. */
 export class Broadcast<T> {
-  readonly #listeners = new Set<(event: T) => void>()
+  readonly #listeners = new Map<(event: T) => void, (reason: string) => void>()
   #journal: T[] = []
   #size = 0
   #running: Promise<() => void> | undefined
@@ -28,6 +33,7 @@ export class Broadcast<T> {
   /**
    * Listens from now on, or from after the event that `isLast` names.
    * @param begin called with what comes before the next event: what is current, or what came since; what it throws ends listening
+   * @param ended called where events are missing: nothing is told any more
    * @param isLast the last event that the listener knows
    * @returns what ends it; undefined where that event is not in the journal
    * @throws as the source's `begin`
@@ -35,10 +41,14 @@ export class Broadcast<T> {
   async listen(
     listener: (event: T) => void,
     begin: (events: readonly T[]) => void,
+    ended: (reason: string) => void,
     isLast?: (event: T) => boolean,
   ): Promise<(() => void) | undefined> {
     clearTimeout(this.#lingering)
-    this.#running ??= this.#source.begin((event) => this.#publish(event))
+    this.#running ??= this.#source.begin(
+      (event) => this.#publish(event),
+      (reason) => this.#end(reason),
+    )
     const running = this.#running
     try {
       await running
@@ -50,7 +60,7 @@ export class Broadcast<T> {
     try {
       if (isLast !== undefined && at < 0) return undefined
       begin(isLast === undefined ? (this.#source.current?.() ?? []) : this.#journal.slice(at + 1))
-      this.#listeners.add(listener)
+      this.#listeners.set(listener, ended)
     } finally {
       this.#stopIfUnheard()
     }
@@ -63,22 +73,33 @@ export class Broadcast<T> {
     this.#journal.push(event)
     this.#size += this.#weight(event)
     while (this.#size > this.#source.most) this.#size -= this.#weight(this.#journal.shift()!)
-    for (const listener of this.#listeners) listener(event)
+    for (const listener of this.#listeners.keys()) listener(event)
   }
 
   #weight(event: T): number {
     return this.#source.weigh?.(event) ?? 1
   }
 
+  #end(reason: string): void {
+    const ended = [...this.#listeners.values()]
+    this.#listeners.clear()
+    this.#stop()
+    for (const end of ended) end(reason)
+  }
+
   #stopIfUnheard(): void {
     if (this.#listeners.size > 0) return
     clearTimeout(this.#lingering)
     this.#lingering = setTimeout(() => {
-      if (this.#listeners.size > 0) return
-      void this.#running?.then((stop) => stop())
-      this.#running = undefined
-      this.#journal = []
-      this.#size = 0
+      if (this.#listeners.size === 0) this.#stop()
     }, this.#source.lingerMs).unref()
+  }
+
+  #stop(): void {
+    clearTimeout(this.#lingering)
+    void this.#running?.then((stop) => stop())
+    this.#running = undefined
+    this.#journal = []
+    this.#size = 0
   }
 }

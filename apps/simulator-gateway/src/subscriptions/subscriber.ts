@@ -1,12 +1,15 @@
+/** Sends results of one subscription, each as JSON. */
+export type Notify = (...results: string[]) => void
+
 /** A client's connection on which notifications can be sent. */
 export interface Subscriber {
   /**
    * Opens a subscription. Its notifications follow the answer that holds its id.
-   * @param begin is given what sends one result, as JSON; returns what ends it
+   * @param begin is given what sends results, each as JSON, and what ends the connection where something can't be told; returns what ends it
    * @returns the id
    * @throws RpcError -32005 where the connection has all it may have
    */
-  subscribe(begin: (notify: (result: string) => void) => Promise<() => void>): Promise<string>
+  subscribe(begin: (notify: Notify, drop: (reason: string) => void) => Promise<() => void>): Promise<string>
   /** Ends a subscription. False where there is none by this id. */
   unsubscribe(id: string): boolean
   /**

@@ -13,7 +13,7 @@ import type { Memory } from '../limits/memory.js'
 import type { Budget } from '../requests/request.js'
 import { failureBody, failureOf } from '../rpc/failure.js'
 import type { RpcEndpoint } from '../rpc/rpc.endpoint.js'
-import type { Subscriber } from '../subscriptions/subscriber.js'
+import type { Notify, Subscriber } from '../subscriptions/subscriber.js'
 import { MessageSender } from './message-sender.js'
 
 /** Messages that wait for their turn before no more are read. */
@@ -145,7 +145,7 @@ export class WireConnection implements Subscriber {
     this.#client.webSocket.once('close', () => clearTimeout(timer))
   }
 
-  async subscribe(begin: (notify: (result: string) => void) => Promise<() => void>): Promise<string> {
+  async subscribe(begin: (notify: Notify, drop: (reason: string) => void) => Promise<() => void>): Promise<string> {
     if (this.#subscriptions.size >= MOST_SUBSCRIPTIONS)
       throw new RpcError(ErrorCode.limitExceeded, `a connection may have ${MOST_SUBSCRIPTIONS} subscriptions`)
     const id = `0x${randomBytes(16).toString('hex')}`
@@ -157,7 +157,10 @@ export class WireConnection implements Subscriber {
     // Notifications wait until the answer that opens their subscription is sent.
     this.#sender.hold()
     try {
-      subscription.end = await begin((result) => this.#notify(id, result))
+      subscription.end = await begin(
+        (...results) => this.#notifyAll(id, results),
+        (reason) => this.#drop(reason),
+      )
     } catch (error) {
       this.unsubscribe(id)
       throw error
@@ -261,6 +264,14 @@ export class WireConnection implements Subscriber {
       if (!(thrown instanceof RpcError)) logger.error({ requestId: id, err: thrown }, 'internal error')
       send(failureBody(null, failureOf(thrown)))
     }
+  }
+
+  /** In one write. */
+  #notifyAll(id: string, results: readonly string[]): void {
+    const { socket } = this.#client
+    socket.cork()
+    for (const result of results) this.#notify(id, result)
+    socket.uncork()
   }
 
   #notify(id: string, result: string): void {

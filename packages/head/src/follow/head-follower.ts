@@ -12,6 +12,8 @@ import { Pace } from './pace.js'
 import type { RelayMember } from './relay.js'
 
 const IDLE_MS = 60_000
+/** Between two looks whether anybody wants the head followed. */
+const LEAST_REST_MS = 250
 /** How often the node is asked although subscriptions tell: they may lag behind it. */
 const COMPARE_MS = 15_000
 /** A subscription that announces a head so much later than the node served it is not trusted with that head. */
@@ -54,6 +56,8 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
   #timer: NodeJS.Timeout | undefined
   #idle: NodeJS.Timeout | undefined
   #closed = false
+  /** Who wants the head followed whether requests come or not. */
+  #keepers = 0
 
   constructor(options: HeadFollowerOptions<B>) {
     this.#options = options
@@ -73,6 +77,23 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     this.#requestedAt = performance.now()
     if (this.#following === undefined) this.#start()
     return this.#isTrusted(this.#requestedAt) ? this.#head!.block : undefined
+  }
+
+  /**
+   * Follows the head from now on, whatever the mode and whether requests come or not.
+   * @returns what ends that
+   */
+  keepFollowing(): () => void {
+    this.#keepers += 1
+    if (this.#following === undefined && !this.#closed) this.#start()
+    let isOver = false
+    return () => {
+      if (isOver) return
+      isOver = true
+      this.#keepers -= 1
+      this.#requestedAt = performance.now()
+      if (this.#keepers === 0 && this.#options.mode === 'off') this.#stop()
+    }
   }
 
   /** A block of the chain by its number, while its head needs no asking; one that was fetched by its hash. */
@@ -224,11 +245,11 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     const left = this.#requestedAt + idleMs - performance.now()
     this.#idle = setTimeout(
       () => {
-        if (performance.now() - this.#requestedAt < idleMs) return this.#restWhenIdle(idleMs)
+        if (this.#keepers > 0 || performance.now() - this.#requestedAt < idleMs) return this.#restWhenIdle(idleMs)
         this.#stop()
         this.#options.observe({ kind: 'resting' })
       },
-      Math.max(left, 0),
+      Math.max(left, LEAST_REST_MS),
     ).unref()
   }
 
