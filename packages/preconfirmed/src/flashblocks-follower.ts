@@ -1,10 +1,9 @@
 import type { Relay } from '@upfront/head'
-import { type CallLimits, Canceller } from '@upfront/node'
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import type { ExecutedPart } from '@upfront/simulation'
 import type { CanonicalBlock } from './canonical-block.js'
+import type { Flashblock } from './flashblock.js'
 import { FlashblockStream } from './flashblock-stream.js'
-import { followHead } from './follow-head.js'
 import { PreconfirmedChain, type PreconfirmedChainOptions } from './preconfirmed-chain.js'
 import type { PreconfirmedEvent } from './preconfirmed-event.js'
 import { newestBlock, type PreconfirmedSnapshot } from './snapshot.js'
@@ -15,9 +14,8 @@ export interface FlashblocksFollowerOptions extends Omit<PreconfirmedChainOption
   silenceMs: number
   maxMessageBytes: number
   relay?: Relay | undefined
-  latest: (limits: CallLimits) => Promise<CanonicalBlock>
-  headPollMs: number
-  headTimeoutMs: number
+  /** Called with the number of the block that one under construction stands on. */
+  onParent: (number: bigint) => void
   observe: (event: FollowerEvent) => void
 }
 
@@ -40,9 +38,8 @@ export interface FollowerStatus {
   ageMs?: number
 }
 
-/** Follows the stream and the node's head for as long as it is not closed. */
+/** Follows the stream for as long as it is not closed, on the heads that it is told of. */
 export class FlashblocksFollower {
-  readonly #ended = new Canceller()
   #chain: PreconfirmedChain | undefined
   #stream: FlashblockStream | undefined
   #head: bigint | undefined
@@ -51,17 +48,6 @@ export class FlashblocksFollower {
 
   constructor(options: FlashblocksFollowerOptions) {
     this.#options = options
-    const { latest, headPollMs, headTimeoutMs, observe } = options
-    void followHead(
-      {
-        latest,
-        pollMs: headPollMs,
-        timeoutMs: headTimeoutMs,
-        onHead: (head) => this.#onHead(head),
-        onError: (error) => observe({ kind: 'head-unknown', reason: error.message }),
-      },
-      this.#ended.signal,
-    )
   }
 
   /** The newest snapshot; absent where `pending` is the canonical head. */
@@ -88,12 +74,12 @@ export class FlashblocksFollower {
   }
 
   close(): void {
-    this.#ended.cancel(new Error('closed'))
     this.#stream?.close()
     this.#chain?.close()
   }
 
-  #onHead(head: CanonicalBlock): void {
+  /** The node's head is another one. */
+  onHead(head: CanonicalBlock): void {
     this.#head = head.header.number
     this.#options.observe({ kind: 'head', blockNumber: head.header.number, hash: head.header.hash })
     if (this.#chain) this.#chain.onHead(head)
@@ -103,6 +89,12 @@ export class FlashblocksFollower {
     }
   }
 
+  #onFlashblock(flashblock: Flashblock, chain: PreconfirmedChain): void {
+    const { base, blockNumber } = flashblock
+    if (base !== undefined) this.#options.onParent(blockNumber - 1n)
+    chain.onFlashblock(flashblock)
+  }
+
   #connect(chain: PreconfirmedChain): FlashblockStream {
     const { urls, silenceMs, maxMessageBytes, observe, relay } = this.#options
     return new FlashblockStream({
@@ -110,7 +102,7 @@ export class FlashblocksFollower {
       relay,
       silenceMs,
       maxMessageBytes,
-      onFlashblock: (flashblock) => chain.onFlashblock(flashblock),
+      onFlashblock: (flashblock) => this.#onFlashblock(flashblock, chain),
       onUndecodable: (reason) => observe({ kind: 'undecodable', reason }),
       onConnected: (url) => {
         this.#connected = true

@@ -1,4 +1,4 @@
-export { type CanonicalBlock, latestBlock } from './canonical-block.js'
+export type { CanonicalBlock } from './canonical-block.js'
 export type { Flashblock } from './flashblock.js'
 export type { Arrival } from './flashblock-store.js'
 export * from './flashblock-stream.js'

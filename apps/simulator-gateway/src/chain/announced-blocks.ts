@@ -127,7 +127,7 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
   }
 
   private start(): void {
-    const unlisten = this.followed.onHead(({ hash, number }) => this.announce(hash, number))
+    const unlisten = this.followed.onHead(({ header: { hash, number } }) => this.announce(hash, number))
     const rest = this.followed.head.keepFollowing()
     this.end = () => {
       unlisten()

@@ -46,7 +46,7 @@ export class FollowedChain {
   readonly headers = new HeaderCheck()
   /** What a stream brought of a block that is sealed now: it need not be executed again. Set by who follows a stream. */
   executedPart: (header: BlockHeader, transactions: readonly Hash[]) => ExecutedPart | undefined = () => undefined
-  private readonly listeners = new Set<(header: BlockHeader) => void>()
+  private readonly listeners = new Set<(block: FollowedBlock) => void>()
   private readonly engine: BlockCarrier
   private carrier: { rules: ChainRules; carrier: StateCarrier } | undefined
   private closed = false
@@ -76,9 +76,10 @@ export class FollowedChain {
       prepare: (block, parent) => this.prepare(block, parent),
       observe: (event) => {
         journal.observe(event)
-        if (event.kind !== 'head') return
-        this.recent.noteHead(event)
-        for (const listener of this.listeners) listener(event.header)
+        if (event.kind === 'head') this.recent.noteHead(event)
+      },
+      taken: (block) => {
+        for (const listener of this.listeners) listener(block)
       },
     })
     journal.watch(() => this.head.status())
@@ -146,7 +147,7 @@ export class FollowedChain {
   }
 
   /** Calls back with each head that requests may stand on. @returns what ends it */
-  onHead(listener: (header: BlockHeader) => void): () => void {
+  onHead(listener: (block: FollowedBlock) => void): () => void {
     this.listeners.add(listener)
     return () => this.listeners.delete(listener)
   }
@@ -209,6 +210,8 @@ export class FollowedChain {
     return new StateCarrier({
       ...{ rules, engine, driver },
       auditEveryMs: environment.CARRY_AUDIT_SECONDS * 1_000,
+      // Who sets it on vouches for the node.
+      auditsFirst: environment.CARRY_STATE === 'auto',
       intervalMs: () => head.status().intervalMs,
       executed: ({ header }, transactions) => this.executedPart(header, transactions),
       observe: (event) => this.noteCarry(event),

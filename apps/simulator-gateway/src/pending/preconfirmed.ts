@@ -1,8 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { recovered, UpstreamClient } from '@upfront/node'
-import { FlashblocksFollower, type FollowerStatus, latestBlock, type PreconfirmedSnapshot } from '@upfront/preconfirmed'
+import { recovered } from '@upfront/node'
+import { FlashblocksFollower, type FollowerStatus, type PreconfirmedSnapshot } from '@upfront/preconfirmed'
 import { type ChainRules, Driver, type PreconfirmationExecutor } from '@upfront/simulation'
 import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
+import { type FollowedBlock, transactionHashes } from '../chain/followed-block.js'
 import { FollowedChain } from '../chain/followed-chain.js'
 import { relayOver } from '../chain/relay-over.js'
 import { ServedChain } from '../chain/served-chain.js'
@@ -13,8 +14,7 @@ import { PreconfirmedJournal } from './preconfirmed-journal.js'
 import type { RequestView } from './request-view.js'
 import { StreamFaults } from './stream-faults.js'
 
-const HEAD_POLL_MS = 100
-const HEAD_TIMEOUT_MS = 5_000
+const RULES_TIMEOUT_MS = 5_000
 const EXECUTION_TIMEOUT_MS = 10_000
 const START_RETRY_MS = 1_000
 
@@ -27,16 +27,16 @@ export class Preconfirmed {
   readonly faults = new StreamFaults()
   private follower: FlashblocksFollower | undefined
   private closed = false
+  private leave: () => void = () => undefined
   private readonly listeners = new Set<(snapshot: PreconfirmedSnapshot) => void>()
   private readonly executor: PreconfirmationExecutor | undefined
 
   constructor(
     private readonly environment: Environment,
-    private readonly client: UpstreamClient,
     private readonly driver: Driver,
     private readonly served: ServedChain,
     private readonly journal: PreconfirmedJournal,
-    followed: FollowedChain,
+    private readonly followed: FollowedChain,
     shared: SharedRedis,
     @Inject(ENGINE) choice: EngineChoice,
   ) {
@@ -77,12 +77,13 @@ export class Preconfirmed {
   /** Nest's hook, once nothing is in flight. */
   onApplicationShutdown(): void {
     this.closed = true
+    this.leave()
     this.follower?.close()
   }
 
   private async follow(executor: PreconfirmationExecutor, urls: string[]): Promise<void> {
     const rules = await recovered<ChainRules | Error>(
-      () => this.served.rules({ signal: AbortSignal.timeout(HEAD_TIMEOUT_MS) }),
+      () => this.served.rules({ signal: AbortSignal.timeout(RULES_TIMEOUT_MS) }),
       (error) => error as Error,
     )
     if (this.closed) return
@@ -91,8 +92,8 @@ export class Preconfirmed {
       setTimeout(() => void this.follow(executor, urls), START_RETRY_MS)
       return
     }
-    const { client, driver, environment } = this
-    this.follower = new FlashblocksFollower({
+    const { driver, environment, followed } = this
+    const follower = new FlashblocksFollower({
       urls,
       relay: this.relay,
       rules,
@@ -100,17 +101,27 @@ export class Preconfirmed {
       driver,
       silenceMs: environment.FLASHBLOCKS_SILENCE_MS,
       maxMessageBytes: environment.FLASHBLOCKS_MAX_MESSAGE_BYTES,
-      latest: (signal) => latestBlock(client, signal),
-      headPollMs: HEAD_POLL_MS,
-      headTimeoutMs: HEAD_TIMEOUT_MS,
+      onParent: (number) => followed.head.hear(number),
       executionTimeoutMs: EXECUTION_TIMEOUT_MS,
       observe: (event) => {
         this.faults.note(event)
         this.journal.observe(event)
+        if (event.kind === 'connected' || event.kind === 'lost') followed.head.isStreamed = event.kind === 'connected'
       },
       onSnapshot: (snapshot) => {
         for (const listener of this.listeners) listener(snapshot)
       },
     })
+    this.follower = follower
+    const onHead = (block: FollowedBlock) =>
+      follower.onHead({ header: block.header, transactionHashes: transactionHashes(block) })
+    const [known] = followed.head.kept.newestFirst()
+    if (known !== undefined) onHead(known)
+    const unlisten = followed.onHead(onHead)
+    const rest = followed.head.keepFollowing()
+    this.leave = () => {
+      unlisten()
+      rest()
+    }
   }
 }

@@ -29,6 +29,8 @@ export interface HeadFollowerOptions<B extends FollowedBlock> {
   prepare?: (block: B, parent: BlockHeader | undefined) => Promise<void>
   /** What a block takes of the memory for kept blocks: see `KeptBlocks`. */
   weigh?: (block: B) => number
+  /** Called with each head that requests may stand on, in the order in which they may. */
+  taken?: (block: B) => void
   observe: (event: HeadEvent) => void
   /** Replicas that follow the same chain. */
   relay?: Relay | undefined

@@ -58,6 +58,9 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
   #closed = false
   /** Who wants the head followed whether requests come or not. */
   #keepers = 0
+  #isStreamed = false
+  /** The highest head that a stream stood on. */
+  #heard = 0n
 
   constructor(options: HeadFollowerOptions<B>) {
     this.#options = options
@@ -65,7 +68,7 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     this.#intake = new HeadIntake(options, this.kept, {
       block: (hash, limits) => this.block(hash, limits),
       signal: () => this.#following?.signal,
-      adopt: (head) => this.#adopt(head),
+      adopt: (head, block) => this.#adopt(head, block),
     })
     if (options.mode === 'always') this.#start()
   }
@@ -94,6 +97,23 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
       this.#requestedAt = performance.now()
       if (this.#keepers === 0 && this.#options.mode === 'off') this.#stop()
     }
+  }
+
+  /**
+   * A stream of blocks under construction, which keeps up while `isStreamed`, stands on this head: the node is asked for it now. In between it is not
+   * asked at the chain's pace. Requests trust a head no longer for it.
+   */
+  hear(number: bigint): void {
+    if (number <= this.#heard || this.#following === undefined) return
+    this.#heard = number
+    if (!this.#isSubscribed && number > this.newestNumber) this.#schedule(0)
+  }
+
+  /** Whether a stream is connected that tells of heads: see `hear`. */
+  set isStreamed(isStreamed: boolean) {
+    this.#isStreamed = isStreamed
+    this.#heard = 0n
+    if (!isStreamed && this.#following !== undefined) this.#schedule(0)
   }
 
   /** A block of the chain by its number, while its head needs no asking; one that was fetched by its hash. */
@@ -142,7 +162,7 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     }
     if (current !== undefined && header.number <= current.block.header.number && current.from !== ASKED) return
     const now = performance.now()
-    this.#stand({ header, from: ASKED, at: now }, isCovered)
+    this.#stand(header, ASKED, now, isCovered)
     this.#announce({ header, from: ASKED, at: now })
   }
 
@@ -176,6 +196,12 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     if (!told || !this.#isSubscribed) return now < (this.#pace.trustedUntil ?? Number.NEGATIVE_INFINITY)
     if (now - block.seenAt <= this.#pace.overdueMs) return true
     return now - confirmedAt <= Math.min(MOST_LAG_MS, this.#pace.intervalMs / 4)
+  }
+
+  /** A stream that keeps up stands on no newer head, and will tell of the next. */
+  #isHeard(now: number): boolean {
+    if (!this.#isStreamed || this.#head === undefined || this.#heard > this.newestNumber) return false
+    return now - this.#head.block.seenAt <= this.#pace.overdueMs
   }
 
   get #isSubscribed(): boolean {
@@ -264,7 +290,7 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     if (signal === undefined) return
     const askedAt = performance.now()
     const compares = askedAt - this.#comparedAt > COMPARE_MS
-    if (compares || !this.#isTrusted(askedAt)) {
+    if (compares || !(this.#isTrusted(askedAt) || this.#isHeard(askedAt))) {
       this.#comparedAt = askedAt
       try {
         this.noteAsked(await this.#options.latest(askLimits(signal)), askedAt)
@@ -274,8 +300,8 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     }
     if (signal.aborted) return
     const now = performance.now()
-    const told = this.#head?.told && this.#isSubscribed
-    this.#schedule(told ? this.#pace.overdueMs : this.#pace.nextAsk(now) - now)
+    const isTold = (this.#head?.told && this.#isSubscribed) || this.#isHeard(now)
+    this.#schedule(isTold ? this.#pace.overdueMs : this.#pace.nextAsk(now) - now)
   }
 
   #onAnnouncement(header: unknown, from: string): void {
@@ -304,15 +330,14 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
   }
 
   /** A request may have been answered with this head, or with a newer one, while this one was taken up. */
-  #adopt(announced: AnnouncedHead): void {
-    const { header, from } = announced
+  #adopt({ from, at }: AnnouncedHead, { header }: B): void {
     const current = this.#head
     if (current?.block.key === header.hash) current.told ||= from !== ASKED
     else if (current === undefined || header.number > current.block.header.number || from === current.from)
-      this.#stand(announced, from !== ASKED)
+      this.#stand(header, from, at, from !== ASKED)
   }
 
-  #stand({ header, from, at }: AnnouncedHead, told: boolean): void {
+  #stand(header: BlockHeader, from: string, at: number, told: boolean): void {
     this.#pace.note(header, at, from === ASKED ? (this.#head?.confirmedAt ?? at) : at)
     const block = { header, key: header.hash, seenAt: at }
     this.#head = { block, from, told, confirmedAt: at }

@@ -26,7 +26,7 @@ interface Follower<B> {
   /** Undefined where nothing is followed any more. */
   signal(): CancelSignal | undefined
   /** A node serves the head, and it is prepared: requests may stand on it. */
-  adopt(head: AnnouncedHead): void
+  adopt(head: AnnouncedHead, block: B): void
 }
 
 /**
@@ -96,13 +96,14 @@ export class HeadIntake<B extends FollowedBlock> {
     this.#taken = header
     this.#kept.lead(header)
     // As a node serves it: what an announcement leaves out, or has wrong, is of no matter.
-    this.#follower.adopt({ ...announced, header })
+    this.#follower.adopt(announced, block)
     const oldest = missed?.[0]?.header ?? header
     const reorganised =
       before !== undefined &&
       oldest.parentHash !== before.hash &&
       (missed !== undefined || header.number <= before.number)
     this.#options.observe({ kind: 'head', header, reorganised, missed: missed?.length ?? 0 })
+    this.#options.taken?.(block)
   }
 
   async #missed(block: B, signal: CancelSignal): Promise<B[] | undefined> {

@@ -9,6 +9,8 @@ import { readKey } from '../engine/state.js'
 export interface CarriedAuditOptions {
   driver: Pick<Driver, 'readAtNode'>
   everyMs: number
+  /** Whether the first block that is carried is looked at without waiting. */
+  auditsFirst?: boolean | undefined
   onConfirmed: (header: BlockHeader, values: number) => void
   /** The node's value of what was carried is another. */
   onContradicted: (header: BlockHeader, detail: string) => void
@@ -30,11 +32,11 @@ export class CarriedAudit {
     this.#timer = setInterval(() => void this.#look(), options.everyMs).unref()
   }
 
-  /** What a block was carried with. The first is looked at once. */
+  /** What a block was carried with. */
   note(header: BlockHeader, sample: readonly Sampled[]): void {
     if (sample.length === 0) return
     this.#newest = { header, sample }
-    if (this.#hasLooked) return
+    if (this.#hasLooked || !this.#options.auditsFirst) return
     this.#hasLooked = true
     void this.#look()
   }

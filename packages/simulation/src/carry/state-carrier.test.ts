@@ -166,6 +166,17 @@ describe('StateCarrier', () => {
     carrier.close()
   })
 
+  it('audits the first block at once where nobody vouches for the node', async () => {
+    const { carrier, state, reasons } = start({ auditsFirst: true })
+    const sampled = { read: { kind: 'nonce', address: `0x${'1'.repeat(40)}` }, value: 5n } as const
+    state.next = async () => ({ kind: 'done', outcome: { ...DONE, sample: [sampled] } as Carried })
+    state.node = [hashOf(6)]
+    await carrier.prepare(block(2), block(1))
+    while (!reasons().includes('distrusted')) await new Promise((resolve) => setTimeout(resolve, 2))
+    expect(reasons()).toEqual(['carried', 'distrusted'])
+    carrier.close()
+  })
+
   it('drops everything where requests read otherwise than was carried, and ends where that goes on', async () => {
     const { carrier, state, reasons } = start()
     state.next = async () => ({ kind: 'done', outcome: { kind: 'differs', difference: 'disputed', detail: 'Balance' } })

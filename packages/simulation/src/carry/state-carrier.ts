@@ -25,6 +25,8 @@ export interface StateCarrierOptions {
   observe: (event: CarryEvent) => void
   /** Milliseconds between audits. Default: a minute. */
   auditEveryMs?: number
+  /** Whether the first block that is carried is audited at once, before anybody has vouched for the node. */
+  auditsFirst?: boolean
 }
 
 /** The first transactions of a block, executed on its parent's state with its opening system calls. */
@@ -64,11 +66,11 @@ export class StateCarrier {
   #closed = false
 
   constructor(options: StateCarrierOptions) {
-    const { driver, auditEveryMs = AUDIT_EVERY_MS } = options
+    const { driver, auditEveryMs = AUDIT_EVERY_MS, auditsFirst } = options
     this.#options = options
     this.#pacer = new Pacer((pace, reason) => options.observe({ kind: 'pace', pace, reason }))
     this.#audit = new CarriedAudit({
-      ...{ driver, everyMs: auditEveryMs },
+      ...{ driver, everyMs: auditEveryMs, auditsFirst },
       onConfirmed: (header, values) => options.observe({ kind: 'audited', header, values }),
       onContradicted: (header, detail) => this.#distrust(header, detail),
     })
