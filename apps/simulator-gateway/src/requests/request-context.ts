@@ -1,5 +1,6 @@
 import type { CancelSignal } from '@upfront/node'
 import type { Dialect } from '@upfront/protocol'
+import { clientOf } from '../limits/client-of.js'
 import type { Cost, FreeBudget } from '../limits/free-budget.js'
 import { isLarge } from '../limits/memory.js'
 import type { RequestLifetime } from '../limits/request-lifetime.js'
@@ -13,6 +14,7 @@ import type { Budget, Request } from './request.js'
 export class RequestContext implements RpcContext {
   readonly deadline: number
   readonly requestId: string
+  readonly client: string
   readonly dialect: Dialect
   readonly limits: RequestLimits
   readonly subscriber: Subscriber | undefined
@@ -32,6 +34,7 @@ export class RequestContext implements RpcContext {
     this.view = view
     this.deadline = lifetime.deadline
     this.requestId = request.id
+    this.client = clientOf(request.caller)
     this.dialect = request.dialect
     this.limits = request.budget.limits
     this.subscriber = request.subscriber

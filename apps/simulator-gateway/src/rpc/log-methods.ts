@@ -47,7 +47,7 @@ export function logMethods(reading: LogReading, passed: ReadonlyMap<string, RpcM
       const held = await bases.held({ kind: 'hash', hash, requireCanonical: false }, view, timeOf(context))
       if (held === undefined) return pass(params, context)
       bases.standsOn(held, view)
-      return listed(await matching(reading, [held.header], filter, context), reading)
+      return listed(await matching(reading, [held.header], filter, context), context)
     }
     const { fromBlock = LATEST, toBlock = LATEST } = filter
     const snapshot = bases.snapshotFor(toBlock, view)
@@ -97,7 +97,7 @@ async function sealed(
   }
   const newest = headers.at(-1)!
   bases.standsOn({ header: newest, key: newest.hash }, context.view)
-  return listed(await matching(reading, headers, filter, context), reading)
+  return listed(await matching(reading, headers, filter, context), context)
 }
 
 /** The headers of a range, oldest first; undefined where they are not all kept. */
@@ -133,7 +133,7 @@ async function matching(
 }
 
 /** @throws RpcError -32005 */
-function listed(logs: readonly string[], { limits }: Reading): string {
+function listed(logs: readonly string[], { limits }: RpcContext): string {
   const length = logs.reduce((sum, log) => sum + log.length + 1, 2)
   if (length > limits.answerBytes)
     throw new RpcError(

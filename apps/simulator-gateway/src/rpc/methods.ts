@@ -10,10 +10,11 @@ import type { Environment } from '../environment/environment.js'
 import type { Preconfirmed } from '../pending/preconfirmed.js'
 import type { SimulationBases } from '../pending/simulation-base.js'
 import type { Inspector } from '../simulate/inspector.js'
-import { freeLimits, type Simulator } from '../simulate/simulator.js'
+import type { Simulator } from '../simulate/simulator.js'
 import { blockMethods } from './block-methods.js'
 import { clientVersion, version } from './client-version.js'
 import { feeMethods } from './fee-methods.js'
+import { filterMethods } from './filter-methods.js'
 import { logMethods } from './log-methods.js'
 import { presenterMethods } from './presenters/index.js'
 import { proofMethods } from './proof-methods.js'
@@ -44,7 +45,6 @@ export interface RpcMethodsOptions {
 /** Everything that `POST /` serves, by name. What is not in here is -32601. */
 export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcMethod> {
   const { environment, simulator, inspector, client, bases, followed, driver, served, engine, preconfirmed } = options
-  const limits = freeLimits(environment)
   const methods = new Map<string, RpcMethod>()
   for (const name of environment.PASSTHROUGH_METHODS) {
     methods.set(name, async (params, context) => {
@@ -56,7 +56,7 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   const sends = environment.SENDING === 'on'
   if (sends) for (const [name, method] of sendingMethods(client)) methods.set(name, method)
   const receipts = new BlockReceipts(options.queue)
-  const reading = { bases, followed, driver, served, limits, client, sends, preconfirmed, logs: options.logs, receipts }
+  const reading = { bases, followed, driver, served, client, sends, preconfirmed, logs: options.logs, receipts }
   for (const reads of [stateMethods, blockMethods, logMethods, feeMethods, proofMethods])
     for (const [name, method] of reads(reading, methods)) methods.set(name, method)
   methods.set('eth_simulateV1', (params, context) => andThen(simulator.simulate(params, context), ({ json }) => json))
@@ -74,6 +74,8 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   const nodeUrls = environment.UPSTREAM_WS_URL ?? []
   for (const [name, method] of subscriptionMethods({ blocks: options.announced, preconfirmed, follows, nodeUrls }))
     methods.set(name, method)
+  const filterSources = { blocks: options.announced, follows, nodeUrls, getLogs: methods.get('eth_getLogs') }
+  for (const [name, method] of filterMethods(filterSources)) methods.set(name, method)
   methods.set('net_listening', () => 'true')
   methods.set('web3_clientVersion', () => JSON.stringify(clientVersion(engine)))
   const openRpc = JSON.stringify(

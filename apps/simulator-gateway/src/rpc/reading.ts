@@ -12,7 +12,7 @@ import type { Driver } from '@upfront/simulation'
 import type { FollowedChain } from '../chain/followed-chain.js'
 import type { ServedChain } from '../chain/served-chain.js'
 import type { SimulationBases } from '../pending/simulation-base.js'
-import { ReadDeadline, type RequestLimits } from '../simulate/simulator.js'
+import { ReadDeadline } from '../simulate/simulator.js'
 import type { RpcContext, RpcMethod } from './rpc-method.js'
 
 /** What reads of the chain are answered with. */
@@ -21,7 +21,6 @@ export interface Reading {
   followed: FollowedChain
   driver: Driver
   served: ServedChain
-  limits: RequestLimits
   client: UpstreamClient
   /** Transactions are sent through this gateway: the node's pool may know more of a sender than the state. */
   sends: boolean

@@ -14,6 +14,8 @@ export interface RpcContext {
   deadline: number
   /** For the log. */
   requestId: string
+  /** Who asks: see `clientOf`. */
+  readonly client: string
   dialect: Dialect
   view: RequestView
   /** What one call may use. */

@@ -77,19 +77,20 @@ export function stateMethods(reading: Reading, passed: ReadonlyMap<string, RpcMe
 }
 
 function answers(reading: Reading): [string, StateMethod][] {
-  const { driver, limits, client, sends } = reading
+  const { driver, client, sends } = reading
   const read = async (
     read: StateRead,
     { state, cancellation }: SimulationBase,
     context: RpcContext,
   ): Promise<StateValue> => (await driver.read([read], state, { budget: budget(context), cancellation }))[0]!
-  const budget = ({ deadline }: RpcContext) => new ReadBudget(limits.upstreamReads, readUntil(deadline))
+  const budget = ({ deadline, limits }: RpcContext) => new ReadBudget(limits.upstreamReads, readUntil(deadline))
   const calling = async <T>(
     params: unknown[],
     { base, opening, state, cancellation }: SimulationBase,
     context: RpcContext,
     work: (request: CallRequest, site: CallSite) => Promise<T>,
   ): Promise<T> => {
+    const { limits } = context
     const request = decodeCallRequest(params)
     const rules = await rulesFor(reading, context)
     const site: Omit<CallSite, 'answerBytes'> = {

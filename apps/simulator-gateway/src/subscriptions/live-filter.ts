@@ -8,12 +8,13 @@ const END = (1n << 64n) - 1n
 /**
  * The filter of `logs` and `pendingLogs`. As in geth, `fromBlock` and `toBlock` bound the new blocks whose logs are sent and bring no
  * old ones: go-ethereum's client always sends them.
+ * @param at which parameter it is
  * @returns whether the filter lets a log through
  * @throws RpcError -32602 that names the field
  */
-export function liveFilter(value: unknown): (log: LiveLog) => boolean {
+export function liveFilter(value: unknown, at = 1): (log: LiveLog) => boolean {
   return decoding(() => {
-    const place = new Place(undefined, 'params[1]')
+    const place = new Place(undefined, `params[${at}]`)
     const filter: LogFilter = decodeLogFilter(value ?? {}, place)
     if (filter.blockHash !== undefined)
       throw new DecodeError(new Place(place, 'blockHash'), 'a subscription is to new blocks: ask eth_getLogs')

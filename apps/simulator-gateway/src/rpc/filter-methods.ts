@@ -1,0 +1,82 @@
+import { ErrorCode, RpcError } from '@upfront/protocol'
+import type { AnnouncedBlocks } from '../chain/announced-blocks.js'
+import { Filters } from '../subscriptions/filters.js'
+import { liveFilter } from '../subscriptions/live-filter.js'
+import { nodeTransactions } from '../subscriptions/node-transactions.js'
+import type { RpcContext, RpcMethod } from './rpc-method.js'
+
+export interface FilterSources {
+  blocks: AnnouncedBlocks
+  /** Whether the head is followed at all. */
+  follows: boolean
+  /** WebSocket URLs of the nodes, which alone know transactions that wait. */
+  nodeUrls: readonly string[]
+  /** `eth_getLogs`, where it is served. */
+  getLogs: RpcMethod | undefined
+}
+
+/**
+ * `eth_newFilter`, `eth_newBlockFilter`, `eth_newPendingTransactionFilter` where a node can be subscribed to, and what asks for their changes: as
+ * geth has them, on the same stream of blocks as subscriptions.
+ */
+export function filterMethods({ blocks, follows, nodeUrls, getLogs }: FilterSources): Map<string, RpcMethod> {
+  const filters = new Filters()
+  const transactions = nodeTransactions(nodeUrls, [])
+  const clientOf = ({ client }: RpcContext) => {
+    if (!follows) throw new RpcError(ErrorCode.serverError, 'no block is announced: FOLLOW_HEAD is off')
+    return client
+  }
+  const methods: [string, RpcMethod][] = [
+    [
+      'eth_newBlockFilter',
+      async (_, context) =>
+        JSON.stringify(
+          await filters.make(clientOf(context), (note, ended) =>
+            blocks.listen({ added: ({ hash }) => note(JSON.stringify(hash)), ended }),
+          ),
+        ),
+    ],
+    [
+      'eth_newFilter',
+      async (params, context) => {
+        const [given] = positional(params)
+        const passes = liveFilter(given, 0)
+        return JSON.stringify(
+          await filters.make(
+            clientOf(context),
+            (note, ended) =>
+              blocks.listen({
+                wantsLogs: true,
+                texts: ({ kind, block }) =>
+                  block.logs.filter(passes).map((log) => (kind === 'added' ? log.json : log.removedJson)),
+                notify: note,
+                ended,
+              }),
+            (given ?? {}) as object,
+          ),
+        )
+      },
+    ],
+    ['eth_getFilterChanges', (params) => filters.changes(positional(params)[0])],
+    ['eth_uninstallFilter', (params) => JSON.stringify(filters.end(positional(params)[0]))],
+  ]
+  if (getLogs !== undefined)
+    methods.push(['eth_getFilterLogs', (params, context) => getLogs([filters.logs(positional(params)[0])], context)])
+  if (nodeUrls.length > 0)
+    methods.push([
+      'eth_newPendingTransactionFilter',
+      async (_, context) =>
+        JSON.stringify(
+          await filters.make(clientOf(context), async (note, ended) => {
+            const leave = await transactions.listen(note, () => undefined, ended)
+            return leave ?? (() => undefined)
+          }),
+        ),
+    ])
+  return new Map(methods)
+}
+
+function positional(params: unknown): unknown[] {
+  if (Array.isArray(params)) return params
+  throw new RpcError(ErrorCode.invalidParams, 'params: expected an array')
+}

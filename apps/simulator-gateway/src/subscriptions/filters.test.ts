@@ -1,0 +1,62 @@
+import { Filters } from './filters.js'
+
+const BIG = 'x'.repeat(600 * 1024)
+
+function source() {
+  const made: { note: (...changes: string[]) => void; end: () => void; left: number } = {
+    note: () => undefined,
+    end: () => undefined,
+    left: 0,
+  }
+  return {
+    made,
+    begin: async (note: (...changes: string[]) => void, ended: () => void) => {
+      made.note = note
+      made.end = ended
+      return () => {
+        made.left += 1
+      }
+    },
+  }
+}
+
+describe('Filters', () => {
+  it('gives each change once, and none of a filter that ended', async () => {
+    const filters = new Filters()
+    const { made, begin } = source()
+    const id = await filters.make('a', begin)
+    made.note('1', '2')
+    expect([filters.changes(id), filters.changes(id)]).toEqual(['[1,2]', '[]'])
+    expect([filters.end(id), filters.end(id), made.left]).toEqual([true, false, 1])
+    for (const unknown of [id, undefined, 5, '__proto__'])
+      expect(() => filters.changes(unknown)).toThrow('filter not found')
+  })
+
+  it('forgets one that has more waiting than is kept, or whose source has a gap', async () => {
+    const filters = new Filters()
+    const { made, begin } = source()
+    const full = await filters.make('a', begin)
+    made.note(BIG, BIG)
+    expect(() => filters.changes(full)).toThrow('filter not found')
+    const broken = await filters.make('a', begin)
+    made.end()
+    expect(() => filters.changes(broken)).toThrow('filter not found')
+    expect(made.left).toBe(2)
+  })
+
+  it('gives a client 64, and another one as many', async () => {
+    const filters = new Filters()
+    const { begin } = source()
+    const ids = await Promise.all(Array.from({ length: 64 }, () => filters.make('a', begin)))
+    await expect(filters.make('a', begin)).rejects.toThrow('64 filters')
+    await filters.make('b', begin)
+    filters.end(ids[0])
+    await filters.make('a', begin)
+  })
+
+  it('counts none that could not be made', async () => {
+    const filters = new Filters()
+    for (let n = 0; n < 70; n += 1)
+      await expect(filters.make('a', () => Promise.reject(new Error('refused')))).rejects.toThrow('refused')
+  })
+})

@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto'
+import { ErrorCode, RpcError } from '@upfront/protocol'
+
+/** A filter that nobody asks for so long is forgotten (geth's time). */
+const EXPIRES_MS = 300_000
+const MOST_OF_A_CLIENT = 64
+const MOST_OF_ALL = 4_096
+/** Characters of changes that wait to be asked for. */
+const MOST_WAITING = 1024 * 1024
+/** Of all filters. */
+const MOST_WAITING_OF_ALL = 64 * 1024 * 1024
+
+interface Filter {
+  client: string
+  /** What it was made with: for `eth_getFilterLogs`. */
+  logs: object | undefined
+  changes: string[]
+  length: number
+  timer: NodeJS.Timeout
+  leave: () => void
+}
+
+/** Gives a filter its changes, each as JSON, until it ends. @returns what ends it */
+export type FilterSource = (note: (...changes: string[]) => void, ended: () => void) => Promise<() => void>
+
+/**
+ * Filters that clients ask for changes over and over (`eth_newFilter` and its kin). One that is not asked for five minutes, or has more waiting than
+ * is kept, is forgotten: its client is told that there is none, and makes another. None leaves changes out.
+ */
+export class Filters {
+  readonly #filters = new Map<string, Filter>()
+  readonly #ofClient = new Map<string, number>()
+  #length = 0
+
+  /**
+   * Makes a filter.
+   * @param logs the parameters of `eth_getLogs` that it stands for
+   * @returns its id
+   * @throws RpcError -32005 where the client has all it may have; what `source` does
+   */
+  async make(client: string, source: FilterSource, logs?: object): Promise<string> {
+    if ((this.#ofClient.get(client) ?? 0) >= MOST_OF_A_CLIENT || this.#filters.size >= MOST_OF_ALL)
+      throw new RpcError(ErrorCode.limitExceeded, `a client may have ${MOST_OF_A_CLIENT} filters`)
+    const id = `0x${randomBytes(16).toString('hex')}`
+    const timer = setTimeout(() => this.end(id), EXPIRES_MS).unref()
+    const filter: Filter = { client, logs, changes: [], length: 0, timer, leave: () => undefined }
+    this.#filters.set(id, filter)
+    this.#ofClient.set(client, (this.#ofClient.get(client) ?? 0) + 1)
+    try {
+      const leave = await source(
+        (...changes) => this.#note(id, changes),
+        () => this.end(id),
+      )
+      // It ended meanwhile.
+      if (!this.#filters.has(id)) leave()
+      filter.leave = leave
+    } catch (error) {
+      this.end(id)
+      throw error
+    }
+    return id
+  }
+
+  /** What came since it was asked last, as a JSON list. @throws RpcError -32000 where there is no such filter */
+  changes(id: unknown): string {
+    const filter = this.#find(id)
+    filter.timer.refresh()
+    const { changes } = filter
+    this.#length -= filter.length
+    filter.changes = []
+    filter.length = 0
+    return `[${changes.join(',')}]`
+  }
+
+  /** What a filter of logs was made with. @throws RpcError -32000 where there is no such filter */
+  logs(id: unknown): object {
+    const { logs, timer } = this.#find(id)
+    timer.refresh()
+    if (logs === undefined) throw noFilter()
+    return logs
+  }
+
+  /** False where there is no such filter. */
+  end(id: unknown): boolean {
+    const filter = this.#filters.get(id as string)
+    if (filter === undefined) return false
+    this.#filters.delete(id as string)
+    clearTimeout(filter.timer)
+    this.#length -= filter.length
+    const left = this.#ofClient.get(filter.client)! - 1
+    if (left > 0) this.#ofClient.set(filter.client, left)
+    else this.#ofClient.delete(filter.client)
+    filter.leave()
+    return true
+  }
+
+  #note(id: string, changes: readonly string[]): void {
+    const filter = this.#filters.get(id)
+    if (filter === undefined) return
+    for (const change of changes) {
+      filter.changes.push(change)
+      filter.length += change.length
+      this.#length += change.length
+    }
+    if (filter.length > MOST_WAITING || this.#length > MOST_WAITING_OF_ALL) this.end(id)
+  }
+
+  #find(id: unknown): Filter {
+    const filter = typeof id === 'string' ? this.#filters.get(id) : undefined
+    if (filter === undefined) throw noFilter()
+    return filter
+  }
+}
+
+/** In geth's words. */
+function noFilter(): RpcError {
+  return new RpcError(ErrorCode.serverError, 'filter not found')
+}

@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Anvil, DEVNET_ROLES, rpc, startAnvil } from '@upfront/devnet'
+import { Contract, JsonRpcProvider } from 'ethers'
+import { createPublicClient, createWalletClient, http, parseAbi, parseAbiItem, toEventSelector } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { foundry } from 'viem/chains'
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+
+/** When called: emits `Touched()`. */
+const EVENT = 'event Touched()'
+const TOPIC = toEventSelector(parseAbiItem(EVENT))
+const EMITTER = `0x${'7f'}${TOPIC.slice(2)}60006000a1` as const
+
+describe('filters over HTTP', () => {
+  let anvil: Anvil
+  let gateway: GatewayProcess
+  const emitter = '0x00000000000000000000000000000000000e3177'
+  const wallet = () =>
+    createWalletClient({
+      account: privateKeyToAccount(DEVNET_ROLES.deployer.privateKey),
+      chain: foundry,
+      transport: http(anvil.rpcUrl),
+    })
+  const emit = () => wallet().sendTransaction({ to: emitter, gas: 100_000n })
+
+  beforeAll(async () => {
+    anvil = await startAnvil(['--port', '0'])
+    await rpc(anvil.rpcUrl, 'anvil_setCode', [emitter, EMITTER])
+    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, UPSTREAM_WS_URL: anvil.wsUrl })
+  })
+  afterAll(async () => {
+    await gateway?.stop()
+    await anvil?.stop()
+  })
+
+  const made = async (method: string, params: unknown[] = []) => {
+    const { result, error } = await gateway.call<string>(method, params)
+    expect(error).toBeUndefined()
+    return result as string
+  }
+  const changes = async <T>(id: string, count: number): Promise<T[]> => {
+    const all: T[] = []
+    while (all.length < count) {
+      const { result } = await gateway.call<T[]>('eth_getFilterChanges', [id])
+      all.push(...(result as T[]))
+      await sleep(20)
+    }
+    return all
+  }
+
+  it('tell of blocks, logs and waiting transactions what the node has, each once', async () => {
+    const blocks = await made('eth_newBlockFilter')
+    const logs = await made('eth_newFilter', [{ address: emitter, topics: [TOPIC] }])
+    const others = await made('eth_newFilter', [{ address: `0x${'11'.repeat(20)}` }])
+    const waiting = await made('eth_newPendingTransactionFilter')
+    const sent = [await emit(), await emit(), await emit()]
+    expect((await changes<{ transactionHash: string }>(logs, 3)).map((log) => log.transactionHash)).toEqual(sent)
+    const hashes = await changes<string>(blocks, 3)
+    for (const [at, hash] of hashes.entries())
+      expect(await rpc(anvil.rpcUrl, 'eth_getBlockByHash', [hash, false])).toMatchObject({ transactions: [sent[at]] })
+    expect(await changes(waiting, 3)).toEqual(sent)
+    expect((await gateway.call('eth_getFilterChanges', [others])).result).toEqual([])
+    expect((await gateway.call<unknown[]>('eth_getFilterLogs', [logs])).result).toEqual(
+      await rpc(anvil.rpcUrl, 'eth_getLogs', [{ address: emitter, topics: [TOPIC] }]),
+    )
+    expect((await gateway.call('eth_uninstallFilter', [logs])).result).toBe(true)
+    expect((await gateway.call('eth_uninstallFilter', [logs])).result).toBe(false)
+  })
+
+  it('refuse as geth does', async () => {
+    const refusal = async (method: string, params: unknown[]) => (await gateway.call(method, params)).error
+    for (const id of ['0x1', '__proto__', 7, null])
+      expect(await refusal('eth_getFilterChanges', [id])).toEqual({ code: -32000, message: 'filter not found' })
+    expect(await refusal('eth_newFilter', [{ address: '0x12' }])).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('params[0].address'),
+    })
+    expect(await refusal('eth_accounts', [])).toEqual({
+      code: -32601,
+      message: 'the method eth_accounts does not exist/is not available',
+    })
+  })
+
+  it('serve what ethers and viem listen for, who find out by themselves what is there', async () => {
+    const provider = new JsonRpcProvider(`${gateway.url}/ethereum`, undefined, { polling: false })
+    const heard: string[] = []
+    await new Contract(emitter, [EVENT], provider).on('Touched', ({ log }) => heard.push(log.transactionHash))
+    const client = createPublicClient({ transport: http(`${gateway.url}/ethereum`), pollingInterval: 50 })
+    const watched: (string | null)[] = []
+    const unwatch = client.watchContractEvent({
+      address: emitter,
+      abi: parseAbi([EVENT]),
+      onLogs: (logs) => watched.push(...logs.map(({ transactionHash }) => transactionHash)),
+    })
+    // Until the libraries have made their filters.
+    while (heard.length === 0 || watched.length === 0) {
+      await emit()
+      await sleep(100)
+    }
+    const sent = await emit()
+    while (heard.at(-1) !== sent || watched.at(-1) !== sent) await sleep(20)
+    expect(new Set(heard).size).toBe(heard.length)
+    expect(new Set(watched).size).toBe(watched.length)
+    unwatch()
+    // Destroyed, it would fail to uninstall its filter.
+    await provider.removeAllListeners()
+  })
+})
