@@ -101,8 +101,11 @@ describe('filters over HTTP', () => {
     while (heard.at(-1) !== sent || watched.at(-1) !== sent) await sleep(20)
     expect(new Set(heard).size).toBe(heard.length)
     expect(new Set(watched).size).toBe(watched.length)
+    const uninstalled = () => gateway.metric('upfront_rpc_calls_total{method="eth_uninstallFilter",outcome="ok"}')
+    const before = await uninstalled()
     unwatch()
-    // Destroyed, it would fail to uninstall its filter.
     await provider.removeAllListeners()
+    while ((await uninstalled()) < before + 2) await sleep(20)
+    provider.destroy()
   })
 })
