@@ -1,5 +1,4 @@
 import type { Logger } from '@upfront/service'
-import type { StoreHealth } from '../limits/counters.js'
 
 const MOST_TIMEOUTS = 3
 const ALONE_MS = 5_000
@@ -8,7 +7,7 @@ const ALONE_MS = 5_000
  * Says when Redis is not worth asking: after three time-outs in a row for some seconds, so that no request waits for one that hangs. Then
  * one request tries it again.
  */
-export class RedisHealth implements StoreHealth {
+export class RedisHealth {
   #timeouts = 0
   #aloneUntil = 0
   readonly #logger: Pick<Logger, 'warn' | 'info'>

@@ -1,9 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { clientOf, MOST_TIMES_OF_A_NETWORK, networkOf } from '../limits/client-of.js'
+import type { Memory } from '../limits/memory.js'
+import { Overloaded, RETRY_AFTER_SECONDS } from '../limits/overloaded.js'
 import { failureBody, failureOf } from '../rpc/failure.js'
-import { clientOf, MOST_TIMES_OF_A_NETWORK, networkOf } from './client-of.js'
-import type { Memory } from './memory.js'
-import { Overloaded, RETRY_AFTER_SECONDS } from './overloaded.js'
 
 /** What an open connection takes in memory, idle or not. */
 const CONNECTION_BYTES = 16_384
