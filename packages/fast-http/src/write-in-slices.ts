@@ -16,32 +16,35 @@ export function writeInSlices(
   write: (slice: string | Buffer, isLast: boolean) => void,
   onDone: () => void,
 ): void {
-  const slices = slicesOf(parts)
-  let next = slices.next()
+  let [index, at] = [0, 0]
+  let waits = false
+  const next = () => {
+    const part = parts[index]!
+    if (part.length <= SLICE_BYTES) {
+      index += 1
+      return part
+    }
+    // A string can't be cut anywhere.
+    const bytes = typeof part === 'string' ? Buffer.from(part) : part
+    if (bytes !== part) parts = parts.with(index, bytes)
+    const slice = bytes.subarray(at, at + SLICE_BYTES)
+    at += SLICE_BYTES
+    if (at >= bytes.length) [index, at] = [index + 1, 0]
+    return slice
+  }
   const go = () => {
-    stream.off('drain', go).off('close', go)
+    if (waits) stream.off('drain', go).off('close', go)
     while (!stream.destroyed) {
       if (stream.writableNeedDrain) {
+        waits = true
         stream.once('drain', go).once('close', go)
         return
       }
-      if (next.done) break
-      const slice = next.value
-      next = slices.next()
-      write(slice, next.done === true)
+      if (index === parts.length) break
+      const slice = next()
+      write(slice, index === parts.length)
     }
     onDone()
   }
   go()
-}
-
-function* slicesOf(parts: readonly (string | Buffer)[]): Generator<string | Buffer, void> {
-  for (const part of parts) {
-    if (part.length <= SLICE_BYTES) yield part
-    else {
-      // A string can't be cut anywhere.
-      const bytes = typeof part === 'string' ? Buffer.from(part) : part
-      for (let at = 0; at < bytes.length; at += SLICE_BYTES) yield bytes.subarray(at, at + SLICE_BYTES)
-    }
-  }
 }

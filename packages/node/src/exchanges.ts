@@ -1,15 +1,22 @@
-import type { CancelSignal } from './cancellation.js'
+import { Canceller } from './cancellation.js'
 import type { Endpoint } from './endpoint.js'
+import { inTurns } from './in-turns.js'
 import { type Answer, encodeCalls, matchAnswers } from './json-rpc-batch.js'
+import { ResultText, resultTextInParts } from './result-text.js'
 import { isRateLimit, refusesBatches } from './retry-policy.js'
 import { CHAIN_ID_CALL, type SameChain } from './same-chain.js'
-import type { UpstreamCall } from './upstream-call.js'
+import type { CallLimits, UpstreamCall } from './upstream-call.js'
 import { UpstreamFault } from './upstream-fault.js'
 import type { UpstreamObserver } from './upstream-observer.js'
 
 const WRONG_CHAIN_REST_MS = 60_000
 /** Of one HTTP answer, whatever its calls may have together. */
 const ANSWER_MOST_BYTES = 64 * 1024 * 1024
+/** Longer results are passed on as they are, without values being made of them. */
+const LONG = 256 * 1024
+/** Of a long answer: its pieces, and its text. */
+const COPIES = 2
+const NEVER = new Canceller().signal
 /** What the envelope of one call may take, beside its result. */
 const ENVELOPE_BYTES = 1_024
 
@@ -41,8 +48,9 @@ export class Exchanges {
     endpoint: Endpoint,
     calls: UpstreamCall<T>[],
     deadline: number,
-    signal: CancelSignal | undefined,
+    asked: CallLimits,
   ): Promise<Settled<T>[]> {
+    const { signal } = asked
     const firstId = this.#nextId
     this.#nextId += calls.length + 1
     const started = performance.now()
@@ -58,13 +66,20 @@ export class Exchanges {
     const sent = withChainId ? [CHAIN_ID_CALL, ...calls] : calls
     try {
       if (!withChainId && (asksChainId || hasOthers)) await this.#sameChain.check(endpoint, { timeoutMs, signal })
-      const limits = { maxBytes: Math.min(maxBytes, ANSWER_MOST_BYTES), timeoutMs, signal }
+      const reserve = (bytes: number) => asked.reserve?.(COPIES * bytes)
+      const limits = { maxBytes: Math.min(maxBytes, ANSWER_MOST_BYTES), timeoutMs, signal, reserve }
       const text = await endpoint.post(encodeCalls(sent, firstId), limits)
-      const answers = matchAnswers(text, firstId, sent.length, endpoint.secrets)
+      const [only] = calls
+      const isPassedOn = sent.length === 1 && only?.takesText === true && text.length > LONG
+      const json = isPassedOn
+        ? await inTurns(resultTextInParts(text, firstId, endpoint.secrets), { signal: signal ?? NEVER })
+        : undefined
+      const answers = json === undefined ? matchAnswers(text, firstId, sent.length, endpoint.secrets) : []
       if (withChainId) this.#sameChain.believe(endpoint, answers.shift()!)
       this.#observeHttp(endpoint, calls.length, 'ok', started)
       endpoint.latencies.add(performance.now() - started)
       this.#noteBatch(endpoint, answers)
+      if (json !== undefined) return [this.#observed(endpoint, only!, { value: only!.decode(new ResultText(json)) })]
       return answers.map((answer, index) => this.#settle(endpoint, calls[index]!, answer))
     } catch (error) {
       if (!(error instanceof UpstreamFault)) throw error
@@ -75,7 +90,10 @@ export class Exchanges {
   }
 
   #settle<T>(endpoint: Endpoint, call: UpstreamCall<T>, answer: Answer): Settled<T> {
-    const settled = 'result' in answer ? decode(call, answer.result, endpoint) : answer
+    return this.#observed(endpoint, call, 'result' in answer ? decode(call, answer.result, endpoint) : answer)
+  }
+
+  #observed<T>(endpoint: Endpoint, call: UpstreamCall<T>, settled: Settled<T>): Settled<T> {
     const outcome = 'fault' in settled ? settled.fault.kind : 'ok'
     this.#observer.onCall?.({ upstream: endpoint.label, method: call.method, outcome })
     return settled
@@ -83,7 +101,7 @@ export class Exchanges {
 
   #noteBatch(endpoint: Endpoint, answers: Answer[]): void {
     endpoint.circuit.succeeded(true)
-    if (answers.length === 1) return
+    if (answers.length <= 1) return
     const missing = answers.filter((answer) => 'fault' in answer && answer.fault.kind === 'missing-answer').length
     if (missing === 0) endpoint.batchSucceeded()
     else this.#limitBatches(endpoint, answers.length - missing)

@@ -1,3 +1,4 @@
+import { ResultText } from './result-text.js'
 import { isRateLimit } from './retry-policy.js'
 import type { CallLimits, UpstreamCall } from './upstream-call.js'
 import type { UpstreamClient } from './upstream-client.js'
@@ -15,20 +16,26 @@ export class UpstreamRefusal extends Error {
   }
 }
 
-/** Sends a user's call on to the node. @param options bounds on repeating it @throws UpstreamRefusal, UpstreamError, or the signal's reason */
+/**
+ * Sends a user's call on to the node.
+ * @param options bounds on repeating it
+ * @returns the JSON of the result; a long one as the node has written it
+ * @throws UpstreamRefusal, UpstreamError, or the signal's reason
+ */
 export async function passThrough(
   client: Pick<UpstreamClient, 'call'>,
   method: string,
   params: readonly unknown[],
   limits: CallLimits,
   options: Pick<UpstreamCall<unknown>, 'attempts'> = {},
-): Promise<unknown> {
+): Promise<string> {
   try {
-    return await client.call(
+    return await client.call<string>(
       {
         method,
         params,
-        decode: (result) => result,
+        decode: (result) => (result instanceof ResultText ? result.json : JSON.stringify(result ?? null)),
+        takesText: true,
         isShown: true,
         maxBytes: ANSWER_BYTES,
         attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,

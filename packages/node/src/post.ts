@@ -4,12 +4,15 @@ import { deadline, met } from './deadline.js'
 import { UpstreamFault } from './upstream-fault.js'
 
 const LEADING_WHITESPACE_LIMIT = 65_536
+const RESERVED_EACH = 1024 * 1024
 
 export interface PostLimits {
   /** Most bytes of the answer. */
   maxBytes: number
   timeoutMs: number
   signal?: CancelSignal | undefined
+  /** Called with what was read, every MiB. @throws where there is no memory for so much */
+  reserve?(bytes: number): void
 }
 
 export interface Response {
@@ -28,10 +31,10 @@ export async function post(
   path: string,
   headers: Record<string, string>,
   body: string,
-  { maxBytes, timeoutMs, signal }: PostLimits,
+  { maxBytes, timeoutMs, signal, reserve }: PostLimits,
 ): Promise<Response> {
   signal?.throwIfAborted()
-  const exchange = new Exchange(maxBytes)
+  const exchange = new Exchange(maxBytes, reserve)
   const patience = deadline(performance.now() + timeoutMs, () =>
     exchange.end(new UpstreamFault('timeout', `no answer within ${timeoutMs} ms`)),
   )
@@ -48,6 +51,8 @@ export async function post(
 class Exchange implements Dispatcher.DispatchHandler {
   readonly response: Promise<Response>
   readonly #maxBytes: number
+  readonly #reserve: PostLimits['reserve']
+  #reserved = RESERVED_EACH
   #resolve!: (response: Response) => void
   #reject!: (reason: unknown) => void
   #hasEnded = false
@@ -58,8 +63,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   #length = 0
   #blank = true
 
-  constructor(maxBytes: number) {
+  constructor(maxBytes: number, reserve: PostLimits['reserve']) {
     this.#maxBytes = maxBytes
+    this.#reserve = reserve
     this.response = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
@@ -91,7 +97,20 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#length > this.#maxBytes) this.end(new UpstreamFault('too-large', `more than ${this.#maxBytes} bytes`))
     else if (this.#blank && this.#length > LEADING_WHITESPACE_LIMIT)
       this.end(new UpstreamFault('not-json', 'nothing but whitespace'))
-    else this.#chunks.push(chunk)
+    else if (this.#isReserved()) this.#chunks.push(chunk)
+  }
+
+  /** In steps, for what was read; false where it was given up for want of memory. */
+  #isReserved(): boolean {
+    if (this.#length <= this.#reserved) return true
+    try {
+      this.#reserved = this.#length + RESERVED_EACH
+      this.#reserve?.(this.#reserved)
+      return true
+    } catch (error) {
+      this.end(error)
+      return false
+    }
   }
 
   onResponseEnd(): void {

@@ -41,6 +41,11 @@ export class Secrets {
     return false
   }
 
+  /** May hex data in the text hold a secret? */
+  mayBeInHex(text: string): boolean {
+    return this.#hexPattern?.test(text) ?? false
+  }
+
   #areInText(text: string, depth: number): boolean {
     if (/^0x[0-9a-f]*$/i.test(text)) return this.#hexPattern?.test(text) ?? false
     if (this.#pattern?.test(text)) return true

@@ -7,6 +7,8 @@ export interface UpstreamCall<T> {
   params: readonly unknown[] | string
   /** Makes a value of the node's `result`. @throws UpstreamFault where it makes no sense: tried again, then an error */
   decode(result: unknown): T
+  /** `decode` is given a long result as `ResultText`, where it can be passed on as the node has written it. */
+  takesText?: boolean
   /** The result goes to users as it is: it is refused where it holds a part of the node's URL that may be a key. */
   isShown?: boolean
   /** Most bytes that the answer may have. */
@@ -29,6 +31,8 @@ export interface CallLimits {
   /** `performance.now()` at which whoever asks stops waiting. */
   deadline?: number
   signal?: CancelSignal
+  /** Sees to it that there is so much memory for a long answer that is being read. @throws where there is none */
+  reserve?(bytes: number): void
 }
 
 export type CallOutcome<T> = { value: T } | { error: UpstreamError }

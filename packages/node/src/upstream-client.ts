@@ -1,4 +1,4 @@
-import { type CancelSignal, pause } from './cancellation.js'
+import { pause } from './cancellation.js'
 import type { CircuitState } from './circuit.js'
 import { Endpoint } from './endpoint.js'
 import { Exchanges, leaveOut, type Settled } from './exchanges.js'
@@ -80,7 +80,7 @@ export class UpstreamClient {
     return Promise.all(
       this.endpoints.map(async (endpoint) => {
         if (!this.#isUsable(endpoint)) return undefined
-        const [settled] = await this.#exchanges.send(endpoint, [call], deadline, limits.signal)
+        const [settled] = await this.#exchanges.send(endpoint, [call], deadline, limits)
         return settled !== undefined && 'value' in settled ? settled.value : undefined
       }),
     )
@@ -102,7 +102,7 @@ export class UpstreamClient {
     let endpoint = this.#pick(undefined)
     this.sent += calls.length
     for (let attempt = 1; ; attempt += 1) {
-      const answers = await this.#attempt(endpoint, open, deadline, limits.signal)
+      const answers = await this.#attempt(endpoint, open, deadline, limits)
       const again: OpenCall<T>[] = []
       let retryAfter = 0
       open.forEach((entry, position) => {
@@ -170,17 +170,12 @@ export class UpstreamClient {
     return fault.kind === 'wrong-chain' && this.endpoints.length === 1 ? 1 : mostAttempts(call, fault)
   }
 
-  #attempt<T>(
-    endpoint: Endpoint,
-    open: OpenCall<T>[],
-    deadline: number,
-    signal: CancelSignal | undefined,
-  ): Promise<Settled<T>[]> {
+  #attempt<T>(endpoint: Endpoint, open: OpenCall<T>[], deadline: number, limits: CallLimits): Promise<Settled<T>[]> {
     const size = endpoint.batchLimit
     const chunks: UpstreamCall<T>[][] = []
     for (let from = 0; from < open.length; from += size)
       chunks.push(open.slice(from, from + size).map((entry) => entry.call))
-    const exchanges = chunks.map((chunk) => this.#hedged(endpoint, chunk, deadline, signal))
+    const exchanges = chunks.map((chunk) => this.#hedged(endpoint, chunk, deadline, limits))
     return exchanges.length === 1 ? exchanges[0]! : Promise.all(exchanges).then((answers) => answers.flat())
   }
 
@@ -189,15 +184,15 @@ export class UpstreamClient {
     endpoint: Endpoint,
     calls: UpstreamCall<T>[],
     deadline: number,
-    signal: CancelSignal | undefined,
+    limits: CallLimits,
   ): Promise<Settled<T>[]> {
-    const first = this.#exchanges.send(endpoint, calls, deadline, signal)
+    const first = this.#exchanges.send(endpoint, calls, deadline, limits)
     const { slowMs } = endpoint.latencies
     if (this.endpoints.length === 1 || slowMs === undefined || !calls.every(({ mayHedge }) => mayHedge)) return first
     if (!(await outlasts(first, slowMs))) return first
     const other = this.#pick(endpoint)
     if (other === endpoint || other.circuit.state !== 'closed') return first
-    const second = this.#exchanges.send(other, calls, deadline, signal)
+    const second = this.#exchanges.send(other, calls, deadline, limits)
     return new Promise((resolve, reject) => {
       let open = 2
       for (const asked of [first, second])

@@ -49,8 +49,8 @@ export class NodeState {
     await this.driver.simulate(plan, pinnedState(block), driveLimits())
   }
 
-  passThrough(method: string, ...params: unknown[]): Promise<unknown> {
-    return passThrough(this.client, method, params, {})
+  async passThrough(method: string, ...params: unknown[]): Promise<unknown> {
+    return JSON.parse(await passThrough(this.client, method, params, {}))
   }
 
   close(): Promise<void> {

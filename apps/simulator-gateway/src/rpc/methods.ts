@@ -50,7 +50,7 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
     methods.set(name, async (params, context) => {
       const sender = senderOf(client, name, context)
       context.view.isOfNode = true
-      return JSON.stringify((await passThrough(sender, name, positional(params), context)) ?? null)
+      return passThrough(sender, name, positional(params), context)
     })
   }
   const sends = environment.SENDING === 'on'

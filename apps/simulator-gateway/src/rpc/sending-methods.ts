@@ -21,7 +21,7 @@ export function sendingMethods(client: UpstreamClient): Map<string, RpcMethod> {
         if (!Array.isArray(params)) throw new RpcError(ErrorCode.invalidParams, 'params: expected an array')
         const hash = hashOf(params[0])
         try {
-          return JSON.stringify(await passThrough(client, name, params, context, { attempts: 1 }))
+          return await passThrough(client, name, params, context, { attempts: 1 })
         } catch (error) {
           if (error instanceof UpstreamRefusal && name === 'eth_sendRawTransaction' && KNOWN.test(error.message))
             return JSON.stringify(hash)

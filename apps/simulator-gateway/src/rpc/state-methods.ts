@@ -187,7 +187,7 @@ async function rulesFor({ served }: Reading, context: RpcContext) {
 /** The sender's next nonce as the node's pool knows it. */
 async function countSent(client: UpstreamClient, address: Address, context: RpcContext): Promise<bigint> {
   return decodeQuantity(
-    await passThrough(client, 'eth_getTransactionCount', [address, 'pending'], context),
+    JSON.parse(await passThrough(client, 'eth_getTransactionCount', [address, 'pending'], context)),
     64,
     undefined,
     'eth_getTransactionCount',
