@@ -16,6 +16,7 @@ const PAGES: Record<View['name'], React.ComponentType> = {
   Look: LookPage,
   Live: lazy(() => import('./live/live-page.js').then(({ LivePage }) => ({ default: LivePage }))),
   Pay: lazy(() => import('./pay/pay-page.js').then(({ PayPage }) => ({ default: PayPage }))),
+  Check: lazy(() => import('./check/check-page.js').then(({ CheckPage }) => ({ default: CheckPage }))),
   Seller: lazy(() => import('./seller/seller-page.js').then(({ SellerPage }) => ({ default: SellerPage }))),
 }
 

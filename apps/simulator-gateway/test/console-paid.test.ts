@@ -56,6 +56,9 @@ describe('/console, where something is sold', () => {
       await tabTo(page, 'Receipt')
       await page.keyboard.press('Enter')
       await page.locator('pre', { hasText: '"signature": "0x' }).last().waitFor()
+      await page.getByRole('button', { name: 'Check this bill' }).click()
+      await page.getByText(/^(The bill is right|Nothing is wrong)/).waitFor()
+      await page.getByRole('row', { name: /^execution ✓ right/ }).waitFor()
       await page.close()
     },
   )

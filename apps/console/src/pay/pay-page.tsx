@@ -2,6 +2,7 @@ import { Button, Loader } from '@mantine/core'
 import type { ClientEvmSigner } from '@x402/evm'
 import { useState } from 'react'
 import { type Hex, toHex } from 'viem'
+import { handBill, saveBill } from '../check/bill.js'
 import { CallForm } from '../look/call-form.js'
 import { Fault, reveal } from '../look/field.js'
 import { Address, Hash } from '../parts/address.js'
@@ -10,6 +11,7 @@ import { Notice } from '../parts/notice.js'
 import { type CallDraft, EMPTY_CALL } from '../request/draft.js'
 import { DraftError, Place } from '../request/draft-error.js'
 import { callOf } from '../request/payload.js'
+import { goTo } from '../shell/route.js'
 import { useWallets } from '../wallet.js'
 import { LOCAL_CHAIN, testPayer, walletPayer } from './payer.js'
 import { PreviewAnswer } from './preview-answer.js'
@@ -52,7 +54,7 @@ export function PayPage() {
       const payment = await sign(price, await signer())
       setSigned((payment.payload as { permit2Authorization: { from: Hex } }).permit2Authorization.from)
       setBusy('Paying …')
-      const outcome = await buy(url, payment)
+      const outcome = await buy(url, payment, price.required)
       setBought(outcome)
       if (outcome.transaction === undefined) return
       setBusy('Waiting until the payment is mined …')
@@ -158,7 +160,7 @@ function Offer({ price, busy, signed, onPay }: OfferProps) {
 }
 
 function Outcome({ bought, price, mined }: { bought: Bought; price: Price; mined: bigint | undefined }) {
-  const { receipt, ...answer } = bought.answer
+  const { receipt, witness: _, ...answer } = bought.answer
   return (
     <section aria-labelledby="charge" className="stack">
       <h2 id="charge">
@@ -171,7 +173,26 @@ function Outcome({ bought, price, mined }: { bought: Bought; price: Price; mined
         </p>
       )}
       <PreviewAnswer answer={answer} />
-      {receipt === undefined ? <p>This seller signs no receipts.</p> : <Json title="Receipt" value={receipt} />}
+      {receipt === undefined ? (
+        <p>This seller signs no receipts.</p>
+      ) : (
+        <>
+          <div className="row">
+            <Button
+              onClick={() => {
+                handBill(bought.bill)
+                goTo('/console/check')
+              }}
+            >
+              Check this bill
+            </Button>
+            <Button variant="default" onClick={() => saveBill(bought.bill)}>
+              Save it
+            </Button>
+          </div>
+          <Json title="Receipt" value={receipt} />
+        </>
+      )}
     </section>
   )
 }
@@ -181,5 +202,6 @@ function queryOf(draft: CallDraft): string {
   const { from, to, value, input } = callOf(draft, new Place('Call 1', 'pay'))
   const fields = { from, to, value: value && toHex(BigInt(value)), data: input }
   const given = Object.entries(fields).flatMap(([name, text]) => (text === undefined ? [] : [[name, text]]))
-  return String(new URLSearchParams(given as [string, string][]))
+  // With a witness the bill can be checked without asking anybody.
+  return String(new URLSearchParams([...(given as [string, string][]), ['witness', '1']]))
 }

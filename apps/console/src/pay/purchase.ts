@@ -26,6 +26,8 @@ export interface Bought {
   /** Smallest unit; undefined where nothing was settled. */
   charged: bigint | undefined
   transaction: Hex | undefined
+  /** All that the buyer holds of it: see `PaidExchange` of `@upfront/receipt`. */
+  bill: object
 }
 
 /** Asks without paying. @throws Error where nothing is sold here, or the request is refused */
@@ -59,18 +61,31 @@ export function sign({ required, network, asset, maximum }: Price, signer: Clien
 }
 
 /** Asks again, with the signed payment. */
-export async function buy(url: string, payment: PaymentPayload): Promise<Bought> {
+export async function buy(url: string, payment: PaymentPayload, offer: PaymentRequired): Promise<Bought> {
   const headers = new x402HTTPClient(new x402Client()).encodePaymentSignatureHeader(payment)
   const response = await fetch(url, { headers })
   const header = response.headers.get('payment-response')
   const settled = header === null ? undefined : decodePaymentResponseHeader(header)
   if (settled === undefined && !response.ok) throw new Error(await refusalOf(response))
+  const answer = (await response.json()) as Record<string, unknown>
   return {
     status: response.status,
-    answer: (await response.json()) as Record<string, unknown>,
+    answer,
+    bill: {
+      request: { url: new URL(url, location.origin).href },
+      ...{ answer, offer, payment, settlement: settled },
+      seller: await documentOf(fetch('/.well-known/upfront.json').then((seller) => seller.json())),
+      // Of a chain that is not known by its id.
+      chain: await documentOf(call('eth_config', []).then(({ result }) => result)),
+    },
     charged: settled?.amount === undefined ? undefined : BigInt(settled.amount),
     transaction: settled?.transaction ? (settled.transaction as Hex) : undefined,
   }
+}
+
+/** Undefined where it can't be had: less of the bill can be checked then. */
+function documentOf<T>(asked: Promise<T>): Promise<T | undefined> {
+  return asked.catch(() => undefined)
 }
 
 /** The block in which a transaction was mined; undefined where it is not yet. */

@@ -5,6 +5,7 @@ export const VIEWS = [
   { name: 'Look', path: '/console/', title: 'Look before you sign' },
   { name: 'Live', path: '/console/live', title: 'Live' },
   { name: 'Pay', path: '/console/pay', title: 'Pay for an answer' },
+  { name: 'Check', path: '/console/check', title: 'Check a bill' },
   { name: 'Seller', path: '/console/seller', title: 'Seller' },
 ] as const
 

@@ -10,6 +10,9 @@ import { SellerController } from './seller.controller.js'
 const SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+/** The worker that checks bills compiles the engine's module; nothing else may. */
+const CHECKER_POLICY = SECURITY_POLICY.replace("script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'")
+
 /** Each has an address of its own; all are one page. */
 const VIEWS = ['live', 'pay', 'seller', 'check']
 
@@ -25,8 +28,9 @@ class ConsoleFiles implements OnModuleInit {
       root: dirname(page),
       prefix: '/console',
       redirect: true,
-      setHeaders: (response) => {
-        response.setHeader('content-security-policy', SECURITY_POLICY)
+      setHeaders: (response, path) => {
+        const isChecker = /check-worker-[\w-]+\.js$/.test(path)
+        response.setHeader('content-security-policy', isChecker ? CHECKER_POLICY : SECURITY_POLICY)
         response.setHeader('x-content-type-options', 'nosniff')
         response.setHeader('referrer-policy', 'no-referrer')
       },

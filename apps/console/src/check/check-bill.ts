@@ -1,0 +1,25 @@
+import type { Verification } from '@upfront/receipt/page'
+import type { Question, Reply } from './check-worker.js'
+
+/** Longer than any bill that a gateway sells takes. */
+const MOST_MS = 120_000
+
+/**
+ * Checks a bill in a worker of its own, which asks nobody: signatures, hashes, proofs, the price, and the work by executing it again.
+ * @throws Error where it is no bill, naming the field, or takes too long
+ */
+export function checkBill(question: Question, signal: AbortSignal): Promise<Verification> {
+  const worker = new Worker(new URL('./check-worker.ts', import.meta.url), { type: 'module' })
+  const answered = new Promise<Verification>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('it takes longer than two minutes')), MOST_MS)
+    signal.addEventListener('abort', () => reject(new Error('stopped')))
+    worker.onmessage = ({ data }: MessageEvent<Reply>) => {
+      clearTimeout(timer)
+      if ('fault' in data) reject(new Error(data.fault))
+      else resolve(data.verification)
+    }
+    worker.postMessage(question)
+    worker.onerror = ({ message }) => reject(new Error(message || 'the check did not load'))
+  })
+  return answered.finally(() => worker.terminate())
+}

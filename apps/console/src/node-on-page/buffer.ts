@@ -1,0 +1,4 @@
+// Node's global `Buffer`, on a page. Imported before what uses it.
+import { Buffer } from 'buffer/'
+
+Object.assign(globalThis, { Buffer })

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { type Devnet, startDevnet } from '@upfront/devnet'
+import type { Browser, Page } from 'playwright-core'
+import { inBrowser, launchBrowser } from './chromium.js'
+import { ConsolePages, expectAccessible, LOOKS } from './console-page.js'
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+
+const EXAMPLE = join(dirname(createRequire(import.meta.url).resolve('@upfront/receipt/package.json')), 'example.json')
+const example = () => JSON.parse(readFileSync(EXAMPLE, 'utf8'))
+
+describe('/console/check', () => {
+  let devnet: Devnet
+  let gateway: GatewayProcess
+  let browser: Browser | undefined
+  let pages: ConsolePages
+
+  beforeAll(async () => {
+    devnet = await startDevnet()
+    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: devnet.rpcUrl })
+    browser = await launchBrowser()
+    if (browser) pages = new ConsolePages(browser, gateway.url)
+  }, 120_000)
+  afterAll(async () => {
+    await browser?.close()
+    await gateway?.stop()
+    await devnet?.stop()
+  })
+  afterEach(() => expect(pages?.complaints() ?? []).toEqual([]))
+
+  async function check(page: Page, bill: string): Promise<void> {
+    await page.getByLabel(/^The bill as JSON/).fill(bill)
+    await page.getByRole('button', { name: 'Check this bill' }).press('Enter')
+  }
+
+  it('lets the checker alone compile the engine', async () => {
+    const policyOf = async (path: string) =>
+      (await fetch(`${gateway.url}${path}`)).headers.get('content-security-policy')
+    expect(await policyOf('/console/check')).not.toMatch(/wasm|unsafe/)
+  })
+
+  inBrowser('finds a bill right by executing it again, from a file', async () => {
+    const page = await pages.open('check')
+    await page.locator('input[type=file]').setInputFiles(EXAMPLE)
+    await page.getByText('The bill is right').waitFor()
+    await page.getByRole('row', { name: /^execution ✓ right portable: [\d]+ gas/ }).waitFor()
+    await page.close()
+  })
+
+  inBrowser('says where a bill is wrong, what is missing, and what is no bill', async () => {
+    const page = await pages.open('check')
+    const bill = example()
+    bill.answer.result[0].calls[0].gasUsed = '0x1'
+    await check(page, JSON.stringify(bill))
+    await page.getByText('The bill is wrong').waitFor()
+    await page.getByRole('row', { name: /^execution ✗ wrong/ }).waitFor()
+
+    const { seller: _, ...rest } = example()
+    await check(page, JSON.stringify(rest))
+    await page.getByText('Nothing is wrong, but not all could be checked').waitFor()
+
+    await check(page, '{"request": {"url": "http://a/"}}')
+    await page.getByRole('alert').getByText('answer: is missing').waitFor()
+    await check(page, '{')
+    await page.getByRole('alert').getByText('not JSON').waitFor()
+    expect(await page.getByText('The bill is').count()).toBe(0)
+    await page.close()
+  })
+
+  inBrowser.each(LOOKS)('has nothing that axe finds, %s', async (_, options) => {
+    const page = await pages.open('check', { ...options, bypassCSP: true })
+    await check(page, JSON.stringify(example()))
+    await page.getByText('The bill is right').waitFor()
+    await expectAccessible(page)
+    await page.close()
+  })
+})
