@@ -6,7 +6,7 @@ import { defineConfig } from 'vite'
 const GATEWAY = 'http://127.0.0.1:8080'
 
 /** What the checker of bills takes of Node: it was written for both. */
-const NODE = ['crypto', 'timers', 'timers/promises', 'events', 'diagnostics_channel'].map((name) => ({
+const NODE = ['fs', 'crypto', 'timers', 'timers/promises', 'events', 'diagnostics_channel'].map((name) => ({
   find: `node:${name}`,
   replacement: fileURLToPath(new URL(`src/node-on-page/${name.replace(/[/_]/, '-')}.ts`, import.meta.url)),
 }))
