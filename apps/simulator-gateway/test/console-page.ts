@@ -20,7 +20,7 @@ export class ConsolePages {
     private readonly url: string,
   ) {}
 
-  async open(path = '', options: PageOptions = {}, prepare?: (page: Page) => Promise<void>): Promise<Page> {
+  async open(path = '', options: PageOptions = {}, prepare?: (page: Page) => Promise<unknown>): Promise<Page> {
     const page = await this.browser.newPage(options)
     page.on('console', (message) => {
       // Asking for a price is answered with 402, which Chromium calls an error.
