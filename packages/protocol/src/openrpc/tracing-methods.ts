@@ -49,6 +49,10 @@ export const TRACING: OpenRpcMethod[] = [
                   items: { type: 'object' },
                   description: 'Functions, errors and events by which calls are decoded',
                 },
+                fees: {
+                  type: 'boolean',
+                  description: 'What each call pays, or would, to an OP-stack chain beside gas',
+                },
                 decode: {
                   type: 'boolean',
                   description:

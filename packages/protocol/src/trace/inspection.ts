@@ -22,6 +22,8 @@ export interface Inspection {
   abi?: { type: string }[]
   /** Calls, logs, errors and frames are decoded by what is known of contracts that everybody uses. */
   decode?: boolean
+  /** What each call pays, or would, to an OP-stack chain beside gas. */
+  fees?: boolean
   /** Calls that stand in the request as signed transactions. */
   signed?: SignedTransactionCall[]
   /** `erc20` of the blocks' state overrides. */
@@ -48,6 +50,7 @@ export const INSPECTION_FIELDS = [
   'gasLimits',
   'abi',
   'decode',
+  'fees',
 ] as const
 
 /**
@@ -74,6 +77,7 @@ export function decodeInspection(params: unknown): { inspection: Inspection; par
       assetChanges: flag('assetChanges'),
       gasLimits: flag('gasLimits'),
       ...(flag('decode') && { decode: true }),
+      ...(flag('fees') && { fees: true }),
       ...(abi !== undefined && abi !== null && { abi: decodeAbi(abi) }),
     }
     for (const field of INSPECTION_FIELDS) delete payload[field]

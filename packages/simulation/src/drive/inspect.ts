@@ -11,6 +11,7 @@ import type { CallFrame } from '../trace/call-tracer.js'
 import { decodeFrames } from '../trace/decode-frames.js'
 import { addDecoded, addInspection, type InspectedBlock, recordingOf } from '../trace/inspected.js'
 import { leastGas } from './least-gas.js'
+import { rollupFees } from './rollup-fees.js'
 import { setTokens } from './set-tokens.js'
 import { type Simulation, type SimulationAnswer, simulate } from './simulate.js'
 import { withSignedCalls } from './with-signed-calls.js'
@@ -58,6 +59,7 @@ export async function inspect(
   }
   const inspected = addInspection(blocks, records, inspection, questions)
   if (inspection.abi || inspection.decode) await decode(inspected, records, inspection, simulation)
+  if (inspection.fees) furtherGas += await addFees(inspected, simulation, run)
   if (inspection.gasLimits) furtherGas += await addGasLimits(inspected, records, simulation, run)
   return { ...answer, json: JSON.stringify(inspected), furtherGas }
 }
@@ -79,6 +81,18 @@ async function decode(
 /** All that one run took: its calls' gas, and that of its questions to contracts. */
 export function gasOf({ gasUsed, records }: Pick<SimulationAnswer, 'gasUsed' | 'records'>): bigint {
   return records.reduce((sum, { probeGas }) => sum + probeGas, gasUsed)
+}
+
+/** @returns what it took */
+async function addFees(blocks: InspectedBlock[], simulation: Simulation, run: Run): Promise<bigint> {
+  const found = await rollupFees(simulation, run)
+  if (found === undefined) return 0n
+  const calls = blocks.flatMap((block) => block.calls)
+  for (const [index, call] of calls.entries()) {
+    const fees = found.fees[index]
+    if (fees !== undefined) call.rollupFees = fees
+  }
+  return gasOf(found.answer)
 }
 
 /** @returns what it took */

@@ -18,6 +18,16 @@ export interface InspectedCall extends SimulatedCall {
   /** Absent where it was not found in time. */
   gasLimit?: Hex
   decoded?: DecodedCall
+  /** Absent where the chain has none. */
+  rollupFees?: RollupFees
+}
+
+/** What a call pays, or would, to an OP-stack chain beside gas, in wei. */
+export interface RollupFees {
+  l1Fee: Hex
+  operatorFee: Hex
+  /** Other bytes stand for the signature's, and for those of a price that is not named: real ones may compress otherwise. */
+  isEstimate: true
 }
 
 /** What an ABI, or what is known without one, says of a call; logs are in the order of the call's. */
@@ -42,10 +52,11 @@ export function recordingOf({
   gasLimits,
   abi,
   decode,
+  fees,
 }: Inspection): Recording {
   const wanted = trace === undefined ? NO_RECORDING : recordingFor(trace)
   return {
-    frames: wanted.frames || assetChanges || gasLimits || abi !== undefined || decode === true,
+    frames: wanted.frames || assetChanges || gasLimits || abi !== undefined || decode === true || fees === true,
     state: wanted.state || stateDiff || accessLists || assetChanges,
     ...(wanted.steps && { steps: wanted.steps }),
     ...(wanted.uses && { uses: wanted.uses }),

@@ -1,0 +1,54 @@
+import { type Address, type Call, type StateOverride, toQuantity, ZERO_ADDRESS } from '@upfront/protocol'
+import type { CallRecord } from '../engine/call-record.js'
+import type { RollupFees } from '../trace/inspected.js'
+import type { Run } from './inspect.js'
+import type { Simulation, SimulationAnswer } from './simulate.js'
+
+/** Where an OP-stack chain's fees go: https://specs.optimism.io/protocol/exec-engine.html */
+const L1_FEE_VAULT: Address = '0x420000000000000000000000000000000000001a'
+const OPERATOR_FEE_VAULT: Address = '0x420000000000000000000000000000000000001b'
+/** Enough for any fee, and far from overflowing. */
+const RICH = 1n << 128n
+
+/**
+ * What each call pays to an OP-stack chain beside gas, or would if it named a price: by a run in which all calls do, and senders have enough,
+ * that shows what the fee vaults get. Undefined on other chains.
+ * @throws or rejects with what `run` does
+ */
+export async function rollupFees(
+  simulation: Simulation,
+  run: Run,
+): Promise<{ fees: RollupFees[]; answer: SimulationAnswer } | undefined> {
+  const { request, rules } = simulation
+  if (rules.stack !== 'optimism') return undefined
+  const blockStateCalls = request.blockStateCalls.map((block) => {
+    const price = block.blockOverrides.baseFeePerGas || 1n
+    const calls = block.calls.map((call) => (isPriced(call) ? call : { ...call, gasPrice: price }))
+    return { ...block, calls, stateOverrides: enriched(block.stateOverrides, calls) }
+  })
+  const answer = await run({
+    ...simulation,
+    request: { ...request, blockStateCalls },
+    recording: { frames: true, state: true },
+  })
+  return { fees: answer.records.map(feesIn), answer }
+}
+
+function isPriced({ gasPrice, maxFeePerGas, maxPriorityFeePerGas }: Call): boolean {
+  return Boolean(gasPrice || maxFeePerGas || maxPriorityFeePerGas)
+}
+
+function enriched(overrides: readonly StateOverride[], calls: readonly Call[]): StateOverride[] {
+  const byAddress = new Map(overrides.map((override) => [override.address, override]))
+  for (const { from = ZERO_ADDRESS } of calls)
+    byAddress.set(from, { ...byAddress.get(from), address: from, balance: RICH })
+  return [...byAddress.values()].sort((one, other) => (one.address < other.address ? -1 : 1))
+}
+
+function feesIn({ accounts }: CallRecord): RollupFees {
+  const got = (vault: Address) => {
+    const account = accounts.find(({ address }) => address === vault)
+    return toQuantity(account === undefined ? 0n : account.after.balance - account.before.balance)
+  }
+  return { l1Fee: got(L1_FEE_VAULT), operatorFee: got(OPERATOR_FEE_VAULT), isEstimate: true }
+}
