@@ -50,6 +50,14 @@ const SHOTS = [
     },
   },
   {
+    file: 'console-check',
+    ...{ path: 'check', viewport: DESK, colorScheme: 'light' },
+    async prepare(page) {
+      await page.locator('input[type=file]').setInputFiles(`${root}packages/receipt/example.json`)
+      await page.getByText('The bill is right').waitFor()
+    },
+  },
+  {
     file: 'console-seller',
     ...{ path: 'seller', viewport: DESK, colorScheme: 'light' },
     async prepare(page) {
