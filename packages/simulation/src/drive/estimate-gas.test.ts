@@ -1,9 +1,8 @@
 import { type CallRequest, RpcError, ZERO_ADDRESS } from '@upfront/protocol'
 import fc from 'fast-check'
 import { aHeader, ethereumRules, optimismRules } from '../../test/fixtures.js'
-import type { ExecutedCall } from '../engine/engine.js'
+import { answerOf, type ScriptedCall } from '../../test/scripted-answer.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
-import { answerOf } from '../present/answer-of.js'
 import { estimateGas } from './estimate-gas.js'
 import type { CallSite } from './execute-call.js'
 import { pinnedState } from './pinned-state.js'
@@ -19,7 +18,7 @@ function callThatNeeds(needed: bigint, used: bigint, onRun = () => {}): Simulate
     onRun()
     const planned = plan.blocks[0]!.calls[0]!
     const gas = planned.gas ?? 0n
-    const call: ExecutedCall =
+    const call: ScriptedCall =
       gas >= needed
         ? { succeeded: true, gasUsed: used, maxUsedGas: used, returnData: '0x', logs: [] }
         : {
@@ -31,11 +30,7 @@ function callThatNeeds(needed: bigint, used: bigint, onRun = () => {}): Simulate
             failure: { kind: 'halt', halt: { kind: 'outOfGas' }, isGasCapped: false },
           }
     const header = aHeader()
-    const transactions = [{ hash: header.hash, nonce: 0n, gas, call: planned }]
-    return answerOf(
-      { blocks: [{ header, size: 0n, transactions, calls: [call] }], touched: { accounts: 0, slots: 0 } },
-      plan,
-    )
+    return answerOf([{ header, size: 0n, transactions: [header], calls: [call] }])
   }
 }
 

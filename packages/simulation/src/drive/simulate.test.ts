@@ -9,10 +9,9 @@ import {
   ZERO_HASH,
 } from '@upfront/protocol'
 import { aHeader, ethereumRules } from '../../test/fixtures.js'
-import type { ExecutedBlock, ExecutedCall } from '../engine/engine.js'
+import { answerOf, type ScriptedBlock, type ScriptedCall } from '../../test/scripted-answer.js'
 import { SimulationRejected } from '../engine/simulation-rejected.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
-import { answerOf } from '../present/answer-of.js'
 import type { Driver } from './driver.js'
 import { pinnedState } from './pinned-state.js'
 import { ReadBudget } from './read-budget.js'
@@ -24,11 +23,11 @@ const A: Hex = `0x${'aa'.repeat(20)}`
 const hashOf = (n: number): Hash => `0x${n.toString(16).padStart(64, '0')}`
 
 /** Seals what it is told to, so that the steps around an engine can be looked at alone. */
-function driverOf(run: (plan: SimulationPlan) => ExecutedBlock[]): SimulatingDriver {
-  return { simulate: (plan) => answerOf({ blocks: run(plan), touched: { accounts: 2, slots: 1 } }, plan) }
+function driverOf(run: (plan: SimulationPlan) => ScriptedBlock[]): SimulatingDriver {
+  return { simulate: (plan) => answerOf(run(plan), { accounts: 2, slots: 1 }) }
 }
 
-function sealed(plan: SimulationPlan, outcomes: ExecutedCall[] = []): ExecutedBlock[] {
+function sealed(plan: SimulationPlan, outcomes: ScriptedCall[] = []): ScriptedBlock[] {
   return plan.blocks.map((block, i) => ({
     header: aHeader({
       number: block.number,
@@ -85,7 +84,6 @@ describe('simulate', () => {
       stateRoot: ZERO_HASH,
       transactions: [hashOf(100)],
       uncles: [],
-      withdrawals: [],
       calls: [{ status: '0x1', returnData: '0x01', gasUsed: '0x5208', maxUsedGas: '0x5208', logs: [] }],
     })
     expect(answer.result[0]?.calls[0]).not.toHaveProperty('error')
@@ -94,7 +92,7 @@ describe('simulate', () => {
 
   it('places logs in their block and transaction', async () => {
     const log = { address: ZERO_ADDRESS, topics: [hashOf(9)], data: '0x' as const, index: 6 }
-    const call: ExecutedCall = { succeeded: true, gasUsed: 1n, maxUsedGas: 1n, returnData: '0x', logs: [log] }
+    const call: ScriptedCall = { succeeded: true, gasUsed: 1n, maxUsedGas: 1n, returnData: '0x', logs: [log] }
     const { result } = await run(
       { blockStateCalls: [{ calls: [{}, {}] }] },
       driverOf((plan) => sealed(plan, [{ ...call, logs: [] }, call])),
@@ -116,7 +114,7 @@ describe('simulate', () => {
   })
 
   it('keeps revert data out of returnData', async () => {
-    const reverted: ExecutedCall = {
+    const reverted: ScriptedCall = {
       succeeded: false,
       gasUsed: 1n,
       maxUsedGas: 2n,
@@ -139,46 +137,6 @@ describe('simulate', () => {
       message: 'execution reverted',
       data: '0x3cc50b45',
     })
-  })
-
-  it('writes whole transactions as geth does', async () => {
-    const blob: Hash = `0x01${'00'.repeat(31)}`
-    const authorization = { chainId: '0x1', address: A, nonce: '0x2', yParity: '0x1', r: '0x3', s: '0x4' }
-    const calls = [
-      { to: A, maxFeePerGas: '0x64', maxPriorityFeePerGas: '0x2' },
-      { gasPrice: '0x7', input: '0xab' },
-      { to: A, blobVersionedHashes: [blob], maxFeePerBlobGas: '0x9', maxFeePerGas: '0x5' },
-      { to: A, authorizationList: [authorization], accessList: [{ address: A, storageKeys: [blob] }] },
-    ]
-    const { result } = await run({ blockStateCalls: [{ calls }], returnFullTransactions: true }, driverOf(sealed))
-    const [dynamic, legacy, blobs, delegating] = (result[0]?.transactions ?? []) as object[]
-    expect(dynamic).toEqual({
-      blockHash: hashOf(1),
-      blockNumber: '0x65',
-      blockTimestamp: '0x3f4',
-      transactionIndex: '0x0',
-      hash: hashOf(100),
-      type: '0x2',
-      from: ZERO_ADDRESS,
-      to: A,
-      nonce: '0x0',
-      gas: '0xc350',
-      value: '0x0',
-      input: '0x',
-      chainId: '0x539',
-      gasPrice: '0xc',
-      maxFeePerGas: '0x64',
-      maxPriorityFeePerGas: '0x2',
-      accessList: [],
-      v: '0x0',
-      r: '0x0',
-      s: '0x0',
-      yParity: '0x0',
-    })
-    expect(legacy).toMatchObject({ type: '0x0', to: null, gasPrice: '0x7', chainId: '0x7fffffffffffffee' })
-    for (const field of ['yParity', 'accessList', 'maxFeePerGas']) expect(legacy).not.toHaveProperty(field)
-    expect(blobs).toMatchObject({ type: '0x3', gasPrice: '0x5', maxFeePerBlobGas: '0x9', blobVersionedHashes: [blob] })
-    expect(delegating).toMatchObject({ type: '0x4', authorizationList: [authorization], gasPrice: '0x0' })
   })
 
   it.each([

@@ -1,14 +1,6 @@
 import type { Awaitable, Cancellation } from '@upfront/node'
-import {
-  type Address,
-  type BlockHeader,
-  ErrorCode,
-  type Hash,
-  type Hex,
-  type JsonText,
-  RpcError,
-} from '@upfront/protocol'
-import type { PlannedCall, SimulationPlan } from '../plan/simulation-plan.js'
+import { type Address, ErrorCode, type Hash, type Hex, type JsonText, RpcError } from '@upfront/protocol'
+import type { SimulationPlan } from '../plan/simulation-plan.js'
 import type { CallRecord } from './call-record.js'
 import type { Halt } from './halt.js'
 import type { StatePoint, StateRead, StateValue } from './state.js'
@@ -95,60 +87,10 @@ export interface FailedCall {
  */
 export type Failure = { kind: 'revert' } | { kind: 'halt'; halt: Halt; isGasCapped: boolean }
 
-/** A plan carried out, as an engine in JavaScript has it; see `answerOf`. */
-export interface SimulationOutcome {
-  blocks: ExecutedBlock[]
-  touched: Touched
-  touchedList?: TouchedList | undefined
-}
-
-export interface ExecutedBlock {
-  /** Sealed: `stateRoot` is zero and `hash` is that of this very header. */
-  header: BlockHeader
-  /** Of the RLP-encoded block, bytes. */
-  size: bigint
-  /** One for each planned call, in order. */
-  transactions: ExecutedTransaction[]
-  calls: ExecutedCall[]
-}
-
-/** The unsigned transaction that stands for a call: signature zero, as geth has it. */
-export interface ExecutedTransaction {
-  hash: Hash
-  nonce: bigint
-  gas: bigint
-  call: PlannedCall
-}
-
-export interface ExecutedCall {
-  succeeded: boolean
-  /** After refunds. */
-  gasUsed: bigint
-  /** Before refunds, at least the calldata floor. */
-  maxUsedGas: bigint
-  /** Empty on a halt; the revert data on a revert. */
-  returnData: Hex
-  /** In order, transfer logs included; empty where the call failed. */
-  logs: IndexedLog[]
-  /** Set where the call failed. */
-  failure?: Failure
-  /** Set where the plan asks for it. */
-  record?: CallRecord
-}
-
 export interface ExecutedLog {
   address: Address
   topics: Hash[]
   data: Hex
-}
-
-export interface IndexedLog extends ExecutedLog {
-  /**
-   * The answer's `logIndex`: how many logs (transfer logs included, where they are traced) the calls of this block emitted
-   * before it, those of frames and calls that reverted counted too, as geth counts. A traced transfer counts from the moment
-   * its frame is entered: one that fails for lack of balance, depth or nonce has used an index.
-   */
-  index: number
 }
 
 /** 50M gas can return 100 MB. */
