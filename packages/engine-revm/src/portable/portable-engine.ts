@@ -8,8 +8,8 @@ import { Workers } from './workers.js'
 
 /** Characters of a plan that is tried on the event loop first. */
 const SMALL_PLAN = 8_192
-/** Of work that takes more memory than a worker has. One such is done at a time. */
-const LARGE_BYTES = 1024 ** 3
+/** At least so much is there for work that takes more memory than a worker has. One such is done at a time. 50M gas can pay for 340 MB. */
+const LARGE_BYTES = 512 * 1024 * 1024
 /** An instance of the event loop's that takes more than its bound and this is replaced. */
 const SPARE_BYTES = 192 * 1024 * 1024
 
@@ -196,7 +196,8 @@ export class PortableEngine implements EngineCore {
       return
     }
     const { queue } = this.#limits
-    this.#largeWorker ??= new Workers({ module: this.#module, memoryBytes: LARGE_BYTES }, { threads: 1, queue })
+    const memoryBytes = Math.max(LARGE_BYTES, this.#limits.memoryBytes)
+    this.#largeWorker ??= new Workers({ module: this.#module, memoryBytes }, { threads: 1, queue })
     this.#largeWorker.resume(job)
   }
 
