@@ -6,6 +6,7 @@ import { cpuMilliseconds } from '../servers/process-usage.js'
 import { formatNumber, formatTable } from '../table.js'
 import { HeadProbe } from './head-probe.js'
 import { startMovingChain } from './moving-chain.js'
+import { countWrong, READ_METHODS, type Read, sendReads } from './reads.js'
 import { type Answer, send } from './traffic.js'
 
 /** The node's distance, there and back. */
@@ -35,6 +36,8 @@ const SCENARIOS: readonly Scenario[] = [
 ]
 /** How far behind asking the node 99% of the answers may be. */
 const STALENESS_MS = 60
+/** Of `eth_call` and `eth_getBalance` at `latest`: issue 29. */
+const READ_MEDIAN_MS = 1
 const IDLE_BLOCKS = 10
 const HEAD_METHODS = new Set(['eth_getBlockByHash', 'eth_getBlockByNumber', 'eth_blockNumber'])
 
@@ -106,6 +109,10 @@ async function run(scenario: Scenario): Promise<void> {
     const trips = tripsOf(near)
     const idle = await idleCpu(gateway.pid, intervalMs)
     const theirs = await send(direct.url, chain.stage, rate, seconds)
+    const readSeconds = Math.min(seconds, 10)
+    const ourReads = await sendReads(gateway.url, chain.stage, rate, readSeconds)
+    const theirReads = await sendReads(direct.url, chain.stage, rate, readSeconds)
+    const wrong = await countWrong(ourReads, chain.rpcUrl, chain.stage)
     const metrics = await (await fetch(`${gateway.url}/metrics`)).text()
     report(scenario, measured(ours, probe), measured(theirs, probe), {
       'HTTP requests to the node for an answer': trips.state / ours.length,
@@ -114,6 +121,7 @@ async function run(scenario: Scenario): Promise<void> {
       'CPU of the gateway for an answer, ms': cpu / ours.length,
       'CPU of the gateway for a followed block without requests, ms': idle,
     })
+    reportReads(ourReads, theirReads, wrong)
     const counted = metrics.split('\n').filter((line) => /^upfront_(carry_(blocks|reads|pace)|head_events)/.test(line))
     console.log(`\n${counted.join('\n')}`)
     const { following } = (await (await fetch(`${gateway.url}/health/ready`)).json()) as {
@@ -176,6 +184,34 @@ function report(scenario: Scenario, ours: Measured, theirs: Measured, more: Reco
         ),
       ],
     ),
+  )
+}
+
+/** Reads at `latest` beside the same asked of the node. */
+function reportReads(ours: readonly Read[], theirs: readonly Read[], wrong: number): void {
+  const rows = READ_METHODS.flatMap((method) =>
+    [0.5, 0.9].map((part) => {
+      const [us, node] = [ours, theirs].map((reads) =>
+        quantile(
+          reads.filter((read) => read.method === method).map(({ milliseconds }) => milliseconds),
+          part,
+        ),
+      ) as [number, number]
+      const isMedian = part === 0.5
+      const target = isMedian ? [formatNumber(READ_MEDIAN_MS), verdict(us <= READ_MEDIAN_MS)] : ['', '']
+      return [`${method}, ${isMedian ? 'median' : 'p90'}, ms`, formatNumber(us), formatNumber(node), ...target]
+    }),
+  )
+  const here = ours.filter(({ block }) => block !== undefined).length
+  console.log(
+    `\n${formatTable(
+      ['', 'Upfront', 'the node', 'target', ''],
+      [
+        ...rows,
+        ['reads that say what they stand on', formatNumber(here / ours.length), '', '', ''],
+        ['of these not what the node says there', formatNumber(wrong), '', '0', verdict(wrong === 0)],
+      ],
+    )}`,
   )
 }
 
