@@ -41,6 +41,7 @@ const OPCODES: Record<string, number> = {
   DUP6: 0x85,
   SWAP1: 0x90,
   LOG0: 0xa0,
+  LOG1: 0xa1,
   LOG2: 0xa2,
   LOG3: 0xa3,
   LOG4: 0xa4,

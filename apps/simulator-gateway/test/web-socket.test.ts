@@ -86,6 +86,22 @@ describe('JSON-RPC over WebSocket', () => {
     client.socket.close()
   })
 
+  it('sends all logs of a long block to every client, in order, and drops none who reads', async () => {
+    const emitter = '0x0000000000000000000000000000000000011095'
+    await ask('anvil_setCode', [emitter, assemble('2000 @next DUP1 0 0 LOG1 1 SWAP1 SUB DUP1 >next JUMPI')])
+    const clients = await Promise.all(Array.from({ length: 8 }, () => connect(gateway.url)))
+    const ids = await Promise.all(
+      clients.map(async ({ call }) => (await call('eth_subscribe', ['logs', { address: emitter }])).result),
+    )
+    const [from] = (await ask('eth_accounts')) as unknown as string[]
+    await ask('eth_sendTransaction', [{ from, to: emitter, gas: '0x989680' }])
+    for (const [at, client] of clients.entries()) {
+      const logs = await client.notifications(ids[at], 2_000)
+      expect(logs.map(({ logIndex }) => Number(logIndex as string))).toEqual(Array.from({ length: 2_000 }, (_, n) => n))
+      client.socket.close()
+    }
+  })
+
   it('ends the connection where more heads come at once than can be told', async () => {
     const heads = await startSocketProxy(anvil.wsUrl)
     const own = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, UPSTREAM_WS_URL: heads.url })

@@ -213,14 +213,22 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
     this.changes.push(change)
     if (this.changes.length > MOST_CHANGES) this.changes.shift()
     const turn = new Turn()
+    const told: { listener: BlockListener; texts: readonly string[] }[] = []
     for (const listener of this.listeners) {
       listener[change.kind]?.(change.block)
       const texts = listener.texts?.(change) ?? []
-      for (let at = 0; at < texts.length && this.listeners.has(listener); at += GIVEN_AT_ONCE) {
+      if (texts.length > 0) told.push({ listener, texts })
+      await turn.pass()
+    }
+    const most = told.reduce((longest, { texts }) => Math.max(longest, texts.length), 0)
+    // Part by part for all, so that each connection can be read in between.
+    for (let at = 0; at < most; at += GIVEN_AT_ONCE) {
+      if (at > 0) await turn.end()
+      for (const { listener, texts } of told) {
+        if (at >= texts.length || !this.listeners.has(listener)) continue
         listener.notify?.(...texts.slice(at, at + GIVEN_AT_ONCE))
         await turn.pass()
       }
-      await turn.pass()
     }
   }
 

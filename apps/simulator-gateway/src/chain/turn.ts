@@ -9,7 +9,11 @@ export class Turn {
 
   /** Resolves at once, or in another turn of the event loop where this one has been held long enough. */
   async pass(): Promise<void> {
-    if (performance.now() - this.#since < MOST_MS) return
+    if (performance.now() - this.#since >= MOST_MS) await this.end()
+  }
+
+  /** Resolves in another turn of the event loop. */
+  async end(): Promise<void> {
     await setImmediate()
     this.#since = performance.now()
   }
