@@ -1,4 +1,4 @@
-import { UpstreamError, UpstreamFault } from '@upfront/node'
+import { type CancelSignal, onAbort, UpstreamError, UpstreamFault } from '@upfront/node'
 import { type BlockHeader, type Hash, ZERO_HASH } from '@upfront/protocol'
 import type { BlockCarrier, BlockToCarry, Carried } from '../engine/block-carrier.js'
 import type { StateLayer, StatePoint } from '../engine/state.js'
@@ -8,9 +8,10 @@ import type { CarryEvent } from './carry-event.js'
 import type { SealedBlock } from './sealed-block.js'
 import { StateCarrier, type StateCarrierOptions } from './state-carrier.js'
 
+const { jest } = import.meta
 const hashOf = (number: number): Hash => `0x${number.toString(16).padStart(64, '0')}`
 const rules: ChainRules = {
-  ...{ chainId: 1n, stack: 'ethereum', source: 'genesis-file', blobSchedule: [], schedule: undefined as never },
+  ...{ chainId: 1n, stack: 'ethereum', source: 'genesis-file', blobSchedule: [], schedule: { blockTime: 12n } },
   forks: [
     { fork: 'shanghai', timestamp: 0n },
     { fork: 'cancun', timestamp: 1_050n },
@@ -31,6 +32,9 @@ function block(number: number, changed: Partial<SealedBlock> = {}): SealedBlock 
   return { header, transactions: [], withdrawals: [], ...changed }
 }
 
+const aborted = (signal: CancelSignal) =>
+  new Promise<never>((_, reject) => onAbort(signal, () => reject(signal.reason)))
+
 const DONE: Carried = { kind: 'carried', written: 3, sample: [] }
 
 /** A carrier on an engine of the test's own. */
@@ -44,9 +48,9 @@ function start(options: Partial<StateCarrierOptions> = {}) {
     forgotten: 0,
   }
   const engine: BlockCarrier = {
-    carry: async (block, at) => {
+    carry: async (block, at, { signal }) => {
       asked.push({ block, at })
-      const step = await state.next()
+      const step = await Promise.race([state.next(), aborted(signal)])
       if (step.kind === 'done' && step.outcome.kind === 'carried') state.held.add(block.hash)
       return step
     },
@@ -117,6 +121,35 @@ describe('StateCarrier', () => {
     carrier.close()
   })
 
+  it('gives the first block several intervals, and begins the next one with nothing but what that has seen', async () => {
+    jest.useFakeTimers()
+    try {
+      const { carrier, state, reasons } = start({
+        intervalMs: () => 2_000,
+        rules: { ...rules, schedule: { blockTime: 2n } },
+      })
+      const never = () => new Promise<never>(() => {})
+      const late = async (number: number, within: number) => {
+        let done = false
+        const prepared = carrier.prepare(block(number), block(number - 1)).then(() => (done = true))
+        await jest.advanceTimersByTimeAsync(within - 1)
+        expect(done).toBe(false)
+        await jest.advanceTimersByTimeAsync(1)
+        await prepared
+      }
+      state.next = never
+      await late(2, 8_000)
+      state.next = async () => ({ kind: 'done', outcome: DONE })
+      await carrier.prepare(block(3), block(2))
+      state.next = never
+      await late(4, 2_000)
+      expect(reasons()).toEqual(['late', 'carried', 'late'])
+      carrier.close()
+    } finally {
+      jest.useRealTimers()
+    }
+  })
+
   it('lets no more than a few blocks wait', async () => {
     const { carrier, state, reasons } = start()
     let release = () => {}
@@ -125,10 +158,10 @@ describe('StateCarrier', () => {
       await gate
       return { kind: 'done', outcome: DONE }
     }
-    const all = [2, 3, 4, 5, 6, 7].map((number) => carrier.prepare(block(number), block(number - 1)))
+    const all = Array.from({ length: 18 }, (_, index) => carrier.prepare(block(index + 2), block(index + 1)))
     release()
     await Promise.all(all)
-    expect(reasons()).toEqual(['behind', 'behind', 'carried', 'carried', 'carried', 'carried'])
+    expect(reasons()).toEqual(['behind', 'behind', ...Array.from({ length: 16 }, () => 'carried')])
     carrier.close()
   })
 

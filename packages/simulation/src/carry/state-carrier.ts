@@ -39,12 +39,15 @@ export interface ExecutedPart {
 type Followed = Pick<SealedBlock, 'header'>
 
 /** Blocks that wait for those before them to be executed. */
-const MOST_WAITING = 4
+const MOST_WAITING = 16
 /** Reads that find another value than was carried: so many drop what is held, one more ends carrying. */
 const MOST_DISPUTES = 3
 /** Values of state that one block may need. */
 const MOST_READS = 200_000
 const LEAST_TIME_MS = 1_000
+/** A block whose parent was not carried lacks most of what it reads, and those after it lack little: it may take so many intervals. */
+const COLD_INTERVALS = 4
+const MOST_TIME_COLD_MS = 30_000
 const AUDIT_EVERY_MS = 60_000
 
 /**
@@ -58,6 +61,10 @@ export class StateCarrier {
   readonly #audit: CarriedAudit
   readonly #counts: Record<string, number> = {}
   #carried: bigint | undefined
+  /** The block that was carried last. */
+  #newest: Hash | undefined
+  /** The last one took too long: the engine has seen most of what the next one reads, on whatever block. */
+  #wasLate = false
   /** Ends when all blocks so far are done with. */
   #last: Promise<void> = Promise.resolve()
   #waiting = 0
@@ -117,7 +124,8 @@ export class StateCarrier {
     if (parent === undefined || header.parentHash !== parent.header.hash)
       return this.#not(block, 'orphan', 'it does not follow a head that is known')
     if (!this.#pacer.allows(header.number)) return this.#not(block, 'paused', `pace: ${this.#pacer.pace}`)
-    if (!engine.holds(parent.header.hash)) return this.#not(block, 'unheld', 'nothing is known of its parent')
+    if (!this.#wasLate && !engine.holds(parent.header.hash))
+      return this.#not(block, 'unheld', 'nothing is known of its parent')
     const blockRules = carryRules(rules, header, parent.header)
     if (blockRules === undefined) return this.#not(block, 'fork', 'a fork begins, or its rules are not known')
     let toCarry: BlockToCarry
@@ -134,7 +142,8 @@ export class StateCarrier {
     const { engine, driver, intervalMs } = this.#options
     const began = performance.now()
     const interval = intervalMs()
-    const most = Math.max(interval, LEAST_TIME_MS)
+    const isCold = this.#newest !== parent.header.hash
+    const most = isCold ? this.#mostCold(interval) : Math.max(interval, LEAST_TIME_MS)
     const { layers, receipts } = this.#executedOf(block, toCarry)
     const at = pinnedState({ header: parent.header, key: parent.header.hash }, layers)
     const canceller = new Canceller()
@@ -151,6 +160,7 @@ export class StateCarrier {
     } catch (error) {
       if (this.#closed) return
       const isLate = error === late
+      this.#wasLate = isLate
       if (isLate) this.#pacer.useless(late.message)
       return this.#not(block, isLate ? 'late' : reasonOf(error), messageOf(error))
     } finally {
@@ -159,13 +169,21 @@ export class StateCarrier {
     }
     const tookMs = performance.now() - began
     if (carried.kind === 'differs') return this.#differs(block, carried)
-    this.#pacer.took(tookMs, interval)
+    if (!isCold) this.#pacer.took(tookMs, interval)
     this.#carried = block.header.number
+    this.#newest = block.header.hash
+    this.#wasLate = false
     this.#count('carried')
     this.#audit.note(block.header, carried.sample)
     const { written } = carried
     const transactions = block.transactions.length
     this.#options.observe({ kind: 'carried', header: block.header, transactions, written, read: budget.used, tookMs })
+  }
+
+  /** Milliseconds that a block may take whose parent was not carried. */
+  #mostCold(intervalMs: number): number {
+    const interval = Math.max(intervalMs, 1_000 * Number(this.#options.rules.schedule.blockTime))
+    return Math.max(LEAST_TIME_MS, Math.min(COLD_INTERVALS * interval, MOST_TIME_COLD_MS))
   }
 
   /** What of the block need not be executed again: only where what comes after its transactions needs none of their logs. */

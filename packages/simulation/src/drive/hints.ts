@@ -58,7 +58,7 @@ export class Hints {
    * @param lacking what the plan lacked first
    */
   ask(plan: SimulationPlan, at: PinnedState, lacking: readonly StateRead[]): void {
-    const unseen = this.#unseen(lacking)
+    const unseen = this.#unseen(plan, lacking)
     if (unseen.size === 0 || overridesMuch(plan)) return
     this.#read(namedAccounts(plan, unseen).flatMap(accountReads), plan, at)
     if (!this.#asksNode || this.#pausedUntil > performance.now()) return
@@ -70,11 +70,12 @@ export class Hints {
     )
   }
 
-  /** The accounts whose code is lacking and that no plan lacked it of before. */
-  #unseen(lacking: readonly StateRead[]): Set<Address> {
+  /** The accounts whose code is lacking and that no plan lacked it of before, but for those that send the calls. */
+  #unseen({ blocks }: SimulationPlan, lacking: readonly StateRead[]): Set<Address> {
+    const senders = new Set(blocks.flatMap(({ calls }) => calls.map(({ from }) => from)))
     const unseen = new Set<Address>()
     for (const read of lacking) {
-      if (read.kind !== 'code' || this.#seen.has(read.address)) continue
+      if (read.kind !== 'code' || senders.has(read.address) || this.#seen.has(read.address)) continue
       this.#seen.set(read.address, true)
       unseen.add(read.address)
     }
@@ -82,15 +83,17 @@ export class Hints {
   }
 
   async #touched(call: HintedCall, at: PinnedState): Promise<Touched> {
-    const [feature, hint] = this.#hint(call, at)
-    if (hint === undefined) return []
-    const started = performance.now()
-    const outcome = await this.#queue.send(hint)
-    const ended = performance.now()
-    if (ended - started > SLOW_HINT_MS) this.#pausedUntil = ended + SLOW_LASTS_MS
-    if ('value' in outcome) return outcome.value
-    if (isUnavailable(feature, outcome.error.fault)) this.#noteLacking(feature)
-    return []
+    for (;;) {
+      const [feature, hint] = this.#hint(call, at)
+      if (hint === undefined) return []
+      const started = performance.now()
+      const outcome = await this.#queue.send(hint)
+      const ended = performance.now()
+      if (ended - started > SLOW_HINT_MS) this.#pausedUntil = ended + SLOW_LASTS_MS
+      if ('value' in outcome) return outcome.value
+      if (!isUnavailable(feature, outcome.error.fault)) return []
+      this.#noteLacking(feature)
+    }
   }
 
   #hint(call: HintedCall, { block }: PinnedState): [Feature, UpstreamCall<Touched> | undefined] {

@@ -13,6 +13,8 @@ const HINT_BYTES = 4 * 1024 * 1024
 const HINT_GAS = 3_000_000n
 const MOST_OVERRIDDEN_ACCOUNTS = 100
 const MOST_OVERRIDE_DIGITS = 500_000
+/** Longer than any input. */
+const FIRST = 2 ** 32
 /** What a sender has in a hint, so that no lack of funds stops it. */
 const RICH = toQuantity(1n << 120n)
 
@@ -22,7 +24,7 @@ export interface HintedCall {
   overrides: readonly StateOverride[]
 }
 
-/** The call with the longest input to one of these accounts, the first of equals: it likely touches most. */
+/** The call with the longest input, the first of equals: it likely touches most. One to any of these accounts goes before all others. */
 export function hintedCall(plan: SimulationPlan, to: ReadonlySet<Address>): HintedCall | undefined {
   let overrides: StateOverride[] = []
   let hinted: HintedCall | undefined
@@ -30,11 +32,15 @@ export function hintedCall(plan: SimulationPlan, to: ReadonlySet<Address>): Hint
     if (block.stateOverrides.length > 0) overrides = [...overrides, ...block.stateOverrides]
     if (overrides.length > MOST_OVERRIDDEN_ACCOUNTS) break
     for (const call of block.calls) {
-      const longest = hinted?.call.input.length ?? '0x'.length
-      if (call.to !== null && call.input.length > longest && to.has(call.to)) hinted = { call, overrides }
+      if (call.to !== null && rank(call, to) > (hinted === undefined ? '0x'.length : rank(hinted.call, to)))
+        hinted = { call, overrides }
     }
   }
   return hinted
+}
+
+function rank({ to, input }: PlannedCall, first: ReadonlySet<Address>): number {
+  return input.length > '0x'.length && to !== null && first.has(to) ? FIRST + input.length : input.length
 }
 
 /** `debug_traceCall` with the prestate tracer: its code and values are left out where the node can. */
