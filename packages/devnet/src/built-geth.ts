@@ -1,13 +1,16 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { createHmac, randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Hex, parseTransaction } from 'viem'
 
-const GENESIS = fileURLToPath(new URL('../geth-genesis.json', import.meta.url))
+/** Osaka's rules from its first block on. */
+export const GETH_GENESIS: { config: Record<string, unknown> } = JSON.parse(
+  readFileSync(fileURLToPath(new URL('../geth-genesis.json', import.meta.url)), 'utf8'),
+)
 const START_TIMEOUT_MS = 30_000
 const BUILDING_MS = 60
 
@@ -33,15 +36,20 @@ interface Payload {
 }
 
 /**
- * Starts a geth under Osaka's rules, with the state of every block, that makes blocks by the Engine API.
+ * Starts a geth with the state of every block, that makes blocks by the Engine API.
+ * @param genesis under Osaka's rules, or Amsterdam's, from its first block on
  * @throws an `Error` where it does not start
  */
-export async function startBuiltGeth(path: string): Promise<BuiltGeth> {
+export async function startBuiltGeth(path: string, genesis = GETH_GENESIS): Promise<BuiltGeth> {
   const folder = mkdtempSync(join(tmpdir(), 'upfront-built-geth-'))
   const secret = randomBytes(32)
   const secretFile = join(folder, 'jwt')
   writeFileSync(secretFile, secret.toString('hex'))
-  execFileSync(path, ['--datadir', folder, '--state.scheme=hash', 'init', GENESIS], { stdio: 'ignore' })
+  const genesisFile = join(folder, 'genesis.json')
+  writeFileSync(genesisFile, JSON.stringify(genesis))
+  const isAmsterdam = genesis.config.amsterdamTime !== undefined
+  const [forkchoice, getPayload, newPayload] = isAmsterdam ? AMSTERDAM_METHODS : OSAKA_METHODS
+  execFileSync(path, ['--datadir', folder, '--state.scheme=hash', 'init', genesisFile], { stdio: 'ignore' })
   const [http, ws, auth] = [await freePort(), await freePort(), await freePort()]
   const child = spawn(
     path,
@@ -100,26 +108,25 @@ export async function startBuiltGeth(path: string): Promise<BuiltGeth> {
         suggestedFeeRecipient: feeRecipient,
         withdrawals,
         parentBeaconBlockRoot: word,
+        ...(isAmsterdam && { slotNumber: `0x${made.toString(16)}`, targetGasLimit: '0x3938700' }),
       }
       const state = { headBlockHash: head.hash, safeBlockHash: ZERO, finalizedBlockHash: ZERO }
-      const { payloadId } = await engine<{ payloadId: string | null }>('engine_forkchoiceUpdatedV3', [
-        state,
-        attributes,
-      ])
+      const { payloadId } = await engine<{ payloadId: string | null }>(forkchoice, [state, attributes])
       if (payloadId === null) throw new Error('geth builds no block')
-      const { executionPayload, executionRequests } = await built(engine, payloadId)
+      const { executionPayload, executionRequests } = await built(() => engine(getPayload, [payloadId]))
       const blobs = executionPayload.transactions.flatMap(blobHashes)
-      await engine('engine_newPayloadV4', [executionPayload, blobs, word, executionRequests])
+      await engine(newPayload, [executionPayload, blobs, word, executionRequests])
       const { blockHash } = executionPayload
-      await engine('engine_forkchoiceUpdatedV3', [{ ...state, headBlockHash: blockHash }, null])
+      await engine(forkchoice, [{ ...state, headBlockHash: blockHash }, null])
       return blockHash
     },
   }
 }
 
-const ZERO = `0x${'0'.repeat(64)}`
+const OSAKA_METHODS = ['engine_forkchoiceUpdatedV3', 'engine_getPayloadV5', 'engine_newPayloadV4'] as const
+const AMSTERDAM_METHODS = ['engine_forkchoiceUpdatedV4', 'engine_getPayloadV6', 'engine_newPayloadV5'] as const
 
-type Rpc = <T>(method: string, params: readonly unknown[]) => Promise<T>
+const ZERO = `0x${'0'.repeat(64)}`
 
 function blobHashes(transaction: Hex): readonly Hex[] {
   if (!transaction.startsWith('0x03')) return []
@@ -127,9 +134,9 @@ function blobHashes(transaction: Hex): readonly Hex[] {
 }
 
 /** geth builds an empty block first, then one with what the pool has: asked too soon, it gives the empty one. */
-async function built(engine: Rpc, payloadId: string) {
+async function built(get: () => Promise<{ executionPayload: Payload; executionRequests: string[] }>) {
   await pause(BUILDING_MS)
-  return engine<{ executionPayload: Payload; executionRequests: string[] }>('engine_getPayloadV5', [payloadId])
+  return get()
 }
 
 async function call<T>(

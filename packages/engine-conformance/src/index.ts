@@ -1,3 +1,4 @@
+export * from './amsterdam-chain.js'
 export * from './answer.js'
 export * from './development-chain.js'
 export * from './difference.js'

@@ -71,7 +71,7 @@ const simulation = (type) => ({ type, module: '@upfront/simulation' })
 
 const fork = names(
   'plan::SpecId',
-  { paris: 'MERGE', shanghai: 'SHANGHAI', cancun: 'CANCUN', prague: 'PRAGUE', osaka: 'OSAKA' },
+  { paris: 'MERGE', shanghai: 'SHANGHAI', cancun: 'CANCUN', prague: 'PRAGUE', osaka: 'OSAKA', amsterdam: 'AMSTERDAM' },
   true,
 )
 
@@ -123,6 +123,7 @@ const parentHeader = record(
     'base.blobGasUsed ?? 0n': quantity,
     'base.excessBlobGas ?? 0n': quantity,
     'base.withdrawalsRoot': optional(hash),
+    'base.slotNumber': optional(quantity),
     baseRules: [blockRules, 'rules'],
   },
 )
@@ -260,6 +261,7 @@ const blockEnvironment = record(
     baseFeePerGas: [quantity, 'base_fee'],
     parentBeaconBlockRoot: optional(hash),
     'excessBlobGas ?? 0n': quantity,
+    slotNumber: optional(quantity),
     rules: blockRules,
   },
 )
@@ -355,7 +357,7 @@ const halt = union(
     insufficientBalance: {},
     balanceOverflow: {},
     precompileFailed: {},
-    codeTooLarge: { size: number },
+    codeTooLarge: { size: number, limit: number },
     invalidOpcode: { opcode: number },
     instruction: { step: haltedStep },
     precompile: { fault: precompileFault, gas: quantity, input: bytes },
@@ -577,7 +579,7 @@ const transactionFault = union(
     setCodeUnsupported: {},
     setCodeOfCreation: {},
     noAuthorizations: {},
-    initCodeTooLarge: { size: number },
+    initCodeTooLarge: { size: number, limit: number },
     priceOverflow: {},
     insufficientFunds: { have: word, want: word },
     insufficientFundsForTransfer: {},
@@ -586,7 +588,12 @@ const transactionFault = union(
   },
 )
 
-const requestQueue = names('rejection::RequestQueue', { withdrawal: 'Withdrawal', consolidation: 'Consolidation' })
+const requestQueue = names('rejection::RequestQueue', {
+  withdrawal: 'Withdrawal',
+  consolidation: 'Consolidation',
+  builderDeposit: 'BuilderDeposit',
+  builderExit: 'BuilderExit',
+})
 
 const rejection = union(
   'Rejection',
@@ -664,6 +671,7 @@ record(
     logsBloom: bloom,
     withdrawalsRoot: optional(hash),
     requestsHash: optional(hash),
+    blockAccessListHash: optional(hash),
     blobGasUsed: optional(quantity),
   },
 )
@@ -678,6 +686,7 @@ const difference = names('carry::Difference', {
   receiptsRoot: 'ReceiptsRoot',
   logsBloom: 'LogsBloom',
   requestsHash: 'RequestsHash',
+  blockAccessListHash: 'BlockAccessListHash',
   blobGasUsed: 'BlobGasUsed',
   parent: 'Parent',
   disputed: 'Disputed',

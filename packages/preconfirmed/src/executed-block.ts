@@ -22,6 +22,7 @@ export function extended(
     blobGasUsed: executed.blobGasUsed,
     receiptsRoot: executed.receiptsRoot,
     logsBloom: executed.logsBloom,
+    ...(newest.withdrawalsRoot && { withdrawalsRoot: newest.withdrawalsRoot }),
   }
 }
 

@@ -17,6 +17,8 @@ export interface Flashblock {
   gasUsed: bigint
   receiptsRoot: Hash
   logsBloom: Hex
+  /** From Isthmus on: of the message passer's storage. Absent where the builder says none. */
+  withdrawalsRoot?: Hash
 }
 
 /** The environment of the block under construction. */
@@ -66,6 +68,8 @@ export function flashblockFromJson(text: string): Flashblock {
     receiptsRoot: bytes(diff.receipts_root, 'diff.receipts_root', 32),
     logsBloom: bytes(diff.logs_bloom, 'diff.logs_bloom', 256),
   }
+  const root = diff.withdrawals_root
+  if (root !== undefined && root !== null) flashblock.withdrawalsRoot = bytes(root, 'diff.withdrawals_root', 32)
   if (index > 0) return flashblock
   const base = object(message.base, 'base')
   const baseNumber = quantity(base.block_number, 'base.block_number')

@@ -50,5 +50,6 @@ export function blockHeaderFromRpc(value: unknown): BlockHeader {
   if (has('parentBeaconBlockRoot')) header.parentBeaconBlockRoot = hash('parentBeaconBlockRoot')
   if (has('requestsHash')) header.requestsHash = hash('requestsHash')
   if (has('blockAccessListHash')) header.blockAccessListHash = hash('blockAccessListHash')
+  if (has('slotNumber')) header.slotNumber = quantity('slotNumber')
   return header
 }

@@ -31,6 +31,8 @@ export interface BlockHeader {
   parentBeaconBlockRoot?: Hash
   /** Prague, EIP-7685. */
   requestsHash?: Hash
-  /** Amsterdam, EIP-7928: read so that such a block is recognized; its rules are not implemented. */
+  /** Amsterdam, EIP-7928. */
   blockAccessListHash?: Hash
+  /** Amsterdam, EIP-7843. */
+  slotNumber?: bigint
 }

@@ -115,6 +115,7 @@ export interface SealedBlock {
   logsBloom: Hex
   withdrawalsRoot?: Hash
   requestsHash?: Hash
+  blockAccessListHash?: Hash
   blobGasUsed?: bigint
 }
 
@@ -144,6 +145,7 @@ export function writeParentHeader(record: SimulationPlan): string {
     quantity(record.base.blobGasUsed ?? 0n) +
     quantity(record.base.excessBlobGas ?? 0n) +
     `${record.base.withdrawalsRoot ?? '-'}\n` +
+    optionalQuantity(record.base.slotNumber) +
     writeBlockRules(record.baseRules)
   )
 }
@@ -267,6 +269,7 @@ export function writeBlockEnvironment(record: BlockEnvironment): string {
     quantity(record.baseFeePerGas) +
     `${record.parentBeaconBlockRoot ?? '-'}\n` +
     quantity(record.excessBlobGas ?? 0n) +
+    optionalQuantity(record.slotNumber) +
     writeBlockRules(record.rules)
   )
 }
@@ -356,6 +359,7 @@ export function writeSealedBlock(record: SealedBlock): string {
     `${record.logsBloom}\n` +
     `${record.withdrawalsRoot ?? '-'}\n` +
     `${record.requestsHash ?? '-'}\n` +
+    `${record.blockAccessListHash ?? '-'}\n` +
     optionalQuantity(record.blobGasUsed)
   )
 }
@@ -399,7 +403,7 @@ export function readFoundByStep(reader: TextReader): FoundByStep {
 
 export function readHaltedStep(reader: TextReader): HaltedStep {
   return {
-    fork: reader.name<'paris' | 'shanghai' | 'cancun' | 'prague' | 'osaka'>(),
+    fork: reader.name<'paris' | 'shanghai' | 'cancun' | 'prague' | 'osaka' | 'amsterdam'>(),
     opcode: reader.number(),
     height: reader.number(),
     ...reader.given('found', () => readFoundByStep(reader)),
@@ -431,7 +435,7 @@ export function readHalt(reader: TextReader): Halt {
     case 'precompileFailed':
       return { kind: 'precompileFailed' }
     case 'codeTooLarge':
-      return { kind: 'codeTooLarge', size: reader.number() }
+      return { kind: 'codeTooLarge', size: reader.number(), limit: reader.number() }
     case 'invalidOpcode':
       return { kind: 'invalidOpcode', opcode: reader.number() }
     case 'instruction':
@@ -669,7 +673,7 @@ export function readTransactionFault(reader: TextReader): TransactionFault {
     case 'noAuthorizations':
       return { kind: 'noAuthorizations' }
     case 'initCodeTooLarge':
-      return { kind: 'initCodeTooLarge', size: reader.number() }
+      return { kind: 'initCodeTooLarge', size: reader.number(), limit: reader.number() }
     case 'priceOverflow':
       return { kind: 'priceOverflow' }
     case 'insufficientFunds':
@@ -704,7 +708,7 @@ export function readRejection(reader: TextReader): Rejection {
     case 'requestQueue':
       return {
         kind: 'requestQueue',
-        queue: reader.name<'withdrawal' | 'consolidation'>(),
+        queue: reader.name<'withdrawal' | 'consolidation' | 'builderDeposit' | 'builderExit'>(),
         ...reader.given('halt', () => readHalt(reader)),
       }
     default:
@@ -749,6 +753,7 @@ export function readCarried(reader: TextReader): Carried {
           | 'receiptsRoot'
           | 'logsBloom'
           | 'requestsHash'
+          | 'blockAccessListHash'
           | 'blobGasUsed'
           | 'parent'
           | 'disputed'

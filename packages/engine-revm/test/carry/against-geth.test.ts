@@ -1,4 +1,5 @@
-import { type BuiltGeth, findGeth, GETH_DEVELOPER, startBuiltGeth } from '@upfront/devnet'
+import { type BuiltGeth, findGeth, GETH_DEVELOPER, GETH_GENESIS, startBuiltGeth } from '@upfront/devnet'
+import { withAmsterdam } from '@upfront/engine-conformance'
 import { CallQueue, UpstreamClient } from '@upfront/node'
 import { DEFAULT_SIMULATION_LIMITS, decodeSimulationRequest, type Hash } from '@upfront/protocol'
 import {
@@ -27,10 +28,22 @@ const READS = Number(process.env.CARRY_READS ?? 120)
 const SIMULATIONS = Number(process.env.CARRY_SIMULATIONS ?? 4)
 const SIMULATED_PERCENT = process.env.CARRY_SIMULATIONS === undefined ? 30 : 100
 
-withGeth.each(BUILDS)('state carried over blocks of a real geth, on the %s build', (_build, create) => {
+interface Called {
+  status: string
+  gasUsed: string
+  returnData: string
+}
+
+const FORKS = [
+  ['Osaka', GETH_GENESIS],
+  ['Amsterdam', withAmsterdam(GETH_GENESIS, 0)],
+] as const
+const CASES = FORKS.flatMap(([fork, genesis]) => BUILDS.map(([build, create]) => [fork, build, genesis, create] as const))
+
+withGeth.each(CASES)("state carried over a real geth's blocks of %s, on the %s build", (_fork, _build, genesis, create) => {
   let node: BuiltGeth
   beforeAll(async () => {
-    node = await startBuiltGeth(geth!)
+    node = await startBuiltGeth(geth!, genesis)
   }, 60_000)
   afterAll(() => node.stop())
 
@@ -84,18 +97,23 @@ withGeth.each(BUILDS)('state carried over blocks of a real geth, on the %s build
         const payload = { blockStateCalls: [{ calls }] }
         const hash = block.header.hash
         const request = decodeSimulationRequest([payload, hash], DEFAULT_SIMULATION_LIMITS)
-        const ours = await simulate({
-          ...{ request, base: block.header, state: at(block), rules, driver, dialect: 'ethereum' },
-          ...{ limits: DEFAULT_SIMULATION_LIMITS, ...limits() },
-        })
-        const [{ calls: own }] = JSON.parse(String(ours.json))
-        const [{ calls: theirs }] = await node.rpc<[{ calls: unknown[] }]>('eth_simulateV1', [payload, hash])
-        const facts = (call: { status: string; gasUsed: string; returnData: string }) => [
-          call.status,
-          call.gasUsed,
-          call.returnData,
-        ]
-        expect(own.map(facts)).toEqual((theirs as (typeof own)[number][]).map(facts))
+        const answer = async () =>
+          simulate({
+            ...{ request, base: block.header, state: at(block), rules, driver, dialect: 'ethereum' },
+            ...{ limits: DEFAULT_SIMULATION_LIMITS, ...limits() },
+          })
+        const ours = await answer().catch((error: Error) => error)
+        const theirs = await node
+          .rpc<[{ calls: Called[] }]>('eth_simulateV1', [payload, hash])
+          .catch((error: Error) => error)
+        if (ours instanceof Error || theirs instanceof Error) {
+          const [own, said] = [ours, theirs].map((each) => (each instanceof Error ? each.message : 'an answer'))
+          expect(own?.replace(/^blockStateCalls[^ ]*: /, '')).toBe(said?.replace(/^eth_simulateV1: /, ''))
+          return
+        }
+        const [{ calls: own }] = JSON.parse(String(ours.json)) as [{ calls: Called[] }]
+        const facts = ({ status, gasUsed, returnData }: Called) => [status, gasUsed, returnData]
+        expect(own.map(facts)).toEqual(theirs[0].calls.map(facts))
         simulated += calls.length
       }
 

@@ -77,8 +77,8 @@ export class Traffic {
 
   /** Deploys the contracts and funds the senders: transactions for the next block. */
   async begin(): Promise<void> {
-    const codes = [SCRIBBLER, OBSERVER, FACTORY].map((code) => ({ data: deploying(code), gas: 500_000n }))
-    const funds = this.#senders.map(({ address }) => ({ to: address, value: FUNDS, gas: 21_000n }))
+    const codes = [SCRIBBLER, OBSERVER, FACTORY].map((code) => ({ data: deploying(code), gas: 3_000_000n }))
+    const funds = this.#senders.map(({ address }) => ({ to: address, value: FUNDS, gas: 250_000n }))
     const signed = await Promise.all(
       [...codes, ...funds].map((each, nonce) =>
         this.#owner.signTransaction({ ...each, nonce, chainId: this.#chainId, gasPrice: GAS_PRICE, type: 'legacy' }),

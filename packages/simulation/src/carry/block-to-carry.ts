@@ -11,10 +11,12 @@ import { sealedTransactionFromRpc, withdrawalFromRpc } from './sealed-transactio
  */
 export function carryRules(rules: ChainRules, header: BlockHeader, parent: BlockHeader): BlockRules | undefined {
   const { unsupportedFrom } = rules
-  if (header.blockAccessListHash !== undefined || header.difficulty !== 0n) return undefined
+  if (header.difficulty !== 0n) return undefined
   if (unsupportedFrom !== undefined && header.timestamp >= unsupportedFrom.timestamp) return undefined
   const before = rulesAt(rules, parent.number, parent.timestamp)
   const now = rulesAt(rules, header.number, header.timestamp)
+  if (now !== undefined && isForkActive(now.fork, 'amsterdam') !== (header.blockAccessListHash !== undefined))
+    return undefined
   return before?.fork === now?.fork && before?.opFork === now?.opFork ? now : undefined
 }
 
@@ -26,7 +28,7 @@ export function blockToCarry(
 ): BlockToCarry {
   const { hash, number, timestamp, parentHash, gasLimit, miner, mixHash, baseFeePerGas = 0n, extraData } = header
   const { gasUsed, transactionsRoot, receiptsRoot, logsBloom, withdrawalsRoot, requestsHash, blobGasUsed } = header
-  const { parentBeaconBlockRoot, excessBlobGas } = header
+  const { parentBeaconBlockRoot, excessBlobGas, blockAccessListHash, slotNumber } = header
   const isCancun = isForkActive(rules.fork, 'cancun')
   return {
     rules: chain,
@@ -37,6 +39,7 @@ export function blockToCarry(
       prevRandao: mixHash,
       ...(isCancun && parentBeaconBlockRoot !== undefined && { parentBeaconBlockRoot }),
       ...(isCancun && excessBlobGas !== undefined && { excessBlobGas }),
+      ...(slotNumber !== undefined && { slotNumber }),
     },
     transactions: transactions.map(sealedTransactionFromRpc),
     earlierReceipts: [],
@@ -44,6 +47,7 @@ export function blockToCarry(
     ...{ gasUsed, transactionsRoot, receiptsRoot, logsBloom },
     ...(withdrawalsRoot !== undefined && { withdrawalsRoot }),
     ...(requestsHash !== undefined && { requestsHash }),
+    ...(blockAccessListHash !== undefined && { blockAccessListHash }),
     ...(blobGasUsed !== undefined && { blobGasUsed }),
   }
 }

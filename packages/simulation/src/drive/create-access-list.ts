@@ -1,4 +1,4 @@
-import type { AccessListEntry, Address, CallRequest, Hash } from '@upfront/protocol'
+import { type AccessListEntry, type Address, type CallRequest, ErrorCode, type Hash, RpcError } from '@upfront/protocol'
 import type { Answer } from '../engine/engine.js'
 import { presentFailure } from '../present/present-failure.js'
 import { accessListOf, byAddress } from '../trace/access-list.js'
@@ -19,11 +19,14 @@ const MOST_RUNS = 16
  * The access list with which a call accesses just what the list has: the call runs with the list of the run before until the two are the
  * same, as in geth.
  * @param run runs the call, with its state recorded
+ * @throws RpcError -32000 for a legacy transaction with authorizations, which geth makes for no other method
  */
 export async function createAccessList(
   request: CallRequest,
   run: (request: CallRequest) => Promise<Answer>,
 ): Promise<CreatedAccessList> {
+  if (request.call.gasPrice !== undefined && request.call.authorizationList !== undefined)
+    throw new RpcError(ErrorCode.serverError, 'both gasPrice and authorizationList specified')
   let accessList = await givenList(request, run)
   for (let runs = 1; ; runs += 1) {
     const { records, failures, gasUsed } = await run({ ...request, call: { ...request.call, accessList } })

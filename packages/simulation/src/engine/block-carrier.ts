@@ -102,6 +102,7 @@ export type Difference =
   | 'receiptsRoot'
   | 'logsBloom'
   | 'requestsHash'
+  | 'blockAccessListHash'
   | 'blobGasUsed'
   /** The parent's state is no longer held. */
   | 'parent'

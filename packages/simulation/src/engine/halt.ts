@@ -17,7 +17,7 @@ export type Halt =
         | 'precompileFailed'
     }
   /** Bytes that a constructor returned. */
-  | { kind: 'codeTooLarge'; size: number }
+  | { kind: 'codeTooLarge'; size: number; limit: number }
   | { kind: 'invalidOpcode'; opcode: number }
   /** An instruction that may not run in a static frame. */
   | { kind: 'writeProtection'; step: HaltedStep }

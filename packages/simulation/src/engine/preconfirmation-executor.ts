@@ -42,6 +42,8 @@ export interface BlockEnvironment {
   /** Cancun. */
   parentBeaconBlockRoot?: Hash
   excessBlobGas?: bigint
+  /** Amsterdam. */
+  slotNumber?: bigint
   extraData: Hex
   rules: BlockRules
 }

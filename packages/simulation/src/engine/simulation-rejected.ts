@@ -16,7 +16,7 @@ export type Rejection =
   /** The system call to a request queue failed; without `halt` it reverted. */
   | { kind: 'requestQueue'; queue: RequestQueue; halt?: Halt }
 
-export type RequestQueue = 'withdrawal' | 'consolidation'
+export type RequestQueue = 'withdrawal' | 'consolidation' | 'builderDeposit' | 'builderExit'
 
 export type TransactionFault =
   | { kind: 'nonceTooHigh' | 'nonceTooLow'; nonce: bigint; expected: bigint }
@@ -37,7 +37,7 @@ export type TransactionFault =
     }
   | { kind: 'blobHashVersion'; index: number }
   | { kind: 'blobFeeCapTooLow'; cap: bigint; blobBaseFee: bigint }
-  | { kind: 'initCodeTooLarge'; size: number }
+  | { kind: 'initCodeTooLarge'; size: number; limit: number }
   | { kind: 'insufficientFunds'; have: bigint; want: bigint }
   | { kind: 'intrinsicGas' | 'floorGas'; want: bigint }
 

@@ -35,8 +35,10 @@ describe('chainRulesFromEthConfig', () => {
   })
 
   it('says so where the node runs a fork that is not implemented', () => {
-    const systemContracts = { ...osaka.systemContracts, BUILDER_DEPOSIT_CONTRACT_ADDRESS: '0x' }
-    expect(chainRulesFromEthConfig({ current: { ...osaka, systemContracts } }).caveats?.join()).toContain('after Osaka')
+    const systemContracts = { ...osaka.systemContracts, BOGOTA_CONTRACT_ADDRESS: '0x' }
+    expect(chainRulesFromEthConfig({ current: { ...osaka, systemContracts } }).caveats?.join()).toContain(
+      'after Amsterdam',
+    )
     expect(chainRulesFromEthConfig({ current: osaka })).not.toHaveProperty('caveats')
   })
 

@@ -5,12 +5,13 @@ import { decodeBlobParameters } from './chain-rules-from-genesis.js'
 
 type Fields = Record<string, unknown>
 
-/** What forks up to Osaka list, by the names of EIP-7910; a fork that lists more is not known here. */
+/** What forks up to Amsterdam list, by the names of EIP-7910; a fork that lists more is not known here. */
 const KNOWN_NAMES = new Set([
   ...['ECREC', 'SHA256', 'RIPEMD160', 'ID', 'MODEXP', 'BN254_ADD', 'BN254_MUL', 'BN254_PAIRING', 'BLAKE2F'],
   ...['KZG_POINT_EVALUATION', 'BLS12_G1ADD', 'BLS12_G1MSM', 'BLS12_G2ADD', 'BLS12_G2MSM', 'BLS12_PAIRING_CHECK'],
   ...['BLS12_MAP_FP_TO_G1', 'BLS12_MAP_FP2_TO_G2', 'P256VERIFY', 'BEACON_ROOTS_ADDRESS', 'HISTORY_STORAGE_ADDRESS'],
   ...['DEPOSIT_CONTRACT_ADDRESS', 'WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS', 'CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS'],
+  ...['BUILDER_DEPOSIT_CONTRACT_ADDRESS', 'BUILDER_EXIT_CONTRACT_ADDRESS'],
 ])
 
 /**
@@ -35,7 +36,7 @@ export function chainRulesFromEthConfig(json: unknown): ChainRules {
   if (strange.length > 0) {
     rules.isUncertain = true
     rules.caveats = [
-      `the node runs a fork after Osaka (eth_config names ${strange.join(', ')}); what it changed, gas costs above all, is not simulated`,
+      `the node runs a fork after Amsterdam (eth_config names ${strange.join(', ')}); what it changed, gas costs above all, is not simulated`,
     ]
   }
   for (const name of ['current', 'next', 'last']) {
@@ -97,6 +98,7 @@ function addFork(rules: ChainRules, entry: Fields, place: Place): void {
 }
 
 function forkOf(precompiles: Fields, contracts: Fields): EthereumFork | undefined {
+  if ('BUILDER_DEPOSIT_CONTRACT_ADDRESS' in contracts) return 'amsterdam'
   if ('P256VERIFY' in precompiles) return 'osaka'
   if ('BLS12_G1ADD' in precompiles || 'HISTORY_STORAGE_ADDRESS' in contracts) return 'prague'
   if ('KZG_POINT_EVALUATION' in precompiles || 'BEACON_ROOTS_ADDRESS' in contracts) return 'cancun'

@@ -64,8 +64,8 @@ describe('chainRulesFromGenesis', () => {
   })
 
   it('names the first scheduled fork that is not implemented', () => {
-    expect(chainRulesFromGenesis({ ...dev, bogotaTime: 900, amsterdamTime: 800 }).unsupportedFrom).toEqual({
-      fork: 'amsterdam',
+    expect(chainRulesFromGenesis({ ...dev, ubtTime: 900, bogotaTime: 800 }).unsupportedFrom).toEqual({
+      fork: 'bogota',
       timestamp: 800n,
     })
   })

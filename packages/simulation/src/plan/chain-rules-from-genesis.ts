@@ -9,6 +9,7 @@ const ETHEREUM_TIMES: [field: string, fork: EthereumFork][] = [
   ['cancunTime', 'cancun'],
   ['pragueTime', 'prague'],
   ['osakaTime', 'osaka'],
+  ['amsterdamTime', 'amsterdam'],
 ]
 const OP_TIMES: [field: string, fork: OpFork][] = [
   ['regolithTime', 'regolith'],
@@ -25,18 +26,10 @@ const OP_TIMES: [field: string, fork: OpFork][] = [
   ['cobaltTime', 'cobalt'],
   ['denimTime', 'denim'],
 ]
-const BLOB_TIMES = ['cancun', 'prague', 'osaka', 'bpo1', 'bpo2', 'bpo3', 'bpo4', 'bpo5'] as const
+const BLOB_TIMES = ['cancun', 'prague', 'osaka', 'bpo1', 'bpo2', 'bpo3', 'bpo4', 'bpo5', 'amsterdam'] as const
 
 /** Forks that geth and op-reth know of and that change execution in ways not implemented here. */
-const UNSUPPORTED_TIMES = [
-  'amsterdamTime',
-  'bogotaTime',
-  'ubtTime',
-  'verkleTime',
-  'interopTime',
-  'lagoonTime',
-  'zenithTime',
-] as const
+const UNSUPPORTED_TIMES = ['bogotaTime', 'ubtTime', 'verkleTime', 'interopTime', 'lagoonTime', 'zenithTime'] as const
 
 type Config = Record<string, unknown>
 

@@ -2,7 +2,7 @@ import type { Address } from '@upfront/protocol'
 import type { BlockSchedule } from './block-schedule.js'
 
 /** Ethereum's execution forks from the Merge on, oldest first. Blob-parameter-only forks change `BlobParameters` alone. */
-export const ETHEREUM_FORKS = ['paris', 'shanghai', 'cancun', 'prague', 'osaka'] as const
+export const ETHEREUM_FORKS = ['paris', 'shanghai', 'cancun', 'prague', 'osaka', 'amsterdam'] as const
 export type EthereumFork = (typeof ETHEREUM_FORKS)[number]
 
 /**

@@ -14,10 +14,14 @@ const PARIS: ForkRules = { reservesBlobPrice: false }
 const SHANGHAI: ForkRules = { ...PARIS, initCodeBytes: 49_152n }
 const OSAKA: ForkRules = { ...SHANGHAI, transactionGas: 1n << 24n, reservesBlobPrice: true }
 
+const { transactionGas: _onlyExecuted, ...UNCAPPED } = OSAKA
+const AMSTERDAM: ForkRules = { ...UNCAPPED, initCodeBytes: 131_072n }
+
 export const FORK_RULES: Readonly<Record<EthereumFork, ForkRules>> = {
   paris: PARIS,
   shanghai: SHANGHAI,
   cancun: SHANGHAI,
   prague: SHANGHAI,
   osaka: OSAKA,
+  amsterdam: AMSTERDAM,
 }

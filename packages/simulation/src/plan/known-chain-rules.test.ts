@@ -18,6 +18,11 @@ describe('knownChainRules', () => {
     expect(at(1n, 24_000_000n, 1_767_747_671n)).toEqual(['osaka', 21])
   })
 
+  it('knows Amsterdam on Sepolia', () => {
+    expect(at(11_155_111n, 9_000_000n, 1_791_294_815n)).toEqual(['osaka', 21])
+    expect(at(11_155_111n, 9_000_000n, 1_791_294_816n)).toEqual(['amsterdam', 21])
+  })
+
   it('knows Base and OP Mainnet, whose forks after Jovian differ', () => {
     expect(at(8_453n, 0n, 1_764_691_200n)).toEqual(['isthmus', undefined])
     expect(at(8_453n, 0n, 1_764_691_201n)).toEqual(['jovian', undefined])
@@ -29,7 +34,6 @@ describe('knownChainRules', () => {
 
   it('says what it can not do', () => {
     expect(knownChainRules(8_453n)?.caveats?.join()).toContain('B20')
-    expect(knownChainRules(11_155_111n)?.unsupportedFrom).toEqual({ fork: 'amsterdam', timestamp: 1_791_294_816n })
     expect(knownChainRules(1n)).not.toHaveProperty('caveats')
   })
 

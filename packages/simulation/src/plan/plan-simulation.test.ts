@@ -179,9 +179,11 @@ describe('planSimulation', () => {
     expect(plan({ blockStateCalls: calls, validation: true }, { rules: ethereum })).not.toHaveProperty('fault')
   })
 
-  it('refuses a base of a fork that is not implemented, whatever the rules say', () => {
+  it('refuses a base of a fork that the rules do not tell of', () => {
     const on = aHeader({ blockAccessListHash: ZERO_HASH })
     expect(refusal(() => plan(overriding({}), { on })).code).toBe(-32000)
+    const rules = ethereumRules({ forks: [{ fork: 'amsterdam', timestamp: 0n }] })
+    expect(plan(overriding({}), { on, rules }).blocks[0]?.rules.fork).toBe('amsterdam')
   })
 
   it('gives each block the rules of its own time', () => {

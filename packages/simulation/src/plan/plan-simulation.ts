@@ -42,10 +42,13 @@ export function planSimulation(
   opening?: OpeningBlock,
   recording: Recording = NO_RECORDING,
 ): SimulationPlan {
-  if (base.blockAccessListHash !== undefined) {
-    throw new RpcError(ErrorCode.serverError, `block ${base.number} belongs to fork amsterdam, which is not supported`)
-  }
   const baseRules = rulesAt(rules, base.number, base.timestamp) ?? impliedRules(base, rules) ?? rulesOfHeader(base)
+  if (base.blockAccessListHash !== undefined && !isForkActive(baseRules.fork, 'amsterdam')) {
+    throw new RpcError(
+      ErrorCode.serverError,
+      `block ${base.number} belongs to fork amsterdam, of which the rules of this chain do not tell: CHAIN_GENESIS_FILE, a genesis file, does`,
+    )
+  }
   const blocks: PlannedBlock[] = []
   let parent: Pick<PlannedBlock, 'number' | 'timestamp' | 'gasLimit' | 'feeRecipient'> = {
     number: base.number,

@@ -88,6 +88,7 @@ function find(rules: ChainRules, number: bigint, timestamp: bigint): BlockRules 
 
 /** What a block's header alone tells of its rules: the oldest that fit its fields. */
 export function rulesOfHeader(header: BlockHeader): BlockRules {
+  if (header.blockAccessListHash !== undefined) return { fork: 'amsterdam' }
   if (header.requestsHash !== undefined) return { fork: 'prague' }
   if (header.parentBeaconBlockRoot !== undefined) return { fork: 'cancun' }
   if (header.withdrawalsRoot !== undefined) return { fork: 'shanghai' }

@@ -12,7 +12,7 @@ function step(opcode: number, found?: Partial<FoundByStep>, height = 7): Halt {
 describe('haltMessage', () => {
   it.each<[string, Halt]>([
     ['out of gas', { kind: 'outOfGas' }],
-    ['max code size exceeded: code size 24577 limit 24576', { kind: 'codeTooLarge', size: 24_577 }],
+    ['max code size exceeded: code size 24577 limit 24576', { kind: 'codeTooLarge', size: 24_577, limit: 24_576 }],
     ['invalid opcode: CLZ', { kind: 'invalidOpcode', opcode: 0x1e }],
     ['invalid opcode: opcode 0xc not defined', { kind: 'invalidOpcode', opcode: 0x0c }],
     ['stack underflow (1 <=> 2)', step(0x01, undefined, 1)],

@@ -5,7 +5,6 @@ import { growsStack, instructionOf, memoryEnd, memoryGas, opcodeName, wordsOf } 
 import { precompileMessage } from './precompile-message.js'
 
 const STACK_LIMIT = 1_024
-const MAX_CODE = 24_576
 const MAX_UINT64 = (1n << 64n) - 1n
 /** Beyond this geth's price of memory would overflow, bytes. */
 const MAX_PRICED_MEMORY = 0x1fffffffe0n
@@ -47,7 +46,7 @@ const MESSAGES = {
 export function haltMessage(halt: Halt): string {
   switch (halt.kind) {
     case 'codeTooLarge':
-      return `max code size exceeded: code size ${halt.size} limit ${MAX_CODE}`
+      return `max code size exceeded: code size ${halt.size} limit ${halt.limit}`
     case 'invalidOpcode':
       return `invalid opcode: ${opcodeName(halt.opcode)}`
     case 'instruction':

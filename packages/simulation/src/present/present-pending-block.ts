@@ -2,10 +2,14 @@ import { type Address, type Hash, type Hex, toQuantity, ZERO_HASH } from '@upfro
 import { fromRlp, hexToBytes, parseTransaction } from 'viem'
 import { parseTransaction as parseOpTransaction } from 'viem/op-stack'
 import type { BlockEnvironment, ExecutedReceipt, PreconfirmedTransaction } from '../engine/preconfirmation-executor.js'
+import { isOpForkActive } from '../plan/base-fee.js'
+import { isForkActive } from '../plan/rules-at.js'
 import { orderedTrieRoot } from './ordered-trie.js'
 
 const EMPTY_UNCLES: Hash = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
 const EMPTY_ROOT: Hash = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
+/** SHA-256 of nothing (EIP-7685). */
+const NO_REQUESTS: Hash = '0xe3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 const DEPOSIT_TYPE = '0x7e'
 
 /** A block under construction, as far as it has been executed. */
@@ -20,6 +24,8 @@ export interface PendingBlock {
   blobGasUsed: bigint
   receiptsRoot: Hash
   logsBloom: Hex
+  /** As the sequencer says. */
+  withdrawalsRoot?: Hash
 }
 
 /**
@@ -49,12 +55,15 @@ export function presentPendingBlock(block: PendingBlock, fullTransactions: boole
     size: toQuantity(block.transactions.reduce((size, { raw }) => size + (raw.length - 2) / 2, 600)),
     uncles: [],
     withdrawals: [],
-    withdrawalsRoot: EMPTY_ROOT,
+    // From Isthmus on that of the message passer's storage, which only the sequencer knows before the block is sealed.
+    withdrawalsRoot: block.withdrawalsRoot ?? (isOpForkActive(environment.rules, 'isthmus') ? ZERO_HASH : EMPTY_ROOT),
     ...(environment.excessBlobGas !== undefined && {
       blobGasUsed: toQuantity(block.blobGasUsed),
       excessBlobGas: toQuantity(environment.excessBlobGas),
     }),
     ...(environment.parentBeaconBlockRoot && { parentBeaconBlockRoot: environment.parentBeaconBlockRoot }),
+    // An OP-stack block has none.
+    ...(isForkActive(environment.rules.fork, 'prague') && { requestsHash: NO_REQUESTS }),
     transactions: block.transactions.map((transaction, i) =>
       fullTransactions ? transactionToRpc(block, transaction, i) : transaction.hash,
     ),
@@ -114,8 +123,8 @@ function receiptToRpc({ block, transaction, receipt, index }: Found, before: num
     gasUsed: toQuantity(receipt.gasUsed),
     effectiveGasPrice: toQuantity(receipt.effectiveGasPrice),
     ...(receipt.blobGasUsed !== undefined && { blobGasUsed: toQuantity(receipt.blobGasUsed) }),
-    logsBloom: bloomOf(receipt),
     logs: logsOf(block, index, before),
+    ...encodedFields(receipt),
   }
 }
 
@@ -176,10 +185,19 @@ function find(blocks: readonly PendingBlock[], hash: Hash): Found | undefined {
   return undefined
 }
 
-/** The consensus encoding is the type's byte, save for type 0, before the list of status, cumulative gas, bloom and logs. */
-function bloomOf(receipt: ExecutedReceipt): Hex {
-  const [, , bloom] = fromRlp(receipt.type === 0 ? receipt.encoded : `0x${receipt.encoded.slice(4)}`, 'hex') as Hex[]
-  return bloom ?? '0x'
+/**
+ * The consensus encoding is the type's byte, save for type 0, before the list of status, cumulative gas, bloom and logs, and from Canyon
+ * on the nonce of a deposit's sender and a version.
+ */
+function encodedFields(receipt: ExecutedReceipt) {
+  const list = receipt.type === 0 ? receipt.encoded : (`0x${receipt.encoded.slice(4)}` as const)
+  const [, , logsBloom = '0x', , nonce, version] = fromRlp(list, 'hex') as Hex[]
+  const quantity = (bytes: Hex) => toQuantity(bytes === '0x' ? 0n : BigInt(bytes))
+  return {
+    logsBloom,
+    ...(nonce !== undefined && { depositNonce: quantity(nonce) }),
+    ...(version !== undefined && { depositReceiptVersion: quantity(version) }),
+  }
 }
 
 function transactionToRpc(block: PendingBlock, transaction: PreconfirmedTransaction, index: number) {

@@ -1,9 +1,8 @@
 import { ErrorCode } from '@upfront/protocol'
 import { checksumAddress } from 'viem'
-import type { Rejection, TransactionFault } from '../engine/simulation-rejected.js'
+import type { Rejection, RequestQueue, TransactionFault } from '../engine/simulation-rejected.js'
 import { haltMessage } from './halt-message.js'
 
-const MAX_INIT_CODE = 49_152
 const DEPOSIT_BYTES = 576
 
 /** What geth puts around the words of a transaction's fault. @param gas that the transaction may use */
@@ -80,7 +79,7 @@ function transactionMessage(fault: TransactionFault, from: string, gas: bigint):
     case 'noAuthorizations':
       return `EIP-7702 transaction with empty auth list (sender ${from})`
     case 'initCodeTooLarge':
-      return `max initcode size exceeded: code size ${fault.size} limit ${MAX_INIT_CODE}`
+      return `max initcode size exceeded: code size ${fault.size} limit ${fault.limit}`
     case 'priceOverflow':
       return `insufficient funds for gas * price + value: ${who} required balance exceeds 256 bits`
     case 'insufficientFunds':
@@ -92,6 +91,13 @@ function transactionMessage(fault: TransactionFault, from: string, gas: bigint):
     case 'floorGas':
       return `insufficient gas for floor data gas cost: have ${gas}, want ${fault.want}`
   }
+}
+
+const QUEUES: Readonly<Record<RequestQueue, string>> = {
+  withdrawal: 'withdrawal',
+  consolidation: 'consolidation',
+  builderDeposit: 'builder deposit',
+  builderExit: 'builder exit',
 }
 
 function blockMessage(rejection: Exclude<Rejection, { kind: 'transaction' | 'blockGasLimit' }>): string {
@@ -109,7 +115,7 @@ function blockMessage(rejection: Exclude<Rejection, { kind: 'transaction' | 'blo
     case 'requestQueue': {
       const { queue, halt } = rejection
       const why = halt === undefined ? 'execution reverted' : haltMessage(halt)
-      return `failed to process ${queue} queue: system call failed to execute: ${why}`
+      return `failed to process ${QUEUES[queue]} queue: system call failed to execute: ${why}`
     }
   }
 }

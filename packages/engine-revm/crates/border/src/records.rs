@@ -58,7 +58,8 @@ pub struct StretchRejected {
 
 names! {
     plan::SpecId {
-        "paris" => MERGE, "shanghai" => SHANGHAI, "cancun" => CANCUN, "prague" => PRAGUE, "osaka" => OSAKA, .._
+        "paris" => MERGE, "shanghai" => SHANGHAI, "cancun" => CANCUN, "prague" => PRAGUE, "osaka" => OSAKA,
+        "amsterdam" => AMSTERDAM, .._
     }
 }
 names! {
@@ -73,7 +74,8 @@ fields! { plan::BlobParameters { target, max, update_fraction } }
 fields! { plan::BlockRules { spec, op, blob } }
 fields! {
     plan::ParentHeader {
-        hash, number, timestamp, gas_limit, gas_used, base_fee, blob_gas_used, excess_blob_gas, withdrawals_root, rules
+        hash, number, timestamp, gas_limit, gas_used, base_fee, blob_gas_used, excess_blob_gas, withdrawals_root,
+        slot_number, rules
     }
 }
 fields! { plan::BaseFeeParameters { elasticity, denominator, minimum } }
@@ -104,7 +106,7 @@ fields! {
 fields! {
     stretch::BlockEnvironment {
         number, timestamp, parent_hash, gas_limit, fee_recipient, prev_randao, base_fee, parent_beacon_block_root,
-        excess_blob_gas, rules
+        excess_blob_gas, slot_number, rules
     }
 }
 fields! {
@@ -137,7 +139,7 @@ variants! {
         "addressCollision" => AddressCollision, "codeStorageOutOfGas" => CodeStorageOutOfGas,
         "codeStartsWithEf" => CodeStartsWithEf, "nonceOverflow" => NonceOverflow, "callTooDeep" => CallTooDeep,
         "insufficientBalance" => InsufficientBalance, "balanceOverflow" => BalanceOverflow,
-        "precompileFailed" => PrecompileFailed, "codeTooLarge" => CodeTooLarge { size },
+        "precompileFailed" => PrecompileFailed, "codeTooLarge" => CodeTooLarge { size, limit },
         "invalidOpcode" => InvalidOpcode { opcode }, "instruction" => Instruction { step },
         "precompile" => Precompile { fault, gas, input }, "other" => Other { name }
     }
@@ -182,13 +184,18 @@ variants! {
         "blobsOfCreation" => BlobsOfCreation, "noBlobHashes" => NoBlobHashes, "tooManyBlobs" => TooManyBlobs,
         "blobHashVersion" => BlobHashVersion { index }, "blobFeeCapTooLow" => BlobFeeCapTooLow { cap, blob_base_fee },
         "setCodeUnsupported" => SetCodeUnsupported, "setCodeOfCreation" => SetCodeOfCreation,
-        "noAuthorizations" => NoAuthorizations, "initCodeTooLarge" => InitCodeTooLarge { size },
+        "noAuthorizations" => NoAuthorizations, "initCodeTooLarge" => InitCodeTooLarge { size, limit },
         "priceOverflow" => PriceOverflow, "insufficientFunds" => InsufficientFunds { have, want },
         "insufficientFundsForTransfer" => InsufficientFundsForTransfer, "intrinsicGas" => IntrinsicGas { want },
         "floorGas" => FloorGas { want }
     }
 }
-names! { rejection::RequestQueue { "withdrawal" => Withdrawal, "consolidation" => Consolidation } }
+names! {
+    rejection::RequestQueue {
+        "withdrawal" => Withdrawal, "consolidation" => Consolidation, "builderDeposit" => BuilderDeposit,
+        "builderExit" => BuilderExit
+    }
+}
 variants! {
     rejection::Rejection {
         "transaction" => Transaction { from, gas, fault }, "blockGasLimit" => BlockGasLimit { left, asked },
@@ -209,7 +216,8 @@ fields! {
 fields! {
     carry::SealedBlock {
         chain, hash, block, transactions, earlier_receipts, earlier_gas_used, earlier_blob_gas_used, withdrawals,
-        gas_used, transactions_root, receipts_root, logs_bloom, withdrawals_root, requests_hash, blob_gas_used
+        gas_used, transactions_root, receipts_root, logs_bloom, withdrawals_root, requests_hash, block_access_list_hash,
+        blob_gas_used
     }
 }
 names! {
@@ -217,7 +225,8 @@ names! {
         "transactionHash" => TransactionHash, "transactionsRoot" => TransactionsRoot,
         "withdrawalsRoot" => WithdrawalsRoot, "transaction" => Transaction, "nativePrecompile" => NativePrecompile,
         "gasUsed" => GasUsed, "receiptsRoot" => ReceiptsRoot, "logsBloom" => LogsBloom, "requestsHash" => RequestsHash,
-        "blobGasUsed" => BlobGasUsed, "parent" => Parent, "disputed" => Disputed
+        "blockAccessListHash" => BlockAccessListHash, "blobGasUsed" => BlobGasUsed, "parent" => Parent,
+        "disputed" => Disputed
     }
 }
 fields! { carry::Sampled { read, value } }

@@ -36,7 +36,7 @@ pub fn write<'a>(plan: &Plan, outcome: &'a Outcome) -> Result<Answer<'a>, Failur
     if writer.out.len() + errors > plan.answer_bytes {
         return Err(Failure::TooLong);
     }
-    let gas_used = outcome.blocks.iter().map(|block| block.header.gas_used).sum();
+    let gas_used = outcome.blocks.iter().flat_map(|block| &block.calls).map(|call| call.gas_used).sum();
     Ok(Answer { json: writer.out, gaps: writer.gaps, gas_used })
 }
 
@@ -75,6 +75,8 @@ impl<'a> Writer<'a, '_> {
         self.optional_number(",\"excessBlobGas\":", header.excess_blob_gas);
         self.optional_hash(",\"parentBeaconBlockRoot\":", header.parent_beacon_block_root);
         self.optional_hash(",\"requestsHash\":", header.requests_hash);
+        self.optional_hash(",\"blockAccessListHash\":", header.block_access_list_hash);
+        self.optional_number(",\"slotNumber\":", header.slot_number);
         self.number(",\"size\":", block.size as u64);
         self.text(",\"transactions\":");
         let place = Place::of(block);

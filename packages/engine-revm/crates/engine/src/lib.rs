@@ -7,11 +7,13 @@
 //! | [`evm`] | revm set up for simulations: logs of transfers, moved precompiles, cancellation |
 //! | [`simulate`] | blocks, calls, fees, system calls: geth's rules |
 //! | [`seal`] | transactions, receipts, roots and headers |
+//! | `access_list` | the list of what a block accesses (EIP-7928) |
 //! | [`answer`] | outcomes as the JSON of an answer |
 //! | [`op`] | what OP-stack chains add |
 //! | [`stretch`] | signed transactions of a block under construction |
 //! | [`pool`] | threads |
 
+mod access_list;
 pub mod answer;
 pub mod carry;
 pub mod evm;

@@ -210,6 +210,7 @@ pub enum Halt {
     /// Bytes that a constructor returned.
     CodeTooLarge {
         size: u64,
+        limit: u64,
     },
     InvalidOpcode {
         opcode: u8,

@@ -64,6 +64,8 @@ pub struct ParentHeader {
     pub blob_gas_used: u64,
     pub excess_blob_gas: u64,
     pub withdrawals_root: Option<B256>,
+    /// EIP-7843.
+    pub slot_number: Option<u64>,
     pub rules: BlockRules,
 }
 

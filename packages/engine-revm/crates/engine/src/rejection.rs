@@ -72,6 +72,8 @@ pub enum Rejection {
 pub enum RequestQueue {
     Withdrawal,
     Consolidation,
+    BuilderDeposit,
+    BuilderExit,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,6 +113,7 @@ pub enum TransactionFault {
     NoAuthorizations,
     InitCodeTooLarge {
         size: usize,
+        limit: usize,
     },
     /// Price and value do not fit 256 bits.
     PriceOverflow,

@@ -23,5 +23,6 @@ pub struct SealedBlock {
     pub logs_bloom: Bloom,
     pub withdrawals_root: Option<B256>,
     pub requests_hash: Option<B256>,
+    pub block_access_list_hash: Option<B256>,
     pub blob_gas_used: Option<u64>,
 }

@@ -14,6 +14,7 @@ pub enum Difference {
     ReceiptsRoot,
     LogsBloom,
     RequestsHash,
+    BlockAccessListHash,
     BlobGasUsed,
     /// The parent's state is no longer held.
     Parent,

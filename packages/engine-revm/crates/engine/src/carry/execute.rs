@@ -84,7 +84,8 @@ fn attempt(
 ) -> (Result<AddressMap<AccountChange>, Differs>, SimulationState) {
     let (executed, state) = stretch::run(stretch, transactions.to_vec(), state, stop);
     let mut machine = stretch.machine(state, stop.clone());
-    let closed = executed.map_err(refused).and_then(|executed| {
+    let closed = executed.map_err(refused).and_then(|mut executed| {
+        machine.evm.ctx.chain.access_list = executed.access_list.take();
         compare(block, &executed).or_else(|differs| match machine.state().allowance() {
             Some(_) => Ok(()),
             None => Err(differs),
@@ -132,9 +133,11 @@ fn check_withdrawals(block: &SealedBlock) -> Result<(), Differs> {
     unless_same(Difference::WithdrawalsRoot, root, claimed)
 }
 
-/// What comes after the transactions: the requests' system calls, and withdrawals.
+/// What comes after the transactions: withdrawals, and the requests' system calls.
 fn close(block: &SealedBlock, executed: &ExecutedStretch, machine: &mut Machine) -> Result<(), Differs> {
     let rules = &block.block.rules;
+    machine.set_access_index(block.transactions.len() as u64 + 1);
+    credit_withdrawals(machine, &block.withdrawals)?;
     if rules.has(SpecId::PRAGUE) && rules.op.is_none() {
         let logs = executed.receipts.iter().flat_map(|receipt| &receipt.logs);
         let hash = requests_hash(machine, block.chain.deposit_contract, logs).map_err(|fault| match fault {
@@ -143,6 +146,9 @@ fn close(block: &SealedBlock, executed: &ExecutedStretch, machine: &mut Machine)
         })?;
         unless_same(Difference::RequestsHash, hash, block.requests_hash.unwrap_or_default())?;
     }
-    credit_withdrawals(machine.state(), &block.withdrawals)?;
+    if let Some(list) = &machine.evm.ctx.chain.access_list {
+        let claimed = block.block_access_list_hash.unwrap_or_default();
+        unless_same(Difference::BlockAccessListHash, list.hash(), claimed)?;
+    }
     Ok(())
 }

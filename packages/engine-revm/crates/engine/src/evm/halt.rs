@@ -51,7 +51,18 @@ pub fn of_frame(
         None => HaltedStep { fork, opcode, height: interpreter.stack.len() as u64, found: None },
     };
     Some(match result {
-        R::OpcodeNotFound | R::NotActivated | R::InvalidFEOpcode => Halt::InvalidOpcode { opcode },
+        R::OpcodeNotFound | R::NotActivated | R::InvalidFEOpcode | R::InvalidImmediateEncoding => {
+            Halt::InvalidOpcode { opcode }
+        }
+        R::OutOfOffset if fork.is_enabled_in(SpecId::AMSTERDAM) => {
+            Halt::Other { name: "return data out of bounds".into() }
+        }
+        // Prices of later forks are not known to whoever words the halt.
+        R::OutOfGas | R::MemoryOOG | R::InvalidOperandOOG | R::CreateInitCodeSizeLimit | R::ReentrancySentryOOG
+            if fork.is_enabled_in(SpecId::AMSTERDAM) =>
+        {
+            Halt::OutOfGas
+        }
         R::StackUnderflow
         | R::StackOverflow
         | R::OutOfGas
@@ -94,10 +105,10 @@ pub fn is_ambiguous(halt: &Halt) -> bool {
 }
 
 /// Why what the code returned can't be deployed.
-pub fn of_deployment(result: InstructionResult, size: usize) -> Halt {
+pub fn of_deployment(result: InstructionResult, size: usize, limit: usize) -> Halt {
     match result {
         InstructionResult::OutOfGas => Halt::CodeStorageOutOfGas,
-        InstructionResult::CreateContractSizeLimit => Halt::CodeTooLarge { size: size as u64 },
+        InstructionResult::CreateContractSizeLimit => Halt::CodeTooLarge { size: size as u64, limit: limit as u64 },
         _ => of_result(result),
     }
 }

@@ -230,7 +230,9 @@ impl Handler for SimulationHandler<'_> {
 /// Pays a fee. For metering, a fee alone does not count as touching its recipient. A fee of nothing touches it too, as in geth: an
 /// account that is empty but for overrides of its storage is gone then. One that nothing has changed is not read for that.
 fn pay(context: &mut Context, to: Address, amount: U256) -> Result<(), Error> {
-    if amount.is_zero() && !context.journaled_state.database.has_changed(to) {
+    // From Amsterdam on the block's access list has it too.
+    let is_read = context.chain.access_list.is_some();
+    if amount.is_zero() && !is_read && !context.journaled_state.database.has_changed(to) {
         return Ok(());
     }
     if !context.journaled_state.inner.state.contains_key(&to) {

@@ -225,20 +225,26 @@ fn log<const TOPICS: usize>(step: Step<'_>) -> InstructionExecResult {
 
 fn self_destruct(step: Step<'_>) -> InstructionExecResult {
     let Context { journaled_state, chain, .. } = &*step.host;
-    if !chain.trace_transfers && chain.recorder.is_none() {
+    if !chain.trace_transfers && chain.recorder.is_none() && chain.access_list.is_none() {
         return host::selfdestruct(step);
     }
     let from = step.interpreter.input.target_address();
     let balance = journaled_state.inner.state.get(&from).map(|account| account.info.balance).unwrap_or_default();
     let to = step.interpreter.stack.data().last().copied();
     let context: &mut Context = step.host;
+    let before = context.journaled_state.logs().len();
     let ended = host::selfdestruct(InstructionContext { interpreter: &mut *step.interpreter, host: &mut *context });
     let (Err(InstructionResult::SelfDestruct), Some(to)) = (ended, to) else { return ended };
     let to = Address::from_word(B256::from(to));
     if let Some(recorder) = &mut context.chain.recorder {
         recorder.self_destruct(from, to, balance);
     }
-    if context.chain.trace_transfers && !balance.is_zero() {
+    let count = context.journaled_state.logs().len();
+    if count > before {
+        let index = context.chain.next_index();
+        context.chain.place_log(count, LogPlace { synthetic: false, index });
+        recorder::log(context);
+    } else if context.chain.trace_transfers && !balance.is_zero() {
         let index = context.chain.next_index();
         record_transfer(context, from, to, balance, index);
     }

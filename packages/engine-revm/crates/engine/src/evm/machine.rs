@@ -9,14 +9,17 @@ use super::{
     run::run,
     step_log::{self, StepBefore},
     uses,
-    watch::Watch,
+    watch::{LogPlace, Watch},
     wrapping,
 };
-use crate::state::{ReadError, SimulationState};
+use crate::{
+    access_list::AccessList,
+    state::{ReadError, SimulationState},
+};
 use alloy_primitives::{Address, U256};
 use revm::{
     context::{BlockEnv, CfgEnv, Evm, Journal, JournalTr, LocalContext, TxEnv},
-    context_interface::{FrameStack, context::ContextError},
+    context_interface::{Cfg, FrameStack, context::ContextError},
     handler::{
         EthFrame, EvmTr, FrameInitOrResult, FrameResult, ItemOrResult, evm::FrameInitResult,
         instructions::InstructionProvider,
@@ -29,7 +32,7 @@ use revm::{
         interpreter_types::LoopControl,
     },
     primitives::hardfork::SpecId,
-    state::EvmStorageSlot,
+    state::{EvmState, EvmStorageSlot},
 };
 
 /// revm with watched frames: transfers become logs, and the reason why the outermost frame halted is kept.
@@ -77,10 +80,26 @@ impl Machine {
         self.evm.ctx.cfg = cfg;
         self.evm.ctx.block = block;
         self.evm.ctx.chain.log_count = 0;
+        self.evm.ctx.chain.access_list = spec.is_enabled_in(SpecId::AMSTERDAM).then(AccessList::default);
     }
 
     pub fn state(&mut self) -> &mut SimulationState {
         &mut self.evm.ctx.journaled_state.database
+    }
+
+    /// Takes over what a transaction or a system call has changed.
+    pub fn commit(&mut self, changes: EvmState) {
+        if let Some(list) = &mut self.evm.ctx.chain.access_list {
+            list.note(&changes);
+        }
+        self.state().commit(changes);
+    }
+
+    /// What follows has this index in the block's access list.
+    pub fn set_access_index(&mut self, index: u64) {
+        if let Some(list) = &mut self.evm.ctx.chain.access_list {
+            list.index = index;
+        }
     }
 
     /// Leaves the frames to the thread's next machine.
@@ -166,6 +185,23 @@ fn passed_on(action: &InterpreterAction) -> u64 {
     }
 }
 
+trait Transferring {
+    fn sends_to_another(&self) -> bool;
+}
+
+impl Transferring for FrameInput {
+    fn sends_to_another(&self) -> bool {
+        match self {
+            Self::Call(call) => {
+                matches!(call.value, CallValue::Transfer(value) if !value.is_zero())
+                    && call.caller != call.target_address
+            }
+            Self::Create(create) => !create.value().is_zero(),
+            Self::Empty => false,
+        }
+    }
+}
+
 /// The value that opening a frame transfers. The receiver is none for a creation: its address is known once the frame is made.
 struct Transfer {
     from: Address,
@@ -180,13 +216,13 @@ impl Machine {
     /// Opens a frame. A transfer that takes the receiver's balance beyond 256 bits wraps it, as in geth.
     fn open(&mut self, mut frame_input: FrameInit) -> Result<OpenedFrame<'_>, ContextError<ReadError>> {
         let journal = &mut self.evm.ctx.journaled_state.inner;
-        let before = journal.journal.len();
+        let (before, logs) = (journal.journal.len(), journal.logs.len());
         let wrapped = wrapping::transfer(journal, &mut frame_input.frame_input);
         let creates = matches!(frame_input.frame_input, FrameInput::Create(_));
         let result = match self.evm.frame_init(frame_input)? {
             ItemOrResult::Item(frame) => {
                 if wrapped {
-                    frame.checkpoint.journal_i = before;
+                    (frame.checkpoint.journal_i, frame.checkpoint.log_i) = (before, logs);
                 }
                 None
             }
@@ -199,7 +235,7 @@ impl Machine {
             None => ItemOrResult::Item(self.evm.frame_stack.get()),
             Some(result) => {
                 if wrapped && !result.interpreter_result().is_ok() {
-                    wrapping::revert(&mut self.evm.ctx.journaled_state.inner, before);
+                    wrapping::revert(&mut self.evm.ctx.journaled_state.inner, before, logs);
                 }
                 ItemOrResult::Result(result)
             }
@@ -222,6 +258,9 @@ impl Machine {
 
     /// Opens a frame, and logs its transfer where transfers are traced.
     fn open_logged(&mut self, frame_input: FrameInit) -> Result<OpenedFrame<'_>, ContextError<ReadError>> {
+        if self.evm.ctx.cfg.spec.is_enabled_in(SpecId::AMSTERDAM) {
+            return self.open_with_log(frame_input);
+        }
         if !self.evm.ctx.chain.trace_transfers {
             return self.open(frame_input);
         }
@@ -240,6 +279,32 @@ impl Machine {
         Ok(match made {
             Ok(_) => ItemOrResult::Item(self.evm.frame_stack.get()),
             Err(result) => ItemOrResult::Result(result),
+        })
+    }
+
+    /// Opens a frame whose transfer the protocol logs (EIP-7708). A precompiled contract that fails takes the log back, but not its index.
+    fn open_with_log(&mut self, frame_input: FrameInit) -> Result<OpenedFrame<'_>, ContextError<ReadError>> {
+        let before = self.evm.ctx.journaled_state.logs().len();
+        let transfers = frame_input.frame_input.sends_to_another();
+        let result = match self.open(frame_input)? {
+            ItemOrResult::Item(_) => None,
+            ItemOrResult::Result(result) => Some(result),
+        };
+        let context = &mut self.evm.ctx;
+        let count = context.journaled_state.logs().len();
+        if count > before {
+            let index = context.chain.next_index();
+            context.chain.place_log(count, LogPlace { synthetic: false, index });
+            recorder::log(context);
+        } else if transfers
+            && let Some(FrameResult::Call(outcome)) = &result
+            && outcome.was_precompile_called
+        {
+            context.chain.next_index();
+        }
+        Ok(match result {
+            None => ItemOrResult::Item(self.evm.frame_stack.get()),
+            Some(result) => ItemOrResult::Result(result),
         })
     }
 
@@ -353,7 +418,7 @@ impl EvmTr for Machine {
             if let (Some((before, output)), FrameResult::Create(created)) = (stopped, result) {
                 let after = created.result.result;
                 if before.is_ok() && !after.is_ok() {
-                    halt = Some(halt::of_deployment(after, output));
+                    halt = Some(halt::of_deployment(after, output, ctx.cfg.max_code_size()));
                 }
             }
             if let Some(recorder) = &mut ctx.chain.recorder {

@@ -1,5 +1,5 @@
 use super::{last_step::LastStep, memory_gate::Room, recorder::Recorder};
-use crate::{outcome::Halt, state::Stop};
+use crate::{access_list::AccessList, outcome::Halt, state::Stop};
 use alloy_primitives::{Address, U256};
 use std::sync::Arc;
 
@@ -29,6 +29,8 @@ pub struct Watch {
     /// Accounts that only fees touched.
     pub fee_only: Vec<Address>,
     pub deepest: usize,
+    /// What the block has accessed so far, from Amsterdam on.
+    pub access_list: Option<AccessList>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -35,12 +35,13 @@ pub fn transfer(journal: &mut Journal, input: &mut FrameInput) -> bool {
     journal.touch(from);
     journal.touch(to);
     journal.journal.push(JournalEntry::balance_transfer(from, to, value));
+    journal.eip7708_transfer_log(from, to, value);
     call.value = CallValue::Apparent(value);
     true
 }
 
-/// Takes back what was journaled since `before`.
-pub fn revert(journal: &mut Journal, before: usize) {
-    let checkpoint = JournalCheckpoint { journal_i: before, ..journal.checkpoint() };
+/// Takes back what was journaled and logged since there were so many of each.
+pub fn revert(journal: &mut Journal, before: usize, logs: usize) {
+    let checkpoint = JournalCheckpoint { journal_i: before, log_i: logs, ..journal.checkpoint() };
     journal.checkpoint_revert(checkpoint);
 }

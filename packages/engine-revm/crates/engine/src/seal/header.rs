@@ -89,6 +89,12 @@ fn encode_header(header: &Header, base_fee: U256) -> Vec<u8> {
     if let Some(hash) = header.requests_hash {
         hash.encode(&mut out);
     }
+    if let Some(hash) = header.block_access_list_hash {
+        hash.encode(&mut out);
+    }
+    if let Some(slot) = header.slot_number {
+        slot.encode(&mut out);
+    }
     list(out)
 }
 
@@ -105,6 +111,8 @@ mod tests {
             excess_blob_gas: Some(0),
             parent_beacon_block_root: Some(B256::repeat_byte(2)),
             requests_hash: Some(B256::repeat_byte(3)),
+            block_access_list_hash: Some(B256::repeat_byte(4)),
+            slot_number: Some(5),
             number: 300,
             ..Header::default()
         };

@@ -1,9 +1,12 @@
 use super::{
     Progress, call,
     call::{BlockFees, Executed, Turn},
-    fees, op, overrides, requests, system_calls, withdrawals,
+    fees,
+    gas_pool::GasPool,
+    op, overrides, requests, system_calls, withdrawals,
 };
 use crate::{
+    access_list::AccessList,
     evm::Machine,
     outcome::{ExecutedBlock, ExecutedCall},
     plan::{OpFork, ParentHeader, Plan, PlannedBlock},
@@ -36,8 +39,13 @@ pub fn execute(
         None => U256::from(1),
     });
 
+    // What its parent has none of, it has none of either.
+    let slot_number = progress.parent.slot_number.map(|slot| slot + 1);
     let precompiles = overrides::apply(machine.state(), rules, &block.overrides).map_err(here)?;
-    machine.start_block(environment(plan, block), block_environment(block, excess_blob_gas), precompiles);
+    let environment = block_environment(block, excess_blob_gas, slot_number);
+    machine.start_block(configuration(plan, block), environment, precompiles);
+    // From Amsterdam on the protocol itself logs transfers.
+    machine.evm.ctx.chain.trace_transfers = plan.trace_transfers && !rules.has(SpecId::AMSTERDAM);
     machine.evm.ctx.chain.base_fee = base_fee;
     machine.evm.ctx.chain.blob_base_fee = blob_base_fee;
 
@@ -49,22 +57,24 @@ pub fn execute(
     }
 
     let fees = BlockFees { base_fee, blob_base_fee };
-    let mut gas_used = 0u64;
+    let mut pool = GasPool::new(block.gas_limit, rules.spec, 0);
     let mut executed: Vec<Executed> = Vec::with_capacity(block.calls.len());
     for (position, planned) in block.calls.iter().enumerate() {
         if machine.evm.ctx.chain.stop.is_raised() {
             return Err(Failure::Cancelled);
         }
-        let left = if block.is_executed { u64::MAX } else { block.gas_limit - gas_used };
+        let left = if block.is_executed { u64::MAX } else { pool.available(plan.validation) };
+        machine.set_access_index(position as u64 + 1);
         let turn = Turn { block: index, call: position, gas_left: left };
         let done = call::execute(plan, block, planned, turn, &fees, machine, progress)
             .map_err(|fault| fault.at(index, Some(position)))?;
-        gas_used += done.call.gas_used;
+        pool.charge(&done.gas);
         executed.push(done);
     }
 
+    machine.set_access_index(block.calls.len() as u64 + 1);
     if rules.has(SpecId::SHANGHAI) {
-        withdrawals::credit(machine.state(), &block.withdrawals)?;
+        withdrawals::credit(machine, &block.withdrawals)?;
     }
     let requests_hash = requests_hash(plan, block, machine, &executed).map_err(here)?;
     let blob_gas_used = blob_gas_used(plan, block, machine, &executed)?;
@@ -83,7 +93,7 @@ pub fn execute(
         difficulty: U256::ZERO,
         number: block.number,
         gas_limit: block.gas_limit,
-        gas_used,
+        gas_used: pool.used(),
         timestamp: block.timestamp,
         extra_data: block.extra_data.clone(),
         mix_hash: block.prev_randao,
@@ -94,7 +104,8 @@ pub fn execute(
         excess_blob_gas: rules.has(SpecId::CANCUN).then_some(excess_blob_gas),
         parent_beacon_block_root: rules.has(SpecId::CANCUN).then(|| block.parent_beacon_block_root.unwrap_or_default()),
         requests_hash,
-        ..Header::default()
+        block_access_list_hash: machine.evm.ctx.chain.access_list.as_ref().map(AccessList::hash),
+        slot_number,
     };
     let withdrawals = rules.has(SpecId::SHANGHAI).then_some(block.withdrawals.as_slice());
     let (hash, size) = seal::seal(&header, base_fee, Body { transactions: &encoded, withdrawals });
@@ -105,25 +116,29 @@ pub fn execute(
         number: block.number,
         timestamp: block.timestamp,
         gas_limit: block.gas_limit,
-        gas_used,
+        gas_used: header.gas_used,
         base_fee,
         blob_gas_used,
         excess_blob_gas,
         withdrawals_root: header.withdrawals_root,
+        slot_number,
         rules: *rules,
     };
     Ok(ExecutedBlock { header, base_fee, hash, size, calls })
 }
 
-fn environment(plan: &Plan, block: &PlannedBlock) -> CfgEnv {
+fn configuration(plan: &Plan, block: &PlannedBlock) -> CfgEnv {
     let mut cfg = CfgEnv::new_with_spec(block.rules.spec);
     cfg.chain_id = plan.chain.chain_id;
-    // A simulated call may use more gas than EIP-7825 allows a transaction.
-    cfg.tx_gas_limit_cap = Some(u64::MAX);
+    // A simulated call may use more gas than EIP-7825 allows a transaction. From Amsterdam on a validated one has what it asks for
+    // beyond that for its state alone.
+    if !(plan.validation && block.rules.has(SpecId::AMSTERDAM)) {
+        cfg.tx_gas_limit_cap = Some(u64::MAX);
+    }
     cfg
 }
 
-fn block_environment(block: &PlannedBlock, excess_blob_gas: u64) -> BlockEnv {
+fn block_environment(block: &PlannedBlock, excess_blob_gas: u64, slot_number: Option<u64>) -> BlockEnv {
     BlockEnv {
         number: U256::from(block.number),
         beneficiary: block.fee_recipient,
@@ -134,7 +149,7 @@ fn block_environment(block: &PlannedBlock, excess_blob_gas: u64) -> BlockEnv {
         difficulty: U256::ZERO,
         prevrandao: Some(block.prev_randao),
         blob_excess_gas_and_price: Some(BlobExcessGasAndPrice { excess_blob_gas, blob_gasprice: 0 }),
-        slot_num: 0,
+        slot_num: slot_number.unwrap_or_default(),
     }
 }
 

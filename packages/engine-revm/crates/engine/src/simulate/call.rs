@@ -10,7 +10,7 @@ use alloy_primitives::{Bytes, TxKind, U256};
 use revm::{
     Database,
     context::{JournalTr, TxEnv},
-    context_interface::cfg::gas_params::Eip2780TxInfo,
+    context_interface::{Cfg, cfg::gas_params::Eip2780TxInfo, result::ResultGas},
     interpreter::{InitialAndFloorGas, InstructionResult},
     primitives::hardfork::SpecId,
     state::AccountInfo,
@@ -21,6 +21,7 @@ pub struct Executed {
     pub call: ExecutedCall,
     /// The transaction, EIP-2718 bytes.
     pub encoded: Vec<u8>,
+    pub gas: ResultGas,
 }
 
 /// Which call it is, by indices of its block and in it, and what the block's earlier calls left of its gas limit.
@@ -75,6 +76,7 @@ pub fn execute(
         sender_balance: sender.balance,
         rollup: rollup.as_ref(),
         initial,
+        init_code_limit: machine.evm.ctx.cfg.max_initcode_size(),
     }
     .check()?;
 
@@ -85,7 +87,7 @@ pub fn execute(
     let before = probe::ask(machine, &probes)?;
     machine.evm.ctx.chain.gas_price = gas_price;
     record::begin(plan.recording, machine, call, progress.output_left)?;
-    let outcome = run(machine, call, &sender, &charge, initial, nonce, gas)?;
+    let outcome = run(machine, call, &sender, &charge, initial, gas)?;
     let mut executed = present(machine, &outcome, Numbers { encoded: &encoded, nonce, gas, capped: gas < asked });
     let changes = machine.evm.ctx.journaled_state.finalize();
     count_touched(&mut progress.touched, machine, call, &changes);
@@ -93,7 +95,7 @@ pub fn execute(
         progress.message_passer_written = true;
     }
     executed.record = record::end(machine, call, nonce, &changes, &mut progress.output_left)?;
-    machine.state().commit(changes);
+    machine.commit(changes);
     if let Some(record) = &mut executed.record {
         (record.gas, record.gas_used) = (gas, executed.gas_used);
         let after = probe::ask(machine, &probes)?;
@@ -104,7 +106,7 @@ pub fn execute(
     let output = executed.return_data.len() + executed.logs.iter().map(|log| log.data.len()).sum::<usize>();
     progress.output_left = progress.output_left.checked_sub(output).ok_or(Fault::TooLong)?;
     progress.gas_budget = progress.gas_budget.saturating_sub(executed.gas_used);
-    Ok(Executed { call: executed, encoded })
+    Ok(Executed { call: executed, encoded, gas: outcome.gas })
 }
 
 /// The price per unit of gas. Like geth: zero if the call names no fee, and `gasPrice` as it is.
@@ -155,7 +157,6 @@ fn run(
     sender: &AccountInfo,
     charge: &Charge,
     initial: InitialAndFloorGas,
-    nonce: u64,
     gas: u64,
 ) -> Result<CallOutcome, Fault> {
     let tx = TxEnv {
@@ -167,7 +168,8 @@ fn run(
         kind: call.to.map_or(TxKind::Create, TxKind::Call),
         value: call.value,
         data: call.input.clone(),
-        nonce,
+        // Where a creation's address comes from, whatever the call says.
+        nonce: sender.nonce,
         chain_id: None,
         blob_hashes: call.blob_hashes.clone().unwrap_or_default(),
         ..TxEnv::default()

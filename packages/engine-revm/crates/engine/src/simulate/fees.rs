@@ -86,6 +86,7 @@ mod tests {
             blob_gas_used: blobs * GAS_PER_BLOB,
             excess_blob_gas: excess,
             withdrawals_root: None,
+            slot_number: None,
             rules: BlockRules { spec: SpecId::OSAKA, op: None, blob: Some(PRAGUE) },
         }
     }

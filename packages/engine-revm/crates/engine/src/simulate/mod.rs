@@ -3,6 +3,7 @@
 mod block;
 mod call;
 mod fees;
+mod gas_pool;
 mod op;
 mod overrides;
 mod probe;
@@ -28,6 +29,7 @@ use revm::context::{BlockEnv, CfgEnv};
 use std::sync::Arc;
 
 pub(crate) use fees::{blob_gas, blob_price};
+pub(crate) use gas_pool::GasPool;
 pub(crate) use op::{current_da_footprint_scalar, da_footprint};
 pub use reading::{Ground, simulate_reading};
 pub(crate) use requests::hash as requests_hash;

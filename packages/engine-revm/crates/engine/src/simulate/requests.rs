@@ -1,6 +1,7 @@
-//! Requests to the consensus layer (EIP-7685): deposits (EIP-6110), withdrawals (EIP-7002), consolidations (EIP-7251).
+//! Requests to the consensus layer (EIP-7685): deposits (EIP-6110), withdrawals (EIP-7002), consolidations (EIP-7251), builders'
+//! deposits and exits (EIP-8282).
 
-use super::system_calls::{CONSOLIDATION_REQUESTS, WITHDRAWAL_REQUESTS, dequeue};
+use super::system_calls::{BUILDER_DEPOSITS, BUILDER_EXITS, CONSOLIDATION_REQUESTS, WITHDRAWAL_REQUESTS, dequeue};
 use crate::{
     evm::Machine,
     outcome::ExecutedLog,
@@ -8,6 +9,7 @@ use crate::{
 };
 use alloy_eips::eip7685::Requests;
 use alloy_primitives::{Address, B256, Bytes, b256};
+use revm::primitives::hardfork::SpecId;
 
 const DEPOSIT_EVENT: B256 = b256!("649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5");
 const DEPOSIT_DATA: usize = 576;
@@ -22,6 +24,10 @@ pub fn hash<'a>(
     requests.push_request_with_type(0, deposits(deposit_contract, logs)?);
     requests.push_request_with_type(1, dequeue(machine, WITHDRAWAL_REQUESTS, RequestQueue::Withdrawal)?);
     requests.push_request_with_type(2, dequeue(machine, CONSOLIDATION_REQUESTS, RequestQueue::Consolidation)?);
+    if machine.evm.ctx.cfg.spec.is_enabled_in(SpecId::AMSTERDAM) {
+        requests.push_request_with_type(3, dequeue(machine, BUILDER_DEPOSITS, RequestQueue::BuilderDeposit)?);
+        requests.push_request_with_type(4, dequeue(machine, BUILDER_EXITS, RequestQueue::BuilderExit)?);
+    }
     Ok(requests.requests_hash())
 }
 

@@ -21,6 +21,9 @@ pub const BEACON_ROOTS: Address = address!("000F3df6D732807Ef1319fB7B8bB8522d0Be
 pub const HISTORY: Address = address!("0000F90827F1C53a10cb7A02335B175320002935");
 /// EIP-7002
 pub const WITHDRAWAL_REQUESTS: Address = address!("00000961Ef480Eb55e80D19ad83579A64c007002");
+/// EIP-8282
+pub const BUILDER_DEPOSITS: Address = address!("0000bFF46984e3725691FA540a8C7589300D8282");
+pub const BUILDER_EXITS: Address = address!("000064D678505AD48F8CCB093BC65613800E8282");
 /// EIP-7251
 pub const CONSOLIDATION_REQUESTS: Address = address!("0000BBdDc7CE488642fb579F8B00f3a590007251");
 
@@ -59,7 +62,9 @@ fn store(
     words: &[(u64, U256)],
 ) -> Result<(), ReadError> {
     let code = machine.state().code_hash(contract)?;
-    if code == known {
+    if has_to_run(machine, contract) {
+        call(machine, contract, word.into())?;
+    } else if code == known {
         let change = machine.state().change(contract);
         change.storage.extend(words.iter().map(|(slot, value)| (U256::from(*slot), *value)));
     } else if code != KECCAK_EMPTY {
@@ -72,7 +77,8 @@ fn store(
 pub fn dequeue(machine: &mut Machine, contract: Address, queue: RequestQueue) -> Result<Bytes, Fault> {
     // geth refuses a block without the contract. Development chains like anvil have none, and simulations must work there.
     let code = machine.state().code_hash(contract)?;
-    if code == KECCAK_EMPTY || (is_known_queue(contract, code) && is_queue_at_rest(machine, contract)?) {
+    let is_known = is_known_queue(contract, code) && !has_to_run(machine, contract);
+    if code == KECCAK_EMPTY || (is_known && is_queue_at_rest(machine, contract)?) {
         return Ok(Bytes::new());
     }
     match call(machine, contract, Bytes::new())? {
@@ -83,6 +89,11 @@ pub fn dequeue(machine: &mut Machine, contract: Address, queue: RequestQueue) ->
             Err(Rejection::RequestQueue { queue, halt: Some(known.unwrap_or(Halt::OutOfGas)) }.into())
         }
     }
+}
+
+/// What a call accesses belongs in the block's list, where there is one. A precompiled contract that was moved here runs instead.
+fn has_to_run(machine: &Machine, contract: Address) -> bool {
+    machine.evm.ctx.chain.access_list.is_some() || machine.evm.precompiles.get(&contract).is_some()
 }
 
 fn is_known_queue(contract: Address, code: B256) -> bool {
@@ -107,7 +118,7 @@ fn call(machine: &mut Machine, contract: Address, input: Bytes) -> Result<Execut
     let changes = machine.evm.ctx.journaled_state.finalize();
     match result {
         Ok(result) => {
-            machine.state().commit(changes);
+            machine.commit(changes);
             Ok(result)
         }
         Err(EVMError::Database(error)) => Err(error),

@@ -80,6 +80,7 @@ fn plan(overrides: Vec<StateOverride>, calls: Vec<PlannedCall>) -> Plan {
             blob_gas_used: 0,
             excess_blob_gas: 0,
             withdrawals_root: None,
+            slot_number: None,
             rules: rules(),
         },
         blocks: vec![PlannedBlock {

@@ -10,7 +10,6 @@ use alloy_primitives::{B256, U256};
 use revm::{interpreter::InitialAndFloorGas, primitives::hardfork::SpecId};
 use std::cmp::Ordering;
 
-const MAX_INIT_CODE: usize = 49_152;
 const MAX_BLOBS_PER_TRANSACTION: usize = 6;
 const VERSIONED_HASH_KZG: u8 = 1;
 
@@ -28,6 +27,8 @@ pub struct Candidate<'a> {
     pub sender_balance: U256,
     pub rollup: Option<&'a RollupCharge>,
     pub initial: InitialAndFloorGas,
+    /// Most bytes of init code.
+    pub init_code_limit: usize,
 }
 
 impl Candidate<'_> {
@@ -113,8 +114,8 @@ impl Candidate<'_> {
 
     fn init_code(&self) -> Result<(), Fault> {
         let size = self.call.input.len();
-        if self.call.to.is_none() && self.spec.is_enabled_in(SpecId::SHANGHAI) && size > MAX_INIT_CODE {
-            return Err(Fault::InitCodeTooLarge { size });
+        if self.call.to.is_none() && self.spec.is_enabled_in(SpecId::SHANGHAI) && size > self.init_code_limit {
+            return Err(Fault::InitCodeTooLarge { size, limit: self.init_code_limit });
         }
         Ok(())
     }

@@ -1,16 +1,18 @@
-use crate::{
-    plan::Withdrawal,
-    state::{ReadError, SimulationState},
-};
+use crate::{evm::Machine, plan::Withdrawal, state::ReadError};
 use alloy_primitives::U256;
 use revm::Database;
 
 /// EIP-4895. Amounts are in Gwei.
-pub fn credit(state: &mut SimulationState, withdrawals: &[Withdrawal]) -> Result<(), ReadError> {
-    for withdrawal in withdrawals.iter().filter(|withdrawal| withdrawal.amount > 0) {
-        let account = state.basic(withdrawal.address)?.unwrap_or_default();
-        let amount = U256::from(withdrawal.amount) * U256::from(1_000_000_000u64);
-        state.change(withdrawal.address).balance = Some(account.balance.wrapping_add(amount));
+pub fn credit(machine: &mut Machine, withdrawals: &[Withdrawal]) -> Result<(), ReadError> {
+    for Withdrawal { address, amount, .. } in withdrawals {
+        let balance = machine.state().basic(*address)?.unwrap_or_default().balance;
+        let credited = balance.wrapping_add(U256::from(*amount) * U256::from(1_000_000_000u64));
+        if let Some(list) = &mut machine.evm.ctx.chain.access_list {
+            list.note_balance(*address, balance, credited);
+        }
+        if credited != balance {
+            machine.state().change(*address).balance = Some(credited);
+        }
     }
     Ok(())
 }

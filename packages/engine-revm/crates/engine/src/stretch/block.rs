@@ -1,4 +1,5 @@
 use crate::{
+    access_list::AccessList,
     evm::{Machine, PrecompileSet, Watch},
     plan::{BlockRules, ChainRules},
     simulate::{blob_price, system_calls},
@@ -24,6 +25,8 @@ pub struct BlockEnvironment {
     pub base_fee: u64,
     pub parent_beacon_block_root: Option<B256>,
     pub excess_blob_gas: u64,
+    /// EIP-7843.
+    pub slot_number: Option<u64>,
     pub rules: BlockRules,
 }
 
@@ -61,7 +64,7 @@ impl Stretch {
                 excess_blob_gas: block.excess_blob_gas,
                 blob_gasprice: price,
             }),
-            slot_num: 0,
+            slot_num: block.slot_number.unwrap_or_default(),
         }
     }
 
@@ -72,12 +75,22 @@ impl Stretch {
         cfg
     }
 
+    /// From Amsterdam on: what the block has accessed before anything ran.
+    pub fn new_access_list(&self) -> Option<AccessList> {
+        self.block.rules.has(SpecId::AMSTERDAM).then(AccessList::default)
+    }
+
     /// A machine for system calls and for warming.
     pub fn machine(&self, state: SimulationState, stop: Arc<Stop>) -> Machine {
         let rules = &self.block.rules;
         let mut cfg = self.cfg();
         cfg.tx_gas_limit_cap = Some(u64::MAX);
-        let watch = Watch { stop, base_fee: U256::from(self.block.base_fee), ..Watch::default() };
+        let watch = Watch {
+            stop,
+            base_fee: U256::from(self.block.base_fee),
+            access_list: self.new_access_list(),
+            ..Watch::default()
+        };
         let mut machine = Machine::new(state, watch, cfg, self.block_env(), PrecompileSet::new(rules, None));
         machine.state().set_block_hash(self.block.number.saturating_sub(1), self.block.parent_hash);
         machine

@@ -1,5 +1,5 @@
 use super::{applied::Applied, block::Stretch, failure::TransactionError, transaction::PooledTransaction};
-use crate::state::SimulationState;
+use crate::{access_list::AccessList, state::SimulationState};
 use revm::{
     ExecuteEvm,
     context::{BlockEnv, CfgEnv, Evm, FrameStack, Journal, JournalTr, LocalContext, TxEnv},
@@ -8,15 +8,22 @@ use revm::{
     interpreter::interpreter::EthInterpreter,
 };
 
+/// EIP-8037: to execute and for state together.
+const MOST_TRANSACTION_GAS: u64 = u32::MAX as u64;
+
 type Context = revm::Context<BlockEnv, TxEnv, CfgEnv, SimulationState, Journal<SimulationState>, (), LocalContext>;
 
+type Inner = Evm<Context, (), EthInstructions<EthInterpreter, Context>, EthPrecompiles, EthFrame<EthInterpreter>>;
+
 /// Executes transactions by Ethereum's rules, with full validation.
-pub struct EthereumEvm(
-    Evm<Context, (), EthInstructions<EthInterpreter, Context>, EthPrecompiles, EthFrame<EthInterpreter>>,
-);
+pub struct EthereumEvm {
+    evm: Inner,
+    /// From Amsterdam on.
+    access_list: Option<AccessList>,
+}
 
 impl EthereumEvm {
-    pub fn new(stretch: &Stretch, state: SimulationState) -> Self {
+    pub fn new(stretch: &Stretch, state: SimulationState, access_list: Option<AccessList>) -> Self {
         let spec = stretch.block.rules.spec;
         let mut journal = Journal::new(state);
         journal.set_spec_id(spec);
@@ -29,25 +36,34 @@ impl EthereumEvm {
             local: LocalContext::default(),
             error: Ok(()),
         };
-        Self(Evm {
+        let evm = Evm {
             ctx: context,
             inspector: (),
             instruction: EthInstructions::new_mainnet_with_spec(spec),
             precompiles: EthPrecompiles::new(spec),
             frame_stack: FrameStack::new(),
-        })
+        };
+        Self { evm, access_list }
     }
 
     pub fn state(&mut self) -> &mut SimulationState {
-        &mut self.0.ctx.journaled_state.database
+        &mut self.evm.ctx.journaled_state.database
     }
 
-    pub fn into_state(self) -> SimulationState {
-        self.0.ctx.journaled_state.database
+    pub fn finish(self) -> (SimulationState, Option<AccessList>) {
+        (self.evm.ctx.journaled_state.database, self.access_list)
     }
 
     pub fn apply(&mut self, transaction: &PooledTransaction) -> Result<Applied, TransactionError> {
-        let ResultAndState { result, state } = self.0.transact(transaction.env.clone())?;
+        let asked = transaction.env.gas_limit;
+        if self.access_list.is_some() && asked > MOST_TRANSACTION_GAS {
+            return Err(TransactionError::GasLimit { left: MOST_TRANSACTION_GAS, asked });
+        }
+        let ResultAndState { result, state } = self.evm.transact(transaction.env.clone())?;
+        if let Some(list) = &mut self.access_list {
+            list.index += 1;
+            list.note(&state);
+        }
         self.state().commit(state);
         Ok(Applied::of(result))
     }

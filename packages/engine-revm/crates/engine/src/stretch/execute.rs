@@ -9,9 +9,10 @@ use super::{
     transaction::{PooledTransaction, decode},
 };
 use crate::{
+    access_list::AccessList,
     outcome::ExecutedLog,
     plan::OpFork,
-    simulate::{Ground, blob_gas, current_da_footprint_scalar, da_footprint},
+    simulate::{GasPool, Ground, blob_gas, current_da_footprint_scalar, da_footprint},
     state::{AccountChange, ReadError, SimulationState, Stop},
 };
 use alloy_primitives::{Address, B256, Bloom, Bytes, Log, map::AddressMap};
@@ -29,6 +30,8 @@ pub struct ExecutedStretch {
     pub blob_gas_used: u64,
     pub receipts_root: B256,
     pub logs_bloom: Bloom,
+    /// From Amsterdam on, of the block so far.
+    pub access_list: Option<AccessList>,
 }
 
 enum BlockEvm {
@@ -44,10 +47,10 @@ impl BlockEvm {
         }
     }
 
-    fn into_state(self) -> SimulationState {
+    fn finish(self) -> (SimulationState, Option<AccessList>) {
         match self {
-            Self::Ethereum(evm) => evm.into_state(),
-            Self::Optimism(evm) => evm.into_state(),
+            Self::Ethereum(evm) => evm.finish(),
+            Self::Optimism(evm) => (evm.into_state(), None),
         }
     }
 
@@ -83,10 +86,13 @@ pub fn run(
     mut state: SimulationState,
     stop: &Arc<Stop>,
 ) -> (Result<ExecutedStretch, StretchFailure>, SimulationState) {
+    let mut access_list = stretch.new_access_list();
     if stretch.opening {
         let mut machine = stretch.machine(state, stop.clone());
         let opened = stretch.open(&mut machine);
-        (state, _) = machine.finish();
+        let watch;
+        (state, watch) = machine.finish();
+        access_list = watch.access_list;
         if let Err(error) = opened {
             return (Err(error.into()), state);
         }
@@ -95,10 +101,11 @@ pub fn run(
     state.set_delegations(stretch.block.rules.has(SpecId::PRAGUE));
     let mut evm = match stretch.block.rules.op {
         Some(fork) => BlockEvm::Optimism(Box::new(OptimismEvm::new(stretch, fork, state))),
-        None => BlockEvm::Ethereum(Box::new(EthereumEvm::new(stretch, state))),
+        None => BlockEvm::Ethereum(Box::new(EthereumEvm::new(stretch, state, access_list))),
     };
     let executed = apply_all(stretch, transactions, &mut evm, stop);
-    (executed, evm.into_state())
+    let (state, access_list) = evm.finish();
+    (executed.map(|executed| ExecutedStretch { access_list, ..executed }), state)
 }
 
 fn apply_all(
@@ -107,8 +114,11 @@ fn apply_all(
     evm: &mut BlockEvm,
     stop: &Stop,
 ) -> Result<ExecutedStretch, StretchFailure> {
-    let mut progress =
-        Progress { gas_used: stretch.earlier_gas_used, blob_gas_used: stretch.earlier_blob_gas_used, scalar: None };
+    let mut progress = Progress {
+        pool: GasPool::new(stretch.block.gas_limit, stretch.block.rules.spec, stretch.earlier_gas_used),
+        blob_gas_used: stretch.earlier_blob_gas_used,
+        scalar: None,
+    };
     let mut receipts = Vec::with_capacity(transactions.len());
     for (index, transaction) in transactions.iter_mut().enumerate() {
         if stop.is_raised() {
@@ -128,15 +138,16 @@ fn apply_all(
         changes: AddressMap::default(),
         transactions,
         receipts,
-        gas_used: progress.gas_used,
+        gas_used: progress.pool.used(),
         blob_gas_used: progress.blob_gas_used,
         receipts_root,
         logs_bloom,
+        access_list: None,
     })
 }
 
 struct Progress {
-    gas_used: u64,
+    pool: GasPool,
     blob_gas_used: u64,
     /// For the DA footprint. Read when a transaction first needs it, after the block's attributes deposit has set it.
     scalar: Option<u64>,
@@ -149,7 +160,7 @@ fn apply(
     progress: &mut Progress,
 ) -> Result<StretchReceipt, TransactionError> {
     let block = &stretch.block;
-    let left = block.gas_limit.saturating_sub(progress.gas_used);
+    let left = progress.pool.available(true);
     if transaction.env.gas_limit > left {
         return Err(TransactionError::GasLimit { left, asked: transaction.env.gas_limit });
     }
@@ -175,13 +186,13 @@ fn apply(
         transaction.env.nonce = evm.state().basic(transaction.from)?.map_or(0, |account| account.nonce);
     }
     let applied = evm.apply(transaction)?;
-    progress.gas_used += applied.gas_used;
+    progress.pool.charge(&applied.gas);
     progress.blob_gas_used += blob_gas_used.unwrap_or_default();
     let receipt = StretchReceipt {
         tx_type: transaction.tx_type(),
         succeeded: applied.succeeded,
-        cumulative_gas_used: progress.gas_used,
-        gas_used: applied.gas_used,
+        cumulative_gas_used: progress.pool.cumulative(),
+        gas_used: applied.gas.tx_gas_used(),
         effective_gas_price: effective_gas_price(transaction, block.base_fee),
         logs: applied.logs.into_iter().map(plain).collect(),
         contract_address: created(transaction),

@@ -319,6 +319,7 @@ mod tests {
                 base_fee: 0,
                 parent_beacon_block_root: None,
                 excess_blob_gas: 0,
+                slot_number: None,
                 rules: BlockRules { spec: fork.spec(), op: Some(fork), blob: None },
             },
             opening: false,
