@@ -10,7 +10,7 @@ import {
 } from '@upfront/engine-conformance'
 import { ErrorCode } from '@upfront/protocol'
 import type { Engine } from '@upfront/simulation'
-import { createRevmEngine, loadRevm } from '../src/index.js'
+import { BUILDS } from './builds.js'
 
 const FIRST_SEED = Number(process.env.AMSTERDAM_SEED ?? 1)
 const SEEDS = Number(process.env.AMSTERDAM_SEEDS ?? 100)
@@ -27,20 +27,21 @@ const UNPAID =
   /"message":"(out of gas[^"(]*|gas uint64 overflow|write protection|return data out of bounds|invalid opcode: (DUPN|SWAPN|EXCHANGE)|stack underflow \(\d <=> [12]\))/g
 
 const binary = findGeth()
-const { reason = binary === undefined ? 'geth is not installed' : undefined } = loadRevm()
-if (reason !== undefined) console.log(`Amsterdam is not compared with geth: ${reason}`)
-const describeBoth = reason === undefined ? describe : describe.skip
+if (binary === undefined) console.log('Amsterdam is not compared with geth: geth is not installed')
+const describeGeth = binary === undefined ? describe.skip : describe
 
-describeBoth.each([
+const CASES = [
   ['from the genesis block on', 0],
   ['from a block on that requests come to', 2_100],
-])('Amsterdam %s, as geth has it', (_when, amsterdamTime) => {
+].flatMap(([when, time]) => BUILDS.map(([build, create]) => [when, build, Number(time), create] as const))
+
+describeGeth.each(CASES)('Amsterdam %s, as geth has it, on the %s build', (_when, _build, amsterdamTime, create) => {
   let revm: Engine
   let geth: Geth
   let answered = 0
 
   beforeAll(async () => {
-    revm = createRevmEngine()
+    revm = create()
     geth = await startGeth(binary as string, amsterdamChain(amsterdamTime))
   }, 60_000)
 

@@ -5,7 +5,8 @@ import { type Address, type Hash, type Hex, ZERO_HASH } from '@upfront/protocol'
 import { type BlockStretch, type ExecutedStretch, type StateLayer, StretchRejected } from '@upfront/simulation'
 import { concat, keccak256, numberToHex, toRlp } from 'viem'
 import { sign } from 'viem/accounts'
-import { createRevmEngine, loadRevm, type RevmEngine } from '../src/index.js'
+import type { RevmEngine } from '../src/index.js'
+import { BUILDS } from './builds.js'
 import { stateRoot } from './state-root.js'
 
 // `npm run test:ethereum` takes all of them.
@@ -46,14 +47,10 @@ interface StateTest {
   }
 }
 
-const { reason } = loadRevm()
-if (reason !== undefined) console.log(`Ethereum's state tests are skipped: ${reason}`)
-const describeNative = reason === undefined ? describe : describe.skip
-
-describeNative("Ethereum's state tests", () => {
+describe.each(BUILDS)("Ethereum's state tests on the %s build", (_build, create) => {
   let engine: RevmEngine
   beforeAll(() => {
-    engine = createRevmEngine()
+    engine = create()
   })
   afterAll(() => engine.close())
 

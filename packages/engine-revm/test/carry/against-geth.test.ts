@@ -38,124 +38,135 @@ const FORKS = [
   ['Osaka', GETH_GENESIS],
   ['Amsterdam', withAmsterdam(GETH_GENESIS, 0)],
 ] as const
-const CASES = FORKS.flatMap(([fork, genesis]) => BUILDS.map(([build, create]) => [fork, build, genesis, create] as const))
+const CASES = FORKS.flatMap(([fork, genesis]) =>
+  BUILDS.map(([build, create]) => [fork, build, genesis, create] as const),
+)
 
-withGeth.each(CASES)("state carried over a real geth's blocks of %s, on the %s build", (_fork, _build, genesis, create) => {
-  let node: BuiltGeth
-  beforeAll(async () => {
-    node = await startBuiltGeth(geth!, genesis)
-  }, 60_000)
-  afterAll(() => node.stop())
+withGeth.each(CASES)(
+  "state carried over a real geth's blocks of %s, on the %s build",
+  (_fork, _build, genesis, create) => {
+    let node: BuiltGeth
+    beforeAll(async () => {
+      node = await startBuiltGeth(geth!, genesis)
+    }, 60_000)
+    afterAll(() => node.stop())
 
-  it(
-    'answers as the node does at each block, through reorganisations',
-    async () => {
-      const random = new Random(SEED)
-      const client = new UpstreamClient({ urls: [node.rpcUrl], callTimeoutMs: 30_000 })
-      const engine = create({ threads: 4 })
-      const driver = new Driver(engine, client, new CallQueue(client))
-      const rules = await fetchChainRules(client, {})
-      const events: CarryEvent[] = []
-      const carrier = new StateCarrier({
-        ...{ rules, engine, driver, intervalMs: () => 60_000 },
-        observe: (event) => events.push(event),
-      })
-      const traffic = new Traffic(random, node.rpc, 1337, GETH_DEVELOPER.privateKey as Hash)
-      const limits = () => ({
-        budget: new ReadBudget(100_000, performance.now() + 30_000),
-        cancellation: { signal: new AbortController().signal },
-      })
-      const at = (block: SealedBlock) => pinnedState({ header: block.header, key: block.header.hash })
-      const fetched = async (block: Hash | 'latest') => (await client.call(sealedBlock(block)))!
-      const chain: SealedBlock[] = [await fetched('latest')]
-      let [held, checked, simulated, reorganised, transactions, withBlobs] = [0, 0, 0, 0, 0, 0]
-
-      const check = async (block: SealedBlock, kept: boolean) => {
-        const reads = traffic.reads(READS, block.header)
-        const known = engine.known(block.header.hash, reads)
-        const truth = await driver.readAtNode(reads, at(block), limits())
-        for (const [index, read] of reads.entries()) {
-          checked++
-          if (known[index] === undefined) continue
-          held++
-          const place = { seed: SEED, block: block.header.number, read }
-          expect({ ...place, value: known[index] }).toEqual({ ...place, value: truth[index] })
-        }
-        if (kept) engine.provide(block.header.hash, reads, truth)
-      }
-      const compare = async (block: SealedBlock) => {
-        const calls = Array.from({ length: SIMULATIONS }, () => {
-          const { to, data, value } = traffic.call()
-          return {
-            from: traffic.sender(),
-            to,
-            gas: '0x61a80',
-            ...(data && { input: data }),
-            ...(value && { value: `0x${value.toString(16)}` }),
-          }
+    it(
+      'answers as the node does at each block, through reorganisations',
+      async () => {
+        const random = new Random(SEED)
+        const client = new UpstreamClient({ urls: [node.rpcUrl], callTimeoutMs: 30_000 })
+        const engine = create({ threads: 4 })
+        const driver = new Driver(engine, client, new CallQueue(client))
+        const rules = await fetchChainRules(client, {})
+        const events: CarryEvent[] = []
+        const carrier = new StateCarrier({
+          ...{ rules, engine, driver, intervalMs: () => 60_000 },
+          observe: (event) => events.push(event),
         })
-        const payload = { blockStateCalls: [{ calls }] }
-        const hash = block.header.hash
-        const request = decodeSimulationRequest([payload, hash], DEFAULT_SIMULATION_LIMITS)
-        const answer = async () =>
-          simulate({
-            ...{ request, base: block.header, state: at(block), rules, driver, dialect: 'ethereum' },
-            ...{ limits: DEFAULT_SIMULATION_LIMITS, ...limits() },
-          })
-        const ours = await answer().catch((error: Error) => error)
-        const theirs = await node
-          .rpc<[{ calls: Called[] }]>('eth_simulateV1', [payload, hash])
-          .catch((error: Error) => error)
-        if (ours instanceof Error || theirs instanceof Error) {
-          const [own, said] = [ours, theirs].map((each) => (each instanceof Error ? each.message : 'an answer'))
-          expect(own?.replace(/^blockStateCalls[^ ]*: /, '')).toBe(said?.replace(/^eth_simulateV1: /, ''))
-          return
-        }
-        const [{ calls: own }] = JSON.parse(String(ours.json)) as [{ calls: Called[] }]
-        const facts = ({ status, gasUsed, returnData }: Called) => [status, gasUsed, returnData]
-        expect(own.map(facts)).toEqual(theirs[0].calls.map(facts))
-        simulated += calls.length
-      }
+        const traffic = new Traffic(random, node.rpc, 1337, GETH_DEVELOPER.privateKey as Hash)
+        const limits = () => ({
+          budget: new ReadBudget(100_000, performance.now() + 30_000),
+          cancellation: { signal: new AbortController().signal },
+        })
+        const at = (block: SealedBlock) => pinnedState({ header: block.header, key: block.header.hash })
+        const fetched = async (block: Hash | 'latest') => (await client.call(sealedBlock(block)))!
+        const chain: SealedBlock[] = [await fetched('latest')]
+        let [held, checked, simulated, reorganised, transactions, withBlobs] = [0, 0, 0, 0, 0, 0]
 
-      await traffic.begin()
-      for (let made = 0; made < BLOCKS; made++) {
-        if (made > 0 && made % 100 === 0) process.stderr.write(`${made} of ${BLOCKS} blocks carried …\n`)
-        const parent = chain.at(-1)!
-        // Requests at the head read something: an engine that holds nothing has nothing to carry.
-        if (made === 0) await check(parent, true)
-        else await traffic.send()
-        const hash = await node.build({ feeRecipient: traffic.feeRecipient(), withdrawals: traffic.withdrawals(made) })
-        const block = await fetched(hash as Hash)
-        // Now and then requests stand on the block before it is carried.
-        if (random.chance(20)) await check(block, true)
-        await carrier.prepare(block, parent)
-        const { kind, detail } = events.at(-1) as CarryEvent & { detail?: string }
-        expect({ kind, detail, number: block.header.number }).toEqual({ kind: 'carried', number: block.header.number })
-        transactions += block.transactions.length
-        withBlobs += block.transactions.filter((each) => (each as { type: string }).type === '0x3').length
-        chain.push(block)
-        await check(block, random.chance(50))
-        if (random.chance(SIMULATED_PERCENT)) await compare(block)
-        if (random.chance(12) && chain.length > 8) {
-          const depth = 1 + random.below(5)
-          const target = chain.at(-1 - depth)!
-          await node.rpc('debug_setHead', [`0x${target.header.number.toString(16)}`])
-          chain.length -= depth
-          reorganised++
-          await check(target, true)
+        const check = async (block: SealedBlock, kept: boolean) => {
+          const reads = traffic.reads(READS, block.header)
+          const known = engine.known(block.header.hash, reads)
+          const truth = await driver.readAtNode(reads, at(block), limits())
+          for (const [index, read] of reads.entries()) {
+            checked++
+            if (known[index] === undefined) continue
+            held++
+            const place = { seed: SEED, block: block.header.number, read }
+            expect({ ...place, value: known[index] }).toEqual({ ...place, value: truth[index] })
+          }
+          if (kept) engine.provide(block.header.hash, reads, truth)
         }
-      }
-      carrier.close()
-      await engine.close()
-      await client.close()
-      const counts = { blocks: BLOCKS, transactions, withBlobs, checked, held, simulated, reorganised }
-      console.info('carry, against geth:', JSON.stringify(counts))
-      expect(held).toBeGreaterThan(checked / 4)
-      expect(transactions).toBeGreaterThan(BLOCKS)
-      expect(withBlobs).toBeGreaterThan(0)
-      expect(reorganised).toBeGreaterThan(0)
-      expect(carrier.status().counts).toEqual({ carried: BLOCKS })
-    },
-    60_000 + BLOCKS * 10_000,
-  )
-})
+        const compare = async (block: SealedBlock) => {
+          const calls = Array.from({ length: SIMULATIONS }, () => {
+            const { to, data, value } = traffic.call()
+            return {
+              from: traffic.sender(),
+              to,
+              gas: '0x61a80',
+              ...(data && { input: data }),
+              ...(value && { value: `0x${value.toString(16)}` }),
+            }
+          })
+          const payload = { blockStateCalls: [{ calls }] }
+          const hash = block.header.hash
+          const request = decodeSimulationRequest([payload, hash], DEFAULT_SIMULATION_LIMITS)
+          const answer = async () =>
+            simulate({
+              ...{ request, base: block.header, state: at(block), rules, driver, dialect: 'ethereum' },
+              ...{ limits: DEFAULT_SIMULATION_LIMITS, ...limits() },
+            })
+          const ours = await answer().catch((error: Error) => error)
+          const theirs = await node
+            .rpc<[{ calls: Called[] }]>('eth_simulateV1', [payload, hash])
+            .catch((error: Error) => error)
+          if (ours instanceof Error || theirs instanceof Error) {
+            const [own, said] = [ours, theirs].map((each) => (each instanceof Error ? each.message : 'an answer'))
+            expect(own?.replace(/^blockStateCalls[^ ]*: /, '')).toBe(said?.replace(/^eth_simulateV1: /, ''))
+            return
+          }
+          const [{ calls: own }] = JSON.parse(String(ours.json)) as [{ calls: Called[] }]
+          const facts = ({ status, gasUsed, returnData }: Called) => [status, gasUsed, returnData]
+          expect(own.map(facts)).toEqual(theirs[0].calls.map(facts))
+          simulated += calls.length
+        }
+
+        await traffic.begin()
+        for (let made = 0; made < BLOCKS; made++) {
+          if (made > 0 && made % 100 === 0) process.stderr.write(`${made} of ${BLOCKS} blocks carried …\n`)
+          const parent = chain.at(-1)!
+          // Requests at the head read something: an engine that holds nothing has nothing to carry.
+          if (made === 0) await check(parent, true)
+          else await traffic.send()
+          const hash = await node.build({
+            feeRecipient: traffic.feeRecipient(),
+            withdrawals: traffic.withdrawals(made),
+          })
+          const block = await fetched(hash as Hash)
+          // Now and then requests stand on the block before it is carried.
+          if (random.chance(20)) await check(block, true)
+          await carrier.prepare(block, parent)
+          const { kind, detail } = events.at(-1) as CarryEvent & { detail?: string }
+          expect({ kind, detail, number: block.header.number }).toEqual({
+            kind: 'carried',
+            number: block.header.number,
+          })
+          transactions += block.transactions.length
+          withBlobs += block.transactions.filter((each) => (each as { type: string }).type === '0x3').length
+          chain.push(block)
+          await check(block, random.chance(50))
+          if (random.chance(SIMULATED_PERCENT)) await compare(block)
+          if (random.chance(12) && chain.length > 8) {
+            const depth = 1 + random.below(5)
+            const target = chain.at(-1 - depth)!
+            await node.rpc('debug_setHead', [`0x${target.header.number.toString(16)}`])
+            chain.length -= depth
+            reorganised++
+            await check(target, true)
+          }
+        }
+        carrier.close()
+        await engine.close()
+        await client.close()
+        const counts = { blocks: BLOCKS, transactions, withBlobs, checked, held, simulated, reorganised }
+        console.info('carry, against geth:', JSON.stringify(counts))
+        expect(held).toBeGreaterThan(checked / 4)
+        expect(transactions).toBeGreaterThan(BLOCKS)
+        expect(withBlobs).toBeGreaterThan(0)
+        expect(reorganised).toBeGreaterThan(0)
+        expect(carrier.status().counts).toEqual({ carried: BLOCKS })
+      },
+      60_000 + BLOCKS * 10_000,
+    )
+  },
+)
