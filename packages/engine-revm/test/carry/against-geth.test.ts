@@ -34,13 +34,11 @@ interface Called {
   returnData: string
 }
 
-const FORKS = [
-  ['Osaka', GETH_GENESIS],
-  ['Amsterdam', withAmsterdam(GETH_GENESIS, 0)],
-] as const
-const CASES = FORKS.flatMap(([fork, genesis]) =>
-  BUILDS.map(([build, create]) => [fork, build, genesis, create] as const),
-)
+const CASES = [
+  ...BUILDS.map(([build, create]) => ['Osaka', build, GETH_GENESIS, create] as const),
+  // One build is enough for the rules.
+  ...BUILDS.slice(0, 1).map(([build, create]) => ['Amsterdam', build, withAmsterdam(GETH_GENESIS, 0), create] as const),
+]
 
 withGeth.each(CASES)(
   "state carried over a real geth's blocks of %s, on the %s build",
