@@ -272,11 +272,15 @@ describe('/console', () => {
 
   inBrowser('keeps the form through another view', async () => {
     const page = await pages.open()
+    await paste(page, { to: LIAR, value: '1' })
+    await result(page).getByText('✓ Succeeds').waitFor()
     await page.getByLabel('From').fill(NOBODY)
     await page.getByRole('link', { name: 'Live' }).click()
     await page.getByText(/^Following the heads/).waitFor()
     await page.goBack()
     expect(await page.getByLabel('From').inputValue()).toBe(NOBODY)
+    expect(await page.getByLabel(/^To/).inputValue()).toBe(LIAR)
+    await result(page).getByText('The form has changed since').waitFor()
     await page.close()
   })
 

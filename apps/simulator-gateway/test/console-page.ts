@@ -29,8 +29,9 @@ export class ConsolePages {
     page.on('pageerror', (error) => this.#complaints.push(error.message))
     await prepare?.(page)
     await page.goto(`${this.url}/console/${path}`)
-    // Nothing can be pasted before the gateway has named its chain.
     await page.locator('.chain').getByText(/^#\d+/).waitFor()
+    // Set once the gateway has named its chain.
+    await page.waitForFunction("document.title.split(' · ').length === 3")
     return page
   }
 

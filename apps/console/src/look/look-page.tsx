@@ -26,6 +26,7 @@ export function LookPage() {
   const [fault, setFault] = useState<DraftError>()
   const panel = useRef<HTMLElement>(null)
   const lastPaste = useRef(0)
+  const waitsForChain = useRef(false)
   const chain = useChain()
   const fragment = useFragment()
   const isHere = useView().name === 'Look'
@@ -64,8 +65,9 @@ export function LookPage() {
     lastPaste.current += 1
     const own = lastPaste.current
     if (typed.trim() === '') return setFault(undefined)
-    if (chain === undefined)
-      return setFault(new DraftError('The gateway', 'it has not said yet which chain it is on', 'paste'))
+    // Known for what it is once the gateway has said which chain this is.
+    waitsForChain.current = chain === undefined
+    if (chain === undefined) return
     return attempt(async () => {
       const ask = async <T,>(method: string, params: unknown[]) => (await call<T>(method, params)).result
       const known = await pastedDraft(typed, { chainId: chain.id, draft, ask }).catch((error: Error) => {
@@ -86,6 +88,10 @@ export function LookPage() {
     setFault(undefined)
   }
   const editBlock = (index: number, block: BlockDraft) => edit({ ...draft, blocks: draft.blocks.with(index, block) })
+
+  useEffect(() => {
+    if (waitsForChain.current) paste(text)
+  }, [chain])
 
   // A link shows its outcome at once, and so does Back.
   useEffect(() => {
