@@ -1,4 +1,3 @@
-import '../node-on-page/buffer.js'
 import moduleUrl from '@upfront/engine-revm/portable.wasm?url'
 import { checkBill, type Verification } from '@upfront/receipt/page'
 

@@ -1,4 +1,0 @@
-// Node's global `Buffer`, on a page. Imported before what uses it.
-import { Buffer } from 'buffer/'
-
-Object.assign(globalThis, { Buffer })

@@ -1,4 +1,0 @@
-// What the checker takes of `node:events`, on a page.
-
-/** Pages don't warn of many listeners. */
-export function setMaxListeners(): void {}

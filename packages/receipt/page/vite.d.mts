@@ -1,0 +1,1 @@
+export declare const pageAliases: { find: RegExp; replacement: string }[]
