@@ -50,7 +50,7 @@ describe('HeaderCheck', () => {
   it('lets a header with fields that no header had before pass, and is not sure of it', () => {
     const checks = new HeaderCheck()
     check(checks, sealed({}))
-    const unknown = { ...sealed({}), slotNumber: '0x5', timestamp: '0x99' }
+    const unknown = { ...sealed({}), fieldOfAFork: '0x5', timestamp: '0x99' }
     expect(checks.isSure(check(checks, unknown))).toBe(false)
     const cancun = sealed({ blobGasUsed: '0x0', excessBlobGas: '0x0', parentBeaconBlockRoot: word('b') })
     expect(checks.isSure(check(checks, cancun))).toBe(true)

@@ -26,6 +26,7 @@ export function headerHash(header: Omit<BlockHeader, 'hash'>): Hash {
     header.parentBeaconBlockRoot,
     header.requestsHash,
     header.blockAccessListHash,
+    header.slotNumber,
   ]
   return keccak256(toRlp(fields.filter((field) => field !== undefined).map(encoded)))
 }

@@ -5,10 +5,10 @@ import type { Cost, FreeBudget } from '../limits/free-budget.js'
 import { isLarge } from '../limits/memory.js'
 import type { RequestLifetime } from '../limits/request-lifetime.js'
 import { RequestView } from '../pending/request-view.js'
-import type { RpcContext } from '../rpc/rpc-method.js'
 import type { RequestLimits } from '../simulate/simulator.js'
 import type { Subscriber } from '../subscriptions/subscriber.js'
 import type { Budget, Request } from './request.js'
+import type { RpcContext } from './rpc-method.js'
 
 /** A request that has its turn: what work on it may know and take. */
 export class RequestContext implements RpcContext {

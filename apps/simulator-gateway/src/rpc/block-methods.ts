@@ -12,8 +12,8 @@ import type { BlockReceipts } from '../chain/block-receipts.js'
 import { type FollowedBlock, transactionHashes } from '../chain/followed-block.js'
 import { answerStateOf } from '../pending/answer-state.js'
 import type { Preconfirmed } from '../pending/preconfirmed.js'
+import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { blockParameter, decoding, onHeadOf, type Reading, timeOf } from './reading.js'
-import type { RpcContext, RpcMethod } from './rpc-method.js'
 
 export interface BlockReading extends Reading {
   preconfirmed: Preconfirmed

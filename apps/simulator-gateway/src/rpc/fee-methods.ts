@@ -4,8 +4,8 @@ import { blobFeeIn, type PaidTip, presentFeeHistory } from '@upfront/simulation'
 import { LRUCache } from 'lru-cache'
 import type { BlockReceipts } from '../chain/block-receipts.js'
 import type { FollowedBlock } from '../chain/followed-block.js'
+import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { blockParameter, decoding, onHeadOf, type Reading, timeOf } from './reading.js'
-import type { RpcContext, RpcMethod } from './rpc-method.js'
 import { suggestTip } from './suggest-tip.js'
 
 export interface FeeReading extends Reading {

@@ -1,9 +1,9 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { AnnouncedBlocks } from '../chain/announced-blocks.js'
+import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { Filters } from '../subscriptions/filters.js'
 import { liveFilter } from '../subscriptions/live-filter.js'
 import { nodeTransactions } from '../subscriptions/node-transactions.js'
-import type { RpcContext, RpcMethod } from './rpc-method.js'
 
 export interface FilterSources {
   blocks: AnnouncedBlocks

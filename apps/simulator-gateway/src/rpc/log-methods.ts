@@ -15,8 +15,8 @@ import type { BlockLogs } from '../chain/block-logs.js'
 import { mayHoldLogs } from '../chain/logs-bloom.js'
 import { answerStateOf } from '../pending/answer-state.js'
 import type { Preconfirmed } from '../pending/preconfirmed.js'
+import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { decoding, type Reading, timeOf } from './reading.js'
-import type { RpcContext, RpcMethod } from './rpc-method.js'
 
 export interface LogReading extends Reading {
   preconfirmed: Preconfirmed

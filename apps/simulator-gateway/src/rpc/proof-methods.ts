@@ -1,5 +1,5 @@
+import type { RpcMethod } from '../requests/rpc-method.js'
 import { decoding, onHeadOf, type Reading } from './reading.js'
-import type { RpcMethod } from './rpc-method.js'
 
 const BLOCK_AT = 2
 

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { LOGGER, type Logger, Metrics, type Tally, type Timings } from '@upfront/service'
 import { ClientGone } from '../limits/client-gone.js'
+import type { RpcContext } from '../requests/rpc-method.js'
 import type { Failure } from './failure.js'
-import type { RpcContext } from './rpc-method.js'
 
 /**
  * Records how each call ended: in the metrics always; in the log at `error` where the gateway is at fault, at

@@ -18,13 +18,13 @@ import { Preconfirmed } from '../pending/preconfirmed.js'
 import { SimulationBases } from '../pending/simulation-base.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
 import { Admission } from '../requests/admission.js'
+import { RPC_METHODS } from '../requests/rpc-method.js'
 import { Inspector } from '../simulate/inspector.js'
 import { Simulator } from '../simulate/simulator.js'
 import { rpcMethods } from './methods.js'
 import { RpcEndpoint } from './rpc.endpoint.js'
 import { RpcService } from './rpc.service.js'
 import { RpcJournal } from './rpc-journal.js'
-import { RPC_METHODS } from './rpc-method.js'
 
 /** JSON-RPC, and the limits that every request keeps to. */
 @Module({

@@ -14,10 +14,10 @@ import {
 } from '@upfront/protocol'
 import { Environment } from '../environment/environment.js'
 import { SMALL_BYTES } from '../limits/memory.js'
-import { besideJson } from './beside.js'
+import { besideJson } from '../requests/beside.js'
+import { RPC_METHODS, type RpcContext, type RpcMethod, type RpcResult } from '../requests/rpc-method.js'
 import { failureBody, failureOf } from './failure.js'
 import { RpcJournal } from './rpc-journal.js'
-import { RPC_METHODS, type RpcContext, type RpcMethod, type RpcResult } from './rpc-method.js'
 import { SENDING_METHODS } from './sending-methods.js'
 import { SHORT_READS } from './short-reads.js'
 

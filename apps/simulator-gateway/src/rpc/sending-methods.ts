@@ -1,7 +1,7 @@
 import { passThrough, type UpstreamClient, UpstreamError, UpstreamRefusal } from '@upfront/node'
 import { DecodeError, decodeBytes, ErrorCode, RpcError } from '@upfront/protocol'
 import { keccak256 } from 'viem'
-import type { RpcMethod } from './rpc-method.js'
+import type { RpcMethod } from '../requests/rpc-method.js'
 
 /** Served where `SENDING=on`. The second answers with the receipt (EIP-7966). */
 export const SENDING_METHODS = ['eth_sendRawTransaction', 'eth_sendRawTransactionSync']

@@ -25,10 +25,10 @@ import {
   type StateValue,
 } from '@upfront/simulation'
 import type { SimulationBase } from '../pending/simulation-base.js'
+import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { growing } from '../simulate/growing-answer.js'
 import { readUntil, spending } from '../simulate/simulator.js'
 import { blockParameter, decoding, onHeadOf, type Reading, timeOf } from './reading.js'
-import type { RpcContext, RpcMethod } from './rpc-method.js'
 
 /** Answers one call on the state of one block, sealed or under construction. @throws RpcError, DecodeError */
 type Answer = (params: unknown[], base: SimulationBase, context: RpcContext) => Promise<unknown>

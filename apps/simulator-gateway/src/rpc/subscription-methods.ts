@@ -5,6 +5,7 @@ import type { AnnouncedBlocks, BlockChange } from '../chain/announced-blocks.js'
 import type { BlockLog } from '../chain/block-logs.js'
 import type { Preconfirmed } from '../pending/preconfirmed.js'
 import { UnsealedLogs } from '../pending/unsealed-logs.js'
+import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { Broadcast } from '../subscriptions/broadcast.js'
 import { liveFilter } from '../subscriptions/live-filter.js'
 import { nodeTransactions } from '../subscriptions/node-transactions.js'
@@ -20,7 +21,6 @@ import {
 } from '../subscriptions/resume.js'
 import type { Subscriber } from '../subscriptions/subscriber.js'
 import { WatchedSimulation } from '../subscriptions/watched-simulation.js'
-import type { RpcContext, RpcMethod } from './rpc-method.js'
 
 /** What subscriptions tell of. */
 export interface SubscriptionSources {

@@ -1,7 +1,7 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { DecodedFrame, InspectedCall, ShownApproval, ShownAsset } from '@upfront/simulation'
 import { knownChainRules } from '@upfront/simulation'
-import type { RpcContext, RpcMethod } from '../rpc-method.js'
+import type { RpcContext, RpcMethod } from '../../requests/rpc-method.js'
 import { listAt, listOf, type Recorded, type Recorder } from './recorder.js'
 import { argumentsOf, failureOf, formatUnits } from './words.js'
 

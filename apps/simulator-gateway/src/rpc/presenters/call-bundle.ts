@@ -1,5 +1,5 @@
 import { ErrorCode, type Hex, RpcError } from '@upfront/protocol'
-import type { RpcMethod } from '../rpc-method.js'
+import type { RpcMethod } from '../../requests/rpc-method.js'
 import { listAt, listOf, objectAt, type Recorded, type Recorder } from './recorder.js'
 import { failureOf } from './words.js'
 

@@ -1,5 +1,5 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
-import type { RpcMethod } from '../rpc-method.js'
+import type { RpcMethod } from '../../requests/rpc-method.js'
 import { type Asked, listAt, listOf, objectAt, type Recorder } from './recorder.js'
 import { failureOf } from './words.js'
 

@@ -1,5 +1,5 @@
+import type { RpcMethod } from '../../requests/rpc-method.js'
 import type { Inspector } from '../../simulate/inspector.js'
-import type { RpcMethod } from '../rpc-method.js'
 import { alchemyMethods } from './alchemy.js'
 import { bundleMethods } from './call-bundle.js'
 import { callManyMethods } from './call-many.js'

@@ -1,8 +1,8 @@
 import { type BlockHeader, ErrorCode, quote, RpcError } from '@upfront/protocol'
 import type { CallRecord, InspectedBlock, InspectedCall } from '@upfront/simulation'
+import type { RpcContext } from '../../requests/rpc-method.js'
 import type { Inspector } from '../../simulate/inspector.js'
 import type { SimulationContext } from '../../simulate/simulator.js'
-import type { RpcContext } from '../rpc-method.js'
 
 /** What is asked of `upfront_simulate` in another service's name. */
 export interface Asked {

@@ -1,6 +1,6 @@
 import { ErrorCode, type Hex, RpcError, toQuantity } from '@upfront/protocol'
 import type { AccountDiff, AssetChanges, DecodedFrame, InspectedCall } from '@upfront/simulation'
-import type { RpcContext, RpcMethod } from '../rpc-method.js'
+import type { RpcContext, RpcMethod } from '../../requests/rpc-method.js'
 import { listAt, listOf, objectAt, type Recorded, type Recorder } from './recorder.js'
 import { argumentsOf, failureOf, formatUnits, traceAddresses } from './words.js'
 

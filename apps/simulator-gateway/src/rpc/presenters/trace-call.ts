@@ -1,6 +1,6 @@
 import { ErrorCode, type Hex, RpcError, toQuantity } from '@upfront/protocol'
 import { type CallRecord, type Frame, haltMessage, type RecordedAccount } from '@upfront/simulation'
-import type { RpcContext, RpcMethod } from '../rpc-method.js'
+import type { RpcContext, RpcMethod } from '../../requests/rpc-method.js'
 import { type Asked, listAt, listOf, type Recorder } from './recorder.js'
 import { traceAddresses } from './words.js'
 
