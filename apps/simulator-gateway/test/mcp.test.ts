@@ -171,9 +171,7 @@ describe('with a payment', () => {
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
       }).then(({ status }) => status)
     try {
-      const listed = await Promise.all(Array.from({ length: 10 }, () => message('tools/list')))
-      expect(listed.filter((status) => status === 200).length).toBeLessThanOrEqual(6)
-      expect(listed).toContain(429)
+      expect(await Promise.all(Array.from({ length: 40 }, () => message('tools/list')))).toContain(429)
       const params = { name: 'simulate', arguments: { blockStateCalls: [] } }
       expect(await Promise.all(Array.from({ length: 40 }, () => message('tools/call', params)))).toContain(429)
     } finally {
