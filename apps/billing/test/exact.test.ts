@@ -1,4 +1,5 @@
 import { DEVNET_ROLES, USDC_ADDRESS } from '@upfront/devnet'
+import { createLogger } from '@upfront/service'
 import { HTTPFacilitatorClient, x402ResourceServer } from '@x402/core/server'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { eip3009ABI } from '@x402/evm'
@@ -7,6 +8,8 @@ import { ExactEvmScheme as ExactServer } from '@x402/evm/exact/server'
 import { createPublicClient, createTestClient, createWalletClient, type Hex, http, parseSignature } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
+import { openLedger } from '../src/ledger/ledger.js'
+import { makeSeller } from '../src/sellers/seller-accounts.js'
 import { runBilling } from './support/billing.js'
 import { makeRequirements, SELLER, sign } from './support/buyer.js'
 import { newBuyer } from './support/new-buyer.js'
@@ -31,6 +34,17 @@ async function signExact(
   return { ...payload, accepted: requirements } as PaymentPayload
 }
 
+/** The token of a new account on the ledger of these variables. */
+async function makeAccount({ BILLING_DATA_DIR = '', ...variables }: Record<string, string>): Promise<string> {
+  const ledger = await openLedger({ BILLING_DATA_DIR, ...variables }, createLogger({ level: 'silent' }))
+  try {
+    const terms = { name: 'stock', recipients: [SELLER], minimum: 1n, perMinute: 1_000, dailyGas: null }
+    return (await makeSeller(ledger.db, terms)).token
+  } finally {
+    await ledger.onApplicationShutdown()
+  }
+}
+
 type Signed = {
   signature: Hex
   authorization: Record<'from' | 'to' | 'value' | 'validAfter' | 'validBefore', string> & { nonce: Hex }
@@ -38,7 +52,10 @@ type Signed = {
 
 describe.each(stores())('the scheme exact by EIP-3009, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
-  const stand = useStand(store)
+  let account: string
+  const stand = useStand(store, async (variables) => {
+    account = await makeAccount(variables)
+  })
   const earned = () => usdcBalance(stand.devnet, SELLER)
   const payments = async () =>
     ((await stand.billing.send('/payments')).body as { payments: { state: string }[] }).payments
@@ -74,7 +91,7 @@ describe.each(stores())('the scheme exact by EIP-3009, on $name', (store) => {
   }
 
   test('starts a stock seller, and settles what the official client signs, once', async () => {
-    const server = new x402ResourceServer(new HTTPFacilitatorClient({ url: stand.billing.url }))
+    const server = new x402ResourceServer(new HTTPFacilitatorClient({ url: `${stand.billing.url}/s/${account}` }))
     server.register('eip155:31337', new ExactServer())
     await server.initialize()
     const [requirements] = await server.buildPaymentRequirements({

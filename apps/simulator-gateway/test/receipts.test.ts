@@ -282,7 +282,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
     const native = loadRevm().reason === undefined ? test : it.skip
 
     native(
-      'they name the flashblock and its transactions, and the native engine finds the same',
+      'they name the flashblock and its transactions, and the portable engine finds what the native one did',
       async () => {
         const url = `${gateway.url}/v1/preview?witness=1&from=${ALICE}&to=${BOB}`
         const buy = async () => (await (await stand.pay(url)).json()) as Paid & Preview
@@ -304,7 +304,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
           { name: 'rules', outcome: 'unchecked', detail: expect.stringContaining('gas cap') },
           { name: 'state', outcome: 'unchecked', detail: expect.stringContaining('no header commits to it yet') },
         ])
-        expect(checks.at(-1)).toMatchObject({ name: 'execution', detail: expect.stringMatching(/^revm: /) })
+        expect(checks.at(-1)).toMatchObject({ name: 'execution', detail: expect.stringMatching(/^portable: /) })
       },
       60_000,
     )

@@ -12,14 +12,18 @@ export interface Stand {
   variables: Record<string, string>
 }
 
-/** A chain and a billing on the store for all tests of the calling `describe`. Its fields are there once the tests run. */
-export function useStand(store: Store): Stand {
+/**
+ * A chain and a billing on the store for all tests of the calling `describe`. Its fields are there once the tests run.
+ * @param prepare works on the ledger of these variables before billing opens it: PGlite's is open once
+ */
+export function useStand(store: Store, prepare?: (variables: Record<string, string>) => Promise<void>): Stand {
   const stand = {} as Stand
   beforeAll(async () => {
     if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
     await store.start()
     stand.devnet = await startDevnet()
     stand.variables = await store.variables()
+    await prepare?.(stand.variables)
     stand.billing = await runBilling(stand.devnet.rpcUrl, stand.variables)
   })
   afterAll(async () => {
