@@ -2,5 +2,7 @@ import { execFileSync } from 'node:child_process'
 
 test('the committed artifacts are what the contracts compile to', () => {
   const script = new URL('../scripts/compile.mjs', import.meta.url).pathname
-  expect(execFileSync(process.execPath, [script, '--check'], { encoding: 'utf8' })).toContain('6 contracts checked')
+  expect(execFileSync(process.execPath, [script, '--check'], { encoding: 'utf8' })).toMatch(
+    /^[1-9]\d* contracts checked$/m,
+  )
 }, 60_000)

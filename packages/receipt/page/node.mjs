@@ -66,8 +66,11 @@ export function channel() {
   return { hasSubscribers: false, publish() {} }
 }
 
-/** Of a file that the bundler has written into the page. */
+/** Of a file that the bundler put beside the page or wrote into it, read as a worker may: before it answers. */
 export function readFileSync({ href }) {
-  const [, data] = href.split(';base64,')
-  return new TextDecoder().decode(Uint8Array.from(atob(data), (character) => character.charCodeAt(0)))
+  const request = new XMLHttpRequest()
+  request.open('GET', href, false)
+  request.send()
+  if (request.status !== 200) throw new Error(`${href}: ${request.status}`)
+  return request.responseText
 }
