@@ -61,7 +61,8 @@ impl Desk {
             }
             Ok(answer) => AtOnce::Done(answer),
             Err(Failure::Rejected(rejected)) => AtOnce::Rejected(encode::rejected(Some(*rejected))),
-            Err(Failure::TooLong) => AtOnce::Rejected(encode::rejected(None)),
+            // Nothing is bent where nothing is assumed.
+            Err(Failure::TooLong | Failure::Bent) => AtOnce::Rejected(encode::rejected(None)),
         }
     }
 
@@ -72,7 +73,9 @@ impl Desk {
         let given = values(given, &reads)?;
         let given = self.cache.pinned(simulation.key).keep(reads.into_iter().zip(given));
         Ok(Some(match answer {
-            Some(answer) if given.iter().eq(assumed.values()) => AtOnce::Done(answer),
+            Some(answer) if given.iter().eq(assumed.values().map(|assumption| &assumption.value)) => {
+                AtOnce::Done(answer)
+            }
             _ => self.begin(id, simulation),
         }))
     }

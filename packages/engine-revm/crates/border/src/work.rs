@@ -38,7 +38,7 @@ impl From<Failure> for Ending {
             Failure::Rejected(rejected) => Self::Rejected(encode::rejected(Some(*rejected))),
             Failure::TooLong => Self::Rejected(encode::rejected(None)),
             Failure::Cancelled => Self::Cancelled,
-            Failure::Unread | Failure::TooMuch => Self::Failed,
+            Failure::Unread | Failure::TooMuch | Failure::Bent => Self::Failed,
         }
     }
 }

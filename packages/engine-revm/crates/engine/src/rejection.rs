@@ -18,6 +18,9 @@ pub enum Failure {
     /// More work than the run may do: see `Allowance`.
     #[error("more work than the run may do")]
     TooMuch,
+    /// The run went on where it would have failed, to find what else is missing.
+    #[error("bent")]
+    Bent,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -163,7 +166,7 @@ impl From<Rejection> for Fault {
 impl From<ReadError> for Failure {
     fn from(error: ReadError) -> Self {
         match error {
-            ReadError::Failed | ReadError::NativeCode(_) => Self::Unread,
+            ReadError::Failed | ReadError::Lacking | ReadError::NativeCode(_) => Self::Unread,
             ReadError::Cancelled => Self::Cancelled,
             ReadError::TooMuch => Self::TooMuch,
         }

@@ -43,7 +43,7 @@ impl Case {
         let mut host = DummyHost::new(self.spec);
         let bounds = Bounds { stop: if self.stopped { &RAISED } else { &LOWERED }, floor: self.floor };
         let [mut ours, mut theirs] = [self.frame(), self.frame()];
-        let action = run(&mut ours, &table, &prices, &mut host, |_| bounds);
+        let action = run(&mut ours, &table, &prices, &mut host, |_| Some(bounds));
         let expected = theirs.run_plain(&table, &prices, &mut host);
         assert_eq!(action, expected, "{self:?}");
         assert_eq!(ours.gas, theirs.gas, "{self:?}");

@@ -30,13 +30,14 @@ pub struct Bounds<'a> {
     pub floor: u64,
 }
 
-/// Runs until the frame ends or opens another. `bounds` are looked up anew after each instruction of the table.
+/// Runs until the frame ends or opens another. `bounds` are looked up anew after each instruction of the table. Where there are none,
+/// every instruction is the table's.
 pub fn run<H: Host>(
     interpreter: &mut Interpreter<EthInterpreter>,
     table: &InstructionTable<EthInterpreter, H>,
     prices: &GasTable,
     host: &mut H,
-    bounds: impl Fn(&H) -> Bounds<'_>,
+    bounds: impl Fn(&H) -> Option<Bounds<'_>>,
 ) -> InterpreterAction {
     // revm makes stacks with room for all words and code with a jump table. The loop relies on both, so it makes sure of them.
     let has_room = interpreter.stack.data().capacity() >= STACK_LIMIT;
@@ -44,8 +45,10 @@ pub fn run<H: Host>(
         return interpreter.run_plain(table, prices, host);
     }
     let end = loop {
-        // SAFETY: the room was there above, and revm's instructions only push to the stack and pop from it.
-        unsafe { plain::run(interpreter, bounds(host)) };
+        if let Some(bounds) = bounds(host) {
+            // SAFETY: the room was there above, and revm's instructions only push to the stack and pop from it.
+            unsafe { plain::run(interpreter, bounds) };
+        }
         if let Err(end) = interpreter.step(table, prices, host) {
             break end;
         }

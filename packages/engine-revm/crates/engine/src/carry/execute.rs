@@ -7,14 +7,17 @@ use crate::{
     plan::OpFork,
     rejection::Fault,
     seal::{encode_sealed, withdrawals_root},
-    simulate::{Ground, credit_withdrawals, requests_hash},
-    state::{AccountChange, Allowance, LookAhead, Read, ReadError, SimulationState, Stop, thread_time},
+    simulate::{
+        Ground, credit_withdrawals, requests_hash,
+        system_calls::{CONSOLIDATION_REQUESTS, QUEUE_SLOTS, WITHDRAWAL_REQUESTS},
+    },
+    state::{AccountChange, Allowance, Read, ReadError, SimulationState, Stop},
     stretch::{self, ExecutedStretch, PooledTransaction, Stretch, StretchFailure, TransactionError},
 };
-use alloy_primitives::{Bytes, keccak256, map::AddressMap};
+use alloy_primitives::{Bytes, U256, keccak256, map::AddressMap};
 use alloy_trie::root::ordered_trie_root_with_encoder;
 use revm::primitives::hardfork::SpecId;
-use std::{fmt::Display, sync::Arc, time::Duration};
+use std::{fmt::Display, sync::Arc};
 
 fn unless_same<T: PartialEq + Display>(difference: Difference, ours: T, theirs: T) -> Result<(), Differs> {
     if ours == theirs {
@@ -23,16 +26,9 @@ fn unless_same<T: PartialEq + Display>(difference: Difference, ours: T, theirs: 
     Err(Differs::Found { difference, detail: format!("{ours}, in the header {theirs}") })
 }
 
-/// Runs that look ahead: after them, each missing value is waited for alone.
-const MOST_RUNS_AHEAD: usize = 8;
-/// CPU time of the runs that look ahead together.
-const MOST_TIME_AHEAD: Duration = Duration::from_millis(500);
-/// For system calls in a run that looks ahead. The block's gas limit bounds its transactions.
-const ALLOWANCE: Allowance = Allowance { gas: 30_000_000, frames: 10_000, bytes: 1 << 20, precompile_gas: 30_000_000 };
-
 /// What the block changes of its parent's state, beside what lies on that already. Every part of the header that tells of its
-/// execution, but for the state root, is compared with what came of it here. Where a value is missing the block runs on without
-/// it, so that all that are missing are waited for together; then it is run again, until a run misses nothing.
+/// execution, but for the state root, is compared with what came of it here. A run of the block notes all that is missing, so that it
+/// is waited for together; then the block is run again, until a run misses nothing: that one counts.
 pub fn execute(block: &SealedBlock, ground: &Ground) -> Result<AddressMap<AccountChange>, Differs> {
     let encoded = encoded(block)?;
     check_withdrawals(block)?;
@@ -47,20 +43,32 @@ pub fn execute(block: &SealedBlock, ground: &Ground) -> Result<AddressMap<Accoun
         earlier_blob_gas_used: block.earlier_blob_gas_used,
     };
     let transactions = stretch::decoded(&stretch).map_err(refused)?;
-    let until = thread_time() + MOST_TIME_AHEAD;
-    for _ in 0..MOST_RUNS_AHEAD {
-        let state = ground.state().looking_ahead(LookAhead { allowance: ALLOWANCE, until });
-        let (changed, state) = attempt(block, &stretch, &transactions, state, &ground.stop);
-        if matches!(changed, Err(Differs::Read(ReadError::Cancelled))) {
-            return changed;
+    let certain = certain(block, &stretch, &transactions);
+    stretch::reading(ground, |state| {
+        state.note(certain.iter().copied());
+        attempt(block, &stretch, &transactions, state, &ground.stop)
+    })?
+}
+
+/// To find what the system calls for the requests lack.
+const FOR_REQUESTS: Allowance = Allowance { gas: 30_000_000, frames: 100, bytes: 1 << 16, precompile_gas: 1_000_000 };
+
+/// What executing the block reads in any case.
+fn certain(block: &SealedBlock, stretch: &Stretch, transactions: &[PooledTransaction]) -> Vec<Read> {
+    let mut reads = stretch::certain(stretch, transactions);
+    reads.extend(block.withdrawals.iter().flat_map(|withdrawal| Read::account(withdrawal.address)));
+    if asks_for_requests(block) {
+        for queue in [WITHDRAWAL_REQUESTS, CONSOLIDATION_REQUESTS] {
+            reads.extend(Read::account(queue));
+            reads.extend((0..QUEUE_SLOTS).map(|slot| Read::Storage(queue, U256::from(slot))));
         }
-        let reads: Vec<Read> = state.into_assumed().into_keys().collect();
-        if reads.is_empty() {
-            return changed;
-        }
-        ground.cache.pinned(ground.key).fetch(&reads, &*ground.source)?;
     }
-    attempt(block, &stretch, &transactions, ground.state(), &ground.stop).0
+    reads
+}
+
+fn asks_for_requests(block: &SealedBlock) -> bool {
+    let rules = &block.block.rules;
+    rules.has(SpecId::PRAGUE) && rules.op.is_none()
 }
 
 fn refused(failure: StretchFailure) -> Differs {
@@ -86,10 +94,9 @@ fn attempt(
     let mut machine = stretch.machine(state, stop.clone());
     let closed = executed.map_err(refused).and_then(|mut executed| {
         machine.evm.ctx.chain.access_list = executed.access_list.take();
-        compare(block, &executed).or_else(|differs| match machine.state().allowance() {
-            Some(_) => Ok(()),
-            None => Err(differs),
-        })?;
+        if !machine.state().lacks() {
+            compare(block, &executed)?;
+        }
         close(block, &executed, &mut machine)
     });
     let (mut state, _) = machine.finish();
@@ -135,12 +142,17 @@ fn check_withdrawals(block: &SealedBlock) -> Result<(), Differs> {
 
 /// What comes after the transactions: withdrawals, and the requests' system calls.
 fn close(block: &SealedBlock, executed: &ExecutedStretch, machine: &mut Machine) -> Result<(), Differs> {
-    let rules = &block.block.rules;
     machine.set_access_index(block.transactions.len() as u64 + 1);
     credit_withdrawals(machine, &block.withdrawals)?;
-    if rules.has(SpecId::PRAGUE) && rules.op.is_none() {
-        let logs = executed.receipts.iter().flat_map(|receipt| &receipt.logs);
-        let hash = requests_hash(machine, block.chain.deposit_contract, logs).map_err(|fault| match fault {
+    if asks_for_requests(block) {
+        let logs = || executed.receipts.iter().flat_map(|receipt| &receipt.logs);
+        let mut hash = requests_hash(machine, block.chain.deposit_contract, logs());
+        if matches!(hash, Err(Fault::Read(ReadError::Lacking))) {
+            machine.state().set_allowance(Some(FOR_REQUESTS));
+            hash = requests_hash(machine, block.chain.deposit_contract, logs());
+            machine.state().set_allowance(None);
+        }
+        let hash = hash.map_err(|fault| match fault {
             Fault::Read(error) => Differs::Read(error),
             refused => Differs::Found { difference: Difference::RequestsHash, detail: refused.to_string() },
         })?;

@@ -71,7 +71,7 @@ impl SimulationHandler<'_> {
         let logs = machine.evm.ctx.chain.log_count;
         let outcome = self.once(machine)?;
         machine.evm.ctx.chain.last_step = None;
-        if !machine.evm.ctx.chain.halt.as_ref().is_some_and(halt::is_ambiguous) {
+        if machine.state().is_bent() || !machine.evm.ctx.chain.halt.as_ref().is_some_and(halt::is_ambiguous) {
             return Ok(outcome);
         }
         // geth's words depend on the operands of the halting instruction. Nothing is committed yet, so the call runs again, with

@@ -1,4 +1,4 @@
-use super::{context::Context, recorder, watch::LogPlace};
+use super::{bend, context::Context, recorder, watch::LogPlace};
 use crate::state::ReadError;
 use alloy_primitives::{
     Address, B256, Bytes, KECCAK256_EMPTY, Log, LogData, U256, address, b256, utils::keccak256_uncached,
@@ -60,6 +60,7 @@ fn watched(spec: SpecId) -> (Table, GasTable) {
     replace(opcode::GASPRICE, gas_price);
     replace(opcode::BASEFEE, base_fee);
     replace(opcode::JUMPDEST, jump_destination);
+    replace(opcode::JUMPI, bend::jump_if);
     if spec.is_enabled_in(SpecId::CANCUN) {
         replace(opcode::BLOBBASEFEE, blob_base_fee);
     }

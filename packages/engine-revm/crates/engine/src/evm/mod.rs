@@ -1,5 +1,6 @@
 //! revm, set up for simulations.
 
+mod bend;
 mod context;
 mod frames;
 mod halt;

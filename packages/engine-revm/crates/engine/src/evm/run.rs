@@ -16,9 +16,9 @@ pub fn run(
     use upfront_evm_loop::Bounds;
 
     upfront_evm_loop::run(frame, table, prices, context, |context| {
-        let allowance = context.journaled_state.database.allowance();
-        let floor = allowance.map_or(0, |allowance| context.chain.run_from.saturating_sub(allowance.gas));
-        Bounds { stop: context.chain.stop.flag(), floor }
+        let state = &context.journaled_state.database;
+        let floor = state.allowance().map_or(0, |allowance| context.chain.run_from.saturating_sub(allowance.gas));
+        (!state.is_blind()).then(|| Bounds { stop: context.chain.stop.flag(), floor })
     })
 }
 

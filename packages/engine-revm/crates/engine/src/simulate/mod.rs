@@ -16,6 +16,8 @@ mod validity;
 mod withdrawals;
 
 #[cfg(test)]
+mod bent_tests;
+#[cfg(test)]
 mod tests;
 
 use crate::{
@@ -52,6 +54,7 @@ pub fn simulate(plan: &Plan, mut state: SimulationState, stop: Arc<Stop>, room: 
         Machine::new(state, watch, CfgEnv::new_with_spec(plan.base.rules.spec), BlockEnv::default(), precompiles);
     let outcome = run(plan, &mut machine);
     let (state, _) = machine.finish();
+    let outcome = outcome.and_then(|outcome| if state.is_bent() { Err(Failure::Bent) } else { Ok(outcome) });
     Simulated { outcome, assumed: state.into_assumed() }
 }
 

@@ -5,6 +5,7 @@ use crate::{
     outcome::{AccountFacts, CallRecord, RecordedAccount, RecordedSlot},
     plan::{PlannedCall, Recording},
     rejection::Fault,
+    state::Read,
 };
 use alloy_primitives::{Address, B256, KECCAK256_EMPTY, U256, map::AddressMap, map::AddressSet};
 use revm::{
@@ -78,6 +79,7 @@ fn accounts(
     recorder: &mut Recorder,
 ) -> Result<Vec<RecordedAccount>, Fault> {
     let unlisted = unlisted(machine, call, nonce);
+    machine.state().prefetch(unchanged(call, changes, &lookups))?;
     let mut accounts: AddressMap<RecordedAccount> = AddressMap::default();
     let changed = changes.iter().filter(|(_, account)| is_changed(account)).map(|(address, _)| *address);
     let listed = call.access_list.iter().map(|(address, _)| *address);
@@ -142,6 +144,23 @@ fn accounts(
         }
     }
     Ok(accounts.into_values().collect())
+}
+
+/// What the record tells of that the call did not load: most of it the access list's.
+fn unchanged(call: &PlannedCall, changes: &EvmState, lookups: &Lookups) -> Vec<Read> {
+    let listed = call.access_list.iter().map(|(address, _)| *address);
+    let accounts = listed.chain(lookups.accounts.keys().copied()).filter(|address| !changes.contains_key(address));
+    let mut reads: Vec<Read> = accounts.flat_map(Read::account).collect();
+    let keys = call
+        .access_list
+        .iter()
+        .flat_map(|(address, keys)| keys.iter().map(|key| (*address, U256::from_be_bytes(key.0))));
+    let slots = keys.chain(lookups.slots.keys().copied());
+    let is_loaded = |(address, slot): &(Address, U256)| {
+        changes.get(address).is_some_and(|account| account.storage.contains_key(slot))
+    };
+    reads.extend(slots.filter(|slot| !is_loaded(slot)).map(|(address, slot)| Read::Storage(address, slot)));
+    reads
 }
 
 type AddressSlots = alloy_primitives::map::HashMap<U256, SlotFlags>;

@@ -12,9 +12,9 @@ use alloy_primitives::{Address, B256, Bytes, U256, address, bytes};
 use revm::primitives::hardfork::SpecId;
 use std::{sync::Mutex, thread, time::Duration};
 
-const ALICE: Address = address!("00000000000000000000000000000000000a11ce");
+pub(super) const ALICE: Address = address!("00000000000000000000000000000000000a11ce");
 const BOB: Address = address!("0000000000000000000000000000000000000b0b");
-const PROGRAM: Address = address!("00000000000000000000000000000000000c0de0");
+pub(super) const PROGRAM: Address = address!("00000000000000000000000000000000000c0de0");
 const ETHER: u64 = 1_000_000_000_000_000_000;
 
 /// Everybody has nothing; reads are kept.
@@ -36,7 +36,7 @@ fn rules() -> BlockRules {
     BlockRules { spec: SpecId::SHANGHAI, op: None, blob: None }
 }
 
-fn override_of(address: Address, balance: u64, code: Bytes) -> StateOverride {
+pub(super) fn override_of(address: Address, balance: u64, code: Bytes) -> StateOverride {
     StateOverride {
         address,
         balance: Some(U256::from(balance)),
@@ -48,7 +48,7 @@ fn override_of(address: Address, balance: u64, code: Bytes) -> StateOverride {
     }
 }
 
-fn call(to: Option<Address>, value: u64, input: Bytes) -> PlannedCall {
+pub(super) fn call(to: Option<Address>, value: u64, input: Bytes) -> PlannedCall {
     PlannedCall {
         tx_type: 2,
         from: ALICE,
@@ -67,7 +67,7 @@ fn call(to: Option<Address>, value: u64, input: Bytes) -> PlannedCall {
     }
 }
 
-fn plan(overrides: Vec<StateOverride>, calls: Vec<PlannedCall>) -> Plan {
+pub(super) fn plan(overrides: Vec<StateOverride>, calls: Vec<PlannedCall>) -> Plan {
     Plan {
         chain: ChainRules { chain_id: 1, deposit_contract: None },
         base: ParentHeader {
@@ -196,7 +196,7 @@ fn an_endless_look_ahead_ends() {
     assert_eq!(only_call(&outcome).status, Status::Success);
 }
 
-fn only_call(outcome: &Outcome) -> &ExecutedCall {
+pub(super) fn only_call(outcome: &Outcome) -> &ExecutedCall {
     &outcome.blocks[0].calls[0]
 }
 

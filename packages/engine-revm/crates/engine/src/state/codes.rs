@@ -31,9 +31,9 @@ impl Codes {
         shared.unwrap_or_else(|| self.add(address, code))
     }
 
-    /// What the account was last seen with; no code where it was not seen.
-    pub(super) fn last_seen(&self, address: Address) -> (B256, Bytecode) {
-        self.known().by_address.get(&address).cloned().unwrap_or_else(|| analysed(Bytes::new()))
+    /// The code that the account was last seen with.
+    pub(super) fn last_seen(&self, address: Address) -> Option<(B256, Bytecode)> {
+        self.known().by_address.get(&address).cloned()
     }
 
     fn add(&self, address: Address, code: Bytes) -> (B256, Bytecode) {

@@ -54,7 +54,17 @@ pub fn thread_time() -> Duration {
 }
 
 /// Missing values that a run took for granted, with what it took them for.
-pub type Assumed = BTreeMap<Read, Cached>;
+pub type Assumed = BTreeMap<Read, Assumption>;
 
-/// Values that one run misses at most.
+/// What a missing value is taken for.
+#[derive(Clone, Debug)]
+pub struct Assumption {
+    pub value: Cached,
+    /// Whether it had this value on some block.
+    pub is_seen: bool,
+}
+
+/// Values that a run of a simulation misses at most.
 pub(super) const MOST_ASSUMED: usize = 1_000;
+/// Values that a run of a block misses at most: what its gas pays for.
+pub(super) const MOST_NOTED: usize = 16_384;

@@ -2,11 +2,13 @@ use super::{
     change::analysed,
     codes::Codes,
     history::History,
+    look_ahead::Assumption,
     read::{Cached, Read, ReadError, StateSource, Value},
     version::Position,
     words::Words,
 };
-use alloy_primitives::{U256, map::DefaultHashBuilder};
+use alloy_primitives::{KECCAK256_EMPTY, U256, map::DefaultHashBuilder};
+use revm::bytecode::Bytecode;
 use std::sync::{
     Arc, OnceLock,
     atomic::{AtomicU32, Ordering},
@@ -48,18 +50,20 @@ impl PinnedState {
         self.history.some_words(self.position, seed, most)
     }
 
-    /// What a missing value is taken for where a run looks ahead: what it was last seen as. Else no code, a balance of plenty, so
-    /// that no lack of funds ends the run, and zero for everything else.
-    pub(super) fn assumption(&self, read: Read) -> Cached {
+    /// What a missing value is taken for where a run looks ahead: what it was last seen as. One never seen is taken for no code, a
+    /// balance of plenty, so that no lack of funds ends the run, and zero for everything else.
+    pub(super) fn assumption(&self, read: Read) -> Assumption {
         let LastSeen { codes, words } = &*self.last_seen;
-        let unseen = || if let Read::Balance(_) = read { U256::ONE << 120 } else { U256::ZERO };
-        match read {
-            Read::Code(address) => {
-                let (hash, code) = codes.last_seen(address);
-                Cached::Code(hash, code)
-            }
-            _ => Cached::Word(words.last_seen(&read).unwrap_or_else(unseen)),
-        }
+        let seen = match read {
+            Read::Code(address) => codes.last_seen(address).map(|(hash, code)| Cached::Code(hash, code)),
+            _ => words.last_seen(&read).map(Cached::Word),
+        };
+        let unseen = || match read {
+            Read::Balance(_) => Cached::Word(U256::ONE << 120),
+            Read::Code(_) => Cached::Code(KECCAK256_EMPTY, Bytecode::default()),
+            _ => Cached::Word(U256::ZERO),
+        };
+        Assumption { is_seen: seen.is_some(), value: seen.unwrap_or_else(unseen) }
     }
 
     /// Values in the order of `reads`, from the cache or `source`.

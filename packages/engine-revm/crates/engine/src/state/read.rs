@@ -12,6 +12,13 @@ pub enum Read {
     BlockHash(u64),
 }
 
+impl Read {
+    /// All of an account but its storage.
+    pub fn account(address: Address) -> [Self; 3] {
+        [Self::Balance(address), Self::Nonce(address), Self::Code(address)]
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     Word(U256),
@@ -42,6 +49,9 @@ pub enum ReadError {
     Failed,
     #[error("the simulation was cancelled")]
     Cancelled,
+    /// Nothing is waited for: what is missing is noted.
+    #[error("a value of the state is missing")]
+    Lacking,
     /// The run may do no more: see `Allowance`.
     #[error("more work than the run may do")]
     TooMuch,

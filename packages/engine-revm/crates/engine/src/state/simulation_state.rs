@@ -1,7 +1,7 @@
 use super::{
     cache::StateCache,
     change::{AccountChange, Layer, analysed},
-    look_ahead::{Allowance, Assumed, LookAhead, MOST_ASSUMED, thread_time},
+    look_ahead::{Allowance, Assumed, Assumption, LookAhead, MOST_ASSUMED, MOST_NOTED, thread_time},
     pinned::PinnedState,
     read::{Cached, Read, ReadError, StateSource, Stop},
 };
@@ -19,6 +19,17 @@ use std::{
     sync::Arc,
 };
 
+/// Slots of one contract that were never seen and are taken for zero.
+const ZERO_SLOTS: usize = 8;
+
+/// What becomes of a missing value.
+#[derive(Clone, Copy)]
+enum Missing {
+    IsWaitedFor,
+    IsAhead(LookAhead),
+    IsNoted,
+}
+
 /// The state that one simulation sees: its own changes over pre-confirmed layers over the pinned block.
 pub struct SimulationState {
     changes: AddressMap<AccountChange>,
@@ -29,10 +40,16 @@ pub struct SimulationState {
     pinned: Arc<PinnedState>,
     source: Arc<dyn StateSource>,
     stop: Arc<Stop>,
-    look_ahead: Option<LookAhead>,
-    /// Set where nothing is waited for any more.
+    missing: Missing,
+    /// Set where missing values are taken for granted.
     allowance: Cell<Option<Allowance>>,
+    /// Whether a value was taken for granted that no block is known to have had.
+    blind: Cell<bool>,
+    /// Whether a run went on where it would have failed.
+    bent: bool,
     assumed: RefCell<Assumed>,
+    /// How many of each contract's slots were taken for granted that were never seen.
+    unseen_slots: RefCell<AddressMap<usize>>,
     /// Whether code may be a delegation (EIP-7702): before Prague it runs as it stands.
     delegations: bool,
 }
@@ -53,8 +70,11 @@ impl SimulationState {
             pinned,
             source,
             stop,
-            look_ahead: None,
+            missing: Missing::IsWaitedFor,
             allowance: Cell::default(),
+            blind: Cell::default(),
+            bent: false,
+            unseen_slots: RefCell::default(),
             assumed: RefCell::default(),
             delegations: true,
         }
@@ -68,8 +88,53 @@ impl SimulationState {
 
     /// From the first missing value on, nothing is waited for.
     pub fn looking_ahead(mut self, look_ahead: LookAhead) -> Self {
-        self.look_ahead = Some(look_ahead);
+        self.missing = Missing::IsAhead(look_ahead);
         self
+    }
+
+    /// Nothing is waited for: a read of what is missing fails with `ReadError::Lacking`, and is noted.
+    pub fn noting(mut self) -> Self {
+        self.missing = Missing::IsNoted;
+        self
+    }
+
+    /// From now on missing values are taken for granted, within this; not any more where it is none.
+    pub fn set_allowance(&mut self, allowance: Option<Allowance>) {
+        self.allowance.set(allowance);
+        self.blind.set(false);
+        self.unseen_slots.get_mut().clear();
+    }
+
+    /// Notes those of the reads that neither changes nor layers nor the pinned block hold.
+    pub fn note(&self, reads: impl IntoIterator<Item = Read>) {
+        for read in reads.into_iter().filter(|read| !self.is_above(read) && self.pinned.get(read).is_none()) {
+            let _ = self.assume(read);
+        }
+    }
+
+    /// Whether anything was missing so far.
+    pub fn lacks(&self) -> bool {
+        !self.assumed.borrow().is_empty()
+    }
+
+    /// Whether this is missing, and no block is known to have had a value of it.
+    pub fn is_unseen(&self, read: &Read) -> bool {
+        self.assumed.borrow().get(read).is_some_and(|assumption| !assumption.is_seen)
+    }
+
+    /// Whether the run goes on after a value that nothing is known of: it would seldom go far, so what would end it may be bent.
+    #[inline]
+    pub fn is_blind(&self) -> bool {
+        self.blind.get()
+    }
+
+    /// What comes of the run is not what it would come to, whatever its values are.
+    pub fn bend(&mut self) {
+        self.bent = true;
+    }
+
+    pub fn is_bent(&self) -> bool {
+        self.bent
     }
 
     #[inline]
@@ -112,6 +177,14 @@ impl SimulationState {
             .flat_map(|change| change.storage.iter().map(|(slot, value)| (*slot, *value)))
     }
 
+    /// Undoes changes of an account: `before` it had these.
+    pub fn restore(&mut self, address: Address, before: Option<AccountChange>) {
+        match before {
+            Some(before) => self.changes.insert(address, before),
+            None => self.changes.remove(&address),
+        };
+    }
+
     pub fn into_changes(self) -> AddressMap<AccountChange> {
         self.changes
     }
@@ -135,8 +208,13 @@ impl SimulationState {
         }
     }
 
-    /// Asks for all that is missing among `reads` at once. Values that changes or layers hold are not asked for.
+    /// Asks for all that is missing among `reads` at once; where nothing is waited for, it is noted. Values that changes or layers hold
+    /// are not asked for.
     pub fn prefetch(&self, mut reads: Vec<Read>) -> Result<(), ReadError> {
+        if self.allowance.get().is_some() {
+            self.note(reads);
+            return Ok(());
+        }
         reads.retain(|read| !self.is_above(read) && self.pinned.get(read).is_none());
         reads.sort_unstable();
         reads.dedup();
@@ -151,8 +229,12 @@ impl SimulationState {
             return Err(ReadError::Cancelled);
         }
         if self.allowance.get().is_none() {
-            match self.look_ahead {
-                Some(ahead) if thread_time() < ahead.until => self.allowance.set(Some(ahead.allowance)),
+            match self.missing {
+                Missing::IsAhead(ahead) if thread_time() < ahead.until => self.allowance.set(Some(ahead.allowance)),
+                Missing::IsNoted => {
+                    self.note(reads.iter().copied());
+                    return Err(ReadError::Lacking);
+                }
                 _ => return self.pinned.fetch(reads, &*self.source),
             }
         }
@@ -161,10 +243,30 @@ impl SimulationState {
 
     fn assume(&self, read: Read) -> Result<Cached, ReadError> {
         let mut assumed = self.assumed.borrow_mut();
-        if assumed.len() >= MOST_ASSUMED {
+        let most = if let Missing::IsNoted = self.missing { MOST_NOTED } else { MOST_ASSUMED };
+        if assumed.len() >= most {
             return Err(ReadError::TooMuch);
         }
-        Ok(assumed.entry(read).or_insert_with(|| self.pinned.assumption(read)).clone())
+        let assumption = assumed.entry(read).or_insert_with(|| self.assumption(read));
+        if !assumption.is_seen && self.allowance.get().is_some() {
+            self.blind.set(true);
+        }
+        Ok(assumption.value.clone())
+    }
+
+    /// A contract's slots that were never seen are zero, then every other is one: a loop that ends at a slot that is, or is not, zero
+    /// does end.
+    fn assumption(&self, read: Read) -> Assumption {
+        let mut assumption = self.pinned.assumption(read);
+        if let (false, Read::Storage(address, _)) = (assumption.is_seen, read) {
+            let mut unseen = self.unseen_slots.borrow_mut();
+            let count = unseen.entry(address).or_default();
+            *count += 1;
+            if *count > ZERO_SLOTS && *count % 2 == 0 {
+                assumption.value = Cached::Word(U256::ONE);
+            }
+        }
+        assumption
     }
 
     fn is_above(&self, read: &Read) -> bool {

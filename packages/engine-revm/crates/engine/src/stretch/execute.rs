@@ -7,13 +7,14 @@ use super::{
     reading::reading,
     receipt::{StretchReceipt, bloom_of},
     transaction::{PooledTransaction, decode},
+    warm::{PER_TRANSACTION, certain, try_out},
 };
 use crate::{
     access_list::AccessList,
     outcome::ExecutedLog,
     plan::OpFork,
     simulate::{GasPool, Ground, blob_gas, current_da_footprint_scalar, da_footprint},
-    state::{AccountChange, ReadError, SimulationState, Stop},
+    state::{AccountChange, Allowance, ReadError, SimulationState, Stop},
 };
 use alloy_primitives::{Address, B256, Bloom, Bytes, Log, map::AddressMap};
 use alloy_trie::root::ordered_trie_root_with_encoder;
@@ -40,6 +41,13 @@ enum BlockEvm {
 }
 
 impl BlockEvm {
+    fn new(stretch: &Stretch, state: SimulationState, access_list: Option<AccessList>) -> Self {
+        match stretch.block.rules.op {
+            Some(fork) => Self::Optimism(Box::new(OptimismEvm::new(stretch, fork, state))),
+            None => Self::Ethereum(Box::new(EthereumEvm::new(stretch, state, access_list))),
+        }
+    }
+
     fn state(&mut self) -> &mut SimulationState {
         match self {
             Self::Ethereum(evm) => evm.state(),
@@ -65,7 +73,9 @@ impl BlockEvm {
 /// Executes the stretch's transactions in order, with full validation.
 pub fn execute(stretch: &Stretch, ground: &Ground) -> Result<ExecutedStretch, StretchFailure> {
     let transactions = decoded(stretch)?;
+    let certain = certain(stretch, &transactions);
     reading(ground, |state| {
+        state.note(certain.iter().copied());
         let (executed, mut state) = run(stretch, transactions.clone(), state, &ground.stop);
         let changes = state.take_changes();
         (executed.map(|executed| ExecutedStretch { changes, ..executed }), state)
@@ -78,8 +88,8 @@ pub fn decoded(stretch: &Stretch) -> Result<Vec<PooledTransaction>, StretchFailu
     stretch.transactions.iter().enumerate().map(decode).collect()
 }
 
-/// `execute`, with the changes left in the state, so that the block can go on. Where the state takes missing values for granted,
-/// transactions that this makes invalid are left out.
+/// `execute`, with the changes left in the state, so that the block can go on. Where the state notes what is missing, a transaction that
+/// lacks something is tried out, so that all that it lacks is noted, and left out.
 pub fn run(
     stretch: &Stretch,
     transactions: Vec<PooledTransaction>,
@@ -93,48 +103,47 @@ pub fn run(
         let watch;
         (state, watch) = machine.finish();
         access_list = watch.access_list;
-        if let Err(error) = opened {
-            return (Err(error.into()), state);
+        match opened {
+            Ok(()) | Err(ReadError::Lacking) => {}
+            Err(error) => return (Err(error.into()), state),
         }
     }
     state.set_block_hash(stretch.block.number.saturating_sub(1), stretch.block.parent_hash);
     state.set_delegations(stretch.block.rules.has(SpecId::PRAGUE));
-    let mut evm = match stretch.block.rules.op {
-        Some(fork) => BlockEvm::Optimism(Box::new(OptimismEvm::new(stretch, fork, state))),
-        None => BlockEvm::Ethereum(Box::new(EthereumEvm::new(stretch, state, access_list))),
-    };
-    let executed = apply_all(stretch, transactions, &mut evm, stop);
-    let (state, access_list) = evm.finish();
-    (executed.map(|executed| ExecutedStretch { access_list, ..executed }), state)
-}
-
-fn apply_all(
-    stretch: &Stretch,
-    mut transactions: Vec<PooledTransaction>,
-    evm: &mut BlockEvm,
-    stop: &Stop,
-) -> Result<ExecutedStretch, StretchFailure> {
+    let mut evm = BlockEvm::new(stretch, state, access_list);
+    let mut transactions = transactions;
     let mut progress = Progress {
         pool: GasPool::new(stretch.block.gas_limit, stretch.block.rules.spec, stretch.earlier_gas_used),
         blob_gas_used: stretch.earlier_blob_gas_used,
         scalar: None,
     };
     let mut receipts = Vec::with_capacity(transactions.len());
+    let mut gas_left = stretch.block.gas_limit;
     for (index, transaction) in transactions.iter_mut().enumerate() {
         if stop.is_raised() {
-            return Err(ReadError::Cancelled.into());
+            return (Err(ReadError::Cancelled.into()), evm.finish().0);
         }
-        match apply(stretch, evm, transaction, &mut progress) {
-            Ok(receipt) => receipts.push(receipt),
-            Err(error @ (TransactionError::Read(_) | TransactionError::NativePrecompile(_))) => {
-                return Err(StretchFailure::of(index, error));
+        let error = match apply(stretch, &mut evm, transaction, &mut progress) {
+            Ok(receipt) => {
+                receipts.push(receipt);
+                continue;
             }
-            Err(error) if evm.state().allowance().is_none() => return Err(StretchFailure::of(index, error)),
-            Err(_) => {}
+            Err(error) => error,
+        };
+        if !evm.state().lacks() || matches!(error, TransactionError::Read(ReadError::Cancelled)) {
+            return (Err(StretchFailure::of(index, error)), evm.finish().0);
         }
+        let (mut state, access_list) = evm.finish();
+        let gas = transaction.env.gas_limit.min(gas_left);
+        state.set_allowance(Some(Allowance { gas, ..PER_TRANSACTION }));
+        (_, state) = try_out(stretch, transaction, state, stop.clone());
+        let left = state.allowance().map_or(0, |allowance| allowance.gas);
+        gas_left = gas_left.saturating_sub(gas - left);
+        state.set_allowance(None);
+        evm = BlockEvm::new(stretch, state, access_list);
     }
     let (receipts_root, logs_bloom) = seal(stretch, &receipts);
-    Ok(ExecutedStretch {
+    let executed = ExecutedStretch {
         changes: AddressMap::default(),
         transactions,
         receipts,
@@ -143,7 +152,9 @@ fn apply_all(
         receipts_root,
         logs_bloom,
         access_list: None,
-    })
+    };
+    let (state, access_list) = evm.finish();
+    (Ok(ExecutedStretch { access_list, ..executed }), state)
 }
 
 struct Progress {
@@ -181,10 +192,6 @@ fn apply(
         }
         None => None,
     };
-    // Taken for granted, a nonce is seldom right; what comes of such a run is not used.
-    if evm.state().allowance().is_some() {
-        transaction.env.nonce = evm.state().basic(transaction.from)?.map_or(0, |account| account.nonce);
-    }
     let applied = evm.apply(transaction)?;
     progress.pool.charge(&applied.gas);
     progress.blob_gas_used += blob_gas_used.unwrap_or_default();

@@ -14,6 +14,7 @@ mod warm;
 pub use block::{BlockEnvironment, Stretch};
 pub use execute::{ExecutedStretch, decoded, execute, run};
 pub use failure::{StretchFailure, TransactionError};
+pub(crate) use reading::reading;
 pub use receipt::StretchReceipt;
 pub use transaction::{DecodeError, PooledTransaction, decode};
-pub use warm::warm;
+pub use warm::{certain, warm};

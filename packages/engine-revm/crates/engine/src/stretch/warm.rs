@@ -7,27 +7,45 @@ use crate::{
     evm::{Charge, SimulationHandler},
     op::{BASE_FEE_VAULT, FEE_SLOTS, L1_BLOCK, L1_FEE_VAULT, OPERATOR_FEE_VAULT},
     simulate::{Ground, system_calls},
-    state::{Read, ReadError, SimulationState, Stop},
+    state::{Allowance, Read, ReadError, SimulationState, Stop},
 };
-use alloy_primitives::{Address, Bytes, U256};
-use revm::{context::TxEnv, interpreter::InitialAndFloorGas};
+use alloy_primitives::{Bytes, U256};
+use revm::{
+    context::TxEnv,
+    interpreter::InitialAndFloorGas,
+    primitives::{TxKind, hardfork::SpecId},
+};
 use std::sync::Arc;
 
 /// Runs one transaction without validation, so that the state that it reads is cached. Its result is dropped.
 pub fn warm(stretch: &Stretch, raw: &Bytes, ground: &Ground) -> Result<(), ReadError> {
     let Ok(transaction) = decode(raw) else { return Ok(()) };
-    ground.state().prefetch(certain(stretch, transaction.from, transaction.to()))?;
-    reading(ground, |state| run(stretch, &transaction, state, ground.stop.clone()))?
+    let certain = certain(stretch, std::slice::from_ref(&transaction));
+    reading(ground, |mut state| {
+        state.note(certain.iter().copied());
+        state.set_allowance(Some(Allowance { gas: transaction.env.gas_limit, ..PER_TRANSACTION }));
+        try_out(stretch, &transaction, state, ground.stop.clone())
+    })?
 }
 
-fn run(
+/// What trying a transaction out may do at most, beside its own gas limit.
+pub(super) const PER_TRANSACTION: Allowance =
+    Allowance { gas: 30_000_000, frames: 10_000, bytes: 1 << 20, precompile_gas: 10_000_000 };
+
+/// Runs one transaction without validation on the state, and leaves that as it was.
+pub(super) fn try_out(
     stretch: &Stretch,
     transaction: &PooledTransaction,
     mut state: SimulationState,
     stop: Arc<Stop>,
 ) -> (Result<(), ReadError>, SimulationState) {
+    let from = transaction.from;
+    let before = state.has_changed(from).then(|| state.change(from).clone());
     // Enough for any value that it sends: in its block the sender may receive it first.
-    state.change(transaction.from).balance = Some(U256::MAX >> 1);
+    state.change(from).balance = Some(U256::MAX >> 1);
+    if transaction.deposit.is_none() {
+        state.change(from).nonce = Some(transaction.env.nonce);
+    }
     let call = transaction.as_call();
     let handler = SimulationHandler {
         charge: &Charge::default(),
@@ -39,23 +57,31 @@ fn run(
     let mut machine = stretch.machine(state, stop);
     let tx = TxEnv { tx_type: 0, ..transaction.env.clone() };
     let ran = handler.execute(&mut machine, tx);
-    let (state, _) = machine.finish();
+    let (mut state, _) = machine.finish();
+    state.restore(from, before);
     (ran.map(drop), state)
 }
 
-fn certain(stretch: &Stretch, from: Address, to: Option<Address>) -> Vec<Read> {
-    let mut accounts = vec![from, stretch.block.fee_recipient];
-    accounts.extend(to);
+/// What executing these transactions reads in any case.
+pub fn certain(stretch: &Stretch, transactions: &[PooledTransaction]) -> Vec<Read> {
+    let block = &stretch.block;
+    let mut accounts = vec![block.fee_recipient];
     let mut reads = Vec::new();
-    if stretch.block.rules.op.is_some() {
+    for transaction in transactions {
+        accounts.push(transaction.from);
+        match transaction.env.kind {
+            TxKind::Call(to) => accounts.push(to),
+            TxKind::Create => accounts.push(transaction.from.create(transaction.env.nonce)),
+        }
+    }
+    if block.rules.op.is_some() {
         accounts.extend([L1_BLOCK, L1_FEE_VAULT, BASE_FEE_VAULT, OPERATOR_FEE_VAULT]);
         reads.extend(FEE_SLOTS.map(|slot| Read::Storage(L1_BLOCK, slot)));
     }
     if stretch.opening {
-        accounts.extend([system_calls::BEACON_ROOTS, system_calls::HISTORY]);
+        accounts.extend(block.rules.has(SpecId::CANCUN).then_some(system_calls::BEACON_ROOTS));
+        accounts.extend(block.rules.has(SpecId::PRAGUE).then_some(system_calls::HISTORY));
     }
-    reads.extend(
-        accounts.into_iter().flat_map(|address| [Read::Balance(address), Read::Nonce(address), Read::Code(address)]),
-    );
+    reads.extend(accounts.into_iter().flat_map(Read::account));
     reads
 }
