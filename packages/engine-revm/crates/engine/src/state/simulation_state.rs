@@ -25,9 +25,11 @@ const ZERO_SLOTS: usize = 8;
 /// What becomes of a missing value.
 #[derive(Clone, Copy)]
 enum Missing {
-    IsWaitedFor,
-    IsAhead(LookAhead),
-    IsNoted,
+    /// Waited for.
+    Waited,
+    Ahead(LookAhead),
+    /// Written down, and whoever needs it fails.
+    Noted,
 }
 
 /// The state that one simulation sees: its own changes over pre-confirmed layers over the pinned block.
@@ -70,7 +72,7 @@ impl SimulationState {
             pinned,
             source,
             stop,
-            missing: Missing::IsWaitedFor,
+            missing: Missing::Waited,
             allowance: Cell::default(),
             blind: Cell::default(),
             bent: false,
@@ -88,13 +90,13 @@ impl SimulationState {
 
     /// From the first missing value on, nothing is waited for.
     pub fn looking_ahead(mut self, look_ahead: LookAhead) -> Self {
-        self.missing = Missing::IsAhead(look_ahead);
+        self.missing = Missing::Ahead(look_ahead);
         self
     }
 
     /// Nothing is waited for: a read of what is missing fails with `ReadError::Lacking`, and is noted.
     pub fn noting(mut self) -> Self {
-        self.missing = Missing::IsNoted;
+        self.missing = Missing::Noted;
         self
     }
 
@@ -230,9 +232,11 @@ impl SimulationState {
         }
         if self.allowance.get().is_none() {
             match self.missing {
-                Missing::IsAhead(ahead) if thread_time() < ahead.until => self.allowance.set(Some(ahead.allowance)),
-                Missing::IsNoted => {
-                    self.note(reads.iter().copied());
+                Missing::Ahead(ahead) if thread_time() < ahead.until => self.allowance.set(Some(ahead.allowance)),
+                Missing::Noted => {
+                    for read in reads {
+                        self.assume(*read)?;
+                    }
                     return Err(ReadError::Lacking);
                 }
                 _ => return self.pinned.fetch(reads, &*self.source),
@@ -243,7 +247,7 @@ impl SimulationState {
 
     fn assume(&self, read: Read) -> Result<Cached, ReadError> {
         let mut assumed = self.assumed.borrow_mut();
-        let most = if let Missing::IsNoted = self.missing { MOST_NOTED } else { MOST_ASSUMED };
+        let most = if let Missing::Noted = self.missing { MOST_NOTED } else { MOST_ASSUMED };
         if assumed.len() >= most {
             return Err(ReadError::TooMuch);
         }
@@ -262,7 +266,7 @@ impl SimulationState {
             let mut unseen = self.unseen_slots.borrow_mut();
             let count = unseen.entry(address).or_default();
             *count += 1;
-            if *count > ZERO_SLOTS && *count % 2 == 0 {
+            if *count > ZERO_SLOTS && count.is_multiple_of(2) {
                 assumption.value = Cached::Word(U256::ONE);
             }
         }

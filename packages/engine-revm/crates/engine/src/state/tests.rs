@@ -211,3 +211,19 @@ fn a_run_looks_ahead_from_its_first_missing_value_on_while_it_has_the_time() {
     assert_eq!(source.batches.load(Ordering::SeqCst), 1);
     assert_eq!(early.into_assumed().len(), 1);
 }
+
+#[test]
+fn a_run_that_waits_for_nothing_notes_all_that_its_reads_lack() {
+    let (cache, source) = (StateCache::new(1 << 20), Arc::new(Counting::default()));
+    let mut state = state_on(&cache, 1, &source).noting();
+    let slot = U256::from(1);
+    state.change(ALICE).storage.insert(slot, U256::from(5));
+    assert_eq!((state.storage(ALICE, slot), state.lacks()), (Ok(U256::from(5)), false));
+    assert_eq!(state.initial_storage(ALICE, slot), Err(ReadError::Lacking), "what lies below the change");
+    assert_eq!(state.basic(BOB).map(drop), Err(ReadError::Lacking));
+    state.note([Read::Nonce(BOB), Read::Storage(ALICE, slot), Read::Storage(BOB, slot)]);
+    assert_eq!(source.batches.load(Ordering::SeqCst), 0);
+    let noted: Vec<Read> = state.into_assumed().into_keys().collect();
+    let [balance, nonce, code] = Read::account(BOB);
+    assert_eq!(noted, [balance, nonce, code, Read::Storage(ALICE, slot), Read::Storage(BOB, slot)]);
+}

@@ -1,0 +1,57 @@
+import { type RecordedBlock, recordedBlock } from '@upfront/devnet'
+import type { Hex } from '@upfront/protocol'
+import {
+  blockToCarry,
+  type Carried,
+  carryRules,
+  knownChainRules,
+  type StateRead,
+  type StateValue,
+  type Step,
+  sealedBlockFromRpc,
+} from '@upfront/simulation'
+import { createRevmEngine } from '../../src/index.js'
+
+/** Rounds that each block takes at most on an engine that has seen nothing. */
+const ROUNDS = {
+  'zkpi-22188088': 7,
+  'pevm-19929064': 10,
+  'pevm-18085863': 16,
+  'pevm-16257471': 24,
+  'konab-26207962': 25,
+}
+
+describe('real blocks, carried by an engine that has seen nothing', () => {
+  it.each(Object.entries(ROUNDS))('%s comes to what its header says, in at most %i rounds', async (name, most) => {
+    const recorded = recordedBlock(`${name}.json.br`)
+    const { carried, rounds } = await carry(recorded)
+    expect(carried).toMatchObject({ kind: 'carried' })
+    expect(rounds).toBeLessThanOrEqual(most)
+  })
+})
+
+async function carry({ chainId, parent, block, state, blockHashes }: RecordedBlock) {
+  const rules = knownChainRules(BigInt(chainId))!
+  const sealed = sealedBlockFromRpc(block)
+  const toCarry = blockToCarry(sealed, rules, carryRules(rules, sealed.header, sealedBlockFromRpc(parent).header)!)
+  const recordedValue = (read: StateRead): StateValue => {
+    switch (read.kind) {
+      case 'balance':
+      case 'nonce':
+        return BigInt(state[read.kind](read.address))
+      case 'code':
+        return state.code(read.address)
+      case 'storage':
+        return state.storage(read.address, read.slot)
+      case 'blockHash':
+        return blockHashes[String(read.number)] as Hex
+    }
+  }
+  const engine = createRevmEngine({ threads: 1 })
+  const { signal } = new AbortController()
+  let step: Step<Carried> = await engine.carry(toCarry, { key: sealed.header.parentHash, layers: [] }, { signal })
+  let rounds = 0
+  for (; step.kind === 'lacking'; rounds += 1) step = await step.resume(step.reads.map(recordedValue))
+  await engine.close()
+  return { carried: step.outcome, rounds }
+}
