@@ -21,11 +21,16 @@ use std::sync::Arc;
 pub fn warm(stretch: &Stretch, raw: &Bytes, ground: &Ground) -> Result<(), ReadError> {
     let Ok(transaction) = decode(raw) else { return Ok(()) };
     let certain = certain(stretch, std::slice::from_ref(&transaction));
-    reading(ground, |mut state| {
+    let tried = reading(ground, |mut state| {
         state.note(certain.iter().copied());
         state.set_allowance(Some(Allowance { gas: transaction.env.gas_limit, ..PER_TRANSACTION }));
         try_out(stretch, &transaction, state, ground.stop.clone())
-    })?
+    })?;
+    match tried {
+        // All that it reads up to there is held.
+        Err(ReadError::TooMuch) => Ok(()),
+        tried => tried,
+    }
 }
 
 /// What trying a transaction out may do at most, beside its own gas limit.
