@@ -225,5 +225,5 @@ fn a_run_that_waits_for_nothing_notes_all_that_its_reads_lack() {
     assert_eq!(source.batches.load(Ordering::SeqCst), 0);
     let noted: Vec<Read> = state.into_assumed().into_keys().collect();
     let [balance, nonce, code] = Read::account(BOB);
-    assert_eq!(noted, [balance, nonce, code, Read::Storage(ALICE, slot), Read::Storage(BOB, slot)]);
+    assert_eq!(noted, [balance, nonce, code, Read::Storage(BOB, slot), Read::Storage(ALICE, slot)]);
 }
