@@ -27,7 +27,7 @@ describe('events of blocks under construction', () => {
     browser = await launchBrowser()
     live = await browser?.newPage({ viewport: { width: 360, height: 740 }, bypassCSP: true })
     await live?.goto(`${stand.gateway.url}/console/`)
-    await live?.getByRole('button', { name: 'Live' }).press('Enter')
+    await live?.getByRole('link', { name: 'Live' }).press('Enter')
     await live?.getByText('Following the heads and the flashblocks').waitFor()
   })
   afterAll(async () => {
@@ -146,7 +146,7 @@ describe('events of blocks under construction', () => {
     'shows flashblocks and heads on the page as they come, and what goes wrong with them',
     async () => {
       const page = live!
-      await page.getByText(/^the head is \d+ ms old, pending is \d+ ms old$/).waitFor()
+      await page.getByText(/^The head is \d+ ms old, pending is \d+ ms old\.$/).waitFor()
       await page
         .getByRole('row', { name: /^flashblock \d+ \d+ [\d,]+ verified 0x/ })
         .first()
@@ -155,10 +155,10 @@ describe('events of blocks under construction', () => {
         .getByRole('row', { name: /^head \d+ [\d,]+ verified, carried 0x/ })
         .first()
         .waitFor()
-      const line = page.getByRole('region', { name: 'Time line' })
+      const status = page.getByRole('status')
       /** Faults that other tests injected are on the page already. One in a block's last flashblock leaves no trace: it is repeated. */
       const shows = async (goWrong: () => Promise<unknown>, text: RegExp) => {
-        const told = line.getByText(text).first()
+        const told = status.getByText(text).first()
         while (!(await told.isVisible())) {
           await goWrong()
           await told.waitFor({ timeout: 4_000 }).catch(() => undefined)
