@@ -255,7 +255,10 @@ export class PreconfirmedChain {
         driver,
         cancellation: canceller,
         budget: new ReadBudget(MOST_READS, performance.now() + executionTimeoutMs),
-        onLack: (reads) => this.#recentReads.note(reads),
+        onLack: (reads) => {
+          this.#recentReads.note(reads)
+          return undefined
+        },
       })
       const difference = differenceOf(executed, newest)
       if (difference) return this.#refuse(next, difference)

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CallQueue, Cancellation, UpstreamClient } from '@upfront/node'
 import {
   type Awaitable,
@@ -26,8 +27,11 @@ export interface DriveLimits {
   cancellation: Cancellation
 }
 
-/** Told of what work lacks before it is read. `round` counts from 1. */
-export type OnLack = (lacking: readonly StateRead[], round: number) => void
+/**
+ * Told of what work lacks before it is read. `round` counts from 1. May answer what else is waited for, once that is read, before the
+ * work goes on.
+ */
+export type OnLack = (lacking: readonly StateRead[], round: number) => (() => Promise<unknown> | undefined) | undefined
 
 export interface DriverOptions {
   /** Whether the node is asked what calls to unseen contracts touch. */
@@ -62,9 +66,7 @@ export class Driver {
    * @throws or rejects with what `Engine.begin` does; UpstreamError, BlockMoved; RpcError -32005 over the budget
    */
   simulate(plan: SimulationPlan, at: PinnedState, limits: DriveLimits): Awaitable<Answer> {
-    const onLack = (lacking: readonly StateRead[], round: number) => {
-      if (round === 1) this.#hints.ask(plan, at, lacking)
-    }
+    const onLack: OnLack = (lacking, round) => (round === 1 ? this.#hints.ask(plan, at, lacking) : undefined)
     return recovered(
       () => this.run(() => this.#engine.begin(plan, at, limits.cancellation), at, limits, onLack),
       (error) => {
@@ -120,8 +122,13 @@ export class Driver {
     for (let round = 1; step.kind === 'lacking'; round += 1) {
       let values: StateValue[]
       try {
-        onLack?.(step.reads, round)
+        const more = onLack?.(step.reads, round)
         values = await this.#read(step.reads, at, limits)
+        if (more !== undefined) {
+          // What came in the same answer is told first.
+          await nextTurn()
+          await more()
+        }
       } catch (error) {
         step.abandon()
         throw error

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { CallQueue, UpstreamCall, UpstreamFault } from '@upfront/node'
 import { isMethodMissing } from '@upfront/node'
 import type { Address } from '@upfront/protocol'
@@ -56,18 +57,24 @@ export class Hints {
    * Has what the calls' input and the node name read ahead; nothing where the plan overrides so much that going through it would hold the
    * event loop.
    * @param lacking what the plan lacked first
+   * @returns of what the node has named so far, the reads that are under way: a plan that goes on without them would read what it guesses
    */
-  ask(plan: SimulationPlan, at: PinnedState, lacking: readonly StateRead[]): void {
+  ask(plan: SimulationPlan, at: PinnedState, lacking: readonly StateRead[]): () => Promise<unknown> | undefined {
+    const none = () => undefined
     const unseen = this.#unseen(plan, lacking)
-    if (unseen.size === 0 || overridesMuch(plan)) return
+    if (unseen.size === 0 || overridesMuch(plan)) return none
     this.#read(namedAccounts(plan, unseen).flatMap(accountReads), plan, at)
-    if (!this.#asksNode || this.#pausedUntil > performance.now()) return
+    if (!this.#asksNode || this.#pausedUntil > performance.now()) return none
     const call = hintedCall(plan, unseen)
-    if (call === undefined) return
+    if (call === undefined) return none
+    let reading: Promise<unknown> | undefined
     this.#touched(call, at).then(
-      (touched) => this.#read(touched, plan, at),
+      (touched) => {
+        reading = this.#read(touched, plan, at)
+      },
       () => undefined,
     )
+    return () => reading && Promise.race([reading, sleep(SLOW_HINT_MS, undefined, { ref: false })])
   }
 
   /** The accounts whose code is lacking and that no plan lacked it of before, but for those that send the calls. */
@@ -104,15 +111,16 @@ export class Hints {
     return [feature, this.#lacks(feature) ? undefined : accessListHint(call, at, withOverrides)]
   }
 
-  #read(touched: Touched, plan: SimulationPlan, { block, key, layers }: PinnedState): void {
+  /** Undefined where there is nothing to read. Never rejects. */
+  #read(touched: Touched, plan: SimulationPlan, { block, key, layers }: PinnedState): Promise<unknown> | undefined {
     const overridden = new Overridden()
     for (const { stateOverrides } of plan.blocks) overridden.add(stateOverrides)
     const open = touched.filter((read) => !overridden.has(read) && layerValue(layers, read) === undefined)
     const missing = this.#engine.missing(key, open.slice(0, MOST_TOUCHED))
-    if (missing.length === 0) return
+    if (missing.length === 0) return undefined
     const asked = this.#reads.askAhead(block, missing)
     // What fails is read when it is needed.
-    asked.values.catch(() => undefined).finally(() => asked.leave())
+    return asked.values.catch(() => undefined).finally(() => asked.leave())
   }
 
   #lacks(feature: Feature): boolean {
