@@ -14,11 +14,10 @@ const [, pnpmVersion] = /^pnpm@([\d.]+)/.exec(
 
 /** Folders of the workspace's packages, relative to the root. */
 export function packageFolders() {
-  return ['apps', 'packages', 'examples']
+  return ['apps', 'packages', 'examples', 'testing']
     .flatMap((group) =>
       existsSync(join(root, group)) ? readdirSync(join(root, group)).map((name) => `${group}/${name}`) : [],
     )
-    .concat('bench')
     .filter((folder) => existsSync(join(root, folder, 'package.json')))
 }
 

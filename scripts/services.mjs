@@ -24,7 +24,7 @@ export function chooseServices() {
   const upstream = process.env.UPSTREAM_RPC_URL
   const flashblocks = portFrom('DEVNET_FLASHBLOCKS_PORT', 8546)
   const devnet = {
-    ...base('devnet', 'local chain', 'packages/devnet/dist/main.js', 'DEVNET', 8545),
+    ...base('devnet', 'local chain', 'testing/devnet/dist/main.js', 'DEVNET', 8545),
     problem: answersRpc,
     environment: async () => ({ DEVNET_FLASHBLOCKS_PORT: String(flashblocks.port) }),
   }
@@ -57,7 +57,7 @@ export function chooseServices() {
           }),
       ...(upstream ? {} : localDevelopment()),
       ...(!upstream && process.env.DEVNET_OPTIMISM === '1'
-        ? { CHAIN_GENESIS_FILE: join(root, 'packages/devnet/op-genesis.json') }
+        ? { CHAIN_GENESIS_FILE: join(root, 'testing/devnet/op-genesis.json') }
         : {}),
       ...(sells ? await paidRoutes(billing, upstream) : {}),
     }),
@@ -104,7 +104,7 @@ function portFrom(variable, fallback) {
 const hasFacilitator = () => process.env.FACILITATOR_PRIVATE_KEYS || process.env.FACILITATOR_PRIVATE_KEYS_FILE
 
 async function localPayments(rpcUrl) {
-  const { DEVNET_ROLES, USDC_ADDRESS } = await import('../packages/devnet/dist/index.js')
+  const { DEVNET_ROLES, USDC_ADDRESS } = await import('../testing/devnet/dist/index.js')
   const tokens = { [USDC_ADDRESS]: { name: 'USDC', version: '2', decimals: 6 } }
   // The local chain begins anew at each start: a ledger of another one would have nothing to stand on.
   const ledger = join(root, dataFolder(), 'ledger')
@@ -124,7 +124,7 @@ async function paidRoutes(billing, upstream) {
   const journal = { CHARGE_JOURNAL_DIR: join(root, dataFolder(), 'charges') }
   const common = { BILLING_URL: billing.url, BILLING_TOKEN: token, ...journal, ...receiptKey() }
   if (upstream) return common
-  const { DEVNET_ROLES, USDC_ADDRESS } = await import('../packages/devnet/dist/index.js')
+  const { DEVNET_ROLES, USDC_ADDRESS } = await import('../testing/devnet/dist/index.js')
   return {
     ...common,
     NETWORK: 'eip155:31337',
@@ -148,7 +148,7 @@ function receiptKey() {
 export async function saleDetails(services) {
   const billing = services.find(({ name }) => name === 'billing')
   if (billing === undefined || process.env.UPSTREAM_RPC_URL) return []
-  const { DEVNET_ROLES, USDC_ADDRESS } = await import('../packages/devnet/dist/index.js')
+  const { DEVNET_ROLES, USDC_ADDRESS } = await import('../testing/devnet/dist/index.js')
   const { seller, buyer } = DEVNET_ROLES
   return [
     'Sell through this billing from another app (examples/metered-seller), and pay with a funded test key:',

@@ -12,11 +12,11 @@ import {
   postgresMissing,
   startPostgres,
   USDC_ADDRESS,
-} from '../../packages/devnet/dist/index.js'
+} from '../../testing/devnet/dist/index.js'
 import { root } from '../install.mjs'
 
 const PROGRAMS = {
-  devnet: 'packages/devnet/dist/main.js',
+  devnet: 'testing/devnet/dist/main.js',
   billing: 'apps/billing/dist/main.js',
   gateway: 'apps/simulator-gateway/dist/main.js',
 }

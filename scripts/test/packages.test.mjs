@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { freePort, startDevnet } from '../../packages/devnet/dist/index.js'
+import { freePort, startDevnet } from '../../testing/devnet/dist/index.js'
 import { root } from '../install.mjs'
 import { installPacked, link } from './install-packed.mjs'
 

@@ -190,7 +190,7 @@ onLinux(
 test.each([
   ['npm start', 'scripts/start.mjs', /GATEWAY_PORT +8080/],
   ['npm test', 'scripts/test.mjs', /npm test/],
-  ['the local chain', 'packages/devnet/dist/main.js', /DEVNET_PORT +8545/],
+  ['the local chain', 'testing/devnet/dist/main.js', /DEVNET_PORT +8545/],
   ['the gateway', 'apps/simulator-gateway/dist/main.js', /GATEWAY_PORT +8080/],
   ['billing', 'apps/billing/dist/main.js', /BILLING_PORT +8081/],
   ['watch', 'apps/simulator-gateway/dist/ops/watch/main.js', /GATEWAY_PORT/],

@@ -25,7 +25,7 @@ const [SIGNER] = DEVNET_ROLES.facilitators
 const ITEM_GAS = 150_000n
 
 it('the committed artifact is what the contract compiles to', () => {
-  const script = fileURLToPath(new URL('../../../packages/devnet/scripts/compile.mjs', import.meta.url))
+  const script = fileURLToPath(new URL('../../../testing/devnet/scripts/compile.mjs', import.meta.url))
   const folder = fileURLToPath(new URL('..', import.meta.url))
   expect(execFileSync(process.execPath, [script, folder, '--check'], { encoding: 'utf8' })).toContain(
     '1 contracts checked',

@@ -40,7 +40,7 @@ describe('health', () => {
   })
 
   it('is ready on an OP-stack chain whichever build serves', async () => {
-    const CHAIN_GENESIS_FILE = fileURLToPath(new URL('../../../packages/devnet/op-genesis.json', import.meta.url))
+    const CHAIN_GENESIS_FILE = fileURLToPath(new URL('../../../testing/devnet/op-genesis.json', import.meta.url))
     gateway = await startGatewayProcess({
       UPSTREAM_RPC_URL: upstream.url,
       EVM_ENGINE: 'portable',

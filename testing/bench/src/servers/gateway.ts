@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type Server, startServer } from './server.js'
 
-const PROGRAM = fileURLToPath(new URL('../../../apps/simulator-gateway/dist/main.js', import.meta.url))
-const { scripts } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
+const PROGRAM = fileURLToPath(new URL('../../../../apps/simulator-gateway/dist/main.js', import.meta.url))
+const { scripts } = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'))
 /** Node's own, as `npm run start:gateway` has them. */
 const FLAGS: string[] = scripts['start:gateway'].split(' ').filter((word: string) => word.startsWith('--'))
 

@@ -4,7 +4,7 @@ import { brotliDecompressSync } from 'node:zlib'
 import { fromRlp, type Hex, keccak256, numberToHex, pad } from 'viem'
 
 /** Folder of the recordings: testing/recordings/real-blocks/README.md. */
-export const RECORDED_BLOCKS = fileURLToPath(new URL('../../../testing/recordings/real-blocks/cases', import.meta.url))
+export const RECORDED_BLOCKS = fileURLToPath(new URL('../../recordings/real-blocks/cases', import.meta.url))
 
 /** A block of a real chain, with as much of its parent's state as executing it reads. */
 export interface RecordedBlock {

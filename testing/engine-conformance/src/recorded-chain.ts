@@ -15,7 +15,7 @@ export interface RecordedExchange {
   answer: RpcAnswer
 }
 
-const RECORDINGS = fileURLToPath(new URL('../../../testing/recordings', import.meta.url))
+const RECORDINGS = fileURLToPath(new URL('../../recordings', import.meta.url))
 
 /** A file of the recording's folder, parsed. */
 export function recordedJson(recording: RecordingName, ...path: string[]) {

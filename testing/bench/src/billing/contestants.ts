@@ -7,7 +7,7 @@ import { type DevnetAccount, USDC_ADDRESS } from '@upfront/devnet'
 import type { PaymentPayload } from '@x402/core/types'
 import { type Server, startServer } from '../servers/server.js'
 
-const BILLING = fileURLToPath(new URL('../../../apps/billing/dist/main.js', import.meta.url))
+const BILLING = fileURLToPath(new URL('../../../../apps/billing/dist/main.js', import.meta.url))
 const REFERENCE = fileURLToPath(new URL('./reference-facilitator.js', import.meta.url))
 const TOKEN = 'bench'
 
