@@ -254,6 +254,36 @@ describe.each(ledgerStores())('the paid routes, with billing on $name', (store) 
       }
     })
 
+    test('bounds work that ends in an error as work that is free: malformed requests count nothing', async () => {
+      const gateway = await stand.startGateway({ FREE_RATE_LIMIT: '50', FREE_GAS_PER_MINUTE: '10000000' })
+      try {
+        const refused = { jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [{}, 'pending'] }
+        for (let time = 0; time < 4; time += 1) expect((await simulate(refused, gateway.url)).status).toBe(200)
+        const endless = '0xc000000000000000000000000000000000000000'
+        const stateOverrides = { [endless]: { code: assemble('@again >again JUMP') } }
+        const calls = [
+          { to: endless, gas: '0x1312d00' },
+          { from: buyer(), to: seller(), nonce: '0xffff', gas: '0x5208' },
+        ]
+        const blockOverrides = { baseFeePerGas: '0x0' }
+        const params = [{ validation: true, blockStateCalls: [{ blockOverrides, stateOverrides, calls }] }, 'pending']
+        const inVain = { jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params }
+        const served: number[] = []
+        do {
+          const response = await simulate(inVain, gateway.url)
+          expect(receipt(response)).toMatchObject({ amount: '0' })
+          served.push(response.status)
+          if (response.status === 200) expect(await response.json()).toMatchObject({ error: { code: -38011 } })
+          else expect(response.headers.get('retry-after')).toMatch(/^\d+$/)
+        } while (served.at(-1) === 200 && served.length < 20)
+        expect([served[0], served.at(-1)]).toEqual([200, 429])
+        expect((await simulate(call(transferOfUsdc(1n)), gateway.url)).status).toBe(429)
+        expect(await earned()).toBe(0n)
+      } finally {
+        await gateway.stop()
+      }
+    })
+
     test('lets viem simulate calls with the assets that they move, over a fetch that pays', async () => {
       const gateway = await stand.startGateway({})
       try {

@@ -109,6 +109,11 @@ export class FreeBudget {
     }
   }
 
+  /** @throws RateLimited where a minute's budget is used up */
+  refuseSpent(caller: Caller): void {
+    this.#of(caller).#refuseSpent(clientOf(caller))
+  }
+
   /** Whether the client has used up a minute's budget: its next call is refused. */
   isSpent(caller: Caller): boolean {
     return this.#of(caller).#spent.has(clientOf(caller))

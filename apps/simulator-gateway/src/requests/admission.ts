@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common'
 import type { Awaitable } from '@upfront/node'
 import { Environment } from '../environment/environment.js'
+import { payerAsCaller } from '../limits/caller.js'
 import { clientOf } from '../limits/client-of.js'
 import { FreeBudget } from '../limits/free-budget.js'
 import { Turns } from '../limits/turns.js'
@@ -33,10 +34,12 @@ export class Admission {
   /**
    * Has the work done once it is the request's turn, before this returns where nothing has to be waited for. Who pays takes turns with
    * others that pay, before all that do not.
-   * @throws or rejects with Overloaded, ClientGone, what `work` throws
+   * @throws or rejects with Overloaded, RateLimited, ClientGone, what `work` throws
    */
   admit<T>(request: Request, work: (context: RequestContext) => Awaitable<T>): Awaitable<T> {
     const { payer, caller, connection, length, budget } = request
+    // What is paid for is never refused for its number; work that a payer had done and that ended in errors is bounded as free work is.
+    if (payer !== undefined) this.counted.refuseSpent(payerAsCaller(payer, this.counted))
     const client =
       payer === undefined ? { name: clientOf(caller), pays: false } : { name: payer.toLowerCase(), pays: true }
     return this.turns.take({ client, response: connection, timeoutMs: budget.timeoutMs, length }, (lifetime) =>

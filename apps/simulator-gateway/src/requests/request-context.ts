@@ -1,5 +1,6 @@
 import type { CancelSignal } from '@upfront/node'
 import type { Dialect } from '@upfront/protocol'
+import { payerAsCaller } from '../limits/caller.js'
 import { clientOf } from '../limits/client-of.js'
 import type { Cost, FreeBudget } from '../limits/free-budget.js'
 import { isLarge } from '../limits/memory.js'
@@ -67,6 +68,13 @@ export class RequestContext implements RpcContext {
 
   spend(cost: Cost): void {
     if (!this.isSold) this.#free.spend(this.#request.caller, cost)
+  }
+
+  /** Towards what is free of who asked; of a payer too, whose next request is refused once that is spent. */
+  spendInVain(cost: Cost): void {
+    const { caller, payer } = this.#request
+    this.#free.spend(caller, cost)
+    if (payer !== undefined) this.#free.spend(payerAsCaller(payer, this.#free), cost)
   }
 
   /** Gives back what was reserved: the answer is made. */

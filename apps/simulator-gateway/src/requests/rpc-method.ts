@@ -36,6 +36,8 @@ export interface RpcContext {
   isLarge?: boolean
   /** Counts what a call took, where that is free of charge. */
   spend?(cost: Cost): void
+  /** Counts what work took that ended in an error, and so is never charged. */
+  spendInVain?(cost: Cost): void
 }
 
 /** JSON text of a result; of a call that is paid for, also of what stands beside it: the charge, by name. */

@@ -22,6 +22,7 @@ import {
   ZERO_ADDRESS,
 } from '@upfront/protocol'
 import {
+  CallsRan,
   type ChainRules,
   Driver,
   isOpForkActive,
@@ -77,6 +78,8 @@ export interface SimulationContext {
   isLarge?: boolean
   /** Counts what a simulation took, where that is free of charge. */
   spend?(cost: Cost): void
+  /** Counts what work took that ended in an error, and so is never charged. */
+  spendInVain?(cost: Cost): void
 }
 
 /** Left of the deadline when reads from upstream end, so that it is the upstream that the answer names. */
@@ -221,7 +224,8 @@ const GAS_PER_MS = 1_000_000
 
 /**
  * Does the work. How far it came where it met a limit of its own is not known: it counts as having taken what it may take. Where it was ended
- * because memory was short, which others may have used, it counts as what it can have taken in its time.
+ * because memory was short, which others may have used, or where calls ran before one that is no valid transaction, it counts as what it can have
+ * taken in its time.
  */
 export function spending<T>(
   { gas }: RequestLimits,
@@ -230,9 +234,12 @@ export function spending<T>(
 ): Awaitable<T> {
   const startedAt = performance.now()
   return recovered(work, (error) => {
-    if (error instanceof RpcError && error.code === ErrorCode.limitExceeded) {
-      const possible = BigInt(Math.ceil(performance.now() - startedAt) * GAS_PER_MS)
-      context.spend?.({ gasUsed: error instanceof Overloaded && possible < gas ? possible : gas })
+    const possible = BigInt(Math.ceil(performance.now() - startedAt) * GAS_PER_MS)
+    const inItsTime = possible < gas ? possible : gas
+    if (error instanceof Overloaded || (error instanceof RpcError && error.cause instanceof CallsRan)) {
+      context.spendInVain?.({ gasUsed: inItsTime })
+    } else if (error instanceof RpcError && error.code === ErrorCode.limitExceeded) {
+      context.spendInVain?.({ gasUsed: gas })
     }
     throw error
   })

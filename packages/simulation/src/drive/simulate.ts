@@ -58,6 +58,11 @@ export interface SimulationAnswer {
   records: CallRecord[]
 }
 
+/** The cause of an error that was met after other calls of the request had run. */
+export class CallsRan extends Error {
+  override readonly name = 'CallsRan'
+}
+
 /**
  * Plans, executes and presents one decoded request; at once where all it needs is there.
  * @throws or rejects with RpcError for what the request or a call of it can't do, with its place in the request; with what
@@ -71,7 +76,7 @@ export function simulate(simulation: Simulation): Awaitable<SimulationAnswer> {
     (error) => refuse(error, plan),
   )
   return andThen(answer, ({ pieces, failures, gasUsed, touched, touchedList, records }) => {
-    if (plan.fault !== undefined) throw plan.fault.error
+    if (plan.fault !== undefined) throw Object.assign(plan.fault.error, { cause: new CallsRan() })
     const json = answerJson({ pieces, failures }, dialect)
     return { json, blocks: plan.blocks.length, gasUsed, touched, touchedList, records, reads: budget.used }
   })
@@ -97,9 +102,10 @@ function planOf({
 
 function refuse(error: unknown, plan: SimulationPlan): never {
   if (!(error instanceof SimulationRejected)) throw error
-  if (plan.fault?.isOfLastCall && !isBefore(error, plan)) throw plan.fault.error
+  const isFaultFirst = plan.fault?.isOfLastCall && !isBefore(error, plan)
   const { code, message } = presentRejection(error.rejection)
-  throw new RpcError(code, `${placeOf(error, plan)}: ${message}`)
+  const refusal = isFaultFirst ? plan.fault!.error : new RpcError(code, `${placeOf(error, plan)}: ${message}`)
+  throw error.isAfterWork ? Object.assign(refusal, { cause: new CallsRan() }) : refusal
 }
 
 /** Whether geth meets this rejection before the fault at which the plan ends. */

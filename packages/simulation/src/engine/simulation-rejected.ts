@@ -41,6 +41,9 @@ export type TransactionFault =
   | { kind: 'insufficientFunds'; have: bigint; want: bigint }
   | { kind: 'intrinsicGas' | 'floorGas'; want: bigint }
 
+/** What is met while calls are executed, or once all of a block's are. */
+const AFTER_CALLS = { nativePrecompile: true, depositLength: true, requestQueue: true }
+
 /** A call that can't be executed as a transaction, or a block that can't be sealed: the whole request fails, as in geth. */
 export class SimulationRejected extends Error {
   override readonly name = 'SimulationRejected'
@@ -52,5 +55,10 @@ export class SimulationRejected extends Error {
     readonly call?: number,
   ) {
     super(rejection.kind)
+  }
+
+  /** Whether calls may have been executed before it. */
+  get isAfterWork(): boolean {
+    return this.block > 0 || (this.call ?? 0) > 0 || this.rejection.kind in AFTER_CALLS
   }
 }
