@@ -3,9 +3,21 @@ import type { Writable } from 'node:stream'
 /** Of one write. */
 const SLICE_BYTES = 256 * 1024
 
+/** Parts one after another, longer ones in slices of at most 256 KiB. */
+export function* inSlices(parts: readonly (string | Buffer)[]): Generator<string | Buffer> {
+  for (const part of parts) {
+    if (part.length <= SLICE_BYTES) {
+      yield part
+      continue
+    }
+    // A string can't be cut anywhere.
+    const bytes = typeof part === 'string' ? Buffer.from(part) : part
+    for (let at = 0; at < bytes.length; at += SLICE_BYTES) yield bytes.subarray(at, at + SLICE_BYTES)
+  }
+}
+
 /**
- * Writes parts one after another, the next once the stream has room: longer ones in slices of at most 256 KiB, so that neither the stream
- * nor the event loop has a long one to take at once.
+ * Writes parts in slices, the next once the stream has room, so that neither the stream nor the event loop has a long one to take at once.
  * @param stream what is written to, or what stands below it
  * @param write is given each slice, and whether it is the last
  * @param onDone called once all is written and the stream has room again, before this returns where it has; or once it is closed
@@ -16,22 +28,9 @@ export function writeInSlices(
   write: (slice: string | Buffer, isLast: boolean) => void,
   onDone: () => void,
 ): void {
-  let [index, at] = [0, 0]
+  const slices = inSlices(parts)
+  let slice = slices.next()
   let waits = false
-  const next = () => {
-    const part = parts[index]!
-    if (part.length <= SLICE_BYTES) {
-      index += 1
-      return part
-    }
-    // A string can't be cut anywhere.
-    const bytes = typeof part === 'string' ? Buffer.from(part) : part
-    if (bytes !== part) parts = parts.with(index, bytes)
-    const slice = bytes.subarray(at, at + SLICE_BYTES)
-    at += SLICE_BYTES
-    if (at >= bytes.length) [index, at] = [index + 1, 0]
-    return slice
-  }
   const go = () => {
     if (waits) stream.off('drain', go).off('close', go)
     while (!stream.destroyed) {
@@ -40,9 +39,10 @@ export function writeInSlices(
         stream.once('drain', go).once('close', go)
         return
       }
-      if (index === parts.length) break
-      const slice = next()
-      write(slice, index === parts.length)
+      if (slice.done) break
+      const { value } = slice
+      slice = slices.next()
+      write(value, slice.done === true)
     }
     onDone()
   }

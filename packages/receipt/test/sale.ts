@@ -140,7 +140,7 @@ export async function sell(
   const { answer } = recorded
   const result = JSON.parse(answer.json.toString())
   const usage = { ...answer.touched, witnessBytes: JSON.stringify(witness).length }
-  const furtherGas = 'furtherGas' in answer ? answer.furtherGas : 0n
+  const { furtherGas = 0n } = answer
   const resultBytes = Buffer.byteLength(JSON.stringify(result))
   const gas = [...gasByCall(result), ...gasBesideCalls(method, { furtherGas, resultBytes })]
   const total = gas.reduce((sum, used) => sum + BigInt(used), 0n)

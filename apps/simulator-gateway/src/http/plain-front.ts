@@ -1,10 +1,8 @@
-import type { Socket } from 'node:net'
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common'
 import { HttpAdapterHost } from '@nestjs/core'
 import type { FastifyAdapter } from '@nestjs/platform-fastify'
 import { type FastRequest, type Front, standBefore } from '@upfront/fast-http'
 import { recovered } from '@upfront/node'
-import type { JsonText } from '@upfront/protocol'
 import { acceptedRequestId } from '@upfront/service'
 import { CALLER_HEADERS, Callers } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
@@ -20,9 +18,9 @@ import { Admission } from '../requests/admission.js'
 import type { Request } from '../requests/request.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import type { RpcAnswer } from '../rpc/rpc.service.js'
+import { AnswerSender, lengthOf } from './answer-sender.js'
 import { limitConnections } from './connection-limit.js'
 import { Refusals } from './refusals.js'
-import { endUnlessRead } from './unread-answers.js'
 
 /** For longer bodies, receiving is a small part of the work. */
 const MAX_BODY_BYTES = 1024 * 1024
@@ -39,6 +37,7 @@ export class PlainFront implements OnApplicationBootstrap {
     private readonly turns: Turns,
     private readonly free: FreeBudget,
     private readonly memory: Memory,
+    private readonly sender: AnswerSender,
     private readonly refusals: Refusals,
     private readonly callers: Callers,
     private readonly environment: Environment,
@@ -108,18 +107,7 @@ export class PlainFront implements OnApplicationBootstrap {
     if (header !== undefined) headers.push(STATE_HEADER, header)
     if (status === 503) headers.push('retry-after', RETRY_AFTER_SECONDS)
     if (body.length > 0) headers.push('content-type', 'application/json; charset=utf-8')
-    request.respond(status, headers, body, this.held(lengthOf(body), request.socket))
-  }
-
-  /** Of a large answer: what to call once it is sent. @throws Overloaded */
-  private held(bytes: number, socket: Socket): (() => void) | undefined {
-    const give = this.memory.hold(bytes)
-    if (give === undefined) return undefined
-    const read = endUnlessRead(socket, this.environment.ANSWER_TIMEOUT_MS)
-    return () => {
-      read()
-      give()
-    }
+    request.respond(status, headers, body, this.sender.hold(lengthOf(body), request.socket))
   }
 
   private refuse(thrown: unknown, id: string, request: FastRequest): void {
@@ -128,10 +116,4 @@ export class PlainFront implements OnApplicationBootstrap {
     const { status, headers, body } = refusal
     request.respond(status, ['x-request-id', id, ...Object.entries(headers).flat()], [body])
   }
-}
-
-function lengthOf(body: readonly JsonText[]): number {
-  let length = 0
-  for (const part of body) length += part.length
-  return length
 }

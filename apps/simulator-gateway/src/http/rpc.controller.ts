@@ -2,12 +2,11 @@ import { Controller, Post, Req, Res } from '@nestjs/common'
 import type { Awaitable } from '@upfront/node'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment/environment.js'
-import { Memory } from '../limits/memory.js'
 import { Admission } from '../requests/admission.js'
 import { requestOf } from '../requests/request.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
+import { AnswerSender } from './answer-sender.js'
 import { dialectOf, ETHEREUM_PATH } from './dialect.js'
-import { sendAnswer } from './send-answer.js'
 
 /** `POST /` and `POST /ethereum`: JSON-RPC 2.0. The plainest `POST /` are answered by `PlainFront` before they get here. */
 @Controller()
@@ -15,7 +14,7 @@ export class RpcController {
   constructor(
     private readonly endpoint: RpcEndpoint,
     private readonly admission: Admission,
-    private readonly memory: Memory,
+    private readonly sender: AnswerSender,
     private readonly environment: Environment,
   ) {}
 
@@ -26,7 +25,7 @@ export class RpcController {
     return this.endpoint.serve(
       requestOf(request, reply, { dialect, length: body.length, budget: this.admission.free }),
       body,
-      (answer, view) => sendAnswer(reply, answer, view, this.memory, this.environment.ANSWER_TIMEOUT_MS),
+      (answer, view) => this.sender.send(reply, answer, view),
     )
   }
 }

@@ -7,6 +7,7 @@ import { inTurns } from '@upfront/node'
 import { ErrorCode, parseJson, parseJsonInParts, RpcError } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment/environment.js'
+import { AnswerSender } from '../http/answer-sender.js'
 import { FreeBudget, RateLimited } from '../limits/free-budget.js'
 import { Admission } from '../requests/admission.js'
 import { type Request, requestOf } from '../requests/request.js'
@@ -38,6 +39,7 @@ export class McpController {
   constructor(
     private readonly tools: Tools,
     private readonly admission: Admission,
+    private readonly sender: AnswerSender,
     private readonly free: FreeBudget,
     private readonly environment: Environment,
   ) {}
@@ -56,8 +58,9 @@ export class McpController {
     reply.raw.once('close', () => void server.close())
     await server.connect(transport)
     const { status, headers, body } = await transport.handleRequest(webRequest(request), { parsedBody: message })
-    reply.code(status).headers(Object.fromEntries(headers))
-    reply.send(body === null ? undefined : await new Response(body).text())
+    reply.headers(Object.fromEntries(headers))
+    const answer = { status, ...(body !== null && { body: [await new Response(body).text()] }) }
+    this.sender.send(reply, answer, { header: undefined })
   }
 
   /** There is no stream to listen to. Clients of MCP 2024-11-05 begin here, and learn where to go. */

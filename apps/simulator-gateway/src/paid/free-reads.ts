@@ -1,8 +1,8 @@
 import { decodeEnvelope, type EnvelopeLimits } from '@upfront/protocol'
+import type { SimulationMethod } from '../simulate/simulator.js'
 
 /** What is sold at `POST /v1/simulate`. */
-export const SOLD_METHODS = ['eth_simulateV1', 'upfront_simulate'] as const
-export type SoldMethod = (typeof SOLD_METHODS)[number]
+export const SOLD_METHODS: readonly SimulationMethod[] = ['eth_simulateV1', 'upfront_simulate']
 
 /** A longer body is not looked into before it is paid for. */
 const MAX_BYTES = 64 * 1024
@@ -22,6 +22,6 @@ export function asksForReadsOnly(body: unknown, limits: EnvelopeLimits): boolean
   }
 }
 
-export function isSold(method: string): method is SoldMethod {
+export function isSold(method: string): method is SimulationMethod {
   return SOLD_METHODS.some((sold) => sold === method)
 }

@@ -48,11 +48,11 @@ export class MeteredCharge {
    */
   async add(
     method: ReceiptMethod,
-    { answer, furtherGas, block, witness }: PaidSimulation,
+    { answer, block, witness }: PaidSimulation,
     exchange: () => Awaitable<PaidExchange>,
   ): Promise<Beside> {
     const { maximum, decimals, requirements } = this.#payment
-    const { gasUsed, touched } = answer
+    const { gasUsed, touched, furtherGas = 0n } = answer
     const chargedBefore = this.#total
     const witnessBytes = witness?.length ?? 0
     const resultBytes = Buffer.byteLength(answer.json)

@@ -38,7 +38,7 @@ export class PreviewController {
       const withWitness = wantsWitness({ witness })
       const asked = { dialect: 'upfront', length: 0, budget: this.admission.paid, payer: payment.payer } as const
       const { paid, view } = await this.admission.admit(requestOf(request, reply, asked), async (context) => ({
-        paid: await this.simulator.inspect(params, context, { withWitness }),
+        paid: await this.simulator.simulate('upfront_simulate', params, context, { withWitness }),
         view: context.view,
       }))
       if (view.answerState) reply.header(STATE_HEADER, answerStateToHeader(view.answerState))

@@ -4,17 +4,17 @@ import { ErrorCode, plainJson, RpcError } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { callerOf } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
+import { AnswerSender } from '../http/answer-sender.js'
 import { dialectOf, ETHEREUM_PATH } from '../http/dialect.js'
-import { sendAnswer } from '../http/send-answer.js'
 import { ClientGone } from '../limits/client-gone.js'
 import { FreeBudget } from '../limits/free-budget.js'
-import { Memory } from '../limits/memory.js'
 import { Admission } from '../requests/admission.js'
 import { requestOf } from '../requests/request.js'
 import type { RequestContext } from '../requests/request-context.js'
 import type { RpcResult } from '../requests/rpc-method.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
-import { isSold, type SoldMethod } from './free-reads.js'
+import type { SimulationMethod } from '../simulate/simulator.js'
+import { isSold } from './free-reads.js'
 import { MeteredCharge } from './metered-charge.js'
 import { PaidSimulator } from './paid-simulator.js'
 import { ReceiptIssuer } from './receipt-issuer.js'
@@ -27,7 +27,7 @@ import { wantsWitness } from './wants-witness.js'
 export class SimulateController {
   constructor(
     private readonly simulator: PaidSimulator,
-    private readonly memory: Memory,
+    private readonly sender: AnswerSender,
     private readonly issuer: ReceiptIssuer,
     private readonly environment: Environment,
     private readonly settlement: Settlement,
@@ -55,7 +55,7 @@ export class SimulateController {
       (answer, view, { signal }) => {
         // Nobody is charged for an answer that nobody waits for.
         if (payment !== undefined && signal.reason instanceof ClientGone) throw signal.reason
-        sendAnswer(reply, answer, view, this.memory, this.environment.ANSWER_TIMEOUT_MS)
+        this.sender.send(reply, answer, view, payment !== undefined)
       },
       (context) => {
         if (payment === undefined) return
@@ -70,7 +70,7 @@ export class SimulateController {
   }
 
   private async sell(
-    method: SoldMethod,
+    method: SimulationMethod,
     params: unknown,
     context: RequestContext,
     charge: MeteredCharge,
@@ -82,9 +82,7 @@ export class SimulateController {
         'not carried out: the calls before it cost the signed maximum already',
       )
     }
-    const paid = await (method === 'upfront_simulate'
-      ? this.simulator.inspect(params, context, { withWitness })
-      : this.simulator.simulate(params, context, { withWitness }))
+    const paid = await this.simulator.simulate(method, params, context, { withWitness })
     const { json } = paid.answer
     const beside = await charge.add(method, paid, async () => {
       const { hash: resultHash, gas } = await this.issuer.digester.digest('result', json)

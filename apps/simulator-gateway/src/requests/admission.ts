@@ -5,7 +5,7 @@ import { payerAsCaller } from '../limits/caller.js'
 import { clientOf } from '../limits/client-of.js'
 import { FreeBudget } from '../limits/free-budget.js'
 import { Turns } from '../limits/turns.js'
-import { freeLimits } from '../simulate/simulator.js'
+import { freeLimits } from '../simulate/simulation-context.js'
 import type { Budget, Request } from './request.js'
 import { RequestContext } from './request-context.js'
 

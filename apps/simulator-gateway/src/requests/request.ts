@@ -3,7 +3,7 @@ import type { Dialect } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { callerOf } from '../callers/callers.js'
 import type { Caller } from '../limits/caller.js'
-import type { RequestLimits } from '../simulate/simulator.js'
+import type { RequestLimits } from '../simulate/simulation-context.js'
 import type { Subscriber } from '../subscriptions/subscriber.js'
 
 /** What a request may use. */

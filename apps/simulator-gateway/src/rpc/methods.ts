@@ -1,4 +1,4 @@
-import { andThen, type CallQueue, CallsTogether, passThrough, type UpstreamClient } from '@upfront/node'
+import { type CallQueue, CallsTogether, passThrough, type UpstreamClient } from '@upfront/node'
 import { ErrorCode, openRpcDocument, RpcError, toQuantity } from '@upfront/protocol'
 import type { Driver, Engine } from '@upfront/simulation'
 import type { AnnouncedBlocks } from '../chain/announced-blocks.js'
@@ -10,7 +10,6 @@ import type { Environment } from '../environment/environment.js'
 import type { Preconfirmed } from '../pending/preconfirmed.js'
 import type { SimulationBases } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
-import type { Inspector } from '../simulate/inspector.js'
 import type { Simulator } from '../simulate/simulator.js'
 import { blockMethods } from './block-methods.js'
 import { clientVersion, version } from './client-version.js'
@@ -24,12 +23,12 @@ import { SENDING_METHODS, sendingMethods } from './sending-methods.js'
 import { SHORT_READS } from './short-reads.js'
 import { stateMethods } from './state-methods.js'
 import { subscriptionMethods } from './subscription-methods.js'
+import { traceMethods } from './trace-methods.js'
 
 /** What the methods are made of. */
 export interface RpcMethodsOptions {
   environment: Environment
   simulator: Simulator
-  inspector: Inspector
   client: UpstreamClient
   queue: CallQueue
   bases: SimulationBases
@@ -44,7 +43,7 @@ export interface RpcMethodsOptions {
 
 /** Everything that `POST /` serves, by name. What is not in here is -32601. */
 export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcMethod> {
-  const { environment, simulator, inspector, client, bases, followed, driver, served, engine, preconfirmed } = options
+  const { environment, simulator, client, bases, followed, driver, served, engine, preconfirmed } = options
   const methods = new Map<string, RpcMethod>()
   for (const name of environment.PASSTHROUGH_METHODS) {
     methods.set(name, async (params, context) => {
@@ -59,11 +58,10 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   const reading = { bases, followed, driver, served, client, sends, preconfirmed, logs: options.logs, receipts }
   for (const reads of [stateMethods, blockMethods, logMethods, feeMethods, proofMethods])
     for (const [name, method] of reads(reading, methods)) methods.set(name, method)
-  methods.set('eth_simulateV1', (params, context) => andThen(simulator.simulate(params, context), ({ json }) => json))
-  methods.set('upfront_simulate', (params, context) => inspector.simulate(params, context))
-  for (const [name, method] of presenterMethods(inspector)) methods.set(name, method)
-  methods.set('eth_createAccessList', (params, context) => inspector.createAccessList(params, context))
-  methods.set('debug_traceCall', (params, context) => inspector.traceCall(params, context))
+  for (const name of ['eth_simulateV1', 'upfront_simulate'] as const)
+    methods.set(name, (params, context) => simulator.simulate(name, params, context, ({ json }) => json))
+  for (const [name, method] of [...presenterMethods(simulator), ...traceMethods(simulator, driver)])
+    methods.set(name, method)
   methods.set('eth_chainId', async (_, context) => JSON.stringify(toQuantity((await served.rules(context)).chainId)))
   methods.set('eth_blockNumber', async (_, context) => {
     const head = await bases.head(context.view, timeOf(context))

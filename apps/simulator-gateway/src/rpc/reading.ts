@@ -13,7 +13,7 @@ import type { FollowedChain } from '../chain/followed-chain.js'
 import type { ServedChain } from '../chain/served-chain.js'
 import type { SimulationBases } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
-import { ReadDeadline } from '../simulate/simulator.js'
+import { ReadDeadline } from '../simulate/simulation-context.js'
 
 /** What reads of the chain are answered with. */
 export interface Reading {

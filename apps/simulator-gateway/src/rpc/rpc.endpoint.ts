@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common'
 import { type Awaitable, andThen } from '@upfront/node'
+import { lengthOf } from '../http/answer-sender.js'
 import type { RequestView } from '../pending/request-view.js'
 import { Admission } from '../requests/admission.js'
 import type { Request } from '../requests/request.js'
@@ -28,7 +29,7 @@ export class RpcEndpoint {
     return this.admission.admit(request, (context) => {
       begin?.(context)
       return andThen(this.rpc.answer(body, context), (answer) => {
-        context.spend({ bytes: body.length + lengthOf(answer) })
+        context.spend({ bytes: body.length + lengthOf(answer.body ?? []) })
         context.release()
         send(answer, context.view, context)
       })
@@ -43,12 +44,8 @@ export class RpcEndpoint {
   async call(request: Request, method: string, params: unknown): Promise<{ answer: RpcAnswer; view: RequestView }> {
     return this.admission.admit(request, async (context) => {
       const answer = await this.rpc.answerEntry({ kind: 'request', id: 1, method, params }, context)
-      context.spend({ bytes: request.length + lengthOf(answer) })
+      context.spend({ bytes: request.length + lengthOf(answer.body ?? []) })
       return { answer, view: context.view }
     })
   }
-}
-
-function lengthOf({ body = [] }: RpcAnswer): number {
-  return body.reduce((length, part) => length + part.length, 0)
 }

@@ -9,6 +9,7 @@ import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 import { FollowedChain } from '../chain/followed-chain.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
+import { AnswerSender } from '../http/answer-sender.js'
 import { counters } from '../limits/counters.js'
 import { FreeBudget, freeBudgetLimits } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
@@ -19,7 +20,6 @@ import { SimulationBases } from '../pending/simulation-base.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
 import { Admission } from '../requests/admission.js'
 import { RPC_METHODS } from '../requests/rpc-method.js'
-import { Inspector } from '../simulate/inspector.js'
 import { Simulator } from '../simulate/simulator.js'
 import { rpcMethods } from './methods.js'
 import { RpcEndpoint } from './rpc.endpoint.js'
@@ -61,7 +61,6 @@ import { RpcJournal } from './rpc-journal.js'
       inject: [
         Environment,
         Simulator,
-        Inspector,
         UpstreamClient,
         CallQueue,
         SimulationBases,
@@ -76,7 +75,6 @@ import { RpcJournal } from './rpc-journal.js'
       useFactory: (
         environment: Environment,
         simulator: Simulator,
-        inspector: Inspector,
         client: UpstreamClient,
         queue: CallQueue,
         bases: SimulationBases,
@@ -91,7 +89,6 @@ import { RpcJournal } from './rpc-journal.js'
         rpcMethods({
           environment,
           simulator,
-          inspector,
           client,
           queue,
           bases,
@@ -109,8 +106,9 @@ import { RpcJournal } from './rpc-journal.js'
     RpcJournal,
     Admission,
     RpcEndpoint,
+    AnswerSender,
   ],
-  exports: [Admission, Callers, Turns, Memory, FreeBudget, RpcJournal, RpcEndpoint, RPC_METHODS],
+  exports: [Admission, Callers, Turns, Memory, FreeBudget, RpcJournal, RpcEndpoint, AnswerSender, RPC_METHODS],
 })
 export class RpcModule {
   /** @param imports which have to give `Environment`, `LOGGER`, `Metrics` and what simulates */

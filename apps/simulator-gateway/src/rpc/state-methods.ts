@@ -14,6 +14,7 @@ import {
 } from '@upfront/protocol'
 import {
   type CallSite,
+  type Driver,
   estimateGas,
   executeCall,
   type FailedCall,
@@ -27,7 +28,8 @@ import {
 import type { SimulationBase } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { growing } from '../simulate/growing-answer.js'
-import { readUntil, spending } from '../simulate/simulator.js'
+import { readUntil } from '../simulate/simulation-context.js'
+import { spending } from '../simulate/spending.js'
 import { blockParameter, decoding, onHeadOf, type Reading, timeOf } from './reading.js'
 
 /** Answers one call on the state of one block, sealed or under construction. @throws RpcError, DecodeError */
@@ -93,22 +95,20 @@ function answers(reading: Reading): [string, StateMethod][] {
     const { limits } = context
     const request = decodeCallRequest(params)
     const rules = await rulesFor(reading, context)
-    const site: Omit<CallSite, 'answerBytes'> = {
-      driver: {
-        simulate: (plan, at, driven) =>
-          andThen(driver.simulate(plan, at, driven), (answer) => {
-            context.spend?.(answer)
-            return answer
-          }),
-        read: driver.read.bind(driver),
-      },
-      ...{ rules, base, opening, state, cancellation },
-      gasCap: limits.gas,
-      budget: budget(context),
-    }
-    return spending(limits, context, () =>
-      growing(limits, context, (answerBytes) => work(request, { ...site, answerBytes })),
-    )
+    const reads = budget(context)
+    return spending(limits, context, (taken) => {
+      taken.budget = reads
+      const simulate: Driver['simulate'] = (plan, at, driven) =>
+        andThen(driver.simulate(plan, at, driven), (answer) => {
+          taken.gasUsed += answer.gasUsed
+          return answer
+        })
+      const site = {
+        ...{ driver: { simulate, read: driver.read.bind(driver) }, rules, base, opening, state, cancellation },
+        ...{ gasCap: limits.gas, budget: reads },
+      }
+      return growing(limits, context, (answerBytes) => work(request, { ...site, answerBytes }))
+    })
   }
   const account = (params: unknown[]) => decodeAddress(params[0], undefined, 'params[0]')
   return [

@@ -16,7 +16,6 @@ import { Preconfirmed } from '../pending/preconfirmed.js'
 import { PreconfirmedJournal } from '../pending/preconfirmed-journal.js'
 import { SimulationBases } from '../pending/simulation-base.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
-import { Inspector } from './inspector.js'
 import { Rehearsal } from './rehearsal.js'
 import { SimulationMetrics } from './simulation-metrics.js'
 import { Simulator } from './simulator.js'
@@ -77,7 +76,6 @@ import { Simulator } from './simulator.js'
     SimulationBases,
     SimulationMetrics,
     Simulator,
-    Inspector,
     Rehearsal,
   ],
   exports: [
@@ -95,7 +93,6 @@ import { Simulator } from './simulator.js'
     Preconfirmed,
     SimulationBases,
     Simulator,
-    Inspector,
   ],
 })
 export class SimulateModule implements OnApplicationShutdown {

@@ -2,35 +2,50 @@ import { ErrorCode, RpcError } from '@upfront/protocol'
 import { CallsRan } from '@upfront/simulation'
 import type { Cost } from '../limits/free-budget.js'
 import { Overloaded } from '../limits/overloaded.js'
-import { type RequestLimits, type SimulationContext, spending } from './simulator.js'
+import { spending, type Taken } from './spending.js'
 
 const GAS = 50_000_000n
 
-async function spentOn(error: Error): Promise<bigint | undefined> {
-  let spent: bigint | undefined
-  const context = { spendInVain: ({ gasUsed }: Cost) => (spent = gasUsed) } as unknown as SimulationContext
-  const work = async () => {
+async function spentOn(error: Error, took?: Taken): Promise<Cost | undefined> {
+  const spent: Cost[] = []
+  const context = { spendInVain: (cost: Cost) => void spent.push(cost) }
+  const work = async (taken: Taken) => {
+    Object.assign(taken, took)
     throw error
   }
-  await expect(spending({ gas: GAS } as RequestLimits, context, work)).rejects.toBe(error)
-  return spent
+  await expect(spending({ gas: GAS }, context, work)).rejects.toBe(error)
+  return spent[0]
 }
 
 describe('spending', () => {
   it('counts work that met a limit of its own at all that it may take', async () => {
-    expect(await spentOn(new RpcError(ErrorCode.limitExceeded, 'the request took longer than 1 ms'))).toBe(GAS)
+    const error = new RpcError(ErrorCode.limitExceeded, 'the request took longer than 1 ms')
+    expect((await spentOn(error))?.gasUsed).toBe(GAS)
   })
 
   it('counts work that was ended for want of memory at what its time allows', async () => {
-    expect(await spentOn(new Overloaded('memory is short'))).toBeLessThan(GAS)
+    expect((await spentOn(new Overloaded('memory is short')))?.gasUsed).toBeLessThan(GAS)
   })
 
   it('counts calls that ran before one that is refused at what their time allows', async () => {
     const error = Object.assign(new RpcError(ErrorCode.nonceTooHigh, 'nonce too high'), { cause: new CallsRan() })
-    expect(await spentOn(error)).toBeLessThan(GAS)
+    expect((await spentOn(error))?.gasUsed).toBeLessThan(GAS)
   })
 
-  it('counts nothing where a call fails by itself', async () => {
-    expect(await spentOn(new RpcError(ErrorCode.invalidParams, 'to: expected an address'))).toBeUndefined()
+  it('counts of a call that fails by itself what it took until then', async () => {
+    const error = new RpcError(ErrorCode.invalidParams, 'to: expected an address')
+    expect(await spentOn(error)).toEqual({ gasUsed: 0n, reads: 0 })
+    expect(await spentOn(error, { gasUsed: 21_000n, budget: { used: 3 } })).toEqual({ gasUsed: 21_000n, reads: 3 })
+  })
+
+  it('counts what succeeds once, at once where it is done at once', () => {
+    const spent: Cost[] = []
+    const context = { spend: (cost: Cost) => void spent.push(cost) }
+    const done = spending({ gas: GAS }, context, (taken) => {
+      taken.gasUsed += 42_000n
+      return 'done'
+    })
+    expect(done).toBe('done')
+    expect(spent).toEqual([{ gasUsed: 42_000n, reads: 0 }])
   })
 })

@@ -59,6 +59,25 @@ describe('an answer that is released', () => {
     expect(Buffer.from(await got.arrayBuffer())).toEqual(Buffer.from([0xe4, 0x21]))
   })
 
+  it('goes out in slices where it is long', async () => {
+    const long = 'ä'.repeat(500_000)
+    const writes: number[] = []
+    const before = (raw: ServerResponse) => {
+      const { write } = raw
+      raw.write = (...given: unknown[]) => {
+        writes.push((given[0] as Buffer).length)
+        return Reflect.apply(write, raw, given)
+      }
+    }
+    const { held, answer } = await hold((raw) => raw.end(long), { before })
+    await held.end
+    expect(held.release({})?.body.length).toBe(1_000_000)
+    const got = await answer
+    expect(got.headers.get('content-length')).toBe('1000000')
+    expect(await got.text()).toBe(long)
+    expect(writes).toEqual([262_144, 262_144, 262_144, 213_568])
+  })
+
   it.each<[string, unknown[]]>([
     ['an object', [200, { 'X-Own': 'own', 'x-charge': 'forged' }]],
     ['a list', [200, 'Fine', ['X-Own', 'own', 'X-CHARGE', 'forged']]],

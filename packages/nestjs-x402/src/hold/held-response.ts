@@ -1,4 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
 import type { SentAnswer } from './answer-store.js'
 import { headersOfList, lowerCased, takeFromList } from './header-list.js'
 import { Mask } from './mask.js'
@@ -13,6 +14,9 @@ export type HeldEnd = 'ended' | 'full' | 'cut'
 
 type Chunk = [chunk: unknown, encoding?: BufferEncoding]
 type Callback = (error?: Error | null) => void
+
+/** Of one write of a long answer. */
+const SLICE_BYTES = 256 * 1024
 
 const HEADER_SETTERS = ['setHeader', 'setHeaders', 'appendHeader', 'removeHeader', 'addTrailers'] as const
 
@@ -94,9 +98,17 @@ export class HeldResponse {
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
     if (this.#head !== undefined) Reflect.apply(response.writeHead, response, this.#head)
     let flowing = true
-    const last = this.#ended ? this.#chunks.pop() : undefined
-    for (const [chunk, encoding] of this.#chunks) flowing = Reflect.apply(response.write, response, [chunk, encoding])
+    const isLong = this.#ended && this.#bytes > SLICE_BYTES
+    const last = this.#ended && !isLong ? this.#chunks.pop() : undefined
+    const chunks = this.#chunks
     this.#chunks = []
+    if (isLong) {
+      const isWhole = chunks.length === 1 && this.#head === undefined
+      if (isWhole && !response.hasHeader('content-length')) response.setHeader('content-length', this.#bytes)
+      Readable.from(inSlices(chunks), { objectMode: false }).pipe(response)
+      return sent
+    }
+    for (const [chunk, encoding] of chunks) flowing = Reflect.apply(response.write, response, [chunk, encoding])
     if (this.#ended) Reflect.apply(response.end, response, last ?? [])
     else if (this.#cut !== undefined) this.#destroyWhenSent(this.#cut.error)
     else if (this.#begun && response.headersSent === false && this.#head === undefined) response.flushHeaders()
@@ -254,6 +266,14 @@ export class HeldResponse {
       delete headers[key]
     }
     return taken
+  }
+}
+
+/** A long answer, so that it is written as it is read. */
+function* inSlices(chunks: readonly Chunk[]): Generator<Buffer> {
+  for (const [chunk, encoding] of chunks) {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk, encoding) : (chunk as Buffer)
+    for (let at = 0; at < bytes.length; at += SLICE_BYTES) yield bytes.subarray(at, at + SLICE_BYTES)
   }
 }
 

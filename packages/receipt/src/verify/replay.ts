@@ -10,7 +10,6 @@ import {
   type Simulation,
   type StateRead,
   type StateValue,
-  simulate,
   type TouchedList,
 } from '@upfront/simulation'
 import { jsonHash } from '../json-hash.js'
@@ -91,10 +90,7 @@ async function executeOn(
     dialect,
     listTouched: true,
   }
-  const { json, furtherGas, touchedList } =
-    inspection === undefined
-      ? { ...(await simulate(simulation)), furtherGas: 0n }
-      : await inspect(simulation, inspection)
+  const { json, furtherGas = 0n, touchedList } = await inspect(simulation, inspection)
   return { blocks: JSON.parse(json.toString()), furtherGas: furtherGas.toString(), touched: touchedList! }
 }
 

@@ -2,14 +2,12 @@ import type { Awaitable } from '@upfront/node'
 import { type Address, ErrorCode, type Hash, type Inspection, RpcError } from '@upfront/protocol'
 import {
   type Engine,
-  type InspectedAnswer,
   inspect,
   readKey,
   type Simulation,
   type SimulationAnswer,
   type StateRead,
   type StateValue,
-  simulate,
   type TouchedList,
 } from '@upfront/simulation'
 import { neededReads } from './needed-reads.js'
@@ -20,7 +18,7 @@ const MOST_VALUES = 10_000
 
 /** What a simulation came to, and what it takes to execute it again. */
 export interface RecordedReads {
-  answer: SimulationAnswer | InspectedAnswer
+  answer: SimulationAnswer
   touched: TouchedList
   /** Each value once. Every touched slot, and balance, nonce and code of each account, so that another engine finds what it reads. */
   values: (readonly [StateRead, StateValue])[]
@@ -46,10 +44,8 @@ export async function recordReads(
     for (const [index, asked] of reads.entries()) values.set(readKey(asked), [asked, got[index]!])
     return got
   }
-  const execute = (readAll: typeof keep): Awaitable<SimulationAnswer> => {
-    const recorded = { ...simulation, listTouched: true, driver: new ReadingDriver(engine, readAll) }
-    return inspection === undefined ? simulate(recorded) : inspect(recorded, inspection)
-  }
+  const execute = (readAll: typeof keep) =>
+    inspect({ ...simulation, listTouched: true, driver: new ReadingDriver(engine, readAll) }, inspection)
   const answer = await execute(keep)
   const touched = answer.touchedList!
   const used = new Set<string>()

@@ -1,5 +1,5 @@
 import { type Awaitable, inTurns } from '@upfront/node'
-import { type Inspection, type JsonText, type SimulatedBlock, toQuantity } from '@upfront/protocol'
+import { type Inspection, type SimulatedBlock, toQuantity } from '@upfront/protocol'
 import { assetQuestions, probesOf } from '../assets/asset-changes.js'
 import { abiDecoder, readAbi } from '../decode/abi-decoder.js'
 import { DecodingBudget } from '../decode/abi-values.js'
@@ -16,28 +16,32 @@ import { setTokens } from './set-tokens.js'
 import { type Simulation, type SimulationAnswer, simulate } from './simulate.js'
 import { withSignedCalls } from './with-signed-calls.js'
 
-/** What an inspected simulation came to: `json` is the `result` of `upfront_simulate`; all else is of its first run. */
-export interface InspectedAnswer extends SimulationAnswer {
-  json: JsonText
-  /** Of the runs after the first, and of the questions to contracts. */
-  furtherGas: bigint
-}
-
 /** Carries out one run of a simulation. */
 export type Run = (simulation: Simulation) => Awaitable<SimulationAnswer>
 
 /**
  * Simulates with what an inspection asks for beside the outcome, in as many runs as that takes: one, one more where contracts are asked about
- * assets, those that look for gas limits, and before all those that find where tokens keep what is to be set.
+ * assets, those that look for gas limits, and before all those that find where tokens keep what is to be set. Without an inspection it is one
+ * run, at once where that is.
  * @param layouts of tokens that were found before; without them the same request takes the same
+ * @returns as `json` the `result` of `upfront_simulate`; all else is of the first run
  * @throws or rejects with what `run` does
  */
-export async function inspect(
+export function inspect(
   asked: Simulation,
-  inspection: Inspection,
+  inspection: Inspection | undefined,
   run: Run = simulate,
   layouts?: TokenLayouts,
-): Promise<InspectedAnswer> {
+): Awaitable<SimulationAnswer> {
+  return inspection === undefined ? run(asked) : inspectIn(asked, inspection, run, layouts)
+}
+
+async function inspectIn(
+  asked: Simulation,
+  inspection: Inspection,
+  run: Run,
+  layouts: TokenLayouts | undefined,
+): Promise<SimulationAnswer> {
   const { signed, tokens } = inspection
   const read = signed === undefined ? asked : await withSignedCalls(asked, signed)
   const { simulation, gas } =

@@ -52,6 +52,8 @@ export interface SimulationAnswer {
   touched: Touched
   /** Where the simulation asks for it. */
   touchedList?: TouchedList | undefined
+  /** Of an inspection: what the runs after the first took, and the questions to contracts. */
+  furtherGas?: bigint
   /** Values of state that had to be read from the node first. */
   reads: number
   /** Of all calls, in order, where they were asked for. */

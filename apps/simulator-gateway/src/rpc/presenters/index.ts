@@ -1,5 +1,5 @@
 import type { RpcMethod } from '../../requests/rpc-method.js'
-import type { Inspector } from '../../simulate/inspector.js'
+import type { Simulator } from '../../simulate/simulator.js'
 import { alchemyMethods } from './alchemy.js'
 import { bundleMethods } from './call-bundle.js'
 import { callManyMethods } from './call-many.js'
@@ -8,8 +8,8 @@ import { tenderlyMethods } from './tenderly.js'
 import { traceMethods } from './trace-call.js'
 
 /** The methods of other services and nodes, by what one recorded simulation tells. */
-export function presenterMethods(inspector: Inspector): [string, RpcMethod][] {
-  const recorder = new Recorder(inspector)
+export function presenterMethods(simulator: Simulator): [string, RpcMethod][] {
+  const recorder = new Recorder(simulator)
   return [alchemyMethods, tenderlyMethods, callManyMethods, traceMethods, bundleMethods].flatMap((make) =>
     make(recorder),
   )

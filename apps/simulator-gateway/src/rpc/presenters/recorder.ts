@@ -1,8 +1,8 @@
 import { type BlockHeader, ErrorCode, quote, RpcError } from '@upfront/protocol'
 import type { CallRecord, InspectedBlock, InspectedCall } from '@upfront/simulation'
 import type { RpcContext } from '../../requests/rpc-method.js'
-import type { Inspector } from '../../simulate/inspector.js'
-import type { SimulationContext } from '../../simulate/simulator.js'
+import type { SimulationContext } from '../../simulate/simulation-context.js'
+import type { Simulator } from '../../simulate/simulator.js'
 
 /** What is asked of `upfront_simulate` in another service's name. */
 export interface Asked {
@@ -23,16 +23,17 @@ export interface Recorded {
 
 /** Simulates for the methods of other services: none of them executes anything by itself. */
 export class Recorder {
-  readonly #inspector: Inspector
+  readonly #simulator: Simulator
 
-  constructor(inspector: Inspector) {
-    this.#inspector = inspector
+  constructor(simulator: Simulator) {
+    this.#simulator = simulator
   }
 
-  /** @throws or rejects with what `Inspector.simulateWith` does, places named as in the request that came */
+  /** @throws or rejects with what `Simulator.simulate` does, places named as in the request that came */
   async record({ payload, block, places }: Asked, context: RpcContext): Promise<Recorded> {
     try {
-      return await this.#inspector.simulateWith(
+      return await this.#simulator.simulate(
+        'upfront_simulate',
         [payload, block ?? 'latest'],
         wordedAsGeth(context),
         ({ json, records }, { base, rules }) => {
@@ -66,6 +67,7 @@ function wordedAsGeth(context: RpcContext): SimulationContext {
     ...(isSold && { isSold }),
     reserve: (bytes) => context.reserve?.(bytes),
     spend: (cost) => context.spend?.(cost),
+    spendInVain: (cost) => context.spendInVain?.(cost),
   }
 }
 
