@@ -1,6 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify'
 import { Test } from '@nestjs/testing'
 import { createLogger } from '@upfront/service'
+import type { Simulation, SimulationAnswer } from '@upfront/simulation'
 import { AppModule } from './app.module.js'
 import { readGatewayEnvironment } from './environment/environment.js'
 import { createAdapter } from './gateway.js'
@@ -17,7 +18,8 @@ const simulator = {
     this.rehearsals += 1
     throw new Error('aborted due to timeout')
   },
-  simulate: () => ({ json: '["simulated"]' }),
+  simulate: (...[, , , work]: Parameters<Simulator['simulate']>) =>
+    work({ json: '["simulated"]' } as SimulationAnswer, {} as Simulation, undefined),
 }
 
 /** The gateway without a node: what simulates is the stand-in above. */
