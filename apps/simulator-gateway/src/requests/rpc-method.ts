@@ -20,6 +20,13 @@ export interface RpcContext extends SimulationContext {
   keep?(bytes: number): void
 }
 
+/** The answer to a body. */
+export interface RpcAnswer {
+  status: number
+  /** JSON, in parts that are to be sent one after another; absent where the request held nothing but notifications. */
+  body?: readonly JsonText[]
+}
+
 /** JSON text of a result; of a call that is paid for, also of what stands beside it: the charge, by name. */
 export type RpcResult = JsonText | { result: JsonText; beside: Beside }
 

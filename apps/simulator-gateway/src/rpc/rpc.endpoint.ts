@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common'
 import { type Awaitable, andThen } from '@upfront/node'
-import { lengthOf } from '../http/answer-sender.js'
 import type { RequestView } from '../pending/request-view.js'
 import { Admission } from '../requests/admission.js'
+import { lengthOf } from '../requests/answer-sender.js'
 import type { Request } from '../requests/request.js'
 import type { RequestContext } from '../requests/request-context.js'
-import { type RpcAnswer, RpcService } from './rpc.service.js'
+import type { RpcAnswer } from '../requests/rpc-method.js'
+import { RpcService } from './rpc.service.js'
 
 /** Serves JSON-RPC in its turn and within its time, however it was received. */
 @Injectable()

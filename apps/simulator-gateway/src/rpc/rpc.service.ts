@@ -15,17 +15,11 @@ import {
 import { Environment } from '../environment/environment.js'
 import { SMALL_BYTES } from '../limits/memory.js'
 import { besideJson } from '../requests/beside.js'
-import { RPC_METHODS, type RpcContext, type RpcMethod, type RpcResult } from '../requests/rpc-method.js'
+import { RPC_METHODS, type RpcAnswer, type RpcContext, type RpcMethod, type RpcResult } from '../requests/rpc-method.js'
 import { failureBody, failureOf } from './failure.js'
 import { RpcJournal } from './rpc-journal.js'
 import { SENDING_METHODS } from './sending-methods.js'
 import { SHORT_READS } from './short-reads.js'
-
-export interface RpcAnswer {
-  status: number
-  /** JSON, in parts that are to be sent one after another; absent where the request held nothing but notifications. */
-  body?: readonly JsonText[]
-}
 
 /** Characters of a method's name that an error shows. */
 const SHOWN_NAME = 64

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { WebSocket } from '@fastify/websocket'
 import { type MemoryShare, writeInSlices } from '@upfront/fast-http'
 import type { JsonText } from '@upfront/protocol'
-import { endUnlessRead } from '../http/answer-sender.js'
+import { endUnlessRead } from '../requests/answer-sender.js'
 
 /**
  * Sends messages over one WebSocket, one after another, as fast as its client reads them. What is not read yet counts towards the client's

@@ -8,7 +8,7 @@ import { Memory, SMALL_BYTES } from '../limits/memory.js'
 import { RETRY_AFTER_SECONDS } from '../limits/overloaded.js'
 import { STATE_HEADER } from '../pending/answer-state.js'
 import type { RequestView } from '../pending/request-view.js'
-import type { RpcAnswer } from '../rpc/rpc.service.js'
+import type { RpcAnswer } from './rpc-method.js'
 
 /** Sends answers: long ones count as memory until they are read, within a time, and leave in slices. */
 @Injectable()
