@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity ^0.8.30;
 
-/// @title Settles many x402 `upto` payments in one transaction of the facilitator's own account
+/// @title Settles many x402 payments in one transaction of the facilitator's own account
 /// @dev An account delegates itself to this code (EIP-7702) and then calls itself. The upto proxy sees that account as the caller,
-/// which is what every buyer's witness names. No storage, no owner, no upgrade; it calls nothing but the upto proxy and moves no
-/// ether.
+/// which is what the witness of an `upto` payment names. No storage, no owner, no upgrade; only the account itself can call it, and it
+/// moves no ether.
 contract SettlementBatch {
     error OnlyTheAccountItself();
 
@@ -17,6 +17,7 @@ contract SettlementBatch {
     /// - Kind 1: token (20) and recipient (20), then as kind 2.
     /// - Kind 2: the proxy's `settle` with this account as the facilitator, token and recipient of the item before: length of the
     ///   signature (2), deadline (5), validAfter (5), amount (16), maximum (12), payer (20), Permit2 nonce (32), signature.
+    /// - Kind 3: another contract to call (20), then as kind 0: the exact proxy, or a token that takes EIP-3009.
     function settle(bytes calldata items) external {
         if (msg.sender != address(this)) revert OnlyTheAccountItself();
         assembly ("memory-safe") {
@@ -28,8 +29,16 @@ contract SettlementBatch {
                 let word := calldataload(at)
                 let limit := and(shr(216, word), 0xffffffff)
                 let length
+                let kind := byte(0, word)
+                // x402's upto proxy, the same on every chain.
+                let target := 0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002
                 at := add(at, 5)
-                switch byte(0, word)
+                if eq(kind, 3) {
+                    target := shr(96, calldataload(at))
+                    at := add(at, 20)
+                    kind := 0
+                }
+                switch kind
                 case 0 {
                     length := shr(240, calldataload(at))
                     at := add(at, 2)
@@ -37,7 +46,7 @@ contract SettlementBatch {
                     at := add(at, length)
                 }
                 default {
-                    if eq(byte(0, word), 1) {
+                    if eq(kind, 1) {
                         token := shr(96, calldataload(at))
                         recipient := shr(96, calldataload(add(at, 20)))
                         at := add(at, 40)
@@ -68,9 +77,8 @@ contract SettlementBatch {
                 }
                 // A call gets 63/64 of what is left at most; 10,000 are for the call itself and the log.
                 if lt(gas(), add(add(limit, div(limit, 63)), 10000)) { return(0, 0) }
-                // x402's upto proxy, the same on every chain. Nothing of what it returns is copied: it may be as long as a payer's
-                // contract likes.
-                mstore8(0, call(limit, 0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002, 0, input, length, 0, 0))
+                // Nothing of what it returns is copied: it may be as long as a payer's contract likes.
+                mstore8(0, call(limit, target, 0, input, length, 0, 0))
                 log0(0, 1)
             }
         }

@@ -1,38 +1,43 @@
 import { DEVNET_ROLES, USDC_ADDRESS } from '@upfront/devnet'
 import { createLogger } from '@upfront/service'
 import { HTTPFacilitatorClient, x402ResourceServer } from '@x402/core/server'
-import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
-import { eip3009ABI } from '@x402/evm'
-import { ExactEvmScheme as ExactClient } from '@x402/evm/exact/client'
+import type { PaymentPayload } from '@x402/core/types'
 import { ExactEvmScheme as ExactServer } from '@x402/evm/exact/server'
-import { createPublicClient, createTestClient, createWalletClient, type Hex, http, parseSignature } from 'viem'
-import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { createPublicClient, createTestClient, createWalletClient, type Hex, http } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 import { openLedger } from '../src/ledger/ledger.js'
 import { makeSeller } from '../src/sellers/seller-accounts.js'
 import { runBilling } from './support/billing.js'
-import { makeRequirements, SELLER, sign } from './support/buyer.js'
+import { makeRequirements, type Offer, SELLER, sign } from './support/buyer.js'
 import { newBuyer } from './support/new-buyer.js'
-import { type RunningBilling, usdcBalance, useStand } from './support/stand.js'
+import { burnNonce, rpc, settlementCall, targetOf } from './support/on-chain.js'
+import { usdcBalance, useStand } from './support/stand.js'
 import { stores } from './support/stores.js'
 import { until } from './support/until.js'
 
 const PRICE = '2500'
 const { buyer, seller } = DEVNET_ROLES
 
-function exactRequirements(amount = PRICE, payTo: string = SELLER): PaymentRequirements {
-  const extra = { name: 'USDC', version: '2' }
-  const asset = USDC_ADDRESS
-  return { scheme: 'exact', network: 'eip155:31337', amount, asset, payTo, maxTimeoutSeconds: 600, extra }
-}
-
-async function signExact(
-  requirements = exactRequirements(),
-  account: PrivateKeyAccount = privateKeyToAccount(buyer.privateKey),
-): Promise<PaymentPayload> {
-  const payload = await new ExactClient(account).createPaymentPayload(2, requirements)
-  return { ...payload, accepted: requirements } as PaymentPayload
-}
+/** How tokens are moved, and what @x402/evm calls the same faults of each. */
+const METHODS = [
+  {
+    method: 'eip3009',
+    signature: 'invalid_exact_evm_signature',
+    recipient: 'invalid_exact_evm_signature',
+    amount: 'invalid_exact_evm_payload_authorization_value_mismatch',
+    nonce: 'invalid_exact_evm_nonce_already_used',
+    balance: 'invalid_exact_evm_insufficient_balance',
+  },
+  {
+    method: 'permit2',
+    signature: 'invalid_permit2_signature',
+    recipient: 'invalid_permit2_recipient_mismatch',
+    amount: 'permit2_amount_mismatch',
+    nonce: 'permit2_invalid_nonce',
+    balance: 'permit2_insufficient_balance',
+  },
+] as const
 
 /** The token of a new account on the ledger of these variables. */
 async function makeAccount({ BILLING_DATA_DIR = '', ...variables }: Record<string, string>): Promise<string> {
@@ -45,12 +50,7 @@ async function makeAccount({ BILLING_DATA_DIR = '', ...variables }: Record<strin
   }
 }
 
-type Signed = {
-  signature: Hex
-  authorization: Record<'from' | 'to' | 'value' | 'validAfter' | 'validBefore', string> & { nonce: Hex }
-}
-
-describe.each(stores())('the scheme exact by EIP-3009, on $name', (store) => {
+describe.each(stores())('the scheme exact, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let account: string
   const stand = useStand(store, async (variables) => {
@@ -59,165 +59,233 @@ describe.each(stores())('the scheme exact by EIP-3009, on $name', (store) => {
   const earned = () => usdcBalance(stand.devnet, SELLER)
   const payments = async () =>
     ((await stand.billing.send('/payments')).body as { payments: { state: string }[] }).payments
-  const difference = async () => (await stand.billing.send('/reconciliation')).body as { differences: unknown[] }
-
-  /** As anybody can who sees the signature. */
-  async function sendElsewhere(payload: PaymentPayload): Promise<Hex> {
-    const wallet = createWalletClient({
+  const differences = async () =>
+    ((await stand.billing.send('/reconciliation')).body as { differences: unknown[] }).differences
+  const anvil = () => createTestClient({ mode: 'anvil', transport: http(stand.devnet.rpcUrl) })
+  const stranger = () =>
+    createWalletClient({
       account: privateKeyToAccount(DEVNET_ROLES.facilitators[1].privateKey),
       chain: foundry,
       transport: http(stand.devnet.rpcUrl),
     })
-    const { authorization: a, signature } = payload.payload as unknown as Signed
-    const { r, s, v } = parseSignature(signature)
-    const hash = await wallet.writeContract({
-      address: USDC_ADDRESS,
-      abi: eip3009ABI,
-      functionName: 'transferWithAuthorization',
-      args: [
-        a.from as Hex,
-        a.to as Hex,
-        BigInt(a.value),
-        BigInt(a.validAfter),
-        BigInt(a.validBefore),
-        a.nonce,
-        Number(v),
-        r,
-        s,
-      ],
-    })
-    await createPublicClient({ transport: http(stand.devnet.rpcUrl) }).waitForTransactionReceipt({ hash })
-    return hash
+
+  /** As anybody can who sees the signature; by a contract that passes on what it is called with, it does not show whose it is. */
+  async function sendElsewhere(payload: PaymentPayload, through: 'itself' | 'a contract'): Promise<Hex> {
+    const target = targetOf(payload)
+    let to = target
+    if (through === 'a contract') {
+      to = '0x00000000000000000000000000000000000f0f0f'
+      // calldatacopy(0, 0, calldatasize); call(gas, target, 0, 0, calldatasize, 0, 0)
+      await anvil().setCode({ address: to, bytecode: `0x36600060003760006000366000600073${target.slice(2)}5af100` })
+    }
+    return stranger().sendTransaction({ to, data: settlementCall(payload), gas: 300_000n })
   }
+  const mined = (hash: Hex) =>
+    createPublicClient({ transport: http(stand.devnet.rpcUrl) }).waitForTransactionReceipt({ hash })
+  const authorized = async (payload: PaymentPayload) => {
+    const result = await stand.billing.authorize(payload)
+    if (result.outcome !== 'authorized') throw new Error(`${result.reason}: ${result.message}`)
+    return result.payment.id
+  }
+  const ended = (id: string) =>
+    until(
+      () => stand.billing.payment(id),
+      ({ state }) => state === 'settled' || state === 'failed',
+      () => anvil().mine({ blocks: 1 }),
+    )
 
-  test('starts a stock seller, and settles what the official client signs, once', async () => {
-    const server = new x402ResourceServer(new HTTPFacilitatorClient({ url: `${stand.billing.url}/s/${account}` }))
-    server.register('eip155:31337', new ExactServer())
-    await server.initialize()
-    const [requirements] = await server.buildPaymentRequirements({
-      scheme: 'exact',
-      network: 'eip155:31337',
-      payTo: SELLER,
-      price: { asset: USDC_ADDRESS, amount: PRICE, extra: { name: 'USDC', version: '2' } },
-      maxTimeoutSeconds: 60,
-    })
-    const payload = await signExact(requirements)
-    const before = await earned()
-    expect(await server.verifyPayment(payload, requirements!)).toMatchObject({
-      isValid: true,
-      payer: buyer.address.toLowerCase(),
-    })
-    const settled = await server.settlePayment(payload, requirements!)
-    expect(settled).toMatchObject({
-      success: true,
-      payer: buyer.address.toLowerCase(),
-      transaction: expect.stringMatching(/^0x/),
-    })
-    expect((await earned()) - before).toBe(BigInt(PRICE))
-    for (const repeated of [await stand.billing.verify(payload), await stand.billing.settle(payload, PRICE)]) {
-      const { invalidReason, errorReason } = repeated.body as { invalidReason?: string; errorReason?: string }
-      expect(invalidReason ?? errorReason).toBe('invalid_exact_evm_nonce_already_used')
-    }
-    expect((await earned()) - before).toBe(BigInt(PRICE))
-    expect((await difference()).differences).toEqual([])
-  })
+  describe.each(METHODS)('by $method', ({ method, ...reasons }) => {
+    const offer = (more: Offer = {}) => makeRequirements({ scheme: 'exact', method, maximum: PRICE, ...more })
 
-  test('refuses what was not signed so, and stores nothing of it', async () => {
-    const known = (await payments()).length
-    const change = async (altered: Partial<Signed['authorization']> & { signature?: Hex }) => {
-      const payload = structuredClone(await signExact())
-      const { signature, ...authorization } = altered
-      const signed = payload.payload as unknown as Signed
-      Object.assign(signed.authorization, authorization)
-      if (signature !== undefined) signed.signature = signature
-      return payload
-    }
-    const altered: [string, PaymentPayload][] = [
-      ['invalid_exact_evm_signature', await change({ nonce: `0x${'11'.repeat(32)}` })],
-      ['invalid_exact_evm_signature', await change({ from: seller.address })],
-      ['invalid_exact_evm_signature', await change({ to: USDC_ADDRESS })],
-      ['invalid_exact_evm_signature', await change({ signature: `0x${'11'.repeat(65)}` })],
-      ['invalid_payload', await change({ nonce: '0x12' })],
-    ]
-    for (const [reason, payload] of altered) {
-      expect((await stand.billing.verify(payload)).body).toMatchObject({ isValid: false, invalidReason: reason })
-      expect((await stand.billing.settle(payload, PRICE)).body).toMatchObject({ success: false })
-    }
-    const payload = await signExact()
-    for (const [amount, reason] of [
-      ['2499', 'invalid_exact_evm_payload_authorization_value_mismatch'],
-      ['0', 'invalid_exact_evm_payload_authorization_value_mismatch'],
-      ['2501', 'invalid_exact_evm_payload_authorization_value_mismatch'],
-    ] as const) {
-      expect((await stand.billing.settle(payload, amount)).body).toMatchObject({ success: false, errorReason: reason })
-    }
-    const upto = await sign()
-    const asExact = { ...upto, accepted: { ...upto.accepted, scheme: 'exact' } } as PaymentPayload
-    expect((await stand.billing.verify(asExact)).body).toMatchObject({
-      isValid: false,
-      invalidReason: 'invalid_payload',
-    })
-    expect((await stand.billing.verify(payload, makeRequirements())).body).toMatchObject({ isValid: false })
-    const poor = await newBuyer(stand.devnet)
-    const uncovered = await signExact(exactRequirements('1000001'), poor)
-    expect((await stand.billing.verify(uncovered)).body).toMatchObject({
-      isValid: false,
-      invalidReason: 'invalid_exact_evm_insufficient_balance',
-    })
-    expect(await payments()).toHaveLength(known)
-  })
-
-  test('grants one authorization once, however often it is settled at once', async () => {
-    const payload = await signExact()
-    const before = await earned()
-    const answers = await Promise.all(Array.from({ length: 20 }, () => stand.billing.settle(payload, PRICE)))
-    expect(answers.filter(({ body }) => (body as { success: boolean }).success)).toHaveLength(1)
-    expect((await earned()) - before).toBe(BigInt(PRICE))
-  })
-
-  test('counts a transfer that somebody else sent with the authorization, at no cost of gas', async () => {
-    const payload = await signExact()
-    const authorized = await stand.billing.authorize(payload)
-    if (authorized.outcome !== 'authorized') throw new Error(authorized.reason)
-    const before = await earned()
-    const hash = await sendElsewhere(payload)
-    const { payment } = await stand.billing.charge(authorized.payment.id, PRICE, { waitMilliseconds: 0 })
-    await until(async () => {
-      await createTestClient({ mode: 'anvil', transport: http(stand.devnet.rpcUrl) }).mine({ blocks: 1 })
-      return (await stand.billing.payment(payment.id)).state === 'settled'
-    })
-    expect(await stand.billing.payment(payment.id)).toMatchObject({ transaction: hash, gasUsed: 0n, feePaid: 0n })
-    expect((await earned()) - before).toBe(BigInt(PRICE))
-    expect((await difference()).differences).toEqual([])
-  })
-
-  test('charges all that was signed, or nothing', async () => {
-    const [whole, none] = await Promise.all([
-      stand.billing.authorize(await signExact()),
-      stand.billing.authorize(await signExact()),
-    ])
-    if (whole.outcome !== 'authorized' || none.outcome !== 'authorized') throw new Error('refused')
-    expect(await stand.billing.charge(whole.payment.id, '2499')).toMatchObject({
-      outcome: 'refused',
-      reason: 'permit2_amount_mismatch',
-    })
-    expect((await stand.billing.charge(whole.payment.id, PRICE)).payment.state).toBe('settled')
-    expect((await stand.billing.charge(none.payment.id, '0')).payment.state).toBe('zero')
-  })
-
-  test('settles beside upto in batches, by a transaction of its own', async () => {
-    const billing: RunningBilling = await runBilling(stand.devnet.rpcUrl, {
-      SETTLEMENT: 'batch',
-      ...(await store.variables()),
-    })
-    try {
+    test('starts a stock seller, and settles what the official client signs, once', async () => {
+      const server = new x402ResourceServer(new HTTPFacilitatorClient({ url: `${stand.billing.url}/s/${account}` }))
+      server.register('eip155:31337', new ExactServer())
+      await server.initialize()
+      const [requirements] = await server.buildPaymentRequirements({
+        scheme: 'exact',
+        network: 'eip155:31337',
+        payTo: SELLER,
+        price: {
+          asset: USDC_ADDRESS,
+          amount: PRICE,
+          extra: { name: 'USDC', version: '2', assetTransferMethod: method },
+        },
+        maxTimeoutSeconds: 60,
+      })
+      const payload = await sign(requirements)
       const before = await earned()
-      const payloads = [await sign(), await signExact(), await sign(), await signExact()]
-      const amounts = ['100', PRICE, '200', PRICE]
-      const answers = await Promise.all(payloads.map((payload, at) => billing.settle(payload, amounts[at]!)))
-      for (const { body } of answers) expect(body).toMatchObject({ success: true })
-      expect((await earned()) - before).toBe(300n + 2n * BigInt(PRICE))
+      expect(await server.verifyPayment(payload, requirements!)).toMatchObject({
+        isValid: true,
+        payer: buyer.address.toLowerCase(),
+      })
+      const settled = await server.settlePayment(payload, requirements!)
+      expect(settled).toMatchObject({
+        success: true,
+        payer: buyer.address.toLowerCase(),
+        transaction: expect.stringMatching(/^0x/),
+      })
+      expect((await earned()) - before).toBe(BigInt(PRICE))
+      for (const repeated of [await stand.billing.verify(payload), await stand.billing.settle(payload, PRICE)]) {
+        const { invalidReason, errorReason } = repeated.body as { invalidReason?: string; errorReason?: string }
+        expect(invalidReason ?? errorReason).toBe(reasons.nonce)
+      }
+      expect((await earned()) - before).toBe(BigInt(PRICE))
+      expect(await differences()).toEqual([])
+    })
+
+    test('refuses what was not signed so, and stores nothing of it', async () => {
+      const known = (await payments()).length
+      const altered = async (alter: (signed: Record<string, unknown>, body: { signature: string }) => void) => {
+        const payload = structuredClone(await sign(offer()))
+        const body = payload.payload as { signature: string; authorization?: object; permit2Authorization?: object }
+        alter((body.authorization ?? body.permit2Authorization) as Record<string, unknown>, body)
+        return payload
+      }
+      const cases: [string, PaymentPayload][] = [
+        [reasons.signature, await altered((signed) => Object.assign(signed, { from: seller.address }))],
+        [reasons.signature, await altered((_, body) => Object.assign(body, { signature: `0x${'11'.repeat(65)}` }))],
+        [
+          reasons.signature,
+          await altered((signed) => {
+            signed.nonce = method === 'eip3009' ? `0x${'11'.repeat(32)}` : '17'
+          }),
+        ],
+        [
+          reasons.recipient,
+          await altered((signed) => Object.assign((signed.witness as object) ?? signed, { to: USDC_ADDRESS })),
+        ],
+        ['invalid_payload', await altered((signed) => Object.assign(signed, { nonce: '0x12' }))],
+      ]
+      for (const [reason, payload] of cases) {
+        expect((await stand.billing.verify(payload)).body).toMatchObject({ isValid: false, invalidReason: reason })
+        expect((await stand.billing.settle(payload, PRICE)).body).toMatchObject({ success: false })
+      }
+      const payload = await sign(offer())
+      for (const amount of ['2499', '0', '2501']) {
+        const refused = { success: false, errorReason: reasons.amount }
+        expect((await stand.billing.settle(payload, amount)).body).toMatchObject(refused)
+      }
+      expect((await stand.billing.verify(payload, makeRequirements())).body).toMatchObject({ isValid: false })
+      const poor = await newBuyer(stand.devnet)
+      const uncovered = { isValid: false, invalidReason: reasons.balance }
+      expect((await stand.billing.verify(await sign(offer({ maximum: '1000001' }), poor))).body).toMatchObject(
+        uncovered,
+      )
+      expect(await payments()).toHaveLength(known)
+    })
+
+    test('takes no signature of upto for one of exact', async () => {
+      const upto = await sign()
+      const asExact = { ...upto, accepted: { ...offer({ maximum: '100000' }) } } as PaymentPayload
+      expect((await stand.billing.verify(asExact)).body).toMatchObject({
+        isValid: false,
+        invalidReason: 'invalid_permit2_spender',
+      })
+    })
+
+    test('grants one authorization once, however often it is settled at once', async () => {
+      const payload = await sign(offer())
+      const before = await earned()
+      const answers = await Promise.all(Array.from({ length: 20 }, () => stand.billing.settle(payload, PRICE)))
+      expect(answers.filter(({ body }) => (body as { success: boolean }).success)).toHaveLength(1)
+      expect((await earned()) - before).toBe(BigInt(PRICE))
+    })
+
+    test.each(['itself', 'a contract'] as const)(
+      'counts a transfer that somebody else sent through %s with the authorization, at no cost of gas',
+      async (through) => {
+        const payload = await sign(offer())
+        const id = await authorized(payload)
+        const before = await earned()
+        const hash = await sendElsewhere(payload, through)
+        await mined(hash)
+        await stand.billing.charge(id, PRICE, { waitMilliseconds: 0 })
+        expect(await ended(id)).toMatchObject({
+          scheme: 'exact',
+          state: 'settled',
+          transaction: hash,
+          gasUsed: 0n,
+          feePaid: 0n,
+        })
+        expect((await earned()) - before).toBe(BigInt(PRICE))
+        expect(await differences()).toEqual([])
+      },
+    )
+
+    test('charges all that was signed, or nothing', async () => {
+      const [whole, none] = [await authorized(await sign(offer())), await authorized(await sign(offer()))]
+      expect(await stand.billing.charge(whole, '2499')).toMatchObject({
+        outcome: 'refused',
+        reason: 'permit2_amount_mismatch',
+      })
+      expect((await stand.billing.charge(whole, PRICE)).payment.state).toBe('settled')
+      expect((await stand.billing.charge(none, '0')).payment.state).toBe('zero')
+    })
+  })
+
+  test('settles one payment by one transfer, where the payer burns the nonce of another that looks alike in the same block', async () => {
+    const offer = makeRequirements({ scheme: 'exact', maximum: PRICE })
+    const payloads = [await sign(offer), await sign(offer)] as const
+    const ids = [await authorized(payloads[0]), await authorized(payloads[1])]
+    const before = await earned()
+    await anvil().setAutomine(false)
+    const hash = await sendElsewhere(payloads[0], 'a contract')
+    const { nonce } = (payloads[1].payload as { permit2Authorization: { nonce: string } }).permit2Authorization
+    await burnNonce(stand.devnet, BigInt(nonce))
+    await anvil().mine({ blocks: 1 })
+    await anvil().setAutomine(true)
+    expect((await mined(hash)).status).toBe('success')
+    for (const id of ids) await stand.billing.charge(id, PRICE, { waitMilliseconds: 0 })
+    const states = (await Promise.all(ids.map(ended))).map(({ state }) => state)
+    expect(states.sort()).toEqual(['failed', 'settled'])
+    expect((await earned()) - before).toBe(BigInt(PRICE))
+    expect(await differences()).toEqual([])
+  })
+
+  test('settles both methods and upto in one batch, where each fails alone', async () => {
+    const billing = await runBilling(stand.devnet.rpcUrl, { SETTLEMENT: 'batch', ...(await store.variables()) })
+    try {
+      // The first delegates the signer's account.
+      const payer = { ...DEVNET_ROLES.unapprovedBuyer }
+      await billing.settle(
+        await sign(makeRequirements({ scheme: 'exact', method: 'eip3009', maximum: '1' }), payer),
+        '1',
+      )
+      const before = await earned()
+      const offers = [
+        makeRequirements(),
+        makeRequirements({ scheme: 'exact', method: 'eip3009', maximum: PRICE }),
+        makeRequirements({ scheme: 'exact', method: 'permit2', maximum: PRICE }),
+      ]
+      const amounts = ['100', PRICE, PRICE]
+      const payloads = await Promise.all([...offers, ...offers].map((offer) => sign(offer)))
+      await anvil().setAutomine(false)
+      const ids: string[] = []
+      for (const payload of payloads) {
+        const result = await billing.authorize(payload)
+        if (result.outcome !== 'authorized') throw new Error(result.reason)
+        ids.push(result.payment.id)
+      }
+      const charged = Promise.all(ids.map((id, at) => billing.charge(id, amounts[at % 3]!)))
+      await until(
+        async () => (await Promise.all(ids.map((id) => billing.payment(id)))).every(({ state }) => state === 'settled'),
+        Boolean,
+        () => anvil().mine({ blocks: 1 }),
+      )
+      await anvil().setAutomine(true)
+      const transactions = (await charged).map(({ payment }) => payment.transaction)
+      expect((await earned()) - before).toBe(2n * (100n + 2n * BigInt(PRICE)))
+      expect(new Set(transactions).size).toBeLessThan(6)
+      for (const transaction of new Set(transactions)) {
+        const sent = (await rpc(stand.devnet.rpcUrl, 'eth_getTransactionByHash', [transaction])) as Record<
+          string,
+          string
+        >
+        if (transactions.filter((one) => one === transaction).length > 1) expect(sent.to).toBe(sent.from)
+      }
+      expect((await billing.send('/reconciliation')).body).toMatchObject({ differences: [] })
     } finally {
+      await anvil().setAutomine(true)
       await billing.close()
     }
   })

@@ -1,11 +1,12 @@
 import { DEVNET_ROLES, type Devnet, readArtifact, startDevnet, USDC_ADDRESS } from '@upfront/devnet'
 import { GAS_SPONSORING, type Payment } from '@upfront/protocol'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
-import { x402UptoPermit2ProxyABI } from '@x402/evm'
+import { x402ExactPermit2ProxyABI, x402UptoPermit2ProxyABI } from '@x402/evm'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { createPublicClient, createWalletClient, decodeFunctionData, type Hex, http, parseSignature } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { PERMIT2 } from '../src/chain/settlement-call.js'
+import { EXACT_PROXY, PERMIT2 } from '../src/chain/settlement-call.js'
 import { runBilling } from './support/billing.js'
 import { makeRequirements, SELLER } from './support/buyer.js'
 import { newBuyer } from './support/new-buyer.js'
@@ -24,6 +25,11 @@ interface Permit {
   nonce: string
   deadline: string
   signature: Hex
+}
+
+interface Sent {
+  to: string
+  input: Hex
 }
 
 describe.each(oneStore())('gas sponsoring, on $name', (store) => {
@@ -60,7 +66,8 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
     requirements: PaymentRequirements = makeRequirements(),
     change: (permit: Permit) => void = () => undefined,
   ): Promise<PaymentPayload> {
-    const scheme = new UptoEvmScheme(account, { rpcUrl: devnet.rpcUrl })
+    const Client = requirements.scheme === 'upto' ? UptoEvmScheme : ExactEvmScheme
+    const scheme = new Client(account, { rpcUrl: devnet.rpcUrl })
     const offer = { extensions: { [GAS_SPONSORING]: { info: {} } } }
     const signed = await scheme.createPaymentPayload(2, requirements, offer)
     const payload = { ...signed, accepted: requirements } as PaymentPayload
@@ -97,6 +104,20 @@ describe.each(oneStore())('gas sponsoring, on $name', (store) => {
     const payload = await signWithPermit(await newBuyer(devnet))
     expect((await billing.verify(payload)).body).toMatchObject({ isValid: true })
     expect((await billing.settle(payload, '50000')).body).toMatchObject({ success: true, amount: '50000' })
+  })
+
+  test('serves exact by Permit2 alike', async () => {
+    const buyer = await newBuyer(devnet)
+    const exact = makeRequirements({ scheme: 'exact', maximum: '2500' })
+    const before = await usdcBalance(devnet, SELLER)
+    const { id } = await authorize(await signWithPermit(buyer, exact))
+    const { payment } = await billing.charge(id, '2500')
+    expect(payment).toMatchObject({ state: 'settled', scheme: 'exact' })
+    const { to, input } = (await rpc(devnet.rpcUrl, 'eth_getTransactionByHash', [payment.transaction])) as Sent
+    expect(to).toBe(EXACT_PROXY)
+    expect(decodeFunctionData({ abi: x402ExactPermit2ProxyABI, data: input }).functionName).toBe('settleWithPermit')
+    expect((await billing.settle(await signWithPermit(buyer, exact), '2500')).body).toMatchObject({ success: true })
+    expect((await usdcBalance(devnet, SELLER)) - before).toBe(5_000n)
   })
 
   test('uses no permit where Permit2 is approved', async () => {

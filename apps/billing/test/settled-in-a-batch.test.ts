@@ -1,5 +1,6 @@
 import { createTestClient, http } from 'viem'
 import { batchGasLimit, encodeBatch } from '../src/chain/settlement-batch.js'
+import { UPTO_PROXY } from '../src/chain/settlement-call.js'
 import { sign } from './support/buyer.js'
 import { delegateFacilitator, facilitatorWallet, rpc, settlementCall } from './support/on-chain.js'
 import { useStand } from './support/stand.js'
@@ -22,7 +23,9 @@ describe.each(oneStore())('a batch that our key sent elsewhere, on $name', (stor
     await delegateFacilitator(devnet)
     // The second is above its maximum; the other two look alike.
     const amounts = [40n, 100_001n, 40n]
-    const items = payloads.map((payload, index) => ({ gas: 150_000n, call: settlementCall(payload, amounts[index]!) }))
+    const items = payloads.map((payload, index) => {
+      return { gas: 150_000n, to: UPTO_PROXY, call: settlementCall(payload, amounts[index]!) }
+    })
     const wallet = facilitatorWallet(devnet)
     const data = encodeBatch(wallet.account.address, items)
     const transaction = await wallet.sendTransaction({

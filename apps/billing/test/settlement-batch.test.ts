@@ -5,6 +5,7 @@ import type { Address, Hex } from '@upfront/protocol'
 import type { PaymentPayload } from '@x402/core/types'
 import { createPublicClient, createWalletClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
+import type { BatchItem } from '../src/chain/batch-items.js'
 import { type RpcReceipt, readReceipt } from '../src/chain/receipt.js'
 import {
   batchGasLimit,
@@ -16,6 +17,7 @@ import {
   SETTLEMENT_BATCH,
   SETTLEMENT_BATCH_CODE,
 } from '../src/chain/settlement-batch.js'
+import { UPTO_PROXY } from '../src/chain/settlement-call.js'
 import { findTransfer } from '../src/settle/outcome/find-transfer.js'
 import { SELLER, sign } from './support/buyer.js'
 import { delegateFacilitator, facilitatorWallet, rpc, settlementCall } from './support/on-chain.js'
@@ -41,7 +43,7 @@ describe('the contract that settles many payments in one transaction', () => {
     await client().waitForTransactionReceipt({ hash })
     return readReceipt((await rpc(devnet.rpcUrl, 'eth_getTransactionReceipt', [hash])) as RpcReceipt)
   }
-  const settle = async (items: { gas: bigint; call: Hex }[], gas?: bigint) => {
+  const settle = async (items: BatchItem[], gas?: bigint) => {
     const data = encodeBatch(signer, items)
     const hash = await facilitatorWallet(devnet).sendTransaction({
       chain: null,
@@ -52,7 +54,11 @@ describe('the contract that settles many payments in one transaction', () => {
     return mined(hash)
   }
   const signMany = (count: number) => Promise.all(Array.from({ length: count }, () => sign()))
-  const itemOf = (payload: PaymentPayload, amount: bigint) => ({ gas: ITEM_GAS, call: settlementCall(payload, amount) })
+  const itemOf = (payload: PaymentPayload, amount: bigint) => ({
+    gas: ITEM_GAS,
+    to: UPTO_PROXY,
+    call: settlementCall(payload, amount),
+  })
 
   beforeAll(async () => {
     devnet = await startDevnet()

@@ -136,6 +136,7 @@ export class ScriptedBilling {
     const created: Payment = {
       ...{
         id,
+        scheme: 'upto',
         state: 'authorized',
         network: NETWORK,
         asset: ASSET,

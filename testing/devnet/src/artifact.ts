@@ -14,16 +14,23 @@ export interface Permit2Artifact {
   immutables: { chainId: number; domainSeparator: number }
 }
 
+/** The runtime code of x402's exact proxy as it is deployed: see `scripts/extract-exact-proxy.mjs`. */
+export interface DeployedArtifact {
+  source: { repository: string; commit: string; path: string; license: string }
+  deployedBytecode: Hex
+}
+
 /** The contracts that the protocol itself calls around a block's transactions: see `scripts/extract-system-contracts.mjs`. */
 export interface SystemContractsArtifact {
   contracts: { eip: number; address: Address; code: Hex }[]
 }
 
 export function readArtifact(name: 'Permit2'): Permit2Artifact
+export function readArtifact(name: 'ExactPermit2Proxy'): DeployedArtifact
 export function readArtifact(name: 'SystemContracts'): SystemContractsArtifact
 export function readArtifact(
   name: 'FeeToken' | 'RebasingToken' | 'SwapRouter' | 'TestToken' | 'TestUsdc' | 'TokenLayouts' | 'UptoPermit2Proxy',
 ): Artifact
-export function readArtifact(name: string): Artifact | Permit2Artifact | SystemContractsArtifact {
+export function readArtifact(name: string): Artifact | Permit2Artifact | DeployedArtifact | SystemContractsArtifact {
   return JSON.parse(readFileSync(new URL(`../artifacts/${name}.json`, import.meta.url), 'utf8'))
 }

@@ -15,6 +15,8 @@ import { PERMIT2_ADDRESS, permit2Code } from './permit2.js'
 
 /** The address at which @x402/evm expects the `upto` proxy, on every chain. */
 export const UPTO_PERMIT2_PROXY_ADDRESS = '0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002'
+/** That of `exact` by Permit2. */
+export const EXACT_PERMIT2_PROXY_ADDRESS = '0x402085c248EeA27D92E8b30b2C58ed07f9E20001'
 /** The local chain's dollar token: 6 decimals, name `USDC`, version `2` (EIP-2612 and EIP-3009), anybody can mint. */
 export const USDC_ADDRESS = '0x05Dc000000000000000000000000000000000001'
 
@@ -33,12 +35,14 @@ export const usdcAbi = parseAbi([
 export interface PaymentContracts {
   permit2: Address
   uptoProxy: Address
+  exactProxy: Address
   usdc: Address
 }
 
 export const PAYMENT_CONTRACTS: PaymentContracts = {
   permit2: PERMIT2_ADDRESS,
   uptoProxy: UPTO_PERMIT2_PROXY_ADDRESS,
+  exactProxy: EXACT_PERMIT2_PROXY_ADDRESS,
   usdc: USDC_ADDRESS,
 }
 
@@ -50,12 +54,13 @@ export function paymentContractCodes(chainId: number): Record<Address, Hex> {
   return {
     [PERMIT2_ADDRESS]: permit2Code(chainId),
     [UPTO_PERMIT2_PROXY_ADDRESS]: readArtifact('UptoPermit2Proxy').deployedBytecode,
+    [EXACT_PERMIT2_PROXY_ADDRESS]: readArtifact('ExactPermit2Proxy').deployedBytecode,
     [USDC_ADDRESS]: readArtifact('TestUsdc').deployedBytecode,
   }
 }
 
 /**
- * Puts Permit2, the `upto` proxy and the test USDC at their addresses, and funds the buyers. Works on any node that
+ * Puts Permit2, the proxies of `upto` and `exact`, and the test USDC at their addresses, and funds the buyers. Works on any node that
  * offers `anvil_setCode`; where the code is already there (by genesis, or a second call), only the funding is done.
  * @throws an `Error` naming the contract, where the code is missing and the node can't set it.
  */

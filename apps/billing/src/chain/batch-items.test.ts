@@ -1,8 +1,8 @@
 import type { Address, Hex } from '@upfront/protocol'
 import { size } from 'viem'
 import { MOST_BATCH_ITEMS } from '../environment/chain-settings.js'
-import { packItems, unpackItems } from './batch-items.js'
-import { encodeSettlement, type SignedTerms } from './settlement-call.js'
+import { type BatchItem, packItems, unpackItems } from './batch-items.js'
+import { EXACT_PROXY, encodeSettlement, type SignedTerms, UPTO_PROXY } from './settlement-call.js'
 
 const address = (byte: string) => `0x${byte.repeat(20)}` as Address
 const ACCOUNT = address('fa')
@@ -23,6 +23,7 @@ const terms: SignedTerms = {
 }
 const itemOf = (more: Partial<SignedTerms> = {}, amount = 40n) => ({
   gas: GAS,
+  to: UPTO_PROXY,
   call: encodeSettlement({ ...terms, ...more }, amount),
 })
 
@@ -33,20 +34,22 @@ it('packs settlements, with token and recipient only where they change', () => {
   expect(size(packed)).toBe(4 * (5 + 92 + 65) + 3 * 40)
 })
 
-it.each<[string, { gas: bigint; call: Hex }]>([
+it.each<[string, BatchItem]>([
   ['with a permit', itemOf({ permitDeadline: 1_800_000_000n, permitSignature: `0x${'5a'.repeat(64)}1b` })],
   ['of another facilitator', itemOf({ facilitator: address('fb') })],
   ['with a maximum of any size', itemOf({ maximum: 2n ** 256n - 1n })],
   ['with an amount of any size', itemOf({}, 2n ** 256n - 1n)],
   ['with a deadline that never comes', itemOf({ deadline: 2n ** 256n - 1n })],
-  ['that is no settlement', { gas: GAS, call: '0x12345678' }],
-  ['that is empty', { gas: GAS, call: '0x' }],
-  ['with more behind it', { gas: GAS, call: `${itemOf().call}00` }],
+  ['that is no settlement', { gas: GAS, to: UPTO_PROXY, call: '0x12345678' }],
+  ['that is empty', { gas: GAS, to: UPTO_PROXY, call: '0x' }],
+  ['with more behind it', { gas: GAS, to: UPTO_PROXY, call: `${itemOf().call}00` }],
+  ['to another contract', { ...itemOf(), to: EXACT_PROXY }],
+  ['to a token', { gas: GAS, to: address('a1'), call: '0x12345678' }],
 ])('keeps a call as it is %s, and what stands beside it', (_, odd) => {
   const items = [itemOf(), odd, itemOf()]
   const packed = packItems(ACCOUNT, items)
   expect(unpackItems(ACCOUNT, packed)).toEqual(items)
-  expect(size(packed)).toBe(2 * (5 + 92 + 65) + 40 + 7 + size(odd.call))
+  expect(size(packed)).toBe(2 * (5 + 92 + 65) + 40 + (odd.to === UPTO_PROXY ? 7 : 27) + size(odd.call))
 })
 
 it.each([0, 3, 64, 1_000])('keeps a signature of %s bytes', (bytes) => {
@@ -60,7 +63,7 @@ it('refuses what breaks off, has no token, is of an unknown kind, or is too much
     expect(() => unpackItems(ACCOUNT, packed.slice(0, end) as Hex)).toThrow(RangeError)
   }
   expect(() => unpackItems(ACCOUNT, `0x02${packed.slice(4, 12)}${packed.slice(92)}`)).toThrow(RangeError)
-  expect(() => unpackItems(ACCOUNT, `0x03${packed.slice(4)}`)).toThrow(RangeError)
+  expect(() => unpackItems(ACCOUNT, `0x04${packed.slice(4)}`)).toThrow(RangeError)
   const most = Array.from({ length: MOST_BATCH_ITEMS }, () => itemOf())
   expect(unpackItems(ACCOUNT, packItems(ACCOUNT, most))).toHaveLength(MOST_BATCH_ITEMS)
   expect(() => unpackItems(ACCOUNT, packItems(ACCOUNT, [...most, itemOf()]))).toThrow(RangeError)

@@ -2,11 +2,13 @@ import type { Address, Hex } from '@upfront/protocol'
 import { x402UptoPermit2ProxyABI as abi } from '@x402/evm'
 import { BaseError, concatHex, decodeFunctionData, encodeFunctionData, encodePacked, numberToHex, size } from 'viem'
 import { MOST_BATCH_ITEMS } from '../environment/chain-settings.js'
+import { UPTO_PROXY } from './settlement-call.js'
 
 export interface BatchItem {
   /** What this item may use. */
   gas: bigint
-  /** Calldata for the upto proxy. */
+  /** What it calls: a proxy, or a token. */
+  to: Address
   call: Hex
 }
 
@@ -14,14 +16,18 @@ export interface BatchItem {
 const RAW = 0
 const PACKED_WITH_PAIR = 1
 const PACKED = 2
+const OTHER_TARGET = 3
 
 /** The items as the contract takes them from `account`, which is the facilitator of every payment. */
 export function packItems(account: Address, items: readonly BatchItem[]): Hex {
   let pair: Hex = '0x'
-  const packed = items.flatMap(({ gas, call }) => {
-    const settle = packSettle(account, call)
-    if (settle === null)
-      return [encodePacked(['uint8', 'uint32', 'uint16', 'bytes'], [RAW, Number(gas), size(call), call])]
+  const packed = items.flatMap(({ gas, to, call }) => {
+    const settle = to === UPTO_PROXY ? packSettle(account, call) : null
+    if (settle === null) {
+      const isOther = to !== UPTO_PROXY
+      const head = encodePacked(['uint8', 'uint32'], [isOther ? OTHER_TARGET : RAW, Number(gas)])
+      return [head, isOther ? to : '0x', encodePacked(['uint16', 'bytes'], [size(call), call])] as Hex[]
+    }
     const isNewPair = settle.pair !== pair
     pair = settle.pair
     const head = encodePacked(['uint8', 'uint32'], [isNewPair ? PACKED_WITH_PAIR : PACKED, Number(gas)])
@@ -46,12 +52,13 @@ export function unpackItems(account: Address, packed: Hex): BatchItem[] {
   let pair: Hex = '0x'
   while (at < packed.length) {
     const kind = Number(take(1))
-    if (kind > PACKED || items.length === MOST_BATCH_ITEMS) throw new RangeError('these are no items of a batch')
+    if (kind > OTHER_TARGET || items.length === MOST_BATCH_ITEMS) throw new RangeError('these are no items of a batch')
     const gas = BigInt(take(4))
     if (kind === PACKED_WITH_PAIR) pair = take(40)
     if (kind === PACKED && pair === '0x') throw new RangeError('token and recipient are missing')
-    const call = kind === RAW ? take(Number(take(2))) : unpackSettle(account, pair, take)
-    items.push({ gas, call })
+    const to = kind === OTHER_TARGET ? (take(20) as Address) : UPTO_PROXY
+    const isRaw = kind === RAW || kind === OTHER_TARGET
+    items.push({ gas, to, call: isRaw ? take(Number(take(2))) : unpackSettle(account, pair, take) })
   }
   return items
 }

@@ -12,6 +12,7 @@ import {
   encodeBalanceOf,
   encodePermit2Allowance,
   isNonceUsed,
+  isProxy,
   type NonceOf,
   nonceCall,
   toQuantity,
@@ -123,7 +124,7 @@ export class Chain {
   async isContract(address: Address): Promise<boolean> {
     if (this.#contracts.has(address)) return true
     if ((await this.code(address)) === '0x') return false
-    if (this.tokens.has(address)) this.#contracts.add(address)
+    if (this.tokens.has(address) || isProxy(address)) this.#contracts.add(address)
     return true
   }
 

@@ -19,6 +19,7 @@ export interface Receipt {
   succeeded: boolean
   blockNumber: bigint
   blockHash: Hash
+  from: Address
   /** What the transaction called. */
   to: Address | null
   gasUsed: bigint
@@ -32,6 +33,7 @@ export interface RpcReceipt {
   status: Hex
   blockNumber: Hex | null
   blockHash: Hash
+  from: Address
   to: Address | null
   gasUsed: Hex
   effectiveGasPrice: Hex
@@ -54,6 +56,7 @@ export function readReceipt(found: RpcReceipt): Receipt {
     succeeded: BigInt(found.status) === 1n,
     blockNumber: BigInt(found.blockNumber ?? 0),
     blockHash: found.blockHash,
+    from: found.from.toLowerCase() as Address,
     to: (found.to?.toLowerCase() as Address | undefined) ?? null,
     gasUsed,
     fee: gasUsed * BigInt(found.effectiveGasPrice) + BigInt(found.l1Fee ?? 0),

@@ -10,9 +10,9 @@ import {
   toFunctionSelector,
 } from 'viem'
 import { type BatchItem, packItems, unpackItems } from './batch-items.js'
-import { transferPart } from './eip3009-transfer.js'
+import { borneBy, type OpenAuthorization, openPart } from './open-transfer.js'
 import type { Log, Receipt } from './receipt.js'
-import { decodeSettlement, UPTO_PROXY } from './settlement-call.js'
+import { decodeSettlement, isProxy } from './settlement-call.js'
 
 const { bytecode, deployedBytecode } = JSON.parse(
   readFileSync(new URL('../../artifacts/SettlementBatch.json', import.meta.url), 'utf8'),
@@ -34,6 +34,8 @@ export const BATCH_DEPLOYMENT: Hex = concatHex([SALT, bytecode])
 
 /** The code of an account that is delegated to the contract (EIP-7702). */
 export const DELEGATED_CODE: Hex = concatHex(['0xef0100', SETTLEMENT_BATCH])
+/** That of one which an earlier version delegated: its contract called the upto proxy only. */
+export const FORMERLY_DELEGATED_CODE: Hex = '0xef0100719410a1cec14681de4ed8422ab4b9eebde1211f'
 
 const abi = parseAbi(['function settle(bytes items)'])
 const SETTLE = toFunctionSelector('settle(bytes)')
@@ -72,30 +74,32 @@ export interface SettlementPlace extends Batched {
   kind: AuthorizationKind
   payer: Address
   nonce: bigint
+  /** What is called for it: a proxy, or a token that takes EIP-3009. */
+  target: Address
 }
 
 interface Batched {
-  /** What the transaction calls: the upto proxy, or the signer's own account with a batch of `items`; of EIP-3009 the token. */
+  /** What the transaction calls: the place's target, or the signer's own account with a batch of `items`. */
   to: Address
   item: number
   items: number
 }
 
-/** The settlements through the upto proxy that a transaction's calldata asks for; none, where it is no settlement. */
+/** The settlements that a transaction's calldata asks for, by a proxy or in a batch; none, where it is no such transaction. */
 export function settlementsOf({ to, input }: { to: Address | null; input: Hex }): SettlementPlace[] {
   if (to === null) return []
-  const calls = to === UPTO_PROXY ? [{ call: input }] : (decodeBatch(to, input) ?? [])
-  return calls.flatMap(({ call }, item) => {
-    const settlement = decodeSettlement(call)
-    return settlement === null ? [] : [{ kind: 'upto-permit2' as const, ...settlement, to, item, items: calls.length }]
+  const calls = isProxy(to) ? [{ to, call: input }] : (decodeBatch(to, input) ?? [])
+  return calls.flatMap(({ to: target, call }, item) => {
+    const settlement = decodeSettlement(target, call)
+    return settlement === null ? [] : [{ ...settlement, target, to, item, items: calls.length }]
   })
 }
 
-/** Of a transaction's receipt, what belongs to one of the payments that it settles: its logs, and its share of the gas. */
-export function receiptAt(receipt: Receipt, place: SettlementPlace): Receipt {
-  if (place.kind === 'exact-eip3009')
-    return transferPart(receipt, { ...place, asset: place.to }) ?? { ...receipt, succeeded: false, logs: [] }
-  return place.to === UPTO_PROXY ? receipt : batchPart(receipt, place)
+/** Of a transaction's receipt, what belongs to one of the payments that it settles: its logs, and the signer's share of the gas. */
+export function receiptAt(receipt: Receipt, place: SettlementPlace, payment: OpenAuthorization): Receipt {
+  if (place.to !== place.target) return batchPart(receipt, place)
+  if (isProxy(place.to)) return borneBy(payment.facilitator, receipt)
+  return openPart(receipt, payment) ?? { ...receipt, succeeded: false, logs: [] }
 }
 
 /** The same of an item of a batch. */

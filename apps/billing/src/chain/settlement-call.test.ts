@@ -1,38 +1,38 @@
-import { x402UptoPermit2ProxyABI } from '@x402/evm'
-import { decodeFunctionData } from 'viem'
-import { decodeSettlement, encodeSettlement, isNonceUsed } from './settlement-call.js'
+import {
+  decodeSettlement,
+  EXACT_PROXY,
+  encodeSettlement,
+  isNonceUsed,
+  settlementTarget,
+  UPTO_PROXY,
+} from './settlement-call.js'
 
 const address = (digit: string) => `0x${digit.repeat(40)}` as const
 
 describe('a settlement in calldata', () => {
+  const permit = { permitDeadline: 2n, permitSignature: `0x${'22'.repeat(64)}1b` } as const
+  const none = { permitDeadline: null, permitSignature: null }
+  const signature = `0x${'11'.repeat(65)}` as const
   it.each([
-    ['settle', null, null],
-    ['settleWithPermit', 2n, `0x${'22'.repeat(64)}1b`],
-  ] as const)('is found again by payer and nonce in %s', (functionName, permitDeadline, permitSignature) => {
+    ['upto-permit2', none, signature],
+    ['upto-permit2', permit, signature],
+    ['exact-permit2', none, signature],
+    ['exact-permit2', permit, signature],
+    ['exact-eip3009', none, signature],
+    ['exact-eip3009', none, `${signature}22`],
+  ] as const)('is found again by payer and nonce: %s, permit %j', (kind, permitted, signature) => {
     const nonce = 2n ** 256n - 1n
-    const data = encodeSettlement(
-      {
-        kind: 'upto-permit2',
-        asset: address('a'),
-        maximum: 9n,
-        nonce,
-        deadline: 1n,
-        payer: address('b'),
-        payTo: address('c'),
-        facilitator: address('d'),
-        validAfter: 0n,
-        signature: `0x${'11'.repeat(65)}`,
-        permitDeadline,
-        permitSignature,
-      },
-      5n,
-    )
-    expect(decodeSettlement(data)).toEqual({ payer: address('b'), nonce })
-    expect(decodeFunctionData({ abi: x402UptoPermit2ProxyABI, data })).toMatchObject({ functionName })
+    const terms = {
+      ...{ kind, asset: address('a'), maximum: 5n, nonce, deadline: 1n, payer: address('b'), payTo: address('c') },
+      ...{ facilitator: address('d'), validAfter: 0n, signature, ...permitted },
+    }
+    const data = encodeSettlement(terms, 5n)
+    expect(decodeSettlement(settlementTarget(terms), data)).toEqual({ kind, payer: address('b'), nonce })
+    if (kind !== 'upto-permit2') expect(() => encodeSettlement(terms, 4n)).toThrow('exact moves 5, not 4')
   })
 
   it.each(['0x', '0x12345678', `0x${'ff'.repeat(100)}`] as const)('is not seen in %s', (data) => {
-    expect(decodeSettlement(data)).toBeNull()
+    for (const target of [UPTO_PROXY, EXACT_PROXY, address('a')]) expect(decodeSettlement(target, data)).toBeNull()
   })
 })
 

@@ -1,5 +1,12 @@
 import type { Address, AuthorizationKind, Hash, Hex } from '@upfront/protocol'
-import { eip3009ABI, PERMIT2_ADDRESS, x402UptoPermit2ProxyABI, x402UptoPermit2ProxyAddress } from '@x402/evm'
+import {
+  eip3009ABI,
+  PERMIT2_ADDRESS,
+  x402ExactPermit2ProxyABI,
+  x402ExactPermit2ProxyAddress,
+  x402UptoPermit2ProxyABI,
+  x402UptoPermit2ProxyAddress,
+} from '@x402/evm'
 import {
   decodeFunctionData,
   encodeFunctionData,
@@ -12,6 +19,7 @@ import {
 } from 'viem'
 
 export const UPTO_PROXY = x402UptoPermit2ProxyAddress.toLowerCase() as Address
+export const EXACT_PROXY = x402ExactPermit2ProxyAddress.toLowerCase() as Address
 export const PERMIT2 = PERMIT2_ADDRESS.toLowerCase() as Address
 export const TRANSFER_TOPIC: Hash = toEventSelector('Transfer(address,address,uint256)')
 
@@ -39,40 +47,48 @@ export interface SignedTerms {
   permitSignature: Hex | null
 }
 
-/** What a settlement calls: x402's proxy, or for EIP-3009 the token itself. */
+/** What a settlement calls: the scheme's proxy, or for EIP-3009 the token itself. */
 export function settlementTarget({ kind, asset }: Pick<SignedTerms, 'kind' | 'asset'>): Address {
-  return kind === 'exact-eip3009' ? asset : UPTO_PROXY
+  if (kind === 'exact-eip3009') return asset
+  return kind === 'upto-permit2' ? UPTO_PROXY : EXACT_PROXY
+}
+
+export function isProxy(address: Address | null): boolean {
+  return address === UPTO_PROXY || address === EXACT_PROXY
 }
 
 /**
  * The calldata that moves `amount` (smallest unit) of what the buyer signed, its permit first where there is one. A permit that
- * was used already does not fail: the allowance that it gave may still stand. EIP-3009 moves all that was signed.
+ * was used already does not fail: the allowance that it gave may still stand. `exact` moves all that was signed.
  */
 export function encodeSettlement(payment: SignedTerms, amount: bigint): Hex {
-  if (payment.kind === 'exact-eip3009') return encodeTransferWithAuthorization(payment, amount)
-  const settlement = [
-    {
-      permitted: { token: payment.asset, amount: payment.maximum },
-      nonce: payment.nonce,
-      deadline: payment.deadline,
-    },
-    amount,
-    payment.payer,
-    { to: payment.payTo, facilitator: payment.facilitator, validAfter: payment.validAfter },
-    parseErc6492Signature(payment.signature).signature,
-  ] as const
-  const { maximum: value, permitDeadline: deadline, permitSignature } = payment
-  if (permitSignature === null || deadline === null) {
-    return encodeFunctionData({ abi: x402UptoPermit2ProxyABI, functionName: 'settle', args: settlement })
+  const { kind, payer, payTo: to, maximum, validAfter } = payment
+  if (kind !== 'upto-permit2' && amount !== maximum) throw new Error(`exact moves ${maximum}, not ${amount}`)
+  if (kind === 'exact-eip3009') return encodeTransferWithAuthorization(payment)
+  const { asset: token, nonce, deadline, facilitator } = payment
+  const terms = { permitted: { token, amount: maximum }, nonce, deadline }
+  const { signature } = parseErc6492Signature(payment.signature)
+  const permit = permitOf(payment)
+  if (kind === 'exact-permit2') {
+    const abi = x402ExactPermit2ProxyABI
+    const settlement = [terms, payer, { to, validAfter }, signature] as const
+    return permit === null
+      ? encodeFunctionData({ abi, functionName: 'settle', args: settlement })
+      : encodeFunctionData({ abi, functionName: 'settleWithPermit', args: [permit, ...settlement] })
   }
-  const permit = { value, deadline, ...partsOf(permitSignature) }
-  const args = [permit, ...settlement] as const
-  return encodeFunctionData({ abi: x402UptoPermit2ProxyABI, functionName: 'settleWithPermit', args })
+  const abi = x402UptoPermit2ProxyABI
+  const settlement = [terms, amount, payer, { to, facilitator, validAfter }, signature] as const
+  return permit === null
+    ? encodeFunctionData({ abi, functionName: 'settle', args: settlement })
+    : encodeFunctionData({ abi, functionName: 'settleWithPermit', args: [permit, ...settlement] })
 }
 
-function encodeTransferWithAuthorization(payment: SignedTerms, amount: bigint): Hex {
+function permitOf({ maximum: value, permitDeadline: deadline, permitSignature }: SignedTerms) {
+  return permitSignature === null || deadline === null ? null : { value, deadline, ...partsOf(permitSignature) }
+}
+
+function encodeTransferWithAuthorization(payment: SignedTerms): Hex {
   const { payer, payTo, maximum, validAfter, deadline, nonce, signature } = payment
-  if (amount !== maximum) throw new Error(`EIP-3009 moves ${maximum}, not ${amount}`)
   const transfer = [payer, payTo, maximum, validAfter, deadline + 1n, pad(toQuantity(nonce), { size: 32 })] as const
   const functionName = 'transferWithAuthorization'
   // An ordinary account's signature goes to the function that every such token has, anything else to the one for contracts.
@@ -88,16 +104,31 @@ function partsOf(signature: Hex): { r: Hex; s: Hex; v: number } {
   return { r: slice(signature, 0, 32), s: slice(signature, 32, 64), v: last < 27 ? last + 27 : last }
 }
 
-/** Whose authorization the calldata of a call to {@link UPTO_PROXY} settles; `null` where it is no settlement. */
-export function decodeSettlement(calldata: Hex): { payer: Address; nonce: bigint } | null {
+/** Whose authorization a call settles, by one of the proxies or by EIP-3009; `null` where it is no settlement. */
+export function decodeSettlement(
+  target: Address,
+  calldata: Hex,
+): { kind: AuthorizationKind; payer: Address; nonce: bigint } | null {
   try {
-    const { functionName, args } = decodeFunctionData({ abi: x402UptoPermit2ProxyABI, data: calldata })
-    if (functionName === 'settle') return { payer: args[2].toLowerCase() as Address, nonce: args[0].nonce }
-    if (functionName === 'settleWithPermit') return { payer: args[3].toLowerCase() as Address, nonce: args[1].nonce }
-    return null
+    if (target === UPTO_PROXY) {
+      const { functionName, args } = decodeFunctionData({ abi: x402UptoPermit2ProxyABI, data: calldata })
+      if (functionName === 'settle') return found('upto-permit2', args[2], args[0].nonce)
+      return functionName === 'settleWithPermit' ? found('upto-permit2', args[3], args[1].nonce) : null
+    }
+    if (target === EXACT_PROXY) {
+      const { functionName, args } = decodeFunctionData({ abi: x402ExactPermit2ProxyABI, data: calldata })
+      if (functionName === 'settle') return found('exact-permit2', args[1], args[0].nonce)
+      return functionName === 'settleWithPermit' ? found('exact-permit2', args[2], args[1].nonce) : null
+    }
+    const { functionName, args } = decodeFunctionData({ abi: eip3009ABI, data: calldata })
+    return functionName === 'transferWithAuthorization' ? found('exact-eip3009', args[0], BigInt(args[5])) : null
   } catch {
     return null
   }
+}
+
+function found(kind: AuthorizationKind, payer: string, nonce: bigint) {
+  return { kind, payer: payer.toLowerCase() as Address, nonce }
 }
 
 /** An authorization whose nonce is asked for. */

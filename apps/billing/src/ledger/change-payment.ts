@@ -1,4 +1,4 @@
-import { isFinal, PAYMENT_TRANSITIONS, type Payment, type PaymentState } from '@upfront/protocol'
+import { isFinal, PAYMENT_TRANSITIONS, type Payment, type PaymentState, schemeOf } from '@upfront/protocol'
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import type { Database, Transaction } from './ledger.js'
@@ -75,6 +75,7 @@ export async function changePayment(
 export function toPayment(row: PaymentRow): Payment {
   return {
     id: row.id,
+    scheme: schemeOf(row.kind),
     state: row.state,
     network: row.network,
     asset: row.asset,

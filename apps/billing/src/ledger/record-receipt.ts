@@ -1,6 +1,7 @@
 import type { Address, Hash, Network } from '@upfront/protocol'
-import { type SQL, sql } from 'drizzle-orm'
-import { gas, transfers } from './schema.js'
+import { and, eq, type SQL, sql } from 'drizzle-orm'
+import type { Database } from './ledger.js'
+import { gas, type PaymentRow, payments, transfers } from './schema.js'
 
 /** What the ledger keeps of a receipt. Wei. */
 export interface RecordedReceipt {
@@ -25,6 +26,24 @@ export function recordTransfer(receipt: RecordedReceipt, transfer: { logIndex: n
       asset, payer, pay_to, ${transfer.amount.toString()}::numeric, id, updated_at
     from changed, lateral (select count(*)::int as recorded from ${transfers} where ${same}) as known
     where recorded % 2 = 0`
+}
+
+/** Where a payment may be settled by this log of a block: it is not the transfer of another one. */
+export function isUnclaimed({ hash, blockHash }: RecordedReceipt, { logIndex }: { logIndex: number }): SQL {
+  return sql`not exists (select from ${transfers} as other where other.network = ${payments.network} and other.transaction = ${hash}
+    and other.log_index = ${logIndex}::int and other.block_hash = ${blockHash} and other.payment_id <> ${payments.id}
+    group by other.payment_id having sum(other.amount) > 0)`
+}
+
+/** Whether the payment may not be settled by this log. */
+export async function isClaimed(
+  db: Database,
+  { id }: Pick<PaymentRow, 'id'>,
+  receipt: RecordedReceipt,
+  transfer: { logIndex: number },
+): Promise<boolean> {
+  const free = and(eq(payments.id, id), isUnclaimed(receipt, transfer))
+  return (await db.select({ id: payments.id }).from(payments).where(free)).length === 0
 }
 
 /** For `along`: records what a transaction of the changed payment cost, whether it succeeded or not. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common'
 import { traced } from '@upfront/node'
-import { type ChargeRequest, type ChargeResult, RefusalReason, type ReleaseRequest } from '@upfront/protocol'
+import { type ChargeRequest, type ChargeResult, RefusalReason, type ReleaseRequest, schemeOf } from '@upfront/protocol'
 import { and, eq, gte, or, type SQL, sql } from 'drizzle-orm'
 import { Chains } from '../chain/chains.js'
 import { Environment } from '../environment/environment.js'
@@ -121,7 +121,7 @@ export class Charges {
       const message = `the charge ${amount} is above the authorized maximum ${found.maximum}`
       return { reason: RefusalReason.exceedsMaximum, message }
     }
-    if (found.kind === 'exact-eip3009' && amount !== 0n && amount !== found.maximum) {
+    if (schemeOf(found.kind) === 'exact' && amount !== 0n && amount !== found.maximum) {
       const message = `the charge ${amount} is not the authorized amount ${found.maximum}`
       return { reason: RefusalReason.amountMismatch, message }
     }

@@ -1,11 +1,15 @@
 import { RefusalReason } from '@upfront/protocol'
 
-/** What @x402/evm 2.27.0 calls the reasons of `exact` by EIP-3009; the ledger keeps those of `upto` for both. */
+/** What @x402/evm 2.27.0 calls reasons of `exact`; the ledger keeps those of `upto` for both. */
 const EXACT_REASONS: Readonly<Record<string, string>> = {
   [RefusalReason.invalidScheme]: 'invalid_exact_evm_scheme',
   [RefusalReason.networkMismatch]: 'invalid_exact_evm_network_mismatch',
+  [RefusalReason.transactionFailed]: 'invalid_exact_evm_transaction_failed',
+}
+
+/** Those of EIP-3009; by Permit2 the others are those of `upto`. */
+const EIP3009_REASONS: Readonly<Record<string, string>> = {
   [RefusalReason.amountMismatch]: 'invalid_exact_evm_payload_authorization_value_mismatch',
-  [RefusalReason.exceedsMaximum]: 'invalid_exact_evm_payload_authorization_value_mismatch',
   [RefusalReason.recipientMismatch]: 'invalid_exact_evm_recipient_mismatch',
   [RefusalReason.invalidSignature]: 'invalid_exact_evm_signature',
   [RefusalReason.deadlineExpired]: 'invalid_exact_evm_payload_authorization_valid_before',
@@ -14,12 +18,13 @@ const EXACT_REASONS: Readonly<Record<string, string>> = {
   [RefusalReason.simulationFailed]: 'invalid_exact_evm_transaction_simulation_failed',
   [RefusalReason.nonceUsed]: 'invalid_exact_evm_nonce_already_used',
   [RefusalReason.nonceInvalidated]: 'invalid_exact_evm_nonce_already_used',
-  [RefusalReason.transactionFailed]: 'invalid_exact_evm_transaction_failed',
   [RefusalReason.transferMismatch]: 'invalid_exact_evm_transfer_event_mismatch',
 }
 
 /** A reason as clients of the scheme know it. */
-export function wireReason(reason: string, paymentRequirements: unknown): string {
-  const isExact = (paymentRequirements as { scheme?: unknown } | null)?.scheme === 'exact'
-  return isExact ? (EXACT_REASONS[reason] ?? reason) : reason
+export function wireReason(reason: string, paymentPayload: unknown, paymentRequirements: unknown): string {
+  if ((paymentRequirements as { scheme?: unknown } | null)?.scheme !== 'exact') return reason
+  const { payload } = (paymentPayload ?? {}) as { payload?: { permit2Authorization?: unknown } | null }
+  const own = payload?.permit2Authorization === undefined ? EIP3009_REASONS[reason] : undefined
+  return own ?? EXACT_REASONS[reason] ?? reason
 }

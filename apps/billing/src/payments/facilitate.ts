@@ -32,7 +32,9 @@ export class Facilitator {
   ): Promise<VerifyResponse> {
     const answer = await this.examine(paymentPayload, paymentRequirements, seller)
     const { invalidReason: reason } = answer
-    return reason === undefined ? answer : { ...answer, invalidReason: wireReason(reason, paymentRequirements) }
+    return reason === undefined
+      ? answer
+      : { ...answer, invalidReason: wireReason(reason, paymentPayload, paymentRequirements) }
   }
 
   private async examine(
@@ -62,7 +64,9 @@ export class Facilitator {
   ): Promise<SettleResponse> {
     const answer = await this.settleOnce(paymentPayload, paymentRequirements, seller)
     const { errorReason: reason } = answer
-    return reason === undefined ? answer : { ...answer, errorReason: wireReason(reason, paymentRequirements) }
+    return reason === undefined
+      ? answer
+      : { ...answer, errorReason: wireReason(reason, paymentPayload, paymentRequirements) }
   }
 
   private async settleOnce(

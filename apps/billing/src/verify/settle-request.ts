@@ -32,13 +32,13 @@ export function readSettleRequest(
     const requirements = decodeRequirements(paymentRequirements, 'paymentRequirements')
     const { authorization } = decodePaymentPayload(paymentPayload)
     const { amount, network, payTo } = requirements
-    if (amount > authorization.maximum) {
-      const message = `the charge ${amount} is above the authorized maximum ${authorization.maximum}`
-      return { valid: false, reason: RefusalReason.exceedsMaximum, message, network }
-    }
     if (requirements.scheme === 'exact' && amount !== authorization.maximum) {
       const message = `the charge ${amount} is not the authorized amount ${authorization.maximum}`
       return { valid: false, reason: RefusalReason.amountMismatch, message, network }
+    }
+    if (amount > authorization.maximum) {
+      const message = `the charge ${amount} is above the authorized maximum ${authorization.maximum}`
+      return { valid: false, reason: RefusalReason.exceedsMaximum, message, network }
     }
     return {
       valid: true,

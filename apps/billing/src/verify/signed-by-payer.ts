@@ -1,5 +1,5 @@
-import type { Eip3009Authorization, SignedAuthorization, UptoAuthorization } from '@upfront/protocol'
-import { authorizationTypes, PERMIT2_ADDRESS, uptoPermit2WitnessTypes } from '@x402/evm'
+import type { Eip3009Authorization, Permit2Authorization, SignedAuthorization } from '@upfront/protocol'
+import { authorizationTypes, PERMIT2_ADDRESS, permit2WitnessTypes, uptoPermit2WitnessTypes } from '@x402/evm'
 import { isAddressEqual, numberToHex, recoverTypedDataAddress, type TypedDataDomain } from 'viem'
 
 /**
@@ -13,13 +13,13 @@ export async function isSignedByPayer(
 ): Promise<boolean> {
   try {
     const signer =
-      authorization.kind === 'upto-permit2'
-        ? await recoverPermit2(authorization, chainId)
-        : await recoverEip3009(authorization, {
+      authorization.kind === 'exact-eip3009'
+        ? await recoverEip3009(authorization, {
             ...token,
             chainId,
             verifyingContract: authorization.token,
           } as TypedDataDomain)
+        : await recoverPermit2(authorization, chainId)
     return isAddressEqual(signer, authorization.payer)
   } catch {
     // Not a signature of that form.
@@ -27,21 +27,17 @@ export async function isSignedByPayer(
   }
 }
 
-function recoverPermit2(authorization: UptoAuthorization, chainId: number) {
-  const { token, maximum, spender, nonce, deadline, payTo, facilitator, validAfter, signature } = authorization
-  return recoverTypedDataAddress({
-    domain: { name: 'Permit2', chainId, verifyingContract: PERMIT2_ADDRESS },
-    types: uptoPermit2WitnessTypes,
-    primaryType: 'PermitWitnessTransferFrom',
-    message: {
-      permitted: { token, amount: maximum },
-      spender,
-      nonce,
-      deadline,
-      witness: { to: payTo, facilitator, validAfter },
-    },
-    signature,
-  })
+function recoverPermit2(authorization: Permit2Authorization, chainId: number) {
+  const { token, maximum, spender, nonce, deadline, payTo: to, facilitator, validAfter, signature } = authorization
+  const domain = { name: 'Permit2', chainId, verifyingContract: PERMIT2_ADDRESS }
+  const permit = { permitted: { token, amount: maximum }, spender, nonce, deadline }
+  const primaryType = 'PermitWitnessTransferFrom'
+  if (authorization.kind === 'exact-permit2' || facilitator === null) {
+    const message = { ...permit, witness: { to, validAfter } }
+    return recoverTypedDataAddress({ domain, types: permit2WitnessTypes, primaryType, message, signature })
+  }
+  const message = { ...permit, witness: { to, facilitator, validAfter } }
+  return recoverTypedDataAddress({ domain, types: uptoPermit2WitnessTypes, primaryType, message, signature })
 }
 
 function recoverEip3009(

@@ -4,15 +4,16 @@ import {
   DecodeError,
   decodePaymentPayload,
   decodeRequirements,
-  type ExactPayment,
+  type Eip3009Payment,
   GAS_SPONSORING,
   type Hex,
+  type Permit2Payment,
   RefusalReason,
   type Requirements,
   SETTLEMENT_MARGIN_SECONDS,
   type SignedAuthorization,
+  schemeOf,
   type TokenPermit,
-  type UptoPayment,
 } from '@upfront/protocol'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
@@ -20,7 +21,7 @@ import { UptoEvmScheme } from '@x402/evm/upto/facilitator'
 import { BaseError, isErc6492Signature, maxUint256, zeroAddress } from 'viem'
 import type { Chain } from '../chain/chain.js'
 import type { Chains } from '../chain/chains.js'
-import { encodeSettlement, PERMIT2, settlementTarget } from '../chain/settlement-call.js'
+import { encodeSettlement, isProxy, PERMIT2, settlementTarget } from '../chain/settlement-call.js'
 import { readSettlementGas, type SettlementGas } from '../chain/settlement-gas.js'
 import { isSignedByPayer } from './signed-by-payer.js'
 import { VerificationSigner } from './verification-signer.js'
@@ -70,7 +71,7 @@ export function readAuthorization(
   { accepted, offered }: { accepted: ReadonlySet<Address>; offered: readonly Address[] },
   input: { paymentPayload: unknown; paymentRequirements: unknown; minimumValiditySeconds: number },
 ): ({ valid: true } & ReadAuthorization) | Invalid {
-  let decoded: { requirements: Requirements } & (Omit<UptoPayment, 'accepted'> | Omit<ExactPayment, 'accepted'>)
+  let decoded: { requirements: Requirements } & (Omit<Permit2Payment, 'accepted'> | Omit<Eip3009Payment, 'accepted'>)
   const invalid = (reason: string, message: string, payer: Address | null): Invalid => ({
     valid: false,
     reason,
@@ -87,7 +88,7 @@ export function readAuthorization(
   const { requirements } = decoded
   const authorization = assign(decoded.authorization, offered)
   const { payer } = authorization
-  if ((requirements.scheme === 'exact') !== (authorization.kind === 'exact-eip3009')) {
+  if (requirements.scheme !== schemeOf(authorization.kind)) {
     return invalid(RefusalReason.invalidScheme, `the payload is not one of the scheme ${requirements.scheme}`, payer)
   }
   const chain = chains.get(requirements.network)
@@ -130,11 +131,10 @@ export function readAuthorization(
   }
 }
 
-/** EIP-3009 names nobody who settles it: its nonce, which is random, decides among the signers. */
+/** `exact` names nobody who settles it: its nonce, which is random, decides among the signers. */
 function assign(authorization: SignedAuthorization, offered: readonly Address[]): PayableAuthorization {
-  if (authorization.kind === 'upto-permit2') return authorization
   const place = offered.length === 0 ? 0 : Number(authorization.nonce % BigInt(offered.length))
-  return { ...authorization, facilitator: offered[place] ?? zeroAddress }
+  return { ...authorization, facilitator: authorization.facilitator ?? offered[place] ?? zeroAddress }
 }
 
 /** Why a permit can't pay for this authorization, whoever signed it. */
@@ -175,6 +175,9 @@ export async function verifyOnChain(
   const settlement = encodeSimulation(authorization, permit)
   if (settlement === null) return invalid(RefusalReason.invalidSignature, 'its ERC-6492 wrapping does not decode')
   const target = settlementTarget({ ...authorization, asset: authorization.token })
+  // A call to nothing succeeds.
+  if (isProxy(target) && !(await chain.isContract(target)))
+    return invalid(RefusalReason.proxyNotDeployed, `${chain.network} has no contract at ${target}`)
   const payerCode = once(() => chain.code(payer))
   const signer = new VerificationSigner(chain, [...acceptedSigners], {
     payer,
@@ -188,7 +191,7 @@ export async function verifyOnChain(
     readBoth().catch(() => undefined)
   }
   // Without its extensions: what it takes for a settlement by `settle` is simulated with the permit that we take.
-  const scheme = authorization.kind === 'upto-permit2' ? new UptoEvmScheme(signer) : new ExactEvmScheme(signer)
+  const scheme = requirements.scheme === 'upto' ? new UptoEvmScheme(signer) : new ExactEvmScheme(signer)
   const verdict = await scheme.verify({ ...wire.payload, extensions: {} }, wire.requirements)
   if (signer.fault !== null) throw signer.fault
   const simulationFailed = SIMULATION_FAILED.has(verdict.invalidReason ?? '')

@@ -3,7 +3,7 @@ import { USDC_ADDRESS } from '@upfront/devnet'
 import type { Address } from '@upfront/protocol'
 import { BlockNotFoundError, createPublicClient, http, type PublicClient } from 'viem'
 import { type RpcReceipt, readReceipt } from '../../src/chain/receipt.js'
-import { receiptAt, settlementsOf } from '../../src/chain/settlement-batch.js'
+import { batchPart, settlementsOf } from '../../src/chain/settlement-batch.js'
 import { TRANSFER_TOPIC } from '../../src/chain/settlement-call.js'
 import { rpc } from '../support/on-chain.js'
 
@@ -14,7 +14,7 @@ export interface OnChainSettlement {
   moved: bigint
 }
 
-/** Every settlement through the upto proxy, alone or in a batch, by the Permit2 nonce of its authorization. */
+/** Every settlement through one of the proxies, alone or in a batch, by the Permit2 nonce of its authorization. */
 export async function readSettlements(rpcUrl: string): Promise<Map<bigint, OnChainSettlement[]>> {
   const client = createPublicClient({ transport: http(rpcUrl) })
   const settlements = new Map<bigint, OnChainSettlement[]>()
@@ -26,7 +26,7 @@ export async function readSettlements(rpcUrl: string): Promise<Map<bigint, OnCha
       if (places.length === 0) continue
       const whole = readReceipt((await rpc(rpcUrl, 'eth_getTransactionReceipt', [hash])) as RpcReceipt)
       for (const place of places) {
-        const { succeeded, logs } = receiptAt(whole, place)
+        const { succeeded, logs } = place.to === place.target ? whole : batchPart(whole, place)
         const moved = logs
           .filter(({ address, topics }) => address === USDC_ADDRESS.toLowerCase() && topics[0] === TRANSFER_TOPIC)
           .reduce((total, { data }) => total + BigInt(data), 0n)

@@ -1,10 +1,10 @@
 import { DEVNET_ROLES, type Devnet, type DevnetAccount, USDC_ADDRESS, usdcAbi } from '@upfront/devnet'
+import { decodePaymentPayload } from '@upfront/protocol'
 import type { PaymentPayload } from '@x402/core/types'
-import { createWalletClient, type HttpTransport, http, parseAbi, type WalletClient } from 'viem'
+import { createWalletClient, type HttpTransport, http, parseAbi, type WalletClient, zeroAddress } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { BATCH_DEPLOYMENT, CREATE2_DEPLOYER, SETTLEMENT_BATCH } from '../../src/chain/settlement-batch.js'
-import { encodeSettlement, PERMIT2, UPTO_PROXY } from '../../src/chain/settlement-call.js'
-import { SELLER } from './buyer.js'
+import { encodeSettlement, PERMIT2, settlementTarget, UPTO_PROXY } from '../../src/chain/settlement-call.js'
 import { until } from './until.js'
 
 /** Asks the chain itself, past billing and its proxies. */
@@ -71,31 +71,19 @@ export async function delegateFacilitator(devnet: Devnet): Promise<`0x${string}`
   return hash
 }
 
-/** The calldata that moves `amount` of what the buyer of `payload` signed for the first facilitator. */
-export function settlementCall(payload: PaymentPayload, amount: bigint): `0x${string}` {
-  const signed = payload.payload as {
-    signature: `0x${string}`
-    permit2Authorization: {
-      nonce: string
-      deadline: string
-      witness: { validAfter: string }
-      permitted: { amount: string; token: `0x${string}` }
-    }
-  }
-  const { nonce, deadline, witness, permitted } = signed.permit2Authorization
-  const terms = {
-    kind: 'upto-permit2' as const,
-    asset: permitted.token,
-    maximum: BigInt(permitted.amount),
-    nonce: BigInt(nonce),
-    deadline: BigInt(deadline),
-    payer: DEVNET_ROLES.buyer.address,
-    payTo: SELLER,
-    facilitator: DEVNET_ROLES.facilitators[0].address,
-    validAfter: BigInt(witness.validAfter),
-    signature: signed.signature,
-    permitDeadline: null,
-    permitSignature: null,
-  }
-  return encodeSettlement(terms, amount)
+/** The calldata that moves `amount` of what the buyer of `payload` signed, all of it unless given. */
+export function settlementCall(payload: PaymentPayload, amount?: bigint): `0x${string}` {
+  const { authorization } = decodePaymentPayload(payload)
+  const { token: asset, facilitator, maximum } = authorization
+  const permit = { permitDeadline: null, permitSignature: null }
+  return encodeSettlement(
+    { ...authorization, asset, facilitator: facilitator ?? zeroAddress, ...permit },
+    amount ?? maximum,
+  )
+}
+
+/** What such a call goes to. */
+export function targetOf(payload: PaymentPayload): `0x${string}` {
+  const { kind, token: asset } = decodePaymentPayload(payload).authorization
+  return settlementTarget({ kind, asset })
 }

@@ -1,14 +1,20 @@
-import { decodeExactPayment, type Eip3009Authorization, type ExactPayment } from './exact-payload.js'
-import { decodeUptoPayment, type UptoAuthorization, type UptoPayment } from './upto-payload.js'
+import { decodeEip3009Payment, type Eip3009Authorization, type Eip3009Payment } from './eip3009-payload.js'
+import { decodePermit2Payment, type Permit2Authorization, type Permit2Payment, type Scheme } from './permit2-payload.js'
 import { decodeObject } from './wire-fields.js'
 
 /** What a buyer signed, whichever contract takes it. */
-export type SignedAuthorization = UptoAuthorization | Eip3009Authorization
+export type SignedAuthorization = Permit2Authorization | Eip3009Authorization
 
 export type AuthorizationKind = SignedAuthorization['kind']
 
-/** Decodes an x402 v2 `PaymentPayload` by the scheme that it accepts. Throws {@link DecodeError}. */
-export function decodePaymentPayload(value: unknown, field = 'paymentPayload'): UptoPayment | ExactPayment {
-  const accepted = decodeObject(decodeObject(value, field).accepted, `${field}.accepted`)
-  return accepted.scheme === 'exact' ? decodeExactPayment(value, field) : decodeUptoPayment(value, field)
+export function schemeOf(kind: AuthorizationKind): Scheme {
+  return kind === 'upto-permit2' ? 'upto' : 'exact'
+}
+
+/** Decodes an x402 v2 `PaymentPayload` by the scheme that it accepts and, of `exact`, by what was signed. Throws {@link DecodeError}. */
+export function decodePaymentPayload(value: unknown, field = 'paymentPayload'): Permit2Payment | Eip3009Payment {
+  const { accepted, payload } = decodeObject(value, field)
+  const { scheme } = decodeObject(accepted, `${field}.accepted`)
+  const byPermit2 = scheme !== 'exact' || 'permit2Authorization' in decodeObject(payload, `${field}.payload`)
+  return byPermit2 ? decodePermit2Payment(value, field) : decodeEip3009Payment(value, field)
 }

@@ -3,6 +3,7 @@ import { decodePayment, encodePayment, isFinal, PAYMENT_STATES, type Payment } f
 
 const payment: Payment = {
   id: 'pay_1',
+  scheme: 'upto',
   state: 'submitted',
   network: 'eip155:8453',
   asset: `0x${'01'.repeat(20)}`,

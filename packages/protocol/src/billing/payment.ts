@@ -1,4 +1,5 @@
 import type { Address, Hash } from '../hex.js'
+import { SCHEMES, type Scheme } from './permit2-payload.js'
 import {
   decodeAddressField,
   decodeDecimal,
@@ -57,13 +58,14 @@ export function isFinal(state: PaymentState): boolean {
 /** A payment as billing knows it. Amounts are in the asset's smallest unit, times in ISO 8601, fees in wei. */
 export interface Payment {
   id: string
+  scheme: Scheme
   state: PaymentState
   network: Network
   asset: Address
   payer: Address
   payTo: Address
   facilitator: Address
-  /** Permit2 nonce. */
+  /** Permit2's, or EIP-3009's as a number. */
   nonce: bigint
   /** What the buyer signed. */
   maximum: bigint
@@ -134,6 +136,7 @@ export function decodePayment(value: unknown, field = 'payment'): Payment {
   const optionalDecimal = (name: string) => decodeNullable(object[name], at(name), decodeDecimal)
   return {
     id: text('id'),
+    scheme: decodeOneOf(object.scheme, at('scheme'), SCHEMES),
     state: decodeOneOf(object.state, at('state'), PAYMENT_STATES),
     network: decodeNetwork(object.network, at('network')),
     asset: decodeAddressField(object.asset, at('asset')),

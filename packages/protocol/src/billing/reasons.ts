@@ -31,6 +31,8 @@ export const RefusalReason = {
   permitDeadlineExpired: 'eip2612_deadline_expired',
   permitAmountMismatch: 'permit2_2612_amount_mismatch',
   assetNotContract: 'asset_not_deployed_contract',
+  /** The chain lacks x402's proxy for the scheme. */
+  proxyNotDeployed: 'permit2_proxy_not_deployed',
   simulationFailed: 'permit2_simulation_failed',
   /** The (payer, nonce) was reserved before, or Permit2 has it burnt. */
   nonceUsed: 'permit2_invalid_nonce',

@@ -1,11 +1,11 @@
 import { RefusalReason } from '@upfront/protocol'
-import { isNotNull, type SQL, sql } from 'drizzle-orm'
+import { and, isNotNull, type SQL, sql } from 'drizzle-orm'
 import type { BlockView } from '../../chain/block-view.js'
 import type { Chain } from '../../chain/chain.js'
 import type { Receipt } from '../../chain/receipt.js'
 import { changePayment, type PaymentChange } from '../../ledger/change-payment.js'
 import type { Database } from '../../ledger/ledger.js'
-import { recordPaymentGas, recordTransfer, reverseBlock } from '../../ledger/record-receipt.js'
+import { isUnclaimed, recordPaymentGas, recordTransfer, reverseBlock } from '../../ledger/record-receipt.js'
 import { pardonPayer, refusePayer } from '../../ledger/refused-payers.js'
 import { type PaymentRow, payments, settlementItems, signedTransactions } from '../../ledger/schema.js'
 import type { Transfer } from './find-transfer.js'
@@ -26,7 +26,7 @@ export async function concludeSettled(
   const mined = describeMined(receipt, transfer)
   if (!confirmed) {
     const isNew = sql`${payments.blockHash} is distinct from ${receipt.blockHash}`
-    return changePayment(db, payment, { kind: 'mined', ...mined, where: isNew })
+    return changePayment(db, payment, { kind: 'mined', ...mined, where: and(isNew, mined.where) })
   }
   const healed = payment.state === 'failed' ? { reason: null, along: [...mined.along, pardonPayer()] } : {}
   return changePayment(db, payment, { kind: 'settled', to: 'settled', ...mined, ...healed })
@@ -41,8 +41,9 @@ export function confirmationsOf(chain: Chain, { blockNumber }: Receipt): bigint 
 function describeMined(
   receipt: Receipt,
   transfer: Transfer,
-): Pick<PaymentChange, 'set' | 'data'> & { along: readonly SQL[] } {
+): Pick<PaymentChange, 'set' | 'data' | 'where'> & { along: readonly SQL[] } {
   return {
+    where: isUnclaimed(receipt, transfer),
     set: {
       transaction: receipt.hash,
       blockNumber: receipt.blockNumber,
@@ -89,6 +90,8 @@ export async function concludeFailed(
   burnsGas = false,
 ): Promise<PaymentRow | null> {
   const isLate = reason === RefusalReason.deadlineExpired && (payment.doubt ?? reason) === reason && receipt === null
+  // Of `exact` anybody can have sent what the payer signed: it signed another amount for the same nonce.
+  const isOurs = transfer !== null && payment.kind === 'upto-permit2'
   const spent = receipt === null ? {} : { gasUsed: receipt.gasUsed, feePaid: receipt.fee, transaction: receipt.hash }
   return changePayment(db, payment, {
     kind: 'failed',
@@ -104,7 +107,7 @@ export async function concludeFailed(
     along: [
       ...(receipt === null ? [] : [markMined(receipt), ...ownGas(receipt)]),
       ...(receipt === null || transfer === null ? [] : [recordTransfer(receipt, transfer)]),
-      ...(isLate || transfer !== null ? [] : [refusePayer(receipt?.gasUsed ?? 0n, burnsGas)]),
+      ...(isLate || isOurs ? [] : [refusePayer(receipt?.gasUsed ?? 0n, burnsGas)]),
     ],
   })
 }

@@ -1,8 +1,8 @@
 import type { Chain } from '../../chain/chain.js'
-import { transferPart } from '../../chain/eip3009-transfer.js'
+import { borneBy, openPart } from '../../chain/open-transfer.js'
 import type { Receipt } from '../../chain/receipt.js'
-import { batchPart, receiptAt, settlementsOf } from '../../chain/settlement-batch.js'
-import { UPTO_PROXY } from '../../chain/settlement-call.js'
+import { batchPart, receiptAt, type SettlementPlace, settlementsOf } from '../../chain/settlement-batch.js'
+import { isProxy } from '../../chain/settlement-call.js'
 import type { Database } from '../../ledger/ledger.js'
 import type { PaymentRow } from '../../ledger/schema.js'
 import { type OwnTransaction, readTransactions } from '../../ledger/signed-transactions.js'
@@ -26,22 +26,21 @@ export async function findReceipt(chain: Chain, transactions: readonly OwnTransa
 export async function readReceipt(db: Database, chain: Chain, payment: PaymentRow): Promise<Receipt | null> {
   const whole = payment.transaction === null ? null : await chain.receipt(payment.transaction)
   if (whole === null) return null
-  // A transaction that settles one payment alone.
-  if (whole.to === UPTO_PROXY) return whole
+  // A transaction that settles one payment alone, whoever sent it.
+  if (isProxy(whole.to)) return borneBy(payment.facilitator, whole)
   const own = (await readTransactions(db, payment)).find(({ hash }) => hash === whole.hash)
   if (own !== undefined) return ownPart(whole, own)
-  // Somebody else sent it: an EIP-3009 authorization is for anybody.
-  if (payment.kind === 'exact-eip3009') return transferPart(whole, payment)
-  // With our key.
+  // A batch with our key, or where the authorization is for anybody whatever calls for it.
   const transaction = await chain.transaction(whole.hash)
   const place = transaction === null ? undefined : settlementsOf(transaction).find((found) => isOf(found, payment))
-  return place === undefined ? whole : receiptAt(whole, place)
+  if (place !== undefined) return receiptAt(whole, place, payment)
+  return payment.kind === 'upto-permit2' ? whole : openPart(whole, payment)
 }
 
 function ownPart(receipt: Receipt, { signer: to, item, items }: OwnTransaction): Receipt {
   return items === 1 ? receipt : batchPart(receipt, { to, item, items })
 }
 
-function isOf(found: { payer: string; nonce: bigint }, { payer, nonce }: PaymentRow): boolean {
-  return found.payer === payer && found.nonce === nonce
+function isOf(found: SettlementPlace, { kind, payer, nonce }: PaymentRow): boolean {
+  return found.kind === kind && found.payer === payer && found.nonce === nonce
 }

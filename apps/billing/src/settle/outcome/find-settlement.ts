@@ -1,11 +1,14 @@
+import type { Address } from '@upfront/protocol'
+import { and, eq } from 'drizzle-orm'
 import type { Chain } from '../../chain/chain.js'
-import { authorizationOf } from '../../chain/eip3009-transfer.js'
-import type { Log } from '../../chain/receipt.js'
+import { authorizationOf, isByExactProxy } from '../../chain/open-transfer.js'
+import type { Log, Receipt } from '../../chain/receipt.js'
 import { itemOfLog, type SettlementPlace, settlementsOf } from '../../chain/settlement-batch.js'
-import { UPTO_PROXY } from '../../chain/settlement-call.js'
+import { isProxy } from '../../chain/settlement-call.js'
 import { findPayment } from '../../ledger/find-payment.js'
 import type { Database } from '../../ledger/ledger.js'
-import type { PaymentRow } from '../../ledger/schema.js'
+import { isClaimed } from '../../ledger/record-receipt.js'
+import { type PaymentRow, payments } from '../../ledger/schema.js'
 
 /** The settlement that a transfer belongs to. */
 export interface FoundSettlement {
@@ -14,9 +17,12 @@ export interface FoundSettlement {
   place: SettlementPlace
 }
 
+/** Payments that look alike: one transfer pays one of them. */
+const MOST_ALIKE = 16
+
 /**
- * Which payment a transfer settled, by its transaction's calldata and, of a batch, by the log's place; of EIP-3009 by the event beside
- * it. `null`: it was no settlement through the upto proxy, or one of somebody whom the ledger does not know. Throws `NodeFault` and
+ * Which payment a transfer settled, by its transaction's calldata and, of a batch, by the log's place; of `exact`, which anybody may
+ * settle, by the event beside it. `null`: it was no settlement, or one of somebody whom the ledger does not know. Throws `NodeFault` and
  * `NodeRefusal`.
  */
 export async function findSettlement(
@@ -26,28 +32,70 @@ export async function findSettlement(
 ): Promise<FoundSettlement | null> {
   const transaction = await chain.transaction(transactionHash)
   const places = transaction === null ? [] : settlementsOf(transaction)
-  if (places.length === 0) return findAuthorized(db, chain, { transactionHash, logIndex })
-  const place =
-    places[0]?.to === UPTO_PROXY ? places[0] : await placeInBatch(chain, places, { transactionHash, logIndex })
+  const [first] = places
+  if (first === undefined) return findOpen(db, chain, { transactionHash, logIndex })
+  const place = isProxy(first.to) ? first : await placeInBatch(chain, places, { transactionHash, logIndex })
   if (place === undefined) return null
   const payment = await findPayment(db, chain.network, place.payer, place.nonce)
+  // Other facilitators settle `exact` too, and the payer may have signed its nonce for something else.
+  if (payment?.kind !== place.kind && place.kind !== 'upto-permit2') return null
   // Anybody can log what looks like a batch; only a payment's own facilitator can settle it in one.
-  const isBatchOfStranger = place.to !== UPTO_PROXY && place.to !== payment?.facilitator && !chain.signers.has(place.to)
-  return isBatchOfStranger ? null : { payment, place }
+  const isBatchOfStranger = !isProxy(place.to) && place.to !== payment?.facilitator && !chain.signers.has(place.to)
+  return isBatchOfStranger ? findOpen(db, chain, { transactionHash, logIndex }) : { payment, place }
 }
 
-/** A payment's transfer by EIP-3009; those of other facilitators are nothing of ours. */
-async function findAuthorized(
+/** A payment of `exact` that something else settled, which calldata does not tell; those of other facilitators are nothing of ours. */
+async function findOpen(
   db: Database,
   chain: Chain,
   { transactionHash, logIndex }: Pick<Log, 'transactionHash' | 'logIndex'>,
 ): Promise<FoundSettlement | null> {
   const receipt = await chain.receipt(transactionHash)
-  const used = receipt === null ? null : authorizationOf(receipt, logIndex)
-  const payment = used === null ? null : await findPayment(db, chain.network, used.payer, used.nonce)
-  if (payment?.kind !== 'exact-eip3009' || payment.asset !== used?.asset) return null
+  if (receipt === null) return null
+  const used = authorizationOf(receipt, logIndex)
+  const authorized = used === null ? null : await findPayment(db, chain.network, used.payer, used.nonce)
+  const isOwn = authorized?.kind === 'exact-eip3009' && authorized.asset === used?.asset
+  const payment = isOwn ? authorized : await findPermitted(db, chain, receipt, logIndex)
+  if (payment === null) return null
   const { kind, payer, nonce, asset: to } = payment
-  return { payment, place: { kind, payer, nonce, to, item: 0, items: 1 } }
+  return { payment, place: { kind, payer, nonce, target: to, to, item: 0, items: 1 } }
+}
+
+/** The failed payment by Permit2 that this transfer settled: its nonce was used in that block, and no other has this transfer. Throws `NodeFault`. */
+async function findPermitted(
+  db: Database,
+  chain: Chain,
+  receipt: Receipt,
+  logIndex: number,
+): Promise<PaymentRow | null> {
+  const log = receipt.logs.find((one) => one.logIndex === logIndex)
+  if (log === undefined || !isByExactProxy(receipt, logIndex)) return null
+  const alike = await db
+    .select()
+    .from(payments)
+    .where(
+      and(
+        eq(payments.network, chain.network),
+        eq(payments.kind, 'exact-permit2'),
+        eq(payments.state, 'failed'),
+        eq(payments.asset, log.address),
+        eq(payments.payer, addressIn(log.topics[1])),
+        eq(payments.payTo, addressIn(log.topics[2])),
+        eq(payments.maximum, BigInt(log.data)),
+      ),
+    )
+    .limit(MOST_ALIKE)
+  const block = alike.length === 0 ? null : await chain.block(receipt.blockNumber)
+  if (block?.hash !== receipt.blockHash) return null
+  for (const payment of alike) {
+    const isOfBlock = (await block.isNonceUsed(payment)) && !(await block.wasNonceUsedBefore(payment))
+    if (isOfBlock && !(await isClaimed(db, payment, receipt, log))) return payment
+  }
+  return null
+}
+
+function addressIn(topic = ''): Address {
+  return `0x${topic.slice(-40).toLowerCase()}`
 }
 
 async function placeInBatch(

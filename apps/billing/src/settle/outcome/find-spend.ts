@@ -1,23 +1,23 @@
 import type { Hash } from '@upfront/protocol'
 import type { BlockView } from '../../chain/block-view.js'
 import type { Chain } from '../../chain/chain.js'
-import { transferPart } from '../../chain/eip3009-transfer.js'
 import { NodeRefusal } from '../../chain/node-error.js'
+import { type OpenAuthorization, openPart } from '../../chain/open-transfer.js'
 import type { Receipt } from '../../chain/receipt.js'
 import { receiptAt, type SettlementPlace, settlementsOf } from '../../chain/settlement-batch.js'
-import { UPTO_PROXY } from '../../chain/settlement-call.js'
+import { isProxy } from '../../chain/settlement-call.js'
 import type { PaymentRow } from '../../ledger/schema.js'
 
 /** What used up a payment's nonce. */
 export type Spend =
-  /** A settlement of it: ours, one that another process sent with our key, or of EIP-3009 anybody's. */
+  /** A settlement of it: ours, one that another process sent with our key, or of `exact` anybody's. */
   | { kind: 'settlement'; receipt: Receipt }
   /** Something else: the payer burnt the nonce, or spent it another way. */
   | { kind: 'other' }
   /** The node does not show all of that block yet, or not the state around it. */
   | { kind: 'unknown' }
 
-type Authorization = Pick<PaymentRow, 'kind' | 'asset' | 'payer' | 'nonce' | 'facilitator' | 'authorizedBlock'>
+type Authorization = OpenAuthorization & Pick<PaymentRow, 'authorizedBlock'>
 
 /** The nonce was unused when it was authorized, at a block that the node may have been late with. */
 const SLACK_BLOCKS = 64n
@@ -35,36 +35,30 @@ export async function findSpend(
 ): Promise<Spend> {
   const block = await findBlock(chain, view, payment)
   if (block === null) return { kind: 'unknown' }
-  if (payment.kind === 'exact-eip3009') return findTransferIn(block, payment, own)
+  const isOpen = payment.kind !== 'upto-permit2'
   const candidates = new Map<Hash, SettlementPlace | null>()
+  const others = new Set<Hash>()
   for (const transaction of block.transactions) {
-    const place = settlementsOf(transaction).find(({ payer, nonce, to }) => {
-      return payer === payment.payer && nonce === payment.nonce && (to === UPTO_PROXY || to === payment.facilitator)
+    const places = settlementsOf(transaction)
+    const believed = places.filter(({ to }) => isProxy(to) || to === payment.facilitator)
+    const place = believed.find(({ kind, payer, nonce }) => {
+      return kind === payment.kind && payer === payment.payer && nonce === payment.nonce
     })
     if (place !== undefined || own.has(transaction.hash)) candidates.set(transaction.hash, place ?? null)
+    else if (believed.length > 0) others.add(transaction.hash)
   }
-  if (candidates.size === 0) return { kind: 'other' }
+  if (candidates.size === 0 && !isOpen) return { kind: 'other' }
   const receipts = await block.receipts()
   if (receipts === null) return { kind: 'unknown' }
-  const receipt = receipts
-    .filter(({ hash }) => candidates.has(hash))
-    .map((found) => {
-      const place = candidates.get(found.hash)
-      return place ? receiptAt(found, place) : found
-    })
-    .find(({ succeeded }) => succeeded)
+  for (const found of receipts) {
+    const place = candidates.get(found.hash)
+    const receipt = place ? receiptAt(found, place, payment) : found
+    if (candidates.has(found.hash) && receipt.succeeded) return { kind: 'settlement', receipt }
+  }
+  // Whatever else called for it; a transaction whose calldata names other payments settles those.
+  const parts = receipts.filter(({ hash }) => isOpen && !others.has(hash)).map((whole) => openPart(whole, payment))
+  const receipt = parts.find((part) => part !== null)
   return receipt === undefined ? { kind: 'other' } : { kind: 'settlement', receipt }
-}
-
-/** The transfer by an EIP-3009 authorization in the block that used its nonce: by its event, since anybody may have sent it. */
-async function findTransferIn(block: BlockView, payment: Authorization, own: ReadonlySet<Hash>): Promise<Spend> {
-  const receipts = await block.receipts()
-  if (receipts === null) return { kind: 'unknown' }
-  for (const whole of receipts) {
-    const part = whole.succeeded ? transferPart(whole, payment) : null
-    if (part !== null) return { kind: 'settlement', receipt: own.has(whole.hash) ? whole : part }
-  }
-  return { kind: 'other' }
 }
 
 /** The block in which the nonce was used; `null` where the node does not show it consistently. */

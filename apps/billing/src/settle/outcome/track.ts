@@ -6,7 +6,7 @@ import type { Fees } from '../../chain/gas-terms.js'
 import type { Receipt } from '../../chain/receipt.js'
 import { changePayment } from '../../ledger/change-payment.js'
 import type { Database } from '../../ledger/ledger.js'
-import { recordGas } from '../../ledger/record-receipt.js'
+import { isClaimed, recordGas } from '../../ledger/record-receipt.js'
 import { type PaymentRow, payments, type SignedTransactionRow, signedTransactions } from '../../ledger/schema.js'
 import { readPaymentIds, readTransactions, storeTransaction } from '../../ledger/signed-transactions.js'
 import { raisedFees, signTransaction } from '../signers/sign.js'
@@ -90,13 +90,14 @@ function waitingIn(payment: PaymentRow | null): TrackResult {
 
 /** A transaction that settles the payment has succeeded. What counts is the transfer in it. */
 async function mined(db: Database, chain: Chain, payment: PaymentRow, receipt: Receipt): Promise<TrackResult> {
-  const transfer = findTransfer(payment, receipt.logs)
-  if (transfer?.amount === payment.charge) {
+  const found = findTransfer(payment, receipt.logs)
+  const transfer = found === null || (await isClaimed(db, payment, receipt, found)) ? null : found
+  if (transfer !== null && transfer.amount === payment.charge) {
     const changed = await concludeSettled(db, chain, payment, receipt, transfer)
     if (changed === null) return { outcome: 'moved on' }
     return { outcome: changed.state === 'submitted' ? 'waiting' : 'final', payment: changed }
   }
-  // The nonce was spent on another amount, or the token moves less than it is told to.
+  // The nonce was spent on another amount, the transfer pays another payment, or the token moves less than it is told to.
   if (confirmationsOf(chain, receipt) <= DEPTH_BLOCKS) return { outcome: 'waiting', payment }
   if ((await chain.blockHash(receipt.blockNumber)) !== receipt.blockHash) return { outcome: 'waiting', payment }
   const block = { number: receipt.blockNumber, hash: receipt.blockHash }

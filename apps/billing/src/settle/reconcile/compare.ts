@@ -107,7 +107,7 @@ export async function explain(db: Database, chain: Chain, log: Log): Promise<Fin
       return differenceOf(chain, kind, log, { id: payment.id, amount: payment.charge, state: payment.state })
     }
     const whole = await chain.receipt(log.transactionHash)
-    const receipt = whole === null ? null : receiptAt(whole, place)
+    const receipt = whole === null ? null : receiptAt(whole, place, payment)
     const transfer = receipt?.succeeded ? findTransfer(payment, receipt.logs) : null
     if (receipt === null || transfer === null || transfer.logIndex !== log.logIndex) return differs('unexplained')
     // Under way: its settler sees it too.

@@ -6,6 +6,7 @@ import {
   BATCH_DEPLOYMENT,
   CREATE2_DEPLOYER,
   DELEGATED_CODE,
+  FORMERLY_DELEGATED_CODE,
   SETTLEMENT_BATCH,
   SETTLEMENT_BATCH_CODE,
 } from '../../chain/settlement-batch.js'
@@ -55,7 +56,7 @@ export class Delegation {
   }
 
   async #findObstacle(signer: Address, code: string): Promise<string | null> {
-    if (code !== '0x') return 'the account has other code already'
+    if (code !== '0x' && code !== FORMERLY_DELEGATED_CODE) return 'the account has other code already'
     if ((this.#attempts.get(signer) ?? 0) >= MOST_ATTEMPTS) return 'its delegations had no effect'
     if (!(await this.#chain.hasDelegations())) return 'the chain has no EIP-7702 yet'
     const contract = await this.#chain.code(SETTLEMENT_BATCH)

@@ -18,7 +18,7 @@ const TRANSACTION_GAS = 21_000n
 /** What moves a payment's charge. */
 export interface Settlement {
   payment: PaymentRow
-  /** Calldata for the upto proxy. */
+  /** Calldata for its {@link settlementTarget}. */
   call: Hex
   /** The gas limit of a transaction that does nothing else. */
   gas: bigint
@@ -142,7 +142,9 @@ export function intentOf(settlements: readonly Settlement[]): Intent {
   const [only] = settlements
   if (only !== undefined && settlements.length === 1)
     return { signer, to: settlementTarget(only.payment), data: only.call, gas: only.gas }
-  const items = settlements.map(({ call, gas }) => ({ call, gas: gas - TRANSACTION_GAS }))
+  const items = settlements.map(({ payment, call, gas }) => {
+    return { to: settlementTarget(payment), call, gas: gas - TRANSACTION_GAS }
+  })
   const data = encodeBatch(signer, items)
   return { signer, to: signer, data, gas: batchGasLimit(items, data) }
 }

@@ -134,11 +134,7 @@ export class Batches {
       }
     }
     await Promise.all(charges.map(one))
-    // Those that go alone come after those that go together.
-    return {
-      settlements: [...settlements.filter(isBatchable), ...settlements.filter((one) => !isBatchable(one))],
-      doubtful,
-    }
+    return { settlements, doubtful }
   }
 
   async #sign(
@@ -160,8 +156,7 @@ export class Batches {
   /** As many as one transaction bears, and the signer can pay for; one alone where the node does not take a batch. */
   async #fit(signer: Address, settlements: readonly Settlement[], affordable: bigint): Promise<readonly Settlement[]> {
     const most = affordable < MOST_GAS ? affordable : MOST_GAS
-    const batchable = settlements.filter(isBatchable).length
-    let count = batchable === 0 ? 1 : batchable
+    let count = settlements.length
     while (count > 1 && intentOf(settlements.slice(0, count)).gas > most) count = Math.ceil(count / 2)
     if (count === 1) return settlements.slice(0, 1)
     const fitting = settlements.slice(0, count)
@@ -176,9 +171,4 @@ export class Batches {
       return fitting.slice(0, 1)
     }
   }
-}
-
-/** The batch contract calls the upto proxy; a token that takes EIP-3009 is called by a transaction of its own. */
-function isBatchable({ payment }: Settlement): boolean {
-  return payment.kind === 'upto-permit2'
 }

@@ -1,10 +1,10 @@
 import type { Address, Hex } from '../hex.js'
-import { decodeRequirements, decodeSignature, type Requirements } from './upto-payload.js'
+import { decodeRequirements, decodeSignature, type Requirements } from './permit2-payload.js'
 import { decodeAddressField, decodeDecimal, decodeHash, decodeObject, refuse } from './wire-fields.js'
 
 /**
  * What the buyer signed: EIP-3009's `TransferWithAuthorization` of the token, for anybody to send. Amounts in the smallest unit of the
- * token. In the terms of {@link UptoAuthorization}, so that a ledger keeps both alike.
+ * token. In the terms of {@link Permit2Authorization}.
  */
 export interface Eip3009Authorization {
   kind: 'exact-eip3009'
@@ -17,29 +17,27 @@ export interface Eip3009Authorization {
   /** Seconds since 1970, inclusive: the last second before `validBefore`. */
   deadline: bigint
   payTo: Address
-  /** Which of the facilitator's signers settles it; the buyer names none. */
+  /** `null` as decoded: the buyer names nobody who settles it. */
   facilitator: Address | null
   /** Seconds since 1970, exclusive. */
   validAfter: bigint
   signature: Hex
 }
 
-/** A decoded x402 v2 `PaymentPayload` of scheme `exact`. */
-export interface ExactPayment {
+/** A decoded x402 v2 `PaymentPayload` of scheme `exact` by EIP-3009. */
+export interface Eip3009Payment {
   accepted: Requirements
   authorization: Eip3009Authorization
   permit: null
 }
 
-/** Strict, as for `upto`: one signed content has one accepted encoding of its numbers. Throws {@link DecodeError}. */
-export function decodeExactPayment(value: unknown, field = 'paymentPayload'): ExactPayment {
+/** Strict, as by Permit2: one signed content has one accepted encoding of its numbers. Throws {@link DecodeError}. */
+export function decodeEip3009Payment(value: unknown, field = 'paymentPayload'): Eip3009Payment {
   const object = decodeObject(value, field)
   if (object.x402Version !== 2) throw refuse(`${field}.x402Version`, 'must be 2')
-  const accepted = decodeRequirements(object.accepted, `${field}.accepted`, ['exact'])
+  const accepted = decodeRequirements(object.accepted, `${field}.accepted`)
   const payload = decodeObject(object.payload, `${field}.payload`)
   const at = `${field}.payload.authorization`
-  if (payload.authorization === undefined && payload.permit2Authorization !== undefined)
-    throw refuse(at, 'is missing: exact payments are taken by EIP-3009, not by Permit2')
   const authorization = decodeObject(payload.authorization, at)
   const validBefore = decodeDecimal(authorization.validBefore, `${at}.validBefore`)
   return {

@@ -28,18 +28,23 @@ export interface Requirements {
   extra: JsonObject
 }
 
-/** What the buyer signed: Permit2's `PermitWitnessTransferFrom` with the upto proxy's witness. Amounts: smallest unit. */
-export interface UptoAuthorization {
-  kind: 'upto-permit2'
+/**
+ * What the buyer signed: Permit2's `PermitWitnessTransferFrom` with the witness of the scheme's proxy. Amounts: smallest unit. In these
+ * terms whatever the contract, so that a ledger keeps all alike.
+ */
+export interface Permit2Authorization {
+  kind: 'upto-permit2' | 'exact-permit2'
   payer: Address
   token: Address
+  /** `exact` moves it as a whole. */
   maximum: bigint
   spender: Address
   nonce: bigint
   /** Seconds since 1970, inclusive. */
   deadline: bigint
   payTo: Address
-  facilitator: Address
+  /** Who settles it, as signed; `null` as decoded of `exact`, which is for anybody to settle. */
+  facilitator: Address | null
   /** Seconds since 1970. */
   validAfter: bigint
   signature: Hex
@@ -58,10 +63,10 @@ export interface TokenPermit {
   signature: Hex
 }
 
-/** A decoded x402 v2 `PaymentPayload` of scheme `upto`. */
-export interface UptoPayment {
+/** A decoded x402 v2 `PaymentPayload` by Permit2. */
+export interface Permit2Payment {
   accepted: Requirements
-  authorization: UptoAuthorization
+  authorization: Permit2Authorization
   /** `null`: the payer sent none. */
   permit: TokenPermit | null
 }
@@ -69,10 +74,10 @@ export interface UptoPayment {
 /** x402's extension by which a facilitator settles with a payer's EIP-2612 permit in place of an approval. */
 export const GAS_SPONSORING = 'eip2612GasSponsoring'
 /** Throws {@link DecodeError}. */
-export function decodeRequirements(value: unknown, field: string, schemes: readonly Scheme[] = SCHEMES): Requirements {
+export function decodeRequirements(value: unknown, field: string): Requirements {
   const object = decodeObject(value, field)
   return {
-    scheme: decodeOneOf(object.scheme, `${field}.scheme`, schemes),
+    scheme: decodeOneOf(object.scheme, `${field}.scheme`, SCHEMES),
     network: decodeNetwork(object.network, `${field}.network`),
     asset: decodeAddressField(object.asset, `${field}.asset`),
     amount: decodeDecimal(object.amount, `${field}.amount`),
@@ -89,18 +94,20 @@ export function decodeRequirements(value: unknown, field: string, schemes: reado
  * Strict decoder of a `PaymentPayload`: one signed content has one accepted encoding of its numbers.
  * Throws {@link DecodeError}.
  */
-export function decodeUptoPayment(value: unknown, field = 'paymentPayload'): UptoPayment {
+export function decodePermit2Payment(value: unknown, field = 'paymentPayload'): Permit2Payment {
   const object = decodeObject(value, field)
   if (object.x402Version !== 2) throw refuse(`${field}.x402Version`, 'must be 2')
   const payload = decodeObject(object.payload, `${field}.payload`)
   const at = `${field}.payload.permit2Authorization`
   const authorization = decodeObject(payload.permit2Authorization, at)
   const permitted = decodeObject(authorization.permitted, `${at}.permitted`)
+  const accepted = decodeRequirements(object.accepted, `${field}.accepted`)
+  const isUpto = accepted.scheme === 'upto'
   const witness = decodeObject(authorization.witness, `${at}.witness`)
   return {
-    accepted: decodeRequirements(object.accepted, `${field}.accepted`, ['upto']),
+    accepted,
     authorization: {
-      kind: 'upto-permit2',
+      kind: isUpto ? 'upto-permit2' : 'exact-permit2',
       payer: decodeAddressField(authorization.from, `${at}.from`),
       token: decodeAddressField(permitted.token, `${at}.permitted.token`),
       maximum: decodeDecimal(permitted.amount, `${at}.permitted.amount`),
@@ -108,7 +115,7 @@ export function decodeUptoPayment(value: unknown, field = 'paymentPayload'): Upt
       nonce: decodeDecimal(authorization.nonce, `${at}.nonce`),
       deadline: decodeDecimal(authorization.deadline, `${at}.deadline`),
       payTo: decodeAddressField(witness.to, `${at}.witness.to`),
-      facilitator: decodeAddressField(witness.facilitator, `${at}.witness.facilitator`),
+      facilitator: isUpto ? decodeAddressField(witness.facilitator, `${at}.witness.facilitator`) : null,
       validAfter: decodeDecimal(witness.validAfter, `${at}.witness.validAfter`),
       signature: decodeSignature(payload.signature, `${field}.payload.signature`),
     },

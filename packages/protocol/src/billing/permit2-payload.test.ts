@@ -1,4 +1,4 @@
-import { decodeUptoPayment } from './upto-payload.js'
+import { decodePermit2Payment } from './permit2-payload.js'
 
 const address = (digit: string) => `0x${digit.repeat(40)}`
 
@@ -26,12 +26,20 @@ function payload(change: (authorization: Record<string, unknown>) => void = () =
   }
 }
 
-describe('decodeUptoPayment', () => {
+describe('decodePermit2Payment', () => {
   it('gives bigints and lower-case addresses', () => {
-    const { authorization, accepted } = decodeUptoPayment(payload())
+    const { authorization, accepted } = decodePermit2Payment(payload())
     expect(authorization.payer).toBe(address('a'))
     expect(authorization.maximum).toBe(100_000n)
     expect(accepted.maxTimeoutSeconds).toBe(60)
+  })
+
+  it('leaves out who settles it where the scheme is exact', () => {
+    const exact = payload((authorization) => {
+      authorization.witness = { to: address('d'), validAfter: '0' }
+    })
+    exact.accepted.scheme = 'exact'
+    expect(decodePermit2Payment(exact).authorization).toMatchObject({ kind: 'exact-permit2', facilitator: null })
   })
 
   it.each(['0x186a0', '0100000', ' 1', '1e5', '+1', '-1', '', 100000, null, (2n ** 256n).toString()])(
@@ -40,7 +48,7 @@ describe('decodeUptoPayment', () => {
       const encoded = payload((authorization) => {
         authorization.permitted = { token: address('b'), amount }
       })
-      expect(() => decodeUptoPayment(encoded)).toThrow(
+      expect(() => decodePermit2Payment(encoded)).toThrow(
         /^paymentPayload\.payload\.permit2Authorization\.permitted\.amount: /,
       )
     },
@@ -50,10 +58,10 @@ describe('decodeUptoPayment', () => {
     const encoded = payload((authorization) => {
       delete authorization[field]
     })
-    expect(() => decodeUptoPayment(encoded)).toThrow(`paymentPayload.payload.permit2Authorization.${field}`)
+    expect(() => decodePermit2Payment(encoded)).toThrow(`paymentPayload.payload.permit2Authorization.${field}`)
   })
 
   it.each([null, 7, [], 'x', {}, { x402Version: 1 }])('refuses %j', (value) => {
-    expect(() => decodeUptoPayment(value)).toThrow('paymentPayload')
+    expect(() => decodePermit2Payment(value)).toThrow('paymentPayload')
   })
 })
