@@ -13,7 +13,7 @@ import { makeRequirements, type Offer, SELLER, sign } from './support/buyer.js'
 import { newBuyer } from './support/new-buyer.js'
 import { burnNonce, rpc, settlementCall, targetOf } from './support/on-chain.js'
 import { usdcBalance, useStand } from './support/stand.js'
-import { stores } from './support/stores.js'
+import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
 
 const PRICE = '2500'
@@ -50,11 +50,12 @@ async function makeAccount({ BILLING_DATA_DIR = '', ...variables }: Record<strin
   }
 }
 
-describe.each(stores())('the scheme exact, on $name', (store) => {
+describe.each(oneStore())('the scheme exact, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
   let account: string
   const stand = useStand(store, async (variables) => {
     account = await makeAccount(variables)
+    Object.assign(variables, { RECOVERY_INTERVAL_MS: '200' })
   })
   const earned = () => usdcBalance(stand.devnet, SELLER)
   const payments = async () =>
