@@ -1,3 +1,4 @@
+export type * from './accounts/present-account-call.js'
 export * from './assets/asset-changes.js'
 export { type Asset, transfersByLogs } from './assets/events.js'
 export * from './carry/block-to-carry.js'

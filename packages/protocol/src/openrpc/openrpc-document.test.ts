@@ -41,6 +41,7 @@ describe('openRpcDocument', () => {
     expect(document.methods.map(({ name }) => name)).toEqual([
       'eth_simulateV1',
       'upfront_simulate',
+      'upfront_simulateUserOperation',
       'eth_createAccessList',
       'debug_traceCall',
       ...OTHER_SERVICES.map(({ name }) => name),

@@ -19,7 +19,7 @@ export const TRACING: OpenRpcMethod[] = [
   {
     name: 'upfront_simulate',
     summary:
-      '`eth_simulateV1` whose calls also show their `trace`, `stateDiff`, `accessList`, `assetChanges`, `gasLimit` and `decoded`, and whose blocks their `stateDiff`, as far as the payload asks for them. Its state overrides may say `erc20`: `{ <token>: { balances: { <holder>: amount }, allowances: { <owner>: { <spender>: amount } } } }`, and a call may be a signed transaction in hex.',
+      '`eth_simulateV1` whose calls also show their `trace`, `stateDiff`, `accessList`, `assetChanges`, `gasLimit` and `decoded`, and whose blocks their `stateDiff`, as far as the payload asks for them. Its state overrides may say `erc20`: `{ <token>: { balances: { <holder>: amount }, allowances: { <owner>: { <spender>: amount } } } }`, and a call may be a signed transaction in hex, `{ userOperation, entryPoint }`, or `{ safeTransaction }`.',
     paramStructure: 'by-position',
     params: [
       {
@@ -70,6 +70,50 @@ export const TRACING: OpenRpcMethod[] = [
       { name: 'block', required: false, schema: { $ref: '#/components/schemas/BlockParameter' } },
     ],
     result: { name: 'blocks', schema: { type: 'array', items: { $ref: '#/components/schemas/SimulatedBlock' } } },
+  },
+  {
+    name: 'upfront_simulateUserOperation',
+    summary:
+      'What a user operation (ERC-4337) does on its EntryPoint, v0.7 or later: validation and execution apart, the rules of ERC-7562 that it breaks, and gas limits that suffice where `gasLimits` asks for them. A signature may be missing or wrong: it is then assumed, and said so.',
+    paramStructure: 'by-position',
+    params: [
+      {
+        name: 'payload',
+        required: true,
+        schema: {
+          type: 'object',
+          required: ['userOperation', 'entryPoint'],
+          description: 'Also takes all that `upfront_simulate` has beside its blocks: `assetChanges`, `gasLimits`, …',
+          properties: {
+            userOperation: {
+              type: 'object',
+              description: "As JSON-RPC has it (ERC-7769), or the contract's packed form",
+            },
+            entryPoint: { $ref: '#/components/schemas/Address' },
+            stateOverrides: { type: 'object', additionalProperties: { $ref: '#/components/schemas/AccountOverride' } },
+            blockOverrides: { $ref: '#/components/schemas/BlockOverrides' },
+          },
+        },
+      },
+      { name: 'block', required: false, schema: { $ref: '#/components/schemas/BlockParameter' } },
+    ],
+    result: {
+      name: 'operation',
+      schema: {
+        type: 'object',
+        properties: {
+          status: { $ref: '#/components/schemas/Quantity' },
+          refusal: { type: 'string', description: 'Why the EntryPoint refuses it, whatever is assumed' },
+          validation: { type: 'object' },
+          paymaster: { type: 'object' },
+          brokenRules: { type: 'array', items: { type: 'object' } },
+          execution: { type: 'object' },
+          gasLimits: { type: 'object' },
+          transaction: { type: 'object', description: 'The call of the EntryPoint, as `upfront_simulate` shows it' },
+        },
+      },
+    },
+    externalDocs: { url: 'https://eips.ethereum.org/EIPS/eip-4337', description: 'Account abstraction' },
   },
   {
     name: 'eth_createAccessList',

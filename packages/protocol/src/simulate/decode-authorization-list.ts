@@ -12,29 +12,31 @@ const ALIASES = { contractAddress: 'address', codeAddress: 'address', v: 'yParit
 /** EIP-7702: every field is required; `authority` stands in for the signature where nobody has signed yet. */
 export function decodeAuthorizationList(value: unknown, parent: Place, key: string, later?: Later): Authorization[] {
   const list = new Place(parent, key)
-  const decodeEntry = (entry: unknown, index: number): Authorization => {
-    const place = new Place(list, index)
-    const fields = decodeObject(entry, 'a signed authorization', place)
-    for (const name of Object.keys(fields)) {
-      if (!FIELDS.includes(name as (typeof FIELDS)[number])) ignoreUnlessMistyped(name, FIELDS, ALIASES, place)
-    }
-    const authority = fields.authority ?? undefined
-    const signed = SIGNATURE.find((name) => (fields[name] ?? undefined) !== undefined)
-    if (authority !== undefined && signed !== undefined)
-      throw new DecodeError(place, `\`authority\` stands in for a signature, and can not stand beside \`${signed}\``)
-    const unsigned = {
-      chainId: decodeQuantity(fields.chainId, 256, place, 'chainId'),
-      address: decodeAddress(fields.address, place, 'address'),
-      nonce: decodeQuantity(fields.nonce, 64, place, 'nonce'),
-    }
-    if (authority !== undefined)
-      return { ...unsigned, yParity: 0n, r: 0n, s: 0n, authority: decodeAddress(authority, place, 'authority') }
-    return {
-      ...unsigned,
-      yParity: decodeQuantity(fields.yParity, 8, place, 'yParity'),
-      r: decodeQuantity(fields.r, 256, place, 'r'),
-      s: decodeQuantity(fields.s, 256, place, 's'),
-    }
-  }
+  const decodeEntry = (entry: unknown, index: number) => decodeAuthorization(entry, new Place(list, index))
   return mapped(decodeArray(value, 'an array of signed authorizations', parent, key), decodeEntry, later)
+}
+
+/** @throws DecodeError with the place */
+export function decodeAuthorization(entry: unknown, place: Place): Authorization {
+  const fields = decodeObject(entry, 'a signed authorization', place)
+  for (const name of Object.keys(fields)) {
+    if (!FIELDS.includes(name as (typeof FIELDS)[number])) ignoreUnlessMistyped(name, FIELDS, ALIASES, place)
+  }
+  const authority = fields.authority ?? undefined
+  const signed = SIGNATURE.find((name) => (fields[name] ?? undefined) !== undefined)
+  if (authority !== undefined && signed !== undefined)
+    throw new DecodeError(place, `\`authority\` stands in for a signature, and can not stand beside \`${signed}\``)
+  const unsigned = {
+    chainId: decodeQuantity(fields.chainId, 256, place, 'chainId'),
+    address: decodeAddress(fields.address, place, 'address'),
+    nonce: decodeQuantity(fields.nonce, 64, place, 'nonce'),
+  }
+  if (authority !== undefined)
+    return { ...unsigned, yParity: 0n, r: 0n, s: 0n, authority: decodeAddress(authority, place, 'authority') }
+  return {
+    ...unsigned,
+    yParity: decodeQuantity(fields.yParity, 8, place, 'yParity'),
+    r: decodeQuantity(fields.r, 256, place, 'r'),
+    s: decodeQuantity(fields.s, 256, place, 's'),
+  }
 }

@@ -1,7 +1,6 @@
-import { decodeBytes } from '../decode/bytes.js'
+import { type AccountCall, type SignedTransactionCall, takeWrittenCalls } from '../call/written-calls.js'
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
 import { decodeArray, decodeBoolean, decodeObject } from '../decode/structure.js'
-import { type Hex, ZERO_ADDRESS } from '../hex.js'
 import { ErrorCode, RpcError } from '../rpc-error.js'
 import { type TokenSetting, takeTokenSettings } from '../simulate/decode-token-overrides.js'
 import { decodeTracer, type Tracer } from './tracer.js'
@@ -26,18 +25,10 @@ export interface Inspection {
   fees?: boolean
   /** Calls that stand in the request as signed transactions. */
   signed?: SignedTransactionCall[]
+  /** Calls that stand in the request as user operations, or as transactions of a Safe; in order. */
+  accounts?: AccountCall[]
   /** `erc20` of the blocks' state overrides. */
   tokens?: TokenSetting[]
-}
-
-/** A call that is given as a signed transaction. */
-export interface SignedTransactionCall {
-  /** Index in `blockStateCalls`, and in its `calls`. */
-  block: number
-  call: number
-  raw: Hex
-  /** Where it stands in the request. */
-  place: string
 }
 
 const MOST_ABI_ENTRIES = 1_000
@@ -81,8 +72,9 @@ export function decodeInspection(params: unknown): { inspection: Inspection; par
       ...(abi !== undefined && abi !== null && { abi: decodeAbi(abi) }),
     }
     for (const field of INSPECTION_FIELDS) delete payload[field]
-    const signed = takeSignedCalls(payload)
+    const { signed, accounts } = takeWrittenCalls(payload)
     if (signed.length > 0) inspection.signed = signed
+    if (accounts.length > 0) inspection.accounts = accounts
     const taken = takeTokenSettings(payload.blockStateCalls)
     if (taken !== undefined) {
       inspection.tokens = taken.settings
@@ -93,31 +85,6 @@ export function decodeInspection(params: unknown): { inspection: Inspection; par
     if (error instanceof DecodeError) throw new RpcError(ErrorCode.invalidParams, error.message)
     throw error
   }
-}
-
-/** Takes signed transactions out of the payload, calls that do nothing in their places: they are read once the chain is known. */
-function takeSignedCalls(payload: Record<string, unknown>): SignedTransactionCall[] {
-  const { blockStateCalls } = payload
-  const isRaw = (call: unknown) => typeof call === 'string'
-  const callsIn = (block: unknown) => (block as { calls?: unknown } | null)?.calls
-  const hasRaw = (block: unknown) => {
-    const calls = callsIn(block)
-    return Array.isArray(calls) && calls.some(isRaw)
-  }
-  if (!Array.isArray(blockStateCalls) || !blockStateCalls.some(hasRaw)) return []
-  const taken: SignedTransactionCall[] = []
-  const blocks = new Place(undefined, 'blockStateCalls')
-  payload.blockStateCalls = blockStateCalls.map((given, block) => {
-    if (!hasRaw(given)) return given
-    const place = new Place(new Place(blocks, block), 'calls')
-    const calls = (callsIn(given) as unknown[]).map((entry, call) => {
-      if (!isRaw(entry)) return entry
-      taken.push({ block, call, raw: decodeBytes(entry, place, call), place: new Place(place, call).toString() })
-      return { to: ZERO_ADDRESS }
-    })
-    return { ...given, calls }
-  })
-  return taken
 }
 
 function decodeAbi(value: unknown): { type: string }[] {

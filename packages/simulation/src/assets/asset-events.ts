@@ -11,7 +11,7 @@ export interface AssetEvents {
 }
 
 /** What a call moved and approved, as its frames and logs tell; what reverted is left out. */
-export function assetEvents({ frames }: CallRecord): AssetEvents {
+export function assetEvents({ frames }: Pick<CallRecord, 'frames'>): AssetEvents {
   const lasting = lastingFrames(frames)
   const logs = lasting.flatMap((frame) => frame.logs)
   const approvals = lastOfEach(logs.flatMap((log) => approvalIn(log) ?? []))

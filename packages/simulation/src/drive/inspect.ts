@@ -1,7 +1,10 @@
 import { type Awaitable, inTurns } from '@upfront/node'
-import { type Inspection, type SimulatedBlock, toQuantity } from '@upfront/protocol'
-import { assetQuestions, probesOf } from '../assets/asset-changes.js'
-import { abiDecoder, readAbi } from '../decode/abi-decoder.js'
+import { type Hex, type Inspection, type Parts, type SimulatedBlock, toQuantity } from '@upfront/protocol'
+import { operationGas } from '../accounts/operation-gas.js'
+import { shownOperation, shownSafeTransaction } from '../accounts/present-account-call.js'
+import { type MadeCall, withAccountCalls } from '../accounts/with-account-calls.js'
+import { type AssetQuestions, assetQuestions, probesOf } from '../assets/asset-changes.js'
+import { type AbiDecoder, abiDecoder, readAbi } from '../decode/abi-decoder.js'
 import { DecodingBudget } from '../decode/abi-values.js'
 import { knownAbi } from '../decode/known-signatures.js'
 import type { CallRecord } from '../engine/call-record.js'
@@ -15,6 +18,13 @@ import { rollupFees } from './rollup-fees.js'
 import { setTokens } from './set-tokens.js'
 import { type Simulation, type SimulationAnswer, simulate } from './simulate.js'
 import { withSignedCalls } from './with-signed-calls.js'
+
+interface Recorded {
+  records: readonly CallRecord[]
+  questions: readonly AssetQuestions[]
+  inspection: Inspection
+  simulation: Simulation
+}
 
 /** Carries out one run of a simulation. */
 export type Run = (simulation: Simulation) => Awaitable<SimulationAnswer>
@@ -42,10 +52,12 @@ async function inspectIn(
   run: Run,
   layouts: TokenLayouts | undefined,
 ): Promise<SimulationAnswer> {
-  const { signed, tokens } = inspection
+  const { signed, tokens, accounts } = inspection
   const read = signed === undefined ? asked : await withSignedCalls(asked, signed)
-  const { simulation, gas } =
+  const { simulation: set, gas } =
     tokens === undefined ? { simulation: read, gas: 0n } : await setTokens(read, tokens, run, layouts)
+  const { simulation, made } =
+    accounts === undefined ? { simulation: set, made: [] } : await withAccountCalls(set, accounts, run)
   const recording = recordingOf(inspection)
   if (!isRecorded(recording)) return { ...(await run(simulation)), furtherGas: gas }
   const answer = await run({ ...simulation, recording })
@@ -62,6 +74,8 @@ async function inspectIn(
     furtherGas += gasOf(again)
   }
   const inspected = addInspection(blocks, records, inspection, questions)
+  if (made.length > 0)
+    furtherGas += await addAccountCalls(inspected, made, { records, questions, inspection, simulation })
   if (inspection.abi || inspection.decode) await decode(inspected, records, inspection, simulation)
   if (inspection.fees) furtherGas += await addFees(inspected, simulation, run)
   if (inspection.gasLimits) furtherGas += await addGasLimits(inspected, records, simulation, run)
@@ -80,6 +94,37 @@ async function decode(
   if (!decode || trace?.name !== 'callTracer') return
   for (const call of blocks.flatMap(({ calls }) => calls))
     if (call.trace) await inTurns(decodeFrames(call.trace as CallFrame, decoder), cancellation)
+}
+
+/** @returns what finding them out took */
+async function addAccountCalls(
+  blocks: InspectedBlock[],
+  made: readonly MadeCall[],
+  { records, questions, inspection, simulation }: Recorded,
+): Promise<bigint> {
+  const { limits, cancellation } = simulation
+  const decoder = inspection.decode ? abiDecoder([await knownAbi()], new DecodingBudget(limits.answerBytes)) : undefined
+  const explain = async (data: Hex) => decoder && inTurns(wordsOf(decoder, data), cancellation)
+  const calls = blocks.flatMap((block) => block.calls)
+  let gas = 0n
+  for (const one of made) {
+    const { block, call } = one.position
+    const before = simulation.request.blockStateCalls.slice(0, block)
+    const index = before.reduce((sum, { calls: { length } }) => sum + length, call)
+    const [shown, record] = [calls[index]!, records[index]!]
+    if (one.kind === 'safe') shown.safeTransaction = await shownSafeTransaction(one.made, record, explain)
+    else {
+      const limits = inspection.gasLimits ? await operationGas(one.made, one.rehearsal) : undefined
+      shown.userOperation = await shownOperation(one.made, record, explain, questions[index], limits)
+    }
+    gas += one.rehearsal.gas
+  }
+  return gas
+}
+
+function* wordsOf(decoder: AbiDecoder, data: Hex): Parts<string | undefined> {
+  const error = yield* decoder.error(data)
+  return error && (error.meaning ?? error.name)
 }
 
 /** All that one run took: its calls' gas, and that of its questions to contracts. */

@@ -43,8 +43,13 @@ export async function leastGas(
   }
 }
 
-/** @param tooLittle a limit that is not enough @param enough one that is; undefined where no run is left */
-async function search(
+/**
+ * The smallest limit that is enough.
+ * @param tooLittle a limit that is not enough
+ * @param enough one that is
+ * @returns undefined where no run is left
+ */
+export async function search(
   tooLittle: bigint,
   enough: bigint,
   holds: (limit: bigint) => Promise<boolean>,

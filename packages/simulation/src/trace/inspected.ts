@@ -1,4 +1,5 @@
 import type { AccessListEntry, Hex, Inspection, Parts, SimulatedBlock, SimulatedCall } from '@upfront/protocol'
+import type { ShownOperation, ShownSafeTransaction } from '../accounts/present-account-call.js'
 import { type AssetChanges, type AssetQuestions, assetChanges } from '../assets/asset-changes.js'
 import type { AbiDecoder, Decoded } from '../decode/abi-decoder.js'
 import type { CallRecord } from '../engine/call-record.js'
@@ -20,6 +21,10 @@ export interface InspectedCall extends SimulatedCall {
   decoded?: DecodedCall
   /** Absent where the chain has none. */
   rollupFees?: RollupFees
+  /** Of a user operation. */
+  userOperation?: ShownOperation
+  /** Of a Safe's transaction. */
+  safeTransaction?: ShownSafeTransaction
 }
 
 /** What a call pays, or would, to an OP-stack chain beside gas, in wei. */
@@ -53,10 +58,18 @@ export function recordingOf({
   abi,
   decode,
   fees,
+  accounts,
 }: Inspection): Recording {
   const wanted = trace === undefined ? NO_RECORDING : recordingFor(trace)
   return {
-    frames: wanted.frames || assetChanges || gasLimits || abi !== undefined || decode === true || fees === true,
+    frames:
+      wanted.frames ||
+      assetChanges ||
+      gasLimits ||
+      abi !== undefined ||
+      decode === true ||
+      fees === true ||
+      accounts !== undefined,
     state: wanted.state || stateDiff || accessLists || assetChanges,
     ...(wanted.steps && { steps: wanted.steps }),
     ...(wanted.uses && { uses: wanted.uses }),

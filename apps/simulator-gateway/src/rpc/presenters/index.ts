@@ -6,11 +6,11 @@ import { callManyMethods } from './call-many.js'
 import { Recorder } from './recorder.js'
 import { tenderlyMethods } from './tenderly.js'
 import { traceMethods } from './trace-call.js'
+import { userOperationMethods } from './user-operation.js'
 
-/** The methods of other services and nodes, by what one recorded simulation tells. */
+/** The methods of other services and nodes, and of user operations, by what one recorded simulation tells. */
 export function presenterMethods(simulator: Simulator): [string, RpcMethod][] {
   const recorder = new Recorder(simulator)
-  return [alchemyMethods, tenderlyMethods, callManyMethods, traceMethods, bundleMethods].flatMap((make) =>
-    make(recorder),
-  )
+  const made = [alchemyMethods, tenderlyMethods, callManyMethods, traceMethods, bundleMethods, userOperationMethods]
+  return made.flatMap((make) => make(recorder))
 }

@@ -1,0 +1,92 @@
+import { decodeAddress, decodeBytes } from '../decode/bytes.js'
+import { DecodeError, Place } from '../decode/decode-error.js'
+import { decodeObject, unknownField } from '../decode/structure.js'
+import { type Address, type Hex, ZERO_ADDRESS } from '../hex.js'
+import { decodeSafeTransaction, type SafeTransaction } from './safe-transaction.js'
+import { decodeUserOperation, type UserOperation } from './user-operation.js'
+
+/** Where a call stands that is written in another form. */
+export interface CallPosition {
+  /** Index in `blockStateCalls`, and in its `calls`. */
+  block: number
+  call: number
+  /** Where it stands in the request. */
+  place: string
+}
+
+/** A call that is given as a signed transaction. */
+export interface SignedTransactionCall extends CallPosition {
+  raw: Hex
+}
+
+/** A call that carries out what is given as an account abstraction's user operation, or as a Safe's transaction. */
+export type AccountCall = CallPosition &
+  (
+    | { kind: 'userOperation'; operation: UserOperation; entryPoint: Address }
+    | { kind: 'safe'; transaction: SafeTransaction }
+  )
+
+/** Each is looked at in several runs. */
+const MOST_ACCOUNT_CALLS = 8
+const FORMS = ['userOperation', 'safeTransaction'] as const
+
+/**
+ * Takes calls out of a payload that are no call objects: signed transactions in hex, `{ userOperation, entryPoint }` and
+ * `{ safeTransaction }`. Calls that do nothing stand in their places: they are made once the chain is known.
+ * @throws DecodeError with the place
+ */
+export function takeWrittenCalls(payload: Record<string, unknown>): {
+  signed: SignedTransactionCall[]
+  accounts: AccountCall[]
+} {
+  const signed: SignedTransactionCall[] = []
+  const accounts: AccountCall[] = []
+  const { blockStateCalls } = payload
+  const callsIn = (block: unknown) => {
+    const calls = (block as { calls?: unknown } | null)?.calls
+    return Array.isArray(calls) && calls.some(isWritten) ? calls : undefined
+  }
+  if (!Array.isArray(blockStateCalls) || !blockStateCalls.some(callsIn)) return { signed, accounts }
+  const blocks = new Place(undefined, 'blockStateCalls')
+  payload.blockStateCalls = blockStateCalls.map((given, block) => {
+    const calls = callsIn(given)?.map((entry, call) => {
+      if (!isWritten(entry)) return entry
+      const place = new Place(new Place(new Place(blocks, block), 'calls'), call)
+      const position = { block, call, place: place.toString() }
+      if (typeof entry === 'string') signed.push({ ...position, raw: decodeBytes(entry, place.parent, call) })
+      else accounts.push({ ...position, ...accountCallOf(entry, place) })
+      return { to: ZERO_ADDRESS }
+    })
+    return calls === undefined ? given : { ...given, calls }
+  })
+  if (accounts.length > MOST_ACCOUNT_CALLS)
+    throw new DecodeError(
+      blocks,
+      `at most ${MOST_ACCOUNT_CALLS} user operations and Safe transactions in a request, got ${accounts.length}`,
+    )
+  return { signed, accounts }
+}
+
+function isWritten(call: unknown): call is string | object {
+  if (typeof call === 'string') return true
+  return typeof call === 'object' && call !== null && FORMS.some((name) => name in call)
+}
+
+function accountCallOf(entry: object, place: Place) {
+  const fields = decodeObject(entry, 'a call', place)
+  if ('safeTransaction' in fields) {
+    onlyFields(fields, ['safeTransaction'], place)
+    const transaction = decodeSafeTransaction(fields.safeTransaction, new Place(place, 'safeTransaction'))
+    return { kind: 'safe' as const, transaction }
+  }
+  onlyFields(fields, ['userOperation', 'entryPoint'], place)
+  return {
+    kind: 'userOperation' as const,
+    operation: decodeUserOperation(fields.userOperation, new Place(place, 'userOperation')),
+    entryPoint: decodeAddress(fields.entryPoint, place, 'entryPoint'),
+  }
+}
+
+function onlyFields(fields: object, known: readonly string[], place: Place): void {
+  for (const name of Object.keys(fields)) if (!known.includes(name)) throw unknownField(name, known, {}, place)
+}

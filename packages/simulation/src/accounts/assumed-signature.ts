@@ -1,0 +1,139 @@
+import type { Address, Hex, StateOverride } from '@upfront/protocol'
+import type { CallRecord, Frame } from '../engine/call-record.js'
+import { SELECTORS } from './entry-point.js'
+
+/** What is taken for granted of a validation: that its signature is right, or that it passes as a whole. */
+export type Assumed = 'signature' | 'validation'
+
+/** Whose validation is asked. */
+export type Validator = 'account' | 'paymaster'
+
+/** Where the answer's word with the signature's verdict stands. */
+const VERDICT_AT = { account: 0, paymaster: 32 }
+const SELECTOR = { account: SELECTORS.validateUserOp, paymaster: SELECTORS.validatePaymasterUserOp }
+const LOW_160 = `73${'ff'.repeat(20)}`
+const DELEGATED = '0xef0100'
+
+/**
+ * Overrides with which a validation's verdict on its signature is taken for a right one, so that what comes after it can be seen. Code stands
+ * in front of the contract that gave the verdict (of a proxy, what it delegates to; moved to another address, it runs as ever) and changes
+ * nothing but that verdict in an answer to the EntryPoint.
+ * @param frames of the validation
+ * @returns undefined where that contract is made by the operation itself
+ */
+export function assumedSignature(
+  validator: Validator,
+  assumed: Assumed,
+  frames: readonly Frame[],
+  record: CallRecord,
+  entryPoint: Address,
+): StateOverride[] | undefined {
+  const contract = deciding(frames, record)
+  if (contract === undefined) return undefined
+  const moved = movedTo(contract.address)
+  const code = assumed === 'signature' ? forgiving(validator, moved, entryPoint) : passing(moved, entryPoint)
+  return [
+    { address: contract.address, code },
+    { address: moved, code: contract.code },
+  ]
+}
+
+/** The contract whose code decides: the last that the call is handed on to as it is. */
+function deciding(frames: readonly Frame[], { accounts }: CallRecord): { address: Address; code: Hex } | undefined {
+  let [deciding] = frames
+  for (const frame of frames.slice(1)) {
+    if (frame.kind !== 'DELEGATECALL' || frame.depth !== deciding!.depth + 1 || frame.input !== frames[0]!.input) break
+    deciding = frame
+  }
+  const codeOf = (address: Address | undefined) => accounts.find((account) => account.address === address)?.before.code
+  const address = deciding?.to
+  const code = codeOf(address)
+  if (address === undefined || code === undefined || code === '0x') return undefined
+  if (!code.startsWith(DELEGATED)) return { address, code }
+  const delegate = `0x${code.slice(DELEGATED.length)}` as Address
+  const own = codeOf(delegate)
+  return own === undefined || own === '0x' ? undefined : { address: delegate, code: own }
+}
+
+/** An address that nobody has. */
+function movedTo(address: Address): Address {
+  return `0x5eed4337${address.slice(10)}`
+}
+
+// Instructions in hex; PUSH0 is left out, as some chains lack it.
+const RETURN_IT = '3d6000f3'
+const REVERT_WITH_IT = '3d6000fd'
+
+/** Hands every call on; where the EntryPoint asked for a validation, a verdict of 1 (the signature is not right) becomes 0. */
+function forgiving(validator: Validator, moved: Address, entryPoint: Address): Hex {
+  const at = VERDICT_AT[validator].toString(16).padStart(2, '0')
+  // MLOAD(at) & (2^160 - 1) == 1
+  const isRefused = `60${at}51${LOW_160}16600114`
+  // MSTORE(at, MLOAD(at) & ~(2^160 - 1))
+  const forgive = `60${at}51${LOW_160}191660${at}52`
+  return assembled([
+    handOn(moved),
+    { jumpIf: 'answered' },
+    REVERT_WITH_IT,
+    { label: 'answered' },
+    // … AND …
+    `${isAsked(SELECTOR[validator], entryPoint)}${isRefused}16`,
+    { jumpIf: 'refused' },
+    RETURN_IT,
+    { label: 'refused' },
+    `${forgive}${RETURN_IT}`,
+  ])
+}
+
+/** Hands every call on but that of the EntryPoint for a validation, which pays what is missing and passes. */
+function passing(moved: Address, entryPoint: Address): Hex {
+  // CALL(gas, caller, missingAccountFunds), whatever it answers.
+  const pay = '6000600060006000604435335af150'
+  return assembled([
+    isAsked(SELECTORS.validateUserOp, entryPoint),
+    { jumpIf: 'asked' },
+    handOn(moved),
+    { jumpIf: 'answered' },
+    REVERT_WITH_IT,
+    { label: 'answered' },
+    RETURN_IT,
+    { label: 'asked' },
+    // MSTORE(0, 0); RETURN(0, 32)
+    `${pay}600060005260206000f3`,
+  ])
+}
+
+/** Copies the input, delegates it, copies what comes back; leaves whether it did not fail. */
+function handOn(moved: Address): string {
+  const copyInput = '366000600037'
+  const copyAnswer = '3d600060003e'
+  return `${copyInput}6000600036600073${moved.slice(2)}5af4${copyAnswer}`
+}
+
+/** Leaves whether the caller is the EntryPoint and the input begins with the selector. */
+function isAsked(selector: Hex, entryPoint: Address): string {
+  return `3373${entryPoint.slice(2)}1460003560e01c63${selector.slice(2)}1416`
+}
+
+type Part = string | { label: string } | { jumpIf: string }
+
+function assembled(parts: readonly Part[]): Hex {
+  const places = new Map<string, number>()
+  let length = 0
+  for (const part of parts) {
+    if (typeof part === 'string') length += part.length / 2
+    else if ('label' in part) {
+      places.set(part.label, length)
+      length += 1
+    } else length += 4
+  }
+  return `0x${parts
+    .map((part) =>
+      typeof part === 'string'
+        ? part
+        : 'label' in part
+          ? '5b'
+          : `61${places.get(part.jumpIf)!.toString(16).padStart(4, '0')}57`,
+    )
+    .join('')}`
+}

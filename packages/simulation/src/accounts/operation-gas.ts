@@ -1,0 +1,127 @@
+import { type Address, type Hex, type StateOverride, toQuantity } from '@upfront/protocol'
+import { search } from '../drive/least-gas.js'
+import type { CallRecord, Frame } from '../engine/call-record.js'
+import { EntryPointAbi, type PricedOperation } from './entry-point.js'
+import { operationEvent } from './operation-event.js'
+import { hasFailed, operationFrames } from './operation-frames.js'
+import type { Rehearsal } from './rehearsal.js'
+import { bundleOf, type OperationCall, priced } from './user-operation-call.js'
+
+/** Limits that suffice, as ERC-7769 names them; one that was not found is absent. */
+export type OperationGas = Partial<
+  Record<
+    | 'preVerificationGas'
+    | 'verificationGasLimit'
+    | 'callGasLimit'
+    | 'paymasterVerificationGasLimit'
+    | 'paymasterPostOpGasLimit',
+    Hex
+  >
+>
+
+/** Runs for one operation at most. */
+const MOST_RUNS = 128
+const RICH: bigint = 1n << 112n
+
+/**
+ * The smallest limits with which an operation passes its validation and its execution does the same. A right signature is assumed: another
+ * limit is another hash. What the signature costs is that of the stand-in, where there is none. The sender has enough to pay for any limit.
+ * @throws or rejects with what the runs do
+ */
+export async function operationGas(made: OperationCall, rehearsal: Rehearsal): Promise<OperationGas> {
+  const abi = await EntryPointAbi.load()
+  const { operation, entryPoint } = made
+  const overrides: StateOverride[] = [...made.overrides, { address: operation.sender, balance: RICH }]
+  const start = generous(operation)
+  let runs = 0
+  const attempt = async (tried: PricedOperation) => {
+    runs += 1
+    const [record] = await rehearsal.try([bundleOf(tried, entryPoint, abi)], overrides)
+    return { record: record!, outcome: outcomeOf(record!, tried) }
+  }
+  const reference = await attempt(start)
+  if (reference.outcome === undefined) return {}
+  const used = gasUsedIn(reference.record, start)
+  let found = start
+  const least = async (low: bigint, high: bigint, changed: (limit: bigint) => PricedOperation) => {
+    const holds = async (limit: bigint) => (await attempt(changed(limit))).outcome === reference.outcome
+    const limit = low === 0n && (await holds(0n)) ? 0n : await search(low, high, holds, () => runs < MOST_RUNS)
+    if (limit !== undefined) found = changed(limit)
+    return limit
+  }
+  const verificationGasLimit = await least(used.account, start.verificationGasLimit, (limit) => ({
+    ...found,
+    verificationGasLimit: limit,
+  }))
+  const callGasLimit = await least(below(used.execution), start.callGasLimit, (limit) => ({
+    ...found,
+    callGasLimit: limit,
+  }))
+  const ofPaymaster = (field: 'verificationGasLimit' | 'postOpGasLimit') => (limit: bigint) => ({
+    ...found,
+    paymaster: { ...found.paymaster!, [field]: limit },
+  })
+  const { paymaster } = start
+  const paymasterVerificationGasLimit =
+    paymaster && (await least(used.paymaster, paymaster.verificationGasLimit!, ofPaymaster('verificationGasLimit')))
+  const paymasterPostOpGasLimit =
+    paymaster && (await least(below(used.postOp), paymaster.postOpGasLimit!, ofPaymaster('postOpGasLimit')))
+  const proof = await attempt(found)
+  if (proof.outcome !== reference.outcome) return {}
+  const charged = operationEvent(proof.record, entryPoint)
+  // What a bundle of this one costs its sender beyond what the EntryPoint measures.
+  const beyond = charged && proof.record.gasUsed - (charged.actualGasUsed - found.preVerificationGas)
+  const limits = {
+    preVerificationGas: beyond,
+    ...{ verificationGasLimit, callGasLimit, paymasterVerificationGasLimit, paymasterPostOpGasLimit },
+  }
+  return Object.fromEntries(
+    Object.entries(limits).flatMap(([name, limit]) => (limit === undefined ? [] : [[name, toQuantity(limit)]])),
+  )
+}
+
+/** With limits that are high enough, and a price of which the prefund is paid, as it costs gas. */
+function generous(operation: PricedOperation): PricedOperation {
+  const { verificationGasLimit: _, callGasLimit: __, paymaster, ...rest } = operation
+  const high = priced({
+    ...rest,
+    ...(paymaster && { paymaster: { address: paymaster.address, data: paymaster.data } }),
+  })
+  const most = (one: bigint | undefined, other: bigint | undefined) => ((one ?? 0n) > (other ?? 0n) ? one! : other!)
+  return {
+    ...high,
+    verificationGasLimit: most(operation.verificationGasLimit, high.verificationGasLimit),
+    callGasLimit: most(operation.callGasLimit, high.callGasLimit),
+    // A paymaster's deposit may be meant for the limits that are given.
+    maxFeePerGas: paymaster || operation.maxFeePerGas === 0n ? 1n : operation.maxFeePerGas,
+    maxPriorityFeePerGas: paymaster ? 0n : operation.maxPriorityFeePerGas,
+  }
+}
+
+function below(gas: bigint): bigint {
+  return gas > 0n ? gas - 1n : 0n
+}
+
+function gasUsedIn(record: CallRecord, operation: PricedOperation) {
+  const { creation, account, paymaster, execution, postOp } = operationFrames(record.frames, operation)
+  const used = (frames: readonly Frame[] = []) => frames[0]?.gasUsed ?? 0n
+  return {
+    account: below(used(creation) + used(account)),
+    paymaster: below(used(paymaster)),
+    execution: used(execution),
+    postOp: used(postOp),
+  }
+}
+
+/** What the operation came to, apart from gas; undefined where the EntryPoint refused it. */
+function outcomeOf(record: CallRecord, operation: PricedOperation): string | undefined {
+  const [top] = record.frames
+  if (top === undefined || hasFailed(top)) return undefined
+  const { execution = [], postOp = [] } = operationFrames(record.frames, operation)
+  const success = operationEvent(record, top.to as Address)?.success
+  const frames = [...execution, ...postOp.slice(0, 1)].map(({ kind, to, value, logs, ...frame }) => ({
+    ...{ kind, to, value: value?.toString(), hasFailed: hasFailed(frame as Frame) },
+    logs: frame.depth > 2 || to === operation.sender ? logs : [],
+  }))
+  return JSON.stringify({ success, frames })
+}

@@ -1,0 +1,202 @@
+import { type Address, type Hash, type Hex, toQuantity } from '@upfront/protocol'
+import { type AssetChanges, type AssetQuestions, assetChanges } from '../assets/asset-changes.js'
+import { assetEvents } from '../assets/asset-events.js'
+import type { CallRecord, Frame } from '../engine/call-record.js'
+import type { Assumed } from './assumed-signature.js'
+import { failureWords } from './failure-words.js'
+import { operationEvent } from './operation-event.js'
+import { hasFailed, operationFrames, type ValidationData, validationData } from './operation-frames.js'
+import type { OperationGas } from './operation-gas.js'
+import type { SafeCall } from './safe-call.js'
+import type { OperationCall } from './user-operation-call.js'
+import type { BrokenRule } from './validation-rules.js'
+
+/** What a validation came to, as it is. */
+export interface ShownValidation {
+  status: Hex
+  /** `missing`: a stand-in of 65 bytes was given in its place. */
+  signature?: ValidationData['signature'] | 'missing'
+  /** What all that follows takes for granted. */
+  assumed?: Assumed
+  gasUsed: Hex
+  aggregator?: Hex
+  validAfter?: Hex
+  validUntil?: Hex
+  error?: string
+}
+
+/** A part of the execution. */
+export interface ShownPart {
+  status: Hex
+  gasUsed: Hex
+  returnData: Hex
+  error?: string
+  /** What it moved and approved, where the request asks for asset changes. */
+  transfers?: AssetChanges['transfers']
+  approvals?: AssetChanges['approvals']
+}
+
+/** A user operation beside the call that carries it out. */
+export interface ShownOperation {
+  userOpHash?: Hash
+  entryPoint: Address
+  /** 1: the EntryPoint took it, and its execution succeeded. */
+  status: Hex
+  /** Why the EntryPoint refuses it, whatever is assumed: `AA21 didn't pay prefund`. */
+  refusal?: string
+  /** Of the factory and the account. */
+  validation?: ShownValidation
+  paymaster?: ShownValidation & { address: Address }
+  /** Of ERC-7562, those that the validation breaks. */
+  brokenRules: BrokenRule[]
+  execution?: ShownPart
+  postOp?: ShownPart
+  actualGasUsed?: Hex
+  /** Wei. */
+  actualGasCost?: Hex
+  gasLimits?: OperationGas
+}
+
+/** A Safe's transaction beside the call that carries it out. */
+export interface ShownSafeTransaction {
+  safe: Address
+  version: string
+  safeTxHash: Hash
+  nonce: Hex
+  /** The Safe's own: transactions with nonces below have to come first. */
+  nextNonce: Hex
+  threshold: Hex
+  /** In ascending order. */
+  owners: Address[]
+  guard?: Address
+  /** Whether it was asked. */
+  isGuarded: boolean
+  /** 1: its owners' call succeeded; where it fails, the Safe's own call may not. */
+  status: Hex
+  error?: string
+}
+
+/** Words for the data of a revert, where they are known. */
+export type Explain = (data: Hex) => Promise<string | undefined>
+
+/** @param asked about what the call moved, where assets are wanted */
+export async function shownOperation(
+  made: OperationCall,
+  record: CallRecord,
+  explain: Explain,
+  asked: AssetQuestions | undefined,
+  gasLimits: OperationGas | undefined,
+): Promise<ShownOperation> {
+  const { operation, entryPoint, validation, isUnsigned, assumed, userOpHash, rules, refusal } = made
+  const event = operationEvent(record, entryPoint)
+  const ran = operationFrames(record.frames, operation)
+  const isDone = event?.success === true
+  const part = (frames: readonly Frame[] | undefined, shows: boolean) =>
+    frames && shownPart(frames, record, explain, shows ? asked : undefined, isDone)
+  const [account, paymaster] = [validation.account?.[0], validation.paymaster?.[0]]
+  const [execution, postOp] = [await part(ran.execution, true), await part(ran.postOp, false)]
+  return {
+    ...(userOpHash !== undefined && { userOpHash: userOpHash as Hash }),
+    entryPoint,
+    status: isDone ? '0x1' : '0x0',
+    ...(refusal !== undefined && { refusal: await refusalWords(refusal, explain) }),
+    ...(account !== undefined && {
+      validation: await shownValidation(account, 0, explain, {
+        ...(assumed.account !== undefined && { assumed: assumed.account }),
+        ...(isUnsigned && { signature: 'missing' }),
+        gasUsed: toQuantity(account.gasUsed + (validation.creation?.[0]?.gasUsed ?? 0n)),
+      }),
+    }),
+    ...(operation.paymaster !== undefined &&
+      paymaster !== undefined && {
+        paymaster: {
+          address: operation.paymaster.address,
+          ...(await shownValidation(paymaster, 1, explain, {
+            ...(assumed.paymaster !== undefined && { assumed: assumed.paymaster }),
+          })),
+        },
+      }),
+    brokenRules: rules,
+    ...(execution !== undefined && { execution }),
+    ...(postOp !== undefined && { postOp }),
+    ...(event !== undefined && {
+      actualGasUsed: toQuantity(event.actualGasUsed),
+      actualGasCost: toQuantity(event.actualGasCost),
+    }),
+    ...(gasLimits !== undefined && { gasLimits }),
+  }
+}
+
+async function shownValidation(
+  frame: Frame,
+  word: number,
+  explain: Explain,
+  known: Partial<ShownValidation>,
+): Promise<ShownValidation> {
+  const { signature, aggregator, validAfter, validUntil } = validationData(frame, word) ?? {}
+  const error = await wordsFor(frame, explain)
+  return {
+    status: hasFailed(frame) ? '0x0' : '0x1',
+    gasUsed: toQuantity(frame.gasUsed),
+    ...(signature !== undefined && { signature }),
+    ...known,
+    ...(aggregator !== undefined && { aggregator }),
+    ...(validAfter !== undefined && { validAfter: toQuantity(validAfter) }),
+    ...(validUntil !== undefined && { validUntil: toQuantity(validUntil) }),
+    ...(error !== undefined && { error }),
+  }
+}
+
+async function shownPart(
+  frames: readonly Frame[],
+  record: CallRecord,
+  explain: Explain,
+  asked: AssetQuestions | undefined,
+  isDone: boolean,
+): Promise<ShownPart> {
+  const [frame] = frames as [Frame]
+  const error = await wordsFor(frame, explain)
+  const events = asked && (isDone ? assetEvents({ frames: [...frames] }) : { transfers: [], approvals: [] })
+  const [moved] = events ? assetChanges([{ ...asked, events }], [record]) : []
+  return {
+    status: hasFailed(frame) ? '0x0' : '0x1',
+    gasUsed: toQuantity(frame.gasUsed),
+    returnData: frame.output,
+    ...(error !== undefined && { error }),
+    ...(moved && { transfers: moved.transfers, approvals: moved.approvals }),
+  }
+}
+
+async function refusalWords({ reason, inner }: { reason: string; inner?: Hex }, explain: Explain): Promise<string> {
+  const because = inner === undefined || inner === '0x' ? undefined : await explain(inner)
+  return because === undefined ? reason : `${reason}: ${because}`
+}
+
+async function wordsFor(frame: Frame, explain: Explain): Promise<string | undefined> {
+  const words = failureWords(frame)
+  if (words !== 'execution reverted' || frame.output === '0x') return words
+  const known = await explain(frame.output)
+  return known === undefined ? words : `${words}: ${known}`
+}
+
+/** @param record of `execTransaction`, with frames */
+export async function shownSafeTransaction(
+  { transaction, version, safeTxHash, nonce, nextNonce, threshold, owners, guard }: SafeCall,
+  { frames }: CallRecord,
+  explain: Explain,
+): Promise<ShownSafeTransaction> {
+  const { safe, to } = transaction
+  const [top] = frames
+  const isDone = top !== undefined && !hasFailed(top) && /1$/.test(top.output)
+  // Below the Safe's proxy, its code makes the owners' call.
+  const failed = frames.find((frame) => frame.depth > 0 && frame.depth <= 2 && frame.to === to && hasFailed(frame))
+  const error = isDone || top === undefined ? undefined : await wordsFor(failed ?? top, explain)
+  return {
+    ...{ safe, version, safeTxHash, nonce: toQuantity(nonce), nextNonce: toQuantity(nextNonce) },
+    ...{ threshold: toQuantity(threshold), owners },
+    ...(guard !== undefined && { guard }),
+    isGuarded: guard !== undefined && transaction.guard,
+    status: isDone ? '0x1' : '0x0',
+    ...(error !== undefined && { error }),
+  }
+}

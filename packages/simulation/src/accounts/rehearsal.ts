@@ -1,0 +1,45 @@
+import type { BlockStateCall, Call, StateOverride } from '@upfront/protocol'
+import { gasOf, type Run } from '../drive/inspect.js'
+import type { Simulation } from '../drive/simulate.js'
+import type { CallRecord } from '../engine/call-record.js'
+import { mergedOverrides } from './merged-overrides.js'
+
+/** Tries calls at a place of a request, after all that comes before it, to find out how they are to be made. */
+export class Rehearsal {
+  /** That all runs took. */
+  gas = 0n
+  runs = 0
+  readonly simulation: Simulation
+  readonly #before: readonly BlockStateCall[]
+  readonly #block: BlockStateCall
+  readonly #run: Run
+
+  /** @param block as far as its calls are made */
+  constructor(simulation: Simulation, before: readonly BlockStateCall[], block: BlockStateCall, run: Run) {
+    this.simulation = simulation
+    this.#before = before
+    this.#block = block
+    this.#run = run
+  }
+
+  /**
+   * @param more overrides on top of the block's
+   * @returns what the calls did, in order
+   * @throws or rejects with what the run does
+   */
+  async try(calls: readonly Call[], more: readonly StateOverride[] = []): Promise<CallRecord[]> {
+    const { request } = this.simulation
+    const block = {
+      ...this.#block,
+      stateOverrides: mergedOverrides(this.#block.stateOverrides, more),
+      calls: [...this.#block.calls, ...calls],
+    }
+    const shown = { validation: false, traceTransfers: false, returnFullTransactions: false }
+    const asked = { ...request, ...shown, blockStateCalls: [...this.#before, block] }
+    const recording = { frames: true, state: true, uses: true }
+    const answer = await this.#run({ ...this.simulation, request: asked, recording })
+    this.runs += 1
+    this.gas += gasOf(answer)
+    return answer.records.slice(-calls.length)
+  }
+}

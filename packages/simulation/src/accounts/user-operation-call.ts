@@ -1,0 +1,166 @@
+import type { Address, Call, Hex, StateOverride, UserOperation } from '@upfront/protocol'
+import type { CallRecord } from '../engine/call-record.js'
+import { type Assumed, assumedSignature } from './assumed-signature.js'
+import { BUNDLER, EntryPointAbi, type PricedOperation } from './entry-point.js'
+import { failureWords } from './failure-words.js'
+import { operationEvent } from './operation-event.js'
+import { hasFailed, type OperationFrames, operationFrames, validationData } from './operation-frames.js'
+import type { Rehearsal } from './rehearsal.js'
+import { type BrokenRule, brokenRules } from './validation-rules.js'
+
+/** Limits of an operation that names none: enough for all that bundlers take. */
+const GENEROUS = { verification: 5_000_000n, call: 7_000_000n, paymaster: 1_000_000n, postOp: 1_000_000n }
+/** Of 65 bytes, as ECDSA's: accounts that look at its form alone do not fail for want of one. */
+const STAND_IN: Hex = `0x${'f'.repeat(31)}${'0'.repeat(33)}7${'a'.repeat(63)}1c`
+const RICH = 1n << 96n
+const DAY = 86_400n
+
+/** A user operation as the call that carries it out. */
+export interface OperationCall {
+  call: Call
+  overrides: StateOverride[]
+  operation: PricedOperation
+  entryPoint: Address
+  /** As it is, whatever is assumed of the signature. */
+  validation: OperationFrames
+  /** Nobody signed it. */
+  isUnsigned: boolean
+  /** What the run takes for granted. */
+  assumed: { account?: Assumed; paymaster?: 'signature' }
+  /** Undefined where the EntryPoint gives none. */
+  userOpHash: Hex | undefined
+  rules: BrokenRule[]
+  /** Why the EntryPoint refuses it, whatever is assumed. */
+  refusal?: { reason: string; inner?: Hex }
+}
+
+/** The limits and prices with which an operation runs. */
+export function priced(operation: UserOperation): PricedOperation {
+  const { paymaster } = operation
+  return {
+    verificationGasLimit: GENEROUS.verification,
+    callGasLimit: GENEROUS.call,
+    preVerificationGas: 0n,
+    maxFeePerGas: 0n,
+    maxPriorityFeePerGas: 0n,
+    signature: STAND_IN,
+    ...operation,
+    ...(paymaster && {
+      paymaster: { verificationGasLimit: GENEROUS.paymaster, postOpGasLimit: GENEROUS.postOp, ...paymaster },
+    }),
+  }
+}
+
+/** `handleOps` of one operation, from an account that may send it. */
+export function bundleOf(operation: PricedOperation, entryPoint: Address, abi: EntryPointAbi): Call {
+  const { authorization } = operation
+  return {
+    from: BUNDLER,
+    to: entryPoint,
+    input: abi.handleOps(operation),
+    ...(authorization && { authorizationList: [authorization] }),
+  }
+}
+
+/**
+ * How a user operation is carried out: by the EntryPoint itself, as a bundle of its own. Where it lacks a right signature, that one is assumed, by
+ * overrides that change nothing but the verdict on it.
+ * @throws or rejects with what the runs do
+ */
+export async function operationCall(
+  given: UserOperation,
+  entryPoint: Address,
+  rehearsal: Rehearsal,
+): Promise<OperationCall> {
+  const abi = await EntryPointAbi.load()
+  const operation = priced(given)
+  const isUnsigned = given.signature === undefined
+  const call = bundleOf(operation, entryPoint, abi)
+  const bundler: StateOverride = { address: BUNDLER, balance: RICH }
+  const entities = entitiesOf(operation)
+  const [record, hash, ...deposits] = await rehearsal.try(
+    [
+      call,
+      { to: entryPoint, input: abi.getUserOpHash(operation) },
+      ...entities.map((entity) => ({ to: entryPoint, input: abi.getDepositInfo(entity) })),
+    ],
+    [bundler],
+  )
+  const validation = operationFrames(record!.frames, operation)
+  const made: OperationCall = {
+    ...{ call, operation, entryPoint, validation, isUnsigned },
+    overrides: [bundler],
+    assumed: {},
+    userOpHash: hashIn(hash),
+    rules: brokenRules(validation, record!, {
+      ...{ entryPoint, sender: operation.sender },
+      ...(operation.initCode.length >= 42 && { factory: operation.initCode.slice(0, 42) as Address }),
+      ...(operation.paymaster && { paymaster: operation.paymaster.address }),
+      staked: new Set(entities.filter((_, index) => isStaked(deposits[index]))),
+      accountExisted: operation.initCode === '0x',
+      keccak256: abi.keccak256,
+    }),
+  }
+  await assume(made, record!, rehearsal, abi)
+  return made
+}
+
+/** Assumes what is not there, as far as the EntryPoint refuses the operation for the want of it. */
+async function assume(made: OperationCall, first: CallRecord, rehearsal: Rehearsal, abi: EntryPointAbi): Promise<void> {
+  const { call, operation, entryPoint, isUnsigned, assumed } = made
+  for (let record = first; ; ) {
+    const refusal = refusalIn(record, entryPoint, abi)
+    if (refusal === undefined) return
+    const found = operationFrames(record.frames, operation)
+    const before = made.overrides.length
+    if (assumed.account === undefined) {
+      const verdict = validationData(found.account?.[0], 0)?.signature
+      const hasReverted = found.account !== undefined && hasFailed(found.account[0]!)
+      const kind = verdict === 'invalid' ? 'signature' : isUnsigned && hasReverted ? 'validation' : undefined
+      const more = kind && assumedSignature('account', kind, found.account!, record, entryPoint)
+      if (kind !== undefined && more !== undefined) {
+        assumed.account = kind
+        made.overrides.push(...more)
+      }
+    }
+    if (assumed.paymaster === undefined && validationData(found.paymaster?.[0], 1)?.signature === 'invalid') {
+      const more = assumedSignature('paymaster', 'signature', found.paymaster!, record, entryPoint)
+      if (more !== undefined) {
+        assumed.paymaster = 'signature'
+        made.overrides.push(...more)
+      }
+    }
+    if (made.overrides.length === before) {
+      made.refusal = refusal
+      return
+    }
+    record = (await rehearsal.try([call], made.overrides))[0]!
+  }
+}
+
+function refusalIn(record: CallRecord, entryPoint: Address, abi: EntryPointAbi): OperationCall['refusal'] {
+  const [top] = record.frames
+  const failure = top && failureWords(top)
+  if (failure !== undefined) return abi.refusal(top!.output) ?? { reason: failure }
+  return operationEvent(record, entryPoint) === undefined
+    ? { reason: 'no EntryPoint of v0.7 or later is at this address' }
+    : undefined
+}
+
+function entitiesOf({ sender, initCode, paymaster }: UserOperation): Address[] {
+  const factory = initCode.length >= 42 ? [initCode.slice(0, 42) as Address] : []
+  return [sender, ...factory, ...(paymaster ? [paymaster.address] : [])]
+}
+
+function hashIn(record: CallRecord | undefined): Hex | undefined {
+  const [frame] = record?.frames ?? []
+  return frame === undefined || hasFailed(frame) || frame.output.length !== 66 ? undefined : frame.output
+}
+
+/** `deposit`, `staked`, `stake`, `unstakeDelaySec`, `withdrawTime`: a word each. */
+function isStaked(record: CallRecord | undefined): boolean {
+  const [frame] = record?.frames ?? []
+  if (frame === undefined || hasFailed(frame) || frame.output.length < 2 + 5 * 64) return false
+  const word = (index: number) => BigInt(`0x${frame.output.slice(2 + index * 64, 66 + index * 64)}`)
+  return word(1) === 1n && word(3) >= DAY
+}

@@ -1,0 +1,64 @@
+import type { AccountCall, BlockStateCall } from '@upfront/protocol'
+import type { Run } from '../drive/inspect.js'
+import type { Simulation } from '../drive/simulate.js'
+import { baseFeeParameters, nextBaseFee } from '../plan/base-fee.js'
+import { impliedRules } from '../plan/infer-chain-rules.js'
+import { rulesAt } from '../plan/rules-at.js'
+import { mergedOverrides } from './merged-overrides.js'
+import { Rehearsal } from './rehearsal.js'
+import { type SafeCall, safeCall } from './safe-call.js'
+import { type OperationCall, operationCall } from './user-operation-call.js'
+
+/** A call that was made of another form, and where it can be tried again. */
+export type MadeCall = { position: AccountCall; rehearsal: Rehearsal } & (
+  | { kind: 'userOperation'; made: OperationCall }
+  | { kind: 'safe'; made: SafeCall }
+)
+
+/**
+ * The simulation with user operations and Safe transactions as calls, each found out after all that comes before it.
+ * @param given in the order of the request
+ * @throws RpcError with the place of one that can't be carried out; what `run` does
+ */
+export async function withAccountCalls(
+  simulation: Simulation,
+  given: readonly AccountCall[],
+  run: Run,
+): Promise<{ simulation: Simulation; made: MadeCall[] }> {
+  const blocks: BlockStateCall[] = []
+  const made: MadeCall[] = []
+  for (const [index, asked] of simulation.request.blockStateCalls.entries()) {
+    const own = given.filter(({ block }) => block === index)
+    let block = own.some(({ kind }) => kind === 'userOperation') ? withBaseFee(asked, simulation) : asked
+    for (const position of own) {
+      const { call: at } = position
+      const before = { ...block, calls: block.calls.slice(0, at) }
+      const rehearsal = new Rehearsal(simulation, [...blocks], before, run)
+      const one: MadeCall =
+        position.kind === 'safe'
+          ? { position, rehearsal, kind: 'safe', made: await safeCall(position.transaction, position.place, rehearsal) }
+          : {
+              ...{ position, rehearsal, kind: 'userOperation' },
+              made: await operationCall(position.operation, position.entryPoint, rehearsal),
+            }
+      made.push(one)
+      block = {
+        ...block,
+        stateOverrides: mergedOverrides(block.stateOverrides, one.made.overrides),
+        calls: block.calls.map((call, place) => (place === at ? one.made.call : call)),
+      }
+    }
+    blocks.push(block)
+  }
+  return { simulation: { ...simulation, request: { ...simulation.request, blockStateCalls: blocks } }, made }
+}
+
+/** An operation pays by the base fee, which without validation would be 0. */
+function withBaseFee(block: BlockStateCall, { base, rules, opening }: Simulation): BlockStateCall {
+  const baseRules = rulesAt(rules, base.number, base.timestamp) ?? impliedRules(base, rules)
+  const next =
+    opening?.baseFeePerGas ??
+    (baseRules && nextBaseFee(base, baseRules, baseFeeParameters(rules, base, baseRules, baseRules)))
+  const blockOverrides = { ...(next !== undefined && { baseFeePerGas: next }), ...block.blockOverrides }
+  return { ...block, blockOverrides }
+}
