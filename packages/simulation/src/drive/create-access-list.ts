@@ -31,13 +31,26 @@ export async function createAccessList(
   for (let runs = 1; ; runs += 1) {
     const { records, failures, gasUsed } = await run({ ...request, call: { ...request.call, accessList } })
     const accessed = records[0] === undefined ? [] : accessListOf(records[0])
-    if (JSON.stringify(accessed) === JSON.stringify(accessList) || runs === MOST_RUNS) {
+    if (areSame(accessed, accessList) || runs === MOST_RUNS) {
       const [failed] = failures
       const error = failed && presentFailure({ ...failed, returnData: '0x' }, 'ethereum')
       return { accessList: accessed, gasUsed, ...(typeof error === 'object' && { error: error.message }) }
     }
     accessList = accessed
   }
+}
+
+/** Both in ascending order. */
+function areSame(one: readonly AccessListEntry[], other: readonly AccessListEntry[]): boolean {
+  const hasSameKeys = (keys: readonly Hash[], others: readonly Hash[]) =>
+    keys.length === others.length && keys.every((key, index) => key === others[index])
+  return (
+    one.length === other.length &&
+    one.every(({ address, storageKeys }, index) => {
+      const against = other[index]!
+      return address === against.address && hasSameKeys(storageKeys, against.storageKeys)
+    })
+  )
 }
 
 /** The list that was given, without what the call touches anyhow: the accounts that no list names. */

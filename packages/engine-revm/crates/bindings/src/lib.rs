@@ -13,7 +13,6 @@ use napi_derive::napi;
 use std::sync::Arc;
 use threads::Threads;
 use upfront_engine::{
-    evm::MemoryGate,
     pool::Pool,
     primitives::{B256, hex},
     state::{Allowance, Layer},
@@ -24,18 +23,10 @@ use upfront_engine_border::{AtOnce, Desk, Ending, Field, Payload, Refusal, Simul
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// mimalloc keeps what a thread freed for a second, on each of many threads: too long for what one simulation takes at most.
-fn return_freed() {
-    // SAFETY: it has no precondition.
-    unsafe { libmimalloc_sys::mi_collect(true) }
-}
-
 /// What the event loop gives a simulation at most: enough for a swap. bench/RESULTS.md has what the costliest programs known make of
 /// it.
 const ALLOWANCE: Allowance = Allowance { gas: 300_000, frames: 20, bytes: 4_096, precompile_gas: 40_000 };
 const SMALL_PLAN: usize = 8_192;
-/// What a longer plan took is given back to the system at once.
-const LARGE_PLAN: usize = 1 << 20;
 
 /// As Cargo.lock pins it.
 #[napi]
@@ -73,8 +64,7 @@ impl NativeEngine {
         let desk = Desk::new(options.cache_bytes as usize, ALLOWANCE);
         let mailbox = Arc::new(Mailbox::new(wake));
         let pool = Pool::new(options.threads as usize, options.queue as usize);
-        let memory = MemoryGate::new(options.memory_bytes as usize, return_freed);
-        let threads = Threads::new(pool, desk.cache.clone(), memory, mailbox.clone());
+        let threads = Threads::new(pool, desk.cache.clone(), options.memory_bytes as usize, mailbox.clone());
         Self { desk, mailbox, threads }
     }
 
@@ -233,15 +223,10 @@ impl NativeEngine {
         text: &Latin1String,
     ) -> Result<()> {
         let text = ascii(text)?.to_owned();
-        let is_large = text.len() > LARGE_PLAN;
         let work = move |ground: &_| {
             let work = Work::read(kind, &mut Tokens(&text));
             drop(text);
-            let done = work.map_err(|_| Ending::Failed)?.perform(ground);
-            if is_large {
-                return_freed();
-            }
-            done
+            work.map_err(|_| Ending::Failed)?.perform(ground)
         };
         self.threads.start(id, key_of(key)?, self.layers(layers)?, work).map_err(refused)
     }

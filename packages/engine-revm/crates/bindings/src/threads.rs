@@ -8,15 +8,25 @@ use std::{
     collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
 };
 use upfront_engine::{
     evm::MemoryGate,
     pool::Pool,
     primitives::B256,
     simulate::Ground,
-    state::{Layer, StateCache, Stop},
+    state::{Layer, StateCache, Stop, thread_time},
 };
 use upfront_engine_border::{Ending, Payload, Refusal, Result};
+
+/// CPU time of work that may have taken much memory: what it freed is given back to the system.
+const LONG: Duration = Duration::from_millis(10);
+
+/// mimalloc keeps what a thread freed for a second, on each of many threads: too long for what one simulation takes at most.
+fn return_freed() {
+    // SAFETY: it has no precondition.
+    unsafe { libmimalloc_sys::mi_collect(true) }
+}
 
 #[derive(Clone, Default)]
 struct Running {
@@ -45,13 +55,17 @@ pub struct Threads {
     pool: Option<Pool>,
     cache: Arc<StateCache>,
     memory: Arc<MemoryGate>,
+    records: Arc<MemoryGate>,
     mailbox: Arc<Mailbox>,
     table: Table,
 }
 
 impl Threads {
-    pub fn new(pool: Pool, cache: Arc<StateCache>, memory: MemoryGate, mailbox: Arc<Mailbox>) -> Self {
-        Self { pool: Some(pool), cache, memory: Arc::new(memory), mailbox, table: Table::default() }
+    /// @param memory_bytes of the EVM's memory on all threads together; half as much is for records
+    pub fn new(pool: Pool, cache: Arc<StateCache>, memory_bytes: usize, mailbox: Arc<Mailbox>) -> Self {
+        let gate = |bytes| Arc::new(MemoryGate::new(bytes, return_freed));
+        let (memory, records) = (gate(memory_bytes), gate(memory_bytes / 2));
+        Self { pool: Some(pool), cache, memory, records, mailbox, table: Table::default() }
     }
 
     /// Fails where the queue is full or the pool is closed.
@@ -66,18 +80,23 @@ impl Threads {
         let running = Running::default();
         self.table.entries().insert(id, running.clone());
         let (table, cache, mailbox) = (self.table.clone(), self.cache.clone(), self.mailbox.clone());
-        let memory = self.memory.clone();
+        let (memory, records) = (self.memory.clone(), self.records.clone());
         let job = move || {
             let Running { stop, answer } = running;
             let source = Arc::new(Reader { id, mailbox: mailbox.clone(), stop: stop.clone(), answer });
-            let ground = Ground { cache, key, layers, source, stop, memory };
+            let ground = Ground { cache, key, layers, source, stop, memory, records };
+            let began = thread_time();
             let result = catch_unwind(AssertUnwindSafe(|| work(&ground)));
+            drop(ground);
             table.entries().remove(&id);
             match result {
                 Ok(Ok(done)) => mailbox.post(Kind::Done, id, done),
                 Ok(Err(Ending::Rejected(text))) => mailbox.post(Kind::Rejected, id, text),
                 Ok(Err(Ending::Cancelled)) => mailbox.post(Kind::Cancelled, id, Vec::new()),
                 Ok(Err(Ending::Failed)) | Err(_) => mailbox.post(Kind::Failed, id, Vec::new()),
+            }
+            if thread_time() - began >= LONG {
+                return_freed();
             }
         };
         pool.run(job).map_err(|_| {

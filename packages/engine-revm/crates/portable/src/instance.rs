@@ -112,6 +112,7 @@ impl Instance {
             source: lacking.clone(),
             stop: Arc::new(Stop::default()),
             memory: Arc::new(MemoryGate::default()),
+            records: Arc::default(),
         };
         let done = match work {
             Work::Carry(block) => executed(carry::execute(&block, &ground)),

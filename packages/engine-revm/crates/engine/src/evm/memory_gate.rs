@@ -6,7 +6,7 @@ use std::{
 };
 
 /// A simulation takes this much without asking.
-const FREE_BYTES: usize = 1 << 20;
+pub const FREE_BYTES: usize = 1 << 20;
 /// EIP-150 leaves so many frames at most.
 const MOST_FRAMES: u64 = 1_024;
 /// Of one frame beside its memory: the EVM stack, code that it creates, what revm keeps.
@@ -75,6 +75,26 @@ impl MemoryGate {
         self.turns().taken -= bytes;
         self.changed.notify_all();
     }
+
+    /// Waits until the bytes are free, or all where that is less, and holds them. None where it was stopped before.
+    pub fn hold(self: &Arc<Self>, bytes: usize, stop: &Stop) -> Option<Held> {
+        let bytes = bytes.min(self.bytes);
+        self.take(bytes, stop).then(|| Held { gate: self.clone(), bytes })
+    }
+}
+
+/// Bytes of a gate.
+#[derive(Debug)]
+pub struct Held {
+    gate: Arc<MemoryGate>,
+    bytes: usize,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        (self.gate.return_freed)();
+        self.gate.give(self.bytes);
+    }
 }
 
 /// What one simulation holds of the gate's bytes. Without a gate it may hold any.
@@ -82,38 +102,23 @@ impl MemoryGate {
 pub struct Room {
     gate: Option<Arc<MemoryGate>>,
     most: usize,
-    held: usize,
+    held: Option<Held>,
 }
 
 impl Room {
     /// `gas`: the most that one of its calls has.
     pub fn new(gate: Arc<MemoryGate>, gas: u64) -> Self {
-        let most = most_memory(gas).min(gate.bytes);
-        Self { gate: Some(gate), most, held: 0 }
+        Self { gate: Some(gate), most: most_memory(gas), held: None }
     }
 
     /// Called before a frame opens, with the bytes of memory that the frames above it have. False where it was stopped while it waited.
     pub fn admits(&mut self, bytes: usize, stop: &Stop) -> bool {
-        if bytes <= FREE_BYTES || self.held > 0 {
+        if bytes <= FREE_BYTES || self.held.is_some() {
             return true;
         }
         let Some(gate) = &self.gate else { return true };
-        if !gate.take(self.most, stop) {
-            return false;
-        }
-        self.held = self.most;
-        true
-    }
-}
-
-impl Drop for Room {
-    fn drop(&mut self) {
-        if let Some(gate) = &self.gate
-            && self.held > 0
-        {
-            (gate.return_freed)();
-            gate.give(self.held);
-        }
+        self.held = gate.hold(self.most, stop);
+        self.held.is_some()
     }
 }
 

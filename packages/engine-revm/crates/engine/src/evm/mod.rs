@@ -23,7 +23,7 @@ pub use frames::FrameStore;
 pub use halt::is_ambiguous;
 pub use handler::{CallOutcome, Charge, RollupCharge, SimulationHandler};
 pub use machine::Machine;
-pub use memory_gate::{MemoryGate, Room};
+pub use memory_gate::{FREE_BYTES, MemoryGate, Room};
 pub use precompiles::{Moved, PrecompileSet, for_rules};
 pub use recorder::{Lookups, Recorder};
 pub use watch::{LogPlace, Watch};

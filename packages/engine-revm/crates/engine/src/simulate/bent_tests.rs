@@ -42,6 +42,7 @@ fn run(code: Bytes, codes: Vec<(Address, Bytes)>) -> (Vec<Vec<Read>>, Outcome) {
         source: source.clone(),
         stop: Arc::default(),
         memory: Arc::default(),
+        records: Arc::default(),
     };
     let outcome = simulate_reading(&plan, &ground).unwrap();
     let batches = source.batches.lock().unwrap().clone();

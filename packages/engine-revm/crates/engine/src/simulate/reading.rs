@@ -1,6 +1,6 @@
 use super::{Simulated, simulate};
 use crate::{
-    evm::{MemoryGate, Room},
+    evm::{FREE_BYTES, MemoryGate, Room},
     outcome::Outcome,
     plan::Plan,
     rejection::Failure,
@@ -20,6 +20,8 @@ pub struct Ground {
     pub source: Arc<dyn StateSource>,
     pub stop: Arc<Stop>,
     pub memory: Arc<MemoryGate>,
+    /// Of long records and what they are made of.
+    pub records: Arc<MemoryGate>,
 }
 
 impl Ground {
@@ -34,6 +36,9 @@ const MOST_TIME_EARNED: Duration = Duration::from_millis(450);
 /// A look ahead has a quarter of the plan's gas, at most this.
 const MOST_GAS_AHEAD: u64 = 15_000_000;
 
+/// A byte of a record is held as what it is made of, as part of it and as text.
+const COPIES: usize = 4;
+
 /// Executes and seals all blocks of the plan, and waits for missing values. Where one is missing the rest runs ahead, so that
 /// all that turn out to be are waited for together; then the plan runs again, until nothing is missing. What came of a run that
 /// took all values for what they are is its answer.
@@ -41,7 +46,13 @@ pub fn simulate_reading(plan: &Plan, ground: &Ground) -> Result<Outcome, Failure
     let gas = (plan.gas_budget / 4).min(MOST_GAS_AHEAD);
     let allowance = Allowance { gas, frames: 10_000, bytes: 1 << 20, precompile_gas: gas };
     let (mut left, mut earns) = (TIME_AHEAD, MOST_TIME_EARNED);
+    let recorded = if plan.recording.is_on() { COPIES * plan.answer_bytes / 2 } else { 0 };
     loop {
+        // Before any other memory is waited for, and not while values are.
+        let held = (recorded > FREE_BYTES).then(|| ground.records.hold(recorded, &ground.stop));
+        if matches!(held, Some(None)) {
+            return Err(Failure::Cancelled);
+        }
         let began = thread_time();
         let state = ground.state().looking_ahead(LookAhead { allowance, until: began + left });
         let room = Room::new(ground.memory.clone(), plan.gas_budget);
@@ -49,6 +60,7 @@ pub fn simulate_reading(plan: &Plan, ground: &Ground) -> Result<Outcome, Failure
         if assumed.is_empty() || matches!(outcome, Err(Failure::Cancelled)) {
             return outcome;
         }
+        drop(held);
         left = left.saturating_sub(thread_time().saturating_sub(began));
         let reads: Vec<Read> = assumed.keys().copied().collect();
         let asked = Instant::now();

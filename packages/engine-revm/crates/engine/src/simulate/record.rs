@@ -121,6 +121,8 @@ fn accounts(
     }
     for (address, slots) in slots {
         let Some(account) = accounts.get_mut(&address) else { continue };
+        let mut slots: Vec<(U256, SlotFlags)> = slots.into_iter().collect();
+        slots.sort_unstable_by_key(|(slot, _)| *slot);
         for (slot, lookup) in slots {
             if !recorder.take(SLOT_BYTES) {
                 return Ok(Vec::new());

@@ -156,6 +156,7 @@ fn ground_on(source: Arc<Sevens>) -> Ground {
         source,
         stop: Arc::default(),
         memory: Arc::default(),
+        records: Arc::default(),
     }
 }
 
@@ -182,6 +183,22 @@ fn a_chain_of_reads_takes_as_many_batches_as_it_is_long() {
     let outcome = simulate_reading(&plan, &ground_on(source.clone())).unwrap();
     assert_eq!(*source.0.lock().unwrap(), [1, 1]);
     assert_eq!(U256::from_be_slice(&only_call(&outcome).return_data), U256::from(7));
+}
+
+#[test]
+fn a_long_record_waits_until_others_are_done() {
+    let mut plan = plan(Vec::new(), vec![call(Some(ALICE), 0, Bytes::new())]);
+    plan.recording.state = true;
+    let ground = ground_on(Arc::default());
+    let other = ground.records.hold(usize::MAX, &Stop::default());
+    ground.stop.raise();
+    assert!(matches!(simulate_reading(&plan, &ground), Err(Failure::Cancelled)), "stopped while it waits");
+    let ground = Ground { stop: Arc::default(), ..ground };
+    plan.answer_bytes = 1 << 18;
+    assert!(simulate_reading(&plan, &ground).is_ok(), "a short one waits for nobody");
+    drop(other);
+    plan.answer_bytes = 64 << 20;
+    assert!(simulate_reading(&plan, &ground).is_ok());
 }
 
 #[test]
