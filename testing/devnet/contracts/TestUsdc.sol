@@ -84,20 +84,8 @@ contract TestUsdc {
         uint8 v,
         bytes32 r,
         bytes32 s
-    ) public {
-        if (block.timestamp <= validAfter) revert AuthorizationNotYetValid();
-        if (block.timestamp >= validBefore) revert SignatureExpired();
-        if (authorizationState[from][nonce]) revert AuthorizationIsUsed();
-        _demandSigner(
-            from,
-            keccak256(abi.encode(TRANSFER_WITH_AUTHORIZATION_TYPEHASH, from, to, value, validAfter, validBefore, nonce)),
-            v,
-            r,
-            s
-        );
-        authorizationState[from][nonce] = true;
-        emit AuthorizationUsed(from, nonce);
-        _transfer(from, to, value);
+    ) external {
+        _transferWithAuthorization(from, to, value, validAfter, validBefore, nonce, abi.encodePacked(r, s, v));
     }
 
     function transferWithAuthorization(
@@ -109,18 +97,43 @@ contract TestUsdc {
         bytes32 nonce,
         bytes calldata signature
     ) external {
-        if (signature.length != 65) revert InvalidSignature();
-        transferWithAuthorization(
-            from,
-            to,
-            value,
-            validAfter,
-            validBefore,
-            nonce,
-            uint8(signature[64]),
-            bytes32(signature[0:32]),
-            bytes32(signature[32:64])
-        );
+        _transferWithAuthorization(from, to, value, validAfter, validBefore, nonce, signature);
+    }
+
+    function _transferWithAuthorization(
+        address from,
+        address to,
+        uint256 value,
+        uint256 validAfter,
+        uint256 validBefore,
+        bytes32 nonce,
+        bytes memory signature
+    ) private {
+        if (block.timestamp <= validAfter) revert AuthorizationNotYetValid();
+        if (block.timestamp >= validBefore) revert SignatureExpired();
+        if (authorizationState[from][nonce]) revert AuthorizationIsUsed();
+        bytes32 structHash =
+            keccak256(abi.encode(TRANSFER_WITH_AUTHORIZATION_TYPEHASH, from, to, value, validAfter, validBefore, nonce));
+        if (from.code.length > 0) {
+            _demandAgreement(from, structHash, signature);
+        } else {
+            if (signature.length != 65) revert InvalidSignature();
+            (bytes32 r, bytes32 s) = abi.decode(signature, (bytes32, bytes32));
+            _demandSigner(from, structHash, uint8(signature[64]), r, s);
+        }
+        authorizationState[from][nonce] = true;
+        emit AuthorizationUsed(from, nonce);
+        _transfer(from, to, value);
+    }
+
+    /// @dev ERC-1271: an account with code says itself what it has signed, as Circle's token has it.
+    function _demandAgreement(address signer, bytes32 structHash, bytes memory signature) private view {
+        bytes32 digest = keccak256(abi.encodePacked("\x19\x01", DOMAIN_SEPARATOR(), structHash));
+        (bool success, bytes memory result) =
+            signer.staticcall(abi.encodeWithSelector(0x1626ba7e, digest, signature));
+        if (!success || result.length < 32 || abi.decode(result, (bytes32)) != bytes32(bytes4(0x1626ba7e))) {
+            revert InvalidSignature();
+        }
     }
 
     function _demandSigner(address signer, bytes32 structHash, uint8 v, bytes32 r, bytes32 s) private view {

@@ -29,7 +29,15 @@ export function readArtifact(name: 'Permit2'): Permit2Artifact
 export function readArtifact(name: 'ExactPermit2Proxy'): DeployedArtifact
 export function readArtifact(name: 'SystemContracts'): SystemContractsArtifact
 export function readArtifact(
-  name: 'FeeToken' | 'RebasingToken' | 'SwapRouter' | 'TestToken' | 'TestUsdc' | 'TokenLayouts' | 'UptoPermit2Proxy',
+  name:
+    | 'FeeToken'
+    | 'OwnKeyAccount'
+    | 'RebasingToken'
+    | 'SwapRouter'
+    | 'TestToken'
+    | 'TestUsdc'
+    | 'TokenLayouts'
+    | 'UptoPermit2Proxy',
 ): Artifact
 export function readArtifact(name: string): Artifact | Permit2Artifact | DeployedArtifact | SystemContractsArtifact {
   return JSON.parse(readFileSync(new URL(`../artifacts/${name}.json`, import.meta.url), 'utf8'))

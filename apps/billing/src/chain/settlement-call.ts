@@ -88,20 +88,22 @@ function permitOf({ maximum: value, permitDeadline: deadline, permitSignature }:
 }
 
 function encodeTransferWithAuthorization(payment: SignedTerms): Hex {
-  const { payer, payTo, maximum, validAfter, deadline, nonce, signature } = payment
+  const { payer, payTo, maximum, validAfter, deadline, nonce } = payment
+  const { signature } = parseErc6492Signature(payment.signature)
   const transfer = [payer, payTo, maximum, validAfter, deadline + 1n, pad(toQuantity(nonce), { size: 32 })] as const
   const functionName = 'transferWithAuthorization'
   // An ordinary account's signature goes to the function that every such token has, anything else to the one for contracts.
-  if (size(signature) !== 65)
+  const parts = size(signature) === 65 ? partsOf(signature) : null
+  if (parts === null || parts.v < 27 || parts.v > 28)
     return encodeFunctionData({ abi: eip3009ABI, functionName, args: [...transfer, signature] })
-  const { r, s, v } = partsOf(signature)
+  const { r, s, v } = parts
   return encodeFunctionData({ abi: eip3009ABI, functionName, args: [...transfer, v, r, s] })
 }
 
 /** Some wallets write the recovery bit alone. */
 function partsOf(signature: Hex): { r: Hex; s: Hex; v: number } {
   const last = Number(slice(signature, 64, 65))
-  return { r: slice(signature, 0, 32), s: slice(signature, 32, 64), v: last < 27 ? last + 27 : last }
+  return { r: slice(signature, 0, 32), s: slice(signature, 32, 64), v: last < 2 ? last + 27 : last }
 }
 
 /** Whose authorization a call settles, by one of the proxies or by EIP-3009; `null` where it is no settlement. */

@@ -9,6 +9,7 @@ const EXACT_REASONS: Readonly<Record<string, string>> = {
 
 /** Those of EIP-3009; by Permit2 the others are those of `upto`. */
 const EIP3009_REASONS: Readonly<Record<string, string>> = {
+  [RefusalReason.invalidAmount]: 'invalid_exact_evm_authorization_value',
   [RefusalReason.amountMismatch]: 'invalid_exact_evm_payload_authorization_value_mismatch',
   [RefusalReason.recipientMismatch]: 'invalid_exact_evm_recipient_mismatch',
   [RefusalReason.invalidSignature]: 'invalid_exact_evm_signature',

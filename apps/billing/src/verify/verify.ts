@@ -18,7 +18,7 @@ import {
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
 import { UptoEvmScheme } from '@x402/evm/upto/facilitator'
-import { BaseError, isErc6492Signature, maxUint256, zeroAddress } from 'viem'
+import { BaseError, isErc6492Signature, maxUint256, parseErc6492Signature, zeroAddress } from 'viem'
 import type { Chain } from '../chain/chain.js'
 import type { Chains } from '../chain/chains.js'
 import { encodeSettlement, isProxy, PERMIT2, settlementTarget } from '../chain/settlement-call.js'
@@ -30,6 +30,13 @@ import { VerificationSigner } from './verification-signer.js'
 const SIMULATION_FAILED: ReadonlySet<string> = new Set([
   RefusalReason.simulationFailed,
   'invalid_exact_evm_transaction_simulation_failed',
+])
+
+/** The last: a signature in ERC-6492's wrapping where the wallet is not deployed. */
+const INVALID_SIGNATURES: ReadonlySet<string> = new Set([
+  RefusalReason.invalidSignature,
+  'invalid_exact_evm_signature',
+  'eip6492_factory_not_allowed',
 ])
 
 /** What one payer holds and lets Permit2 move, not older than `block`. Smallest unit. */
@@ -91,6 +98,7 @@ export function readAuthorization(
   if (requirements.scheme !== schemeOf(authorization.kind)) {
     return invalid(RefusalReason.invalidScheme, `the payload is not one of the scheme ${requirements.scheme}`, payer)
   }
+  if (authorization.maximum === 0n) return invalid(RefusalReason.invalidAmount, 'nothing was authorized', payer)
   const chain = chains.get(requirements.network)
   if (chain === undefined) return invalid(RefusalReason.invalidNetwork, `${requirements.network} is not served`, payer)
   if (!chain.tokens.has(requirements.asset)) {
@@ -190,18 +198,23 @@ export async function verifyOnChain(
     signer.readAhead()
     readBoth().catch(() => undefined)
   }
-  // Without its extensions: what it takes for a settlement by `settle` is simulated with the permit that we take.
+  // Without its extensions: what it takes for a settlement by `settle` is simulated with the permit that we take. Of a wallet that is
+  // deployed, EIP-3009 takes what ERC-6492 wraps.
   const scheme = requirements.scheme === 'upto' ? new UptoEvmScheme(signer) : new ExactEvmScheme(signer)
-  const verdict = await scheme.verify({ ...wire.payload, extensions: {} }, wire.requirements)
+  const { signature } = authorization
+  const isUnwrapped =
+    isErc6492Signature(signature) && authorization.kind === 'exact-eip3009' && (await payerCode()) !== '0x'
+  const signed = isUnwrapped ? { signature: parseErc6492Signature(signature).signature } : {}
+  const payload = { ...wire.payload, payload: { ...wire.payload.payload, ...signed }, extensions: {} }
+  const verdict = await scheme.verify(payload, wire.requirements)
   if (signer.fault !== null) throw signer.fault
   const simulationFailed = SIMULATION_FAILED.has(verdict.invalidReason ?? '')
   if (!verdict.isValid && !simulationFailed) {
     const reason = verdict.invalidReason ?? RefusalReason.invalidPayload
-    const undeployed = reason === RefusalReason.invalidSignature && isErc6492Signature(authorization.signature)
     return invalid(
       reason,
-      undeployed
-        ? "a signature in ERC-6492's wrapping: Permit2 can't check it before the payer's wallet is deployed"
+      INVALID_SIGNATURES.has(reason) && isErc6492Signature(signature)
+        ? "a signature in ERC-6492's wrapping: it can't be checked before the payer's wallet is deployed"
         : 'the authorization does not fit the offer',
     )
   }

@@ -124,8 +124,8 @@ export class BillingClient {
     return this.send('/verify', { body: { x402Version: 2, paymentPayload, paymentRequirements } })
   }
 
-  async settle(paymentPayload: PaymentPayload, amount: string) {
-    const paymentRequirements = { ...paymentPayload.accepted, amount }
+  async settle(paymentPayload: PaymentPayload, amount: string, requirements = paymentPayload.accepted) {
+    const paymentRequirements = { ...requirements, amount }
     return this.send('/settle', { body: { x402Version: 2, paymentPayload, paymentRequirements } })
   }
 }

@@ -8,6 +8,8 @@ export const RefusalReason = {
   invalidScheme: 'invalid_upto_evm_scheme',
   networkMismatch: 'invalid_upto_evm_network_mismatch',
   unsupportedPayloadType: 'unsupported_payload_type',
+  /** Zero was signed: x402's proxies move no less than 1. */
+  invalidAmount: 'permit2_invalid_amount',
   amountMismatch: 'permit2_amount_mismatch',
   tokenMismatch: 'permit2_token_mismatch',
   recipientMismatch: 'invalid_permit2_recipient_mismatch',
