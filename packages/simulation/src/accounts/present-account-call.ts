@@ -4,11 +4,10 @@ import { assetEvents } from '../assets/asset-events.js'
 import type { CallRecord, Frame } from '../engine/call-record.js'
 import type { Assumed } from './assumed-signature.js'
 import { failureWords } from './failure-words.js'
+import type { OperationCall, OperationGas } from './operation-call.js'
 import { operationEvent } from './operation-event.js'
 import { hasFailed, operationFrames, type ValidationData, validationData } from './operation-frames.js'
-import type { OperationGas } from './operation-gas.js'
 import type { SafeCall } from './safe-call.js'
-import type { OperationCall } from './user-operation-call.js'
 import type { BrokenRule } from './validation-rules.js'
 
 /** What a validation came to, as it is. */

@@ -1,12 +1,13 @@
 import type { Address, Call, Hex, StateOverride, UserOperation } from '@upfront/protocol'
+import { assumedSignature } from '../accounts/assumed-signature.js'
+import { BUNDLER, EntryPointAbi, type PricedOperation } from '../accounts/entry-point.js'
+import { failureWords } from '../accounts/failure-words.js'
+import type { OperationCall } from '../accounts/operation-call.js'
+import { operationEvent } from '../accounts/operation-event.js'
+import { hasFailed, operationFrames, validationData } from '../accounts/operation-frames.js'
+import { brokenRules } from '../accounts/validation-rules.js'
 import type { CallRecord } from '../engine/call-record.js'
-import { type Assumed, assumedSignature } from './assumed-signature.js'
-import { BUNDLER, EntryPointAbi, type PricedOperation } from './entry-point.js'
-import { failureWords } from './failure-words.js'
-import { operationEvent } from './operation-event.js'
-import { hasFailed, type OperationFrames, operationFrames, validationData } from './operation-frames.js'
 import type { Rehearsal } from './rehearsal.js'
-import { type BrokenRule, brokenRules } from './validation-rules.js'
 
 /** Limits of an operation that names none: enough for all that bundlers take. */
 const GENEROUS = { verification: 5_000_000n, call: 7_000_000n, paymaster: 1_000_000n, postOp: 1_000_000n }
@@ -14,25 +15,6 @@ const GENEROUS = { verification: 5_000_000n, call: 7_000_000n, paymaster: 1_000_
 const STAND_IN: Hex = `0x${'f'.repeat(31)}${'0'.repeat(33)}7${'a'.repeat(63)}1c`
 const RICH = 1n << 96n
 const DAY = 86_400n
-
-/** A user operation as the call that carries it out. */
-export interface OperationCall {
-  call: Call
-  overrides: StateOverride[]
-  operation: PricedOperation
-  entryPoint: Address
-  /** As it is, whatever is assumed of the signature. */
-  validation: OperationFrames
-  /** Nobody signed it. */
-  isUnsigned: boolean
-  /** What the run takes for granted. */
-  assumed: { account?: Assumed; paymaster?: 'signature' }
-  /** Undefined where the EntryPoint gives none. */
-  userOpHash: Hex | undefined
-  rules: BrokenRule[]
-  /** Why the EntryPoint refuses it, whatever is assumed. */
-  refusal?: { reason: string; inner?: Hex }
-}
 
 /** The limits and prices with which an operation runs. */
 export function priced(operation: UserOperation): PricedOperation {
@@ -67,7 +49,7 @@ export function bundleOf(operation: PricedOperation, entryPoint: Address, abi: E
  * overrides that change nothing but the verdict on it.
  * @throws or rejects with what the runs do
  */
-export async function operationCall(
+export async function makeOperationCall(
   given: UserOperation,
   entryPoint: Address,
   rehearsal: Rehearsal,

@@ -1,13 +1,15 @@
 import type { AccountCall, BlockStateCall } from '@upfront/protocol'
-import type { Run } from '../drive/inspect.js'
-import type { Simulation } from '../drive/simulate.js'
+import { mergedOverrides } from '../accounts/merged-overrides.js'
+import type { OperationCall } from '../accounts/operation-call.js'
+import type { SafeCall } from '../accounts/safe-call.js'
 import { baseFeeParameters, nextBaseFee } from '../plan/base-fee.js'
 import { impliedRules } from '../plan/infer-chain-rules.js'
 import { rulesAt } from '../plan/rules-at.js'
-import { mergedOverrides } from './merged-overrides.js'
+import type { Run } from './inspect.js'
+import { makeOperationCall } from './make-operation-call.js'
+import { makeSafeCall } from './make-safe-call.js'
 import { Rehearsal } from './rehearsal.js'
-import { type SafeCall, safeCall } from './safe-call.js'
-import { type OperationCall, operationCall } from './user-operation-call.js'
+import type { Simulation } from './simulate.js'
 
 /** A call that was made of another form, and where it can be tried again. */
 export type MadeCall = { position: AccountCall; rehearsal: Rehearsal } & (
@@ -36,10 +38,15 @@ export async function withAccountCalls(
       const rehearsal = new Rehearsal(simulation, [...blocks], before, run)
       const one: MadeCall =
         position.kind === 'safe'
-          ? { position, rehearsal, kind: 'safe', made: await safeCall(position.transaction, position.place, rehearsal) }
+          ? {
+              position,
+              rehearsal,
+              kind: 'safe',
+              made: await makeSafeCall(position.transaction, position.place, rehearsal),
+            }
           : {
               ...{ position, rehearsal, kind: 'userOperation' },
-              made: await operationCall(position.operation, position.entryPoint, rehearsal),
+              made: await makeOperationCall(position.operation, position.entryPoint, rehearsal),
             }
       made.push(one)
       block = {

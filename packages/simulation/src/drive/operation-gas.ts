@@ -1,23 +1,12 @@
-import { type Address, type Hex, type StateOverride, toQuantity } from '@upfront/protocol'
-import { search } from '../drive/least-gas.js'
+import { type Address, type StateOverride, toQuantity } from '@upfront/protocol'
+import { EntryPointAbi, type PricedOperation } from '../accounts/entry-point.js'
+import type { OperationCall, OperationGas } from '../accounts/operation-call.js'
+import { operationEvent } from '../accounts/operation-event.js'
+import { hasFailed, operationFrames } from '../accounts/operation-frames.js'
 import type { CallRecord, Frame } from '../engine/call-record.js'
-import { EntryPointAbi, type PricedOperation } from './entry-point.js'
-import { operationEvent } from './operation-event.js'
-import { hasFailed, operationFrames } from './operation-frames.js'
+import { search } from './least-gas.js'
+import { bundleOf, priced } from './make-operation-call.js'
 import type { Rehearsal } from './rehearsal.js'
-import { bundleOf, type OperationCall, priced } from './user-operation-call.js'
-
-/** Limits that suffice, as ERC-7769 names them; one that was not found is absent. */
-export type OperationGas = Partial<
-  Record<
-    | 'preVerificationGas'
-    | 'verificationGasLimit'
-    | 'callGasLimit'
-    | 'paymasterVerificationGasLimit'
-    | 'paymasterPostOpGasLimit',
-    Hex
-  >
->
 
 /** Runs for one operation at most. */
 const MOST_RUNS = 128

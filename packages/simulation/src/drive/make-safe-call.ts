@@ -1,0 +1,152 @@
+import {
+  type Address,
+  ErrorCode,
+  type Hash,
+  type Hex,
+  RpcError,
+  type SafeTransaction,
+  type StateOverride,
+} from '@upfront/protocol'
+import { hasFailed } from '../accounts/operation-frames.js'
+import type { SafeCall } from '../accounts/safe-call.js'
+import type { CallRecord } from '../engine/call-record.js'
+import type { Rehearsal } from './rehearsal.js'
+
+// Safe 1.0.0 to 1.5.0: https://github.com/safe-global/safe-smart-account, contracts/Safe.sol and libraries/SafeStorage.sol.
+
+const SOURCE = [
+  'function VERSION() view returns (string)',
+  'function nonce() view returns (uint256)',
+  'function getThreshold() view returns (uint256)',
+  'function getOwners() view returns (address[])',
+  'function getStorageAt(uint256 offset, uint256 length) view returns (bytes)',
+  'function approvedHashes(address owner, bytes32 hash) view returns (uint256)',
+  'function getTransactionHash(address to, uint256 value, bytes data, uint8 operation, uint256 safeTxGas, uint256 baseGas, uint256 gasPrice, address gasToken, address refundReceiver, uint256 nonce) view returns (bytes32)',
+  'function execTransaction(address to, uint256 value, bytes data, uint8 operation, uint256 safeTxGas, uint256 baseGas, uint256 gasPrice, address gasToken, address refundReceiver, bytes signatures) payable returns (bool)',
+]
+const NONCE_SLOT: Hash = `0x${'5'.padStart(64, '0')}`
+const APPROVED_HASHES = 8n
+/** `keccak256("guard_manager.guard.address")`. */
+const GUARD_SLOT: Hash = '0x4a204f620c8c5ccdca3fd54d003badd85ba500436a431f0cbda4f558c93c34c8'
+const ZERO_WORD: Hash = `0x${'0'.repeat(64)}`
+const ONE_WORD: Hash = `0x${'1'.padStart(64, '0')}`
+/** More owners have to sign of no Safe that is looked at. */
+const MOST_OWNERS = 256n
+
+/**
+ * How a Safe's transaction is carried out: by `execTransaction`, approved by as many owners as its threshold asks for, as if each had called
+ * `approveHash` before.
+ * @param place in the request
+ * @throws RpcError -32602 where there is no Safe, or the nonce is used; what the runs do
+ */
+export async function makeSafeCall(
+  transaction: SafeTransaction,
+  place: string,
+  rehearsal: Rehearsal,
+): Promise<SafeCall> {
+  const refused = (reason: string) => new RpcError(ErrorCode.invalidParams, `${place}.safeTransaction.${reason}`)
+  const { safe } = transaction
+  const abi = await SafeAbi.load()
+  const [version, next, threshold, owners, guard] = await abi.ask(rehearsal, safe, [
+    ['VERSION', []],
+    ['nonce', []],
+    ['getThreshold', []],
+    ['getOwners', []],
+    ['getStorageAt', [BigInt(GUARD_SLOT), 1n]],
+  ])
+  if (
+    typeof version !== 'string' ||
+    typeof next !== 'bigint' ||
+    typeof threshold !== 'bigint' ||
+    !Array.isArray(owners)
+  )
+    throw refused('safe: no Safe answers at this address')
+  if (threshold > MOST_OWNERS)
+    throw refused(`safe: ${threshold} owners have to sign, at most ${MOST_OWNERS} are looked at`)
+  const { nonce = next } = transaction
+  if (nonce < next) throw refused(`nonce: ${nonce} is used, the Safe's next is ${next}`)
+  const sorted = owners.map((owner) => String(owner).toLowerCase() as Address).sort()
+  const signers = sorted.slice(0, Number(threshold))
+  const { to, value, data, operation, safeTxGas, baseGas, gasPrice, gasToken, refundReceiver } = transaction
+  const signed = [to, value, data, operation, safeTxGas, baseGas, gasPrice, gasToken, refundReceiver]
+  const [hash] = await abi.ask(rehearsal, safe, [['getTransactionHash', [...signed, nonce]]])
+  if (typeof hash !== 'string') throw refused('safe: does not tell the hash that its owners sign')
+  const guardAddress =
+    typeof guard === 'string' && BigInt(guard) !== 0n ? (`0x${guard.slice(-40)}` as Address) : undefined
+  const stateDiff: [Hash, Hash][] = [
+    ...signers.map((owner): [Hash, Hash] => [abi.approvalSlot(owner, hash as Hash), ONE_WORD]),
+    ...(nonce === next ? [] : [[NONCE_SLOT, `0x${nonce.toString(16).padStart(64, '0')}`] as [Hash, Hash]]),
+    ...(transaction.guard || guardAddress === undefined ? [] : [[GUARD_SLOT, ZERO_WORD] as [Hash, Hash]]),
+  ]
+  const overrides = [{ address: safe, stateDiff }]
+  const approvals = await abi.ask(
+    rehearsal,
+    safe,
+    signers.map((owner) => ['approvedHashes', [owner, hash]]),
+    overrides,
+  )
+  if (approvals.some((approval) => approval !== 1n))
+    throw refused('safe: keeps approvals elsewhere than a Safe, so they can not be assumed')
+  const signatures = `0x${signers.map((owner) => `${owner.slice(2).padStart(64, '0')}${'0'.repeat(64)}01`).join('')}`
+  return {
+    call: {
+      from: transaction.executor ?? sorted[0]!,
+      to: safe,
+      input: abi.encode('execTransaction', [...signed, signatures]),
+    },
+    ...{ overrides, transaction, version, safeTxHash: hash as Hash, nonce, nextNonce: next, threshold, owners: sorted },
+    ...(guardAddress !== undefined && { guard: guardAddress }),
+  }
+}
+
+type Viem = Pick<typeof import('viem'), 'decodeFunctionResult' | 'encodeFunctionData' | 'keccak256' | 'parseAbi'>
+
+class SafeAbi {
+  static #made: Promise<SafeAbi> | undefined
+  readonly #viem: Viem
+  readonly #abi: never
+
+  private constructor(viem: Viem) {
+    this.#viem = viem
+    this.#abi = viem.parseAbi(SOURCE) as never
+  }
+
+  /** viem is loaded with the first one: loading it takes long. */
+  static load(): Promise<SafeAbi> {
+    SafeAbi.#made ??= import('viem').then((viem) => new SafeAbi(viem))
+    return SafeAbi.#made
+  }
+
+  encode(functionName: string, args: readonly unknown[]): Hex {
+    return this.#viem.encodeFunctionData({ abi: this.#abi, functionName, args } as never)
+  }
+
+  /** What a Safe answers, in the order of the questions; undefined where it does not. */
+  async ask(
+    rehearsal: Rehearsal,
+    safe: Address,
+    questions: readonly (readonly [name: string, args: readonly unknown[]])[],
+    overrides: readonly StateOverride[] = [],
+  ): Promise<unknown[]> {
+    const calls = questions.map(([name, args]) => ({ to: safe, input: this.encode(name, args) }))
+    const records = await rehearsal.try(calls, overrides)
+    return questions.map(([functionName], index) => this.#answer(functionName, records[index]))
+  }
+
+  #answer(functionName: string, record: CallRecord | undefined): unknown {
+    const [frame] = record?.frames ?? []
+    if (frame === undefined || hasFailed(frame)) return undefined
+    try {
+      return this.#viem.decodeFunctionResult({ abi: this.#abi, functionName, data: frame.output } as never)
+    } catch {
+      return undefined
+    }
+  }
+
+  /** Of `mapping(address => mapping(bytes32 => uint256)) approvedHashes`. */
+  approvalSlot(owner: Address, hash: Hash): Hash {
+    const { keccak256 } = this.#viem
+    const ofOwner = keccak256(`0x${owner.slice(2).padStart(64, '0')}${APPROVED_HASHES.toString(16).padStart(64, '0')}`)
+    return keccak256(`${hash}${ofOwner.slice(2)}`)
+  }
+}
