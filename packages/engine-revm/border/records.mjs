@@ -180,6 +180,7 @@ const plannedCall = record(
     nonce: optional(quantity),
     gas: optional(quantity),
     gasPrice: optional(word),
+    shownGasPrice: optional(word),
     'maxFeePerGas ?? 0n': [word, 'max_fee'],
     'maxPriorityFeePerGas ?? 0n': [word, 'max_priority_fee'],
     'maxFeePerBlobGas ?? 0n': [word, 'max_blob_fee'],
@@ -220,7 +221,7 @@ const stepOptions = record(
 const recording = record(
   'Recording',
   { to: 'rust', ts: simulation('Recording'), rust: 'plan::Recording', isShared: true },
-  { frames: flag, state: flag, steps: optional(stepOptions), 'uses ?? false': flag },
+  { frames: flag, state: flag, steps: optional(stepOptions), 'uses ?? false': flag, 'depends ?? false': flag },
 )
 
 const probe = record(
@@ -480,6 +481,44 @@ const recordedHalt = record(
   { at: number, depth: number, halt, cost: quantity, isNewSlot: flag, rest: text },
 )
 
+const factKind = names('outcome::FactKind', {
+  slot: 'Slot',
+  balance: 'Balance',
+  code: 'Code',
+  blockHash: 'BlockHash',
+  time: 'Time',
+  number: 'Number',
+  coinbase: 'Coinbase',
+  prevRandao: 'PrevRandao',
+  gasLimit: 'GasLimit',
+  baseFee: 'BaseFee',
+  blobBaseFee: 'BlobBaseFee',
+  gasPrice: 'GasPrice',
+  origin: 'Origin',
+  gasLeft: 'GasLeft',
+})
+
+const decidingFact = record(
+  'DecidingFact',
+  { to: 'typescript', ts: simulation('DecidingFact'), rust: 'outcome::DecidingFact' },
+  {
+    kind: factKind,
+    address: optional(address),
+    slot: optional(hash),
+    number: optional(quantity),
+    value: word,
+    reached: number,
+    changed: number,
+    blocks: number,
+  },
+)
+
+const dependencies = record(
+  'Dependencies',
+  { to: 'typescript', ts: simulation('Dependencies'), rust: 'outcome::Dependencies' },
+  { facts: list(decidingFact), isPartial: flag },
+)
+
 const callRecord = record(
   'CallRecord',
   { to: 'typescript', ts: simulation('CallRecord'), rust: 'outcome::CallRecord' },
@@ -493,6 +532,7 @@ const callRecord = record(
     steps: list(text),
     haltedSteps: list(recordedHalt),
     preimages: list(bytes),
+    dependencies: optional(dependencies),
   },
 )
 

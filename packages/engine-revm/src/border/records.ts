@@ -13,6 +13,8 @@ import type {
   CallRecord,
   Carried,
   ChainRules,
+  DecidingFact,
+  Dependencies,
   Deposit,
   ExecutedLog,
   ExecutedReceipt,
@@ -196,6 +198,7 @@ export function writePlannedCall(record: PlannedCall): string {
     optionalQuantity(record.nonce) +
     optionalQuantity(record.gas) +
     optionalQuantity(record.gasPrice) +
+    optionalQuantity(record.shownGasPrice) +
     quantity(record.maxFeePerGas ?? 0n) +
     quantity(record.maxPriorityFeePerGas ?? 0n) +
     quantity(record.maxFeePerBlobGas ?? 0n) +
@@ -234,7 +237,8 @@ export const writeRecording = remembering(
     flag(record.frames) +
     flag(record.state) +
     (record.steps === undefined ? '-\n' : writeStepOptions(record.steps)) +
-    flag(record.uses ?? false),
+    flag(record.uses ?? false) +
+    flag(record.depends ?? false),
 )
 
 export function writeProbe(record: Probe): string {
@@ -578,6 +582,38 @@ export function readRecordedHalt(reader: TextReader): RecordedHalt {
   }
 }
 
+export function readDecidingFact(reader: TextReader): DecidingFact {
+  return {
+    kind: reader.name<
+      | 'slot'
+      | 'balance'
+      | 'code'
+      | 'blockHash'
+      | 'time'
+      | 'number'
+      | 'coinbase'
+      | 'prevRandao'
+      | 'gasLimit'
+      | 'baseFee'
+      | 'blobBaseFee'
+      | 'gasPrice'
+      | 'origin'
+      | 'gasLeft'
+    >(),
+    ...reader.given('address', () => reader.hex()),
+    ...reader.given('slot', () => reader.hex()),
+    ...reader.given('number', () => reader.bigint()),
+    value: reader.bigint(),
+    reached: reader.number(),
+    changed: reader.number(),
+    blocks: reader.number(),
+  }
+}
+
+export function readDependencies(reader: TextReader): Dependencies {
+  return { facts: reader.list(() => readDecidingFact(reader)), isPartial: reader.flag() }
+}
+
 export function readCallRecord(reader: TextReader): CallRecord {
   return {
     gas: reader.bigint(),
@@ -589,6 +625,7 @@ export function readCallRecord(reader: TextReader): CallRecord {
     steps: reader.list(() => reader.word()),
     haltedSteps: reader.list(() => readRecordedHalt(reader)),
     preimages: reader.list(() => reader.hex()),
+    ...reader.given('dependencies', () => readDependencies(reader)),
   }
 }
 

@@ -19,7 +19,7 @@ export const TRACING: OpenRpcMethod[] = [
   {
     name: 'upfront_simulate',
     summary:
-      '`eth_simulateV1` whose calls also show their `trace`, `stateDiff`, `accessList`, `assetChanges`, `gasLimit` and `decoded`, and whose blocks their `stateDiff`, as far as the payload asks for them. Its state overrides may say `erc20`: `{ <token>: { balances: { <holder>: amount }, allowances: { <owner>: { <spender>: amount } } } }`, and a call may be a signed transaction in hex, `{ userOperation, entryPoint }`, or `{ safeTransaction }`.',
+      '`eth_simulateV1` whose calls also show their `trace`, `stateDiff`, `accessList`, `assetChanges`, `gasLimit`, `decoded`, `depends` and `outcome`, and whose blocks their `stateDiff`, as far as the payload asks for them. Its state overrides may say `erc20`: `{ <token>: { balances: { <holder>: amount }, allowances: { <owner>: { <spender>: amount } } } }`, and a call may be a signed transaction in hex, `{ userOperation, entryPoint }`, or `{ safeTransaction }`.',
     paramStructure: 'by-position',
     params: [
       {
@@ -52,6 +52,15 @@ export const TRACING: OpenRpcMethod[] = [
                 fees: {
                   type: 'boolean',
                   description: 'What each call pays, or would, to an OP-stack chain beside gas',
+                },
+                depends: {
+                  type: 'boolean',
+                  description:
+                    'Which values of state, block and transaction decided the outcome of each call, and where they went',
+                },
+                outcome: {
+                  type: 'boolean',
+                  description: 'Whether each call would do the same under other circumstances that could well come',
                 },
                 decode: {
                   type: 'boolean',

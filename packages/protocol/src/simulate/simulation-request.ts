@@ -27,6 +27,8 @@ export interface Call {
   nonce?: bigint
   input?: Hex
   gasPrice?: bigint
+  /** What GASPRICE says, whatever is paid. No request has it: what tries a call under other circumstances does. */
+  shownGasPrice?: bigint
   maxFeePerGas?: bigint
   maxPriorityFeePerGas?: bigint
   maxFeePerBlobGas?: bigint

@@ -23,6 +23,10 @@ export interface Inspection {
   decode?: boolean
   /** What each call pays, or would, to an OP-stack chain beside gas. */
   fees?: boolean
+  /** What decided the outcome of each call. */
+  depends?: boolean
+  /** Whether each call would do the same under other circumstances. */
+  outcome?: boolean
   /** Calls that stand in the request as signed transactions. */
   signed?: SignedTransactionCall[]
   /** Calls that stand in the request as user operations, or as transactions of a Safe; in order. */
@@ -42,6 +46,8 @@ export const INSPECTION_FIELDS = [
   'abi',
   'decode',
   'fees',
+  'depends',
+  'outcome',
 ] as const
 
 /**
@@ -69,6 +75,8 @@ export function decodeInspection(params: unknown): { inspection: Inspection; par
       gasLimits: flag('gasLimits'),
       ...(flag('decode') && { decode: true }),
       ...(flag('fees') && { fees: true }),
+      ...(flag('depends') && { depends: true }),
+      ...(flag('outcome') && { outcome: true }),
       ...(abi !== undefined && abi !== null && { abi: decodeAbi(abi) }),
     }
     for (const field of INSPECTION_FIELDS) delete payload[field]

@@ -6,6 +6,7 @@ import { type AbiDecoder, abiDecoder, readAbi } from '../decode/abi-decoder.js'
 import { DecodingBudget } from '../decode/abi-values.js'
 import { knownAbi } from '../decode/known-signatures.js'
 import type { CallRecord } from '../engine/call-record.js'
+import { shownDependencies } from '../outcome/shown-dependencies.js'
 import { isRecorded, NO_RECORDING } from '../plan/recording.js'
 import type { TokenLayouts } from '../tokens/token-layouts.js'
 import type { CallFrame } from '../trace/call-tracer.js'
@@ -13,6 +14,7 @@ import { decodeFrames } from '../trace/decode-frames.js'
 import { addDecoded, addInspection, type InspectedBlock, recordingOf } from '../trace/inspected.js'
 import { leastGas } from './least-gas.js'
 import { operationGas } from './operation-gas.js'
+import { outcomesOf } from './outcomes.js'
 import { rollupFees } from './rollup-fees.js'
 import { setTokens } from './set-tokens.js'
 import { type Simulation, type SimulationAnswer, simulate } from './simulate.js'
@@ -33,7 +35,8 @@ export type Run = (simulation: Simulation) => Awaitable<SimulationAnswer>
  * Simulates with what an inspection asks for beside the outcome, in as many runs as that takes: one, one more where contracts are asked about
  * assets, those that look for gas limits, and before all those that find where tokens keep what is to be set. Without an inspection it is one
  * run, at once where that is.
- * @param layouts of tokens that were found before; without them the same request takes the same
+ * @param layouts of tokens that were found before; without them the same request takes the same, and says the same: nothing of what other
+ * blocks did
  * @returns as `json` the `result` of `upfront_simulate`; all else is of the first run
  * @throws or rejects with what `run` does
  */
@@ -77,6 +80,8 @@ async function inspectIn(
   if (made.length > 0)
     furtherGas += await addAccountCalls(inspected, made, { records, questions, inspection, simulation })
   if (inspection.abi || inspection.decode) await decode(inspected, records, inspection, simulation)
+  if (inspection.depends) addDependencies(inspected, records, simulation, layouts !== undefined)
+  if (inspection.outcome) furtherGas += await addOutcomes(inspected, records, simulation, run)
   if (inspection.fees) furtherGas += await addFees(inspected, simulation, run)
   if (inspection.gasLimits) furtherGas += await addGasLimits(inspected, records, simulation, run)
   return { ...answer, json: JSON.stringify(inspected), furtherGas }
@@ -125,6 +130,30 @@ async function addAccountCalls(
 function* wordsOf(decoder: AbiDecoder, data: Hex): Parts<string | undefined> {
   const error = yield* decoder.error(data)
   return error && (error.meaning ?? error.name)
+}
+
+function addDependencies(
+  blocks: InspectedBlock[],
+  records: readonly CallRecord[],
+  { state }: Simulation,
+  withChanges: boolean,
+): void {
+  for (const [index, call] of blocks.flatMap(({ calls }) => calls).entries()) {
+    const { dependencies } = records[index]!
+    if (dependencies !== undefined) call.depends = shownDependencies(dependencies, state.layers, withChanges)
+  }
+}
+
+/** @returns what it took */
+async function addOutcomes(
+  blocks: InspectedBlock[],
+  records: readonly CallRecord[],
+  simulation: Simulation,
+  run: Run,
+): Promise<bigint> {
+  const { outcomes, gas } = await outcomesOf({ simulation, blocks, records }, run)
+  for (const [index, call] of blocks.flatMap(({ calls }) => calls).entries()) call.outcome = outcomes[index]!
+  return gas
 }
 
 /** All that one run took: its calls' gas, and that of its questions to contracts. */

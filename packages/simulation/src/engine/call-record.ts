@@ -21,7 +21,73 @@ export interface CallRecord {
   haltedSteps: RecordedHalt[]
   /** What KECCAK256 hashed, each once, in ascending order; empty where the plan did not ask for uses. */
   preimages: Hex[]
+  /** What decided the outcome; absent where the plan did not ask for it. */
+  dependencies?: Dependencies
 }
+
+export interface Dependencies {
+  /** In the order in which they were found. */
+  facts: DecidingFact[]
+  /** There was more to follow than an engine follows: other facts may have decided too. */
+  isPartial: boolean
+}
+
+export type FactKind =
+  | 'slot'
+  | 'balance'
+  | 'code'
+  | 'blockHash'
+  | 'time'
+  | 'number'
+  | 'coinbase'
+  | 'prevRandao'
+  | 'gasLimit'
+  | 'baseFee'
+  | 'blobBaseFee'
+  | 'gasPrice'
+  | 'origin'
+  | 'gasLeft'
+
+/** A value of the state, of the block or of the transaction that decided an outcome. */
+export interface DecidingFact {
+  kind: FactKind
+  /** Of a slot, a balance or a code. */
+  address?: Address
+  slot?: Hash
+  /** Of the block whose hash it is. */
+  number?: bigint
+  /** As it was found first: of a code its size, its hash, or whom it delegates to. */
+  value: bigint
+  /** Where its value went: the bits of `REACHED`. */
+  reached: number
+  /** How many of the last blocks that the engine holds changed it, and how many those are. */
+  changed: number
+  blocks: number
+}
+
+/** The place that a fact's value went to, as a bit of `DecidingFact.reached`. */
+export const REACHED = {
+  /** The condition of a branch. */
+  branch: 1,
+  /** One of whose sides leads to nothing but an error, or what a transfer needs to succeed. */
+  guard: 2,
+  /** A destination that was computed. */
+  jump: 4,
+  /** Who is called or created. */
+  target: 8,
+  /** Who gets a transfer, by the fact's own word. */
+  recipient: 16,
+  /** A value sent, or what a token's log tells. */
+  amount: 32,
+  /** An amount by a comparison, or what does for one. */
+  selection: 64,
+  /** The number of a slot. */
+  slot: 128,
+  /** How much is copied, hashed or returned. */
+  size: 256,
+  /** The gas that a call gets. */
+  allowance: 512,
+} as const
 
 /** A step that halted its frame. */
 export interface RecordedHalt {

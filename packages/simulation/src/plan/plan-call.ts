@@ -17,6 +17,7 @@ export function planCall(call: Call): PlannedCall {
   }
   if (call.nonce !== undefined) planned.nonce = call.nonce
   if (call.gas !== undefined) planned.gas = call.gas
+  if (call.shownGasPrice !== undefined) planned.shownGasPrice = call.shownGasPrice
   if (call.gasPrice !== undefined) {
     planned.gasPrice = call.gasPrice
   } else {

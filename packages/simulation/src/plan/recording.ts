@@ -9,6 +9,8 @@ export interface Recording {
   steps?: StepOptions | undefined
   /** What the instructions of each frame use (ERC-7562). Only with frames. */
   uses?: boolean
+  /** What decides the outcome. */
+  depends?: boolean
 }
 
 /** What is written down of each instruction beside its name and price. */
@@ -23,8 +25,8 @@ export interface StepOptions {
 }
 
 /** Whether anything is written down. */
-export function isRecorded({ frames, state, steps }: Recording): boolean {
-  return frames || state || steps !== undefined
+export function isRecorded({ frames, state, steps, depends }: Recording): boolean {
+  return frames || state || steps !== undefined || depends === true
 }
 
 /** Shared: engines know it by identity. */

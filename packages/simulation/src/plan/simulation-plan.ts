@@ -88,6 +88,8 @@ export interface PlannedCall {
   gas?: bigint
   /** Set for type 0 and 1. */
   gasPrice?: bigint
+  /** What GASPRICE says, wei per unit of gas; absent: what is paid. */
+  shownGasPrice?: bigint
   /** Set for types 2 to 4. */
   maxFeePerGas?: bigint
   maxPriorityFeePerGas?: bigint

@@ -3,6 +3,8 @@ import type { ShownOperation, ShownSafeTransaction } from '../accounts/present-a
 import { type AssetChanges, type AssetQuestions, assetChanges } from '../assets/asset-changes.js'
 import type { AbiDecoder, Decoded } from '../decode/abi-decoder.js'
 import type { CallRecord } from '../engine/call-record.js'
+import type { ShownDependencies } from '../outcome/shown-dependencies.js'
+import type { Outcome } from '../outcome/verdict.js'
 import { NO_RECORDING, type Recording } from '../plan/recording.js'
 import { accessListOf } from './access-list.js'
 import { countLogs } from './call-tracer.js'
@@ -25,6 +27,8 @@ export interface InspectedCall extends SimulatedCall {
   userOperation?: ShownOperation
   /** Of a Safe's transaction. */
   safeTransaction?: ShownSafeTransaction
+  depends?: ShownDependencies
+  outcome?: Outcome
 }
 
 /** What a call pays, or would, to an OP-stack chain beside gas, in wei. */
@@ -59,6 +63,8 @@ export function recordingOf({
   decode,
   fees,
   accounts,
+  depends,
+  outcome,
 }: Inspection): Recording {
   const wanted = trace === undefined ? NO_RECORDING : recordingFor(trace)
   return {
@@ -69,10 +75,12 @@ export function recordingOf({
       abi !== undefined ||
       decode === true ||
       fees === true ||
-      accounts !== undefined,
+      accounts !== undefined ||
+      outcome === true,
     state: wanted.state || stateDiff || accessLists || assetChanges,
     ...(wanted.steps && { steps: wanted.steps }),
     ...(wanted.uses && { uses: wanted.uses }),
+    ...((depends || outcome) && { depends: true }),
   }
 }
 

@@ -84,8 +84,8 @@ fields! { plan::StateOverride { address, balance, nonce, code, move_precompile_t
 fields! { plan::Authorization { chain_id, address, nonce, y_parity, r, s, authority } }
 fields! {
     plan::PlannedCall {
-        tx_type, from, to, input, value, nonce, gas, gas_price, max_fee, max_priority_fee, max_blob_fee, access_list,
-        blob_hashes, authorizations
+        tx_type, from, to, input, value, nonce, gas, gas_price, shown_gas_price, max_fee, max_priority_fee,
+        max_blob_fee, access_list, blob_hashes, authorizations
     }
 }
 fields! {
@@ -95,7 +95,7 @@ fields! {
     }
 }
 fields! { plan::StepOptions { stack, memory, storage, return_data, limit } }
-fields! { plan::Recording { frames, state, steps, uses } }
+fields! { plan::Recording { frames, state, steps, uses, depends } }
 fields! { plan::Probe { block, call, to, input } }
 fields! {
     plan::Plan {
@@ -165,7 +165,21 @@ fields! { outcome::RecordedSlot { slot, is_read, is_accessed, before, after } }
 fields! { outcome::RecordedAccount { address, is_read, is_accessed, is_removed, before, after, slots } }
 fields! { outcome::Probed { before, after } }
 fields! { outcome::RecordedHalt { at, depth, halt, cost, is_new_slot, rest } }
-fields! { outcome::CallRecord { gas, gas_used, frames, accounts, probed, probe_gas, steps, halted_steps, preimages } }
+names! {
+    outcome::FactKind {
+        "slot" => Slot, "balance" => Balance, "code" => Code, "blockHash" => BlockHash, "time" => Time,
+        "number" => Number, "coinbase" => Coinbase, "prevRandao" => PrevRandao, "gasLimit" => GasLimit,
+        "baseFee" => BaseFee, "blobBaseFee" => BlobBaseFee, "gasPrice" => GasPrice, "origin" => Origin,
+        "gasLeft" => GasLeft
+    }
+}
+fields! { outcome::DecidingFact { kind, address, slot, number, value, reached, changed, blocks } }
+fields! { outcome::Dependencies { facts, is_partial } }
+fields! {
+    outcome::CallRecord {
+        gas, gas_used, frames, accounts, probed, probe_gas, steps, halted_steps, preimages, dependencies
+    }
+}
 fields! { Written { accounts, slots, touched_list, gas_used, failures, records } }
 fields! { outcome::ExecutedLog { address, topics, data; synthetic: false, index: 0 } }
 fields! {
@@ -269,6 +283,8 @@ pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
         "RecordedAccount" => outcome::RecordedAccount::read(t)?.write(&mut out),
         "Probed" => outcome::Probed::read(t)?.write(&mut out),
         "RecordedHalt" => outcome::RecordedHalt::read(t)?.write(&mut out),
+        "DecidingFact" => outcome::DecidingFact::read(t)?.write(&mut out),
+        "Dependencies" => outcome::Dependencies::read(t)?.write(&mut out),
         "CallRecord" => outcome::CallRecord::read(t)?.write(&mut out),
         "Written" => Written::read(t)?.write(&mut out),
         "Log" => outcome::ExecutedLog::read(t)?.write(&mut out),

@@ -7,6 +7,7 @@
 //! | [`evm`] | revm set up for simulations: logs of transfers, moved precompiles, cancellation |
 //! | [`simulate`] | blocks, calls, fees, system calls: geth's rules |
 //! | [`seal`] | transactions, receipts, roots and headers |
+//! | `depends` | what decides a call's outcome, followed while it runs |
 //! | `access_list` | the list of what a block accesses (EIP-7928) |
 //! | [`answer`] | outcomes as the JSON of an answer |
 //! | [`op`] | what OP-stack chains add |
@@ -16,6 +17,7 @@
 mod access_list;
 pub mod answer;
 pub mod carry;
+mod depends;
 pub mod evm;
 pub mod op;
 pub mod outcome;

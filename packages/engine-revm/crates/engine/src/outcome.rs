@@ -1,5 +1,6 @@
 //! What a simulation comes to: `packages/simulation/src/engine/engine.ts` in Rust.
 
+pub use crate::depends::{DecidingFact, Dependencies, FactKind};
 use crate::plan::SpecId;
 use alloy_consensus::Header;
 use alloy_primitives::{Address, B256, Bytes, U256};
@@ -64,6 +65,8 @@ pub struct CallRecord {
     pub halted_steps: Vec<RecordedHalt>,
     /// What KECCAK256 hashed, each once, in ascending order.
     pub preimages: Vec<Bytes>,
+    /// Where the plan asks for it.
+    pub dependencies: Option<Dependencies>,
 }
 
 /// A step that halted its frame. TypeScript knows what geth says of it.

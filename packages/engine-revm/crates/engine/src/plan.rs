@@ -116,11 +116,13 @@ pub struct Recording {
     pub steps: Option<StepOptions>,
     /// What the instructions of each frame use (ERC-7562). Only with frames.
     pub uses: bool,
+    /// What decides the outcome.
+    pub depends: bool,
 }
 
 impl Recording {
     pub fn is_on(self) -> bool {
-        self.frames || self.state || self.steps.is_some()
+        self.frames || self.state || self.steps.is_some() || self.depends
     }
 }
 
@@ -196,6 +198,8 @@ pub struct PlannedCall {
     pub gas: Option<u64>,
     /// Set for types 0 and 1.
     pub gas_price: Option<U256>,
+    /// What GASPRICE says; absent: what is paid.
+    pub shown_gas_price: Option<U256>,
     pub max_fee: U256,
     pub max_priority_fee: U256,
     pub max_blob_fee: U256,

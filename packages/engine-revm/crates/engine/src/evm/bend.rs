@@ -77,7 +77,7 @@ pub fn jump_if(step: InstructionContext<'_, Context, EthInterpreter>) -> Instruc
 
 /// Whether the code from here on leads to a REVERT or INVALID, without a branch, as Solidity's errors do. Jumps are followed where their
 /// destination was pushed on the way.
-fn ends_in_error(code: &[u8], from: usize) -> bool {
+pub fn ends_in_error(code: &[u8], from: usize) -> bool {
     let mut at = from;
     // Destinations that were pushed; other words are none.
     let mut stack: Vec<Option<usize>> = Vec::new();

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     access_list::AccessList,
+    depends,
     state::{ReadError, SimulationState},
 };
 use alloy_primitives::{Address, U256};
@@ -130,6 +131,7 @@ fn run_stepwise(
         let recorder = context.chain.recorder.as_ref().filter(|_| !is_empty);
         let steps = recorder.and_then(|recorder| recorder.steps.as_ref());
         let before = steps.and_then(|steps| steps.before(interpreter));
+        let followed = context.chain.tracker.is_some().then(|| depends::Before::of(interpreter));
         if let Err(ended) = interpreter.step(table, prices, context)
             && interpreter.bytecode.action().is_none()
         {
@@ -137,6 +139,9 @@ fn run_stepwise(
         }
         if !is_empty && context.chain.recorder.as_ref().is_some_and(|recorder| recorder.watches_uses()) {
             uses::note(context, interpreter, &step)?;
+        }
+        if let Some(before) = followed {
+            depends::note(context, interpreter, before, &step);
         }
         if let Some(before) = before {
             log_step(interpreter, context, &step, before, depth)?;
@@ -379,6 +384,11 @@ impl EvmTr for Machine {
             return self.open_logged(frame_input);
         }
         recorder::enter(&mut self.evm.ctx, &frame_input, &self.evm.precompiles);
+        depends::enter(&mut self.evm.ctx, &frame_input);
+        let called = match &frame_input.frame_input {
+            FrameInput::Call(call) => Some(call.bytecode_address),
+            _ => None,
+        };
         let ended = match self.open_logged(frame_input)? {
             ItemOrResult::Item(_) => None,
             ItemOrResult::Result(result) => Some(result),
@@ -389,13 +399,14 @@ impl EvmTr for Machine {
                 if let Some(recorder) = &mut self.evm.ctx.chain.recorder {
                     recorder.exit_at_once(&result);
                 }
+                depends::exit(&mut self.evm.ctx, &result, &self.evm.precompiles, called);
                 ItemOrResult::Result(result)
             }
         })
     }
 
     fn frame_run(&mut self) -> Result<FrameInitOrResult<Self::Frame>, ContextError<ReadError>> {
-        let Evm { ctx, instruction, frame_stack, .. } = &mut self.evm;
+        let Evm { ctx, instruction, frame_stack, precompiles, .. } = &mut self.evm;
         let frame = frame_stack.get();
         let outermost = frame.depth == 0;
         ctx.chain.run_from = frame.interpreter.gas.remaining();
@@ -431,6 +442,9 @@ impl EvmTr for Machine {
             }
             if let Some(recorder) = &mut ctx.chain.recorder {
                 recorder.exit(result, halt.clone());
+            }
+            if recorded {
+                depends::exit(ctx, result, precompiles, None);
             }
         }
         if outermost {

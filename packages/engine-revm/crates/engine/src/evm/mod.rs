@@ -18,10 +18,12 @@ mod uses;
 mod watch;
 mod wrapping;
 
+pub use bend::ends_in_error;
 pub use context::Context;
 pub use frames::FrameStore;
 pub use halt::is_ambiguous;
 pub use handler::{CallOutcome, Charge, RollupCharge, SimulationHandler};
+pub use last_step::LastStep;
 pub use machine::Machine;
 pub use memory_gate::{FREE_BYTES, MemoryGate, Room};
 pub use precompiles::{Moved, PrecompileSet, for_rules};

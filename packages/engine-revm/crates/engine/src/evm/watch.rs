@@ -1,5 +1,5 @@
 use super::{last_step::LastStep, memory_gate::Room, recorder::Recorder};
-use crate::{access_list::AccessList, outcome::Halt, state::Stop};
+use crate::{access_list::AccessList, depends::Tracker, outcome::Halt, state::Stop};
 use alloy_primitives::{Address, U256};
 use std::sync::Arc;
 
@@ -26,6 +26,8 @@ pub struct Watch {
     pub last_step: Option<LastStep>,
     /// Set while a call runs that is to be recorded.
     pub recorder: Option<Box<Recorder>>,
+    /// Set where what decides the calls of a plan is followed.
+    pub tracker: Option<Box<Tracker>>,
     /// Accounts that only fees touched.
     pub fee_only: Vec<Address>,
     pub deepest: usize,

@@ -82,10 +82,11 @@ pub fn execute(
 
     let tip = (plan.validation || priced).then(|| gas_price.wrapping_sub(fees.base_fee));
     let charge = Charge { upfront, gas_price, tip, rollup };
-    machine.evm.ctx.chain.gas_price = gas_price;
+    let shown_price = call.shown_gas_price.unwrap_or(gas_price);
+    machine.evm.ctx.chain.gas_price = shown_price;
     let probes = plan.probes_of(turn.block, turn.call);
     let before = probe::ask(machine, &probes)?;
-    machine.evm.ctx.chain.gas_price = gas_price;
+    machine.evm.ctx.chain.gas_price = shown_price;
     record::begin(plan.recording, machine, call, progress.output_left)?;
     let outcome = run(machine, call, &sender, &charge, initial, gas)?;
     let mut executed = present(machine, &outcome, Numbers { encoded: &encoded, nonce, gas, capped: gas < asked });

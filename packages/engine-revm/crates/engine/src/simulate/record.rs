@@ -16,6 +16,7 @@ use revm::{
 /// About what an account takes beside its code, and a slot.
 const ACCOUNT_BYTES: usize = 256;
 const SLOT_BYTES: usize = 160;
+const FACT_BYTES: usize = 192;
 
 /// Before the call runs. `left`: bytes that the answer may still have.
 pub fn begin(recording: Recording, machine: &mut Machine, call: &PlannedCall, left: usize) -> Result<(), Fault> {
@@ -42,6 +43,9 @@ pub fn begin(recording: Recording, machine: &mut Machine, call: &PlannedCall, le
         }
     }
     machine.evm.ctx.chain.recorder = Some(Box::new(recorder));
+    if recording.depends {
+        machine.evm.ctx.chain.tracker.get_or_insert_default().begin();
+    }
     Ok(())
 }
 
@@ -60,6 +64,15 @@ pub fn end(
     } else {
         Vec::new()
     };
+    let mut dependencies = machine.evm.ctx.chain.tracker.as_mut().map(|tracker| tracker.finish());
+    if let Some(dependencies) = &mut dependencies {
+        for fact in &mut dependencies.facts {
+            if let Some(read) = fact.state_read() {
+                (fact.changed, fact.blocks) = machine.state().changes_before(&read);
+            }
+        }
+        recorder.take(dependencies.facts.len() * FACT_BYTES);
+    }
     if recorder.overflowed {
         return Err(Fault::TooLong);
     }
@@ -67,7 +80,15 @@ pub fn end(
     let (frames, log, rest) = recorder.finish();
     *left = rest;
     let (steps, halted_steps) = log.finish();
-    Ok(Some(Box::new(CallRecord { frames, accounts, steps, halted_steps, preimages, ..CallRecord::default() })))
+    Ok(Some(Box::new(CallRecord {
+        frames,
+        accounts,
+        steps,
+        halted_steps,
+        preimages,
+        dependencies,
+        ..CallRecord::default()
+    })))
 }
 
 fn accounts(

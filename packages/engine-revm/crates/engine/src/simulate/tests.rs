@@ -58,6 +58,7 @@ pub(super) fn call(to: Option<Address>, value: u64, input: Bytes) -> PlannedCall
         nonce: None,
         gas: Some(1_000_000),
         gas_price: None,
+        shown_gas_price: None,
         max_fee: U256::ZERO,
         max_priority_fee: U256::ZERO,
         max_blob_fee: U256::ZERO,

@@ -139,6 +139,15 @@ impl History {
         words.take(most).collect()
     }
 
+    /// How many of the kept steps that lead to this position changed the value, and how many those are.
+    pub(super) fn changes_before(&self, read: &Read, at: Position) -> (u64, u64) {
+        let floor = self.window().floor;
+        let values = self.values.pin();
+        let versions = values.get(read).map(|entry| entry.newest.list()).unwrap_or_default();
+        let made = versions.iter().filter(|(from, value)| (floor + 1..=at).contains(from) && value.is_some());
+        (made.count() as u64, u64::from(at.saturating_sub(floor)))
+    }
+
     pub(super) fn floor(&self) -> Position {
         self.window().floor
     }

@@ -45,6 +45,11 @@ impl PinnedState {
         }
     }
 
+    /// How many of the last blocks that are held changed the value, and how many those are.
+    pub fn changes_before(&self, read: &Read) -> (u64, u64) {
+        self.history.changes_before(read, self.position)
+    }
+
     /// Some of the words that are held, whichever block wrote or read them. Another seed finds others.
     pub fn some_words(&self, seed: usize, most: usize) -> Vec<(Read, U256)> {
         self.history.some_words(self.position, seed, most)

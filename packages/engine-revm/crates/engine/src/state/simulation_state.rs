@@ -82,6 +82,11 @@ impl SimulationState {
         }
     }
 
+    /// How many of the last blocks that are held changed the value, and how many those are.
+    pub fn changes_before(&self, read: &Read) -> (u64, u64) {
+        self.pinned.changes_before(read)
+    }
+
     /// Nothing is waited for, and no more is done than this: missing values are taken for granted.
     pub fn within(self, allowance: Allowance) -> Self {
         self.allowance.set(Some(allowance));

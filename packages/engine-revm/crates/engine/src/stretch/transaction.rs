@@ -53,6 +53,7 @@ impl PooledTransaction {
             nonce: None,
             gas: Some(self.env.gas_limit),
             gas_price: None,
+            shown_gas_price: None,
             max_fee: U256::ZERO,
             max_priority_fee: U256::ZERO,
             max_blob_fee: U256::ZERO,

@@ -1,0 +1,538 @@
+//! What each instruction does with the labels of its words.
+
+use super::{
+    Tracker,
+    fact::{FactKind, Place, reached},
+    labels::{COMPUTED, Label, NONE, SELECTED},
+    shadow::{Opening, Returned, Shadow},
+    tracker::Word,
+};
+use crate::evm::{Context, LastStep, ends_in_error};
+use alloy_primitives::{Address, B256, U256, b256};
+use revm::{
+    bytecode::opcode::{self, *},
+    interpreter::{
+        Interpreter, InterpreterAction,
+        interpreter::EthInterpreter,
+        interpreter_types::{InputsTr, Jumps, LegacyBytecode, LoopControl},
+    },
+};
+use std::rc::Rc;
+
+/// keccak256 of the events by which tokens tell of transfers and approvals: see `packages/simulation/src/assets/events.ts`.
+const TOLD: [B256; 9] = [
+    b256!("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"),
+    b256!("c3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62"),
+    b256!("4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb"),
+    b256!("e1fffcc4923d04b559f4d29a8bfc6cda04eb5b0d3c460751c2402c5c5cc9109c"),
+    b256!("7fcf532c15f0a6db0bd6d0e038bea71d30d808c7d98cb3bf7268a95bf5081b65"),
+    b256!("8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925"),
+    b256!("17307eab39ab6107e8899845ad3d59bd9653f200f220920489ca2b5937696c31"),
+    b256!("da9fa7c1b00402c17d0161b249b1ab8bbec047c5a52207b9c112deffd817036b"),
+    b256!("c6a377bfc4eb120024a8ac08eef205be16b817020812c73223e81d1bdb9708ec"),
+];
+
+/// A mask or a shift that leaves fewer bits than these selects.
+const FEWEST_BITS: usize = 64;
+
+/// A step of the innermost frame, which is about to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Before {
+    pc: usize,
+    immediate: u8,
+}
+
+impl Before {
+    pub fn of(interpreter: &Interpreter<EthInterpreter>) -> Self {
+        let pc = interpreter.bytecode.pc();
+        Self { pc, immediate: interpreter.bytecode.bytecode_slice().get(pc + 1).copied().unwrap_or_default() }
+    }
+}
+
+/// After a step ran.
+pub fn note(context: &mut Context, interpreter: &mut Interpreter<EthInterpreter>, before: Before, step: &LastStep) {
+    let ended = match interpreter.bytecode.action() {
+        Some(InterpreterAction::Return(result)) => !result.result.is_ok_or_revert(),
+        _ => false,
+    };
+    // A step that halts its frame leaves nothing behind.
+    if ended {
+        return;
+    }
+    let Some(mut tracker) = context.chain.tracker.take() else { return };
+    if !tracker.is_spent() && tracker.depth() > 0 {
+        Note { tracker: &mut tracker, interpreter, before, step }.instruction();
+        tracker.count(0);
+    }
+    context.chain.tracker = Some(tracker);
+}
+
+struct Note<'a> {
+    tracker: &'a mut Tracker,
+    interpreter: &'a Interpreter<EthInterpreter>,
+    before: Before,
+    step: &'a LastStep,
+}
+
+impl Note<'_> {
+    fn instruction(&mut self) {
+        let opcode = self.step.opcode();
+        match opcode {
+            PUSH0..=PUSH32 | ADDRESS | CODESIZE | PC | CHAINID | BLOBHASH => self.plain(opcode),
+            POP => self.pop(1),
+            DUP1..=DUP16 => self.dup(usize::from(opcode - DUP1)),
+            SWAP1..=SWAP16 => self.swap(0, usize::from(opcode - SWAP1) + 1),
+            DUPN => self.dup(nth(self.before.immediate) - 1),
+            SWAPN => self.swap(0, nth(self.before.immediate)),
+            EXCHANGE => {
+                let (first, second) = pair(self.before.immediate);
+                self.swap(first, second);
+            }
+            OR | SIGNEXTEND => self.made(0),
+            ADD | MUL | SUB | ADDMOD | MULMOD | NOT | XOR => self.made(COMPUTED),
+            AND => {
+                let how = self.masking();
+                self.made(how);
+            }
+            SHL | SHR | SAR => {
+                let how = self.shifting(opcode);
+                self.made(how);
+            }
+            DIV | SDIV => {
+                let how = self.dividing();
+                self.made(how);
+            }
+            LT | GT | SLT | SGT | EQ | ISZERO | BYTE | MOD | SMOD | EXP | CLZ => self.made(SELECTED),
+            KECCAK256 => self.hash(),
+            CALLER => self.pushed(|note| note.shadow(|shadow| shadow.caller)),
+            CALLVALUE => self.pushed(|note| note.shadow(|shadow| shadow.value)),
+            CALLDATASIZE => self.pushed(|note| note.shadow(|shadow| shadow.input_size)),
+            RETURNDATASIZE => self.pushed(|note| note.shadow(|shadow| shadow.returned.size)),
+            MSIZE => self.pushed(|note| note.shadow(|shadow| shadow.memory_size)),
+            ORIGIN => self.surroundings(FactKind::Origin),
+            GASPRICE => self.surroundings(FactKind::GasPrice),
+            COINBASE => self.surroundings(FactKind::Coinbase),
+            TIMESTAMP | SLOTNUM => self.surroundings(FactKind::Time),
+            NUMBER => self.surroundings(FactKind::Number),
+            DIFFICULTY => self.surroundings(FactKind::PrevRandao),
+            GASLIMIT => self.surroundings(FactKind::GasLimit),
+            BASEFEE => self.surroundings(FactKind::BaseFee),
+            BLOBBASEFEE => self.surroundings(FactKind::BlobBaseFee),
+            GAS => self.surroundings(FactKind::GasLeft),
+            SELFBALANCE => {
+                let account = self.account();
+                let label = self.balance(account);
+                self.push(label);
+            }
+            BLOCKHASH => self.block_hash(),
+            BALANCE | EXTCODESIZE | EXTCODEHASH => self.of_account(opcode),
+            CALLDATALOAD | MLOAD => self.load(opcode),
+            CALLDATACOPY | CODECOPY | RETURNDATACOPY | MCOPY => self.copy(opcode),
+            EXTCODECOPY => self.copy_code(),
+            MSTORE => self.store(32),
+            MSTORE8 => self.store(1),
+            SLOAD | TLOAD => self.read(opcode == TLOAD),
+            SSTORE | TSTORE => self.write(opcode == TSTORE),
+            JUMP => {
+                let label = self.at(0);
+                self.tracker.reach(label, reached::JUMP);
+                self.pop(1);
+            }
+            JUMPI => self.branch(),
+            LOG0..=LOG4 => self.log(usize::from(opcode - LOG0)),
+            CALL | CALLCODE | DELEGATECALL | STATICCALL => self.call(opcode),
+            CREATE | CREATE2 => self.create(opcode),
+            RETURN | REVERT => self.end(),
+            SELFDESTRUCT => {
+                let label = self.at(0);
+                self.tracker.reach_somebody(label);
+                self.tracker.facts.take_effect();
+            }
+            _ => self.made(SELECTED),
+        }
+    }
+
+    fn at(&mut self, depth: usize) -> Label {
+        self.shadow(|shadow| shadow.at(depth))
+    }
+
+    fn shadow<T: Default>(&mut self, of: impl FnOnce(&mut Shadow) -> T) -> T {
+        self.tracker.with(|shadow, _| of(shadow))
+    }
+
+    fn pop(&mut self, words: usize) {
+        self.shadow(|shadow| shadow.pop(words));
+    }
+
+    fn push(&mut self, label: Label) {
+        self.shadow(|shadow| shadow.push(label));
+    }
+
+    fn pushed(&mut self, label: impl FnOnce(&mut Self) -> Label) {
+        let label = label(self);
+        self.push(label);
+    }
+
+    /// A word on the stack before the step, as a place in memory. What does not fit is zero words of nothing.
+    fn number(&self, depth: usize) -> usize {
+        self.step.operand(depth).saturating_to()
+    }
+
+    fn account(&self) -> Address {
+        self.interpreter.input.target_address()
+    }
+
+    fn top(&self) -> U256 {
+        self.interpreter.stack.data().last().copied().unwrap_or_default()
+    }
+
+    fn plain(&mut self, opcode: u8) {
+        if opcode == BLOBHASH {
+            return self.made(SELECTED);
+        }
+        self.push(NONE);
+    }
+
+    fn dup(&mut self, depth: usize) {
+        let label = self.at(depth);
+        self.push(label);
+    }
+
+    fn swap(&mut self, first: usize, second: usize) {
+        self.shadow(|shadow| {
+            let height = shadow.stack.len();
+            if height > second {
+                shadow.stack.swap(height - 1 - first, height - 1 - second);
+            }
+        });
+    }
+
+    /// Words that are made of words.
+    fn made(&mut self, how: u8) {
+        let Some(info) = opcode::OPCODE_INFO[usize::from(self.step.opcode())] else { return };
+        let label = self.all(usize::from(info.inputs()));
+        self.pop(usize::from(info.inputs()));
+        if info.outputs() > 0 {
+            let label = self.tracker.raise(label, how);
+            self.push(label);
+        }
+    }
+
+    fn all(&mut self, words: usize) -> Label {
+        (0..words).fold(NONE, |all, depth| {
+            let label = self.at(depth);
+            self.tracker.union(all, label)
+        })
+    }
+
+    fn masking(&mut self) -> u8 {
+        let mask = match (self.at(0), self.at(1)) {
+            (NONE, _) => self.step.operand(0),
+            (_, NONE) => self.step.operand(1),
+            _ => return SELECTED,
+        };
+        if mask.count_ones() >= FEWEST_BITS || mask.is_zero() { 0 } else { SELECTED }
+    }
+
+    fn shifting(&mut self, opcode: u8) -> u8 {
+        let by = self.step.operand(0);
+        match (self.at(0), opcode) {
+            (NONE, SHL) if by < U256::from(256 - FEWEST_BITS) => 0,
+            (NONE, SHR) if by <= U256::from(256 - FEWEST_BITS) => 0,
+            _ => SELECTED,
+        }
+    }
+
+    fn dividing(&mut self) -> u8 {
+        let divisor = self.step.operand(1);
+        if self.at(1) == NONE && divisor.bit_len() <= FEWEST_BITS { COMPUTED } else { SELECTED }
+    }
+
+    fn surroundings(&mut self, kind: FactKind) {
+        let value = self.top();
+        let label = self.tracker.of_surroundings(kind, value);
+        self.push(label);
+    }
+
+    fn hash(&mut self) {
+        let places = self.places(0, 1);
+        let (from, length) = (self.number(0), self.number(1));
+        let hashed = self.memory(from, length);
+        self.pop(2);
+        let label = self.tracker.union(places, hashed);
+        let label = self.tracker.raise(label, SELECTED);
+        self.push(label);
+    }
+
+    fn memory(&mut self, from: usize, length: usize) -> Label {
+        self.tracker.with(|shadow, labels| shadow.memory.of(from, length, labels))
+    }
+
+    /// An offset and a length: where they carry facts, what they lead to does.
+    fn places(&mut self, offset: usize, length: usize) -> Label {
+        let (offset, length) = (self.at(offset), self.at(length));
+        if length != NONE {
+            self.tracker.reach(length, reached::SIZE);
+        }
+        let label = self.tracker.union(offset, length);
+        self.placed(label)
+    }
+
+    /// What a place in memory leads to carries the facts of the place.
+    fn placed(&mut self, label: Label) -> Label {
+        if label == NONE {
+            return NONE;
+        }
+        let label = self.tracker.raise(label, SELECTED);
+        let size = self.shadow(|shadow| shadow.memory_size);
+        let size = self.tracker.union(size, label);
+        self.shadow(|shadow| shadow.memory_size = size);
+        label
+    }
+
+    fn block_hash(&mut self) {
+        let asked = self.at(0);
+        let (number, value) = (self.step.operand(0), self.top());
+        let place = Place { kind: FactKind::BlockHash, address: None, key: number };
+        let label = self.tracker.fact(place, value);
+        let asked = self.tracker.raise(asked, SELECTED);
+        let label = self.tracker.union(label, asked);
+        self.pop(1);
+        self.push(label);
+    }
+
+    fn balance(&mut self, account: Address) -> Label {
+        let value = self.top();
+        let label = self.tracker.of_account(FactKind::Balance, account, value);
+        let sent = self.tracker.balance(account);
+        self.tracker.union(label, sent)
+    }
+
+    fn of_account(&mut self, opcode: u8) {
+        let named = self.at(0);
+        let account = Address::from_word(B256::from(self.step.operand(0)));
+        let label = match opcode {
+            BALANCE => self.balance(account),
+            _ => self.code(account),
+        };
+        let named = self.tracker.raise(named, SELECTED);
+        let label = self.tracker.union(label, named);
+        self.pop(1);
+        self.push(label);
+    }
+
+    fn code(&mut self, account: Address) -> Label {
+        let value = if self.step.opcode() == EXTCODECOPY { U256::ZERO } else { self.top() };
+        let deployed = self.tracker.code(account);
+        match deployed {
+            Some(code) => code.of(0, usize::MAX, &mut self.tracker.labels),
+            None => self.tracker.of_account(FactKind::Code, account, value),
+        }
+    }
+
+    fn load(&mut self, opcode: u8) {
+        let place = self.at(0);
+        let from = self.number(0);
+        let label = if opcode == MLOAD {
+            self.placed(place);
+            self.memory(from, 32)
+        } else {
+            let input = self.shadow(|shadow| shadow.input.clone());
+            input.of(from, 32, &mut self.tracker.labels)
+        };
+        let place = self.tracker.raise(place, SELECTED);
+        let label = self.tracker.union(label, place);
+        self.pop(1);
+        self.push(label);
+    }
+
+    fn copy(&mut self, opcode: u8) {
+        let (to, from, length) = (self.number(0), self.number(1), self.number(2));
+        let to_length = self.places(0, 2);
+        let from_label = self.at(1);
+        let from_label = self.tracker.raise(from_label, SELECTED);
+        let place = self.tracker.union(to_length, from_label);
+        let source = self.shadow(|shadow| match opcode {
+            CALLDATACOPY => shadow.input.clone(),
+            CODECOPY => shadow.code.clone(),
+            RETURNDATACOPY => shadow.returned.data.clone(),
+            _ => Rc::new(shadow.memory.copy(from, length)),
+        });
+        let from = if opcode == MCOPY { 0 } else { from };
+        self.tracker.with(|shadow, labels| {
+            shadow.memory.paste(to, &source, from, length);
+            shadow.memory.add(to, length, place, labels);
+        });
+        self.pop(3);
+        self.tracker.count(source.count());
+    }
+
+    fn copy_code(&mut self) {
+        let named = self.at(0);
+        let account = Address::from_word(B256::from(self.step.operand(0)));
+        let (to, length) = (self.number(1), self.number(3));
+        let place = self.places(1, 3);
+        let code = self.code(account);
+        let named = self.tracker.union(named, place);
+        let named = self.tracker.raise(named, SELECTED);
+        let label = self.tracker.union(code, named);
+        self.shadow(|shadow| shadow.memory.set(to, length, label));
+        self.pop(4);
+    }
+
+    fn store(&mut self, length: usize) {
+        let place = self.at(0);
+        let place = self.placed(place);
+        let value = self.at(1);
+        let label = self.tracker.union(place, value);
+        let to = self.number(0);
+        self.shadow(|shadow| shadow.memory.set(to, length, label));
+        self.pop(2);
+    }
+
+    fn read(&mut self, is_transient: bool) {
+        let (account, slot) = (self.account(), self.step.operand(0));
+        let key = self.at(0);
+        self.tracker.reach(key, reached::SLOT);
+        let value = self.top();
+        let label = match self.tracker.word(&Word { account, slot, is_transient }) {
+            Some(label) => label,
+            None if is_transient => NONE,
+            None => self.tracker.fact(Place { kind: FactKind::Slot, address: Some(account), key: slot }, value),
+        };
+        let key = self.tracker.raise(key, SELECTED);
+        let label = self.tracker.union(label, key);
+        self.pop(1);
+        self.push(label);
+    }
+
+    fn write(&mut self, is_transient: bool) {
+        let (account, slot) = (self.account(), self.step.operand(0));
+        let (key, value) = (self.at(0), self.at(1));
+        self.tracker.reach(key, reached::SLOT);
+        let key = self.tracker.raise(key, SELECTED);
+        let label = self.tracker.union(key, value);
+        let label = self.tracker.union(label, self.tracker.decided);
+        self.tracker.write(Word { account, slot, is_transient }, label);
+        self.pop(2);
+    }
+
+    fn branch(&mut self) {
+        let (to, condition) = (self.at(0), self.at(1));
+        self.tracker.reach(to, reached::JUMP);
+        if condition != NONE && !self.tracker.has_branched(condition) {
+            let code = self.interpreter.bytecode.bytecode_slice();
+            let (goes, on) = (usize::try_from(self.step.operand(0)).unwrap_or(usize::MAX), self.before.pc + 1);
+            let other = if self.step.operand(1).is_zero() { goes } else { on };
+            let is_guard = ends_in_error(code, other);
+            self.tracker.branch(condition, is_guard);
+            self.tracker.count(16);
+        } else if condition != NONE {
+            self.tracker.branch(condition, false);
+        }
+        self.pop(2);
+    }
+
+    fn log(&mut self, topics: usize) {
+        let is_told = topics > 0 && TOLD.contains(&B256::from(self.step.operand(2)));
+        if is_told {
+            let data = self.memory(self.number(0), self.number(1));
+            let place = self.places(0, 1);
+            for depth in 2..2 + topics {
+                let label = self.at(depth);
+                self.tracker.reach_somebody(label);
+            }
+            self.tracker.reach_amount(data);
+            self.tracker.reach_amount(place);
+            self.tracker.facts.take_effect();
+        }
+        self.pop(2 + topics);
+    }
+
+    fn call(&mut self, opcode: u8) {
+        let has_value = matches!(opcode, CALL | CALLCODE);
+        let gas = self.at(0);
+        let target = self.at(1);
+        let value = if has_value { self.at(2) } else { NONE };
+        let first = if has_value { 3 } else { 2 };
+        self.tracker.reach_somebody(target);
+        if value != NONE {
+            self.tracker.reach_amount(value);
+        }
+        // Nearly every call passes on what gas is left, less some of it: that alone says nothing.
+        let facts = &self.tracker.facts;
+        let gas =
+            self.tracker.labels.only(gas, |fact, how| facts.kind(fact) != FactKind::GasLeft || how & SELECTED != 0);
+        self.tracker.reach(gas, reached::ALLOWANCE);
+        let input_place = self.places(first, first + 1);
+        let output_place = self.places(first + 2, first + 3);
+        let (from, length) = (self.number(first), self.number(first + 1));
+        let (input, success) = self.tracker.with(|shadow, labels| {
+            let mut input = shadow.memory.copy(from, length);
+            input.add(0, length, input_place, labels);
+            let computed = labels.only(target, |_, how| how != 0);
+            let hangs_on = [computed, value, gas, output_place];
+            (input, hangs_on.into_iter().fold(NONE, |all, label| labels.union(all, label)))
+        });
+        let input_size = self.at(first + 1);
+        let passes_value = match opcode {
+            DELEGATECALL => self.shadow(|shadow| shadow.value),
+            _ => value,
+        };
+        let output = (self.number(first + 2), self.number(first + 3));
+        let moved = input.count();
+        let opening =
+            Opening { input: Rc::new(input), input_size, value: passes_value, success, output, ..Opening::default() };
+        self.shadow(|shadow| {
+            shadow.pop(first + 4);
+            shadow.opens = opening;
+        });
+        self.tracker.count(moved);
+    }
+
+    fn create(&mut self, opcode: u8) {
+        let value = self.at(0);
+        self.tracker.reach_amount(value);
+        let place = self.places(1, 2);
+        let (from, length) = (self.number(1), self.number(2));
+        let salt = if opcode == CREATE2 { self.at(3) } else { NONE };
+        let code = self.memory(from, length);
+        let input = self.shadow(|shadow| shadow.memory.copy(from, length));
+        let created = [place, salt, code].into_iter().fold(NONE, |all, label| self.tracker.union(all, label));
+        let created = self.tracker.raise(created, SELECTED);
+        self.tracker.reach(created, reached::TARGET);
+        let moved = input.count();
+        let opening =
+            Opening { input: Rc::new(input), value, success: value, created, is_create: true, ..Opening::default() };
+        self.shadow(|shadow| {
+            shadow.pop(if opcode == CREATE2 { 4 } else { 3 });
+            shadow.opens = opening;
+        });
+        self.tracker.count(moved);
+    }
+
+    fn end(&mut self) {
+        let place = self.places(0, 1);
+        let (from, length) = (self.number(0), self.number(1));
+        let size = self.at(1);
+        let data = self.tracker.with(|shadow, labels| {
+            let mut data = shadow.memory.copy(from, length);
+            data.add(0, length, place, labels);
+            data
+        });
+        let moved = data.count();
+        self.shadow(|shadow| shadow.output = Returned { data: Rc::new(data), size });
+        self.tracker.count(moved);
+    }
+}
+
+/// EIP-8024: how deep DUPN and SWAPN reach.
+fn nth(immediate: u8) -> usize {
+    (usize::from(immediate) + 145) % 256
+}
+
+/// EIP-8024: which two words EXCHANGE swaps, below the top.
+fn pair(immediate: u8) -> (usize, usize) {
+    let (first, second) = (usize::from(immediate ^ 143) / 16, usize::from(immediate ^ 143) % 16);
+    if first < second { (first + 1, second + 1) } else { (second + 1, 29 - first) }
+}

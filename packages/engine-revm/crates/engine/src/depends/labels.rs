@@ -1,0 +1,125 @@
+use alloy_primitives::map::HashMap;
+
+/// A set of facts, by its number; `NONE` is the empty one.
+pub type Label = u32;
+pub const NONE: Label = 0;
+
+/// How a word was made of a fact; none: it is the fact's own word, or an address in it.
+pub type How = u8;
+/// By arithmetic.
+pub const COMPUTED: How = 1;
+/// By a comparison, or what does for one: a remainder, a hash, a shift by it, a place in memory.
+pub const SELECTED: How = 2;
+
+const HOW_BITS: u32 = 2;
+const HOW_MASK: u32 = (1 << HOW_BITS) - 1;
+
+/// A fact and how: `fact << HOW_BITS | how`.
+type Element = u32;
+
+/// Sets of facts, each once. Ascending by fact, each fact once.
+#[derive(Debug)]
+pub struct Labels {
+    sets: Vec<Box<[Element]>>,
+    numbers: HashMap<Box<[Element]>, Label>,
+    unions: HashMap<(Label, Label), Label>,
+    raised: HashMap<(Label, How), Label>,
+    /// Of what was made since it was last taken: elements.
+    work: u64,
+}
+
+impl Default for Labels {
+    fn default() -> Self {
+        let empty: Box<[Element]> = Box::default();
+        Self {
+            sets: vec![empty.clone()],
+            numbers: [(empty, NONE)].into_iter().collect(),
+            unions: HashMap::default(),
+            raised: HashMap::default(),
+            work: 0,
+        }
+    }
+}
+
+impl Labels {
+    pub fn of(&mut self, fact: u32) -> Label {
+        self.intern(vec![fact << HOW_BITS])
+    }
+
+    /// Facts of the set, and how.
+    pub fn facts(&self, label: Label) -> impl Iterator<Item = (u32, How)> + '_ {
+        self.sets[label as usize].iter().map(|element| (element >> HOW_BITS, (element & HOW_MASK) as How))
+    }
+
+    pub fn take_work(&mut self) -> u64 {
+        std::mem::take(&mut self.work)
+    }
+
+    pub fn union(&mut self, a: Label, b: Label) -> Label {
+        if a == b || b == NONE {
+            return a;
+        }
+        if a == NONE {
+            return b;
+        }
+        let key = (a.min(b), a.max(b));
+        if let Some(known) = self.unions.get(&key) {
+            return *known;
+        }
+        let (left, right) = (&self.sets[a as usize], &self.sets[b as usize]);
+        let mut merged = Vec::with_capacity(left.len() + right.len());
+        let (mut left, mut right) = (left.iter().copied().peekable(), right.iter().copied().peekable());
+        loop {
+            match (left.peek(), right.peek()) {
+                (Some(l), Some(r)) if l >> HOW_BITS == r >> HOW_BITS => {
+                    merged.push(l | r);
+                    (left.next(), right.next());
+                }
+                (Some(l), Some(r)) if l < r => merged.extend(left.next()),
+                (Some(_), None) => merged.extend(left.next()),
+                (_, Some(_)) => merged.extend(right.next()),
+                (None, None) => break,
+            }
+        }
+        let made = self.intern(merged);
+        self.unions.insert(key, made);
+        made
+    }
+
+    /// The same facts, made in this way too.
+    pub fn raise(&mut self, label: Label, how: How) -> Label {
+        if label == NONE {
+            return NONE;
+        }
+        if let Some(known) = self.raised.get(&(label, how)) {
+            return *known;
+        }
+        let made = self.sets[label as usize].iter().map(|element| element | u32::from(how)).collect();
+        let made = self.intern(made);
+        self.raised.insert((label, how), made);
+        made
+    }
+
+    /// The facts for which this holds.
+    pub fn only(&mut self, label: Label, holds: impl Fn(u32, How) -> bool) -> Label {
+        if label == NONE {
+            return NONE;
+        }
+        let kept = self.sets[label as usize].iter().copied();
+        let kept = kept.filter(|element| holds(element >> HOW_BITS, (element & HOW_MASK) as How)).collect();
+        self.intern(kept)
+    }
+
+    fn intern(&mut self, set: Vec<Element>) -> Label {
+        // A set's elements, and about as much for its places in the maps.
+        self.work += set.len() as u64 + 8;
+        if let Some(known) = self.numbers.get(set.as_slice()) {
+            return *known;
+        }
+        let number = self.sets.len() as Label;
+        let set: Box<[Element]> = set.into();
+        self.sets.push(set.clone());
+        self.numbers.insert(set, number);
+        number
+    }
+}

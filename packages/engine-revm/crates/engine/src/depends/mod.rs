@@ -1,0 +1,18 @@
+//! What decides a call's outcome, found while it runs: each word carries the facts (values of state, of the block and of the
+//! transaction) that it was made of. A fact decides where such a word reaches a branch, a jump, a callee, a slot's number or an amount.
+//!
+//! Bounded: each step and each piece of what is followed counts as work, and what is more than `MOST_WORK` is not followed; the record
+//! then says that it is partial.
+
+mod fact;
+mod frame;
+mod instruction;
+mod labels;
+mod shadow;
+mod spans;
+mod tracker;
+
+pub use fact::{DecidingFact, Dependencies, FactKind};
+pub use frame::{enter, exit};
+pub use instruction::{Before, note};
+pub use tracker::Tracker;

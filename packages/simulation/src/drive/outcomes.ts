@@ -1,0 +1,59 @@
+import { ErrorCode, RpcError, type SimulatedBlock, type SimulatedCall } from '@upfront/protocol'
+import { alone, type Condition, conditionsFor, type Simulated } from '../outcome/conditions.js'
+import { type Difference, differenceOf, type Effects, effectsOf, recordedEffects } from '../outcome/effects.js'
+import { type Outcome, type Tried, verdictOf } from '../outcome/verdict.js'
+import { NO_RECORDING } from '../plan/recording.js'
+import type { Run } from './inspect.js'
+
+/**
+ * Whether each call would do the same under other circumstances that could well come. Only those are tried of which a fact decided
+ * something, all of them in one run; that comes out otherwise, each is tried alone.
+ * @param simulated with frames and dependencies
+ * @returns in the order of the calls, with the gas that it took
+ * @throws or rejects with what `run` does
+ */
+export async function outcomesOf(simulated: Simulated, run: Run): Promise<{ outcomes: Outcome[]; gas: bigint }> {
+  const { simulation, blocks, records } = simulated
+  const reference = blocks.flatMap(({ calls, miner }) => calls.map((call) => ({ call, miner })))
+  const expected = reference.map(({ call, miner }, at) => recordedEffects(call, records[at]!, miner))
+  const tried: Tried[][] = records.map(() => [])
+  let gas = 0n
+  const differences = async (conditions: readonly Condition[]): Promise<(Difference | undefined)[] | undefined> => {
+    const changed = conditions.reduce((so, condition) => condition.applied(so), simulation)
+    const answer = await unlessRefused(() =>
+      run({ ...changed, request: { ...changed.request, traceTransfers: true }, recording: NO_RECORDING }),
+    )
+    if (answer === undefined) return undefined
+    gas += answer.gasUsed
+    return effectsIn(JSON.parse(answer.json.toString())).map((effects, at) => differenceOf(expected[at]!, effects))
+  }
+  const tryAlone = async (conditions: readonly Condition[]) => {
+    for (const condition of conditions) {
+      const found = await differences([condition])
+      for (const [at, difference] of (found ?? []).entries())
+        if (difference !== undefined) tried[at]!.push({ condition, difference })
+    }
+  }
+  const { together, apart } = conditionsFor(simulated)
+  if (together.length > 0) {
+    const found = await differences(together)
+    const differs = found?.some((difference) => difference !== undefined) ?? true
+    if (differs) await tryAlone(alone(together, simulated))
+  }
+  await tryAlone(apart)
+  return { outcomes: records.map((record, at) => verdictOf(record, tried[at]!)), gas }
+}
+
+function effectsIn(blocks: readonly SimulatedBlock[]): Effects[] {
+  return blocks.flatMap(({ calls, miner }) => calls.map((call: SimulatedCall) => effectsOf(call, miner)))
+}
+
+/** Undefined where a call is no transaction under such circumstances. */
+async function unlessRefused<T>(run: () => T | PromiseLike<T>): Promise<T | undefined> {
+  try {
+    return await run()
+  } catch (error) {
+    if (error instanceof RpcError && error.code !== ErrorCode.limitExceeded) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,246 @@
+import { type Address, type BlockStateCall, type Call, type SimulatedBlock, ZERO_ADDRESS } from '@upfront/protocol'
+import type { Simulation } from '../drive/simulate.js'
+import { type CallRecord, type DecidingFact, type FactKind, REACHED } from '../engine/call-record.js'
+
+/** Other circumstances that could well come. */
+export interface Condition {
+  /** In words. */
+  under: string
+  /** Whether a fact is another one then. */
+  concerns(fact: DecidingFact): boolean
+  /** `surroundings`: what a simulation has otherwise than a block; `gas`: less of it, so that a failure says nothing. */
+  of: 'surroundings' | 'gas' | 'course'
+  applied(simulation: Simulation): Simulation
+}
+
+/** A builder's: it proposes blocks on Ethereum. */
+const FEE_RECIPIENT: Address = '0x4838b106fce9647bdf1e7877bf73ce8b0bad5f97'
+const OTHER_FEE_RECIPIENT: Address = '0x95222290dd7278aa3ddd389cc1e1d165cc4bafe5'
+const GWEI = 1_000_000_000n
+const SECONDS = 60n
+const BLOCKS = 2n
+/** EIP-7825: what a transaction has at most. */
+const MOST_GAS = 1n << 24n
+const FEWEST_GAS = 1_000_000n
+
+/** All but naming whom a transfer goes to. */
+const DECIDES = ~REACHED.recipient
+
+/** Whether what the fact is decides anything. */
+export function decides({ reached }: DecidingFact): boolean {
+  return (reached & DECIDES) !== 0
+}
+
+/** What a request was simulated with. */
+export interface Simulated {
+  simulation: Simulation
+  blocks: readonly SimulatedBlock[]
+  /** Of all calls, in order. */
+  records: readonly CallRecord[]
+}
+
+/**
+ * The circumstances that can make a difference to any of the calls: those of facts that decide.
+ * @returns those that can be tried together, then those that can't
+ */
+export function conditionsFor({ simulation, blocks, records }: Simulated): Record<'together' | 'apart', Condition[]> {
+  const facts = records.flatMap(({ dependencies }) => dependencies?.facts ?? []).filter(decides)
+  const wanted = (condition: Condition) => facts.some((fact) => condition.concerns(fact))
+  return {
+    together: [...surroundings(simulation), minuteLater(blocks), withoutCode(simulation)].filter(wanted),
+    apart: [...gas(simulation, records), ...withoutLayers(simulation)].filter(wanted),
+  }
+}
+
+/** What tells a circumstance that was tried with others: each alone, and for later ones a block later first. */
+export function alone(conditions: readonly Condition[], { blocks }: Simulated): Condition[] {
+  return conditions.flatMap((condition) => (condition.under === LATER ? [blockLater(blocks), condition] : [condition]))
+}
+
+function surroundings({ base, request }: Simulation): Condition[] {
+  const baseFee = ((base.baseFeePerGas || GWEI) * 9n) / 8n
+  const raised = ({ baseFeePerGas, ...block }: BlockStateCall['blockOverrides']) => ({
+    ...block,
+    baseFeePerGas: baseFeePerGas ? (baseFeePerGas * 9n) / 8n : baseFee,
+  })
+  return [
+    overriding('another fee recipient', 'coinbase', (block) => {
+      const held = block.feeRecipient ?? base.miner
+      return { ...block, feeRecipient: held === FEE_RECIPIENT ? OTHER_FEE_RECIPIENT : FEE_RECIPIENT }
+    }),
+    overriding('another prevRandao', 'prevRandao', (block) => ({
+      ...block,
+      prevRandao: block.prevRandao === base.hash ? base.parentHash : base.hash,
+    })),
+    overriding('another block gas limit', 'gasLimit', (block) => {
+      const held = block.gasLimit ?? base.gasLimit
+      return { ...block, gasLimit: held - held / 1_024n }
+    }),
+    overriding('a higher blob base fee', 'blobBaseFee', (block) => ({
+      ...block,
+      blobBaseFee: (block.blobBaseFee ?? 1n) * 2n,
+    })),
+    // Validated calls pay it, and may not be able to.
+    ...(request.validation ? [] : [overriding('the base fee of a block', 'baseFee', raised)]),
+    {
+      under: 'the gas price of a transaction',
+      of: 'surroundings',
+      concerns: ({ kind }) => kind === 'gasPrice',
+      applied: (simulation) =>
+        withCalls(simulation, (call, block) => {
+          const price = call.gasPrice ?? call.maxFeePerGas
+          const asked = block.blockOverrides.baseFeePerGas ?? 0n
+          const least = asked > baseFee ? asked : baseFee
+          return { ...call, shownGasPrice: price ? (price * 9n) / 8n : least + GWEI }
+        }),
+    },
+  ]
+}
+
+function overriding(
+  under: string,
+  kind: FactKind,
+  change: (block: BlockStateCall['blockOverrides']) => BlockStateCall['blockOverrides'],
+): Condition {
+  return {
+    under,
+    of: 'surroundings',
+    concerns: (fact) => fact.kind === kind,
+    applied: (simulation) => withBlocks(simulation, (blockOverrides) => change(blockOverrides)),
+  }
+}
+
+const LATER = `${SECONDS} s and ${BLOCKS} blocks later`
+
+function minuteLater(blocks: readonly SimulatedBlock[]): Condition {
+  return later(LATER, blocks, BLOCKS, SECONDS)
+}
+
+/** At the time that comes of it. */
+function blockLater(blocks: readonly SimulatedBlock[]): Condition {
+  return later('one block later', blocks, 1n)
+}
+
+function later(under: string, blocks: readonly SimulatedBlock[], number: bigint, seconds?: bigint): Condition {
+  return {
+    under,
+    of: 'course',
+    concerns: ({ kind }) => kind === 'time' || kind === 'number',
+    applied: (simulation) => {
+      const numbers = numbersOf(simulation)
+      const times = new Map(blocks.map((block) => [BigInt(block.number), BigInt(block.timestamp)]))
+      return withBlocks(simulation, (block, index) => {
+        const timed = { ...block, number: numbers[index]! + number }
+        const time = times.get(numbers[index]!)
+        if (seconds !== undefined && time !== undefined) timed.timestamp = time + seconds
+        return timed
+      })
+    },
+  }
+}
+
+function withoutCode({ request }: Simulation): Condition {
+  const senders = new Set(request.blockStateCalls.flatMap(({ calls }) => calls.map(({ from = ZERO_ADDRESS }) => from)))
+  return {
+    under: 'a signer without code',
+    of: 'course',
+    concerns: ({ kind, address, value }) =>
+      kind === 'code' && value !== 0n && address !== undefined && senders.has(address),
+    applied: (simulation) => {
+      const [first, ...rest] = simulation.request.blockStateCalls
+      if (first === undefined) return simulation
+      const overrides = new Map(first.stateOverrides.map((override) => [override.address, override]))
+      for (const address of senders) overrides.set(address, { ...overrides.get(address), address, code: '0x' })
+      return withRequest(simulation, [{ ...first, stateOverrides: [...overrides.values()] }, ...rest])
+    },
+  }
+}
+
+/** As wallets set it for what calls used, where a request names none or more than a transaction may have; else more of it. And less. */
+function gas({ request }: Simulation, records: readonly CallRecord[]): Condition[] {
+  const calls = request.blockStateCalls.flatMap((block) => block.calls)
+  const used = records.map(({ frames, gasUsed }) => {
+    const [top] = frames
+    return top !== undefined && top.gasUsed > gasUsed ? top.gasUsed : gasUsed
+  })
+  const concerns = ({ kind }: DecidingFact) => kind === 'gasLeft'
+  const isCapped = calls.some(({ gas }) => gas === undefined || gas > MOST_GAS)
+  const condition = (under: string, of: Condition['of'], limit: (gas: bigint, used: bigint) => bigint): Condition => ({
+    under,
+    of,
+    concerns,
+    applied: (simulation) => {
+      let next = 0
+      return withCalls(simulation, (call) => {
+        const at = next++
+        return { ...call, gas: limit(call.gas ?? simulation.limits.gas, used[at] ?? 0n) }
+      })
+    },
+  })
+  const asWallets = (limit: bigint, used: bigint) => {
+    if (limit <= MOST_GAS) return limit
+    const ample = used * 8n > FEWEST_GAS ? used * 8n : FEWEST_GAS
+    return ample < MOST_GAS ? ample : used > MOST_GAS ? limit : MOST_GAS
+  }
+  return [
+    isCapped
+      ? condition('a gas limit of a transaction', 'surroundings', asWallets)
+      : condition('twice the gas', 'course', (limit) => limit * 2n),
+    condition('little more gas than it used', 'gas', (limit, used) => {
+      const little = (used * 6n) / 5n + 50_000n
+      return little < limit ? little : limit
+    }),
+  ]
+}
+
+/** Before what the block under construction holds. */
+function withoutLayers({ state: { layers } }: Simulation): Condition[] {
+  if (layers.length === 0) return []
+  const isChanged = ({ address, slot, kind }: DecidingFact) =>
+    layers.some(({ accounts }) => {
+      const change = address && accounts.get(address)
+      if (!change) return false
+      if (kind !== 'slot') return kind === 'balance' ? change.balance !== undefined : change.code !== undefined
+      return change.storageCleared || (slot !== undefined && change.storage.has(slot))
+    })
+  return [
+    {
+      under: 'a place before what the block under construction holds',
+      of: 'course',
+      concerns: isChanged,
+      applied: (simulation) => ({ ...simulation, state: { ...simulation.state, layers: [] } }),
+    },
+  ]
+}
+
+/** The number of each of the request's blocks. */
+function numbersOf({ request, base }: Simulation): bigint[] {
+  let number = base.number
+  return request.blockStateCalls.map(({ blockOverrides }) => {
+    number = blockOverrides.number ?? number + 1n
+    return number
+  })
+}
+
+function withBlocks(
+  simulation: Simulation,
+  change: (overrides: BlockStateCall['blockOverrides'], index: number) => BlockStateCall['blockOverrides'],
+): Simulation {
+  const blocks = simulation.request.blockStateCalls
+  return withRequest(
+    simulation,
+    blocks.map((block, index) => ({ ...block, blockOverrides: change(block.blockOverrides, index) })),
+  )
+}
+
+function withCalls(simulation: Simulation, change: (call: Call, block: BlockStateCall) => Call): Simulation {
+  const blocks = simulation.request.blockStateCalls
+  return withRequest(
+    simulation,
+    blocks.map((block) => ({ ...block, calls: block.calls.map((call) => change(call, block)) })),
+  )
+}
+
+function withRequest(simulation: Simulation, blockStateCalls: BlockStateCall[]): Simulation {
+  return { ...simulation, request: { ...simulation.request, blockStateCalls } }
+}

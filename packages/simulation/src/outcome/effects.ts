@@ -1,0 +1,112 @@
+import { type Address, type SimulatedCall, toQuantity } from '@upfront/protocol'
+import { assetEvents } from '../assets/asset-events.js'
+import { type Asset, type AssetApproval, type AssetTransfer, approvalIn, transfersByLogs } from '../assets/events.js'
+import type { CallRecord } from '../engine/call-record.js'
+
+/** What of a call's outcome counts: whether it failed, and what it moved and approved. */
+export interface Effects {
+  failed: boolean
+  /** In order: what is the same but for its amount has the same `what`. */
+  moved: { what: string; amount: bigint }[]
+}
+
+/** How one outcome differs from another. */
+export interface Difference {
+  /** In words. */
+  effect: string
+  /** Not in amounts alone. */
+  isStructural: boolean
+}
+
+/** Where transfers of the native currency are told: where they are traced (ERC-7528), and by the protocol itself (EIP-7708). */
+const NATIVE = new Set<Address>([
+  '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee',
+  '0xfffffffffffffffffffffffffffffffffffffffe',
+])
+
+/**
+ * Of a call whose native transfers stand among its logs.
+ * @param feeRecipient of the call's block: whoever it is, what it gets is the same to others
+ */
+export function effectsOf(
+  { status, logs }: Pick<SimulatedCall, 'status' | 'logs'>,
+  feeRecipient: Address | undefined,
+): Effects {
+  const named = (account: Address) => (account === feeRecipient ? 'the fee recipient' : account)
+  const transfers = transfersByLogs(logs).map(nativeByLog)
+  return {
+    failed: status === '0x0',
+    moved: [
+      ...transfers.filter(({ from, to }) => from !== to).map((transfer) => moved(transfer, named)),
+      ...logs.flatMap((log) => approvalIn(log) ?? []).map(approved),
+    ],
+  }
+}
+
+/** The same of a call that was recorded, whose logs may lack native transfers. */
+export function recordedEffects(
+  call: Pick<SimulatedCall, 'status' | 'logs'>,
+  record: CallRecord,
+  feeRecipient: Address | undefined,
+): Effects {
+  const named = (account: Address) => (account === feeRecipient ? 'the fee recipient' : account)
+  const logs = call.logs.filter(({ address }) => !NATIVE.has(address))
+  const { failed, moved: told } = effectsOf({ ...call, logs }, feeRecipient)
+  const native = assetEvents(record).transfers.filter(({ asset }) => asset.type === 'native')
+  return { failed, moved: [...(failed ? [] : native.map((transfer) => moved(transfer, named))), ...told] }
+}
+
+function nativeByLog(transfer: AssetTransfer): AssetTransfer {
+  const { asset } = transfer
+  return asset.type === 'erc20' && NATIVE.has(asset.address) ? { ...transfer, asset: { type: 'native' } } : transfer
+}
+
+/** Undefined where they are the same. */
+export function differenceOf(before: Effects, after: Effects): Difference | undefined {
+  if (before.failed !== after.failed) return { effect: after.failed ? 'fails' : 'succeeds', isStructural: true }
+  const was = summed(before)
+  const is = summed(after)
+  for (const what of was.keys()) if (!is.has(what)) return { effect: `no ${what}`, isStructural: true }
+  for (const what of is.keys()) if (!was.has(what)) return { effect: `also ${what}`, isStructural: true }
+  for (const [what, amount] of was) {
+    const other = is.get(what)!
+    if (amount !== other)
+      return { effect: `${toQuantity(other)} instead of ${toQuantity(amount)}: ${what}`, isStructural: false }
+  }
+  return undefined
+}
+
+/** By what it is, in the order in which it came first. Nothing moved is nothing. */
+function summed({ moved }: Effects): Map<string, bigint> {
+  const sums = new Map<string, bigint>()
+  for (const { what, amount } of moved) if (amount !== 0n) sums.set(what, (sums.get(what) ?? 0n) + amount)
+  return sums
+}
+
+function moved({ asset, from, to, amount }: AssetTransfer, named: (account: Address) => string): Effects['moved'][0] {
+  return { what: `transfer of ${nameOf(asset)} from ${named(from)} to ${named(to)}`, amount }
+}
+
+function nameOf(asset: Asset): string {
+  switch (asset.type) {
+    case 'native':
+      return 'the native currency'
+    case 'erc20':
+      return asset.address
+    default:
+      return `${asset.address} ${asset.tokenId}`
+  }
+}
+
+function approved(approval: AssetApproval): Effects['moved'][0] {
+  const { token, owner, spender } = approval
+  const what = `approval of ${token} from ${owner} to ${spender}`
+  switch (approval.kind) {
+    case 'erc721':
+      return { what: `${what} for ${approval.tokenId}`, amount: 1n }
+    case 'operator':
+      return { what: `${what} for all`, amount: approval.approved ? 1n : 0n }
+    default:
+      return { what, amount: approval.amount }
+  }
+}

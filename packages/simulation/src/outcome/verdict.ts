@@ -1,0 +1,71 @@
+import { type CallRecord, type DecidingFact, REACHED } from '../engine/call-record.js'
+import { type Condition, decides } from './conditions.js'
+import type { Difference } from './effects.js'
+import { factOf, type Reached, type ShownFact } from './shown-dependencies.js'
+
+/** Whether a call would do the same under other circumstances. */
+export interface Outcome {
+  /** `watched`: it hangs on what only a simulation has. */
+  verdict: 'holds' | 'changes' | 'watched'
+  because: Because[]
+}
+
+export interface Because {
+  /** Absent where more decides than is followed. */
+  fact?: ShownFact
+  /** The circumstances that were tried. */
+  under: string
+  /** What came of it otherwise; where it came to the same, what it decides. */
+  effect: string
+}
+
+/** What a call did otherwise under circumstances that were tried. */
+export interface Tried {
+  condition: Condition
+  difference: Difference
+}
+
+/** Of these no simulation knows what a block will have. What hangs on one is known of none. */
+const UNKNOWABLE = new Set(['prevRandao', 'blockHash', 'coinbase', 'gasLimit', 'blobBaseFee'])
+/** What tells a simulation by who signs nothing. */
+const BY_NOBODY = REACHED.branch | REACHED.guard | REACHED.jump | REACHED.selection | REACHED.target
+
+/** @param tried what came out otherwise, each circumstance by itself */
+export function verdictOf({ dependencies }: CallRecord, tried: readonly Tried[]): Outcome {
+  const { facts = [], isPartial = false } = dependencies ?? {}
+  const watched: Because[] = facts.filter(isTrap).map((fact) => because(fact, tried))
+  const changes: Because[] = []
+  for (const { condition, difference } of tried) {
+    const concerned = facts.filter((fact) => decides(fact) && condition.concerns(fact))
+    const isWatched = behavesOtherwise(condition, difference, concerned)
+    for (const fact of concerned) {
+      const shown = { fact: factOf(fact), under: condition.under, effect: difference.effect }
+      if (!isTrap(fact)) (isWatched ? watched : changes).push(shown)
+    }
+  }
+  if (isPartial)
+    watched.push({ under: 'what can be followed of a call', effect: 'decided by more than can be followed' })
+  const verdict = watched.length > 0 ? 'watched' : changes.length > 0 ? 'changes' : 'holds'
+  return { verdict, because: [...watched, ...changes] }
+}
+
+/** A fact that must not decide anything, whatever else it is. */
+function isTrap(fact: DecidingFact): boolean {
+  if (fact.kind === 'origin') return fact.value === 0n && (fact.reached & BY_NOBODY) !== 0
+  return UNKNOWABLE.has(fact.kind) && decides(fact)
+}
+
+/** An amount may follow gas and its price, as a refund does; anything else may not. */
+function behavesOtherwise({ of }: Condition, difference: Difference, facts: readonly DecidingFact[]): boolean {
+  if (of === 'course') return false
+  if (difference.isStructural) return of === 'surroundings' || difference.effect !== 'fails'
+  return facts.some(({ reached }) => (reached & REACHED.selection) !== 0)
+}
+
+function because(fact: DecidingFact, tried: readonly Tried[]): Because {
+  const found = tried.find(({ condition }) => condition.concerns(fact))
+  const shown = { fact: factOf(fact) }
+  if (found !== undefined) return { ...shown, under: found.condition.under, effect: found.difference.effect }
+  const places = (Object.keys(REACHED) as Reached[]).filter((place) => (fact.reached & REACHED[place]) !== 0)
+  return { ...shown, under: 'a block', effect: `decides a ${places.join(', ')}` }
+}
