@@ -60,6 +60,7 @@ const OPCODES: Record<string, number> = {
   DUP1: 0x80,
   DUP2: 0x81,
   DUP4: 0x83,
+  DUP5: 0x84,
   DUP6: 0x85,
   SWAP1: 0x90,
   LOG0: 0xa0,

@@ -1,8 +1,8 @@
 import { ErrorCode, RpcError, type SimulatedBlock, type SimulatedCall } from '@upfront/protocol'
-import { alone, type Condition, conditionsFor, type Simulated } from '../outcome/conditions.js'
 import { type Difference, differenceOf, type Effects, effectsOf, recordedEffects } from '../outcome/effects.js'
 import { type Outcome, type Tried, verdictOf } from '../outcome/verdict.js'
 import { NO_RECORDING } from '../plan/recording.js'
+import { alone, type Condition, conditionsFor, type Simulated } from './conditions.js'
 import type { Run } from './inspect.js'
 
 /**

@@ -1,5 +1,5 @@
 import { type CallRecord, type DecidingFact, REACHED } from '../engine/call-record.js'
-import { type Condition, decides } from './conditions.js'
+import { type Circumstances, decides } from './circumstances.js'
 import type { Difference } from './effects.js'
 import { factOf, type Reached, type ShownFact } from './shown-dependencies.js'
 
@@ -21,7 +21,7 @@ export interface Because {
 
 /** What a call did otherwise under circumstances that were tried. */
 export interface Tried {
-  condition: Condition
+  condition: Circumstances
   difference: Difference
 }
 
@@ -56,8 +56,9 @@ function isTrap(fact: DecidingFact): boolean {
 }
 
 /** An amount may follow gas and its price, as a refund does; anything else may not. */
-function behavesOtherwise({ of }: Condition, difference: Difference, facts: readonly DecidingFact[]): boolean {
+function behavesOtherwise({ of }: Circumstances, difference: Difference, facts: readonly DecidingFact[]): boolean {
   if (of === 'course') return false
+  if (facts.every(({ reached }) => (reached & ~REACHED.amount & ~REACHED.recipient) === 0)) return false
   if (difference.isStructural) return of === 'surroundings' || difference.effect !== 'fails'
   return facts.some(({ reached }) => (reached & REACHED.selection) !== 0)
 }

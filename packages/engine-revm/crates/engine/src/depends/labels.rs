@@ -73,7 +73,8 @@ impl Labels {
             match (left.peek(), right.peek()) {
                 (Some(l), Some(r)) if l >> HOW_BITS == r >> HOW_BITS => {
                     merged.push(l | r);
-                    (left.next(), right.next());
+                    left.next();
+                    right.next();
                 }
                 (Some(l), Some(r)) if l < r => merged.extend(left.next()),
                 (Some(_), None) => merged.extend(left.next()),
@@ -121,5 +122,23 @@ impl Labels {
         self.sets.push(set.clone());
         self.numbers.insert(set, number);
         number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unites_facts_and_how_they_were_used() {
+        let mut labels = Labels::default();
+        let (one, two) = (labels.of(1), labels.of(2));
+        let both = labels.union(one, two);
+        assert_eq!(labels.union(two, one), both);
+        assert_eq!(labels.union(both, one), both);
+        let selected = labels.raise(one, SELECTED);
+        let all = labels.union(both, selected);
+        assert_eq!(labels.facts(all).collect::<Vec<_>>(), [(1, SELECTED), (2, 0)]);
+        assert_eq!(labels.only(all, |fact, _| fact == 2), two);
     }
 }

@@ -90,3 +90,41 @@ impl Spans {
         self.overlapping(from, to).map(move |(start, end, label)| (start.max(from), end.min(to), label))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(spans: &Spans, labels: &mut Labels, length: usize) -> Vec<Label> {
+        (0..length).map(|at| spans.of(at, 1, labels)).collect()
+    }
+
+    #[test]
+    fn keeps_a_label_for_each_byte() {
+        let mut labels = Labels::default();
+        let (a, b) = (labels.of(1), labels.of(2));
+        let mut spans = Spans::default();
+        spans.set(2, 4, a);
+        spans.set(4, 1, b);
+        assert_eq!(bytes(&spans, &mut labels, 7), [NONE, NONE, a, a, b, a, NONE]);
+        spans.set(3, 2, NONE);
+        assert_eq!(bytes(&spans, &mut labels, 7), [NONE, NONE, a, NONE, NONE, a, NONE]);
+        spans.add(4, 3, b, &mut labels);
+        let both = labels.union(a, b);
+        assert_eq!(bytes(&spans, &mut labels, 7), [NONE, NONE, a, NONE, b, both, b]);
+        assert_eq!(spans.of(0, usize::MAX, &mut labels), both);
+    }
+
+    #[test]
+    fn copies_bytes_over_others() {
+        let mut labels = Labels::default();
+        let (a, b) = (labels.of(1), labels.of(2));
+        let mut source = Spans::default();
+        source.set(1, 2, a);
+        let mut spans = Spans::default();
+        spans.set(0, 6, b);
+        spans.paste(1, &source, 0, 4);
+        assert_eq!(bytes(&spans, &mut labels, 6), [b, NONE, a, a, NONE, b]);
+        assert_eq!(bytes(&spans.copy(2, 2), &mut labels, 3), [a, a, NONE]);
+    }
+}

@@ -1,15 +1,10 @@
 import { type Address, type BlockStateCall, type Call, type SimulatedBlock, ZERO_ADDRESS } from '@upfront/protocol'
-import type { Simulation } from '../drive/simulate.js'
-import { type CallRecord, type DecidingFact, type FactKind, REACHED } from '../engine/call-record.js'
+import type { CallRecord, DecidingFact, FactKind } from '../engine/call-record.js'
+import { type Circumstances, decides } from '../outcome/circumstances.js'
+import type { Simulation } from './simulate.js'
 
-/** Other circumstances that could well come. */
-export interface Condition {
-  /** In words. */
-  under: string
-  /** Whether a fact is another one then. */
-  concerns(fact: DecidingFact): boolean
-  /** `surroundings`: what a simulation has otherwise than a block; `gas`: less of it, so that a failure says nothing. */
-  of: 'surroundings' | 'gas' | 'course'
+/** Circumstances, and how a simulation is carried out under them. */
+export interface Condition extends Circumstances {
   applied(simulation: Simulation): Simulation
 }
 
@@ -22,14 +17,6 @@ const BLOCKS = 2n
 /** EIP-7825: what a transaction has at most. */
 const MOST_GAS = 1n << 24n
 const FEWEST_GAS = 1_000_000n
-
-/** All but naming whom a transfer goes to. */
-const DECIDES = ~REACHED.recipient
-
-/** Whether what the fact is decides anything. */
-export function decides({ reached }: DecidingFact): boolean {
-  return (reached & DECIDES) !== 0
-}
 
 /** What a request was simulated with. */
 export interface Simulated {

@@ -1,0 +1,110 @@
+import { assemble } from './assemble.js'
+
+/** A call that behaves as long as it notices a simulation. */
+export interface Trap {
+  name: string
+  code: `0x${string}`
+  /** Of other contracts that it needs. */
+  others: Record<string, { code: string; stateDiff?: Record<string, string> }>
+  /** Its sender is left out. */
+  byNobody?: boolean
+}
+
+export const FRIEND = '0xf000000000000000000000000000000000000001'
+export const THIEF = '0xf000000000000000000000000000000000000666'
+export const OWNER = '0xa000000000000000000000000000000000000000'
+const ECHO = '0x7000000000000000000000000000000000000011'
+const REFUSER = '0x7000000000000000000000000000000000000012'
+const SIZER = '0x7000000000000000000000000000000000000013'
+const LIBRARY = '0x7000000000000000000000000000000000000014'
+
+const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+const APPROVAL = '0x8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925'
+const word = (value: bigint | number | string) => `0x${BigInt(value).toString(16).padStart(64, '0')}`
+
+type Conditions = Record<string, { program: string; byNobody?: boolean }>
+
+/** Each leaves 1 in a simulation, and 0 in a block that is like most; `gas` of the call: none is named. */
+const CONDITIONS: Conditions = {
+  'zero prevRandao': { program: 'PREVRANDAO ISZERO' },
+  'an even prevRandao': { program: '1 PREVRANDAO AND ISZERO' },
+  'no fee recipient': { program: 'COINBASE ISZERO' },
+  'a fee recipient that has no balance': { program: 'COINBASE BALANCE ISZERO' },
+  'a fee recipient without code': { program: 'COINBASE EXTCODESIZE ISZERO' },
+  'missing history': { program: '200 NUMBER SUB BLOCKHASH ISZERO' },
+  'a hash of the last block': { program: '1 NUMBER SUB BLOCKHASH 255 SHR 1 SUB ISZERO ISZERO ISZERO ISZERO' },
+  'the gas cap': { program: 'GAS 20000000 LT' },
+  'more gas than anybody sends': { program: 'GAS 24 SHR ISZERO ISZERO' },
+  'no gas price': { program: 'GASPRICE ISZERO' },
+  'no base fee': { program: 'BASEFEE ISZERO' },
+  'a gas price below a gwei': { program: '1000000000 GASPRICE LT' },
+  'no origin': { program: 'ORIGIN ISZERO', byNobody: true },
+  'a sender who is nobody': { program: 'CALLER ISZERO', byNobody: true },
+  'the block gas limit': { program: '1000000 GASLIMIT GT' },
+}
+
+/** Each hands on what is on the stack by another way. */
+const WAYS: Record<string, string> = {
+  'as it is': '',
+  'by memory': '128 MSTORE 128 MLOAD',
+  'by a copy in memory': '128 MSTORE 32 128 192 MCOPY 192 MLOAD',
+  'by storage': '77 SSTORE 77 SLOAD',
+  'by transient storage': '77 TSTORE 77 TLOAD',
+  'by a call': `128 MSTORE 32 160 32 128 0 ${BigInt(ECHO)} GAS CALL POP 160 MLOAD`,
+  'by a static call': `128 MSTORE 32 160 32 128 ${BigInt(ECHO)} GAS STATICCALL POP 160 MLOAD`,
+  'by a delegate call': `128 MSTORE 32 160 32 128 ${BigInt(ECHO)} GAS DELEGATECALL POP 160 MLOAD`,
+  'by returned data': `128 MSTORE 0 0 32 128 ${BigInt(ECHO)} GAS STATICCALL POP 32 0 160 RETURNDATACOPY 160 MLOAD`,
+  'by the size of returned data': `128 MSTORE 0 0 32 128 ${BigInt(SIZER)} GAS STATICCALL POP RETURNDATASIZE`,
+  'by whether a call fails': `128 MSTORE 0 0 32 128 ${BigInt(REFUSER)} GAS STATICCALL`,
+  'by a hash': `128 MSTORE 32 128 SHA3 ${BigInt('0xb10e2d527612073b26eecdfd717e6a320cf44b4afac2b0732d9fcbe2b7fa0cf6')} EQ`,
+  'by a power of zero': 'ISZERO 0 EXP',
+  'by a quotient': 'DUP1 DIV',
+  'by a shift': '1 SHL 1 SHR',
+  'by a byte': '31 BYTE',
+  'by a precompile': '128 MSTORE 32 160 32 128 4 GAS STATICCALL POP 160 MLOAD',
+  'by a slot': 'SLOAD',
+  'by a place in memory': '5 128 MSTORE 1 159 MSTORE8 0 191 MSTORE8 1 SUB 32 MUL 128 ADD MLOAD 1 AND',
+}
+
+const PAY = (to: string, amount: number) => `0 0 0 0 ${amount} ${BigInt(to)} GAS CALL POP`
+const TELL = (event: string) => `0 MSTORE ${BigInt(OWNER)} ${BigInt(event)} 32 0 LOG3`
+
+/** Each does something else with 1 on the stack than with 0. */
+const USES: Record<string, string> = {
+  'pays by a branch': `>honest JUMPI ${PAY(THIEF, 9)} STOP @honest ${PAY(FRIEND, 5)} STOP`,
+  'tells of a transfer by a branch': `>honest JUMPI ${BigInt(THIEF)} 9 ${TELL(TRANSFER)} STOP @honest ${BigInt(FRIEND)} 5 ${TELL(TRANSFER)} STOP`,
+  'approves by a branch': `>honest JUMPI ${BigInt(THIEF)} 9 ${TELL(APPROVAL)} STOP @honest STOP`,
+  'fails by a branch': `>honest JUMPI 0 0 REVERT @honest ${PAY(FRIEND, 5)} STOP`,
+  'pays an amount by a comparison': `5 MUL 0 0 0 0 DUP5 ${BigInt(FRIEND)} GAS CALL POP STOP`,
+  'tells of an amount by a comparison': `5 MUL ${BigInt(FRIEND)} SWAP1 ${TELL(TRANSFER)} STOP`,
+  'pays whom a comparison names': `${BigInt(THIEF) - BigInt(FRIEND)} MUL ${BigInt(THIEF)} SUB 0 0 0 0 5 DUP6 GAS CALL POP STOP`,
+  'jumps where it computes': `>theft >honest SUB MUL >theft ADD JUMP @theft ${PAY(THIEF, 9)} STOP @honest ${PAY(FRIEND, 5)} STOP`,
+  'pays whom a slot names': '9000 ADD SLOAD 0 0 0 0 5 DUP6 GAS CALL POP STOP',
+  'pays its child': '0 MSTORE 0 0 0 0 CREATE2 POP 32 0 SHA3 0 0 0 0 5 DUP6 GAS CALL POP STOP',
+  'has code that it computes do it': `${BigInt(LIBRARY)} ADD 0 0 0 0 DUP5 GAS DELEGATECALL POP STOP`,
+  'destroys itself for whom it computes': `${BigInt(THIEF) - BigInt(FRIEND)} MUL ${BigInt(THIEF)} SUB SELFDESTRUCT`,
+}
+
+const pays = (to: string) => ({ code: assemble(`${PAY(to, 5)} STOP`) })
+const OTHERS = {
+  [ECHO]: { code: assemble('0 CALLDATALOAD 0 MSTORE 32 0 RETURN') },
+  [SIZER]: { code: assemble('0 CALLDATALOAD 0 RETURN') },
+  [REFUSER]: { code: assemble('0 CALLDATALOAD >on JUMPI 0 0 REVERT @on STOP') },
+  [LIBRARY]: pays(THIEF),
+  [`0x${(BigInt(LIBRARY) + 1n).toString(16)}`]: pays(FRIEND),
+}
+export const SLOTS = { [word(1)]: word(1), [word(9000)]: word(THIEF), [word(9001)]: word(FRIEND) }
+
+/** Every condition by every way to every use. */
+export function traps(conditions = CONDITIONS): Trap[] {
+  return Object.entries(conditions).flatMap(([noticed, { program, byNobody }]) =>
+    Object.entries(WAYS).flatMap(([way, carry]) =>
+      Object.entries(USES).map(([use, then]) => ({
+        name: `${noticed}, ${way}: ${use}`,
+        code: assemble(`${program} ${carry} ${then}`),
+        others: OTHERS,
+        ...(byNobody && { byNobody }),
+      })),
+    ),
+  )
+}
