@@ -241,6 +241,19 @@ describe('a chain whose rules are not known for sure', () => {
     expect((await stand.simulate([probeAt(1_800_000_100)])).error?.message).toContain('fork unknown')
   })
 
+  it.each([
+    ['before Prague', {}, { requestsHash: undefined }, 'CHAIN_GENESIS_FILE'],
+    ['before Jovian', op, { extraData: '0x', requestsHash: undefined }, 'CHAIN_GENESIS_FILE'],
+    ['before the Merge', {}, { difficulty: '0x1' }, 'the Merge'],
+  ])('refuses blocks %s where the head alone tells of rules', async (_, head, changed, told) => {
+    const older = { ...changed, timestamp: numberToHex(1_750_000_000), number: '0x10', hash: `0x${'0e'.repeat(32)}` }
+    const stand = await start(424_242, 1_800_000_000, head, { ...probed, older })
+    const refused = { code: -32000, message: expect.stringContaining(told) }
+    expect((await stand.simulate([probeAt(1_750_000_001)], {}, '0x10')).error).toMatchObject(refused)
+    expect((await stand.gateway.call('debug_traceCall', [{ to: CODE }, '0x10'])).error).toMatchObject(refused)
+    expect((await stand.simulate([probeAt(1_800_000_001)])).error).toBeUndefined()
+  })
+
   it('refuses blocks before the fork that eth_config calls current, and changes to its rules at its time', async () => {
     const config = { eth_config: { current: { ...osaka, activationTime: 1_799_999_999 } } }
     const older = {

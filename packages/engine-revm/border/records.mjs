@@ -716,6 +716,12 @@ record(
   },
 )
 
+record(
+  'ListedBlock',
+  { to: 'rust', ts: simulation('ListedBlock'), rust: 'carry::ListedBlock' },
+  { hash, number: quantity, blockAccessListHash: hash, accessList: text },
+)
+
 const difference = names('carry::Difference', {
   transactionHash: 'TransactionHash',
   transactionsRoot: 'TransactionsRoot',

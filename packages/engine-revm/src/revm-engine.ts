@@ -8,6 +8,7 @@ import {
   type Carried,
   type Engine,
   type ExecutedStretch,
+  type ListedBlock,
   type PreconfirmationExecutor,
   type SimulationPlan,
   type StatePoint,
@@ -17,7 +18,7 @@ import {
   StretchRejected,
 } from '@upfront/simulation'
 import { type EngineCore, loadRevm } from './addon.js'
-import { readCarried, readStretchRejected, writePlan, writeRead } from './border/records.js'
+import { readCarried, readStretchRejected, writeListedBlock, writePlan, writeRead } from './border/records.js'
 import { list, TextReader } from './border/text.js'
 import { EngineWork } from './engine-work.js'
 import { LayerNumbers } from './layer-numbers.js'
@@ -143,6 +144,17 @@ class CoreEngine implements RevmEngine {
       cancellation,
       (id) => {
         this.#work.core.carry(id, at.key, this.#layers.of(at.layers), blockText(block))
+        return null
+      },
+      { outcome: (text) => readCarried(new TextReader(text)), rejection: stretchRejected },
+    )
+  }
+
+  lay(block: ListedBlock, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Carried>> {
+    return this.#work.begin(
+      cancellation,
+      (id) => {
+        this.#work.core.lay(id, at.key, writeListedBlock(block))
         return null
       },
       { outcome: (text) => readCarried(new TextReader(text)), rejection: stretchRejected },

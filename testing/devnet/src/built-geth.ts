@@ -27,12 +27,16 @@ export interface BuiltGeth {
   rpc<T>(method: string, params: readonly unknown[]): Promise<T>
   /** Makes a block on the head. Resolves with its hash. */
   build(block: BuiltBlock): Promise<string>
+  /** What a block of Amsterdam that was made here accesses and changes (EIP-7928), RLP. */
+  accessList(block: string): Hex | undefined
   stop(): Promise<void>
 }
 
 interface Payload {
   blockHash: string
   transactions: Hex[]
+  /** From Amsterdam on. */
+  blockAccessList?: Hex
 }
 
 /**
@@ -95,9 +99,11 @@ export async function startBuiltGeth(path: string, genesis = GETH_GENESIS): Prom
     await pause(50)
   }
   let made = 0
+  const accessLists = new Map<string, Hex>()
   return {
     ...{ rpcUrl, rpc, stop },
     wsUrl: `ws://127.0.0.1:${ws}`,
+    accessList: (block) => accessLists.get(block),
     async build({ feeRecipient, withdrawals }) {
       const head = await rpc<{ hash: string; timestamp: string }>('eth_getBlockByNumber', ['latest', false])
       // Another each time: two blocks on one parent differ.
@@ -116,7 +122,8 @@ export async function startBuiltGeth(path: string, genesis = GETH_GENESIS): Prom
       const { executionPayload, executionRequests } = await built(() => engine(getPayload, [payloadId]))
       const blobs = executionPayload.transactions.flatMap(blobHashes)
       await engine(newPayload, [executionPayload, blobs, word, executionRequests])
-      const { blockHash } = executionPayload
+      const { blockHash, blockAccessList } = executionPayload
+      if (blockAccessList !== undefined) accessLists.set(blockHash, blockAccessList)
       await engine(forkchoice, [{ ...state, headBlockHash: blockHash }, null])
       return blockHash
     },

@@ -10,6 +10,7 @@ const PACES: Record<CarryPace, number> = { each: 1, everySecond: 0.5, off: 0, di
 @Injectable()
 export class CarryJournal {
   private readonly blocks: Counter<'outcome'>
+  private readonly listed: Counter
   private readonly audits: Counter<'outcome'>
   private readonly seconds: Histogram
   private readonly read: Counter
@@ -23,6 +24,11 @@ export class CarryJournal {
       name: 'upfront_carry_blocks_total',
       help: 'Followed blocks by what became of the state before them: carried, or why not',
       labelNames: ['outcome'],
+      registers,
+    })
+    this.listed = new Counter({
+      name: 'upfront_carry_listed_total',
+      help: 'Blocks that were carried by their access list (EIP-7928), without executing them',
       registers,
     })
     this.audits = new Counter({
@@ -57,13 +63,22 @@ export class CarryJournal {
   observe(event: CarryEvent): void {
     switch (event.kind) {
       case 'carried': {
-        const { header, transactions, written, read, tookMs } = event
+        const { header, transactions, written, read, tookMs, isListed } = event
         this.blocks.inc({ outcome: 'carried' })
+        if (isListed) this.listed.inc()
         this.seconds.observe(tookMs / 1_000)
         this.read.inc(read)
         this.logger.debug(
-          { block: String(header.number), transactions, written, read, tookMs },
+          { block: String(header.number), transactions, written, read, tookMs, isListed },
           'state was carried over a block',
+        )
+        break
+      }
+      case 'listRefused': {
+        const entry = { block: String(event.header.number), detail: event.detail }
+        this.logger.warn(
+          entry,
+          "the node's access list of a block is not the one that its header promises: it is executed",
         )
         break
       }

@@ -11,6 +11,7 @@ import {
 } from '@upfront/node'
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import {
+  AccessLists,
   type BlockCarrier,
   type CarryEvent,
   type CarryStatus,
@@ -206,13 +207,14 @@ export class FollowedChain {
   }
 
   private carrierWith(rules: ChainRules): StateCarrier {
-    const { engine, driver, head, environment } = this
+    const { engine, driver, head, environment, client } = this
     return new StateCarrier({
       ...{ rules, engine, driver },
       auditEveryMs: environment.CARRY_AUDIT_SECONDS * 1_000,
       // Who sets it on vouches for the node.
       auditsFirst: environment.CARRY_STATE === 'auto',
       intervalMs: () => head.status().intervalMs,
+      accessLists: new AccessLists(client),
       executed: ({ header }, transactions) => this.executedPart(header, transactions),
       observe: (event) => this.noteCarry(event),
     })

@@ -24,6 +24,7 @@ import type {
   FrameUses,
   Halt,
   HaltedStep,
+  ListedBlock,
   NamedContract,
   PlannedBlock,
   PlannedCall,
@@ -366,6 +367,10 @@ export function writeSealedBlock(record: SealedBlock): string {
     `${record.blockAccessListHash ?? '-'}\n` +
     optionalQuantity(record.blobGasUsed)
   )
+}
+
+export function writeListedBlock(record: ListedBlock): string {
+  return `${record.hash}\n` + quantity(record.number) + `${record.blockAccessListHash}\n` + `${record.accessList}\n`
 }
 
 export function readAccountChange(reader: TextReader): AccountChange {

@@ -4,7 +4,7 @@ import type { Errand, WorkerState } from './workers.js'
 
 export interface JobOptions {
   id: number
-  kind: 'simulate' | 'execute' | 'warm' | 'carry'
+  kind: 'simulate' | 'execute' | 'warm' | 'carry' | 'lay'
   /** Of the state that it stands on. */
   key: string
   /** The layers on it, each with its number. */
@@ -24,8 +24,8 @@ export interface Held {
 export class Job implements Errand {
   readonly id: number
   readonly key: string
-  /** Key, layers and text. */
-  readonly work: string
+  /** Key and layers. */
+  readonly ground: string
   /** It took more memory than a worker has, so it is done where there is more. */
   isLarge = false
   readonly #options: JobOptions
@@ -40,19 +40,20 @@ export class Job implements Errand {
   #worker: WorkerState | undefined
 
   constructor(options: JobOptions, held: Held, onAnswer: (answer: FromWorker) => void) {
-    const { id, key, layers, text } = options
+    const { id, key, layers } = options
     this.id = id
     this.key = key
-    this.work = `${key}\n${list([...layers.keys()], count)}${text}`
+    this.ground = `${key}\n${list([...layers.keys()], count)}`
     this.#options = options
     this.#held = held
     this.#onAnswer = onAnswer
   }
 
   questions(worker: WorkerState): string[] {
+    const { kind, text } = this.#options
     const provided = this.#worker === worker ? this.#provided.slice(-1) : this.#provided
     this.#worker = worker
-    return [...this.#news(worker), ...provided, `perform\n${this.#options.kind}\n${this.work}`]
+    return [...this.#news(worker), ...provided, `perform\n${kind}\n${this.ground}${text}`]
   }
 
   answered(answer: FromWorker): void {

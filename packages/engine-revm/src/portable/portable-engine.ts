@@ -105,6 +105,10 @@ export class PortableEngine implements EngineCore {
     this.#start('carry', id, key, layers, block)
   }
 
+  lay(id: number, key: string, block: string): void {
+    this.#start('lay', id, key, [], block)
+  }
+
   cancel(id: number): void {
     if (this.#paused.delete(id)) this.#ask(`cancel\n${count(id)}`)
     const job = this.#jobs.get(id)
@@ -219,7 +223,7 @@ export class PortableEngine implements EngineCore {
       const text = answer.isOutOfMemory ? OUT_OF_MEMORY : answer.message
       this.#finish(job.id, { kind: 'failed', text, json: undefined })
     } else if (said.kind === 'read') this.#lacks(job, said.text)
-    else if (said.kind === 'changed') this.#finish(job.id, this.#ask(`carried\n${job.work}${said.text}`))
+    else if (said.kind === 'changed') this.#finish(job.id, this.#ask(`carried\n${job.ground}${said.text}`))
     else this.#finish(job.id, said)
   }
 

@@ -1,19 +1,9 @@
 import { type BuiltGeth, findGeth, GETH_DEVELOPER, GETH_GENESIS, startBuiltGeth } from '@upfront/devnet'
 import { withAmsterdam } from '@upfront/engine-conformance'
-import { CallQueue, UpstreamClient } from '@upfront/node'
 import { DEFAULT_SIMULATION_LIMITS, decodeSimulationRequest, type Hash } from '@upfront/protocol'
-import {
-  type CarryEvent,
-  Driver,
-  fetchChainRules,
-  pinnedState,
-  ReadBudget,
-  type SealedBlock,
-  StateCarrier,
-  sealedBlock,
-  simulate,
-} from '@upfront/simulation'
+import { type SealedBlock, simulate } from '@upfront/simulation'
 import { BUILDS } from '../builds.js'
+import { at, Follower, limits } from './follower.js'
 import { Random, Traffic } from './traffic.js'
 
 const geth = findGeth()
@@ -53,29 +43,16 @@ withGeth.each(CASES)(
       'answers as the node does at each block, through reorganisations',
       async () => {
         const random = new Random(SEED)
-        const client = new UpstreamClient({ urls: [node.rpcUrl], callTimeoutMs: 30_000 })
-        const engine = create({ threads: 4 })
-        const driver = new Driver(engine, client, new CallQueue(client))
-        const rules = await fetchChainRules(client, {})
-        const events: CarryEvent[] = []
-        const carrier = new StateCarrier({
-          ...{ rules, engine, driver, intervalMs: () => 60_000 },
-          observe: (event) => events.push(event),
-        })
+        const follower = await Follower.start(create({ threads: 4 }), node.rpcUrl)
+        const { engine, driver, rules } = follower
         const traffic = new Traffic(random, node.rpc, 1337, GETH_DEVELOPER.privateKey as Hash)
-        const limits = () => ({
-          budget: new ReadBudget(100_000, performance.now() + 30_000),
-          cancellation: { signal: new AbortController().signal },
-        })
-        const at = (block: SealedBlock) => pinnedState({ header: block.header, key: block.header.hash })
-        const fetched = async (block: Hash | 'latest') => (await client.call(sealedBlock(block)))!
-        const chain: SealedBlock[] = [await fetched('latest')]
+        const chain: SealedBlock[] = [await follower.fetched('latest')]
         let [held, checked, simulated, reorganised, transactions, withBlobs] = [0, 0, 0, 0, 0, 0]
 
         const check = async (block: SealedBlock, kept: boolean) => {
           const reads = traffic.reads(READS, block.header)
           const known = engine.known(block.header.hash, reads)
-          const truth = await driver.readAtNode(reads, at(block), limits())
+          const truth = await follower.truth(reads, block)
           for (const [index, read] of reads.entries()) {
             checked++
             if (known[index] === undefined) continue
@@ -130,15 +107,10 @@ withGeth.each(CASES)(
             feeRecipient: traffic.feeRecipient(),
             withdrawals: traffic.withdrawals(made),
           })
-          const block = await fetched(hash as Hash)
+          const block = await follower.fetched(hash as Hash)
           // Now and then requests stand on the block before it is carried.
           if (random.chance(20)) await check(block, true)
-          await carrier.prepare(block, parent)
-          const { kind, detail } = events.at(-1) as CarryEvent & { detail?: string }
-          expect({ kind, detail, number: block.header.number }).toEqual({
-            kind: 'carried',
-            number: block.header.number,
-          })
+          await follower.carry(block, parent)
           transactions += block.transactions.length
           withBlobs += block.transactions.filter((each) => (each as { type: string }).type === '0x3').length
           chain.push(block)
@@ -153,16 +125,14 @@ withGeth.each(CASES)(
             await check(target, true)
           }
         }
-        carrier.close()
-        await engine.close()
-        await client.close()
+        await follower.close()
         const counts = { blocks: BLOCKS, transactions, withBlobs, checked, held, simulated, reorganised }
         console.info('carry, against geth:', JSON.stringify(counts))
         expect(held).toBeGreaterThan(checked / 4)
         expect(transactions).toBeGreaterThan(BLOCKS)
         expect(withBlobs).toBeGreaterThan(0)
         expect(reorganised).toBeGreaterThan(0)
-        expect(carrier.status().counts).toEqual({ carried: BLOCKS })
+        expect(follower.carrier.status().counts).toEqual({ carried: BLOCKS })
       },
       60_000 + BLOCKS * 10_000,
     )

@@ -3,7 +3,18 @@ import type { Difference } from '../engine/block-carrier.js'
 
 /** What the metrics count and the log says. */
 export type CarryEvent =
-  | { kind: 'carried'; header: BlockHeader; transactions: number; written: number; read: number; tookMs: number }
+  | {
+      kind: 'carried'
+      header: BlockHeader
+      transactions: number
+      written: number
+      read: number
+      tookMs: number
+      /** By its access list, without executing it. */
+      isListed: boolean
+    }
+  /** The node's access list of a block is not the one that its header promises: the block is executed. */
+  | { kind: 'listRefused'; header: BlockHeader; detail: string }
   /** Requests on this block begin with nothing. `isFirst`: no block was left for this reason before. */
   | { kind: 'notCarried'; header: BlockHeader; reason: NotCarried; detail: string; isFirst: boolean }
   /** Carrying takes too long for this chain, or is quick enough again. */

@@ -54,6 +54,7 @@ function start(options: Partial<StateCarrierOptions> = {}) {
       if (step.kind === 'done' && step.outcome.kind === 'carried') state.held.add(block.hash)
       return step
     },
+    lay: async () => Promise.reject(new Error('the test has no lists')),
     holds: (key) => state.held.has(key),
     forget: () => {
       state.forgotten++

@@ -1,12 +1,13 @@
-import { Canceller, UpstreamError, UpstreamFault } from '@upfront/node'
+import { type Awaitable, Canceller, UpstreamError, UpstreamFault } from '@upfront/node'
 import type { Hash } from '@upfront/protocol'
-import type { Driver } from '../drive/driver.js'
+import type { DriveLimits, Driver } from '../drive/driver.js'
 import { pinnedState } from '../drive/pinned-state.js'
 import { ReadBudget } from '../drive/read-budget.js'
 import type { BlockCarrier, BlockToCarry, Carried } from '../engine/block-carrier.js'
 import type { ExecutedReceipt } from '../engine/preconfirmation-executor.js'
 import type { StateLayer } from '../engine/state.js'
-import type { ChainRules } from '../plan/chain-rules.js'
+import type { BlockRules, ChainRules } from '../plan/chain-rules.js'
+import type { AccessLists } from './access-lists.js'
 import { CarriedAudit } from './audit.js'
 import { blockToCarry, carryRules } from './block-to-carry.js'
 import type { CarryEvent, CarryStatus, NotCarried } from './carry-event.js'
@@ -20,6 +21,8 @@ export interface StateCarrierOptions {
   driver: Pick<Driver, 'run' | 'readAtNode'>
   /** Milliseconds between the chain's blocks, as learnt. */
   intervalMs: () => number
+  /** Blocks whose list is served need not be executed. */
+  accessLists?: Pick<AccessLists, 'of' | 'pause'>
   /** What was executed of this block before it was sealed (Flashblocks). */
   executed?: (block: SealedBlock, transactions: readonly Hash[]) => ExecutedPart | undefined
   observe: (event: CarryEvent) => void
@@ -45,6 +48,8 @@ const MOST_DISPUTES = 3
 /** Values of state that one block may need. */
 const MOST_READS = 200_000
 const LEAST_TIME_MS = 1_000
+/** Longer than this a block's list is not waited for: the block is executed. */
+const MOST_LIST_MS = 2_000
 /** A block whose parent was not carried lacks most of what it reads, and those after it lack little: it may take so many intervals. */
 const COLD_INTERVALS = 4
 const MOST_TIME_COLD_MS = 30_000
@@ -128,35 +133,26 @@ export class StateCarrier {
       return this.#not(block, 'unheld', 'nothing is known of its parent')
     const blockRules = carryRules(rules, header, parent.header)
     if (blockRules === undefined) return this.#not(block, 'fork', 'a fork begins, or its rules are not known')
-    let toCarry: BlockToCarry
-    try {
-      toCarry = blockToCarry(block, rules, blockRules)
-    } catch (error) {
-      if (!(error instanceof UpstreamFault || error instanceof UnknownTransactionType)) throw error
-      return this.#not(block, 'undecodable', error.message)
-    }
-    await this.#carry(block, parent, toCarry)
+    await this.#carry(block, parent, blockRules)
   }
 
-  async #carry(block: SealedBlock, parent: Followed, toCarry: BlockToCarry): Promise<void> {
-    const { engine, driver, intervalMs } = this.#options
+  async #carry(block: SealedBlock, parent: Followed, rules: BlockRules): Promise<void> {
     const began = performance.now()
-    const interval = intervalMs()
+    const interval = this.#options.intervalMs()
     const isCold = this.#newest !== parent.header.hash
     const most = isCold ? this.#mostCold(interval) : Math.max(interval, LEAST_TIME_MS)
-    const { layers, receipts } = this.#executedOf(block, toCarry)
-    const at = pinnedState({ header: parent.header, key: parent.header.hash }, layers)
     const canceller = new Canceller()
     const late = new Error(`not executed within ${Math.round(most)} ms`)
     const timer = setTimeout(() => canceller.cancel(late), most)
     const budget = new ReadBudget(MOST_READS, began + most)
+    const limits = { budget, cancellation: canceller }
     this.#underWay = canceller
     let carried: Carried
+    let isListed = true
     try {
-      carried = await driver.run(() => engine.carry({ ...toCarry, earlierReceipts: receipts }, at, canceller), at, {
-        budget,
-        cancellation: canceller,
-      })
+      const laid = await this.#lay(block, parent, limits)
+      isListed = laid !== undefined
+      carried = laid ?? (await this.#execute(block, parent, rules, limits))
     } catch (error) {
       if (this.#closed) return
       const isLate = error === late
@@ -175,9 +171,36 @@ export class StateCarrier {
     this.#wasLate = false
     this.#count('carried')
     this.#audit.note(block.header, carried.sample)
-    const { written } = carried
-    const transactions = block.transactions.length
-    this.#options.observe({ kind: 'carried', header: block.header, transactions, written, read: budget.used, tookMs })
+    const { header, transactions } = block
+    const facts = { transactions: transactions.length, written: carried.written, read: budget.used, tookMs, isListed }
+    this.#options.observe({ kind: 'carried', header, ...facts })
+  }
+
+  /** What came of carrying the block by its list; undefined where that says nothing. */
+  async #lay({ header }: SealedBlock, parent: Followed, limits: DriveLimits): Promise<Carried | undefined> {
+    const { engine, driver, accessLists } = this.#options
+    const { hash, number, blockAccessListHash } = header
+    if (accessLists === undefined || blockAccessListHash === undefined) return undefined
+    const { signal } = limits.cancellation
+    const accessList = await accessLists.of(hash, { signal, deadline: performance.now() + MOST_LIST_MS })
+    if (accessList === undefined) return undefined
+    const at = pinnedState({ header: parent.header, key: parent.header.hash })
+    const listed = { hash, number, blockAccessListHash, accessList }
+    const carried = await driver.run(() => engine.lay(listed, at, limits.cancellation), at, limits)
+    if (carried.kind !== 'differs' || carried.difference !== 'blockAccessListHash') return carried
+    accessLists.pause()
+    this.#options.observe({ kind: 'listRefused', header, detail: carried.detail })
+    return undefined
+  }
+
+  /** @throws UpstreamFault, UnknownTransactionType, or rejects with what `Driver.run` does */
+  #execute(block: SealedBlock, parent: Followed, rules: BlockRules, limits: DriveLimits): Awaitable<Carried> {
+    const { engine, driver, rules: chain } = this.#options
+    const toCarry = blockToCarry(block, chain, rules)
+    const { layers, receipts } = this.#executedOf(block, toCarry)
+    const at = pinnedState({ header: parent.header, key: parent.header.hash }, layers)
+    const begin = () => engine.carry({ ...toCarry, earlierReceipts: receipts }, at, limits.cancellation)
+    return driver.run(begin, at, limits)
   }
 
   /** Milliseconds that a block may take whose parent was not carried. */
@@ -225,6 +248,7 @@ export class StateCarrier {
 }
 
 function reasonOf(error: unknown): NotCarried {
+  if (error instanceof UpstreamFault || error instanceof UnknownTransactionType) return 'undecodable'
   return error instanceof UpstreamError ? 'unreadable' : 'failed'
 }
 

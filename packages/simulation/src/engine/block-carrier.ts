@@ -14,6 +14,12 @@ export interface BlockCarrier {
    * @throws or rejects with the signal's reason; RpcError (HTTP 503) where too much waits
    */
   carry(block: BlockToCarry, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Carried>>
+  /**
+   * Begins to carry a sealed block by its access list, without executing it. A list whose hash is not the header's changes nothing.
+   * @param at the parent's state, without layers
+   * @throws or rejects as `carry` does
+   */
+  lay(block: ListedBlock, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Carried>>
   /** Whether anything is held of the state with this key. */
   holds(key: Hash): boolean
   /** Drops every state. What runs keeps what it stands on. */
@@ -38,6 +44,16 @@ export interface BlockToCarry {
   withdrawalsRoot?: Hash
   requestsHash?: Hash
   blobGasUsed?: bigint
+}
+
+/** A sealed block, and the list of what it accesses and changes (EIP-7928). */
+export interface ListedBlock {
+  hash: Hash
+  number: bigint
+  /** In its header. */
+  blockAccessListHash: Hash
+  /** JSON, as `eth_getBlockAccessList` answers it. */
+  accessList: string
 }
 
 /** A transaction as JSON-RPC shows it in a block. Which fields are there depends on `type`; `hash` proves that they are right. */

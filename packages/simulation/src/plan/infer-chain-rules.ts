@@ -1,7 +1,7 @@
 import type { BlockHeader } from '@upfront/protocol'
 import { DEFAULT_BLOB_PARAMETERS, DEFAULT_BLOCK_TIME, DEFAULT_OP_BASE_FEE } from './chain-defaults.js'
-import type { BlockRules, ChainRules, OpFork } from './chain-rules.js'
-import { ethereumForkOf, isForkActive, rulesOfHeader } from './rules-at.js'
+import { type BlockRules, type ChainRules, OP_FORKS, type OpFork } from './chain-rules.js'
+import { ethereumForkOf, isForkActive, rulesAt, rulesOfHeader } from './rules-at.js'
 
 /** Collects the fees of every OP-stack chain. */
 const SEQUENCER_FEE_VAULT = '0x4200000000000000000000000000000000000011'
@@ -57,6 +57,19 @@ export function impliedRules(header: BlockHeader, { stack }: Pick<ChainRules, 's
   const { fork } = rulesOfHeader(header)
   const blob = isForkActive(fork, 'cancun') ? DEFAULT_BLOB_PARAMETERS[fork] : undefined
   return blob === undefined ? { fork } : { fork, blob }
+}
+
+/**
+ * Whether a block is known to be older than the fork that `inferChainRules` found at the head: its header lacks what that brought. What
+ * Osaka and Karst brought shows in no header.
+ */
+export function isOlderThanInferred(header: BlockHeader, rules: ChainRules): boolean {
+  const head = rulesAt(rules, header.number, header.timestamp)
+  const shown = impliedRules(header, rules)
+  if (head === undefined || shown === undefined) return true
+  if (head.opFork !== undefined && shown.opFork !== undefined)
+    return OP_FORKS.indexOf(shown.opFork) < OP_FORKS.indexOf(head.opFork === 'karst' ? 'jovian' : head.opFork)
+  return !isForkActive(shown.fork, head.fork === 'osaka' ? 'prague' : head.fork)
 }
 
 /** Jovian's extraData has version 1, Holocene's version 0; Fjord and Granite look like Ecotone. */

@@ -16,7 +16,7 @@ import { baseFeeParameters, isOpForkActive } from './base-fee.js'
 import { type BlockSchedule, mayShareSecond, nextTime } from './block-schedule.js'
 import type { BlockRules, ChainRules } from './chain-rules.js'
 import { FORK_RULES } from './fork-rules.js'
-import { impliedRules } from './infer-chain-rules.js'
+import { impliedRules, isOlderThanInferred } from './infer-chain-rules.js'
 import { contradictionOf, planCall } from './plan-call.js'
 import { NO_RECORDING, type Recording } from './recording.js'
 import { isForkActive, rulesAt, rulesOfHeader } from './rules-at.js'
@@ -238,7 +238,13 @@ function knownRules(
       `${placeOf(index)}: block ${number} at time ${timestamp} comes before the fork that the node's eth_config calls current, and nothing tells its rules: CHAIN_GENESIS_FILE, a genesis file, does`,
     )
   }
-  const rules = told ?? impliedRules(base, chain)
+  if (chain.source === 'inferred' && base.difficulty === 0n && isOlderThanInferred(base, chain)) {
+    throw new RpcError(
+      ErrorCode.serverError,
+      `${placeOf(index)}: block ${base.number} is older than the fork of the head, whose header is all that tells of this chain's rules: CHAIN_GENESIS_FILE, a genesis file, tells of its older blocks`,
+    )
+  }
+  const rules = chain.source === 'inferred' && base.difficulty !== 0n ? undefined : (told ?? impliedRules(base, chain))
   if (rules === undefined) {
     throw new RpcError(
       ErrorCode.serverError,

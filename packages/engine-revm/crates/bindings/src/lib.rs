@@ -174,6 +174,12 @@ impl NativeEngine {
         self.start("carry", id, &key, &layers, &block)
     }
 
+    /// Carries a block by its access list, over the state of its parent, whose key this is. What became of it comes by mail.
+    #[napi(catch_unwind)]
+    pub fn lay(&self, id: u32, key: Latin1String, block: Latin1String) -> Result<()> {
+        self.start("lay", id, &key, &[], &block)
+    }
+
     /// Whether anything is held of this state.
     #[napi(catch_unwind)]
     pub fn holds(&self, key: Latin1String) -> Result<bool> {

@@ -234,6 +234,7 @@ fields! {
         blob_gas_used
     }
 }
+fields! { carry::ListedBlock { hash, number, block_access_list_hash, access_list } }
 names! {
     carry::Difference {
         "transactionHash" => TransactionHash, "transactionsRoot" => TransactionsRoot,
@@ -298,6 +299,7 @@ pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
         "Deposit" => carry::Deposit::read(t)?.write(&mut out),
         "SealedTransaction" => carry::SealedTransaction::read(t)?.write(&mut out),
         "SealedBlock" => carry::SealedBlock::read(t)?.write(&mut out),
+        "ListedBlock" => carry::ListedBlock::read(t)?.write(&mut out),
         "Sampled" => carry::Sampled::read(t)?.write(&mut out),
         "Carried" => carry::Carried::read(t)?.write(&mut out),
         _ => return Err(Malformed("an unknown record")),

@@ -7,11 +7,14 @@ use crate::{
     text::{Decoded, Tokens},
 };
 use upfront_engine::{
-    answer, carry,
+    answer,
+    carry::{self, Differs},
     outcome::Outcome,
     plan::Plan,
+    primitives::{B256, map::AddressMap},
     rejection::Failure,
     simulate::{Ground, simulate_reading},
+    state::AccountChange,
     stretch::{self, Stretch, StretchFailure, TransactionError},
 };
 
@@ -22,6 +25,8 @@ pub enum Work {
     /// Runs the one transaction of a stretch, so that what it reads is held.
     Warm(Stretch),
     Carry(carry::SealedBlock),
+    /// Carries a block by its access list.
+    Lay(carry::ListedBlock),
 }
 
 /// How work ends without a result.
@@ -50,6 +55,7 @@ impl Work {
             "execute" => Self::Execute(t.read()?),
             "warm" => Self::Warm(t.read()?),
             "carry" => Self::Carry(t.read()?),
+            "lay" => Self::Lay(t.read()?),
             _ => return Err(crate::Malformed("an unknown kind of work")),
         })
     }
@@ -69,14 +75,20 @@ impl Work {
                     .map_err(|error| Failure::from(error).into()),
                 None => Ok(Payload::default()),
             },
-            Self::Carry(block) => {
-                let executed = carry::execute(block, ground);
-                match carry::carry(&ground.cache, ground.key, block, &ground.layers, executed) {
-                    Ok(carried) => Ok(encode::written(&carried).into_bytes().into()),
-                    Err(error) => Err(Failure::from(error).into()),
-                }
-            }
+            Self::Carry(block) => carried(ground, (block.hash, block.block.number), carry::execute(block, ground)),
+            Self::Lay(block) => carried(ground, (block.hash, block.number), carry::listed(block)),
         }
+    }
+}
+
+fn carried(
+    ground: &Ground,
+    block: (B256, u64),
+    changed: Result<AddressMap<AccountChange>, Differs>,
+) -> Result<Payload, Ending> {
+    match carry::carry(&ground.cache, ground.key, block, &ground.layers, changed) {
+        Ok(carried) => Ok(encode::written(&carried).into_bytes().into()),
+        Err(error) => Err(Failure::from(error).into()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The list of what a block accesses and changes (EIP-7928), as it runs.
 
-use alloy_eips::eip7928::{
+use alloy_eip7928::{
     AccountChanges, BalanceChange, BlockAccessIndex, CodeChange, NonceChange, SlotChanges, StorageChange,
     compute_block_access_list_hash,
 };

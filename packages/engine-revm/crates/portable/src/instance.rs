@@ -2,9 +2,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use upfront_engine::{
     carry::{self, Carried, Differs},
     evm::MemoryGate,
-    primitives::B256,
+    primitives::{B256, map::AddressMap},
     simulate::Ground,
-    state::{Allowance, Layer, Read, ReadError, StateSource, Stop, Value},
+    state::{AccountChange, Allowance, Layer, Read, ReadError, StateSource, Stop, Value},
 };
 use upfront_engine_border::{AtOnce, Desk, Ending, Payload, Refusal, Result, Simulation, Tokens, Work, written};
 
@@ -83,8 +83,8 @@ impl Instance {
             "perform" => return self.perform(t),
             "carried" => {
                 let (key, layers): (B256, _) = (t.read()?, self.layers(t)?);
-                let (block, changes): (_, Layer) = (t.read()?, t.read()?);
-                let carried = carry::carry(&self.desk.cache, key, &block, &layers, Ok(changes.accounts));
+                let (hash, number, changes): (B256, u64, Layer) = (t.read()?, t.read()?, t.read()?);
+                let carried = carry::carry(&self.desk.cache, key, (hash, number), &layers, Ok(changes.accounts));
                 return Ok(match carried {
                     Ok(carried) => (Said::Done, written(&carried).into_bytes().into()),
                     Err(_) => (Said::Failed, Payload::default()),
@@ -115,7 +115,8 @@ impl Instance {
             records: Arc::default(),
         };
         let done = match work {
-            Work::Carry(block) => executed(carry::execute(&block, &ground)),
+            Work::Carry(block) => changed((block.hash, block.block.number), carry::execute(&block, &ground)),
+            Work::Lay(block) => changed((block.hash, block.number), carry::listed(&block)),
             work => work.perform(&ground).map(|payload| (Said::Done, payload)),
         };
         let reads = lacking.take();
@@ -140,14 +141,17 @@ fn said(at_once: AtOnce) -> Answer {
 }
 
 /// What a block came to, for whoever holds its parent's state.
-fn executed(
-    executed: std::result::Result<
-        upfront_engine::primitives::map::AddressMap<upfront_engine::state::AccountChange>,
-        Differs,
-    >,
+fn changed(
+    (hash, number): (B256, u64),
+    changed: std::result::Result<AddressMap<AccountChange>, Differs>,
 ) -> std::result::Result<Answer, Ending> {
-    match executed {
-        Ok(accounts) => Ok((Said::Changed, written(&Layer { accounts }).into_bytes().into())),
+    match changed {
+        Ok(accounts) => {
+            let mut text = written(&hash);
+            text.push_str(&written(&number));
+            text.push_str(&written(&Layer { accounts }));
+            Ok((Said::Changed, text.into_bytes().into()))
+        }
         Err(Differs::Found { difference, detail }) => {
             Ok((Said::Done, written(&Carried::Differs { difference, detail }).into_bytes().into()))
         }

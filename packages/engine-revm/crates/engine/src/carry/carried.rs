@@ -1,7 +1,4 @@
-use super::{
-    block::SealedBlock,
-    difference::{Difference, Differs},
-};
+use super::difference::{Difference, Differs};
 use crate::state::{AccountChange, Layer, NotCarried, Read, ReadError, StateCache};
 use alloy_primitives::{B256, U256, map::AddressMap};
 use std::sync::Arc;
@@ -23,16 +20,17 @@ pub struct Sampled {
 /// Words that one block wrote, and as many others, that an audit may look at.
 const SAMPLED: usize = 16;
 
-/// Carries the state of block `parent` over to `block`, as it was executed.
+/// Carries the state of block `parent` over to the one with this hash and number.
 /// @param layers what had been executed of the block before, on the parent's state
+/// @param changed what it changes beside
 pub fn carry(
     cache: &StateCache,
     parent: B256,
-    block: &SealedBlock,
+    (hash, number): (B256, u64),
     layers: &[Arc<Layer>],
-    executed: Result<AddressMap<AccountChange>, Differs>,
+    changed: Result<AddressMap<AccountChange>, Differs>,
 ) -> Result<Carried, ReadError> {
-    let newest = match executed {
+    let newest = match changed {
         Ok(changes) => changes,
         Err(Differs::Found { difference, detail }) => return Ok(Carried::Differs { difference, detail }),
         Err(Differs::Read(error)) => return Err(error),
@@ -44,12 +42,12 @@ pub fn carry(
         }
     }
     let differs = |difference, detail: String| Ok(Carried::Differs { difference, detail });
-    match cache.carry(parent, block.hash, &changes, block.block.number.saturating_sub(1)) {
+    match cache.carry(parent, hash, &changes, number.saturating_sub(1)) {
         Ok(written) => {
             let mut sample = sample(&changes);
-            if let Some(state) = cache.find(block.hash) {
+            if let Some(state) = cache.find(hash) {
                 let held =
-                    state.some_words(u64::from_be_bytes(*block.hash.last_chunk().unwrap_or(&[0; 8])) as usize, SAMPLED);
+                    state.some_words(u64::from_be_bytes(*hash.last_chunk().unwrap_or(&[0; 8])) as usize, SAMPLED);
                 sample.extend(held.into_iter().map(|(read, value)| Sampled { read, value }));
             }
             Ok(Carried::Carried { written: written as u64, sample })

@@ -1,4 +1,5 @@
 use crate::state::ReadError;
+use std::fmt::Display;
 
 /// What does not come out as the header says, or why executing can't tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,4 +30,11 @@ pub enum Differs {
     Found { difference: Difference, detail: String },
     #[error(transparent)]
     Read(#[from] ReadError),
+}
+
+pub(super) fn unless_same<T: PartialEq + Display>(difference: Difference, ours: T, theirs: T) -> Result<(), Differs> {
+    if ours == theirs {
+        return Ok(());
+    }
+    Err(Differs::Found { difference, detail: format!("{ours}, in the header {theirs}") })
 }

@@ -1,6 +1,6 @@
 use super::{
     block::SealedBlock,
-    difference::{Difference, Differs},
+    difference::{Difference, Differs, unless_same},
 };
 use crate::{
     evm::Machine,
@@ -17,14 +17,7 @@ use crate::{
 use alloy_primitives::{Bytes, U256, keccak256, map::AddressMap};
 use alloy_trie::root::ordered_trie_root_with_encoder;
 use revm::primitives::hardfork::SpecId;
-use std::{fmt::Display, sync::Arc};
-
-fn unless_same<T: PartialEq + Display>(difference: Difference, ours: T, theirs: T) -> Result<(), Differs> {
-    if ours == theirs {
-        return Ok(());
-    }
-    Err(Differs::Found { difference, detail: format!("{ours}, in the header {theirs}") })
-}
+use std::sync::Arc;
 
 /// What the block changes of its parent's state, beside what lies on that already. Every part of the header that tells of its
 /// execution, but for the state root, is compared with what came of it here. A run of the block notes all that is missing, so that it

@@ -191,7 +191,7 @@ impl History {
                 versions.push((since.copied().unwrap_or(window.floor), Some(value.clone())));
             }
         }
-        self.put(window, read, versions, now);
+        self.put(window, read, Entry::of(versions, now));
     }
 
     /// The position of the state that `writes` make of the one at `parent`.
@@ -272,16 +272,10 @@ impl History {
     /// Bytes that the step keeps of it.
     fn change(&self, window: &mut Window, to: Position, read: &Read, value: &Option<Cached>, now: u32) -> usize {
         let held = self.values.pin();
-        let mut versions = Vec::new();
-        let mut used = now;
-        if let Some(entry) = held.get(read) {
-            versions = entry.newest.list();
-            used = entry.used.load(Ordering::Relaxed);
-        }
-        let kept = versions.first().map_or(0, |(_, value)| Version::bytes_of(value));
-        versions.retain(|(from, _)| *from != to);
-        versions.insert(0, (to, value.clone()));
-        self.put(window, read, versions, used);
+        let before = held.get(read);
+        let used = before.map_or(now, |entry| entry.used.load(Ordering::Relaxed));
+        let kept = before.map_or(0, |entry| Version::bytes_of(&entry.newest.value));
+        self.put(window, read, Some(Entry::stepped(before, to, value.clone(), used)));
         kept
     }
 
@@ -311,7 +305,7 @@ impl History {
                 versions.pop();
             }
             let used = entry.used.load(Ordering::Relaxed);
-            self.put(window, read, versions, used);
+            self.put(window, read, Entry::of(versions, used));
         }
     }
 
@@ -350,18 +344,18 @@ impl History {
             }
         }
         for read in dropped {
-            self.put(&mut window, &read, Vec::new(), now);
+            self.put(&mut window, &read, None);
         }
     }
 
-    /// Replaces an entry by one of these versions, newest first; by none where there are none.
-    fn put(&self, window: &mut Window, read: &Read, versions: Vec<(Position, Option<Cached>)>, used: u32) {
+    /// Replaces an entry by this one, or by none.
+    fn put(&self, window: &mut Window, read: &Read, entry: Option<Entry>) {
         let held = self.values.pin();
-        let before = held.get(read).map_or(0, Entry::bytes);
+        let before = held.get(read).map_or(0, |entry| entry.bytes);
         let mut after = 0;
-        match Entry::of(versions, used) {
+        match entry {
             Some(entry) => {
-                after = entry.bytes();
+                after = entry.bytes;
                 held.insert(*read, entry);
             }
             None => {

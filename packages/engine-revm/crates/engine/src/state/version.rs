@@ -16,6 +16,8 @@ pub(super) struct Entry {
     pub newest: Version,
     /// When it was last asked for, by the cache's clock.
     pub used: AtomicU32,
+    /// Estimated.
+    pub bytes: usize,
 }
 
 /// Key, entry and the map's own bookkeeping; a version that is not the newest.
@@ -48,26 +50,28 @@ impl Version {
 impl Entry {
     /// @param versions newest first
     pub(super) fn of(versions: Vec<(Position, Option<Cached>)>, used: u32) -> Option<Self> {
-        let mut newest: Option<Version> = None;
+        let mut entry: Option<Self> = None;
         for (from, value) in versions.into_iter().rev() {
-            newest = Some(Version { from, value, older: newest.map(Arc::new) });
+            entry = Some(Self::stepped(entry.as_ref(), from, value, used));
         }
-        newest.map(|newest| Self { newest, used: AtomicU32::new(used) })
+        entry
+    }
+
+    /// The entry with a value that holds from this position on, in place of one that did already.
+    pub(super) fn stepped(before: Option<&Self>, from: Position, value: Option<Cached>, used: u32) -> Self {
+        let mut bytes = ENTRY_BYTES + code_bytes(&value);
+        let older = before.and_then(|Self { newest, bytes: before, .. }| {
+            let replaces = newest.from == from;
+            let (kept, dropped) = if replaces { (0, code_bytes(&newest.value)) } else { (VERSION_BYTES, 0) };
+            bytes += before - ENTRY_BYTES + kept - dropped;
+            if replaces { newest.older.clone() } else { Some(Arc::new(newest.clone())) }
+        });
+        Self { newest: Version { from, value, older }, used: AtomicU32::new(used), bytes }
     }
 
     /// Whether no step since `floor` changed it.
     pub(super) fn is_unchanged(&self, floor: Position) -> bool {
         self.newest.older.is_none() && self.newest.from <= floor
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        let mut bytes = ENTRY_BYTES + code_bytes(&self.newest.value);
-        let mut older = self.newest.older.as_deref();
-        while let Some(version) = older {
-            bytes += Version::bytes_of(&version.value);
-            older = version.older.as_deref();
-        }
-        bytes
     }
 }
 
