@@ -42,11 +42,12 @@ LANGUAGE sql STABLE AS $$
       AND state = 'settled' AND (block_number IS NULL OR block_number > as_of_block))
 $$;
 --> statement-breakpoint
--- Wei that the payer's permits in this token, and its own code, have cost in 24 hours, or may cost yet. What was never settled cost nothing.
-CREATE OR REPLACE FUNCTION sponsored_gas(of_network text, of_asset text, of_payer text) RETURNS numeric
+-- Wei that the payer's permits in this token, and its own code, have cost in 24 hours, or may cost yet, less what its settled charges are
+-- worth. What was never settled cost nothing.
+CREATE OR REPLACE FUNCTION sponsored_gas(of_network text, of_asset text, of_payer text, wei_per_unit numeric) RETURNS numeric
 LANGUAGE sql STABLE AS $$
-  SELECT coalesce(sum(sponsored_gas), 0) FROM payments
-    WHERE network = of_network AND payer = of_payer AND asset = of_asset AND sponsored_gas IS NOT NULL
+  SELECT coalesce(sum(sponsored_gas), 0) - trunc(coalesce(sum(charge) FILTER (WHERE state = 'settled'), 0) * wei_per_unit) FROM payments
+    WHERE network = of_network AND payer = of_payer AND asset = of_asset
     AND state NOT IN ('released', 'zero', 'expired') AND created_at > now() - interval '24 hours'
 $$;
 --> statement-breakpoint
@@ -124,9 +125,9 @@ END $$;
 -- Stores a payment with its first event and, where it was asked for under an idempotency key, that key. A key that is taken
 -- fails the call as a unique violation. `outcome` is 'reserved'; or nothing was stored, and it is 'used' where the
 -- authorization was, 'uncovered' where `balance` or `allowance` does not cover it beside what is reserved already, 'overspent'
--- where its permit or the payer's code would cost more than the payer has left of `daily_sponsored_gas` (wei).
+-- where its permit or the payer's code would cost more than `most_sponsored` (wei) and what its settled charges are worth.
 CREATE OR REPLACE FUNCTION reserve_payment(wanted jsonb, event jsonb, key jsonb, balance numeric, allowance numeric,
-  daily_sponsored_gas numeric)
+  most_sponsored numeric, wei_per_unit numeric)
 RETURNS TABLE (outcome text, reserved numeric, place bigint) LANGUAGE plpgsql AS $$
 DECLARE
   payment payments := jsonb_populate_record(NULL::payments, wanted);
@@ -147,7 +148,7 @@ BEGIN
     RETURN;
   END IF;
   IF payment.sponsored_gas IS NOT NULL
-    AND payment.sponsored_gas + sponsored_gas(payment.network, payment.asset, payment.payer) > daily_sponsored_gas
+    AND payment.sponsored_gas + sponsored_gas(payment.network, payment.asset, payment.payer, wei_per_unit) > most_sponsored
   THEN
     outcome := 'overspent';
     RETURN NEXT;

@@ -3,6 +3,7 @@ import type { PaymentPayload } from '@x402/core/types'
 import { createTestClient, http } from 'viem'
 import { runBilling } from './support/billing.js'
 import { sign } from './support/buyer.js'
+import { settlementPromise } from './support/on-chain.js'
 import type { RunningBilling } from './support/stand.js'
 import { oneStore } from './support/stores.js'
 import { until } from './support/until.js'
@@ -80,27 +81,54 @@ describe.each(oneStore())('gas and nodes as x402 facilitator, on $name', (store)
   })
 
   test("stops at a signer's gas budget of a day, and says so", async () => {
-    await run({}, { dailyGasBudget: '1' })
+    await mineWithBaseFee(BASE_FEE / 100n)
+    await run(
+      { SIGNER_MIN_SETTLEMENTS: '1', FEE_BUMP_MS: '500' },
+      { dailyGasBudget: ((await settlementPromise(devnet)) * 4n).toString() },
+    )
     const [spent, { id }] = [await billing.authorizeNew(), await billing.authorizeNew()]
+    // What was promised cheaply becomes dear: the first takes the whole budget.
+    await mineWithBaseFee(BASE_FEE)
+    await until(async () => (await billing.authorize(await sign())).outcome === 'refused')
     expect((await billing.charge(spent.id, '1000')).payment.state).toBe('settled')
     await until(async () => String((await billing.send('/metrics')).body).includes('for="gas budget"} 1'))
     const { payment } = await billing.charge(id, '1000', { waitMilliseconds: 300 })
     expect(payment.state).toBe('charging')
     expect(await describePayment(id)).toMatchObject({ waitsFor: 'gas budget' })
     // What could not be settled is not promised either.
-    await until(async () => (await billing.authorize(await sign())).outcome === 'refused')
     expect(await billing.authorize(await sign())).toMatchObject({ reason: 'facilitator_out_of_gas' })
   })
 
-  test('counts what is in flight to that budget', async () => {
-    await run({}, { dailyGasBudget: '1' })
+  test('promises no more settlements than its budget pays for beside those that are under way', async () => {
+    await mineWithBaseFee(BASE_FEE / 100n)
+    await run({ SIGNER_MIN_SETTLEMENTS: '1' }, { dailyGasBudget: ((await settlementPromise(devnet)) * 3n).toString() })
     await anvil().setAutomine(false)
-    const [sent, { id }] = [await billing.authorizeNew(), await billing.authorizeNew()]
-    await billing.charge(sent.id, '1000', { waitMilliseconds: 0 })
-    await until(async () => (await billing.payment(sent.id)).state === 'submitted')
-    await until(async () => String((await billing.send('/metrics')).body).includes('for="gas budget"} 1'))
+    try {
+      const first = await billing.authorizeNew()
+      await billing.charge(first.id, '1000', { waitMilliseconds: 0 })
+      await until(async () => (await billing.payment(first.id)).state === 'submitted')
+      const outcomes = [await billing.authorize(await sign()), await billing.authorize(await sign())]
+      expect(outcomes.map(({ outcome }) => outcome)).toEqual(['authorized', 'authorized'])
+      expect(await billing.authorize(await sign())).toMatchObject({ reason: 'facilitator_out_of_gas' })
+    } finally {
+      await anvil().setAutomine(true)
+      await anvil().mine({ blocks: 1 })
+    }
+  })
+
+  test('keeps a bound of its own on what a settlement may cost, whatever a stranger has bid', async () => {
+    await run({ RECEIPT_WAIT_MS: '500' })
+    // A token, $3,000 to the chain's own currency, for 83,500 gas: 3.99 gwei.
+    await mineWithBaseFee(5n * BASE_FEE)
+    await until(async () => String((await billing.send('/metrics')).body).includes('for="cheaper gas"} 1'))
+    const { id } = await billing.authorizeNew()
     await billing.charge(id, '1000', { waitMilliseconds: 0 })
-    expect(await describePayment(id)).toMatchObject({ payment: { state: 'charging' }, waitsFor: 'gas budget' })
-    await anvil().setAutomine(true)
+    expect(await describePayment(id)).toMatchObject({ payment: { state: 'charging' }, waitsFor: 'cheaper gas' })
+    await mineWithBaseFee(BASE_FEE)
+    const { feePaid, gasUsed } = await until(
+      () => billing.payment(id),
+      ({ state }) => state === 'settled',
+    )
+    expect(BigInt(feePaid ?? 0) / BigInt(gasUsed ?? 1)).toBeLessThan(4n * BASE_FEE)
   })
 })

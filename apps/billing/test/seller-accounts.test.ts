@@ -5,8 +5,10 @@ import { DEVNET_ROLES, type Devnet, startDevnet } from '@upfront/devnet'
 import { createLogger } from '@upfront/service'
 import { HTTPFacilitatorClient } from '@x402/core/server'
 import type { PaymentPayload } from '@x402/core/types'
+import { createTestClient, http } from 'viem'
 import { runBilling, TOKEN } from './support/billing.js'
 import { makeRequirements, SELLER, sign } from './support/buyer.js'
+import { settlementPromise } from './support/on-chain.js'
 import { type RunningBilling, usdcBalance } from './support/stand.js'
 import { oneStore } from './support/stores.js'
 
@@ -77,7 +79,9 @@ describe.each(oneStore())('accounts of sellers, on $name', (store) => {
     ledger = (await store.variables()) as Record<string, string>
     bakery = make('--name', 'bakery', '--pay-to', SELLER, '--minimum', '500', '--per-minute', '1000')
     brewery = make('--name', 'brewery', '--pay-to', `${SELLER},${OTHER_RECIPIENT}`, '--per-minute', '3')
-    poor = make('--name', 'poor', '--pay-to', SELLER, '--daily-gas', '1')
+    // One settlement under way, and not two, though the base fee falls.
+    const dailyGas = ((await settlementPromise(devnet)) * 13n) / 10n
+    poor = make('--name', 'poor', '--pay-to', SELLER, '--daily-gas', dailyGas.toString())
     await start()
   })
   afterAll(async () => {
@@ -113,11 +117,20 @@ describe.each(oneStore())('accounts of sellers, on $name', (store) => {
     expect((await post('/settle', bakery.token, payload, '499')).body).toMatchObject({
       errorReason: 'amount_too_small',
     })
+    const outOfGas = { errorReason: 'facilitator_out_of_gas' }
+    const node = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
+    // Sent and not mined yet: of two at the same time, one.
+    await node.setAutomine(false)
+    const both = [await sign(), await sign()]
+    const settling = both.map(async (each) => (await post('/settle', poor.token, each, '2000')).body)
+    const refused = await Promise.race(settling)
+    expect(refused).toMatchObject(outOfGas)
+    expect((await post('/verify', poor.token, payload)).body).toMatchObject({ invalidReason: 'facilitator_out_of_gas' })
+    await node.setAutomine(true)
+    await node.mine({ blocks: 1 })
+    expect((await Promise.all(settling)).filter(({ success }) => success)).toHaveLength(1)
+    // Mined, it has cost less than it might have.
     expect((await post('/settle', poor.token, payload, '2000')).body).toMatchObject({ success: true })
-    const next = await sign()
-    expect((await post('/settle', poor.token, next, '2000')).body).toMatchObject({
-      errorReason: 'facilitator_out_of_gas',
-    })
   })
 
   test('is called so many times a minute, each account for itself', async () => {
@@ -132,7 +145,7 @@ describe.each(oneStore())('accounts of sellers, on $name', (store) => {
   test('sees its own payments, and nothing else', async () => {
     const own = await listed(bakery.token)
     expect(own).toHaveLength(2)
-    expect(await listed(poor.token)).toHaveLength(1)
+    expect(await listed(poor.token)).toHaveLength(2)
     expect((await listed(TOKEN)).length).toBeGreaterThanOrEqual(3)
     const [{ id = '' } = {}] = await listed(poor.token)
     expect((await billing.send(`/payments/${id}`, { token: bakery.token })).status).toBe(404)

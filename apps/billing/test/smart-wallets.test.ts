@@ -15,9 +15,14 @@ function withSignature(payload: PaymentPayload, change: (signature: Hex) => Hex)
 
 describe.each(oneStore())('a buyer whose account is a contract, on $name', (store) => {
   const test = store.missing === null ? it : it.skip
-  const stand = useStand(store)
+  // Cheap enough that a charge of a cent pays for a wallet's signatures.
+  const stand = useStand(store, () => setBaseFee(10_000_000n))
   let wallet: SmartWallet
 
+  const setBaseFee = async (baseFeePerGas: bigint) => {
+    await anvil().setNextBlockBaseFeePerGas({ baseFeePerGas })
+    await anvil().mine({ blocks: 1 })
+  }
   const anvil = () => createTestClient({ mode: 'anvil', transport: http(stand.devnet.rpcUrl) })
   /** A payer with this code that holds test USDC and has approved Permit2. */
   const putContract = async (address: Hex, bytecode: Hex) => {
@@ -42,9 +47,9 @@ describe.each(oneStore())('a buyer whose account is a contract, on $name', (stor
     const payload = await sign(makeRequirements(), wallet.signer)
     const authorized = await stand.billing.authorize(payload)
     if (authorized.outcome !== 'authorized') throw new Error(`${authorized.reason}: ${authorized.message}`)
-    const { payment } = await stand.billing.charge(authorized.payment.id, '1234')
-    expect(payment).toMatchObject({ state: 'settled', charge: 1_234n, payer: wallet.address.toLowerCase() })
-    expect(await usdcBalance(stand.devnet, SELLER)).toBe(before + 1_234n)
+    const { payment } = await stand.billing.charge(authorized.payment.id, '12345')
+    expect(payment).toMatchObject({ state: 'settled', charge: 12_345n, payer: wallet.address.toLowerCase() })
+    expect(await usdcBalance(stand.devnet, SELLER)).toBe(before + 12_345n)
     expect(await stand.billing.authorize(payload)).toMatchObject({ reason: 'permit2_invalid_nonce' })
   })
 
@@ -98,16 +103,35 @@ describe.each(oneStore())('a buyer whose account is a contract, on $name', (stor
     expect(outcome).toBe('authorized')
   })
 
-  test('is refused where its contract uses more than a signature takes, and nobody pays for that', async () => {
+  test('is served as long as its payments pay for what its contract uses', async () => {
     const address = '0x00000000000000000000000000000000000b0b1b'
-    // 4,096 rounds: some 115,000 gas.
-    const burnAndAgree = '0x620010005b6001900380600457631626ba7e60e01b60005260206000f3'
+    // 3,584 rounds: some 100,000 gas.
+    const burnAndAgree = '0x62000e005b6001900380600457631626ba7e60e01b60005260206000f3'
     await putContract(address, burnAndAgree)
     const signer = { address, signTypedData: async (): Promise<Hex> => '0x1234' } as const
-    const refused = { outcome: 'refused', reason: 'payer_code_too_costly' }
-    expect(await stand.billing.authorize(await sign(makeRequirements(), signer))).toMatchObject(refused)
-    // Nor is it settled where the code is put there after it was authorized.
-    await anvil().setCode({ address, bytecode: burnAndAgree.replace('62001000', '62000001') as Hex })
+    const pay = async (amount: string) => {
+      await setBaseFee(10_000_000n)
+      const authorized = await stand.billing.authorize(await sign(makeRequirements(), signer))
+      if (authorized.outcome !== 'authorized') return authorized.reason
+      return (await stand.billing.charge(authorized.payment.id, amount)).payment.state
+    }
+    const unpaid: string[] = []
+    do unpaid.push(await pay('5'))
+    while (unpaid.at(-1) === 'settled' && unpaid.length < 6)
+    expect([unpaid[0], unpaid.at(-1)]).toEqual(['settled', 'payer_code_too_costly'])
+    // As large a charge as the gas of ten signatures, at $3,000 for the chain's own currency.
+    const other = '0x00000000000000000000000000000000000b0b2b'
+    await putContract(other, burnAndAgree)
+    Object.assign(signer, { address: other })
+    for (const amount of ['100000', '5', '5', '5', '5', '5']) expect(await pay(amount)).toBe('settled')
+  })
+
+  test('is not settled where another code is put there after it was authorized', async () => {
+    const address = '0x00000000000000000000000000000000000b0b3b'
+    // 4,096 rounds: some 115,000 gas.
+    const burnAndAgree = '0x620010005b6001900380600457631626ba7e60e01b60005260206000f3'
+    await putContract(address, burnAndAgree.replace('62001000', '62000001') as Hex)
+    const signer = { address, signTypedData: async (): Promise<Hex> => '0x1234' } as const
     const authorized = await stand.billing.authorize(await sign(makeRequirements(), signer))
     if (authorized.outcome !== 'authorized') throw new Error(authorized.reason)
     await anvil().setCode({ address, bytecode: burnAndAgree })

@@ -32,10 +32,12 @@ export class Chain {
   readonly network: Network
   readonly chainId: number
   readonly confirmations: number
-  /** Wei; `null`: no bound. */
-  readonly maxFeePerGas: bigint | null
-  /** Wei in 24 hours for each signer; `null`: no bound. */
-  readonly dailyGasBudget: bigint | null
+  /** What a token is worth in wei, see `ChainSettings`. */
+  readonly weiPerToken: bigint
+  /** Wei. */
+  readonly maxFeePerGas: bigint
+  /** Wei in 24 hours for each signer. */
+  readonly dailyGasBudget: bigint
   /** Wei in 24 hours for each payer and token; `null`: no gas is sponsored. */
   readonly dailySponsoredGas: bigint | null
   readonly head: Head
@@ -57,8 +59,9 @@ export class Chain {
     this.network = settings.network
     this.chainId = settings.chainId
     this.confirmations = settings.confirmations
-    this.maxFeePerGas = settings.maxFeePerGas ?? null
-    this.dailyGasBudget = settings.dailyGasBudget ?? null
+    this.weiPerToken = settings.weiPerToken
+    this.maxFeePerGas = settings.maxFeePerGas
+    this.dailyGasBudget = settings.dailyGasBudget
     this.dailySponsoredGas = settings.dailySponsoredGas ?? null
     this.#tokens = new Map(settings.tokens)
     this.signers = new Map(signers.map((signer) => [signer.address, signer]))
@@ -244,7 +247,7 @@ export class Chain {
   /** Room for the base fee to double, as wallets leave it, within the chain's bound. */
   async fees(): Promise<Fees> {
     const { maxFeePerGas, maxPriorityFeePerGas } = await this.#usualFees()
-    const bounded = (wei: bigint) => (this.maxFeePerGas === null || wei < this.maxFeePerGas ? wei : this.maxFeePerGas)
+    const bounded = (wei: bigint) => (wei < this.maxFeePerGas ? wei : this.maxFeePerGas)
     return { maxFeePerGas: bounded(maxFeePerGas), maxPriorityFeePerGas: bounded(maxPriorityFeePerGas) }
   }
 
@@ -258,7 +261,7 @@ export class Chain {
 
   /** Whether the newest block's base fee leaves something for its builder within the chain's bound. Throws `NodeFault`. */
   async isGasCheapEnough(): Promise<boolean> {
-    return this.maxFeePerGas === null || (await this.head.recent()).baseFeePerGas < this.maxFeePerGas
+    return (await this.head.recent()).baseFeePerGas < this.maxFeePerGas
   }
 
   async #priorityFee(): Promise<bigint> {

@@ -5,8 +5,10 @@ import { SETTLEMENT_GAS_LIMIT, type SignedTerms } from './settlement-call.js'
 
 /** The gas limit of a settlement for an ordinary payer: it uses 95,800 where the recipient never held the token. */
 export const PLAIN_SETTLEMENT_GAS = 130_000n
-/** What one may use for a wallet contract: a Safe's takes 146,000. What its code uses above that is somebody else's to pay. */
-const WALLET_SETTLEMENT_GAS = 160_000n
+/** What one uses at most for an ordinary payer. What a payer's code uses above that (a Safe's 50,000) is somebody else's to pay. */
+const PLAIN_USE = 96_000n
+/** Gas of a payer's code in 24 hours that its payments need not have paid for: two signatures of a Safe. Making a new wallet takes more. */
+export const UNPAID_CODE_GAS = 120_000n
 /** What a permit adds to a settlement that gives its allowance for the first time. */
 const PERMIT_GAS = 70_000n
 /** A payTo that never held the token, a rebasing token: what an estimate on the newest block may fall short of. */
@@ -15,7 +17,7 @@ const HEADROOM = { numerator: 13n, denominator: 10n, plus: 15_000n }
 export interface SettlementGas {
   /** What its transaction may use, permit included. */
   gas: bigint
-  /** Of it, what neither an ordinary settlement nor a wallet's signature takes: its permit, and what its code burns. */
+  /** Of it, what an ordinary settlement does not take: its permit, and what the payer's code uses. */
   excess: bigint
 }
 
@@ -33,7 +35,7 @@ export async function readSettlementGas(
   if (payerCode === '0x') return { gas: PLAIN_SETTLEMENT_GAS + permit, excess: permit }
   const estimate = await estimateGas(chain, facilitator, target, settlement)
   if (estimate === null) return null
-  const usual = WALLET_SETTLEMENT_GAS + permit
+  const usual = PLAIN_USE + permit
   const own = estimate > usual ? estimate - usual : 0n
   return { gas: withHeadroom(estimate), excess: permit + own }
 }

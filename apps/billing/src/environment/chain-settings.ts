@@ -14,15 +14,37 @@ export interface ChainSettings {
   tokens: ReadonlyMap<Address, Token>
   /** Blocks, the transaction's own included, before a settlement counts. Absent: `CONFIRMATIONS`. */
   confirmations?: number
-  /** Wei per gas, priority fee included: nothing is sent for more. Absent: no bound. */
-  maxFeePerGas?: bigint
-  /** Wei that each signer may spend on gas in 24 hours. Absent: no bound. */
-  dailyGasBudget?: bigint
+  /** What one token (a dollar) is worth in wei of the chain's own currency: bounds on gas are made of it. */
+  weiPerToken: bigint
+  /** Wei per gas, priority fee included: nothing is sent for more. */
+  maxFeePerGas: bigint
+  /** Wei that each signer may spend on gas in 24 hours. */
+  dailyGasBudget: bigint
   /** Wei that EIP-2612 permits of one payer in one token may cost in 24 hours. Absent: no gas is sponsored. */
   dailySponsoredGas?: bigint
 }
 
-const WEI_FIELDS = ['maxFeePerGas', 'dailyGasBudget', 'dailySponsoredGas'] as const
+const WEI_FIELDS = ['weiPerToken', 'maxFeePerGas', 'dailyGasBudget', 'dailySponsoredGas'] as const
+
+/** 3,000 dollars for one of the chain's own currency. */
+const WEI_PER_TOKEN = 10n ** 18n / 3_000n
+/** The base of the gateway's price list, and what a seller settles at least by default: a thousandth of a token. */
+const SMALLEST_CHARGES_PER_TOKEN = 1_000n
+/** A settlement may cost so many of the smallest charges: a promise is kept also while gas is dear, but not at any price. */
+const MOST_FOR_A_SETTLEMENT = 1_000n
+const MOST_FOR_A_DAY = 300_000n
+/** What a settlement alone uses. */
+const SETTLEMENT_GAS = 83_500n
+
+/** The bounds on gas where `CHAINS` gives none. Wei. */
+function defaultGasBounds(weiPerToken: bigint): Pick<ChainSettings, 'weiPerToken' | 'maxFeePerGas' | 'dailyGasBudget'> {
+  const smallestCharge = weiPerToken / SMALLEST_CHARGES_PER_TOKEN
+  return {
+    weiPerToken,
+    maxFeePerGas: (smallestCharge * MOST_FOR_A_SETTLEMENT) / SETTLEMENT_GAS + 1n,
+    dailyGasBudget: smallestCharge * MOST_FOR_A_DAY + 1n,
+  }
+}
 
 /** Base and Base Sepolia, whose USDC need not be given. */
 const BUILT_IN_NETWORKS: readonly string[] = ['eip155:8453', 'eip155:84532']
@@ -81,6 +103,7 @@ function decodeChain(key: string, entry: unknown, problems: string[]): ChainSett
     rpcUrl: String(settings.rpcUrl),
     tokens,
     ...(isConfirmations(confirmations) ? { confirmations } : {}),
+    ...defaultGasBounds(isWei(settings.weiPerToken) ? BigInt(settings.weiPerToken) : WEI_PER_TOKEN),
     ...Object.fromEntries(
       WEI_FIELDS.flatMap((name) => (isWei(settings[name]) ? [[name, BigInt(settings[name])]] : [])),
     ),

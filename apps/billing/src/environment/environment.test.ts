@@ -32,6 +32,22 @@ describe('readBillingEnvironment', () => {
     expect([...(chain?.tokens.values() ?? [])]).toMatchObject([{ name: 'USDC', version: '2', decimals: 6 }])
   })
 
+  it('bounds gas by what the smallest charge is worth, where a chain says nothing else', () => {
+    const boundsOf = (settings: Record<string, string>) => {
+      const [chain] = readBillingEnvironment({
+        ...usable,
+        CHAINS: JSON.stringify({ 'eip155:8453': { rpcUrl: 'https://node.example', ...settings } }),
+      }).CHAINS
+      return [chain?.maxFeePerGas, chain?.dailyGasBudget].map((wei) => Number(wei) / 1e9)
+    }
+    expect(boundsOf({})).toEqual([expect.closeTo(3.99, 2), expect.closeTo(1e8, -1)])
+    expect(boundsOf({ weiPerToken: '1000000000000000000' })).toEqual([
+      expect.closeTo(11_976, 0),
+      expect.closeTo(3e11, 0),
+    ])
+    expect(boundsOf({ maxFeePerGas: '5', dailyGasBudget: '7000000000' })).toEqual([5e-9, 7])
+  })
+
   it('takes several keys, with and without 0x, in any white space', () => {
     const other = 'cd'.repeat(32)
     expect(

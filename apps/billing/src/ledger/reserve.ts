@@ -1,13 +1,21 @@
 import { getTableColumns, sql, type Table } from 'drizzle-orm'
-import type { Chain } from '../chain/chain.js'
 import type { EventData } from './change-payment.js'
 import type { Database, Transaction } from './ledger.js'
 import { idempotencyKeys, type NewPaymentRow, payments } from './schema.js'
 
+/** What bounds the gas that is paid for a payer. */
+export interface Sponsoring {
+  /** Wei in 24 hours, beside what the payer's settled charges are worth. */
+  most: bigint
+  /** What one of the token is worth in wei. */
+  weiPerToken: bigint
+  decimals: number
+}
+
 export interface Reservation {
   /**
-   * `used`: the authorization was before. `uncovered`: balance or allowance does not cover it. `overspent`: its permit is
-   * not sponsored today. Then nothing was stored.
+   * `used`: the authorization was before. `uncovered`: balance or allowance does not cover it. `overspent`: its permit, or the payer's
+   * code, takes more gas than is sponsored and paid for. Then nothing was stored.
    */
   outcome: 'reserved' | 'used' | 'uncovered' | 'overspent'
   /** What the payer's other payments had reserved, in the token's smallest unit. */
@@ -27,7 +35,7 @@ export async function reservePayment(
   event: EventData,
   key: typeof idempotencyKeys.$inferInsert | null,
   holdings: { balance: bigint; allowance: bigint },
-  { dailySponsoredGas }: Pick<Chain, 'dailySponsoredGas'>,
+  sponsoring: Sponsoring,
 ): Promise<Reservation> {
   try {
     const [row] = await db
@@ -41,7 +49,7 @@ export async function reservePayment(
           ${toJson(payments, payment)}::jsonb, ${JSON.stringify(event)}::jsonb,
           ${key === null ? null : toJson(idempotencyKeys, key)}::jsonb,
           ${holdings.balance.toString()}::numeric, ${holdings.allowance.toString()}::numeric,
-          ${(dailySponsoredGas ?? 0n).toString()}::numeric)`,
+          ${sponsoring.most.toString()}::numeric, ${weiPerUnit(sponsoring)})`,
       )
     if (row === undefined) throw new Error('a reservation without an outcome')
     const { outcome, reserved, place } = row
@@ -63,14 +71,22 @@ export async function readReserved(
   return BigInt(row?.amount ?? 0)
 }
 
-/** Wei that permits of the payer in this token have cost in 24 hours, or may cost yet. */
+/**
+ * Wei that permits and code of the payer have cost in 24 hours in this token, or may cost yet, less what its settled charges are worth; below 0
+ * where these are worth more.
+ */
 export async function readSponsored(
   db: Database,
   { network, asset, payer }: Pick<NewPaymentRow, 'network' | 'asset' | 'payer'>,
+  sponsoring: Sponsoring,
 ): Promise<bigint> {
-  const amount = sql<string>`sponsored_gas(${network}, ${asset}, ${payer})`
+  const amount = sql<string>`sponsored_gas(${network}, ${asset}, ${payer}, ${weiPerUnit(sponsoring)})`
   const [row] = await db.select({ amount }).from(sql`(select 1) as one`)
   return BigInt(row?.amount ?? 0)
+}
+
+function weiPerUnit({ weiPerToken, decimals }: Sponsoring) {
+  return sql`${weiPerToken.toString()}::numeric / ${(10n ** BigInt(decimals)).toString()}::numeric`
 }
 
 /** Another call has taken the idempotency key: nothing was written. */

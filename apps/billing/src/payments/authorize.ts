@@ -7,13 +7,14 @@ import {
   type Network,
   RefusalReason,
 } from '@upfront/protocol'
+import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
-import type { SettlementGas } from '../chain/settlement-gas.js'
+import { type SettlementGas, UNPAID_CODE_GAS } from '../chain/settlement-gas.js'
 import { toPayment } from '../ledger/change-payment.js'
 import { findPayment, findPaymentById } from '../ledger/find-payment.js'
 import { type Database, Ledger, type Transaction } from '../ledger/ledger.js'
 import { isPayerRefused } from '../ledger/refused-payers.js'
-import { KeyTaken, readReserved, readSponsored, reservePayment } from '../ledger/reserve.js'
+import { KeyTaken, readReserved, readSponsored, reservePayment, type Sponsoring } from '../ledger/reserve.js'
 import type { PaymentOrigin, PaymentRow } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
 import { SignerFunds } from '../settle/signers/signer-funds.js'
@@ -66,12 +67,18 @@ const SPONSORING_SPENT = {
   reason: RefusalReason.sponsoringSpent,
   message: 'enough gas was sponsored today: this payer has to approve Permit2 by a transaction of its own',
 }
+const CODE_TOO_COSTLY = {
+  reason: RefusalReason.payerCodeTooCostly,
+  message:
+    "the code of the payer's account uses more gas than its settled payments of 24 hours are worth: pay more, or from a plain account",
+}
 const UNCOVERED: ReadonlySet<string> = new Set([RefusalReason.insufficientBalance, RefusalReason.allowanceRequired])
 /** Refusals that another moment would not repeat. */
 const PASSING: ReadonlySet<string> = new Set([
   ...UNCOVERED,
   RefusalReason.signerOutOfGas,
   RefusalReason.sponsoringSpent,
+  RefusalReason.payerCodeTooCostly,
 ])
 
 /** Verifies and reserves. */
@@ -105,7 +112,7 @@ export class Authorizations {
     const reserved = await readReserved(this.ledger.db, account, verified.holdings.block)
     const { balance, allowance } = verified.holdings
     const wanted = reserved + maximum
-    if (await this.isSponsoringSpent(verified, account)) return refused(SPONSORING_SPENT, payer)
+    if (await this.isSponsoringSpent(verified, account)) return refused(sponsoringSpent(verified.holdings), payer)
     if (reserved === 0n || (wanted <= balance && wanted <= allowance)) return { outcome: 'valid', payer }
     return refused(describeShortfall(maximum, reserved, verified.holdings), payer)
   }
@@ -156,12 +163,14 @@ export class Authorizations {
   }
 
   private async isSponsoringSpent(
-    { chain, settlementGas: { excess } }: Verified,
+    { chain, holdings, settlementGas: { excess } }: Verified,
     account: { network: Network; asset: Address; payer: Address },
   ): Promise<boolean> {
     if (excess === 0n) return false
-    const [spent, { maxFeePerGas }] = await Promise.all([readSponsored(this.ledger.db, account), chain.fees()])
-    return spent + excess * maxFeePerGas > (chain.dailySponsoredGas ?? 0n)
+    const { maxFeePerGas } = await chain.fees()
+    const sponsoring = sponsoringOf(chain, account.asset, holdings, maxFeePerGas)
+    const spent = await readSponsored(this.ledger.db, account, sponsoring)
+    return spent + excess * maxFeePerGas > sponsoring.most
   }
 
   private async store(
@@ -186,6 +195,8 @@ export class Authorizations {
       validAfter,
     } = authorization
     const sponsored = holdings.isSponsored ? permit : null
+    const { maxFeePerGas } = await chain.fees()
+    const sponsoring = sponsoringOf(chain, asset, holdings, maxFeePerGas)
     const now = new Date()
     const payment = {
       ...NOTHING_YET,
@@ -205,7 +216,7 @@ export class Authorizations {
       signature,
       permitDeadline: sponsored?.deadline ?? null,
       permitSignature: sponsored?.signature ?? null,
-      sponsoredGas: excess === 0n ? null : excess * (await chain.fees()).maxFeePerGas,
+      sponsoredGas: excess === 0n ? null : excess * maxFeePerGas,
       settlementGas,
       route,
       authorizedBlock: holdings.block,
@@ -219,12 +230,13 @@ export class Authorizations {
     }
     const key = call === null ? null : { ...call, paymentId: payment.id, createdAt: now }
     const reserve = async (db: Database | Transaction): Promise<Reservation> => {
-      const { outcome, reserved, sequence } = await reservePayment(db, payment, event, key, holdings, chain)
+      const { outcome, reserved, sequence } = await reservePayment(db, payment, event, key, holdings, sponsoring)
       if (sequence !== null) {
         this.metrics.transitions.inc({ state: 'authorized' })
+        this.funds.promised(chain, facilitator, settlementGas)
         return { outcome: 'reserved', payment: { ...payment, sequence } }
       }
-      if (outcome === 'overspent') return refused(SPONSORING_SPENT, payer)
+      if (outcome === 'overspent') return refused(sponsoringSpent(holdings), payer)
       return outcome === 'used' ? nonceUsed(payer) : refused(describeShortfall(maximum, reserved, holdings), payer)
     }
     try {
@@ -259,6 +271,17 @@ export class Authorizations {
     if (payment === null) throw new Error('an idempotency key points to no payment')
     return { outcome: 'authorized', payment: toPayment(payment) }
   }
+}
+
+/** What may be sponsored of one payer: permits where the chain sponsors them, and code for a start, so that wallets can pay. */
+function sponsoringOf(chain: Chain, asset: Address, { isSponsored }: Holdings, maxFeePerGas: bigint): Sponsoring {
+  const { dailySponsoredGas, weiPerToken, tokens } = chain
+  const most = (dailySponsoredGas ?? 0n) + (isSponsored ? 0n : UNPAID_CODE_GAS * maxFeePerGas)
+  return { most, weiPerToken, decimals: tokens.get(asset)?.decimals ?? 0 }
+}
+
+function sponsoringSpent({ isSponsored }: Holdings): { reason: string; message: string } {
+  return isSponsored ? SPONSORING_SPENT : CODE_TOO_COSTLY
 }
 
 function isExact({ paymentRequirements }: AuthorizeRequest): boolean {

@@ -2,22 +2,33 @@ import { Injectable } from '@nestjs/common'
 import { type AuthorizeRequest, RefusalReason, standingOf } from '@upfront/protocol'
 import type { SettleResponse, VerifyResponse } from '@x402/core/types'
 import { and, eq, sql } from 'drizzle-orm'
+import { Chains } from '../chain/chains.js'
+import { PLAIN_SETTLEMENT_GAS } from '../chain/settlement-gas.js'
 import { Environment } from '../environment/environment.js'
 import { findPayment } from '../ledger/find-payment.js'
-import { Ledger } from '../ledger/ledger.js'
+import { Ledger, type Transaction } from '../ledger/ledger.js'
 import { type PaymentRow, payments, type SellerAccount } from '../ledger/schema.js'
-import { readSellerGas } from '../sellers/seller-gas.js'
+import { type GasPrice, isSellerGasSpent, lockSeller, readGasPrice } from '../sellers/seller-gas.js'
 import { Settler } from '../settle/settler.js'
 import { readSettleRequest, type SettleRequest } from '../verify/settle-request.js'
 import { Authorizations } from './authorize.js'
 import { Charges } from './charge.js'
 import { wireReason } from './exact-reasons.js'
 
+const SELLER_GAS_SPENT = {
+  reason: RefusalReason.signerOutOfGas,
+  message: "this seller's gas of 24 hours is spent, or promised to settlements that are under way",
+}
+
+/** Undoes the reservation. */
+class SellerGasSpent extends Error {}
+
 /** x402's facilitator for any seller: `POST /verify` and `POST /settle`, with the ledger's guarantees. */
 @Injectable()
 export class Facilitator {
   constructor(
     private readonly ledger: Ledger,
+    private readonly chains: Chains,
     private readonly authorizations: Authorizations,
     private readonly charges: Charges,
     private readonly settler: Settler,
@@ -43,7 +54,9 @@ export class Facilitator {
     seller: SellerAccount | null,
   ): Promise<VerifyResponse> {
     const request = readSettleRequest(paymentPayload, paymentRequirements)
-    const unserved = request.valid ? await this.findUnserved(request, seller) : null
+    const unserved = request.valid
+      ? (findUnserved(request, seller) ?? (await this.findOverspent(request, seller)))
+      : null
     if (unserved !== null) {
       return { isValid: false, invalidReason: unserved.reason, invalidMessage: unserved.message }
     }
@@ -79,35 +92,50 @@ export class Facilitator {
     const { network, payer, nonce, amount, maximumRequirements } = request
     const known = await findPayment(this.ledger.db, network, payer, nonce)
     if (known !== null) return this.repeat(known, request, seller)
-    const unserved = await this.findUnserved(request, seller)
+    const unserved = findUnserved(request, seller)
     if (unserved !== null) return failure(unserved, '', network, payer)
-    const reservation = await this.authorizations.reserve(
-      toAuthorize(paymentPayload, maximumRequirements),
-      'facilitator',
-      null,
-      (tx, payment) => this.charges.apply(tx, payment, { amount, reason: 'settle' }),
-      seller?.id ?? null,
-    )
-    if (reservation.outcome === 'reserved') return this.finish(reservation.payment)
-    return failure(reservation, '', network, payer)
+    const chain = this.chains.get(network)
+    const price = seller === null || seller.dailyGas === null || !chain ? null : await readGasPrice(chain)
+    try {
+      const reservation = await this.authorizations.reserve(
+        toAuthorize(paymentPayload, maximumRequirements),
+        'facilitator',
+        null,
+        (tx, payment) => this.chargeWithin(tx, payment, amount, seller, price),
+        seller?.id ?? null,
+      )
+      if (reservation.outcome === 'reserved') return this.finish(reservation.payment)
+      return failure(reservation, '', network, payer)
+    } catch (error) {
+      if (error instanceof SellerGasSpent) return failure(SELLER_GAS_SPENT, '', network, payer)
+      throw error
+    }
   }
 
-  /** Why a payment is not settled for this seller, whatever it is worth on chain. */
-  private async findUnserved(
-    { payTo, amount, network }: SettleRequest,
+  /** Charges what was reserved in `tx`, one payment of the seller after another, within its gas budget. Throws {@link SellerGasSpent}. */
+  private async chargeWithin(
+    tx: Transaction,
+    payment: PaymentRow,
+    amount: bigint,
     seller: SellerAccount | null,
-  ): Promise<{ reason: string; message: string } | null> {
-    if (seller === null) return null
-    if (!seller.recipients.includes(payTo)) {
-      return { reason: RefusalReason.payToNotServed, message: `payments to ${payTo} are not settled for this seller` }
-    }
-    if (amount > 0n && amount < seller.minimum) {
-      const message = `${amount} is less than ${seller.minimum}, the least that is settled for this seller`
-      return { reason: RefusalReason.amountTooSmall, message }
-    }
-    if (seller.dailyGas === null || (await readSellerGas(this.ledger.db, seller.id, network)) < seller.dailyGas)
-      return null
-    return { reason: RefusalReason.signerOutOfGas, message: "this seller's gas of 24 hours is spent" }
+    price: GasPrice | null,
+  ): Promise<PaymentRow> {
+    if (seller !== null && price !== null) await lockSeller(tx, seller.id)
+    const charged = await this.charges.apply(tx, payment, { amount, reason: 'settle' })
+    const isOver = seller !== null && price !== null && (await isSellerGasSpent(tx, seller, payment.network, price))
+    if (isOver) throw new SellerGasSpent()
+    return charged
+  }
+
+  private async findOverspent(
+    { network }: SettleRequest,
+    seller: SellerAccount | null,
+  ): Promise<typeof SELLER_GAS_SPENT | null> {
+    const chain = this.chains.get(network)
+    if (seller === null || seller.dailyGas === null || chain === undefined) return null
+    const price = await readGasPrice(chain)
+    const isSpent = await isSellerGasSpent(this.ledger.db, seller, network, price, PLAIN_SETTLEMENT_GAS)
+    return isSpent ? SELLER_GAS_SPENT : null
   }
 
   private async repeat(
@@ -144,6 +172,20 @@ export class Facilitator {
       .returning({ id: payments.id })
     return noted.length === 1
   }
+}
+
+/** Why a payment is not settled for this seller, whatever it is worth on chain. */
+function findUnserved(
+  { payTo, amount }: SettleRequest,
+  seller: SellerAccount | null,
+): { reason: string; message: string } | null {
+  if (seller === null) return null
+  if (!seller.recipients.includes(payTo)) {
+    return { reason: RefusalReason.payToNotServed, message: `payments to ${payTo} are not settled for this seller` }
+  }
+  if (amount === 0n || amount >= seller.minimum) return null
+  const message = `${amount} is less than ${seller.minimum}, the least that is settled for this seller`
+  return { reason: RefusalReason.amountTooSmall, message }
 }
 
 function usedBefore({ network, payer }: PaymentRow): SettleResponse {

@@ -19,6 +19,14 @@ export async function fetchHead({ rpcUrl }: Devnet): Promise<bigint> {
   return BigInt(String(await rpc(rpcUrl, 'eth_blockNumber', [])))
 }
 
+/** Wei that billing holds ready for a plain settlement, at the fees that it offers now. */
+export async function settlementPromise({ rpcUrl }: Devnet): Promise<bigint> {
+  const block = (await rpc(rpcUrl, 'eth_getBlockByNumber', ['latest', false])) as { baseFeePerGas: string }
+  const suggested = BigInt(String(await rpc(rpcUrl, 'eth_maxPriorityFeePerGas', [])))
+  const base = BigInt(block.baseFeePerGas)
+  return 130_000n * (2n * base + (suggested < base ? suggested : base))
+}
+
 export function resend(devnet: Devnet, raw: string): Promise<unknown> {
   return rpc(devnet.rpcUrl, 'eth_sendRawTransaction', [raw])
 }

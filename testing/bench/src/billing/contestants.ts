@@ -39,7 +39,7 @@ export async function startBilling(
     BILLING_PORT: '0',
     BILLING_TOKEN: TOKEN,
     FACILITATOR_PRIVATE_KEYS: facilitator.privateKey,
-    CHAINS: JSON.stringify({ 'eip155:31337': { rpcUrl, tokens } }),
+    CHAINS: JSON.stringify({ 'eip155:31337': { rpcUrl, tokens, dailyGasBudget: '100000000000000000000' } }),
     BILLING_DATA_DIR: join(directory, 'ledger'),
     DATABASE_URL: databaseUrl ?? '',
     LOG_LEVEL: 'info',

@@ -1,9 +1,9 @@
 -- Stores a payment with its first event and, where it was asked for under an idempotency key, that key. A key that is taken
 -- fails the call as a unique violation. `outcome` is 'reserved'; or nothing was stored, and it is 'used' where the
 -- authorization was, 'uncovered' where `balance` or `allowance` does not cover it beside what is reserved already, 'overspent'
--- where its permit or the payer's code would cost more than the payer has left of `daily_sponsored_gas` (wei).
+-- where its permit or the payer's code would cost more than `most_sponsored` (wei) and what its settled charges are worth.
 CREATE OR REPLACE FUNCTION reserve_payment(wanted jsonb, event jsonb, key jsonb, balance numeric, allowance numeric,
-  daily_sponsored_gas numeric)
+  most_sponsored numeric, wei_per_unit numeric)
 RETURNS TABLE (outcome text, reserved numeric, place bigint) LANGUAGE plpgsql AS $$
 DECLARE
   payment payments := jsonb_populate_record(NULL::payments, wanted);
@@ -24,7 +24,7 @@ BEGIN
     RETURN;
   END IF;
   IF payment.sponsored_gas IS NOT NULL
-    AND payment.sponsored_gas + sponsored_gas(payment.network, payment.asset, payment.payer) > daily_sponsored_gas
+    AND payment.sponsored_gas + sponsored_gas(payment.network, payment.asset, payment.payer, wei_per_unit) > most_sponsored
   THEN
     outcome := 'overspent';
     RETURN NEXT;

@@ -11,7 +11,7 @@ const WAITS = ['cheaper gas', 'gas budget'] as const
 /** What a signer waits for before it signs anything more. */
 export type GasWait = (typeof WAITS)[number]
 
-/** Holds signers to the bounds that `CHAINS` gives: `maxFeePerGas` and `dailyGasBudget`. */
+/** Holds signers to the chain's bounds on gas: `maxFeePerGas` and `dailyGasBudget`. */
 @Injectable()
 export class GasPolicy {
   private readonly waits = new Map<string, GasWait>()
@@ -43,13 +43,17 @@ export class GasPolicy {
     { network, dailyGasBudget }: Pick<Chain, 'network' | 'dailyGasBudget'>,
     signer: Address,
   ): Promise<boolean> {
-    if (dailyGasBudget === null) return false
+    return (await this.readSpent(network, signer)) + (await this.readInFlight(network, signer)) >= dailyGasBudget
+  }
+
+  /** Wei that the signer's mined transactions of 24 hours have cost. */
+  async readSpent(network: Network, signer: Address): Promise<bigint> {
     const since = new Date(Date.now() - DAY_MILLISECONDS)
     const [spent] = await this.ledger.db
       .select({ fee: sql<string>`coalesce(sum(${gas.fee}), 0)::text` })
       .from(gas)
       .where(and(eq(gas.network, network), eq(gas.signer, signer), gt(gas.recordedAt, since)))
-    return BigInt(spent?.fee ?? 0) + (await this.readInFlight(network, signer)) >= dailyGasBudget
+    return BigInt(spent?.fee ?? 0)
   }
 
   /** Wei that transactions which may still be mined can cost: of each nonce the dearest. */

@@ -1,25 +1,28 @@
 import { raisedFees } from './sign.js'
 
+const FAR = 10n ** 9n
+
 describe('raisedFees', () => {
   it('offers at least a tenth more, so that a node takes the replacement', () => {
     const raised = raisedFees(
       { maxFeePerGas: 100n, maxPriorityFeePerGas: 7n },
       { maxFeePerGas: 50n, maxPriorityFeePerGas: 1n },
+      FAR,
     )
     expect(raised).toEqual({ maxFeePerGas: 113n, maxPriorityFeePerGas: 8n })
   })
 
   it('follows a base fee that rose by more', () => {
     const current = { maxFeePerGas: 900n, maxPriorityFeePerGas: 30n }
-    expect(raisedFees({ maxFeePerGas: 100n, maxPriorityFeePerGas: 7n }, current)).toEqual(current)
+    expect(raisedFees({ maxFeePerGas: 100n, maxPriorityFeePerGas: 7n }, current, FAR)).toEqual(current)
   })
 
   it('does not outbid without end a chain that stands still', () => {
     let fees = { maxFeePerGas: 100n, maxPriorityFeePerGas: 10n }
     const current = fees
-    for (let round = 0; round < 100; round++) fees = raisedFees(fees, current) ?? fees
+    for (let round = 0; round < 100; round++) fees = raisedFees(fees, current, FAR) ?? fees
     expect(fees.maxFeePerGas).toBeLessThan(1_200n)
-    expect(raisedFees(fees, current)).toBeNull()
+    expect(raisedFees(fees, current, FAR)).toBeNull()
   })
 
   it('does not go above a bound', () => {

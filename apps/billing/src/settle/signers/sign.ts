@@ -83,14 +83,14 @@ const HIGHEST_RAISE = 10n
 
 /**
  * Nodes take a replacement for at least 10 % more; base fees may have risen by more than that meanwhile. `null`: it offers
- * so much already that more would not help, or more than `most` (wei per gas; `null`: no bound).
+ * so much already that more would not help, or more than `most` (wei per gas).
  */
-export function raisedFees(previous: Fees, current: Fees, most: bigint | null = null): Fees | null {
+export function raisedFees(previous: Fees, current: Fees, most: bigint): Fees | null {
   if (previous.maxFeePerGas > current.maxFeePerGas * HIGHEST_RAISE) return null
   const raise = (fee: bigint) => (fee * 1125n) / 1000n + 1n
   const larger = (a: bigint, b: bigint) => (a > b ? a : b)
   const maxFeePerGas = larger(raise(previous.maxFeePerGas), current.maxFeePerGas)
-  if (most !== null && maxFeePerGas > most) return null
+  if (maxFeePerGas > most) return null
   return {
     maxFeePerGas,
     maxPriorityFeePerGas: larger(raise(previous.maxPriorityFeePerGas), current.maxPriorityFeePerGas),

@@ -34,8 +34,8 @@ export class SignerFunds {
   }
 
   /**
-   * How many settlements the signer's balance pays for at the fees of now, L1 fees included, beside what the open payments may use each; none
-   * once its gas budget of the day is spent. At most two seconds old. Throws `NodeFault`.
+   * How many settlements the signer's balance, and its gas budget of the day, pay for at the fees of now, L1 fees included, beside what the
+   * open payments may use each. At most two seconds old. Throws `NodeFault`.
    */
   settlementsLeft(chain: Chain, signer: Address): Promise<number> {
     const key = `${chain.network}/${signer}`
@@ -48,13 +48,22 @@ export class SignerFunds {
     return left
   }
 
+  /** Counts a payment that was taken on since the last look. */
+  promised({ network }: Pick<Chain, 'network'>, signer: Address, gas: bigint): void {
+    const known = this.known.get(`${network}/${signer}`)
+    if (known === undefined) return
+    const settlements = Number((gas + PLAIN_SETTLEMENT_GAS - 1n) / PLAIN_SETTLEMENT_GAS)
+    known.left = known.left.then((left) => Math.max(left - settlements, 0))
+    known.left.catch(() => undefined)
+  }
+
   private async read(chain: Chain, signer: Address): Promise<number> {
     const { network } = chain
-    const [balance, { maxFeePerGas }, l1Fee, isSpent, [open]] = await Promise.all([
+    const [balance, { maxFeePerGas }, l1Fee, spent, [open]] = await Promise.all([
       chain.balance(signer),
       chain.fees(),
       chain.l1Fee(),
-      this.gasPolicy.isSpent(chain, signer),
+      this.gasPolicy.readSpent(network, signer),
       this.ledger.db
         .select({ payments: count(), gas: sql<string>`coalesce(sum(${payments.settlementGas}), 0)::text` })
         .from(payments)
@@ -69,8 +78,8 @@ export class SignerFunds {
     // What nodes ask a signer to hold for a settlement in flight is its gas limit, not what it will use.
     const cost = PLAIN_SETTLEMENT_GAS * maxFeePerGas + l1Fee
     const promised = BigInt(open?.gas ?? 0) * maxFeePerGas + BigInt(open?.payments ?? 0) * l1Fee
-    const paid = cost === 0n ? Number.POSITIVE_INFINITY : Math.max(Number((balance - promised) / cost), 0)
-    const left = isSpent ? 0 : paid
+    const paidBy = (wei: bigint) => (cost === 0n ? Number.POSITIVE_INFINITY : Number((wei - promised) / cost))
+    const left = Math.max(Math.min(paidBy(balance), paidBy(chain.dailyGasBudget - spent)), 0)
     this.metrics.signerSettlementsLeft.set({ network, signer }, left)
     return left
   }
