@@ -75,7 +75,7 @@ export function chooseServices() {
 /** What a developer beside the local chain wants: any web page may ask, scripts may ask fast, blocks follow each other as the chain's do. */
 function localDevelopment() {
   const seconds = process.env.DEVNET_BLOCK_TIME_SECONDS || '2'
-  return { CORS_ORIGINS: '*', FREE_RATE_LIMIT: '1000', BLOCK_TIME_SECONDS: seconds }
+  return { CORS_ORIGINS: '*', LIMITS: '{"callsPerSecond": 1000}', BLOCK_TIME_SECONDS: seconds }
 }
 
 /** Of one stand: its ledger and its logs. Stands on other ports have folders of their own. */
@@ -135,7 +135,7 @@ async function paidRoutes(billing, upstream) {
 
 /** The stand's key for receipts: made at its first start, then kept, so that receipts stay good. */
 function receiptKey() {
-  if (process.env.RECEIPT_KEY || process.env.RECEIPT_KEYS_FILE) return {}
+  if (process.env.RECEIPT_KEYS_FILE) return {}
   const file = join(root, dataFolder(), 'receipt-keys.json')
   if (!existsSync(file)) {
     mkdirSync(join(root, dataFolder()), { recursive: true })

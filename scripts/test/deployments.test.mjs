@@ -105,7 +105,7 @@ const missing = postgresMissing()
 const withPostgres = missing === null ? describe : describe.skip
 
 withPostgres(`compose.yaml${missing === null ? '' : ` (skipped: ${missing})`}`, () => {
-  const { services } = load(read('infra/compose.yaml'), { schema: YAML11_SCHEMA })
+  const { services, configs } = load(read('infra/compose.yaml'), { schema: YAML11_SCHEMA })
   const hosts = {}
 
   async function startService(name, program, here = {}) {
@@ -126,6 +126,8 @@ withPostgres(`compose.yaml${missing === null ? '' : ` (skipped: ${missing})`}`, 
     const billing = await startService('billing', 'billing')
     hosts['billing:8081'] = billing.address
     expect((await fetch(`${billing.url}/health`)).status).toBe(200)
+    const [{ source, target }] = services.gateway.configs
+    hosts[target] = join(root, 'infra', configs[source].file)
     const gateway = await startService('gateway', 'gateway')
     expect((await fetch(`${gateway.url}/health/ready`)).status).toBe(200)
     expect(await rpc(gateway.url, 'eth_simulateV1', simulation)).toHaveLength(1)
@@ -203,6 +205,8 @@ withHelm(`the chart${helm === undefined ? ' (skipped: helm is not installed)' : 
   const EVERYTHING = {
     ...SALE,
     'gateway.files.existingSecret': 'files',
+    'gateway.limits.gas': '100000000',
+    'gateway.limits.callsPerSecond': '0',
     'gateway.files.keys.RECEIPT_KEYS_FILE': 'receipt-keys.json',
     'billing.files.existingSecret': 'keys',
     'billing.files.keys.FACILITATOR_PRIVATE_KEYS_FILE': 'keys.json',
@@ -224,9 +228,9 @@ withHelm(`the chart${helm === undefined ? ' (skipped: helm is not installed)' : 
   }
 
   function manifests(values) {
-    const isText = (value) => !['true', 'false'].includes(value)
+    const isText = (key, value) => !['true', 'false'].includes(value) && !key.startsWith('gateway.limits.')
     const args = Object.entries(values).flatMap(([key, value]) => [
-      isText(value) ? '--set-string' : '--set',
+      isText(key, value) ? '--set-string' : '--set',
       `${key}=${value}`,
     ])
     const chart = join(root, 'infra/helm/upfront')
@@ -306,6 +310,7 @@ withHelm(`the chart${helm === undefined ? ' (skipped: helm is not installed)' : 
       CHARGE_JOURNAL_DIR: '/data/charges',
       RECEIPT_KEYS_FILE: '/etc/upfront/receipt-keys.json',
     })
+    expect(JSON.parse(settings.LIMITS)).toEqual({ gas: 100_000_000, callsPerSecond: 0 })
     expect(volumeMounts.map(({ mountPath }) => mountPath)).toEqual(['/tmp', '/data', '/etc/upfront'])
     expect(spec.volumeClaimTemplates.map(({ metadata }) => metadata.name)).toEqual(['journal'])
     expect(() => render({ 'gateway.files.keys.API_KEYS_FILE': 'keys.json' })).toThrow(/files\.existingSecret/)
@@ -314,6 +319,7 @@ withHelm(`the chart${helm === undefined ? ' (skipped: helm is not installed)' : 
   it.each([
     { 'gateway.replica': '3' },
     { 'gateway.envrionment.FOLLOW_HEAD': 'always' },
+    { 'gateway.limits.speed': '5' },
     { 'billing.enable': 'true' },
     { 'gateway.sale.asset': '0x12' },
     { 'gateway.files.keys.RECEIPT_KEY': 'a' },

@@ -50,7 +50,7 @@ const post = (body: object) =>
   })
 
 it('serves POST / by a controller, counted and in its limits', async () => {
-  await start({ FREE_RATE_LIMIT: '1' })
+  await start({ LIMITS: '{"callsPerSecond": 1}' })
   const call = { jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [] }
   const answered = await post(call)
   expect([answered.status, await answered.json()]).toEqual([200, { jsonrpc: '2.0', id: 1, result: ['simulated'] }])

@@ -4,6 +4,7 @@ import { createLogger, type Logger, listen, nestLogger, requestId, startTracing 
 import { AppModule } from './app.module.js'
 import { ENGINE, type EngineChoice } from './chain/engine-choice.js'
 import { Environment } from './environment/environment.js'
+import { FIXED } from './environment/fixed.js'
 import { answerBrokenRequest } from './http/broken-request.js'
 import { STATE_HEADER } from './pending/answer-state.js'
 
@@ -22,18 +23,18 @@ export interface Gateway {
 
 /** The HTTP adapter with the time limits of `environment`. */
 export function createAdapter(environment: Environment): FastifyAdapter {
-  const { BODY_TIMEOUT_MS, REQUEST_TIMEOUT_MS, TRUSTED_PROXIES } = environment
+  const { LIMITS, TRUSTED_PROXIES } = environment
   return new FastifyAdapter({
     skipMiddie: true,
     exposeHeadRoutes: true,
     genReqId: requestId,
-    requestTimeout: BODY_TIMEOUT_MS,
-    connectionTimeout: Math.max(SILENT_CONNECTION_MS, 2 * REQUEST_TIMEOUT_MS),
+    requestTimeout: FIXED.bodyMs,
+    connectionTimeout: Math.max(SILENT_CONNECTION_MS, 2 * LIMITS.timeoutMs),
     // Node takes the time-outs only as it makes the server.
     http: {
-      requestTimeout: BODY_TIMEOUT_MS,
-      headersTimeout: BODY_TIMEOUT_MS,
-      connectionsCheckingInterval: Math.min(1_000, BODY_TIMEOUT_MS),
+      requestTimeout: FIXED.bodyMs,
+      headersTimeout: FIXED.bodyMs,
+      connectionsCheckingInterval: Math.min(1_000, FIXED.bodyMs),
     },
     trustProxy: TRUSTED_PROXIES ?? false,
     return503OnClosing: false,

@@ -42,7 +42,7 @@ beforeAll(async () => {
   anvil = await startAnvil(['--port', '0'])
   gateway = await startGatewayProcess({
     UPSTREAM_RPC_URL: anvil.rpcUrl,
-    FREE_RATE_LIMIT: '10',
+    LIMITS: { callsPerSecond: 10 },
     API_KEYS_FILE: file,
     JWT_JWKS_URL: `http://127.0.0.1:${(issuer.address() as AddressInfo).port}/jwks.json`,
     JWT_ISSUER: ISSUER,

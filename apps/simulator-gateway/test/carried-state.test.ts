@@ -39,8 +39,8 @@ describeWithGeth('state that is carried from block to block', () => {
     node = await startFaultProxy(geth.rpcUrl)
     heads = await startSocketProxy(geth.wsUrl)
     // geth serves no `web3_` methods here, as many providers do not: it is no development node.
-    const following = { UPSTREAM_WS_URL: heads.url, CARRY_AUDIT_SECONDS: '1' }
-    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: node.url, ...following })
+    const following = { UPSTREAM_RPC_URL: node.url, UPSTREAM_WS_URL: heads.url }
+    gateway = await startGatewayProcess(following, { carryAuditMs: 1_000 })
   }, 60_000)
   afterAll(async () => {
     await gateway?.stop()

@@ -15,13 +15,21 @@ describe('a gateway that is configured wrongly', () => {
     const { code, output } = await failure({
       GATEWAY_PORT: '-1',
       EVM_ENGINE: 'geth',
-      FREE_RATE_LIMIT: 'fast',
-      MAX_BODY_BYTES: '1e9',
+      LIMITS: '{"callsPerSecond": "fast", "bodyBytes": 1e9, "speed": 1}',
+      FREE_RATE_LIMIT: '5',
     })
     expect(code).toBe(1)
-    for (const name of ['UPSTREAM_RPC_URL', 'GATEWAY_PORT', 'EVM_ENGINE', 'FREE_RATE_LIMIT', 'MAX_BODY_BYTES']) {
+    for (const name of [
+      'UPSTREAM_RPC_URL',
+      'GATEWAY_PORT',
+      'EVM_ENGINE',
+      'LIMITS.callsPerSecond',
+      'LIMITS.bodyBytes',
+      'LIMITS.speed',
+    ]) {
       expect(output).toMatch(new RegExp(`^  ${name}: `, 'm'))
     }
+    expect(output).toContain('  FREE_RATE_LIMIT: is no setting any more: set callsPerSecond of LIMITS (0 for off)')
     expect(output).not.toContain('    at ')
   })
 
@@ -44,9 +52,9 @@ describe('a gateway that is configured wrongly', () => {
 })
 
 it('lists its settings, and names a variable that was probably meant for one', async () => {
-  const { child, output } = spawnGateway({}, ['--help'])
+  const { child, output } = spawnGateway({}, { options: ['--help'] })
   expect(await once(child, 'close')).toEqual([0, null])
-  expect(output()).toMatch(/^ {2}FREE_RATE_LIMIT +50$/m)
-  const started = await failure({ FREE_RATE_LIMITS: '5' })
-  expect(started.output).toContain('FREE_RATE_LIMITS is no setting: did you mean FREE_RATE_LIMIT?')
+  expect(output()).toMatch(/^Needed:\n {2}UPSTREAM_RPC_URL\n\nUsual:\n(?: {2}.*\n)* {2}LIMITS +\{"callsPerSecond":50,/m)
+  const started = await failure({ GATEWAY_PROT: '5' })
+  expect(started.output).toContain('GATEWAY_PROT is no setting: did you mean GATEWAY_PORT?')
 })

@@ -97,7 +97,7 @@ describe('a connection', () => {
   })
 
   it('reads no further where a body did not come in time', async () => {
-    const hasty = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, BODY_TIMEOUT_MS: '200' })
+    const hasty = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl }, { bodyMs: 200 })
     try {
       const { socket, closed, received } = open(hasty.url)
       socket.write(

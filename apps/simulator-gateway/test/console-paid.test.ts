@@ -6,7 +6,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { inBrowser, launchBrowser } from './chromium.js'
 import { ConsolePages, expectAccessible, LOOKS, tabTo } from './console-page.js'
 import type { GatewayProcess } from './gateway-process.js'
-import { type PaidStand, startPaidStand } from './paid-stand.js'
+import { type PaidStand, receiptKeysFile, startPaidStand } from './paid-stand.js'
 
 const NOBODY = '0x00000000000000000000000000000000000b0b00'
 
@@ -20,7 +20,7 @@ describe('/console, where something is sold', () => {
     const [store] = ledgerStores()
     stand = await startPaidStand(store!, (rpcUrl) => ({
       UPSTREAM_WS_URL: rpcUrl.replace('http', 'ws'),
-      RECEIPT_KEY: `0x${'42'.repeat(32)}`,
+      RECEIPT_KEYS_FILE: receiptKeysFile(`0x${'42'.repeat(32)}`),
     }))
     gateway = stand.gateway
     browser = await launchBrowser()

@@ -12,8 +12,7 @@ beforeAll(async () => {
   anvil = await startAnvil(['--port', '0'])
   gateway = await startGatewayProcess({
     UPSTREAM_RPC_URL: anvil.rpcUrl,
-    FREE_GAS_CAP: '1000000000000',
-    MAX_IN_FLIGHT: '1',
+    LIMITS: { gas: 1_000_000_000_000, inFlight: 1 },
   })
 })
 afterAll(async () => {
@@ -56,7 +55,7 @@ it('stops the work of clients that have gone', async () => {
 }, 120_000)
 
 it('takes connections that are reset for what they are', async () => {
-  const limited = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, FREE_RATE_LIMIT: '50' })
+  const limited = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, LIMITS: { callsPerSecond: 50 } })
   const { hostname, port } = new URL(limited.url)
   const call = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
   const head = 'POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n'

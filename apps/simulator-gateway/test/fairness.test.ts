@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Anvil, startAnvil } from '@upfront/devnet'
 import { assemble } from './assemble.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGatewayProcess, type Variables } from './gateway-process.js'
 import { HOSTILE_PROGRAMS } from './programs.js'
 import { type BlockResult, callOf } from './simulate-params.js'
 
@@ -21,12 +21,12 @@ afterAll(async () => {
 })
 
 /** Its clients are told apart by `x-forwarded-for`. */
-async function start(environment: Record<string, string>): Promise<GatewayProcess> {
+async function start(environment: Variables): Promise<GatewayProcess> {
   const gateway = await startGatewayProcess({
     UPSTREAM_RPC_URL: anvil.rpcUrl,
-    FREE_RATE_LIMIT: '1000',
     TRUSTED_PROXIES: '127.0.0.1',
     ...environment,
+    LIMITS: { callsPerSecond: 1_000, ...(environment.LIMITS as object) },
   })
   gateways.push(gateway)
   return gateway
@@ -40,10 +40,7 @@ const simulate = (gateway: GatewayProcess, client: string, params: unknown) =>
 describe('a client that asks for all there is', () => {
   it('leaves a slot to others, and a place among those that wait', async () => {
     const gateway = await start({
-      FREE_GAS_CAP: '1000000000000',
-      MAX_IN_FLIGHT: '4',
-      MAX_QUEUED: '4',
-      REQUEST_TIMEOUT_MS: '60000',
+      LIMITS: { gas: 1_000_000_000_000, inFlight: 4, queued: 4, timeoutMs: 60_000 },
     })
     const [payload] = ENDLESS as [{ blockStateCalls: Record<string, unknown>[] }]
     const endless = [
@@ -85,13 +82,13 @@ async function waited(gateway: GatewayProcess): Promise<undefined> {
 
 describe('a minute’s budget', () => {
   it.each([
-    ['gas', { FREE_GAS_PER_MINUTE: '200000', FREE_GAS_CAP: '100000' }, ENDLESS, '200000 gas in a minute'],
-    ['bytes', { FREE_BYTES_PER_MINUTE: '3000' }, TRANSFER, '3000 bytes of requests and answers in a minute'],
-    ['reads', { FREE_READS_PER_MINUTE: '50', MAX_UPSTREAM_READS: '100000' }, SLOTS, '50 values read from the node'],
+    ['gas', { LIMITS: { gasPerMinute: 200_000, gas: 100_000 } }, ENDLESS, '200000 gas in a minute'],
+    ['bytes', { LIMITS: { bytesPerMinute: 3_000 } }, TRANSFER, '3000 bytes of requests and answers in a minute'],
+    ['reads', { LIMITS: { readsPerMinute: 50, reads: 100_000 } }, SLOTS, '50 values read from the node'],
   ])(
     '%s: 429 once it is spent, saying which and when; others go on',
     async (_, environment, params, message) => {
-      const gateway = await start(environment as Record<string, string>)
+      const gateway = await start(environment as Variables)
       let response = await simulate(gateway, '198.51.100.1', params)
       expect(response.status).toBe(200)
       for (let asked = 1; response.status === 200 && asked < 20; asked += 1)
@@ -109,9 +106,7 @@ describe('a minute’s budget', () => {
 
   it('counts what a call that met a limit may have taken', async () => {
     const gateway = await start({
-      FREE_GAS_PER_MINUTE: '2000000000000',
-      FREE_GAS_CAP: '1000000000000',
-      MAX_UPSTREAM_READS: '50',
+      LIMITS: { gasPerMinute: 2_000_000_000_000, gas: 1_000_000_000_000, reads: 50 },
     })
     const statuses: number[] = []
     for (let asked = 0; asked < 3; asked += 1) statuses.push((await simulate(gateway, '198.51.100.1', SLOTS)).status)

@@ -52,7 +52,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
       UPSTREAM_RPC_URL: `http://127.0.0.1:${(liar.address() as AddressInfo).port}`,
       UPSTREAM_WS_URL: geth.wsUrl,
       FOLLOW_HEAD: 'always',
-      REQUEST_TIMEOUT_MS: '700',
+      LIMITS: { timeoutMs: 700 },
     })
     while (!((await gateway.metric('upfront_carry_blocks_total{outcome="carried"}')) > 2)) await sleep(50)
   }, 60_000)

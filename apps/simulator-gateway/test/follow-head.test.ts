@@ -28,8 +28,9 @@ afterEach(async () => {
   await anvil?.stop()
 })
 
-const follow = async (environment: Record<string, string> = {}) => {
-  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: node.url, UPSTREAM_WS_URL: heads.url, ...environment })
+const follow = async (environment: Record<string, string> = {}, fixed = {}) => {
+  const urls = { UPSTREAM_RPC_URL: node.url, UPSTREAM_WS_URL: heads.url }
+  gateway = await startGatewayProcess({ ...urls, ...environment }, fixed)
 }
 const mine = () => rpc(anvil.rpcUrl, 'evm_mine', [])
 const headOf = async () => Number(await rpc<string>(anvil.rpcUrl, 'eth_blockNumber', []))
@@ -210,7 +211,7 @@ describe('following the head over a subscription', () => {
 
 describe('FOLLOW_HEAD', () => {
   it('auto rests without requests, and the first one afterwards asks', async () => {
-    await follow({ FOLLOW_IDLE_SECONDS: '1' })
+    await follow({}, { followIdleMs: 1_000 })
     await until(async () => !(await following()).following)
     node.reset()
     await mine()
@@ -237,7 +238,7 @@ describe('FOLLOW_HEAD', () => {
   })
 
   it('always follows without anybody asking', async () => {
-    await follow({ FOLLOW_HEAD: 'always', FOLLOW_IDLE_SECONDS: '1' })
+    await follow({ FOLLOW_HEAD: 'always' }, { followIdleMs: 1_000 })
     await until(async () => (await following()).subscribed === 1)
     await sleep(1_500)
     await mine()

@@ -42,7 +42,7 @@ async function startStand(
     UPSTREAM_RPC_URL: upstream.url,
     EVM_ENGINE: 'native',
     HEAD_MAX_AGE_SECONDS: 'off',
-    FREE_GAS_CAP: '1000000000',
+    LIMITS: { gas: 1_000_000_000 },
   })
   return {
     gateway,

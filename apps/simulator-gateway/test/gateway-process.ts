@@ -1,8 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import type { FIXED } from '../src/environment/fixed.js'
+import type { Limits } from '../src/environment/limits.js'
 
 const main = fileURLToPath(new URL('../dist/main.js', import.meta.url))
+const fixedUrl = new URL('../dist/environment/fixed.js', import.meta.url).href
 
 export interface RpcReply<T> {
   result?: T
@@ -25,9 +28,21 @@ export interface GatewayProcess {
   stop(): Promise<void>
 }
 
-/** Starts the built gateway as a deployment does, on a free port, and resolves once it listens. */
-export async function startGatewayProcess(environment: Record<string, string>): Promise<GatewayProcess> {
-  const { child, output } = spawnGateway({ FREE_RATE_LIMIT: 'off', ...environment })
+/** Variables by name; `LIMITS` as an object. */
+export type Variables = Record<string, string | Partial<Limits>>
+
+/**
+ * Starts the built gateway as a deployment does, on a free port, and resolves once it listens. It limits no calls by their number unless
+ * `environment` does.
+ * @param fixed what is fixed, made short for a test
+ */
+export async function startGatewayProcess(
+  environment: Variables,
+  fixed: Partial<typeof FIXED> = {},
+): Promise<GatewayProcess> {
+  const { LIMITS, ...rest } = environment
+  const limits = JSON.stringify({ callsPerSecond: 0, ...(LIMITS as object) })
+  const { child, output } = spawnGateway({ ...(rest as Record<string, string>), LIMITS: limits }, { fixed })
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout?.on('data', () => {
       const match = /listens on (http:\/\/\S+)/.exec(output())
@@ -67,10 +82,13 @@ export async function startGatewayProcess(environment: Record<string, string>): 
 /** The built gateway with this environment and nothing else of ours. */
 export function spawnGateway(
   environment: Record<string, string>,
-  options: string[] = [],
+  { options = [], fixed = {} }: { options?: string[]; fixed?: Partial<typeof FIXED> } = {},
 ): { child: ChildProcess; output(): string } {
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn(process.execPath, [main, ...options], {
+  const changed = `import { FIXED } from ${JSON.stringify(fixedUrl)}; Object.assign(FIXED, ${JSON.stringify(fixed)})`
+  const before =
+    Object.keys(fixed).length === 0 ? [] : ['--import', `data:text/javascript,${encodeURIComponent(changed)}`]
+  const child = spawn(process.execPath, [...before, main, ...options], {
     env: { PATH, HOME, GATEWAY_PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -24,7 +24,7 @@ describe.each(['auto', 'portable'])('programs made to hurt, on engine %s', (engi
     gateway = await startGatewayProcess({
       UPSTREAM_RPC_URL: anvil.rpcUrl,
       EVM_ENGINE: engine,
-      REQUEST_TIMEOUT_MS: String(REQUEST_TIMEOUT_MS),
+      LIMITS: { timeoutMs: REQUEST_TIMEOUT_MS },
     })
     await gateway.call('eth_simulateV1', callOf('0x00'))
   })

@@ -6,7 +6,7 @@ let gateway: GatewayProcess
 
 beforeAll(async () => {
   anvil = await startAnvil(['--port', '0'])
-  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, MAX_BATCH_LENGTH: '5' })
+  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, LIMITS: { batchLength: 5 } })
 })
 afterAll(async () => {
   await gateway?.stop()

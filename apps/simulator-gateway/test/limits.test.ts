@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { type Anvil, startAnvil, startFaultProxy } from '@upfront/devnet'
 import { assemble } from './assemble.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGatewayProcess, type Variables } from './gateway-process.js'
 import { HOSTILE_PROGRAMS } from './programs.js'
 import { type BlockResult, callOf } from './simulate-params.js'
 
@@ -10,7 +10,7 @@ const ENDLESS = callOf(assemble(HOSTILE_PROGRAMS['endless loop']))
 const SLOTS = callOf(assemble(HOSTILE_PROGRAMS['cold slots']))
 /** Which slot is next, the last one says: nothing can be read ahead. */
 const SLOT_AFTER_SLOT = callOf(assemble('1 @loop DUP1 SLOAD ADD 1 ADD >loop JUMP'), { gas: '0x800000000000000' })
-const HUGE_GAS = '1000000000000'
+const HUGE_GAS = 1_000_000_000_000
 
 let anvil: Anvil
 /** One gateway for all limits that don't get into each other's way. */
@@ -25,31 +25,23 @@ const gateways: GatewayProcess[] = []
 
 beforeAll(async () => {
   anvil = await startAnvil(['--port', '0'])
-  ;[strict, busy, rated, impatient] = (await Promise.all(
-    [
-      {
-        MAX_BODY_BYTES: '120000',
-        MAX_CALLS_PER_BLOCK: '2',
-        MAX_CALLS: '3',
-        FREE_GAS_CAP: '25000000',
-        MAX_UPSTREAM_READS: '50',
-        MAX_JSON_VALUES: '5000',
-        MAX_ANSWER_BYTES: '100000',
-        BODY_TIMEOUT_MS: '600',
-      },
-      { FREE_GAS_CAP: HUGE_GAS, REQUEST_TIMEOUT_MS: '1500', MAX_IN_FLIGHT: '1', MAX_QUEUED: '1' },
-      { FREE_RATE_LIMIT: '5', TRUSTED_PROXIES: '127.0.0.1' },
-      { ANSWER_TIMEOUT_MS: '300', FREE_GAS_CAP: '200000000' },
-    ].map(start),
-  )) as [GatewayProcess, GatewayProcess, GatewayProcess, GatewayProcess]
+  ;[strict, busy, rated, impatient] = await Promise.all([
+    start(
+      { LIMITS: { bodyBytes: 120_000, calls: 3, gas: 25_000_000, reads: 50, answerBytes: 100_000 } },
+      { callsPerBlock: 2, jsonValues: 5_000, bodyMs: 600 },
+    ),
+    start({ LIMITS: { gas: HUGE_GAS, timeoutMs: 1_500, inFlight: 1, queued: 1 } }),
+    start({ LIMITS: { callsPerSecond: 5 }, TRUSTED_PROXIES: '127.0.0.1' }),
+    start({ LIMITS: { gas: 200_000_000 } }, { answerMs: 300 }),
+  ])
 })
 afterAll(async () => {
   await Promise.all(gateways.map((gateway) => gateway.stop()))
   await anvil?.stop()
 })
 
-async function start(environment: Record<string, string>): Promise<GatewayProcess> {
-  const gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, ...environment })
+async function start(environment: Variables, fixed = {}): Promise<GatewayProcess> {
+  const gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, ...environment }, fixed)
   gateways.push(gateway)
   return gateway
 }
@@ -75,7 +67,7 @@ async function refusedAtFirst<T>(ask: () => Promise<T>): Promise<T> {
 }
 
 describe('limits', () => {
-  it('MAX_BODY_BYTES: 413, declared or not, and the connection goes on', async () => {
+  it('bodyBytes: 413, declared or not, and the connection goes on', async () => {
     const gateway = strict
     const long = request('eth_chainId', ['x'.repeat(120_000)])
     const chunked = new ReadableStream({
@@ -126,7 +118,7 @@ describe('limits', () => {
     }
   })
 
-  it('MAX_CALLS_PER_BLOCK and MAX_CALLS: -38026', async () => {
+  it('calls, of a block and of a request: -38026', async () => {
     const gateway = strict
     const blocks = (...lengths: number[]) => lengths.map((length) => ({ calls: Array(length).fill({}) }))
     const simulate = (blockStateCalls: unknown) =>
@@ -136,13 +128,13 @@ describe('limits', () => {
     expect((await simulate(blocks(2, 2))).error?.code).toBe(-38026)
   })
 
-  it('FREE_GAS_CAP: calls get what is left of it', async () => {
+  it('gas: calls get what is left of it', async () => {
     const gateway = strict
     const { result } = await gateway.call<BlockResult[]>('eth_simulateV1', ENDLESS)
     expect(result?.[0]?.calls[0]).toMatchObject({ status: '0x0', gasUsed: '0x17d7840' })
   })
 
-  it('REQUEST_TIMEOUT_MS: a runaway call is stopped and said to be', async () => {
+  it('timeoutMs: a runaway call is stopped and said to be', async () => {
     const gateway = busy
     // What it reads is read before: on a busy machine, that alone may take long.
     await gateway.call('eth_simulateV1', callOf(assemble(HOSTILE_PROGRAMS['endless loop']), { gas: '0x186a0' }, {}))
@@ -160,9 +152,7 @@ describe('limits', () => {
       upstream.latencyMs = 20
       const gateway = await start({
         UPSTREAM_RPC_URL: upstream.url,
-        FREE_GAS_CAP: HUGE_GAS,
-        MAX_UPSTREAM_READS: '1000000000',
-        REQUEST_TIMEOUT_MS: '4000',
+        LIMITS: { gas: HUGE_GAS, reads: 1_000_000_000, timeoutMs: 4_000 },
       })
       const [payload] = SLOT_AFTER_SLOT as [{ blockStateCalls: Record<string, unknown>[] }]
       payload.blockStateCalls[0]!.blockOverrides = { gasLimit: '0xfffffffffffffff' }
@@ -176,13 +166,13 @@ describe('limits', () => {
     }
   })
 
-  it('MAX_UPSTREAM_READS: -32005', async () => {
+  it('reads: -32005', async () => {
     const gateway = strict
     const { error } = await gateway.call('eth_simulateV1', SLOTS)
     expect(error).toMatchObject({ code: -32005, message: expect.stringContaining('50') })
   })
 
-  it('MAX_IN_FLIGHT and MAX_QUEUED: 503 with Retry-After beyond them', async () => {
+  it('inFlight and queued: 503 with Retry-After beyond them', async () => {
     const gateway = busy
     const [payload] = ENDLESS as [{ blockStateCalls: Record<string, unknown>[] }]
     const blockStateCalls = [{ ...payload.blockStateCalls[0], blockOverrides: { gasLimit: '0xffffffffff' } }]
@@ -197,7 +187,7 @@ describe('limits', () => {
     expect(await gateway.call('eth_chainId')).toMatchObject({ result: '0x7a69' })
   })
 
-  it('FREE_RATE_LIMIT: 429 with Retry-After, again later, and not for health', async () => {
+  it('callsPerSecond: 429 with Retry-After, again later, and not for health', async () => {
     const gateway = rated
     const ask = () => gateway.post(request('eth_chainId'), { 'x-forwarded-for': '203.0.113.1' })
     const burst = () => Promise.all(Array.from({ length: 12 }, ask))
@@ -213,7 +203,7 @@ describe('limits', () => {
     while ((await ask()).status !== 200) await new Promise((resolve) => setTimeout(resolve, 100))
   })
 
-  it('FREE_RATE_LIMIT: each entry of a batch counts', async () => {
+  it('callsPerSecond: each entry of a batch counts', async () => {
     const post = (body: string) => rated.post(body, { 'x-forwarded-for': '203.0.113.2' })
     const batch = `[${Array(10).fill(request('eth_chainId')).join()}]`
     expect((await post(batch)).status).toBe(200)
@@ -223,7 +213,7 @@ describe('limits', () => {
     })
   })
 
-  it('FREE_RATE_LIMIT: by what TRUSTED_PROXIES say of the client, and a /64 at a time', async () => {
+  it('callsPerSecond: by what TRUSTED_PROXIES say of the client, and a /64 at a time', async () => {
     const from = (gateway: GatewayProcess, address: string) =>
       gateway.post(request('eth_chainId'), { 'x-forwarded-for': address })
     for (const address of [
@@ -238,11 +228,11 @@ describe('limits', () => {
     let host = 0
     await refusedAtLast(() => from(rated, `2001:db8::${++host}`))
     await refusedAtLast(() => from(rated, `198.51.100.4:${++host}`))
-    const wary = await start({ FREE_RATE_LIMIT: '1' })
+    const wary = await start({ LIMITS: { callsPerSecond: 1 } })
     await refusedAtLast(() => from(wary, `198.51.100.${++host}`))
   })
 
-  it('MAX_JSON_VALUES and depth: refused before they are parsed', async () => {
+  it('values of a body and depth: refused before they are parsed', async () => {
     const gateway = strict
     const wide = await gateway.post(`[${'{},'.repeat(6_000)}{}]`)
     expect(await wide.json()).toMatchObject({ id: null, error: { code: -32600 } })
@@ -250,13 +240,13 @@ describe('limits', () => {
     expect(await deep.json()).toMatchObject({ id: null, error: { code: -32600 } })
   })
 
-  it('MAX_ANSWER_BYTES: -32005', async () => {
+  it('answerBytes: -32005', async () => {
     const gateway = strict
     const { error } = await gateway.call('eth_simulateV1', callOf(assemble(HOSTILE_PROGRAMS['return bomb'])))
     expect(error).toMatchObject({ code: -32005, message: expect.stringContaining('100000') })
   })
 
-  it('BODY_TIMEOUT_MS: a body that trickles in is cut off with 408', async () => {
+  it('a body that trickles in is cut off with 408', async () => {
     const gateway = strict
     const { hostname, port } = new URL(gateway.url)
     const socket = connect(Number(port), hostname)
@@ -271,8 +261,8 @@ describe('limits', () => {
     expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({ error: { code: -32600 } })
   })
 
-  it('MAX_CONNECTIONS_PER_CLIENT and MAX_CONNECTIONS: refused as they are made, or an idle one makes room', async () => {
-    const gateway = await start({ MAX_CONNECTIONS_PER_CLIENT: '3', MAX_CONNECTIONS: '5' })
+  it('connectionsPerClient and connections: refused as they are made, or an idle one makes room', async () => {
+    const gateway = await start({ LIMITS: { connectionsPerClient: 3, connections: 5 } })
     const { hostname, port } = new URL(gateway.url)
     const open = (localAddress = '127.0.0.1') => {
       const socket = connect({ port: Number(port), host: hostname, localAddress }).resume()
@@ -300,7 +290,7 @@ describe('limits', () => {
   it.each([
     ['/', 'the front'],
     ['/?', 'Fastify'],
-  ])('ANSWER_TIMEOUT_MS: a client that does not read a long answer of %s (%s) is cut off', async (path) => {
+  ])('a client that does not read a long answer of %s (%s) is cut off', async (path) => {
     const gateway = impatient
     const [payload] = callOf(assemble(HOSTILE_PROGRAMS['return bomb'])) as [{ blockStateCalls: [{ calls: unknown[] }] }]
     // 30 MB: more than the sockets' own buffers take.

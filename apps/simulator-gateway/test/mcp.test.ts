@@ -22,7 +22,7 @@ const clients: Client[] = []
 beforeAll(async () => {
   const [store] = ledgerStores()
   if (store === undefined) throw new Error('there is no ledger store')
-  stand = await startPaidStand(store, { MAX_CALLS: '20' })
+  stand = await startPaidStand(store, { LIMITS: { calls: 20 } })
   agent = await connect(stand.gateway.url)
 }, 120_000)
 afterAll(async () => {
@@ -143,7 +143,7 @@ describe('with a payment', () => {
   })
 
   it('is needed where the free limit is passed', async () => {
-    const gateway = await stand.startGateway({ FREE_RATE_LIMIT: '3' })
+    const gateway = await stand.startGateway({ LIMITS: { callsPerSecond: 3 } })
     try {
       const client = await connect(gateway.url)
       const simulation = { blockStateCalls: [{ calls: [{ to: `0x${'11'.repeat(20)}` }] }] }
@@ -163,7 +163,7 @@ describe('with a payment', () => {
   })
 
   it('refuses what is no call of a tool beyond the limit, and calls far beyond it', async () => {
-    const gateway = await stand.startGateway({ FREE_RATE_LIMIT: '3' })
+    const gateway = await stand.startGateway({ LIMITS: { callsPerSecond: 3 } })
     const message = (method: string, params = {}) =>
       fetch(`${gateway.url}/mcp`, {
         method: 'POST',

@@ -22,9 +22,8 @@ beforeAll(async () => {
   anvil = await startAnvil(['--port', '0'])
   gateway = await startGatewayProcess({
     UPSTREAM_RPC_URL: anvil.rpcUrl,
-    FREE_RATE_LIMIT: '50',
+    LIMITS: { callsPerSecond: 50, timeoutMs: 60_000 },
     MEMORY_LIMIT_BYTES: String(MEMORY),
-    REQUEST_TIMEOUT_MS: '60000',
   })
 })
 afterAll(async () => {

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +12,7 @@ import { wrapFetchWithPayment } from '@x402/fetch'
 import { type Address, createPublicClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { freePort } from './free-port.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGatewayProcess, type Variables } from './gateway-process.js'
 
 const NETWORK = 'eip155:31337'
 const TOKEN = 'a-service-token'
@@ -26,7 +27,7 @@ export interface PaidStand {
   /** Opens the seller's view alone. */
   readToken: string
   /** Another gateway that sells through the same billing, with other settings. */
-  startGateway(environment: Record<string, string>): Promise<GatewayProcess>
+  startGateway(environment: Variables): Promise<GatewayProcess>
   /** x402's own buyer, unmodified. */
   pay: typeof fetch
   /** The PAYMENT-SIGNATURE that went out last. */
@@ -35,10 +36,19 @@ export interface PaidStand {
   stop(): Promise<void>
 }
 
+/** A file for `RECEIPT_KEYS_FILE` with this key. */
+export function receiptKeysFile(key: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'receipt-keys-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'keys.json')
+  writeFileSync(file, JSON.stringify({ key }))
+  return file
+}
+
 /** The local chain, billing on the store, and the gateway that sells on it; `environment` is the gateway's. */
 export async function startPaidStand(
   store: LedgerStore,
-  environment: Record<string, string> | ((rpcUrl: string) => Record<string, string>) = {},
+  environment: Variables | ((rpcUrl: string) => Variables) = {},
   billingEnvironment: Record<string, string> = {},
 ): Promise<PaidStand> {
   await store.start()
@@ -74,7 +84,7 @@ export async function startPaidStand(
     if (billing.exitCode !== null) throw new Error(`billing ended with ${billing.exitCode}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  const startGateway = (settings: Record<string, string>) =>
+  const startGateway = (settings: Variables) =>
     startGatewayProcess({
       UPSTREAM_RPC_URL: rpcUrl,
       LOG_LEVEL: 'warn',

@@ -35,7 +35,7 @@ describe.each(ledgerStores())('the paid routes, with billing on $name', (store) 
 
   beforeAll(async () => {
     if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
-    stand = await startPaidStand(store, { FREE_GAS_CAP: '100000', FREE_RATE_LIMIT: '1' })
+    stand = await startPaidStand(store, { LIMITS: { gas: 100_000, callsPerSecond: 1 } })
   }, 120_000)
   afterAll(() => stand?.stop(), 60_000)
   beforeEach(async () => {
@@ -255,7 +255,7 @@ describe.each(ledgerStores())('the paid routes, with billing on $name', (store) 
     })
 
     test('bounds work that ends in an error as work that is free: malformed requests count nothing', async () => {
-      const gateway = await stand.startGateway({ FREE_RATE_LIMIT: '50', FREE_GAS_PER_MINUTE: '10000000' })
+      const gateway = await stand.startGateway({ LIMITS: { callsPerSecond: 50, gasPerMinute: 10_000_000 } })
       try {
         const refused = { jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [{}, 'pending'] }
         for (let time = 0; time < 4; time += 1) expect((await simulate(refused, gateway.url)).status).toBe(200)

@@ -12,7 +12,7 @@ import {
 import { numberToHex } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { type GenesisUpstream, startGenesisUpstream } from './genesis-upstream.js'
-import { type PaidStand, startPaidStand } from './paid-stand.js'
+import { type PaidStand, receiptKeysFile, startPaidStand } from './paid-stand.js'
 
 /** Base's factory of B20 tokens, which its nodes run code of their own for. */
 const B20_FACTORY = '0xb20f000000000000000000000000000000000000'
@@ -35,7 +35,7 @@ beforeAll(async () => {
     },
   })
   stand = await startPaidStand(store, {
-    RECEIPT_KEY: `0x${'42'.repeat(32)}`,
+    RECEIPT_KEYS_FILE: receiptKeysFile(`0x${'42'.repeat(32)}`),
     UPSTREAM_RPC_URL: upstream.url,
     EVM_ENGINE: 'native',
     HEAD_MAX_AGE_SECONDS: 'off',

@@ -12,7 +12,7 @@ beforeAll(async () => {
   anvil = await startAnvil(['--port', '0'])
   gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl })
   forWallets = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, CORS_ORIGINS: 'https://wallet.example' })
-  limited = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, FREE_RATE_LIMIT: '2', MAX_IN_FLIGHT: '1' })
+  limited = await startGatewayProcess({ UPSTREAM_RPC_URL: anvil.rpcUrl, LIMITS: { callsPerSecond: 2, inFlight: 1 } })
 })
 afterAll(async () => {
   await gateway?.stop()

@@ -28,7 +28,7 @@ import { encodeFunctionData } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { assemble } from './assemble.js'
 import type { GatewayProcess } from './gateway-process.js'
-import { type PaidStand, startPaidStand } from './paid-stand.js'
+import { type PaidStand, receiptKeysFile, startPaidStand } from './paid-stand.js'
 
 const RECEIPT_KEY = `0x${'42'.repeat(32)}` as const
 const signer = privateKeyToAccount(RECEIPT_KEY).address.toLowerCase()
@@ -47,7 +47,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
 
   beforeAll(async () => {
     if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
-    stand = await startPaidStand(store, { RECEIPT_KEY })
+    stand = await startPaidStand(store, { RECEIPT_KEYS_FILE: receiptKeysFile(RECEIPT_KEY) })
   }, 120_000)
   afterAll(() => stand?.stop(), 60_000)
 
@@ -269,7 +269,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
       if (store.missing !== null) return
       devnet = await startDevnet({ flashblocksPort: 0, blockTimeSeconds: 2, payments: false, optimism: true })
       gateway = await stand.startGateway({
-        RECEIPT_KEY,
+        RECEIPT_KEYS_FILE: receiptKeysFile(RECEIPT_KEY),
         UPSTREAM_RPC_URL: devnet.rpcUrl,
         FLASHBLOCKS_WS_URL: devnet.flashblocksUrl!,
         CHAIN_GENESIS_FILE: OP_GENESIS_FILE,

@@ -116,16 +116,14 @@ withRedis(
       const environment = {
         UPSTREAM_RPC_URL: devnet.rpcUrl,
         REDIS_URL: `redis://127.0.0.1:${port}`,
-        FREE_RATE_LIMIT: '1000',
         // Three transfers.
-        FREE_GAS_PER_MINUTE: '63000',
+        LIMITS: { callsPerSecond: 1_000, gasPerMinute: 63_000 },
         UPSTREAM_WS_URL: devnet.wsUrl,
         FOLLOW_HEAD: 'always',
         FLASHBLOCKS_WS_URL: `ws://127.0.0.1:${(stream.address() as AddressInfo).port}`,
         EVM_ENGINE: 'native',
-        MIN_STATE_WAIT_MS: '1500',
       }
-      gateways = await Promise.all([startGatewayProcess(environment), startGatewayProcess(environment)])
+      gateways = await Promise.all([1, 2].map(() => startGatewayProcess(environment, { minStateWaitMs: 1_500 })))
     }, 120_000)
     afterAll(async () => {
       await Promise.all(gateways.map((gateway) => gateway.stop()))

@@ -14,7 +14,7 @@ import {
   type UniswapContracts,
 } from '@upfront/devnet'
 import { type Address, encodeAbiParameters, encodeFunctionData, type Hex, keccak256, numberToHex, pad } from 'viem'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGatewayProcess, type Variables } from './gateway-process.js'
 import { type BlockResult, callOf } from './simulate-params.js'
 
 /** The node's distance: far enough that what could be asked together is seen apart where it is not. */
@@ -120,8 +120,8 @@ describe.each(ENGINES)('round trips to the node, head followed, on engine $engin
     await node?.stop()
   })
 
-  function start(environment: Record<string, string>): Promise<GatewayProcess> {
-    const following = { UPSTREAM_WS_URL: anvil.wsUrl, FOLLOW_HEAD: 'always', REQUEST_TIMEOUT_MS: '60000' }
+  function start(environment: Variables): Promise<GatewayProcess> {
+    const following = { UPSTREAM_WS_URL: anvil.wsUrl, FOLLOW_HEAD: 'always', LIMITS: { timeoutMs: 60_000 } }
     return startGatewayProcess({ UPSTREAM_RPC_URL: node.url, EVM_ENGINE: engine, ...following, ...environment })
   }
 

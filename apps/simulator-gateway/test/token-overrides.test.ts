@@ -17,7 +17,11 @@ let gateway: GatewayProcess
 
 beforeAll(async () => {
   upstream = await startGenesisUpstream()
-  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url, DIALECT: 'ethereum', FREE_RATE_LIMIT: '1000' })
+  gateway = await startGatewayProcess({
+    UPSTREAM_RPC_URL: upstream.url,
+    DIALECT: 'ethereum',
+    LIMITS: { callsPerSecond: 1_000 },
+  })
 }, 60_000)
 
 afterAll(async () => {

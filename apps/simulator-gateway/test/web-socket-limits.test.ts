@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import { type Anvil, startAnvil } from '@upfront/devnet'
 import { assemble } from './assemble.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { type GatewayProcess, startGatewayProcess, type Variables } from './gateway-process.js'
 import { TARGET } from './simulate-params.js'
 import { connect } from './wire-client.js'
 
 describe('what a WebSocket client may hold', () => {
   let anvil: Anvil
   let gateway: GatewayProcess
-  let environment: Record<string, string>
+  let environment: Variables
   const ask = (method: string, params: unknown[] = []) =>
     fetch(anvil.rpcUrl, {
       method: 'POST',
@@ -68,7 +68,7 @@ describe('what a WebSocket client may hold', () => {
   }, 60_000)
 
   it('ends the connection of a client that does not read an answer in time', async () => {
-    const hasty = await startGatewayProcess({ ...environment, ANSWER_TIMEOUT_MS: '300' })
+    const hasty = await startGatewayProcess(environment, { answerMs: 300 })
     try {
       const deaf = await connect(hasty.url)
       const closed = once(deaf.socket, 'close')
@@ -158,8 +158,7 @@ describe('what a WebSocket client may hold', () => {
   it('ends the connection of a client whose notifications use up its budget', async () => {
     const poor = await startGatewayProcess({
       ...environment,
-      FREE_RATE_LIMIT: '100',
-      FREE_BYTES_PER_MINUTE: '20000',
+      LIMITS: { callsPerSecond: 100, bytesPerMinute: 20_000 },
     })
     try {
       const client = await connect(poor.url)

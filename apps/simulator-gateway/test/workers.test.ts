@@ -18,9 +18,8 @@ beforeAll(async () => {
   gateway = await startGatewayProcess({
     UPSTREAM_RPC_URL: anvil.rpcUrl,
     GATEWAY_WORKERS: '2',
-    FREE_RATE_LIMIT: '1000',
+    LIMITS: { callsPerSecond: 1_000, gasPerMinute: 63_000 },
     // Three transfers.
-    FREE_GAS_PER_MINUTE: '63000',
   })
 }, 120_000)
 afterAll(async () => {

@@ -41,7 +41,8 @@ function fail(): never {
 }
 
 const valid = { NODE_URL: 'https://node/key', TOKEN: 'secret' }
-const read = (variables: Variables) => readEnvironment(Settings, variables, { secrets: ['TOKEN', 'NODE_URL'] })
+const read = (variables: Variables) =>
+  readEnvironment(Settings, variables, { secrets: ['TOKEN', 'NODE_URL'], gone: { RATE: 'set LIMIT' } })
 
 function problemsOf(variables: Variables): readonly string[] {
   try {
@@ -84,5 +85,10 @@ describe('readEnvironment', () => {
       ]),
     )
     expect(problems).toHaveLength(7)
+  })
+
+  it('says of a setting that is gone what took its place', () => {
+    expect(problemsOf({ ...valid, RATE: '5' })).toEqual(['RATE: is no setting any more: set LIMIT'])
+    expect(problemsOf({ ...valid, RATE: '' })).toEqual([])
   })
 })

@@ -12,10 +12,18 @@ export class EnvironmentError extends Error {
   }
 }
 
+export interface ReadingOptions {
+  /** Variables whose values no error repeats. */
+  secrets?: readonly string[]
+  /** What the caller found wrong itself. */
+  problems?: readonly string[]
+  /** Variables that were settings once, and what took the place of each. */
+  gone?: Readonly<Record<string, string>>
+}
+
 /**
  * The settings that `variables` hold, as an instance of a class whose fields are named as the variables and carry
- * class-validator's rules. An empty variable counts as unset. `secrets`: variables whose values no error repeats. `problems`: what the
- * caller found wrong itself.
+ * class-validator's rules. An empty variable counts as unset.
  * @throws EnvironmentError
  * @example
  * class Environment {
@@ -27,12 +35,15 @@ export class EnvironmentError extends Error {
 export function readEnvironment<T extends object>(
   settings: ClassConstructor<T>,
   variables: Variables,
-  { secrets = [], problems = [] }: { secrets?: readonly string[]; problems?: readonly string[] } = {},
+  { secrets = [], problems = [], gone = {} }: ReadingOptions = {},
 ): T {
   const given = Object.entries(variables).filter(([, value]) => value !== undefined && value !== '')
+  const left = given.flatMap(([name]) =>
+    Object.hasOwn(gone, name) ? [`${name}: is no setting any more: ${gone[name]}`] : [],
+  )
   const environment = plainToInstance(settings, Object.fromEntries(given))
   const errors = validateSync(environment, { stopAtFirstError: true, whitelist: true })
-  const found = [...errors.flatMap((error) => describe(error, secrets)), ...problems]
+  const found = [...errors.flatMap((error) => describe(error, secrets)), ...left, ...problems]
   if (found.length > 0) throw new EnvironmentError(found)
   return environment
 }

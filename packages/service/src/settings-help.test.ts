@@ -1,11 +1,13 @@
 import { IsOptional, IsString } from 'class-validator'
 import { IsPort, IsWholeNumber } from './environment-rules.js'
-import { misspelt, settingsHelp } from './settings-help.js'
+import { Listed, misspelt, settingsHelp } from './settings-help.js'
 
 class Settings {
+  @Listed('usual')
   @IsPort()
   SERVICE_PORT = 8080
 
+  @Listed('needed')
   @IsString()
   NODE_URL!: string
 
@@ -16,10 +18,15 @@ class Settings {
   SHAPE: unknown = { sides: 4 }
 }
 
-it('lists every setting with its default', () => {
-  expect(settingsHelp(Settings).split('\n').slice(1, -1)).toEqual([
-    '  SERVICE_PORT  8080',
+it('lists every setting with its default, by who needs it', () => {
+  expect(settingsHelp(Settings).split('\n').slice(2, -2)).toEqual([
+    'Needed:',
     '  NODE_URL',
+    '',
+    'Usual:',
+    '  SERVICE_PORT  8080',
+    '',
+    'Rarely set:',
     '  LIMIT',
     '  SHAPE         {"sides":4}',
   ])

@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache'
 import { Environment } from '../environment/environment.js'
 import type { Caller } from '../limits/caller.js'
 import { counters } from '../limits/counters.js'
-import { FreeBudget, freeBudgetLimits } from '../limits/free-budget.js'
+import { FreeBudget } from '../limits/free-budget.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
 import { Tokens } from './tokens.js'
 
@@ -50,13 +50,12 @@ export class Callers {
     shared: SharedRedis,
     private readonly free: FreeBudget,
   ) {
-    const { API_KEYS_FILE: keys = [], JWT_JWKS_URL: jwksUrl } = environment
-    const limits = freeBudgetLimits(environment)
+    const { API_KEYS_FILE: keys = [], JWT_JWKS_URL: jwksUrl, LIMITS } = environment
     const counter = counters(shared)
     for (const { name, sha256, ...own } of keys) {
       const client = `key ${name}`
       const named: typeof counter = (options) => counter({ ...options, name: `${client}:${options.name}` })
-      this.holders.set(sha256, { client, budget: new FreeBudget({ ...limits, ...own }, named) })
+      this.holders.set(sha256, { client, budget: new FreeBudget({ ...LIMITS, ...own }, named) })
     }
     if (jwksUrl !== undefined)
       this.tokens = new Tokens({ jwksUrl, issuer: environment.JWT_ISSUER, audience: environment.JWT_AUDIENCE })

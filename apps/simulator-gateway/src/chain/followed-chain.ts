@@ -22,6 +22,7 @@ import {
   StateCarrier,
 } from '@upfront/simulation'
 import { Environment } from '../environment/environment.js'
+import { FIXED } from '../environment/fixed.js'
 import type { RedisRelay } from '../replicas/redis-relay.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
 import { CarryJournal } from './carry-journal.js'
@@ -71,7 +72,7 @@ export class FollowedChain {
       relay: this.relay,
       mode: environment.FOLLOW_HEAD,
       urls: environment.UPSTREAM_WS_URL ?? [],
-      idleMs: environment.FOLLOW_IDLE_SECONDS * 1_000,
+      idleMs: FIXED.followIdleMs,
       latest: (limits) => client.call(blockCall('latest', this.headers), limits),
       byHash: (hash, limits) => this.block(hash, limits),
       prepare: (block, parent) => this.prepare(block, parent),
@@ -210,7 +211,7 @@ export class FollowedChain {
     const { engine, driver, head, environment, client } = this
     return new StateCarrier({
       ...{ rules, engine, driver },
-      auditEveryMs: environment.CARRY_AUDIT_SECONDS * 1_000,
+      auditEveryMs: FIXED.carryAuditMs,
       // Who sets it on vouches for the node.
       auditsFirst: environment.CARRY_STATE === 'auto',
       intervalMs: () => head.status().intervalMs,

@@ -1,13 +1,5 @@
 import { readJsonFile } from '@upfront/service'
-
-/** What a client may have without paying. */
-export interface FreeBudgetLimits {
-  /** 0 switches every limit off. */
-  callsPerSecond: number
-  gasPerMinute: number
-  bytesPerMinute: number
-  readsPerMinute: number
-}
+import type { FreeBudgetLimits } from './limits.js'
 
 /** Who holds a key, and what they may have without paying. */
 export interface ApiKey extends Partial<FreeBudgetLimits> {

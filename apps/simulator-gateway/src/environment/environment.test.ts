@@ -1,5 +1,5 @@
-import { EnvironmentError } from '@upfront/service'
-import { readGatewayEnvironment } from './environment.js'
+import { EnvironmentError, settingsHelp } from '@upfront/service'
+import { Environment, readGatewayEnvironment } from './environment.js'
 
 const valid = { UPSTREAM_RPC_URL: 'http://127.0.0.1:8545' }
 
@@ -20,18 +20,17 @@ describe('readGatewayEnvironment', () => {
     expect(environment.GATEWAY_PORT).toBe(8080)
     expect(environment.GATEWAY_HOST).toBe('127.0.0.1')
     expect(environment.EVM_ENGINE).toBe('auto')
-    expect(environment.FREE_RATE_LIMIT).toBe(50)
-    expect(environment.FREE_GAS_CAP).toBe(50_000_000)
+    expect(environment.LIMITS).toMatchObject({ callsPerSecond: 50, gas: 50_000_000, connections: 10_000 })
     expect(environment.CHAIN_GENESIS_FILE).toBeUndefined()
   })
 
-  it('takes several upstreams, and `off` for the rate limit', () => {
+  it('takes several upstreams, and of the limits those that are not as usual', () => {
     const environment = readGatewayEnvironment({
       UPSTREAM_RPC_URL: 'http://a:1, https://b/key',
-      FREE_RATE_LIMIT: 'off',
+      LIMITS: '{"callsPerSecond": 0}',
     })
     expect(environment.UPSTREAM_RPC_URL).toEqual(['http://a:1', 'https://b/key'])
-    expect(environment.FREE_RATE_LIMIT).toBe(0)
+    expect(environment.LIMITS).toMatchObject({ callsPerSecond: 0, gas: 50_000_000 })
   })
 
   it('takes an empty variable for unset', () => {
@@ -43,7 +42,7 @@ describe('readGatewayEnvironment', () => {
       GATEWAY_PORT: '80800',
       EVM_ENGINE: 'geth',
       LOG_LEVEL: 'loud',
-      FREE_GAS_CAP: '-1',
+      LIMITS: '{"gas": -1, "paidTimeoutMs": 200000}',
       BLOCK_TIME_SECONDS: '0x2',
       CHAIN_GENESIS_FILE: '/nowhere/genesis.json',
       PASSTHROUGH_METHODS: 'eth_call,eth_sendRawTransaction',
@@ -52,13 +51,33 @@ describe('readGatewayEnvironment', () => {
       'BLOCK_TIME_SECONDS',
       'CHAIN_GENESIS_FILE',
       'EVM_ENGINE',
-      'FREE_GAS_CAP',
       'GATEWAY_PORT',
+      'LIMITS.gas',
+      'LIMITS.paidTimeoutMs',
       'LOG_LEVEL',
       'PASSTHROUGH_METHODS',
       'UPSTREAM_RPC_URL',
     ])
+    expect(found).toContain('LIMITS.paidTimeoutMs: expected a whole number from 10 to 120000')
     expect(found).toContain('GATEWAY_PORT: must not be greater than 65535')
+  })
+
+  it('says of a setting that is gone what took its place, and shows no key', () => {
+    const key = `0x${'42'.repeat(32)}`
+    expect(problems({ ...valid, FREE_GAS_CAP: '1', MAX_JSON_VALUES: '5', RECEIPT_KEY: key })).toEqual([
+      'FREE_GAS_CAP: is no setting any more: set gas of LIMITS',
+      'MAX_JSON_VALUES: is no setting any more: it is always 300000',
+      'RECEIPT_KEY: is no setting any more: put the key into a file, {"key": "0x…"}, and set RECEIPT_KEYS_FILE',
+    ])
+  })
+
+  it.each(['[]', '5', 'null', '{'])('refuses %s for LIMITS', (LIMITS) => {
+    expect(problems({ ...valid, LIMITS })).toEqual(['LIMITS: expected a JSON object such as {"callsPerSecond": 500}'])
+  })
+
+  it('has at most 40 settings', () => {
+    const help = settingsHelp(Environment)
+    expect(help.match(/^ {2}[A-Z]/gm)?.length).toBeLessThanOrEqual(40)
   })
 
   it('never repeats an upstream URL, which may hold a key', () => {

@@ -8,6 +8,7 @@ import {
   IsPort,
   IsWholeNumber,
   List,
+  Listed,
   type LogLevel,
   readEnvironment,
   type Variables,
@@ -17,16 +18,20 @@ import { IsArray, IsIn, IsInt, IsOptional, IsString, Matches, Min, Validate, Val
 import { type ApiKey, readApiKeysFile } from './api-keys.js'
 import { availableMemory } from './available-memory.js'
 import { decodeBuild, PassthroughMethods, readGenesisFile, UpstreamUrls } from './environment-rules.js'
+import { FIXED } from './fixed.js'
+import { DEFAULT_LIMITS, decodeLimits, type Limits } from './limits.js'
 import { DEFAULT_PASSTHROUGH_METHODS } from './passthrough-methods.js'
-import { decodeReceiptKey, type ReceiptKeys, readReceiptKeysFile } from './receipt-keys.js'
+import { type ReceiptKeys, readReceiptKeysFile } from './receipt-keys.js'
 
 /** Every setting of the gateway, each an environment variable of the same name; README.md has the table. */
 export class Environment {
+  @Listed('needed')
   @List()
   @Validate(UpstreamUrls)
   UPSTREAM_RPC_URL!: string[]
 
   /** Where nodes announce new heads (`eth_subscribe`). */
+  @Listed('usual')
   @IsOptional()
   @List()
   @IsArray()
@@ -41,36 +46,28 @@ export class Environment {
   @IsIn(['auto', 'on', 'off'])
   CARRY_STATE: 'auto' | 'on' | 'off' = 'auto'
 
-  /** How often some carried values are compared with the node's. */
-  @IsWholeNumber(1, 3_600)
-  CARRY_AUDIT_SECONDS = 60
-
   /** Whether the node is asked, by a trace method, what a call to a contract never seen touches. Answers are the same without. */
   @IsIn(['on', 'off'])
   HINTS: 'on' | 'off' = 'on'
 
-  /** `auto` stops following after so long without a request. */
-  @IsWholeNumber(1, 86_400)
-  FOLLOW_IDLE_SECONDS = 60
-
+  @Listed('usual')
   @IsPort()
   GATEWAY_PORT = 8080
 
+  @Listed('usual')
   @IsString()
   GATEWAY_HOST = '127.0.0.1'
 
   /** Processes that share the port and the limits. */
+  @Listed('usual')
   @IsWholeNumber(1, 256)
   GATEWAY_WORKERS = 1
 
   /** Redis or Valkey, where replicas share the free budgets. */
+  @Listed('usual')
   @IsOptional()
   @Matches(/^(rediss?|unix):\/\/\S+$/, { message: 'must begin with redis:// or rediss://' })
   REDIS_URL?: string
-
-  /** How long a request waits for the state that its `upfront-min-state` names. */
-  @IsWholeNumber(0, 60_000)
-  MIN_STATE_WAIT_MS = 500
 
   @Decoded(decodeBuild)
   EVM_ENGINE: 'auto' | 'native' | 'portable' = 'auto'
@@ -85,12 +82,15 @@ export class Environment {
   BLOCK_TIME_SECONDS?: number
 
   /** Whether the page at `/console` is served. */
+  @Listed('usual')
   @IsIn(['on', 'off'])
   CONSOLE: 'on' | 'off' = 'on'
 
+  @Listed('usual')
   @IsIn(DIALECTS)
   DIALECT: Dialect = 'upfront'
 
+  @Listed('usual')
   @IsLogLevel()
   LOG_LEVEL: LogLevel = 'info'
 
@@ -104,10 +104,12 @@ export class Environment {
   PASSTHROUGH_METHODS: string[] = DEFAULT_PASSTHROUGH_METHODS
 
   /** Whether signed transactions are passed on to the node. */
+  @Listed('usual')
   @IsIn(['on', 'off'])
   SENDING: 'on' | 'off' = 'off'
 
   /** Flashblocks streams, tried in turn; with one, `pending` is the block under construction. */
+  @Listed('usual')
   @IsOptional()
   @List()
   @IsArray()
@@ -118,27 +120,13 @@ export class Environment {
   @IsWholeNumber(250)
   FLASHBLOCKS_SILENCE_MS = 2_000
 
-  /** One message of the stream, decompressed. */
-  @IsWholeNumber(1_024, 64 * 1024 * 1024)
-  FLASHBLOCKS_MAX_MESSAGE_BYTES = 16 * 1024 * 1024
-
-  /** Calls per second and client; 0 is off, and with it the three that follow. */
-  @WholeNumber({ off: 0 })
-  @IsInt()
-  @Min(0)
-  FREE_RATE_LIMIT = 50
-
-  @IsWholeNumber(1)
-  FREE_GAS_PER_MINUTE = 5_000_000_000
-
-  /** Of requests and answers. */
-  @IsWholeNumber(1)
-  FREE_BYTES_PER_MINUTE = 1024 * 1024 * 1024
-
-  @IsWholeNumber(1)
-  FREE_READS_PER_MINUTE = 200_000
+  /** What clients, requests and the process may take. */
+  @Listed('usual')
+  @Decoded(decodeLimits)
+  LIMITS: Limits = DEFAULT_LIMITS
 
   /** API keys, hashed, each with a budget of its own. */
+  @Listed('usual')
   @IsOptional()
   @Decoded(readApiKeysFile)
   API_KEYS_FILE?: ApiKey[]
@@ -158,58 +146,9 @@ export class Environment {
   @IsString()
   JWT_AUDIENCE?: string
 
-  /** Gas of one `eth_simulateV1` on the free endpoint, all calls together. */
-  @IsWholeNumber(21_000)
-  FREE_GAS_CAP = 50_000_000
-
-  @IsWholeNumber(1)
-  MAX_CALLS_PER_BLOCK = 5_000
-
-  /** Of all blocks of a request together. */
-  @IsWholeNumber(1)
-  MAX_CALLS = 10_000
-
-  @IsWholeNumber(1_024, 256 * 1024 * 1024)
-  MAX_BODY_BYTES = 30 * 1024 * 1024
-
   /** Of the whole process. */
   @IsWholeNumber(64 * 1024 * 1024)
   MEMORY_LIMIT_BYTES = availableMemory()
-
-  @IsWholeNumber(100)
-  MAX_JSON_VALUES = 300_000
-
-  @IsWholeNumber(1_024, 256 * 1024 * 1024)
-  MAX_ANSWER_BYTES = 64 * 1024 * 1024
-
-  @IsWholeNumber(1)
-  MAX_BATCH_LENGTH = 100
-
-  @IsWholeNumber(10)
-  REQUEST_TIMEOUT_MS = 15_000
-
-  @IsWholeNumber(10)
-  BODY_TIMEOUT_MS = 30_000
-
-  /** For an answer over 64 KiB to be read. */
-  @IsWholeNumber(10)
-  ANSWER_TIMEOUT_MS = 60_000
-
-  @IsWholeNumber(1)
-  MAX_CONNECTIONS = 10_000
-
-  /** Of one client; not where `TRUSTED_PROXIES` open them. */
-  @IsWholeNumber(1)
-  MAX_CONNECTIONS_PER_CLIENT = 1_000
-
-  @IsWholeNumber(1)
-  MAX_UPSTREAM_READS = 5_000
-
-  @IsWholeNumber(1)
-  MAX_IN_FLIGHT = 64
-
-  @IsWholeNumber(0)
-  MAX_QUEUED = 1_024
 
   @IsWholeNumber(100)
   SHUTDOWN_TIMEOUT_MS = 20_000
@@ -222,6 +161,7 @@ export class Environment {
   HEAD_MAX_AGE_SECONDS?: number
 
   /** Proxies whose `X-Forwarded-For` names the client: addresses or CIDR ranges. */
+  @Listed('usual')
   @IsOptional()
   @List()
   @IsArray()
@@ -229,6 +169,7 @@ export class Environment {
   TRUSTED_PROXIES?: string[]
 
   /** Web origins that may call from a browser, or `*`. */
+  @Listed('usual')
   @IsOptional()
   @List()
   @IsArray()
@@ -236,64 +177,54 @@ export class Environment {
   CORS_ORIGINS?: string[]
 
   /** Where clients reach the gateway, such as `https://sim.example`: what payers sign for. Absent: the Host of the request. */
+  @Listed('usual')
   @IsOptional()
   @IsHttpUrl()
   PUBLIC_URL?: string
 
   /** Where billing listens. With it the paid routes are served, and the five settings that follow are needed. */
+  @Listed('usual')
   @IsOptional()
   @IsHttpUrl()
   BILLING_URL?: string
 
+  @Listed('usual')
   @ValidateIf(sells)
   @IsString({ message: 'is missing: the service token of the billing at BILLING_URL' })
   BILLING_TOKEN?: string
 
   /** Where charges wait that billing has not acknowledged; without it they are lost with the process. */
+  @Listed('usual')
   @IsOptional()
   @IsString()
   CHARGE_JOURNAL_DIR?: string
 
   /** CAIP-2: where buyers pay. */
+  @Listed('usual')
   @ValidateIf(sells)
   @Matches(/^eip155:[1-9]\d{0,15}$/, { message: 'expected a CAIP-2 network such as eip155:8453' })
   NETWORK?: `eip155:${number}`
 
   /** The token in which buyers pay. */
+  @Listed('usual')
   @ValidateIf(sells)
   @Matches(/^0x[0-9a-fA-F]{40}$/, { message: 'expected the address of a token' })
   ASSET?: string
 
+  @Listed('usual')
   @ValidateIf(sells)
   @Matches(/^0x[0-9a-fA-F]{40}$/, { message: 'expected the address that is paid' })
   PAY_TO?: string
 
+  @Listed('usual')
   @Decoded(decodePriceList)
   PRICE_LIST: PriceList = DEFAULT_PRICE_LIST
 
-  /** Signs the receipts of paid answers. Without it, and without the file, there are none. */
-  @IsOptional()
-  @Decoded(decodeReceiptKey)
-  RECEIPT_KEY?: ReceiptKeys
-
-  /** The same in a file, with the keys that signed before. */
+  /** The key that signs the receipts of paid answers, and those that did before. Without it there are no receipts. */
+  @Listed('usual')
   @IsOptional()
   @Decoded(readReceiptKeysFile)
   RECEIPT_KEYS_FILE?: ReceiptKeys
-
-  /** Gas of one paid simulation. */
-  @IsWholeNumber(21_000)
-  PAID_GAS_CAP = 250_000_000
-
-  @IsWholeNumber(1)
-  PAID_UPSTREAM_READS = 20_000
-
-  @IsWholeNumber(10, 120_000)
-  PAID_TIMEOUT_MS = 30_000
-
-  get receiptKeys(): ReceiptKeys | undefined {
-    return this.RECEIPT_KEY ?? this.RECEIPT_KEYS_FILE
-  }
 }
 
 function sells({ BILLING_URL }: Environment): boolean {
@@ -308,14 +239,45 @@ const SECRETS = [
   'REDIS_URL',
   'BILLING_URL',
   'BILLING_TOKEN',
-  'RECEIPT_KEY',
   'RECEIPT_KEYS_FILE',
   'API_KEYS_FILE',
 ]
 
+const inLimits = (field: keyof Limits) => `set ${field} of LIMITS`
+const always = (value: number, unit: string) => `it is always ${value}${unit}`
+
+/** What was a setting once, and what took its place. */
+const GONE: Readonly<Record<string, string>> = {
+  FREE_RATE_LIMIT: `${inLimits('callsPerSecond')} (0 for off)`,
+  FREE_GAS_PER_MINUTE: inLimits('gasPerMinute'),
+  FREE_BYTES_PER_MINUTE: inLimits('bytesPerMinute'),
+  FREE_READS_PER_MINUTE: inLimits('readsPerMinute'),
+  FREE_GAS_CAP: inLimits('gas'),
+  MAX_UPSTREAM_READS: inLimits('reads'),
+  REQUEST_TIMEOUT_MS: inLimits('timeoutMs'),
+  PAID_GAS_CAP: inLimits('paidGas'),
+  PAID_UPSTREAM_READS: inLimits('paidReads'),
+  PAID_TIMEOUT_MS: inLimits('paidTimeoutMs'),
+  MAX_CALLS: inLimits('calls'),
+  MAX_BATCH_LENGTH: inLimits('batchLength'),
+  MAX_BODY_BYTES: inLimits('bodyBytes'),
+  MAX_ANSWER_BYTES: inLimits('answerBytes'),
+  MAX_IN_FLIGHT: inLimits('inFlight'),
+  MAX_QUEUED: inLimits('queued'),
+  MAX_CONNECTIONS: inLimits('connections'),
+  MAX_CONNECTIONS_PER_CLIENT: inLimits('connectionsPerClient'),
+  MAX_CALLS_PER_BLOCK: always(FIXED.callsPerBlock, ''),
+  MAX_JSON_VALUES: always(FIXED.jsonValues, ''),
+  BODY_TIMEOUT_MS: always(FIXED.bodyMs, ' ms'),
+  ANSWER_TIMEOUT_MS: always(FIXED.answerMs, ' ms'),
+  MIN_STATE_WAIT_MS: always(FIXED.minStateWaitMs, ' ms'),
+  CARRY_AUDIT_SECONDS: always(FIXED.carryAuditMs / 1_000, ' s'),
+  FOLLOW_IDLE_SECONDS: always(FIXED.followIdleMs / 1_000, ' s'),
+  FLASHBLOCKS_MAX_MESSAGE_BYTES: always(FIXED.flashblockBytes, ' bytes'),
+  RECEIPT_KEY: 'put the key into a file, {"key": "0x…"}, and set RECEIPT_KEYS_FILE',
+}
+
 /** @throws EnvironmentError */
 export function readGatewayEnvironment(variables: Variables): Environment {
-  const both = variables.RECEIPT_KEY && variables.RECEIPT_KEYS_FILE
-  const problems = both ? ['RECEIPT_KEY: set it or RECEIPT_KEYS_FILE, not both'] : []
-  return readEnvironment(Environment, variables, { secrets: SECRETS, problems })
+  return readEnvironment(Environment, variables, { secrets: SECRETS, gone: GONE })
 }

@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { decodeReceiptKey, readReceiptKeysFile } from './receipt-keys.js'
+import { readReceiptKeysFile } from './receipt-keys.js'
 
 const key = `0x${'42'.repeat(32)}`
 const address = `0x${'Ab'.repeat(20)}`
@@ -13,7 +13,7 @@ function read(content: unknown) {
 }
 
 it('reads the key, and those that signed before', () => {
-  expect(decodeReceiptKey(key)).toEqual({ privateKey: key, retired: [] })
+  expect(read({ key })).toEqual({ privateKey: key, retired: [] })
   expect(read({ key, retired: [{ address, until: '2026-11-22T00:00:00Z' }] })).toEqual({
     privateKey: key,
     retired: [{ address: address.toLowerCase(), until: 1_795_305_600 }],

@@ -15,11 +15,6 @@ interface RetiredKey {
 
 const PRIVATE_KEY = /^0x[0-9a-fA-F]{64}$/
 
-/** `RECEIPT_KEY`: a private key. @throws Error that does not quote it */
-export function decodeReceiptKey(text: string): ReceiptKeys {
-  return { privateKey: privateKeyOf(text), retired: [] }
-}
-
 /**
  * `RECEIPT_KEYS_FILE`: `{"key": "0x…", "retired": [{"address": "0x…", "until": "2026-11-22T00:00:00Z"}]}`.
  * @throws Error that names the field and quotes no key

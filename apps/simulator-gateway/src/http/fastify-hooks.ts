@@ -47,6 +47,6 @@ export class FastifyHooks implements OnModuleInit {
         if (request.method === 'POST' && COUNTED.includes(url)) await this.free.take(request.caller ?? request.ip)
       })
     }
-    acceptJsonBodies(server, this.environment.MAX_BODY_BYTES, this.memory)
+    acceptJsonBodies(server, this.environment.LIMITS.bodyBytes, this.memory)
   }
 }

@@ -6,6 +6,7 @@ import { recovered } from '@upfront/node'
 import { acceptedRequestId } from '@upfront/service'
 import { CALLER_HEADERS, Callers } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
+import { FIXED } from '../environment/fixed.js'
 import { clientOf } from '../limits/client-of.js'
 import { FreeBudget } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
@@ -44,16 +45,16 @@ export class PlainFront implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    const { TRUSTED_PROXIES, MAX_BODY_BYTES: limit, BODY_TIMEOUT_MS, OTEL_EXPORTER_OTLP_ENDPOINT } = this.environment
-    const { MAX_CONNECTIONS: total, MAX_CONNECTIONS_PER_CLIENT: perClient } = this.environment
+    const { TRUSTED_PROXIES, OTEL_EXPORTER_OTLP_ENDPOINT } = this.environment
+    const { bodyBytes, connections: total, connectionsPerClient: perClient } = this.environment.LIMITS
     const server = this.adapterHost.httpAdapter.getHttpServer()
     // Behind a proxy a header names the client, and Fastify reads it. Without a rate limit the client does not matter.
     // Spans are made where Fastify serves.
     const isOpen = (TRUSTED_PROXIES === undefined || this.free.isOff) && OTEL_EXPORTER_OTLP_ENDPOINT === undefined
     this.front = standBefore(server, {
-      maxBodyBytes: isOpen ? Math.min(MAX_BODY_BYTES, limit) : 0,
+      maxBodyBytes: isOpen ? Math.min(MAX_BODY_BYTES, bodyBytes) : 0,
       leave: [MIN_STATE_HEADER, ...(this.callers.areKnown ? CALLER_HEADERS : [])],
-      bodyTimeoutMs: BODY_TIMEOUT_MS,
+      bodyTimeoutMs: FIXED.bodyMs,
       memoryOf: ({ remoteAddress }) => this.memory.bodiesOf(clientOf(remoteAddress ?? '')),
       serve: (request) => this.serve(request),
     })

@@ -1,4 +1,4 @@
-import type { FreeBudgetLimits } from '../environment/api-keys.js'
+import type { FreeBudgetLimits } from '../environment/limits.js'
 import { ClientGone } from './client-gone.js'
 import { inMemory } from './counters.js'
 import { EventLoopStall } from './event-loop-stall.js'

@@ -1,8 +1,7 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
 import { RateLimiterRes } from 'rate-limiter-flexible'
-import type { FreeBudgetLimits } from '../environment/api-keys.js'
-import type { Environment } from '../environment/environment.js'
+import type { FreeBudgetLimits } from '../environment/limits.js'
 import type { Caller } from './caller.js'
 import { ClientGone } from './client-gone.js'
 import { clientOf, MOST_TIMES_OF_A_NETWORK, networkOf } from './client-of.js'
@@ -28,16 +27,6 @@ export interface Cost {
   bytes?: number
   /** Values of state read from the node. */
   reads?: number
-}
-
-/** What everybody may have. */
-export function freeBudgetLimits(environment: Environment): FreeBudgetLimits {
-  return {
-    callsPerSecond: environment.FREE_RATE_LIMIT,
-    gasPerMinute: environment.FREE_GAS_PER_MINUTE,
-    bytesPerMinute: environment.FREE_BYTES_PER_MINUTE,
-    readsPerMinute: environment.FREE_READS_PER_MINUTE,
-  }
 }
 
 const WHAT = { gasUsed: 'gas', bytes: 'bytes of requests and answers', reads: 'values read from the node' }

@@ -92,8 +92,8 @@ export class Tools {
   }
 
   private async price(given: Arguments, caller: Caller): Promise<object> {
-    const { FREE_GAS_CAP, FREE_RATE_LIMIT, PAID_GAS_CAP, PRICE_LIST } = this.environment
-    const free = { gas: FREE_GAS_CAP, callsPerSecond: FREE_RATE_LIMIT === 0 ? null : FREE_RATE_LIMIT }
+    const { LIMITS, PRICE_LIST } = this.environment
+    const free = { gas: LIMITS.gas, callsPerSecond: LIMITS.callsPerSecond === 0 ? null : LIMITS.callsPerSecond }
     const chain = await this.chain(caller.own)
     if (!this.sells) return { chain, free, paid: null }
     const unpaid = await this.routes.ask({ method: 'POST', path: '/v1/simulate' }, caller)
@@ -109,7 +109,7 @@ export class Tools {
       chain,
       free,
       paid: {
-        gas: PAID_GAS_CAP,
+        gas: LIMITS.paidGas,
         priceList: PRICE_LIST,
         priceListHash: priceListHash({ ...PRICE_LIST }),
         ...(Object.keys(given).length === 0 ? {} : { charge: `$${formatEther(charge)}` }),

@@ -8,8 +8,8 @@ import type { Environment } from '../environment/environment.js'
  * used and what it cost is in ours, beside each result. Undefined without a key.
  */
 export function deliveryReceipts({
-  receiptKeys,
-}: Pick<Environment, 'receiptKeys'>): ((delivery: Delivery) => Promise<Record<string, unknown>>) | undefined {
+  RECEIPT_KEYS_FILE: receiptKeys,
+}: Environment): ((delivery: Delivery) => Promise<Record<string, unknown>>) | undefined {
   if (receiptKeys === undefined) return undefined
   const account = privateKeyToAccount(receiptKeys.privateKey)
   return async (delivery) => {

@@ -73,13 +73,13 @@ export class PaidModule {
 }
 
 function paidRoutes(environment: Environment): Record<string, PaidRouteOptions> {
-  const { NETWORK, PAY_TO = '', ASSET = '', PAID_TIMEOUT_MS, PRICE_LIST: prices } = environment
+  const { NETWORK, PAY_TO = '', ASSET = '', LIMITS, PRICE_LIST: prices } = environment
   const route = (description: string): PaidRouteOptions => ({
     accepts: { scheme: 'upto', price: prices.maximum, network: NETWORK ?? 'eip155:0', payTo: PAY_TO, asset: ASSET },
     description,
     mimeType: 'application/json',
     priceList: { ...prices },
-    timeout: PAID_TIMEOUT_MS + AFTER_TIMEOUT_MS,
+    timeout: LIMITS.paidTimeoutMs + AFTER_TIMEOUT_MS,
     charge: { unset: 'nothing', failure: 'nothing', timeout: 'nothing', partial: prices.base },
   })
   const limits = envelopeLimits(environment)

@@ -47,13 +47,12 @@ export class ReceiptIssuer implements OnModuleInit, OnApplicationShutdown {
     private readonly issued: IssuedReceipts,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    const { receiptKeys } = environment
+    const { RECEIPT_KEYS_FILE: receiptKeys } = environment
     if (receiptKeys !== undefined) this.account = privateKeyToAccount(receiptKeys.privateKey)
   }
 
   onModuleInit(): void {
-    if (this.account === undefined)
-      this.logger.warn('paid answers carry no receipt: set RECEIPT_KEY or RECEIPT_KEYS_FILE')
+    if (this.account === undefined) this.logger.warn('paid answers carry no receipt: set RECEIPT_KEYS_FILE')
     else this.logger.info({ address: this.account.address }, 'paid answers carry receipts')
   }
 
@@ -65,7 +64,7 @@ export class ReceiptIssuer implements OnModuleInit, OnApplicationShutdown {
   get keys(): PublicReceiptKey[] {
     if (this.account === undefined) return []
     const now = { address: this.account.address.toLowerCase() as Address }
-    return [now, ...(this.environment.receiptKeys?.retired ?? [])]
+    return [now, ...(this.environment.RECEIPT_KEYS_FILE?.retired ?? [])]
   }
 
   /** Undefined without a key, and where no payment was made (in tests). */

@@ -27,13 +27,13 @@ export class WellKnownController {
 
   @Get()
   document(): SellerDocument {
-    const { PRICE_LIST: priceList, PAID_GAS_CAP, BLOCK_TIME_SECONDS } = this.environment
+    const { PRICE_LIST: priceList, LIMITS, BLOCK_TIME_SECONDS } = this.environment
     return {
       receiptKeys: this.issuer.keys,
       receipt: { domain: RECEIPT_DOMAIN, types: RECEIPT_TYPES, primaryType: 'Receipt' },
       priceList,
       priceListHash: priceListHash({ ...priceList }),
-      gasCap: BigInt(PAID_GAS_CAP).toString(),
+      gasCap: BigInt(LIMITS.paidGas).toString(),
       ...(BLOCK_TIME_SECONDS !== undefined && { blockTime: BLOCK_TIME_SECONDS.toString() }),
     }
   }

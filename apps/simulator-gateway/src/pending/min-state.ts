@@ -4,7 +4,7 @@ import type { FastifyAdapter } from '@nestjs/platform-fastify'
 import { BlockResolver } from '@upfront/head'
 import { newestBlock } from '@upfront/preconfirmed'
 import { ErrorCode, RpcError } from '@upfront/protocol'
-import { Environment } from '../environment/environment.js'
+import { FIXED } from '../environment/fixed.js'
 import { Overloaded } from '../limits/overloaded.js'
 import { Preconfirmed } from './preconfirmed.js'
 import { RequestView } from './request-view.js'
@@ -33,7 +33,6 @@ export class MinState implements OnModuleInit {
     private readonly adapterHost: HttpAdapterHost<FastifyAdapter>,
     private readonly blocks: BlockResolver,
     private readonly preconfirmed: Preconfirmed,
-    private readonly environment: Environment,
   ) {}
 
   onModuleInit(): void {
@@ -48,7 +47,7 @@ export class MinState implements OnModuleInit {
 
   /** @throws Overloaded where it is not reached in time; what asking the node for its head fails with */
   private async reached(wanted: WantedState): Promise<void> {
-    const { MIN_STATE_WAIT_MS: timeoutMs } = this.environment
+    const { minStateWaitMs: timeoutMs } = FIXED
     const deadline = performance.now() + timeoutMs
     while (!(await this.has(wanted, deadline))) {
       if (performance.now() >= deadline) {

@@ -8,6 +8,7 @@ import { FollowedChain } from '../chain/followed-chain.js'
 import { relayOver } from '../chain/relay-over.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
+import { FIXED } from '../environment/fixed.js'
 import type { RedisRelay } from '../replicas/redis-relay.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
 import { PreconfirmedJournal } from './preconfirmed-journal.js'
@@ -100,7 +101,7 @@ export class Preconfirmed {
       executor,
       driver,
       silenceMs: environment.FLASHBLOCKS_SILENCE_MS,
-      maxMessageBytes: environment.FLASHBLOCKS_MAX_MESSAGE_BYTES,
+      maxMessageBytes: FIXED.flashblockBytes,
       onParent: (number) => followed.head.hear(number),
       executionTimeoutMs: EXECUTION_TIMEOUT_MS,
       observe: (event) => {

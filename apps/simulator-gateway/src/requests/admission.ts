@@ -23,11 +23,11 @@ export class Admission {
     environment: Environment,
   ) {
     const limits = freeLimits(environment)
-    const { PAID_GAS_CAP, PAID_UPSTREAM_READS } = environment
-    this.free = { timeoutMs: environment.REQUEST_TIMEOUT_MS, limits }
+    const { timeoutMs, paidTimeoutMs, paidGas, paidReads } = environment.LIMITS
+    this.free = { timeoutMs, limits }
     this.paid = {
-      timeoutMs: environment.PAID_TIMEOUT_MS,
-      limits: { ...limits, gas: BigInt(PAID_GAS_CAP), upstreamReads: PAID_UPSTREAM_READS },
+      timeoutMs: paidTimeoutMs,
+      limits: { ...limits, gas: BigInt(paidGas), upstreamReads: paidReads },
     }
   }
 

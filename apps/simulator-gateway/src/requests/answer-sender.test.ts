@@ -1,5 +1,4 @@
 import Fastify, { type FastifyInstance } from 'fastify'
-import type { Environment } from '../environment/environment.js'
 import { Memory } from '../limits/memory.js'
 import { AnswerSender } from './answer-sender.js'
 
@@ -8,7 +7,7 @@ const SLICE_BYTES = 256 * 1024
 
 describe('AnswerSender', () => {
   const memory = new Memory(1024 * 1024 * 1024)
-  const sender = new AnswerSender(memory, { ANSWER_TIMEOUT_MS: 10_000 } as Environment)
+  const sender = new AnswerSender(memory)
   let server: FastifyInstance
   let writes: number[]
   let held: number

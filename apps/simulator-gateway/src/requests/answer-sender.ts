@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common'
 import { inSlices } from '@upfront/fast-http'
 import { type JsonText, joinJson } from '@upfront/protocol'
 import type { FastifyReply } from 'fastify'
-import { Environment } from '../environment/environment.js'
+import { FIXED } from '../environment/fixed.js'
 import { Memory, SMALL_BYTES } from '../limits/memory.js'
 import { RETRY_AFTER_SECONDS } from '../limits/overloaded.js'
 import { STATE_HEADER } from '../pending/answer-state.js'
@@ -13,10 +13,7 @@ import type { RpcAnswer } from './rpc-method.js'
 /** Sends answers: long ones count as memory until they are read, within a time, and leave in slices. */
 @Injectable()
 export class AnswerSender {
-  constructor(
-    private readonly memory: Memory,
-    private readonly environment: Environment,
-  ) {}
+  constructor(private readonly memory: Memory) {}
 
   /**
    * By Fastify, with a header that names the state that the answer is based on.
@@ -59,7 +56,7 @@ export class AnswerSender {
   hold(bytes: number, connection: Writable): (() => void) | undefined {
     const give = this.memory.hold(bytes)
     if (give === undefined) return undefined
-    const read = endUnlessRead(connection, this.environment.ANSWER_TIMEOUT_MS)
+    const read = endUnlessRead(connection, FIXED.answerMs)
     return () => {
       read()
       give()

@@ -10,7 +10,7 @@ import { FollowedChain } from '../chain/followed-chain.js'
 import { ServedChain } from '../chain/served-chain.js'
 import { Environment } from '../environment/environment.js'
 import { counters } from '../limits/counters.js'
-import { FreeBudget, freeBudgetLimits } from '../limits/free-budget.js'
+import { FreeBudget } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
 import { MemoryGuard } from '../limits/memory-guard.js'
 import { Turns } from '../limits/turns.js'
@@ -37,9 +37,9 @@ import { RpcJournal } from './rpc-journal.js'
     {
       provide: Turns,
       inject: [Environment, Memory, Metrics],
-      useFactory: ({ MAX_IN_FLIGHT, MAX_QUEUED }: Environment, memory: Memory, metrics: Metrics) => {
+      useFactory: ({ LIMITS }: Environment, memory: Memory, metrics: Metrics) => {
         const guard = new MemoryGuard(memory)
-        const turns = new Turns({ maxInFlight: MAX_IN_FLIGHT, maxQueued: MAX_QUEUED }, { memory, guard })
+        const turns = new Turns({ maxInFlight: LIMITS.inFlight, maxQueued: LIMITS.queued }, { memory, guard })
         metrics.gauge('upfront_requests_in_flight', 'Requests being worked on', () => turns.inFlight)
         metrics.gauge('upfront_requests_waiting', 'Requests that wait their turn', () => turns.queued)
         metrics.counter(
@@ -53,8 +53,7 @@ import { RpcJournal } from './rpc-journal.js'
     {
       provide: FreeBudget,
       inject: [Environment, SharedRedis],
-      useFactory: (environment: Environment, shared: SharedRedis) =>
-        new FreeBudget(freeBudgetLimits(environment), counters(shared)),
+      useFactory: ({ LIMITS }: Environment, shared: SharedRedis) => new FreeBudget(LIMITS, counters(shared)),
     },
     {
       provide: RPC_METHODS,

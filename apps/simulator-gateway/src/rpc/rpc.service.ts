@@ -13,6 +13,7 @@ import {
   type RpcId,
 } from '@upfront/protocol'
 import { Environment } from '../environment/environment.js'
+import { FIXED } from '../environment/fixed.js'
 import { SMALL_BYTES } from '../limits/memory.js'
 import { besideJson } from '../requests/beside.js'
 import { RPC_METHODS, type RpcAnswer, type RpcContext, type RpcMethod, type RpcResult } from '../requests/rpc-method.js'
@@ -30,8 +31,8 @@ const LONG = 16_384
 const NOTHING: RpcAnswer = { status: 204 }
 
 /** What is read of a JSON-RPC body. */
-export function envelopeLimits({ MAX_JSON_VALUES, MAX_BATCH_LENGTH }: Environment): EnvelopeLimits {
-  return { depth: 64, values: MAX_JSON_VALUES, batchLength: MAX_BATCH_LENGTH }
+export function envelopeLimits({ LIMITS }: Environment): EnvelopeLimits {
+  return { depth: 64, values: FIXED.jsonValues, batchLength: LIMITS.batchLength }
 }
 
 /** Answers JSON-RPC 2.0 bodies. */
@@ -46,7 +47,7 @@ export class RpcService {
     environment: Environment,
   ) {
     this.limits = envelopeLimits(environment)
-    this.maxAnswerLength = environment.MAX_ANSWER_BYTES
+    this.maxAnswerLength = environment.LIMITS.answerBytes
   }
 
   /**

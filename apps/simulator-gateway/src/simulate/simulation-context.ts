@@ -2,6 +2,7 @@ import type { Cancellation, CancelSignal } from '@upfront/node'
 import type { Dialect, JsonText, SimulationLimits } from '@upfront/protocol'
 import { AnswerTooLong } from '@upfront/simulation'
 import type { Environment } from '../environment/environment.js'
+import { FIXED } from '../environment/fixed.js'
 import type { Cost } from '../limits/free-budget.js'
 import type { RequestView } from '../pending/request-view.js'
 import type { TimeLimits } from '../pending/simulation-base.js'
@@ -13,15 +14,10 @@ export interface RequestLimits extends SimulationLimits {
 }
 
 /** The limits of `POST /`. */
-export function freeLimits(environment: Environment): RequestLimits {
-  return {
-    blocks: 256,
-    callsPerBlock: environment.MAX_CALLS_PER_BLOCK,
-    totalCalls: environment.MAX_CALLS,
-    gas: BigInt(environment.FREE_GAS_CAP),
-    answerBytes: environment.MAX_ANSWER_BYTES,
-    upstreamReads: environment.MAX_UPSTREAM_READS,
-  }
+export function freeLimits({ LIMITS }: Environment): RequestLimits {
+  const { calls: totalCalls, answerBytes, reads: upstreamReads } = LIMITS
+  const { callsPerBlock } = FIXED
+  return { blocks: 256, callsPerBlock, totalCalls, gas: BigInt(LIMITS.gas), answerBytes, upstreamReads }
 }
 
 /** With less room for what is written down of calls, or the JSON of it. */

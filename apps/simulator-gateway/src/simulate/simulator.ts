@@ -141,7 +141,7 @@ export class Simulator {
    * @throws or rejects with what a request would fail with
    */
   rehearse(): Awaitable<unknown> {
-    const timeoutMs = this.environment.REQUEST_TIMEOUT_MS
+    const { timeoutMs } = this.environment.LIMITS
     const context: SimulationContext = {
       dialect: this.environment.DIALECT,
       signal: AbortSignal.timeout(timeoutMs),

@@ -6,6 +6,7 @@ import { LOGGER, type Logger, Metrics } from '@upfront/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Callers, callerOf } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
+import { FIXED } from '../environment/fixed.js'
 import { dialectOf, ETHEREUM_PATH } from '../http/dialect.js'
 import { clientOf } from '../limits/client-of.js'
 import { FreeBudget } from '../limits/free-budget.js'
@@ -49,7 +50,7 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
   onModuleInit(): void {
     const server = this.adapterHost.httpAdapter.getInstance()
     const options = {
-      maxPayload: Math.min(MAX_MESSAGE_BYTES, this.environment.MAX_BODY_BYTES),
+      maxPayload: Math.min(MAX_MESSAGE_BYTES, this.environment.LIMITS.bodyBytes),
       maxFragments: MAX_FRAGMENTS,
       maxBufferedChunks: MAX_READS_OF_A_FRAME,
     }
@@ -108,7 +109,7 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
         free,
         memory,
         logger,
-        answerTimeoutMs: this.environment.ANSWER_TIMEOUT_MS,
+        answerTimeoutMs: FIXED.answerMs,
         subscriptions,
       },
     )

@@ -41,9 +41,7 @@ interface Outcome extends Suffering {
 /** Beside each attack, on a gateway of its own with default limits. */
 async function withstand(attack: Attack, node: string): Promise<Outcome> {
   const gateway = await startGateway(node, {
-    FREE_RATE_LIMIT: '50',
-    FREE_GAS_CAP: '50000000',
-    REQUEST_TIMEOUT_MS: '15000',
+    LIMITS: '{}',
     MEMORY_LIMIT_BYTES: String(memory),
   })
   let resident = 0

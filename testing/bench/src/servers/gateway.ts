@@ -17,9 +17,7 @@ export async function startGateway(
   const server = await startServer('upfront', process.execPath, args, /(http:\/\/127\.0\.0\.1:\d+)/, {
     UPSTREAM_RPC_URL: upstream,
     GATEWAY_PORT: '0',
-    FREE_RATE_LIMIT: 'off',
-    FREE_GAS_CAP: '500000000',
-    REQUEST_TIMEOUT_MS: '120000',
+    LIMITS: JSON.stringify({ callsPerSecond: 0, gas: 500_000_000, timeoutMs: 120_000 }),
     LOG_LEVEL: 'info',
     ...env,
   })
