@@ -342,3 +342,27 @@ describe('upfront_simulate', () => {
     expect(error).toMatchObject({ code: -32602, message: expect.stringMatching(message) })
   })
 })
+
+describe('a link', () => {
+  const payload = { blockStateCalls: [{ calls: [{ from: OWNER, to: FRIEND }] }], validation: false }
+  const linked = async (more: object) => (await ask('upfront_simulate', [{ ...payload, ...more }, 'latest'])).result
+
+  it('is there where it is asked for, and is the request on the block that it stood on', async () => {
+    for (const shown of [{}, { trace: true, decode: true }]) {
+      const { link } = (await linked({ link: true, ...shown }))[0]
+      const [path, fragment] = link.split('#')
+      const [again, block] = JSON.parse(decodeURIComponent(fragment))
+      expect([path, again]).toEqual(['/console/', payload])
+      expect(block.blockHash).toMatch(/^0x[0-9a-f]{64}$/)
+      expect((await ask('upfront_simulate', [again, block])).result).toEqual(await linked({}))
+    }
+    expect((await linked({}))[0].link).toBeUndefined()
+  })
+
+  it('is left out where it would be too long', async () => {
+    const input = `0x${'00'.repeat(40_000)}`
+    expect(
+      (await linked({ link: true, blockStateCalls: [{ calls: [{ to: FRIEND, input }] }] }))[0].link,
+    ).toBeUndefined()
+  })
+})

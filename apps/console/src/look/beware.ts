@@ -29,9 +29,19 @@ const NOBODY = /^0x0{40}$/
 /** Who signed which authorization of the request. */
 export function delegationsOf({ blockStateCalls }: SimulatePayload): Promise<Delegation[]> {
   const entries = blockStateCalls.flatMap(({ calls }) =>
-    calls.flatMap(({ authorizationList }) => (Array.isArray(authorizationList) ? authorizationList : [])),
+    calls.flatMap(({ authorizationList, userOperation }) => [
+      ...(Array.isArray(authorizationList) ? authorizationList : []),
+      ...ofOperation(userOperation),
+    ]),
   )
   return Promise.all(entries.filter(isObject).map(delegationOf))
+}
+
+/** Of its sender, unless it is signed. */
+function ofOperation(operation: unknown): object[] {
+  if (!isObject(operation) || !isObject(operation.eip7702Auth)) return []
+  const { eip7702Auth, sender } = operation
+  return [eip7702Auth.r === undefined ? { authority: sender, ...eip7702Auth } : eip7702Auth]
 }
 
 async function delegationOf(entry: Record<string, unknown>): Promise<Delegation> {

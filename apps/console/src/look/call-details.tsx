@@ -2,6 +2,8 @@ import { useId, useMemo } from 'react'
 import { hexToBigInt } from 'viem'
 import { Json } from '../parts/code.js'
 import { Details } from '../parts/details.js'
+import { actorOf } from './account-call.js'
+import { AccountFacts } from './account-facts.js'
 import { CallTree } from './call-tree.js'
 import { AssetTables, LogTable, StateTable } from './changes-tables.js'
 import { FlameGraph } from './flame-graph.js'
@@ -19,12 +21,14 @@ interface Props {
 export function CallDetails({ outcome, nameOf }: Props) {
   const { trace, assetChanges, stateDiff, logs, gasUsed, error } = outcome
   const id = useId()
-  const slots = useMemo(() => slotMeanings(assetChanges, trace.from), [assetChanges, trace.from])
+  const actor = actorOf(outcome)
+  const slots = useMemo(() => slotMeanings(assetChanges, actor), [assetChanges, actor])
   const hasChanges = assetChanges.transfers.length + assetChanges.approvals.length > 0
   const changed = Object.keys(stateDiff).length
   return (
     <div>
-      {hasChanges && <TransferPicture changes={assetChanges} signer={trace.from} tableId={id} nameOf={nameOf} />}
+      <AccountFacts outcome={outcome} />
+      {hasChanges && <TransferPicture changes={assetChanges} signer={actor} tableId={id} nameOf={nameOf} />}
       {hasChanges && (
         <Details title="What changes hands, as tables" isOpen>
           <AssetTables changes={assetChanges} nameOf={nameOf} id={id} />

@@ -2,6 +2,7 @@ import { Button, NativeSelect } from '@mantine/core'
 import { type AbiFunction, decodeFunctionData, erc20Abi, getAbiItem, type Hex } from 'viem'
 import { namedText } from '../names/decode.js'
 import { argumentsOf, callTextOf, textOfCall } from '../request/abi.js'
+import { accountForm } from '../request/account-form.js'
 import type { CallDraft } from '../request/draft.js'
 import { Field, mark } from './field.js'
 
@@ -51,16 +52,27 @@ export function CallForm({ number, field, call, functions, onEdit, onRemove, isW
       onEdit={(value) => onEdit({ ...call, [name]: value })}
     />
   )
+  const form = accountForm(call.more)
   const more = [...MORE_FIELDS.map(({ name }) => name), 'more' as const]
   return (
     <fieldset className="call">
       <legend>Call {number}</legend>
       <div className="stack">
-        {FIELDS.map(input)}
-        {functions !== undefined && functions.size > 0 && (
+        {form === undefined ? (
+          FIELDS.map(input)
+        ) : (
+          <Field
+            field={`${field}.more`}
+            label={`${form} as JSON`}
+            rows={8}
+            value={call.more}
+            onEdit={(value) => onEdit({ ...call, more: value })}
+          />
+        )}
+        {form === undefined && functions !== undefined && functions.size > 0 && (
           <FunctionForm functions={functions} data={call.data} onEdit={(data) => onEdit({ ...call, data })} />
         )}
-        {isWhole && (
+        {isWhole && form === undefined && (
           <details>
             <summary>Gas, nonce and fees{mark(more.some((name) => call[name] !== ''))}</summary>
             <div className="stack">

@@ -6,9 +6,10 @@ import { Notice } from '../parts/notice.js'
 import { pastedDraft } from '../paste/paste.js'
 import type { Pasted } from '../paste/pasted.js'
 import { functionsOf } from '../request/abi.js'
+import { accountForm } from '../request/account-form.js'
 import { type BlockDraft, type Draft, EMPTY_BLOCK, EMPTY_DRAFT } from '../request/draft.js'
 import { DraftError } from '../request/draft-error.js'
-import { draftOfFragment, fragmentOf } from '../request/link.js'
+import { draftOfFragment, fragmentOf, requestOfFragment } from '../request/link.js'
 import { call } from '../rpc.js'
 import { goTo, useFragment, useView } from '../shell/route.js'
 import { accountOf, useWallets } from '../wallet.js'
@@ -49,7 +50,7 @@ export function LookPage() {
       setDraft(request)
       setSent(made)
       const link = `/console/#${fragmentOf(request)}`
-      if (`/console/${location.hash}` !== link) goTo(link)
+      if (`/console/${location.hash}` !== link) goTo(link, requestOfFragment(location.hash) !== undefined)
       // Beside the form there is nothing to scroll to.
       if (!window.matchMedia('(min-width: 64rem)').matches)
         setTimeout(() => panel.current?.scrollIntoView({ block: 'start' }))
@@ -95,6 +96,8 @@ export function LookPage() {
 
   // A link shows its outcome at once, and so does Back.
   useEffect(() => {
+    const request = isHere ? requestOfFragment(fragment) : undefined
+    if (request !== undefined) return void paste(request)
     const linked = isHere ? draftOfFragment(fragment) : undefined
     if (linked === undefined || (sent && fragmentOf(sent.draft) === fragmentOf(linked))) return
     simulate(linked)
@@ -199,7 +202,11 @@ export function LookPage() {
 
 /** Calldata alone says not yet to whom it goes. */
 function isEnough({ blocks }: Draft): boolean {
-  return blocks.some(({ calls }) => calls.some(({ to, data, from }) => to !== '' || (data !== '' && from !== '')))
+  return blocks.some(({ calls }) =>
+    calls.some(
+      ({ to, data, from, more }) => to !== '' || (data !== '' && from !== '') || accountForm(more) !== undefined,
+    ),
+  )
 }
 
 function withSender(block: BlockDraft, from: string): BlockDraft {
@@ -209,9 +216,7 @@ function withSender(block: BlockDraft, from: string): BlockDraft {
 function Known({ pasted: { kind, notes } }: { pasted: Pasted }) {
   return (
     <Notice level="plain" role="status" title={kind}>
-      {notes.map((note) => (
-        <div key={note}>{note}.</div>
-      ))}
+      {notes.length > 0 && notes.map((note) => <div key={note}>{note}.</div>)}
     </Notice>
   )
 }

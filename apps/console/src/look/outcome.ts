@@ -1,10 +1,13 @@
 import type { Address, Hex } from 'viem'
 import { type Named, namedText, valueText } from '../names/decode.js'
+import { failureOf, type Operation, type SafeTransaction } from './account-call.js'
 import type { AssetChanges } from './assets.js'
 
 /** As the gateway's `upfront_simulate` answers, as far as it is shown. */
 export interface SimulatedBlock {
   number: Hex
+  /** Of the first: the request as a link, on the block that it stood on. */
+  link?: string
   calls: SimulatedCall[]
 }
 
@@ -24,6 +27,8 @@ export interface SimulatedCall {
   assetChanges: AssetChanges
   /** Logs are in the order of the call's; null: not known. */
   decoded?: { call?: Named; error?: Named; logs: (Named | null)[] }
+  userOperation?: Operation
+  safeTransaction?: SafeTransaction
 }
 
 /** What changes of each account, from and to. */
@@ -91,8 +96,11 @@ function inWords({ name, args }: Named): string | undefined {
 }
 
 /** Why a call failed, in words; undefined where it did not. */
-export function reasonOf({ error, returnData, trace, decoded }: SimulatedCall): string | undefined {
+export function reasonOf(call: SimulatedCall): string | undefined {
+  const { error, returnData, trace, decoded } = call
   if (error === undefined) return undefined
+  const ofAccount = failureOf(call)
+  if (ofAccount !== undefined) return ofAccount
   const failed = failedPath(trace).at(-1)
   const said = errorText(decoded?.error ?? failed?.decoded?.error)
   if (said !== undefined) return said

@@ -1,4 +1,4 @@
-import { Button, Loader, VisuallyHidden } from '@mantine/core'
+import { Button, CopyButton, Loader, VisuallyHidden } from '@mantine/core'
 import { useEffect, useMemo, useState } from 'react'
 import { type Address as Account, type Hex, hexToBigInt } from 'viem'
 import { addressName } from '../address-text.js'
@@ -13,6 +13,7 @@ import type { Draft } from '../request/draft.js'
 import type { Call } from '../request/payload.js'
 import { snippetsOf } from '../request/snippets.js'
 import { call } from '../rpc.js'
+import { actorOf } from './account-call.js'
 import { delegationsOf, delegationWarnings, type Warning, warningsOf } from './beware.js'
 import { CallDetails, Verdict } from './call-details.js'
 import { nameOfFor } from './name-of.js'
@@ -75,6 +76,7 @@ export function Result({ request, pasted, onTry }: Props) {
       {outcome && <Help remedy={remedy} outcome={outcome} onTry={onTry} />}
       {outcome && second && <Difference request={request} shown={outcome} other={outcomes[second]} state={second} />}
       {outcome?.kind === 'answered' && <Calls request={request} outcome={outcome} />}
+      <LinkButton outcomes={request.states.map((state) => outcomes[state])} />
       {outcome && (
         <Details title="The request as code">
           {snippetsOf(request.payload, first!, `${location.origin}/ethereum`).map(({ client, code }) => (
@@ -86,6 +88,24 @@ export function Result({ request, pasted, onTry }: Props) {
         </Details>
       )}
     </div>
+  )
+}
+
+/** A block under construction has no link: then it is the one of the newest block. */
+function LinkButton({ outcomes }: { outcomes: (Outcome | undefined)[] }) {
+  const links = outcomes.map((outcome) => (outcome?.kind === 'answered' ? outcome.link : undefined))
+  const link = links.find((one) => one !== undefined)
+  if (link === undefined) return null
+  return (
+    <CopyButton value={`${location.origin}${link}`}>
+      {({ copied, copy }) => (
+        <div>
+          <Button variant="default" size="xs" onClick={copy}>
+            {copied ? 'Copied' : 'Copy a link that says the same later'}
+          </Button>
+        </div>
+      )}
+    </CopyButton>
   )
 }
 
@@ -185,8 +205,10 @@ function summaryOf(request: Request, { blocks }: AnsweredOutcome): Summary {
   }
 }
 
-/** Who signs: the sender, or behind an entry point the account that it calls. */
-function subjectOf({ from }: Call, { trace }: SimulatedCall): Subject {
+/** Who signs: the sender, the account of a user operation, a Safe; or behind an entry point the account that it calls. */
+function subjectOf({ from }: Call, outcome: SimulatedCall): Subject {
+  const { trace, userOperation, safeTransaction } = outcome
+  if (userOperation || safeTransaction) return { address: actorOf(outcome), isYou: false }
   const isEntryPoint = KNOWN_CONTRACTS[trace.from]?.startsWith('EntryPoint') === true
   return {
     address: isEntryPoint && trace.to !== undefined ? trace.to : trace.from,

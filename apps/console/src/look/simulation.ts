@@ -3,6 +3,7 @@ import { abiOf } from '../request/abi.js'
 import type { Draft } from '../request/draft.js'
 import { type Call, callsBefore, payloadOf, type SimulatePayload } from '../request/payload.js'
 import { type Answer, call, RpcFault } from '../rpc.js'
+import { asAccountCall } from './account-call.js'
 import type { SimulatedBlock, SimulatedCall } from './outcome.js'
 
 /** A draft as it was sent. */
@@ -19,10 +20,10 @@ export interface Request {
 /** What became of it on one state. */
 export type Outcome =
   | { kind: 'refused'; code: number; why: string }
-  | { kind: 'answered'; blocks: SimulatedBlock[]; state: string | undefined }
+  | { kind: 'answered'; blocks: SimulatedBlock[]; state: string | undefined; link: string | undefined }
 
 /** Asked for beside the outcome of each call. */
-const SHOWN = { trace: true, stateDiff: true, assetChanges: true, decode: true }
+const SHOWN = { trace: true, stateDiff: true, assetChanges: true, decode: true, link: true }
 
 /** @throws DraftError */
 export function requestOf(draft: Draft): Request {
@@ -39,11 +40,12 @@ export function requestOf(draft: Draft): Request {
 /** Simulates a request on one state. Refusals are outcomes. */
 export async function outcomeOn(request: Request, state: string, signal?: AbortSignal): Promise<Outcome> {
   try {
-    const { result, state: stoodOn } = await simulate(request, state, SHOWN, signal)
+    const { result, link, state: stoodOn } = await simulate(request, state, SHOWN, signal)
     return {
       kind: 'answered',
       blocks: result.map((block, at) => shownOf(block, request.before[at] ?? 0)),
       state: stoodOn,
+      link,
     }
   } catch (error) {
     if (signal?.aborted) throw error
@@ -57,14 +59,15 @@ export async function simulate(
   state: string,
   shown: object,
   signal?: AbortSignal,
-): Promise<Answer<SimulatedBlock[]>> {
+): Promise<Answer<SimulatedBlock[]> & { link: string | undefined }> {
   const params = [{ ...payload, ...shown, ...(abi.length > 0 && { abi }) }, state]
   const answer = await call<SimulatedBlock[]>('upfront_simulate', params, signal)
-  return { ...answer, result: answer.result.filter(({ calls }) => calls.length > 0) }
+  const link = answer.result[0]?.link
+  return { ...answer, link, result: answer.result.filter(({ calls }) => calls.length > 0) }
 }
 
 function shownOf(block: SimulatedBlock, before: number): SimulatedBlock {
-  return before === 0 ? block : { ...block, calls: block.calls.slice(before) }
+  return { ...block, calls: block.calls.slice(before).map(asAccountCall) }
 }
 
 /** The calls of all blocks in their order, each with what was asked. */

@@ -144,25 +144,19 @@ describe('a request', () => {
 })
 
 describe('a user operation', () => {
-  it('is what its account does, after it was made', async () => {
-    const operation = {
-      sender: ALICE,
-      nonce: '0x0',
-      initCode: `${BOB}1234`,
-      callData: '0x05',
-      callGasLimit: '0x99',
-      signature: '0x',
-    }
-    const [made, does] = await callsOf(operation)
-    expect(made).toMatchObject({ to: BOB, input: '0x1234' })
-    expect(does).toEqual({ from: '0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789', to: ALICE, input: '0x05', gas: '0x99' })
+  const operation = { sender: ALICE, nonce: 3, callData: '0x05', callGasLimit: '153', signature: '0x' }
+
+  it('is carried out by its entry point, which the request may name', async () => {
+    const [call] = await callsOf({ method: 'eth_sendUserOperation', params: [operation, BOB] })
+    const quantities = { nonce: '0x3', callGasLimit: '0x99' }
+    expect(call).toEqual({ userOperation: { ...operation, ...quantities }, entryPoint: BOB })
+    const { notes, draft } = await paste(operation)
+    expect(notes).toEqual(['It names no entry point: that of v0.7 is taken'])
+    expect(payloadOf(draft).blockStateCalls[0]?.calls[0]?.entryPoint).toBe('0x0000000071727De22E5E9d8BAf0edAc6f37da032')
   })
 
-  it('of a later entry point has its gas packed, and may name that entry point', async () => {
-    const gas = `0x${'1'.padStart(32, '0')}${'77'.padStart(32, '0')}`
-    const operation = { sender: ALICE, nonce: '0x0', callData: '0x05', accountGasLimits: gas }
-    const calls = await callsOf({ method: 'eth_sendUserOperation', params: [operation, BOB] })
-    expect(calls).toEqual([{ from: BOB, to: ALICE, input: '0x05', gas: '0x77' }])
+  it('of another chain is refused by name', async () => {
+    await expect(paste({ ...operation, chainId: 10 })).rejects.toThrow('it is for OP Mainnet (10)')
   })
 })
 
@@ -171,8 +165,8 @@ describe('a Safe transaction', () => {
 
   it('is read from typed data, from the service, and from the transaction builder', async () => {
     const typed = { primaryType: 'SafeTx', domain: { chainId: 8453, verifyingContract: ALICE }, message }
-    for (const text of [typed, { safe: ALICE, ...message }])
-      expect(await callsOf(text)).toEqual([{ from: ALICE, to: BOB, value: '0x5', input: '0x06' }])
+    for (const text of [typed, { safe: ALICE, ...message, confirmations: [] }])
+      expect(await callsOf(text)).toEqual([{ safeTransaction: { safe: ALICE, ...message } }])
     const batch = { chainId: '8453', meta: { createdFromSafeAddress: ALICE }, transactions: [message, message] }
     expect(await callsOf(batch)).toHaveLength(2)
     await expect(paste({ ...typed, domain: { ...typed.domain, chainId: 10 } })).rejects.toThrow(
@@ -180,14 +174,8 @@ describe('a Safe transaction', () => {
     )
   })
 
-  it('that calls by delegation runs the target’s code as the Safe, and says so', async () => {
-    const { draft, notes } = await paste({ safe: ALICE, ...message, operation: 1 }, { eth_getCode: '0x6000' })
-    const [block] = payloadOf(draft).blockStateCalls
-    expect(block).toEqual({
-      stateOverrides: { [ALICE]: { code: '0x6000' } },
-      calls: [{ from: ALICE, to: ALICE, input: '0x06' }],
-    })
-    expect(notes[0]).toMatch(/^A delegate call/)
+  it('that calls by delegation says what that is', async () => {
+    expect((await paste({ safe: ALICE, ...message, operation: 1 })).notes[0]).toMatch(/^A delegate call/)
   })
 })
 

@@ -2,7 +2,7 @@ import { type Hex, isAddress, isHex } from 'viem'
 import { draftWith, EMPTY_CALL } from '../request/draft.js'
 import { Place } from '../request/draft-error.js'
 import { isObject, jsonValue } from '../request/json.js'
-import { draftOfFragment } from '../request/link.js'
+import { draftOfFragment, requestOfFragment } from '../request/link.js'
 import { minedTransaction } from './mined-transaction.js'
 import { type PasteContext, type Pasted, pasteError } from './pasted.js'
 import { callRequest, pastedCall, sendCalls, simulateRequest } from './request-json.js'
@@ -21,11 +21,16 @@ export async function pastedDraft(pasted: string, context: PasteContext): Promis
   const text = pasted.trim().replace(/^"(0x[0-9a-f]*)"$/i, '$1')
   if (isHex(text)) return hexDraft(text, context)
   if (/^https?:/.test(text) && text.includes('#')) {
-    const draft = draftOfFragment(text.slice(text.indexOf('#')))
+    const fragment = text.slice(text.indexOf('#'))
+    const request = requestOfFragment(fragment)
+    if (request !== undefined) return pastedDraft(request, context)
+    const draft = draftOfFragment(fragment)
     if (draft !== undefined) return { kind: 'Link to this page', draft, notes: [] }
   }
   if (!/^[[{]/.test(text)) throw pasteError('neither 0x-hex nor JSON')
   const given = jsonValue(text, new Place('Pasted text', 'paste'))
+  if (Array.isArray(given) && isObject(given[0]) && 'blockStateCalls' in given[0])
+    return simulateRequest(given[0], given[1], context)
   const meant = Array.isArray(given) && given.length === 1 ? given[0] : given
   if (!isObject(meant)) throw pasteError('not one object')
   return Array.isArray(meant.params) ? requestDraft(meant.params, meant.method, context) : objectDraft(meant, context)

@@ -14,7 +14,7 @@ import { demandChain, type PasteContext, type Pasted, pasteError } from './paste
 /** Fields of the payload that the page asks for itself. */
 const OWN_FIELDS = [
   ...['blockStateCalls', 'validation', 'traceTransfers', 'returnFullTransactions'],
-  ...['trace', 'stateDiff', 'assetChanges', 'accessLists', 'gasLimits'],
+  ...['trace', 'stateDiff', 'assetChanges', 'accessLists', 'gasLimits', 'decode', 'fees', 'link'],
 ]
 
 /** The parameters of `eth_simulateV1` or `upfront_simulate`. @param state the request's second parameter @throws DraftError */

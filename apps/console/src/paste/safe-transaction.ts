@@ -1,8 +1,12 @@
-import type { Hex } from 'viem'
-import { type CallDraft, draftWith, EMPTY_CALL, textOf } from '../request/draft.js'
+import { draftWith, EMPTY_CALL, textOf } from '../request/draft.js'
 import { isObject } from '../request/json.js'
 import { callFromJson } from './call-json.js'
 import { demandChain, hexOf, type PasteContext, type Pasted, pasteError } from './pasted.js'
+
+/** What the owners sign. */
+const SIGNED = [
+  ...['to', 'value', 'data', 'operation', 'safeTxGas', 'baseGas', 'gasPrice', 'gasToken', 'refundReceiver', 'nonce'],
+]
 
 /** Whether it is a Safe's transaction: as its service, its typed data or its transaction builder writes it. */
 export function isSafeTransaction(given: Record<string, unknown>): boolean {
@@ -13,7 +17,7 @@ export function isSafeTransaction(given: Record<string, unknown>): boolean {
 }
 
 /** What the Safe does when its owners agree. @throws DraftError */
-export async function safeTransaction(given: Record<string, unknown>, context: PasteContext): Promise<Pasted> {
+export function safeTransaction(given: Record<string, unknown>, context: PasteContext): Pasted {
   if (Array.isArray(given.transactions)) return builderBatch(given, context)
   const { domain, message } = given
   const { chainId, verifyingContract } = isObject(domain) ? domain : given
@@ -22,26 +26,15 @@ export async function safeTransaction(given: Record<string, unknown>, context: P
   const safe = hexOf(verifyingContract ?? given.safe ?? given.safeAddress)
   if (safe?.length !== 42)
     throw pasteError('a Safe transaction without the address of its Safe: add "safe": "0x…", or paste its typed data')
-  const { to, value, data, operation } = fields
-  const call = callFromJson({ from: safe, to, value, data: data ?? undefined }, [])
-  const notes = [`Shown is what the Safe does when its owners agree; signatures are not checked`]
-  if (Number(operation) !== 1) return { kind: 'Safe transaction', draft: draftWith([call]), notes }
-  return delegateCall(safe, call, notes, context)
-}
-
-/** A delegate call: the target's code runs as the Safe. @throws DraftError */
-async function delegateCall(safe: Hex, call: CallDraft, notes: string[], { ask }: PasteContext): Promise<Pasted> {
-  const code = await ask<Hex>('eth_getCode', [call.to, 'latest'])
-  if (code === '0x') throw pasteError(`${call.to} has no code to run as the Safe`)
-  const draft = draftWith([{ ...call, to: safe, value: '' }])
-  notes.unshift(`A delegate call: the code of ${call.to} runs as the Safe, and may do everything that the Safe may do`)
+  const present = SIGNED.flatMap((name) => (fields[name] == null ? [] : [[name, fields[name]]]))
+  const transaction = { safe, ...Object.fromEntries(present) }
+  const isDelegated = Number(fields.operation) === 1
   return {
-    kind: 'Safe transaction (delegate call)',
-    draft: {
-      ...draft,
-      blocks: draft.blocks.map((block) => ({ ...block, overrides: JSON.stringify({ [safe]: { code } }, null, 2) })),
-    },
-    notes,
+    kind: isDelegated ? 'Safe transaction (delegate call)' : 'Safe transaction',
+    draft: draftWith([{ ...EMPTY_CALL, more: JSON.stringify({ safeTransaction: transaction }, null, 2) }]),
+    notes: isDelegated
+      ? [`A delegate call: the code of ${fields.to} runs as the Safe, and may do everything that the Safe may do`]
+      : [],
   }
 }
 

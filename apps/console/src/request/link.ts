@@ -5,6 +5,16 @@ export function fragmentOf(draft: Draft): string {
   return encodeURIComponent(JSON.stringify(draft, (_, value) => (value === '' ? undefined : value)))
 }
 
+/** The text of a request, as a link of the gateway's has it: the parameters of `upfront_simulate`; undefined for any other. */
+export function requestOfFragment(fragment: string): string | undefined {
+  try {
+    const text = decodeURIComponent(fragment.replace(/^#/, ''))
+    return Array.isArray(JSON.parse(text)) ? text : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** The draft of `fragmentOf`'s text, also from when a request was one block; undefined for any other text. */
 export function draftOfFragment(fragment: string): Draft | undefined {
   try {

@@ -9,7 +9,11 @@ export interface Snippet {
 /** @param url of the gateway's `/ethereum` */
 export function snippetsOf(payload: SimulatePayload, block: string, url: string): Snippet[] {
   const params = JSON.stringify([payload, block])
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [payload, block] })
+  const isOfAccount = payload.blockStateCalls.some(({ calls }) =>
+    calls.some((call) => call.userOperation || call.safeTransaction),
+  )
+  const method = isOfAccount ? 'upfront_simulate' : 'eth_simulateV1'
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [payload, block] })
   const quoted = (text: string) => text.replaceAll("'", `'\\''`)
   return [
     { client: 'curl', code: `curl -s ${url} -H 'content-type: application/json' -d '${quoted(body)}'` },
@@ -18,7 +22,7 @@ export function snippetsOf(payload: SimulatePayload, block: string, url: string)
       code: [
         "import { createPublicClient, http } from 'viem'",
         `const client = createPublicClient({ transport: http('${url}') })`,
-        `console.log(await client.request({ method: 'eth_simulateV1', params: ${params} }))`,
+        `console.log(await client.request({ method: '${method}', params: ${params} }))`,
       ].join('\n'),
     },
     {
@@ -26,7 +30,7 @@ export function snippetsOf(payload: SimulatePayload, block: string, url: string)
       code: [
         `let provider = ProviderBuilder::new().connect_http("${url}".parse()?);`,
         `let params: serde_json::Value = serde_json::from_str(r#"${params}"#)?;`,
-        'let blocks: Vec<SimulatedBlock> = provider.raw_request("eth_simulateV1".into(), params).await?;',
+        `let blocks: Vec<SimulatedBlock> = provider.raw_request("${method}".into(), params).await?;`,
       ].join('\n'),
     },
     {
@@ -35,7 +39,7 @@ export function snippetsOf(payload: SimulatePayload, block: string, url: string)
         'import json',
         'from web3 import Web3',
         `w3 = Web3(Web3.HTTPProvider("${url}"))`,
-        `print(w3.provider.make_request("eth_simulateV1", json.loads(r'''${params}''')))`,
+        `print(w3.provider.make_request("${method}", json.loads(r'''${params}''')))`,
       ].join('\n'),
     },
   ]

@@ -16,9 +16,10 @@ window.addEventListener('popstate', () => {
   for (const listener of listeners) listener()
 })
 
-/** Goes to another address of this page; Back returns. */
-export function goTo(url: string): void {
-  history.pushState(null, '', url)
+/** Goes to another address of this page; Back returns, save where it replaces the one that is shown. */
+export function goTo(url: string, replaces = false): void {
+  if (replaces) history.replaceState(null, '', url)
+  else history.pushState(null, '', url)
   for (const listener of listeners) listener()
 }
 

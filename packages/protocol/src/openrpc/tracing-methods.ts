@@ -62,6 +62,10 @@ export const TRACING: OpenRpcMethod[] = [
                   type: 'boolean',
                   description: 'Whether each call would do the same under other circumstances that could well come',
                 },
+                link: {
+                  type: 'boolean',
+                  description: 'The request as a link to the page, on the block that it stood on',
+                },
                 decode: {
                   type: 'boolean',
                   description:

@@ -27,6 +27,8 @@ export interface Inspection {
   depends?: boolean
   /** Whether each call would do the same under other circumstances. */
   outcome?: boolean
+  /** The answer has a link to the page: the payload that it is of. */
+  link?: object
   /** Calls that stand in the request as signed transactions. */
   signed?: SignedTransactionCall[]
   /** Calls that stand in the request as user operations, or as transactions of a Safe; in order. */
@@ -48,6 +50,7 @@ export const INSPECTION_FIELDS = [
   'fees',
   'depends',
   'outcome',
+  'link',
 ] as const
 
 /**
@@ -79,7 +82,9 @@ export function decodeInspection(params: unknown): { inspection: Inspection; par
       ...(flag('outcome') && { outcome: true }),
       ...(abi !== undefined && abi !== null && { abi: decodeAbi(abi) }),
     }
+    const isLinked = flag('link')
     for (const field of INSPECTION_FIELDS) delete payload[field]
+    if (isLinked) inspection.link = { ...payload, ...(inspection.abi && { abi }) }
     const { signed, accounts } = takeWrittenCalls(payload)
     if (signed.length > 0) inspection.signed = signed
     if (accounts.length > 0) inspection.accounts = accounts

@@ -38,6 +38,7 @@ export interface ShownPart {
 /** A user operation beside the call that carries it out. */
 export interface ShownOperation {
   userOpHash?: Hash
+  sender: Address
   entryPoint: Address
   /** 1: the EntryPoint took it, and its execution succeeded. */
   status: Hex
@@ -96,6 +97,7 @@ export async function shownOperation(
   const [execution, postOp] = [await part(ran.execution, true), await part(ran.postOp, false)]
   return {
     ...(userOpHash !== undefined && { userOpHash: userOpHash as Hash }),
+    sender: operation.sender,
     entryPoint,
     status: isDone ? '0x1' : '0x0',
     ...(refusal !== undefined && { refusal: await refusalWords(refusal, explain) }),

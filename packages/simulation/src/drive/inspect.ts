@@ -8,6 +8,7 @@ import { knownAbi } from '../decode/known-signatures.js'
 import type { CallRecord } from '../engine/call-record.js'
 import { shownDependencies } from '../outcome/shown-dependencies.js'
 import { isRecorded, NO_RECORDING } from '../plan/recording.js'
+import { requestLink } from '../present/request-link.js'
 import type { TokenLayouts } from '../tokens/token-layouts.js'
 import type { CallFrame } from '../trace/call-tracer.js'
 import { decodeFrames } from '../trace/decode-frames.js'
@@ -62,7 +63,10 @@ async function inspectIn(
   const { simulation, made } =
     accounts === undefined ? { simulation: set, made: [] } : await withAccountCalls(set, accounts, run)
   const recording = recordingOf(inspection)
-  if (!isRecorded(recording)) return { ...(await run(simulation)), furtherGas: gas }
+  if (!isRecorded(recording)) {
+    const answer = await run(simulation)
+    return { ...answer, ...(inspection.link && linked(answer, inspection.link, simulation)), furtherGas: gas }
+  }
   const answer = await run({ ...simulation, recording })
   const blocks: SimulatedBlock[] = JSON.parse(answer.json.toString())
   const places = blocks.flatMap(({ calls }, block) => calls.map((_, call) => ({ block, call })))
@@ -84,7 +88,20 @@ async function inspectIn(
   if (inspection.outcome) furtherGas += await addOutcomes(inspected, records, simulation, run)
   if (inspection.fees) furtherGas += await addFees(inspected, simulation, run)
   if (inspection.gasLimits) furtherGas += await addGasLimits(inspected, records, simulation, run)
+  if (inspection.link) addLink(inspected, inspection.link, simulation)
   return { ...answer, json: JSON.stringify(inspected), furtherGas }
+}
+
+function linked({ json }: SimulationAnswer, payload: object, simulation: Simulation): { json: string } {
+  const blocks: InspectedBlock[] = JSON.parse(json.toString())
+  addLink(blocks, payload, simulation)
+  return { json: JSON.stringify(blocks) }
+}
+
+/** A block under construction is soon another one: what stands on it has no link. */
+function addLink([first]: InspectedBlock[], payload: object, { base, opening }: Simulation): void {
+  const link = opening === undefined ? requestLink(payload, base.hash) : undefined
+  if (first !== undefined && link !== undefined) first.link = link
 }
 
 async function decode(

@@ -49,6 +49,8 @@ export interface DecodedCall {
 
 export interface InspectedBlock extends SimulatedBlock {
   calls: InspectedCall[]
+  /** Of the first block: the request as a link to the page. */
+  link?: string
   stateDiff?: StateDiff
 }
 

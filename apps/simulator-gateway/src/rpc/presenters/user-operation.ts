@@ -38,8 +38,13 @@ export function userOperationMethods(recorder: Recorder): [string, RpcMethod][] 
         )
         const { calls, number, hash: _, ...rest } = blocks.at(-1)!
         const { userOperation: operation, ...transaction } = calls[0]!
-        const { timestamp, baseFeePerGas } = rest
-        return JSON.stringify({ ...operation, block: { number, timestamp, baseFeePerGas }, transaction })
+        const { timestamp, baseFeePerGas, link } = rest
+        return JSON.stringify({
+          ...operation,
+          ...(link !== undefined && { link }),
+          block: { number, timestamp, baseFeePerGas },
+          transaction,
+        })
       },
     ],
   ]
