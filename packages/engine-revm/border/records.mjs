@@ -560,6 +560,22 @@ const log = record(
   { address, topics: list(hash), data: bytes },
 )
 
+const rollupReceipt = record(
+  'RollupReceipt',
+  { to: 'typescript', ts: simulation('RollupReceipt'), rust: 'stretch::RollupReceipt' },
+  {
+    l1GasPrice: [word, 'l1_gas_price'],
+    l1GasUsed: [word, 'l1_gas_used'],
+    l1Fee: [word, 'l1_fee'],
+    l1BaseFeeScalar: [optional(word), 'l1_base_fee_scalar'],
+    l1BlobBaseFee: [optional(word), 'l1_blob_base_fee'],
+    l1BlobBaseFeeScalar: [optional(word), 'l1_blob_base_fee_scalar'],
+    operatorFeeScalar: optional(word),
+    operatorFeeConstant: optional(word),
+    daFootprintGasScalar: optional(quantity),
+  },
+)
+
 const receipt = record(
   'Receipt',
   {
@@ -577,6 +593,7 @@ const receipt = record(
     logs: list(log),
     contractAddress: nullable(address),
     blobGasUsed: optional(quantity),
+    rollup: optional(rollupReceipt),
     encoded: bytes,
   },
 )

@@ -6,13 +6,16 @@ import {
   StateValues,
   valueOfAccounts,
 } from '@upfront/engine-conformance'
-import { type Address, type BlockHeader, blockHeaderFromRpc, type Hash, type Hex, ZERO_HASH } from '@upfront/protocol'
+import { type Address, type BlockHeader, blockHeaderFromRpc, ZERO_HASH } from '@upfront/protocol'
 import {
   type BlockEnvironment,
   type BlockStretch,
   chainRulesFromGenesis,
   type ExecutedReceipt,
   type ExecutedStretch,
+  type PreconfirmedTransaction,
+  presentPendingBlock,
+  presentPendingReceipts,
   rulesAt,
   type StateLayer,
   StretchRejected,
@@ -22,12 +25,7 @@ import { BUILDS } from './builds.js'
 import { signedBytes } from './signed-bytes.js'
 
 type Accounts = Record<string, RecordedAccount>
-type Receipt = Record<'status' | 'gasUsed' | 'cumulativeGasUsed' | 'effectiveGasPrice', Hex> & {
-  contractAddress: Address | null
-  from: Address
-  transactionHash: Hash
-  logs: { address: Address; topics: Hash[]; data: Hex }[]
-}
+type RpcBlock = Record<string, unknown> & { transactions: unknown[] }
 
 describe.each(BUILDS)(
   'a chain that op-geth built, executed again from its genesis, on the %s build',
@@ -52,9 +50,9 @@ describe.each(BUILDS)(
       return drive(engine.execute(stretch, at, NEVER), state)
     }
 
-    it('gives every receipt, root, bloom and the state at its head', async () => {
-      const blocks: { transactions: unknown[] }[] = load('blocks.json')
-      const receipts: Receipt[][] = load('receipts.json')
+    it('gives every block and receipt as op-geth shows it, and the state at its head', async () => {
+      const blocks: RpcBlock[] = load('blocks.json')
+      const receipts: object[][] = load('receipts.json')
       const genesis = load('genesis.json')
       const rules = chainRulesFromGenesis(genesis)
       const headers = blocks.map(blockHeaderFromRpc)
@@ -66,25 +64,30 @@ describe.each(BUILDS)(
         // As flashblocks come: the deposits first, then the rest.
         const parts = [raw.slice(0, 1), raw.slice(1)]
         let earlierReceipts: ExecutedReceipt[] = []
+        const transactions: PreconfirmedTransaction[] = []
         let executed: ExecutedStretch | undefined
-        for (const [part, transactions] of parts.entries()) {
-          const stretch = { rules, block, opening: part === 0, transactions, earlierReceipts }
+        for (const [part, given] of parts.entries()) {
+          const stretch = { rules, block, opening: part === 0, transactions: given, earlierReceipts }
           executed = await execute(stretch, layers)
+          transactions.push(...executed.transactions)
           earlierReceipts = [...earlierReceipts, ...executed.receipts]
           layers.push(executed.layer)
         }
-        expect(earlierReceipts.map(shown)).toEqual(receipts[number]?.map(recorded))
-        expect({
-          receiptsRoot: executed?.receiptsRoot,
-          logsBloom: executed?.logsBloom,
-          gasUsed: executed?.gasUsed,
-          blobGasUsed: executed?.blobGasUsed,
-        }).toEqual({
-          receiptsRoot: header.receiptsRoot,
-          logsBloom: header.logsBloom,
-          gasUsed: header.gasUsed,
-          blobGasUsed: header.blobGasUsed,
-        })
+        const { withdrawalsRoot = ZERO_HASH } = header
+        const shown = {
+          hash: header.hash,
+          environment: block,
+          receipts: earlierReceipts,
+          transactions,
+          withdrawalsRoot,
+        }
+        const pending = { ...executed!, ...shown }
+        expect(JSON.parse(JSON.stringify(presentPendingReceipts(pending)))).toEqual(receipts[number])
+        const { size: _, stateRoot: __, ...known } = presentPendingBlock(pending, false)
+        expect(blocks[number]).toMatchObject({ ...known, transactions: blocks[number]!.transactions })
+        expect(known.transactions).toEqual(receipts[number]!.map((each) => Object(each).transactionHash))
+        for (const field of ['requestsHash', 'withdrawalsRoot', 'parentBeaconBlockRoot', 'blobGasUsed'])
+          expect(known).toHaveProperty(field)
       }
       const head: Accounts = load('head-state.json')
       const end = flattened(genesis.alloc, layers)
@@ -125,22 +128,6 @@ function environment(header: BlockHeader, rules: BlockEnvironment['rules'] | und
     excessBlobGas: header.excessBlobGas ?? 0n,
     parentBeaconBlockRoot: header.parentBeaconBlockRoot ?? ZERO_HASH,
     rules,
-  }
-}
-
-function shown(receipt: ExecutedReceipt) {
-  const { succeeded, gasUsed, cumulativeGasUsed, effectiveGasPrice, contractAddress, logs } = receipt
-  return { succeeded, gasUsed, cumulativeGasUsed, effectiveGasPrice, contractAddress, logs }
-}
-
-function recorded(receipt: Receipt) {
-  return {
-    succeeded: receipt.status === '0x1',
-    gasUsed: BigInt(receipt.gasUsed),
-    cumulativeGasUsed: BigInt(receipt.cumulativeGasUsed),
-    effectiveGasPrice: BigInt(receipt.effectiveGasPrice),
-    contractAddress: receipt.contractAddress,
-    logs: receipt.logs.map(({ address, topics, data }) => ({ address, topics, data })),
   }
 }
 

@@ -35,6 +35,7 @@ import type {
   RecordedSlot,
   Recording,
   Rejection,
+  RollupReceipt,
   Sampled,
   SealedTransaction,
   SimulationPlan,
@@ -649,6 +650,20 @@ export function readLog(reader: TextReader): ExecutedLog {
   return { address: reader.hex(), topics: reader.list(() => reader.hex()), data: reader.hex() }
 }
 
+export function readRollupReceipt(reader: TextReader): RollupReceipt {
+  return {
+    l1GasPrice: reader.bigint(),
+    l1GasUsed: reader.bigint(),
+    l1Fee: reader.bigint(),
+    ...reader.given('l1BaseFeeScalar', () => reader.bigint()),
+    ...reader.given('l1BlobBaseFee', () => reader.bigint()),
+    ...reader.given('l1BlobBaseFeeScalar', () => reader.bigint()),
+    ...reader.given('operatorFeeScalar', () => reader.bigint()),
+    ...reader.given('operatorFeeConstant', () => reader.bigint()),
+    ...reader.given('daFootprintGasScalar', () => reader.bigint()),
+  }
+}
+
 export function readReceipt(reader: TextReader): ExecutedReceipt {
   return {
     type: reader.number(),
@@ -659,6 +674,7 @@ export function readReceipt(reader: TextReader): ExecutedReceipt {
     logs: reader.list(() => readLog(reader)),
     contractAddress: reader.optional(() => reader.hex()) ?? null,
     ...reader.given('blobGasUsed', () => reader.bigint()),
+    ...reader.given('rollup', () => readRollupReceipt(reader)),
     encoded: reader.hex(),
   }
 }

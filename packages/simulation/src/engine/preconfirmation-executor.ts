@@ -80,8 +80,24 @@ export interface ExecutedReceipt {
   logs: ExecutedLog[]
   contractAddress: Address | null
   blobGasUsed?: bigint
+  /** Of a signed transaction on an OP-stack chain. */
+  rollup?: RollupReceipt
   /** Consensus encoding (EIP-2718), from which the block's receipts root is made. */
   encoded: Hex
+}
+
+/** What an OP-stack receipt tells of its transaction's fees, as op-geth's: what the block's fork has. */
+export interface RollupReceipt {
+  l1GasPrice: bigint
+  l1GasUsed: bigint
+  l1Fee: bigint
+  l1BaseFeeScalar?: bigint
+  l1BlobBaseFee?: bigint
+  l1BlobBaseFeeScalar?: bigint
+  /** Absent, as the constant, where both are zero. */
+  operatorFeeScalar?: bigint
+  operatorFeeConstant?: bigint
+  daFootprintGasScalar?: bigint
 }
 
 /** A transaction that the block's rules don't allow here. */

@@ -123,6 +123,7 @@ function receiptToRpc({ block, transaction, receipt, index }: Found, before: num
     gasUsed: toQuantity(receipt.gasUsed),
     effectiveGasPrice: toQuantity(receipt.effectiveGasPrice),
     ...(receipt.blobGasUsed !== undefined && { blobGasUsed: toQuantity(receipt.blobGasUsed) }),
+    ...Object.fromEntries(Object.entries(receipt.rollup ?? {}).map(([name, value]) => [name, toQuantity(value)])),
     logs: logsOf(block, index, before),
     ...encodedFields(receipt),
   }

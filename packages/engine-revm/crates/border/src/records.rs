@@ -183,9 +183,15 @@ fields! {
 fields! { Written { accounts, slots, touched_list, gas_used, failures, records } }
 fields! { outcome::ExecutedLog { address, topics, data; synthetic: false, index: 0 } }
 fields! {
+    stretch::RollupReceipt {
+        l1_gas_price, l1_gas_used, l1_fee, l1_base_fee_scalar, l1_blob_base_fee, l1_blob_base_fee_scalar,
+        operator_fee_scalar, operator_fee_constant, da_footprint_gas_scalar
+    }
+}
+fields! {
     stretch::StretchReceipt {
         tx_type, succeeded, cumulative_gas_used, gas_used, effective_gas_price, logs, contract_address, blob_gas_used,
-        encoded; bloom: Bloom::ZERO
+        rollup, encoded; bloom: Bloom::ZERO
     }
 }
 fields! { StretchTransaction { hash, from, to, nonce } }
@@ -289,6 +295,7 @@ pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
         "CallRecord" => outcome::CallRecord::read(t)?.write(&mut out),
         "Written" => Written::read(t)?.write(&mut out),
         "Log" => outcome::ExecutedLog::read(t)?.write(&mut out),
+        "RollupReceipt" => stretch::RollupReceipt::read(t)?.write(&mut out),
         "Receipt" => stretch::StretchReceipt::read(t)?.write(&mut out),
         "StretchTransaction" => StretchTransaction::read(t)?.write(&mut out),
         "Executed" => Executed::read(t)?.write(&mut out),

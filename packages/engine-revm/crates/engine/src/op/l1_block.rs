@@ -52,6 +52,21 @@ pub struct OperatorFee {
     pub jovian: bool,
 }
 
+/// What a receipt tells of the fees of its transaction, as op-geth's. Of forks from Ecotone, Isthmus and Jovian on where they are optional.
+#[derive(Clone, Debug, Default)]
+pub struct RollupReceipt {
+    pub l1_gas_price: U256,
+    pub l1_gas_used: U256,
+    pub l1_fee: U256,
+    pub l1_base_fee_scalar: Option<U256>,
+    pub l1_blob_base_fee: Option<U256>,
+    pub l1_blob_base_fee_scalar: Option<U256>,
+    /// Absent, as the constant, where both are zero.
+    pub operator_fee_scalar: Option<U256>,
+    pub operator_fee_constant: Option<U256>,
+    pub da_footprint_gas_scalar: Option<u64>,
+}
+
 impl OperatorFee {
     pub fn of(&self, gas: u64) -> U256 {
         let product = U256::from(gas).saturating_mul(self.scalar);
@@ -109,6 +124,28 @@ impl L1Block {
                 gas.saturating_add(overhead).saturating_mul(self.base_fee).saturating_mul(self.scalar) / MILLION
             }
             None => price.saturating_mul(gas) / (MILLION * U256::from(BYTE_GAS)),
+        }
+    }
+
+    /// For a transaction of these EIP-2718 bytes, which is no deposit.
+    pub fn receipt(&self, encoded: &[u8]) -> RollupReceipt {
+        let of_ecotone = |value| self.overhead.is_none().then_some(value);
+        let has_operator = !(self.operator.scalar.is_zero() && self.operator.constant.is_zero());
+        let l1_gas_used = if self.fork >= OpFork::Fjord {
+            U256::from(compressed_size(encoded)).saturating_mul(U256::from(BYTE_GAS)) / MILLION
+        } else {
+            U256::from(data_gas(encoded, self.fork)).saturating_add(self.overhead.unwrap_or_default())
+        };
+        RollupReceipt {
+            l1_gas_price: self.base_fee,
+            l1_gas_used,
+            l1_fee: self.l1_fee(encoded),
+            l1_base_fee_scalar: of_ecotone(self.scalar),
+            l1_blob_base_fee: of_ecotone(self.blob_base_fee),
+            l1_blob_base_fee_scalar: of_ecotone(self.blob_scalar),
+            operator_fee_scalar: has_operator.then_some(self.operator.scalar),
+            operator_fee_constant: has_operator.then_some(self.operator.constant),
+            da_footprint_gas_scalar: None,
         }
     }
 }

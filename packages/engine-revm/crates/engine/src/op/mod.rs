@@ -8,7 +8,7 @@ mod precompiles;
 use alloy_primitives::{Address, address};
 pub use fast_lz::compressed_size;
 pub use fork::OpFork;
-pub use l1_block::{DA_FOOTPRINT_SLOT, FEE_SLOTS, L1_BLOCK, L1Block, OperatorFee};
+pub use l1_block::{DA_FOOTPRINT_SLOT, FEE_SLOTS, L1_BLOCK, L1Block, OperatorFee, RollupReceipt};
 
 /// EIP-2718 type of a deposit (https://specs.optimism.io/protocol/deposits.html).
 pub const DEPOSIT_TYPE: u8 = 0x7e;

@@ -1,3 +1,4 @@
+use crate::op::RollupReceipt;
 use alloy_primitives::Log;
 use revm::context_interface::result::{ExecutionResult, ResultGas};
 
@@ -6,14 +7,17 @@ pub struct Applied {
     pub succeeded: bool,
     pub gas: ResultGas,
     pub logs: Vec<Log>,
+    /// Of a signed transaction on an OP-stack chain.
+    pub rollup: Option<RollupReceipt>,
 }
 
 impl Applied {
     pub fn of<HALT>(result: ExecutionResult<HALT>) -> Self {
         let gas = *result.gas();
-        match result {
-            ExecutionResult::Success { logs, .. } => Self { succeeded: true, gas, logs },
-            _ => Self { succeeded: false, gas, logs: Vec::new() },
-        }
+        let (succeeded, logs) = match result {
+            ExecutionResult::Success { logs, .. } => (true, logs),
+            _ => (false, Vec::new()),
+        };
+        Self { succeeded, gas, logs, rollup: None }
     }
 }

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     access_list::AccessList,
+    op::RollupReceipt,
     outcome::ExecutedLog,
     plan::OpFork,
     simulate::{GasPool, Ground, blob_gas, current_da_footprint_scalar, da_footprint},
@@ -204,6 +205,7 @@ fn apply(
         logs: applied.logs.into_iter().map(plain).collect(),
         contract_address: created(transaction),
         blob_gas_used,
+        rollup: applied.rollup.map(|rollup| RollupReceipt { da_footprint_gas_scalar: progress.scalar, ..rollup }),
         encoded: Bytes::new(),
         bloom: Bloom::ZERO,
     };
@@ -225,7 +227,7 @@ fn blob_gas_used(
         return Ok(None);
     }
     if transaction.deposit.is_some() {
-        return Ok(Some(0));
+        return Ok(None);
     }
     let scalar = match progress.scalar {
         Some(scalar) => scalar,

@@ -11,6 +11,7 @@ mod receipt;
 mod transaction;
 mod warm;
 
+pub use crate::op::RollupReceipt;
 pub use block::{BlockEnvironment, Stretch};
 pub use execute::{ExecutedStretch, decoded, execute, run};
 pub use failure::{StretchFailure, TransactionError};

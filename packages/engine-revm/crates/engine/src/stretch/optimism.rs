@@ -94,7 +94,9 @@ impl OptimismEvm {
         let changes = self.0.ctx.journaled_state.finalize();
         let result = result?;
         self.state().commit(changes);
-        Ok(Applied::of(result))
+        let Rollup { l1_block, deposit, encoded, .. } = &self.0.ctx.chain;
+        let rollup = l1_block.as_ref().filter(|_| deposit.is_none()).map(|block| block.receipt(encoded));
+        Ok(Applied { rollup, ..Applied::of(result) })
     }
 }
 

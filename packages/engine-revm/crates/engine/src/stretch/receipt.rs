@@ -1,4 +1,4 @@
-use crate::{outcome::ExecutedLog, seal::encode_receipt_fields};
+use crate::{op::RollupReceipt, outcome::ExecutedLog, seal::encode_receipt_fields};
 use alloy_primitives::{Address, Bloom, Bytes};
 use alloy_rlp::{Decodable, Header};
 
@@ -12,6 +12,8 @@ pub struct StretchReceipt {
     pub logs: Vec<ExecutedLog>,
     pub contract_address: Option<Address>,
     pub blob_gas_used: Option<u64>,
+    /// Of a signed transaction on an OP-stack chain.
+    pub rollup: Option<RollupReceipt>,
     /// EIP-2718 bytes.
     pub encoded: Bytes,
     pub bloom: Bloom,
