@@ -40,6 +40,8 @@ export declare class NativeEngine {
   carry(id: number, key: string, layers: Array<number>, block: string): void
   /** Carries a block by its access list, over the state of its parent, whose key this is. What became of it comes by mail. */
   lay(id: number, key: string, block: string): void
+  /** Writes the transactions of a sealed block as EIP-2718 bytes, where they are its own. They come by mail. */
+  encode(id: number, key: string, layers: Array<number>, block: string): void
   /** Whether anything is held of this state. */
   holds(key: string): boolean
   /** Drops every state; what runs keeps what it stands on. */

@@ -296,7 +296,7 @@ describe('eth_callMany and debug_traceCallMany', () => {
   })
 
   it.each([
-    [[bundles, { transactionIndex: 3 }], 'params[1].transactionIndex: '],
+    [[bundles, { transactionIndex: -3 }], 'params[1].transactionIndex: expected a number of transactions, got -3'],
     [[[{ transactions: [{ to: 'x' }] }]], 'params[0][0].transactions[0].to: expected an address'],
     [
       [[{ transactions: [], blockOverride: { difficulty: '0x1' } }]],

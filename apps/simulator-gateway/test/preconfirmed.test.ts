@@ -125,6 +125,31 @@ describe.each([
     expect(simulated.flatMap(({ calls }) => calls.map(({ status }) => status))).toEqual(['0x1', '0x1'])
   })
 
+  it('answers at each position in the block under construction, and the same once it is sealed', async () => {
+    const to = recipient()
+    const hash = await preconfirmed(to, parseEther('1'))
+    const { result: pending } = await stand.ask<RpcBlock>('eth_getBlockByNumber', ['pending', false])
+    const index = pending?.transactions.indexOf(hash) ?? -1
+    if (pending === undefined || index < 0) throw new Error('it was sealed before it was asked for')
+    const balances = (blockNumber: string) =>
+      Promise.all(
+        [index, index + 1].map((transactionIndex) =>
+          stand.ask<Hex>('eth_getBalance', [to, { blockNumber, transactionIndex }]),
+        ),
+      )
+    const before = await balances('pending')
+    await expect(stand.ask('eth_call', [{ to }, { blockNumber: 'pending', transactionIndex: 100 }])).rejects.toThrow(
+      /params\[1\]\.transactionIndex: the block under construction has \d+ transactions?, got 100$/,
+    )
+    const blockNumber = BigInt(pending.number)
+    await until(async () => (await stand.node.getBlockNumber()) >= blockNumber)
+    expect(before.map(({ result }) => result)).toEqual(['0x0', numberToHex(parseEther('1'))])
+    const sealed = balances(pending.number)
+    // The receipts root of anvil's blocks with deposits is none that the OP stack has.
+    if (optimism) await expect(sealed).rejects.toThrow(/does not execute here to what its header says.*receipts root/)
+    else expect((await sealed).map(({ result }) => result)).toEqual(['0x0', numberToHex(parseEther('1'))])
+  })
+
   it('puts overrides on top of what is pre-confirmed', async () => {
     const to = recipient()
     await preconfirmed(to, parseEther('1'))

@@ -168,6 +168,12 @@ const authorization = record(
   { chainId: word, address, nonce: quantity, yParity: parity, r: word, s: word, authority: optional(address) },
 )
 
+const sealedCall = record(
+  'SealedCall',
+  { to: 'rust', ts: simulation('SealedCall'), rust: 'plan::SealedCall' },
+  { raw: bytes, mint: optional(word) },
+)
+
 const plannedCall = record(
   'PlannedCall',
   { to: 'rust', ts: simulation('PlannedCall'), rust: 'plan::PlannedCall' },
@@ -187,6 +193,7 @@ const plannedCall = record(
     accessList: list(accessListEntry),
     blobVersionedHashes: [optional(list(hash)), 'blob_hashes'],
     authorizationList: [optional(list(authorization)), 'authorizations'],
+    sealed: optional(sealedCall),
   },
 )
 
@@ -274,6 +281,7 @@ record(
     rules: [chainRules, 'chain'],
     block: blockEnvironment,
     opening: flag,
+    isSplit: flag,
     transactions: list(bytes),
     earlierReceipts: list(bytes),
     earlierGasUsed: quantity,
@@ -608,7 +616,7 @@ record(
   'Executed',
   { to: 'typescript' },
   {
-    accounts: map(address, accountChange),
+    layers: list(map(address, accountChange)),
     transactions: list(stretchTransaction),
     receipts: list(receipt),
     gasUsed: quantity,
@@ -675,6 +683,9 @@ record(
   { to: 'typescript' },
   { transaction: number, message: text, nativePrecompile: optional(address) },
 )
+
+// A sealed block's transactions, EIP-2718 bytes.
+record('Encoded', { to: 'typescript' }, { transactions: list(bytes) })
 
 // Sealed blocks that are carried: to Rust, and what became of them.
 

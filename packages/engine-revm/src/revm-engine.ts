@@ -3,6 +3,7 @@ import type { Hash, Hex } from '@upfront/protocol'
 import {
   type Answer,
   type BlockCarrier,
+  type BlockEncoder,
   type BlockStretch,
   type BlockToCarry,
   type Carried,
@@ -18,7 +19,14 @@ import {
   StretchRejected,
 } from '@upfront/simulation'
 import { type EngineCore, loadRevm } from './addon.js'
-import { readCarried, readStretchRejected, writeListedBlock, writePlan, writeRead } from './border/records.js'
+import {
+  readCarried,
+  readEncoded,
+  readStretchRejected,
+  writeListedBlock,
+  writePlan,
+  writeRead,
+} from './border/records.js'
 import { list, TextReader } from './border/text.js'
 import { EngineWork } from './engine-work.js'
 import { LayerNumbers } from './layer-numbers.js'
@@ -43,7 +51,7 @@ export interface RevmEngineOptions {
   queue?: number
 }
 
-export interface RevmEngine extends Engine, PreconfirmationExecutor, BlockCarrier {
+export interface RevmEngine extends Engine, PreconfirmationExecutor, BlockCarrier, BlockEncoder {
   readonly name: 'native' | 'portable'
 }
 
@@ -158,6 +166,17 @@ class CoreEngine implements RevmEngine {
         return null
       },
       { outcome: (text) => readCarried(new TextReader(text)), rejection: stretchRejected },
+    )
+  }
+
+  encode(block: BlockToCarry, cancellation: Cancellation): Awaitable<Step<Hex[]>> {
+    return this.#work.begin(
+      cancellation,
+      (id) => {
+        this.#work.core.encode(id, block.hash, [], blockText(block))
+        return null
+      },
+      { outcome: (text) => readEncoded(new TextReader(text)).transactions, rejection: stretchRejected },
     )
   }
 

@@ -3,7 +3,8 @@ import { readExecuted, writeSealedBlock, writeStretch } from './border/records.j
 import { TextReader } from './border/text.js'
 
 export function stretchText(stretch: BlockStretch): string {
-  return writeStretch({ ...stretch, ...earlier(stretch.earlierReceipts) })
+  const { isSplit = false } = stretch
+  return writeStretch({ ...stretch, isSplit, ...earlier(stretch.earlierReceipts) })
 }
 
 export function blockText(block: BlockToCarry): string {
@@ -18,13 +19,13 @@ function earlier(receipts: readonly ExecutedReceipt[]) {
   }
 }
 
-let layers = 0
+let layerCount = 0
 
 export function readExecutedStretch(text: string, stretch: BlockStretch): ExecutedStretch {
-  const { accounts, transactions, ...executed } = readExecuted(new TextReader(text))
+  const { layers, transactions, ...executed } = readExecuted(new TextReader(text))
   return {
     ...executed,
-    layer: { id: `revm-${++layers}`, accounts },
+    layers: layers.map((accounts) => ({ id: `revm-${++layerCount}`, accounts })),
     transactions: transactions.map((transaction, index) => ({
       ...transaction,
       raw: stretch.transactions[index] ?? '0x',

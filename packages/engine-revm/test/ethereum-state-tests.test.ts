@@ -100,7 +100,7 @@ async function difference(
   const logs = executed?.receipts.flatMap((receipt) => receipt.logs) ?? []
   const logsHash = keccak256(toRlp(logs.map(({ address, topics, data }) => [address, topics, data])))
   if (logsHash !== expected.logs) return `logs ${logsHash}, expected ${expected.logs}`
-  const root = stateRoot(after(pre, executed?.layer))
+  const root = stateRoot(after(pre, executed?.layers[0]))
   return root === expected.hash ? undefined : `root ${root}, expected ${expected.hash}`
 }
 

@@ -132,10 +132,10 @@ describe.each(BUILDS)('OP-stack rules, on the %s build', (_build, create) => {
           ...{ gasUsed, succeeded },
           logs: logs.map(({ address, topics, data }) => ({ address, topics, data })),
         })),
-        balances: accounts.map((address) => balanceAfter([block.state, run.layer], address)),
+        balances: accounts.map((address) => balanceAfter([block.state, ...run.layers], address)),
       })
       executed += run.receipts.length
-      operatorFees += balanceAfter([run.layer], OPERATOR_FEE_VAULT)
+      operatorFees += balanceAfter(run.layers, OPERATOR_FEE_VAULT)
     }
     expect(executed).toBeGreaterThan(SEEDS)
     expect(operatorFees).toBeGreaterThan(0n)

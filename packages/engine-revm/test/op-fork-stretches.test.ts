@@ -175,9 +175,9 @@ describe.each(BUILDS)('transactions of a block by the forks of OP chains, on the
     `0x86bdf394${encodeAbiParameters([{ type: 'uint16' }], [milliseconds]).slice(2)}`
 
   it("Denim's second deposit leaves the block's part of a second", async () => {
-    const { layer, receipts } = await executed('denim', deposit(DEPOSITOR, BASE_TIME, '0x0f4240', partOf(600)))
+    const { layers, receipts } = await executed('denim', deposit(DEPOSITOR, BASE_TIME, '0x0f4240', partOf(600)))
     expect(receipts[0]).toMatchObject({ type: 0x7e, succeeded: true })
-    expect(layer.accounts.get(BASE_TIME)?.storage.get(pad('0x0'))).toBe(pad('0x258'))
+    expect(layers[0]?.accounts.get(BASE_TIME)?.storage.get(pad('0x0'))).toBe(pad('0x258'))
   })
 
   it('the part of a second is carried from block to block, of which five share a second', async () => {

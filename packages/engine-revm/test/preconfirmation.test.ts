@@ -71,7 +71,7 @@ describe.each(BUILDS)(
           executed = await execute(stretch, layers)
           transactions.push(...executed.transactions)
           earlierReceipts = [...earlierReceipts, ...executed.receipts]
-          layers.push(executed.layer)
+          layers.push(...executed.layers)
         }
         const { withdrawalsRoot = ZERO_HASH } = header
         const shown = {

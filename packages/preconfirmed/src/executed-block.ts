@@ -15,7 +15,7 @@ export function extended(
     index: newest.index,
     hash: newest.blockHash,
     environment,
-    layers: [...(before?.layers ?? []), executed.layer],
+    layers: [...(before?.layers ?? []), ...executed.layers],
     transactions: [...(before?.transactions ?? []), ...executed.transactions],
     receipts: [...(before?.receipts ?? []), ...executed.receipts],
     gasUsed: executed.gasUsed,

@@ -276,7 +276,7 @@ function follow(headNumber: number) {
     if (invalid !== -1) throw new StretchRejected('invalid', invalid)
     const count = stretch.earlierReceipts.length + stretch.transactions.length
     const outcome = {
-      layer: { id: `layer-${layers++}`, accounts: new Map() },
+      layers: [{ id: `layer-${layers++}`, accounts: new Map() }],
       transactions: stretch.transactions.map((raw) => ({ hash: raw, from: raw, to: null, nonce: 0n, raw })),
       receipts: stretch.transactions.map((raw) => ({
         type: 2,

@@ -13,9 +13,44 @@ export type BlockParameter =
   | { kind: 'number'; number: bigint }
   | { kind: 'hash'; hash: Hash; requireCanonical: boolean }
 
-const OBJECT_FIELDS = ['blockNumber', 'blockHash', 'requireCanonical'] as const
+/** A moment inside a block: the state after its first transactions, before whatever follows them. */
+export interface BlockPosition {
+  kind: 'position'
+  block: BlockParameter
+  /** How many transactions come before it. */
+  transactionIndex: number
+  /** Where the request names it. */
+  place: string
+  /** It is that of a transaction, which the block must have. */
+  isOfTransaction?: boolean
+}
+
+/** Which state a request stands on: that after a block, or at a position in it. */
+export type StateParameter = BlockParameter | BlockPosition
+
+const OBJECT_FIELDS = ['blockNumber', 'blockHash', 'requireCanonical', 'transactionIndex'] as const
 const OBJECT_ALIASES = { number: 'blockNumber', hash: 'blockHash' }
 const HIGHEST_NUMBER = (1n << 63n) - 1n
+
+/**
+ * As `decodeBlockParameter`, or an EIP-1898 object with `transactionIndex`, a whole number or a quantity.
+ * @throws DecodeError with `place`
+ */
+export function decodeStateParameter(value: unknown, place: Place): StateParameter {
+  const index =
+    typeof value === 'object' ? (value as { transactionIndex?: unknown } | null)?.transactionIndex : undefined
+  if (index === undefined || index === null) return decodeBlockParameter(value, place)
+  const block = decodeBlockParameter({ ...(value as object), transactionIndex: null }, place)
+  const at = new Place(place, 'transactionIndex')
+  return { kind: 'position', block, transactionIndex: decodeIndex(index, at), place: at.toString() }
+}
+
+/** How many transactions come before a position: a whole number, or a quantity. @throws DecodeError with `place` */
+export function decodeIndex(value: unknown, place: Place): number {
+  if (typeof value === 'number' ? !(Number.isSafeInteger(value) && value >= 0) : typeof value !== 'string')
+    throw mismatch(place, 'a number of transactions', value)
+  return typeof value === 'number' ? value : Number(decodeQuantity(value, 64, place.parent, place.key))
+}
 
 /**
  * A tag, a number, a block hash, or an EIP-1898 object.
@@ -40,7 +75,9 @@ function decodeObjectForm(value: object, place: Place): BlockParameter {
       ignoreUnlessMistyped(key, OBJECT_FIELDS, OBJECT_ALIASES, place)
     }
   }
-  const { blockNumber, blockHash, requireCanonical } = fields
+  const { blockNumber, blockHash, requireCanonical, transactionIndex } = fields
+  if (transactionIndex !== undefined && transactionIndex !== null)
+    throw new DecodeError(new Place(place, 'transactionIndex'), 'a whole block is expected here, no position in it')
   const canonical = (requireCanonical ?? false) !== false && decodeBoolean(requireCanonical, place, 'requireCanonical')
   const numbered = (blockNumber ?? undefined) !== undefined
   const hashed = (blockHash ?? undefined) !== undefined

@@ -49,7 +49,9 @@ export async function answerOf(
   try {
     const sent = JSON.parse(JSON.stringify(params))
     const request = decodeSimulationRequest(sent, DEFAULT_SIMULATION_LIMITS)
-    const { rules, base, state, daFootprintScalar } = groundAt(request.block)
+    const { block } = request
+    if (block.kind === 'position') throw new Error('expected a whole block')
+    const { rules, base, state, daFootprintScalar } = groundAt(block)
     const plan = planSimulation(request, base, rules, DEFAULT_SIMULATION_LIMITS)
     plan.listTouched = true
     if (daFootprintScalar !== undefined) plan.daFootprintScalar = daFootprintScalar

@@ -138,6 +138,16 @@ export class FollowedChain {
     )
   }
 
+  /**
+   * The block with its transactions, whether it was followed or not; undefined where the node does not serve it.
+   * @throws or rejects with UpstreamError, or the signal's reason
+   */
+  async whole(hash: Hash, limits: CallLimits): Promise<FollowedBlock | undefined> {
+    const kept = this.head.kept.get(hash)
+    if (kept?.isWhole) return kept
+    return this.client.call(followedBlock(hash, true, this.headers), limits)
+  }
+
   /** Where a transaction stands in the chain up to the head, as far as it is kept; undefined while the node must be asked for the head. */
   find(transaction: Hash): { block: FollowedBlock; index: number } | undefined {
     if (!this.answersReads || this.head.current() === undefined) return undefined

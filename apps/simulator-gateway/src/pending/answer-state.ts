@@ -4,8 +4,8 @@ import { newestBlock, type PreconfirmedSnapshot } from '@upfront/preconfirmed'
 /** The response header that says what an answer stands on. */
 export const STATE_HEADER = 'upfront-state'
 
-/** What an answer stands on: a sealed block, or a block under construction as of one flashblock. */
-export type AnswerState =
+/** What an answer stands on: a sealed block, or a block under construction as of one flashblock, or a position in either. */
+export type AnswerState = (
   | {
       kind: 'latest'
       block: bigint
@@ -23,6 +23,10 @@ export type AnswerState =
       ageMs: number
       payloadId: string
     }
+) & {
+  /** How many of the block's transactions come before. */
+  transactionIndex?: number
+}
 
 export function answerStateOf(snapshot: PreconfirmedSnapshot): AnswerState {
   const { environment, index, payloadId } = newestBlock(snapshot)
@@ -32,12 +36,14 @@ export function answerStateOf(snapshot: PreconfirmedSnapshot): AnswerState {
 
 /** `preconfirmed; block=105; flashblock=3; age=120; payload=0x…`, `latest; block=104` or `latest; block=104; age=1200; state=carried`. */
 export function answerStateToHeader(answerState: AnswerState): string {
+  const { block, transactionIndex } = answerState
+  const at = transactionIndex === undefined ? '' : `; transactionIndex=${transactionIndex}`
   if (answerState.kind === 'latest') {
     const age = answerState.ageMs === undefined ? '' : `; age=${answerState.ageMs}`
-    return `latest; block=${answerState.block}${age}${answerState.isCarried ? '; state=carried' : ''}`
+    return `latest; block=${block}${at}${age}${answerState.isCarried ? '; state=carried' : ''}`
   }
-  const { block, flashblock, ageMs, payloadId } = answerState
-  return `preconfirmed; block=${block}; flashblock=${flashblock}; age=${ageMs}; payload=${payloadId}`
+  const { flashblock, ageMs, payloadId } = answerState
+  return `preconfirmed; block=${block}; flashblock=${flashblock}${at}; age=${ageMs}; payload=${payloadId}`
 }
 
 /** What an answer on a sealed block stands on. */

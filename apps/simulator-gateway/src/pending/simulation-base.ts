@@ -2,10 +2,12 @@ import { Injectable } from '@nestjs/common'
 import { BlockMoved, BlockResolver, type OpeningBlock, type PinnedBlock } from '@upfront/head'
 import { type Awaitable, andThen, type CallLimits, type Cancellation, recovered } from '@upfront/node'
 import { openingOf, type PreconfirmedSnapshot, parentOfNewest } from '@upfront/preconfirmed'
-import type { BlockHeader, BlockParameter } from '@upfront/protocol'
-import { type PinnedState, pinnedState } from '@upfront/simulation'
+import type { BlockHeader, BlockParameter, BlockPosition, StateParameter } from '@upfront/protocol'
+import { type PinnedState, pinnedState, type TracedBlock } from '@upfront/simulation'
 import { FollowedChain } from '../chain/followed-chain.js'
+import type { RequestCosts } from '../limits/request-costs.js'
 import { answerStateOf, latestState } from './answer-state.js'
+import { Positions } from './positions.js'
 import { Preconfirmed } from './preconfirmed.js'
 import type { RequestView } from './request-view.js'
 
@@ -13,6 +15,10 @@ import type { RequestView } from './request-view.js'
 export interface SimulationBase {
   base: BlockHeader
   opening?: OpeningBlock | undefined
+  /** The sealed block that the state is a moment of: that of `opening`. */
+  inside?: BlockHeader | undefined
+  /** How many logs the transactions before it wrote. */
+  earlierLogs?: number | undefined
   state: PinnedState
   /** Of work on it: the request's own, save where this is a guess at the head that may turn out wrong. */
   cancellation: Cancellation
@@ -21,6 +27,16 @@ export interface SimulationBase {
 export interface TimeLimits extends Cancellation {
   /** `performance.now()` at which reading ends. */
   deadline: number
+  readonly costs?: RequestCosts
+}
+
+/** The block that single calls run in. */
+export function tracedBlock({
+  base,
+  opening,
+  inside,
+}: Pick<SimulationBase, 'base' | 'opening' | 'inside'>): TracedBlock {
+  return inside === undefined ? { base, opening } : { base: inside }
 }
 
 const LATEST: BlockParameter = { kind: 'tag', tag: 'latest' }
@@ -34,6 +50,7 @@ export class SimulationBases {
     private readonly blocks: BlockResolver,
     private readonly preconfirmed: Preconfirmed,
     private readonly followed: FollowedChain,
+    private readonly positions: Positions,
   ) {}
 
   /**
@@ -41,19 +58,49 @@ export class SimulationBases {
    * @throws RpcError, what `work` throws, or the signal's reason
    */
   on<T>(
-    block: BlockParameter,
+    block: StateParameter,
     view: RequestView,
     limits: TimeLimits,
     work: (base: SimulationBase) => Awaitable<T>,
   ): Awaitable<T> {
+    if (block.kind === 'position') return this.atPosition(block, view, limits, work)
     const snapshot = this.snapshotFor(block, view)
     if (snapshot !== undefined) {
       view.answerState = answerStateOf(snapshot)
       const { state } = snapshot
       return work({ base: parentOfNewest(snapshot), opening: openingOf(snapshot), state, cancellation: limits })
     }
-    const workOn = (pinned: PinnedBlock, cancellation: Cancellation) =>
-      work({ base: pinned.header, opening: pinned.opening, state: pinnedState(pinned), cancellation })
+    return this.onSealed(block, view, limits, (pinned, cancellation) =>
+      work({ base: pinned.header, opening: pinned.opening, state: pinnedState(pinned), cancellation }),
+    )
+  }
+
+  private atPosition<T>(
+    position: BlockPosition,
+    view: RequestView,
+    limits: TimeLimits,
+    work: (base: SimulationBase) => Awaitable<T>,
+  ): Awaitable<T> {
+    const { block, transactionIndex } = position
+    const snapshot = this.snapshotFor(block, view)
+    if (snapshot !== undefined) {
+      view.answerState = { ...answerStateOf(snapshot), transactionIndex }
+      return this.positions.inUnsealed(snapshot, position, limits).then(work)
+    }
+    return this.onSealed(block, view, limits, async (pinned, { signal }) => {
+      const { deadline, costs } = limits
+      const base = await this.positions.inSealed(pinned, position, { signal, deadline, ...(costs && { costs }) })
+      if (view.answerState) view.answerState = { ...view.answerState, transactionIndex }
+      return work(base)
+    })
+  }
+
+  private onSealed<T>(
+    block: BlockParameter,
+    view: RequestView,
+    limits: TimeLimits,
+    workOn: (pinned: PinnedBlock, cancellation: Cancellation) => Awaitable<T>,
+  ): Awaitable<T> {
     const known = (pinned: PinnedBlock) => this.standsOn(pinned, view)
     const meant = this.isHead(block) ? LATEST : block
     if (meant === LATEST && (view.holdsSeveral || view.head !== undefined))

@@ -1,3 +1,4 @@
+import type { BlockResolver } from '@upfront/head'
 import { type CallQueue, CallsTogether, passThrough, type UpstreamClient } from '@upfront/node'
 import { ErrorCode, openRpcDocument, RpcError, toQuantity } from '@upfront/protocol'
 import type { Driver, Engine } from '@upfront/simulation'
@@ -7,11 +8,13 @@ import { BlockReceipts } from '../chain/block-receipts.js'
 import type { FollowedChain } from '../chain/followed-chain.js'
 import type { ServedChain } from '../chain/served-chain.js'
 import type { Environment } from '../environment/environment.js'
+import type { Positions } from '../pending/positions.js'
 import type { Preconfirmed } from '../pending/preconfirmed.js'
 import type { SimulationBases } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import type { Simulator } from '../simulate/simulator.js'
 import { blockMethods } from './block-methods.js'
+import { blockTraceMethods } from './block-trace-methods.js'
 import { clientVersion, version } from './client-version.js'
 import { feeMethods } from './fee-methods.js'
 import { filterMethods } from './filter-methods.js'
@@ -32,6 +35,8 @@ export interface RpcMethodsOptions {
   client: UpstreamClient
   queue: CallQueue
   bases: SimulationBases
+  positions: Positions
+  resolver: BlockResolver
   followed: FollowedChain
   logs: BlockLogs
   driver: Driver
@@ -60,7 +65,12 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
     for (const [name, method] of reads(reading, methods)) methods.set(name, method)
   for (const name of ['eth_simulateV1', 'upfront_simulate'] as const)
     methods.set(name, (params, context) => simulator.simulate(name, params, context, ({ json }) => json))
-  for (const [name, method] of [...presenterMethods(simulator), ...traceMethods(simulator, driver)])
+  const { positions } = options
+  for (const [name, method] of [
+    ...presenterMethods(simulator),
+    ...traceMethods(simulator, driver),
+    ...blockTraceMethods({ positions, bases, blocks: options.resolver, followed, client, driver }),
+  ])
     methods.set(name, method)
   methods.set('eth_chainId', async (_, context) => JSON.stringify(toQuantity((await served.rules(context)).chainId)))
   methods.set('eth_blockNumber', async (_, context) => {

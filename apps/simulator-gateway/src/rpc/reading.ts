@@ -3,9 +3,11 @@ import {
   type BlockParameter,
   DecodeError,
   decodeBlockParameter,
+  decodeStateParameter,
   ErrorCode,
   Place,
   RpcError,
+  type StateParameter,
   toQuantity,
 } from '@upfront/protocol'
 import type { Driver } from '@upfront/simulation'
@@ -48,6 +50,11 @@ export async function onHeadOf(
 /** @throws DecodeError with the place */
 export function blockParameter(params: unknown[], at: number): BlockParameter {
   return decodeBlockParameter(params[at], new Place(undefined, `params[${at}]`))
+}
+
+/** As `blockParameter`, or a position in a block. */
+export function stateParameter(params: unknown[], at: number): StateParameter {
+  return decodeStateParameter(params[at], new Place(undefined, `params[${at}]`))
 }
 
 /** A method whose parameters are a list. */

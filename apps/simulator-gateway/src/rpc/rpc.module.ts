@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common'
+import { BlockResolver } from '@upfront/head'
 import { CallQueue, UpstreamClient } from '@upfront/node'
 import { Metrics } from '@upfront/service'
 import { Driver } from '@upfront/simulation'
@@ -14,6 +15,7 @@ import { FreeBudget } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
 import { MemoryGuard } from '../limits/memory-guard.js'
 import { Turns } from '../limits/turns.js'
+import { Positions } from '../pending/positions.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
 import { SimulationBases } from '../pending/simulation-base.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
@@ -63,6 +65,8 @@ import { RpcJournal } from './rpc-journal.js'
         UpstreamClient,
         CallQueue,
         SimulationBases,
+        Positions,
+        BlockResolver,
         FollowedChain,
         BlockLogs,
         Driver,
@@ -77,6 +81,8 @@ import { RpcJournal } from './rpc-journal.js'
         client: UpstreamClient,
         queue: CallQueue,
         bases: SimulationBases,
+        positions: Positions,
+        resolver: BlockResolver,
         followed: FollowedChain,
         logs: BlockLogs,
         driver: Driver,
@@ -91,6 +97,8 @@ import { RpcJournal } from './rpc-journal.js'
           client,
           queue,
           bases,
+          positions,
+          resolver,
           followed,
           logs,
           driver,

@@ -25,12 +25,12 @@ import {
   type StateRead,
   type StateValue,
 } from '@upfront/simulation'
-import type { SimulationBase } from '../pending/simulation-base.js'
+import { type SimulationBase, tracedBlock } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { growing } from '../simulate/growing-answer.js'
 import { readUntil } from '../simulate/simulation-context.js'
 import { spending } from '../simulate/spending.js'
-import { blockParameter, decoding, onHeadOf, type Reading, timeOf } from './reading.js'
+import { decoding, onHeadOf, type Reading, stateParameter, timeOf } from './reading.js'
 
 /** Answers one call on the state of one block, sealed or under construction. @throws RpcError, DecodeError */
 type Answer = (params: unknown[], base: SimulationBase, context: RpcContext) => Promise<unknown>
@@ -61,10 +61,12 @@ export function stateMethods(reading: Reading, passed: ReadonlyMap<string, RpcMe
           isOptional && given[at] == null ? [...given.slice(0, at), 'latest', ...given.slice(at + 1)] : given
         if (params.length <= at)
           throw new DecodeError(undefined, `missing value for required argument ${params.length}`)
-        const block = blockParameter(params, at)
+        const block = stateParameter(params, at)
         const time = timeOf(context)
         const isAnsweredHere =
-          bases.snapshotFor(block, view) !== undefined || (await bases.held(block, view, time)) !== undefined
+          block.kind === 'position' ||
+          bases.snapshotFor(block, view) !== undefined ||
+          (await bases.held(block, view, time)) !== undefined
         if (!isAnsweredHere) {
           // The node's `pending` counts what waits in its pool, too.
           const countsPool = name === 'eth_getTransactionCount' && reading.sends
@@ -88,11 +90,12 @@ function answers(reading: Reading): [string, StateMethod][] {
   const budget = ({ deadline, limits }: RpcContext) => new ReadBudget(limits.upstreamReads, readUntil(deadline))
   const calling = async <T>(
     params: unknown[],
-    { base, opening, state, cancellation }: SimulationBase,
+    on: SimulationBase,
     context: RpcContext,
     work: (request: CallRequest, site: CallSite) => Promise<T>,
   ): Promise<T> => {
     const { limits } = context
+    const { state, cancellation } = on
     const request = decodeCallRequest(params)
     const rules = await rulesFor(reading, context)
     const reads = budget(context)
@@ -104,7 +107,7 @@ function answers(reading: Reading): [string, StateMethod][] {
           return answer
         })
       const site = {
-        ...{ driver: { simulate, read: driver.read.bind(driver) }, rules, base, opening, state, cancellation },
+        ...{ driver: { simulate, read: driver.read.bind(driver) }, rules, ...tracedBlock(on), state, cancellation },
         ...{ gasCap: limits.gas, budget: reads },
       }
       return growing(limits, context, (answerBytes) => work(request, { ...site, answerBytes }))

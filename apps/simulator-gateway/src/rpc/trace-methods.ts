@@ -8,32 +8,26 @@ import {
 } from '@upfront/protocol'
 import {
   type Answer,
-  type CallRecord,
   createAccessList,
   type Driver,
   planTracedCall,
   presentRejection,
-  presentTrace,
   type Recording,
   recordingFor,
   SimulationRejected,
-  structLogJson,
   type Wording,
 } from '@upfront/simulation'
+import { tracedBlock } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { growing } from '../simulate/growing-answer.js'
-import { bounded, narrowed, type RequestLimits } from '../simulate/simulation-context.js'
+import { narrowed, type RequestLimits } from '../simulate/simulation-context.js'
 import type { Simulator } from '../simulate/simulator.js'
+import { TRACING, traceJson, traceLimits } from './trace-answer.js'
 
-/** Of a trace that is put together on the event loop, where others wait. */
-const MOST_TRACE_BYTES = 4 * 1024 * 1024
 /** Of what is recorded for an access list: some 50,000 slots. */
 const MOST_LIST_BYTES = 16 * 1024 * 1024
-/** Of struct logs, which engines write as JSON. */
-const MOST_STEP_BYTES = 16 * 1024 * 1024
 
-/** As geth words them. */
-const TRACING: Wording = (words) => `tracing failed: ${words}`
+/** As geth words it. */
 const LISTING: Wording = (words) => `failed to apply transaction: err: ${words}`
 
 type Run = (request: CallRequest) => Promise<Answer>
@@ -45,17 +39,19 @@ export function traceMethods(simulator: Simulator, driver: Driver): [string, Rpc
     { block }: CallRequest,
     context: RpcContext,
     { recording, limits, wording }: { recording: Recording; limits: RequestLimits; wording: Wording },
-    work: (run: Run) => Promise<T>,
+    work: (run: Run, earlierLogs: number | undefined) => Promise<T>,
   ): Promise<T> => {
     try {
       return await simulator.execute(block, limits, context, ({ rules, state, taken, ...on }) =>
-        work(async (request) =>
-          growing(limits, context, async (answerBytes) => {
-            const plan = planTracedCall(request, on, rules, { ...limits, answerBytes }, recording)
-            const answer = await driver.simulate(plan, state, on)
-            taken.gasUsed += answer.gasUsed
-            return answer
-          }),
+        work(
+          async (request) =>
+            growing(limits, context, async (answerBytes) => {
+              const plan = planTracedCall(request, tracedBlock(on), rules, { ...limits, answerBytes }, recording)
+              const answer = await driver.simulate(plan, state, on)
+              taken.gasUsed += answer.gasUsed
+              return answer
+            }),
+          on.earlierLogs,
         ),
       )
     } catch (error) {
@@ -69,13 +65,11 @@ export function traceMethods(simulator: Simulator, driver: Driver): [string, Rpc
       async (params, context) => {
         const request = decodeTraceCallRequest(params)
         const { tracer } = request
-        const isStruct = tracer.name === 'structLogger'
-        const limits = narrowed(context.limits, isStruct ? MOST_STEP_BYTES : MOST_TRACE_BYTES)
+        const limits = traceLimits(tracer, context.limits)
         const how = { recording: recordingFor(tracer), limits, wording: TRACING }
-        const { records } = await running(request, context, how, (run) => run(request))
-        return isStruct
-          ? structLogJson(only(records), tracer.config)
-          : bounded(JSON.stringify(presentTrace(only(records), tracer)), limits)
+        return running(request, context, how, async (run, earlierLogs) =>
+          traceJson(await run(request), tracer, limits, earlierLogs),
+        )
       },
     ],
     [
@@ -91,10 +85,4 @@ export function traceMethods(simulator: Simulator, driver: Driver): [string, Rpc
       },
     ],
   ]
-}
-
-function only(records: readonly CallRecord[]): CallRecord {
-  const [record] = records
-  if (record === undefined) throw new Error('the call was not recorded')
-  return record
 }

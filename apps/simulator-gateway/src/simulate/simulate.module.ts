@@ -12,6 +12,7 @@ import { ServedChain } from '../chain/served-chain.js'
 import { UpstreamJournal } from '../chain/upstream-journal.js'
 import { Environment } from '../environment/environment.js'
 import { memoryShares } from '../limits/memory.js'
+import { Positions } from '../pending/positions.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
 import { PreconfirmedJournal } from '../pending/preconfirmed-journal.js'
 import { SimulationBases } from '../pending/simulation-base.js'
@@ -73,6 +74,7 @@ import { Simulator } from './simulator.js'
     CarryJournal,
     Preconfirmed,
     PreconfirmedJournal,
+    Positions,
     SimulationBases,
     SimulationMetrics,
     Simulator,
@@ -90,6 +92,7 @@ import { Simulator } from './simulator.js'
     ServedChain,
     FollowedChain,
     AnnouncedBlocks,
+    Positions,
     Preconfirmed,
     SimulationBases,
     Simulator,

@@ -4,6 +4,7 @@ import { AnswerTooLong } from '@upfront/simulation'
 import type { Environment } from '../environment/environment.js'
 import { FIXED } from '../environment/fixed.js'
 import type { Cost } from '../limits/free-budget.js'
+import type { RequestCosts } from '../limits/request-costs.js'
 import type { RequestView } from '../pending/request-view.js'
 import type { TimeLimits } from '../pending/simulation-base.js'
 
@@ -32,7 +33,7 @@ export function bounded<T extends JsonText>(json: T, { answerBytes }: RequestLim
 }
 
 /** What a simulation may know of the request that asks for it. */
-export interface SimulationContext {
+export interface SimulationContext extends RequestCosts {
   dialect: Dialect
   /** May be made only where it is asked for: what is answered at once never asks. */
   readonly signal: CancelSignal
@@ -42,14 +43,10 @@ export interface SimulationContext {
   view: RequestView
   /** What it may use. */
   readonly limits: RequestLimits
-  /** It is paid for. */
-  readonly isSold?: boolean
   /** Sees to it that work under way has so much memory, until the request is answered. @throws Overloaded where there is none */
   reserve?(bytes: number): void
   /** The body is so large that decoding takes several turns of the event loop. */
   isLarge?: boolean
-  /** Counts what a simulation took, where that is free of charge. */
-  spend?(cost: Cost): void
   /** Counts what work took that ended in an error, and so is never charged. */
   spendInVain?(cost: Cost): void
 }
@@ -65,14 +62,18 @@ export function readUntil(deadline: number): number {
 /** The part of a request's time in which the node is asked. */
 export class ReadDeadline implements TimeLimits {
   readonly deadline: number
-  readonly #request: Cancellation & { deadline: number }
+  readonly #request: Cancellation & RequestCosts & { deadline: number }
 
-  constructor(request: Cancellation & { deadline: number }) {
+  constructor(request: Cancellation & RequestCosts & { deadline: number }) {
     this.#request = request
     this.deadline = readUntil(request.deadline)
   }
 
   get signal(): CancelSignal {
     return this.#request.signal
+  }
+
+  get costs(): RequestCosts {
+    return this.#request
   }
 }

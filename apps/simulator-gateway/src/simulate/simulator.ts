@@ -3,12 +3,12 @@ import { daFootprintScalar } from '@upfront/head'
 import { type Awaitable, andThen, inTurns, UpstreamClient } from '@upfront/node'
 import {
   type BlockHeader,
-  type BlockParameter,
   decodeInspection,
   decodeSimulationRequest,
   decodeSimulationRequestInParts,
   type Inspection,
   type SimulationRequest,
+  type StateParameter,
   ZERO_ADDRESS,
 } from '@upfront/protocol'
 import {
@@ -115,7 +115,7 @@ export class Simulator {
    * @throws or rejects with RpcError, the signal's reason, what `work` throws
    */
   execute<T>(
-    block: BlockParameter,
+    block: StateParameter,
     limits: RequestLimits,
     context: SimulationContext,
     work: (execution: Execution, time: TimeLimits) => Awaitable<T>,
@@ -125,12 +125,13 @@ export class Simulator {
     return spending(limits, context, (taken) =>
       andThen(this.served.rules(context), (rules) => {
         if (rules.isUncertain) view.rulesAreUncertain = true
-        return this.bases.on(this.blockMeant(block, rules), view, time, ({ base, opening, state, cancellation }) => {
+        return this.bases.on(this.blockMeant(block, rules), view, time, (on) => {
+          const { base, opening, inside, earlierLogs, state, cancellation } = on
           taken.gasUsed = 0n
           const budget = new ReadBudget(limits.upstreamReads, time.deadline)
           taken.budget = budget
           // Field by field: spreading costs more than some simulations.
-          return work({ base, opening, state, cancellation, rules, budget, taken }, time)
+          return work({ base, opening, inside, earlierLogs, state, cancellation, rules, budget, taken }, time)
         })
       }),
     )
@@ -200,7 +201,7 @@ export class Simulator {
   }
 
   /** After Denim a node has no block under construction: `pending` is the latest, never one more. */
-  private blockMeant(block: BlockParameter, { schedule: { subsecond } }: ChainRules): BlockParameter {
+  private blockMeant(block: StateParameter, { schedule: { subsecond } }: ChainRules): StateParameter {
     const isPending = block.kind === 'tag' && block.tag === 'pending' && !this.preconfirmed.enabled
     const sharesSeconds = subsecond !== undefined && subsecond.since * 1_000n <= BigInt(Date.now())
     return isPending && sharesSeconds ? { kind: 'tag', tag: 'latest' } : block
@@ -208,12 +209,17 @@ export class Simulator {
 
   /** Of an OP-stack head; an older block's own deposit tells where its state may be gone. */
   private daFootprintScalar(
-    block: BlockParameter,
+    block: StateParameter,
     base: BlockHeader,
     rules: ChainRules,
     time: TimeLimits,
   ): Awaitable<bigint | undefined> {
-    if (block.kind === 'tag' || !isOpForkActive(rulesAt(rules, base.number, base.timestamp), 'jovian')) return undefined
+    if (
+      block.kind === 'tag' ||
+      block.kind === 'position' ||
+      !isOpForkActive(rulesAt(rules, base.number, base.timestamp), 'jovian')
+    )
+      return undefined
     return daFootprintScalar(this.client, base, time)
   }
 }

@@ -37,6 +37,7 @@ import type {
   Rejection,
   RollupReceipt,
   Sampled,
+  SealedCall,
   SealedTransaction,
   SimulationPlan,
   StateLayer,
@@ -53,6 +54,7 @@ export interface Stretch {
   rules: ChainRules
   block: BlockEnvironment
   opening: boolean
+  isSplit: boolean
   transactions: Hex[]
   earlierReceipts: Hex[]
   earlierGasUsed: bigint
@@ -83,7 +85,7 @@ export interface StretchTransaction {
 }
 
 export interface Executed {
-  accounts: Map<Address, AccountChange>
+  layers: Map<Address, AccountChange>[]
   transactions: StretchTransaction[]
   receipts: ExecutedReceipt[]
   gasUsed: bigint
@@ -102,6 +104,10 @@ export interface StretchRejected {
   transaction: number
   message: string
   nativePrecompile?: Address
+}
+
+export interface Encoded {
+  transactions: Hex[]
 }
 
 export interface SealedBlock {
@@ -190,6 +196,10 @@ export function writeAuthorization(record: Authorization): string {
   )
 }
 
+export function writeSealedCall(record: SealedCall): string {
+  return `${record.raw}\n` + optionalQuantity(record.mint)
+}
+
 export function writePlannedCall(record: PlannedCall): string {
   return (
     count(record.type) +
@@ -206,7 +216,8 @@ export function writePlannedCall(record: PlannedCall): string {
     quantity(record.maxFeePerBlobGas ?? 0n) +
     list(record.accessList, writeAccessListEntry) +
     (record.blobVersionedHashes === undefined ? '-\n' : list(record.blobVersionedHashes, (item) => `${item}\n`)) +
-    (record.authorizationList === undefined ? '-\n' : list(record.authorizationList, writeAuthorization))
+    (record.authorizationList === undefined ? '-\n' : list(record.authorizationList, writeAuthorization)) +
+    (record.sealed === undefined ? '-\n' : writeSealedCall(record.sealed))
   )
 }
 
@@ -285,6 +296,7 @@ export function writeStretch(record: Stretch): string {
     writeChainRules(record.rules) +
     writeBlockEnvironment(record.block) +
     flag(record.opening) +
+    flag(record.isSplit) +
     list(record.transactions, (item) => `${item}\n`) +
     list(record.earlierReceipts, (item) => `${item}\n`) +
     quantity(record.earlierGasUsed) +
@@ -690,7 +702,7 @@ export function readStretchTransaction(reader: TextReader): StretchTransaction {
 
 export function readExecuted(reader: TextReader): Executed {
   return {
-    accounts: new Map(reader.list(() => [reader.hex(), readAccountChange(reader)])),
+    layers: reader.list(() => new Map(reader.list(() => [reader.hex(), readAccountChange(reader)]))),
     transactions: reader.list(() => readStretchTransaction(reader)),
     receipts: reader.list(() => readReceipt(reader)),
     gasUsed: reader.bigint(),
@@ -788,6 +800,10 @@ export function readStretchRejected(reader: TextReader): StretchRejected {
     message: reader.word(),
     ...reader.given('nativePrecompile', () => reader.hex()),
   }
+}
+
+export function readEncoded(reader: TextReader): Encoded {
+  return { transactions: reader.list(() => reader.hex()) }
 }
 
 export function readSampled(reader: TextReader): Sampled {

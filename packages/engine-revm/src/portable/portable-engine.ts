@@ -109,6 +109,10 @@ export class PortableEngine implements EngineCore {
     this.#start('lay', id, key, [], block)
   }
 
+  encode(id: number, key: string, layers: number[], block: string): void {
+    this.#start('encode', id, key, layers, block)
+  }
+
   cancel(id: number): void {
     if (this.#paused.delete(id)) this.#ask(`cancel\n${count(id)}`)
     const job = this.#jobs.get(id)

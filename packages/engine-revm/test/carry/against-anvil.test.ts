@@ -1,5 +1,14 @@
 import { readFileSync } from 'node:fs'
-import { type Devnet, OP_GENESIS_FILE, startDevnet } from '@upfront/devnet'
+import {
+  type Devnet,
+  deployedBy,
+  deploying,
+  OP_GENESIS_FILE,
+  Random,
+  SCRIBBLER,
+  scribble,
+  startDevnet,
+} from '@upfront/devnet'
 import { CallQueue, UpstreamClient } from '@upfront/node'
 import type { Address, Hash } from '@upfront/protocol'
 import {
@@ -15,8 +24,6 @@ import {
 } from '@upfront/simulation'
 import { numberToHex, pad } from 'viem'
 import { BUILDS } from '../builds.js'
-import { deployedBy, deploying, SCRIBBLER, scribble } from './programs.js'
-import { Random } from './traffic.js'
 
 const BLOCKS = 25
 const L1_FEE_VAULT: Address = '0x420000000000000000000000000000000000001a'

@@ -1,10 +1,17 @@
-import { type BuiltGeth, findGeth, GETH_DEVELOPER, GETH_GENESIS, startBuiltGeth } from '@upfront/devnet'
+import {
+  type BuiltGeth,
+  findGeth,
+  GETH_DEVELOPER,
+  GETH_GENESIS,
+  Random,
+  startBuiltGeth,
+  Traffic,
+} from '@upfront/devnet'
 import { withAmsterdam } from '@upfront/engine-conformance'
 import { DEFAULT_SIMULATION_LIMITS, decodeSimulationRequest, type Hash } from '@upfront/protocol'
 import { type SealedBlock, simulate } from '@upfront/simulation'
 import { BUILDS } from '../builds.js'
 import { at, Follower, limits } from './follower.js'
-import { Random, Traffic } from './traffic.js'
 
 const geth = findGeth()
 if (geth === undefined) console.warn('carry: not tried, there is no geth in PATH, ~/go/bin or $GETH')

@@ -4,8 +4,10 @@ import {
   findGeth,
   GETH_DEVELOPER,
   GETH_GENESIS,
+  Random,
   startBuiltGeth,
   startFaultProxy,
+  Traffic,
 } from '@upfront/devnet'
 import { withAmsterdam } from '@upfront/engine-conformance'
 import type { Hash, Hex } from '@upfront/protocol'
@@ -13,7 +15,6 @@ import type { SealedBlock } from '@upfront/simulation'
 import { BUILDS } from '../builds.js'
 import { accessListJson, writtenIn } from './block-access-list.js'
 import { Follower } from './follower.js'
-import { Random, Traffic } from './traffic.js'
 
 const geth = findGeth()
 if (geth === undefined) console.warn('carrying by access lists: not tried, there is no geth in PATH, ~/go/bin or $GETH')

@@ -1,4 +1,4 @@
-import { type BlockParameter, decodeBlockParameter } from '../block-parameter.js'
+import { decodeStateParameter, type StateParameter } from '../block-parameter.js'
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
 import { ErrorCode, RpcError } from '../rpc-error.js'
 import { decodeBlockOverrides } from '../simulate/decode-block-overrides.js'
@@ -9,7 +9,7 @@ import type { BlockOverrides, Call, StateOverride } from '../simulate/simulation
 /** The decoded `params` of `eth_call` and `eth_estimateGas`. */
 export interface CallRequest {
   call: Call
-  block: BlockParameter
+  block: StateParameter
   /** In ascending order of address, each address once. */
   stateOverrides: StateOverride[]
   blockOverrides: BlockOverrides
@@ -27,7 +27,7 @@ export function decodeCallRequest(params: unknown): CallRequest {
     const [call, block, stateOverrides, blockOverrides] = params
     return {
       call: decodeCall(call, place(0)),
-      block: decodeBlockParameter(block ?? 'latest', place(1)),
+      block: decodeStateParameter(block ?? 'latest', place(1)),
       stateOverrides: stateOverrides == null ? [] : decodeStateOverrides(stateOverrides, place(2)),
       blockOverrides: blockOverrides == null ? {} : decodeBlockOverrides(blockOverrides, place(3)),
     }

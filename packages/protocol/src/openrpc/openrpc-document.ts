@@ -54,7 +54,7 @@ const SIMULATE: OpenRpcMethod = {
   paramStructure: 'by-position',
   params: [
     { name: 'payload', required: true, schema: { $ref: '#/components/schemas/SimulationPayload' } },
-    { name: 'block', required: false, schema: { $ref: '#/components/schemas/BlockParameter' } },
+    { name: 'block', required: false, schema: { $ref: '#/components/schemas/StateParameter' } },
   ],
   result: {
     name: 'blocks',

@@ -107,7 +107,7 @@ export const OTHER_SERVICES: OpenRpcMethod[] = [
   ),
   method(
     'eth_callMany',
-    'Bundles of calls, each in a block of its own, after all transactions of a block',
+    'Bundles of calls, each in a block of its own, after a block or, where `transactionIndex` says so, in it after so many of its transactions',
     [
       ['bundles', BUNDLES, [{ transactions: [TRANSACTION] }]],
       ['simulateContext', OBJECT, { blockNumber: 'latest', transactionIndex: -1 }],

@@ -35,6 +35,11 @@ const closed = (properties: Record<string, JsonSchema>, required?: readonly stri
   additionalProperties: false,
 })
 
+const INDEX: JsonSchema = {
+  description: "How many of the block's transactions come before",
+  oneOf: [{ type: 'integer' }, ref('Quantity')],
+}
+
 const slots: JsonSchema = { type: 'object', propertyNames: ref('Hash'), additionalProperties: ref('Hash') }
 
 /** `components.schemas`, in the words of execution-apis where it has them. */
@@ -56,6 +61,19 @@ export const SCHEMAS: Record<string, JsonSchema> = {
       ref('Hash'),
       object({ blockNumber: ref('Quantity') }, ['blockNumber']),
       object({ blockHash: ref('Hash'), requireCanonical: { type: 'boolean', default: false } }, ['blockHash']),
+    ],
+  },
+  StateParameter: {
+    title: 'State',
+    description:
+      'A block, for the state after it, or a position in it, for the state after so many of its transactions',
+    oneOf: [
+      ref('BlockParameter'),
+      object({ blockNumber: { oneOf: [ref('Quantity'), { type: 'string' }] }, transactionIndex: INDEX }, [
+        'blockNumber',
+        'transactionIndex',
+      ]),
+      object({ blockHash: ref('Hash'), transactionIndex: INDEX }, ['blockHash', 'transactionIndex']),
     ],
   },
   SimulationPayload: object(

@@ -9,6 +9,21 @@ const TRACER_CONFIG: JsonSchema = {
     "Options of the tracer, flags but for the struct logger's `limit` (bytes): callTracer's `withLog` and `onlyTopCall`; prestateTracer's `diffMode`, `disableCode`, `disableStorage` and `includeEmpty`; erc7562Tracer's `withLog` and `ignoredOpcodes` (quantities); structLogger's `enableMemory`, `disableStack`, `disableStorage`, `enableReturnData` and `limit`",
 }
 const FLAG: JsonSchema = { type: 'boolean', description: 'Of the struct logger' }
+const UNNAMED = 'Without a tracer each instruction is shown, as by the struct logger of geth'
+const TRACER_OPTIONS = {
+  tracer: TRACER,
+  tracerConfig: TRACER_CONFIG,
+  enableMemory: FLAG,
+  disableStack: FLAG,
+  disableStorage: FLAG,
+  enableReturnData: FLAG,
+  limit: { type: 'integer', description: 'Bytes of steps after which no more are shown; 0: all' },
+} satisfies Record<string, JsonSchema>
+const OPTIONS = {
+  name: 'config',
+  required: false,
+  schema: { type: 'object', description: UNNAMED, properties: TRACER_OPTIONS },
+} satisfies OpenRpcMethod['params'][number]
 const GETH_TRACERS = {
   url: 'https://geth.ethereum.org/docs/developers/evm-tracing/built-in-tracers',
   description: "geth's built-in tracers",
@@ -80,7 +95,7 @@ export const TRACING: OpenRpcMethod[] = [
           ],
         },
       },
-      { name: 'block', required: false, schema: { $ref: '#/components/schemas/BlockParameter' } },
+      { name: 'block', required: false, schema: { $ref: '#/components/schemas/StateParameter' } },
     ],
     result: { name: 'blocks', schema: { type: 'array', items: { $ref: '#/components/schemas/SimulatedBlock' } } },
   },
@@ -134,7 +149,7 @@ export const TRACING: OpenRpcMethod[] = [
     paramStructure: 'by-position',
     params: [
       { name: 'call', required: true, schema: { $ref: '#/components/schemas/Call' } },
-      { name: 'block', required: false, schema: { $ref: '#/components/schemas/BlockParameter' } },
+      { name: 'block', required: false, schema: { $ref: '#/components/schemas/StateParameter' } },
       {
         name: 'stateOverrides',
         required: false,
@@ -160,23 +175,21 @@ export const TRACING: OpenRpcMethod[] = [
     paramStructure: 'by-position',
     params: [
       { name: 'call', required: true, schema: { $ref: '#/components/schemas/Call' } },
-      { name: 'block', required: false, schema: { $ref: '#/components/schemas/BlockParameter' } },
+      { name: 'block', required: false, schema: { $ref: '#/components/schemas/StateParameter' } },
       {
         name: 'config',
         required: false,
         schema: {
           type: 'object',
-          description: 'Without a tracer each instruction is shown, as by the struct logger of geth',
+          description: UNNAMED,
           properties: {
-            tracer: TRACER,
-            tracerConfig: TRACER_CONFIG,
-            enableMemory: FLAG,
-            disableStack: FLAG,
-            disableStorage: FLAG,
-            enableReturnData: FLAG,
-            limit: { type: 'integer', description: 'Bytes of steps after which no more are shown; 0: all' },
+            ...TRACER_OPTIONS,
             stateOverrides: { type: 'object', additionalProperties: { $ref: '#/components/schemas/AccountOverride' } },
             blockOverrides: { $ref: '#/components/schemas/BlockOverrides' },
+            txIndex: {
+              $ref: '#/components/schemas/Quantity',
+              description: 'Of a transaction of the block: the call runs before it',
+            },
           },
         },
       },
@@ -184,4 +197,32 @@ export const TRACING: OpenRpcMethod[] = [
     result: { name: 'trace', schema: {} },
     externalDocs: GETH_TRACERS,
   },
+  {
+    name: 'debug_traceTransaction',
+    summary: 'What a transaction did in its block, as a tracer of geth shows it.',
+    paramStructure: 'by-position',
+    params: [{ name: 'hash', required: true, schema: { $ref: '#/components/schemas/Hash' } }, OPTIONS],
+    result: { name: 'trace', schema: {} },
+    externalDocs: GETH_TRACERS,
+  },
+  ...(['Number', 'Hash'] as const).map((by): OpenRpcMethod => {
+    const schema = by === 'Hash' ? 'Hash' : 'BlockParameter'
+    return {
+      name: `debug_traceBlockBy${by}`,
+      summary: 'What the transactions of a sealed block did, as a tracer of geth shows it.',
+      paramStructure: 'by-position',
+      params: [{ name: 'block', required: true, schema: { $ref: `#/components/schemas/${schema}` } }, OPTIONS],
+      result: {
+        name: 'traces',
+        schema: {
+          type: 'array',
+          items: {
+            type: 'object',
+            properties: { txHash: { $ref: '#/components/schemas/Hash' }, result: {} },
+          },
+        },
+      },
+      externalDocs: GETH_TRACERS,
+    }
+  }),
 ]

@@ -1,4 +1,4 @@
-import { decodeBlockParameter } from '../block-parameter.js'
+import { decodeStateParameter } from '../block-parameter.js'
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
 import { decodeArray, decodeBoolean, decodeObject, ignoreUnlessMistyped } from '../decode/structure.js'
 import { type Later, mapped, type Parts } from '../parts.js'
@@ -87,7 +87,7 @@ function decode(params: unknown, later?: Later): SimulationRequest {
         ignoreUnlessMistyped(key, PAYLOAD_FIELDS, PAYLOAD_ALIASES, undefined)
     }
   }
-  const block = decodeBlockParameter(params[1] ?? 'latest', new Place(undefined, 'params[1]'))
+  const block = decodeStateParameter(params[1] ?? 'latest', new Place(undefined, 'params[1]'))
   return { blockStateCalls: blocks, traceTransfers, validation, returnFullTransactions, block }
 }
 

@@ -1,4 +1,4 @@
-import type { BlockParameter } from '../block-parameter.js'
+import type { StateParameter } from '../block-parameter.js'
 import type { Address, Hash, Hex } from '../hex.js'
 
 /** The decoded `params` of `eth_simulateV1`: nothing defaulted but the flags, every quantity within its EVM width. */
@@ -7,7 +7,7 @@ export interface SimulationRequest {
   traceTransfers: boolean
   validation: boolean
   returnFullTransactions: boolean
-  block: BlockParameter
+  block: StateParameter
 }
 
 export interface BlockStateCall {

@@ -1,4 +1,4 @@
-import { decodeBlockParameter } from '../block-parameter.js'
+import { decodeIndex, decodeStateParameter, type StateParameter } from '../block-parameter.js'
 import type { CallRequest } from '../call/call-request.js'
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
 import { decodeObject, ignoreUnlessMistyped } from '../decode/structure.js'
@@ -13,21 +13,12 @@ export interface TraceCallRequest extends CallRequest {
   tracer: Tracer
 }
 
-const FIELDS = [
-  'tracer',
-  'tracerConfig',
-  'timeout',
-  'reexec',
-  'stateOverrides',
-  'blockOverrides',
-  'txIndex',
-  'overrides',
-  ...STRUCT_LOGGER_OPTIONS,
-] as const
+const TRACER_FIELDS = ['tracer', 'tracerConfig', 'timeout', 'reexec', 'overrides', ...STRUCT_LOGGER_OPTIONS] as const
+const FIELDS = [...TRACER_FIELDS, 'stateOverrides', 'blockOverrides', 'txIndex'] as const
 
 /**
- * The `params` of `debug_traceCall`: `[call, block, { tracer, tracerConfig, stateOverrides, blockOverrides }]`; the block is
- * `latest` where none is given. `timeout` and `reexec` are ignored: the server's own limits hold. Without a tracer it is the struct logger, whose
+ * The `params` of `debug_traceCall`: `[call, block, { tracer, tracerConfig, stateOverrides, blockOverrides, txIndex }]`; the block is
+ * `latest` where none is given, and with `txIndex` the call runs before that transaction of it. `timeout` and `reexec` are ignored: the server's own limits hold. Without a tracer it is the struct logger, whose
  * options stand beside `tracer`, as in geth.
  * @throws RpcError -32602 with the place of what is wrong
  */
@@ -36,18 +27,11 @@ export function decodeTraceCallRequest(params: unknown): TraceCallRequest {
     if (!Array.isArray(params)) throw mismatch(undefined, 'params to be [call, block, config]', params)
     if (params.length > 3) throw new DecodeError(undefined, `expected at most three params, got ${params.length}`)
     const place = new Place(undefined, 'params[2]')
-    const config = decodeObject(params[2] ?? {}, 'an object of options', place)
-    for (const key of Object.keys(config)) {
-      if (!(FIELDS as readonly string[]).includes(key)) ignoreUnlessMistyped(key, FIELDS, {}, place)
-    }
-    const { stateOverrides, blockOverrides, txIndex, overrides } = config
-    if (overrides !== undefined && overrides !== null)
-      throw new DecodeError(new Place(place, 'overrides'), "the chain's own rules hold: expected none")
-    if (txIndex !== undefined && txIndex !== null)
-      throw new DecodeError(new Place(place, 'txIndex'), 'calls run after all transactions of the block')
+    const config = decodeConfig(params[2], FIELDS, place)
+    const { stateOverrides, blockOverrides, txIndex } = config
     return {
       call: decodeCall(params[0], new Place(undefined, 'params[0]')),
-      block: decodeBlockParameter(params[1] ?? 'latest', new Place(undefined, 'params[1]')),
+      block: decodeBlock(params[1] ?? 'latest', txIndex ?? undefined, new Place(place, 'txIndex')),
       tracer: decodeNamed(config, place),
       stateOverrides:
         stateOverrides == null ? [] : decodeStateOverrides(stateOverrides, new Place(place, 'stateOverrides')),
@@ -58,6 +42,33 @@ export function decodeTraceCallRequest(params: unknown): TraceCallRequest {
     if (error instanceof DecodeError) throw new RpcError(ErrorCode.invalidParams, error.message)
     throw error
   }
+}
+
+/**
+ * The `params` of `debug_traceTransaction` and `debug_traceBlockBy…`: what is traced, and the options of `debug_traceCall` that name a tracer.
+ * @throws DecodeError
+ */
+export function decodeTracerParams(params: unknown[]): { traced: unknown; tracer: Tracer } {
+  if (params.length > 2) throw new DecodeError(undefined, `expected at most two params, got ${params.length}`)
+  if (params.length === 0) throw new DecodeError(undefined, 'missing value for required argument 0')
+  const place = new Place(undefined, 'params[1]')
+  return { traced: params[0], tracer: decodeNamed(decodeConfig(params[1], TRACER_FIELDS, place), place) }
+}
+
+function decodeConfig(value: unknown, fields: readonly string[], place: Place): Record<string, unknown> {
+  const config = decodeObject(value ?? {}, 'an object of options', place)
+  for (const key of Object.keys(config)) if (!fields.includes(key)) ignoreUnlessMistyped(key, fields, {}, place)
+  if (config.overrides !== undefined && config.overrides !== null)
+    throw new DecodeError(new Place(place, 'overrides'), "the chain's own rules hold: expected none")
+  return config
+}
+
+function decodeBlock(value: unknown, txIndex: unknown, at: Place): StateParameter {
+  const block = decodeStateParameter(value, new Place(undefined, 'params[1]'))
+  if (txIndex === undefined) return block
+  if (block.kind === 'position') throw new DecodeError(at, `can not stand beside ${block.place}`)
+  const transactionIndex = decodeIndex(txIndex, at)
+  return { kind: 'position', block, transactionIndex, place: at.toString(), isOfTransaction: true }
 }
 
 function decodeNamed(config: Record<string, unknown>, place: Place): Tracer {

@@ -26,6 +26,15 @@ export interface BlockCarrier {
   forget(): void
 }
 
+/** What an engine offers that can write what it carries. */
+export interface BlockEncoder {
+  /**
+   * Begins to write a sealed block's transactions as EIP-2718 bytes, for a stretch of that block.
+   * @throws or rejects with StretchRejected where they are not what the block's header says
+   */
+  encode(block: BlockToCarry, cancellation: Cancellation): Awaitable<Step<Hex[]>>
+}
+
 /** A sealed block, and what executing it must come to. */
 export interface BlockToCarry {
   rules: ChainRules

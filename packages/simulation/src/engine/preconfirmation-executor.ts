@@ -25,6 +25,8 @@ export interface BlockStretch {
   block: BlockEnvironment
   /** The block's first stretch: its pre-execution system calls run before the transactions. */
   opening: boolean
+  /** What the system calls change, and what each transaction changes, are layers of their own. */
+  isSplit?: boolean
   /** EIP-2718 bytes, signed, or an OP-stack deposit. */
   transactions: Hex[]
   /** What earlier stretches of the same block left, in order; empty when opening. */
@@ -49,8 +51,8 @@ export interface BlockEnvironment {
 }
 
 export interface ExecutedStretch {
-  /** What this stretch changed. */
-  layer: StateLayer
+  /** What this stretch changed, oldest first: one layer, unless it is split. */
+  layers: StateLayer[]
   transactions: PreconfirmedTransaction[]
   /** Of these transactions alone. */
   receipts: ExecutedReceipt[]

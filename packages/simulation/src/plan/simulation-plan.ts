@@ -97,4 +97,14 @@ export interface PlannedCall {
   accessList: AccessListEntry[]
   blobVersionedHashes?: Hash[]
   authorizationList?: Authorization[]
+  /** Where it is a transaction that stands in a block. */
+  sealed?: SealedCall
+}
+
+/** What a transaction of a block has beside a call. */
+export interface SealedCall {
+  /** EIP-2718 bytes. */
+  raw: Hex
+  /** Of an OP-stack deposit, in wei, 0 where it mints nothing. No other transaction has it. */
+  mint?: bigint
 }

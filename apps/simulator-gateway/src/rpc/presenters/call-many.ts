@@ -93,16 +93,14 @@ function blockOverridesOf(given: unknown, place: string): object {
   return overrides
 }
 
-/** The state after all transactions of a block: a position before its end is refused. */
+/** The state after a block, or after its first transactions; -1: after all. */
 function blockOf(simulated: unknown): unknown {
   if (simulated == null) return 'latest'
-  const { blockNumber, transactionIndex = -1 } = objectAt(simulated, 'params[1]')
-  if (transactionIndex !== -1 && transactionIndex !== null)
-    throw new RpcError(
-      ErrorCode.invalidParams,
-      'params[1].transactionIndex: calls run after all transactions of the block: expected -1 or none',
-    )
-  return blockNumber ?? 'latest'
+  const { blockNumber, transactionIndex } = objectAt(simulated, 'params[1]')
+  const block = blockNumber ?? 'latest'
+  if (transactionIndex === undefined || transactionIndex === null || transactionIndex === -1) return block
+  const isHash = typeof block === 'string' && block.length === 66
+  return { [isHash ? 'blockHash' : 'blockNumber']: block, transactionIndex }
 }
 
 function inBundles<T>(results: T[], lengths: readonly number[]): T[][] {

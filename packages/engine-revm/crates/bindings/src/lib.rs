@@ -180,6 +180,12 @@ impl NativeEngine {
         self.start("lay", id, &key, &[], &block)
     }
 
+    /// Writes the transactions of a sealed block as EIP-2718 bytes, where they are its own. They come by mail.
+    #[napi(catch_unwind)]
+    pub fn encode(&self, id: u32, key: Latin1String, layers: Vec<u32>, block: Latin1String) -> Result<()> {
+        self.start("encode", id, &key, &layers, &block)
+    }
+
     /// Whether anything is held of this state.
     #[napi(catch_unwind)]
     pub fn holds(&self, key: Latin1String) -> Result<bool> {

@@ -62,7 +62,7 @@ pub fn executed(executed: ExecutedStretch) -> String {
     });
     written(&Executed {
         transactions: transactions.collect(),
-        accounts: executed.changes,
+        layers: executed.layers.into_iter().map(|layer| layer.accounts.clone()).collect(),
         receipts: executed.receipts,
         gas_used: executed.gas_used,
         blob_gas_used: executed.blob_gas_used,

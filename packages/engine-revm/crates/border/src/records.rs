@@ -35,7 +35,7 @@ pub struct StretchTransaction {
 }
 
 pub struct Executed {
-    pub accounts: AddressMap<state::AccountChange>,
+    pub layers: Vec<AddressMap<state::AccountChange>>,
     pub transactions: Vec<StretchTransaction>,
     pub receipts: Vec<stretch::StretchReceipt>,
     pub gas_used: u64,
@@ -54,6 +54,10 @@ pub struct StretchRejected {
     pub transaction: u64,
     pub message: String,
     pub native_precompile: Option<Address>,
+}
+
+pub struct Encoded {
+    pub transactions: Vec<Bytes>,
 }
 
 names! {
@@ -82,10 +86,11 @@ fields! { plan::BaseFeeParameters { elasticity, denominator, minimum } }
 fields! { plan::Withdrawal { index, validator_index, address, amount } }
 fields! { plan::StateOverride { address, balance, nonce, code, move_precompile_to, state, state_diff } }
 fields! { plan::Authorization { chain_id, address, nonce, y_parity, r, s, authority } }
+fields! { plan::SealedCall { raw, mint } }
 fields! {
     plan::PlannedCall {
         tx_type, from, to, input, value, nonce, gas, gas_price, shown_gas_price, max_fee, max_priority_fee,
-        max_blob_fee, access_list, blob_hashes, authorizations
+        max_blob_fee, access_list, blob_hashes, authorizations, sealed
     }
 }
 fields! {
@@ -111,7 +116,7 @@ fields! {
 }
 fields! {
     stretch::Stretch {
-        chain, block, opening, transactions, earlier_receipts, earlier_gas_used, earlier_blob_gas_used
+        chain, block, opening, is_split, transactions, earlier_receipts, earlier_gas_used, earlier_blob_gas_used
     }
 }
 fields! { state::AccountChange { balance, nonce, code, storage_cleared, storage; exists: false } }
@@ -195,7 +200,7 @@ fields! {
     }
 }
 fields! { StretchTransaction { hash, from, to, nonce } }
-fields! { Executed { accounts, transactions, receipts, gas_used, blob_gas_used, receipts_root, logs_bloom } }
+fields! { Executed { layers, transactions, receipts, gas_used, blob_gas_used, receipts_root, logs_bloom } }
 variants! {
     rejection::TransactionFault {
         "nonceTooHigh" => NonceTooHigh { nonce, expected }, "nonceTooLow" => NonceTooLow { nonce, expected },
@@ -226,6 +231,7 @@ variants! {
 }
 fields! { Rejected { rejection, block, call } }
 fields! { StretchRejected { transaction, message, native_precompile } }
+fields! { Encoded { transactions } }
 fields! { carry::Deposit { source_hash, from, mint, is_system_transaction } }
 fields! {
     carry::SealedTransaction {
@@ -265,6 +271,7 @@ pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
         "Withdrawal" => plan::Withdrawal::read(t)?.write(&mut out),
         "StateOverride" => plan::StateOverride::read(t)?.write(&mut out),
         "Authorization" => plan::Authorization::read(t)?.write(&mut out),
+        "SealedCall" => plan::SealedCall::read(t)?.write(&mut out),
         "PlannedCall" => plan::PlannedCall::read(t)?.write(&mut out),
         "PlannedBlock" => plan::PlannedBlock::read(t)?.write(&mut out),
         "StepOptions" => plan::StepOptions::read(t)?.write(&mut out),
@@ -303,6 +310,7 @@ pub fn echo(name: &str, t: &mut Tokens<'_>) -> Decoded<String> {
         "Rejection" => rejection::Rejection::read(t)?.write(&mut out),
         "Rejected" => Rejected::read(t)?.write(&mut out),
         "StretchRejected" => StretchRejected::read(t)?.write(&mut out),
+        "Encoded" => Encoded::read(t)?.write(&mut out),
         "Deposit" => carry::Deposit::read(t)?.write(&mut out),
         "SealedTransaction" => carry::SealedTransaction::read(t)?.write(&mut out),
         "SealedBlock" => carry::SealedBlock::read(t)?.write(&mut out),

@@ -3,7 +3,7 @@
 use crate::{
     encode,
     payload::Payload,
-    records::StretchRejected,
+    records::{Encoded, StretchRejected},
     text::{Decoded, Tokens},
 };
 use upfront_engine::{
@@ -11,7 +11,7 @@ use upfront_engine::{
     carry::{self, Differs},
     outcome::Outcome,
     plan::Plan,
-    primitives::{B256, map::AddressMap},
+    primitives::{Address, B256, map::AddressMap},
     rejection::Failure,
     simulate::{Ground, simulate_reading},
     state::AccountChange,
@@ -27,6 +27,8 @@ pub enum Work {
     Carry(carry::SealedBlock),
     /// Carries a block by its access list.
     Lay(carry::ListedBlock),
+    /// Writes a block's transactions as EIP-2718 bytes.
+    Encode(carry::SealedBlock),
 }
 
 /// How work ends without a result.
@@ -56,6 +58,7 @@ impl Work {
             "warm" => Self::Warm(t.read()?),
             "carry" => Self::Carry(t.read()?),
             "lay" => Self::Lay(t.read()?),
+            "encode" => Self::Encode(t.read()?),
             _ => return Err(crate::Malformed("an unknown kind of work")),
         })
     }
@@ -77,6 +80,11 @@ impl Work {
             },
             Self::Carry(block) => carried(ground, (block.hash, block.block.number), carry::execute(block, ground)),
             Self::Lay(block) => carried(ground, (block.hash, block.number), carry::listed(block)),
+            Self::Encode(block) => match carry::encoded(block) {
+                Ok(transactions) => Ok(encode::written(&Encoded { transactions }).into_bytes().into()),
+                Err(Differs::Read(error)) => Err(Failure::from(error).into()),
+                Err(differs) => Err(stretch_rejected(0, differs.to_string(), None)),
+            },
         }
     }
 }
@@ -96,17 +104,18 @@ fn refused(failure: StretchFailure) -> Ending {
     match failure {
         StretchFailure::Read(error) => Failure::from(error).into(),
         StretchFailure::Rejected { transaction, error } => {
-            let rejected = StretchRejected {
-                transaction: transaction as u64,
-                message: error.to_string(),
-                native_precompile: match error {
-                    TransactionError::NativePrecompile(address) => Some(address),
-                    _ => None,
-                },
+            let native_precompile = match error {
+                TransactionError::NativePrecompile(address) => Some(address),
+                _ => None,
             };
-            Ending::Rejected(encode::written(&rejected).into_bytes())
+            stretch_rejected(transaction, error.to_string(), native_precompile)
         }
     }
+}
+
+fn stretch_rejected(transaction: usize, message: String, native_precompile: Option<Address>) -> Ending {
+    let rejected = StretchRejected { transaction: transaction as u64, message, native_precompile };
+    Ending::Rejected(encode::written(&rejected).into_bytes())
 }
 
 /// An outcome as the answer's text.

@@ -206,9 +206,24 @@ pub struct PlannedCall {
     pub access_list: Vec<(Address, Vec<B256>)>,
     pub blob_hashes: Option<Vec<B256>>,
     pub authorizations: Option<Vec<Authorization>>,
+    /// Where it is a transaction that stands in a block.
+    pub sealed: Option<SealedCall>,
+}
+
+/// What a transaction of a block has beside a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SealedCall {
+    /// EIP-2718 bytes.
+    pub raw: Bytes,
+    /// Of an OP-stack deposit, which pays no fees and is valid whatever it is; no other has it.
+    pub mint: Option<U256>,
 }
 
 impl PlannedCall {
+    pub fn mint(&self) -> Option<U256> {
+        self.sealed.as_ref().and_then(|sealed| sealed.mint)
+    }
+
     pub fn fees(&self) -> Fees {
         match self.gas_price {
             Some(price) => Fees { cap: price, tip: price },

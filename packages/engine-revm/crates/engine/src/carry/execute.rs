@@ -30,6 +30,7 @@ pub fn execute(block: &SealedBlock, ground: &Ground) -> Result<AddressMap<Accoun
         chain: block.chain,
         block: block.block.clone(),
         opening: earlier == 0,
+        is_split: false,
         transactions: encoded[earlier..].to_vec(),
         earlier_receipts: block.earlier_receipts.clone(),
         earlier_gas_used: block.earlier_gas_used,
@@ -107,7 +108,7 @@ fn compare(block: &SealedBlock, executed: &ExecutedStretch) -> Result<(), Differ
 }
 
 /// The transactions' bytes. They are the block's: their hashes are those that the node says, and their root is the header's.
-fn encoded(block: &SealedBlock) -> Result<Vec<Bytes>, Differs> {
+pub fn encoded(block: &SealedBlock) -> Result<Vec<Bytes>, Differs> {
     let mut encoded = Vec::with_capacity(block.transactions.len());
     for (index, transaction) in block.transactions.iter().enumerate() {
         let bytes = encode_sealed(transaction).filter(|bytes| keccak256(bytes) == transaction.hash);

@@ -11,5 +11,5 @@ pub use crate::seal::{Deposit, SealedTransaction};
 pub use block::SealedBlock;
 pub use carried::{Carried, Sampled, carry};
 pub use difference::{Difference, Differs};
-pub use execute::execute;
+pub use execute::{encoded, execute};
 pub use listed::{ListedBlock, listed};

@@ -29,6 +29,8 @@ pub struct Charge {
     /// Taken from the sender before execution, blob fee and roll-up fees included. It may exceed the balance, which then wraps
     /// around: geth does so without validation.
     pub upfront: U256,
+    /// Given to the sender before that (OP-stack deposits).
+    pub mint: U256,
     /// Returned to the sender per unit of gas left.
     pub gas_price: U256,
     /// Paid to the fee recipient per unit of gas used. None: no fee is paid.
@@ -138,7 +140,7 @@ impl Handler for SimulationHandler<'_> {
         let Context { journaled_state, tx, .. } = &mut evm.evm.ctx;
         let mut caller = journaled_state.load_account_with_code_mut(tx.caller)?.data;
         let balance = *caller.balance();
-        caller.set_balance(balance.wrapping_sub(self.charge.upfront));
+        caller.set_balance(balance.wrapping_add(self.charge.mint).wrapping_sub(self.charge.upfront));
         if tx.kind.is_call() {
             let nonce = caller.nonce();
             caller.set_nonce(nonce.wrapping_add(1));

@@ -56,32 +56,38 @@ pub fn execute(
         return Err(Rejection::BlockGasLimit { left: gas_left, asked }.into());
     }
     let gas = asked.min(progress.gas_budget);
-    let encoded = seal::encode_transaction(&UnsignedTransaction { call, chain_id: plan.chain.chain_id, nonce, gas });
+    let encoded = match &call.sealed {
+        Some(sealed) => sealed.raw.to_vec(),
+        None => seal::encode_transaction(&UnsignedTransaction { call, chain_id: plan.chain.chain_id, nonce, gas }),
+    };
+    let mint = call.mint().unwrap_or_default();
+    let validation = plan.validation && call.mint().is_none();
 
     let caps = call.fees();
     let priced = !(caps.cap.is_zero() && caps.tip.is_zero());
     let gas_price = effective_price(call, fees.base_fee, priced);
-    let rollup = rollup_charge(plan, block, priced, &encoded, fees.base_fee, machine)?;
+    let rollup =
+        if validation || priced { rollup_charge(block, call, &encoded, fees.base_fee, machine)? } else { None };
     let initial = initial_gas(machine, call);
     let upfront = Candidate {
         call,
         spec: block.rules.spec,
-        validation: plan.validation,
+        validation,
         nonce,
         gas,
         gas_price,
         base_fee: fees.base_fee,
         blob_base_fee: fees.blob_base_fee,
         sender_nonce: sender.nonce,
-        sender_balance: sender.balance,
+        sender_balance: sender.balance.saturating_add(mint),
         rollup: rollup.as_ref(),
         initial,
         init_code_limit: machine.evm.ctx.cfg.max_initcode_size(),
     }
     .check()?;
 
-    let tip = (plan.validation || priced).then(|| gas_price.wrapping_sub(fees.base_fee));
-    let charge = Charge { upfront, gas_price, tip, rollup };
+    let tip = (validation || priced).then(|| gas_price.wrapping_sub(fees.base_fee));
+    let charge = Charge { upfront, mint, gas_price, tip, rollup };
     let shown_price = call.shown_gas_price.unwrap_or(gas_price);
     machine.evm.ctx.chain.gas_price = shown_price;
     let probes = plan.probes_of(turn.block, turn.call);
@@ -121,17 +127,18 @@ fn effective_price(call: &PlannedCall, base_fee: U256, priced: bool) -> U256 {
 
 /// A call on an OP-stack chain pays the roll-up's fees, as in a block, if it pays fees at all.
 fn rollup_charge(
-    plan: &Plan,
     block: &PlannedBlock,
-    priced: bool,
+    call: &PlannedCall,
     encoded: &[u8],
     base_fee: U256,
     machine: &mut Machine,
 ) -> Result<Option<RollupCharge>, Fault> {
-    match block.rules.op {
-        Some(op) if plan.validation || priced => Ok(Some(op::rollup_charge(machine.state(), op, encoded, base_fee)?)),
-        _ => Ok(None),
-    }
+    let Some(op) = block.rules.op else { return Ok(None) };
+    let charge = match call.sealed {
+        Some(_) => op::rollup_charge(machine.state(), op, encoded, base_fee)?,
+        None => op::rollup_charge(machine.state(), op, &op::as_signed(encoded), base_fee)?,
+    };
+    Ok(Some(charge))
 }
 
 fn initial_gas(machine: &Machine, call: &PlannedCall) -> InitialAndFloorGas {

@@ -13,19 +13,20 @@ use revm::Database;
 pub const MESSAGE_PASSER: Address = address!("4200000000000000000000000000000000000016");
 
 /// The roll-up's fees for a transaction, by the current slots of L1Block.
+/// @param signed its EIP-2718 bytes, or those that stand for them
 pub fn rollup_charge(
     state: &mut impl Database<Error = ReadError>,
     fork: OpFork,
-    encoded: &[u8],
+    signed: &[u8],
     base_fee: U256,
 ) -> Result<RollupCharge, ReadError> {
     let block = L1Block::read(state, fork)?;
-    Ok(RollupCharge { l1_fee: block.l1_fee(&as_signed(encoded)), base_fee, operator: block.operator })
+    Ok(RollupCharge { l1_fee: block.l1_fee(signed), base_fee, operator: block.operator })
 }
 
 /// The L1 fee depends on the bytes of the signed transaction. A call is not signed, so 64 bytes that don't compress stand for `r`
 /// and `s`.
-fn as_signed(encoded: &[u8]) -> Vec<u8> {
+pub fn as_signed(encoded: &[u8]) -> Vec<u8> {
     let r: B256 = keccak256(encoded);
     let s: B256 = keccak256(r);
     [encoded, r.as_slice(), s.as_slice()].concat()

@@ -65,6 +65,7 @@ pub(super) fn call(to: Option<Address>, value: u64, input: Bytes) -> PlannedCall
         access_list: Vec::new(),
         blob_hashes: None,
         authorizations: None,
+        sealed: None,
     }
 }
 

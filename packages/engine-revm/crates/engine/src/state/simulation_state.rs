@@ -196,6 +196,13 @@ impl SimulationState {
         self.changes
     }
 
+    /// What was changed so far lies below what is changed from now on. Returns it.
+    pub fn split(&mut self) -> Arc<Layer> {
+        let layer = Arc::new(Layer { accounts: self.take_changes() });
+        self.layers.push(layer.clone());
+        layer
+    }
+
     pub fn take_changes(&mut self) -> AddressMap<AccountChange> {
         std::mem::take(&mut self.changes)
     }

@@ -37,6 +37,8 @@ pub struct Stretch {
     pub block: BlockEnvironment,
     /// Whether it is the first of its block, and begins with the block's system calls.
     pub opening: bool,
+    /// Whether what the system calls change, and what each transaction changes, are told apart.
+    pub is_split: bool,
     /// EIP-2718 bytes.
     pub transactions: Vec<Bytes>,
     /// Receipts of the block's earlier stretches, EIP-2718 bytes.

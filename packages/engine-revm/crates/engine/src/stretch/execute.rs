@@ -15,16 +15,18 @@ use crate::{
     outcome::ExecutedLog,
     plan::OpFork,
     simulate::{GasPool, Ground, blob_gas, current_da_footprint_scalar, da_footprint},
-    state::{AccountChange, Allowance, ReadError, SimulationState, Stop},
+    state::{Allowance, Layer, ReadError, SimulationState, Stop},
 };
-use alloy_primitives::{Address, B256, Bloom, Bytes, Log, map::AddressMap};
+use alloy_primitives::{Address, B256, Bloom, Bytes, Log};
 use alloy_trie::root::ordered_trie_root_with_encoder;
 use revm::{Database, primitives::hardfork::SpecId};
 use std::sync::Arc;
 
 #[derive(Debug)]
 pub struct ExecutedStretch {
-    pub changes: AddressMap<AccountChange>,
+    /// What it changed, oldest first: one, or where the stretch is split that of the system calls, where it is opening, and one a
+    /// transaction.
+    pub layers: Vec<Arc<Layer>>,
     pub transactions: Vec<PooledTransaction>,
     pub receipts: Vec<StretchReceipt>,
     /// This and the fields below are of the whole block so far.
@@ -78,8 +80,13 @@ pub fn execute(stretch: &Stretch, ground: &Ground) -> Result<ExecutedStretch, St
     reading(ground, |state| {
         state.note(certain.iter().copied());
         let (executed, mut state) = run(stretch, transactions.clone(), state, &ground.stop);
-        let changes = state.take_changes();
-        (executed.map(|executed| ExecutedStretch { changes, ..executed }), state)
+        let executed = executed.map(|mut executed| {
+            if !stretch.is_split {
+                executed.layers.push(state.split());
+            }
+            executed
+        });
+        (executed, state)
     })?
 }
 
@@ -89,7 +96,7 @@ pub fn decoded(stretch: &Stretch) -> Result<Vec<PooledTransaction>, StretchFailu
     stretch.transactions.iter().enumerate().map(decode).collect()
 }
 
-/// `execute`, with the changes left in the state, so that the block can go on. Where the state notes what is missing, a transaction that
+/// `execute`, with the changes left in the state, unless the stretch is split, so that the block can go on. Where the state notes what is missing, a transaction that
 /// lacks something is tried out, so that all that it lacks is noted, and left out.
 pub fn run(
     stretch: &Stretch,
@@ -98,6 +105,7 @@ pub fn run(
     stop: &Arc<Stop>,
 ) -> (Result<ExecutedStretch, StretchFailure>, SimulationState) {
     let mut access_list = stretch.new_access_list();
+    let mut layers = Vec::new();
     if stretch.opening {
         let mut machine = stretch.machine(state, stop.clone());
         let opened = stretch.open(&mut machine);
@@ -107,6 +115,9 @@ pub fn run(
         match opened {
             Ok(()) | Err(ReadError::Lacking) => {}
             Err(error) => return (Err(error.into()), state),
+        }
+        if stretch.is_split {
+            layers.push(state.split());
         }
     }
     state.set_block_hash(stretch.block.number.saturating_sub(1), stretch.block.parent_hash);
@@ -127,6 +138,9 @@ pub fn run(
         let error = match apply(stretch, &mut evm, transaction, &mut progress) {
             Ok(receipt) => {
                 receipts.push(receipt);
+                if stretch.is_split {
+                    layers.push(evm.state().split());
+                }
                 continue;
             }
             Err(error) => error,
@@ -145,7 +159,7 @@ pub fn run(
     }
     let (receipts_root, logs_bloom) = seal(stretch, &receipts);
     let executed = ExecutedStretch {
-        changes: AddressMap::default(),
+        layers,
         transactions,
         receipts,
         gas_used: progress.pool.used(),

@@ -325,6 +325,7 @@ mod tests {
                 rules: BlockRules { spec: fork.spec(), op: Some(fork), blob: None },
             },
             opening: false,
+            is_split: false,
             transactions: Vec::new(),
             earlier_receipts: Vec::new(),
             earlier_gas_used: 0,

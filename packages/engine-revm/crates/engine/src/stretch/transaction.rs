@@ -60,6 +60,7 @@ impl PooledTransaction {
             access_list: self.env.access_list.iter().map(|item| (item.address, item.storage_keys.clone())).collect(),
             blob_hashes: None,
             authorizations: Some(self.env.authorization_list.iter().filter_map(signed).collect()),
+            sealed: None,
         }
     }
 }

@@ -1,4 +1,3 @@
-import type { StateRead } from '@upfront/simulation'
 import { concatHex, fromRlp, type Hex, numberToHex, pad, sha256, toRlp } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import {
@@ -45,6 +44,12 @@ export class Random {
     return of[this.below(of.length)]!
   }
 }
+
+/** A place in the state of a block. */
+type StateRead =
+  | { kind: 'balance' | 'nonce' | 'code'; address: Hex }
+  | { kind: 'storage'; address: Hex; slot: Hex }
+  | { kind: 'blockHash'; number: bigint }
 
 type Rpc = <T>(method: string, params: readonly unknown[]) => Promise<T>
 

@@ -1,0 +1,161 @@
+import { Inject, Injectable } from '@nestjs/common'
+import { BlockResolver, type PinnedBlock } from '@upfront/head'
+import { newestBlock, openingOf, type PreconfirmedSnapshot, parentOfNewest } from '@upfront/preconfirmed'
+import { type BlockHeader, type BlockPosition, ErrorCode, RpcError } from '@upfront/protocol'
+import {
+  BlockPositions,
+  type BlockPrefix,
+  type BlockToCarry,
+  type ChainRules,
+  Driver,
+  type PinnedState,
+  parentOf,
+  pinnedState,
+  ReadBudget,
+} from '@upfront/simulation'
+import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
+import type { FollowedBlock } from '../chain/followed-block.js'
+import { FollowedChain } from '../chain/followed-chain.js'
+import { ServedChain } from '../chain/served-chain.js'
+import type { SimulationBase, TimeLimits } from './simulation-base.js'
+
+/** A block's first transactions read as much as many simulations do: so many times what one of these may. */
+const READS_OF_A_BLOCK = 8
+
+/** A sealed block, with what was executed of it here. */
+export interface OpenedBlock {
+  block: FollowedBlock
+  parent: BlockHeader
+  rules: ChainRules
+  prefix: BlockPrefix
+  decoded: BlockToCarry
+}
+
+/** Finds the state at a position in a block, by executing what comes before it. */
+@Injectable()
+export class Positions {
+  private readonly positions = new BlockPositions()
+
+  constructor(
+    private readonly followed: FollowedChain,
+    private readonly blocks: BlockResolver,
+    private readonly served: ServedChain,
+    private readonly driver: Driver,
+    @Inject(ENGINE) private readonly choice: EngineChoice,
+  ) {}
+
+  /**
+   * What a simulation at a position in a sealed block stands on.
+   * @throws RpcError: -32602 where the block has no such position, -32000 where it can't be executed here; UpstreamError, BlockMoved; the
+   * signal's reason
+   */
+  async inSealed(pinned: PinnedBlock, position: BlockPosition, limits: TimeLimits): Promise<SimulationBase> {
+    unlessSold(position, limits)
+    if (pinned.opening !== undefined)
+      throw refused(
+        position,
+        "what the node's own block under construction holds is not known: expected a sealed block",
+      )
+    const opened = await this.open(pinned.header, limits)
+    const { block, parent } = opened
+    const { header } = block
+    const count = block.transactions.length
+    unlessBeyond(position, `block ${header.number}`, count, header.hash)
+    const state = await this.after(opened, position.transactionIndex, limits)
+    return {
+      base: parentOf(header, parent),
+      opening: {
+        timestamp: header.timestamp,
+        gasLimit: header.gasLimit,
+        feeRecipient: header.miner,
+        prevRandao: header.mixHash,
+        baseFeePerGas: header.baseFeePerGas ?? 0n,
+        ...(header.parentBeaconBlockRoot !== undefined && { beaconRoot: header.parentBeaconBlockRoot }),
+      },
+      inside: header,
+      earlierLogs: opened.prefix.logsBefore(position.transactionIndex),
+      state,
+      cancellation: limits,
+    }
+  }
+
+  /** As `inSealed`, in the block under construction. */
+  async inUnsealed(
+    snapshot: PreconfirmedSnapshot,
+    position: BlockPosition,
+    limits: TimeLimits,
+  ): Promise<SimulationBase> {
+    unlessSold(position, limits)
+    const block = newestBlock(snapshot)
+    unlessBeyond(position, 'the block under construction', block.transactions.length, block.hash)
+    const { block: pinned, layers } = snapshot.state
+    const below = pinnedState(pinned, layers.slice(0, layers.length - block.layers.length))
+    const key = [block.payloadId, pinned.key, ...below.layers.map(({ id }) => id)].join()
+    const prefix = this.positions.unsealed(key, block, below, await this.served.rules(limits))
+    const state = await this.executed(key, prefix, position.transactionIndex, limits)
+    const earlierLogs = prefix.logsBefore(position.transactionIndex)
+    return { base: parentOfNewest(snapshot), opening: openingOf(snapshot), earlierLogs, state, cancellation: limits }
+  }
+
+  /**
+   * The block with its transactions, and with what was executed of it.
+   * @throws as `inSealed`
+   */
+  async open(header: BlockHeader, limits: TimeLimits): Promise<OpenedBlock> {
+    if (header.number === 0n) throw new RpcError(ErrorCode.serverError, 'no transaction in genesis')
+    const [rules, block, parent] = await Promise.all([
+      this.served.rules(limits),
+      this.followed.whole(header.hash, limits),
+      this.blocks.resolve({ kind: 'hash', hash: header.parentHash, requireCanonical: false }, limits),
+    ])
+    if (block === undefined) throw new RpcError(ErrorCode.serverError, `block ${header.hash} not found`)
+    const opened = this.positions.sealed(block, parent.header, rules)
+    const { number, hash } = parent.header
+    this.choice.engine.provide(hash, [{ kind: 'blockHash', number }], [hash])
+    return { block, parent: parent.header, rules, ...opened }
+  }
+
+  /** The state after the first transactions of the block. @throws as `inSealed` */
+  after({ block, prefix }: OpenedBlock, count: number, limits: TimeLimits): Promise<PinnedState> {
+    return this.executed(block.header.hash, prefix, count, limits)
+  }
+
+  private async executed(key: string, prefix: BlockPrefix, count: number, limits: TimeLimits): Promise<PinnedState> {
+    const { deadline, costs } = limits
+    const budget = new ReadBudget(READS_OF_A_BLOCK * (costs?.limits.upstreamReads ?? 0), deadline)
+    let gasUsed = 0n
+    try {
+      return await this.positions.after(key, prefix, count, {
+        driver: this.driver,
+        executor: this.choice.engine,
+        budget,
+        cancellation: limits,
+        onExecuted: (gas) => {
+          gasUsed += gas
+        },
+      })
+    } finally {
+      if (gasUsed > 0n || budget.used > 0) costs?.spend?.({ gasUsed, reads: budget.used })
+    }
+  }
+}
+
+function unlessBeyond(position: BlockPosition, named: string, count: number, hash: string): void {
+  const { transactionIndex: index, isOfTransaction } = position
+  if (!isOfTransaction && index > count) {
+    const has = count === 1 ? '1 transaction' : `${count} transactions`
+    throw refused(position, `${named} has ${has}, got ${index}`)
+  }
+  // geth: of an empty block, the state that its first transaction would have.
+  if (isOfTransaction && index >= count && !(index === 0 && count === 0))
+    throw new RpcError(ErrorCode.serverError, `transaction index ${index} out of range for block ${hash}`)
+}
+
+/** Who checks a bill executes what was sold on the state of a block, which a witness proves. */
+function unlessSold(position: BlockPosition, { costs }: TimeLimits): void {
+  if (costs?.isSold) throw refused(position, 'a position in a block is not sold: expected a whole block')
+}
+
+function refused({ place }: BlockPosition, why: string): RpcError {
+  return new RpcError(ErrorCode.invalidParams, `${place}: ${why}`)
+}

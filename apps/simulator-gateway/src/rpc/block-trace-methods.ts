@@ -1,0 +1,198 @@
+import type { BlockResolver } from '@upfront/head'
+import { decodeFixedBytes, decodeQuantity, malformed, type UpstreamClient } from '@upfront/node'
+import {
+  type BlockHeader,
+  type BlockParameter,
+  decodeBlockParameter,
+  decodeBytes32,
+  decodeTracerParams,
+  ErrorCode,
+  type Hash,
+  mismatch,
+  Place,
+  RpcError,
+  type Tracer,
+} from '@upfront/protocol'
+import {
+  AnswerTooLong,
+  type Driver,
+  planTransaction,
+  presentRejection,
+  ReadBudget,
+  recordingFor,
+  SimulationRejected,
+} from '@upfront/simulation'
+import type { FollowedChain } from '../chain/followed-chain.js'
+import type { OpenedBlock, Positions } from '../pending/positions.js'
+import type { SimulationBases } from '../pending/simulation-base.js'
+import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
+import { growing } from '../simulate/growing-answer.js'
+import { narrowed } from '../simulate/simulation-context.js'
+import { spending, type Taken } from '../simulate/spending.js'
+import { decoding, timeOf } from './reading.js'
+import { TRACING, traceJson, traceLimits } from './trace-answer.js'
+
+/** What blocks are traced with. */
+interface BlockTracing {
+  positions: Positions
+  bases: SimulationBases
+  blocks: BlockResolver
+  followed: FollowedChain
+  client: UpstreamClient
+  driver: Driver
+}
+
+/** Of the traces of a block together. */
+const MOST_BLOCK_BYTES = 16 * 1024 * 1024
+/** What is reserved for each byte of them. */
+const COPIES = 3
+const TRANSACTION_BYTES = 8 * 1024 * 1024
+
+/** Methods that trace the transactions of sealed blocks as their blocks ran them. */
+export function blockTraceMethods(tracing: BlockTracing): [string, RpcMethod][] {
+  const { positions, bases } = tracing
+  const open = async (header: BlockHeader, context: RpcContext) => {
+    if (header.number === 0n) throw new RpcError(ErrorCode.serverError, 'genesis is not traceable')
+    bases.standsOn({ header, key: header.hash }, context.view)
+    return positions.open(header, timeOf(context))
+  }
+  const byBlock = (decode: (value: unknown) => BlockParameter) =>
+    decoding(async (params, context) => {
+      const { traced, tracer } = decodeTracerParams(params)
+      const opened = await open(await headerOf(decode(traced), tracing, context), context)
+      return traceAll(opened, tracer, tracing, context)
+    })
+  return [
+    [
+      'debug_traceTransaction',
+      decoding(async (params, context) => {
+        const { traced, tracer } = decodeTracerParams(params)
+        const { header, index } = await find(decodeBytes32(traced, undefined, 'params[0]'), tracing, context)
+        const opened = await open(header, context)
+        return spending(context.limits, context, (taken) => trace(opened, index, tracer, tracing, context, taken))
+      }),
+    ],
+    ['debug_traceBlockByNumber', byBlock(numberOf)],
+    ['debug_traceBlockByHash', byBlock(hashOf)],
+  ]
+}
+
+/** A transaction of the block, traced on the state at its position. @returns JSON */
+async function trace(
+  opened: OpenedBlock,
+  index: number,
+  tracer: Tracer,
+  { positions, driver }: BlockTracing,
+  context: RpcContext,
+  taken: Taken,
+): Promise<string> {
+  const { block, parent, rules, prefix, decoded } = opened
+  const { header } = block
+  const time = timeOf(context)
+  const sealed = decoded.transactions[index]
+  if (sealed === undefined)
+    throw new RpcError(ErrorCode.serverError, `transaction index ${index} out of range for block ${header.hash}`)
+  // The transaction itself too: that says who sent it, and what its trace has to come to.
+  await positions.after(opened, index + 1, time)
+  const state = await positions.after(opened, index, time)
+  const [executed, receipt] = [prefix.transactions[index]!, prefix.receipts[index]!]
+  const limits = traceLimits(tracer, context.limits)
+  try {
+    const answer = await growing(limits, context, (answerBytes) => {
+      const on = { header, parent }
+      const plan = planTransaction(sealed, executed, on, rules, { answerBytes }, recordingFor(tracer))
+      const budget = new ReadBudget(limits.upstreamReads, time.deadline)
+      taken.budget = budget
+      return driver.simulate(plan, state, { budget, cancellation: context })
+    })
+    taken.gasUsed += answer.gasUsed
+    if (answer.gasUsed !== receipt.gasUsed)
+      throw new Error(
+        `transaction ${sealed.hash} used ${receipt.gasUsed} gas, and ${answer.gasUsed} when it was traced`,
+      )
+    return traceJson(answer, tracer, limits, prefix.logsBefore(index))
+  } catch (error) {
+    if (!(error instanceof SimulationRejected)) throw error
+    throw new RpcError(ErrorCode.serverError, presentRejection(error.rejection, TRACING).message)
+  }
+}
+
+/** Each transaction of the block. @returns JSON */
+async function traceAll(
+  opened: OpenedBlock,
+  tracer: Tracer,
+  tracing: BlockTracing,
+  context: RpcContext,
+): Promise<string> {
+  const { answerBytes } = narrowed(context.limits, MOST_BLOCK_BYTES)
+  return spending(context.limits, context, async (taken) => {
+    const traces: string[] = []
+    let bytes = 0
+    for (const [index, { hash }] of opened.decoded.transactions.entries()) {
+      const result = await trace(opened, index, tracer, tracing, context, taken)
+      traces.push(`{"txHash":"${hash}","result":${result}}`)
+      bytes += result.length
+      if (bytes > answerBytes) throw new AnswerTooLong(answerBytes)
+      context.reserve?.(COPIES * bytes)
+    }
+    return `[${traces.join(',')}]`
+  })
+}
+
+/** @throws RpcError as geth words it, where there is no such block */
+async function headerOf(
+  parameter: BlockParameter,
+  { blocks }: BlockTracing,
+  context: RpcContext,
+): Promise<BlockHeader> {
+  try {
+    return (await blocks.resolve(parameter, timeOf(context))).header
+  } catch (error) {
+    if (!(error instanceof RpcError) || !error.message.startsWith('header not found') || parameter.kind === 'tag')
+      throw error
+    const named = parameter.kind === 'number' ? `#${parameter.number}` : parameter.hash
+    throw new RpcError(ErrorCode.serverError, `block ${named} not found`)
+  }
+}
+
+/** Where a transaction is sealed. @throws RpcError as geth words it, where it is in no block */
+async function find(
+  hash: Hash,
+  tracing: BlockTracing,
+  context: RpcContext,
+): Promise<{ header: BlockHeader; index: number }> {
+  const kept = tracing.followed.find(hash)
+  if (kept !== undefined) return { header: kept.block.header, index: kept.index }
+  const asked = {
+    method: 'eth_getTransactionByHash',
+    params: [hash],
+    decode: placeFromRpc,
+    maxBytes: TRANSACTION_BYTES,
+  }
+  const place = await tracing.client.call(asked, timeOf(context))
+  if (place === undefined) throw new RpcError(ErrorCode.serverError, 'transaction not found')
+  const { blockHash, index } = place
+  const parameter: BlockParameter = { kind: 'hash', hash: blockHash, requireCanonical: false }
+  return { header: await headerOf(parameter, tracing, context), index }
+}
+
+/** Undefined where no block has it yet. */
+function placeFromRpc(transaction: unknown): { blockHash: Hash; index: number } | undefined {
+  if (transaction === null) return undefined
+  if (typeof transaction !== 'object') throw malformed('a transaction', transaction)
+  const { blockHash, transactionIndex } = transaction as Record<string, unknown>
+  if (blockHash === null || blockHash === undefined) return undefined
+  return { blockHash: decodeFixedBytes(blockHash, 32), index: Number(decodeQuantity(transactionIndex, 32)) }
+}
+
+function hashOf(value: unknown): BlockParameter {
+  return { kind: 'hash', hash: decodeBytes32(value, undefined, 'params[0]'), requireCanonical: false }
+}
+
+function numberOf(value: unknown): BlockParameter {
+  const place = new Place(undefined, 'params[0]')
+  const block = decodeBlockParameter(value, place)
+  if (block.kind === 'hash') throw mismatch(place, 'a block number or a tag', value)
+  if (block.kind === 'tag' && block.tag === 'pending') throw mismatch(place, 'a sealed block', value)
+  return block
+}

@@ -1,0 +1,279 @@
+import { type BuiltGeth, findGeth, GETH_DEVELOPER, Random, startBuiltGeth, Traffic } from '@upfront/devnet'
+import { type Hex, numberToHex } from 'viem'
+import { assemble } from './assemble.js'
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+
+// Positions in random blocks, and the transactions at them, compared field by field with geth's own answers.
+// `npm run test:positions` asks at ten thousand.
+const POSITIONS = Number(process.env.POSITIONS ?? 150)
+const SEED = Number(process.env.POSITION_SEED ?? 29)
+const BLOCKS = Math.min(400, 12 + Math.ceil(POSITIONS / 50))
+const path = findGeth()
+const suite = path === undefined ? describe.skip : describe
+const title = 'positions in blocks agree with geth'
+
+const TRACERS: object[] = [
+  { tracer: 'callTracer', tracerConfig: { withLog: true } },
+  { tracer: 'callTracer' },
+  { tracer: 'callTracer', tracerConfig: { onlyTopCall: true } },
+  { tracer: 'prestateTracer' },
+  { tracer: 'prestateTracer', tracerConfig: { diffMode: true } },
+  { tracer: 'prestateTracer', tracerConfig: { diffMode: true, disableCode: true } },
+  { tracer: '4byteTracer' },
+  { tracer: 'erc7562Tracer' },
+  {},
+  { enableMemory: true, enableReturnData: true },
+  { disableStack: true, disableStorage: true },
+]
+
+suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title, () => {
+  const random = new Random(SEED)
+  const blocks: { number: Hex; hash: Hex; transactions: Hex[] }[] = []
+  let geth: BuiltGeth
+  let gateway: GatewayProcess
+  let traffic: Traffic
+
+  beforeAll(
+    async () => {
+      geth = await startBuiltGeth(path as string)
+      traffic = new Traffic(random, geth.rpc, 1337, GETH_DEVELOPER.privateKey)
+      await traffic.begin()
+      for (let made = 0; made < BLOCKS; made += 1) {
+        const feeRecipient = traffic.feeRecipient()
+        await geth.build({ feeRecipient, withdrawals: traffic.withdrawals(made) })
+        blocks.push(await geth.rpc('eth_getBlockByNumber', ['latest', false]))
+        await traffic.send()
+      }
+      gateway = await startGatewayProcess({
+        UPSTREAM_RPC_URL: geth.rpcUrl,
+        DIALECT: 'ethereum',
+      })
+    },
+    60_000 + 1_000 * BLOCKS,
+  )
+  afterAll(async () => {
+    await gateway?.stop()
+    await geth?.stop()
+  })
+
+  type Reply = { result?: unknown; error?: unknown }
+  const ofGeth = async (method: string, params: unknown[]): Promise<Reply> => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    const response = await fetch(geth.rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    const { result, error } = (await response.json()) as Reply
+    return error === undefined ? { result } : { error }
+  }
+  const ofOurs = async (method: string, params: unknown[]): Promise<Reply> => {
+    const { result, error } = await gateway.call(method, params)
+    return error === undefined ? { result } : { error }
+  }
+  /** Of all answers, how many tell something. */
+  let told = 0
+  const differences = async (questions: [method: string, params: unknown[]][]) => {
+    const found: unknown[] = []
+    for (const [method, params] of questions) {
+      const [theirs, ours] = await Promise.all([ofGeth(method, params), ofOurs(method, params)])
+      if (ours.result !== undefined) told += 1
+      if (JSON.stringify(sorted(ours)) !== JSON.stringify(sorted(theirs)))
+        found.push({ method, params, ...firstDifference(sorted(ours), sorted(theirs)) })
+    }
+    return found
+  }
+
+  const LOOKING = assemble(
+    'NUMBER 0 MSTORE 1 NUMBER SUB BLOCKHASH 32 MSTORE NUMBER BLOCKHASH 64 MSTORE TIMESTAMP 96 MSTORE COINBASE BALANCE 128 MSTORE CALLER BALANCE 160 MSTORE BASEFEE 192 MSTORE 224 0 RETURN',
+  )
+  const code = '0x00000000000000000000000000000000000c0de7'
+
+  function someCall(): { call: object; overrides: object } {
+    if (random.chance(20))
+      return { call: { from: traffic.sender(), to: code }, overrides: { [code]: { code: LOOKING } } }
+    const { to, data = '0x', value = 0n } = traffic.call()
+    const priced = random.one<object>([
+      {},
+      { gasPrice: '0x174876e800' },
+      { maxFeePerGas: '0x174876e800', maxPriorityFeePerGas: '0x5' },
+    ])
+    return {
+      call: { from: traffic.sender(), to, data, value: numberToHex(value), gas: '0x7a120', ...priced },
+      overrides: {},
+    }
+  }
+
+  it(
+    `at ${POSITIONS} random ones`,
+    async () => {
+      const questions: [string, unknown[]][] = []
+      for (let asked = 0; asked < POSITIONS; asked += 1) {
+        const block = random.one(blocks)
+        const txIndex = numberToHex(random.below(block.transactions.length + 2))
+        const { call, overrides } = someCall()
+        const blockOverrides = random.one<object>([
+          {},
+          {},
+          { number: numberToHex(BigInt(block.number) + 1n) },
+          { time: '0x77359400' },
+        ])
+        const config = { ...random.one(TRACERS), txIndex, stateOverrides: overrides, blockOverrides }
+        const named = random.one<unknown>([block.number, block.hash, { blockHash: block.hash }])
+        questions.push(['debug_traceCall', [call, named, config]])
+      }
+      expect((await differences(questions)).slice(0, 3)).toEqual([])
+      // The others are past the end of their block.
+      expect(told).toBeGreaterThan(POSITIONS / 2)
+      expect(blocks.some(({ transactions }) => transactions.length > 5)).toBe(true)
+    },
+    60_000 + 60 * POSITIONS,
+  )
+
+  it(
+    'and the transactions at them',
+    async () => {
+      const all = blocks.flatMap(({ transactions }) => transactions)
+      const asked = Math.min(POSITIONS, 4 * all.length)
+      const questions = Array.from({ length: asked }, (): [string, unknown[]] => [
+        'debug_traceTransaction',
+        [random.one(all), random.one(TRACERS)],
+      ])
+      expect((await differences(questions)).slice(0, 3)).toEqual([])
+    },
+    60_000 + 60 * POSITIONS,
+  )
+
+  it(
+    'and whole blocks',
+    async () => {
+      const questions = blocks.flatMap(({ number, hash }): [string, unknown[]][] =>
+        random.chance(50)
+          ? [['debug_traceBlockByNumber', [number, random.one(TRACERS)]]]
+          : [['debug_traceBlockByHash', [hash, random.one(TRACERS)]]],
+      )
+      expect((await differences(questions)).slice(0, 3)).toEqual([])
+    },
+    60_000 + 500 * BLOCKS,
+  )
+
+  it('and in every other method, a call at a position does what it does traced there', async () => {
+    for (let asked = 0; asked < 30; asked += 1) {
+      const { number, hash, transactions } = random.one(blocks.slice(2))
+      const transactionIndex = random.below(transactions.length + 1)
+      const { call, overrides } = someCall()
+      const at = random.one<object>([
+        { blockNumber: number, transactionIndex },
+        { blockHash: hash, transactionIndex: numberToHex(transactionIndex) },
+      ])
+      const traced = await ofOurs('debug_traceCall', [call, at, { tracer: 'callTracer', stateOverrides: overrides }])
+      const { output = '0x', error, gasUsed } = traced.result as { output?: Hex; error?: string; gasUsed: Hex }
+      const called = await ofOurs('eth_call', [call, at, overrides])
+      expect(error === undefined ? called.result : called.error).toEqual(
+        error === undefined ? output : expect.anything(),
+      )
+      const payload = { blockStateCalls: [{ calls: [call], stateOverrides: overrides }] }
+      const simulated = await ofOurs('eth_simulateV1', [payload, at])
+      expect(await ofOurs('upfront_simulate', [payload, at])).toEqual(simulated)
+      const [{ calls, ...block }] = simulated.result as [{ number: Hex; calls: { gasUsed: Hex; status: Hex }[] }]
+      expect([block.number, calls[0]]).toEqual([
+        number,
+        expect.objectContaining({ gasUsed, status: error ? '0x0' : '0x1' }),
+      ])
+      // A simulated block has its base fee, where a call that offers no price sees none.
+      if ((call as { to: Hex }).to === code) continue
+      const many = await ofOurs('eth_callMany', [
+        [{ transactions: [call] }],
+        { blockNumber: hash, transactionIndex },
+        overrides,
+      ])
+      expect(many.result).toEqual([[error === undefined ? { value: output } : { error: expect.any(String) }]])
+    }
+  })
+
+  it('and the rest of a block, simulated at a position, has its receipts', async () => {
+    for (const { hash, transactions } of blocks.slice(-8)) {
+      const from = random.below(transactions.length + 1)
+      const receipts = await geth.rpc<Record<'gasUsed' | 'status', Hex>[]>('eth_getBlockReceipts', [hash])
+      const sent = await geth.rpc<{ transactions: Record<string, Hex>[] }>('eth_getBlockByHash', [hash, true])
+      const calls = sent.transactions.slice(from).map(({ gasPrice, maxFeePerGas, ...rest }) => ({
+        ...rest,
+        ...(maxFeePerGas === undefined ? { gasPrice } : { maxFeePerGas }),
+        type: undefined,
+        hash: undefined,
+      }))
+      const { result, error } = await ofOurs('eth_simulateV1', [
+        { blockStateCalls: [{ calls }], validation: true },
+        { blockHash: hash, transactionIndex: from },
+      ])
+      expect(error).toBeUndefined()
+      const [block] = result as [{ calls: Record<'gasUsed' | 'status', Hex>[] }]
+      const shown = (all: Record<'gasUsed' | 'status', Hex>[]) =>
+        all.map(({ gasUsed, status }) => ({ gasUsed, status }))
+      expect(shown(block.calls)).toEqual(shown(receipts.slice(from)))
+    }
+  })
+
+  it.each([
+    [
+      ['eth_call', [{ to: code }, { blockNumber: '0x3', transactionIndex: 1_000 }]],
+      /^params\[1\]\.transactionIndex: block 3 has \d+ transactions?, got 1000$/,
+    ],
+    [
+      ['eth_call', [{ to: code }, { blockNumber: '0x3', transactionIndex: -1 }]],
+      /^params\[1\]\.transactionIndex: expected a number of transactions, got -1$/,
+    ],
+    [['eth_call', [{ to: code }, { blockNumber: '0x3', transactionIndex: '7' }]], /^params\[1\]\.transactionIndex: /],
+    [
+      ['eth_call', [{ to: code }, { blockNumber: 'pending', transactionIndex: 0 }]],
+      /^params\[1\]\.transactionIndex: |^header not found/,
+    ],
+    [
+      ['eth_getBlockReceipts', [{ blockNumber: '0x3', transactionIndex: 0 }]],
+      /^params\[0\]\.transactionIndex: a whole block/,
+    ],
+    [
+      ['debug_traceCall', [{ to: code }, { blockNumber: '0x3', transactionIndex: 0 }, { txIndex: '0x1' }]],
+      /^params\[2\]\.txIndex: can not stand beside/,
+    ],
+    [['debug_traceTransaction', ['0x12']], /^params\[0\]: /],
+    [['debug_traceTransaction', []], /^missing value for required argument 0$/],
+    [['debug_traceBlockByNumber', ['0x3', { tracer: 'none' }]], /^params\[1\]\.tracer: /],
+  ] as [[string, unknown[]], RegExp][])('refuses %j by name', async ([method, params], message) => {
+    const { error } = await gateway.call(method, params)
+    expect(error).toMatchObject({ code: -32602, message: expect.stringMatching(message) })
+  })
+
+  it('and what is none', async () => {
+    const unknown = `0x${'77'.repeat(32)}`
+    const [, { number, hash, transactions }] = blocks as [unknown, (typeof blocks)[number]]
+    expect(
+      await differences([
+        ['debug_traceTransaction', [unknown]],
+        ['debug_traceBlockByNumber', ['0x0']],
+        ['debug_traceBlockByNumber', ['0xfffff']],
+        ['debug_traceBlockByHash', [unknown]],
+        ['debug_traceCall', [{ to: code }, number, { txIndex: numberToHex(transactions.length) }]],
+        ['debug_traceCall', [{ to: code }, hash, { txIndex: '0x100000' }]],
+        ['debug_traceCall', [{ to: code }, '0x0', { txIndex: '0x0' }]],
+      ]),
+    ).toEqual([])
+  })
+})
+
+/** Where two answers differ first, with what stands there. */
+function firstDifference(ours: unknown, theirs: unknown, at = ''): { at: string; ours: unknown; theirs: unknown } {
+  if (typeof ours === 'object' && typeof theirs === 'object' && ours !== null && theirs !== null)
+    for (const key of new Set([...Object.keys(ours), ...Object.keys(theirs)])) {
+      const [one, other] = [(ours as Record<string, unknown>)[key], (theirs as Record<string, unknown>)[key]]
+      if (JSON.stringify(one) !== JSON.stringify(other)) return firstDifference(one, other, `${at}.${key}`)
+    }
+  return { at, ours, theirs }
+}
+
+/** The order of an object's fields is of no matter. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, each]) => [key, sorted(each)]),
+  )
+}

@@ -1,0 +1,95 @@
+import { UpstreamFault } from '@upfront/node'
+import { type BlockHeader, ErrorCode, RpcError } from '@upfront/protocol'
+import { LRUCache } from 'lru-cache'
+import { blockToCarry, carryRules } from '../carry/block-to-carry.js'
+import type { SealedBlock } from '../carry/sealed-block.js'
+import { UnknownTransactionType } from '../carry/sealed-transaction.js'
+import { type PinnedState, pinnedState } from '../drive/pinned-state.js'
+import type { BlockToCarry } from '../engine/block-carrier.js'
+import type { ChainRules } from '../plan/chain-rules.js'
+import type { PendingBlock } from '../present/present-pending-block.js'
+import { BlockPrefix, type PrefixSite } from './block-prefix.js'
+
+/** Of all blocks that are kept, about 400 bytes each. */
+const MOST_VALUES = 64_000
+
+/** Blocks that were executed transaction by transaction, so that the next question at one of them is answered at once. */
+export class BlockPositions {
+  readonly #prefixes = new LRUCache<string, BlockPrefix>({ max: 256, maxSize: MOST_VALUES })
+  /** Blocks whose fields were decoded, as long as their prefixes are kept. */
+  readonly #decoded = new WeakMap<BlockPrefix, BlockToCarry>()
+
+  /**
+   * A sealed block's transactions as far as they were executed, and the block as engines take it.
+   * @throws RpcError -32000 where its rules are not known here, or what the node says of it can't be read
+   */
+  sealed(block: SealedBlock, parent: BlockHeader, rules: ChainRules): { prefix: BlockPrefix; decoded: BlockToCarry } {
+    const known = this.#prefixes.get(block.header.hash)
+    if (known !== undefined) return { prefix: known, decoded: this.#decoded.get(known)! }
+    const decoded = decode(block, parent, rules)
+    const prefix = new BlockPrefix({
+      rules,
+      environment: decoded.block,
+      below: pinnedState({ header: parent, key: parent.hash }),
+      transactions: async ({ driver, executor, cancellation, budget }) =>
+        driver.run(() => executor.encode(decoded, cancellation), pinnedState({ header: parent, key: parent.hash }), {
+          budget,
+          cancellation,
+        }),
+      differenceOf: ({ gasUsed, receiptsRoot }) => {
+        const { header } = block
+        if (gasUsed !== header.gasUsed) return `gas used ${gasUsed}, in the header ${header.gasUsed}`
+        return receiptsRoot === header.receiptsRoot
+          ? undefined
+          : `receipts root ${receiptsRoot}, in the header ${header.receiptsRoot}`
+      },
+    })
+    this.#decoded.set(prefix, decoded)
+    this.#keep(block.header.hash, prefix)
+    return { prefix, decoded }
+  }
+
+  /** The transactions of a block under construction as far as they were executed. @param key of the block as its builder makes it */
+  unsealed(key: string, block: PendingBlock, below: PinnedState, rules: ChainRules): BlockPrefix {
+    const { environment } = block
+    const raw = block.transactions.map((transaction) => transaction.raw)
+    const known = this.#prefixes.get(key)
+    if (known?.transactions.every((transaction, index) => transaction.raw === raw[index])) {
+      known.has(raw)
+      return known
+    }
+    const prefix = new BlockPrefix({ rules, environment, below, transactions: async () => raw })
+    this.#keep(key, prefix)
+    return prefix
+  }
+
+  /**
+   * `BlockPrefix.after`, kept within bounds.
+   * @param key the block's hash, or that of the block as its builder makes it
+   * @throws what `BlockPrefix.after` does
+   */
+  async after(key: string, prefix: BlockPrefix, count: number, site: PrefixSite): Promise<PinnedState> {
+    const state = await prefix.after(count, site)
+    this.#keep(key, prefix)
+    return state
+  }
+
+  #keep(key: string, prefix: BlockPrefix): void {
+    this.#prefixes.set(key, prefix, { size: prefix.weight })
+  }
+}
+
+function decode(block: SealedBlock, parent: BlockHeader, rules: ChainRules): BlockToCarry {
+  const { header } = block
+  if (header.number === 0n) throw new RpcError(ErrorCode.serverError, 'no transaction in genesis')
+  const blockRules = carryRules(rules, header, parent)
+  const refuse = (why: string) =>
+    new RpcError(ErrorCode.serverError, `block ${header.number} can not be executed here: ${why}`)
+  if (blockRules === undefined) throw refuse('a fork begins with it, or its rules are not known')
+  try {
+    return blockToCarry(block, rules, blockRules)
+  } catch (error) {
+    if (error instanceof UpstreamFault || error instanceof UnknownTransactionType) throw refuse(error.message)
+    throw error
+  }
+}

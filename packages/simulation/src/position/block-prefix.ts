@@ -1,0 +1,157 @@
+import { unlessAborted } from '@upfront/node'
+import { ErrorCode, type Hex, RpcError } from '@upfront/protocol'
+import type { DriveLimits, Driver } from '../drive/driver.js'
+import { type PinnedState, pinnedState } from '../drive/pinned-state.js'
+import type { BlockEncoder } from '../engine/block-carrier.js'
+import {
+  type BlockEnvironment,
+  type ExecutedReceipt,
+  type ExecutedStretch,
+  type PreconfirmationExecutor,
+  type PreconfirmedTransaction,
+  StretchRejected,
+} from '../engine/preconfirmation-executor.js'
+import type { StateLayer } from '../engine/state.js'
+import type { ChainRules } from '../plan/chain-rules.js'
+import { mergedLayers } from './merged-layers.js'
+
+/** What executing transactions of a block takes. */
+export interface PrefixSite extends DriveLimits {
+  driver: Pick<Driver, 'run'>
+  executor: PreconfirmationExecutor & BlockEncoder
+  /** Told of the gas of what was executed; of what had been before, nothing. */
+  onExecuted?(gas: bigint): void
+}
+
+export interface PrefixOptions {
+  rules: ChainRules
+  environment: BlockEnvironment
+  /** The state that the block's system calls and transactions run on. */
+  below: PinnedState
+  /** The block's transactions, EIP-2718 bytes, asked for when the first one is executed. */
+  transactions: (site: PrefixSite) => Promise<readonly Hex[]>
+  /** Of the whole block, once it was executed: why that is not what was to come of it. */
+  differenceOf?: (executed: ExecutedStretch) => string | undefined
+}
+
+/**
+ * The first transactions of a block, executed on what lies below it as far as somebody has asked, with the state after each: a layer for
+ * the system calls that open the block, and one for each transaction.
+ */
+export class BlockPrefix {
+  readonly transactions: PreconfirmedTransaction[] = []
+  readonly receipts: ExecutedReceipt[] = []
+  readonly #options: PrefixOptions
+  readonly #layers: StateLayer[] = []
+  readonly #merged = new Map<string, StateLayer>()
+  #raw: readonly Hex[] | undefined
+  #underWay: Promise<void> | undefined
+
+  constructor(options: PrefixOptions) {
+    this.#options = options
+  }
+
+  /** About how many values of state its layers hold. */
+  get weight(): number {
+    const all = [...this.#layers, ...this.#merged.values()]
+    return all.reduce((sum, layer) => sum + weightOf(layer), 1)
+  }
+
+  /** How many logs these transactions, which were executed, wrote. */
+  logsBefore(transactions: number): number {
+    return this.receipts.slice(0, transactions).reduce((sum, { logs }) => sum + logs.length, 0)
+  }
+
+  /** The block, whose first transactions are those that were executed, has these now. */
+  has(raw: readonly Hex[]): void {
+    this.#raw = raw
+  }
+
+  /**
+   * The state after the opening system calls and the first `count` transactions, which the block must have. What was not executed yet is.
+   * @throws RpcError -32000 where the block can't be executed here; what `Driver.run` does
+   */
+  async after(count: number, site: PrefixSite): Promise<PinnedState> {
+    while (this.#layers.length <= count) {
+      site.cancellation.signal.throwIfAborted()
+      if (this.#underWay === undefined) {
+        this.#underWay = this.#extend(count, site).finally(() => {
+          this.#underWay = undefined
+        })
+        await this.#underWay
+      } else {
+        // Whoever began it may give up, or ask for less.
+        await unlessAborted(
+          this.#underWay.catch(() => undefined),
+          site.cancellation.signal,
+        )
+      }
+    }
+    const { below } = this.#options
+    return pinnedState(below.block, [...below.layers, ...this.#layersUpTo(count + 1)])
+  }
+
+  async #extend(count: number, site: PrefixSite): Promise<void> {
+    const { rules, environment, below, transactions, differenceOf } = this.#options
+    const { driver, executor, cancellation } = site
+    const { number } = environment
+    const done = this.transactions.length
+    const opening = this.#layers.length === 0
+    let executed: ExecutedStretch
+    try {
+      this.#raw = this.#raw !== undefined && this.#raw.length >= count ? this.#raw : await transactions(site)
+      const stretch = {
+        ...{ rules, block: environment, opening, isSplit: true },
+        transactions: this.#raw.slice(done, count),
+        earlierReceipts: this.receipts,
+      }
+      const at = opening ? below : pinnedState(below.block, [...below.layers, ...this.#layersUpTo(this.#layers.length)])
+      executed = await driver.run(() => executor.execute(stretch, at, cancellation), at, site)
+    } catch (error) {
+      if (!(error instanceof StretchRejected)) throw error
+      throw unlike(number, `transaction ${done + error.transaction}: ${error.message}`)
+    }
+    const difference = count === this.#raw.length ? differenceOf?.(executed) : undefined
+    if (difference !== undefined) throw unlike(number, difference)
+    this.#layers.push(...executed.layers)
+    this.transactions.push(...executed.transactions)
+    this.receipts.push(...executed.receipts)
+    site.onExecuted?.(executed.receipts.reduce((sum, { gasUsed }) => sum + gasUsed, 0n))
+  }
+
+  /** The first layers as few: those of 13 are of 8, of 4 and of 1. */
+  #layersUpTo(length: number): StateLayer[] {
+    const layers: StateLayer[] = []
+    let from = 0
+    for (let size = 2 ** Math.floor(Math.log2(length)); size >= 1; size /= 2) {
+      if (from + size > length) continue
+      layers.push(this.#range(from, from + size))
+      from += size
+    }
+    return layers
+  }
+
+  #range(from: number, to: number): StateLayer {
+    if (to - from === 1) return this.#layers[from]!
+    const key = `${from}-${to}`
+    let merged = this.#merged.get(key)
+    if (merged === undefined) {
+      merged = mergedLayers(this.#layers.slice(from, to))
+      this.#merged.set(key, merged)
+    }
+    return merged
+  }
+}
+
+function unlike(number: bigint, detail: string): RpcError {
+  return new RpcError(
+    ErrorCode.serverError,
+    `block ${number} does not execute here to what its header says, so nothing is known inside of it: ${detail}`,
+  )
+}
+
+function weightOf({ accounts }: StateLayer): number {
+  let weight = 0
+  for (const { storage } of accounts.values()) weight += 3 + storage.size
+  return weight
+}

@@ -1,0 +1,75 @@
+import type { BlockHeader, Hex, SimulationLimits } from '@upfront/protocol'
+import type { SealedTransaction } from '../engine/block-carrier.js'
+import type { PreconfirmedTransaction } from '../engine/preconfirmation-executor.js'
+import { blobBaseFee } from '../plan/blob-gas.js'
+import type { ChainRules } from '../plan/chain-rules.js'
+import { impliedRules } from '../plan/infer-chain-rules.js'
+import { planBlock } from '../plan/plan-simulation.js'
+import type { Recording } from '../plan/recording.js'
+import { rulesAt, rulesOfHeader } from '../plan/rules-at.js'
+import type { PlannedCall, SimulationPlan } from '../plan/simulation-plan.js'
+
+/** A block that transactions are run in again. */
+export interface TransactionBlock {
+  header: BlockHeader
+  parent: BlockHeader
+}
+
+/**
+ * A transaction as its block ran it, on the state after those before it.
+ * @throws RpcError -32000 where the rules of the block are not known
+ */
+export function planTransaction(
+  sealed: SealedTransaction,
+  executed: Pick<PreconfirmedTransaction, 'from' | 'raw'>,
+  { header, parent }: TransactionBlock,
+  rules: ChainRules,
+  { answerBytes }: Pick<SimulationLimits, 'answerBytes'>,
+  recording: Recording,
+): SimulationPlan {
+  const { number, timestamp, gasLimit, miner, mixHash, baseFeePerGas = 0n, excessBlobGas = 0n } = header
+  const base = parentOf(header, parent)
+  const baseRules = rulesAt(rules, base.number, base.timestamp) ?? impliedRules(base, rules) ?? rulesOfHeader(base)
+  const fraction = rulesAt(rules, number, timestamp)?.blob?.baseFeeUpdateFraction
+  const overrides = {
+    ...{ number, timestamp, gasLimit, feeRecipient: miner, prevRandao: mixHash, baseFeePerGas },
+    ...(fraction !== undefined && { blobBaseFee: blobBaseFee(excessBlobGas, fraction) }),
+  }
+  const before = { number: number - 1n, timestamp: timestamp - 1n, gasLimit, feeRecipient: miner }
+  const block = planBlock(overrides, [], 0, before, { request: { validation: true }, base, baseRules, rules })
+  block.isExecuted = true
+  block.calls.push(plannedCall(sealed, executed.from, executed.raw))
+  return {
+    ...{ rules, base, baseRules },
+    blocks: [block],
+    validation: true,
+    traceTransfers: false,
+    gasBudget: sealed.gas,
+    returnFullTransactions: false,
+    answerBytes,
+    recording,
+  }
+}
+
+/** The parent as simulated blocks follow it: those have its slot number plus one, though slots between it and the block may be empty. */
+export function parentOf({ slotNumber }: BlockHeader, parent: BlockHeader): BlockHeader {
+  return slotNumber === undefined ? parent : { ...parent, slotNumber: slotNumber - 1n }
+}
+
+function plannedCall(sealed: SealedTransaction, from: PlannedCall['from'], raw: Hex): PlannedCall {
+  const { type, to, input, value, nonce, gas, accessList, deposit } = sealed
+  const common = { from, to, input, value, gas, accessList }
+  if (deposit !== undefined) return { ...common, type: 0, gasPrice: 0n, sealed: { raw, mint: deposit.mint } }
+  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas, maxFeePerBlobGas } = sealed
+  return {
+    ...common,
+    type: type as PlannedCall['type'],
+    nonce,
+    ...(gasPrice !== undefined && { gasPrice }),
+    ...(maxFeePerGas !== undefined && { maxFeePerGas }),
+    ...(maxPriorityFeePerGas !== undefined && { maxPriorityFeePerGas }),
+    ...(type === 3 && { blobVersionedHashes: sealed.blobVersionedHashes, maxFeePerBlobGas: maxFeePerBlobGas ?? 0n }),
+    ...(type === 4 && { authorizationList: sealed.authorizationList }),
+    sealed: { raw },
+  }
+}
