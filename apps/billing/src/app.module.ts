@@ -11,8 +11,10 @@ import {
   Readiness,
 } from '@upfront/service'
 import { Chains } from './chain/chains.js'
+import { Catalogue } from './discovery/catalogue.js'
 import { Environment } from './environment/environment.js'
 import { BillingReadiness } from './http/billing-readiness.js'
+import { DiscoveryController } from './http/discovery.controller.js'
 import { ErrorFilter } from './http/error.filter.js'
 import { FacilitatorController } from './http/facilitator.controller.js'
 import { InternalController } from './http/internal.controller.js'
@@ -37,7 +39,14 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [ConfigurationModule.forRoot(Environment, () => environment), LoggerModule.forRoot(logger)],
-      controllers: [InternalController, FacilitatorController, SellerController, HealthController, MetricsController],
+      controllers: [
+        InternalController,
+        FacilitatorController,
+        DiscoveryController,
+        SellerController,
+        HealthController,
+        MetricsController,
+      ],
       providers: [
         { provide: Ledger, inject: [Environment, LOGGER], useFactory: openLedger },
         { provide: Metrics, useExisting: BillingMetrics },
@@ -53,6 +62,7 @@ export class AppModule {
         Recovery,
         Reconciliation,
         Authorizations,
+        Catalogue,
         Charges,
         Facilitator,
       ],

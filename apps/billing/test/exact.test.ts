@@ -224,6 +224,17 @@ describe.each(oneStore())('the scheme exact, on $name', (store) => {
     })
   })
 
+  test('is named with all its ways by /supported', async () => {
+    const { kinds } = (await stand.billing.send('/supported')).body as { kinds: unknown[] }
+    expect(kinds).toMatchObject([
+      { scheme: 'upto', extra: { assetTransferMethods: ['permit2'], paymentFlows: ['authorization'] } },
+      {
+        scheme: 'exact',
+        extra: { assetTransferMethods: ['eip3009', 'permit2'], paymentFlows: ['authorization', 'upfront'] },
+      },
+    ])
+  })
+
   test('settles one payment by one transfer, where the payer burns the nonce of another that looks alike in the same block', async () => {
     const offer = makeRequirements({ scheme: 'exact', maximum: PRICE })
     const payloads = [await sign(offer), await sign(offer)] as const

@@ -13,7 +13,7 @@ export {
   type SettleTerms,
   type VerifyTerms,
 } from './routes/durable-facilitator.js'
-export type { PaidRouteOptions, PaymentOption, PriceList } from './routes/paid-route-options.js'
+export type { OfferExtension, PaidRouteOptions, PaymentOption, PriceList } from './routes/paid-route-options.js'
 export {
   type Delivery,
   FACILITATOR_CLIENT,

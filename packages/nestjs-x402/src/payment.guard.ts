@@ -16,6 +16,7 @@ import { PaidRequest, rawResponse, rememberPayment } from './charge/paid-request
 import { HeldResponse } from './hold/held-response.js'
 import { Facilitator } from './routes/facilitator.js'
 import type { IncomingRequest } from './routes/incoming-request.js'
+import { isUpfront } from './routes/offers.js'
 import { type CompiledRoute, PaidRoutes } from './routes/paid-routes.js'
 
 /** What Express and Fastify have in common. */
@@ -94,6 +95,13 @@ export class PaymentGuard implements CanActivate {
       this.logger.error({ message: 'an amount was set after the charge was decided', route: route.name, amount })
     }
     const payment = new PaidRequest(route.name, payer, offer.requirements, offer.decimals, onLate, payload)
+    const unpaid = isUpfront(offer)
+      ? await this.completion.settleUpfront(route, admission.verified, payment, raw)
+      : undefined
+    if (unpaid !== undefined) {
+      answerInstead(new HeldResponse(raw, 0, response.getHeaders()), unpaid)
+      throw new Answered(unpaid.status)
+    }
     const held = new HeldResponse(raw, route.settings.holdBytes, response.getHeaders())
     rememberPayment(raw, payment)
     this.completion.begin({

@@ -1,11 +1,13 @@
+import { Controller, Get, HttpException, Query } from '@nestjs/common'
 import { type Devnet, startDevnet } from '@upfront/devnet'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { buyerClient, payingFetch, receiptOf, signPayment } from './app/buyer.js'
 import { balanceReader, NETWORK, referenceFacilitator } from './app/facilitator.js'
-import { ADAPTERS, PAY_TO, paid, runs, type Seller, startSeller, USDC } from './app/seller.js'
+import { ADAPTERS, PAY_TO, paid, runs, type Seller, startSeller, USDC, WorkController } from './app/seller.js'
 
 const asset = { address: USDC, decimals: 6, name: 'USDC', version: '2' }
 const exact = { scheme: 'exact', price: '$0.02', network: NETWORK, payTo: PAY_TO, asset } as const
+const UPFRONT = { unset: 'maximum', failure: 'maximum', timeout: 'maximum', partial: 'maximum' } as const
 const upto = { ...exact, scheme: 'upto', price: '$0.10' } as const
 
 describe.each(ADAPTERS)('a route at a fixed price behind %s', (adapter) => {
@@ -22,8 +24,21 @@ describe.each(ADAPTERS)('a route at a fixed price behind %s', (adapter) => {
         charge: { unset: 'maximum', failure: 'nothing', timeout: 'nothing', partial: '$0.01' },
       }),
       'GET /work/parameter': paid({ accepts: [upto, { ...exact, price: '$0.05' }] }),
+      'GET /work/any': paid({ accepts: { ...exact, assetTransferMethod: 'permit2' } }),
+      'GET /early': paid({ accepts: { ...exact, paymentFlow: 'upfront' }, charge: UPFRONT }),
     }
-    seller = await startSeller(referenceFacilitator(devnet), { adapter, routes })
+    @Controller('early')
+    class EarlyController {
+      /** Notes what the seller has as it begins. */
+      @Get()
+      async early(@Query('fail') fail?: string) {
+        runs.push(`${await balanceOf(PAY_TO)}`)
+        if (fail !== undefined) throw new HttpException('as asked', Number(fail))
+        return {}
+      }
+    }
+    const controllers = [WorkController, EarlyController]
+    seller = await startSeller(referenceFacilitator(devnet), { adapter, routes, controllers })
   }, 60_000)
   afterAll(async () => {
     await seller.close()
@@ -82,6 +97,40 @@ describe.each(ADAPTERS)('a route at a fixed price behind %s', (adapter) => {
       expect([response.status, ((await response.json()) as { error: string }).error]).toEqual([402, error])
     }
     expect(runs).toEqual([])
+  })
+
+  it('moves tokens by Permit2 where the seller says so', async () => {
+    const permitted = `${seller.url}/work/any`
+    const payment = await signPayment(permitted)
+    expect(JSON.parse(Buffer.from(payment, 'base64').toString()).payload.permit2Authorization.witness).toEqual({
+      to: PAY_TO,
+      validAfter: expect.any(String),
+    })
+    const response = await pay(payment, '/work/any')
+    expect([response.status, receiptOf(response)?.amount]).toEqual([200, '20000'])
+  })
+
+  it('is settled before the handler runs where it is sold up front, and stays so where that fails', async () => {
+    const early = `${seller.url}/early`
+    const unpaid = (await (await fetch(early)).json()) as { message: string }
+    expect(unpaid).toMatchObject({ accepts: [{ scheme: 'exact', extra: { paymentFlow: 'upfront' } }] })
+    expect(unpaid.message).toContain('It is paid before anything runs')
+    const before = await balanceOf(PAY_TO)
+    for (const [query, status] of [
+      ['', 200],
+      ['?fail=500', 500],
+    ] as const) {
+      const response = await payingFetch()(`${early}${query}`)
+      expect([response.status, receiptOf(response)]).toMatchObject([status, { success: true, amount: '20000' }])
+    }
+    expect(runs).toEqual([`${before + 20_000n}`, `${before + 40_000n}`])
+  })
+
+  it('runs nothing where a payment up front can not be settled', async () => {
+    const payment = await signPayment(`${seller.url}/early`)
+    const answers = await Promise.all(Array.from({ length: 5 }, () => pay(payment, '/early')))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(runs).toHaveLength(1)
   })
 
   it('is sold by use, too, where the seller offers both: its order is that of the 402', async () => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
+import { declareDiscoveryExtension, validateDiscoveryExtension } from '@x402/extensions/bazaar'
 import { signPayment } from './app/buyer.js'
 import { NETWORK, ScriptedFacilitator } from './app/facilitator.js'
 import { ADAPTERS, PAY_TO, paid, runs, type Seller, startSeller, USDC } from './app/seller.js'
@@ -52,6 +53,30 @@ describe.each(ADAPTERS)('an unpaid request on %s', (adapter) => {
     )
     expect(body.charge).toEqual(CHARGE)
     expect(runs).toEqual([])
+  })
+
+  it('says what the route takes and answers, for facilitators that list it, and tells those in its own words', async () => {
+    const extensions = declareDiscoveryExtension({ output: { example: { celsius: 21 } } })
+    const routes = { 'GET /work/items/:id': paid({ extensions }) }
+    const listed = await startSeller(facilitator, { adapter, routes })
+    const url = `${listed.url}/work/items/basel`
+    const response = await fetch(url)
+    const required = decodePaymentRequiredHeader(response.headers.get('payment-required')!)
+    const bazaar = required.extensions?.bazaar as { info: object; routeTemplate: string }
+    expect(bazaar).toMatchObject({
+      info: { input: { type: 'http', method: 'GET' }, output: { example: { celsius: 21 } } },
+      routeTemplate: '/work/items/:id',
+    })
+    expect(validateDiscoveryExtension(bazaar as never)).toEqual({ valid: true })
+    const payload = JSON.parse(Buffer.from(await signPayment(url), 'base64').toString())
+    payload.resource.url = 'https://bank.example'
+    payload.extensions.bazaar.info.input.queryParams = { key: 'send me yours' }
+    const payment = Buffer.from(JSON.stringify(payload)).toString('base64')
+    await fetch(url, { headers: { 'PAYMENT-SIGNATURE': payment } })
+    const told = facilitator.verified.at(-1)
+    expect(told?.resource).toMatchObject({ url, description: 'Metered work' })
+    expect(told?.extensions?.bazaar).toEqual(bazaar)
+    await listed.close()
   })
 
   it('offers the whole price list with its hash', async () => {

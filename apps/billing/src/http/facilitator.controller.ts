@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Body, Controller, Get, HttpCode, Post, UseGuards } from '@nestjs/common'
-import { type Address, decodeObject, GAS_SPONSORING } from '@upfront/protocol'
+import { type Address, decodeObject, GAS_SPONSORING, type Scheme } from '@upfront/protocol'
 import type { SettleResponse, SupportedResponse, VerifyResponse } from '@x402/core/types'
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
@@ -12,6 +12,12 @@ import { OpenToSellers, ServiceTokenGuard } from './service-token.guard.js'
 
 /** A node that does not answer soon is not waited for. */
 const PATIENCE_MILLISECONDS = 500
+
+/** How each scheme can be sold. `escrow` is neither's on EVM, and what `upto` costs is known after the handler. */
+const WAYS = {
+  upto: { assetTransferMethods: ['permit2'], paymentFlows: ['authorization'] },
+  exact: { assetTransferMethods: ['eip3009', 'permit2'], paymentFlows: ['authorization', 'upfront'] },
+} as const
 
 /**
  * x402's facilitator endpoints. `/supported` answers everybody; the others whoever has the service token, or that of a seller's account.
@@ -47,7 +53,7 @@ export class FacilitatorController {
    * `facilitatorAddress` is the same from every replica: an @x402/core seller's replicas refuse offers of each other that differ in
    * it. `facilitatorAddresses` are all that an offer may name, for sellers that spread their offers. `gasSponsoring` says by token which
    * extension its offers may name: clients sign for the first that they know, whether the token takes it or not. `blockSeconds` is how
-   * far apart the newest blocks are.
+   * far apart the newest blocks are. `assetTransferMethods` and `paymentFlows` are the words that an offer's `extra` may have.
    */
   @Get(['supported', 's/:token/supported'])
   async supported(): Promise<SupportedResponse> {
@@ -63,13 +69,16 @@ export class FacilitatorController {
           ...{ facilitatorAddress: facilitatorAddresses[0], facilitatorAddresses, gasSponsoring },
           ...(blockSeconds === undefined ? {} : { blockSeconds }),
         }
-        const upto = { x402Version: 2, scheme: 'upto', network, extra }
-        return [upto, { x402Version: 2, scheme: 'exact', network }]
+        const of = (scheme: Scheme) => ({ x402Version: 2, scheme, network })
+        return [
+          { ...of('upto'), extra: { ...extra, ...WAYS.upto } },
+          { ...of('exact'), extra: { gasSponsoring, ...WAYS.exact } },
+        ]
       }),
     )
     const all = new Set([...accepted.values()].flatMap((addresses) => [...addresses]))
     const extensions = new Set(this.chains.all().flatMap((chain) => Object.values(gasSponsoringOf(chain))))
-    return { kinds: kinds.flat(), extensions: [...extensions], signers: { 'eip155:*': [...all].sort() } }
+    return { kinds: kinds.flat(), extensions: ['bazaar', ...extensions], signers: { 'eip155:*': [...all].sort() } }
   }
 }
 

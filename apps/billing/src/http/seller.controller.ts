@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { Controller, Get, Param, Query, StreamableFile, UseGuards, ValidationPipe } from '@nestjs/common'
+import { Controller, Get, Param, Query, StreamableFile, UseGuards } from '@nestjs/common'
 import type { JsonObject } from '@upfront/protocol'
 import { Chains } from '../chain/chains.js'
 import { findPaymentById } from '../ledger/find-payment.js'
@@ -14,17 +14,7 @@ import { totalPayments } from '../seller/totals.js'
 import { Settler } from '../settle/settler.js'
 import { Caller } from './caller.js'
 import { OpenToReadToken, OpenToSellers, ServiceTokenGuard } from './service-token.guard.js'
-
-const strictly = new ValidationPipe({
-  transform: true,
-  whitelist: true,
-  forbidNonWhitelisted: true,
-  exceptionFactory: ([first]) => {
-    const message = Object.values(first?.constraints ?? {})[0] ?? 'the query is not valid'
-    const unknown = first?.constraints?.whitelistValidation !== undefined
-    return new BillingError('invalid_request', unknown ? `${first?.property}: is not known` : message, first?.property)
-  },
-})
+import { strictly } from './strictly.js'
 
 /** The ledger for the seller. Every path takes the filters of {@link PaymentFilter}. */
 @Controller()

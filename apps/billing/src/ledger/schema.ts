@@ -28,6 +28,8 @@ export const sellerAccounts = pgTable('seller_accounts', {
   tokenHash: text('token_hash').notNull().unique(),
   /** Lower-case addresses that it may be paid at. */
   recipients: jsonb('recipients').$type<Address[]>().notNull(),
+  /** Where what it sells is listed, such as `https://api.example.com`; none: it stays out of the list. */
+  origins: jsonb('origins').$type<string[]>().notNull().default([]),
   /** The smallest charge that is settled, but for 0. Smallest unit of the token. */
   minimum: uint256('minimum').notNull(),
   /** Calls of `/verify` and `/settle`, on each process. */
@@ -316,7 +318,32 @@ export const refusedPayers = pgTable(
   (table) => [primaryKey({ columns: [table.network, table.payer] })],
 )
 
+/** What sellers sell, as `GET /discovery/resources` lists it: written as payments for it are reserved. */
+export const discoveredResources = pgTable(
+  'discovered_resources',
+  {
+    /** Its URL without a query, or of a path with parameters its template. */
+    resource: text('resource').notNull(),
+    /** The HTTP method, or the name of the MCP tool. */
+    operation: text('operation').notNull(),
+    /** `null`: it is sold over the internal contract. */
+    seller: text('seller').references(() => sellerAccounts.id),
+    type: text('type').$type<'http' | 'mcp'>().notNull(),
+    /** Description, media type, and what the service says of itself. */
+    about: jsonb('about').$type<Record<string, unknown>>().notNull(),
+    accepts: jsonb('accepts').$type<Record<string, unknown>[]>().notNull(),
+    /** x402's extension `bazaar`. */
+    bazaar: jsonb('bazaar').$type<Record<string, unknown>>().notNull(),
+    updatedAt: time('updated_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.resource, table.operation] }),
+    index('discovered_resources_by_seller').on(table.seller),
+  ],
+)
+
 export type PaymentRow = typeof payments.$inferSelect
 export type NewPaymentRow = typeof payments.$inferInsert
 export type PaymentEventRow = typeof paymentEvents.$inferSelect
+export type ResourceRow = typeof discoveredResources.$inferSelect
 export type SignedTransactionRow = typeof signedTransactions.$inferSelect

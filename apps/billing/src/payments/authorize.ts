@@ -10,6 +10,7 @@ import {
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
 import { type SettlementGas, UNPAID_CODE_GAS } from '../chain/settlement-gas.js'
+import { Catalogue } from '../discovery/catalogue.js'
 import { toPayment } from '../ledger/change-payment.js'
 import { findPayment, findPaymentById } from '../ledger/find-payment.js'
 import { type Database, Ledger, type Transaction } from '../ledger/ledger.js'
@@ -90,6 +91,7 @@ export class Authorizations {
     private readonly signers: SignerDirectory,
     private readonly funds: SignerFunds,
     private readonly metrics: BillingMetrics,
+    private readonly catalogue: Catalogue,
   ) {}
 
   /** The internal contract's authorize, once per key. Throws `NodeFault` and `BillingError`. */
@@ -130,13 +132,19 @@ export class Authorizations {
   ): Promise<Reservation> {
     const verified = await this.verify(request)
     if ('outcome' in verified) return verified
-    const stored = await this.store(verified, verified.holdings, request, origin, call, extend, seller)
-    if (stored.outcome === 'reserved' || !UNCOVERED.has(stored.reason)) return stored
-    // Its own settlement may have been mined just after the block that the holdings count from.
-    await verified.chain.head.refresh()
-    const { chain, authorization, permit } = verified
-    const holdings = await readHoldings(chain, authorization, permit)
-    return this.store(verified, holdings, request, origin, call, extend, seller)
+    let stored = await this.store(verified, verified.holdings, request, origin, call, extend, seller)
+    if (stored.outcome === 'refused' && UNCOVERED.has(stored.reason)) {
+      // Its own settlement may have been mined just after the block that the holdings count from.
+      await verified.chain.head.refresh()
+      const { chain, authorization, permit } = verified
+      const holdings = await readHoldings(chain, authorization, permit)
+      stored = await this.store(verified, holdings, request, origin, call, extend, seller)
+    }
+    if (stored.outcome === 'reserved') {
+      const { paymentPayload, route } = request
+      void this.catalogue.note(paymentPayload, verified.requirements, { origin, seller, route })
+    }
+    return stored
   }
 
   private async verify(request: AuthorizeRequest): Promise<Verified | Refused> {

@@ -7,7 +7,7 @@ import { listSellers, makeSeller, retireSeller, type SellerTerms } from './selle
 
 const USAGE = `Makes, lists and retires the accounts of sellers that use billing as their facilitator:
 
-  sellers make --name NAME --pay-to 0x…[,0x…] [--minimum 1000] [--per-minute 60] [--daily-gas WEI]
+  sellers make --name NAME --pay-to 0x…[,0x…] [--minimum 1000] [--per-minute 60] [--daily-gas WEI] [--origin https://…[,https://…]]
   sellers list
   sellers retire ID
 
@@ -24,6 +24,7 @@ function readTerms(args: string[]): SellerTerms {
       minimum: { type: 'string', default: '1000' },
       'per-minute': { type: 'string', default: '60' },
       'daily-gas': { type: 'string' },
+      origin: { type: 'string', default: '' },
     },
   })
   const { name, 'pay-to': payTo, 'daily-gas': dailyGas } = values
@@ -31,6 +32,7 @@ function readTerms(args: string[]): SellerTerms {
   if (payTo === undefined) throw new Error('--pay-to: is missing')
   return {
     name,
+    origins: values.origin === '' ? [] : values.origin.split(',').map((origin) => readOrigin(origin.trim())),
     recipients: payTo.split(',').map((address) => decodeAddressField(address.trim(), '--pay-to')),
     minimum: decodeDecimal(values.minimum, '--minimum'),
     perMinute: decodeInteger(Number(values['per-minute']), '--per-minute', 1, 1_000_000),
@@ -38,9 +40,27 @@ function readTerms(args: string[]): SellerTerms {
   }
 }
 
-function describe({ id, name, recipients, minimum, perMinute, dailyGas, createdAt, retiredAt }: SellerAccount) {
+/** Where what the seller sells is listed by `GET /discovery/resources`. */
+function readOrigin(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || !/^https?:$/.test(url.protocol) || ![url.origin, `${url.origin}/`].includes(text))
+    throw new Error('--origin: expected such as https://api.example.com')
+  return url.origin
+}
+
+function describe({
+  id,
+  name,
+  recipients,
+  origins,
+  minimum,
+  perMinute,
+  dailyGas,
+  createdAt,
+  retiredAt,
+}: SellerAccount) {
   const bounds = { minimum: `${minimum}`, perMinute, dailyGas: dailyGas === null ? null : `${dailyGas}` }
-  return { id, name, recipients, ...bounds, createdAt, retiredAt }
+  return { id, name, recipients, origins, ...bounds, createdAt, retiredAt }
 }
 
 async function run([verb, ...args]: string[]): Promise<unknown> {

@@ -5,7 +5,8 @@ import type { Database } from '../ledger/ledger.js'
 import { type SellerAccount, sellerAccounts } from '../ledger/schema.js'
 
 /** What a seller may do. Amounts in the token's smallest unit, gas in wei. */
-export type SellerTerms = Pick<SellerAccount, 'name' | 'recipients' | 'minimum' | 'perMinute' | 'dailyGas'>
+export type SellerTerms = Pick<SellerAccount, 'name' | 'recipients' | 'minimum' | 'perMinute' | 'dailyGas'> &
+  Partial<Pick<SellerAccount, 'origins'>>
 
 /** Makes an account and answers it with its token, which is not kept: 256 random bits in a form that a URL's path takes. */
 export async function makeSeller(db: Database, terms: SellerTerms): Promise<{ account: SellerAccount; token: string }> {

@@ -6,6 +6,7 @@ import { Counter } from 'prom-client'
 import { Environment } from '../environment/environment.js'
 import { envelopeLimits } from '../rpc/rpc.service.js'
 import { deliveryReceipts } from './delivery-receipts.js'
+import { PREVIEW_DISCOVERY, SIMULATE_DISCOVERY } from './discovery.js'
 import { asksForReadsOnly } from './free-reads.js'
 import { IssuedReceipts } from './issued-receipts.js'
 import { PaidSimulator } from './paid-simulator.js'
@@ -88,11 +89,15 @@ function paidRoutes(environment: Environment): Record<string, PaidRouteOptions> 
       ...route(
         'eth_simulateV1 and upfront_simulate on pre-confirmed state, charged by gas and touched state; for upfront_simulate the gas of all runs that its answer takes, and 100 gas for each byte of its result',
       ),
+      extensions: SIMULATE_DISCOVERY,
       free: ({ body }) => asksForReadsOnly(body, limits),
     },
-    'GET /v1/preview': route(
-      'What a call would do now and why it fails, charged by gas of all runs that this takes and touched state',
-    ),
+    'GET /v1/preview': {
+      ...route(
+        'What a call would do now and why it fails, charged by gas of all runs that this takes and touched state',
+      ),
+      extensions: PREVIEW_DISCOVERY,
+    },
   }
 }
 

@@ -1,12 +1,15 @@
 import { Injectable, Logger } from '@nestjs/common'
 import type { PaymentPayload, ResourceInfo, VerifyResponse } from '@x402/core/types'
 import { VerifyError } from '@x402/core/types'
+import type { SettlementResult } from '../charge/settler.js'
 import { type AnswerKey, AnswerStore, digestsOf } from '../hold/answer-store.js'
 import { Facilitator } from '../routes/facilitator.js'
 import type { IncomingRequest } from '../routes/incoming-request.js'
-import { findAccepted, type Offer } from '../routes/offers.js'
+import { findAccepted, GAS_SPONSORINGS, type Offer } from '../routes/offers.js'
 import { SETTLEMENT_SECONDS } from '../routes/paid-route-options.js'
 import { type CompiledRoute, PaidRoutes } from '../routes/paid-routes.js'
+import { inOwnWords } from './describe-route.js'
+import { offerExtensions } from './offer-extensions.js'
 import { type Authorization, decodePaymentHeader, PaymentHeaderError, type SignedPayment } from './payment-header.js'
 import { type HttpAnswer, paymentRequired, type Refusal, refusalOf, UNPAID } from './payment-required.js'
 import { SpentAuthorizations } from './spent-authorizations.js'
@@ -25,6 +28,8 @@ export interface VerifiedPayment {
   resourceUrl: string
   /** To find the answer by, when the same payment comes again. */
   answerKey: AnswerKey
+  /** What settled it before the handler ran, where the offer is paid up front. */
+  upfront?: SettlementResult
 }
 
 /** Lets a request through to its handler, or says what to answer instead. Nothing of the handler has run. */
@@ -66,16 +71,19 @@ export class Admission {
       description: settings.description,
       mimeType: settings.mimeType,
     }
+    const sponsorings = GAS_SPONSORINGS.filter((name) => offers.some(({ gasSponsoring }) => gasSponsoring === name))
+    const extensions = offerExtensions(settings, route.name, this.answers.seconds, sponsorings)
     const refuse = (refusal: Refusal) => {
       const accept = request.payment === undefined ? request.accept : undefined
-      return { answer: paymentRequired(refusal, offers, resource, settings, this.answers.seconds, accept) }
+      return { answer: paymentRequired(refusal, offers, resource, settings, extensions, this.answers.seconds, accept) }
     }
     if (signed === undefined) return refuse(UNPAID)
     if (signed instanceof PaymentHeaderError || answerKey === undefined) {
       const { message } = signed as PaymentHeaderError
       return refuse({ reason: 'invalid_payload', message: `The payment does not decode: ${message}.` })
     }
-    const { payload, authorization } = signed
+    const { authorization } = signed
+    const payload = inOwnWords(signed.payload, resource, extensions)
     const offer = findAccepted(offers, payload.accepted)
     if (offer === undefined) return refuse(refusalOf('no_matching_payment_requirements'))
     const { network } = offer.requirements

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { GasSponsoring } from '../routes/offers.js'
-import type { PaidRouteSettings, PriceList } from '../routes/paid-route-options.js'
+import type { OfferExtension, PaidRouteSettings, PriceList } from '../routes/paid-route-options.js'
+import { BAZAAR, describeRoute } from './describe-route.js'
 
 /** x402's extension by which a buyer names a request, to get its answer again. */
 export const PAYMENT_IDENTIFIER = 'payment-identifier'
@@ -10,30 +11,29 @@ export const CHARGE_TERMS = 'charge-terms'
 
 const DRAFT = 'https://json-schema.org/draft/2020-12/schema'
 
-interface Extension {
-  info: Record<string, unknown>
-  schema: Record<string, unknown>
-}
-
 /**
- * What a buyer accepts beside `accepts`: the charge rules and the whole price list, how to fetch an answer again, and how to pay
- * without ETH.
+ * What a buyer accepts beside `accepts`: the charge rules and the whole price list, how to fetch an answer again, how to pay
+ * without ETH, and what the seller says further.
  */
 export function offerExtensions(
-  { charge, priceList }: Pick<PaidRouteSettings, 'charge' | 'priceList'>,
+  { charge, priceList, extensions }: Pick<PaidRouteSettings, 'charge' | 'priceList' | 'extensions'>,
+  routeName: string,
   answerSeconds: number,
   sponsorings: readonly GasSponsoring[],
-): Record<string, Extension> {
+): Record<string, OfferExtension> {
   const list = priceList === undefined ? {} : { priceList, priceListHash: priceListHash(priceList) }
+  const { [BAZAAR]: bazaar, ...others } = extensions
   const terms = { info: { charge, ...list, answerSeconds }, schema: { $schema: DRAFT, type: 'object' } }
   return {
+    ...others,
+    ...(bazaar === undefined ? {} : { [BAZAAR]: describeRoute(bazaar, routeName) }),
     [CHARGE_TERMS]: terms,
     ...(answerSeconds === 0 ? {} : { [PAYMENT_IDENTIFIER]: IDENTIFIER }),
     ...Object.fromEntries(sponsorings.map((name) => [name, SPONSORINGS[name]])),
   }
 }
 
-const IDENTIFIER: Extension = {
+const IDENTIFIER: OfferExtension = {
   info: { required: false },
   schema: {
     $schema: DRAFT,
@@ -48,7 +48,7 @@ const DECIMAL = { type: 'string', pattern: '^[0-9]+$' }
 const BYTES = { type: 'string', pattern: '^0x[a-fA-F0-9]+$' }
 const VERSION = { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)*$' }
 /** As x402's specifications of the extensions have them. */
-const SPONSORINGS: Record<GasSponsoring, Extension> = {
+const SPONSORINGS: Record<GasSponsoring, OfferExtension> = {
   eip2612GasSponsoring: sponsoring('An EIP-2612 permit of the maximum for Permit2 stands in for its approval.', {
     nonce: DECIMAL,
     deadline: DECIMAL,
@@ -56,7 +56,7 @@ const SPONSORINGS: Record<GasSponsoring, Extension> = {
   }),
 }
 
-function sponsoring(description: string, signed: Record<string, object>): Extension {
+function sponsoring(description: string, signed: Record<string, object>): OfferExtension {
   const properties = { from: ADDRESS, asset: ADDRESS, spender: ADDRESS, amount: DECIMAL, ...signed, version: VERSION }
   return {
     info: { description, version: '1' },

@@ -27,7 +27,7 @@ const MAX_PAYMENT_HEADER_BYTES = 12 * 1024
 const UINT256_LIMIT = 1n << 256n
 
 /**
- * Strict: canonical base64 of UTF-8 JSON, x402 version 2, an `upto` Permit2 authorization or an `exact` one of EIP-3009, whose numbers
+ * Strict: canonical base64 of UTF-8 JSON, x402 version 2, an authorization of Permit2, or an `exact` one of EIP-3009, whose numbers
  * are plain decimal strings below 2^256. One signed content has one encoding of its numbers.
  * @throws PaymentHeaderError
  */
@@ -40,7 +40,9 @@ export function decodePaymentHeader(header: string): SignedPayment {
   const accepted = object(root.accepted, 'accepted')
   const payload = object(root.payload, 'payload')
   const { signed, authorization } =
-    accepted.scheme === 'exact' ? eip3009(payload.authorization) : permit2(payload.permit2Authorization)
+    accepted.scheme === 'exact' && payload.permit2Authorization === undefined
+      ? eip3009(payload.authorization)
+      : permit2(payload.permit2Authorization, accepted.scheme === 'exact')
   return {
     payload: {
       x402Version: 2,
@@ -67,7 +69,7 @@ export function decodePaymentHeader(header: string): SignedPayment {
 /** What the wallet signed, rebuilt, and what of it tells one authorization from another. */
 type Signed = { signed: Record<string, unknown>; authorization: Authorization }
 
-function permit2(value: unknown): Signed {
+function permit2(value: unknown, isExact: boolean): Signed {
   const at = 'payload.permit2Authorization'
   const signed = object(value, at)
   const permitted = object(signed.permitted, `${at}.permitted`)
@@ -83,7 +85,7 @@ function permit2(value: unknown): Signed {
     deadline: decimal(signed.deadline, `${at}.deadline`),
     witness: {
       to: address(witness.to, `${at}.witness.to`),
-      facilitator: address(witness.facilitator, `${at}.witness.facilitator`),
+      ...(isExact ? {} : { facilitator: address(witness.facilitator, `${at}.witness.facilitator`) }),
       validAfter: decimal(witness.validAfter, `${at}.witness.validAfter`),
     },
   }

@@ -4,9 +4,9 @@ import type { PaymentRequired, ResourceInfo } from '@x402/core/types'
 import { PERMIT2_ADDRESS } from '@x402/evm'
 import { formatUnits } from '../routes/amount.js'
 import { policyInWords } from '../routes/charge-policy.js'
-import { GAS_SPONSORINGS, type Offer } from '../routes/offers.js'
-import type { PaidRouteSettings } from '../routes/paid-route-options.js'
-import { CHARGE_TERMS, offerExtensions } from './offer-extensions.js'
+import { GAS_SPONSORINGS, isUpfront, type Offer } from '../routes/offers.js'
+import type { OfferExtension, PaidRouteSettings } from '../routes/paid-route-options.js'
+import { CHARGE_TERMS } from './offer-extensions.js'
 import { paymentRequiredPage } from './payment-required-page.js'
 
 export interface HttpAnswer {
@@ -31,12 +31,11 @@ export function paymentRequired(
   offers: readonly Offer[],
   resource: ResourceInfo,
   settings: PaidRouteSettings,
+  extensions: Record<string, OfferExtension>,
   answerSeconds: number,
   accept: string | undefined,
 ): HttpAnswer {
   const { charge } = settings
-  const sponsorings = GAS_SPONSORINGS.filter((name) => offers.some(({ gasSponsoring }) => gasSponsoring === name))
-  const extensions = offerExtensions(settings, answerSeconds, sponsorings)
   const required: PaymentRequired = {
     x402Version: 2,
     error: refusal.reason,
@@ -56,7 +55,7 @@ export function paymentRequired(
   )
   const schemes = [...new Set(offers.map(({ requirements }) => requirements.scheme))]
   const isMetered = schemes.includes('upto')
-  const policy = policyInWords(charge, answerSeconds, settings.onPending, isMetered)
+  const policy = policyInWords(charge, answerSeconds, settings.onPending, isMetered, offers.every(isUpfront))
   if (prefersHtml(accept)) {
     return {
       status,
@@ -122,7 +121,7 @@ const MESSAGES: Record<string, string> = {
   permit2_token_mismatch: 'The signed token is not the offered one.',
   invalid_permit2_recipient_mismatch: 'The signed recipient is not the offered one.',
   invalid_permit2_signature: 'The signature does not fit the authorization.',
-  invalid_permit2_spender: 'The authorized spender is not the upto proxy.',
+  invalid_permit2_spender: "The authorized spender is not the scheme's proxy.",
   upto_facilitator_mismatch: 'The authorized facilitator is not the one that settles for this route.',
   permit2_simulation_failed: 'The payment would fail on chain.',
 }

@@ -73,16 +73,43 @@ export class Completion implements OnApplicationShutdown {
     const { scheme } = payment.requirements
     const terms = { scheme, maximum: payment.maximum, decimals: payment.decimals, policy: route.settings.charge }
     const overrides = held.takeHeader('Settlement-Overrides')
-    const charge = decideCharge(end, payment.closeAmount() ?? amountOfHeader(overrides), terms)
+    const set = payment.closeAmount() ?? amountOfHeader(overrides)
+    const { upfront } = verified
+    const charge = upfront === undefined ? decideCharge(end, set, terms) : wholePrice(payment)
     if (charge.fault !== undefined) {
       this.logger.error({ message: 'the seller set an invalid amount', route: route.name, fault: charge.fault })
     }
-    const settle = async () => this.extended(await this.settler.settle(verified, charge), end, verified)
+    const settle = async () => {
+      const result = upfront ?? (await this.settler.settle(verified, charge))
+      return this.extended(result, end, verified)
+    }
     const result = await this.settled(running, end, charge, settle)
     const answer = this.answer(running, end, charge, result, settle)
     // Who left before the handler answered has paid for a part, not for the answer.
     sent(end.kind === 'answered' ? answer.sent : undefined)
     this.record(running, charge, result, answer.status)
+  }
+
+  /**
+   * Settles a payment before its handler runs, and waits for that until the authorization ends. Answers why the handler may not run;
+   * `undefined`: it may.
+   */
+  async settleUpfront(
+    route: CompiledRoute,
+    verified: VerifiedPayment,
+    payment: PaidRequest,
+    response: ServerResponse,
+  ): Promise<HttpAnswer | undefined> {
+    const charge = wholePrice(payment)
+    let result = await this.settler.settle(verified, charge)
+    while (isWithheld(route, result)) {
+      if (this.ending || response.closed || Date.now() > Number(verified.deadline) * 1000) break
+      await sleep(PAUSE_MILLISECONDS)
+      result = await this.settler.settle(verified, charge)
+    }
+    if (result.outcome === 'failed' || isWithheld(route, result)) return unpaidAnswer(result, false)
+    verified.upfront = result
+    return undefined
   }
 
   /** What became of the payment. An answer that can't be kept, as more of it is to come, waits for it until the authorization ends. */
@@ -188,6 +215,10 @@ export class Completion implements OnApplicationShutdown {
       this.logger.error({ message: 'onPayment threw', route: route.name, error: String(error) })
     }
   }
+}
+
+function wholePrice({ maximum: amount }: PaidRequest): Charge {
+  return { amount, reason: 'price', refused: false }
 }
 
 /** True for what a buyer pays for: an error, or nothing at all, is given to it whatever becomes of its payment. */

@@ -38,7 +38,10 @@ export function policyInWords(
   answerSeconds = 0,
   onPending: 'withhold' | 'deliver' = 'withhold',
   isMetered = true,
+  isUpfront = false,
 ): string[] {
+  if (isUpfront)
+    return ['It is paid before anything runs, whatever becomes of the request then, and waits until that is on chain.']
   const sold = isMetered ? 'metered amount' : 'price'
   const failures =
     typeof failure === 'string'
@@ -65,6 +68,14 @@ export function policyInWords(
 
 function inWords(rule: ChargeRule): string {
   return rule === 'maximum' ? 'the maximum' : rule
+}
+
+/** What a policy must not say where an option is paid up front: nothing is given back. */
+export function upfrontFaults(policy: unknown): string[] {
+  const { failure, timeout, partial } = (policy ?? {}) as Partial<Record<keyof ChargePolicy, unknown>>
+  return Object.entries({ failure, timeout, partial })
+    .filter(([, rule]) => rule !== 'maximum')
+    .map(([name]) => `charge.${name}: expected "maximum": an option is paid before the handler runs`)
 }
 
 /** Every fault of a policy, as `field: problem`. No amount may be above any of the prices. */

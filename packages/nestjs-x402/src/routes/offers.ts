@@ -71,7 +71,18 @@ export class Offers {
         throw new OfferError(
           `${field}.asset: its name and version are needed: buyers sign them where the scheme is exact`,
         )
-      return { requirements: base, decimals: asset.decimals, gasSponsoring: undefined }
+      const { assetTransferMethod, paymentFlow } = option
+      const byPermit2 = assetTransferMethod === 'permit2'
+      const extra = {
+        ...base.extra,
+        ...(byPermit2 ? { assetTransferMethod } : {}),
+        ...(paymentFlow === 'upfront' ? { paymentFlow } : {}),
+      }
+      return {
+        requirements: { ...base, extra },
+        decimals: asset.decimals,
+        gasSponsoring: byPermit2 ? gasSponsoringOf(asset.address, kind, extensions) : undefined,
+      }
     }
     return {
       requirements: await this.#scheme.enhancePaymentRequirements(base, withOneSigner(kind), []),
@@ -180,6 +191,11 @@ export function findAccepted(offers: readonly Offer[], accepted: PaymentRequirem
     ...offer,
     requirements: { ...offer.requirements, extra: { ...offer.requirements.extra, facilitatorAddress } },
   }
+}
+
+/** Whether it is settled before the handler runs. */
+export function isUpfront({ requirements }: Offer): boolean {
+  return requirements.extra.paymentFlow === 'upfront'
 }
 
 function sameTerms(offered: PaymentRequirements, accepted: PaymentRequirements): boolean {

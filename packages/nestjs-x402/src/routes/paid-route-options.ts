@@ -1,5 +1,5 @@
 import { isDollars } from './amount.js'
-import { type ChargePolicy, policyFaults } from './charge-policy.js'
+import { type ChargePolicy, policyFaults, upfrontFaults } from './charge-policy.js'
 import type { IncomingRequest } from './incoming-request.js'
 
 /** Metadata key: where `@PaidRoute` keeps its options on a handler. */
@@ -8,6 +8,13 @@ export const PAID_ROUTE = Symbol.for('nestjs-x402:paid-route')
 export const SCHEMES = ['upto', 'exact'] as const
 /** x402's schemes that routes can be sold by. */
 export type Scheme = (typeof SCHEMES)[number]
+
+export const ASSET_TRANSFER_METHODS = ['eip3009', 'permit2'] as const
+export type AssetTransferMethod = (typeof ASSET_TRANSFER_METHODS)[number]
+
+/** x402 knows `escrow` too, which neither scheme has on EVM. */
+export const PAYMENT_FLOWS = ['authorization', 'upfront'] as const
+export type PaymentFlow = (typeof PAYMENT_FLOWS)[number]
 
 /** One way to pay for a route. */
 export interface PaymentOption {
@@ -24,8 +31,22 @@ export interface PaymentOption {
    * @x402/evm knows one.
    */
   asset?: string | { address: string; decimals: number; name?: string; version?: string }
+  /** How the token is moved. `exact`: by EIP-3009 (the default), or by Permit2, which every token takes. `upto`: always by Permit2. */
+  assetTransferMethod?: AssetTransferMethod
+  /**
+   * x402's payment flow. `authorization` (the default): settled after the handler. `upfront`, of `exact` alone: settled before it runs, and paid
+   * whatever becomes of the request then.
+   */
+  paymentFlow?: PaymentFlow
   /** How long the buyer's authorization is to be valid, from the offer on; at least the time-out and what settling takes. */
   maxTimeoutSeconds?: number
+}
+
+/** An x402 extension as an offer carries it. */
+export interface OfferExtension {
+  info: object
+  /** JSON Schema (2020-12) of what the buyer sends back. */
+  schema: object
 }
 
 /** A seller's prices, as its buyers see them. */
@@ -41,6 +62,11 @@ export interface PaidRouteOptions {
   description?: string
   /** Of the answer, shown in the offer. */
   mimeType?: string
+  /**
+   * Further x402 extensions of the offer, such as `declareDiscoveryExtension({…})` of @x402/extensions: the facilitator then lists the
+   * route (Bazaar). A route without it stays out of that list.
+   */
+  extensions?: Record<string, OfferExtension>
   charge: ChargePolicy
   /** What the metered amount is computed from, any JSON with a `version`: shown in the offer as a whole, with its hash. */
   priceList?: PriceList
@@ -75,6 +101,7 @@ export interface PaidRouteSettings {
   accepts: (PaymentOption & { maxTimeoutSeconds: number })[]
   description: string
   mimeType: string
+  extensions: Record<string, OfferExtension>
   charge: Required<ChargePolicy>
   priceList: PriceList | undefined
   onPending: 'withhold' | 'deliver'
@@ -93,6 +120,7 @@ export function withDefaults(options: PaidRouteOptions): PaidRouteSettings {
     })),
     description: options.description ?? '',
     mimeType: options.mimeType ?? '',
+    extensions: options.extensions ?? {},
     charge: { ...options.charge, invalid: options.charge.invalid ?? 'refuse' },
     priceList: options.priceList,
     onPending: options.onPending ?? 'withhold',
@@ -121,6 +149,7 @@ export function routeFaults(options: unknown): string[] {
   for (const name of ['description', 'mimeType'] as const) {
     if (given[name] !== undefined && typeof given[name] !== 'string') faults.push(`${name}: expected a string`)
   }
+  faults.push(...extensionFaults(given.extensions))
   if (given.free !== undefined && typeof given.free !== 'function') faults.push('free: expected a function')
   const { onPending } = given
   if (onPending !== undefined && onPending !== 'withhold' && onPending !== 'deliver') {
@@ -139,12 +168,27 @@ export function routeFaults(options: unknown): string[] {
   const prices = accepts.map((option) => (option as Partial<PaymentOption> | null)?.price)
   const dollars = prices.filter((price) => typeof price === 'string' && isDollars(price))
   faults.push(...policyFaults(given.charge, dollars as string[]))
+  if (accepts.some((option) => (option as Partial<PaymentOption> | null)?.paymentFlow === 'upfront'))
+    faults.push(...upfrontFaults(given.charge))
   return faults
+}
+
+function extensionFaults(extensions: unknown): string[] {
+  if (extensions === undefined) return []
+  if (!isObject(extensions)) return ['extensions: expected an object of {info, schema} by name']
+  return Object.entries(extensions)
+    .filter(([, extension]) => !isObject(extension) || !isObject(extension.info) || !isObject(extension.schema))
+    .map(([name]) => `extensions[${JSON.stringify(name)}]: expected {info, schema}`)
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function optionFaults(option: unknown, field: string, leastValidity: number): string[] {
   if (typeof option !== 'object' || option === null) return [`${field}: expected a payment option`]
-  const { scheme, price, network, payTo, asset, maxTimeoutSeconds } = option as Partial<Record<string, unknown>>
+  const { scheme, price, network, payTo, asset, assetTransferMethod, paymentFlow, maxTimeoutSeconds } =
+    option as Partial<Record<string, unknown>>
   const faults: string[] = []
   const got = (value: unknown) => `got ${JSON.stringify(value)}`
   if (!SCHEMES.includes(scheme as Scheme)) faults.push(`${field}.scheme: expected "upto" or "exact", ${got(scheme)}`)
@@ -154,6 +198,13 @@ function optionFaults(option: unknown, field: string, leastValidity: number): st
   if (typeof network !== 'string' || !/^eip155:[1-9]\d*$/.test(network)) {
     faults.push(`${field}.network: expected a CAIP-2 EVM network such as "eip155:8453", ${got(network)}`)
   }
+  const methods = scheme === 'upto' ? ['permit2'] : ASSET_TRANSFER_METHODS
+  if (assetTransferMethod !== undefined && !methods.includes(assetTransferMethod as AssetTransferMethod))
+    faults.push(`${field}.assetTransferMethod: expected ${oneOf(methods)} for ${scheme}, ${got(assetTransferMethod)}`)
+  // What upto costs is known after the handler.
+  const flows = scheme === 'upto' ? ['authorization'] : PAYMENT_FLOWS
+  if (paymentFlow !== undefined && !flows.includes(paymentFlow as PaymentFlow))
+    faults.push(`${field}.paymentFlow: expected ${oneOf(flows)} for ${scheme}, ${got(paymentFlow)}`)
   if (!isAddress(payTo)) faults.push(`${field}.payTo: expected a 20-byte hex address, ${got(payTo)}`)
   if (typeof asset === 'string' && !isAddress(asset)) {
     faults.push(`${field}.asset: expected a 20-byte hex address, ${got(asset)}`)
@@ -172,6 +223,10 @@ function optionFaults(option: unknown, field: string, leastValidity: number): st
     }
   }
   return faults
+}
+
+function oneOf(values: readonly string[]): string {
+  return values.map((value) => JSON.stringify(value)).join(' or ')
 }
 
 function isAddress(value: unknown): boolean {

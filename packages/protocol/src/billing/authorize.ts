@@ -26,7 +26,10 @@ export interface AuthorizeRequest {
   paymentPayload: unknown
   /** `amount` is the maximum. */
   paymentRequirements: unknown
-  /** `<METHOD> <path>`, for the seller's totals. */
+  /**
+   * `<METHOD> <path>`, for the seller's totals. With it `resource` and the extension `bazaar` of the payload are the seller's own words,
+   * not what the buyer repeated of them: the route is listed by them.
+   */
   route: string | null
   /** How long the handler may take: the deadline must be at least this + {@link SETTLEMENT_MARGIN_SECONDS} away. */
   minimumValiditySeconds: number

@@ -1,0 +1,43 @@
+import { type Address, type Network, SCHEMES, type Scheme } from '@upfront/protocol'
+import { Transform } from 'class-transformer'
+import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator'
+
+const Whole = () =>
+  Transform(({ value }) => (typeof value === 'string' && /^[0-9]{1,9}$/.test(value) ? Number(value) : value))
+
+/** The query of `GET /discovery/resources`: x402's filters and page. */
+export class ResourcePage {
+  @IsOptional()
+  @IsIn(['http', 'mcp'], { message: 'type: must be http or mcp' })
+  type?: 'http' | 'mcp'
+
+  @IsOptional()
+  @Transform(({ value }) => (typeof value === 'string' ? value.toLowerCase() : value))
+  @Matches(/^0x[0-9a-f]{40}$/, { message: 'payTo: must be an address' })
+  payTo?: Address
+
+  @IsOptional()
+  @IsIn(SCHEMES, { message: `scheme: must be one of ${SCHEMES.join(', ')}` })
+  scheme?: Scheme
+
+  @IsOptional()
+  @Matches(/^eip155:[1-9][0-9]{0,15}$/, { message: 'network: must be a CAIP-2 network such as eip155:8453' })
+  network?: Network
+
+  /** The name of an extension that the resource has. */
+  @IsOptional()
+  @Matches(/^[a-zA-Z0-9-]{1,64}$/, { message: 'extensions: must be the name of an extension' })
+  extensions?: string
+
+  @Whole()
+  @IsInt({ message: 'limit: must be a whole number' })
+  @Min(1, { message: 'limit: must be at least 1' })
+  @Max(100, { message: 'limit: must be at most 100' })
+  limit = 20
+
+  @Whole()
+  @IsInt({ message: 'offset: must be a whole number' })
+  @Min(0, { message: 'offset: must be at least 0' })
+  @Max(1_000_000, { message: 'offset: must be at most 1000000' })
+  offset = 0
+}

@@ -1,0 +1,178 @@
+import { createLogger } from '@upfront/service'
+import { HTTPFacilitatorClient } from '@x402/core/server'
+import type { PaymentPayload } from '@x402/core/types'
+import { declareDiscoveryExtension, withBazaar } from '@x402/extensions/bazaar'
+import { openLedger } from '../src/ledger/ledger.js'
+import { makeSeller, retireSeller } from '../src/sellers/seller-accounts.js'
+import { makeRequirements, SELLER, sign } from './support/buyer.js'
+import { useStand } from './support/stand.js'
+import { oneStore } from './support/stores.js'
+import { until } from './support/until.js'
+
+const ORIGIN = 'https://api.example.com'
+const declared = declareDiscoveryExtension({
+  method: 'GET',
+  input: { city: 'Basel' },
+  inputSchema: { properties: { city: { type: 'string', pattern: '^[A-Z]' } }, required: ['city'] },
+  output: { example: { celsius: 21 } },
+} as never)
+
+type Item = Record<string, unknown> & { resource: string; accepts: { scheme: string; payTo: string }[] }
+
+describe.each(oneStore())('GET /discovery/resources, on $name', (store) => {
+  const test = store.missing === null ? it : it.skip
+  const tokens = { listed: '', out: '' }
+  const stand = useStand(store, async ({ BILLING_DATA_DIR = '', ...variables }) => {
+    const ledger = await openLedger({ BILLING_DATA_DIR, ...variables }, createLogger({ level: 'silent' }))
+    const terms = { recipients: [SELLER], minimum: 1n, perMinute: 1_000, dailyGas: null }
+    tokens.listed = (await makeSeller(ledger.db, { ...terms, name: 'listed', origins: [ORIGIN] })).token
+    tokens.out = (await makeSeller(ledger.db, { ...terms, name: 'stays out' })).token
+    const gone = await makeSeller(ledger.db, { ...terms, name: 'gone', origins: ['https://gone.example'] })
+    await retireSeller(ledger.db, gone.account.id)
+    await ledger.onApplicationShutdown()
+  })
+
+  const items = async (query = '') =>
+    ((await stand.billing.send(`/discovery/resources${query}`, { token: '' })).body as { items: Item[] }).items
+  const resources = async () => (await items('?limit=100')).map(({ resource }) => resource)
+
+  /** As the official client repeats what a stock server offers. */
+  async function payload(
+    url: string,
+    bazaar: unknown = declared.bazaar,
+    requirements = makeRequirements({ scheme: 'exact', maximum: '7' }),
+  ): Promise<PaymentPayload> {
+    const resource = { url, description: 'The weather\u0000 now', mimeType: 'application/json', serviceName: 'Weather' }
+    return { ...(await sign(requirements)), resource, extensions: { bazaar } } as PaymentPayload
+  }
+  const settle = async (of: PaymentPayload, token: string) => {
+    const body = { x402Version: 2, paymentPayload: of, paymentRequirements: of.accepted }
+    expect((await stand.billing.send('/settle', { body, token })).body).toMatchObject({ success: true })
+  }
+  /** Pays for each, and for a last one that is listed: what came before it was looked at by then. */
+  async function settleAll(payloads: PaymentPayload[], token: string): Promise<void> {
+    for (const one of payloads) await settle(one, token)
+    const last = `${ORIGIN}/last/${payloads.length}/${Date.now()}`
+    await settle(await payload(last), tokens.listed)
+    await until(async () => (await resources()).includes(last))
+  }
+
+  test('lists what was paid for at a seller’s own origin, as the extension’s official client reads it', async () => {
+    await settle(await payload(`${ORIGIN}/weather?city=Basel`), tokens.listed)
+    await until(async () => (await resources()).length > 0)
+    const client = withBazaar(new HTTPFacilitatorClient({ url: `${stand.billing.url}/s/${tokens.listed}` }))
+    const listed = await client.extensions.bazaar.listResources({ type: 'http', limit: 10 })
+    expect(listed).toMatchObject({ x402Version: 2, pagination: { limit: 10, offset: 0, total: 1 } })
+    expect(listed.items[0]).toMatchObject({
+      resource: `${ORIGIN}/weather`,
+      type: 'http',
+      x402Version: 2,
+      description: 'The weather  now',
+      mimeType: 'application/json',
+      serviceName: 'Weather',
+      accepts: [{ scheme: 'exact', amount: '7', payTo: SELLER.toLowerCase() }],
+      extensions: { bazaar: { info: { input: { method: 'GET', queryParams: { city: 'Basel' } } } } },
+    })
+    expect(Date.parse(String(listed.items[0]?.lastUpdated))).toBeGreaterThan(0)
+  })
+
+  test('gathers the offers of a resource, and of a path with parameters its template', async () => {
+    const dynamic = { ...declared.bazaar, routeTemplate: '/cities/:city' }
+    await settle(await payload(`${ORIGIN}/cities/Basel`, dynamic), tokens.listed)
+    await settle(await payload(`${ORIGIN}/cities/Bern`, dynamic, makeRequirements()), tokens.listed)
+    const template = `${ORIGIN}/cities/:city`
+    const found = await until(
+      async () => (await items()).find(({ resource }) => resource === template),
+      (item) => item?.accepts.length === 2,
+    )
+    expect(found?.accepts.map(({ scheme }) => scheme).sort()).toEqual(['exact', 'upto'])
+    expect(await resources()).not.toContain(`${ORIGIN}/cities/Basel`)
+  })
+
+  test('lists over the internal contract what a route says of itself', async () => {
+    const own = await payload('http://127.0.0.1:8080/v1/preview')
+    expect((await stand.billing.authorize(own, { route: 'GET /v1/preview' })).outcome).toBe('authorized')
+    await until(async () => (await resources()).includes('http://127.0.0.1:8080/v1/preview'))
+    // Without a route it is what the buyer says.
+    await stand.billing.authorize(await payload('http://127.0.0.1:8080/v1/other'))
+    await settleAll([], tokens.listed)
+    expect(await resources()).not.toContain('http://127.0.0.1:8080/v1/other')
+  })
+
+  test('leaves out who stays out, other origins, what is another seller’s, and what does not fit its schema', async () => {
+    const before = (await resources()).length
+    const misfit = structuredClone(declared.bazaar) as { info: { input: Record<string, unknown> } }
+    misfit.info.input.queryParams = { city: 7 }
+    await settleAll([await payload(`${ORIGIN}/out`)], tokens.out)
+    await settleAll(
+      [
+        await payload('https://bank.example/login'),
+        await payload(`https://user:secret@api.example.com/x`),
+        await payload('javascript:alert(1)'),
+        await payload(`${ORIGIN}/misfit`, misfit),
+        await payload('http://127.0.0.1:8080/v1/preview'),
+        { ...(await payload(ORIGIN)), extensions: {} } as PaymentPayload,
+      ],
+      tokens.listed,
+    )
+    const listed = await resources()
+    expect(listed).toHaveLength(before + 2)
+    expect(listed.filter((one) => !one.startsWith(ORIGIN))).toEqual(['http://127.0.0.1:8080/v1/preview'])
+  })
+
+  test('bounds what a payer can say: size, depth, references, expressions that never end', async () => {
+    const { info, schema } = declared.bazaar as unknown as { info: object; schema: { properties: object } }
+    let deep: object = {}
+    for (let level = 0; level < 500; level += 1) deep = { allOf: [deep] }
+    const evil = (properties: object) => ({ info, schema: { ...schema, ...properties } })
+    const before = (await resources()).length
+    await settleAll(
+      [
+        await payload(`${ORIGIN}/long`, { info: { ...info, more: 'x'.repeat(20_000) }, schema }),
+        await payload(`${ORIGIN}/deep`, evil(deep)),
+        await payload(`${ORIGIN}/reference`, evil({ allOf: [{ $ref: '#' }] })),
+        await payload(`${ORIGIN}/half`, { info: { ...info, half: '\ud800' }, schema }),
+        await payload(`${ORIGIN}/list`, []),
+        await payload(`${ORIGIN}/number`, { info: 7, schema: 7 }),
+      ],
+      tokens.listed,
+    )
+    expect(await resources()).toHaveLength(before + 1)
+    // It is never run.
+    const endless = {
+      info: { ...info, word: `${'a'.repeat(40)}!` },
+      schema: { properties: { word: { pattern: '^(a+)+$' } } },
+    }
+    await settleAll([await payload(`${ORIGIN}/endless`, endless)], tokens.listed)
+    expect(await resources()).toContain(`${ORIGIN}/endless`)
+  })
+
+  test('pages and filters, and names what it does not know', async () => {
+    const all = await resources()
+    const first = await stand.billing.send('/discovery/resources?limit=2', { token: '' })
+    expect(first.body).toMatchObject({ pagination: { limit: 2, offset: 0, total: all.length } })
+    const pages = [await items('?limit=2'), await items('?limit=2&offset=2')].flat().map(({ resource }) => resource)
+    expect(pages).toEqual(all.slice(0, 4))
+    expect(await items(`?offset=${all.length}`)).toEqual([])
+    expect((await items('?scheme=upto')).map(({ resource }) => resource)).toEqual([`${ORIGIN}/cities/:city`])
+    expect(await items(`?payTo=${SELLER}&network=eip155:31337&limit=100`)).toHaveLength(all.length)
+    expect(await items('?network=eip155:1')).toEqual([])
+    expect(await items('?type=mcp')).toEqual([])
+    expect(await items('?extensions=bazaar&limit=100')).toHaveLength(all.length)
+    expect(await items('?extensions=other')).toEqual([])
+    for (const [query, field] of [
+      ['limit=0', 'limit'],
+      ['limit=101', 'limit'],
+      ['limit=1e1', 'limit'],
+      ['offset=-1', 'offset'],
+      ['type=ftp', 'type'],
+      ['payTo=me', 'payTo'],
+      ['scheme=free', 'scheme'],
+      ['network=base', 'network'],
+      ['metadata=x', 'metadata'],
+    ] as const) {
+      const refused = await stand.billing.send(`/discovery/resources?${query}`, { token: '' })
+      expect(refused).toMatchObject({ status: 400, body: { error: { code: 'invalid_request', field } } })
+    }
+  })
+})
