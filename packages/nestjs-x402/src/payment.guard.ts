@@ -95,12 +95,12 @@ export class PaymentGuard implements CanActivate {
       this.logger.error({ message: 'an amount was set after the charge was decided', route: route.name, amount })
     }
     const payment = new PaidRequest(route.name, payer, offer.requirements, offer.decimals, onLate, payload)
-    const unpaid = isUpfront(offer)
+    const early = isUpfront(offer)
       ? await this.completion.settleUpfront(route, admission.verified, payment, raw)
-      : undefined
-    if (unpaid !== undefined) {
-      answerInstead(new HeldResponse(raw, 0, response.getHeaders()), unpaid)
-      throw new Answered(unpaid.status)
+      : { upfront: undefined }
+    if ('answer' in early) {
+      answerInstead(new HeldResponse(raw, 0, response.getHeaders()), early.answer)
+      throw new Answered(early.answer.status)
     }
     const held = new HeldResponse(raw, route.settings.holdBytes, response.getHeaders())
     rememberPayment(raw, payment)
@@ -110,6 +110,7 @@ export class PaymentGuard implements CanActivate {
       payment,
       held,
       response: raw,
+      upfront: early.upfront,
       answerInstead: (answer) => answerInstead(held, answer),
     })
   }

@@ -1,7 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common'
 import type { PaymentPayload, ResourceInfo, VerifyResponse } from '@x402/core/types'
 import { VerifyError } from '@x402/core/types'
-import type { SettlementResult } from '../charge/settler.js'
 import { type AnswerKey, AnswerStore, digestsOf } from '../hold/answer-store.js'
 import { Facilitator } from '../routes/facilitator.js'
 import type { IncomingRequest } from '../routes/incoming-request.js'
@@ -28,8 +27,6 @@ export interface VerifiedPayment {
   resourceUrl: string
   /** To find the answer by, when the same payment comes again. */
   answerKey: AnswerKey
-  /** What settled it before the handler ran, where the offer is paid up front. */
-  upfront?: SettlementResult
 }
 
 /** Lets a request through to its handler, or says what to answer instead. Nothing of the handler has run. */

@@ -22,6 +22,8 @@ export interface RunningRequest {
   payment: PaidRequest
   held: HeldResponse
   response: ServerResponse
+  /** What settled it before its handler ran, where the offer is paid up front. */
+  upfront: SettlementResult | undefined
   answerInstead(answer: HttpAnswer): void
 }
 
@@ -74,7 +76,7 @@ export class Completion implements OnApplicationShutdown {
     const terms = { scheme, maximum: payment.maximum, decimals: payment.decimals, policy: route.settings.charge }
     const overrides = held.takeHeader('Settlement-Overrides')
     const set = payment.closeAmount() ?? amountOfHeader(overrides)
-    const { upfront } = verified
+    const { upfront } = running
     const charge = upfront === undefined ? decideCharge(end, set, terms) : wholePrice(payment)
     if (charge.fault !== undefined) {
       this.logger.error({ message: 'the seller set an invalid amount', route: route.name, fault: charge.fault })
@@ -91,15 +93,14 @@ export class Completion implements OnApplicationShutdown {
   }
 
   /**
-   * Settles a payment before its handler runs, and waits for that until the authorization ends. Answers why the handler may not run;
-   * `undefined`: it may.
+   * Settles a payment before its handler runs, and waits for that until the authorization ends. `answer`: why the handler may not run.
    */
   async settleUpfront(
     route: CompiledRoute,
     verified: VerifiedPayment,
     payment: PaidRequest,
     response: ServerResponse,
-  ): Promise<HttpAnswer | undefined> {
+  ): Promise<{ answer: HttpAnswer } | { upfront: SettlementResult }> {
     const charge = wholePrice(payment)
     let result = await this.settler.settle(verified, charge)
     while (isWithheld(route, result)) {
@@ -107,9 +108,8 @@ export class Completion implements OnApplicationShutdown {
       await sleep(PAUSE_MILLISECONDS)
       result = await this.settler.settle(verified, charge)
     }
-    if (result.outcome === 'failed' || isWithheld(route, result)) return unpaidAnswer(result, false)
-    verified.upfront = result
-    return undefined
+    const isUnpaid = result.outcome === 'failed' || isWithheld(route, result)
+    return isUnpaid ? { answer: unpaidAnswer(result, false) } : { upfront: result }
   }
 
   /** What became of the payment. An answer that can't be kept, as more of it is to come, waits for it until the authorization ends. */
