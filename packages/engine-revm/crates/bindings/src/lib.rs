@@ -19,11 +19,11 @@ use upfront_engine::{
 };
 use upfront_engine_border::{AtOnce, Desk, Ending, Field, Payload, Refusal, Simulation, Tokens, Work, read};
 
-/// A simulation allocates often and briefly: bench/RESULTS.md compares allocators.
+/// A simulation allocates often and briefly: testing/bench/RESULTS.md compares allocators.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// What the event loop gives a simulation at most: enough for a swap. bench/RESULTS.md has what the costliest programs known make of
+/// What the event loop gives a simulation at most: enough for a swap. testing/bench/RESULTS.md has what the costliest programs known make of
 /// it.
 const ALLOWANCE: Allowance = Allowance { gas: 300_000, frames: 20, bytes: 4_096, precompile_gas: 40_000 };
 const SMALL_PLAN: usize = 8_192;
