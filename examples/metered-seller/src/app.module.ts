@@ -8,6 +8,7 @@ import { MeteredController } from './metered.controller.js'
 export class AppModule {
   static forRoot({ NETWORK, ASSET, PAY_TO }: Environment, facilitator: BillingFacilitator): DynamicModule {
     const logger = new Logger('Payments')
+    const option = { network: NETWORK, payTo: PAY_TO, asset: ASSET } as const
     return {
       module: AppModule,
       controllers: [MeteredController],
@@ -18,8 +19,13 @@ export class AppModule {
             logger.log({ ...record, amount: record.amount.toString(), maximum: record.maximum.toString() }),
           routes: {
             'GET /metered': {
-              accepts: { scheme: 'upto', price: '$0.10', network: NETWORK, payTo: PAY_TO, asset: ASSET },
-              description: 'Work that is charged by what it took, $0.10 at most',
+              // In the order of preference: by use, or at a price for buyers who want to know it.
+              accepts: [
+                { ...option, scheme: 'upto', price: '$0.10' },
+                { ...option, scheme: 'exact', price: '$0.02' },
+                { ...option, scheme: 'exact', price: '$0.02', assetTransferMethod: 'permit2' },
+              ],
+              description: 'Work that is charged by what it took, $0.10 at most, or $0.02',
               mimeType: 'application/json',
               timeout: 10_000,
               charge: {

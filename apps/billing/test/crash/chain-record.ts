@@ -4,8 +4,10 @@ import type { Address } from '@upfront/protocol'
 import { BlockNotFoundError, createPublicClient, http, type PublicClient } from 'viem'
 import { type RpcReceipt, readReceipt } from '../../src/chain/receipt.js'
 import { batchPart, settlementsOf } from '../../src/chain/settlement-batch.js'
-import { TRANSFER_TOPIC } from '../../src/chain/settlement-call.js'
+import { decodeSettlement, TRANSFER_TOPIC } from '../../src/chain/settlement-call.js'
 import { rpc } from '../support/on-chain.js'
+
+const USDC = USDC_ADDRESS.toLowerCase() as Address
 
 export interface OnChainSettlement {
   hash: string
@@ -14,7 +16,7 @@ export interface OnChainSettlement {
   moved: bigint
 }
 
-/** Every settlement through one of the proxies, alone or in a batch, by the Permit2 nonce of its authorization. */
+/** Every settlement, by a proxy or by the token itself, alone or in a batch, by the nonce of its authorization. */
 export async function readSettlements(rpcUrl: string): Promise<Map<bigint, OnChainSettlement[]>> {
   const client = createPublicClient({ transport: http(rpcUrl) })
   const settlements = new Map<bigint, OnChainSettlement[]>()
@@ -22,13 +24,18 @@ export async function readSettlements(rpcUrl: string): Promise<Map<bigint, OnCha
   for (let blockNumber = 1n; blockNumber <= head; blockNumber++) {
     const { transactions } = await readBlock(client, blockNumber)
     for (const { to, input, hash } of transactions) {
-      const places = settlementsOf({ to: (to?.toLowerCase() as Address | undefined) ?? null, input })
+      const called = (to?.toLowerCase() as Address | undefined) ?? null
+      const direct = called === USDC ? decodeSettlement(called, input) : null
+      const places =
+        direct === null
+          ? settlementsOf({ to: called, input })
+          : [{ ...direct, to: USDC, target: USDC, item: 0, items: 1 }]
       if (places.length === 0) continue
       const whole = readReceipt((await rpc(rpcUrl, 'eth_getTransactionReceipt', [hash])) as RpcReceipt)
       for (const place of places) {
         const { succeeded, logs } = place.to === place.target ? whole : batchPart(whole, place)
         const moved = logs
-          .filter(({ address, topics }) => address === USDC_ADDRESS.toLowerCase() && topics[0] === TRANSFER_TOPIC)
+          .filter(({ address, topics }) => address === USDC && topics[0] === TRANSFER_TOPIC)
           .reduce((total, { data }) => total + BigInt(data), 0n)
         settlements.set(place.nonce, [...(settlements.get(place.nonce) ?? []), { hash, succeeded, moved }])
       }

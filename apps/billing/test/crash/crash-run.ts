@@ -13,6 +13,8 @@ import {
   USDC_ADDRESS,
 } from '@upfront/devnet'
 import { decodePayment, isFinal, type Payment } from '@upfront/protocol'
+import type { PaymentRequirements } from '@x402/core/types'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { createTestClient, http } from 'viem'
@@ -45,7 +47,7 @@ export interface CrashPlan {
 export interface Purchase {
   /** `null`: the connection broke, so the buyer was told nothing. */
   status: number | null
-  /** The header that paid, and the Permit2 nonce in it; `null`: it never got an offer. */
+  /** The header that paid, and the nonce in it; `null`: it never got an offer. */
   header: string | null
   nonce: bigint | null
   asked: bigint
@@ -67,6 +69,17 @@ interface Killable {
   kill(): Promise<void>
   start(): Promise<void>
 }
+
+/** How buyers pay, in turn. */
+const WAYS = [
+  { scheme: 'upto', method: 'permit2' },
+  { scheme: 'exact', method: 'eip3009' },
+  { scheme: 'upto', method: 'permit2' },
+  { scheme: 'exact', method: 'permit2' },
+] as const
+type Way = (typeof WAYS)[number]
+/** What `exact` costs at the seller, smallest unit. */
+const PRICE = 20_000n
 
 /** Seconds. */
 const BLOCK_TIME = 1
@@ -218,9 +231,11 @@ async function buy(
   const buyer = async () => {
     while (!signal.aborted && countServed(purchases) < plan.payments && countTried() < plan.payments * 50) {
       const index = asked++
-      const charge = index % 3 === 0 ? 0n : BigInt(1_000 + index)
-      const url = `${sellerUrl}/metered?charge=${charge}&slowMs=${random(0, 400)}`
-      const bought = await purchase(url, charge, kills)
+      const way = WAYS[index % WAYS.length] as Way
+      const metered = index % 3 === 0 ? 0n : BigInt(1_000 + index)
+      const charge = way.scheme === 'upto' ? metered : PRICE
+      const url = `${sellerUrl}/metered?charge=${metered}&slowMs=${random(0, 400)}`
+      const bought = await purchase(url, way, charge, kills)
       purchases.push(bought)
       if (bought.status !== 200) await sleep(700)
     }
@@ -232,10 +247,17 @@ async function buy(
  * One paid request of an unmodified x402 buyer. A buyer that was told nothing, or to come back, does not pay again. One whose answer is
  * withheld asks for it until it is decided; a seller that was killed meanwhile has lost it, and told it nothing.
  */
-async function purchase(url: string, asked: bigint, kills: Readonly<Record<VictimName, number>>): Promise<Purchase> {
+async function purchase(
+  url: string,
+  way: Way,
+  asked: bigint,
+  kills: Readonly<Record<VictimName, number>>,
+): Promise<Purchase> {
   let header: string | null = null
-  const client = new x402Client()
-    .register('eip155:31337', new UptoEvmScheme(privateKeyToAccount(DEVNET_ROLES.buyer.privateKey)))
+  const account = privateKeyToAccount(DEVNET_ROLES.buyer.privateKey)
+  const client = new x402Client((_, accepts) => accepts.find((offer) => isOf(offer, way)) ?? accepts[0]!)
+    .register('eip155:31337', new UptoEvmScheme(account))
+    .register('eip155:31337', new ExactEvmScheme(account))
     .setSpendControls({ allowedAssets: [{ network: 'eip155:31337', asset: USDC_ADDRESS }] })
   const watched: typeof fetch = async (input, init) => {
     const request = new Request(input, init)
@@ -260,10 +282,14 @@ async function purchase(url: string, asked: bigint, kills: Readonly<Record<Victi
   return { status: answer.status, header, nonce: nonceOf(header), asked }
 }
 
+function isOf({ scheme, extra }: PaymentRequirements, way: Way): boolean {
+  return scheme === way.scheme && (scheme === 'upto' || (extra.assetTransferMethod ?? 'eip3009') === way.method)
+}
+
 function nonceOf(header: string | null): bigint | null {
   if (header === null) return null
   const { payload } = JSON.parse(Buffer.from(header, 'base64').toString('utf8'))
-  return BigInt(payload.permit2Authorization.nonce)
+  return BigInt((payload.permit2Authorization ?? payload.authorization).nonce)
 }
 
 /**

@@ -117,7 +117,7 @@ function describeRun(title: string, report: CrashReport): void {
   const sum = (amounts: (bigint | null)[]) => amounts.reduce<bigint>((total, amount) => total + (amount ?? 0n), 0n)
   process.stderr.write(
     `${title}: killed ${JSON.stringify(kills)}; answers ${count(purchases.map(({ status }) => status))}; ledger ` +
-      `${count(ledger.map(({ state }) => state))}; settled ${settled.length} for ${sum(settled.map(({ charge }) => charge))}; ` +
+      `${count(ledger.map(({ scheme, state }) => `${scheme} ${state}`))}; settled ${settled.length} for ${sum(settled.map(({ charge }) => charge))}; ` +
       `transferred ${moved.filter(({ succeeded }) => succeeded).length} for ${sum(moved.map((each) => each.moved))}; ` +
       `refused and charged ${refusedAndCharged(report).length}; served again ${servedAgain}; ` +
       `served unpaid ${servedUnpaid(report).length}; differences ${JSON.stringify(reconciliation.differences?.length)}\n`,
