@@ -67,7 +67,8 @@ describe('depends', () => {
 
   it('leaves out what decides nothing', async () => {
     expect(await only(`7 SLOAD POP TIMESTAMP POP ${PAY}`)).toEqual([])
-    expect(await only('7 SLOAD >on JUMPI 0 @on STOP')).toEqual([])
+    expect(await only('7 SLOAD >on JUMPI 0 5 SSTORE @on STOP')).toEqual([])
+    expect(await only(`7 SLOAD >on JUMPI STOP @on ${PAY}`)).toHaveLength(1)
   })
 
   it('names what a failure hangs on, and what would have led to one', async () => {

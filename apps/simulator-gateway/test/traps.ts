@@ -16,6 +16,11 @@ export const OWNER = '0xa000000000000000000000000000000000000000'
 const ECHO = '0x7000000000000000000000000000000000000011'
 const REFUSER = '0x7000000000000000000000000000000000000012'
 const SIZER = '0x7000000000000000000000000000000000000013'
+const EXPLODER = '0x7000000000000000000000000000000000000021'
+const STRAY = '0x7000000000000000000000000000000000000022'
+const PURSE = '0x7000000000000000000000000000000000000023'
+const WORKER = '0x7000000000000000000000000000000000000024'
+const BEACON_ROOTS = '0x000f3df6d732807ef1319fb7b8bb8522d0beac02'
 const LIBRARY = '0x7000000000000000000000000000000000000014'
 
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
@@ -40,6 +45,11 @@ const CONDITIONS: Conditions = {
   'a gas price below a gwei': { program: '1000000000 GASPRICE LT' },
   'no origin': { program: 'ORIGIN ISZERO', byNobody: true },
   'a sender who is nobody': { program: 'CALLER ISZERO', byNobody: true },
+  'neither gas price nor base fee': { program: 'GASPRICE BASEFEE MUL ISZERO' },
+  'a zero beacon root': {
+    program: `TIMESTAMP 0 MSTORE 32 32 32 0 ${BigInt(BEACON_ROOTS)} GAS STATICCALL POP 32 MLOAD ISZERO`,
+  },
+  'a fee recipient that is warm': { program: 'GAS 0 BALANCE POP GAS SWAP1 SUB 1000 GT' },
   'the block gas limit': { program: '1000000 GASLIMIT GT' },
 }
 
@@ -56,6 +66,10 @@ const WAYS: Record<string, string> = {
   'by returned data': `128 MSTORE 0 0 32 128 ${BigInt(ECHO)} GAS STATICCALL POP 32 0 160 RETURNDATACOPY 160 MLOAD`,
   'by the size of returned data': `128 MSTORE 0 0 32 128 ${BigInt(SIZER)} GAS STATICCALL POP RETURNDATASIZE`,
   'by whether a call fails': `128 MSTORE 0 0 32 128 ${BigInt(REFUSER)} GAS STATICCALL`,
+  'by a memory that is too large': `128 MSTORE 0 0 32 128 ${BigInt(EXPLODER)} 90000 STATICCALL`,
+  'by a jump that leads nowhere': `128 MSTORE 0 0 32 128 ${BigInt(STRAY)} 90000 STATICCALL`,
+  'by a balance': `0 0 0 0 DUP5 ${BigInt(PURSE)} GAS CALL POP POP ${BigInt(PURSE)} BALANCE`,
+  'by the gas of a call': `100000 MUL 128 MSTORE 0 0 0 0 ${BigInt(WORKER)} 128 MLOAD STATICCALL`,
   'by a hash': `128 MSTORE 32 128 SHA3 ${BigInt('0xb10e2d527612073b26eecdfd717e6a320cf44b4afac2b0732d9fcbe2b7fa0cf6')} EQ`,
   'by a power of zero': 'ISZERO 0 EXP',
   'by a quotient': 'DUP1 DIV',
@@ -90,6 +104,12 @@ const OTHERS = {
   [ECHO]: { code: assemble('0 CALLDATALOAD 0 MSTORE 32 0 RETURN') },
   [SIZER]: { code: assemble('0 CALLDATALOAD 0 RETURN') },
   [REFUSER]: { code: assemble('0 CALLDATALOAD >on JUMPI 0 0 REVERT @on STOP') },
+  [EXPLODER]: { code: assemble('0 CALLDATALOAD ISZERO 1000000000000000 MUL MLOAD STOP') },
+  [STRAY]: { code: assemble('0 CALLDATALOAD >on MUL JUMP @on STOP') },
+  [WORKER]: { code: assemble('5 SLOAD POP STOP') },
+  [BEACON_ROOTS]: {
+    code: '0x3373fffffffffffffffffffffffffffffffffffffffe14604d57602036146024575f5ffd5b5f35801560495762001fff810690815414603c575f5ffd5b62001fff01545f5260205ff35b5f5ffd5b62001fff42064281555f359062001fff015500',
+  },
   [LIBRARY]: pays(THIEF),
   [`0x${(BigInt(LIBRARY) + 1n).toString(16)}`]: pays(FRIEND),
 }

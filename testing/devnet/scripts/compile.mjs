@@ -1,5 +1,5 @@
 // Compiles contracts/*.sol of this package, or of the folder that is given, into its artifacts/*.json. `--check` compares instead
-// of writing.
+// of writing; `--evm=cancun` is for another fork than paris.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -10,6 +10,7 @@ const root = given === undefined ? new URL('../', import.meta.url) : pathToFileU
 const contracts = new URL('contracts/', root)
 const artifacts = new URL('artifacts/', root)
 const check = process.argv.includes('--check')
+const fork = process.argv.find((argument) => argument.startsWith('--evm='))?.slice(6)
 
 const names = readdirSync(contracts).filter((name) => name.endsWith('.sol'))
 const output = JSON.parse(
@@ -21,7 +22,7 @@ const output = JSON.parse(
       ),
       settings: {
         // The oldest fork that the tests run on: no PUSH0, no transient storage.
-        evmVersion: 'paris',
+        evmVersion: fork ?? 'paris',
         optimizer: { enabled: true, runs: 1_000_000 },
         metadata: { bytecodeHash: 'none', appendCBOR: false },
         outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },

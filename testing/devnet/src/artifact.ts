@@ -30,7 +30,9 @@ export function readArtifact(name: 'ExactPermit2Proxy'): DeployedArtifact
 export function readArtifact(name: 'SystemContracts'): SystemContractsArtifact
 export function readArtifact(
   name:
+    | 'BatchAccount'
     | 'FeeToken'
+    | 'OutcomeGuard'
     | 'OwnKeyAccount'
     | 'RebasingToken'
     | 'SwapRouter'

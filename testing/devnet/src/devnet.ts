@@ -2,6 +2,7 @@ import { createTestClient, http } from 'viem'
 import { DEVNET_ROLES } from './accounts.js'
 import { type Anvil, startAnvil } from './anvil.js'
 import { setL1Fees } from './optimism.js'
+import { deployOutcomeGuard } from './outcome-guard.js'
 import { deployPayments, PAYMENT_CONTRACTS, type PaymentContracts } from './payments.js'
 import { startSequencer } from './sequencer/sequencer.js'
 import { deploySystemContracts } from './system-contracts.js'
@@ -72,6 +73,7 @@ export async function startDevnet({
   try {
     if (optimism) await setL1Fees(anvil.rpcUrl)
     else await deploySystemContracts(anvil.rpcUrl)
+    await deployOutcomeGuard(anvil.rpcUrl)
     const contracts = payments ? await deployPayments(anvil.rpcUrl) : PAYMENT_CONTRACTS
     const deployed = uniswap ? { uniswap: await deployUniswap(anvil.rpcUrl) } : {}
     // Only now: the deployments would wait for a block each.

@@ -34,7 +34,7 @@ export const TRACING: OpenRpcMethod[] = [
   {
     name: 'upfront_simulate',
     summary:
-      '`eth_simulateV1` whose calls also show their `trace`, `stateDiff`, `accessList`, `assetChanges`, `gasLimit`, `decoded`, `depends` and `outcome`, and whose blocks their `stateDiff`, as far as the payload asks for them. Its state overrides may say `erc20`: `{ <token>: { balances: { <holder>: amount }, allowances: { <owner>: { <spender>: amount } } } }`, and a call may be a signed transaction in hex, `{ userOperation, entryPoint }`, or `{ safeTransaction }`.',
+      '`eth_simulateV1` whose calls also show their `trace`, `stateDiff`, `accessList`, `assetChanges`, `gasLimit`, `decoded`, `depends`, `outcome` and `guard`, and whose blocks their `stateDiff`, as far as the payload asks for them. Its state overrides may say `erc20`: `{ <token>: { balances: { <holder>: amount }, allowances: { <owner>: { <spender>: amount } } } }`, and a call may be a signed transaction in hex, `{ userOperation, entryPoint }`, or `{ safeTransaction }`.',
     paramStructure: 'by-position',
     params: [
       {
@@ -80,6 +80,10 @@ export const TRACING: OpenRpcMethod[] = [
                 link: {
                   type: 'boolean',
                   description: 'The request as a link to the page, on the block that it stood on',
+                },
+                guard: {
+                  type: 'boolean',
+                  description: 'Calls of a contract that have the chain hold each call to what it showed',
                 },
                 decode: {
                   type: 'boolean',

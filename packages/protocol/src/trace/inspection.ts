@@ -29,6 +29,8 @@ export interface Inspection {
   outcome?: boolean
   /** The answer has a link to the page: the payload that it is of. */
   link?: object
+  /** What has the chain hold each call to what it showed. */
+  guard?: boolean
   /** Calls that stand in the request as signed transactions. */
   signed?: SignedTransactionCall[]
   /** Calls that stand in the request as user operations, or as transactions of a Safe; in order. */
@@ -51,6 +53,7 @@ export const INSPECTION_FIELDS = [
   'depends',
   'outcome',
   'link',
+  'guard',
 ] as const
 
 /**
@@ -80,6 +83,7 @@ export function decodeInspection(params: unknown): { inspection: Inspection; par
       ...(flag('fees') && { fees: true }),
       ...(flag('depends') && { depends: true }),
       ...(flag('outcome') && { outcome: true }),
+      ...(flag('guard') && { guard: true }),
       ...(abi !== undefined && abi !== null && { abi: decodeAbi(abi) }),
     }
     const isLinked = flag('link')

@@ -1,5 +1,5 @@
 import { type Address, type BlockStateCall, type Call, type SimulatedBlock, ZERO_ADDRESS } from '@upfront/protocol'
-import type { CallRecord, DecidingFact, FactKind } from '../engine/call-record.js'
+import { type CallRecord, type DecidingFact, type FactKind, REACHED } from '../engine/call-record.js'
 import { type Circumstances, decides } from '../outcome/circumstances.js'
 import type { Simulation } from './simulate.js'
 
@@ -16,7 +16,8 @@ const SECONDS = 60n
 const BLOCKS = 2n
 /** EIP-7825: what a transaction has at most. */
 const MOST_GAS = 1n << 24n
-const FEWEST_GAS = 1_000_000n
+const FEWEST_GAS = 500_000n
+const HIGH_PRICE = 100n * GWEI
 
 /** What a request was simulated with. */
 export interface Simulated {
@@ -35,13 +36,23 @@ export function conditionsFor({ simulation, blocks, records }: Simulated): Recor
   const wanted = (condition: Condition) => facts.some((fact) => condition.concerns(fact))
   return {
     together: [...surroundings(simulation), minuteLater(blocks), withoutCode(simulation)].filter(wanted),
-    apart: [...gas(simulation, records), ...withoutLayers(simulation)].filter(wanted),
+    apart: [highPrice(), ...gas(simulation, records), ...withoutLayers(simulation)].filter(wanted),
   }
 }
 
 /** What tells a circumstance that was tried with others: each alone, and for later ones a block later first. */
 export function alone(conditions: readonly Condition[], { blocks }: Simulated): Condition[] {
   return conditions.flatMap((condition) => (condition.under === LATER ? [blockLater(blocks), condition] : [condition]))
+}
+
+/** Several circumstances at once, where none of them makes the difference alone. */
+export function joint(conditions: readonly Condition[]): Condition {
+  return {
+    under: conditions.map(({ under }) => under).join(', '),
+    of: conditions.every(({ of }) => of === 'course') ? 'course' : 'surroundings',
+    concerns: (fact) => conditions.some((condition) => condition.concerns(fact)),
+    applied: (simulation) => conditions.reduce((so, condition) => condition.applied(so), simulation),
+  }
 }
 
 function surroundings({ base, request }: Simulation): Condition[] {
@@ -51,10 +62,14 @@ function surroundings({ base, request }: Simulation): Condition[] {
     baseFeePerGas: baseFeePerGas ? (baseFeePerGas * 9n) / 8n : baseFee,
   })
   return [
-    overriding('another fee recipient', 'coinbase', (block) => {
-      const held = block.feeRecipient ?? base.miner
-      return { ...block, feeRecipient: held === FEE_RECIPIENT ? OTHER_FEE_RECIPIENT : FEE_RECIPIENT }
-    }),
+    {
+      ...overriding('another fee recipient', 'coinbase', (block) => {
+        const held = block.feeRecipient ?? base.miner
+        return { ...block, feeRecipient: held === FEE_RECIPIENT ? OTHER_FEE_RECIPIENT : FEE_RECIPIENT }
+      }),
+      // It is warm (EIP-3651): what looks at gas may know it without asking.
+      concerns: ({ kind, reached }) => kind === 'coinbase' || (kind === 'gasLeft' && (reached & TELLING) !== 0),
+    },
     overriding('another prevRandao', 'prevRandao', (block) => ({
       ...block,
       prevRandao: block.prevRandao === base.hash ? base.parentHash : base.hash,
@@ -94,6 +109,18 @@ function overriding(
     of: 'surroundings',
     concerns: (fact) => fact.kind === kind,
     applied: (simulation) => withBlocks(simulation, (blockOverrides) => change(blockOverrides)),
+  }
+}
+
+/** Where nothing but an amount follows it, a price says nothing. */
+const TELLING = ~(REACHED.recipient | REACHED.amount | REACHED.allowance)
+
+function highPrice(): Condition {
+  return {
+    under: 'a gas price of 100 gwei',
+    of: 'gas',
+    concerns: ({ kind, reached }) => kind === 'gasPrice' && (reached & TELLING) !== 0,
+    applied: (simulation) => withCalls(simulation, (call) => ({ ...call, shownGasPrice: HIGH_PRICE })),
   }
 }
 

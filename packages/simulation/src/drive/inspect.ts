@@ -13,6 +13,7 @@ import type { TokenLayouts } from '../tokens/token-layouts.js'
 import type { CallFrame } from '../trace/call-tracer.js'
 import { decodeFrames } from '../trace/decode-frames.js'
 import { addDecoded, addInspection, type InspectedBlock, recordingOf } from '../trace/inspected.js'
+import { guardsOf } from './guards.js'
 import { leastGas } from './least-gas.js'
 import { operationGas } from './operation-gas.js'
 import { outcomesOf } from './outcomes.js'
@@ -86,6 +87,7 @@ async function inspectIn(
   if (inspection.abi || inspection.decode) await decode(inspected, records, inspection, simulation)
   if (inspection.depends) addDependencies(inspected, records, simulation, layouts !== undefined)
   if (inspection.outcome) furtherGas += await addOutcomes(inspected, records, simulation, run)
+  if (inspection.guard) furtherGas += await addGuards(inspected, records, simulation, run)
   if (inspection.fees) furtherGas += await addFees(inspected, simulation, run)
   if (inspection.gasLimits) furtherGas += await addGasLimits(inspected, records, simulation, run)
   if (inspection.link) addLink(inspected, inspection.link, simulation)
@@ -170,6 +172,19 @@ async function addOutcomes(
 ): Promise<bigint> {
   const { outcomes, gas } = await outcomesOf({ simulation, blocks, records }, run)
   for (const [index, call] of blocks.flatMap(({ calls }) => calls).entries()) call.outcome = outcomes[index]!
+  return gas
+}
+
+/** @returns what it took */
+async function addGuards(
+  blocks: InspectedBlock[],
+  records: readonly CallRecord[],
+  simulation: Simulation,
+  run: Run,
+): Promise<bigint> {
+  const { guards, gas } = await guardsOf(simulation, records, run)
+  for (const [index, call] of blocks.flatMap(({ calls }) => calls).entries())
+    if (guards[index] !== undefined) call.guard = guards[index]
   return gas
 }
 

@@ -2,7 +2,7 @@ import { ErrorCode, RpcError, type SimulatedBlock, type SimulatedCall } from '@u
 import { type Difference, differenceOf, type Effects, effectsOf, recordedEffects } from '../outcome/effects.js'
 import { type Outcome, type Tried, verdictOf } from '../outcome/verdict.js'
 import { NO_RECORDING } from '../plan/recording.js'
-import { alone, type Condition, conditionsFor, type Simulated } from './conditions.js'
+import { alone, type Condition, conditionsFor, joint, type Simulated } from './conditions.js'
 import type { Run } from './inspect.js'
 
 /**
@@ -39,6 +39,9 @@ export async function outcomesOf(simulated: Simulated, run: Run): Promise<{ outc
     const found = await differences(together)
     const differs = found?.some((difference) => difference !== undefined) ?? true
     if (differs) await tryAlone(alone(together, simulated))
+    for (const [at, difference] of (found ?? []).entries())
+      if (difference !== undefined && tried[at]!.length === 0)
+        tried[at]!.push({ condition: joint(together), difference })
   }
   await tryAlone(apart)
   return { outcomes: records.map((record, at) => verdictOf(record, tried[at]!)), gas }

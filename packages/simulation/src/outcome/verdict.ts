@@ -28,7 +28,7 @@ export interface Tried {
 /** Of these no simulation knows what a block will have. What hangs on one is known of none. */
 const UNKNOWABLE = new Set(['prevRandao', 'blockHash', 'coinbase', 'gasLimit', 'blobBaseFee'])
 /** What tells a simulation by who signs nothing. */
-const BY_NOBODY = REACHED.branch | REACHED.guard | REACHED.jump | REACHED.selection | REACHED.target
+const BY_NOBODY = ~(REACHED.recipient | REACHED.amount | REACHED.slot)
 
 /** @param tried what came out otherwise, each circumstance by itself */
 export function verdictOf({ dependencies }: CallRecord, tried: readonly Tried[]): Outcome {
@@ -49,8 +49,15 @@ export function verdictOf({ dependencies }: CallRecord, tried: readonly Tried[])
   return { verdict, because: [...watched, ...changes] }
 }
 
-/** A fact that must not decide anything, whatever else it is. */
+/** Contracts that keep hashes of the last blocks (EIP-2935) and roots of the last beacon blocks (EIP-4788). */
+const HISTORIES = new Set<string>([
+  '0x0000f90827f1c53a10cb7a02335b175320002935',
+  '0x000f3df6d732807ef1319fb7b8bb8522d0beac02',
+])
+
+/** A fact that must not decide anything, whatever else it is: history counts where it is missing. */
 function isTrap(fact: DecidingFact): boolean {
+  if (fact.kind === 'slot') return fact.value === 0n && HISTORIES.has(fact.address!)
   if (fact.kind === 'origin') return fact.value === 0n && (fact.reached & BY_NOBODY) !== 0
   return UNKNOWABLE.has(fact.kind) && decides(fact)
 }

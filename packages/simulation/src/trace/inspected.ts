@@ -9,6 +9,7 @@ import { NO_RECORDING, type Recording } from '../plan/recording.js'
 import { accessListOf } from './access-list.js'
 import { countLogs } from './call-tracer.js'
 import { presentTrace, recordingFor } from './present-trace.js'
+import type { ShownGuard } from './shown-guard.js'
 import { type StateDiff, stateDiff } from './state-diff.js'
 
 /** A call as `upfront_simulate` shows it. */
@@ -29,6 +30,8 @@ export interface InspectedCall extends SimulatedCall {
   safeTransaction?: ShownSafeTransaction
   depends?: ShownDependencies
   outcome?: Outcome
+  /** Absent where the call failed. */
+  guard?: ShownGuard
 }
 
 /** What a call pays, or would, to an OP-stack chain beside gas, in wei. */
@@ -67,6 +70,7 @@ export function recordingOf({
   accounts,
   depends,
   outcome,
+  guard,
 }: Inspection): Recording {
   const wanted = trace === undefined ? NO_RECORDING : recordingFor(trace)
   return {
@@ -78,7 +82,8 @@ export function recordingOf({
       decode === true ||
       fees === true ||
       accounts !== undefined ||
-      outcome === true,
+      outcome === true ||
+      guard === true,
     state: wanted.state || stateDiff || accessLists || assetChanges,
     ...(wanted.steps && { steps: wanted.steps }),
     ...(wanted.uses && { uses: wanted.uses }),

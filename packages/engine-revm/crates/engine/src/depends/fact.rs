@@ -1,4 +1,5 @@
 use crate::state::Read;
+use alloy_eips::{eip2935::HISTORY_STORAGE_ADDRESS, eip4788::BEACON_ROOTS_ADDRESS};
 use alloy_primitives::{Address, B256, U256, map::HashMap};
 
 /// What a fact is of: `packages/simulation/src/engine/call-record.ts` in Rust.
@@ -46,6 +47,12 @@ pub struct Place {
     pub address: Option<Address>,
     /// Of a slot; of a block's hash the block's number.
     pub key: U256,
+}
+
+/// What the contracts that keep hashes of the last blocks (EIP-2935) and roots of the last beacon blocks (EIP-4788) hold: a simulation may
+/// have none.
+fn is_history(place: &Place) -> bool {
+    matches!(place.address, Some(HISTORY_STORAGE_ADDRESS | BEACON_ROOTS_ADDRESS))
 }
 
 /// Where a fact's word went.
@@ -150,7 +157,8 @@ impl Facts {
         if known.decided & by == by {
             return;
         }
-        if !matches!(known.place.kind, FactKind::Slot | FactKind::Balance | FactKind::Code) {
+        if !matches!(known.place.kind, FactKind::Slot | FactKind::Balance | FactKind::Code) || is_history(&known.place)
+        {
             known.decided |= by;
             return;
         }

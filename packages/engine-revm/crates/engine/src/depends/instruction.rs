@@ -5,9 +5,9 @@ use super::{
     fact::{FactKind, Place, reached},
     labels::{COMPUTED, Label, NONE, SELECTED},
     shadow::{Opening, Returned, Shadow},
-    tracker::Word,
+    tracker::{Avoided, Word},
 };
-use crate::evm::{Context, LastStep, ends_in_error};
+use crate::evm::{Context, LastStep, end_of, ends_in_error};
 use alloy_primitives::{Address, B256, U256, b256};
 use revm::{
     bytecode::opcode::{self, *},
@@ -51,18 +51,19 @@ impl Before {
 
 /// After a step ran.
 pub fn note(context: &mut Context, interpreter: &mut Interpreter<EthInterpreter>, before: Before, step: &LastStep) {
-    let ended = match interpreter.bytecode.action() {
+    let halted = match interpreter.bytecode.action() {
         Some(InterpreterAction::Return(result)) => !result.result.is_ok_or_revert(),
         _ => false,
     };
-    // A step that halts its frame leaves nothing behind.
-    if ended {
-        return;
-    }
     let Some(mut tracker) = context.chain.tracker.take() else { return };
     if !tracker.is_spent() && tracker.depth() > 0 {
-        Note { tracker: &mut tracker, interpreter, before, step }.instruction();
-        tracker.count(0);
+        let mut note = Note { tracker: &mut tracker, interpreter, before, step };
+        if halted {
+            note.halt()
+        } else {
+            note.instruction()
+        }
+        tracker.count_step();
     }
     context.chain.tracker = Some(tracker);
 }
@@ -150,6 +151,13 @@ impl Note<'_> {
             }
             _ => self.made(SELECTED),
         }
+    }
+
+    /// A step that halts its frame does so by its operands, if not for want of gas.
+    fn halt(&mut self) {
+        let Some(info) = opcode::OPCODE_INFO[usize::from(self.step.opcode())] else { return };
+        let label = self.all(usize::from(info.inputs()));
+        self.tracker.branch(label, Avoided::Error);
     }
 
     fn at(&mut self, depth: usize) -> Label {
@@ -271,15 +279,13 @@ impl Note<'_> {
     /// An offset and a length: where they carry facts, what they lead to does.
     fn places(&mut self, offset: usize, length: usize) -> Label {
         let (offset, length) = (self.at(offset), self.at(length));
-        if length != NONE {
-            self.tracker.reach(length, reached::SIZE);
-        }
         let label = self.tracker.union(offset, length);
         self.placed(label)
     }
 
-    /// What a place in memory leads to carries the facts of the place.
+    /// What a place in memory leads to carries the facts of the place, and a frame ends where it is too far.
     fn placed(&mut self, label: Label) -> Label {
+        self.tracker.reach(label, reached::SIZE);
         if label == NONE {
             return NONE;
         }
@@ -351,6 +357,9 @@ impl Note<'_> {
         let to_length = self.places(0, 2);
         let from_label = self.at(1);
         let from_label = self.tracker.raise(from_label, SELECTED);
+        if opcode == RETURNDATACOPY {
+            self.tracker.reach(from_label, reached::SIZE);
+        }
         let place = self.tracker.union(to_length, from_label);
         let source = self.shadow(|shadow| match opcode {
             CALLDATACOPY => shadow.input.clone(),
@@ -364,7 +373,7 @@ impl Note<'_> {
             shadow.memory.add(to, length, place, labels);
         });
         self.pop(3);
-        self.tracker.count(source.count());
+        self.tracker.keep(source.count());
     }
 
     fn copy_code(&mut self) {
@@ -387,6 +396,7 @@ impl Note<'_> {
         let label = self.tracker.union(place, value);
         let to = self.number(0);
         self.shadow(|shadow| shadow.memory.set(to, length, label));
+        self.tracker.keep(usize::from(label != NONE));
         self.pop(2);
     }
 
@@ -424,11 +434,15 @@ impl Note<'_> {
             let code = self.interpreter.bytecode.bytecode_slice();
             let (goes, on) = (usize::try_from(self.step.operand(0)).unwrap_or(usize::MAX), self.before.pc + 1);
             let other = if self.step.operand(1).is_zero() { goes } else { on };
-            let is_guard = ends_in_error(code, other);
-            self.tracker.branch(condition, is_guard);
+            let avoided = match end_of(code, other) {
+                _ if ends_in_error(code, other) => Avoided::Error,
+                Some(STOP | RETURN | SSTORE | TSTORE) => Avoided::Nothing,
+                _ => Avoided::Effect,
+            };
+            self.tracker.branch(condition, avoided);
             self.tracker.count(16);
         } else if condition != NONE {
-            self.tracker.branch(condition, false);
+            self.tracker.branch(condition, Avoided::Nothing);
         }
         self.pop(2);
     }
@@ -487,7 +501,7 @@ impl Note<'_> {
             shadow.pop(first + 4);
             shadow.opens = opening;
         });
-        self.tracker.count(moved);
+        self.tracker.keep(moved);
     }
 
     fn create(&mut self, opcode: u8) {
@@ -508,7 +522,7 @@ impl Note<'_> {
             shadow.pop(if opcode == CREATE2 { 4 } else { 3 });
             shadow.opens = opening;
         });
-        self.tracker.count(moved);
+        self.tracker.keep(moved);
     }
 
     fn end(&mut self) {
@@ -522,7 +536,7 @@ impl Note<'_> {
         });
         let moved = data.count();
         self.shadow(|shadow| shadow.output = Returned { data: Rc::new(data), size });
-        self.tracker.count(moved);
+        self.tracker.keep(moved);
     }
 }
 

@@ -24,8 +24,9 @@ pub struct Labels {
     numbers: HashMap<Box<[Element]>, Label>,
     unions: HashMap<(Label, Label), Label>,
     raised: HashMap<(Label, How), Label>,
-    /// Of what was made since it was last taken: elements.
+    /// Since they were last taken: elements that were looked at, and those that were kept.
     work: u64,
+    kept: u64,
 }
 
 impl Default for Labels {
@@ -37,6 +38,7 @@ impl Default for Labels {
             unions: HashMap::default(),
             raised: HashMap::default(),
             work: 0,
+            kept: 0,
         }
     }
 }
@@ -53,6 +55,10 @@ impl Labels {
 
     pub fn take_work(&mut self) -> u64 {
         std::mem::take(&mut self.work)
+    }
+
+    pub fn take_kept(&mut self) -> u64 {
+        std::mem::take(&mut self.kept)
     }
 
     pub fn union(&mut self, a: Label, b: Label) -> Label {
@@ -83,6 +89,7 @@ impl Labels {
             }
         }
         let made = self.intern(merged);
+        self.kept += 1;
         self.unions.insert(key, made);
         made
     }
@@ -97,6 +104,7 @@ impl Labels {
         }
         let made = self.sets[label as usize].iter().map(|element| element | u32::from(how)).collect();
         let made = self.intern(made);
+        self.kept += 1;
         self.raised.insert((label, how), made);
         made
     }
@@ -112,11 +120,12 @@ impl Labels {
     }
 
     fn intern(&mut self, set: Vec<Element>) -> Label {
-        // A set's elements, and about as much for its places in the maps.
-        self.work += set.len() as u64 + 8;
+        self.work += set.len() as u64;
         if let Some(known) = self.numbers.get(set.as_slice()) {
             return *known;
         }
+        // What its places in the maps take is about as much as some elements.
+        self.kept += 2 + set.len() as u64 / 4;
         let number = self.sets.len() as Label;
         let set: Box<[Element]> = set.into();
         self.sets.push(set.clone());

@@ -1,7 +1,7 @@
 //! What decides a call's outcome, found while it runs: each word carries the facts (values of state, of the block and of the
 //! transaction) that it was made of. A fact decides where such a word reaches a branch, a jump, a callee, a slot's number or an amount.
 //!
-//! Bounded: each step and each piece of what is followed counts as work, and what is more than `MOST_WORK` is not followed; the record
+//! Bounded: steps and pieces of what is followed are counted (`MOST_WORK`, `MOST_KEPT`), and what is more is not followed; the record
 //! then says that it is partial.
 
 mod fact;

@@ -10,8 +10,10 @@ use alloy_primitives::{
 };
 use std::rc::Rc;
 
-/// Steps, elements of sets and spans together: some seconds, and some 100 MB at most.
-const MOST_WORK: u64 = 8_000_000;
+/// Steps, and pieces that are looked at or copied: some seconds.
+const MOST_WORK: u64 = 16_000_000;
+/// Pieces that are kept, each once though it is given up since: elements of sets, spans, words. Some 32 MB.
+const MOST_KEPT: u64 = 500_000;
 const MOST_FACTS: usize = 8_192;
 
 /// Follows facts through the calls of a plan.
@@ -28,6 +30,7 @@ pub struct Tracker {
     /// What surrounds the call and has decided a branch of it: what is written from then on hangs on it.
     pub decided: Label,
     work: u64,
+    kept: u64,
 }
 
 /// A word that outlives its frame.
@@ -42,6 +45,16 @@ pub struct Word {
 enum Undo {
     Word(Word, Option<Label>),
     Balance(Address, Option<Label>),
+}
+
+/// What the side of a branch leads to that is not taken.
+#[derive(Clone, Copy, Debug)]
+pub enum Avoided {
+    /// Nothing else.
+    Error,
+    /// A transfer, an approval or a failure, for all that is known.
+    Effect,
+    Nothing,
 }
 
 /// How a frame ended.
@@ -71,15 +84,24 @@ impl Tracker {
     }
 
     pub fn is_spent(&self) -> bool {
-        self.work >= MOST_WORK
+        self.work >= MOST_WORK || self.kept >= MOST_KEPT || self.facts.count() >= MOST_FACTS
     }
 
-    /// Counts what was done since, and `more`.
-    pub fn count(&mut self, more: usize) {
-        self.work = self.work.saturating_add(1 + more as u64 + self.labels.take_work());
-        if self.facts.count() >= MOST_FACTS {
-            self.work = MOST_WORK;
-        }
+    /// Counts a step.
+    pub fn count_step(&mut self) {
+        self.work += 1 + self.labels.take_work();
+        self.kept += self.labels.take_kept();
+    }
+
+    /// Counts pieces that were looked at.
+    pub fn count(&mut self, pieces: usize) {
+        self.work += pieces as u64;
+    }
+
+    /// Counts pieces that are kept.
+    pub fn keep(&mut self, pieces: usize) {
+        self.work += pieces as u64;
+        self.kept += pieces as u64;
     }
 
     pub fn depth(&self) -> usize {
@@ -123,13 +145,13 @@ impl Tracker {
         }
     }
 
-    /// A branch is taken. `is_guard`: one of its sides leads to nothing but an error.
-    pub fn branch(&mut self, label: Label, is_guard: bool) {
+    /// A branch is taken.
+    pub fn branch(&mut self, label: Label, avoided: Avoided) {
         for (fact, _) in self.labels.facts(label) {
-            if is_guard {
-                self.facts.decide(fact, reached::GUARD);
-            } else {
-                self.facts.reach(fact, reached::BRANCH);
+            match avoided {
+                Avoided::Error => self.facts.decide(fact, reached::GUARD),
+                Avoided::Effect => self.facts.decide(fact, reached::BRANCH),
+                Avoided::Nothing => self.facts.reach(fact, reached::BRANCH),
             }
         }
         let facts = &self.facts;
@@ -165,6 +187,7 @@ impl Tracker {
     }
 
     pub fn write(&mut self, word: Word, label: Label) {
+        self.keep(1);
         let before = self.words.insert(word, label);
         self.journal.push(Undo::Word(word, before));
     }
@@ -234,7 +257,7 @@ impl Tracker {
         let moved = output.data.count();
         parent.returned = output;
         parent.push(success);
-        self.count(moved);
+        self.keep(moved);
     }
 
     /// The label of a fact of the state that an account has.

@@ -75,24 +75,30 @@ pub fn jump_if(step: InstructionContext<'_, Context, EthInterpreter>) -> Instruc
     control::jumpi(step)
 }
 
-/// Whether the code from here on leads to a REVERT or INVALID, without a branch, as Solidity's errors do. Jumps are followed where their
-/// destination was pushed on the way.
+/// Whether the code from here on leads to a REVERT or INVALID, without a branch, as Solidity's errors do.
 pub fn ends_in_error(code: &[u8], from: usize) -> bool {
+    end_of(code, from).is_some_and(|opcode| {
+        matches!(opcode, opcode::REVERT | opcode::INVALID) || OPCODE_INFO[usize::from(opcode)].is_none()
+    })
+}
+
+/// The first instruction from here on that ends the frame, branches, or does what others see; none where it is not known, or far. Jumps
+/// are followed where their destination was pushed on the way.
+pub fn end_of(code: &[u8], from: usize) -> Option<u8> {
     let mut at = from;
     // Destinations that were pushed; other words are none.
     let mut stack: Vec<Option<usize>> = Vec::new();
     for _ in 0..MOST_STEPS {
-        let Some(opcode) = code.get(at).copied() else { return false };
+        let opcode = *code.get(at)?;
         at += 1;
         match opcode {
-            opcode::REVERT | opcode::INVALID => return true,
             opcode::JUMP => match stack.pop().flatten() {
                 Some(to) => at = to,
-                None => return false,
+                None => return None,
             },
             opcode::PUSH1..=opcode::PUSH32 => {
                 let size = usize::from(opcode - opcode::PUSH1) + 1;
-                let Some(operand) = code.get(at..at + size) else { return false };
+                let operand = code.get(at..at + size)?;
                 stack
                     .push((size <= 4).then(|| operand.iter().fold(0, |number, byte| number << 8 | usize::from(*byte))));
                 at += size;
@@ -111,6 +117,8 @@ pub fn ends_in_error(code: &[u8], from: usize) -> bool {
             }
             opcode::STOP
             | opcode::RETURN
+            | opcode::REVERT
+            | opcode::INVALID
             | opcode::SELFDESTRUCT
             | opcode::JUMPI
             | opcode::SSTORE
@@ -118,9 +126,9 @@ pub fn ends_in_error(code: &[u8], from: usize) -> bool {
             | opcode::LOG0..=opcode::LOG4
             | opcode::CREATE..=opcode::DELEGATECALL
             | opcode::CREATE2
-            | opcode::STATICCALL => return false,
+            | opcode::STATICCALL => return Some(opcode),
             _ => {
-                let Some(info) = OPCODE_INFO[usize::from(opcode)] else { return true };
+                let Some(info) = OPCODE_INFO[usize::from(opcode)] else { return Some(opcode) };
                 for _ in 0..info.inputs() {
                     stack.pop();
                 }
@@ -128,7 +136,7 @@ pub fn ends_in_error(code: &[u8], from: usize) -> bool {
             }
         }
     }
-    false
+    None
 }
 
 #[cfg(test)]

@@ -1,0 +1,46 @@
+import { type Address, ZERO_ADDRESS } from '@upfront/protocol'
+import { assetEvents } from '../assets/asset-events.js'
+import type { CallRecord } from '../engine/call-record.js'
+import type { GuardBound } from './guard-contract.js'
+
+/** Parts of a thousand by which an amount may end worse than it was shown: a price moves so far while a transaction waits. */
+const SLACK = 10n
+const LARGEST = (1n << 255n) - 1n
+
+/**
+ * What an account's balances and allowances may end at, by what a call of its showed: each asset that it moved, a hundredth worse at most, and no
+ * more for the contract that it calls, or for whom it approves, than was shown. Tokens by the piece count as how many are held.
+ * @param record with frames
+ */
+export function guardBounds(record: CallRecord): GuardBound[] {
+  const [top] = record.frames
+  if (top === undefined) return []
+  const account = top.from
+  const { transfers, approvals } = assetEvents(record)
+  const changes = new Map<Address, bigint>([[ZERO_ADDRESS, 0n]])
+  for (const { asset, from, to, amount } of transfers) {
+    if (from === to || asset.type === 'erc1155') continue
+    const token = asset.type === 'native' ? ZERO_ADDRESS : asset.address
+    if (from === account) changes.set(token, (changes.get(token) ?? 0n) - amount)
+    if (to === account) changes.set(token, (changes.get(token) ?? 0n) + amount)
+  }
+  const balances = [...changes].map(([token, change]) => ({ token, spender: ZERO_ADDRESS, least: leastOf(change) }))
+  const allowances = new Map<string, GuardBound>()
+  const allow = (token: Address, spender: Address, most: bigint) =>
+    allowances.set(token + spender, { token, spender, least: most })
+  for (const [token] of changes)
+    if (token !== ZERO_ADDRESS && top.to !== undefined && top.to !== token) allow(token, top.to, 0n)
+  for (const approval of approvals) {
+    if (approval.owner !== account || approval.kind !== 'erc20') continue
+    const { token, spender, amount } = approval
+    // What is more than the contract can count is as good as all there is.
+    if (amount > LARGEST) allowances.delete(token + spender)
+    else allow(token, spender, amount)
+  }
+  return [...balances, ...allowances.values()]
+}
+
+function leastOf(change: bigint): bigint {
+  const slack = ((change < 0n ? -change : change) * SLACK) / 1_000n
+  return change - slack
+}

@@ -1,0 +1,40 @@
+import type { Address, Hex } from '@upfront/protocol'
+import { concatHex, encodeFunctionData, getCreate2Address, pad, parseAbi } from 'viem'
+import { GUARD_CREATION } from './guard-code.js'
+
+const DEPLOYER: Address = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
+const SALT = pad('0x', { size: 32 })
+
+/** Where {@link GUARD_DEPLOYMENT} puts `contracts/OutcomeGuard.sol`: on every chain, whoever sends it. */
+export const OUTCOME_GUARD = getCreate2Address({
+  from: DEPLOYER,
+  salt: SALT,
+  bytecode: GUARD_CREATION,
+}).toLowerCase() as Address
+
+/** The call that deploys it, by https://github.com/Arachnid/deterministic-deployment-proxy. */
+export const GUARD_DEPLOYMENT: { to: Address; data: Hex } = { to: DEPLOYER, data: concatHex([SALT, GUARD_CREATION]) }
+
+export const guardAbi = parseAbi([
+  'function open((address token, address spender)[] watched)',
+  'function close((address token, address spender, int256 least)[] bounds)',
+  'error NotOpened(address token, address spender)',
+  'error BalanceBelow(address token, int256 least, int256 change)',
+  'error AllowanceAbove(address token, address spender, uint256 most, uint256 found)',
+])
+
+/** A bound as the contract has it; zero addresses stand for the native currency and for no spender. */
+export interface GuardBound {
+  token: Address
+  spender: Address
+  /** Of a balance: least change, in the token's smallest unit. Of what a spender may spend: the most, if it was not more before. */
+  least: bigint
+}
+
+/** What the account calls before and after what is guarded. */
+export function guardCalls(bounds: readonly GuardBound[]): { open: Hex; close: Hex } {
+  return {
+    open: encodeFunctionData({ abi: guardAbi, functionName: 'open', args: [bounds] }),
+    close: encodeFunctionData({ abi: guardAbi, functionName: 'close', args: [bounds] }),
+  }
+}
