@@ -7,7 +7,7 @@ import {
   testTokenAbi,
   type UniswapContracts,
 } from '@upfront/devnet'
-import { GUARD_CODE, GUARD_DEPLOYMENT, guardAbi, OUTCOME_GUARD, type ShownGuard } from '@upfront/simulation'
+import { GUARD_CODE, guardAbi, guardDeployment, OUTCOME_GUARD, type ShownGuard } from '@upfront/simulation'
 import {
   type Address,
   createTestClient,
@@ -40,7 +40,7 @@ const wallet = (account = owner) => createWalletClient({ account, transport: htt
 beforeAll(async () => {
   devnet = await startDevnet({ uniswap: true, payments: false })
   uniswap = devnet.uniswap!
-  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: devnet.rpcUrl, FREE_RATE_LIMIT: '100000' })
+  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: devnet.rpcUrl, LIMITS: { callsPerSecond: 0 } })
   const { abi, bytecode } = readArtifact('BatchAccount')
   const hash = await wallet(trader).deployContract({ chain: null, abi, bytecode })
   const { contractAddress } = await node().waitForTransactionReceipt({ hash })
@@ -117,7 +117,7 @@ describe('a guard', () => {
     expect(await node().getCode({ address: OUTCOME_GUARD })).toBe(GUARD_CODE)
     await node().setCode({ address: OUTCOME_GUARD, bytecode: '0x' })
     expect((await guardOf({ from: owner.address, to: owner.address })).isDeployed).toBe(false)
-    expect(await sent(trader, GUARD_DEPLOYMENT.to, GUARD_DEPLOYMENT.data)).toBe(true)
+    expect(await sent(trader, guardDeployment.to, guardDeployment.data)).toBe(true)
     expect(await node().getCode({ address: OUTCOME_GUARD })).toBe(GUARD_CODE)
   })
 

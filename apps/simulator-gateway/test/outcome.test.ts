@@ -16,8 +16,7 @@ beforeAll(async () => {
   gateway = await startGatewayProcess({
     UPSTREAM_RPC_URL: upstream.url,
     DIALECT: 'ethereum',
-    FREE_RATE_LIMIT: '100000',
-    FREE_GAS_PER_MINUTE: '1000000000000',
+    LIMITS: { callsPerSecond: 0 },
   })
 }, 60_000)
 

@@ -5,7 +5,7 @@ import { GUARD_CREATION } from './guard-code.js'
 const DEPLOYER: Address = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
 const SALT = pad('0x', { size: 32 })
 
-/** Where {@link GUARD_DEPLOYMENT} puts `contracts/OutcomeGuard.sol`: on every chain, whoever sends it. */
+/** Where {@link guardDeployment} puts `contracts/OutcomeGuard.sol`: on every chain, whoever sends it. */
 export const OUTCOME_GUARD = getCreate2Address({
   from: DEPLOYER,
   salt: SALT,
@@ -13,7 +13,7 @@ export const OUTCOME_GUARD = getCreate2Address({
 }).toLowerCase() as Address
 
 /** The call that deploys it, by https://github.com/Arachnid/deterministic-deployment-proxy. */
-export const GUARD_DEPLOYMENT: { to: Address; data: Hex } = { to: DEPLOYER, data: concatHex([SALT, GUARD_CREATION]) }
+export const guardDeployment: { to: Address; data: Hex } = { to: DEPLOYER, data: concatHex([SALT, GUARD_CREATION]) }
 
 export const guardAbi = parseAbi([
   'function open((address token, address spender)[] watched)',
