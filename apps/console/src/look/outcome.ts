@@ -2,6 +2,7 @@ import type { Address, Hex } from 'viem'
 import { type Named, namedText, valueText } from '../names/decode.js'
 import { failureOf, type Operation, type SafeTransaction } from './account-call.js'
 import type { AssetChanges } from './assets.js'
+import type { CallOutcome } from './holding.js'
 
 /** As the gateway's `upfront_simulate` answers, as far as it is shown. */
 export interface SimulatedBlock {
@@ -27,6 +28,7 @@ export interface SimulatedCall {
   assetChanges: AssetChanges
   /** Logs are in the order of the call's; null: not known. */
   decoded?: { call?: Named; error?: Named; logs: (Named | null)[] }
+  outcome?: CallOutcome
   userOperation?: Operation
   safeTransaction?: SafeTransaction
 }

@@ -16,6 +16,7 @@ import { call } from '../rpc.js'
 import { actorOf } from './account-call.js'
 import { delegationsOf, delegationWarnings, type Warning, warningsOf } from './beware.js'
 import { CallDetails, Verdict } from './call-details.js'
+import { holdingOf } from './holding.js'
 import { nameOfFor } from './name-of.js'
 import { reasonOf, type SimulatedCall } from './outcome.js'
 import { failureIn, type Remedy, remedyFor } from './remedies.js'
@@ -125,6 +126,7 @@ function Answered({
   const summary = summaryOf(request, outcome)
   const last = calls.at(-1)?.outcome
   const first = calls[0]
+  const holding = holdingOf(calls.map((one) => one.outcome))
   const nameOf = nameOfFor(joinedChanges(calls.map((one) => one.outcome.assetChanges)))
   const warnings = summary.subject
     ? warningsOf(
@@ -146,6 +148,7 @@ function Answered({
           </p>
         )}
         {summary.failed === undefined && <p className="sentence">{summary.sentence}</p>}
+        {holding && <p className={holding.level}>{holding.text}</p>}
         <p className="quiet">
           As block {outcome.blocks.map(({ number }) => hexToBigInt(number)).join(', ')}, on{' '}
           {stateText(outcome.state, request.states[0]!)}

@@ -23,7 +23,7 @@ export type Outcome =
   | { kind: 'answered'; blocks: SimulatedBlock[]; state: string | undefined; link: string | undefined }
 
 /** Asked for beside the outcome of each call. */
-const SHOWN = { trace: true, stateDiff: true, assetChanges: true, decode: true, link: true }
+const SHOWN = { trace: true, stateDiff: true, assetChanges: true, decode: true, outcome: true, link: true }
 
 /** @throws DraftError */
 export function requestOf(draft: Draft): Request {

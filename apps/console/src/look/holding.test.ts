@@ -1,0 +1,28 @@
+import { type CallOutcome, holdingOf } from './holding.js'
+
+const said = (...outcomes: CallOutcome[]) => holdingOf(outcomes.map((outcome) => ({ outcome })))
+const later = { fact: { kind: 'time' }, under: 'one block later', effect: 'fails' }
+
+it('says nothing of calls that were not asked', () => {
+  expect(holdingOf([{}])).toBeUndefined()
+})
+
+it('says what holds', () => {
+  expect(said({ verdict: 'holds', because: [] })?.level).toBe('good')
+})
+
+it('says what changes a call, each circumstance once', () => {
+  const changed: CallOutcome = { verdict: 'changes', because: [later, { ...later, fact: { kind: 'number' } }] }
+  expect(said({ verdict: 'holds', because: [] }, changed)).toEqual({
+    level: 'caution',
+    text: 'Changes if: one block later (fails).',
+  })
+})
+
+it('says first what behaves otherwise when watched', () => {
+  const because = [{ fact: { kind: 'coinbase' }, under: 'another fee recipient', effect: 'fails' }]
+  expect(said({ verdict: 'changes', because: [later] }, { verdict: 'watched', because })).toEqual({
+    level: 'bad',
+    text: 'Behaves otherwise when watched: it looks at who makes the block. Under another fee recipient: fails.',
+  })
+})
