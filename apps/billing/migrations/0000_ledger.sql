@@ -186,4 +186,27 @@ CREATE INDEX "postings_by_account" ON "postings" USING btree ("network","asset",
 CREATE INDEX "settlement_items_by_payment" ON "settlement_items" USING btree ("payment_id");--> statement-breakpoint
 CREATE INDEX "signed_transactions_open" ON "signed_transactions" USING btree ("network","signer","nonce") WHERE "signed_transactions"."status" = 'open';--> statement-breakpoint
 CREATE INDEX "transfers_by_payment" ON "transfers" USING btree ("payment_id");--> statement-breakpoint
-CREATE INDEX "transfers_by_block" ON "transfers" USING btree ("network","block_number");
+CREATE INDEX "transfers_by_block" ON "transfers" USING btree ("network","block_number");--> statement-breakpoint
+CREATE TABLE "withheld_answers" (
+	"payment_id" text PRIMARY KEY NOT NULL,
+	"answer" text NOT NULL,
+	"kept_until" timestamp (3) with time zone NOT NULL
+);
+--> statement-breakpoint
+ALTER TABLE "withheld_answers" ADD CONSTRAINT "withheld_answers_payment_id_payments_id_fk" FOREIGN KEY ("payment_id") REFERENCES "public"."payments"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+CREATE INDEX "withheld_answers_by_end" ON "withheld_answers" USING btree ("kept_until");--> statement-breakpoint
+CREATE TABLE "discovered_resources" (
+	"resource" text NOT NULL,
+	"operation" text NOT NULL,
+	"seller" text,
+	"type" text NOT NULL,
+	"about" jsonb NOT NULL,
+	"accepts" jsonb NOT NULL,
+	"bazaar" jsonb NOT NULL,
+	"updated_at" timestamp (3) with time zone NOT NULL,
+	CONSTRAINT "discovered_resources_resource_operation_pk" PRIMARY KEY("resource","operation")
+);
+--> statement-breakpoint
+ALTER TABLE "seller_accounts" ADD COLUMN "origins" jsonb DEFAULT '[]'::jsonb NOT NULL;--> statement-breakpoint
+ALTER TABLE "discovered_resources" ADD CONSTRAINT "discovered_resources_seller_seller_accounts_id_fk" FOREIGN KEY ("seller") REFERENCES "public"."seller_accounts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+CREATE INDEX "discovered_resources_by_seller" ON "discovered_resources" USING btree ("seller");

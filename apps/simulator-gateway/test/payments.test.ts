@@ -9,7 +9,7 @@ import {
   type SIWxExtensionInfo,
   type SupportedChain,
 } from '@x402/extensions/sign-in-with-x'
-import { numberToHex } from 'viem'
+import { createTestClient, http, numberToHex } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { type GenesisUpstream, startGenesisUpstream } from './genesis-upstream.js'
 import { type PaidStand, receiptKeysFile, startPaidStand } from './paid-stand.js'
@@ -57,17 +57,22 @@ interface Challenge {
 }
 
 /** Asks with an authorization, whose nonce it tells. */
-async function ask402(path: string, init: RequestInit = {}): Promise<{ response: Response; nonce: string }> {
-  const url = stand.gateway.url + path
+async function ask402(
+  path: string,
+  init: RequestInit = {},
+  gateway = stand.gateway.url,
+): Promise<{ response: Response; nonce: string; headers: Record<string, string> }> {
+  const url = gateway + path
   const offer = (await fetch(url, init)).headers.get('payment-required') ?? ''
   const client = new x402Client()
     .register('eip155:31337', new UptoEvmScheme(buyer))
     .setSpendControls({ allowedAssets: true })
   const payment = await client.createPaymentPayload(decodePaymentRequiredHeader(offer))
-  const headers = { ...init.headers, ...new x402HTTPClient(client).encodePaymentSignatureHeader(payment) }
+  const signature = new x402HTTPClient(client).encodePaymentSignatureHeader(payment)
+  const headers = { ...(init.headers as Record<string, string>), ...signature }
   const response = await fetch(url, { ...init, headers })
   const { nonce } = (payment.payload as { permit2Authorization: { nonce: string } }).permit2Authorization
-  return { response, nonce }
+  return { response, nonce, headers }
 }
 
 /** Pays for a preview. */
@@ -146,6 +151,27 @@ describe("what reaches Base's native precompiles", () => {
     expect(charged(response)).toBe(served.charge.amount)
   })
 })
+
+it('gives a withheld answer at another replica once its payment is settled, also where the first is gone', async () => {
+  const settings = { UPSTREAM_RPC_URL: upstream.url, EVM_ENGINE: 'native', HEAD_MAX_AGE_SECONDS: 'off' }
+  const replica = await stand.startGateway(settings)
+  const anvil = createTestClient({ mode: 'anvil', transport: http(stand.devnet.rpcUrl) })
+  await anvil.setAutomine(false)
+  try {
+    const path = `/v1/preview?to=${buyer.address}`
+    const { response, headers } = await ask402(path, {}, replica.url)
+    expect([response.status, await response.json()]).toMatchObject([402, { error: 'settlement_pending' }])
+    await replica.stop()
+    await anvil.setAutomine(true)
+    await anvil.mine({ blocks: 1 })
+    const answer = await fetch(stand.gateway.url + path, { headers })
+    expect([answer.status, await answer.json()]).toMatchObject([200, { status: 'success', charge: expect.anything() }])
+    expect(decodePaymentResponseHeader(answer.headers.get('payment-response') ?? '')).toMatchObject({ success: true })
+  } finally {
+    await anvil.setAutomine(true)
+    await replica.stop()
+  }
+}, 120_000)
 
 it('tells nobody else', async () => {
   const { nonce } = await pay()

@@ -8,11 +8,13 @@ import {
   decodeAuthorizeResult,
   decodeBillingErrorBody,
   decodeChargeResult,
+  decodeFoundAnswer,
   decodeObject,
   decodePayment,
   decodeToken,
   encodeChargeRequest,
   IDEMPOTENCY_KEY_HEADER,
+  type KeptAnswer,
   type Network,
   type Payment,
   type ReleaseRequest,
@@ -38,7 +40,7 @@ export interface CallTimes {
 }
 
 interface Call {
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'PUT'
   path: string
   body?: unknown
   /** Without it a POST would not be safe to repeat. */
@@ -83,6 +85,17 @@ export class BillingClient {
   async findPayment(network: Network, payer: string, nonce: bigint, times: CallTimes): Promise<Payment | undefined> {
     const path = billingPath.paymentByAuthorization(network, payer, nonce)
     return this.#find(path, times, (body) => decodePayment(decodeObject(body, 'body').payment))
+  }
+
+  /** False where billing keeps too many already. */
+  async keepAnswer(paymentId: string, body: KeptAnswer, times: CallTimes): Promise<boolean> {
+    const call = { method: 'PUT', path: billingPath.answer(paymentId), body } as const
+    return this.#call(call, times, (answer) => decodeObject(answer, 'body').kept === true)
+  }
+
+  /** Undefined where none is kept. */
+  async findAnswer(paymentId: string, times: CallTimes): Promise<string | undefined> {
+    return this.#find(billingPath.answer(paymentId), times, decodeFoundAnswer)
   }
 
   /** @throws BillingRejected where the token is wrong: it asks for a payment that does not exist */

@@ -3,6 +3,7 @@ import {
   type AuthorizeRequest,
   type ChargeResult,
   decodeNetwork,
+  MOST_ANSWER_CHARACTERS,
   type Network,
   type Payment,
   RefusalReason,
@@ -226,6 +227,19 @@ export class BillingFacilitator implements FacilitatorClient {
       const key = `release ${authorization.network} ${payer} ${nonce}`
       this.#retries.begin({ key, what: 'a release', fields, deadline, attempt: () => release(RETRY) })
     }
+  }
+
+  /** Keeps an answer beside its payment in the ledger. False where it is too long, or billing keeps too many. @throws BillingUnavailable */
+  async keepAnswer(payload: PaymentPayload, answer: string, seconds: number): Promise<boolean> {
+    if (answer.length > MOST_ANSWER_CHARACTERS) return false
+    const id = await this.#findPaymentId(authorizationOf(payload), READ)
+    return id !== undefined && this.#billing.keepAnswer(id, { answer, seconds }, READ)
+  }
+
+  /** What `keepAnswer` has kept, by any process. @throws BillingUnavailable */
+  async findAnswer(payload: PaymentPayload): Promise<string | undefined> {
+    const id = await this.#findPaymentId(authorizationOf(payload), READ)
+    return id === undefined ? undefined : this.#billing.findAnswer(id, READ)
   }
 
   /** Waits for what billing has not acknowledged, five seconds at most; the rest is in the journal. */

@@ -1,4 +1,4 @@
-import type { SettleResponse } from '@x402/core/types'
+import type { PaymentPayload, SettleResponse } from '@x402/core/types'
 import { receiptOf, signPayment } from './app/buyer.js'
 import { DurableScriptedFacilitator, NETWORK } from './app/facilitator.js'
 import { ADAPTERS, paid, runs, type Seller, startSeller } from './app/seller.js'
@@ -60,6 +60,42 @@ describe.each(ADAPTERS)('an answer whose payment is not settled yet, on %s', (ad
       expect(new Set(facilitator.settled.map(({ amount }) => amount))).toEqual(new Set(['30000']))
     },
   )
+
+  it('is had at another process of the seller too, where the facilitator keeps it', async () => {
+    const kept = new Map<string, string>()
+    const ofNonce = ({ payload }: PaymentPayload) =>
+      (payload as { permit2Authorization: { nonce: string } }).permit2Authorization.nonce
+    Object.assign(facilitator, {
+      keepAnswer: async (payload: PaymentPayload, answer: string) => Boolean(kept.set(ofNonce(payload), answer)),
+      findAnswer: async (payload: PaymentPayload) => kept.get(ofNonce(payload)),
+    })
+    const other = await startSeller(facilitator, { adapter, routes: { 'GET /work': paid() } })
+    const onVerify = facilitator.onVerify
+    try {
+      const payment = await sign('/work?charge=$0.03')
+      const askOther = (path: string) => fetch(`${other.url}${path}`, { headers: { 'PAYMENT-SIGNATURE': payment } })
+      outcome = 'settlement_pending'
+      expect((await ask(payment, '/work?charge=$0.03')).status).toBe(402)
+      facilitator.onVerify = async () => ({ isValid: false, invalidReason: 'permit2_invalid_nonce' })
+      const unpaid = await askOther('/work?charge=$0.03')
+      expect([unpaid.status, await unpaid.json()]).toMatchObject([402, { error: 'settlement_pending' }])
+      outcome = 'settled'
+      expect((await askOther('/work?charge=$0.05')).status).toBe(409)
+      const response = await askOther('/work?charge=$0.03')
+      expect([response.status, await response.json()]).toEqual([200, { charge: '$0.03' }])
+      expect(receiptOf(response)).toMatchObject({ success: true, amount: '30000', transaction: HASH })
+      expect(runs).toEqual(['metered $0.03'])
+      // Whoever has another signature for that nonce learns nothing.
+      const signed = JSON.parse(Buffer.from(payment, 'base64').toString())
+      signed.payload.signature = `0x${'11'.repeat(65)}`
+      const forged = Buffer.from(JSON.stringify(signed)).toString('base64')
+      const refused = await fetch(`${other.url}/work?charge=$0.03`, { headers: { 'PAYMENT-SIGNATURE': forged } })
+      expect(refused.status).toBe(402)
+    } finally {
+      facilitator.onVerify = onVerify
+      await other.close()
+    }
+  })
 
   it('is never had where the payment fails', async () => {
     const payment = await sign('/work?charge=$0.03')

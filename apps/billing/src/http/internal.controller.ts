@@ -1,14 +1,16 @@
-import { Body, Controller, Get, Headers, HttpCode, Param, Post, Query, UseGuards } from '@nestjs/common'
+import { Body, Controller, Get, Headers, HttpCode, Param, Post, Put, Query, UseGuards } from '@nestjs/common'
 import {
   decodeAddressField,
   decodeAuthorizeRequest,
   decodeChargeRequest,
   decodeDecimal,
   decodeInteger,
+  decodeKeptAnswer,
   decodeNetwork,
   decodeReleaseRequest,
   encodeAuthorizeResult,
   encodeChargeResult,
+  encodeFoundAnswer,
   encodePayment,
   IDEMPOTENCY_KEY_HEADER,
   type JsonObject,
@@ -18,6 +20,7 @@ import { Chains } from '../chain/chains.js'
 import { toPayment } from '../ledger/change-payment.js'
 import { findPayment, findPaymentById } from '../ledger/find-payment.js'
 import { Ledger } from '../ledger/ledger.js'
+import { findAnswer, keepAnswer } from '../ledger/withheld-answers.js'
 import { Authorizations } from '../payments/authorize.js'
 import { BillingError } from '../payments/billing-error.js'
 import { Charges } from '../payments/charge.js'
@@ -68,6 +71,21 @@ export class InternalController {
     if (found === null) throw new BillingError('not_found', 'there is no such payment')
     const milliseconds = wait === undefined ? 0 : decodeInteger(Number(wait), 'waitMilliseconds', 0, 300_000)
     return { payment: encodePayment(toPayment(await this.settler.waitUntilKnown(found, milliseconds))) }
+  }
+
+  @Put('payments/:id/answer')
+  async keepAnswer(@Param('id') id: string, @Body() body: unknown): Promise<JsonObject> {
+    const { answer, seconds } = decodeKeptAnswer(body)
+    if ((await findPaymentById(this.ledger.db, id)) === null)
+      throw new BillingError('not_found', 'there is no such payment')
+    return { kept: await keepAnswer(this.ledger.db, id, answer, new Date(Date.now() + seconds * 1_000)) }
+  }
+
+  @Get('payments/:id/answer')
+  async answer(@Param('id') id: string): Promise<JsonObject> {
+    const found = await findAnswer(this.ledger.db, id)
+    if (found === null) throw new BillingError('not_found', 'no answer is kept of this payment')
+    return encodeFoundAnswer(found)
   }
 
   @Get('payments')

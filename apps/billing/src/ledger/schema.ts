@@ -342,6 +342,19 @@ export const discoveredResources = pgTable(
   ],
 )
 
+/** Answers of sellers that wait for their payment, so that any process of the seller can give them. As its client wrote them. */
+export const withheldAnswers = pgTable(
+  'withheld_answers',
+  {
+    paymentId: text('payment_id')
+      .primaryKey()
+      .references(() => payments.id),
+    answer: text('answer').notNull(),
+    keptUntil: time('kept_until').notNull(),
+  },
+  (table) => [index('withheld_answers_by_end').on(table.keptUntil)],
+)
+
 export type PaymentRow = typeof payments.$inferSelect
 export type NewPaymentRow = typeof payments.$inferInsert
 export type PaymentEventRow = typeof paymentEvents.$inferSelect

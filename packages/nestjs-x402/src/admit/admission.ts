@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common'
 import type { PaymentPayload, ResourceInfo, VerifyResponse } from '@x402/core/types'
 import { VerifyError } from '@x402/core/types'
+import { Completion } from '../charge/completion.js'
 import { type AnswerKey, AnswerStore, digestsOf } from '../hold/answer-store.js'
 import { Facilitator } from '../routes/facilitator.js'
 import type { IncomingRequest } from '../routes/incoming-request.js'
@@ -39,6 +40,7 @@ export class Admission {
     private readonly routes: PaidRoutes,
     private readonly facilitator: Facilitator,
     private readonly answers: AnswerStore,
+    private readonly completion: Completion,
   ) {}
 
   async admit(
@@ -85,7 +87,15 @@ export class Admission {
     if (offer === undefined) return refuse(refusalOf('no_matching_payment_requirements'))
     const { network } = offer.requirements
     const handlerSeconds = Math.ceil(settings.timeout / 1000)
-    if (endsTooSoon(authorization, handlerSeconds)) return refuse(refusalOf('permit2_deadline_expired'))
+    const { payer, deadline } = authorization
+    const verifiedPayment: VerifiedPayment = { payload, offer, payer, deadline, resourceUrl: request.url, answerKey }
+    /** Refuses, unless another process of this seller has withheld the answer to this payment. */
+    const refuseUnlessKept = async (reason: string | undefined) => {
+      const kept = await this.completion.recall(route, verifiedPayment)
+      if (kept === undefined) return refuse(refusalOf(reason))
+      return { answer: kept === 'conflict' ? CONFLICT : kept }
+    }
+    if (endsTooSoon(authorization, handlerSeconds)) return refuseUnlessKept('permit2_deadline_expired')
     if (endsTooLate(authorization, offer.requirements.maxTimeoutSeconds)) {
       return refuse(refusalOf('permit2_deadline_too_far'))
     }
@@ -105,7 +115,7 @@ export class Admission {
       // The same payment may have been let through while this one was verified.
       const kept = await this.answers.find(answerKey)
       if (typeof kept === 'object') return { answer: kept }
-      return refuse(refusalOf(verified.invalidReason))
+      return refuseUnlessKept(verified.invalidReason)
     }
     if (isIdentifierTaken) {
       await this.facilitator.release(payload, offer.requirements, 'identifier_taken')
@@ -115,8 +125,7 @@ export class Admission {
       await this.facilitator.release(payload, offer.requirements, 'verified_too_late')
       return refuse(refusalOf('permit2_deadline_expired'))
     }
-    const { payer, deadline } = authorization
-    return { verified: { payload, offer, payer, deadline, resourceUrl: request.url, answerKey } }
+    return { verified: verifiedPayment }
   }
 
   private unavailable(route: CompiledRoute, error: unknown): HttpAnswer {
@@ -166,8 +175,13 @@ function answerKeyOf(
   return {
     authorization: `authorization ${payload.accepted.network} ${payer} ${authorization.nonce}`,
     identifier: identifier === undefined ? undefined : `identifier ${payer} ${identifier}`,
-    ...digestsOf(payload, method, url, body),
+    ...digestsOf(payload, method, pathOf(url), body),
   }
+}
+
+/** Replicas of one seller may be asked by other names. */
+function pathOf(url: string): string {
+  return url.replace(/^[a-z]+:\/\/[^/?]*/i, '')
 }
 
 /** An authorization that holds for ever would be kept in mind for as long. */

@@ -6,8 +6,10 @@ import { withPrivateCacheControl } from '@x402/core/server'
 import type { SettleResponse } from '@x402/core/types'
 import type { VerifiedPayment } from '../admit/admission.js'
 import type { HttpAnswer } from '../admit/payment-required.js'
+import { readAnswerRecord, writeAnswerRecord } from '../hold/answer-record.js'
 import { AnswerStore, type SentAnswer, type WithheldAnswer } from '../hold/answer-store.js'
 import type { HeldResponse } from '../hold/held-response.js'
+import { Facilitator } from '../routes/facilitator.js'
 import type { CompiledRoute } from '../routes/paid-routes.js'
 import { PAID_ROUTES_OPTIONS, type PaidRoutesOptions } from '../routes/paid-routes-options.js'
 import { type Charge, decideCharge } from './charge.js'
@@ -45,6 +47,7 @@ export class Completion implements OnApplicationShutdown {
     @Inject(PAID_ROUTES_OPTIONS) private readonly options: PaidRoutesOptions,
     private readonly settler: Settler,
     private readonly answers: AnswerStore,
+    private readonly facilitator: Facilitator,
   ) {}
 
   begin(running: RunningRequest): void {
@@ -61,6 +64,24 @@ export class Completion implements OnApplicationShutdown {
       })
       .finally(() => this.underWay.delete(work))
     this.underWay.add(work)
+  }
+
+  /**
+   * The answer to a payment that was used before, where another process of the seller has withheld it: what its buyer gets as things are now.
+   * `conflict` where it was used for another request; undefined where nothing is kept.
+   */
+  async recall(route: CompiledRoute, verified: VerifiedPayment): Promise<SentAnswer | 'conflict' | undefined> {
+    const text = await this.facilitator.findAnswer(verified.payload)
+    const record = text === undefined ? undefined : await readAnswerRecord(text)
+    if (record?.payload !== verified.answerKey.payload) return undefined
+    if (record.request !== verified.answerKey.request) return 'conflict'
+    const { answer, charge } = record
+    const end: HandlerEnd = { kind: 'answered', status: answer.status }
+    const settle = async () => {
+      const result = await this.settler.settle(verified, { ...charge, refused: false })
+      return this.extended(result, end, verified)
+    }
+    return withheld(answer, route, 0, settle).ask()
   }
 
   /** Clients that left have no connection any more, but perhaps a charge that is not stored yet. */
@@ -86,7 +107,7 @@ export class Completion implements OnApplicationShutdown {
       return this.extended(result, end, verified)
     }
     const result = await this.settled(running, end, charge, settle)
-    const answer = this.answer(running, end, charge, result, settle)
+    const answer = await this.answer(running, end, charge, result, settle)
     // Who left before the handler answered has paid for a part, not for the answer.
     sent(end.kind === 'answered' ? answer.sent : undefined)
     this.record(running, charge, result, answer.status)
@@ -148,13 +169,13 @@ export class Completion implements OnApplicationShutdown {
   }
 
   /** @returns the status that went out, and the whole answer where it is the handler's own, sent or withheld */
-  private answer(
+  private async answer(
     running: RunningRequest,
     end: HandlerEnd,
     charge: Charge,
     result: SettlementResult,
     settle: () => Promise<SettlementResult>,
-  ): { status: number; sent?: SentAnswer | WithheldAnswer | undefined } {
+  ): Promise<{ status: number; sent?: SentAnswer | WithheldAnswer | undefined }> {
     const { held, payment, route, verified } = running
     const { receipt } = result
     const headers = {
@@ -177,8 +198,10 @@ export class Completion implements OnApplicationShutdown {
     if (isSold(end, charge) && (result.outcome === 'failed' || isWithheld(route, result))) {
       const copy = isWithheld(route, result) ? held.copy(headers) : undefined
       const answer = unpaidAnswer(result, copy !== undefined)
-      running.answerInstead(answer)
       const until = Number(verified.deadline) * 1000 + AFTER_DEADLINE_MILLISECONDS
+      // Before its buyer knows of it: the repeat may reach another process.
+      if (copy !== undefined) await this.share(verified, charge, copy, until)
+      running.answerInstead(answer)
       return { status: answer.status, sent: copy && withheld(copy, route, until, settle) }
     }
     const { fault } = held
@@ -187,7 +210,18 @@ export class Completion implements OnApplicationShutdown {
       return instead(500, 'unsendable_answer', `The seller's answer can not be sent. ${charged}`)
     }
     const { status } = held
-    return { status, sent: held.release(headers) }
+    const isLost = running.response.closed && isSold(end, charge)
+    const sent = held.release(headers)
+    if (isLost && sent !== undefined) await this.share(verified, charge, sent, Date.now() + this.answers.seconds * 1000)
+    return { status, sent }
+  }
+
+  private async share(verified: VerifiedPayment, charge: Charge, answer: SentAnswer, until: number): Promise<void> {
+    if (this.answers.seconds === 0) return
+    const { payload, request } = verified.answerKey
+    const seconds = Math.max(Math.ceil((until - Date.now()) / 1000), this.answers.seconds)
+    const record = await writeAnswerRecord({ payload, request, charge, answer })
+    await this.facilitator.keepAnswer(verified.payload, record, seconds)
   }
 
   private record(

@@ -18,7 +18,7 @@ export interface AnswerKey {
   identifier: string | undefined
   /** Digest of the whole payment payload, with its signature. */
   payload: string
-  /** Digest of the request: method, URL, body. */
+  /** Digest of the request: method, path and query, body. */
   request: string
 }
 

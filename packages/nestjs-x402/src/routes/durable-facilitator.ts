@@ -37,6 +37,13 @@ export interface DurableFacilitatorClient extends FacilitatorClient {
   settle(payload: PaymentPayload, requirements: PaymentRequirements, terms?: SettleTerms): Promise<SettleResponse>
   /** Gives up a verified payment: nothing is charged. Repeats by itself what fails. */
   release(payload: PaymentPayload, requirements: PaymentRequirements, reason: string): Promise<void>
+  /**
+   * Keeps an answer that is withheld, for so many seconds at least, where all processes of the seller find it. False where it can't. Absent:
+   * such answers are in the memory of one process.
+   */
+  keepAnswer?(payload: PaymentPayload, answer: string, seconds: number): Promise<boolean>
+  /** What `keepAnswer` has kept for this authorization. */
+  findAnswer?(payload: PaymentPayload): Promise<string | undefined>
   /** Asked once at start. Rejects where no payment can be taken: it can't be reached, or refuses our credentials. */
   check?(): Promise<void>
   /** For a warning at start where `onPending: 'deliver'` would deliver most answers unpaid. */

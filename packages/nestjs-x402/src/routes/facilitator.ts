@@ -48,6 +48,30 @@ export class Facilitator {
     return (this.client as DurableFacilitatorClient).settle(payload, requirements, terms)
   }
 
+  /** Keeps a withheld answer for other processes of the seller. Never rejects: this process keeps it too. */
+  async keepAnswer(payload: PaymentPayload, answer: string, seconds: number): Promise<void> {
+    if (!isDurable(this.client) || this.client.keepAnswer === undefined) return
+    try {
+      if (await this.client.keepAnswer(payload, answer, seconds)) return
+      this.logger.warn({
+        message: 'a withheld answer is kept by this process alone: it is too long, or there are too many',
+      })
+    } catch (error) {
+      this.logger.warn({ message: 'a withheld answer is kept by this process alone', error: String(error) })
+    }
+  }
+
+  /** What another process of the seller has kept. Never rejects. */
+  async findAnswer(payload: PaymentPayload): Promise<string | undefined> {
+    if (!isDurable(this.client) || this.client.findAnswer === undefined) return undefined
+    try {
+      return await this.client.findAnswer(payload)
+    } catch (error) {
+      this.logger.warn({ message: 'a withheld answer could not be looked for', error: String(error) })
+      return undefined
+    }
+  }
+
   /** Gives up a verified payment. Never rejects; a plain facilitator has nothing to give up. */
   async release(payload: PaymentPayload, requirements: PaymentRequirements, reason: string): Promise<void> {
     if (!isDurable(this.client)) return

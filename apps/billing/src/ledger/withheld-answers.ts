@@ -1,0 +1,25 @@
+import { and, count, eq, gt, lt } from 'drizzle-orm'
+import type { Database } from './ledger.js'
+import { withheldAnswers } from './schema.js'
+
+/** Each has at most 96 KiB. */
+const MOST_ANSWERS = 5_000
+
+/** Keeps a seller's answer beside the payment that it waits for; a later one stands in its place. `false`: there are too many already. */
+export async function keepAnswer(db: Database, paymentId: string, answer: string, keptUntil: Date): Promise<boolean> {
+  await db.delete(withheldAnswers).where(lt(withheldAnswers.keptUntil, new Date()))
+  const [kept] = await db.select({ answers: count() }).from(withheldAnswers)
+  if ((kept?.answers ?? 0) >= MOST_ANSWERS) return false
+  await db
+    .insert(withheldAnswers)
+    .values({ paymentId, answer, keptUntil })
+    .onConflictDoUpdate({ target: withheldAnswers.paymentId, set: { answer, keptUntil } })
+  return true
+}
+
+/** `null`: there is none, or its time is over. */
+export async function findAnswer(db: Database, paymentId: string): Promise<string | null> {
+  const isKept = and(eq(withheldAnswers.paymentId, paymentId), gt(withheldAnswers.keptUntil, new Date()))
+  const [found] = await db.select({ answer: withheldAnswers.answer }).from(withheldAnswers).where(isKept)
+  return found?.answer ?? null
+}

@@ -1,0 +1,37 @@
+import { promisify } from 'node:util'
+import { gunzip, gzip } from 'node:zlib'
+import type { Charge } from '../charge/charge.js'
+import type { AnswerKey, SentAnswer } from './answer-store.js'
+
+const pack = promisify(gzip)
+const unpack = promisify(gunzip)
+
+/** Of a record that is unpacked: other processes of the seller wrote it, but it came through others. */
+const MOST_BYTES = 64 * 1024 * 1024
+
+/** An answer that waits for its payment, as processes of one seller hand it to one another. */
+export interface AnswerRecord extends Pick<AnswerKey, 'payload' | 'request'> {
+  charge: Pick<Charge, 'amount' | 'reason'>
+  answer: SentAnswer
+}
+
+export async function writeAnswerRecord({ payload, request, charge, answer }: AnswerRecord): Promise<string> {
+  const { body, ...head } = answer
+  const { amount, reason } = charge
+  const record = { payload, request, amount: amount.toString(), reason, ...head, body: body.toString('base64') }
+  return (await pack(JSON.stringify(record))).toString('base64')
+}
+
+/** Undefined where it is none, such as that of another version. */
+export async function readAnswerRecord(text: string): Promise<AnswerRecord | undefined> {
+  try {
+    const bytes = await unpack(Buffer.from(text, 'base64'), { maxOutputLength: MOST_BYTES })
+    const { payload, request, amount, reason, status, headers, body } = JSON.parse(bytes.toString())
+    const isOne = [payload, request, reason, body].every((part) => typeof part === 'string')
+    if (!isOne || typeof headers !== 'object' || !Number.isInteger(status)) return undefined
+    const answer = { status, headers, body: Buffer.from(body, 'base64') }
+    return { payload, request, charge: { amount: BigInt(amount), reason }, answer }
+  } catch {
+    return undefined
+  }
+}
