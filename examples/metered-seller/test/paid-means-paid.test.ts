@@ -14,157 +14,203 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { balanceOf, buyer, receiptOf, type SignedRequest } from './buyer.js'
 import { type Stand, startStand, stores } from './stand.js'
 
-/** Longer than some of the blocks below, shorter than others: what a buyer waits for is 10 s in production. */
-const RECEIPT_WAIT = 1_500
+type Blocks = number | 'at once' | 'never'
+interface Case {
+  confirmations: number
+  /** Milliseconds from one to the next. */
+  blocks: readonly Blocks[]
+}
+
+/** `npm run test:paid`: every pace of blocks with every depth; `PAID_BLOCKS=12000` or `PAID_CONFIRMATIONS=6` runs a part of it. */
+const isLong = process.env.PAID_LONG === 'yes'
+const SHORT: Case[] = [
+  { confirmations: 1, blocks: ['at once', 1_000] },
+  { confirmations: 6, blocks: ['never', 200] },
+  { confirmations: 12, blocks: [2_500] },
+]
+const isAsked = (value: Blocks, asked: string | undefined) =>
+  asked === undefined || asked.split(',').includes(`${value}`)
+const LONG: Case[] = [1, 6, 12]
+  .filter((confirmations) => isAsked(confirmations, process.env.PAID_CONFIRMATIONS))
+  .map((confirmations) => {
+    const all: Blocks[] = ['at once', 200, 1_000, 2_000, 5_000, 12_000, 'never']
+    return { confirmations, blocks: all.filter((when) => isAsked(when, process.env.PAID_BLOCKS)) }
+  })
+/** In the short form longer than some of the blocks, shorter than others; in the long one what a buyer waits for in production. */
+const RECEIPT_WAIT = isLong ? 10_000 : 1_500
 const CHARGE = 30_000n
 const burnAbi = parseAbi(['function invalidateUnorderedNonces(uint256 wordPos, uint256 mask)'])
 
 type Attack = 'burns the nonce' | 'empties the wallet'
 const ATTACKS: readonly Attack[] = ['burns the nonce', 'empties the wallet']
 
-describe.each([
-  { confirmations: 1, blocks: ['at once', 1_000] as const },
-  { confirmations: 6, blocks: ['never', 200] as const },
-  { confirmations: 12, blocks: [2_500] as const },
-])('nothing is served unpaid with $confirmations confirmations', ({ confirmations, blocks }) => {
-  const [store] = stores() as [ReturnType<typeof stores>[number]]
-  let stand: Stand
-  let url: string
-  let mining: NodeJS.Timeout | undefined
+/** Of the long form. */
+const table: {
+  confirmations: number
+  blocks: Blocks
+  unpaid: number
+  paid: number
+  seconds?: string
+  blocksLate?: number
+}[] = []
+afterAll(() => {
+  if (isLong) process.stdout.write(`${table.map((row) => JSON.stringify(row)).join('\n')}\n`)
+})
 
-  beforeAll(async () => {
-    stand = await startStand(store, { confirmations, lastSeller: { RECEIPT_WAIT_MS: String(RECEIPT_WAIT) } })
-    url = `${stand.seller.url}/metered?charge=${CHARGE}`
-  }, 60_000)
-  afterEach(() => blocksCome('at once'))
-  afterAll(() => stand?.stop(), 60_000)
+describe.each(isLong ? LONG : SHORT)(
+  'nothing is served unpaid with $confirmations confirmations',
+  ({ confirmations, blocks }) => {
+    const [store] = stores() as [ReturnType<typeof stores>[number]]
+    let stand: Stand
+    let url: string
+    let mining: NodeJS.Timeout | undefined
 
-  const chain = () => createPublicClient({ transport: http(stand.devnet.rpcUrl), pollingInterval: 50 })
-  const anvil = () => createTestClient({ mode: 'anvil', transport: http(stand.devnet.rpcUrl) })
-  const mine = () => anvil().mine({ blocks: 1 })
-  const sellerHas = () => balanceOf(stand.devnet.rpcUrl, stand.devnet.accounts.seller.address)
-  const until = async (isDone: () => Promise<boolean>) => {
-    while (!(await isDone())) await new Promise((resolve) => setTimeout(resolve, 50))
-  }
+    beforeAll(async () => {
+      stand = await startStand(store, { confirmations, lastSeller: { RECEIPT_WAIT_MS: String(RECEIPT_WAIT) } })
+      url = `${stand.seller.url}/metered?charge=${CHARGE}`
+    }, 60_000)
+    afterEach(() => blocksCome('at once'))
+    afterAll(() => stand?.stop(), 60_000)
 
-  async function blocksCome(when: number | 'at once' | 'never'): Promise<void> {
-    clearInterval(mining)
-    await anvil().setAutomine(when === 'at once')
-    if (when === 'at once') await mine()
-    if (typeof when === 'number') mining = setInterval(() => void mine(), when)
-  }
+    const chain = () => createPublicClient({ transport: http(stand.devnet.rpcUrl), pollingInterval: 50 })
+    const anvil = () => createTestClient({ mode: 'anvil', transport: http(stand.devnet.rpcUrl) })
+    const mine = () => anvil().mine({ blocks: 1 })
+    const sellerHas = () => balanceOf(stand.devnet.rpcUrl, stand.devnet.accounts.seller.address)
+    const until = async (isDone: () => Promise<boolean>) => {
+      while (!(await isDone())) await new Promise((resolve) => setTimeout(resolve, 50))
+    }
 
-  async function newBuyer(): Promise<DevnetAccount> {
-    const privateKey = `0x${randomBytes(32).toString('hex')}` as const
-    const { address } = privateKeyToAccount(privateKey)
-    await anvil().setBalance({ address, value: parseEther('1') })
-    await fundBuyer(stand.devnet.rpcUrl, { address, privateKey }, { amount: 1_000_000n })
-    return { address, privateKey }
-  }
+    async function blocksCome(when: Blocks): Promise<void> {
+      clearInterval(mining)
+      await anvil().setAutomine(when === 'at once')
+      if (when === 'at once') await mine()
+      if (typeof when === 'number') mining = setInterval(() => void mine(), when)
+    }
 
-  /** Before every other transaction of its block. */
-  async function attack(kind: Attack, { address, privateKey }: DevnetAccount, signed: SignedRequest): Promise<Hash> {
-    const wallet = createWalletClient({
-      account: privateKeyToAccount(privateKey),
-      transport: http(stand.devnet.rpcUrl),
-    })
-    const fees = { chain: null, gas: 100_000n, maxFeePerGas: parseGwei('200'), maxPriorityFeePerGas: parseGwei('100') }
-    if (kind === 'empties the wallet') {
-      const to = stand.devnet.accounts.unapprovedBuyer.address
-      const amount = await balanceOf(stand.devnet.rpcUrl, address)
-      return wallet.writeContract({
-        ...fees,
-        address: USDC_ADDRESS,
-        abi: usdcAbi,
-        functionName: 'transfer',
-        args: [to, amount],
+    async function newBuyer(): Promise<DevnetAccount> {
+      const privateKey = `0x${randomBytes(32).toString('hex')}` as const
+      const { address } = privateKeyToAccount(privateKey)
+      await anvil().setBalance({ address, value: parseEther('1') })
+      await fundBuyer(stand.devnet.rpcUrl, { address, privateKey }, { amount: 1_000_000n })
+      return { address, privateKey }
+    }
+
+    /** Before every other transaction of its block. */
+    async function attack(kind: Attack, { address, privateKey }: DevnetAccount, signed: SignedRequest): Promise<Hash> {
+      const wallet = createWalletClient({
+        account: privateKeyToAccount(privateKey),
+        transport: http(stand.devnet.rpcUrl),
       })
+      const fees = {
+        chain: null,
+        gas: 100_000n,
+        maxFeePerGas: parseGwei('200'),
+        maxPriorityFeePerGas: parseGwei('100'),
+      }
+      if (kind === 'empties the wallet') {
+        const to = stand.devnet.accounts.unapprovedBuyer.address
+        const amount = await balanceOf(stand.devnet.rpcUrl, address)
+        return wallet.writeContract({
+          ...fees,
+          address: USDC_ADDRESS,
+          abi: usdcAbi,
+          functionName: 'transfer',
+          args: [to, amount],
+        })
+      }
+      const { payload } = JSON.parse(Buffer.from(signed.headers['PAYMENT-SIGNATURE'], 'base64').toString())
+      const nonce = BigInt(payload.permit2Authorization.nonce)
+      const args = [nonce >> 8n, 1n << (nonce & 255n)] as const
+      const functionName = 'invalidateUnorderedNonces'
+      return wallet.writeContract({ ...fees, address: PERMIT2_ADDRESS, abi: burnAbi, functionName, args })
     }
-    const { payload } = JSON.parse(Buffer.from(signed.headers['PAYMENT-SIGNATURE'], 'base64').toString())
-    const nonce = BigInt(payload.permit2Authorization.nonce)
-    const args = [nonce >> 8n, 1n << (nonce & 255n)] as const
-    const functionName = 'invalidateUnorderedNonces'
-    return wallet.writeContract({ ...fees, address: PERMIT2_ADDRESS, abi: burnAbi, functionName, args })
-  }
 
-  /** Asks with one payment until it is decided, as long as it is told to come back. */
-  async function ask(signed: SignedRequest, path = ''): Promise<Response> {
-    for (;;) {
-      const response = await fetch(url + path, signed)
-      const { errorReason = '' } = response.headers.has('payment-response') ? receiptOf(response) : {}
-      if (response.status !== 402 || !/^settlement_(pending|doubtful)$/.test(errorReason)) return response
-      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
-      await new Promise((resolve) => setTimeout(resolve, 100))
+    /** Asks with one payment until it is decided, as long as it is told to come back. */
+    async function ask(signed: SignedRequest, path = ''): Promise<Response> {
+      for (;;) {
+        const response = await fetch(url + path, signed)
+        const { errorReason = '' } = response.headers.has('payment-response') ? receiptOf(response) : {}
+        if (response.status !== 402 || !/^settlement_(pending|doubtful)$/.test(errorReason)) return response
+        expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      }
     }
-  }
 
-  describe.each(blocks.map((when) => ({ when })))('where blocks come each $when ms', ({ when }) => {
-    const standing = when === 'never'
+    describe.each(blocks.map((when) => ({ when })))('where blocks come each $when ms', ({ when }) => {
+      const standing = when === 'never'
+      const row: (typeof table)[number] = { confirmations, blocks: when, unpaid: 0, paid: 0 }
+      /** An attacked payment has bought nothing. */
+      const expectUnserved = async (response: Response) => {
+        if (response.status === 200) row.unpaid += 1
+        expect(response.status).toBe(402)
+        expect(await response.text()).not.toContain('"run"')
+      }
+      beforeAll(() => table.push(row))
 
-    it.each(ATTACKS)(
-      'by a buyer who %s while the handler runs, nor by its next payment',
-      async (kind) => {
-        const [account, had, ran] = [await newBuyer(), await sellerHas(), await stand.runs()]
-        const { sign } = buyer(account.privateKey)
-        const signed = await sign(url)
+      it.each(ATTACKS)(
+        'by a buyer who %s while the handler runs, nor by its next payment',
+        async (kind) => {
+          const [account, had, ran] = [await newBuyer(), await sellerHas(), await stand.runs()]
+          const { sign } = buyer(account.privateKey)
+          const signed = await sign(url)
+          await blocksCome(when)
+          const path = '&slowMs=1000'
+          const asked = fetch(url + path, signed)
+          await until(async () => (await stand.runs()) > ran)
+          await attack(kind, account, signed)
+          await expectUnserved(await asked)
+          // A failure is final some blocks later.
+          await blocksCome(200)
+          await expectUnserved(await ask(signed, path))
+          const next = await fetch(url, await sign(url))
+          expect([next.status, await next.json()]).toMatchObject([402, { error: 'payer_refused' }])
+          expect((await sellerHas()) - had).toBe(0n)
+          expect(await stand.runs()).toBe(ran + 1)
+        },
+        120_000,
+      )
+
+      it('by a buyer whose transaction goes before the settlement in its block', async () => {
+        const [account, had] = [await newBuyer(), await sellerHas()]
+        const signed = await buyer(account.privateKey).sign(url)
+        // The settlement waits in the pool until the block below.
+        await blocksCome('never')
+        const address = stand.devnet.accounts.facilitators[0].address
+        const pending = () => chain().getTransactionCount({ address, blockTag: 'pending' })
+        const sent = await pending()
+        const asked = fetch(url, signed)
+        await until(async () => (await pending()) > sent)
+        await attack('empties the wallet', account, signed)
         await blocksCome(when)
-        const path = '&slowMs=1000'
-        const asked = fetch(url + path, signed)
-        await until(async () => (await stand.runs()) > ran)
-        await attack(kind, account, signed)
-        const first = await asked
-        expect(first.status).toBe(402)
-        expect(await first.text()).not.toContain('"run"')
+        await expectUnserved(await asked)
         // A failure is final some blocks later.
         await blocksCome(200)
-        const last = await ask(signed, path)
-        expect(last.status).toBe(402)
-        expect(await last.text()).not.toContain('"run"')
-        const next = await fetch(url, await sign(url))
-        expect([next.status, await next.json()]).toMatchObject([402, { error: 'payer_refused' }])
+        await expectUnserved(await ask(signed))
         expect((await sellerHas()) - had).toBe(0n)
+      }, 60_000)
+
+      it('and who is honest gets its answer with the block that mines its payment', async () => {
+        const [account, had, ran] = [await newBuyer(), await sellerHas(), await stand.runs()]
+        const signed = await buyer(account.privateKey).sign(url)
+        await blocksCome(when)
+        if (standing) {
+          const first = await fetch(url, signed)
+          expect([first.status, receiptOf(first)]).toMatchObject([402, { errorReason: 'settlement_pending' }])
+          await blocksCome('at once')
+        }
+        const since = performance.now()
+        const response = await ask(signed)
+        row.seconds = ((performance.now() - since) / 1_000).toFixed(1)
+        const head = await chain().getBlockNumber({ cacheTime: 0 })
+        expect(response.status).toBe(200)
+        expect(receiptOf(response)).toMatchObject({ success: true, amount: String(CHARGE) })
+        const { blockNumber } = await chain().getTransactionReceipt({ hash: receiptOf(response).transaction as Hash })
+        row.blocksLate = Number(head - blockNumber)
+        row.paid += 1
+        if (when !== 200) expect(head - blockNumber).toBeLessThanOrEqual(1n)
+        expect((await sellerHas()) - had).toBe(CHARGE)
         expect(await stand.runs()).toBe(ran + 1)
-      },
-      120_000,
-    )
-
-    it('by a buyer whose transaction goes before the settlement in its block', async () => {
-      const [account, had] = [await newBuyer(), await sellerHas()]
-      const signed = await buyer(account.privateKey).sign(url)
-      // The settlement waits in the pool until the block below.
-      await blocksCome('never')
-      const address = stand.devnet.accounts.facilitators[0].address
-      const pending = () => chain().getTransactionCount({ address, blockTag: 'pending' })
-      const sent = await pending()
-      const asked = fetch(url, signed)
-      await until(async () => (await pending()) > sent)
-      await attack('empties the wallet', account, signed)
-      await blocksCome(when)
-      const first = await asked
-      expect(first.status).toBe(402)
-      // A failure is final some blocks later.
-      await blocksCome(200)
-      expect((await ask(signed)).status).toBe(402)
-      expect((await sellerHas()) - had).toBe(0n)
-    }, 60_000)
-
-    it('and who is honest gets its answer with the block that mines its payment', async () => {
-      const [account, had, ran] = [await newBuyer(), await sellerHas(), await stand.runs()]
-      const signed = await buyer(account.privateKey).sign(url)
-      await blocksCome(when)
-      if (standing) {
-        const first = await fetch(url, signed)
-        expect([first.status, receiptOf(first)]).toMatchObject([402, { errorReason: 'settlement_pending' }])
-        await blocksCome('at once')
-      }
-      const response = await ask(signed)
-      const head = await chain().getBlockNumber({ cacheTime: 0 })
-      expect(response.status).toBe(200)
-      expect(receiptOf(response)).toMatchObject({ success: true, amount: String(CHARGE) })
-      const { blockNumber } = await chain().getTransactionReceipt({ hash: receiptOf(response).transaction as Hash })
-      if (when !== 200) expect(head - blockNumber).toBeLessThanOrEqual(1n)
-      expect((await sellerHas()) - had).toBe(CHARGE)
-      expect(await stand.runs()).toBe(ran + 1)
-    }, 60_000)
-  })
-})
+      }, 60_000)
+    })
+  },
+)

@@ -15,7 +15,7 @@ export interface PaidRoutesOptions {
   /**
    * Paid answers that can be fetched again with the same payment: those whose client left before it got them, those asked for with
    * x402's `payment-identifier`, and those that were withheld until their payment is settled. In this process's memory, for `seconds` (300; 0 keeps none), in at most
-   * `bytes` (64 MiB).
+   * `bytes` (64 MiB); what is withheld also where the facilitator keeps it (`keepAnswer`), for the other processes.
    */
   answers?: { seconds?: number; bytes?: number }
   /**
