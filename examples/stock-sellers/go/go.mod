@@ -1,0 +1,3 @@
+module stock-seller
+
+go 1.24.0
