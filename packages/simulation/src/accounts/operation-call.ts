@@ -12,6 +12,8 @@ export interface OperationCall {
   entryPoint: Address
   /** As it is, whatever is assumed of the signature. */
   validation: OperationFrames
+  /** It names no limit for its call: what is left of a high one is charged in part, which says nothing. */
+  isOpen: boolean
   /** Nobody signed it. */
   isUnsigned: boolean
   /** What the run takes for granted. */

@@ -87,7 +87,7 @@ export async function shownOperation(
   asked: AssetQuestions | undefined,
   gasLimits: OperationGas | undefined,
 ): Promise<ShownOperation> {
-  const { operation, entryPoint, validation, isUnsigned, assumed, userOpHash, rules, refusal } = made
+  const { operation, entryPoint, validation, isUnsigned, isOpen, assumed, userOpHash, rules, refusal } = made
   const event = operationEvent(record, entryPoint)
   const ran = operationFrames(record.frames, operation)
   const isDone = event?.success === true
@@ -120,10 +120,11 @@ export async function shownOperation(
     brokenRules: rules,
     ...(execution !== undefined && { execution }),
     ...(postOp !== undefined && { postOp }),
-    ...(event !== undefined && {
-      actualGasUsed: toQuantity(event.actualGasUsed),
-      actualGasCost: toQuantity(event.actualGasCost),
-    }),
+    ...(event !== undefined &&
+      !isOpen && {
+        actualGasUsed: toQuantity(event.actualGasUsed),
+        actualGasCost: toQuantity(event.actualGasCost),
+      }),
     ...(gasLimits !== undefined && { gasLimits }),
   }
 }

@@ -70,7 +70,7 @@ export async function makeOperationCall(
   )
   const validation = operationFrames(record!.frames, operation)
   const made: OperationCall = {
-    ...{ call, operation, entryPoint, validation, isUnsigned },
+    ...{ call, operation, entryPoint, validation, isUnsigned, isOpen: given.callGasLimit === undefined },
     overrides: [bundler],
     assumed: {},
     userOpHash: hashIn(hash),

@@ -10,6 +10,8 @@ import type { Rehearsal } from './rehearsal.js'
 
 /** Runs for one operation at most. */
 const MOST_RUNS = 128
+/** Of the EntryPoint. */
+const INNER_GAS_OVERHEAD = 10_000n
 const RICH: bigint = 1n << 112n
 
 /**
@@ -62,7 +64,8 @@ export async function operationGas(made: OperationCall, rehearsal: Rehearsal): P
   const beyond = charged && proof.record.gasUsed - (charged.actualGasUsed - found.preVerificationGas)
   const limits = {
     preVerificationGas: beyond,
-    ...{ verificationGasLimit, callGasLimit, paymasterVerificationGasLimit, paymasterPostOpGasLimit },
+    verificationGasLimit: verificationGasLimit && roomy(verificationGasLimit, proof.record, found),
+    ...{ callGasLimit, paymasterVerificationGasLimit, paymasterPostOpGasLimit },
   }
   return Object.fromEntries(
     Object.entries(limits).flatMap(([name, limit]) => (limit === undefined ? [] : [[name, toQuantity(limit)]])),
@@ -85,6 +88,18 @@ function generous(operation: PricedOperation): PricedOperation {
     maxFeePerGas: paymaster || operation.maxFeePerGas === 0n ? 1n : operation.maxFeePerGas,
     maxPriorityFeePerGas: paymaster ? 0n : operation.maxPriorityFeePerGas,
   }
+}
+
+/**
+ * Bundlers reckon the limit of a bundle from those of its operations: together they have to last for all that the EntryPoint does, too, and
+ * for what it keeps back before an execution. What a validation leaves of its limit costs nobody anything.
+ * @param record of the bundle
+ */
+function roomy(limit: bigint, { frames: [top] }: CallRecord, { callGasLimit, paymaster }: PricedOperation): bigint {
+  const ofPaymaster = (paymaster?.verificationGasLimit ?? 0n) + (paymaster?.postOpGasLimit ?? 0n)
+  const keptBack = INNER_GAS_OVERHEAD + callGasLimit / 63n
+  const lasting = (top?.gasUsed ?? 0n) + keptBack - callGasLimit - ofPaymaster
+  return lasting > limit ? lasting : limit
 }
 
 function below(gas: bigint): bigint {
