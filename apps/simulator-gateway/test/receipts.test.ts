@@ -204,6 +204,18 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
       expect([status, stdout]).toEqual([0, expect.stringContaining('The bill is right.')])
     }, 120_000)
 
+    test('so is a simulation in the shape of another service, which stands beside it', async () => {
+      const body = { jsonrpc: '2.0', id: 1, method: 'tenderly_simulateTransaction', params: [usdcCall(), 'latest'] }
+      const exchange = await bought('/v1/simulate?witness=1', body)
+      const { result, charge, simulation } = exchange.answer
+      expect(result).toMatchObject({ status: true, assetChanges: [{ type: 'Transfer', rawAmount: '0x1' }] })
+      expect(simulation).toMatchObject({ method: 'upfront_simulate', result: [{ calls: [{ status: '0x1' }] }] })
+      expect(BigInt(charge.amount)).toBeGreaterThan(0n)
+      const said = outcomes(await verify(exchange))
+      expect(said.filter(([name]) => name !== 'shape')).toEqual(allRight(...ALL, ...PAID))
+      expect(said).toContainEqual(['shape', expect.stringMatching(/^unchecked: tenderly_simulateTransaction shows/)])
+    }, 120_000)
+
     test('so are the frames, state and asset changes of a simulation, paid by the gas of all its runs and its length', async () => {
       const { data, ...call } = usdcCall()
       const shown = { trace: true, stateDiff: true, accessLists: true, assetChanges: true, gasLimits: true }

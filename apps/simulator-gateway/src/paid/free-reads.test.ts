@@ -12,6 +12,7 @@ it.each([[read], [[read, read]], [{ ...read, method: 'not_known' }]])('%j asks f
 it.each([
   ['a simulation', sold],
   ['a batch with a simulation', [read, sold]],
+  ['a simulation by another name', { ...read, method: 'tenderly_simulateTransaction' }],
   ['its name escaped', JSON.stringify(sold).replace('V1', '\\u00561')],
   ['a notification', { ...read, id: undefined }],
   ['an invalid entry', [read, 1]],

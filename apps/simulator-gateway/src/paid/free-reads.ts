@@ -1,8 +1,9 @@
-import { decodeEnvelope, type EnvelopeLimits } from '@upfront/protocol'
+import { decodeEnvelope, type EnvelopeLimits, OTHER_SERVICES } from '@upfront/protocol'
 import type { SimulationMethod } from '../simulate/simulator.js'
 
-/** What is sold at `POST /v1/simulate`. */
-export const SOLD_METHODS: readonly SimulationMethod[] = ['eth_simulateV1', 'upfront_simulate']
+const SIMULATIONS: readonly SimulationMethod[] = ['eth_simulateV1', 'upfront_simulate']
+/** Each shows one `upfront_simulate` in another shape. */
+const SHOWN: readonly string[] = ['upfront_simulateUserOperation', ...OTHER_SERVICES.map(({ name }) => name)]
 
 /** A longer body is not looked into before it is paid for. */
 const MAX_BYTES = 64 * 1024
@@ -13,15 +14,20 @@ const MAX_BYTES = 64 * 1024
  */
 export function asksForReadsOnly(body: unknown, limits: EnvelopeLimits): boolean {
   if (!Buffer.isBuffer(body) || body.length > MAX_BYTES) return false
-  if (SOLD_METHODS.some((method) => body.includes(method))) return false
+  if (SIMULATIONS.some((method) => body.includes(method))) return false
   try {
     const { entries } = decodeEnvelope(body.toString(), limits)
-    return entries.every((entry) => entry.kind === 'request' && !isSold(entry.method))
+    return entries.every((entry) => entry.kind === 'request' && !isSimulation(entry.method) && !isShown(entry.method))
   } catch {
     return false
   }
 }
 
-export function isSold(method: string): method is SimulationMethod {
-  return SOLD_METHODS.some((sold) => sold === method)
+/** What is sold at `POST /v1/simulate`, and what shows it in another shape, sold there too. */
+export function isSimulation(method: string): method is SimulationMethod {
+  return SIMULATIONS.some((sold) => sold === method)
+}
+
+export function isShown(method: string): boolean {
+  return SHOWN.includes(method)
 }

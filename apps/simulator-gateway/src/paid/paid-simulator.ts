@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common'
 import type { Awaitable } from '@upfront/node'
 import type { ReceiptBlock } from '@upfront/receipt'
 import type { SimulationAnswer } from '@upfront/simulation'
+import type { RequestView } from '../pending/request-view.js'
+import type { ShownSimulation } from '../requests/rpc-method.js'
 import type { SimulationContext } from '../simulate/simulation-context.js'
 import { type SimulationMethod, Simulator } from '../simulate/simulator.js'
 import { receiptBlock } from './receipt-block.js'
@@ -33,11 +35,20 @@ export class PaidSimulator {
     context: SimulationContext,
     { withWitness }: { withWitness: boolean },
   ): Awaitable<PaidSimulation> {
-    return this.simulator.simulate(method, params, context, (answer, simulation, inspection) => {
-      const sold = { answer, block: receiptBlock(simulation, context.view) }
-      if (!withWitness) return sold
-      const made = this.witnesses.of(simulation, sold, inspection)
-      return made.then((witness) => ({ ...sold, witness }))
-    })
+    return this.simulator.simulate(method, params, context, (answer, simulation, inspection) =>
+      this.sold({ answer, simulation, inspection }, context.view, { withWitness }),
+    )
+  }
+
+  /** What a bill says of a simulation. @throws or rejects with what making the witness does */
+  sold(
+    { answer, simulation, inspection }: Omit<ShownSimulation, 'params'>,
+    view: RequestView,
+    { withWitness }: { withWitness: boolean },
+  ): Awaitable<PaidSimulation> {
+    const sold = { answer, block: receiptBlock(simulation, view) }
+    if (!withWitness) return sold
+    const made = this.witnesses.of(simulation, sold, inspection)
+    return made.then((witness) => ({ ...sold, witness }))
   }
 }

@@ -1,6 +1,6 @@
 import { Controller, Post, Req, Res } from '@nestjs/common'
 import { Settlement } from '@upfront/nestjs-x402'
-import { ErrorCode, plainJson, RpcError } from '@upfront/protocol'
+import { type Dialect, ErrorCode, plainJson, RpcError } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { callerOf } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
@@ -9,14 +9,15 @@ import { ClientGone } from '../limits/client-gone.js'
 import { FreeBudget } from '../limits/free-budget.js'
 import { Admission } from '../requests/admission.js'
 import { AnswerSender } from '../requests/answer-sender.js'
+import type { Beside } from '../requests/beside.js'
 import { requestOf } from '../requests/request.js'
 import type { RequestContext } from '../requests/request-context.js'
-import type { RpcResult } from '../requests/rpc-method.js'
+import type { RpcMethod, RpcResult } from '../requests/rpc-method.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import type { SimulationMethod } from '../simulate/simulator.js'
-import { isSold } from './free-reads.js'
+import { isShown, isSimulation } from './free-reads.js'
 import { MeteredCharge } from './metered-charge.js'
-import { PaidSimulator } from './paid-simulator.js'
+import { type PaidSimulation, PaidSimulator } from './paid-simulator.js'
 import { ReceiptIssuer } from './receipt-issuer.js'
 import { wantsWitness } from './wants-witness.js'
 
@@ -62,9 +63,11 @@ export class SimulateController {
         const charge = new MeteredCharge(this.environment.PRICE_LIST, payment, this.issuer)
         const withWitness = wantsWitness(request.query)
         context.serve = (name, method, params) =>
-          isSold(name)
+          isSimulation(name)
             ? this.sell(name, params, context, charge, withWitness)
-            : context.freely(free).then((freed) => method(params, freed))
+            : isShown(name)
+              ? this.sellShown(method, params, context, charge, withWitness)
+              : context.freely(free).then((freed) => method(params, freed))
       },
     )
   }
@@ -76,18 +79,50 @@ export class SimulateController {
     charge: MeteredCharge,
     withWitness: boolean,
   ): Promise<RpcResult> {
-    if (charge.reachedMaximum) {
-      throw new RpcError(
-        ErrorCode.limitExceeded,
-        'not carried out: the calls before it cost the signed maximum already',
-      )
-    }
+    demandUnspent(charge)
     const paid = await this.simulator.simulate(method, params, context, { withWitness })
-    const { json } = paid.answer
-    const beside = await charge.add(method, paid, async () => {
-      const { hash: resultHash, gas } = await this.issuer.digester.digest('result', json)
-      return { dialect: context.dialect, params: plainJson(params), resultHash, gas }
-    })
-    return { result: json, beside }
+    const beside = await this.billed(method, params, context.dialect, paid, charge)
+    return { result: paid.answer.json, beside }
   }
+
+  /** A method that shows an `upfront_simulate` in another shape: that one is charged, billed, and stands beside the result. */
+  private async sellShown(
+    method: RpcMethod,
+    params: unknown,
+    context: RequestContext,
+    charge: MeteredCharge,
+    withWitness: boolean,
+  ): Promise<RpcResult> {
+    demandUnspent(charge)
+    let shown: { params: unknown[]; paid: PaidSimulation } | undefined
+    const telling = context.telling(async ({ params: asked, ...simulated }) => {
+      shown = { params: asked, paid: await this.simulator.sold(simulated, context.view, { withWitness }) }
+    })
+    const made = await method(params, telling)
+    if (shown === undefined) throw new Error('a method that is sold told of no simulation')
+    const { params: asked, paid } = shown
+    const beside = await this.billed('upfront_simulate', asked, 'ethereum', paid, charge)
+    const simulation = `{"method":"upfront_simulate","params":${JSON.stringify(plainJson(asked))},"result":${paid.answer.json}}`
+    const result = typeof made === 'string' || Buffer.isBuffer(made) ? made : made.result
+    return { result, beside: { ...beside, ...(beside.receipt !== undefined && { simulation }) } }
+  }
+
+  private billed(
+    method: SimulationMethod,
+    params: unknown,
+    dialect: Dialect,
+    paid: PaidSimulation,
+    charge: MeteredCharge,
+  ): Promise<Beside> {
+    return charge.add(method, paid, async () => {
+      const { hash: resultHash, gas } = await this.issuer.digester.digest('result', paid.answer.json)
+      return { dialect, params: plainJson(params), resultHash, gas }
+    })
+  }
+}
+
+/** @throws RpcError -32005 where the calls before it cost the signed maximum already */
+function demandUnspent(charge: MeteredCharge): void {
+  if (charge.reachedMaximum)
+    throw new RpcError(ErrorCode.limitExceeded, 'not carried out: the calls before it cost the signed maximum already')
 }

@@ -22,17 +22,25 @@ export class RequestContext implements RpcContext {
   readonly view: RequestView
   readonly isLarge: boolean
   readonly isSold: boolean
+  readonly simulated: RpcContext['simulated']
   /** What serves calls of the request instead of the methods alone. */
   serve: RpcContext['serve']
   readonly #request: Request
   readonly #lifetime: RequestLifetime
   readonly #free: FreeBudget
 
-  constructor(request: Request, lifetime: RequestLifetime, free: FreeBudget, view = new RequestView()) {
+  constructor(
+    request: Request,
+    lifetime: RequestLifetime,
+    free: FreeBudget,
+    view = new RequestView(),
+    simulated?: RpcContext['simulated'],
+  ) {
     this.#request = request
     this.#lifetime = lifetime
     this.#free = free
     this.view = view
+    this.simulated = simulated
     this.deadline = lifetime.deadline
     this.requestId = request.id
     this.client = clientOf(request.caller)
@@ -52,6 +60,11 @@ export class RequestContext implements RpcContext {
     const request = { ...this.#request, payer: undefined, budget }
     await this.#free.take(request.caller)
     return new RequestContext(request, this.#lifetime, this.#free, this.view)
+  }
+
+  /** For a call of this request that shows a simulation in another shape. */
+  telling(simulated: NonNullable<RpcContext['simulated']>): RequestContext {
+    return new RequestContext(this.#request, this.#lifetime, this.#free, this.view, simulated)
   }
 
   async admit(calls: number): Promise<void> {

@@ -1,8 +1,17 @@
 import type { Awaitable } from '@upfront/node'
-import type { JsonText } from '@upfront/protocol'
+import type { Inspection, JsonText } from '@upfront/protocol'
+import type { Simulation, SimulationAnswer } from '@upfront/simulation'
 import type { SimulationContext } from '../simulate/simulation-context.js'
 import type { Subscriber } from '../subscriptions/subscriber.js'
 import type { Beside } from './beside.js'
+
+/** An `upfront_simulate` that another method asked for. */
+export interface ShownSimulation {
+  params: unknown[]
+  answer: SimulationAnswer
+  simulation: Simulation
+  inspection: Inspection | undefined
+}
 
 /** What a method may know of the request that called it. */
 export interface RpcContext extends SimulationContext {
@@ -10,6 +19,8 @@ export interface RpcContext extends SimulationContext {
   requestId: string
   /** Who asks: see `clientOf`. */
   readonly client: string
+  /** Is told of the simulation that a method shows in another shape, before it shows it. */
+  readonly simulated?: ((shown: ShownSimulation) => Awaitable<void>) | undefined
   /** Serves a call in the place of its method, where the request as a whole decides how. */
   serve?: ((name: string, method: RpcMethod, params: unknown) => Awaitable<RpcResult>) | undefined
   /** Where the request came over a connection that takes notifications. */

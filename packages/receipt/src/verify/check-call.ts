@@ -44,6 +44,13 @@ export async function checkCall(call: PaidCall, exchange: PaidExchange, options:
     await check('price list', () => priceListOf(call, given, exchange)),
     await check('charge', () => chargeOf(call, given)),
   ]
+  const { shownAs } = call
+  if (shownAs !== undefined)
+    checks.push(
+      await check('shape', () => {
+        throw new Unchecked(`${shownAs} shows the simulation beside it: whether it shows just that is not checked`)
+      }),
+    )
   let witness: DecodedWitness | undefined
   checks.push(
     await check('witness', () => {

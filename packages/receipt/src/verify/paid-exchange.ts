@@ -25,6 +25,8 @@ export interface PaidCall {
   /** `call 2` of a batch, else `answer`. */
   name: string
   method: ReceiptMethod
+  /** The method that was asked for, where its answer shows the simulation in another shape. */
+  shownAs?: string
   params: unknown
   /** Absent where the request does not say: the seller's default. */
   dialect: Dialect | undefined
@@ -83,10 +85,11 @@ function rpcCall(
 ): PaidCall[] {
   const { id, method, params } = decodeObject(asked, 'request.body')
   const answer = decodeObject(answered, name)
-  refuseOthers(answer, ['jsonrpc', 'id', 'result', 'error', 'charge', 'receipt', 'witness'], name)
+  refuseOthers(answer, ['jsonrpc', 'id', 'result', 'error', 'charge', 'receipt', 'witness', 'simulation'], name)
   if (answer.jsonrpc !== '2.0' || answer.id !== id)
     throw new Error(`${name}: is not the answer to request ${String(id)}`)
   const { result, charge, receipt, witness } = answer
+  if (answer.simulation !== undefined) return [shownCall(String(method), answer, asks, name)]
   const sold = RECEIPT_METHODS.find((name) => name === method && name !== 'preview')
   if (sold === undefined) {
     if ((charge ?? receipt ?? witness) !== undefined) throw new Error(`${name}: ${String(method)} is free`)
@@ -97,4 +100,29 @@ function rpcCall(
     return []
   }
   return [{ ...asks, name, method: sold, params, result, charge, receipt, witness }]
+}
+
+/** A call that was answered in another service's shape: what was sold is the `upfront_simulate` beside it. */
+function shownCall(
+  shownAs: string,
+  { simulation, charge, receipt, witness }: Record<string, unknown>,
+  { wantsWitness }: Pick<PaidCall, 'wantsWitness'>,
+  name: string,
+): PaidCall {
+  const shown = decodeObject(simulation, `${name}.simulation`)
+  refuseOthers(shown, ['method', 'params', 'result'], `${name}.simulation`)
+  if (shown.method !== 'upfront_simulate') throw new Error(`${name}.simulation.method: expected upfront_simulate`)
+  const { params, result } = shown
+  return {
+    name,
+    method: 'upfront_simulate',
+    shownAs,
+    params,
+    dialect: 'ethereum',
+    wantsWitness,
+    result,
+    charge,
+    receipt,
+    witness,
+  }
 }

@@ -31,12 +31,16 @@ export class Recorder {
 
   /** @throws or rejects with what `Simulator.simulate` does, places named as in the request that came */
   async record({ payload, block, places }: Asked, context: RpcContext): Promise<Recorded> {
+    const params = [payload, block ?? 'latest']
     try {
       return await this.#simulator.simulate(
         'upfront_simulate',
-        [payload, block ?? 'latest'],
+        params,
         wordedAsGeth(context),
-        ({ json, records }, { base, rules }) => {
+        async (answer, simulation, inspection) => {
+          const { json, records } = answer
+          const { base, rules } = simulation
+          await context.simulated?.({ params, answer, simulation, inspection })
           const blocks: InspectedBlock[] = JSON.parse(json.toString())
           const calls = blocks.flatMap((each) => each.calls.map((call) => ({ call, block: each })))
           return {
