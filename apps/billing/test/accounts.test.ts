@@ -49,7 +49,7 @@ describe.each(stores())('the accounts of the ledger, on $name', (store) => {
     await store.start()
     devnet = await startDevnet()
     node = await startFaultProxy(devnet.rpcUrl)
-    billing = await runBilling(node.url, { RECOVERY_INTERVAL_MS: '200', ...(await store.variables()) })
+    billing = await runBilling(node.url, { recoveryMs: '200', ...(await store.variables()) })
   })
   afterAll(async () => {
     await billing?.close()

@@ -63,10 +63,10 @@ describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
     node = await startFaultProxy(devnet.rpcUrl)
     billing = await runBilling(node.url, {
       SETTLEMENT: 'batch',
-      SETTLEMENT_BATCH_INTERVAL_MS: '0',
-      SETTLEMENT_BATCH_SIZE: '20',
-      RECOVERY_INTERVAL_MS: '200',
-      FEE_BUMP_MS: '3000',
+      batchIntervalMs: '0',
+      batchSize: '20',
+      recoveryMs: '200',
+      feeBumpMs: '3000',
       ...(await store.variables()),
     })
     await anvil().setAutomine(false)
@@ -197,8 +197,8 @@ describe.each(oneStore())('SETTLEMENT=batch, on $name', (store) => {
       {
         FACILITATOR_PRIVATE_KEYS: OTHER.privateKey,
         SETTLEMENT: 'batch',
-        SETTLEMENT_BATCH_INTERVAL_MS: '0',
-        RECOVERY_INTERVAL_MS: '200',
+        batchIntervalMs: '0',
+        recoveryMs: '200',
         ...(await store.variables()),
       },
       logger,

@@ -38,8 +38,8 @@ describe('batches on geth, whose pool holds one transaction of a delegated accou
     billing = await runBilling(geth.rpcUrl, {
       CHAINS: JSON.stringify({ [NETWORK]: { rpcUrl: geth.rpcUrl, tokens } }),
       SETTLEMENT: 'batch',
-      SETTLEMENT_BATCH_INTERVAL_MS: '0',
-      RECOVERY_INTERVAL_MS: '500',
+      batchIntervalMs: '0',
+      recoveryMs: '500',
     })
   })
   afterAll(async () => {

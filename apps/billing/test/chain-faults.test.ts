@@ -46,10 +46,10 @@ describe.each(oneStore())('when the chain or its node misbehaves, on $name', (st
     devnet = await startDevnet()
     node = await startFaultProxy(devnet.rpcUrl)
     billing = await runBilling(node.url, {
-      RECOVERY_INTERVAL_MS: '200',
-      NODE_TIMEOUT_MS: '1000',
-      RECEIPT_WAIT_MS: '300',
-      FEE_BUMP_MS: '500',
+      recoveryMs: '200',
+      nodeTimeoutMs: '1000',
+      receiptWaitMs: '300',
+      feeBumpMs: '500',
       ...(await store.variables()),
     })
   })

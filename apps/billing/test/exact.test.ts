@@ -55,7 +55,7 @@ describe.each(oneStore())('the scheme exact, on $name', (store) => {
   let account: string
   const stand = useStand(store, async (variables) => {
     account = await makeAccount(variables)
-    Object.assign(variables, { RECOVERY_INTERVAL_MS: '200' })
+    Object.assign(variables, { recoveryMs: '200' })
   })
   const earned = () => usdcBalance(stand.devnet, SELLER)
   const payments = async () =>

@@ -22,7 +22,7 @@ describe.each(oneStore())('gas and nodes as x402 facilitator, on $name', (store)
     const CHAINS = JSON.stringify({ 'eip155:31337': { rpcUrl: node.url, tokens, ...chain } })
     billing = await runBilling(node.url, {
       CHAINS,
-      RECOVERY_INTERVAL_MS: '200',
+      recoveryMs: '200',
       ...(await store.variables()),
       ...variables,
     })
@@ -63,7 +63,7 @@ describe.each(oneStore())('gas and nodes as x402 facilitator, on $name', (store)
   })
 
   test('waits for cheaper gas, says so, and settles when it is there', async () => {
-    await run({ RECEIPT_WAIT_MS: '500' }, { maxFeePerGas: (2n * BASE_FEE).toString() })
+    await run({ receiptWaitMs: '500' }, { maxFeePerGas: (2n * BASE_FEE).toString() })
     await mineWithBaseFee(3n * BASE_FEE)
     await until(async () => String((await billing.send('/metrics')).body).includes('for="cheaper gas"} 1'))
     const payload = await sign()
@@ -83,7 +83,7 @@ describe.each(oneStore())('gas and nodes as x402 facilitator, on $name', (store)
   test("stops at a signer's gas budget of a day, and says so", async () => {
     await mineWithBaseFee(BASE_FEE / 100n)
     await run(
-      { SIGNER_MIN_SETTLEMENTS: '1', FEE_BUMP_MS: '500' },
+      { minSettlements: '1', feeBumpMs: '500' },
       { dailyGasBudget: ((await settlementPromise(devnet)) * 4n).toString() },
     )
     const [spent, { id }] = [await billing.authorizeNew(), await billing.authorizeNew()]
@@ -101,7 +101,7 @@ describe.each(oneStore())('gas and nodes as x402 facilitator, on $name', (store)
 
   test('promises no more settlements than its budget pays for beside those that are under way', async () => {
     await mineWithBaseFee(BASE_FEE / 100n)
-    await run({ SIGNER_MIN_SETTLEMENTS: '1' }, { dailyGasBudget: ((await settlementPromise(devnet)) * 3n).toString() })
+    await run({ minSettlements: '1' }, { dailyGasBudget: ((await settlementPromise(devnet)) * 3n).toString() })
     await anvil().setAutomine(false)
     try {
       const first = await billing.authorizeNew()
@@ -117,7 +117,7 @@ describe.each(oneStore())('gas and nodes as x402 facilitator, on $name', (store)
   })
 
   test('keeps a bound of its own on what a settlement may cost, whatever a stranger has bid', async () => {
-    await run({ RECEIPT_WAIT_MS: '500' })
+    await run({ receiptWaitMs: '500' })
     // A token, $3,000 to the chain's own currency, for 83,500 gas: 3.99 gwei.
     await mineWithBaseFee(5n * BASE_FEE)
     await until(async () => String((await billing.send('/metrics')).body).includes('for="cheaper gas"} 1'))

@@ -32,7 +32,7 @@ describe('a Postgres whose disk is full', () => {
     chmodSync(disk, 0o1777)
     postgres = await startPostgres(disk)
     devnet = await startDevnet()
-    billing = await runBilling(devnet.rpcUrl, { DATABASE_URL: postgres.url, RECOVERY_INTERVAL_MS: '200' })
+    billing = await runBilling(devnet.rpcUrl, { DATABASE_URL: postgres.url, recoveryMs: '200' })
   })
   afterAll(async () => {
     await billing?.close()

@@ -19,7 +19,7 @@ describe('a key or a network that is gone', () => {
   const running: RunningBilling[] = []
 
   const run = async (more: NodeJS.ProcessEnv) => {
-    const billing = await runBilling(devnet.rpcUrl, { RECOVERY_INTERVAL_MS: '200', ...variables, ...more })
+    const billing = await runBilling(devnet.rpcUrl, { recoveryMs: '200', ...variables, ...more })
     running.push(billing)
     return billing
   }

@@ -17,7 +17,7 @@ describe.each(oneStore())('facts of the chain, not opinions of a node, on $name'
   const anvil = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
   const mineOne = () => anvil().mine({ blocks: 1 })
   const run = async (variables: NodeJS.ProcessEnv = {}) => {
-    billing = await runBilling(node.url, { RECOVERY_INTERVAL_MS: '200', ...(await store.variables()), ...variables })
+    billing = await runBilling(node.url, { recoveryMs: '200', ...(await store.variables()), ...variables })
   }
   const head = () => fetchHead(devnet)
   const kinds = async (id: string) => {
@@ -105,7 +105,7 @@ describe.each(oneStore())('facts of the chain, not opinions of a node, on $name'
   })
 
   test('the same nonce spent elsewhere on 1 unit is not taken for the charge, neither at once nor confirmed', async () => {
-    await run({ CONFIRMATIONS: '3' })
+    await run({ confirmations: '3' })
     const payload = await sign(makeRequirements())
     const authorized = await billing.authorize(payload)
     if (authorized.outcome !== 'authorized') throw new Error(authorized.reason)

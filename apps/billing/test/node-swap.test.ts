@@ -34,7 +34,7 @@ describe('a node that is swapped for one of another chain', () => {
     devnet = await startDevnet()
     node = await startFaultProxy(devnet.rpcUrl)
     stranger = await startStranger()
-    billing = await runBilling(node.url, { RECOVERY_INTERVAL_MS: '200' })
+    billing = await runBilling(node.url, { recoveryMs: '200' })
   })
   afterAll(async () => {
     await billing?.close()

@@ -28,7 +28,7 @@ describe.each(oneStore())('when the chain drops the block of a settlement, on $n
   let billing: RunningBilling
 
   const run = async (variables: NodeJS.ProcessEnv) => {
-    billing = await runBilling(node.url, { RECOVERY_INTERVAL_MS: '200', ...(await store.variables()), ...variables })
+    billing = await runBilling(node.url, { recoveryMs: '200', ...(await store.variables()), ...variables })
   }
   const anvil = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
   const mineOne = () => anvil().mine({ blocks: 1 })
@@ -54,7 +54,7 @@ describe.each(oneStore())('when the chain drops the block of a settlement, on $n
   afterAll(() => store.stop())
 
   test('before its confirmations: it is sent again as it was signed, and settled once', async () => {
-    await run({ CONFIRMATIONS: '3' })
+    await run({ confirmations: '3' })
     const before = await usdcBalance(devnet, SELLER)
     const { id } = await billing.authorizeNew()
     const { payment } = await billing.charge(id, '800')
@@ -98,7 +98,7 @@ describe.each(oneStore())('when the chain drops the block of a settlement, on $n
     const signers = DEVNET_ROLES.facilitators.slice(0, 2)
     const FACILITATOR_PRIVATE_KEYS = signers.map(({ privateKey }) => privateKey).join(',')
     // Nobody looks for reorganisations until billing starts again.
-    await run({ ...ledger, FACILITATOR_PRIVATE_KEYS, RECOVERY_INTERVAL_MS: '600000' })
+    await run({ ...ledger, FACILITATOR_PRIVATE_KEYS, recoveryMs: '600000' })
     const before = await usdcBalance(devnet, SELLER)
     const charge = async (facilitator: string) => {
       const { id } = await billing.authorizeNew(makeRequirements({ facilitator }))
@@ -126,7 +126,7 @@ describe.each(oneStore())('when the chain drops the block of a settlement, on $n
     await billing.close()
     await reorg(1)
     await anvil().mine({ blocks: 100 })
-    await run({ ...ledger, RECONCILE_INTERVAL_MS: '200' })
+    await run({ ...ledger, reconcileMs: '200' })
     await until(async () => (await usdcBalance(devnet, SELLER)) === before + 700n)
     await until(async () => (await billing.payment(id)).state === 'settled')
     expect(await kinds(id)).toEqual(['authorized', 'charged', 'submitted', 'settled', 'reorged', 'settled'])

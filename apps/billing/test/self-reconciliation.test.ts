@@ -39,7 +39,7 @@ describe.each(oneStore())('reconciliation by itself, on $name', (store) => {
     await store.start()
     devnet = await startDevnet()
     node = await startFaultProxy(devnet.rpcUrl)
-    const quick = { RECOVERY_INTERVAL_MS: '200', RECONCILE_INTERVAL_MS: '100' }
+    const quick = { recoveryMs: '200', reconcileMs: '100' }
     billing = await runBilling(node.url, { ...quick, ...(await store.variables()) })
   })
   afterAll(async () => {

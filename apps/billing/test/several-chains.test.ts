@@ -35,8 +35,8 @@ describe.each(oneStore())('several chains of which the nodes of others hang, on 
         'eip155:1337': { rpcUrl: other.url, tokens },
         'eip155:31337': { rpcUrl: devnet.rpcUrl, tokens },
       }),
-      NODE_TIMEOUT_MS: '3000',
-      RECOVERY_INTERVAL_MS: '200',
+      nodeTimeoutMs: '3000',
+      recoveryMs: '200',
       ...(await store.variables()),
     })
   })

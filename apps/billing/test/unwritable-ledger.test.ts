@@ -30,7 +30,7 @@ describe('a ledger that answers reads and takes no writes', () => {
     await postgres?.start()
     devnet = await startDevnet()
     const variables = (await postgres?.variables()) ?? {}
-    billing = await runBilling(devnet.rpcUrl, { ...variables, RECOVERY_INTERVAL_MS: '200' })
+    billing = await runBilling(devnet.rpcUrl, { ...variables, recoveryMs: '200' })
     admin = new Client({ connectionString: variables.DATABASE_URL ?? '' })
     await admin.connect()
   })

@@ -205,7 +205,7 @@ describe.each(oneStore())('verification, on $name', (store) => {
   test('neither offers nor accepts a signer whose process has ended', async () => {
     const [first, second] = DEVNET_ROLES.facilitators
     const ledger = await store.variables()
-    const both = { ...ledger, RECOVERY_INTERVAL_MS: '200' }
+    const both = { ...ledger, recoveryMs: '200' }
     const run = (key: string) => runBilling(stand.devnet.rpcUrl, { ...both, FACILITATOR_PRIVATE_KEYS: key })
     if (!('DATABASE_URL' in ledger)) return
     const [staying, leaving] = [await run(first.privateKey), await run(second.privateKey)]

@@ -10,7 +10,7 @@ import { until } from './support/until.js'
 
 const IN_FLIGHT = 16
 /** Nothing is looked at by time before a test's own end. */
-const NEVER = { RECOVERY_INTERVAL_MS: '600000' }
+const NEVER = { recoveryMs: '600000' }
 const [first, second] = DEVNET_ROLES.facilitators
 
 interface Signed {
@@ -73,7 +73,11 @@ describe('work that lies in Postgres', () => {
   afterAll(() => postgres?.stop())
 
   test('20,000 settlements of strangers do not keep an own charge out of the next block, and are not looked at', async () => {
-    const billing = await run({ IN_FLIGHT_PER_SIGNER: String(IN_FLIGHT), FEE_BUMP_MS: NEVER.RECOVERY_INTERVAL_MS })
+    const billing = await run({
+      inFlightPerSigner: String(IN_FLIGHT),
+      feeBumpMs: NEVER.recoveryMs,
+      dailyGasBudget: (10n ** 21n).toString(),
+    })
     const own = await billing.authorizeNew(makeRequirements({ maximum: '1000' }))
     const signed = await Promise.all(
       Array.from({ length: 2 * IN_FLIGHT }, async () => {
@@ -107,7 +111,7 @@ describe('work that lies in Postgres', () => {
   })
 
   test('one payment alone takes few round trips to Postgres', async () => {
-    const billing = await run({ ...NEVER, RECONCILE_INTERVAL_MS: NEVER.RECOVERY_INTERVAL_MS })
+    const billing = await run({ ...NEVER, reconcileMs: NEVER.recoveryMs })
     const settleOne = async () => (await billing.charge((await billing.authorizeNew()).id, '5')).payment.state
     expect(await settleOne()).toBe('settled')
     const { query } = Client.prototype

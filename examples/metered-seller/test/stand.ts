@@ -138,8 +138,7 @@ export async function startStand(
       ...ledger,
       FACILITATOR_PRIVATE_KEYS: keys.map((key) => accounts.facilitators[key]?.privateKey).join(','),
       CHAINS: JSON.stringify({ [NETWORK]: { rpcUrl, confirmations, tokens } }),
-      RECOVERY_INTERVAL_MS: '500',
-      NODE_TIMEOUT_MS: '1000',
+      LIMITS: JSON.stringify({ recoveryMs: 500, nodeTimeoutMs: 1_000 }),
       LOG_LEVEL: 'warn',
     })
     billings.push(service)

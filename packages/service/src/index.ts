@@ -1,4 +1,5 @@
 export * from './configuration.module.js'
+export * from './decode-numbers.js'
 export * from './environment.js'
 export * from './environment-rules.js'
 export * from './health.controller.js'

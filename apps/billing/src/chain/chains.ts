@@ -27,8 +27,8 @@ export class Chains implements OnModuleInit, OnApplicationShutdown {
   ) {
     this.chains = new Map(
       environment.CHAINS.map((settings) => {
-        const { network, chainId, rpcUrl, confirmations = environment.CONFIRMATIONS } = settings
-        const node = new Node(rpcUrl, chainId, environment.NODE_TIMEOUT_MS, (method) =>
+        const { network, chainId, rpcUrl, confirmations = 1 } = settings
+        const node = new Node(rpcUrl, chainId, environment.LIMITS.nodeTimeoutMs, (method) =>
           metrics.nodeFaults.inc({ network, method }),
         )
         metrics.begin(network)

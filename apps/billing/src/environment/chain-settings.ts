@@ -12,7 +12,7 @@ export interface ChainSettings {
   /** May carry an access key: never log it. */
   rpcUrl: string
   tokens: ReadonlyMap<Address, Token>
-  /** Blocks, the transaction's own included, before a settlement counts. Absent: `CONFIRMATIONS`. */
+  /** Blocks, the transaction's own included, before a settlement counts. Absent: 1. */
   confirmations?: number
   /** What one token (a dollar) is worth in wei of the chain's own currency: bounds on gas are made of it. */
   weiPerToken: bigint

@@ -24,8 +24,7 @@ describe('readBillingEnvironment', () => {
     expect(environment).toMatchObject({
       BILLING_PORT: 8081,
       BILLING_HOST: '127.0.0.1',
-      RECEIPT_WAIT_MS: 30_000,
-      CONFIRMATIONS: 1,
+      LIMITS: { receiptWaitMs: 30_000, inFlightPerSigner: 16 },
     })
     const [chain] = environment.CHAINS
     expect(chain).toMatchObject({ network: 'eip155:84532', chainId: 84_532 })
@@ -56,11 +55,18 @@ describe('readBillingEnvironment', () => {
   })
 
   it('names everything that is wrong at once', () => {
-    const problems = problemsOf({ BILLING_PORT: '70000', RECEIPT_WAIT_MS: '-1', LOG_LEVEL: 'loud', CHAINS: '{' })
+    const problems = problemsOf({
+      BILLING_PORT: '70000',
+      LIMITS: '{"receiptWaitMs": -1}',
+      CONFIRMATIONS: '3',
+      LOG_LEVEL: 'loud',
+      CHAINS: '{',
+    })
     for (const variable of [
       'BILLING_PORT',
       'BILLING_TOKEN',
-      'RECEIPT_WAIT_MS',
+      'LIMITS.receiptWaitMs',
+      'CONFIRMATIONS: is no setting any more',
       'LOG_LEVEL',
       'FACILITATOR_PRIVATE_KEYS',
       'CHAINS',

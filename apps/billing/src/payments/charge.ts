@@ -37,7 +37,7 @@ export class Charges {
 
   private async chargeAndWait(paymentId: string, request: ChargeRequest, key: string): Promise<ChargeResult> {
     refuseStrangeId(paymentId)
-    const { waitMilliseconds = this.environment.RECEIPT_WAIT_MS, ...input } = request
+    const { waitMilliseconds = this.environment.LIMITS.receiptWaitMs, ...input } = request
     const call: KeyedCall = { key, operation: 'charge', inputHash: hashInput({ paymentId, ...input }) }
     const { payment, refusal } = await this.once(
       paymentId,

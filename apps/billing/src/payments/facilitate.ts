@@ -154,7 +154,7 @@ export class Facilitator {
 
   private async finish(payment: PaymentRow): Promise<SettleResponse> {
     this.settler.wake(payment.network)
-    const waited = await this.settler.waitUntilKnown(payment, this.environment.RECEIPT_WAIT_MS)
+    const waited = await this.settler.waitUntilKnown(payment, this.environment.LIMITS.receiptWaitMs)
     const standing = standingOf(waited)
     if (standing !== 'failed' && !(await this.answer(waited, standing === 'settled' ? 'granted' : 'pending'))) {
       return usedBefore(waited)

@@ -33,8 +33,8 @@ export class SignerDirectory {
 
   /** Those of processes that were seen lately: from the moment on that a signer is retired, it is neither offered nor accepted. */
   async accepted(): Promise<ReadonlyMap<Network, ReadonlySet<Address>>> {
-    if (this.known === null || Date.now() - this.known.at > this.environment.RECOVERY_INTERVAL_MS) {
-      const alive = new Date(Date.now() - MISSED_ROUNDS * this.environment.RECOVERY_INTERVAL_MS)
+    if (this.known === null || Date.now() - this.known.at > this.environment.LIMITS.recoveryMs) {
+      const alive = new Date(Date.now() - MISSED_ROUNDS * this.environment.LIMITS.recoveryMs)
       const rows = await this.ledger.db.select().from(signers).where(gt(signers.seenAt, alive))
       const byNetwork = new Map(
         this.chains

@@ -125,7 +125,7 @@ export class ChainSettler {
   async #pause(): Promise<void> {
     if (this.#isWoken) return
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, this.#environment.RECOVERY_INTERVAL_MS)
+      const timer = setTimeout(resolve, this.#environment.LIMITS.recoveryMs)
       this.#wakeUp = () => {
         clearTimeout(timer)
         resolve()
@@ -138,7 +138,7 @@ export class ChainSettler {
       network: this.#chain.network,
       signers: [...this.#chain.signers.keys()],
       working: [...this.#working.keys()],
-      nextLookMilliseconds: this.#environment.RECOVERY_INTERVAL_MS,
+      nextLookMilliseconds: this.#environment.LIMITS.recoveryMs,
     }
     // Before the ledger is read: what is signed meanwhile is counted twice for a moment, rather than not at all.
     const taken: Room[] = this.#aboutToSign()
@@ -147,7 +147,7 @@ export class ChainSettler {
     this.#isBusy = work.some(({ submitted }) => submitted > 0)
     const hasCharges = (signer: Address, ...origins: PaymentOrigin[]) =>
       work.some((each) => each.hasCharges && each.signer === signer && origins.includes(each.origin))
-    const inFlight = this.#environment.IN_FLIGHT_PER_SIGNER
+    const inFlight = this.#environment.LIMITS.inFlightPerSigner
     const ready = claimant.signers.filter((signer) => this.#gasPolicy.waitOf(this.#chain, signer) === null)
     const single = ready.filter((signer) => !this.#batches.serves(signer))
     for (const signer of ready.filter((signer) => this.#batches.serves(signer))) {
@@ -162,8 +162,8 @@ export class ChainSettler {
       this.#workOn(claimed)
     }
     if (!work.some(({ hasSubmitted }) => hasSubmitted)) return
-    const { SETTLEMENT, SETTLEMENT_BATCH_SIZE } = this.#environment
-    const most = (SETTLEMENT === 'batch' ? SETTLEMENT_BATCH_SIZE : inFlight) * claimant.signers.length
+    const { SETTLEMENT, LIMITS } = this.#environment
+    const most = (SETTLEMENT === 'batch' ? LIMITS.batchSize : inFlight) * claimant.signers.length
     this.#workOn(await claimSubmitted(this.#db, claimant, this.#chain.confirmedBlock, most))
   }
 
@@ -202,7 +202,7 @@ export class ChainSettler {
   /** One look at a payment, and whatever follows from it at once. */
   async #look(payment: PaymentRow): Promise<void> {
     if (payment.state === 'charging') return this.#submit(payment)
-    return this.#follow(payment, await track(this.#db, this.#chain, payment, this.#environment.FEE_BUMP_MS))
+    return this.#follow(payment, await track(this.#db, this.#chain, payment, this.#environment.LIMITS.feeBumpMs))
   }
 
   /** Nothing that fails is lost: it is looked at again. */

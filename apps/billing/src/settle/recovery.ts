@@ -168,7 +168,7 @@ export class Recovery implements OnApplicationBootstrap, OnApplicationShutdown {
   private async every(doing: string, act: () => Promise<void>): Promise<void> {
     const { signal } = this.stop
     while (!signal.aborted) {
-      await sleep(this.environment.RECOVERY_INTERVAL_MS, undefined, { signal }).catch(() => undefined)
+      await sleep(this.environment.LIMITS.recoveryMs, undefined, { signal }).catch(() => undefined)
       if (!signal.aborted) await this.attempt(doing, act)
     }
   }

@@ -82,7 +82,7 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
     let current = payment
     while (standingOf(current) === 'pending' && Date.now() < until) {
       // What was not heard is looked up as often as payments are.
-      const longest = Math.min(this.environment.RECOVERY_INTERVAL_MS, until - Date.now())
+      const longest = Math.min(this.environment.LIMITS.recoveryMs, until - Date.now())
       await once(this.progress, payment.id, { signal: AbortSignal.timeout(longest) }).catch(() => undefined)
       current = (await findPaymentById(this.ledger.db, payment.id)) ?? current
     }

@@ -142,9 +142,9 @@ async function makeBilling(rpcUrl: string, store: NodeJS.ProcessEnv): Promise<Se
   const variables = billingVariables(rpcUrl, {
     ...store,
     BILLING_PORT: String(port),
-    RECOVERY_INTERVAL_MS: '500',
-    RECONCILE_INTERVAL_MS: '1000',
-    NODE_TIMEOUT_MS: '1000',
+    recoveryMs: '500',
+    reconcileMs: '1000',
+    nodeTimeoutMs: '1000',
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'error',
   })
   return new Service(`http://127.0.0.1:${port}`, 'apps/billing/dist/main.js', '/supported', variables)

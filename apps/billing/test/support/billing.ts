@@ -13,25 +13,38 @@ import { createLogger, type Logger } from '@upfront/service'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { startBilling } from '../../src/billing.js'
 import { readBillingEnvironment } from '../../src/environment/environment.js'
+import { DEFAULT_LIMITS } from '../../src/environment/limits.js'
 import { makeRequirements, sign } from './buyer.js'
 import { oneStore, type Store } from './stores.js'
 
 export const TOKEN = 'test-token'
 export const READ_TOKEN = 'test-read-token'
 
-/** The variables of a billing on a local chain, without those of its ledger. */
-export function billingVariables(rpcUrl: string, variables: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+/**
+ * The variables of a billing on a local chain, without those of its ledger. `LIMITS` holds those that are named as its fields;
+ * `confirmations` and `dailyGasBudget` are the chain's.
+ */
+export function billingVariables(
+  rpcUrl: string,
+  { confirmations, dailyGasBudget, ...given }: NodeJS.ProcessEnv = {},
+): NodeJS.ProcessEnv {
   const tokens = { [USDC_ADDRESS]: { name: 'USDC', version: '2', decimals: 6 } }
+  const depth = confirmations === undefined ? undefined : Number(confirmations)
+  const chain = { rpcUrl, tokens, confirmations: depth, dailyGasBudget }
+  const isLimit = ([name]: [string, unknown]) => Object.hasOwn(DEFAULT_LIMITS, name)
+  const limits = Object.entries(given)
+    .filter(isLimit)
+    .map(([name, value]) => [name, Number(value)])
   return {
     BILLING_PORT: '0',
     BILLING_TOKEN: TOKEN,
     BILLING_READ_TOKEN: READ_TOKEN,
-    // However busy the machine is: a test that means a shorter wait says so.
-    RECEIPT_WAIT_MS: '300000',
     FACILITATOR_PRIVATE_KEYS: DEVNET_ROLES.facilitators[0].privateKey,
-    CHAINS: JSON.stringify({ 'eip155:31337': { rpcUrl, tokens } }),
+    CHAINS: JSON.stringify({ 'eip155:31337': chain }),
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
-    ...variables,
+    // However busy the machine is: a test that means a shorter wait says so.
+    LIMITS: JSON.stringify({ receiptWaitMs: 300_000, ...Object.fromEntries(limits) }),
+    ...Object.fromEntries(Object.entries(given).filter((entry) => !isLimit(entry))),
   }
 }
 

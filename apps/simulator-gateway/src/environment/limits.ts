@@ -1,3 +1,5 @@
+import { decodeNumbers, usualNumbers } from '@upfront/service'
+
 /** What a client may have without paying. */
 export interface FreeBudgetLimits {
   /** 0 switches every limit off. */
@@ -27,7 +29,7 @@ const FIELDS = {
   queued: [1_024, 0],
   connections: [10_000, 1],
   connectionsPerClient: [1_000, 1],
-} as const satisfies Record<string, readonly [usual: number, least: number, most?: number]>
+} as const
 
 export type Limits = { readonly [Field in keyof typeof FIELDS]: number }
 
@@ -39,28 +41,7 @@ export const DIVIDED_LIMITS = ['inFlight', 'queued', 'connections', 'connections
  * @throws Error with a line for each field that is wrong
  */
 export function decodeLimits(text: string): Limits {
-  let given: unknown
-  try {
-    given = JSON.parse(text)
-  } catch {
-    throw new Error('expected a JSON object such as {"callsPerSecond": 500}')
-  }
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
-    throw new Error('expected a JSON object such as {"callsPerSecond": 500}')
-  const problems = Object.entries(given).flatMap(([field, value]) => problemOf(field, value))
-  if (problems.length > 0) throw new Error(problems.join('\n'))
-  return { ...DEFAULT_LIMITS, ...given }
+  return decodeNumbers('LIMITS', FIELDS, text)
 }
 
-function problemOf(field: string, value: unknown): string[] {
-  if (!Object.hasOwn(FIELDS, field))
-    return [`LIMITS.${field}: is not known; there are ${Object.keys(FIELDS).join(', ')}`]
-  const [, least, most = Number.MAX_SAFE_INTEGER] = FIELDS[field as keyof Limits] as readonly [number, number, number?]
-  if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most) return []
-  const range = most === Number.MAX_SAFE_INTEGER ? `from ${least} on` : `from ${least} to ${most}`
-  return [`LIMITS.${field}: expected a whole number ${range}`]
-}
-
-export const DEFAULT_LIMITS = Object.fromEntries(
-  Object.entries(FIELDS).map(([field, [usual]]) => [field, usual]),
-) as unknown as Limits
+export const DEFAULT_LIMITS: Limits = usualNumbers(FIELDS)

@@ -19,7 +19,7 @@ export interface ChargeRequest {
   amount: bigint
   /** The seller's word for the ledger: `usage`, `unset`, `partial`, … */
   reason: string
-  /** 0: answer as soon as the charge is stored. Absent: billing's own bound (`RECEIPT_WAIT_MS`). */
+  /** 0: answer as soon as the charge is stored. Absent: billing's own bound (`receiptWaitMs`). */
   waitMilliseconds?: number
 }
 

@@ -60,7 +60,7 @@ try {
   if (postgres !== null) {
     contestants.push(await startBilling('billing on Postgres', devnet.rpcUrl, third, postgres.url))
     const fourth = DEVNET_ACCOUNTS[9] ?? third
-    const settings = { SETTLEMENT: 'batch', SETTLEMENT_BATCH_INTERVAL_MS: '200' }
+    const settings = { SETTLEMENT: 'batch', LIMITS: '{"batchIntervalMs": 200}' }
     const database = postgres.createDatabase('batched')
     contestants.push(await startBilling('billing on Postgres, batched', devnet.rpcUrl, fourth, database, settings))
   }

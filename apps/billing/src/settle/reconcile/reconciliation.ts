@@ -39,7 +39,7 @@ export class Reconciliation implements OnApplicationBootstrap, OnApplicationShut
   private async follow(chain: Chain): Promise<void> {
     const { signal } = this.stop
     while (!signal.aborted) {
-      await sleep(this.environment.RECONCILE_INTERVAL_MS, undefined, { signal }).catch(() => undefined)
+      await sleep(this.environment.LIMITS.reconcileMs, undefined, { signal }).catch(() => undefined)
       if (!signal.aborted) await this.round(chain)
     }
   }

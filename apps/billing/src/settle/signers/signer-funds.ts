@@ -25,7 +25,7 @@ export class SignerFunds {
 
   /** Below so many settlements, a signer takes on no payment. */
   get fewest(): number {
-    return this.environment.SIGNER_MIN_SETTLEMENTS
+    return this.environment.LIMITS.minSettlements
   }
 
   /** Whether the signer may take on another payment. Throws `NodeFault`. */

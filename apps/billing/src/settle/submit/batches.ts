@@ -75,7 +75,7 @@ export class Batches {
   /** Milliseconds until the signer may send its next batch. */
   pauseOf(signer: Address): number {
     const signedAt = this.#signedAt.get(signer) ?? Number.NEGATIVE_INFINITY
-    return Math.max(signedAt + this.#environment.SETTLEMENT_BATCH_INTERVAL_MS - Date.now(), 0)
+    return Math.max(signedAt + this.#environment.LIMITS.batchIntervalMs - Date.now(), 0)
   }
 
   /**
@@ -109,7 +109,7 @@ export class Batches {
 
   /** Own sellers' charges first; strangers get half of a batch at most. */
   async #claim(signer: Address, claimant: Claimant, taken: number): Promise<PaymentRow[]> {
-    const size = this.#environment.SETTLEMENT_BATCH_SIZE
+    const size = this.#environment.LIMITS.batchSize
     const claimed: PaymentRow[] = []
     for (const origin of ['internal', 'facilitator'] as const) {
       const own = { signer, origin: 'internal' as const, count: taken + claimed.length }

@@ -1,0 +1,27 @@
+import { decodeNumbers, usualNumbers } from '@upfront/service'
+import { MOST_BATCH_ITEMS } from './chain-settings.js'
+
+/** The fields of `LIMITS`: what each is by default, and at least and at most. README.md says what each bounds. */
+const FIELDS = {
+  receiptWaitMs: [30_000, 0, 300_000],
+  nodeTimeoutMs: [5_000, 100, 120_000],
+  recoveryMs: [3_000, 50, 600_000],
+  reconcileMs: [60_000, 100, 3_600_000],
+  feeBumpMs: [20_000, 500, 3_600_000],
+  inFlightPerSigner: [16, 1, 1_000],
+  minSettlements: [10, 0, 1_000_000],
+  batchSize: [50, 2, MOST_BATCH_ITEMS],
+  batchIntervalMs: [1_000, 0, 60_000],
+} as const
+
+export type Limits = { readonly [Field in keyof typeof FIELDS]: number }
+
+export const DEFAULT_LIMITS: Limits = usualNumbers(FIELDS)
+
+/**
+ * `LIMITS`: a JSON object of the fields that are not to be as usual, such as `{"feeBumpMs": 60000}`.
+ * @throws Error with a line for each field that is wrong
+ */
+export function decodeLimits(text: string): Limits {
+  return decodeNumbers('LIMITS', FIELDS, text)
+}

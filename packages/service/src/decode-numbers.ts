@@ -1,0 +1,43 @@
+/** By name: what a number is by default, and at least and at most. */
+export type NumberFields<Field extends string = string> = Readonly<
+  Record<Field, readonly [usual: number, least: number, most?: number]>
+>
+
+/** The numbers as they are where nothing else is said. */
+export function usualNumbers<Field extends string>(fields: NumberFields<Field>): Record<Field, number> {
+  const all: NumberFields = fields
+  return Object.fromEntries(Object.entries(all).map(([field, [usual]]) => [field, usual])) as Record<Field, number>
+}
+
+/**
+ * A setting that is a JSON object of the numbers that are not to be as usual.
+ * @param setting its name, for errors
+ * @throws Error with a line for each field that is wrong
+ */
+export function decodeNumbers<Field extends string>(
+  setting: string,
+  fields: NumberFields<Field>,
+  text: string,
+): Record<Field, number> {
+  const [example = ''] = Object.keys(fields)
+  const shape = `expected a JSON object such as {"${example}": 500}`
+  let given: unknown
+  try {
+    given = JSON.parse(text)
+  } catch {
+    throw new Error(shape)
+  }
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) throw new Error(shape)
+  const problems = Object.entries(given).flatMap(([field, value]) => problemOf(setting, fields, field, value))
+  if (problems.length > 0) throw new Error(problems.join('\n'))
+  return { ...usualNumbers(fields), ...given }
+}
+
+function problemOf(setting: string, fields: NumberFields, field: string, value: unknown): string[] {
+  if (!Object.hasOwn(fields, field))
+    return [`${setting}.${field}: is not known; there are ${Object.keys(fields).join(', ')}`]
+  const [, least, most = Number.MAX_SAFE_INTEGER] = fields[field] as NonNullable<NumberFields[string]>
+  if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most) return []
+  const range = most === Number.MAX_SAFE_INTEGER ? `from ${least} on` : `from ${least} to ${most}`
+  return [`${setting}.${field}: expected a whole number ${range}`]
+}
