@@ -161,6 +161,19 @@ describe('debug_traceCall', () => {
 })
 
 describe('eth_createAccessList', () => {
+  it('refuses a gas price beside authorizations, which no other method does', async () => {
+    const signed = { chainId: '0x0', address: FRIEND, nonce: '0x0', yParity: '0x0', r: '0x1', s: '0x1' }
+    const call = { from: OWNER, to: FRIEND, authorizationList: [signed] }
+    const refused = { code: -32000, message: 'both gasPrice and authorizationList specified' }
+    const { error } = await ask('eth_createAccessList', [{ ...call, gasPrice: '0x1' }, 'latest'])
+    expect(error).toEqual(refused)
+    for (const [method, params] of [
+      ['eth_createAccessList', [call, 'latest']],
+      ['debug_traceCall', [{ ...call, gasPrice: '0x1' }, 'latest', { tracer: 'callTracer' }]],
+    ] as const)
+      expect((await ask(method, [...params])).error?.message).not.toBe(refused.message)
+  })
+
   it('lists what a loop reads until its gas is gone, where memory is small', async () => {
     const small = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url, MEMORY_LIMIT_BYTES: `${2 ** 29}` })
     try {

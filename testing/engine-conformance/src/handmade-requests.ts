@@ -7,6 +7,8 @@ const SPARE = `0xe${'0'.repeat(39)}`
 const DEPOSIT_CONTRACT = '0x00000000219ab540356cbb839cbe05303d7705fa'
 const WITHDRAWAL_QUEUE = '0x00000961ef480eb55e80d19ad83579a64c007002'
 const CONSOLIDATION_QUEUE = '0x0000bbddc7ce488642fb579f8b00f3a590007251'
+const BEACON_ROOTS = '0x000f3df6d732807ef1319fb7b8bb8522d0beac02'
+const HISTORY = '0x0000f90827f1c53a10cb7a02335b175320002935'
 const DEPOSIT_TOPIC = '649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5'
 const OSAKA = { time: word(4_100n).replace(/^0x0+/, '0x') }
 /** Emits its calldata under the deposit event's topic. */
@@ -19,7 +21,16 @@ const FULL_CALLING = `0xe${'3'.repeat(39)}`
 /** Fails on input of one byte. */
 const PAIRING = `0x${'8'.padStart(40, '0')}`
 
+const BLAKE2F = `0x${'9'.padStart(40, '0')}`
+const IDENTITY = `0x${'4'.padStart(40, '0')}`
+
 type Fields = Record<string, unknown>
+
+/** A precompiled contract where the protocol calls another one. */
+function moved(precompile: string, to: string): Fields {
+  const stateOverrides = { [precompile]: { movePrecompileToAddress: to } }
+  return { blockStateCalls: [{ blockOverrides: OSAKA, stateOverrides, calls: [{ from, to: SPARE, value: '0x1' }] }] }
+}
 
 function request(call: Fields, code?: string, more: Fields = {}): Fields {
   const stateOverrides = code === undefined ? {} : { [SPARE]: { code } }
@@ -85,6 +96,12 @@ export const HANDMADE_REQUESTS: Record<string, Fields> = {
   'a queue that reverts': {
     blockStateCalls: [{ blockOverrides: OSAKA, stateOverrides: { [WITHDRAWAL_QUEUE]: { code: '0x5f5ffd' } } }],
   },
+  // Of what it is asked, the first is ignored where it fails, the others refuse the block.
+  ...Object.fromEntries(
+    [BEACON_ROOTS, HISTORY, WITHDRAWAL_QUEUE, CONSOLIDATION_QUEUE].flatMap((contract) =>
+      [BLAKE2F, IDENTITY].map((precompile) => [`precompile ${precompile} on ${contract}`, moved(precompile, contract)]),
+    ),
+  ),
   'a point evaluation': point('a', opening(3n)),
   'a point evaluation that fails': point('a', opening(4n)),
   'memory beyond all gas': request({}, '0x63ffffffff5100'),

@@ -38,8 +38,11 @@ export function structLogJson({ steps, haltedSteps, frames, gasUsed }: CallRecor
 }
 
 function endOfHalted({ halt, depth, cost, isNewSlot, rest }: RecordedHalt): string {
-  if (halt.kind !== 'instruction' && halt.kind !== 'writeProtection')
-    return `,"gasCost":${cost},"depth":${depth}${rest}`
+  if (halt.kind !== 'instruction' && halt.kind !== 'writeProtection') {
+    // From Amsterdam on what can't be paid for is this.
+    const said = halt.kind === 'outOfGas' ? ',"error":"out of gas"' : ''
+    return `,"gasCost":${cost},"depth":${depth}${said}${rest}`
+  }
   const error = haltMessage(halt)
   const price = stepPrice(halt.step, error, isNewSlot)
   const said = FOUND_RUNNING.includes(error) ? '' : `,"error":${JSON.stringify(error)}`

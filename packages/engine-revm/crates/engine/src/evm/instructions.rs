@@ -237,15 +237,17 @@ fn self_destruct(step: Step<'_>) -> InstructionExecResult {
     let ended = host::selfdestruct(InstructionContext { interpreter: &mut *step.interpreter, host: &mut *context });
     let (Err(InstructionResult::SelfDestruct), Some(to)) = (ended, to) else { return ended };
     let to = Address::from_word(B256::from(to));
-    if let Some(recorder) = &mut context.chain.recorder {
-        recorder.self_destruct(from, to, balance);
-    }
     let count = context.journaled_state.logs().len();
-    if count > before {
+    let is_logged = count > before;
+    if is_logged {
         let index = context.chain.next_index();
         context.chain.place_log(count, LogPlace { synthetic: false, index });
         recorder::log(context);
-    } else if context.chain.trace_transfers && !balance.is_zero() {
+    }
+    if let Some(recorder) = &mut context.chain.recorder {
+        recorder.self_destruct(from, to, balance);
+    }
+    if !is_logged && context.chain.trace_transfers && !balance.is_zero() {
         let index = context.chain.next_index();
         record_transfer(context, from, to, balance, index);
     }

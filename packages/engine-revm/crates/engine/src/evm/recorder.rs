@@ -13,7 +13,7 @@ use crate::{
     plan::Recording,
 };
 use alloy_primitives::{
-    Address, B256, Bytes, Log, U256,
+    Address, B256, Bytes, Log, TxKind, U256,
     map::{AddressMap, AddressSet, HashMap},
 };
 use revm::{
@@ -228,6 +228,14 @@ impl Recorder {
         self.exit(result, if was_refused { Some(Halt::NonceOverflow) } else { halt });
     }
 
+    /// The outermost frame of a transaction that could not pay for what comes before it (EIP-2780): it was never opened.
+    fn never_opened(&mut self, frame: Frame, result: &FrameResult) {
+        if self.frames.is_empty() && self.open.is_empty() {
+            self.enter(frame);
+            self.exit(result, Some(Halt::OutOfGas));
+        }
+    }
+
     pub fn log(&mut self, log: &Log) {
         let Some(&OpenFrame { index: Some(index), children: position, .. }) = self.open.last() else { return };
         if !self.take(LOG_BYTES + log.data.data.len()) {
@@ -306,6 +314,29 @@ pub fn enter(context: &mut Context, init: &FrameInit, precompiles: &PrecompileSe
     };
     if let Some(recorder) = &mut context.chain.recorder {
         recorder.enter(frame);
+    }
+}
+
+/// The transaction ended. @param ended what its outermost frame came to
+pub fn end(context: &mut Context, ended: &FrameResult, precompiles: &PrecompileSet) {
+    if context.chain.recorder.is_none() || ended.interpreter_result().is_ok() {
+        return;
+    }
+    let tx = &context.tx;
+    let created = || tx.caller.create(nonce_of(context, tx.caller));
+    let (kind, to) = match tx.kind {
+        TxKind::Call(to) => (FrameKind::Call, to),
+        TxKind::Create => (FrameKind::Create, created()),
+    };
+    let frame = Frame {
+        input: tx.data.clone(),
+        gas: tx.gas_limit,
+        value: Some(tx.value),
+        is_precompile: precompiles.warm().contains(&to),
+        ..Frame::new(kind, 0, tx.caller, Some(to))
+    };
+    if let Some(recorder) = &mut context.chain.recorder {
+        recorder.never_opened(frame, ended);
     }
 }
 

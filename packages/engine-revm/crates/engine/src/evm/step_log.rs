@@ -43,6 +43,8 @@ pub struct StepLog {
 #[derive(Debug)]
 pub struct StepBefore {
     pc: usize,
+    /// State gas that was taken of the gas to execute with, in the frame so far.
+    spilled: u64,
     /// Stack, return data and memory, as JSON.
     seen: String,
 }
@@ -90,7 +92,7 @@ impl StepLog {
             }
             seen.push(']');
         }
-        Some(StepBefore { pc: frame.bytecode.pc(), seen })
+        Some(StepBefore { pc: frame.bytecode.pc(), spilled: frame.gas.state_gas_spilled(), seen })
     }
 
     /// Storage as the step shows it, with what the step names.
@@ -118,7 +120,7 @@ pub fn after(
     context: &mut Context,
     frame: &mut Interpreter<EthInterpreter>,
     step: &LastStep,
-    StepBefore { pc, seen }: StepBefore,
+    StepBefore { pc, spilled, seen }: StepBefore,
     depth: usize,
     halt: Option<Halt>,
 ) -> Result<usize, ReadError> {
@@ -128,7 +130,9 @@ pub fn after(
         Some(InterpreterAction::NewFrame(FrameInput::Create(create))) => create.gas_limit(),
         _ => 0,
     };
-    let cost = step.gas().saturating_sub(frame.gas.remaining()).saturating_sub(created);
+    // Nor does it show what state takes of the gas to execute with (EIP-8037).
+    let hidden = created + frame.gas.state_gas_spilled().saturating_sub(spilled);
+    let cost = step.gas().saturating_sub(frame.gas.remaining()).saturating_sub(hidden);
     let loaded = match (step.opcode(), &halt) {
         (SLOAD, None) => frame.stack.data().last().copied().unwrap_or_default(),
         (SLOAD, Some(_)) if step.height() >= 1 => present(context, account, step.operand(0))?,
