@@ -33,7 +33,7 @@ export class AppModule {
     const rpc = RpcModule.importing(process, simulate)
     const imports = [
       HttpModule.importing(process, rpc, simulate),
-      WireModule.importing(process, rpc),
+      WireModule.importing(process, rpc, simulate),
       McpModule.importing(process, rpc),
       OpsModule.importing(process, rpc, simulate),
     ]

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type Anvil,
@@ -8,8 +9,10 @@ import {
   startFaultProxy,
   startSocketProxy,
 } from '@upfront/devnet'
+import WebSocket from 'ws'
 import { answerStateFromHeader } from '../src/pending/answer-state.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { connect } from './wire-client.js'
 
 let anvil: Anvil
 let node: FaultProxy
@@ -164,6 +167,14 @@ describe('following the head over a subscription', () => {
       expect(Number(((await response.json()) as { result: string }).result)).toBe(head)
       expect(response.headers.get('upfront-state')).toMatch(new RegExp(`^latest; block=${head}`))
     }
+    const fresh = await connect(`${gateway.url}/?upfront-min-state=fresh`)
+    await mine()
+    expect(Number((await fresh.call('eth_blockNumber')).result)).toBe(await headOf())
+    fresh.socket.close()
+    const wrong = new WebSocket(`${gateway.url.replace('http', 'ws')}/?upfront-min-state=newest`)
+    const [{ message }] = (await once(wrong, 'error')) as [Error]
+    expect(message).toBe('Unexpected server response: 400')
+    wrong.terminate()
     const passed = await gateway.post(
       JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_getBalance', params: [`0x${'a1'.repeat(20)}`, '0x1'] }),
     )

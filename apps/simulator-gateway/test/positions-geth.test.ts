@@ -84,6 +84,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     'NUMBER 0 MSTORE 1 NUMBER SUB BLOCKHASH 32 MSTORE NUMBER BLOCKHASH 64 MSTORE TIMESTAMP 96 MSTORE COINBASE BALANCE 128 MSTORE CALLER BALANCE 160 MSTORE BASEFEE 192 MSTORE 224 0 RETURN',
   )
   const code = '0x00000000000000000000000000000000000c0de7'
+  const developer = GETH_DEVELOPER.address
 
   function someCall(): { call: object; overrides: object } {
     if (random.chance(20))
@@ -185,6 +186,49 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
       ])
       expect(many.result).toEqual([[error === undefined ? { value: output } : { error: expect.any(String) }]])
     }
+  })
+
+  it('and a sweep tells at which positions of a block a call works', async () => {
+    const { hash, transactions } = blocks.findLast((block) => block.transactions.length > 6)!
+    const receipts = await geth.rpc<Record<'status' | 'gasUsed' | 'from', Hex>[]>('eth_getBlockReceipts', [hash])
+    // Works once, where its own nonce is next: at its own position, and after it the nonce is used.
+    const index = transactions.length - 2
+    const sent = await geth.rpc<Record<string, Hex>>('eth_getTransactionByHash', [transactions[index]])
+    const { from, to, input, value, nonce, gas } = sent
+    const call = { from, to, input, value, nonce, gas, maxFeePerGas: '0x174876e800', maxPriorityFeePerGas: '0x1' }
+    const payload = { blockStateCalls: [{ calls: [call] }], validation: true, positions: 'all' }
+    const { result } = await ofOurs('upfront_simulate', [payload, hash])
+    const outcomes = result as { transactionIndex: Hex; before?: Hex; status?: Hex; gasUsed?: Hex; rejected?: object }[]
+    expect(outcomes.map(({ transactionIndex, before }) => ({ transactionIndex, before }))).toEqual(
+      [...transactions, undefined].map((before, n) => ({ transactionIndex: numberToHex(n), before })),
+    )
+    expect(outcomes[index]).toMatchObject({ status: receipts[index]?.status })
+    expect(outcomes[index + 1]).toMatchObject({ rejected: { code: -38010, message: expect.stringContaining('nonce') } })
+    // The same as at each position alone, and what they move, too.
+    const [transfer] = [{ from, to: developer, value: '0x5' }]
+    const swept = { blockStateCalls: [{ calls: [transfer] }], assetChanges: true }
+    const some = [3, 0, numberToHex(transactions.length)]
+    const moved = await ofOurs('upfront_simulate', [{ ...swept, positions: some }, hash])
+    const alone = await Promise.all(
+      some.map((transactionIndex) => ofOurs('upfront_simulate', [swept, { blockHash: hash, transactionIndex }])),
+    )
+    expect((moved.result as { assetChanges: object }[]).map(({ assetChanges }) => assetChanges)).toEqual(
+      alone.map((answer) => (answer.result as [{ calls: [{ assetChanges: object }] }])[0].calls[0].assetChanges),
+    )
+  })
+
+  it.each([
+    [{ positions: [0, 1_000] }, 'positions[1]: the block has '],
+    [{ positions: [] }, 'positions: expected "all" or a list of positions'],
+    [{ positions: ['x'] }, 'positions[0]: expected a hex quantity'],
+    [{ positions: 'all', trace: true }, 'trace: can not stand beside `positions`'],
+    [{ positions: 'all', blockStateCalls: [{ calls: [] }] }, 'blockStateCalls: expected one call beside `positions`'],
+  ])('refuses to sweep %j by name', async (asked, message) => {
+    const { error } = await gateway.call('upfront_simulate', [
+      { blockStateCalls: [{ calls: [{ to: code }] }], ...asked },
+      '0x3',
+    ])
+    expect(error).toMatchObject({ code: -32602, message: expect.stringContaining(message) })
   })
 
   it('and the rest of a block, simulated at a position, has its receipts', async () => {

@@ -228,7 +228,14 @@ const stepOptions = record(
 const recording = record(
   'Recording',
   { to: 'rust', ts: simulation('Recording'), rust: 'plan::Recording', isShared: true },
-  { frames: flag, state: flag, steps: optional(stepOptions), 'uses ?? false': flag, 'depends ?? false': flag },
+  {
+    frames: flag,
+    state: flag,
+    'withoutCode ?? false': flag,
+    steps: optional(stepOptions),
+    'uses ?? false': flag,
+    'depends ?? false': flag,
+  },
 )
 
 const probe = record(

@@ -55,13 +55,13 @@ describe('transactions of real blocks, each run alone on the state at its positi
       const { header } = block
       const parent = sealedBlockFromRpc(recorded.parent).header
       const positions = new BlockPositions()
-      const { prefix, decoded } = positions.sealed(block, parent, rules)
+      const { prefix, transactions } = positions.open(block, parent, rules)
       // Out of order: what was executed is kept, and nothing of it is executed again.
-      const half = Math.floor(decoded.transactions.length / 2)
+      const half = Math.floor(transactions.length / 2)
       await positions.after(header.hash, prefix, half, site)
-      await positions.after(header.hash, prefix, decoded.transactions.length, site)
+      await positions.after(header.hash, prefix, transactions.length, site)
       expect(executedGas).toBe(header.gasUsed)
-      for (const [index, transaction] of decoded.transactions.entries()) {
+      for (const [index, transaction] of transactions.entries()) {
         const state = await positions.after(header.hash, prefix, index, site)
         const limits = { answerBytes: 2 ** 24 }
         const plan = planTransaction(

@@ -6,6 +6,7 @@ import { Callers } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
 import { FreeBudget } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
+import { MIN_STATE_HEADER, MinState } from '../pending/min-state.js'
 import { acceptJsonBodies } from './accept-json-bodies.js'
 import { ETHEREUM_PATH } from './dialect.js'
 
@@ -21,6 +22,7 @@ export class FastifyHooks implements OnModuleInit {
     private readonly memory: Memory,
     private readonly callers: Callers,
     private readonly environment: Environment,
+    private readonly minState: MinState,
     metrics: Metrics,
   ) {
     metrics.gauge('upfront_held_bytes', 'Bytes that requests hold in memory', () => memory.bytes)
@@ -47,6 +49,11 @@ export class FastifyHooks implements OnModuleInit {
         if (request.method === 'POST' && COUNTED.includes(url)) await this.free.take(request.caller ?? request.ip)
       })
     }
+    server.addHook('onRequest', async (request) => {
+      const header = request.headers[MIN_STATE_HEADER]
+      if (header !== undefined && request.headers.upgrade === undefined)
+        await this.minState.waitingFor(String(header))()
+    })
     acceptJsonBodies(server, this.environment.LIMITS.bodyBytes, this.memory)
   }
 }

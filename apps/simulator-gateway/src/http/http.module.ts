@@ -1,6 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common'
 import { APP_FILTER } from '@nestjs/core'
-import { MinState } from '../pending/min-state.js'
 import { Draining } from './draining.js'
 import { FastifyHooks } from './fastify-hooks.js'
 import { PlainFront } from './plain-front.js'
@@ -11,7 +10,7 @@ import { RpcController } from './rpc.controller.js'
 /** The way from a connection to `POST /` and back. */
 @Module({
   controllers: [RpcController],
-  providers: [{ provide: APP_FILTER, useClass: RefusalFilter }, Refusals, FastifyHooks, MinState, PlainFront, Draining],
+  providers: [{ provide: APP_FILTER, useClass: RefusalFilter }, Refusals, FastifyHooks, PlainFront, Draining],
 })
 export class HttpModule {
   /** @param imports which have to give `Environment`, `LOGGER`, `Metrics` and JSON-RPC with its limits */

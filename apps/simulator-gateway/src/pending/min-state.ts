@@ -1,6 +1,4 @@
-import { Injectable, type OnModuleInit } from '@nestjs/common'
-import { HttpAdapterHost } from '@nestjs/core'
-import type { FastifyAdapter } from '@nestjs/platform-fastify'
+import { Injectable } from '@nestjs/common'
 import { BlockResolver } from '@upfront/head'
 import { newestBlock } from '@upfront/preconfirmed'
 import { ErrorCode, RpcError } from '@upfront/protocol'
@@ -9,7 +7,7 @@ import { Overloaded } from '../limits/overloaded.js'
 import { Preconfirmed } from './preconfirmed.js'
 import { RequestView } from './request-view.js'
 
-/** The request header that asks for a state at least as new as one that the client has seen, or as the node's newest: `fresh`. */
+/** The request header, of a WebSocket also the query's parameter, that asks for a state at least as new as one that the client has seen, or as the node's newest: `fresh`. */
 export const MIN_STATE_HEADER = 'upfront-min-state'
 
 const LOOK_EVERY_MS = 10
@@ -28,24 +26,23 @@ interface WantedState {
 
 /** Lets requests that name a state wait until this replica has it: a client may have seen it at another. */
 @Injectable()
-export class MinState implements OnModuleInit {
+export class MinState {
   constructor(
-    private readonly adapterHost: HttpAdapterHost<FastifyAdapter>,
     private readonly blocks: BlockResolver,
     private readonly preconfirmed: Preconfirmed,
   ) {}
 
-  onModuleInit(): void {
-    this.adapterHost.httpAdapter.getInstance().addHook('onRequest', async (request) => {
-      const header = request.headers[MIN_STATE_HEADER]
-      if (header === undefined || request.headers.upgrade !== undefined) return
-      // Requests stand on the head that the node answers with, or a newer one, from now on.
-      if (header === FRESH) await this.blocks.askHead({ deadline: performance.now() + FRESH_TIMEOUT_MS })
-      else await this.reached(wantedState(String(header)))
-    })
+  /**
+   * What waits for a state of this name. Requests stand on it, or a newer one, once that is done.
+   * @throws RpcError -32600 (HTTP 400) where it names none. The wait rejects with Overloaded where that is not reached in time, and with what
+   * asking the node for its head fails with
+   */
+  waitingFor(name: string): () => Promise<unknown> {
+    if (name === FRESH) return async () => this.blocks.askHead({ deadline: performance.now() + FRESH_TIMEOUT_MS })
+    const wanted = wantedState(name)
+    return () => this.reached(wanted)
   }
 
-  /** @throws Overloaded where it is not reached in time; what asking the node for its head fails with */
   private async reached(wanted: WantedState): Promise<void> {
     const { minStateWaitMs: timeoutMs } = FIXED
     const deadline = performance.now() + timeoutMs

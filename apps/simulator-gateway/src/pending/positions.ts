@@ -5,31 +5,20 @@ import { type BlockHeader, type BlockPosition, ErrorCode, RpcError } from '@upfr
 import {
   BlockPositions,
   type BlockPrefix,
-  type BlockToCarry,
-  type ChainRules,
   Driver,
+  type OpenedBlock,
   type PinnedState,
   parentOf,
   pinnedState,
   ReadBudget,
 } from '@upfront/simulation'
 import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
-import type { FollowedBlock } from '../chain/followed-block.js'
 import { FollowedChain } from '../chain/followed-chain.js'
 import { ServedChain } from '../chain/served-chain.js'
 import type { SimulationBase, TimeLimits } from './simulation-base.js'
 
 /** A block's first transactions read as much as many simulations do: so many times what one of these may. */
 const READS_OF_A_BLOCK = 8
-
-/** A sealed block, with what was executed of it here. */
-export interface OpenedBlock {
-  block: FollowedBlock
-  parent: BlockHeader
-  rules: ChainRules
-  prefix: BlockPrefix
-  decoded: BlockToCarry
-}
 
 /** Finds the state at a position in a block, by executing what comes before it. */
 @Injectable()
@@ -57,10 +46,8 @@ export class Positions {
         "what the node's own block under construction holds is not known: expected a sealed block",
       )
     const opened = await this.open(pinned.header, limits)
-    const { block, parent } = opened
-    const { header } = block
-    const count = block.transactions.length
-    unlessBeyond(position, `block ${header.number}`, count, header.hash)
+    const { header, parent, transactions } = opened
+    unlessBeyond(position, `block ${header.number}`, transactions.length, header.hash)
     const state = await this.after(opened, position.transactionIndex, limits)
     return {
       base: parentOf(header, parent),
@@ -103,21 +90,22 @@ export class Positions {
    */
   async open(header: BlockHeader, limits: TimeLimits): Promise<OpenedBlock> {
     if (header.number === 0n) throw new RpcError(ErrorCode.serverError, 'no transaction in genesis')
-    const [rules, block, parent] = await Promise.all([
-      this.served.rules(limits),
+    const rules = await this.served.rules(limits)
+    const known = this.positions.known(header.hash, rules)
+    if (known !== undefined) return known
+    const [block, parent] = await Promise.all([
       this.followed.whole(header.hash, limits),
       this.blocks.resolve({ kind: 'hash', hash: header.parentHash, requireCanonical: false }, limits),
     ])
     if (block === undefined) throw new RpcError(ErrorCode.serverError, `block ${header.hash} not found`)
-    const opened = this.positions.sealed(block, parent.header, rules)
     const { number, hash } = parent.header
     this.choice.engine.provide(hash, [{ kind: 'blockHash', number }], [hash])
-    return { block, parent: parent.header, rules, ...opened }
+    return this.positions.open(block, parent.header, rules)
   }
 
   /** The state after the first transactions of the block. @throws as `inSealed` */
-  after({ block, prefix }: OpenedBlock, count: number, limits: TimeLimits): Promise<PinnedState> {
-    return this.executed(block.header.hash, prefix, count, limits)
+  after({ header, prefix }: OpenedBlock, count: number, limits: TimeLimits): Promise<PinnedState> {
+    return this.executed(header.hash, prefix, count, limits)
   }
 
   private async executed(key: string, prefix: BlockPrefix, count: number, limits: TimeLimits): Promise<PinnedState> {

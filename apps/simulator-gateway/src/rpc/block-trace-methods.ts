@@ -16,6 +16,7 @@ import {
 import {
   AnswerTooLong,
   type Driver,
+  type OpenedBlock,
   planTransaction,
   presentRejection,
   ReadBudget,
@@ -23,7 +24,7 @@ import {
   SimulationRejected,
 } from '@upfront/simulation'
 import type { FollowedChain } from '../chain/followed-chain.js'
-import type { OpenedBlock, Positions } from '../pending/positions.js'
+import type { Positions } from '../pending/positions.js'
 import type { SimulationBases } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { growing } from '../simulate/growing-answer.js'
@@ -86,10 +87,9 @@ async function trace(
   context: RpcContext,
   taken: Taken,
 ): Promise<string> {
-  const { block, parent, rules, prefix, decoded } = opened
-  const { header } = block
+  const { header, parent, rules, prefix, transactions } = opened
   const time = timeOf(context)
-  const sealed = decoded.transactions[index]
+  const sealed = transactions[index]
   if (sealed === undefined)
     throw new RpcError(ErrorCode.serverError, `transaction index ${index} out of range for block ${header.hash}`)
   // The transaction itself too: that says who sent it, and what its trace has to come to.
@@ -128,7 +128,7 @@ async function traceAll(
   return spending(context.limits, context, async (taken) => {
     const traces: string[] = []
     let bytes = 0
-    for (const [index, { hash }] of opened.decoded.transactions.entries()) {
+    for (const [index, { hash }] of opened.transactions.entries()) {
       const result = await trace(opened, index, tracer, tracing, context, taken)
       traces.push(`{"txHash":"${hash}","result":${result}}`)
       bytes += result.length

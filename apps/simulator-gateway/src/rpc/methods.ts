@@ -26,6 +26,7 @@ import { SENDING_METHODS, sendingMethods } from './sending-methods.js'
 import { SHORT_READS } from './short-reads.js'
 import { stateMethods } from './state-methods.js'
 import { subscriptionMethods } from './subscription-methods.js'
+import { sweepMethod } from './sweep-method.js'
 import { traceMethods } from './trace-methods.js'
 
 /** What the methods are made of. */
@@ -63,13 +64,15 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   const reading = { bases, followed, driver, served, client, sends, preconfirmed, logs: options.logs, receipts }
   for (const reads of [stateMethods, blockMethods, logMethods, feeMethods, proofMethods])
     for (const [name, method] of reads(reading, methods)) methods.set(name, method)
-  for (const name of ['eth_simulateV1', 'upfront_simulate'] as const)
-    methods.set(name, (params, context) => simulator.simulate(name, params, context, ({ json }) => json))
-  const { positions } = options
+  methods.set('eth_simulateV1', (params, context) =>
+    simulator.simulate('eth_simulateV1', params, context, ({ json }) => json),
+  )
+  const { positions, resolver: blocks } = options
+  methods.set('upfront_simulate', sweepMethod({ simulator, positions, bases, blocks }))
   for (const [name, method] of [
     ...presenterMethods(simulator),
     ...traceMethods(simulator, driver),
-    ...blockTraceMethods({ positions, bases, blocks: options.resolver, followed, client, driver }),
+    ...blockTraceMethods({ positions, bases, blocks, followed, client, driver }),
   ])
     methods.set(name, method)
   methods.set('eth_chainId', async (_, context) => JSON.stringify(toQuantity((await served.rules(context)).chainId)))

@@ -12,6 +12,7 @@ import { ServedChain } from '../chain/served-chain.js'
 import { UpstreamJournal } from '../chain/upstream-journal.js'
 import { Environment } from '../environment/environment.js'
 import { memoryShares } from '../limits/memory.js'
+import { MinState } from '../pending/min-state.js'
 import { Positions } from '../pending/positions.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
 import { PreconfirmedJournal } from '../pending/preconfirmed-journal.js'
@@ -75,6 +76,7 @@ import { Simulator } from './simulator.js'
     Preconfirmed,
     PreconfirmedJournal,
     Positions,
+    MinState,
     SimulationBases,
     SimulationMetrics,
     Simulator,
@@ -93,6 +95,7 @@ import { Simulator } from './simulator.js'
     FollowedChain,
     AnnouncedBlocks,
     Positions,
+    MinState,
     Preconfirmed,
     SimulationBases,
     Simulator,

@@ -18,6 +18,7 @@ import {
   inspect,
   isOpForkActive,
   isRecorded,
+  type Probe,
   ReadBudget,
   recordingOf,
   rulesAt,
@@ -76,6 +77,7 @@ export class Simulator {
    * Simulates, then does `work` with the answer on what was simulated on; at once where all it needs is there. `upfront_simulate` is
    * `eth_simulateV1` with an inspection.
    * @param params as they came
+   * @param probes what an inspection is likely to ask of contracts
    * @throws or rejects with RpcError, the signal's reason, what `work` throws
    */
   simulate<T>(
@@ -83,6 +85,7 @@ export class Simulator {
     params: unknown,
     context: SimulationContext,
     work: (answer: SimulationAnswer, simulation: Simulation, inspection: Inspection | undefined) => Awaitable<T>,
+    probes?: Probe[],
   ): Awaitable<T> {
     const asked = method === 'upfront_simulate' ? decodeInspection(params) : { params, inspection: undefined }
     const { inspection } = asked
@@ -100,6 +103,7 @@ export class Simulator {
             return answer
           })
         }
+        if (probes !== undefined) simulation.probes = probes
         return andThen(inspect(simulation, inspection, run, layouts), (answer) => {
           if (isRecording) bounded(answer.json, limits)
           this.metrics.simulated(answer.blocks, answer.gasUsed, answer.reads === 0)

@@ -11,6 +11,7 @@ import { dialectOf, ETHEREUM_PATH } from '../http/dialect.js'
 import { clientOf } from '../limits/client-of.js'
 import { FreeBudget } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
+import { MIN_STATE_HEADER, MinState } from '../pending/min-state.js'
 import { Admission } from '../requests/admission.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
 import { WireConnection } from './wire-connection.js'
@@ -38,6 +39,7 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
     private readonly memory: Memory,
     private readonly callers: Callers,
     private readonly environment: Environment,
+    private readonly minState: MinState,
     @Inject(LOGGER) private readonly logger: Logger,
     metrics: Metrics,
   ) {
@@ -91,7 +93,16 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
     const allowed = [...own, ...(this.environment.CORS_ORIGINS ?? [])]
     if (origin !== undefined && !allowed.includes('*') && !allowed.includes(origin)) {
       await reply.code(403).send({ error: 'this origin is not allowed: CORS_ORIGINS names those that are' })
-    } else if (this.callers.areKnown) request.caller = await this.callers.of(request)
+    } else {
+      this.waitsFor(request)
+      if (this.callers.areKnown) request.caller = await this.callers.of(request)
+    }
+  }
+
+  /** Libraries can't set a header for each message, and pages none at all: the query of the URL goes for all of a connection. */
+  private waitsFor({ headers, query }: FastifyRequest) {
+    const name = (query as Record<string, unknown>)[MIN_STATE_HEADER] ?? headers[MIN_STATE_HEADER]
+    return name === undefined ? undefined : this.minState.waitingFor(String(name))
   }
 
   private serve(socket: WebSocket, request: FastifyRequest): void {
@@ -110,6 +121,7 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
         memory,
         logger,
         answerTimeoutMs: FIXED.answerMs,
+        waits: this.waitsFor(request),
         subscriptions,
       },
     )

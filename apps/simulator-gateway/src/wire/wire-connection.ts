@@ -52,6 +52,8 @@ export interface WireServices {
   memory: Memory
   logger: Logger
   answerTimeoutMs: number
+  /** Waits for the state that the client asks each message to stand on. @throws or rejects with what to answer instead */
+  waits?: (() => Promise<unknown>) | undefined
   /** Of all connections of this client. */
   subscriptions: () => number
 }
@@ -251,10 +253,11 @@ export class WireConnection implements Subscriber {
 
   async #serve(body: string, send: (answer: JsonText) => void, subscriber?: Subscriber): Promise<void> {
     const { socket, caller, dialect } = this.#client
-    const { endpoint, budget, free, logger } = this.#services
+    const { endpoint, budget, free, logger, waits } = this.#services
     const id = acceptedRequestId(undefined)
     try {
       await free.take(caller)
+      await waits?.()
       const request = { id, caller, dialect, connection: socket, length: body.length, budget, subscriber }
       await endpoint.serve(request, body, ({ body: parts = [] }) => {
         if (parts.length > 0) send(joinJson(parts))

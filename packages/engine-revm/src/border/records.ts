@@ -249,6 +249,7 @@ export const writeRecording = remembering(
   (record: Recording) =>
     flag(record.frames) +
     flag(record.state) +
+    flag(record.withoutCode ?? false) +
     (record.steps === undefined ? '-\n' : writeStepOptions(record.steps)) +
     flag(record.uses ?? false) +
     flag(record.depends ?? false),

@@ -85,6 +85,14 @@ export const TRACING: OpenRpcMethod[] = [
                   type: 'boolean',
                   description: 'Calls of a contract that have the chain hold each call to what it showed',
                 },
+                positions: {
+                  description:
+                    'The one call of the payload is tried at each of these positions of the block, how many of its transactions come before; the result is a list of outcomes',
+                  oneOf: [
+                    { type: 'string', enum: ['all'] },
+                    { type: 'array', items: { type: 'integer' } },
+                  ],
+                },
                 decode: {
                   type: 'boolean',
                   description:

@@ -68,7 +68,9 @@ export function decodeInspection(params: unknown): { inspection: Inspection; par
     const payload = {
       ...decodeObject(params[0], 'an object with `blockStateCalls`', new Place(undefined, 'params[0]')),
     }
-    const { trace, abi } = payload
+    const { trace, abi, positions } = payload
+    if (positions !== undefined && positions !== null)
+      throw new DecodeError(new Place(undefined, 'positions'), 'several positions of a block are not tried here')
     const flag = (name: string) => {
       const value = payload[name]
       return value !== undefined && value !== null && decodeBoolean(value, undefined, name)

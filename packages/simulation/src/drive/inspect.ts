@@ -61,21 +61,22 @@ async function inspectIn(
   const read = signed === undefined ? asked : await withSignedCalls(asked, signed)
   const { simulation: set, gas } =
     tokens === undefined ? { simulation: read, gas: 0n } : await setTokens(read, tokens, run, layouts)
-  const { simulation, made } =
+  const { simulation: likely, made } =
     accounts === undefined ? { simulation: set, made: [] } : await withAccountCalls(set, accounts, run)
+  const { probes: guessed = [], ...simulation } = likely
   const recording = recordingOf(inspection)
   if (!isRecorded(recording)) {
     const answer = await run(simulation)
     return { ...answer, ...(inspection.link && linked(answer, inspection.link, simulation)), furtherGas: gas }
   }
-  const answer = await run({ ...simulation, recording })
+  const answer = await run({ ...simulation, recording, probes: guessed })
   const blocks: SimulatedBlock[] = JSON.parse(answer.json.toString())
   const places = blocks.flatMap(({ calls }, block) => calls.map((_, call) => ({ block, call })))
   const questions = inspection.assetChanges ? assetQuestions(answer.records) : []
   const probes = probesOf(questions, places)
   let { records } = answer
-  let furtherGas = gas
-  if (probes.length > 0) {
+  let furtherGas = gas + gasOf(answer) - answer.gasUsed
+  if (probes.length > 0 && JSON.stringify(probes) !== JSON.stringify(guessed)) {
     // The same once more, with the questions between the calls.
     const again = await run({ ...simulation, recording, probes })
     records = again.records
@@ -91,7 +92,7 @@ async function inspectIn(
   if (inspection.fees) furtherGas += await addFees(inspected, simulation, run)
   if (inspection.gasLimits) furtherGas += await addGasLimits(inspected, records, simulation, run)
   if (inspection.link) addLink(inspected, inspection.link, simulation)
-  return { ...answer, json: JSON.stringify(inspected), furtherGas }
+  return { ...answer, json: JSON.stringify(inspected), furtherGas, probes }
 }
 
 function linked({ json }: SimulationAnswer, payload: object, simulation: Simulation): { json: string } {

@@ -38,8 +38,8 @@ export interface Simulation extends DriveLimits {
   listTouched?: boolean
   /** What engines write down of each call; nothing where absent. */
   recording?: Recording | undefined
-  /** See `SimulationPlan`. */
-  probes?: Probe[]
+  /** See `SimulationPlan`. Of an inspection: what contracts are likely to be asked; where that is what they are, one run is enough. */
+  probes?: Probe[] | undefined
 }
 
 export interface SimulationAnswer {
@@ -58,6 +58,8 @@ export interface SimulationAnswer {
   reads: number
   /** Of all calls, in order, where they were asked for. */
   records: CallRecord[]
+  /** Of an inspection: what contracts were asked about assets. */
+  probes?: Probe[]
 }
 
 /** The cause of an error that was met after other calls of the request had run. */

@@ -5,6 +5,8 @@ export interface Recording {
   frames: boolean
   /** What was read and changed. */
   state: boolean
+  /** Of that, code is left out: it may be long. */
+  withoutCode?: boolean
   /** Each instruction; none where absent. */
   steps?: StepOptions | undefined
   /** What the instructions of each frame use (ERC-7562). Only with frames. */

@@ -1,11 +1,11 @@
 import { UpstreamFault } from '@upfront/node'
-import { type BlockHeader, ErrorCode, RpcError } from '@upfront/protocol'
+import { type BlockHeader, ErrorCode, type Hash, RpcError } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
 import { blockToCarry, carryRules } from '../carry/block-to-carry.js'
 import type { SealedBlock } from '../carry/sealed-block.js'
 import { UnknownTransactionType } from '../carry/sealed-transaction.js'
 import { type PinnedState, pinnedState } from '../drive/pinned-state.js'
-import type { BlockToCarry } from '../engine/block-carrier.js'
+import type { BlockToCarry, SealedTransaction } from '../engine/block-carrier.js'
 import type { ChainRules } from '../plan/chain-rules.js'
 import type { PendingBlock } from '../present/present-pending-block.js'
 import { BlockPrefix, type PrefixSite } from './block-prefix.js'
@@ -13,19 +13,40 @@ import { BlockPrefix, type PrefixSite } from './block-prefix.js'
 /** Of all blocks that are kept, about 400 bytes each. */
 const MOST_VALUES = 64_000
 
+/** What a character of a transaction's input takes, in values. */
+const VALUES_A_CHARACTER = 1 / 400
+
+/** A sealed block, with what was executed of it here. */
+export interface OpenedBlock {
+  header: BlockHeader
+  parent: BlockHeader
+  rules: ChainRules
+  prefix: BlockPrefix
+  transactions: readonly SealedTransaction[]
+}
+
 /** Blocks that were executed transaction by transaction, so that the next question at one of them is answered at once. */
 export class BlockPositions {
   readonly #prefixes = new LRUCache<string, BlockPrefix>({ max: 256, maxSize: MOST_VALUES })
-  /** Blocks whose fields were decoded, as long as their prefixes are kept. */
-  readonly #decoded = new WeakMap<BlockPrefix, BlockToCarry>()
+  /** Of sealed ones, as long as their prefixes are kept. */
+  readonly #opened = new WeakMap<BlockPrefix, OpenedBlock>()
+
+  /** A sealed block that is kept. */
+  known(hash: Hash, rules: ChainRules): OpenedBlock | undefined {
+    const prefix = this.#prefixes.get(hash)
+    const opened = prefix && this.#opened.get(prefix)
+    return opened?.rules === rules ? opened : undefined
+  }
 
   /**
-   * A sealed block's transactions as far as they were executed, and the block as engines take it.
+   * A sealed block that is to be executed, kept from now on.
    * @throws RpcError -32000 where its rules are not known here, or what the node says of it can't be read
    */
-  sealed(block: SealedBlock, parent: BlockHeader, rules: ChainRules): { prefix: BlockPrefix; decoded: BlockToCarry } {
-    const known = this.#prefixes.get(block.header.hash)
-    if (known !== undefined) return { prefix: known, decoded: this.#decoded.get(known)! }
+  open(block: SealedBlock, parent: BlockHeader, rules: ChainRules): OpenedBlock {
+    const { header } = block
+    // Somebody may have opened it meanwhile.
+    const known = this.known(header.hash, rules)
+    if (known !== undefined) return known
     const decoded = decode(block, parent, rules)
     const prefix = new BlockPrefix({
       rules,
@@ -37,16 +58,16 @@ export class BlockPositions {
           cancellation,
         }),
       differenceOf: ({ gasUsed, receiptsRoot }) => {
-        const { header } = block
         if (gasUsed !== header.gasUsed) return `gas used ${gasUsed}, in the header ${header.gasUsed}`
         return receiptsRoot === header.receiptsRoot
           ? undefined
           : `receipts root ${receiptsRoot}, in the header ${header.receiptsRoot}`
       },
     })
-    this.#decoded.set(prefix, decoded)
-    this.#keep(block.header.hash, prefix)
-    return { prefix, decoded }
+    const opened = { header, parent, rules, prefix, transactions: decoded.transactions }
+    this.#opened.set(prefix, opened)
+    this.#keep(header.hash, prefix)
+    return opened
   }
 
   /** The transactions of a block under construction as far as they were executed. @param key of the block as its builder makes it */
@@ -75,7 +96,9 @@ export class BlockPositions {
   }
 
   #keep(key: string, prefix: BlockPrefix): void {
-    this.#prefixes.set(key, prefix, { size: prefix.weight })
+    const { transactions = [] } = this.#opened.get(prefix) ?? {}
+    const inputs = transactions.reduce((sum, { input }) => sum + 1 + input.length * VALUES_A_CHARACTER, 0)
+    this.#prefixes.set(key, prefix, { size: Math.ceil(prefix.weight + inputs) })
   }
 }
 

@@ -85,6 +85,7 @@ export function recordingOf({
       outcome === true ||
       guard === true,
     state: wanted.state || stateDiff || accessLists || assetChanges,
+    ...(!wanted.state && !stateDiff && { withoutCode: true }),
     ...(wanted.steps && { steps: wanted.steps }),
     ...(wanted.uses && { uses: wanted.uses }),
     ...((depends || outcome) && { depends: true }),

@@ -100,7 +100,7 @@ fields! {
     }
 }
 fields! { plan::StepOptions { stack, memory, storage, return_data, limit } }
-fields! { plan::Recording { frames, state, steps, uses, depends } }
+fields! { plan::Recording { frames, state, without_code, steps, uses, depends } }
 fields! { plan::Probe { block, call, to, input } }
 fields! {
     plan::Plan {

@@ -112,6 +112,8 @@ pub struct Recording {
     pub frames: bool,
     /// What was read and changed.
     pub state: bool,
+    /// Of that, code is left out.
+    pub without_code: bool,
     /// Each instruction.
     pub steps: Option<StepOptions>,
     /// What the instructions of each frame use (ERC-7562). Only with frames.

@@ -170,6 +170,10 @@ impl Recorder {
         self.recording.state
     }
 
+    pub fn shows_code(&self) -> bool {
+        !self.recording.without_code
+    }
+
     /// The frames in the order in which they began, the steps, and the bytes left.
     pub fn finish(self) -> (Vec<Frame>, StepLog, usize) {
         (self.frames, self.steps.unwrap_or_default(), self.left)

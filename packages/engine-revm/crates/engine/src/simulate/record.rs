@@ -109,7 +109,10 @@ fn accounts(
         if accounts.contains_key(&address) {
             continue;
         }
-        let account = account(machine, address, changes.get(&address))?;
+        let mut account = account(machine, address, changes.get(&address))?;
+        if !recorder.shows_code() {
+            (account.before.code, account.after.code) = (None, None);
+        }
         let code = account.before.code.iter().chain(&account.after.code).map(|code| code.len()).sum::<usize>();
         if !recorder.take(ACCOUNT_BYTES + code) {
             return Ok(Vec::new());

@@ -1,0 +1,117 @@
+import type { BlockResolver } from '@upfront/head'
+import { recovered } from '@upfront/node'
+import { newestBlock } from '@upfront/preconfirmed'
+import { ErrorCode, type Hash, RpcError, type SweptPositions, takePositions, toQuantity } from '@upfront/protocol'
+import type { InspectedBlock, OpenedBlock, Probe } from '@upfront/simulation'
+import type { Positions } from '../pending/positions.js'
+import type { SimulationBases } from '../pending/simulation-base.js'
+import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
+import { bounded } from '../simulate/simulation-context.js'
+import type { Simulator } from '../simulate/simulator.js'
+import { blockParameter, decoding, timeOf } from './reading.js'
+
+interface Sweeping {
+  simulator: Simulator
+  positions: Positions
+  bases: SimulationBases
+  blocks: BlockResolver
+}
+
+/** A block whose positions are tried, by a name that stays its own while that goes on. */
+interface SweptBlock {
+  named: { blockHash: Hash } | { blockNumber: 'pending' }
+  transactions: readonly Hash[]
+  /** Where it is sealed. */
+  opened?: OpenedBlock
+}
+
+/** `upfront_simulate`, of one call at several positions of a block where the payload names `positions`. */
+export function sweepMethod(sweeping: Sweeping): RpcMethod {
+  const { simulator } = sweeping
+  const swept = decoding(async (params, context) => {
+    const taken = takePositions(params)!
+    const [payload, block = 'latest'] = taken.params
+    const { named, transactions, opened } = await sweptBlock([payload, block], sweeping, context)
+    const asked = indexes(taken.positions, transactions.length)
+    // All that the last position needs at once.
+    if (opened !== undefined) await sweeping.positions.after(opened, Math.max(...asked), timeOf(context))
+    const outcomes: object[] = []
+    let gasUsed = 0n
+    // Of one call contracts are asked the same nearly everywhere.
+    let probes: Probe[] = []
+    const tried = (transactionIndex: number) =>
+      simulator.simulate(
+        'upfront_simulate',
+        [payload, { ...named, transactionIndex }],
+        context,
+        ({ json, ...answer }) => {
+          probes = answer.probes ?? []
+          gasUsed += answer.gasUsed + (answer.furtherGas ?? 0n)
+          return outcomeOf(JSON.parse(json.toString()))
+        },
+        probes,
+      )
+    for (const transactionIndex of asked) {
+      const outcome = await recovered(() => tried(transactionIndex), rejected)
+      if (gasUsed > context.limits.gas)
+        throw new RpcError(
+          ErrorCode.limitExceeded,
+          `positions: the calls together use more than ${context.limits.gas} gas: ask for fewer`,
+        )
+      const before = transactions[transactionIndex]
+      outcomes.push({ transactionIndex: toQuantity(BigInt(transactionIndex)), ...(before && { before }), ...outcome })
+    }
+    return bounded(JSON.stringify(outcomes), context.limits)
+  })
+  return (params, context) =>
+    isSwept(params)
+      ? swept(params, context)
+      : simulator.simulate('upfront_simulate', params, context, ({ json }) => json)
+}
+
+function isSwept(params: unknown): boolean {
+  return Array.isArray(params) && (params[0] as { positions?: unknown } | null | undefined)?.positions != null
+}
+
+/** @throws RpcError -32602 where the block has no such position */
+function indexes(positions: SweptPositions, count: number): number[] {
+  if (positions === 'all') return Array.from({ length: count + 1 }, (_, index) => index)
+  const at = positions.findIndex((index) => index > count)
+  if (at === -1) return positions
+  const has = count === 1 ? '1 transaction' : `${count} transactions`
+  throw new RpcError(ErrorCode.invalidParams, `positions[${at}]: the block has ${has}, got ${positions[at]}`)
+}
+
+async function sweptBlock(
+  params: unknown[],
+  { positions, bases, blocks }: Sweeping,
+  context: RpcContext,
+): Promise<SweptBlock> {
+  const parameter = blockParameter(params, 1)
+  const snapshot = bases.snapshotFor(parameter, context.view)
+  if (snapshot !== undefined)
+    return {
+      named: { blockNumber: 'pending' },
+      transactions: newestBlock(snapshot).transactions.map(({ hash }) => hash),
+    }
+  const time = timeOf(context)
+  const pinned = bases.isHead(parameter) ? await bases.head(context.view, time) : await blocks.resolve(parameter, time)
+  const opened = await positions.open(pinned.header, time)
+  return {
+    named: { blockHash: opened.header.hash },
+    transactions: opened.transactions.map(({ hash }) => hash),
+    opened,
+  }
+}
+
+/** A call that is no valid transaction at a position has that as its outcome there. @throws what is no such error */
+function rejected(error: unknown): object {
+  const isRejection = error instanceof RpcError && error.message.startsWith('blockStateCalls[0].calls[0]: ')
+  if (!isRejection || error.code === ErrorCode.limitExceeded || error.code === ErrorCode.invalidParams) throw error
+  return { rejected: { code: error.code, message: error.message } }
+}
+
+function outcomeOf([block]: InspectedBlock[]): object {
+  const { status, gasUsed, returnData, error, assetChanges } = block!.calls[0]!
+  return { status, gasUsed, returnData, ...(error && { error }), ...(assetChanges && { assetChanges }) }
+}
