@@ -140,7 +140,7 @@ describe('debug_traceCall', () => {
     [[call, 'latest', { enableMemmory: true }], /did you mean `enableMemory`/],
     [[call, 'latest', { overrides: { pragueTime: 1 } }], /params\[2\]\.overrides/],
     [[call, 'latest', { tracer: 'callTracer', tracerConfig: { withLog: 1 } }], /params\[2\]\.tracerConfig\.withLog/],
-    [[call, 'latest', { tracer: 'callTracer', txIndex: '0x0' }], /params\[2\]\.txIndex/],
+    [[call, 'latest', { tracer: 'callTracer', txIndex: 'x' }], /params\[2\]\.txIndex/],
     [[{ ...call, gas: 'lots' }, 'latest', { tracer: 'callTracer' }], /params\[0\]\.gas/],
     [
       [call, 'latest', { tracer: 'prestateTracer', tracerConfig: { diffMode: true, includeEmpty: true } }],
