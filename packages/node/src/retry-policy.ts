@@ -23,7 +23,7 @@ function mostAttemptsAfter(call: UpstreamCall<unknown>, fault: UpstreamFault): n
   if (fault.kind === 'null') return MAX_ATTEMPTS_NULL
   if (fault.kind === 'rpc-error') {
     const retries = call.retriesError?.(fault) ?? !isFinalRpcError(fault)
-    return retries ? MAX_ATTEMPTS_RPC_ERROR : 1
+    return typeof retries === 'number' ? retries : retries ? MAX_ATTEMPTS_RPC_ERROR : 1
   }
   const { status } = fault.detail
   if (status !== undefined && status >= 400 && status < 500 && status !== 429 && status !== 408)

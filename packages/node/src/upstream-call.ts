@@ -15,8 +15,11 @@ export interface UpstreamCall<T> {
   maxBytes: number
   /** Most attempts, whatever goes wrong. */
   attempts?: number
-  /** Is the node's JSON-RPC error worth another attempt? By default all but "no such method" and "invalid params" are. */
-  retriesError?(fault: UpstreamFault): boolean
+  /**
+   * Is the node's JSON-RPC error worth another attempt, or how many attempts at most? By default all but "no such method" and "invalid
+   * params" are.
+   */
+  retriesError?(fault: UpstreamFault): boolean | number
   /** All nodes answer this alike: while one is unusually slow, another may be asked. */
   mayHedge?: boolean
   /** Asked before each further attempt. */

@@ -14,11 +14,11 @@ import { createRevmEngine } from '../../src/index.js'
 
 /** Rounds that each block takes at most on an engine that has seen nothing. */
 const ROUNDS = {
-  'zkpi-22188088': 7,
+  'zkpi-22188088': 6,
   'pevm-19929064': 10,
   'pevm-18085863': 16,
-  'pevm-16257471': 24,
-  'konab-26207962': 25,
+  'pevm-16257471': 20,
+  'konab-26207962': 23,
 }
 
 describe('real blocks, carried by an engine that has seen nothing', () => {

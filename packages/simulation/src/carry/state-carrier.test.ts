@@ -68,6 +68,7 @@ function start(options: Partial<StateCarrierOptions> = {}) {
       return step.outcome
     },
     readAtNode: async () => state.node,
+    onLackOf: () => () => undefined,
   }
   const carrier = new StateCarrier({
     ...{ rules, engine, driver, intervalMs: () => 12_000, observe: (event) => events.push(event) },

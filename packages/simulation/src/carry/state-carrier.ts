@@ -18,7 +18,7 @@ import { UnknownTransactionType } from './sealed-transaction.js'
 export interface StateCarrierOptions {
   rules: ChainRules
   engine: BlockCarrier
-  driver: Pick<Driver, 'run' | 'readAtNode'>
+  driver: Pick<Driver, 'run' | 'readAtNode' | 'onLackOf'>
   /** Milliseconds between the chain's blocks, as learnt. */
   intervalMs: () => number
   /** Blocks whose list is served need not be executed. */
@@ -152,7 +152,7 @@ export class StateCarrier {
     try {
       const laid = await this.#lay(block, parent, limits)
       isListed = laid !== undefined
-      carried = laid ?? (await this.#execute(block, parent, rules, limits))
+      carried = laid ?? (await this.#execute(block, parent, rules, limits, isCold))
     } catch (error) {
       if (this.#closed) return
       const isLate = error === late
@@ -194,13 +194,19 @@ export class StateCarrier {
   }
 
   /** @throws UpstreamFault, UnknownTransactionType, or rejects with what `Driver.run` does */
-  #execute(block: SealedBlock, parent: Followed, rules: BlockRules, limits: DriveLimits): Awaitable<Carried> {
+  #execute(
+    block: SealedBlock,
+    parent: Followed,
+    rules: BlockRules,
+    limits: DriveLimits,
+    isCold: boolean,
+  ): Awaitable<Carried> {
     const { engine, driver, rules: chain } = this.#options
     const toCarry = blockToCarry(block, chain, rules)
     const { layers, receipts } = this.#executedOf(block, toCarry)
     const at = pinnedState({ header: parent.header, key: parent.header.hash }, layers)
     const begin = () => engine.carry({ ...toCarry, earlierReceipts: receipts }, at, limits.cancellation)
-    return driver.run(begin, at, limits)
+    return driver.run(begin, at, limits, isCold ? driver.onLackOf(block.header, at) : undefined)
   }
 
   /** Milliseconds that a block may take whose parent was not carried. */

@@ -10,12 +10,14 @@ import {
   type UpstreamObserver,
   within,
 } from '@upfront/node'
+import type { BlockHeader } from '@upfront/protocol'
 import type { Answer, Engine } from '../engine/engine.js'
 import { layerValue } from '../engine/layer-value.js'
 import { type Rejection, SimulationRejected } from '../engine/simulation-rejected.js'
 import type { StateRead, StateValue } from '../engine/state.js'
 import type { Lacking, Step } from '../engine/step.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
+import { BlockHints } from './block-hints.js'
 import { Hints } from './hints.js'
 import type { PinnedState } from './pinned-state.js'
 import type { ReadBudget } from './read-budget.js'
@@ -45,6 +47,7 @@ export class Driver {
   readonly #engine: Engine
   readonly #reads: StateReads
   readonly #hints: Hints
+  readonly #blockHints: BlockHints
   readonly #observer: UpstreamObserver
   readonly #onRejected: DriverOptions['onRejected']
   readonly #silent: () => Error
@@ -56,6 +59,7 @@ export class Driver {
     this.#engine = engine
     this.#reads = reads
     this.#hints = new Hints(queue, reads, engine, onWorkaround, options.hints)
+    this.#blockHints = new BlockHints(client, reads, engine, onWorkaround, options.hints)
     this.#observer = observer
     this.#onRejected = options.onRejected
     this.#silent = () => new UpstreamError(new UpstreamFault('timeout', 'no answer in time'), label, 'reading state', 1)
@@ -84,6 +88,11 @@ export class Driver {
     return andThen(traced('execute', begin), (step) =>
       step.kind === 'done' ? step.outcome : this.#drive(step, at, limits, onLack),
     )
+  }
+
+  /** For `run`: has what executing a block on `at`, its parent's state, reads asked for as the node names it. */
+  onLackOf(header: BlockHeader, at: PinnedState): OnLack {
+    return this.#blockHints.onLack(header, at)
   }
 
   /**

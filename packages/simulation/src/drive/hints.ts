@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CallQueue, UpstreamCall, UpstreamFault } from '@upfront/node'
-import { isMethodMissing } from '@upfront/node'
 import type { Address } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
 import type { Engine } from '../engine/engine.js'
@@ -12,12 +11,12 @@ import { Overridden } from './overridden.js'
 import type { PinnedState } from './pinned-state.js'
 import type { StateReads } from './state-reads.js'
 import { accessListHint, accountReads, type HintedCall, hintedCall, prestateHint, type Touched } from './touch-hints.js'
+import { isUnserved, Unserved } from './unserved.js'
 
 const MOST_TOUCHED = 3_000
 const MOST_SEEN = 20_000
 /** Accounts and slots. */
 const MOST_OVERRIDES = 1_024
-const LACKING_LASTS_MS = 600_000
 /** Hints share an HTTP request with reads: where they hold those up, they are left out for a while. */
 const SLOW_HINT_MS = 1_500
 const SLOW_LASTS_MS = 60_000
@@ -33,10 +32,9 @@ export class Hints {
   readonly #queue: CallQueue
   readonly #reads: StateReads
   readonly #engine: Pick<Engine, 'missing'>
-  readonly #onWorkaround: (lacks: string) => void
+  readonly #unserved: Unserved<Feature>
   readonly #asksNode: boolean
   readonly #seen = new LRUCache<Address, true>({ max: MOST_SEEN })
-  readonly #lackingUntil = new Map<Feature, number>()
   #pausedUntil = 0
 
   constructor(
@@ -49,7 +47,7 @@ export class Hints {
     this.#queue = queue
     this.#reads = reads
     this.#engine = engine
-    this.#onWorkaround = onWorkaround
+    this.#unserved = new Unserved(onWorkaround)
     this.#asksNode = asksNode
   }
 
@@ -99,16 +97,16 @@ export class Hints {
       if (ended - started > SLOW_HINT_MS) this.#pausedUntil = ended + SLOW_LASTS_MS
       if ('value' in outcome) return outcome.value
       if (!isUnavailable(feature, outcome.error.fault)) return []
-      this.#noteLacking(feature)
+      this.#unserved.note(feature)
     }
   }
 
   #hint(call: HintedCall, { block }: PinnedState): [Feature, UpstreamCall<Touched> | undefined] {
     const at = this.#reads.reference(block)
-    if (!this.#lacks('debug_traceCall')) return ['debug_traceCall', prestateHint(call, at)]
-    const withOverrides = call.overrides.length > 0 && !this.#lacks('eth_createAccessList with overrides')
+    if (!this.#unserved.has('debug_traceCall')) return ['debug_traceCall', prestateHint(call, at)]
+    const withOverrides = call.overrides.length > 0 && !this.#unserved.has('eth_createAccessList with overrides')
     const feature = withOverrides ? 'eth_createAccessList with overrides' : 'eth_createAccessList'
-    return [feature, this.#lacks(feature) ? undefined : accessListHint(call, at, withOverrides)]
+    return [feature, this.#unserved.has(feature) ? undefined : accessListHint(call, at, withOverrides)]
   }
 
   /** Undefined where there is nothing to read. Never rejects. */
@@ -121,15 +119,6 @@ export class Hints {
     const asked = this.#reads.askAhead(block, missing)
     // What fails is read when it is needed.
     return asked.values.catch(() => undefined).finally(() => asked.leave())
-  }
-
-  #lacks(feature: Feature): boolean {
-    return (this.#lackingUntil.get(feature) ?? 0) > performance.now()
-  }
-
-  #noteLacking(feature: Feature): void {
-    if (!this.#lacks(feature)) this.#onWorkaround(feature)
-    this.#lackingUntil.set(feature, performance.now() + LACKING_LASTS_MS)
   }
 }
 
@@ -145,11 +134,6 @@ function overridesMuch({ blocks }: SimulationPlan): boolean {
 
 /** Whether the node won't give such a hint at any time. */
 function isUnavailable(feature: Feature, fault: UpstreamFault): boolean {
-  if (fault.kind !== 'rpc-error') return false
-  const { code, message = '' } = fault.detail.rpc ?? {}
-  return (
-    isMethodMissing(fault) ||
-    (feature === 'eth_createAccessList with overrides' && code === -32602) ||
-    /not (available|supported|allowed|enabled|whitelisted|exist)|unsupported|disabled|forbidden/i.test(message)
-  )
+  const refusesOverrides = fault.kind === 'rpc-error' && fault.detail.rpc?.code === -32602
+  return isUnserved(fault) || (feature === 'eth_createAccessList with overrides' && refusesOverrides)
 }

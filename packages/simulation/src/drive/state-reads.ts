@@ -3,6 +3,7 @@ import { BlockMoved, headerFromRpc, pendingIdentity } from '@upfront/head'
 import type { CallOutcome, CallQueue, UpstreamCall, UpstreamError, UpstreamFault } from '@upfront/node'
 import { isMethodMissing } from '@upfront/node'
 import { type BlockHeader, type Hash, toQuantity, ZERO_HASH } from '@upfront/protocol'
+import { LRUCache } from 'lru-cache'
 import type { Engine } from '../engine/engine.js'
 import { readKey, type StateRead, type StateValue } from '../engine/state.js'
 import { Asked, Flight, joined, type Place } from './flight.js'
@@ -15,6 +16,10 @@ const BY_NUMBER_LASTS_MS = 600_000
 /** Nodes keep the state of 128 blocks: on a chain of 12 s blocks, for so long. */
 const RECENT_SECONDS = 1_536
 const BLOCK_BYTES = 8 * 1024 * 1024
+/** Of a read whose state the node says it lacks, where another read of the block was answered, and where none was heard of. */
+const ATTEMPTS_SERVED = 8
+const ATTEMPTS_UNKNOWN = 5
+const MOST_BLOCKS = 1_000
 
 /** Reads of pinned blocks: joined, batched, and never handed out unless they are that very block's. */
 export class StateReads {
@@ -25,6 +30,9 @@ export class StateReads {
   /** Reads under way, by state and read. */
   readonly #underWay = new Map<Hash, Map<string, Place>>()
   #byNumberUntil = 0
+  /** Blocks of which a read was answered, and of which one was not, however often it was asked for. */
+  readonly #served = new LRUCache<Hash, true>({ max: MOST_BLOCKS })
+  readonly #lacking = new LRUCache<Hash, true>({ max: MOST_BLOCKS })
 
   /** @param engine keeps what nobody waits for any more when it comes */
   constructor(queue: CallQueue, engine: Pick<Engine, 'provide'>, label: string, onWorkaround: (lacks: string) => void) {
@@ -91,6 +99,16 @@ export class StateReads {
     if (underWay.size === 0) this.#underWay.delete(key)
   }
 
+  /**
+   * How often a read is sent whose state the node says it lacks. Of nodes behind one address some may have it: those that answered another
+   * read of the block do. Of an old block that none was heard to have, it is hardly worth asking for.
+   */
+  #attemptsAt({ key, header }: PinnedBlock): number {
+    if (this.#served.has(key)) return ATTEMPTS_SERVED
+    const isRecent = Number(header.timestamp) > Date.now() / 1_000 - RECENT_SECONDS
+    return isRecent || !this.#lacking.has(key) ? ATTEMPTS_UNKNOWN : 1
+  }
+
   /** How calls beside reads name the block. For a pending block it is the one before: nodes don't trace on a pending one. */
   reference({ header }: PinnedBlock): BlockReference {
     return this.#byNumber ? toQuantity(header.number) : { blockHash: header.hash }
@@ -104,6 +122,7 @@ export class StateReads {
 
   async #readByHash(block: PinnedBlock, reads: AccountRead[], isWanted: () => boolean): Promise<StateValue[]> {
     const outcomes = await this.#queue.sendAll(reads.map((read) => this.#byHash(block, read, isWanted)))
+    if (outcomes.some(isValue)) this.#served.set(block.key, true)
     if (outcomes.every(isValue)) return outcomes.map(({ value }) => value)
     return Promise.all(
       outcomes.map((outcome, index) =>
@@ -133,6 +152,7 @@ export class StateReads {
   ): Promise<StateValue> {
     const { fault } = error
     if (isUnknownBlock(fault)) throw this.#gone(block)
+    if (isPruned(fault)) this.#lacking.set(block.key, true)
     if (fault.kind !== 'rpc-error' || isMethodMissing(fault) || isPruned(fault)) throw error
     const value = await this.#readByNumber(block, read, isWanted).catch((byNumber) => {
       throw byNumber instanceof BlockMoved ? byNumber : error
@@ -144,7 +164,7 @@ export class StateReads {
 
   #byHash(block: PinnedBlock, read: AccountRead, isWanted: () => boolean): UpstreamCall<StateValue> {
     const { method, params, decode, maxBytes } = readCall(read, { blockHash: block.header.hash })
-    const retriesError = (fault: UpstreamFault) => mayPassByItself(fault, block)
+    const retriesError = (fault: UpstreamFault) => (isPruned(fault) ? this.#attemptsAt(block) : mayPassByItself(fault))
     return { method, params, decode, maxBytes, isWanted, retriesError, mayHedge: true }
   }
 
@@ -230,10 +250,8 @@ function looksLikeNoEip1898(fault: UpstreamFault): boolean {
   )
 }
 
-/** A node that threw an old block's state away won't bring it back; of a recent one, another node behind its address may have it. */
-function mayPassByItself(fault: UpstreamFault, { header }: PinnedBlock): boolean {
-  if (isMethodMissing(fault) || looksLikeNoEip1898(fault)) return false
-  return !isPruned(fault) || Number(header.timestamp) > Date.now() / 1_000 - RECENT_SECONDS
+function mayPassByItself(fault: UpstreamFault): boolean {
+  return !isMethodMissing(fault) && !looksLikeNoEip1898(fault)
 }
 
 function isPruned(fault: UpstreamFault): boolean {

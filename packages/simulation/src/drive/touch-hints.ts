@@ -110,7 +110,7 @@ function overridesToRpc(sender: Address, overrides: readonly StateOverride[]): R
   return accounts
 }
 
-function touchedInPrestate(result: unknown): Touched {
+export function touchedInPrestate(result: unknown): Touched {
   return Object.entries(asObject(result)).flatMap(([key, account]) => {
     const address = decodeFixedBytes(key, 20)
     return [...accountReads(address), ...storageReads(address, Object.keys(asObject(asObject(account).storage ?? {})))]
@@ -141,7 +141,7 @@ function storageReads(address: Address, slots: unknown[]): StateRead[] {
   return slots.map((slot) => ({ kind: 'storage', address, slot: decodeWord(slot) as Hash }))
 }
 
-function asObject(value: unknown): Record<string, unknown> {
+export function asObject(value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null) throw malformed('an object', value)
   return value as Record<string, unknown>
 }

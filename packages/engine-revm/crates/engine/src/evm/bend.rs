@@ -21,9 +21,13 @@ use std::sync::LazyLock;
 const SELECTOR: usize = 4;
 /// What a call is taken to return: `true`, or an amount that is not zero, whatever is asked for.
 const RETURNED_WORDS: usize = 32;
-/// Where a proxy keeps the address of its code (EIP-1967; older ones have it in their first slot): what it calls is read a round earlier.
-const POINTERS: [U256; 2] =
-    [uint!(0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc_U256), U256::ZERO];
+/// Where a proxy keeps the address of its code or of its beacon (EIP-1967; older ones have it in their first slot): what it calls is read
+/// a round earlier.
+const POINTERS: [U256; 3] = [
+    uint!(0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc_U256),
+    uint!(0xa3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50_U256),
+    U256::ZERO,
+];
 /// How far a branch is looked along.
 const MOST_STEPS: usize = 96;
 

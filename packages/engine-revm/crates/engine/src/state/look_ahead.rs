@@ -64,6 +64,19 @@ pub struct Assumption {
     pub is_seen: bool,
 }
 
+/// Other guesses at words that nothing is known of, for one more run: a search goes another way with each, and what is behind either way
+/// is found at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Lean {
+    /// Bit by bit in turn, each contract's words are taken for all ones or for zero.
+    pub pattern: u8,
+    /// Words that the run misses at most, beside those that others missed.
+    pub most: usize,
+}
+
+/// Bits of `Lean::pattern`.
+pub(super) const LEANS: usize = 3;
+
 /// Values that a run of a simulation misses at most.
 pub(super) const MOST_ASSUMED: usize = 1_000;
 /// Values that a run of a block misses at most: what its gas pays for.

@@ -1,7 +1,7 @@
 use super::{
     cache::StateCache,
     change::{AccountChange, Layer, analysed},
-    look_ahead::{Allowance, Assumed, Assumption, LookAhead, MOST_ASSUMED, MOST_NOTED, thread_time},
+    look_ahead::{Allowance, Assumed, Assumption, LEANS, Lean, LookAhead, MOST_ASSUMED, MOST_NOTED, thread_time},
     pinned::PinnedState,
     read::{Cached, Read, ReadError, StateSource, Stop},
 };
@@ -32,6 +32,25 @@ enum Missing {
     Noted,
 }
 
+/// A run with other guesses.
+struct Leaning {
+    lean: Lean,
+    words: HashMap<Read, U256>,
+    /// Words that it may still ask for.
+    left: usize,
+}
+
+impl Leaning {
+    /// @param count of the contract's words that were taken for granted so far
+    fn word(&mut self, read: Read, count: &mut usize) -> U256 {
+        *self.words.entry(read).or_insert_with(|| {
+            let is_set = self.lean.pattern >> (*count % LEANS) & 1 == 1;
+            *count += 1;
+            if is_set { U256::MAX } else { U256::ZERO }
+        })
+    }
+}
+
 /// The state that one simulation sees: its own changes over pre-confirmed layers over the pinned block.
 pub struct SimulationState {
     changes: AddressMap<AccountChange>,
@@ -52,6 +71,7 @@ pub struct SimulationState {
     assumed: RefCell<Assumed>,
     /// How many of each contract's slots were taken for granted that were never seen.
     unseen_slots: RefCell<AddressMap<usize>>,
+    leaning: RefCell<Option<Leaning>>,
     /// Whether code may be a delegation (EIP-7702): before Prague it runs as it stands.
     delegations: bool,
 }
@@ -77,6 +97,7 @@ impl SimulationState {
             blind: Cell::default(),
             bent: false,
             unseen_slots: RefCell::default(),
+            leaning: RefCell::default(),
             assumed: RefCell::default(),
             delegations: true,
         }
@@ -110,6 +131,17 @@ impl SimulationState {
         self.allowance.set(allowance);
         self.blind.set(false);
         self.unseen_slots.get_mut().clear();
+        *self.leaning.get_mut() = None;
+    }
+
+    /// From now on, until the allowance is set anew, words that nothing is known of are taken for these.
+    pub fn set_lean(&mut self, lean: Lean) {
+        *self.leaning.get_mut() = Some(Leaning { left: lean.most, lean, words: HashMap::default() });
+    }
+
+    /// Whether a word of storage was taken for granted, since the allowance was set, that was never seen.
+    pub fn guesses_storage(&self) -> bool {
+        !self.unseen_slots.borrow().is_empty()
     }
 
     /// Notes those of the reads that neither changes nor layers nor the pinned block hold.
@@ -263,18 +295,29 @@ impl SimulationState {
         if assumed.len() >= most {
             return Err(ReadError::TooMuch);
         }
-        let assumption = assumed.entry(read).or_insert_with(|| self.assumption(read));
+        let mut leaning = self.leaning.borrow_mut();
+        if let (Some(leaning), Read::Storage(..)) = (leaning.as_mut(), read)
+            && !assumed.contains_key(&read)
+        {
+            leaning.left = leaning.left.checked_sub(1).ok_or(ReadError::TooMuch)?;
+        }
+        let assumption = assumed.entry(read).or_insert_with(|| self.assumption(read, leaning.is_some()));
         if !assumption.is_seen && self.allowance.get().is_some() {
             self.blind.set(true);
         }
-        Ok(assumption.value.clone())
+        Ok(match (leaning.as_mut(), read) {
+            (Some(leaning), Read::Storage(address, _)) if !assumption.is_seen => {
+                Cached::Word(leaning.word(read, self.unseen_slots.borrow_mut().entry(address).or_default()))
+            }
+            _ => assumption.value.clone(),
+        })
     }
 
     /// A contract's slots that were never seen are zero, then every other is one: a loop that ends at a slot that is, or is not, zero
     /// does end.
-    fn assumption(&self, read: Read) -> Assumption {
+    fn assumption(&self, read: Read, leans: bool) -> Assumption {
         let mut assumption = self.pinned.assumption(read);
-        if let (false, Read::Storage(address, _)) = (assumption.is_seen, read) {
+        if let (false, false, Read::Storage(address, _)) = (leans, assumption.is_seen, read) {
             let mut unseen = self.unseen_slots.borrow_mut();
             let count = unseen.entry(address).or_default();
             *count += 1;

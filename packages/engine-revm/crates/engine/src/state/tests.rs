@@ -227,3 +227,20 @@ fn a_run_that_waits_for_nothing_notes_all_that_its_reads_lack() {
     let [balance, nonce, code] = Read::account(BOB);
     assert_eq!(noted, [balance, nonce, code, Read::Storage(BOB, slot), Read::Storage(ALICE, slot)]);
 }
+
+#[test]
+fn a_run_that_leans_takes_words_for_all_ones_and_zero_in_turn_and_asks_for_few() {
+    let (cache, source) = (StateCache::new(1 << 20), Arc::new(Counting::default()));
+    let mut state = state_on(&cache, 1, &source).noting();
+    let allowance = Allowance { gas: 1_000, frames: 10, bytes: 1_000, precompile_gas: 0 };
+    state.set_allowance(Some(allowance));
+    assert_eq!((state.storage(ALICE, U256::from(1)), state.guesses_storage()), (Ok(U256::ZERO), true));
+    state.set_allowance(Some(allowance));
+    state.set_lean(Lean { pattern: 0b101, most: 2 });
+    let mut words = |slots: [u64; 4]| slots.map(|slot| state.storage(ALICE, U256::from(slot)).unwrap());
+    let expected = [U256::MAX, U256::ZERO, U256::MAX, U256::ZERO];
+    assert_eq!(words([1, 2, 3, 2]), expected, "the first one was asked for before");
+    assert_eq!(state.storage(ALICE, U256::from(4)), Err(ReadError::TooMuch));
+    let noted: Vec<Read> = state.into_assumed().into_keys().collect();
+    assert_eq!(noted, [1, 2, 3].map(|slot| Read::Storage(ALICE, U256::from(slot))));
+}

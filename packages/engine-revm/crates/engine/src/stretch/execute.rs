@@ -15,7 +15,7 @@ use crate::{
     outcome::ExecutedLog,
     plan::OpFork,
     simulate::{GasPool, Ground, blob_gas, current_da_footprint_scalar, da_footprint},
-    state::{Allowance, Layer, ReadError, SimulationState, Stop},
+    state::{Allowance, Layer, Lean, ReadError, SimulationState, Stop},
 };
 use alloy_primitives::{Address, B256, Bloom, Bytes, Log};
 use alloy_trie::root::ordered_trie_root_with_encoder;
@@ -150,8 +150,16 @@ pub fn run(
         }
         let (mut state, access_list) = evm.finish();
         let gas = transaction.env.gas_limit.min(gas_left);
-        state.set_allowance(Some(Allowance { gas, ..PER_TRANSACTION }));
+        let allowance = Some(Allowance { gas, ..PER_TRANSACTION });
+        let mut leans = LEANS.as_slice();
+        state.set_allowance(allowance);
         (_, state) = try_out(stretch, transaction, state, stop.clone());
+        while let ([pattern, rest @ ..], true) = (leans, state.guesses_storage()) {
+            leans = rest;
+            state.set_allowance(allowance);
+            state.set_lean(Lean { pattern: *pattern, most: MOST_LEANT });
+            (_, state) = try_out(stretch, transaction, state, stop.clone());
+        }
         let left = state.allowance().map_or(0, |allowance| allowance.gas);
         gas_left = gas_left.saturating_sub(gas - left);
         state.set_allowance(None);
@@ -171,6 +179,11 @@ pub fn run(
     let (state, access_list) = evm.finish();
     (Ok(ExecutedStretch { access_list, ..executed }), state)
 }
+
+/// Guesses that are tried where zero for all that was never seen leaves something open: all ones, and two that alternate.
+const LEANS: [u8; 3] = [0b111, 0b010, 0b101];
+/// Words that each of them may ask for.
+const MOST_LEANT: usize = 16;
 
 struct Progress {
     pool: GasPool,

@@ -1,0 +1,45 @@
+import type { PinnedBlock } from '@upfront/head'
+import { type CallOutcome, type CallQueue, type UpstreamCall, UpstreamError, UpstreamFault } from '@upfront/node'
+import { aHeader } from '../../test/fixtures.js'
+import type { StateRead } from '../engine/state.js'
+import { StateReads } from './state-reads.js'
+
+const LOST = new UpstreamFault('rpc-error', 'x', { rpc: { code: -32000, message: 'missing trie node ab (path )' } })
+const balance: StateRead = { kind: 'balance', address: `0x${'11'.repeat(20)}` }
+
+/** A block of long ago, and a node that says what `outcomes` has next. */
+function ask(outcomes: ('lost' | 'answered')[]) {
+  const header = { ...aHeader(), timestamp: 1_000n }
+  const block: PinnedBlock = { header, key: header.hash }
+  const attempts: unknown[] = []
+  const sendAll = async (calls: UpstreamCall<unknown>[]): Promise<CallOutcome<unknown>[]> =>
+    calls.map((call) => {
+      attempts.push(call.retriesError?.(LOST))
+      return outcomes.shift() === 'answered'
+        ? { value: 1n }
+        : { error: new UpstreamError(LOST, 'node', call.method, 1) }
+    })
+  const reads = new StateReads(
+    { sendAll } as unknown as CallQueue,
+    { provide: () => undefined },
+    'node',
+    () => undefined,
+  )
+  const read = () => reads.ask(block, [balance]).values.catch((error: Error) => error)
+  return { read, attempts }
+}
+
+describe('StateReads', () => {
+  it('asks again for what a node of several lacks, the more so where another had the state', async () => {
+    const { read, attempts } = ask(['answered', 'lost', 'lost'])
+    for (let count = 0; count < 3; count += 1) await read()
+    expect(attempts).toEqual([5, 8, 8])
+  })
+
+  it('asks once for old state that nobody was found to have', async () => {
+    const { read, attempts } = ask(['lost', 'lost', 'answered', 'lost'])
+    expect(await read()).toBeInstanceOf(UpstreamError)
+    for (let count = 0; count < 3; count += 1) await read()
+    expect(attempts).toEqual([5, 1, 1, 8])
+  })
+})
