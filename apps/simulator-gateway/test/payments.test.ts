@@ -8,6 +8,7 @@ import {
   encodeSIWxHeader,
   type SIWxExtensionInfo,
   type SupportedChain,
+  wrapFetchWithSIWx,
 } from '@x402/extensions/sign-in-with-x'
 import { createTestClient, http, numberToHex } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
@@ -194,8 +195,16 @@ it('tells nobody else', async () => {
     'no base64!',
     Buffer.from('{}').toString('base64'),
   ]
-  for (const header of tries) expect((await ask(url, header)).status).toBe(401)
+  for (const header of tries) expect((await ask(url, header)).status).toBe(402)
   expect((await ask(url, own)).status).toBe(200)
+  // A signed message is good once.
+  expect((await ask(url, own)).status).toBe(402)
+})
+
+it("is told to x402's own client, which signs in by itself", async () => {
+  const { nonce, amount } = await pay()
+  const answer = await wrapFetchWithSIWx(fetch, buyer)(urlOf(nonce))
+  expect([answer.status, await answer.json()]).toMatchObject([200, { payment: { nonce, charge: amount } }])
 })
 
 it.each(['', 'pay_1', '-1', '01', '9'.repeat(78)])('refuses the nonce %j', async (nonce) => {

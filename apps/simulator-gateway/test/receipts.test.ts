@@ -20,8 +20,12 @@ import {
 } from '@upfront/receipt'
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader, decodePaymentSignatureHeader } from '@x402/core/http'
 import {
+  extractOffersFromPaymentRequired,
   extractReceiptFromResponse,
+  findAcceptsObjectFromSignedOffer,
+  isEIP712SignedOffer,
   isEIP712SignedReceipt,
+  verifyOfferSignatureEIP712,
   verifyReceiptSignatureEIP712,
 } from '@x402/extensions/offer-receipt'
 import { encodeFunctionData } from 'viem'
@@ -71,6 +75,22 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
     const { transaction, payer, network } = decodePaymentResponseHeader(response.headers.get('payment-response') ?? '')
     expect(payload).toMatchObject({ resourceUrl: url, network, payer, transaction })
   }, 60_000)
+
+  test('follow offers that are signed by it too, each of what the 402 accepts', async () => {
+    const url = `${stand.gateway.url}/v1/preview?to=${BOB}`
+    const required = decodePaymentRequiredHeader((await fetch(url)).headers.get('payment-required') ?? '')
+    const offers = extractOffersFromPaymentRequired(required)
+    expect(offers).toHaveLength(required.accepts.length)
+    for (const offer of offers) {
+      if (!isEIP712SignedOffer(offer)) throw new Error('it is signed in another way')
+      const { signer: address, payload } = await verifyOfferSignatureEIP712(offer)
+      expect(address.toLowerCase()).toBe(signer)
+      expect(payload.resourceUrl).toBe(url)
+      expect(findAcceptsObjectFromSignedOffer(offer, required.accepts)).toEqual(
+        required.accepts[offer.acceptIndex ?? 0],
+      )
+    }
+  })
 
   const simulate = async (body: unknown) => {
     const headers = { 'content-type': 'application/json' }

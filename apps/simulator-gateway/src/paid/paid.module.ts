@@ -5,7 +5,6 @@ import { LOGGER, type Logger, Metrics } from '@upfront/service'
 import { Counter } from 'prom-client'
 import { Environment } from '../environment/environment.js'
 import { envelopeLimits } from '../rpc/rpc.service.js'
-import { deliveryReceipts } from './delivery-receipts.js'
 import { PREVIEW_DISCOVERY, SIMULATE_DISCOVERY } from './discovery.js'
 import { asksForReadsOnly } from './free-reads.js'
 import { IssuedReceipts } from './issued-receipts.js'
@@ -14,6 +13,7 @@ import { PaymentsController } from './payments.controller.js'
 import { PreviewController } from './preview.controller.js'
 import { ReceiptIssuer } from './receipt-issuer.js'
 import { SignIn } from './sign-in.js'
+import { signedStatements } from './signed-statements.js'
 import { SimulateController } from './simulate.controller.js'
 import { WellKnownController } from './well-known.controller.js'
 import { WitnessMaker } from './witness-maker.js'
@@ -60,12 +60,11 @@ export class PaidModule {
       imports: [...imports, facilitator],
       inject: [BillingFacilitator, Environment, Metrics, LOGGER],
       useFactory: (facilitator: BillingFacilitator, environment: Environment, metrics: Metrics, logger: Logger) => {
-        const receipts = deliveryReceipts(environment)
         return {
           facilitator,
           routes: paidRoutes(environment),
           onPayment: paymentJournal(metrics, logger),
-          ...(receipts && { responseExtensions: receipts }),
+          ...signedStatements(environment),
         }
       },
     })

@@ -39,7 +39,7 @@ export class PaymentsController {
     if (!/^(0|[1-9]\d{0,77})$/.test(nonce) || BigInt(nonce) >= 1n << 256n) {
       throw refused(400, `nonce: expected the decimal nonce of a Permit2 authorization, got ${quote(nonce)}`)
     }
-    const payer = await this.signIn.account(request)
+    const payer = await this.signIn.account(request, reply)
     const payment = await this.find(payer, BigInt(nonce))
     if (payment === undefined) throw refused(404, 'this account made no payment with this nonce')
     return { payment: encodePayment(payment), receipts: this.receipts.of(payer, nonce) }

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { Injectable } from '@nestjs/common'
 import { type Address, ErrorCode, RpcError } from '@upfront/protocol'
+import { encodePaymentRequiredHeader } from '@x402/core/http'
+import type { PaymentRequired } from '@x402/core/types'
 import {
   buildSIWxSchema,
   parseSIWxHeader,
@@ -9,29 +11,54 @@ import {
   validateSIWxMessage,
   verifySIWxSignature,
 } from '@x402/extensions/sign-in-with-x'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
 import { Environment } from '../environment/environment.js'
+import { SharedRedis } from '../replicas/shared-redis.js'
 
 /** For how long a signed message is taken. */
 const SECONDS = 300
 
-/** HTTP 401, with what has to be signed. */
+/** Messages that were taken and whose time is not over, remembered at most by this process. */
+const MOST_TAKEN = 100_000
+
+/** HTTP 402, with what has to be signed. */
 class SignInRequired extends RpcError {
-  constructor(message: string, challenge: unknown) {
-    super(ErrorCode.invalidRequest, message, { [SIGN_IN_WITH_X]: challenge }, 401)
+  constructor(
+    message: string,
+    readonly challenge: object,
+  ) {
+    super(ErrorCode.invalidRequest, message, { [SIGN_IN_WITH_X]: challenge }, 402)
   }
 }
 
-/** Who asks, by x402's extension `sign-in-with-x`: an EIP-4361 message in the header `SIGN-IN-WITH-X`, signed by an ordinary account. */
+/**
+ * Who asks, by x402's extension `sign-in-with-x`: an EIP-4361 message in the header `SIGN-IN-WITH-X`, signed by an ordinary account. A message is good
+ * once: in all replicas where they share a Redis that answers, else in each.
+ */
 @Injectable()
 export class SignIn {
-  constructor(private readonly environment: Environment) {}
+  private readonly taken = new LRUCache<string, true>({ max: MOST_TAKEN, ttl: SECONDS * 1_000 })
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly shared: SharedRedis,
+  ) {}
 
   /**
    * The account that signed for this very URL, lower-case.
-   * @throws SignInRequired where the header is missing, or proves nothing
+   * @throws SignInRequired where the header is missing, or proves nothing: with x402's header PAYMENT-REQUIRED, which its clients answer
    */
-  async account(request: FastifyRequest): Promise<Address> {
+  async account(request: FastifyRequest, reply: FastifyReply): Promise<Address> {
+    try {
+      return await this.signedBy(request)
+    } catch (error) {
+      if (error instanceof SignInRequired) reply.header('payment-required', this.asOffer(error))
+      throw error
+    }
+  }
+
+  private async signedBy(request: FastifyRequest): Promise<Address> {
     const url = new URL(request.url, this.environment.PUBLIC_URL ?? `${request.protocol}://${request.host}`)
     const header = request.headers[SIGN_IN_WITH_X]
     if (typeof header !== 'string') throw this.required('sign the message in `data` as the payer', url)
@@ -51,7 +78,43 @@ export class SignIn {
     if (new URL(payload.uri).pathname !== url.pathname) throw refuse('uri: is for something else')
     const signature = await verifySIWxSignature(payload)
     if (!signature.isValid) throw refuse(signature.invalidReason)
+    if (!(await this.takeOnce(`${signature.payer} ${payload.nonce}`)))
+      throw refuse('was used before: sign a new message')
     return signature.payer.toLowerCase() as Address
+  }
+
+  private async takeOnce(message: string): Promise<boolean> {
+    if (this.taken.has(message)) return false
+    this.taken.set(message, true)
+    const { redis, health } = this.shared
+    if (redis === undefined || !health.mayAsk()) return true
+    try {
+      const taken = await redis.set(`upfront:signed-in:${message.toLowerCase()}`, '1', 'EX', SECONDS, 'NX')
+      health.answered()
+      return taken === 'OK'
+    } catch (error) {
+      health.failed(error)
+      return true
+    }
+  }
+
+  /** Nothing is sold: the offer of nothing names the network, for which clients look. */
+  private asOffer({ message, challenge }: SignInRequired): string {
+    const { NETWORK, ASSET = '', PAY_TO = '' } = this.environment
+    const { info } = challenge as { info: { uri: string; statement: string } }
+    const required: PaymentRequired = {
+      x402Version: 2,
+      error: message,
+      resource: { url: info.uri, description: info.statement, mimeType: 'application/json' },
+      accepts: [
+        {
+          ...{ scheme: 'exact', network: NETWORK as `eip155:${number}`, amount: '0', asset: ASSET, payTo: PAY_TO },
+          ...{ maxTimeoutSeconds: SECONDS, extra: {} },
+        },
+      ],
+      extensions: { [SIGN_IN_WITH_X]: challenge },
+    }
+    return encodePaymentRequiredHeader(required)
   }
 
   private required(message: string, url: URL): SignInRequired {

@@ -1,4 +1,4 @@
-import { Injectable, Logger } from '@nestjs/common'
+import { Inject, Injectable, Logger } from '@nestjs/common'
 import type { PaymentPayload, ResourceInfo, VerifyResponse } from '@x402/core/types'
 import { VerifyError } from '@x402/core/types'
 import { Completion } from '../charge/completion.js'
@@ -6,8 +6,9 @@ import { type AnswerKey, AnswerStore, digestsOf } from '../hold/answer-store.js'
 import { Facilitator } from '../routes/facilitator.js'
 import type { IncomingRequest } from '../routes/incoming-request.js'
 import { findAccepted, GAS_SPONSORINGS, type Offer } from '../routes/offers.js'
-import { SETTLEMENT_SECONDS } from '../routes/paid-route-options.js'
+import { type OfferExtension, SETTLEMENT_SECONDS } from '../routes/paid-route-options.js'
 import { type CompiledRoute, PaidRoutes } from '../routes/paid-routes.js'
+import { PAID_ROUTES_OPTIONS, type PaidRoutesOptions } from '../routes/paid-routes-options.js'
 import { inOwnWords } from './describe-route.js'
 import { offerExtensions } from './offer-extensions.js'
 import { type Authorization, decodePaymentHeader, PaymentHeaderError, type SignedPayment } from './payment-header.js'
@@ -37,6 +38,7 @@ export class Admission {
   private readonly logger = new Logger('PaidRoutes')
 
   constructor(
+    @Inject(PAID_ROUTES_OPTIONS) private readonly options: PaidRoutesOptions,
     private readonly routes: PaidRoutes,
     private readonly facilitator: Facilitator,
     private readonly answers: AnswerStore,
@@ -72,9 +74,10 @@ export class Admission {
     }
     const sponsorings = GAS_SPONSORINGS.filter((name) => offers.some(({ gasSponsoring }) => gasSponsoring === name))
     const extensions = offerExtensions(settings, route.name, this.answers.seconds, sponsorings)
-    const refuse = (refusal: Refusal) => {
+    const refuse = async (refusal: Refusal) => {
       const accept = request.payment === undefined ? request.accept : undefined
-      return { answer: paymentRequired(refusal, offers, resource, settings, extensions, this.answers.seconds, accept) }
+      const all = { ...extensions, ...(await this.madeExtensions(resource.url, offers)) }
+      return { answer: paymentRequired(refusal, offers, resource, settings, all, this.answers.seconds, accept) }
     }
     if (signed === undefined) return refuse(UNPAID)
     if (signed instanceof PaymentHeaderError || answerKey === undefined) {
@@ -126,6 +129,21 @@ export class Admission {
       return refuse(refusalOf('permit2_deadline_expired'))
     }
     return { verified: verifiedPayment }
+  }
+
+  private async madeExtensions(
+    resourceUrl: string,
+    offers: readonly Offer[],
+  ): Promise<Record<string, OfferExtension> | undefined> {
+    try {
+      return await this.options.offerExtensions?.({
+        resourceUrl,
+        accepts: offers.map(({ requirements }) => requirements),
+      })
+    } catch (error) {
+      this.logger.error({ message: 'offerExtensions rejected', error: String(error) })
+      return undefined
+    }
   }
 
   private unavailable(route: CompiledRoute, error: unknown): HttpAnswer {

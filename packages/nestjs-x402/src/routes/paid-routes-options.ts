@@ -1,8 +1,9 @@
 import type { InjectionToken, ModuleMetadata, OptionalFactoryDependency } from '@nestjs/common'
 import type { FacilitatorClient } from '@x402/core/server'
+import type { PaymentRequirements } from '@x402/core/types'
 import type { ChargeReason } from './charge-policy.js'
 import type { DurableFacilitatorClient } from './durable-facilitator.js'
-import type { PaidRouteOptions } from './paid-route-options.js'
+import type { OfferExtension, PaidRouteOptions } from './paid-route-options.js'
 
 export interface PaidRoutesOptions {
   /** Who verifies and settles: any x402 facilitator, or one that remembers (see {@link DurableFacilitatorClient}). */
@@ -19,12 +20,23 @@ export interface PaidRoutesOptions {
    */
   answers?: { seconds?: number; bytes?: number }
   /**
+   * Extensions that each offer carries beside those of its route, made anew for it, such as offers that the seller has signed, by their names.
+   * Where it rejects, the offer goes out without.
+   */
+  offerExtensions?: (offer: MadeOffer) => Promise<Record<string, OfferExtension>>
+  /**
    * What PAYMENT-RESPONSE says beyond x402's own fields of a request that was served and whose payment has settled, such as a
    * signed receipt of delivery, by the extensions' names. Where it rejects, the answer goes out without.
    */
   responseExtensions?: (delivery: Delivery) => Promise<Record<string, unknown>>
   /** Called once for each request that was paid for, after its charge is decided and stored, or is not known to be. */
   onPayment?: (record: PaymentRecord) => void
+}
+
+/** A 402 that is about to be answered. */
+export interface MadeOffer {
+  resourceUrl: string
+  accepts: readonly PaymentRequirements[]
 }
 
 /** A request that was served and paid. */
