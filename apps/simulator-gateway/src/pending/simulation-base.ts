@@ -40,6 +40,7 @@ export function tracedBlock({
 }
 
 const LATEST: BlockParameter = { kind: 'tag', tag: 'latest' }
+const START: BlockPosition = { kind: 'position', block: LATEST, transactionIndex: 0, place: 'outcome' }
 /** How often the work of a request that holds several calls is begun on a head that moves away. */
 const MOST_RUNS = 3
 
@@ -106,6 +107,21 @@ export class SimulationBases {
     if (meant === LATEST && (view.holdsSeveral || view.head !== undefined))
       return this.onSharedHead(view, limits, workOn)
     return this.blocks.onBlock(meant, limits, workOn, known)
+  }
+
+  /** What a simulation on this sealed block would stand on before it; undefined where that is not held. */
+  async before(
+    { opening, state }: Pick<SimulationBase, 'opening' | 'state'>,
+    limits: TimeLimits,
+  ): Promise<Pick<SimulationBase, 'base' | 'opening' | 'state'> | undefined> {
+    if (opening !== undefined || state.layers.length > 0) return undefined
+    try {
+      const earlier = await this.positions.inSealed(state.block, START, limits)
+      return { base: earlier.base, opening: earlier.opening, state: earlier.state }
+    } catch {
+      limits.signal.throwIfAborted()
+      return undefined
+    }
   }
 
   /** What the parameter names where that is a block under construction. */

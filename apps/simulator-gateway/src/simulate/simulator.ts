@@ -104,6 +104,10 @@ export class Simulator {
           })
         }
         if (probes !== undefined) simulation.probes = probes
+        if (inspection?.outcome && layouts !== undefined) {
+          const time = { signal: simulation.cancellation.signal, deadline: simulation.budget.deadline }
+          simulation.before = () => this.bases.before(simulation, time)
+        }
         return andThen(inspect(simulation, inspection, run, layouts), (answer) => {
           if (isRecording) bounded(answer.json, limits)
           this.metrics.simulated(answer.blocks, answer.gasUsed, answer.reads === 0)

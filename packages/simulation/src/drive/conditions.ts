@@ -1,3 +1,4 @@
+import type { Awaitable } from '@upfront/node'
 import { type Address, type BlockStateCall, type Call, type SimulatedBlock, ZERO_ADDRESS } from '@upfront/protocol'
 import { type CallRecord, type DecidingFact, type FactKind, REACHED } from '../engine/call-record.js'
 import { type Circumstances, decides } from '../outcome/circumstances.js'
@@ -5,7 +6,8 @@ import type { Simulation } from './simulate.js'
 
 /** Circumstances, and how a simulation is carried out under them. */
 export interface Condition extends Circumstances {
-  applied(simulation: Simulation): Simulation
+  /** Undefined where that can't be found out. */
+  applied(simulation: Simulation): Awaitable<Simulation | undefined>
 }
 
 /** A builder's: it proposes blocks on Ethereum. */
@@ -36,7 +38,9 @@ export function conditionsFor({ simulation, blocks, records }: Simulated): Recor
   const wanted = (condition: Condition) => facts.some((fact) => condition.concerns(fact))
   return {
     together: [...surroundings(simulation), minuteLater(blocks), withoutCode(simulation)].filter(wanted),
-    apart: [highPrice(), ...gas(simulation, records), ...withoutLayers(simulation)].filter(wanted),
+    apart: [highPrice(), ...gas(simulation, records), ...withoutLayers(simulation), ...beforeBlock(simulation)].filter(
+      wanted,
+    ),
   }
 }
 
@@ -46,12 +50,11 @@ export function alone(conditions: readonly Condition[], { blocks }: Simulated): 
 }
 
 /** Several circumstances at once, where none of them makes the difference alone. */
-export function joint(conditions: readonly Condition[]): Condition {
+export function joint(conditions: readonly Condition[]): Circumstances {
   return {
     under: conditions.map(({ under }) => under).join(', '),
     of: conditions.every(({ of }) => of === 'course') ? 'course' : 'surroundings',
     concerns: (fact) => conditions.some((condition) => condition.concerns(fact)),
-    applied: (simulation) => conditions.reduce((so, condition) => condition.applied(so), simulation),
   }
 }
 
@@ -223,6 +226,22 @@ function withoutLayers({ state: { layers } }: Simulation): Condition[] {
       of: 'course',
       concerns: isChanged,
       applied: (simulation) => ({ ...simulation, state: { ...simulation.state, layers: [] } }),
+    },
+  ]
+}
+
+/** Before the newest sealed block, where the last blocks have changed what decides. */
+function beforeBlock({ before }: Simulation): Condition[] {
+  if (before === undefined) return []
+  return [
+    {
+      under: 'a place before the last block',
+      of: 'course',
+      concerns: ({ changed }) => changed > 0,
+      applied: async (simulation) => {
+        const earlier = await before()
+        return earlier && { ...simulation, ...earlier }
+      },
     },
   ]
 }

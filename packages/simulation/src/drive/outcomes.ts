@@ -4,6 +4,7 @@ import { type Outcome, type Tried, verdictOf } from '../outcome/verdict.js'
 import { NO_RECORDING } from '../plan/recording.js'
 import { alone, type Condition, conditionsFor, joint, type Simulated } from './conditions.js'
 import type { Run } from './inspect.js'
+import type { Simulation } from './simulate.js'
 
 /**
  * Whether each call would do the same under other circumstances that could well come. Only those are tried of which a fact decided
@@ -19,10 +20,11 @@ export async function outcomesOf(simulated: Simulated, run: Run): Promise<{ outc
   const tried: Tried[][] = records.map(() => [])
   let gas = 0n
   const differences = async (conditions: readonly Condition[]): Promise<(Difference | undefined)[] | undefined> => {
-    const changed = conditions.reduce((so, condition) => condition.applied(so), simulation)
-    const answer = await unlessRefused(() =>
-      run({ ...changed, request: { ...changed.request, traceTransfers: true }, recording: NO_RECORDING }),
-    )
+    let changed: Simulation | undefined = simulation
+    for (const condition of conditions) changed = changed && (await condition.applied(changed))
+    if (changed === undefined) return undefined
+    const asked = { ...changed, request: { ...changed.request, traceTransfers: true }, recording: NO_RECORDING }
+    const answer = await unlessRefused(() => run(asked))
     if (answer === undefined) return undefined
     gas += answer.gasUsed
     return effectsIn(JSON.parse(answer.json.toString())).map((effects, at) => differenceOf(expected[at]!, effects))

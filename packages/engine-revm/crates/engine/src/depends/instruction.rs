@@ -7,7 +7,7 @@ use super::{
     shadow::{Opening, Returned, Shadow},
     tracker::{Avoided, Word},
 };
-use crate::evm::{Context, LastStep, end_of, ends_in_error};
+use crate::evm::{Context, LastStep, end_of, is_error};
 use alloy_primitives::{Address, B256, U256, b256};
 use revm::{
     bytecode::opcode::{self, *},
@@ -435,7 +435,7 @@ impl Note<'_> {
             let (goes, on) = (usize::try_from(self.step.operand(0)).unwrap_or(usize::MAX), self.before.pc + 1);
             let other = if self.step.operand(1).is_zero() { goes } else { on };
             let avoided = match end_of(code, other) {
-                _ if ends_in_error(code, other) => Avoided::Error,
+                Some(end) if is_error(end) => Avoided::Error,
                 Some(STOP | RETURN | SSTORE | TSTORE) => Avoided::Nothing,
                 _ => Avoided::Effect,
             };

@@ -24,6 +24,8 @@ pub struct Labels {
     numbers: HashMap<Box<[Element]>, Label>,
     unions: HashMap<(Label, Label), Label>,
     raised: HashMap<(Label, How), Label>,
+    /// Of each fact alone.
+    single: Vec<Option<Label>>,
     /// Since they were last taken: elements that were looked at, and those that were kept.
     work: u64,
     kept: u64,
@@ -37,6 +39,7 @@ impl Default for Labels {
             numbers: [(empty, NONE)].into_iter().collect(),
             unions: HashMap::default(),
             raised: HashMap::default(),
+            single: Vec::new(),
             work: 0,
             kept: 0,
         }
@@ -45,7 +48,14 @@ impl Default for Labels {
 
 impl Labels {
     pub fn of(&mut self, fact: u32) -> Label {
-        self.intern(vec![fact << HOW_BITS])
+        let index = fact as usize;
+        if let Some(known) = self.single.get(index).copied().flatten() {
+            return known;
+        }
+        let made = self.intern(vec![fact << HOW_BITS]);
+        self.single.resize(self.single.len().max(index + 1), None);
+        self.single[index] = Some(made);
+        made
     }
 
     /// Facts of the set, and how.

@@ -160,9 +160,9 @@ impl Tracker {
         self.decided = self.labels.union(self.decided, selected);
     }
 
-    /// Whether all facts of a word are known to decide branches, guards too.
+    /// Whether all facts of a word are known to decide branches.
     pub fn has_branched(&self, label: Label) -> bool {
-        self.labels.facts(label).all(|(fact, _)| self.facts.is_decided(fact, reached::GUARD))
+        self.labels.facts(label).all(|(fact, _)| self.facts.is_decided(fact, reached::BRANCH | reached::GUARD))
     }
 
     pub fn transfer(&mut self, from: Address, to: Address, label: Label) {

@@ -80,10 +80,13 @@ pub fn jump_if(step: InstructionContext<'_, Context, EthInterpreter>) -> Instruc
 }
 
 /// Whether the code from here on leads to a REVERT or INVALID, without a branch, as Solidity's errors do.
-pub fn ends_in_error(code: &[u8], from: usize) -> bool {
-    end_of(code, from).is_some_and(|opcode| {
-        matches!(opcode, opcode::REVERT | opcode::INVALID) || OPCODE_INFO[usize::from(opcode)].is_none()
-    })
+fn ends_in_error(code: &[u8], from: usize) -> bool {
+    end_of(code, from).is_some_and(is_error)
+}
+
+/// Whether an instruction does nothing but fail.
+pub fn is_error(opcode: u8) -> bool {
+    matches!(opcode, opcode::REVERT | opcode::INVALID) || OPCODE_INFO[usize::from(opcode)].is_none()
 }
 
 /// The first instruction from here on that ends the frame, branches, or does what others see; none where it is not known, or far. Jumps

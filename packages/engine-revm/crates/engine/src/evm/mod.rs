@@ -18,7 +18,7 @@ mod uses;
 mod watch;
 mod wrapping;
 
-pub use bend::{end_of, ends_in_error};
+pub use bend::{end_of, is_error};
 pub use context::Context;
 pub use frames::FrameStore;
 pub use halt::is_ambiguous;

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  type BuiltGeth,
+  deployUniswap,
+  findGeth,
+  GETH_DEVELOPER,
+  startBuiltGeth,
+  swapRouterAbi,
+  type UniswapContracts,
+} from '@upfront/devnet'
+import type { Outcome, ShownDependencies } from '@upfront/simulation'
+import { createPublicClient, createWalletClient, encodeFunctionData, http, parseEther } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+
+const trader = privateKeyToAccount(GETH_DEVELOPER.privateKey)
+// State is not carried from block to block on anvil.
+const path = findGeth()
+const onGeth = path === undefined ? it.skip : it
+let geth: BuiltGeth
+let uniswap: UniswapContracts
+let gateway: GatewayProcess
+
+beforeAll(async () => {
+  if (path === undefined) return
+  geth = await startBuiltGeth(path)
+  let isDeployed = false
+  const building = (async () => {
+    while (!isDeployed) await build()
+  })()
+  uniswap = await deployUniswap(geth.rpcUrl, GETH_DEVELOPER.privateKey)
+  isDeployed = true
+  await building
+  gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: geth.rpcUrl, UPSTREAM_WS_URL: geth.wsUrl })
+}, 60_000)
+afterAll(async () => {
+  await gateway?.stop()
+  await geth?.stop()
+})
+
+const swap = (amount: string) => ({
+  to: uniswap.router,
+  data: encodeFunctionData({
+    abi: swapRouterAbi,
+    functionName: 'swapV2',
+    args: [uniswap.pairV2, uniswap.token0, parseEther(amount), 0n, trader.address],
+  }),
+})
+
+const build = () => geth.build({ feeRecipient: `0x${'fe'.repeat(20)}`, withdrawals: [] })
+
+async function mineTrade(): Promise<void> {
+  const transport = http(geth.rpcUrl)
+  const client = createPublicClient({ transport, pollingInterval: 20 })
+  const hash = await createWalletClient({ account: trader, transport }).sendTransaction({
+    chain: null,
+    gas: 1_000_000n,
+    ...swap('5000'),
+  })
+  await build()
+  await client.waitForTransactionReceipt({ hash })
+}
+
+async function ask(): Promise<{ depends: ShownDependencies; outcome: Outcome }> {
+  const { to, data } = swap('1')
+  const payload = {
+    blockStateCalls: [{ calls: [{ from: trader.address, to, input: data }] }],
+    depends: true,
+    outcome: true,
+  }
+  const body = { jsonrpc: '2.0', id: 1, method: 'upfront_simulate', params: [payload, 'latest'] }
+  const { result } = (await (await gateway.post(JSON.stringify(body))).json()) as {
+    result: { calls: { depends: ShownDependencies; outcome: Outcome }[] }[]
+  }
+  return result[0]!.calls[0]!
+}
+
+onGeth(
+  'a swap changes by what the last block traded with its pool, which is named with how often it changes',
+  async () => {
+    const pair = uniswap.pairV2.toLowerCase()
+    const under = 'a place before the last block'
+    for (;;) {
+      await mineTrade()
+      await ask()
+      await mineTrade()
+      await sleep(100)
+      const { depends, outcome } = await ask()
+      const because = outcome.because.filter((reason) => reason.under === under)
+      if (because.length === 0) continue
+      expect(outcome.verdict).toBe('changes')
+      expect(because.map(({ fact }) => fact?.address)).toContain(pair)
+      expect(because[0]!.effect).toMatch(/^0x\w+ instead of 0x\w+: transfer of 0x/)
+      const reserves = depends.facts.find(
+        ({ fact }) => fact.kind === 'slot' && fact.address === pair && fact.slot?.endsWith('08'),
+      )
+      expect(reserves?.changed?.times).toBeGreaterThan(0)
+      expect(reserves!.changed!.blocks).toBeGreaterThanOrEqual(reserves!.changed!.times)
+      return
+    }
+  },
+  30_000,
+)
