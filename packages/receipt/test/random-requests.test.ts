@@ -22,6 +22,7 @@ const DETAILS = [
   { trace: true, accessLists: true, assetChanges: true },
   { gasLimits: true },
   { trace: { tracer: 'structLogger' } },
+  { depends: true, outcome: true, guard: true },
 ]
 
 const { reason } = loadRevm()
