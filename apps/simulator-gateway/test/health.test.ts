@@ -72,6 +72,19 @@ describe('health', () => {
 })
 
 describe('metrics', () => {
+  it('show what alerts wait for before it has happened', async () => {
+    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url })
+    for (const sample of [
+      'upfront_refused_requests_total{status="500"}',
+      'upfront_refused_requests_total{status="503"}',
+      'upfront_carry_audits_total{outcome="contradicted"}',
+      'upfront_preconfirmed_events_total{event="mismatch"}',
+      'upfront_requests_ended_for_memory_total',
+    ]) {
+      expect([sample, await gateway.metric(sample)]).toEqual([sample, 0])
+    }
+  })
+
   it('count calls by method and outcome, gas, cache hits and upstream calls, and are what the dashboard shows', async () => {
     gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url })
     const params = [{ blockStateCalls: [{ calls: [{ to: '0x0000000000000000000000000000000000c0ffee' }] }] }, 'latest']

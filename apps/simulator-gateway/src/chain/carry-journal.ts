@@ -37,6 +37,7 @@ export class CarryJournal {
       labelNames: ['outcome'],
       registers,
     })
+    for (const outcome of ['confirmed', 'contradicted']) this.audits.inc({ outcome }, 0)
     this.seconds = new Histogram({
       name: 'upfront_carry_seconds',
       help: 'Executing and reading for a block that was carried',

@@ -29,6 +29,8 @@ export class Refusals {
       labelNames: ['status'],
       registers: [metrics.registry],
     })
+    // Alerts see the first one only where there was a 0 before.
+    for (const status of ['429', '500', '503']) this.counter.inc({ status }, 0)
   }
 
   /** Counts and logs the refusal. Undefined where the client has gone. */

@@ -60,10 +60,11 @@ export class PaidModule {
       imports: [...imports, facilitator],
       inject: [BillingFacilitator, Environment, Metrics, LOGGER],
       useFactory: (facilitator: BillingFacilitator, environment: Environment, metrics: Metrics, logger: Logger) => {
+        const routes = paidRoutes(environment)
         return {
           facilitator,
-          routes: paidRoutes(environment),
-          onPayment: paymentJournal(metrics, logger),
+          routes,
+          onPayment: paymentJournal(metrics, logger, Object.keys(routes)),
           ...signedStatements(environment),
         }
       },
@@ -100,13 +101,16 @@ function paidRoutes(environment: Environment): Record<string, PaidRouteOptions> 
   }
 }
 
-function paymentJournal(metrics: Metrics, logger: Logger): (record: PaymentRecord) => void {
+const OUTCOMES: readonly PaymentRecord['outcome'][] = ['settled', 'pending', 'doubtful', 'nothing', 'failed']
+
+function paymentJournal(metrics: Metrics, logger: Logger, routes: readonly string[]): (record: PaymentRecord) => void {
   const payments = new Counter({
     name: 'upfront_payments_total',
     help: 'Paid requests by route, why they were charged what they were, and how far the payment came',
     labelNames: ['route', 'reason', 'outcome'],
     registers: [metrics.registry],
   })
+  for (const route of routes) for (const outcome of OUTCOMES) payments.labels(route, 'usage', outcome).inc(0)
   return ({ amount, maximum, ...record }) => {
     payments.labels(record.route, record.reason, record.outcome).inc()
     logger.info({ ...record, amount: amount.toString(), maximum: maximum.toString() }, 'payment')

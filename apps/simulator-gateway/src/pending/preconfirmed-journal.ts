@@ -30,6 +30,7 @@ export class PreconfirmedJournal {
       labelNames: ['event'],
       registers,
     })
+    for (const event of ['differs', 'mismatch', 'nativePrecompile']) this.events.inc({ event }, 0)
     this.visible = new Histogram({
       name: 'upfront_flashblock_visible_seconds',
       help: 'From a flashblock that came in to the state that shows it',
