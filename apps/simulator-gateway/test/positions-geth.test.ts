@@ -220,10 +220,11 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
   it.each([
     [{ positions: [0, 1_000] }, 'positions[1]: the block has '],
     [{ positions: [] }, 'positions: expected "all" or a list of positions'],
+    [{ positions: Array(500).fill(0) }, 'positions: the block has '],
     [{ positions: ['x'] }, 'positions[0]: expected a hex quantity'],
     [{ positions: 'all', trace: true }, 'trace: can not stand beside `positions`'],
     [{ positions: 'all', blockStateCalls: [{ calls: [] }] }, 'blockStateCalls: expected one call beside `positions`'],
-  ])('refuses to sweep %j by name', async (asked, message) => {
+  ])('refuses to sweep %# by name', async (asked, message) => {
     const { error } = await gateway.call('upfront_simulate', [
       { blockStateCalls: [{ calls: [{ to: code }] }], ...asked },
       '0x3',

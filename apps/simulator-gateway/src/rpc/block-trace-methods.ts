@@ -24,6 +24,7 @@ import {
   SimulationRejected,
 } from '@upfront/simulation'
 import type { FollowedChain } from '../chain/followed-chain.js'
+import { Turn } from '../chain/turn.js'
 import type { Positions } from '../pending/positions.js'
 import type { SimulationBases } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
@@ -128,7 +129,10 @@ async function traceAll(
   return spending(context.limits, context, async (taken) => {
     const traces: string[] = []
     let bytes = 0
+    const turn = new Turn()
     for (const [index, { hash }] of opened.transactions.entries()) {
+      await turn.pass()
+      context.signal.throwIfAborted()
       const result = await trace(opened, index, tracer, tracing, context, taken)
       traces.push(`{"txHash":"${hash}","result":${result}}`)
       bytes += result.length

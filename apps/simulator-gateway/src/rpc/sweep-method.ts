@@ -3,6 +3,7 @@ import { recovered } from '@upfront/node'
 import { newestBlock } from '@upfront/preconfirmed'
 import { ErrorCode, type Hash, RpcError, type SweptPositions, takePositions, toQuantity } from '@upfront/protocol'
 import type { InspectedBlock, OpenedBlock, Probe } from '@upfront/simulation'
+import { Turn } from '../chain/turn.js'
 import type { Positions } from '../pending/positions.js'
 import type { SimulationBases } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
@@ -51,7 +52,10 @@ export function sweepMethod(sweeping: Sweeping): RpcMethod {
         },
         probes,
       )
+    const turn = new Turn()
     for (const transactionIndex of asked) {
+      await turn.pass()
+      context.signal.throwIfAborted()
       const outcome = await recovered(() => tried(transactionIndex), rejected)
       if (gasUsed > context.limits.gas)
         throw new RpcError(
@@ -76,6 +80,11 @@ function isSwept(params: unknown): boolean {
 /** @throws RpcError -32602 where the block has no such position */
 function indexes(positions: SweptPositions, count: number): number[] {
   if (positions === 'all') return Array.from({ length: count + 1 }, (_, index) => index)
+  if (positions.length > count + 1)
+    throw new RpcError(
+      ErrorCode.invalidParams,
+      `positions: the block has ${count + 1} positions, got ${positions.length}`,
+    )
   const at = positions.findIndex((index) => index > count)
   if (at === -1) return positions
   const has = count === 1 ? '1 transaction' : `${count} transactions`

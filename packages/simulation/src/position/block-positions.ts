@@ -76,7 +76,7 @@ export class BlockPositions {
     const raw = block.transactions.map((transaction) => transaction.raw)
     const known = this.#prefixes.get(key)
     if (known?.transactions.every((transaction, index) => transaction.raw === raw[index])) {
-      known.has(raw)
+      known.extendTo(raw)
       return known
     }
     const prefix = new BlockPrefix({ rules, environment, below, transactions: async () => raw })

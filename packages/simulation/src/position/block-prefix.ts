@@ -62,8 +62,8 @@ export class BlockPrefix {
     return this.receipts.slice(0, transactions).reduce((sum, { logs }) => sum + logs.length, 0)
   }
 
-  /** The block, whose first transactions are those that were executed, has these now. */
-  has(raw: readonly Hex[]): void {
+  /** The block has these transactions now, of which the first are those that were executed. */
+  extendTo(raw: readonly Hex[]): void {
     this.#raw = raw
   }
 
