@@ -213,6 +213,17 @@ describe.each(oneStore())('the scheme exact, on $name', (store) => {
       },
     )
 
+    test('takes an authorization of an hour, as x402’s Go client signs it, and none that never ends', async () => {
+      for (const [maxTimeoutSeconds, isValid] of [
+        [3_600, true],
+        [36_000, false],
+      ] as const) {
+        const payload = await sign(offer({ maxTimeoutSeconds }))
+        const accepted = offer({ maxTimeoutSeconds: 60 })
+        expect((await stand.billing.verify({ ...payload, accepted })).body).toMatchObject({ isValid })
+      }
+    })
+
     test('charges all that was signed, or nothing', async () => {
       const [whole, none] = [await authorized(await sign(offer())), await authorized(await sign(offer()))]
       expect(await stand.billing.charge(whole, '2499')).toMatchObject({

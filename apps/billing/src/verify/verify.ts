@@ -5,6 +5,7 @@ import {
   decodePaymentPayload,
   decodeRequirements,
   type Eip3009Payment,
+  EXACT_VALIDITY_SECONDS,
   GAS_SPONSORING,
   type Hex,
   type Permit2Payment,
@@ -118,7 +119,8 @@ export function readAuthorization(
   if (authorization.deadline < chain.head.now() + needed) {
     return invalid(RefusalReason.deadlineExpired, `the deadline must be at least ${needed} s away`, payer)
   }
-  const furthest = requirements.maxTimeoutSeconds + DEADLINE_SLACK_SECONDS
+  const least = requirements.scheme === 'exact' ? EXACT_VALIDITY_SECONDS : 0
+  const furthest = Math.max(requirements.maxTimeoutSeconds, least) + DEADLINE_SLACK_SECONDS
   if (authorization.deadline > chain.head.now() + BigInt(furthest)) {
     return invalid(RefusalReason.deadlineTooFar, `the deadline may be at most ${furthest} s away`, payer)
   }

@@ -1,5 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common'
-import type { PaymentPayload, ResourceInfo, VerifyResponse } from '@x402/core/types'
+import type { PaymentPayload, PaymentRequirements, ResourceInfo, VerifyResponse } from '@x402/core/types'
 import { VerifyError } from '@x402/core/types'
 import { Completion } from '../charge/completion.js'
 import { type AnswerKey, AnswerStore, digestsOf } from '../hold/answer-store.js'
@@ -17,6 +17,8 @@ import { SpentAuthorizations } from './spent-authorizations.js'
 
 /** How much further than the offer says a deadline may be away: clocks differ. */
 const DEADLINE_SLACK_SECONDS = 60
+/** Of `exact`, whatever the offer says: x402's Go client signs an hour. */
+const EXACT_VALIDITY_SECONDS = 3_600
 
 /** A payment that may be charged: its handler may run. */
 export interface VerifiedPayment {
@@ -99,7 +101,7 @@ export class Admission {
       return { answer: kept === 'conflict' ? CONFLICT : kept }
     }
     if (endsTooSoon(authorization, handlerSeconds)) return refuseUnlessKept('permit2_deadline_expired')
-    if (endsTooLate(authorization, offer.requirements.maxTimeoutSeconds)) {
+    if (endsTooLate(authorization, offer.requirements)) {
       return refuse(refusalOf('permit2_deadline_too_far'))
     }
     if (!this.facilitator.durable && !this.spent.spend(network, authorization)) {
@@ -203,7 +205,11 @@ function pathOf(url: string): string {
 }
 
 /** An authorization that holds for ever would be kept in mind for as long. */
-function endsTooLate({ deadline }: Authorization, maxTimeoutSeconds: number): boolean {
+function endsTooLate(
+  { deadline }: Authorization,
+  { scheme, maxTimeoutSeconds: offered }: PaymentRequirements,
+): boolean {
+  const maxTimeoutSeconds = scheme === 'exact' ? Math.max(offered, EXACT_VALIDITY_SECONDS) : offered
   return deadline > BigInt(Math.floor(Date.now() / 1000) + maxTimeoutSeconds + DEADLINE_SLACK_SECONDS)
 }
 

@@ -21,6 +21,9 @@ export const SETTLEMENT_MARGIN_SECONDS = 6
 /** How much further than the offer's `maxTimeoutSeconds` a deadline may be away: clocks differ, and offers take a while to be signed. */
 export const DEADLINE_SLACK_SECONDS = 60
 
+/** What an authorization of `exact` may be valid for whatever the offer says: x402's Go client signs an hour. */
+export const EXACT_VALIDITY_SECONDS = 3_600
+
 /** Verify and reserve in one step. The x402 objects go as the buyer sent them and as the seller offered them. */
 export interface AuthorizeRequest {
   paymentPayload: unknown
