@@ -2,10 +2,10 @@ import { setPriority } from 'node:os'
 import { ATTACKS } from './attacks.js'
 
 /**
- * `attacker.js NAME URL`: attacks until it is killed, in a process of its own, so that it delays no bystander. Attackers have
+ * `attacker.js NAME URL NODE_URL`: attacks until it is killed, in a process of its own, so that it delays no bystander. Attackers have
  * machines of their own: here the service goes first where cores are few.
  */
-const [, , name, url = ''] = process.argv
+const [, , name, url = '', nodeUrl = ''] = process.argv
 setPriority(10)
 setInterval(() => undefined, 2 ** 30)
-await ATTACKS.find((attack) => attack.name === name)!.run(url)
+await ATTACKS.find((attack) => attack.name === name)!.run(url, nodeUrl)

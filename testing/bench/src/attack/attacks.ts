@@ -1,15 +1,17 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Agent, request } from 'undici'
+import { Agent, request, WebSocket } from 'undici'
 
 /** Something that a client may do to keep others from being served. */
 export interface Attack {
   /** For `--only`. */
   name: string
   title: string
+  /** The gateway follows the node's head. */
+  isFollowing?: boolean
   /** Goes on until its process is killed. What becomes of its requests does not matter. */
-  run(url: string): Promise<void>
+  run(url: string, nodeUrl: string): Promise<void>
 }
 
 /** Below the default limit of calls of one client. */
@@ -123,6 +125,12 @@ export const ATTACKS: Attack[] = [
     name: 'access-lists',
     title: '20 access lists of a loop that reads slot after slot, 20 addresses',
     run: (url) => Promise.all(range(20).map((client) => together(1, url, accessList(), client))).then(() => undefined),
+  },
+  {
+    name: 'log-subscriptions',
+    title: '100 subscriptions to logs, three blocks of 2,000 logs at a time',
+    isFollowing: true,
+    run: subscribed,
   },
   {
     name: 'idle-connections',
@@ -271,6 +279,32 @@ async function unreadMessages(url: string): Promise<void> {
       await sleep(1_000 / CALLS_PER_SECOND)
       socket.write(message)
     }
+  }
+}
+
+/** PUSH2 2000, JUMPDEST PUSH0 PUSH0 LOG0, PUSH1 1 SWAP1 SUB DUP1 PUSH1 3 JUMPI, STOP: as a contract's creation. */
+const TWO_THOUSAND_LOGS = '0x6107d05b5f5fa06001900380600357005b00'
+
+/** Ten connections with ten subscriptions each read all that they are told, while three blocks full of logs come every five seconds. */
+async function subscribed(url: string, nodeUrl: string): Promise<void> {
+  for (const client of range(10)) {
+    const socket = new WebSocket(url.replace('http', 'ws'), { dispatcher: agentOf(client) })
+    await new Promise((resolve) => socket.addEventListener('open', resolve))
+    for (const _ of range(10)) socket.send(rpc('eth_subscribe', ['logs', {}]))
+  }
+  const node = new Agent()
+  const answerOf = async (method: string, params: unknown[]) => {
+    const headers = { 'content-type': 'application/json' }
+    const { body } = await request(nodeUrl, { method: 'POST', headers, body: rpc(method, params), dispatcher: node })
+    return ((await body.json()) as { result: unknown }).result
+  }
+  const [from] = (await answerOf('eth_accounts', [])) as string[]
+  for (;;) {
+    // It mines a block for each.
+    for (const _ of range(3)) {
+      await answerOf('eth_sendTransaction', [{ from, data: TWO_THOUSAND_LOGS, gas: '0x1c9c380' }])
+    }
+    await sleep(5_000)
   }
 }
 
