@@ -35,7 +35,7 @@ export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode]
 
 /** An error that the client is meant to read. `data` is sent as it stands, so it never holds a secret. */
 export class RpcError extends Error {
-  override readonly name = 'RpcError'
+  override readonly name: string = 'RpcError'
   constructor(
     readonly code: ErrorCode,
     message: string,

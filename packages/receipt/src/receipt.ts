@@ -1,6 +1,16 @@
-import { type Address, DIALECTS, type Dialect, type Hash, type Hex } from '@upfront/protocol'
+import {
+  type Address,
+  DIALECTS,
+  type Dialect,
+  decodeInteger,
+  decodeList,
+  decodeObject,
+  decodeText,
+  type Hash,
+  type Hex,
+  refuseUnknownFields,
+} from '@upfront/protocol'
 import { hashTypedData, type LocalAccount, recoverTypedDataAddress, zeroHash } from 'viem'
-import { decodeInteger, decodeList, decodeObject, decodeText, refuseOthers } from './fields.js'
 
 /** What a receipt is about: `eth_simulateV1` or `upfront_simulate` as JSON-RPC, or `GET /v1/preview`. */
 export const RECEIPT_METHODS = ['eth_simulateV1', 'upfront_simulate', 'preview'] as const
@@ -206,10 +216,10 @@ function messageOf(value: Record<string, unknown>, struct: keyof typeof FIELDS):
 function demandStruct(value: unknown, struct: keyof typeof FIELDS, at: string): void {
   const object = decodeObject(value, at)
   const fields = FIELDS[struct]
-  refuseOthers(
+  refuseUnknownFields(
     object,
-    fields.map(({ name }) => name),
     at,
+    fields.map(({ name }) => name),
   )
   for (const field of fields) {
     const given = object[field.name]

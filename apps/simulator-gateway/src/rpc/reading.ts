@@ -4,9 +4,7 @@ import {
   DecodeError,
   decodeBlockParameter,
   decodeStateParameter,
-  ErrorCode,
   Place,
-  RpcError,
   type StateParameter,
   toQuantity,
 } from '@upfront/protocol'
@@ -60,16 +58,11 @@ export function stateParameter(params: unknown[], at: number): StateParameter {
 /** A method whose parameters are a list. */
 export type ListMethod = (params: unknown[], context: RpcContext) => ReturnType<RpcMethod>
 
-/** As `RpcMethod`: what can't be decoded is -32602. */
+/** As `RpcMethod`: parameters that are no list are a DecodeError. */
 export function decoding(method: ListMethod): RpcMethod {
   return async (params, context) => {
-    try {
-      if (!Array.isArray(params)) throw new DecodeError(undefined, 'params: expected an array')
-      return await method(params, context)
-    } catch (error) {
-      if (error instanceof DecodeError) throw new RpcError(ErrorCode.invalidParams, error.message)
-      throw error
-    }
+    if (!Array.isArray(params)) throw new DecodeError(undefined, 'params: expected an array')
+    return method(params, context)
   }
 }
 

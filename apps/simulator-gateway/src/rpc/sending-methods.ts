@@ -1,5 +1,5 @@
 import { passThrough, type UpstreamClient, UpstreamError, UpstreamRefusal } from '@upfront/node'
-import { DecodeError, decodeBytes, ErrorCode, RpcError } from '@upfront/protocol'
+import { decodeBytes, ErrorCode, RpcError } from '@upfront/protocol'
 import { keccak256 } from 'viem'
 import type { RpcMethod } from '../requests/rpc-method.js'
 
@@ -34,12 +34,7 @@ export function sendingMethods(client: UpstreamClient): Map<string, RpcMethod> {
   )
 }
 
-/** @throws RpcError -32602 */
+/** @throws DecodeError */
 function hashOf(raw: unknown): string {
-  try {
-    return keccak256(decodeBytes(raw, undefined, 'params[0]'))
-  } catch (error) {
-    if (error instanceof DecodeError) throw new RpcError(ErrorCode.invalidParams, error.message)
-    throw error
-  }
+  return keccak256(decodeBytes(raw, undefined, 'params[0]'))
 }

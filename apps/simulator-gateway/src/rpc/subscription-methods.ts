@@ -10,7 +10,6 @@ import { Broadcast } from '../subscriptions/broadcast.js'
 import { liveFilter } from '../subscriptions/live-filter.js'
 import { nodeTransactions } from '../subscriptions/node-transactions.js'
 import {
-  decoding,
   flashblockPosition,
   headPosition,
   type LogPosition,
@@ -77,7 +76,7 @@ export function subscriptionMethods(sources: SubscriptionSources): Map<string, R
 function headKinds({ blocks }: SubscriptionSources): Record<string, Open> {
   return {
     newHeads: (subscriber, [options]) => {
-      const known = decoding(() => headPosition(options))
+      const known = headPosition(options)
       return subscriber.subscribe((notify, ended) => {
         const texts = ({ kind, block }: BlockChange) => (kind === 'added' ? [block.header] : [])
         const resumed = ([_, ...since]: readonly BlockChange[]) => replay(notify, since.flatMap(texts))
@@ -86,7 +85,7 @@ function headKinds({ blocks }: SubscriptionSources): Record<string, Open> {
     },
     logs: (subscriber, [argument, options]) => {
       const passes = liveFilter(argument)
-      const known = decoding(() => logPosition(options))
+      const known = logPosition(options)
       const texts = (change: BlockChange, first?: LogPosition) =>
         logsOf(change, first).flatMap((log) =>
           passes(log) ? [change.kind === 'added' ? log.json : log.removedJson] : [],
@@ -159,7 +158,7 @@ function streamKinds({ blocks, preconfirmed }: SubscriptionSources): Record<stri
   })
   return {
     newFlashblocks: (subscriber, [options]) => {
-      const known = decoding(() => flashblockPosition(options))
+      const known = flashblockPosition(options)
       return subscriber.subscribe(async (notify, ended) =>
         resumable(
           await flashblocks.listen(
@@ -179,7 +178,7 @@ function streamKinds({ blocks, preconfirmed }: SubscriptionSources): Record<stri
     },
     pendingLogs: (subscriber, [argument, options]) => {
       const passes = liveFilter(argument)
-      const isLast = decoding(() => unsealedLogPosition(options))
+      const isLast = unsealedLogPosition(options)
       return subscriber.subscribe(async (notify, ended) =>
         resumable(
           await pendingLogs.listen(

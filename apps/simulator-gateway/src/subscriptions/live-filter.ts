@@ -1,5 +1,4 @@
 import { type BlockParameter, DecodeError, decodeLogFilter, type LogFilter, logMatches, Place } from '@upfront/protocol'
-import { decoding } from './resume.js'
 
 type LiveLog = Parameters<typeof logMatches>[0] & { blockNumber?: unknown }
 
@@ -13,22 +12,20 @@ const END = (1n << 64n) - 1n
  * @throws RpcError -32602 that names the field
  */
 export function liveFilter(value: unknown, at = 1): (log: LiveLog) => boolean {
-  return decoding(() => {
-    const place = new Place(undefined, `params[${at}]`)
-    const filter: LogFilter = decodeLogFilter(value ?? {}, place)
-    if (filter.blockHash !== undefined)
-      throw new DecodeError(new Place(place, 'blockHash'), 'a subscription is to new blocks: ask eth_getLogs')
-    const from = bound(filter.fromBlock, 0n, new Place(place, 'fromBlock'))
-    const to = bound(filter.toBlock, END, new Place(place, 'toBlock'))
-    if (from > to) throw new DecodeError(new Place(place, 'toBlock'), 'is before `fromBlock`')
-    const isBounded = from > 0n || to < END
-    return (log) => {
-      if (!logMatches(log, filter)) return false
-      if (!isBounded) return true
-      const number = BigInt(String(log.blockNumber))
-      return number >= from && number <= to
-    }
-  })
+  const place = new Place(undefined, `params[${at}]`)
+  const filter: LogFilter = decodeLogFilter(value ?? {}, place)
+  if (filter.blockHash !== undefined)
+    throw new DecodeError(new Place(place, 'blockHash'), 'a subscription is to new blocks: ask eth_getLogs')
+  const from = bound(filter.fromBlock, 0n, new Place(place, 'fromBlock'))
+  const to = bound(filter.toBlock, END, new Place(place, 'toBlock'))
+  if (from > to) throw new DecodeError(new Place(place, 'toBlock'), 'is before `fromBlock`')
+  const isBounded = from > 0n || to < END
+  return (log) => {
+    if (!logMatches(log, filter)) return false
+    if (!isBounded) return true
+    const number = BigInt(String(log.blockNumber))
+    return number >= from && number <= to
+  }
 }
 
 function bound(block: BlockParameter | undefined, latest: bigint, place: Place): bigint {

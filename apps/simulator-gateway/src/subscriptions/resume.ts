@@ -1,5 +1,4 @@
 import {
-  DecodeError,
   decodeBytes32,
   decodeQuantity,
   ErrorCode,
@@ -125,14 +124,4 @@ function payloadPosition(last: Notification, place: Place): { payloadId: Hex; fl
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** Runs what decodes parameters. @throws RpcError -32602 in place of DecodeError */
-export function decoding<T>(decode: () => T): T {
-  try {
-    return decode()
-  } catch (error) {
-    if (error instanceof DecodeError) throw new RpcError(ErrorCode.invalidParams, error.message)
-    throw error
-  }
 }

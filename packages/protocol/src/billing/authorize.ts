@@ -1,6 +1,3 @@
-import type { Address } from '../hex.js'
-import { decodePayment, encodePayment, type Payment } from './payment.js'
-import type { Refusal } from './reasons.js'
 import {
   decodeAddressField,
   decodeInteger,
@@ -10,7 +7,10 @@ import {
   decodeString,
   type JsonObject,
   refuseUnknownFields,
-} from './wire-fields.js'
+} from '../decode/fields.js'
+import type { Address } from '../hex.js'
+import { decodePayment, encodePayment, type Payment } from './payment.js'
+import type { Refusal } from './reasons.js'
 
 /**
  * What billing adds to `minimumValiditySeconds`: the least time that it asks for between a charge and the deadline.

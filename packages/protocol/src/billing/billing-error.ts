@@ -1,4 +1,4 @@
-import { decodeObject, decodeOneOf, decodeString } from './wire-fields.js'
+import { decodeObject, decodeOneOf, decodeString } from '../decode/fields.js'
 
 /**
  * Why an internal call failed, with its HTTP status. Refusals are no errors: they are 200 with `outcome: 'refused'`.

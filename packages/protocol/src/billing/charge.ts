@@ -1,5 +1,3 @@
-import { decodePayment, encodePayment, type Payment } from './payment.js'
-import type { Refusal } from './reasons.js'
 import {
   decodeDecimal,
   decodeInteger,
@@ -8,7 +6,9 @@ import {
   decodeString,
   type JsonObject,
   refuseUnknownFields,
-} from './wire-fields.js'
+} from '../decode/fields.js'
+import { decodePayment, encodePayment, type Payment } from './payment.js'
+import type { Refusal } from './reasons.js'
 
 /**
  * Charge an authorized payment. Answered once the charge is stored and its settlement was waited for, at most

@@ -1,6 +1,6 @@
+import { decodeAddressField, decodeDecimal, decodeHash, decodeObject, refuse } from '../decode/fields.js'
 import type { Address, Hex } from '../hex.js'
 import { decodeRequirements, decodeSignature, type Requirements } from './permit2-payload.js'
-import { decodeAddressField, decodeDecimal, decodeHash, decodeObject, refuse } from './wire-fields.js'
 
 /**
  * What the buyer signed: EIP-3009's `TransferWithAuthorization` of the token, for anybody to send. Amounts in the smallest unit of the

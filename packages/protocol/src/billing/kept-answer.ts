@@ -1,4 +1,4 @@
-import { decodeInteger, decodeObject, decodeString, type JsonObject, refuseUnknownFields } from './wire-fields.js'
+import { decodeInteger, decodeObject, decodeString, type JsonObject, refuseUnknownFields } from '../decode/fields.js'
 
 /** Characters of an answer that is kept beside its payment. */
 export const MOST_ANSWER_CHARACTERS = 96 * 1024

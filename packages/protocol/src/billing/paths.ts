@@ -1,4 +1,4 @@
-import type { Network } from './wire-fields.js'
+import type { Network } from '../decode/fields.js'
 
 /**
  * The internal calls. Each carries `Authorization: Bearer <BILLING_TOKEN>`, and each POST an `Idempotency-Key` (1 to 200

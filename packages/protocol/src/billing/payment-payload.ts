@@ -1,6 +1,6 @@
+import { decodeObject } from '../decode/fields.js'
 import { decodeEip3009Payment, type Eip3009Authorization, type Eip3009Payment } from './eip3009-payload.js'
 import { decodePermit2Payment, type Permit2Authorization, type Permit2Payment, type Scheme } from './permit2-payload.js'
-import { decodeObject } from './wire-fields.js'
 
 /** What a buyer signed, whichever contract takes it. */
 export type SignedAuthorization = Permit2Authorization | Eip3009Authorization

@@ -1,5 +1,3 @@
-import type { Address, Hash } from '../hex.js'
-import { SCHEMES, type Scheme } from './permit2-payload.js'
 import {
   decodeAddressField,
   decodeDecimal,
@@ -10,7 +8,9 @@ import {
   decodeOneOf,
   decodeString,
   type Network,
-} from './wire-fields.js'
+} from '../decode/fields.js'
+import type { Address, Hash } from '../hex.js'
+import { SCHEMES, type Scheme } from './permit2-payload.js'
 
 /**
  * - `authorized`: verified and reserved; the handler may run.

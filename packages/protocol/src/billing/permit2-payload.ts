@@ -1,4 +1,3 @@
-import type { Address, Hex } from '../hex.js'
 import {
   decodeAddressField,
   decodeDecimal,
@@ -10,7 +9,8 @@ import {
   type JsonObject,
   type Network,
   refuse,
-} from './wire-fields.js'
+} from '../decode/fields.js'
+import type { Address, Hex } from '../hex.js'
 
 /** x402's schemes that are settled here: up to a signed maximum, or exactly what was signed. */
 export const SCHEMES = ['upto', 'exact'] as const

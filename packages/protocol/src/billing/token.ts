@@ -1,4 +1,3 @@
-import type { Address } from '../hex.js'
 import {
   decodeAddressField,
   decodeInteger,
@@ -6,7 +5,8 @@ import {
   decodeObject,
   decodeString,
   type Network,
-} from './wire-fields.js'
+} from '../decode/fields.js'
+import type { Address } from '../hex.js'
 
 /** A token that billing settles. `name` and `version` are its EIP-712 domain's, as an offer's `extra` carries them. */
 export interface Token {

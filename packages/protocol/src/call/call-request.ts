@@ -1,6 +1,5 @@
 import { decodeStateParameter, type StateParameter } from '../block-parameter.js'
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
-import { ErrorCode, RpcError } from '../rpc-error.js'
 import { decodeBlockOverrides } from '../simulate/decode-block-overrides.js'
 import { decodeCall } from '../simulate/decode-call.js'
 import { decodeStateOverrides } from '../simulate/decode-state-overrides.js'
@@ -21,19 +20,14 @@ export interface CallRequest {
  * @throws RpcError -32602 with the place of what is wrong
  */
 export function decodeCallRequest(params: unknown): CallRequest {
-  try {
-    if (!Array.isArray(params)) throw mismatch(undefined, 'params to be [call, block]', params)
-    if (params.length > 4) throw new DecodeError(undefined, `expected at most four params, got ${params.length}`)
-    const [call, block, stateOverrides, blockOverrides] = params
-    return {
-      call: decodeCall(call, place(0)),
-      block: decodeStateParameter(block ?? 'latest', place(1)),
-      stateOverrides: stateOverrides == null ? [] : decodeStateOverrides(stateOverrides, place(2)),
-      blockOverrides: blockOverrides == null ? {} : decodeBlockOverrides(blockOverrides, place(3)),
-    }
-  } catch (error) {
-    if (error instanceof DecodeError) throw new RpcError(ErrorCode.invalidParams, error.message)
-    throw error
+  if (!Array.isArray(params)) throw mismatch(undefined, 'params to be [call, block]', params)
+  if (params.length > 4) throw new DecodeError(undefined, `expected at most four params, got ${params.length}`)
+  const [call, block, stateOverrides, blockOverrides] = params
+  return {
+    call: decodeCall(call, place(0)),
+    block: decodeStateParameter(block ?? 'latest', place(1)),
+    stateOverrides: stateOverrides == null ? [] : decodeStateOverrides(stateOverrides, place(2)),
+    blockOverrides: blockOverrides == null ? {} : decodeBlockOverrides(blockOverrides, place(3)),
   }
 }
 

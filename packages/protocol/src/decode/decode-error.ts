@@ -1,3 +1,4 @@
+import { ErrorCode, RpcError } from '../rpc-error.js'
 import { quote } from './quote.js'
 
 /** Where in a JSON document a value stands. Rendered only when something is wrong with it. */
@@ -15,8 +16,8 @@ export class Place {
   }
 }
 
-/** A value from outside that is not what its place asks for. The message names the place and holds at most an excerpt. */
-export class DecodeError extends Error {
+/** A value from outside that is not what its place asks for: -32602. The message names the place and holds at most an excerpt. */
+export class DecodeError extends RpcError {
   override readonly name = 'DecodeError'
   readonly place: string
 
@@ -26,7 +27,7 @@ export class DecodeError extends Error {
     readonly reason: string,
   ) {
     const rendered = place?.toString() ?? ''
-    super(rendered === '' ? reason : `${rendered}: ${reason}`)
+    super(ErrorCode.invalidParams, rendered === '' ? reason : `${rendered}: ${reason}`)
     this.place = rendered
   }
 }

@@ -29,34 +29,22 @@ const BLOCK_ALIASES = { transactions: 'calls', stateDiff: 'stateOverrides', over
  * got "21000"`; -38026 over a limit
  */
 export function decodeSimulationRequest(params: unknown, limits: SimulationLimits): SimulationRequest {
-  try {
-    const request = decode(params)
-    checkCounts(request.blockStateCalls, limits)
-    return request
-  } catch (error) {
-    throw refusalOf(error)
-  }
+  const request = decode(params)
+  checkCounts(request.blockStateCalls, limits)
+  return request
 }
 
 /** `decodeSimulationRequest` of a long request, with as many entries at a time of what it has many of. Long lists and maps come last. */
 export function* decodeSimulationRequestInParts(params: unknown, limits: SimulationLimits): Parts<SimulationRequest> {
-  try {
-    const later: Later = []
-    const request = decode(params, later)
-    // What is done later may have parts that come later still.
-    for (const rest of later) {
-      yield
-      yield* rest
-    }
-    checkCounts(request.blockStateCalls, limits)
-    return request
-  } catch (error) {
-    throw refusalOf(error)
+  const later: Later = []
+  const request = decode(params, later)
+  // What is done later may have parts that come later still.
+  for (const rest of later) {
+    yield
+    yield* rest
   }
-}
-
-function refusalOf(error: unknown): unknown {
-  return error instanceof DecodeError ? new RpcError(ErrorCode.invalidParams, error.message) : error
+  checkCounts(request.blockStateCalls, limits)
+  return request
 }
 
 function decode(params: unknown, later?: Later): SimulationRequest {

@@ -1,7 +1,6 @@
 import { type AccountCall, type SignedTransactionCall, takeWrittenCalls } from '../call/written-calls.js'
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
 import { decodeArray, decodeBoolean, decodeObject } from '../decode/structure.js'
-import { ErrorCode, RpcError } from '../rpc-error.js'
 import { type TokenSetting, takeTokenSettings } from '../simulate/decode-token-overrides.js'
 import { decodeTracer, type Tracer } from './tracer.js'
 
@@ -63,47 +62,42 @@ export const INSPECTION_FIELDS = [
  * @throws RpcError -32602 with the place of what is wrong
  */
 export function decodeInspection(params: unknown): { inspection: Inspection; params: unknown[] } {
-  try {
-    if (!Array.isArray(params)) throw mismatch(undefined, 'params to be [payload, blockParameter]', params)
-    const payload = {
-      ...decodeObject(params[0], 'an object with `blockStateCalls`', new Place(undefined, 'params[0]')),
-    }
-    const { trace, abi, positions } = payload
-    if (positions !== undefined && positions !== null)
-      throw new DecodeError(new Place(undefined, 'positions'), 'several positions of a block are not tried here')
-    const flag = (name: string) => {
-      const value = payload[name]
-      return value !== undefined && value !== null && decodeBoolean(value, undefined, name)
-    }
-    const inspection: Inspection = {
-      ...(trace !== undefined && trace !== null && trace !== false && { trace: decodeTrace(trace) }),
-      stateDiff: flag('stateDiff'),
-      accessLists: flag('accessLists'),
-      assetChanges: flag('assetChanges'),
-      gasLimits: flag('gasLimits'),
-      ...(flag('decode') && { decode: true }),
-      ...(flag('fees') && { fees: true }),
-      ...(flag('depends') && { depends: true }),
-      ...(flag('outcome') && { outcome: true }),
-      ...(flag('guard') && { guard: true }),
-      ...(abi !== undefined && abi !== null && { abi: decodeAbi(abi) }),
-    }
-    const isLinked = flag('link')
-    for (const field of INSPECTION_FIELDS) delete payload[field]
-    if (isLinked) inspection.link = { ...payload, ...(inspection.abi && { abi }) }
-    const { signed, accounts } = takeWrittenCalls(payload)
-    if (signed.length > 0) inspection.signed = signed
-    if (accounts.length > 0) inspection.accounts = accounts
-    const taken = takeTokenSettings(payload.blockStateCalls)
-    if (taken !== undefined) {
-      inspection.tokens = taken.settings
-      payload.blockStateCalls = taken.blocks
-    }
-    return { inspection, params: [payload, ...params.slice(1)] }
-  } catch (error) {
-    if (error instanceof DecodeError) throw new RpcError(ErrorCode.invalidParams, error.message)
-    throw error
+  if (!Array.isArray(params)) throw mismatch(undefined, 'params to be [payload, blockParameter]', params)
+  const payload = {
+    ...decodeObject(params[0], 'an object with `blockStateCalls`', new Place(undefined, 'params[0]')),
   }
+  const { trace, abi, positions } = payload
+  if (positions !== undefined && positions !== null)
+    throw new DecodeError(new Place(undefined, 'positions'), 'several positions of a block are not tried here')
+  const flag = (name: string) => {
+    const value = payload[name]
+    return value !== undefined && value !== null && decodeBoolean(value, undefined, name)
+  }
+  const inspection: Inspection = {
+    ...(trace !== undefined && trace !== null && trace !== false && { trace: decodeTrace(trace) }),
+    stateDiff: flag('stateDiff'),
+    accessLists: flag('accessLists'),
+    assetChanges: flag('assetChanges'),
+    gasLimits: flag('gasLimits'),
+    ...(flag('decode') && { decode: true }),
+    ...(flag('fees') && { fees: true }),
+    ...(flag('depends') && { depends: true }),
+    ...(flag('outcome') && { outcome: true }),
+    ...(flag('guard') && { guard: true }),
+    ...(abi !== undefined && abi !== null && { abi: decodeAbi(abi) }),
+  }
+  const isLinked = flag('link')
+  for (const field of INSPECTION_FIELDS) delete payload[field]
+  if (isLinked) inspection.link = { ...payload, ...(inspection.abi && { abi }) }
+  const { signed, accounts } = takeWrittenCalls(payload)
+  if (signed.length > 0) inspection.signed = signed
+  if (accounts.length > 0) inspection.accounts = accounts
+  const taken = takeTokenSettings(payload.blockStateCalls)
+  if (taken !== undefined) {
+    inspection.tokens = taken.settings
+    payload.blockStateCalls = taken.blocks
+  }
+  return { inspection, params: [payload, ...params.slice(1)] }
 }
 
 function decodeAbi(value: unknown): { type: string }[] {

@@ -2,7 +2,6 @@ import { decodeIndex, decodeStateParameter, type StateParameter } from '../block
 import type { CallRequest } from '../call/call-request.js'
 import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
 import { decodeObject, ignoreUnlessMistyped } from '../decode/structure.js'
-import { ErrorCode, RpcError } from '../rpc-error.js'
 import { decodeBlockOverrides } from '../simulate/decode-block-overrides.js'
 import { decodeCall } from '../simulate/decode-call.js'
 import { decodeStateOverrides } from '../simulate/decode-state-overrides.js'
@@ -23,24 +22,19 @@ const FIELDS = [...TRACER_FIELDS, 'stateOverrides', 'blockOverrides', 'txIndex']
  * @throws RpcError -32602 with the place of what is wrong
  */
 export function decodeTraceCallRequest(params: unknown): TraceCallRequest {
-  try {
-    if (!Array.isArray(params)) throw mismatch(undefined, 'params to be [call, block, config]', params)
-    if (params.length > 3) throw new DecodeError(undefined, `expected at most three params, got ${params.length}`)
-    const place = new Place(undefined, 'params[2]')
-    const config = decodeConfig(params[2], FIELDS, place)
-    const { stateOverrides, blockOverrides, txIndex } = config
-    return {
-      call: decodeCall(params[0], new Place(undefined, 'params[0]')),
-      block: decodeBlock(params[1] ?? 'latest', txIndex ?? undefined, new Place(place, 'txIndex')),
-      tracer: decodeNamed(config, place),
-      stateOverrides:
-        stateOverrides == null ? [] : decodeStateOverrides(stateOverrides, new Place(place, 'stateOverrides')),
-      blockOverrides:
-        blockOverrides == null ? {} : decodeBlockOverrides(blockOverrides, new Place(place, 'blockOverrides')),
-    }
-  } catch (error) {
-    if (error instanceof DecodeError) throw new RpcError(ErrorCode.invalidParams, error.message)
-    throw error
+  if (!Array.isArray(params)) throw mismatch(undefined, 'params to be [call, block, config]', params)
+  if (params.length > 3) throw new DecodeError(undefined, `expected at most three params, got ${params.length}`)
+  const place = new Place(undefined, 'params[2]')
+  const config = decodeConfig(params[2], FIELDS, place)
+  const { stateOverrides, blockOverrides, txIndex } = config
+  return {
+    call: decodeCall(params[0], new Place(undefined, 'params[0]')),
+    block: decodeBlock(params[1] ?? 'latest', txIndex ?? undefined, new Place(place, 'txIndex')),
+    tracer: decodeNamed(config, place),
+    stateOverrides:
+      stateOverrides == null ? [] : decodeStateOverrides(stateOverrides, new Place(place, 'stateOverrides')),
+    blockOverrides:
+      blockOverrides == null ? {} : decodeBlockOverrides(blockOverrides, new Place(place, 'blockOverrides')),
   }
 }
 

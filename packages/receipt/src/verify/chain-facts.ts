@@ -1,5 +1,5 @@
+import { decodeObject } from '@upfront/protocol'
 import { type ChainRules, chainRulesFromEthConfig, chainRulesFromGenesis, knownChainRules } from '@upfront/simulation'
-import { decodeObject } from '../fields.js'
 import { jsonHash } from '../json-hash.js'
 import { bigintsToJson } from '../witness/bigint-json.js'
 import type { DecodedWitness } from '../witness/witness.js'

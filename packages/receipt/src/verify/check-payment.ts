@@ -1,7 +1,7 @@
+import { decodeList, decodeObject, decodeText, refuseUnknownFields } from '@upfront/protocol'
 import { x402UptoPermit2ProxyAddress } from '@x402/evm'
 import { type Hex, recoverAddress } from 'viem'
 import { authorizationHash, type Permit2Authorization } from '../bill/authorization-hash.js'
-import { decodeList, decodeObject, decodeText, refuseOthers } from '../fields.js'
 import { jsonHash } from '../json-hash.js'
 import type { SignedReceipt } from '../receipt.js'
 import { type Check, check, demandEqual, demandSameHex, firstDifference, Unchecked } from './check.js'
@@ -82,7 +82,7 @@ async function authorizationOf(receipts: readonly SignedReceipt[], { payment }: 
   const { permit2Authorization, signature } = decodeObject(payload, 'payment.payload')
   const at = 'payment.payload.permit2Authorization'
   const signed = decodeObject(permit2Authorization, at) as unknown as Permit2Authorization
-  refuseOthers(signed, ['from', 'permitted', 'spender', 'nonce', 'deadline', 'witness'], at)
+  refuseUnknownFields(signed, at, ['from', 'permitted', 'spender', 'nonce', 'deadline', 'witness'])
   const { permitted, witness } = signed
   const { scheme, network, amount, asset, payTo, extra } = decodeObject(
     accepted,

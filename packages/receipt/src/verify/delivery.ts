@@ -1,5 +1,5 @@
+import { decodeInteger, decodeObject, decodeText, refuseUnknownFields } from '@upfront/protocol'
 import { type Hex, recoverTypedDataAddress } from 'viem'
-import { decodeInteger, decodeObject, decodeText, refuseOthers } from '../fields.js'
 import type { SignedReceipt } from '../receipt.js'
 import { demandEqual, demandSameHex, Unchecked } from './check.js'
 import { demandKeyOf } from './check-call.js'
@@ -36,10 +36,10 @@ export async function deliveryOf(
   const { format, payload, signature } = decodeObject(receipt, 'delivery')
   if (format !== 'eip712') throw new Unchecked(`delivery.format: ${String(format)} can't be checked here`)
   const signed = decodeObject(payload, 'delivery.payload')
-  refuseOthers(
+  refuseUnknownFields(
     signed,
-    DELIVERY_TYPES.Receipt.map(({ name }) => name),
     'delivery.payload',
+    DELIVERY_TYPES.Receipt.map(({ name }) => name),
   )
   demandEqual(signed.version, 1, 'delivery.version')
   demandEqual(signed.network, network, 'delivery.network')

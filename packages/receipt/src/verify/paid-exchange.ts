@@ -1,5 +1,4 @@
-import type { Dialect } from '@upfront/protocol'
-import { decodeList, decodeObject, decodeText, refuseOthers } from '../fields.js'
+import { type Dialect, decodeList, decodeObject, decodeText, refuseUnknownFields } from '@upfront/protocol'
 import { RECEIPT_METHODS, type ReceiptMethod } from '../receipt.js'
 
 /** What a buyer keeps of one paid request, as JSON. Only `request` and `answer` are needed; without the rest, less can be checked. */
@@ -43,9 +42,9 @@ const DOCUMENTS = ['request', 'answer', 'offer', 'payment', 'settlement', 'selle
 /** @throws Error that names the field */
 export function decodePaidExchange(value: unknown): PaidExchange {
   const exchange = decodeObject(value, 'the file')
-  refuseOthers(exchange, DOCUMENTS, 'the file')
+  refuseUnknownFields(exchange, 'the file', DOCUMENTS)
   const request = decodeObject(exchange.request, 'request')
-  refuseOthers(request, ['url', 'body'], 'request')
+  refuseUnknownFields(request, 'request', ['url', 'body'])
   const url = decodeText(request.url, /^https?:\/\//, 'request.url')
   if (!URL.canParse(url)) throw new Error('request.url: expected a URL')
   if (exchange.answer === undefined) throw new Error('answer: is missing')
@@ -85,7 +84,7 @@ function rpcCall(
 ): PaidCall[] {
   const { id, method, params } = decodeObject(asked, 'request.body')
   const answer = decodeObject(answered, name)
-  refuseOthers(answer, ['jsonrpc', 'id', 'result', 'error', 'charge', 'receipt', 'witness', 'simulation'], name)
+  refuseUnknownFields(answer, name, ['jsonrpc', 'id', 'result', 'error', 'charge', 'receipt', 'witness', 'simulation'])
   if (answer.jsonrpc !== '2.0' || answer.id !== id)
     throw new Error(`${name}: is not the answer to request ${String(id)}`)
   const { result, charge, receipt, witness } = answer

@@ -1,5 +1,5 @@
+import { decodeList, decodeObject, refuseUnknownFields } from '@upfront/protocol'
 import { type ChainRules, ETHEREUM_FORKS, OP_FORKS } from '@upfront/simulation'
-import { decodeList, decodeObject, refuseOthers } from '../fields.js'
 import { bigintsToJson } from './bigint-json.js'
 
 const NAMES = [
@@ -12,7 +12,7 @@ const MOST_DIGITS = 6_000
 /** Rules as a witness brings them, bigints read already. @throws Error that names the field */
 export function decodeChainRules(value: unknown, field: string): ChainRules {
   const rules = decodeObject(value, field)
-  refuseOthers(rules, NAMES, field)
+  refuseUnknownFields(rules, field, NAMES)
   if (JSON.stringify(bigintsToJson(rules)).length > MOST_DIGITS)
     throw new Error(`${field}: expected at most ${MOST_DIGITS} digits`)
   demandBigint(rules.chainId, `${field}.chainId`)

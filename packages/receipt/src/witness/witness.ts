@@ -3,15 +3,18 @@ import {
   type BlockHeader,
   blockHeaderFromRpc,
   blockHeaderToRpc,
+  decodeList,
+  decodeObject,
+  decodeText,
   type Hash,
   type Hex,
   type Parts,
   type RpcHeader,
+  refuseUnknownFields,
   type SimulationLimits,
   toQuantity,
 } from '@upfront/protocol'
 import type { ChainRules, Simulation, TouchedList } from '@upfront/simulation'
-import { decodeList, decodeObject, decodeText, refuseOthers } from '../fields.js'
 import { jsonHash } from '../json-hash.js'
 import { bigintsFromJson, bigintsToJson } from './bigint-json.js'
 import { decodeChainRules } from './decode-chain-rules.js'
@@ -145,7 +148,7 @@ export function decodeWitness(value: unknown, field = 'witness'): DecodedWitness
   const witness = decodeObject(value, field)
   const { rules, limits, base, opening, daFootprintScalar, accounts, touched } = witness
   const { blockHashes, ancestors, nodes, unproven } = witness
-  refuseOthers(witness, NAMES, field)
+  refuseUnknownFields(witness, field, NAMES)
   return {
     rules: decodeChainRules(bigintsFromJson(rules), `${field}.rules`) as ChainRules,
     limits: decodeLimits(limits, `${field}.limits`),
@@ -194,7 +197,7 @@ const COUNTS = ['blocks', 'callsPerBlock', 'totalCalls', 'answerBytes']
 
 function decodeAccount(value: unknown, field: string): DecodedAccount {
   const { balance, nonce, code, storage, ...others } = decodeObject(value, field)
-  refuseOthers(others, [], field)
+  refuseUnknownFields(others, field, [])
   return {
     balance: BigInt(decodeText(balance, QUANTITY, `${field}.balance`)),
     nonce: BigInt(decodeText(nonce, QUANTITY, `${field}.nonce`)),
@@ -205,7 +208,7 @@ function decodeAccount(value: unknown, field: string): DecodedAccount {
 
 function decodeTouched(value: unknown, field: string): WitnessTouched {
   const { accounts, slots, ...others } = decodeObject(value, field)
-  refuseOthers(others, [], field)
+  refuseUnknownFields(others, field, [])
   const listOf = (list: unknown, pattern: RegExp, at: string) =>
     decodeList(list, at).map((item, index) => decodeText(item, pattern, `${at}[${index}]`))
   return {
@@ -246,7 +249,7 @@ function decodeHeader(value: unknown, field: string): BlockHeader {
 
 function decodeLimits(value: unknown, field: string): SimulationLimits {
   const limits = decodeObject(bigintsFromJson(decodeObject(value, field)), field)
-  refuseOthers(limits, [...COUNTS, 'gas'], field)
+  refuseUnknownFields(limits, field, [...COUNTS, 'gas'])
   for (const name of COUNTS)
     if (!Number.isSafeInteger(limits[name]) || (limits[name] as number) < 1)
       throw new Error(`${field}.${name}: expected a whole number`)

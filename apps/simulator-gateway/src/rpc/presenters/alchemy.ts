@@ -1,8 +1,8 @@
-import { ErrorCode, RpcError } from '@upfront/protocol'
+import { decodeList, ErrorCode, RpcError } from '@upfront/protocol'
 import type { DecodedFrame, InspectedCall, ShownApproval, ShownAsset } from '@upfront/simulation'
 import { knownChainRules } from '@upfront/simulation'
 import type { RpcContext, RpcMethod } from '../../requests/rpc-method.js'
-import { listAt, listOf, type Recorded, type Recorder } from './recorder.js'
+import { listOf, type Recorded, type Recorder } from './recorder.js'
 import { argumentsOf, failureOf, formatUnits } from './words.js'
 
 // Alchemy's simulation methods. Source: https://www.alchemy.com/docs/reference/simulation-asset-changes and …-execution.
@@ -29,7 +29,7 @@ export function alchemyMethods(recorder: Recorder): [string, RpcMethod][] {
   const bundle = (present: (recorded: Recorded, format: string) => unknown[]): RpcMethod => {
     return async (params, context) => {
       const { format, rest, at } = formatOf(listOf(params, 3))
-      const calls = listAt(rest[0], `params[${at}]`)
+      const calls = decodeList(rest[0], `params[${at}]`)
       const recorded = await record(calls, rest[1], (index) => `params[${at}][${index}]`, context)
       return JSON.stringify(present(recorded, format))
     }

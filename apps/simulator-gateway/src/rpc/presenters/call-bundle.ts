@@ -1,6 +1,6 @@
-import { ErrorCode, type Hex, RpcError } from '@upfront/protocol'
+import { decodeList, decodeObject, ErrorCode, type Hex, RpcError } from '@upfront/protocol'
 import type { RpcMethod } from '../../requests/rpc-method.js'
-import { listAt, listOf, objectAt, type Recorded, type Recorder } from './recorder.js'
+import { listOf, type Recorded, type Recorder } from './recorder.js'
 import { failureOf } from './words.js'
 
 // Flashbots' eth_callBundle. Source: https://docs.flashbots.net/flashbots-auction/advanced/rpc-endpoint#eth_callbundle
@@ -19,10 +19,10 @@ export function bundleMethods(recorder: Recorder): [string, RpcMethod][] {
       'eth_callBundle',
       async (params, context) => {
         const [given] = listOf(params, 1)
-        const fields = objectAt(given, 'params[0]')
+        const fields = decodeObject(given, 'params[0]')
         const unknown = Object.keys(fields).find((name) => !KNOWN.includes(name))
         if (unknown !== undefined) throw new RpcError(ErrorCode.invalidParams, `params[0].${unknown}: is not offered`)
-        const txs = listAt(fields.txs, 'params[0].txs').map((raw, index) => {
+        const txs = decodeList(fields.txs, 'params[0].txs').map((raw, index) => {
           if (typeof raw === 'string') return raw as Hex
           throw new RpcError(ErrorCode.invalidParams, `params[0].txs[${index}]: expected a signed transaction in hex`)
         })

@@ -1,6 +1,6 @@
-import { ErrorCode, RpcError } from '@upfront/protocol'
+import { decodeList, decodeObject, ErrorCode, RpcError } from '@upfront/protocol'
 import type { RpcMethod } from '../../requests/rpc-method.js'
-import { type Asked, listAt, listOf, objectAt, type Recorder } from './recorder.js'
+import { type Asked, listOf, type Recorder } from './recorder.js'
 import { failureOf } from './words.js'
 
 // Erigon's bundles. Source: https://docs.erigon.tech (eth_callMany), and what reth and the providers answer.
@@ -38,7 +38,7 @@ export function callManyMethods(recorder: Recorder): [string, RpcMethod][] {
       'debug_traceCallMany',
       async (params, context) => {
         const [bundles, simulated, given] = listOf(params, 3)
-        const { tracer, tracerConfig, stateOverrides, timeout: _, ...options } = objectAt(given ?? {}, 'params[2]')
+        const { tracer, tracerConfig, stateOverrides, timeout: _, ...options } = decodeObject(given ?? {}, 'params[2]')
         const trace = { tracer: tracer ?? 'structLogger', tracerConfig: tracerConfig ?? (tracer ? {} : options) }
         const asked = bundlesOf(bundles, simulated, stateOverrides, 'params[2].stateOverrides', { trace })
         const { calls } = await recorder.record(
@@ -65,10 +65,10 @@ function bundlesOf(
 ): { asked: Asked; lengths: number[] } {
   const places: [string, string][] = []
   const lengths: number[] = []
-  const blockStateCalls = listAt(given, 'params[0]').map((bundle, index) => {
+  const blockStateCalls = decodeList(given, 'params[0]').map((bundle, index) => {
     const at = `params[0][${index}]`
-    const fields = objectAt(bundle, at)
-    const calls = listAt(fields.transactions, `${at}.transactions`)
+    const fields = decodeObject(bundle, at)
+    const calls = decodeList(fields.transactions, `${at}.transactions`)
     lengths.push(calls.length)
     const name = fields.blockOverride === undefined ? 'blockOverrides' : 'blockOverride'
     places.push([`blockStateCalls[${index}].calls`, `${at}.transactions`])
@@ -86,7 +86,7 @@ function bundlesOf(
 
 function blockOverridesOf(given: unknown, place: string): object {
   const overrides: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(objectAt(given, place))) {
+  for (const [name, value] of Object.entries(decodeObject(given, place))) {
     if (REFUSED.includes(name)) throw new RpcError(ErrorCode.invalidParams, `${place}.${name}: can not be set here`)
     overrides[OVERRIDES[name] ?? name] = value
   }
@@ -96,7 +96,7 @@ function blockOverridesOf(given: unknown, place: string): object {
 /** The state after a block, or after its first transactions; -1: after all. */
 function blockOf(simulated: unknown): unknown {
   if (simulated == null) return 'latest'
-  const { blockNumber, transactionIndex } = objectAt(simulated, 'params[1]')
+  const { blockNumber, transactionIndex } = decodeObject(simulated, 'params[1]')
   const block = blockNumber ?? 'latest'
   if (transactionIndex === undefined || transactionIndex === null || transactionIndex === -1) return block
   const isHash = typeof block === 'string' && block.length === 66

@@ -1,4 +1,4 @@
-import { type BlockHeader, ErrorCode, quote, RpcError } from '@upfront/protocol'
+import { type BlockHeader, decodeList, ErrorCode, RpcError } from '@upfront/protocol'
 import type { CallRecord, InspectedBlock, InspectedCall } from '@upfront/simulation'
 import type { RpcContext } from '../../requests/rpc-method.js'
 import type { SimulationContext } from '../../simulate/simulation-context.js'
@@ -92,20 +92,8 @@ function placed(error: RpcError, places: Asked['places']): RpcError {
 
 /** The params of a method, as a list. @throws RpcError -32602 */
 export function listOf(params: unknown, most: number): unknown[] {
-  const list = listAt(params, 'params')
+  const list = decodeList(params, 'params')
   if (list.length > most)
     throw new RpcError(ErrorCode.invalidParams, `params: expected at most ${most}, got ${list.length}`)
   return list
-}
-
-/** @throws RpcError -32602 that names the place */
-export function objectAt(value: unknown, place: string): Record<string, unknown> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  throw new RpcError(ErrorCode.invalidParams, `${place}: expected an object, got ${quote(value)}`)
-}
-
-/** @throws RpcError -32602 that names the place */
-export function listAt(value: unknown, place: string): unknown[] {
-  if (Array.isArray(value)) return value
-  throw new RpcError(ErrorCode.invalidParams, `${place}: expected an array, got ${quote(value)}`)
 }

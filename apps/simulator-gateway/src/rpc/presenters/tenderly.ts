@@ -1,7 +1,7 @@
-import { ErrorCode, type Hex, RpcError, toQuantity } from '@upfront/protocol'
+import { decodeList, decodeObject, ErrorCode, type Hex, RpcError, toQuantity } from '@upfront/protocol'
 import type { AccountDiff, AssetChanges, DecodedFrame, InspectedCall } from '@upfront/simulation'
 import type { RpcContext, RpcMethod } from '../../requests/rpc-method.js'
-import { listAt, listOf, objectAt, type Recorded, type Recorder } from './recorder.js'
+import { listOf, type Recorded, type Recorder } from './recorder.js'
 import { argumentsOf, failureOf, formatUnits, traceAddresses } from './words.js'
 
 // Tenderly's methods. Source: https://docs.tenderly.co/node/rpc-reference/ethereum-mainnet/tenderly_simulateTransaction
@@ -13,7 +13,7 @@ const NOBODY = `0x${'0'.repeat(40)}`
 export function tenderlyMethods(recorder: Recorder): [string, RpcMethod][] {
   const record = (params: unknown, isBundle: boolean, shown: object, context: RpcContext) => {
     const [given, block, stateOverrides, blockOverrides] = listOf(params, 4)
-    const calls = isBundle ? listAt(given, 'params[0]') : [given]
+    const calls = isBundle ? decodeList(given, 'params[0]') : [given]
     const place = (index: number) => (isBundle ? `params[0][${index}]` : 'params[0]')
     return recorder.record(
       {
@@ -56,7 +56,7 @@ export function tenderlyMethods(recorder: Recorder): [string, RpcMethod][] {
 function transactionOf(given: unknown, place: string): unknown {
   if (typeof given === 'string') return given
   const call = Object.fromEntries(
-    Object.entries(objectAt(given, place)).map(([name, value]) => [
+    Object.entries(decodeObject(given, place)).map(([name, value]) => [
       name,
       Number.isSafeInteger(value) && (value as number) >= 0 ? toQuantity(value as number) : value,
     ]),
@@ -66,7 +66,7 @@ function transactionOf(given: unknown, place: string): unknown {
 }
 
 function blockOverridesOf(given: unknown): object {
-  const { coinbase, random, baseFee, ...rest } = objectAt(given, 'params[3]')
+  const { coinbase, random, baseFee, ...rest } = decodeObject(given, 'params[3]')
   return {
     ...rest,
     ...(coinbase != null && { feeRecipient: coinbase }),

@@ -1,7 +1,7 @@
-import { ErrorCode, type Hex, RpcError, toQuantity } from '@upfront/protocol'
+import { decodeList, ErrorCode, type Hex, RpcError, toQuantity } from '@upfront/protocol'
 import { type CallRecord, type Frame, haltMessage, type RecordedAccount } from '@upfront/simulation'
 import type { RpcContext, RpcMethod } from '../../requests/rpc-method.js'
-import { type Asked, listAt, listOf, type Recorder } from './recorder.js'
+import { type Asked, listOf, type Recorder } from './recorder.js'
 import { traceAddresses } from './words.js'
 
 // OpenEthereum's traces. Source: https://openethereum.github.io/JSONRPC-trace-module and what Erigon, Nethermind and reth answer.
@@ -33,7 +33,7 @@ export function traceMethods(recorder: Recorder): [string, RpcMethod][] {
       'trace_callMany',
       async (params, context) => {
         const [given, block] = listOf(params, 2)
-        const pairs = listAt(given, 'params[0]').map((pair, index) => listAt(pair, `params[0][${index}]`))
+        const pairs = decodeList(given, 'params[0]').map((pair, index) => decodeList(pair, `params[0][${index}]`))
         const types = pairs.map(([, wanted], index) => typesOf(wanted, `params[0][${index}][1]`))
         const places = pairs.map(
           (_, index) => [`blockStateCalls[0].calls[${index}]`, `params[0][${index}][0]`] as const,
@@ -46,7 +46,7 @@ export function traceMethods(recorder: Recorder): [string, RpcMethod][] {
 }
 
 function typesOf(given: unknown, place: string): string[] {
-  return listAt(given, place).map((type, index) => {
+  return decodeList(given, place).map((type, index) => {
     if (typeof type === 'string' && TYPES.includes(type)) return type
     throw new RpcError(
       ErrorCode.invalidParams,

@@ -1,6 +1,6 @@
-import { ErrorCode, INSPECTION_FIELDS, RpcError } from '@upfront/protocol'
+import { decodeObject, ErrorCode, INSPECTION_FIELDS, RpcError } from '@upfront/protocol'
 import type { RpcMethod } from '../../requests/rpc-method.js'
-import { listOf, objectAt, type Recorder } from './recorder.js'
+import { listOf, type Recorder } from './recorder.js'
 
 const CALL_FIELDS = ['userOperation', 'entryPoint']
 const BLOCK_FIELDS = ['stateOverrides', 'blockOverrides']
@@ -13,7 +13,7 @@ export function userOperationMethods(recorder: Recorder): [string, RpcMethod][] 
       'upfront_simulateUserOperation',
       async (params, context) => {
         const [given, block] = listOf(params, 2)
-        const { userOperation, entryPoint, stateOverrides, blockOverrides, ...shown } = objectAt(given, 'params[0]')
+        const { userOperation, entryPoint, stateOverrides, blockOverrides, ...shown } = decodeObject(given, 'params[0]')
         const unknown = Object.keys(shown).find((name) => !KNOWN.includes(name))
         if (unknown !== undefined)
           throw new RpcError(

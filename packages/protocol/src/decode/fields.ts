@@ -1,9 +1,9 @@
-import { decodeAddress, decodeBytes32 } from '../decode/bytes.js'
-import { DecodeError, mismatch, Place } from '../decode/decode-error.js'
-import { decodeObject as decodeJsonObject, type JsonObject } from '../decode/structure.js'
 import type { Address, Hash } from '../hex.js'
+import { decodeAddress, decodeBytes32 } from './bytes.js'
+import { DecodeError, mismatch, Place } from './decode-error.js'
+import { decodeObject as decodeJsonObject, type JsonObject } from './structure.js'
 
-// The kit of `decode/` for the billing contract. `field` is a value's path from the body's root, as a client would write it.
+// What all documents but simulations are decoded with. `field` is a value's path from the document's root, as its writer would write it.
 
 export type { JsonObject }
 
@@ -12,6 +12,17 @@ const UINT256_LIMIT = 1n << 256n
 /** Throws {@link DecodeError}, as everything here does. */
 export function decodeObject(value: unknown, field: string): JsonObject {
   return decodeJsonObject(value, 'an object', new Place(undefined, field))
+}
+
+export function decodeList(value: unknown, field: string): unknown[] {
+  if (!Array.isArray(value)) throw mismatch(new Place(undefined, field), 'a list', value)
+  return value
+}
+
+/** Text that looks so. */
+export function decodeText(value: unknown, pattern: RegExp, field: string): string {
+  if (typeof value === 'string' && pattern.test(value)) return value
+  throw mismatch(new Place(undefined, field), pattern.source, value)
 }
 
 /** Neither NUL nor half a surrogate pair: databases store neither. */
@@ -52,7 +63,7 @@ export function decodeNetwork(value: unknown, field: string): Network {
   return value as Network
 }
 
-export function decodeInteger(value: unknown, field: string, minimum: number, maximum: number): number {
+export function decodeInteger(value: unknown, field: string, minimum = 0, maximum = Number.MAX_SAFE_INTEGER): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < minimum || value > maximum) {
     throw mismatch(new Place(undefined, field), `an integer from ${minimum} to ${maximum}`, value)
   }
@@ -71,7 +82,7 @@ export function decodeNullable<T>(value: unknown, field: string, decode: (value:
 }
 
 /** Refuses fields that the contract does not name, so that a misspelt one is not silently ignored. */
-export function refuseUnknownFields(object: JsonObject, field: string, known: readonly string[]): void {
+export function refuseUnknownFields(object: object, field: string, known: readonly string[]): void {
   const unknown = Object.keys(object).find((key) => !known.includes(key))
   if (unknown !== undefined) throw refuse(field === '' ? unknown : `${field}.${unknown}`, 'is not known')
 }
