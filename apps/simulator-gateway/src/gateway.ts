@@ -5,7 +5,7 @@ import { AppModule } from './app.module.js'
 import { ENGINE, type EngineChoice } from './chain/engine-choice.js'
 import { Environment } from './environment/environment.js'
 import { FIXED } from './environment/fixed.js'
-import { answerBrokenRequest } from './http/broken-request.js'
+import { answerBrokenRequest } from './http/refusals.js'
 import { STATE_HEADER } from './pending/answer-state.js'
 
 /** A connection on which nothing moves, in neither direction. */

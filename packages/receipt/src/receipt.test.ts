@@ -106,7 +106,7 @@ it.each([
   [{ nonce: '01' }, 'receipt.nonce: expected'],
   [{ amount: (2n ** 256n).toString() }, 'receipt.amount: expected a number below 2^256'],
   [{ block: [] }, 'receipt.block: expected an object'],
-  [{ usage: { ...receipt.usage, gas: '1' } }, 'receipt.usage.gas: expected a list'],
+  [{ usage: { ...receipt.usage, gas: '1' } }, 'receipt.usage.gas: expected an array'],
   [{ decimals: -1 }, 'receipt.decimals: expected an integer from 0'],
   [{ signature: `0x${'00'.repeat(65)}` }, 'receipt.signature: expected'],
 ])('refuses %j by name', (fields, problem) => {

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { clientOf, MOST_TIMES_OF_A_NETWORK, networkOf } from '../limits/client-of.js'
 import type { Memory } from '../limits/memory.js'
-import { Overloaded, RETRY_AFTER_SECONDS } from '../limits/overloaded.js'
+import { Overloaded, RETRY_AFTER_SECONDS } from '../limits/refused.js'
 import { failureBody, failureOf } from '../rpc/failure.js'
 
 /** What an open connection takes in memory, idle or not. */

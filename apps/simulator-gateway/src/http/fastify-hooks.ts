@@ -7,8 +7,8 @@ import { Environment } from '../environment/environment.js'
 import { FreeBudget } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
 import { MIN_STATE_HEADER, MinState } from '../pending/min-state.js'
+import { ETHEREUM_PATH } from '../requests/request.js'
 import { acceptJsonBodies } from './accept-json-bodies.js'
-import { ETHEREUM_PATH } from './dialect.js'
 
 /** Where each request counts as a call, as it arrives. */
 const COUNTED = ['/', `/${ETHEREUM_PATH}`]

@@ -3,8 +3,7 @@ import { APP_FILTER } from '@nestjs/core'
 import { Draining } from './draining.js'
 import { FastifyHooks } from './fastify-hooks.js'
 import { PlainFront } from './plain-front.js'
-import { RefusalFilter } from './refusal.filter.js'
-import { Refusals } from './refusals.js'
+import { RefusalFilter, Refusals } from './refusals.js'
 import { RpcController } from './rpc.controller.js'
 
 /** The way from a connection to `POST /` and back. */

@@ -1,12 +1,13 @@
-import { HttpException, Inject, Injectable } from '@nestjs/common'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject, Injectable } from '@nestjs/common'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { LOGGER, type Logger, Metrics } from '@upfront/service'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Counter } from 'prom-client'
-import { ClientGone } from '../limits/client-gone.js'
-import { RateLimited } from '../limits/free-budget.js'
-import { Overloaded } from '../limits/overloaded.js'
+import { ClientGone, Overloaded, RateLimited } from '../limits/refused.js'
+import { ETHEREUM_PATH } from '../requests/request.js'
 import { failureBody, failureOf } from '../rpc/failure.js'
-import { ETHEREUM_PATH } from './dialect.js'
 
 /** The answer to a request that is refused as a whole: JSON-RPC with `id` null, which JSON-RPC clients can read. */
 export interface Refusal {
@@ -78,4 +79,38 @@ function statusOf(thrown: unknown): number {
   if (thrown instanceof HttpException) return thrown.getStatus()
   const status: unknown = thrown instanceof Error && 'statusCode' in thrown ? thrown.statusCode : undefined
   return typeof status === 'number' ? status : 500
+}
+
+/** Answers requests whose handler threw, and those that have no handler. */
+@Catch()
+export class RefusalFilter implements ExceptionFilter {
+  constructor(private readonly refusals: Refusals) {}
+
+  catch(thrown: unknown, host: ArgumentsHost): void {
+    const request = host.switchToHttp().getRequest<FastifyRequest>()
+    const reply = host.switchToHttp().getResponse<FastifyReply>()
+    if (reply.sent) return
+    const refusal = this.refusals.of(thrown, request)
+    if (refusal !== undefined) reply.code(refusal.status).headers(refusal.headers).send(refusal.body)
+  }
+}
+
+/** Answers what is not HTTP or did not arrive in time, which never reaches a handler, and reads no further. */
+export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const [status, message] =
+    error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+      ? [408, 'the request did not arrive in time']
+      : error.code === 'HPE_HEADER_OVERFLOW'
+        ? [431, 'the headers are too long']
+        : [400, 'the request is not valid HTTP']
+  const body = failureBody(null, failureOf(new RpcError(ErrorCode.invalidRequest, message)))
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  )
+  socket.destroySoon()
 }

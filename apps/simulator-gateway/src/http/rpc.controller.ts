@@ -4,9 +4,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment/environment.js'
 import { Admission } from '../requests/admission.js'
 import { AnswerSender } from '../requests/answer-sender.js'
-import { requestOf } from '../requests/request.js'
+import { dialectOf, ETHEREUM_PATH, requestOf } from '../requests/request.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
-import { dialectOf, ETHEREUM_PATH } from './dialect.js'
 
 /** `POST /` and `POST /ethereum`: JSON-RPC 2.0. The plainest `POST /` are answered by `PlainFront` before they get here. */
 @Controller()

@@ -1,6 +1,5 @@
 import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
-import type { Caller } from './caller.js'
 
 const known = new LRUCache<string, string>({ max: 10_000 })
 
@@ -9,7 +8,7 @@ const known = new LRUCache<string, string>({ max: 10_000 })
  * hold a port, or be no address at all (`unknown`, RFC 7239): all such clients are one.
  * @param caller an address as the socket or a trusted proxy names it, or the holder of a key
  */
-export function clientOf(caller: Caller): string {
+export function clientOf(caller: string | { client: string }): string {
   if (typeof caller !== 'string') return caller.client
   const ip = caller
   const before = known.get(ip)

@@ -1,8 +1,8 @@
 import type { FreeBudgetLimits } from '../environment/limits.js'
-import { ClientGone } from './client-gone.js'
 import { inMemory } from './counters.js'
 import { EventLoopStall } from './event-loop-stall.js'
-import { FreeBudget, RateLimited } from './free-budget.js'
+import { FreeBudget } from './free-budget.js'
+import { ClientGone, RateLimited } from './refused.js'
 
 const budget = (limits: Partial<FreeBudgetLimits>, stall: Pick<EventLoopStall, 'waitedMs'> = { waitedMs: 0 }) =>
   new FreeBudget(

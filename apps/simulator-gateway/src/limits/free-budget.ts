@@ -1,23 +1,24 @@
-import { ErrorCode, RpcError } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
 import { RateLimiterRes } from 'rate-limiter-flexible'
 import type { FreeBudgetLimits } from '../environment/limits.js'
-import type { Caller } from './caller.js'
-import { ClientGone } from './client-gone.js'
 import { clientOf, MOST_TIMES_OF_A_NETWORK, networkOf } from './client-of.js'
 import { type Counter, inMemory, type MakeCounter } from './counters.js'
 import { EventLoopStall } from './event-loop-stall.js'
+import { ClientGone, RateLimited } from './refused.js'
 
-/** HTTP 429: the client has used up what it may have for free. */
-export class RateLimited extends RpcError {
-  constructor(
-    message: string,
-    readonly retryAfterSeconds: number,
-    /** How many times as many calls as it may have it made in this second. */
-    readonly times = 1,
-  ) {
-    super(ErrorCode.limitExceeded, message, undefined, 429)
-  }
+/** The holder of an API key or a token. */
+export interface Holder {
+  /** What budgets and turns are counted by. No address looks like it. */
+  client: string
+  budget: FreeBudget
+}
+
+/** Who asks: a holder, or else an address as the socket or a trusted proxy names it. */
+export type Caller = string | Holder
+
+/** A payer, by what it had done and did not pay for because it ended in an error: that counts as free work does. */
+export function payerAsCaller(payer: string, budget: FreeBudget): Holder {
+  return { client: `payer ${payer.toLowerCase()}`, budget }
 }
 
 /** What served calls took. */

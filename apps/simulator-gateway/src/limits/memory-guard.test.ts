@@ -1,5 +1,5 @@
 import { MemoryGuard } from './memory-guard.js'
-import { Overloaded } from './overloaded.js'
+import { Overloaded } from './refused.js'
 
 function work(client: string, bytes = 0) {
   const reasons: Error[] = []

@@ -1,5 +1,5 @@
 import type { Memory } from './memory.js'
-import { Overloaded } from './overloaded.js'
+import { Overloaded } from './refused.js'
 
 /** Work that can be ended. */
 export interface Running {

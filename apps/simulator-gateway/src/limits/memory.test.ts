@@ -1,5 +1,5 @@
 import { Memory, SMALL_BYTES } from './memory.js'
-import { Overloaded } from './overloaded.js'
+import { Overloaded } from './refused.js'
 
 const MIB = 1024 * 1024
 

@@ -1,5 +1,5 @@
 import type { MemoryShare } from '@upfront/fast-http'
-import { Overloaded } from './overloaded.js'
+import { Overloaded } from './refused.js'
 
 /** Smaller bodies and answers are bounded by the number of connections alone. */
 export const SMALL_BYTES = 65_536

@@ -1,9 +1,9 @@
 import type { Writable } from 'node:stream'
 import { type Cancellation, Canceller, type CancelSignal } from '@upfront/node'
 import { ErrorCode, RpcError } from '@upfront/protocol'
-import { ClientGone } from './client-gone.js'
 import type { Memory } from './memory.js'
 import type { MemoryGuard, Running } from './memory-guard.js'
+import { ClientGone } from './refused.js'
 
 /**
  * The time from a request's arrival to its answer. Its signal aborts after `timeoutMs`, or when the client has gone; it is made

@@ -1,5 +1,4 @@
-import { ClientGone } from './client-gone.js'
-import { Overloaded } from './overloaded.js'
+import { ClientGone, Overloaded } from './refused.js'
 import { type Client, RequestQueue } from './request-queue.js'
 
 const never = new AbortController()

@@ -1,6 +1,5 @@
 import { type Cancellation, onAbort } from '@upfront/node'
-import { ClientGone } from './client-gone.js'
-import { Overloaded } from './overloaded.js'
+import { ClientGone, Overloaded } from './refused.js'
 
 /** Who a turn is for. */
 export interface Client {

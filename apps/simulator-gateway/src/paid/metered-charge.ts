@@ -9,7 +9,7 @@ import {
   type PriceList,
   type ReceiptMethod,
 } from '@upfront/receipt'
-import type { Beside } from '../requests/beside.js'
+import type { Beside } from '../requests/rpc-method.js'
 import type { PaidSimulation } from './paid-simulator.js'
 import type { ReceiptIssuer } from './receipt-issuer.js'
 

@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common'
 import type { Awaitable } from '@upfront/node'
+import { newestBlock } from '@upfront/preconfirmed'
+import { ErrorCode, RpcError } from '@upfront/protocol'
 import type { ReceiptBlock } from '@upfront/receipt'
-import type { SimulationAnswer } from '@upfront/simulation'
+import type { Simulation, SimulationAnswer } from '@upfront/simulation'
 import type { RequestView } from '../pending/request-view.js'
 import type { ShownSimulation } from '../requests/rpc-method.js'
 import type { SimulationContext } from '../simulate/simulation-context.js'
 import { type SimulationMethod, Simulator } from '../simulate/simulator.js'
-import { receiptBlock } from './receipt-block.js'
 import { WitnessMaker } from './witness-maker.js'
 
 export interface PaidSimulation {
@@ -51,4 +52,29 @@ export class PaidSimulator {
     const made = this.witnesses.of(simulation, sold, inspection)
     return made.then((witness) => ({ ...sold, witness }))
   }
+}
+
+/** What a simulation stood on, for its receipt. */
+function receiptBlock({ base, opening, state, rules }: Simulation, { snapshot }: RequestView): ReceiptBlock {
+  const on = { chainId: rules.chainId.toString(), number: base.number.toString(), hash: base.hash }
+  if (snapshot !== undefined && snapshot !== 'none' && snapshot.state === state) {
+    const { payloadId, index, transactions } = newestBlock(snapshot)
+    const executed = transactions.map(({ hash }) => hash)
+    return { ...on, state: 'preconfirmed', payloadId, flashblock: index, transactions: executed }
+  }
+  const none = { flashblock: 0, transactions: [] }
+  return opening === undefined
+    ? { ...on, state: 'canonical', payloadId: '0x', ...none }
+    : { ...on, state: 'pending', payloadId: state.key, ...none }
+}
+
+/**
+ * The `witness` query parameter: `1`, or `0` as without it.
+ * @throws RpcError -32600 (HTTP 400)
+ */
+export function wantsWitness(query: unknown): boolean {
+  const { witness } = query as { witness?: unknown }
+  if (witness === undefined || witness === '0') return false
+  if (witness === '1') return true
+  throw new RpcError(ErrorCode.invalidRequest, 'witness: expected 0 or 1', undefined, 400)
 }

@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { callerOf } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
 import { FreeBudget } from '../limits/free-budget.js'
-import { IssuedReceipts } from './issued-receipts.js'
+import { IssuedReceipts } from './receipt-issuer.js'
 import { SignIn } from './sign-in.js'
 
 /** What became of a payment. */

@@ -4,16 +4,15 @@ import { type ErrorCode, type JsonText, joinJson, RpcError } from '@upfront/prot
 import { previewParams } from '@upfront/receipt'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Environment } from '../environment/environment.js'
-import { Overloaded } from '../limits/overloaded.js'
+import { Overloaded } from '../limits/refused.js'
 import { answerStateToHeader, STATE_HEADER } from '../pending/answer-state.js'
 import { Admission } from '../requests/admission.js'
-import { besideJson } from '../requests/beside.js'
 import { requestOf } from '../requests/request.js'
+import { besideJson } from '../requests/rpc-method.js'
 import { failureOf } from '../rpc/failure.js'
 import { MeteredCharge } from './metered-charge.js'
-import { PaidSimulator } from './paid-simulator.js'
+import { PaidSimulator, wantsWitness } from './paid-simulator.js'
 import { ReceiptIssuer } from './receipt-issuer.js'
-import { wantsWitness } from './wants-witness.js'
 
 /** `GET /v1/preview`. */
 @Controller('v1/preview')

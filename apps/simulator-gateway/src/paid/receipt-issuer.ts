@@ -1,4 +1,5 @@
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common'
+import type { Delivery } from '@upfront/nestjs-x402'
 import { type PaidRequest, priceListHash } from '@upfront/nestjs-x402'
 import type { Address } from '@upfront/protocol'
 import {
@@ -10,9 +11,39 @@ import {
   signReceipt,
 } from '@upfront/receipt'
 import { LOGGER, type Logger } from '@upfront/service'
+import { createReceiptEIP712, OFFER_RECEIPT } from '@x402/extensions/offer-receipt'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { Environment } from '../environment/environment.js'
-import { IssuedReceipts } from './issued-receipts.js'
+
+/** Of so many payments, the newest. A receipt takes about a kilobyte. */
+const MOST_PAYMENTS = 10_000
+
+/** The receipts that this process signed lately, for buyers whose answer was lost. */
+@Injectable()
+export class IssuedReceipts {
+  private readonly byPayment = new Map<string, SignedReceipt[]>()
+
+  add(receipt: SignedReceipt): void {
+    const key = keyOf(receipt.payer, receipt.nonce)
+    const receipts = this.byPayment.get(key)
+    if (receipts !== undefined) {
+      receipts.push(receipt)
+      return
+    }
+    this.byPayment.set(key, [receipt])
+    const [oldest] = this.byPayment.keys()
+    if (this.byPayment.size > MOST_PAYMENTS && oldest !== undefined) this.byPayment.delete(oldest)
+  }
+
+  /** One for each call that the payment was charged for. */
+  of(payer: string, nonce: string): readonly SignedReceipt[] {
+    return this.byPayment.get(keyOf(payer, nonce)) ?? []
+  }
+}
+
+function keyOf(payer: string, nonce: string): string {
+  return `${payer.toLowerCase()} ${nonce}`
+}
 
 /** A key of the seller's, as `/.well-known/upfront.json` lists it. */
 export interface PublicReceiptKey {
@@ -95,4 +126,21 @@ export class ReceiptIssuer implements OnModuleInit, OnApplicationShutdown {
 
 function lower(address: string): Address {
   return address.toLowerCase() as Address
+}
+
+/**
+ * Signs x402's own receipts of delivery (extension `offer-receipt`) with the receipt key, for clients that know them; what was
+ * used and what it cost is in ours, beside each result. Undefined without a key.
+ */
+export function deliveryReceipts({
+  RECEIPT_KEYS_FILE: receiptKeys,
+}: Environment): ((delivery: Delivery) => Promise<Record<string, unknown>>) | undefined {
+  if (receiptKeys === undefined) return undefined
+  const account = privateKeyToAccount(receiptKeys.privateKey)
+  return async (delivery) => {
+    const receipt = await createReceiptEIP712(delivery, (message) =>
+      account.signTypedData(message as Parameters<typeof account.signTypedData>[0]),
+    )
+    return { [OFFER_RECEIPT]: { info: { receipt } } }
+  }
 }

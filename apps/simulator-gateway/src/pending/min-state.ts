@@ -3,7 +3,7 @@ import { BlockResolver } from '@upfront/head'
 import { newestBlock } from '@upfront/preconfirmed'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { FIXED } from '../environment/fixed.js'
-import { Overloaded } from '../limits/overloaded.js'
+import { Overloaded } from '../limits/refused.js'
 import { Preconfirmed } from './preconfirmed.js'
 import { RequestView } from './request-view.js'
 

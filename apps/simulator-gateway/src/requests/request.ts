@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream'
-import type { Dialect } from '@upfront/protocol'
+import { DIALECTS, type Dialect, ErrorCode, RpcError } from '@upfront/protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { callerOf } from '../callers/callers.js'
-import type { Caller } from '../limits/caller.js'
+import type { Caller } from '../limits/free-budget.js'
 import type { RequestLimits } from '../simulate/simulation-context.js'
 import type { Subscriber } from '../subscriptions/subscriber.js'
 
@@ -39,4 +39,23 @@ export function requestOf(
   rest: Pick<Request, 'dialect' | 'length' | 'budget' | 'payer'>,
 ): Request {
   return { id: request.id, caller: callerOf(request), connection: reply.raw, ...rest }
+}
+
+/** Where everything is in geth's shapes, whatever `DIALECT` says: for clients that decode answers by type. */
+export const ETHEREUM_PATH = 'ethereum'
+
+/**
+ * `ethereum` under `/ethereum`; else the `dialect` query parameter, or `fallback` where there is none.
+ * @throws RpcError -32600 (HTTP 400)
+ */
+export function dialectOf({ url, query }: { url: string; query: unknown }, fallback: Dialect): Dialect {
+  const [path = ''] = url.split('?')
+  if (path.split('/')[1] === ETHEREUM_PATH) return 'ethereum'
+  const named = (query as { dialect?: unknown }).dialect
+  if (named === undefined) return fallback
+  const dialect = DIALECTS.find((known) => known === named)
+  if (dialect === undefined) {
+    throw new RpcError(ErrorCode.invalidRequest, `dialect: expected one of ${DIALECTS.join(', ')}`, undefined, 400)
+  }
+  return dialect
 }

@@ -3,7 +3,6 @@ import type { Inspection, JsonText } from '@upfront/protocol'
 import type { Simulation, SimulationAnswer } from '@upfront/simulation'
 import type { SimulationContext } from '../simulate/simulation-context.js'
 import type { Subscriber } from '../subscriptions/subscriber.js'
-import type { Beside } from './beside.js'
 
 /** An `upfront_simulate` that another method asked for. */
 export interface ShownSimulation {
@@ -29,6 +28,14 @@ export interface RpcContext extends SimulationContext {
   admit?(calls: number): Promise<void>
   /** Takes memory for an answer that waits for others. @throws Overloaded where there is none */
   keep?(bytes: number): void
+}
+
+/** What stands beside a result, by name: charge, receipt, witness. */
+export type Beside = Readonly<Record<string, JsonText>>
+
+/** The fields, each with a comma before it. */
+export function besideJson(beside: Beside): JsonText[] {
+  return Object.entries(beside).flatMap(([name, json]) => [`,"${name}":`, json])
 }
 
 /** The answer to a body. */

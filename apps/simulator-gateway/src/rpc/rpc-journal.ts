@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common'
 import { LOGGER, type Logger, Metrics, type Tally, type Timings } from '@upfront/service'
-import { ClientGone } from '../limits/client-gone.js'
+import { ClientGone } from '../limits/refused.js'
 import type { RpcContext } from '../requests/rpc-method.js'
 import type { Failure } from './failure.js'
 

@@ -15,8 +15,14 @@ import {
 import { Environment } from '../environment/environment.js'
 import { FIXED } from '../environment/fixed.js'
 import { SMALL_BYTES } from '../limits/memory.js'
-import { besideJson } from '../requests/beside.js'
-import { RPC_METHODS, type RpcAnswer, type RpcContext, type RpcMethod, type RpcResult } from '../requests/rpc-method.js'
+import {
+  besideJson,
+  RPC_METHODS,
+  type RpcAnswer,
+  type RpcContext,
+  type RpcMethod,
+  type RpcResult,
+} from '../requests/rpc-method.js'
 import { failureBody, failureOf } from './failure.js'
 import { RpcJournal } from './rpc-journal.js'
 import { SENDING_METHODS } from './sending-methods.js'

@@ -1,7 +1,7 @@
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { CallsRan } from '@upfront/simulation'
 import type { Cost } from '../limits/free-budget.js'
-import { Overloaded } from '../limits/overloaded.js'
+import { Overloaded } from '../limits/refused.js'
 import { spending, type Taken } from './spending.js'
 
 const GAS = 50_000_000n

@@ -2,7 +2,7 @@ import { type Awaitable, andThen, recovered } from '@upfront/node'
 import { ErrorCode, RpcError } from '@upfront/protocol'
 import { CallsRan } from '@upfront/simulation'
 import type { Cost } from '../limits/free-budget.js'
-import { Overloaded } from '../limits/overloaded.js'
+import { Overloaded } from '../limits/refused.js'
 
 /** What work takes, added up as it goes on. */
 export interface Taken {

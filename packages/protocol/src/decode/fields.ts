@@ -15,7 +15,7 @@ export function decodeObject(value: unknown, field: string): JsonObject {
 }
 
 export function decodeList(value: unknown, field: string): unknown[] {
-  if (!Array.isArray(value)) throw mismatch(new Place(undefined, field), 'a list', value)
+  if (!Array.isArray(value)) throw mismatch(new Place(undefined, field), 'an array', value)
   return value
 }
 

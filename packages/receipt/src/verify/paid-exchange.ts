@@ -109,7 +109,7 @@ function shownCall(
   name: string,
 ): PaidCall {
   const shown = decodeObject(simulation, `${name}.simulation`)
-  refuseOthers(shown, ['method', 'params', 'result'], `${name}.simulation`)
+  refuseUnknownFields(shown, `${name}.simulation`, ['method', 'params', 'result'])
   if (shown.method !== 'upfront_simulate') throw new Error(`${name}.simulation.method: expected upfront_simulate`)
   const { params, result } = shown
   return {

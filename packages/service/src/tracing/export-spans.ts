@@ -11,10 +11,23 @@ import {
   type Sampler,
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace-node'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Variables } from '../environment.js'
 import { spanRequests } from './span-requests.js'
 import { spanWork } from './span-work.js'
-import type { Tracing } from './tracing.js'
+
+/** Tracing that is on. */
+export interface Tracing {
+  /** `trace_id` and `span_id` of what is being done, for a log line. */
+  logFields(): object
+  /**
+   * Makes a span of each request; a caller's `traceparent` is continued. To be called before other hooks are added.
+   * @param trusts whether a caller decides if its trace is sampled; else `OTEL_TRACES_SAMPLER` does
+   */
+  serve(server: FastifyInstance, trusts: (request: FastifyRequest) => boolean): void
+  /** Sends what is left. */
+  close(): Promise<void>
+}
 
 /** {@link Tracing} by OpenTelemetry's own SDK. Once in a process: its context and propagation are global. */
 export function exportSpans(service: string): Tracing {

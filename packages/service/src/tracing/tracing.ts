@@ -1,18 +1,5 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Variables } from '../environment.js'
-
-/** Tracing that is on. */
-export interface Tracing {
-  /** `trace_id` and `span_id` of what is being done, for a log line. */
-  logFields(): object
-  /**
-   * Makes a span of each request; a caller's `traceparent` is continued. To be called before other hooks are added.
-   * @param trusts whether a caller decides if its trace is sampled; else `OTEL_TRACES_SAMPLER` does
-   */
-  serve(server: FastifyInstance, trusts: (request: FastifyRequest) => boolean): void
-  /** Sends what is left. */
-  close(): Promise<void>
-}
+import type { Tracing } from './export-spans.js'
 
 /**
  * Sends spans to `OTEL_EXPORTER_OTLP_ENDPOINT` (OTLP, JSON over HTTP), and `traceparent` with every HTTP request. Without it nothing
