@@ -1,5 +1,4 @@
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common'
-import type { Delivery } from '@upfront/nestjs-x402'
 import { type PaidRequest, priceListHash } from '@upfront/nestjs-x402'
 import type { Address } from '@upfront/protocol'
 import {
@@ -11,7 +10,6 @@ import {
   signReceipt,
 } from '@upfront/receipt'
 import { LOGGER, type Logger } from '@upfront/service'
-import { createReceiptEIP712, OFFER_RECEIPT } from '@x402/extensions/offer-receipt'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { Environment } from '../environment/environment.js'
 
@@ -126,21 +124,4 @@ export class ReceiptIssuer implements OnModuleInit, OnApplicationShutdown {
 
 function lower(address: string): Address {
   return address.toLowerCase() as Address
-}
-
-/**
- * Signs x402's own receipts of delivery (extension `offer-receipt`) with the receipt key, for clients that know them; what was
- * used and what it cost is in ours, beside each result. Undefined without a key.
- */
-export function deliveryReceipts({
-  RECEIPT_KEYS_FILE: receiptKeys,
-}: Environment): ((delivery: Delivery) => Promise<Record<string, unknown>>) | undefined {
-  if (receiptKeys === undefined) return undefined
-  const account = privateKeyToAccount(receiptKeys.privateKey)
-  return async (delivery) => {
-    const receipt = await createReceiptEIP712(delivery, (message) =>
-      account.signTypedData(message as Parameters<typeof account.signTypedData>[0]),
-    )
-    return { [OFFER_RECEIPT]: { info: { receipt } } }
-  }
 }
