@@ -77,7 +77,7 @@ export class PaymentGuard implements CanActivate {
     }
     if (route.settings.free?.(incoming)) return
     const raw = rawResponse(response)
-    const admission = await this.admission.admit(route, incoming)
+    const admission = await this.admission.admit(route, incoming, (used) => this.completion.recall(route, used))
     const answerInstead = (held: HeldResponse, { status, headers, body }: HttpAnswer) => {
       response.hijack?.()
       held.replace(status, headers, body)

@@ -1,7 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common'
 import type { PaymentPayload, PaymentRequirements, ResourceInfo, VerifyResponse } from '@x402/core/types'
 import { VerifyError } from '@x402/core/types'
-import { Completion } from '../charge/completion.js'
 import { type AnswerKey, AnswerStore, digestsOf } from '../hold/answer-store.js'
 import { Facilitator } from '../routes/facilitator.js'
 import type { IncomingRequest } from '../routes/incoming-request.js'
@@ -44,12 +43,13 @@ export class Admission {
     private readonly routes: PaidRoutes,
     private readonly facilitator: Facilitator,
     private readonly answers: AnswerStore,
-    private readonly completion: Completion,
   ) {}
 
+  /** @param recall finds the answer that another process of this seller has withheld for a payment that was used before */
   async admit(
     route: CompiledRoute,
     request: IncomingRequest,
+    recall: (payment: VerifiedPayment) => Promise<HttpAnswer | 'conflict' | undefined>,
   ): Promise<{ verified: VerifiedPayment } | { answer: HttpAnswer }> {
     const { settings } = route
     const signed = request.payment === undefined ? undefined : decode(request.payment)
@@ -96,7 +96,7 @@ export class Admission {
     const verifiedPayment: VerifiedPayment = { payload, offer, payer, deadline, resourceUrl: request.url, answerKey }
     /** Refuses, unless another process of this seller has withheld the answer to this payment. */
     const refuseUnlessKept = async (reason: string | undefined) => {
-      const kept = await this.completion.recall(route, verifiedPayment)
+      const kept = await recall(verifiedPayment)
       if (kept === undefined) return refuse(refusalOf(reason))
       return { answer: kept === 'conflict' ? CONFLICT : kept }
     }

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
-import type { Charge } from '../charge/charge.js'
-import type { AnswerKey, SentAnswer } from './answer-store.js'
+import type { AnswerKey, SentAnswer } from '../hold/answer-store.js'
+import type { Charge } from './charge.js'
 
 const pack = promisify(gzip)
 const unpack = promisify(gunzip)
