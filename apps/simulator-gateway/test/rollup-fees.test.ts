@@ -54,6 +54,22 @@ describe('on an OP-stack chain', () => {
     return BigInt(to) - BigInt(from)
   }
 
+  it('stand beside an estimate of gas that suffices', async () => {
+    const call = { from: sender, to: TO, input: `0x${'12'.repeat(300)}` }
+    const { result } = await gateway.call<{ gas: Hex; gasUsed: Hex; rollupFees: object }>('upfront_estimateGas', [
+      ...[call, 'latest', stateOverrides],
+    ])
+    const [simulated] = await simulate([{ ...call, gas: result!.gas }])
+    expect(result!.gasUsed).toBe(simulated.gasUsed)
+    expect(Number(simulated.rollupFees.l1Fee)).toBeGreaterThan(0)
+    expect(Object.keys(result!.rollupFees)).toEqual(Object.keys(simulated.rollupFees))
+    const poor = { ...call, from: TO, value: '0x1' }
+    expect((await gateway.call('upfront_estimateGas', [poor])).error).toMatchObject({
+      code: expect.any(Number),
+      message: expect.stringMatching(/insufficient funds/),
+    })
+  })
+
   it('they are what the call pays, signed or not', async () => {
     const priced = { from: sender, to: TO, input: `0x${'12'.repeat(300)}`, gas: '0x30000', gasPrice: '0x3b9aca00' }
     const raw = await account.signTransaction({

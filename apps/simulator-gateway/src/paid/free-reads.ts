@@ -3,7 +3,11 @@ import type { SimulationMethod } from '../simulate/simulator.js'
 
 const SIMULATIONS: readonly SimulationMethod[] = ['eth_simulateV1', 'upfront_simulate']
 /** Each shows one `upfront_simulate` in another shape. */
-const SHOWN: readonly string[] = ['upfront_simulateUserOperation', ...OTHER_SERVICES.map(({ name }) => name)]
+const SHOWN: readonly string[] = [
+  'upfront_simulateUserOperation',
+  'upfront_estimateGas',
+  ...OTHER_SERVICES.map(({ name }) => name),
+]
 
 /** A longer body is not looked into before it is paid for. */
 const MAX_BYTES = 64 * 1024

@@ -42,6 +42,7 @@ describe('openRpcDocument', () => {
       'eth_simulateV1',
       'upfront_simulate',
       'upfront_simulateUserOperation',
+      'upfront_estimateGas',
       'eth_createAccessList',
       'debug_traceCall',
       'debug_traceTransaction',

@@ -156,6 +156,33 @@ export const TRACING: OpenRpcMethod[] = [
     externalDocs: { url: 'https://eips.ethereum.org/EIPS/eip-4337', description: 'Account abstraction' },
   },
   {
+    name: 'upfront_estimateGas',
+    summary:
+      'As `eth_estimateGas`: the smallest gas limit with which a call does what it does, no inner call running short, and what it would pay to an OP-stack chain beside gas.',
+    paramStructure: 'by-position',
+    params: [
+      { name: 'call', required: true, schema: { $ref: '#/components/schemas/Call' } },
+      { name: 'block', required: false, schema: { $ref: '#/components/schemas/BlockParameter' } },
+      {
+        name: 'stateOverrides',
+        required: false,
+        schema: { type: 'object', additionalProperties: { $ref: '#/components/schemas/AccountOverride' } },
+      },
+      { name: 'blockOverrides', required: false, schema: { $ref: '#/components/schemas/BlockOverrides' } },
+    ],
+    result: {
+      name: 'estimate',
+      schema: {
+        type: 'object',
+        properties: {
+          gas: { $ref: '#/components/schemas/Quantity' },
+          gasUsed: { $ref: '#/components/schemas/Quantity' },
+          rollupFees: { type: 'object', description: '`l1Fee` and `operatorFee` in wei; `isEstimate`' },
+        },
+      },
+    },
+  },
+  {
     name: 'eth_createAccessList',
     summary: 'What a call accesses in a block, on the state after it, the pre-confirmed one included (EIP-2930)',
     paramStructure: 'by-position',

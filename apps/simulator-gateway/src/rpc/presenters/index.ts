@@ -3,6 +3,7 @@ import type { Simulator } from '../../simulate/simulator.js'
 import { alchemyMethods } from './alchemy.js'
 import { bundleMethods } from './call-bundle.js'
 import { callManyMethods } from './call-many.js'
+import { estimateMethods } from './estimate-gas.js'
 import { Recorder } from './recorder.js'
 import { tenderlyMethods } from './tenderly.js'
 import { traceMethods } from './trace-call.js'
@@ -11,6 +12,14 @@ import { userOperationMethods } from './user-operation.js'
 /** The methods of other services and nodes, and of user operations, by what one recorded simulation tells. */
 export function presenterMethods(simulator: Simulator): [string, RpcMethod][] {
   const recorder = new Recorder(simulator)
-  const made = [alchemyMethods, tenderlyMethods, callManyMethods, traceMethods, bundleMethods, userOperationMethods]
+  const made = [
+    alchemyMethods,
+    tenderlyMethods,
+    callManyMethods,
+    traceMethods,
+    bundleMethods,
+    userOperationMethods,
+    estimateMethods,
+  ]
   return made.flatMap((make) => make(recorder))
 }

@@ -1,0 +1,45 @@
+import { ErrorCode, RpcError } from '@upfront/protocol'
+import type { RpcMethod } from '../../requests/rpc-method.js'
+import { listOf, type Recorder } from './recorder.js'
+import { failureOf } from './words.js'
+
+/** `upfront_estimateGas`: what `eth_estimateGas` is asked, and beside a limit with which no inner call runs short what else the call pays. */
+export function estimateMethods(recorder: Recorder): [string, RpcMethod][] {
+  return [
+    [
+      'upfront_estimateGas',
+      async (params, context) => {
+        const [call, block, stateOverrides, blockOverrides] = listOf(params, 4)
+        const overrides = {
+          ...(stateOverrides != null && { stateOverrides }),
+          ...(blockOverrides != null && { blockOverrides }),
+        }
+        const { calls } = await recorder.record(
+          {
+            payload: {
+              blockStateCalls: [{ ...overrides, calls: [call] }],
+              ...{ gasLimits: true, fees: true, decode: true },
+            },
+            block,
+            places: [
+              ['blockStateCalls[0].calls[0]', 'params[0]'],
+              ['blockStateCalls[0].stateOverrides', 'params[2]'],
+              ['blockStateCalls[0].blockOverrides', 'params[3]'],
+            ],
+          },
+          context,
+        )
+        const [{ call: made }] = calls as [(typeof calls)[number]]
+        const failure = failureOf(made)
+        if (failure !== undefined) {
+          const { code, data } = made.error as { code: number; data?: unknown }
+          throw new RpcError(code as ErrorCode, failure, data)
+        }
+        const { gasUsed, gasLimit, rollupFees } = made
+        if (gasLimit === undefined)
+          throw new RpcError(ErrorCode.limitExceeded, 'no limit was found within 128 runs with which it does the same')
+        return JSON.stringify({ gas: gasLimit, gasUsed, ...(rollupFees && { rollupFees }) })
+      },
+    ],
+  ]
+}
