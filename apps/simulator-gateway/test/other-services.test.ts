@@ -1,4 +1,6 @@
+import { FlashbotsBundleProvider } from '@flashbots/ethers-provider-bundle'
 import { startDevnet } from '@upfront/devnet'
+import { JsonRpcProvider, Wallet } from 'ethers'
 import { concat, encodeErrorResult, encodeFunctionData, erc20Abi, type Hex, keccak256, parseAbi } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { assemble } from './assemble.js'
@@ -430,6 +432,18 @@ describe('eth_callBundle', () => {
       const params = [{ txs, blockNumber: `0x${(head + 1n).toString(16)}`, stateBlockNumber: 'latest', coinbase }]
       const { result, error } = await onDevnet.call('eth_callBundle', params)
       expect(error).toBeUndefined()
+      // Flashbots' own client, unmodified, pointed here.
+      const provider = new JsonRpcProvider(onDevnet.url)
+      const relay = await FlashbotsBundleProvider.create(
+        provider as never,
+        Wallet.createRandom() as never,
+        onDevnet.url,
+        31337,
+      )
+      const simulated = await relay.simulate(txs, Number(head + 1n), 'latest', undefined, coinbase)
+      provider.destroy()
+      expect(simulated).toMatchObject({ bundleHash: (result as { bundleHash: Hex }).bundleHash, totalGasUsed: 42_000 })
+      expect((simulated as { firstRevert?: unknown }).firstRevert).toBeUndefined()
       const tip = 21_000n * 7n
       const shared = { gasUsed: 21_000, gasFees: `${tip}`, fromAddress: sender.address.toLowerCase(), value: '0x' }
       expect(result).toEqual({
