@@ -18,7 +18,8 @@ const RECENT_SECONDS = 1_536
 const BLOCK_BYTES = 8 * 1024 * 1024
 /** Of a read whose state the node says it lacks, where another read of the block was answered, and where none was heard of. */
 const ATTEMPTS_SERVED = 8
-const ATTEMPTS_UNKNOWN = 5
+const ATTEMPTS_RECENT = 5
+const ATTEMPTS_OLD = 2
 const MOST_BLOCKS = 1_000
 
 /** Reads of pinned blocks: joined, batched, and never handed out unless they are that very block's. */
@@ -106,7 +107,7 @@ export class StateReads {
   #attemptsAt({ key, header }: PinnedBlock): number {
     if (this.#served.has(key)) return ATTEMPTS_SERVED
     const isRecent = Number(header.timestamp) > Date.now() / 1_000 - RECENT_SECONDS
-    return isRecent || !this.#lacking.has(key) ? ATTEMPTS_UNKNOWN : 1
+    return isRecent ? ATTEMPTS_RECENT : this.#lacking.has(key) ? 1 : ATTEMPTS_OLD
   }
 
   /** How calls beside reads name the block. For a pending block it is the one before: nodes don't trace on a pending one. */
@@ -122,7 +123,6 @@ export class StateReads {
 
   async #readByHash(block: PinnedBlock, reads: AccountRead[], isWanted: () => boolean): Promise<StateValue[]> {
     const outcomes = await this.#queue.sendAll(reads.map((read) => this.#byHash(block, read, isWanted)))
-    if (outcomes.some(isValue)) this.#served.set(block.key, true)
     if (outcomes.every(isValue)) return outcomes.map(({ value }) => value)
     return Promise.all(
       outcomes.map((outcome, index) =>
@@ -163,7 +163,13 @@ export class StateReads {
   }
 
   #byHash(block: PinnedBlock, read: AccountRead, isWanted: () => boolean): UpstreamCall<StateValue> {
-    const { method, params, decode, maxBytes } = readCall(read, { blockHash: block.header.hash })
+    const call = readCall(read, { blockHash: block.header.hash })
+    const decode = (result: unknown) => {
+      const value = call.decode(result)
+      this.#served.set(block.key, true)
+      return value
+    }
+    const { method, params, maxBytes } = call
     const retriesError = (fault: UpstreamFault) => (isPruned(fault) ? this.#attemptsAt(block) : mayPassByItself(fault))
     return { method, params, decode, maxBytes, isWanted, retriesError, mayHedge: true }
   }
