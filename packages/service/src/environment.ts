@@ -19,6 +19,8 @@ export interface ReadingOptions {
   problems?: readonly string[]
   /** Variables that were settings once, and what took the place of each. */
   gone?: Readonly<Record<string, string>>
+  /** Variables that are fields of `LIMITS` now: the field of each. They are read still, with a warning. */
+  moved?: Readonly<Record<string, string>>
 }
 
 /**
@@ -35,17 +37,43 @@ export interface ReadingOptions {
 export function readEnvironment<T extends object>(
   settings: ClassConstructor<T>,
   variables: Variables,
-  { secrets = [], problems = [], gone = {} }: ReadingOptions = {},
+  { secrets = [], problems = [], gone = {}, moved = {} }: ReadingOptions = {},
 ): T {
   const given = Object.entries(variables).filter(([, value]) => value !== undefined && value !== '')
   const left = given.flatMap(([name]) =>
     Object.hasOwn(gone, name) ? [`${name}: is no setting any more: ${gone[name]}`] : [],
   )
-  const environment = plainToInstance(settings, Object.fromEntries(given))
+  const environment = plainToInstance(settings, withMoved(Object.fromEntries(given), moved))
   const errors = validateSync(environment, { stopAtFirstError: true, whitelist: true })
   const found = [...errors.flatMap((error) => describe(error, secrets)), ...left, ...problems]
   if (found.length > 0) throw new EnvironmentError(found)
   return environment
+}
+
+/** Puts the variables that moved into `LIMITS`; what `LIMITS` says itself goes first. */
+function withMoved(given: Record<string, unknown>, moved: Readonly<Record<string, string>>): Record<string, unknown> {
+  const old = Object.keys(given).filter((name) => Object.hasOwn(moved, name))
+  if (old.length === 0) return given
+  const limits = parsed(given.LIMITS ?? '{}')
+  // What is no object is refused where LIMITS is decoded.
+  if (typeof limits !== 'object' || limits === null || Array.isArray(limits)) return given
+  for (const name of old)
+    process.emitWarning(`${name} is ${moved[name]} of LIMITS now`, { type: 'DeprecationWarning', code: 'UPFRONT_MOVED' })
+  const fields = old.map((name) => [moved[name], numberOf(given[name])])
+  return { ...given, LIMITS: JSON.stringify({ ...Object.fromEntries(fields), ...limits }) }
+}
+
+function parsed(text: unknown): unknown {
+  try {
+    return JSON.parse(String(text))
+  } catch {
+    return null
+  }
+}
+
+function numberOf(text: unknown): unknown {
+  if (text === 'off') return 0
+  return /^\d+$/.test(String(text)) ? Number(text) : text
 }
 
 function describe({ property, value, constraints }: ValidationError, secrets: readonly string[]): string[] {

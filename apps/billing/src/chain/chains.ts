@@ -27,7 +27,7 @@ export class Chains implements OnModuleInit, OnApplicationShutdown {
   ) {
     this.chains = new Map(
       environment.CHAINS.map((settings) => {
-        const { network, chainId, rpcUrl, confirmations = 1 } = settings
+        const { network, chainId, rpcUrl, confirmations = environment.CONFIRMATIONS } = settings
         const node = new Node(rpcUrl, chainId, environment.LIMITS.nodeTimeoutMs, (method) =>
           metrics.nodeFaults.inc({ network, method }),
         )

@@ -7,8 +7,8 @@ import { SETTLEMENT_GAS_LIMIT, type SignedTerms } from './settlement-call.js'
 export const PLAIN_SETTLEMENT_GAS = 130_000n
 /** What one uses at most for an ordinary payer. What a payer's code uses above that (a Safe's 50,000) is somebody else's to pay. */
 const PLAIN_USE = 96_000n
-/** Gas of a payer's code in 24 hours that its payments need not have paid for: two signatures of a Safe. Making a new wallet takes more. */
-export const UNPAID_CODE_GAS = 120_000n
+/** Gas of a payer's code in 24 hours that its payments need not have paid for: four signatures of a Safe. Making a new wallet, with tokens and its approval, takes as much. */
+export const UNPAID_CODE_GAS = 200_000n
 /** What a permit adds to a settlement that gives its allowance for the first time. */
 const PERMIT_GAS = 70_000n
 /** A payTo that never held the token, a rebasing token: what an estimate on the newest block may fall short of. */

@@ -24,6 +24,7 @@ describe('readBillingEnvironment', () => {
     expect(environment).toMatchObject({
       BILLING_PORT: 8081,
       BILLING_HOST: '127.0.0.1',
+      CONFIRMATIONS: 1,
       LIMITS: { receiptWaitMs: 30_000, inFlightPerSigner: 16 },
     })
     const [chain] = environment.CHAINS
@@ -47,6 +48,11 @@ describe('readBillingEnvironment', () => {
     expect(boundsOf({ maxFeePerGas: '5', dailyGasBudget: '7000000000' })).toEqual([5e-9, 7])
   })
 
+  it('reads what is a field of LIMITS now', () => {
+    const { LIMITS } = readBillingEnvironment({ ...usable, FEE_BUMP_MS: '700', SETTLEMENT_BATCH_SIZE: '9' })
+    expect(LIMITS).toMatchObject({ feeBumpMs: 700, batchSize: 9, receiptWaitMs: 30_000 })
+  })
+
   it('takes several keys, with and without 0x, in any white space', () => {
     const other = 'cd'.repeat(32)
     expect(
@@ -58,7 +64,7 @@ describe('readBillingEnvironment', () => {
     const problems = problemsOf({
       BILLING_PORT: '70000',
       LIMITS: '{"receiptWaitMs": -1}',
-      CONFIRMATIONS: '3',
+      OPEN_FACILITATOR: 'on',
       LOG_LEVEL: 'loud',
       CHAINS: '{',
     })
@@ -66,7 +72,7 @@ describe('readBillingEnvironment', () => {
       'BILLING_PORT',
       'BILLING_TOKEN',
       'LIMITS.receiptWaitMs',
-      'CONFIRMATIONS: is no setting any more',
+      'OPEN_FACILITATOR: is no setting any more',
       'LOG_LEVEL',
       'FACILITATOR_PRIVATE_KEYS',
       'CHAINS',

@@ -3,6 +3,7 @@ import {
   IsHttpUrl,
   IsLogLevel,
   IsPort,
+  IsWholeNumber,
   Listed,
   type LogLevel,
   readEnvironment,
@@ -64,6 +65,11 @@ export class Environment {
   @IsIn(['single', 'batch'])
   SETTLEMENT: 'single' | 'batch' = 'single'
 
+  /** Blocks, the transaction's own included, until a payment is `settled` in the books; a chain's own in `CHAINS` goes first. */
+  @Listed('usual')
+  @IsWholeNumber(1, 1_000)
+  CONFIRMATIONS = 1
+
   /** The fields of `LIMITS` that are not to be as usual. */
   @Decoded(decodeLimits)
   LIMITS: Limits = DEFAULT_LIMITS
@@ -91,20 +97,21 @@ const SECRETS = [
   'DATABASE_URL',
 ]
 
-const inLimits = (field: keyof Limits) => `set ${field} of LIMITS`
+/** What was a setting of its own once: the field of `LIMITS` that took its place. */
+const MOVED: Readonly<Record<string, keyof Limits>> = {
+  RECEIPT_WAIT_MS: 'receiptWaitMs',
+  NODE_TIMEOUT_MS: 'nodeTimeoutMs',
+  RECOVERY_INTERVAL_MS: 'recoveryMs',
+  RECONCILE_INTERVAL_MS: 'reconcileMs',
+  FEE_BUMP_MS: 'feeBumpMs',
+  IN_FLIGHT_PER_SIGNER: 'inFlightPerSigner',
+  SIGNER_MIN_SETTLEMENTS: 'minSettlements',
+  SETTLEMENT_BATCH_SIZE: 'batchSize',
+  SETTLEMENT_BATCH_INTERVAL_MS: 'batchIntervalMs',
+}
 
 /** What was a setting once, and what took its place. */
 const GONE: Readonly<Record<string, string>> = {
-  CONFIRMATIONS: 'set "confirmations" of the chain in CHAINS',
-  RECEIPT_WAIT_MS: inLimits('receiptWaitMs'),
-  NODE_TIMEOUT_MS: inLimits('nodeTimeoutMs'),
-  RECOVERY_INTERVAL_MS: inLimits('recoveryMs'),
-  RECONCILE_INTERVAL_MS: inLimits('reconcileMs'),
-  FEE_BUMP_MS: inLimits('feeBumpMs'),
-  IN_FLIGHT_PER_SIGNER: inLimits('inFlightPerSigner'),
-  SIGNER_MIN_SETTLEMENTS: inLimits('minSettlements'),
-  SETTLEMENT_BATCH_SIZE: inLimits('batchSize'),
-  SETTLEMENT_BATCH_INTERVAL_MS: inLimits('batchIntervalMs'),
   OPEN_FACILITATOR: 'make accounts of sellers with `npm run sellers`',
 }
 
@@ -117,5 +124,5 @@ export function readBillingEnvironment(variables: Variables): Environment {
   const problems = both ? ['FACILITATOR_PRIVATE_KEYS: set it or FACILITATOR_PRIVATE_KEYS_FILE, not both'] : []
   if (variables.BILLING_READ_TOKEN && variables.BILLING_READ_TOKEN === variables.BILLING_TOKEN)
     problems.push('BILLING_READ_TOKEN: must not be BILLING_TOKEN, which may do everything')
-  return readEnvironment(Environment, variables, { secrets: SECRETS, problems, gone: GONE })
+  return readEnvironment(Environment, variables, { secrets: SECRETS, problems, gone: GONE, moved: MOVED })
 }

@@ -1,5 +1,6 @@
 import { EnvironmentError, settingsHelp } from '@upfront/service'
 import { Environment, readGatewayEnvironment } from './environment.js'
+import { DEFAULT_LIMITS } from './limits.js'
 
 const valid = { UPSTREAM_RPC_URL: 'http://127.0.0.1:8545' }
 
@@ -64,10 +65,18 @@ describe('readGatewayEnvironment', () => {
 
   it('says of a setting that is gone what took its place, and shows no key', () => {
     const key = `0x${'42'.repeat(32)}`
-    expect(problems({ ...valid, FREE_GAS_CAP: '1', MAX_JSON_VALUES: '5', RECEIPT_KEY: key })).toEqual([
-      'FREE_GAS_CAP: is no setting any more: set gas of LIMITS',
+    expect(problems({ ...valid, MAX_JSON_VALUES: '5', RECEIPT_KEY: key })).toEqual([
       'MAX_JSON_VALUES: is no setting any more: it is always 300000',
       'RECEIPT_KEY: is no setting any more: put the key into a file, {"key": "0x…"}, and set RECEIPT_KEYS_FILE',
+    ])
+  })
+
+  it('reads what is a field of LIMITS now, after what LIMITS says itself', () => {
+    const old = { FREE_RATE_LIMIT: 'off', MAX_CALLS: '7', REQUEST_TIMEOUT_MS: '900', LIMITS: '{"calls": 9}' }
+    const { LIMITS } = readGatewayEnvironment({ ...valid, ...old })
+    expect(LIMITS).toEqual({ ...DEFAULT_LIMITS, callsPerSecond: 0, calls: 9, timeoutMs: 900 })
+    expect(problems({ ...valid, FREE_GAS_CAP: 'much' })).toEqual([
+      'LIMITS.gas: expected a whole number from 21000 on',
     ])
   })
 

@@ -243,29 +243,32 @@ const SECRETS = [
   'API_KEYS_FILE',
 ]
 
-const inLimits = (field: keyof Limits) => `set ${field} of LIMITS`
 const always = (value: number, unit: string) => `it is always ${value}${unit}`
+
+/** What was a setting of its own once: the field of `LIMITS` that took its place. */
+const MOVED: Readonly<Record<string, keyof Limits>> = {
+  FREE_RATE_LIMIT: 'callsPerSecond',
+  FREE_GAS_PER_MINUTE: 'gasPerMinute',
+  FREE_BYTES_PER_MINUTE: 'bytesPerMinute',
+  FREE_READS_PER_MINUTE: 'readsPerMinute',
+  FREE_GAS_CAP: 'gas',
+  MAX_UPSTREAM_READS: 'reads',
+  REQUEST_TIMEOUT_MS: 'timeoutMs',
+  PAID_GAS_CAP: 'paidGas',
+  PAID_UPSTREAM_READS: 'paidReads',
+  PAID_TIMEOUT_MS: 'paidTimeoutMs',
+  MAX_CALLS: 'calls',
+  MAX_BATCH_LENGTH: 'batchLength',
+  MAX_BODY_BYTES: 'bodyBytes',
+  MAX_ANSWER_BYTES: 'answerBytes',
+  MAX_IN_FLIGHT: 'inFlight',
+  MAX_QUEUED: 'queued',
+  MAX_CONNECTIONS: 'connections',
+  MAX_CONNECTIONS_PER_CLIENT: 'connectionsPerClient',
+}
 
 /** What was a setting once, and what took its place. */
 const GONE: Readonly<Record<string, string>> = {
-  FREE_RATE_LIMIT: `${inLimits('callsPerSecond')} (0 for off)`,
-  FREE_GAS_PER_MINUTE: inLimits('gasPerMinute'),
-  FREE_BYTES_PER_MINUTE: inLimits('bytesPerMinute'),
-  FREE_READS_PER_MINUTE: inLimits('readsPerMinute'),
-  FREE_GAS_CAP: inLimits('gas'),
-  MAX_UPSTREAM_READS: inLimits('reads'),
-  REQUEST_TIMEOUT_MS: inLimits('timeoutMs'),
-  PAID_GAS_CAP: inLimits('paidGas'),
-  PAID_UPSTREAM_READS: inLimits('paidReads'),
-  PAID_TIMEOUT_MS: inLimits('paidTimeoutMs'),
-  MAX_CALLS: inLimits('calls'),
-  MAX_BATCH_LENGTH: inLimits('batchLength'),
-  MAX_BODY_BYTES: inLimits('bodyBytes'),
-  MAX_ANSWER_BYTES: inLimits('answerBytes'),
-  MAX_IN_FLIGHT: inLimits('inFlight'),
-  MAX_QUEUED: inLimits('queued'),
-  MAX_CONNECTIONS: inLimits('connections'),
-  MAX_CONNECTIONS_PER_CLIENT: inLimits('connectionsPerClient'),
   MAX_CALLS_PER_BLOCK: always(FIXED.callsPerBlock, ''),
   MAX_JSON_VALUES: always(FIXED.jsonValues, ''),
   BODY_TIMEOUT_MS: always(FIXED.bodyMs, ' ms'),
@@ -279,5 +282,5 @@ const GONE: Readonly<Record<string, string>> = {
 
 /** @throws EnvironmentError */
 export function readGatewayEnvironment(variables: Variables): Environment {
-  return readEnvironment(Environment, variables, { secrets: SECRETS, gone: GONE })
+  return readEnvironment(Environment, variables, { secrets: SECRETS, gone: GONE, moved: MOVED })
 }
