@@ -151,7 +151,7 @@ export async function saleDetails(services) {
   const { DEVNET_ROLES, USDC_ADDRESS } = await import('../testing/devnet/dist/index.js')
   const { seller, buyer } = DEVNET_ROLES
   return [
-    'Sell through this billing from another app (examples/metered-seller), and pay with a funded test key:',
+    'Sell through this billing from another app (docs/selling.md), and pay with a funded test key:',
     '',
     `  BILLING_URL=${billing.url} BILLING_TOKEN=${token} NETWORK=eip155:31337 ASSET=${USDC_ADDRESS} PAY_TO=${seller.address}`,
     `  BUYER_PRIVATE_KEY=${buyer.privateKey}`,

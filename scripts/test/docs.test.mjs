@@ -7,7 +7,7 @@ import { root } from '../install.mjs'
 const files = readdirSync(join(root, 'docs'))
   .filter((name) => name.endsWith('.md'))
   .map((name) => join(root, 'docs', name))
-const source = ['apps/simulator-gateway/src', 'apps/billing/src', 'infra']
+const source = ['apps/simulator-gateway/src', 'apps/billing/src', 'examples/paying-buyer/src', 'infra']
   .flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true })
       .filter((name) => /(\.ts|\.ya?ml|Dockerfile)$/.test(name))

@@ -10,17 +10,18 @@ import { promisify } from 'node:util'
 import { freePort, startDevnet } from '../../testing/devnet/dist/index.js'
 import { root } from '../install.mjs'
 import { installPacked, link } from './install-packed.mjs'
+import { fileIn, snippets, textOf } from './snippets.mjs'
 
 const run = promisify(execFile)
 const PACKAGES = ['protocol', 'facilitator-adapter', 'nestjs-x402']
 const project = mkdtempSync(join(tmpdir(), 'stranger-'))
 const modules = join(project, 'node_modules')
+const seller = join(root, 'packages', 'nestjs-x402')
 let manifests
 
 beforeAll(async () => {
   manifests = await installPacked(project, PACKAGES)
   // What the READMEs say to install beside them, and what every NestJS project has.
-  const seller = join(root, 'packages', 'nestjs-x402')
   for (const name of ['@x402/core', '@x402/evm', '@x402/fetch', 'viem']) link(name, seller, modules)
   for (const name of ['@nestjs/platform-express', '@nestjs/testing']) link(name, seller, modules)
   for (const name of ['@types/node', '@types/jest', 'jest', '@swc/jest', '@swc/core']) link(name, root, modules)
@@ -29,12 +30,7 @@ afterAll(() => rmSync(project, { recursive: true, force: true }))
 
 const readmeOf = (name) => readFileSync(join(modules, '@upfront', name, 'README.md'), 'utf8')
 const exampleOf = (name) => /```ts\n([\s\S]*?)```/.exec(readmeOf(name))[1]
-
-/** The code block of a README that begins with the file's name. */
-function fileOf(name, of = 'nestjs-x402') {
-  const blocks = [...readmeOf(of).matchAll(/```(?:[jt]s|json)\n\/\/ (\S+)\n([\s\S]*?)```/g)]
-  return blocks.find(([, file]) => file === name)[2]
-}
+const fileOf = (name) => fileIn(readmeOf('nestjs-x402'), name)
 
 /** Compiles with the README's settings, tests and the types of libraries too. */
 async function compile(files) {
@@ -132,7 +128,31 @@ it('the examples of the READMEs compile, the app answers 402, and the buyer pays
   }
 }, 120_000)
 
-it("the facilitator adapter's README leads to a paid answer, settled by billing", async () => {
+it('docs/selling.md and docs/buying.md alone lead from an empty folder to a paid answer, settled by billing', async () => {
+  const [shop, home] = [join(project, 'shop'), join(project, 'home')]
+  for (const folder of [shop, home]) mkdirSync(join(folder, 'node_modules', '.bin'), { recursive: true })
+  const commands = snippets().filter(({ notRun }) => /packages\.test\.mjs/.test(notRun))
+  const linesOf = (document) =>
+    commands.flatMap((snippet) => (snippet.document === document ? snippet.text.trim().split('\n') : []))
+  const [pack, init, ...sell] = linesOf('docs/selling.md')
+  expect([...pack.matchAll(/--filter @upfront\/(\S+)/g)].map(([, name]) => name).sort()).toEqual([...PACKAGES].sort())
+  const [installBuyer, buy] = linesOf('docs/buying.md')
+  /** Gives a folder what `npm install` names, and nothing else. */
+  function install(line, folder) {
+    const [, names] = /^npm install (?:-D )?(.*)$/.exec(line)
+    for (const name of names.split(' '))
+      if (name === '../packed/*.tgz') symlinkSync(join(modules, '@upfront'), join(folder, 'node_modules', '@upfront'))
+      else link(name, /^(typescript|@types\/node)$/.test(name) ? root : seller, join(folder, 'node_modules'))
+  }
+  await run('sh', ['-c', init], { cwd: shop })
+  const start = sell.pop()
+  for (const line of sell) install(line, shop)
+  install(installBuyer, home)
+  symlinkSync('../typescript/bin/tsc', join(shop, 'node_modules', '.bin', 'tsc'))
+  for (const name of ['tsconfig.json', 'app.ts'])
+    writeFileSync(join(shop, name), fileIn(textOf('docs/selling.md'), name))
+  writeFileSync(join(home, 'buy.mjs'), fileIn(textOf('docs/buying.md'), 'buy.mjs'))
+
   const devnet = await startDevnet()
   const [billingPort, token] = [await freePort(), 'a-token']
   const { accounts, contracts, rpcUrl } = devnet
@@ -148,8 +168,10 @@ it("the facilitator adapter's README leads to a paid answer, settled by billing"
       CHAINS: JSON.stringify({ 'eip155:31337': { rpcUrl, confirmations: 1, tokens } }),
     },
   })
+  const port = await freePort()
   const env = {
     PATH: process.env.PATH,
+    PORT: String(port),
     BILLING_URL: `http://127.0.0.1:${billingPort}`,
     BILLING_TOKEN: token,
     NETWORK: 'eip155:31337',
@@ -163,22 +185,19 @@ it("the facilitator adapter's README leads to a paid answer, settled by billing"
       if (billing.exitCode !== null) throw new Error(`billing ended with ${billing.exitCode}`)
       await sleep(100)
     }
-    const port = await freePort()
-    await compile({
-      'app.module.ts': fileOf('app.module.ts', 'facilitator-adapter'),
-      'main.ts': fileOf('main.ts').replace('app.listen(3000)', `app.listen(${port}, '127.0.0.1')`),
-      'buy.ts': fileOf('buy.ts', 'facilitator-adapter').replace('localhost:3000', `127.0.0.1:${port}`),
-    })
-    app = spawn(process.execPath, ['main.js'], { cwd: project, env, stdio: 'ignore' })
+    app = spawn('sh', ['-c', start], { cwd: shop, env, detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
+    let output = ''
+    app.stdout.on('data', (data) => (output += data))
     while ((await fetch(`http://127.0.0.1:${port}/report`).catch(() => undefined))?.status !== 402) {
-      if (app.exitCode !== null) throw new Error(`the app ended with ${app.exitCode}`)
+      if (app.exitCode !== null) throw new Error(`the app ended with ${app.exitCode}: ${output}`)
       await sleep(100)
     }
-    const { stdout } = await run(process.execPath, ['buy.js'], { cwd: project, env })
+    const { stdout } = await run('sh', ['-c', buy.replace('3000', port)], { cwd: home, env })
     expect(stdout).toContain('200 { pages: 3 }')
     expect(stdout).toMatch(/success: true[\s\S]*amount: '3000'|amount: '3000'[\s\S]*success: true/)
   } finally {
-    app?.kill('SIGKILL')
+    // The shell and what it started.
+    if (app?.exitCode === null) process.kill(-app.pid, 'SIGKILL')
     billing.kill('SIGKILL')
     await devnet.stop()
   }

@@ -28,7 +28,13 @@ export function snippets() {
   })
 }
 
-function textOf(document) {
+/** The code block of a text that begins with the file's name. */
+export function fileIn(text, name) {
+  const blocks = [...text.matchAll(/```(?:[jt]s|json)\n\/\/ (\S+)\n([\s\S]*?)```/g)]
+  return blocks.find(([, file]) => file === name)[2]
+}
+
+export function textOf(document) {
   try {
     return readFileSync(join(root, document), 'utf8')
   } catch (error) {

@@ -1,7 +1,6 @@
-import type { Browser, Page } from 'playwright-core'
 import { encodeFunctionData, type Hex, parseEther, toHex } from 'viem'
-import { inBrowser, launchBrowser } from './chromium.js'
-import { ConsolePages, expectAccessible, LOOKS, paste } from './console-page.js'
+import { inBrowser } from './chromium.js'
+import { consolePages, expectAccessible, LOOKS, paste, result } from './console-page.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 import { ACCOUNT_ABI, type ChainStand, deployEntryPoint, startChain } from './user-operation-stand.js'
 
@@ -12,29 +11,23 @@ const FRIEND = `0xf0${'0'.repeat(37)}1` as const
 describe('/console', () => {
   let chain: ChainStand
   let gateway: GatewayProcess
-  let browser: Browser | undefined
-  let pages: ConsolePages
   let sender: Hex
   let entryPoint: Hex
 
-  beforeAll(async () => {
+  const start = async () => {
     chain = await startChain()
     const stand = await deployEntryPoint(chain, '0.8')
     entryPoint = stand.entryPoint
     sender = await stand.create(0n)
     const { rpcUrl, wsUrl } = chain.anvil
     gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: rpcUrl, UPSTREAM_WS_URL: wsUrl })
-    browser = await launchBrowser()
-    if (browser) pages = new ConsolePages(browser, gateway.url)
-  }, 120_000)
-  afterAll(async () => {
-    await browser?.close()
+    return gateway.url
+  }
+  const pages = consolePages(start, async () => {
     await gateway?.stop()
     await chain?.anvil.stop()
   })
-  afterEach(() => expect(pages?.complaints() ?? []).toEqual([]))
 
-  const result = (page: Page) => page.getByRole('region', { name: 'Result' })
   const operation = (value: bigint) => ({
     sender,
     nonce: 0,

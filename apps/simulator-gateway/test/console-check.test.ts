@@ -1,33 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { type Devnet, startDevnet } from '@upfront/devnet'
-import type { Browser, Page } from 'playwright-core'
-import { inBrowser, launchBrowser } from './chromium.js'
-import { ConsolePages, expectAccessible, LOOKS } from './console-page.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import type { Page } from 'playwright-core'
+import { inBrowser } from './chromium.js'
+import { consoleOnDevnet, expectAccessible, LOOKS } from './console-page.js'
 
 const EXAMPLE = join(dirname(createRequire(import.meta.url).resolve('@upfront/receipt/package.json')), 'example.json')
 const example = () => JSON.parse(readFileSync(EXAMPLE, 'utf8'))
 
 describe('/console/check', () => {
-  let devnet: Devnet
-  let gateway: GatewayProcess
-  let browser: Browser | undefined
-  let pages: ConsolePages
-
-  beforeAll(async () => {
-    devnet = await startDevnet()
-    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: devnet.rpcUrl })
-    browser = await launchBrowser()
-    if (browser) pages = new ConsolePages(browser, gateway.url)
-  }, 120_000)
-  afterAll(async () => {
-    await browser?.close()
-    await gateway?.stop()
-    await devnet?.stop()
-  })
-  afterEach(() => expect(pages?.complaints() ?? []).toEqual([]))
+  const stand = consoleOnDevnet()
+  const { pages } = stand
 
   async function check(page: Page, bill: string): Promise<void> {
     await page.getByLabel(/^The bill as JSON/).fill(bill)
@@ -36,7 +19,7 @@ describe('/console/check', () => {
 
   it('lets the checker alone compile the engine', async () => {
     const policyOf = async (path: string) =>
-      (await fetch(`${gateway.url}${path}`)).headers.get('content-security-policy')
+      (await fetch(`${stand.gateway.url}${path}`)).headers.get('content-security-policy')
     expect(await policyOf('/console/check')).not.toMatch(/wasm|unsafe/)
   })
 

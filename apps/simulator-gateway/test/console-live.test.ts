@@ -1,33 +1,15 @@
-import { type Devnet, startDevnet } from '@upfront/devnet'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { createTestClient, http, publicActions } from 'viem'
 import { foundry } from 'viem/chains'
-import { inBrowser, launchBrowser } from './chromium.js'
-import { ConsolePages, expectAccessible, LOOKS } from './console-page.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { inBrowser } from './chromium.js'
+import { consoleOnDevnet, expectAccessible, LOOKS } from './console-page.js'
 
 describe('/console/live', () => {
-  let devnet: Devnet
-  let gateway: GatewayProcess
-  let browser: Browser | undefined
-  let pages: ConsolePages
-
-  beforeAll(async () => {
-    devnet = await startDevnet()
-    const { rpcUrl } = devnet
-    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: rpcUrl, UPSTREAM_WS_URL: rpcUrl.replace('http', 'ws') })
-    browser = await launchBrowser()
-    if (browser) pages = new ConsolePages(browser, gateway.url)
-  }, 120_000)
-  afterAll(async () => {
-    await browser?.close()
-    await gateway?.stop()
-    await devnet?.stop()
-  })
-  afterEach(() => expect(pages?.complaints() ?? []).toEqual([]))
+  const stand = consoleOnDevnet()
+  const { pages } = stand
 
   const chain = () =>
-    createTestClient({ chain: foundry, mode: 'anvil', transport: http(devnet.rpcUrl) }).extend(publicActions)
+    createTestClient({ chain: foundry, mode: 'anvil', transport: http(stand.devnet.rpcUrl) }).extend(publicActions)
 
   /** Mines until the page shows so many heads: subscribing takes a moment, and a head before that is not shown. */
   async function mineUntilShown(page: Page, heads: number): Promise<void> {

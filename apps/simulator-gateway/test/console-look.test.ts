@@ -1,52 +1,19 @@
 import { gzipSync } from 'node:zlib'
-import { type Devnet, startDevnet, usdcAbi } from '@upfront/devnet'
-import type { Browser, Locator, Page } from 'playwright-core'
-import {
-  createTestClient,
-  createWalletClient,
-  encodeErrorResult,
-  encodeFunctionData,
-  http,
-  parseAbi,
-  parseEther,
-  publicActions,
-  toEventSelector,
-} from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
-import { foundry } from 'viem/chains'
+import { usdcAbi } from '@upfront/devnet'
+import type { Locator, Page } from 'playwright-core'
+import { encodeErrorResult, encodeFunctionData, parseAbi, toEventSelector } from 'viem'
 import { assemble } from './assemble.js'
-import { inBrowser, launchBrowser } from './chromium.js'
-import { ConsolePages, expectAccessible, LOOKS, paste, tabTo } from './console-page.js'
-import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
+import { inBrowser } from './chromium.js'
+import { consoleOnDevnet, expectAccessible, LOOKS, paste, result, tabTo } from './console-page.js'
+import { startGatewayProcess } from './gateway-process.js'
 
 const NOBODY = '0x00000000000000000000000000000000000b0b00'
 const LIAR = '0x0000000000000000000000000000000000011a50'
 
 describe('/console', () => {
-  let devnet: Devnet
-  let gateway: GatewayProcess
-  let browser: Browser | undefined
-  let pages: ConsolePages
+  const stand = consoleOnDevnet()
+  const { pages } = stand
 
-  beforeAll(async () => {
-    devnet = await startDevnet()
-    const { rpcUrl } = devnet
-    gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: rpcUrl, UPSTREAM_WS_URL: rpcUrl.replace('http', 'ws') })
-    browser = await launchBrowser()
-    if (browser) pages = new ConsolePages(browser, gateway.url)
-  }, 120_000)
-  afterAll(async () => {
-    await browser?.close()
-    await gateway?.stop()
-    await devnet?.stop()
-  })
-  afterEach(() => expect(pages?.complaints() ?? []).toEqual([]))
-
-  const result = (page: Page) => page.getByRole('region', { name: 'Result' })
-  const wallet = () => {
-    const account = privateKeyToAccount(devnet.accounts.deployer.privateKey)
-    return createWalletClient({ account, chain: foundry, transport: http(devnet.rpcUrl) })
-  }
   /** Code that reverts with these data: copies what stands behind its 12 bytes to memory. */
   const reverting = (data: string) => {
     const length = ((data.length - 2) / 2).toString(16).padStart(2, '0')
@@ -55,107 +22,33 @@ describe('/console', () => {
   const unfold = (page: Page, title: string | RegExp) => page.locator('summary', { hasText: title }).first().click()
 
   it('is served with a strict security policy, and only its own files', async () => {
-    const { redirected, headers, status } = await fetch(`${gateway.url}/console`)
+    const { redirected, headers, status } = await fetch(`${stand.gateway.url}/console`)
     expect({ redirected, status }).toEqual({ redirected: true, status: 200 })
     expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self';/)
     for (const view of ['live', 'pay', 'seller', 'check'])
-      expect((await fetch(`${gateway.url}/console/${view}`)).headers.get('content-type')).toMatch(/html/)
+      expect((await fetch(`${stand.gateway.url}/console/${view}`)).headers.get('content-type')).toMatch(/html/)
     for (const path of ['..%2fpackage.json', '%2e%2e/package.json', '.vite/manifest.json', 'nothing.js'])
-      expect((await fetch(`${gateway.url}/console/${path}`)).status).toBeGreaterThanOrEqual(400)
+      expect((await fetch(`${stand.gateway.url}/console/${path}`)).status).toBeGreaterThanOrEqual(400)
   })
 
   it('can be switched off', async () => {
-    const without = await startGatewayProcess({ UPSTREAM_RPC_URL: devnet.rpcUrl, CONSOLE: 'off' })
+    const without = await startGatewayProcess({ UPSTREAM_RPC_URL: stand.devnet.rpcUrl, CONSOLE: 'off' })
     expect((await fetch(`${without.url}/console/`)).status).toBe(404)
     await without.stop()
   })
 
   it('stays under 250 kB, compressed, until another view is opened', async () => {
-    const page = await (await fetch(`${gateway.url}/console/`)).text()
+    const page = await (await fetch(`${stand.gateway.url}/console/`)).text()
     const files = [...page.matchAll(/(?:src|href)="(\/console\/[^"]+)"/g)].map(([, path]) => path)
     expect(files.length).toBeGreaterThan(1)
     let length = 0
     for (const path of files)
-      length += gzipSync(Buffer.from(await (await fetch(`${gateway.url}${path}`)).arrayBuffer())).length
+      length += gzipSync(Buffer.from(await (await fetch(`${stand.gateway.url}${path}`)).arrayBuffer())).length
     expect(length).toBeLessThan(250_000)
   })
 
-  inBrowser('says in a sentence what a pasted transaction does, and names the chain in the title', async () => {
-    const client = wallet()
-    const request = await client.prepareTransactionRequest({ to: NOBODY, value: parseEther('0.25') })
-    const page = await pages.open()
-    expect(await page.title()).toBe('Look before you sign · Local chain · Upfront')
-    await paste(page, await client.signTransaction(request))
-    await page.getByRole('status').getByText('Signed transaction (eip1559)').waitFor()
-    await result(page).getByText('You send 0.25 ETH. Nobody gains an allowance.').waitFor()
-    await result(page).getByText('✓ Succeeds').waitFor()
-    await result(page).getByText('The same on latest.').waitFor()
-    await result(page).getByRole('img', { name: 'What changes hands: 1 arrow between 2 addresses' }).waitFor()
-    await page.close()
-  })
-
-  inBrowser('counts a signed transaction’s nonce, refuses another chain by name, and shows nothing stale', async () => {
-    const client = wallet()
-    const request = await client.prepareTransactionRequest({ to: NOBODY, value: 1n })
-    const page = await pages.open()
-    await paste(page, await client.signTransaction({ ...request, nonce: 9999 }))
-    await result(page)
-      .getByRole('alert')
-      .getByText(/nonce too high/)
-      .waitFor()
-    await result(page)
-      .getByRole('button', { name: /^Use nonce \d+$/ })
-      .click()
-    await result(page).getByText('✓ Succeeds').waitFor()
-
-    await page.getByLabel(/^Value/).fill('2')
-    await result(page).getByText('The form has changed since').waitFor()
-    const { account } = client
-    await paste(page, await account.signTransaction({ ...request, chainId: 10, type: 'eip1559' } as never))
-    await page
-      .getByRole('alert')
-      .getByText('it is for OP Mainnet (10); this page looks at Local chain (31337)')
-      .waitFor()
-    expect(await page.getByText('✓ Succeeds').count()).toBe(0)
-    await page.close()
-  })
-
-  inBrowser('replays a mined transaction where it stood', async () => {
-    const client = wallet()
-    const hash = await client.sendTransaction({ to: NOBODY, value: parseEther('0.5') })
-    await createTestClient({ chain: foundry, mode: 'anvil', transport: http(devnet.rpcUrl) })
-      .extend(publicActions)
-      .waitForTransactionReceipt({ hash })
-    await client.sendTransaction({ to: NOBODY, value: 1n })
-    const page = await pages.open()
-    await paste(page, hash)
-    await page
-      .getByRole('status')
-      .getByText(/^Transaction of block \d+$/)
-      .waitFor()
-    await result(page).getByText('Replayed where it stood: the same as on chain').waitFor()
-    await result(page).getByText('You send 0.5 ETH.').waitFor()
-    await paste(page, hash.replace(/.{8}$/, '00000000'))
-    await page
-      .getByRole('alert')
-      .getByText(/no transaction of this hash/)
-      .waitFor()
-    await page.close()
-  })
-
-  inBrowser('puts calldata into the form, asks to whom it goes, and says where nothing runs', async () => {
-    const page = await pages.open()
-    await paste(page, encodeFunctionData({ abi: usdcAbi, functionName: 'transfer', args: [NOBODY, 7n] }))
-    await page.getByText(/^transfer\(recipient: 0x.*, amount: 7\)$/).waitFor()
-    expect(await page.evaluate('document.activeElement.id')).toBe('blocks.0.calls.0.to')
-    await page.keyboard.type(LIAR)
-    await page.keyboard.press('Enter')
-    await result(page).getByText('There is no contract').waitFor()
-    await page.close()
-  })
-
   inBrowser('draws what changes hands, and marks what a token contradicts', async () => {
-    const { buyer, seller } = devnet.accounts
+    const { buyer, seller } = stand.devnet.accounts
     const sig = (event: string) => BigInt(toEventSelector(event))
     const [from, to] = [BigInt(buyer.address), BigInt(NOBODY)]
     // Called with nothing, it tells of two transfers and an approval. Asked for a balance or an owner, it knows of none.
@@ -166,7 +59,7 @@ describe('/console', () => {
       @asked 0 0 MSTORE 32 0 RETURN`)
     const transfer = { abi: usdcAbi, functionName: 'transfer', args: [seller.address, 1_500_000n] } as const
     const calls = [
-      { from: buyer.address, to: devnet.contracts.usdc, input: encodeFunctionData(transfer) },
+      { from: buyer.address, to: stand.devnet.contracts.usdc, input: encodeFunctionData(transfer) },
       { from: buyer.address, to: LIAR, value: '0xde0b6b3a7640000' },
     ]
     const page = await pages.open()

@@ -1,5 +1,7 @@
+import { type Devnet, startDevnet } from '@upfront/devnet'
 import type { Browser, Page } from 'playwright-core'
-import { axeViolations } from './chromium.js'
+import { axeViolations, launchBrowser } from './chromium.js'
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 
 export type PageOptions = NonNullable<Parameters<Browser['newPage']>[0]>
 
@@ -11,35 +13,62 @@ export const LOOKS: [string, PageOptions][] = [
   ['on a desk, dark', { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' }],
 ]
 
-/** Opens pages of `/console`, and notes what they complain of: blocked by the security policy, thrown, not found. */
-export class ConsolePages {
-  readonly #complaints: string[] = []
+/**
+ * Pages of `/console`, for the tests of the `describe` that calls this: starts what they need, and a browser where there is one, and
+ * ends them. A test fails whose pages complain: blocked by the security policy, thrown, not found.
+ * @param start starts a gateway, and what stands behind it. @returns the gateway's URL
+ * @param stop ends what was started, which may be a part
+ */
+export function consolePages(start: () => Promise<string>, stop: () => Promise<unknown>) {
+  const complaints: string[] = []
+  let browser: Browser | undefined
+  let url: string
+  beforeAll(async () => {
+    url = await start()
+    browser = await launchBrowser()
+  }, 300_000)
+  afterAll(async () => {
+    await browser?.close()
+    await stop()
+  })
+  afterEach(() => expect(complaints.splice(0)).toEqual([]))
 
-  constructor(
-    private readonly browser: Browser,
-    private readonly url: string,
-  ) {}
-
-  async open(path = '', options: PageOptions = {}, prepare?: (page: Page) => Promise<unknown>): Promise<Page> {
-    const page = await this.browser.newPage(options)
+  async function open(path = '', options: PageOptions = {}, prepare?: (page: Page) => Promise<unknown>): Promise<Page> {
+    const page = await browser!.newPage(options)
     page.on('console', (message) => {
       // Asking for a price is answered with 402, which Chromium calls an error.
-      if (message.type() === 'error' && !/status of 402/.test(message.text())) this.#complaints.push(message.text())
+      if (message.type() === 'error' && !/status of 402/.test(message.text())) complaints.push(message.text())
     })
-    page.on('pageerror', (error) => this.#complaints.push(error.message))
+    page.on('pageerror', (error) => complaints.push(error.message))
     await prepare?.(page)
-    await page.goto(`${this.url}/console/${path}`)
+    await page.goto(`${url}/console/${path}`)
     await page.locator('.chain').getByText(/^#\d+/).waitFor()
     // Set once the gateway has named its chain.
     await page.waitForFunction("document.title.split(' · ').length === 3")
     return page
   }
-
-  /** What was complained of since. */
-  complaints(): string[] {
-    return this.#complaints.splice(0)
-  }
+  return { open }
 }
+
+/** The same on a local chain: `devnet` and `gateway` are there once the tests run. */
+export function consoleOnDevnet() {
+  const stand = {} as { devnet: Devnet; gateway: GatewayProcess }
+  const start = async () => {
+    stand.devnet = await startDevnet()
+    const { rpcUrl } = stand.devnet
+    const upstream = { UPSTREAM_RPC_URL: rpcUrl, UPSTREAM_WS_URL: rpcUrl.replace('http', 'ws') }
+    stand.gateway = await startGatewayProcess(upstream)
+    return stand.gateway.url
+  }
+  const stop = async () => {
+    await stand.gateway?.stop()
+    await stand.devnet?.stop()
+  }
+  return Object.assign(stand, { pages: consolePages(start, stop) })
+}
+
+/** What the page says of a request. */
+export const result = (page: Page) => page.getByRole('region', { name: 'Result' })
 
 /** Pastes into the box that takes everything. */
 export async function paste(page: Page, pasted: unknown): Promise<void> {

@@ -1,10 +1,9 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { ledgerStores } from '@upfront/devnet'
-import type { Browser } from 'playwright-core'
 import { privateKeyToAccount } from 'viem/accounts'
-import { inBrowser, launchBrowser } from './chromium.js'
-import { ConsolePages, expectAccessible, LOOKS, tabTo } from './console-page.js'
+import { inBrowser } from './chromium.js'
+import { consolePages, expectAccessible, LOOKS, tabTo } from './console-page.js'
 import type { GatewayProcess } from './gateway-process.js'
 import { type PaidStand, receiptKeysFile, startPaidStand } from './paid-stand.js'
 
@@ -13,25 +12,18 @@ const NOBODY = '0x00000000000000000000000000000000000b0b00'
 describe('/console, where something is sold', () => {
   let stand: PaidStand
   let gateway: GatewayProcess
-  let browser: Browser | undefined
-  let pages: ConsolePages
 
-  beforeAll(async () => {
+  const start = async () => {
     const [store] = ledgerStores()
     stand = await startPaidStand(store!, (rpcUrl) => ({
       UPSTREAM_WS_URL: rpcUrl.replace('http', 'ws'),
       RECEIPT_KEYS_FILE: receiptKeysFile(`0x${'42'.repeat(32)}`),
     }))
     gateway = stand.gateway
-    browser = await launchBrowser()
-    if (browser) pages = new ConsolePages(browser, gateway.url)
     await stand.pay(`${gateway.url}/v1/preview?to=${NOBODY}`)
-  }, 300_000)
-  afterAll(async () => {
-    await browser?.close()
-    await stand?.stop()
-  })
-  afterEach(() => expect(pages?.complaints() ?? []).toEqual([]))
+    return gateway.url
+  }
+  const pages = consolePages(start, async () => stand?.stop())
 
   inBrowser(
     'sells an answer, by keyboard: the price before, the signed maximum, the charge after, the receipt',

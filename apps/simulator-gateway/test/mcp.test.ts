@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
@@ -30,9 +31,9 @@ afterAll(async () => {
   await stand?.stop()
 }, 60_000)
 
-async function connect(url: string): Promise<Client> {
+async function connect(url: string, path = '/mcp'): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' })
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)) as Transport)
+  await client.connect(new StreamableHTTPClientTransport(new URL(path, url)) as Transport)
   clients.push(client)
   return client
 }
@@ -69,6 +70,33 @@ it('names its tools', async () => {
   expect(tools.every(({ outputSchema }) => outputSchema !== undefined)).toBe(true)
   expect(agent.getServerVersion()).toMatchObject({ name: 'upfront' })
   expect(agent.getInstructions()).toContain('eip155:31337')
+})
+
+it('does for a client what docs/agents.md says: configured, free and paid', async () => {
+  const page = readFileSync(new URL('../../../docs/agents.md', import.meta.url), 'utf8')
+  const [, configuration] = /```json\n([\s\S]*?)```/.exec(page)!
+  const { type, url } = JSON.parse(configuration!).mcpServers.upfront
+  expect(type).toBe('http')
+  const client = await connect(stand.gateway.url, new URL(url).pathname)
+  const { tools } = await client.listTools()
+  expect(tools.map(({ name }) => name)).toEqual([...page.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name))
+
+  const [, message] = /-d '(\{[\s\S]*?\})'/.exec(page)!
+  const { params } = JSON.parse(message!)
+  const free = await call(params.name, params.arguments, undefined, client)
+  expect(free.answer).toMatchObject({ status: 'success' })
+  expect(free.answer.charge).toBeUndefined()
+
+  const [, asked] = /with `("paid": true)`/.exec(page)!
+  const offer = await client.callTool({
+    name: params.name,
+    arguments: { ...params.arguments, ...JSON.parse(`{${asked}}`) },
+  })
+  expect(offer).toMatchObject({ isError: true, structuredContent: { x402Version: 2 } })
+  const [payment, charged] = [...page.matchAll(/`_meta\["([^"]+)"\]`/g)].map(([, key]) => key!)
+  const bought = await client.callTool({ ...params, _meta: { [payment!]: await sign(offer.structuredContent) } })
+  expect(bought.isError).toBeUndefined()
+  expect(bought._meta?.[charged!]).toMatchObject({ success: true, amount: expect.stringMatching(/^[1-9]\d*$/) })
 })
 
 describe('without a payment', () => {
