@@ -10,13 +10,16 @@ const BASE_BYTES = 384 * 1024 * 1024
 /** Of a large body while it is worked on: its text, values and plan, and garbage. */
 const WORKING_COPIES = 24
 
+/** Of what is recorded of calls until it is an answer: what the engine found, its text, values, and garbage. */
+const RECORD_COPIES = 8
+
 /** What the limit of the whole process leaves for requests, in bytes. */
 export function memoryShares(limit: number): {
   /** What `Memory` counts. */
   held: number
   /** Work on large bodies. */
   work: number
-  /** The EVM's memory in simulations. */
+  /** The EVM's memory in simulations, and once more work on long records. */
   simulations: number
 } {
   const quarter = Math.floor(Math.max(limit - BASE_BYTES, (limit * 3) / 8) / 4)
@@ -31,6 +34,11 @@ export function isLarge(bodyLength: number): boolean {
 /** What work on a large body takes, beside the body itself. */
 export function workingBytes(bodyLength: number): number {
   return WORKING_COPIES * bodyLength
+}
+
+/** What work on a record of at most so many bytes takes. */
+export function recordingBytes(answerBytes: number): number {
+  return RECORD_COPIES * answerBytes
 }
 
 const FOR_BODIES = 7 / 8

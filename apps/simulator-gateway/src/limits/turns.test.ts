@@ -48,6 +48,24 @@ describe('Turns', () => {
     await end()
   })
 
+  it('lets as many long records be made at a time as there is memory for', async () => {
+    const memory = new Memory(2 ** 30)
+    const turns = new Turns({ maxInFlight: 64, maxQueued: 1_024 }, { memory, guard: new MemoryGuard(memory) })
+    const leaves: (() => void)[] = []
+    const MIB = 2 ** 20
+    const record = async (name: string, answerBytes: number) => {
+      const asked = { client: { name, pays: false }, response: new PassThrough(), timeoutMs: 60_000, length: 100 }
+      await turns.take(asked, async (_, record) => leaves.push(await record(answerBytes)))
+    }
+    // One longer than all there is has all of it.
+    const recorded = [record('whole', 1_024 * MIB), record('one', 4 * MIB), record('other', 4 * MIB)]
+    await setImmediate()
+    expect([leaves.length, turns.queued]).toEqual([1, 2])
+    leaves[0]!()
+    await Promise.all(recorded)
+    expect([leaves.length, turns.queued]).toEqual([3, 0])
+  })
+
   it('serves the request of a lone connection at once', async () => {
     const { turns, begun, take, end } = takingTurns()
     turns.connectionAccepted()

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
-import { type Awaitable, andThen } from '@upfront/node'
-import { isLarge, type Memory, memoryShares, workingBytes } from './memory.js'
+import { type Awaitable, andThen, type Cancellation } from '@upfront/node'
+import { isLarge, type Memory, memoryShares, recordingBytes, workingBytes } from './memory.js'
 import type { MemoryGuard } from './memory-guard.js'
 import { RequestLifetime } from './request-lifetime.js'
 import { type Client, RequestQueue } from './request-queue.js'
@@ -18,18 +18,30 @@ export interface Asked {
 export interface TurnLimits {
   /** Requests at one time. */
   maxInFlight: number
-  /** Requests that wait for a slot, and as many for memory. */
+  /** Requests that wait for a slot, as many for memory, and as many for that of records. */
   maxQueued: number
 }
+
+/**
+ * Waits until a request that has a slot may record so many bytes of its calls.
+ * @returns what to call, once, when nothing of the record is left
+ * @throws or rejects with Overloaded, ClientGone
+ */
+export type RecordTurn = (answerBytes: number) => Promise<() => void>
 
 /** While connections come in each turn of the event loop, one request that waits goes on for so many of them. */
 const ACCEPTED_BEFORE_SERVED = 8
 
-/** Gives each request its turn: of the memory for work on its body, where that is large, and then of the slots. */
+/**
+ * Gives each request its turn: of the memory for work on its body, where that is large, then of the slots, and then of the memory for long
+ * records.
+ */
 export class Turns {
   readonly #slots: RequestQueue
   readonly #work: RequestQueue
   readonly #workBytes: number
+  readonly #records: RequestQueue
+  readonly #recordBytes: number
   #isAccepting = false
   #acceptedInTurn = false
   #accepted = 0
@@ -37,7 +49,10 @@ export class Turns {
 
   constructor({ maxInFlight, maxQueued }: TurnLimits, limits: { memory: Memory; guard: MemoryGuard }) {
     this.#limits = limits
-    this.#workBytes = memoryShares(limits.memory.limit).work
+    const { work, simulations } = memoryShares(limits.memory.limit)
+    this.#workBytes = work
+    this.#recordBytes = simulations
+    this.#records = new RequestQueue(this.#recordBytes, maxQueued)
     this.#slots = new RequestQueue(maxInFlight, maxQueued)
     this.#work = new RequestQueue(this.#workBytes, maxQueued)
   }
@@ -47,7 +62,7 @@ export class Turns {
   }
 
   get queued(): number {
-    return this.#slots.queued + this.#work.queued
+    return this.#slots.queued + this.#work.queued + this.#records.queued
   }
 
   /**
@@ -69,7 +84,7 @@ export class Turns {
    */
   take<T>(
     { client, response, timeoutMs, length }: Asked,
-    work: (lifetime: RequestLifetime) => Awaitable<T>,
+    work: (lifetime: RequestLifetime, record: RecordTurn) => Awaitable<T>,
   ): Awaitable<T> {
     const lifetime = new RequestLifetime(response, timeoutMs, client.name, this.#limits)
     // More than there is counts as all of it: such a request is worked on alone.
@@ -77,12 +92,19 @@ export class Turns {
     const inSlot = () =>
       holding(this.#slots, client, lifetime, 1, () => {
         lifetime.begin(bytes)
-        return work(lifetime)
+        return work(lifetime, (answerBytes) => this.#record(client, lifetime, answerBytes))
       })
     return lastly(
       () => (bytes === 0 ? inSlot() : holding(this.#work, client, lifetime, bytes, inSlot)),
       () => lifetime.end(),
     )
+  }
+
+  async #record(client: Client, cancellation: Cancellation, answerBytes: number): Promise<() => void> {
+    // More than there is counts as all of it, as with bodies.
+    const bytes = Math.min(recordingBytes(answerBytes), this.#recordBytes)
+    await this.#records.enter(client, cancellation, bytes)
+    return () => this.#records.leave(client, bytes)
   }
 
   readonly #turnEnds = () => {

@@ -41,8 +41,8 @@ export class Admission {
     if (payer !== undefined) this.counted.refuseSpent(payerAsCaller(payer, this.counted))
     const client =
       payer === undefined ? { name: clientOf(caller), pays: false } : { name: payer.toLowerCase(), pays: true }
-    return this.turns.take({ client, response: connection, timeoutMs: budget.timeoutMs, length }, (lifetime) =>
-      work(new RequestContext(request, lifetime, this.counted)),
+    return this.turns.take({ client, response: connection, timeoutMs: budget.timeoutMs, length }, (lifetime, record) =>
+      work(new RequestContext(request, { lifetime, record }, this.counted)),
     )
   }
 }

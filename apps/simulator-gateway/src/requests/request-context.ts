@@ -5,11 +5,17 @@ import type { Cost, FreeBudget } from '../limits/free-budget.js'
 import { payerAsCaller } from '../limits/free-budget.js'
 import { isLarge } from '../limits/memory.js'
 import type { RequestLifetime } from '../limits/request-lifetime.js'
+import type { RecordTurn } from '../limits/turns.js'
 import { RequestView } from '../pending/request-view.js'
 import type { RequestLimits } from '../simulate/simulation-context.js'
 import type { Subscriber } from '../subscriptions/subscriber.js'
 import type { Budget, Request } from './request.js'
 import type { RpcContext } from './rpc-method.js'
+
+interface RequestTurn {
+  lifetime: RequestLifetime
+  record: RecordTurn
+}
 
 /** A request that has its turn: what work on it may know and take. */
 export class RequestContext implements RpcContext {
@@ -26,22 +32,22 @@ export class RequestContext implements RpcContext {
   /** What serves calls of the request instead of the methods alone. */
   serve: RpcContext['serve']
   readonly #request: Request
-  readonly #lifetime: RequestLifetime
+  readonly #turn: RequestTurn
   readonly #free: FreeBudget
 
   constructor(
     request: Request,
-    lifetime: RequestLifetime,
+    turn: RequestTurn,
     free: FreeBudget,
     view = new RequestView(),
     simulated?: RpcContext['simulated'],
   ) {
     this.#request = request
-    this.#lifetime = lifetime
+    this.#turn = turn
     this.#free = free
     this.view = view
     this.simulated = simulated
-    this.deadline = lifetime.deadline
+    this.deadline = turn.lifetime.deadline
     this.requestId = request.id
     this.client = clientOf(request.caller)
     this.dialect = request.dialect
@@ -52,31 +58,35 @@ export class RequestContext implements RpcContext {
   }
 
   get signal(): CancelSignal {
-    return this.#lifetime.signal
+    return this.#turn.lifetime.signal
   }
 
   /** For a call of this request that is free though the request is paid for, and counts as any that is free. */
   async freely(budget: Budget): Promise<RequestContext> {
     const request = { ...this.#request, payer: undefined, budget }
     await this.#free.take(request.caller)
-    return new RequestContext(request, this.#lifetime, this.#free, this.view)
+    return new RequestContext(request, this.#turn, this.#free, this.view)
   }
 
   /** For a call of this request that shows a simulation in another shape. */
   telling(simulated: NonNullable<RpcContext['simulated']>): RequestContext {
-    return new RequestContext(this.#request, this.#lifetime, this.#free, this.view, simulated)
+    return new RequestContext(this.#request, this.#turn, this.#free, this.view, simulated)
   }
 
   async admit(calls: number): Promise<void> {
     if (!this.isSold) await this.#free.takeMore(this.#request.caller, calls - 1)
   }
 
+  record(answerBytes: number): Promise<() => void> {
+    return this.#turn.record(answerBytes)
+  }
+
   reserve(bytes: number): void {
-    this.#lifetime.reserve(bytes)
+    this.#turn.lifetime.reserve(bytes)
   }
 
   keep(bytes: number): void {
-    this.#lifetime.keep(bytes)
+    this.#turn.lifetime.keep(bytes)
   }
 
   spend(cost: Cost): void {
@@ -92,6 +102,6 @@ export class RequestContext implements RpcContext {
 
   /** Gives back what was reserved: the answer is made. */
   release(): void {
-    this.#lifetime.release()
+    this.#turn.lifetime.release()
   }
 }

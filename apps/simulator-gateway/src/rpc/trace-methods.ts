@@ -19,7 +19,7 @@ import {
 } from '@upfront/simulation'
 import { tracedBlock } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
-import { growing } from '../simulate/growing-answer.js'
+import { growing, SMALL_ANSWER_BYTES } from '../simulate/growing-answer.js'
 import { narrowed, type RequestLimits } from '../simulate/simulation-context.js'
 import type { Simulator } from '../simulate/simulator.js'
 import { TRACING, traceJson, traceLimits } from './trace-answer.js'
@@ -32,6 +32,33 @@ const LISTING: Wording = (words) => `failed to apply transaction: err: ${words}`
 
 type Run = (request: CallRequest) => Promise<Answer>
 
+/** The turn of long records, as long as they grew so far. */
+interface LongTurn {
+  answerBytes: number
+  take(answerBytes: number): Promise<void>
+}
+
+/** Does work with the turn that it takes, which ends with it: what is shown of a record still holds parts of it. */
+async function takingTurns<T>(context: RpcContext, work: (turn: LongTurn) => Promise<T>): Promise<T> {
+  let leave: (() => void) | undefined
+  const turn: LongTurn = {
+    answerBytes: SMALL_ANSWER_BYTES,
+    take: async (answerBytes) => {
+      if (answerBytes <= turn.answerBytes) return
+      // Two that each hold a turn and wait for more would wait for each other.
+      leave?.()
+      leave = undefined
+      leave = await context.record?.(answerBytes)
+      turn.answerBytes = answerBytes
+    },
+  }
+  try {
+    return await work(turn)
+  } finally {
+    leave?.()
+  }
+}
+
 /** Methods that run one call in the block that the request names, on the state after it, and tell how it ran. */
 export function traceMethods(simulator: Simulator, driver: Driver): [string, RpcMethod][] {
   /** Has `work` run the call as often as it needs. */
@@ -43,16 +70,19 @@ export function traceMethods(simulator: Simulator, driver: Driver): [string, Rpc
   ): Promise<T> => {
     try {
       return await simulator.execute(block, limits, context, ({ rules, state, taken, ...on }) =>
-        work(
-          async (request) =>
-            growing(limits, context, async (answerBytes) => {
-              const plan = planTracedCall(request, tracedBlock(on), rules, { ...limits, answerBytes }, recording)
-              const answer = await driver.simulate(plan, state, on)
-              taken.gasUsed += answer.gasUsed
-              return answer
-            }),
-          on.earlierLogs,
-        ),
+        takingTurns(context, (turn) => {
+          const simulated = async (request: CallRequest, answerBytes: number) => {
+            await turn.take(answerBytes)
+            const plan = planTracedCall(request, tracedBlock(on), rules, { ...limits, answerBytes }, recording)
+            const answer = await driver.simulate(plan, state, on)
+            taken.gasUsed += answer.gasUsed
+            return answer
+          }
+          // A run is about as long as the one before.
+          const run = async (request: CallRequest) =>
+            growing(limits, context, (answerBytes) => simulated(request, answerBytes), turn.answerBytes)
+          return work(run, on.earlierLogs)
+        }),
       )
     } catch (error) {
       if (!(error instanceof SimulationRejected)) throw error

@@ -8,7 +8,7 @@ interface Reserving {
 }
 
 /** Longer answers are made once memory is reserved for them, in steps. */
-const SMALL_ANSWER_BYTES = 256 * 1024
+export const SMALL_ANSWER_BYTES = 256 * 1024
 const STEP = 16
 /** A byte of an answer is held raw, as hex and as JSON. */
 const COPIES = 3

@@ -45,6 +45,8 @@ export interface SimulationContext extends RequestCosts {
   readonly limits: RequestLimits
   /** Sees to it that work under way has so much memory, until the request is answered. @throws Overloaded where there is none */
   reserve?(bytes: number): void
+  /** See `RecordTurn`. */
+  record?(answerBytes: number): Promise<() => void>
   /** The body is so large that decoding takes several turns of the event loop. */
   isLarge?: boolean
   /** Counts what work took that ended in an error, and so is never charged. */
