@@ -99,7 +99,7 @@ describe('/console', () => {
   inBrowser('shows an example, what it lacks, and the request that Back returns to', async () => {
     const page = await pages.open()
     await page.getByRole('button', { name: 'A swap that fails', exact: true }).click()
-    await result(page).getByText('✗ Fails: the allowance is too low: 0 allowed').waitFor()
+    await result(page).getByText('✗ Fails: the allowance is too low: 0 allowed, 1.5 needed').waitFor()
     await result(page)
       .getByText(/^In .*\.transferFrom, called by .*\.swap\.$/)
       .waitFor()

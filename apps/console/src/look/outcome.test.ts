@@ -33,6 +33,14 @@ describe('reasonOf', () => {
     ],
   ])('says of %j: %s', (error, words) => expect(failed(error)).toBe(words))
 
+  it('shows amounts in the token’s own decimals', () => {
+    const error = { name: 'ERC20InsufficientBalance', args: { sender: BOB, balance: '25', needed: '1500000' } }
+    const trace = { ...frame, error: 'execution reverted', decoded: { error }, decimals: 6 }
+    expect(reasonOf({ ...call, trace, error: { code: 3, message: 'execution reverted' } })).toBe(
+      'the balance is too low: 0.000025 held, 1.5 needed',
+    )
+  })
+
   it('shows what it can not decode', () => {
     expect(failed(undefined)).toBe('reverted with 0x12345678, which no ABI here names')
     expect(failed(undefined, '0x')).toBe('reverted without a reason')

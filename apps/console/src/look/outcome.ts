@@ -1,4 +1,4 @@
-import type { Address, Hex } from 'viem'
+import { type Address, formatUnits, type Hex } from 'viem'
 import { type Named, namedText, valueText } from '../names/decode.js'
 import { failureOf, type Operation, type SafeTransaction } from './account-call.js'
 import type { AssetChanges } from './assets.js'
@@ -63,6 +63,8 @@ export interface Frame {
   revertReason?: string
   calls?: Frame[]
   decoded?: { call?: Named; error?: Named }
+  /** Of the token that failed here, where its error speaks of amounts and it says. */
+  decimals?: number
 }
 
 /** Whether the frame, or one inside it, failed. */
@@ -81,20 +83,28 @@ export function failedPath(frame: Frame): Frame[] {
   return passedOn ? [frame, ...failedPath(last)] : [frame]
 }
 
-/** What an error says, in words. */
-export function errorText(error: Named | undefined): string | undefined {
+/** What an error says, in words. @param decimals of the token whose error it is, where known */
+export function errorText(error: Named | undefined, decimals = 0): string | undefined {
   if (error === undefined) return undefined
   if (error.name === 'Error') return String(error.args.message)
-  return inWords(error) ?? error.meaning ?? namedText(error)
+  return inWords(error, decimals) ?? error.meaning ?? namedText(error)
 }
 
-/** Errors that everybody meets, whoever wrote the token. */
-function inWords({ name, args }: Named): string | undefined {
-  const [, held, needed] = Object.values(args).map(valueText)
-  if (needed === undefined) return undefined
-  if (/^(ERC20)?InsufficientBalance$/.test(name)) return `the balance is too low: ${held} held, ${needed} needed`
-  if (/^(ERC20)?InsufficientAllowance$/.test(name)) return `the allowance is too low: ${held} allowed, ${needed} needed`
-  return undefined
+const AMOUNTS = /^(?:ERC20)?Insufficient(Balance|Allowance)$/
+
+/** Whether it says how much of a token is there and how much is needed, as everybody's tokens do. */
+export function isOfAmounts(error: Named | undefined): boolean {
+  return error !== undefined && AMOUNTS.test(error.name) && Object.keys(error.args).length >= 3
+}
+
+function inWords(error: Named, decimals: number): string | undefined {
+  if (!isOfAmounts(error)) return undefined
+  const [, held, needed] = Object.values(error.args).map((value) =>
+    decimals > 0 && /^\d{1,78}$/.test(String(value)) ? formatUnits(BigInt(String(value)), decimals) : valueText(value),
+  )
+  return /Balance$/.test(error.name)
+    ? `the balance is too low: ${held} held, ${needed} needed`
+    : `the allowance is too low: ${held} allowed, ${needed} needed`
 }
 
 /** Why a call failed, in words; undefined where it did not. */
@@ -104,7 +114,7 @@ export function reasonOf(call: SimulatedCall): string | undefined {
   const ofAccount = failureOf(call)
   if (ofAccount !== undefined) return ofAccount
   const failed = failedPath(trace).at(-1)
-  const said = errorText(decoded?.error ?? failed?.decoded?.error)
+  const said = errorText(decoded?.error ?? failed?.decoded?.error, failed?.decimals)
   if (said !== undefined) return said
   if (failed?.error !== undefined && !/revert/.test(failed.error)) return failed.error
   const data = error.data ?? returnData
