@@ -54,7 +54,11 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
       FOLLOW_HEAD: 'always',
       LIMITS: { timeoutMs: 700 },
     })
-    while (!((await gateway.metric('upfront_carry_blocks_total{outcome="carried"}')) > 2)) await sleep(50)
+    // Nothing is carried before something is known.
+    while (!((await gateway.metric('upfront_carry_blocks_total{outcome="carried"}')) > 2)) {
+      await simulate()
+      await sleep(50)
+    }
   }, 60_000)
   afterAll(async () => {
     going = false
