@@ -16,7 +16,7 @@ describe('a gateway that is configured wrongly', () => {
       GATEWAY_PORT: '-1',
       EVM_ENGINE: 'geth',
       LIMITS: '{"callsPerSecond": "fast", "bodyBytes": 1e9, "speed": 1}',
-      FREE_RATE_LIMIT: '5',
+      MAX_JSON_VALUES: '5',
     })
     expect(code).toBe(1)
     for (const name of [
@@ -29,7 +29,7 @@ describe('a gateway that is configured wrongly', () => {
     ]) {
       expect(output).toMatch(new RegExp(`^  ${name}: `, 'm'))
     }
-    expect(output).toContain('  FREE_RATE_LIMIT: is no setting any more: set callsPerSecond of LIMITS (0 for off)')
+    expect(output).toContain('  MAX_JSON_VALUES: is no setting any more: it is always 300000')
     expect(output).not.toContain('    at ')
   })
 
