@@ -18,7 +18,6 @@ use upfront_engine::{
     stretch::{self, Stretch, StretchFailure, TransactionError},
 };
 
-#[expect(clippy::large_enum_variant)]
 pub enum Work {
     Simulate(Plan),
     Execute(Stretch),
