@@ -11,11 +11,17 @@ const run = promisify(execFile)
 const buyer = fileURLToPath(new URL('../../../examples/paying-buyer/', import.meta.url))
 /** A Python that has x402's client: `pip install 'x402[httpx,evm,extensions]'`. */
 const python = process.env.UPFRONT_PYTHON ?? 'python3'
+/** One that has no more than `pip install 'x402[evm,requests]'` brings. */
+const plainPython = process.env.UPFRONT_PLAIN_PYTHON
 
 function missing(command: string, ...args: string[]): string | undefined {
   const { status, error } = spawnSync(command, args)
   return status === 0 ? undefined : (error?.message ?? `${[command, ...args].join(' ')} ended with ${status}`)
 }
+
+/** Ends with 1 where a package is there that only the client's extensions ask for. */
+const WITHOUT_EXTENSIONS =
+  'import requests, x402.mechanisms.evm.upto, importlib.util, sys; sys.exit(importlib.util.find_spec("jsonschema") is not None)'
 
 /** `permits`: its client signs a permit where Permit2 is not approved. */
 const programs: { language: string; command: string[]; lacks: string | undefined; permits: boolean }[] = [
@@ -25,6 +31,15 @@ const programs: { language: string; command: string[]; lacks: string | undefined
     permits: true,
     command: [python, `${buyer}purchase.py`],
     lacks: missing(python, '-c', 'import httpx, x402.extensions, x402.mechanisms.evm.upto'),
+  },
+  {
+    language: 'Python with x402[evm,requests] alone',
+    permits: false,
+    command: [plainPython ?? '', `${buyer}purchase_plain.py`],
+    lacks:
+      plainPython === undefined
+        ? 'UPFRONT_PLAIN_PYTHON names no Python that has x402[evm,requests] alone'
+        : missing(plainPython, '-c', WITHOUT_EXTENSIONS),
   },
   {
     language: 'curl',

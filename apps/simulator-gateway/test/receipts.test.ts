@@ -124,6 +124,10 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
     const offer = decodePaymentRequiredHeader(unpaid.headers.get('payment-required') ?? '')
     expect(offer.extensions).toMatchObject({ 'charge-terms': { info: { priceListHash: document.priceListHash } } })
     expect(jsonHash(document.priceList)).toBe(document.priceListHash)
+    const plain = await fetch(`${stand.gateway.url}/v1/preview/plain`)
+    const { extensions, accepts } = decodePaymentRequiredHeader(plain.headers.get('payment-required') ?? '')
+    expect(extensions).toBeUndefined()
+    expect(accepts.map(({ extra }) => extra.priceListHash)).toEqual([document.priceListHash])
   })
 
   test('a simulation has one beside its charge', async () => {
@@ -273,8 +277,8 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
       expect(Object.keys(exchange.answer[1].witness.blockHashes)).toHaveLength(2)
     })
 
-    test('and a preview', async () => {
-      const exchange = await bought(`/v1/preview?witness=1&${new URLSearchParams(usdcCall())}`)
+    test.each(['/v1/preview', '/v1/preview/plain'])('and a preview by %s', async (path) => {
+      const exchange = await bought(`${path}?witness=1&${new URLSearchParams(usdcCall())}`)
       const result = await verify(exchange)
       // The node's own block under construction: no header commits to its state.
       expect(result.verdict).toBe(exchange.answer.receipt.block.state === 'canonical' ? 'right' : 'unchecked')

@@ -1,4 +1,3 @@
-export { priceListHash } from './admit/offer-extensions.js'
 export { PaidRequest } from './charge/paid-request.js'
 export { Payment, Settlement } from './charge/settlement.js'
 export { PaidRoute } from './paid-route.decorator.js'
@@ -13,7 +12,7 @@ export {
   type SettleTerms,
   type VerifyTerms,
 } from './routes/durable-facilitator.js'
-export type { OfferExtension, PaidRouteOptions, PaymentOption, PriceList } from './routes/paid-route-options.js'
+export type { OfferExtension, PaidRouteOptions, PaymentOption } from './routes/paid-route-options.js'
 export {
   type Delivery,
   FACILITATOR_CLIENT,
@@ -22,3 +21,4 @@ export {
   type PaidRoutesOptions,
   type PaymentRecord,
 } from './routes/paid-routes-options.js'
+export { type PriceList, priceListHash } from './routes/price-list.js'

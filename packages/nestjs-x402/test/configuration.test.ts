@@ -44,6 +44,7 @@ describe('an app does not start', () => {
     ['charge.failure', paid({ accepts: { ...option, scheme: 'exact', paymentFlow: 'upfront' } as never })],
     ['accepts[0].assetTransferMethod', paid({ accepts: { ...option, assetTransferMethod: 'eip3009' } as never })],
     ['extensions["bazaar"]', paid({ extensions: { bazaar: { info: {} } } as never })],
+    ['ownExtensions', paid({ ownExtensions: ['bazaar'] as never })],
     ['accepts', paid({ accepts: [] })],
     ['timeout', paid({ timeout: 0 })],
     ['holdBytes', paid({ holdBytes: -1 })],

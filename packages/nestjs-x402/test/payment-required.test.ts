@@ -90,6 +90,40 @@ describe.each(ADAPTERS)('an unpaid request on %s', (adapter) => {
     await listed.close()
   })
 
+  it('offers the extensions alone that the seller turned on, and names the price list by its hash without them', async () => {
+    const priceList = { version: '7', base: '$0' }
+    const extensionsOf = async (options: object) => {
+      const listed = await startSeller(facilitator, {
+        adapter,
+        routes: { 'GET /work': paid({ priceList, ...options }) },
+      })
+      const url = `${listed.url}/work?charge=1`
+      const response = await fetch(url)
+      const required = decodePaymentRequiredHeader(response.headers.get('payment-required')!)
+      const hash = createHash('sha256').update('{"base":"$0","version":"7"}').digest('hex')
+      expect(await response.json()).toMatchObject({ charge: CHARGE, priceList, priceListHash: `0x${hash}` })
+      const bought = await fetch(url, { headers: { 'PAYMENT-SIGNATURE': await signPayment(url) } })
+      expect(bought.status).toBe(200)
+      await listed.close()
+      return { extensions: required.extensions, named: required.accepts[0]?.extra.priceListHash === `0x${hash}` }
+    }
+    const identifier = { 'payment-identifier': expect.anything() }
+    expect(await extensionsOf({ ownExtensions: [] })).toEqual({ extensions: undefined, named: true })
+    expect(await extensionsOf({ ownExtensions: ['payment-identifier'] })).toEqual({
+      extensions: identifier,
+      named: true,
+    })
+    const mine = { info: {}, schema: {} }
+    expect(await extensionsOf({ ownExtensions: [], extensions: { mine } })).toEqual({
+      extensions: { mine },
+      named: true,
+    })
+    expect(await extensionsOf({ ownExtensions: ['charge-terms'] })).toEqual({
+      extensions: { 'charge-terms': expect.anything() },
+      named: false,
+    })
+  })
+
   it('says that a permit does for its own token, and offers no sponsored approval', async () => {
     const sponsoring = new ScriptedFacilitator()
     const { kinds, ...rest } = await sponsoring.getSupported()

@@ -27,6 +27,10 @@ async function found(bill: PaidExchange): Promise<[Outcome, ...string[]]> {
 }
 
 const byFittingSeller = (change: (answer: SoldAnswer) => void) => signedAnew(exchange, change, true)
+interface Named {
+  offer: { extensions: unknown; accepts: { extra: { priceListHash?: string } }[] }
+  payment: { extensions: unknown; accepted: { extra: { priceListHash?: string } } }
+}
 const withRequest = (bill: PaidExchange, block: unknown): PaidExchange =>
   changedAt(bill, ['request', 'body', 'params', 1], () => block)
 
@@ -63,6 +67,19 @@ describe('is wrong, though its seller signed it and made all numbers fit:', () =
       () => undefined,
     )
     expect(await found(offered)).toEqual(['wrong', 'price list'])
+  })
+
+  it('a price list whose hash is not that of each offer', async () => {
+    const { priceListHash } = answerOf(exchange).receipt
+    const naming = (hash: string) => {
+      const named = structuredClone(exchange) as unknown as Named
+      named.offer.extensions = undefined
+      named.payment.extensions = undefined
+      for (const { extra } of [...named.offer.accepts, named.payment.accepted]) extra.priceListHash = hash
+      return JSON.parse(JSON.stringify(named))
+    }
+    expect(await found(naming(priceListHash))).toEqual(['right'])
+    expect(await found(naming(`0x${'11'.repeat(32)}`))).toEqual(['wrong', 'price list'])
   })
 
   it('a list whose maximum is not what was signed', async () => {

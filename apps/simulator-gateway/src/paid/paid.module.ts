@@ -12,7 +12,7 @@ import { PaymentsController } from './payments.controller.js'
 import { PreviewController } from './preview.controller.js'
 import { IssuedReceipts, ReceiptIssuer } from './receipt-issuer.js'
 import { SignIn } from './sign-in.js'
-import { signedStatements } from './signed-statements.js'
+import { PLAIN_ROUTE, signedStatements } from './signed-statements.js'
 import { SimulateController } from './simulate.controller.js'
 import { WellKnownController } from './well-known.controller.js'
 import { WitnessMaker } from './witness-maker.js'
@@ -83,6 +83,9 @@ function paidRoutes(environment: Environment): Record<string, PaidRouteOptions> 
     charge: { unset: 'nothing', failure: 'nothing', timeout: 'nothing', partial: prices.base },
   })
   const limits = envelopeLimits(environment)
+  const preview = route(
+    'What a call would do now and why it fails, charged by gas of all runs that this takes and touched state',
+  )
   return {
     'POST /v1/simulate': {
       ...route(
@@ -91,12 +94,8 @@ function paidRoutes(environment: Environment): Record<string, PaidRouteOptions> 
       extensions: SIMULATE_DISCOVERY,
       free: ({ body }) => asksForReadsOnly(body, limits),
     },
-    'GET /v1/preview': {
-      ...route(
-        'What a call would do now and why it fails, charged by gas of all runs that this takes and touched state',
-      ),
-      extensions: PREVIEW_DISCOVERY,
-    },
+    'GET /v1/preview': { ...preview, extensions: PREVIEW_DISCOVERY },
+    [PLAIN_ROUTE]: { ...preview, ownExtensions: [] },
   }
 }
 

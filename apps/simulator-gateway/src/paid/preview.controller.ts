@@ -14,7 +14,7 @@ import { MeteredCharge } from './metered-charge.js'
 import { PaidSimulator, wantsWitness } from './paid-simulator.js'
 import { ReceiptIssuer } from './receipt-issuer.js'
 
-/** `GET /v1/preview`. */
+/** `GET /v1/preview`, and `GET /v1/preview/plain`: the same, sold by an offer without extensions. */
 @Controller('v1/preview')
 export class PreviewController {
   constructor(
@@ -23,6 +23,16 @@ export class PreviewController {
     private readonly issuer: ReceiptIssuer,
     private readonly environment: Environment,
   ) {}
+
+  @Get('plain')
+  plain(
+    @Query() query: Record<string, unknown>,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Payment() payment: PaidRequest,
+  ): Promise<JsonText> {
+    return this.preview(query, request, reply, payment)
+  }
 
   @Get()
   async preview(

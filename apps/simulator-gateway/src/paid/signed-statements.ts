@@ -9,6 +9,9 @@ const SIGNED_MS = 60_000
 const MOST_SIGNED = 1_000
 const OFFER_SECONDS = 300
 
+/** Sold by an offer without extensions, signed ones included: some clients load further packages for any. */
+export const PLAIN_ROUTE = 'GET /v1/preview/plain'
+
 /** As the specification of the extension has it. */
 const SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -29,7 +32,8 @@ export function signedStatements({
   const sign = (message: unknown) => account.signTypedData(message as Parameters<typeof account.signTypedData>[0])
   type Made = Record<string, { info: object; schema: object }>
   const made = new LRUCache<string, Promise<Made>>({ max: MOST_SIGNED, ttl: SIGNED_MS })
-  const offersOf: NonNullable<PaidRoutesOptions['offerExtensions']> = ({ resourceUrl, accepts }) => {
+  const offersOf: NonNullable<PaidRoutesOptions['offerExtensions']> = ({ route, resourceUrl, accepts }) => {
+    if (route === PLAIN_ROUTE) return Promise.resolve({})
     const key = JSON.stringify([resourceUrl, accepts])
     const known = made.get(key)
     if (known !== undefined) return known

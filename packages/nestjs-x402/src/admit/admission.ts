@@ -78,7 +78,7 @@ export class Admission {
     const extensions = offerExtensions(settings, route.name, this.answers.seconds, sponsorings)
     const refuse = async (refusal: Refusal) => {
       const accept = request.payment === undefined ? request.accept : undefined
-      const all = { ...extensions, ...(await this.madeExtensions(resource.url, offers)) }
+      const all = { ...extensions, ...(await this.madeExtensions(route, resource.url, offers)) }
       return { answer: paymentRequired(refusal, offers, resource, settings, all, this.answers.seconds, accept) }
     }
     if (signed === undefined) return refuse(UNPAID)
@@ -134,11 +134,13 @@ export class Admission {
   }
 
   private async madeExtensions(
+    route: CompiledRoute,
     resourceUrl: string,
     offers: readonly Offer[],
   ): Promise<Record<string, OfferExtension> | undefined> {
     try {
       return await this.options.offerExtensions?.({
+        route: route.name,
         resourceUrl,
         accepts: offers.map(({ requirements }) => requirements),
       })

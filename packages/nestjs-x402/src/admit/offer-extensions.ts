@@ -1,35 +1,42 @@
-import { createHash } from 'node:crypto'
 import type { GasSponsoring } from '../routes/offers.js'
-import type { OfferExtension, PaidRouteSettings, PriceList } from '../routes/paid-route-options.js'
+import type { OfferExtension, PaidRouteSettings } from '../routes/paid-route-options.js'
+import { priceListHash } from '../routes/price-list.js'
 import { BAZAAR, describeRoute } from './describe-route.js'
 
 /** x402's extension by which a buyer names a request, to get its answer again. */
 export const PAYMENT_IDENTIFIER = 'payment-identifier'
 
-/** Our extension that states every rule of a charge: buyers repeat it in what they send. */
-export const CHARGE_TERMS = 'charge-terms'
-
 const DRAFT = 'https://json-schema.org/draft/2020-12/schema'
 
+/** Every rule of a charge, and the whole price list. */
+export function chargeTerms(
+  { charge, priceList }: Pick<PaidRouteSettings, 'charge' | 'priceList'>,
+  answerSeconds: number,
+) {
+  const list = priceList === undefined ? {} : { priceList, priceListHash: priceListHash(priceList) }
+  return { charge, ...list, answerSeconds }
+}
+
 /**
- * What a buyer accepts beside `accepts`: the charge rules and the whole price list, how to fetch an answer again, how to pay
- * without ETH, and what the seller says further.
+ * What a buyer accepts beside `accepts`, as far as the seller has it on: the charge rules and the whole price list, how to fetch an answer
+ * again, how to pay without ETH, and what the seller says further.
  */
 export function offerExtensions(
-  { charge, priceList, extensions }: Pick<PaidRouteSettings, 'charge' | 'priceList' | 'extensions'>,
+  settings: Pick<PaidRouteSettings, 'charge' | 'priceList' | 'extensions' | 'ownExtensions'>,
   routeName: string,
   answerSeconds: number,
   sponsorings: readonly GasSponsoring[],
 ): Record<string, OfferExtension> {
-  const list = priceList === undefined ? {} : { priceList, priceListHash: priceListHash(priceList) }
-  const { [BAZAAR]: bazaar, ...others } = extensions
-  const terms = { info: { charge, ...list, answerSeconds }, schema: { $schema: DRAFT, type: 'object' } }
+  const { [BAZAAR]: bazaar, ...others } = settings.extensions
+  const own: Record<string, OfferExtension> = {
+    'charge-terms': { info: chargeTerms(settings, answerSeconds), schema: { $schema: DRAFT, type: 'object' } },
+    ...(answerSeconds === 0 ? {} : { [PAYMENT_IDENTIFIER]: IDENTIFIER }),
+    ...Object.fromEntries(sponsorings.map((name) => [name, SPONSORINGS[name]])),
+  }
   return {
     ...others,
     ...(bazaar === undefined ? {} : { [BAZAAR]: describeRoute(bazaar, routeName) }),
-    [CHARGE_TERMS]: terms,
-    ...(answerSeconds === 0 ? {} : { [PAYMENT_IDENTIFIER]: IDENTIFIER }),
-    ...Object.fromEntries(sponsorings.map((name) => [name, SPONSORINGS[name]])),
+    ...Object.fromEntries(Object.entries(own).filter(([name]) => settings.ownExtensions.some((on) => on === name))),
   }
 }
 
@@ -62,21 +69,4 @@ function sponsoring(description: string, signed: Record<string, object>): OfferE
     info: { description, version: '1' },
     schema: { $schema: DRAFT, type: 'object', properties, required: Object.keys(properties) },
   }
-}
-
-/** SHA-256 of the list's canonical JSON (RFC 8785). */
-export function priceListHash(list: PriceList): `0x${string}` {
-  return `0x${createHash('sha256').update(canonicalJson(list)).digest('hex')}`
-}
-
-/**
- * RFC 8785, for what JSON.parse gives. By hand: the library for it is an ES module alone, which sellers' tests in Jest, with
- * modules of CommonJS, can't load.
- */
-function canonicalJson(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  const fields = Object.entries(value).filter(([, field]) => field !== undefined)
-  fields.sort(([one], [other]) => (one < other ? -1 : 1))
-  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonicalJson(field)}`).join(',')}}`
 }

@@ -6,7 +6,7 @@ import { formatUnits } from '../routes/amount.js'
 import { policyInWords } from '../routes/charge-policy.js'
 import { GAS_SPONSORINGS, isUpfront, type Offer } from '../routes/offers.js'
 import type { OfferExtension, PaidRouteSettings } from '../routes/paid-route-options.js'
-import { CHARGE_TERMS } from './offer-extensions.js'
+import { chargeTerms } from './offer-extensions.js'
 import { paymentRequiredPage } from './payment-required-page.js'
 
 export interface HttpAnswer {
@@ -41,7 +41,7 @@ export function paymentRequired(
     error: refusal.reason,
     resource,
     accepts: offers.map(({ requirements }) => requirements),
-    extensions,
+    ...(Object.keys(extensions).length > 0 ? { extensions } : {}),
   }
   const headers = {
     'PAYMENT-REQUIRED': encodePaymentRequiredHeader(required),
@@ -71,7 +71,7 @@ export function paymentRequired(
       ...required,
       message,
       ...(status === 412 ? { approve: offers.map(({ requirements }) => approval(requirements.asset)) } : {}),
-      ...extensions[CHARGE_TERMS]?.info,
+      ...chargeTerms(settings, answerSeconds),
     }),
   }
 }

@@ -5,6 +5,7 @@ import { UptoEvmScheme } from '@x402/evm/upto/server'
 import { dollarsToUnits } from './amount.js'
 import { isDurable } from './durable-facilitator.js'
 import type { PaidRouteSettings, PaymentOption } from './paid-route-options.js'
+import { priceListHash } from './price-list.js'
 
 /** What a route offers for one of its options. */
 export interface Offer {
@@ -41,7 +42,14 @@ export class Offers {
 
   /** @throws OfferError, or what the facilitator rejected with */
   async of(settings: PaidRouteSettings): Promise<Offer[]> {
-    return Promise.all(settings.accepts.map((option, index) => this.#offer(option, `accepts[${index}]`)))
+    const offers = await Promise.all(settings.accepts.map((option, index) => this.#offer(option, `accepts[${index}]`)))
+    const { priceList, ownExtensions } = settings
+    if (priceList === undefined || ownExtensions.includes('charge-terms')) return offers
+    const named = { priceListHash: priceListHash(priceList) }
+    return offers.map(({ requirements, ...offer }) => ({
+      ...offer,
+      requirements: { ...requirements, extra: { ...requirements.extra, ...named } },
+    }))
   }
 
   async #offer(option: PaidRouteSettings['accepts'][number], field: string): Promise<Offer> {

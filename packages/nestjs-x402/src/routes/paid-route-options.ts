@@ -1,6 +1,7 @@
 import { isDollars } from './amount.js'
 import { type ChargePolicy, policyFaults, upfrontFaults } from './charge-policy.js'
 import type { IncomingRequest } from './incoming-request.js'
+import type { PriceList } from './price-list.js'
 
 /** Metadata key: where `@PaidRoute` keeps its options on a handler. */
 export const PAID_ROUTE = Symbol.for('nestjs-x402:paid-route')
@@ -49,11 +50,12 @@ export interface OfferExtension {
   schema: object
 }
 
-/** A seller's prices, as its buyers see them. */
-export interface PriceList {
-  version: string
-  [price: string]: unknown
-}
+/**
+ * The extensions that an offer of ours has: `charge-terms` states every rule of a charge, and buyers repeat it in what they send;
+ * `payment-identifier` and `eip2612GasSponsoring` are x402's.
+ */
+export const OWN_EXTENSIONS = ['charge-terms', 'payment-identifier', 'eip2612GasSponsoring'] as const
+export type OwnExtension = (typeof OWN_EXTENSIONS)[number]
 
 export interface PaidRouteOptions {
   /** Payment options, in the order of preference. */
@@ -67,6 +69,12 @@ export interface PaidRouteOptions {
    * route (Bazaar). A route without it stays out of that list.
    */
   extensions?: Record<string, OfferExtension>
+  /**
+   * Which of our own extensions the offer carries where they apply. Default: all. `[]`, without `extensions`, makes an offer without any, which
+   * every client of x402 pays by itself. Without `charge-terms` the terms stand in the body of the 402 alone, and each of `accepts` names the
+   * price list by its hash, as `extra.priceListHash`.
+   */
+  ownExtensions?: readonly OwnExtension[]
   charge: ChargePolicy
   /** What the metered amount is computed from, any JSON with a `version`: shown in the offer as a whole, with its hash. */
   priceList?: PriceList
@@ -102,6 +110,7 @@ export interface PaidRouteSettings {
   description: string
   mimeType: string
   extensions: Record<string, OfferExtension>
+  ownExtensions: readonly OwnExtension[]
   charge: Required<ChargePolicy>
   priceList: PriceList | undefined
   onPending: 'withhold' | 'deliver'
@@ -121,6 +130,7 @@ export function withDefaults(options: PaidRouteOptions): PaidRouteSettings {
     description: options.description ?? '',
     mimeType: options.mimeType ?? '',
     extensions: options.extensions ?? {},
+    ownExtensions: options.ownExtensions ?? OWN_EXTENSIONS,
     charge: { ...options.charge, invalid: options.charge.invalid ?? 'refuse' },
     priceList: options.priceList,
     onPending: options.onPending ?? 'withhold',
@@ -150,6 +160,11 @@ export function routeFaults(options: unknown): string[] {
     if (given[name] !== undefined && typeof given[name] !== 'string') faults.push(`${name}: expected a string`)
   }
   faults.push(...extensionFaults(given.extensions))
+  const { ownExtensions } = given
+  const isOwn = (name: unknown) => OWN_EXTENSIONS.includes(name as OwnExtension)
+  if (ownExtensions !== undefined && !(Array.isArray(ownExtensions) && ownExtensions.every(isOwn))) {
+    faults.push(`ownExtensions: expected a list of ${oneOf(OWN_EXTENSIONS)}, got ${JSON.stringify(ownExtensions)}`)
+  }
   if (given.free !== undefined && typeof given.free !== 'function') faults.push('free: expected a function')
   const { onPending } = given
   if (onPending !== undefined && onPending !== 'withhold' && onPending !== 'deliver') {

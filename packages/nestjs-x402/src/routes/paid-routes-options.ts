@@ -35,6 +35,8 @@ export interface PaidRoutesOptions {
 
 /** A 402 that is about to be answered. */
 export interface MadeOffer {
+  /** Of the route, as `routes` names it. */
+  route: string
   resourceUrl: string
   accepts: readonly PaymentRequirements[]
 }

@@ -129,10 +129,16 @@ function priceListOf({ charge }: PaidCall, receipt: SignedReceipt, { offer }: Pa
   demandEqual(maximum, maximumOf(list, decimals).toString(), `maximum: ${list.maximum} with ${decimals} decimals`)
   const named = `version ${priceList.version}, at most ${list.maximum} = ${maximum}`
   if (offer === undefined) throw new Unchecked(`${named}: the file has no "offer", so whether it was offered is open`)
-  const { extensions } = decodeObject(offer, 'offer') as {
+  const { extensions, accepts } = decodeObject(offer, 'offer') as {
     extensions?: Record<string, { info?: { priceListHash?: unknown; priceList?: unknown } }>
+    accepts?: { extra?: { priceListHash?: unknown } }[]
   }
   const terms = extensions?.['charge-terms']?.info
+  const hashes = Array.isArray(accepts) ? accepts.map((option) => option?.extra?.priceListHash) : []
+  if (terms === undefined && hashes.some((hash) => hash !== undefined)) {
+    for (const hash of hashes) demandEqual(hash, priceListHash, 'offer: accepts: extra.priceListHash')
+    return `${named}, as offered by its hash`
+  }
   demandEqual(terms?.priceListHash, priceListHash, 'offer: priceListHash')
   demandEqual(jsonHash(terms?.priceList ?? null), priceListHash, 'offer: the hash of the price list that it shows')
   return `${named}, as offered`
