@@ -108,10 +108,10 @@ fn not_activated(_step: Step<'_>) -> InstructionExecResult {
 }
 
 /// Stops runaway calls: every loop passes a JUMPDEST.
-fn jump_destination(step: Step<'_>) -> InstructionExecResult {
+fn jump_destination(mut step: Step<'_>) -> InstructionExecResult {
     if step.host.chain.stop.is_raised() {
         stop(step, ReadError::Cancelled)
-    } else if is_allowance_spent(&step) {
+    } else if is_allowance_spent(&mut step) {
         stop(step, ReadError::TooMuch)
     } else {
         Ok(())
@@ -119,9 +119,10 @@ fn jump_destination(step: Step<'_>) -> InstructionExecResult {
 }
 
 #[inline]
-fn is_allowance_spent(step: &Step<'_>) -> bool {
-    let spent = step.host.chain.run_from.saturating_sub(step.interpreter.gas.remaining());
-    step.host.journaled_state.database.allowance().is_some_and(|allowance| spent > allowance.gas)
+fn is_allowance_spent(step: &mut Step<'_>) -> bool {
+    let Some(allowance) = step.host.journaled_state.database.allowance() else { return false };
+    let left = step.interpreter.gas.remaining();
+    step.host.chain.run_from.get_or_insert(left).saturating_sub(left) > allowance.gas
 }
 
 #[cold]
@@ -132,7 +133,7 @@ fn stop(step: Step<'_>, why: ReadError) -> InstructionExecResult {
 
 /// Whether an instruction takes more bytes than the allowance has. Their number is on the stack, `position` words below its top.
 #[inline]
-fn exceeds_allowance(step: &Step<'_>, position: usize) -> bool {
+fn exceeds_allowance(step: &mut Step<'_>, position: usize) -> bool {
     let Some(allowance) = step.host.journaled_state.database.allowance() else { return false };
     let data = step.interpreter.stack.data();
     let bytes = data.len().checked_sub(position + 1).map_or(U256::ZERO, |at| data[at]);
@@ -141,8 +142,8 @@ fn exceeds_allowance(step: &Step<'_>, position: usize) -> bool {
 
 macro_rules! sized {
     ($name:ident, $position:literal, $instruction:path) => {
-        fn $name(step: Step<'_>) -> InstructionExecResult {
-            if exceeds_allowance(&step, $position) {
+        fn $name(mut step: Step<'_>) -> InstructionExecResult {
+            if exceeds_allowance(&mut step, $position) {
                 return stop(step, ReadError::TooMuch);
             }
             $instruction(step)
@@ -181,8 +182,8 @@ fn hash(step: Step<'_>) -> InstructionExecResult {
 }
 
 /// EXP is the slowest arithmetic instruction, and a contract has room for thousands between two JUMPDESTs.
-fn power(step: Step<'_>) -> InstructionExecResult {
-    if is_allowance_spent(&step) {
+fn power(mut step: Step<'_>) -> InstructionExecResult {
+    if is_allowance_spent(&mut step) {
         return stop(step, ReadError::TooMuch);
     }
     arithmetic::exp(step)
@@ -208,11 +209,11 @@ fn blob_base_fee(step: Step<'_>) -> InstructionExecResult {
     push(step, value)
 }
 
-fn log<const TOPICS: usize>(step: Step<'_>) -> InstructionExecResult {
+fn log<const TOPICS: usize>(mut step: Step<'_>) -> InstructionExecResult {
     if step.interpreter.stack.len() < TOPICS + 2 {
         return Err(InstructionResult::StackUnderflow);
     }
-    if exceeds_allowance(&step, 1) {
+    if exceeds_allowance(&mut step, 1) {
         return stop(step, ReadError::TooMuch);
     }
     let context: &mut Context = step.host;

@@ -409,7 +409,8 @@ impl EvmTr for Machine {
         let Evm { ctx, instruction, frame_stack, precompiles, .. } = &mut self.evm;
         let frame = frame_stack.get();
         let outermost = frame.depth == 0;
-        ctx.chain.run_from = frame.interpreter.gas.remaining();
+        let counts = ctx.journaled_state.database.allowance().is_some();
+        ctx.chain.run_from = counts.then(|| frame.interpreter.gas.remaining());
         let (table, prices) = (instruction.instruction_table(), instruction.gas_table());
         let recorded = ctx.chain.recorder.is_some();
         let action = if recorded || (outermost && ctx.chain.keep_last_step) {
@@ -418,7 +419,8 @@ impl EvmTr for Machine {
             run(&mut frame.interpreter, table, prices, ctx)
         };
         if let Some(allowance) = ctx.journaled_state.database.allowance_mut() {
-            let spent = ctx.chain.run_from.saturating_sub(frame.interpreter.gas.remaining());
+            let left = frame.interpreter.gas.remaining();
+            let spent = ctx.chain.run_from.unwrap_or(left).saturating_sub(left);
             if !allowance.spend(spent.saturating_sub(passed_on(&action))) {
                 return Err(ContextError::Db(ReadError::TooMuch));
             }

@@ -17,7 +17,9 @@ pub fn run(
 
     upfront_evm_loop::run(frame, table, prices, context, |context| {
         let state = &context.journaled_state.database;
-        let floor = state.allowance().map_or(0, |allowance| context.chain.run_from.saturating_sub(allowance.gas));
+        // The table's JUMPDEST finds where an allowance begins that began within the frame.
+        let from = context.chain.run_from;
+        let floor = state.allowance().map_or(0, |given| from.map_or(u64::MAX, |from| from.saturating_sub(given.gas)));
         (!state.is_blind()).then(|| Bounds { stop: context.chain.stop.flag(), floor })
     })
 }

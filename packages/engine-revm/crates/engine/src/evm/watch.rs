@@ -8,8 +8,9 @@ use std::sync::Arc;
 pub struct Watch {
     pub stop: Arc<Stop>,
     pub room: Room,
-    /// Gas that the running frame had when it was last entered.
-    pub run_from: u64,
+    /// Gas that the running frame had when it was last entered or, where the allowance began later, at the first check after that. What
+    /// the frame spends of the allowance counts from there. None while there is no allowance.
+    pub run_from: Option<u64>,
     pub trace_transfers: bool,
     /// This and the next two have 256 bits; revm's own have 64 and 128.
     pub base_fee: U256,

@@ -188,6 +188,20 @@ fn a_chain_of_reads_takes_as_many_batches_as_it_is_long() {
 }
 
 #[test]
+fn how_far_is_looked_ahead_counts_from_the_first_missing_value() {
+    // The balance of one account after another.
+    let code = bytes!("5f5b8031506001016001560000");
+    let overrides = vec![override_of(ALICE, 0, Bytes::new()), override_of(PROGRAM, 0, code)];
+    let mut plan = plan(overrides, vec![call(Some(PROGRAM), 0, Bytes::new())]);
+    (plan.gas_budget, plan.blocks[0].calls[0].gas) = (2_000_000, Some(2_000_000));
+    let source = Arc::new(Sevens::default());
+    simulate_reading(&plan, &ground_on(source.clone())).unwrap();
+    let batches = source.0.lock().unwrap();
+    assert!(batches.len() <= 6, "a quarter of the gas each time: {batches:?}");
+    assert!(batches.iter().sum::<usize>() > 3 * 700, "all that the call has gas for");
+}
+
+#[test]
 fn a_long_record_waits_until_others_are_done() {
     let mut plan = plan(Vec::new(), vec![call(Some(ALICE), 0, Bytes::new())]);
     plan.recording.state = true;
