@@ -58,7 +58,10 @@ function withMoved(given: Record<string, unknown>, moved: Readonly<Record<string
   // What is no object is refused where LIMITS is decoded.
   if (typeof limits !== 'object' || limits === null || Array.isArray(limits)) return given
   for (const name of old)
-    process.emitWarning(`${name} is ${moved[name]} of LIMITS now`, { type: 'DeprecationWarning', code: 'UPFRONT_MOVED' })
+    process.emitWarning(`${name} is ${moved[name]} of LIMITS now`, {
+      type: 'DeprecationWarning',
+      code: 'UPFRONT_MOVED',
+    })
   const fields = old.map((name) => [moved[name], numberOf(given[name])])
   return { ...given, LIMITS: JSON.stringify({ ...Object.fromEntries(fields), ...limits }) }
 }

@@ -75,9 +75,7 @@ describe('readGatewayEnvironment', () => {
     const old = { FREE_RATE_LIMIT: 'off', MAX_CALLS: '7', REQUEST_TIMEOUT_MS: '900', LIMITS: '{"calls": 9}' }
     const { LIMITS } = readGatewayEnvironment({ ...valid, ...old })
     expect(LIMITS).toEqual({ ...DEFAULT_LIMITS, callsPerSecond: 0, calls: 9, timeoutMs: 900 })
-    expect(problems({ ...valid, FREE_GAS_CAP: 'much' })).toEqual([
-      'LIMITS.gas: expected a whole number from 21000 on',
-    ])
+    expect(problems({ ...valid, FREE_GAS_CAP: 'much' })).toEqual(['LIMITS.gas: expected a whole number from 21000 on'])
   })
 
   it.each(['[]', '5', 'null', '{'])('refuses %s for LIMITS', (LIMITS) => {
