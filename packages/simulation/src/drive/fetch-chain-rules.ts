@@ -66,7 +66,10 @@ async function firstOf(client: UpstreamClient, options: ChainRulesOptions, limit
   const told = 'value' in ethConfig ? ethConfig.value : undefined
   const byChainConfig = 'value' in chainConfig ? chainConfig.value : undefined
   if (fits(byChainConfig)) return byChainConfig
-  const byEthConfig = inferred.stack === 'ethereum' ? readable(() => chainRulesFromEthConfig(told)) : undefined
+  const byEthConfig =
+    inferred.stack === 'ethereum'
+      ? readable(() => chainRulesFromEthConfig(told, head.value.blockAccessListHash !== undefined))
+      : undefined
   if (fits(byEthConfig)) return byEthConfig
   return (inferred.stack === 'optimism' && readable(() => withOpEthConfig(inferred, told))) || inferred
 }

@@ -42,6 +42,13 @@ describe('chainRulesFromEthConfig', () => {
     expect(chainRulesFromEthConfig({ current: osaka })).not.toHaveProperty('caveats')
   })
 
+  it("takes no fork for Amsterdam whose head lacks Amsterdam's field", () => {
+    const systemContracts = { ...osaka.systemContracts, BUILDER_DEPOSIT_CONTRACT_ADDRESS: '0x' }
+    const forkOf = (headHasAccessList: boolean) =>
+      chainRulesFromEthConfig({ current: { ...osaka, systemContracts } }, headHasAccessList).forks[0]?.fork
+    expect([forkOf(true), forkOf(false)]).toEqual(['amsterdam', 'osaka'])
+  })
+
   it.each([
     [null, 'eth_config: expected an object, got null'],
     [{ current: null }, 'eth_config.current: expected an object, got null'],

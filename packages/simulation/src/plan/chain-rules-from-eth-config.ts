@@ -17,9 +17,11 @@ const KNOWN_NAMES = new Set([
 /**
  * Rules from a node's answer to `eth_config` (EIP-7910): its `current`, `next` and `last` forks. An entry doesn't name its
  * fork; the precompiles and system contracts that it lists tell it apart. Blocks before `current` are left untold.
+ * geth --dev (1.17.8) lists Amsterdam's contracts while it executes Osaka: the head's header decides.
+ * @param headHasAccessList whether the head's header has a `blockAccessListHash`, as all have from Amsterdam on
  * @throws DecodeError where the answer is malformed, or tells of a fork before Cancun, which can't be told apart
  */
-export function chainRulesFromEthConfig(json: unknown): ChainRules {
+export function chainRulesFromEthConfig(json: unknown, headHasAccessList = true): ChainRules {
   const root = new Place(undefined, 'eth_config')
   const config = objectOf(json, root)
   const current = objectOf(config.current, new Place(root, 'current'))
@@ -45,7 +47,7 @@ export function chainRulesFromEthConfig(json: unknown): ChainRules {
     const place = new Place(root, name)
     const fields = objectOf(entry, place)
     if (name === 'current' || unknownNames(fields, place).length === 0 || strange.length > 0)
-      addFork(rules, fields, place)
+      addFork(rules, fields, place, name !== 'current' || headHasAccessList)
     else
       rules.unsupportedFrom ??= {
         fork: 'unknown',
@@ -81,12 +83,12 @@ export function withOpEthConfig(inferred: ChainRules, json: unknown): ChainRules
   return { ...inferred, unsupportedFrom: { fork: 'unknown', timestamp } }
 }
 
-function addFork(rules: ChainRules, entry: Fields, place: Place): void {
+function addFork(rules: ChainRules, entry: Fields, place: Place, mayBeAmsterdam: boolean): void {
   const timestamp = timeOf(entry.activationTime, new Place(place, 'activationTime'))
   if (rules.blobSchedule.some((known) => known.timestamp === timestamp)) return
   const precompiles = objectOf(entry.precompiles, new Place(place, 'precompiles'))
   const contracts = objectOf(entry.systemContracts ?? {}, new Place(place, 'systemContracts'))
-  const fork = forkOf(precompiles, contracts)
+  const fork = forkOf(precompiles, contracts, mayBeAmsterdam)
   if (fork === undefined) throw new DecodeError(place, 'forks before Cancun can not be told apart')
   const blob = objectOf(entry.blobSchedule, new Place(place, 'blobSchedule'))
   rules.forks.push({ fork, timestamp })
@@ -97,8 +99,8 @@ function addFork(rules: ChainRules, entry: Fields, place: Place): void {
   }
 }
 
-function forkOf(precompiles: Fields, contracts: Fields): EthereumFork | undefined {
-  if ('BUILDER_DEPOSIT_CONTRACT_ADDRESS' in contracts) return 'amsterdam'
+function forkOf(precompiles: Fields, contracts: Fields, mayBeAmsterdam: boolean): EthereumFork | undefined {
+  if (mayBeAmsterdam && 'BUILDER_DEPOSIT_CONTRACT_ADDRESS' in contracts) return 'amsterdam'
   if ('P256VERIFY' in precompiles) return 'osaka'
   if ('BLS12_G1ADD' in precompiles || 'HISTORY_STORAGE_ADDRESS' in contracts) return 'prague'
   if ('KZG_POINT_EVALUATION' in precompiles || 'BEACON_ROOTS_ADDRESS' in contracts) return 'cancun'
