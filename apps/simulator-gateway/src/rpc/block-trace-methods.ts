@@ -28,7 +28,7 @@ import { Turn } from '../chain/turn.js'
 import type { Positions } from '../pending/positions.js'
 import type { SimulationBases } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
-import { growing } from '../simulate/growing-answer.js'
+import { growing, takingTurns } from '../simulate/growing-answer.js'
 import { narrowed } from '../simulate/simulation-context.js'
 import { spending, type Taken } from '../simulate/spending.js'
 import { decoding, timeOf } from './reading.js'
@@ -99,19 +99,22 @@ async function trace(
   const [executed, receipt] = [prefix.transactions[index]!, prefix.receipts[index]!]
   const limits = traceLimits(tracer, context.limits)
   try {
-    const answer = await growing(limits, context, (answerBytes) => {
-      const on = { header, parent }
-      const plan = planTransaction(sealed, executed, on, rules, { answerBytes }, recordingFor(tracer))
-      const budget = new ReadBudget(limits.upstreamReads, time.deadline)
-      taken.budget = budget
-      return driver.simulate(plan, state, { budget, cancellation: context })
+    return await takingTurns(context, async (turn) => {
+      const answer = await growing(limits, context, async (answerBytes) => {
+        await turn.take(answerBytes)
+        const on = { header, parent }
+        const plan = planTransaction(sealed, executed, on, rules, { answerBytes }, recordingFor(tracer))
+        const budget = new ReadBudget(limits.upstreamReads, time.deadline)
+        taken.budget = budget
+        return driver.simulate(plan, state, { budget, cancellation: context })
+      })
+      taken.gasUsed += answer.gasUsed
+      if (answer.gasUsed !== receipt.gasUsed)
+        throw new Error(
+          `transaction ${sealed.hash} used ${receipt.gasUsed} gas, and ${answer.gasUsed} when it was traced`,
+        )
+      return traceJson(answer, tracer, limits, prefix.logsBefore(index))
     })
-    taken.gasUsed += answer.gasUsed
-    if (answer.gasUsed !== receipt.gasUsed)
-      throw new Error(
-        `transaction ${sealed.hash} used ${receipt.gasUsed} gas, and ${answer.gasUsed} when it was traced`,
-      )
-    return traceJson(answer, tracer, limits, prefix.logsBefore(index))
   } catch (error) {
     if (!(error instanceof SimulationRejected)) throw error
     throw new RpcError(ErrorCode.serverError, presentRejection(error.rejection, TRACING).message)

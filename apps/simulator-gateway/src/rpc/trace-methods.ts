@@ -19,7 +19,7 @@ import {
 } from '@upfront/simulation'
 import { tracedBlock } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
-import { growing, SMALL_ANSWER_BYTES } from '../simulate/growing-answer.js'
+import { growing, takingTurns } from '../simulate/growing-answer.js'
 import { narrowed, type RequestLimits } from '../simulate/simulation-context.js'
 import type { Simulator } from '../simulate/simulator.js'
 import { TRACING, traceJson, traceLimits } from './trace-answer.js'
@@ -31,33 +31,6 @@ const MOST_LIST_BYTES = 16 * 1024 * 1024
 const LISTING: Wording = (words) => `failed to apply transaction: err: ${words}`
 
 type Run = (request: CallRequest) => Promise<Answer>
-
-/** The turn of long records, as long as they grew so far. */
-interface LongTurn {
-  answerBytes: number
-  take(answerBytes: number): Promise<void>
-}
-
-/** Does work with the turn that it takes, which ends with it: what is shown of a record still holds parts of it. */
-async function takingTurns<T>(context: RpcContext, work: (turn: LongTurn) => Promise<T>): Promise<T> {
-  let leave: (() => void) | undefined
-  const turn: LongTurn = {
-    answerBytes: SMALL_ANSWER_BYTES,
-    take: async (answerBytes) => {
-      if (answerBytes <= turn.answerBytes) return
-      // Two that each hold a turn and wait for more would wait for each other.
-      leave?.()
-      leave = undefined
-      leave = await context.record?.(answerBytes)
-      turn.answerBytes = answerBytes
-    },
-  }
-  try {
-    return await work(turn)
-  } finally {
-    leave?.()
-  }
-}
 
 /** Methods that run one call in the block that the request names, on the state after it, and tell how it ran. */
 export function traceMethods(simulator: Simulator, driver: Driver): [string, RpcMethod][] {

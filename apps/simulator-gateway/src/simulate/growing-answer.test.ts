@@ -1,5 +1,5 @@
 import { AnswerTooLong } from '@upfront/simulation'
-import { growing } from './growing-answer.js'
+import { growing, SMALL_ANSWER_BYTES, takingTurns } from './growing-answer.js'
 
 const KIB = 1_024
 
@@ -33,5 +33,23 @@ describe('an answer that grows', () => {
     expect(growing({ answerBytes: 1_024 * KIB }, context, work)).toBe(900 * KIB)
     expect({ tried, reserved }).toEqual({ tried: [256, 1_024], reserved: [3_072] })
     expect(() => growing({ answerBytes: 512 * KIB }, context, work, 1_000 * KIB)).toThrow(AnswerTooLong)
+  })
+})
+
+describe('takingTurns', () => {
+  it('ends each turn that runs side by side took, also where the work fails', async () => {
+    const held: number[] = []
+    const record = async (answerBytes: number) => {
+      held.push(answerBytes)
+      return () => void held.splice(held.indexOf(answerBytes), 1)
+    }
+    const long = 2 * SMALL_ANSWER_BYTES
+    const work = takingTurns({ record }, async ({ take }) => {
+      await Promise.all([take(SMALL_ANSWER_BYTES), take(long), take(2 * long), take(long)])
+      expect(held).toEqual([2 * long])
+      throw new Error('the work failed')
+    })
+    await expect(work).rejects.toThrow('the work failed')
+    expect(held).toEqual([])
   })
 })

@@ -19,13 +19,18 @@ const CALL_BYTES = 192
 /**
  * `simulate`, with about as much memory reserved as the answer needs: where it is too long for what is reserved, it is made again
  * with more, up to the request's limit.
+ * @param turn of what is recorded beside the answer
  * @throws or rejects with what `simulate` does; Overloaded where there is no memory
  */
-export function simulateGrowing(simulation: Simulation, context: Reserving): Awaitable<SimulationAnswer> {
+export function simulateGrowing(
+  simulation: Simulation,
+  context: Reserving,
+  turn?: LongTurn,
+): Awaitable<SimulationAnswer> {
   const { limits, request } = simulation
   const work = (answerBytes: number) => {
     simulation.limits = { ...limits, answerBytes }
-    return simulate(simulation)
+    return turn === undefined ? simulate(simulation) : turn.take(answerBytes).then(() => simulate(simulation))
   }
   return growing(limits, context, work, bytesOfPlainAnswer(request))
 }
@@ -56,4 +61,43 @@ export function growing<T>(
 
 function bytesOfPlainAnswer({ blockStateCalls }: SimulationRequest): number {
   return blockStateCalls.reduce((bytes, { calls }) => bytes + BLOCK_BYTES + CALL_BYTES * calls.length, 0)
+}
+
+interface Recording {
+  /** Waits for the turn of a record of so many bytes. @returns what ends it */
+  record?(answerBytes: number): Promise<() => void>
+}
+
+/** The turn of long records, as long as they grew so far. */
+export interface LongTurn {
+  answerBytes: number
+  take(answerBytes: number): Promise<void>
+}
+
+/** Does work with the turn that it takes, which ends with it: what is shown of a record still holds parts of it. */
+export async function takingTurns<T>(context: Recording, work: (turn: LongTurn) => Awaitable<T>): Promise<T> {
+  let leave: (() => void) | undefined
+  let taken: Promise<void> = Promise.resolve()
+  const grow = async (answerBytes: number) => {
+    if (answerBytes <= turn.answerBytes) return
+    // Two that each hold a turn and wait for more would wait for each other.
+    leave?.()
+    leave = undefined
+    leave = await context.record?.(answerBytes)
+    turn.answerBytes = answerBytes
+  }
+  const turn: LongTurn = {
+    answerBytes: SMALL_ANSWER_BYTES,
+    // Runs of one request side by side share its turn.
+    take: (answerBytes) => {
+      const next = () => grow(answerBytes)
+      taken = taken.then(next, next)
+      return taken
+    },
+  }
+  try {
+    return await work(turn)
+  } finally {
+    leave?.()
+  }
 }

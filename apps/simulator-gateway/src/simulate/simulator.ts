@@ -32,7 +32,7 @@ import { Environment } from '../environment/environment.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
 import { RequestView } from '../pending/request-view.js'
 import { type SimulationBase, SimulationBases, type TimeLimits } from '../pending/simulation-base.js'
-import { simulateGrowing } from './growing-answer.js'
+import { type LongTurn, simulateGrowing, takingTurns } from './growing-answer.js'
 import {
   bounded,
   freeLimits,
@@ -95,24 +95,27 @@ export class Simulator {
     const layouts = context.isSold ? undefined : this.layouts
     return this.decoded(asked.params, limits, context, (request) =>
       this.simulateOn(request, limits, context, (simulation, taken) => {
-        const run = (simulation: Simulation) => {
-          // A run before may have left its own.
-          simulation.limits = limits
-          return andThen(simulateGrowing(simulation, context), (answer) => {
-            taken.gasUsed += gasOf(answer)
-            return answer
+        const inTurn = (turn?: LongTurn): Awaitable<T> => {
+          const run = (simulation: Simulation) => {
+            // A run before may have left its own.
+            simulation.limits = limits
+            return andThen(simulateGrowing(simulation, context, turn), (answer) => {
+              taken.gasUsed += gasOf(answer)
+              return answer
+            })
+          }
+          if (probes !== undefined) simulation.probes = probes
+          if (inspection?.outcome && layouts !== undefined) {
+            const time = { signal: simulation.cancellation.signal, deadline: simulation.budget.deadline }
+            simulation.before = () => this.bases.before(simulation, time)
+          }
+          return andThen(inspect(simulation, inspection, run, layouts), (answer) => {
+            if (isRecording) bounded(answer.json, limits)
+            this.metrics.simulated(answer.blocks, answer.gasUsed, answer.reads === 0)
+            return work(answer, simulation, inspection)
           })
         }
-        if (probes !== undefined) simulation.probes = probes
-        if (inspection?.outcome && layouts !== undefined) {
-          const time = { signal: simulation.cancellation.signal, deadline: simulation.budget.deadline }
-          simulation.before = () => this.bases.before(simulation, time)
-        }
-        return andThen(inspect(simulation, inspection, run, layouts), (answer) => {
-          if (isRecording) bounded(answer.json, limits)
-          this.metrics.simulated(answer.blocks, answer.gasUsed, answer.reads === 0)
-          return work(answer, simulation, inspection)
-        })
+        return isRecording ? takingTurns(context, inTurn) : inTurn()
       }),
     )
   }
