@@ -1,6 +1,6 @@
 // `npm test`: installs and builds, runs every test of every package, and sums them up in its last line.
 // `npm test -- packages/protocol apps/billing` runs the suites of these folders only.
-// A file with a failed test is run once more, alone: what passes then is counted as passed, and named.
+// A file with a failed test is run once more, alone: a test is failed that fails both times. What passes then is named.
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -41,7 +41,7 @@ if (process.argv.includes('--help')) {
 const chosen = process.argv.slice(2).map((folder) => folder.replace(/\/$/, ''))
 const total = { passed: 0, failed: 0, skipped: 0 }
 const broken = []
-/** Test files with a failed test: their folder, path in it, counts and what jest said. */
+/** Test files with a failed test: their folder, path in it, names of what failed, and what jest said. */
 const failedFiles = []
 const reports = mkdtempSync(join(tmpdir(), 'upfront-tests-'))
 try {
@@ -117,28 +117,28 @@ async function testWithJest(folder, only = []) {
       .map((file) => ({
         folder,
         path: relative(join(root, folder), file.name),
-        ...countsOf(file),
+        failed: failedOf(file),
         said: file.message,
       })),
   }
 }
 
-/** @returns counts of one file of jest's report; one that could not run is one failure. */
-function countsOf({ assertionResults, status }) {
-  const withStatus = (wanted) => assertionResults.filter((test) => test.status === wanted).length
-  const passed = withStatus('passed')
-  const failed = withStatus('failed')
-  return { passed, failed: status === 'failed' ? Math.max(failed, 1) : failed }
+/** @returns names of the failed tests of one file of jest's report; one that could not run has the file's own. */
+function failedOf({ assertionResults, status, name }) {
+  const names = assertionResults.filter((test) => test.status === 'failed').map((test) => test.fullName)
+  return status === 'failed' && names.length === 0 ? [name] : names
 }
 
-/** Runs a file with a failed test once more, when nothing else runs, and corrects the totals by what it finds. */
-async function runAgain({ folder, path, passed, failed, said }) {
+/** Runs a file with failed tests once more, when nothing else runs, and corrects the totals by those that fail again. */
+async function runAgain({ folder, path, failed, said }) {
   console.log(`\n${folder}/${path} failed:\n${said}\nRunning it again, alone …`)
-  const again = await testWithJest(folder, ['--runTestsByPath', path])
-  total.passed += again.passed - passed
-  total.failed += again.failed - failed
-  if (again.failed > 0) broken.push(`${folder}/${path}`)
-  else console.log(`${folder}/${path} passed when run alone`)
+  const { files } = await testWithJest(folder, ['--runTestsByPath', path])
+  const again = files?.flatMap((file) => file.failed) ?? failed
+  const twice = failed.filter((name) => again.includes(name))
+  total.passed += failed.length - twice.length
+  total.failed -= failed.length - twice.length
+  if (twice.length > 0) broken.push(`${folder}/${path}`)
+  else console.log(`${folder}/${path}: what failed passed when run alone`)
 }
 
 /** Formats, lints and tests a package's crates: counted are the tests that cargo reports. */

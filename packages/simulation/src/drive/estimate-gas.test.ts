@@ -2,6 +2,7 @@ import { type CallRequest, RpcError, ZERO_ADDRESS } from '@upfront/protocol'
 import fc from 'fast-check'
 import { aHeader, ethereumRules, optimismRules } from '../../test/fixtures.js'
 import { answerOf, type ScriptedCall } from '../../test/scripted-answer.js'
+import type { Halt } from '../engine/halt.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
 import { estimateGas } from './estimate-gas.js'
 import type { CallSite } from './execute-call.js'
@@ -13,7 +14,7 @@ const GAS_CAP = 50_000_000n
 type Simulate = CallSite['driver']['simulate']
 
 /** Succeeds from `needed` gas on and then uses `used`: what a refund or the 63/64 rule makes of a call. */
-function callThatNeeds(needed: bigint, used: bigint, onRun = () => {}): Simulate {
+function callThatNeeds(needed: bigint, used: bigint, onRun = () => {}, halt: Halt = { kind: 'outOfGas' }): Simulate {
   return (plan: SimulationPlan) => {
     onRun()
     const planned = plan.blocks[0]!.calls[0]!
@@ -27,7 +28,7 @@ function callThatNeeds(needed: bigint, used: bigint, onRun = () => {}): Simulate
             maxUsedGas: gas,
             returnData: '0x',
             logs: [],
-            failure: { kind: 'halt', halt: { kind: 'outOfGas' }, isGasCapped: false },
+            failure: { kind: 'halt', halt, isGasCapped: false },
           }
     const header = aHeader()
     return answerOf([{ header, size: 0n, transactions: [header], calls: [call] }])
@@ -89,6 +90,15 @@ describe('estimateGas', () => {
 
   it('says so where no gas is enough', async () => {
     await expect(estimateGas(request(), site(callThatNeeds(40_000_000n, 1n)))).rejects.toEqual(
+      new RpcError(-32000, 'gas required exceeds allowance (30000000)'),
+    )
+  })
+
+  it('says so too where geth gives the reason for which gas was short', async () => {
+    const found = { operands: [0n, 1n], gas: 2_300n, memory: 0, returnData: 0, isCold: false }
+    const sentry: Halt = { kind: 'instruction', step: { fork: 'osaka', opcode: 0x55, height: 2, found } }
+    const short = callThatNeeds(40_000_000n, 1n, undefined, sentry)
+    await expect(estimateGas(request(), site(short))).rejects.toEqual(
       new RpcError(-32000, 'gas required exceeds allowance (30000000)'),
     )
   })

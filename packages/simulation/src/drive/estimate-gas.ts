@@ -3,7 +3,7 @@ import type { FailedCall, Failure } from '../engine/engine.js'
 import { SimulationRejected, type TransactionFault } from '../engine/simulation-rejected.js'
 import { FORK_RULES } from '../plan/fork-rules.js'
 import { rulesAt } from '../plan/rules-at.js'
-import { haltMessage } from '../present/halt-message.js'
+import { isOutOfGas } from '../present/halt-message.js'
 import { presentRejection } from '../present/present-rejection.js'
 import { type CallResult, type CallSite, executeCall } from './execute-call.js'
 
@@ -36,7 +36,7 @@ export async function estimateGas(
   if (unconstrained === undefined) throw tooLittle(high)
   const { failed } = unconstrained
   if (failed !== undefined) {
-    if (isOutOfGas(failed.failure)) throw tooLittle(high)
+    if (lacksGas(failed.failure)) throw tooLittle(high)
     return { failed }
   }
   let low = unconstrained.gasUsed - 1n
@@ -104,8 +104,8 @@ async function isPlainTransfer({ call, stateOverrides }: CallRequest, site: Call
   return code === '0x'
 }
 
-function isOutOfGas(failure: Failure): boolean {
-  return failure.kind === 'halt' && !failure.isGasCapped && haltMessage(failure.halt) === 'out of gas'
+function lacksGas(failure: Failure): boolean {
+  return failure.kind === 'halt' && !failure.isGasCapped && isOutOfGas(failure.halt)
 }
 
 function tooLittle(gas: bigint): RpcError {

@@ -42,6 +42,12 @@ const MESSAGES = {
   precompileFailed: 'precompile failed',
 }
 
+/** Whether more gas might have helped: geth says so of each halt that it calls out of gas, with a reason or without. */
+export function isOutOfGas(halt: Halt): boolean {
+  const message = haltMessage(halt)
+  return message === OUT_OF_GAS || message.startsWith(`${OUT_OF_GAS}: `)
+}
+
 /** Why a call halted, in geth's words. */
 export function haltMessage(halt: Halt): string {
   switch (halt.kind) {
