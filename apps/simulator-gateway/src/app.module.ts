@@ -10,12 +10,16 @@ import { WorkersMetrics } from './ops/workers-metrics.js'
 import { PaidModule } from './paid/paid.module.js'
 import { RpcModule } from './rpc/rpc.module.js'
 import { SimulateModule } from './simulate/simulate.module.js'
+import { Telemetry } from './telemetry/telemetry.js'
 import { WireModule } from './wire/wire.module.js'
 
-/** What every room uses: settings, logger and metrics of the process. */
+/** What every room uses: settings, and what the process says of itself. */
 @Module({
-  providers: [{ provide: Metrics, useFactory: () => (cluster.isWorker ? new WorkersMetrics() : new Metrics()) }],
-  exports: [Metrics],
+  providers: [
+    { provide: Metrics, useFactory: () => (cluster.isWorker ? new WorkersMetrics() : new Metrics()) },
+    Telemetry,
+  ],
+  exports: [Metrics, Telemetry],
 })
 class ProcessModule {
   static forRoot(environment: Environment, logger: Logger): DynamicModule {

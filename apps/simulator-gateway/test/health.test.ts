@@ -107,8 +107,8 @@ describe('metrics', () => {
   })
 })
 
-/** Metrics that are only there with `BILLING_URL` or with `FLASHBLOCKS_WS_URL`. */
-const NOT_ALWAYS = ['upfront_payments_total', 'upfront_preconfirmed_age_seconds']
+/** Metrics that are only there with `FLASHBLOCKS_WS_URL`. */
+const NOT_ALWAYS = ['upfront_preconfirmed_age_seconds']
 
 /** Every metric that the dashboard shows is one of these. */
 async function expectOnDashboard(metrics: string): Promise<void> {

@@ -50,9 +50,13 @@ export class Metrics {
     })
   }
 
-  /** Counts by labels, kept as plain numbers. */
-  tally(name: string, help: string, labelNames: string[]): Tally {
+  /**
+   * Counts by labels, kept as plain numbers.
+   * @param from labels of series that are there from the beginning, as 0
+   */
+  tally(name: string, help: string, labelNames: string[] = [], from: string[][] = []): Tally {
     const tally = new Tally()
+    for (const labels of from) tally.addMany(0, ...labels)
     new Counter({
       name,
       help,
@@ -60,20 +64,21 @@ export class Metrics {
       registers: [this.registry],
       collect() {
         this.reset()
-        for (const [labels, count] of tally.entries()) this.labels(...labels).inc(count)
+        for (const [labels, count] of tally.entries())
+          if (labels.length === labelNames.length) this.labels(...labels).inc(count)
       },
     })
     return tally
   }
 
   /** How long things took, by labels. */
-  timings(name: string, help: string, labelNames: string[]): Timings {
+  timings(name: string, help: string, labelNames: string[], buckets = LATENCY_BUCKETS_SECONDS): Timings {
     const timings = new Timings((labels) => histogram.labels(...labels))
     const histogram = new Histogram({
       name,
       help,
       labelNames,
-      buckets: LATENCY_BUCKETS_SECONDS,
+      buckets,
       registers: [this.registry],
       collect() {
         timings.pass()

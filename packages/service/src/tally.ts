@@ -5,6 +5,20 @@ export class Tally {
 
   /** As many labels each time. */
   add(...labels: readonly string[]): void {
+    this.#of(labels).#count += 1
+  }
+
+  addMany(count: number, ...labels: readonly string[]): void {
+    this.#of(labels).#count += count
+  }
+
+  *entries(): Generator<[labels: string[], count: number]> {
+    if (this.#byLabel.size === 0) yield [[], this.#count]
+    for (const [label, tally] of this.#byLabel)
+      for (const [labels, count] of tally.entries()) yield [[label, ...labels], count]
+  }
+
+  #of(labels: readonly string[]): Tally {
     let tally: Tally = this
     for (const label of labels) {
       let next = tally.#byLabel.get(label)
@@ -14,12 +28,6 @@ export class Tally {
       }
       tally = next
     }
-    tally.#count += 1
-  }
-
-  *entries(): Generator<[labels: string[], count: number]> {
-    if (this.#byLabel.size === 0 && this.#count > 0) yield [[], this.#count]
-    for (const [label, tally] of this.#byLabel)
-      for (const [labels, count] of tally.entries()) yield [[label, ...labels], count]
+    return tally
   }
 }

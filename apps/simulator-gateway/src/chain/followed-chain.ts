@@ -25,10 +25,9 @@ import { Environment } from '../environment/environment.js'
 import { FIXED } from '../environment/fixed.js'
 import type { RedisRelay } from '../replicas/redis-relay.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
-import { CarryJournal } from './carry-journal.js'
+import { Telemetry } from '../telemetry/telemetry.js'
 import { ENGINE, type EngineChoice } from './engine-choice.js'
 import { type FollowedBlock, followedBlock, indexesOf, weightOf } from './followed-block.js'
-import { HeadJournal } from './head-journal.js'
 import { RecentHeads } from './recent-heads.js'
 import { relayOver } from './relay-over.js'
 import { ServedChain } from './served-chain.js'
@@ -60,9 +59,8 @@ export class FollowedChain {
     private readonly client: UpstreamClient,
     private readonly driver: Driver,
     private readonly served: ServedChain,
-    journal: HeadJournal,
     shared: SharedRedis,
-    private readonly carryJournal: CarryJournal,
+    private readonly telemetry: Telemetry,
     @Inject(ENGINE) { engine }: EngineChoice,
   ) {
     this.engine = engine
@@ -77,15 +75,15 @@ export class FollowedChain {
       byHash: (hash, limits) => this.block(hash, limits),
       prepare: (block, parent) => this.prepare(block, parent),
       observe: (event) => {
-        journal.observe(event)
+        telemetry.tell(`head.${event.kind}`, event)
         if (event.kind === 'head') this.recent.noteHead(event)
       },
       taken: (block) => {
         for (const listener of this.listeners) listener(block)
       },
     })
-    journal.watch(() => this.head.status())
-    carryJournal.watch(() => this.carryStatus())
+    telemetry.show('head', () => this.head.status())
+    telemetry.show('carry', () => this.carryStatus())
   }
 
   /** Absent where no block was followed yet. */
@@ -232,7 +230,7 @@ export class FollowedChain {
   }
 
   private noteCarry(event: CarryEvent): void {
-    this.carryJournal.observe(event)
+    this.telemetry.tell(`carry.${event.kind}`, event)
     this.recent.noteCarry(event)
   }
 }

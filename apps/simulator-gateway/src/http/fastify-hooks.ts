@@ -1,13 +1,13 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common'
 import { HttpAdapterHost } from '@nestjs/core'
 import type { FastifyAdapter } from '@nestjs/platform-fastify'
-import { Metrics } from '@upfront/service'
 import { Callers } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
 import { FreeBudget } from '../limits/free-budget.js'
 import { Memory } from '../limits/memory.js'
 import { MIN_STATE_HEADER, MinState } from '../pending/min-state.js'
 import { ETHEREUM_PATH } from '../requests/request.js'
+import { Telemetry } from '../telemetry/telemetry.js'
 import { acceptJsonBodies } from './accept-json-bodies.js'
 
 /** Where each request counts as a call, as it arrives. */
@@ -23,9 +23,9 @@ export class FastifyHooks implements OnModuleInit {
     private readonly callers: Callers,
     private readonly environment: Environment,
     private readonly minState: MinState,
-    metrics: Metrics,
+    telemetry: Telemetry,
   ) {
-    metrics.gauge('upfront_held_bytes', 'Bytes that requests hold in memory', () => memory.bytes)
+    telemetry.show('memory', () => memory)
   }
 
   onModuleInit(): void {

@@ -1,13 +1,12 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject, Injectable } from '@nestjs/common'
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Injectable } from '@nestjs/common'
 import { ErrorCode, RpcError } from '@upfront/protocol'
-import { LOGGER, type Logger, Metrics } from '@upfront/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Counter } from 'prom-client'
 import { ClientGone, Overloaded, RateLimited } from '../limits/refused.js'
 import { ETHEREUM_PATH } from '../requests/request.js'
 import { failureBody, failureOf } from '../rpc/failure.js'
+import { Telemetry } from '../telemetry/telemetry.js'
 
 /** The answer to a request that is refused as a whole: JSON-RPC with `id` null, which JSON-RPC clients can read. */
 export interface Refusal {
@@ -18,31 +17,15 @@ export interface Refusal {
 
 @Injectable()
 export class Refusals {
-  private readonly counter: Counter<'status'>
-
-  constructor(
-    @Inject(LOGGER) private readonly logger: Logger,
-    metrics: Metrics,
-  ) {
-    this.counter = new Counter({
-      name: 'upfront_refused_requests_total',
-      help: 'HTTP requests refused before any call in them was looked at',
-      labelNames: ['status'],
-      registers: [metrics.registry],
-    })
-    // Alerts see the first one only where there was a 0 before.
-    for (const status of ['429', '500', '503']) this.counter.inc({ status }, 0)
-  }
+  constructor(private readonly telemetry: Telemetry) {}
 
   /** Counts and logs the refusal. Undefined where the client has gone. */
   of(thrown: unknown, request: { id: string; url: string }): Refusal | undefined {
     if (thrown instanceof ClientGone) return undefined
     const error = refusalOf(thrown, request.url)
     const status = error.httpStatus
-    if (status >= 500 && !(thrown instanceof RpcError)) {
-      this.logger.error({ requestId: request.id, err: thrown }, 'internal error')
-    }
-    this.counter.inc({ status: String(status) })
+    const err = status >= 500 && !(thrown instanceof RpcError) ? thrown : undefined
+    this.telemetry.tell('request.refused', { status, requestId: request.id, err })
     const headers: Record<string, string> = { 'content-type': 'application/json; charset=utf-8' }
     if (error instanceof Overloaded || error instanceof RateLimited)
       headers['retry-after'] = String(error.retryAfterSeconds)

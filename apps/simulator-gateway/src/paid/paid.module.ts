@@ -1,10 +1,10 @@
 import { type DynamicModule, Module, type OnApplicationShutdown } from '@nestjs/common'
 import { BillingFacilitator, FileJournal, type Log } from '@upfront/facilitator-adapter'
 import { type PaidRouteOptions, PaidRoutesModule, type PaymentRecord } from '@upfront/nestjs-x402'
-import { LOGGER, type Logger, Metrics } from '@upfront/service'
-import { Counter } from 'prom-client'
+import { LOGGER, type Logger } from '@upfront/service'
 import { Environment } from '../environment/environment.js'
 import { envelopeLimits } from '../rpc/rpc.service.js'
+import { Telemetry } from '../telemetry/telemetry.js'
 import { PREVIEW_DISCOVERY, SIMULATE_DISCOVERY } from './discovery.js'
 import { asksForReadsOnly } from './free-reads.js'
 import { PaidSimulator } from './paid-simulator.js'
@@ -52,18 +52,20 @@ class FacilitatorModule implements OnApplicationShutdown {
   providers: [PaidSimulator, ReceiptIssuer, IssuedReceipts, SignIn, WitnessMaker],
 })
 export class PaidModule {
-  /** @param imports which have to give `Environment`, `LOGGER`, `Metrics`, JSON-RPC with its limits and what simulates */
+  /** @param imports which have to give `Environment`, `LOGGER`, `Telemetry`, JSON-RPC with its limits and what simulates */
   static importing(...imports: DynamicModule[]): DynamicModule {
     const facilitator = { module: FacilitatorModule, imports }
     const routes = PaidRoutesModule.forRootAsync({
       imports: [...imports, facilitator],
-      inject: [BillingFacilitator, Environment, Metrics, LOGGER],
-      useFactory: (facilitator: BillingFacilitator, environment: Environment, metrics: Metrics, logger: Logger) => {
+      inject: [BillingFacilitator, Environment, Telemetry],
+      useFactory: (facilitator: BillingFacilitator, environment: Environment, telemetry: Telemetry) => {
         const routes = paidRoutes(environment)
+        for (const route of Object.keys(routes))
+          for (const outcome of OUTCOMES) telemetry.figures.payments.addMany(0, route, 'usage', outcome)
         return {
           facilitator,
           routes,
-          onPayment: paymentJournal(metrics, logger, Object.keys(routes)),
+          onPayment: (record: PaymentRecord) => telemetry.tell('payment.record', record),
           ...signedStatements(environment),
         }
       },
@@ -100,17 +102,3 @@ function paidRoutes(environment: Environment): Record<string, PaidRouteOptions> 
 }
 
 const OUTCOMES: readonly PaymentRecord['outcome'][] = ['settled', 'pending', 'doubtful', 'nothing', 'failed']
-
-function paymentJournal(metrics: Metrics, logger: Logger, routes: readonly string[]): (record: PaymentRecord) => void {
-  const payments = new Counter({
-    name: 'upfront_payments_total',
-    help: 'Paid requests by route, why they were charged what they were, and how far the payment came',
-    labelNames: ['route', 'reason', 'outcome'],
-    registers: [metrics.registry],
-  })
-  for (const route of routes) for (const outcome of OUTCOMES) payments.labels(route, 'usage', outcome).inc(0)
-  return ({ amount, maximum, ...record }) => {
-    payments.labels(record.route, record.reason, record.outcome).inc()
-    logger.info({ ...record, amount: amount.toString(), maximum: maximum.toString() }, 'payment')
-  }
-}

@@ -11,7 +11,7 @@ import { Environment } from '../environment/environment.js'
 import { FIXED } from '../environment/fixed.js'
 import type { RedisRelay } from '../replicas/redis-relay.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
-import { PreconfirmedJournal } from './preconfirmed-journal.js'
+import { Telemetry } from '../telemetry/telemetry.js'
 import type { RequestView } from './request-view.js'
 import { StreamFaults } from './stream-faults.js'
 
@@ -36,7 +36,7 @@ export class Preconfirmed {
     private readonly environment: Environment,
     private readonly driver: Driver,
     private readonly served: ServedChain,
-    private readonly journal: PreconfirmedJournal,
+    private readonly telemetry: Telemetry,
     private readonly followed: FollowedChain,
     shared: SharedRedis,
     @Inject(ENGINE) choice: EngineChoice,
@@ -44,7 +44,7 @@ export class Preconfirmed {
     if (!environment.FLASHBLOCKS_WS_URL) return
     this.executor = choice.engine
     this.relay = relayOver(shared, served, 'flashblocks')
-    journal.watch(() => this.status())
+    telemetry.show('preconfirmed', () => this.status())
     followed.executedPart = (header, transactions) => this.follower?.executed(header, transactions)
   }
 
@@ -89,7 +89,7 @@ export class Preconfirmed {
     )
     if (this.closed) return
     if (rules instanceof Error) {
-      this.journal.observe({ kind: 'head-unknown', reason: rules.message })
+      this.telemetry.tell('preconfirmed.head-unknown', { kind: 'head-unknown', reason: rules.message })
       setTimeout(() => void this.follow(executor, urls), START_RETRY_MS)
       return
     }
@@ -106,7 +106,7 @@ export class Preconfirmed {
       executionTimeoutMs: EXECUTION_TIMEOUT_MS,
       observe: (event) => {
         this.faults.note(event)
-        this.journal.observe(event)
+        this.telemetry.tell(`preconfirmed.${event.kind}`, event)
         if (event.kind === 'connected' || event.kind === 'lost') followed.head.isStreamed = event.kind === 'connected'
       },
       onSnapshot: (snapshot) => {

@@ -1,6 +1,7 @@
 import { UpstreamRefusal } from '@upfront/node'
 import { ErrorCode, RpcError, type RpcFailure, type RpcId } from '@upfront/protocol'
 import { ChainMismatch } from '@upfront/simulation'
+import { ClientGone } from '../limits/refused.js'
 
 /** What a client is told about an error: its message if it is meant for clients, else nothing of it. */
 export interface Failure {
@@ -22,4 +23,21 @@ export function failureOf(thrown: unknown): Failure {
 
 export function failureBody(id: RpcId, { error }: Failure): string {
   return JSON.stringify({ jsonrpc: '2.0', id, error } satisfies RpcFailure)
+}
+
+const OUTCOMES: ReadonlyMap<number, string> = new Map([
+  [-32700, 'parse_error'],
+  [-32600, 'invalid_request'],
+  [-32601, 'method_not_found'],
+  [-32602, 'invalid_params'],
+  [-32005, 'limit_exceeded'],
+  [-38026, 'limit_exceeded'],
+])
+
+/** How a call ended, for metrics. @param thrown what the failure was made of */
+export function outcomeOf({ error, httpStatus }: Failure, thrown: unknown): string {
+  if (thrown instanceof ClientGone) return 'client_gone'
+  if (httpStatus === 502 || httpStatus === 504) return 'upstream_failed'
+  if (httpStatus === 500) return 'internal_error'
+  return OUTCOMES.get(error.code) ?? 'rejected'
 }

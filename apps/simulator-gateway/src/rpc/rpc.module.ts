@@ -1,7 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common'
 import { BlockResolver } from '@upfront/head'
 import { CallQueue, UpstreamClient } from '@upfront/node'
-import { Metrics } from '@upfront/service'
 import { Driver } from '@upfront/simulation'
 import { Callers } from '../callers/callers.js'
 import { AnnouncedBlocks } from '../chain/announced-blocks.js'
@@ -23,10 +22,10 @@ import { Admission } from '../requests/admission.js'
 import { AnswerSender } from '../requests/answer-sender.js'
 import { RPC_METHODS } from '../requests/rpc-method.js'
 import { Simulator } from '../simulate/simulator.js'
+import { Telemetry } from '../telemetry/telemetry.js'
 import { rpcMethods } from './methods.js'
 import { RpcEndpoint } from './rpc.endpoint.js'
 import { RpcService } from './rpc.service.js'
-import { RpcJournal } from './rpc-journal.js'
 
 /** JSON-RPC, and the limits that every request keeps to. */
 @Module({
@@ -38,17 +37,15 @@ import { RpcJournal } from './rpc-journal.js'
     },
     {
       provide: Turns,
-      inject: [Environment, Memory, Metrics],
-      useFactory: ({ LIMITS }: Environment, memory: Memory, metrics: Metrics) => {
+      inject: [Environment, Memory, Telemetry],
+      useFactory: ({ LIMITS }: Environment, memory: Memory, telemetry: Telemetry) => {
         const guard = new MemoryGuard(memory)
         const turns = new Turns({ maxInFlight: LIMITS.inFlight, maxQueued: LIMITS.queued }, { memory, guard })
-        metrics.gauge('upfront_requests_in_flight', 'Requests being worked on', () => turns.inFlight)
-        metrics.gauge('upfront_requests_waiting', 'Requests that wait their turn', () => turns.queued)
-        metrics.counter(
-          'upfront_requests_ended_for_memory_total',
-          'Requests ended because memory was short',
-          () => guard.ended,
-        )
+        telemetry.show('requests', () => ({
+          inFlight: turns.inFlight,
+          queued: turns.queued,
+          endedForMemory: guard.ended,
+        }))
         return turns
       },
     },
@@ -110,15 +107,14 @@ import { RpcJournal } from './rpc-journal.js'
     },
     Callers,
     RpcService,
-    RpcJournal,
     Admission,
     RpcEndpoint,
     AnswerSender,
   ],
-  exports: [Admission, Callers, Turns, Memory, FreeBudget, RpcJournal, RpcEndpoint, AnswerSender, RPC_METHODS],
+  exports: [Admission, Callers, Turns, Memory, FreeBudget, RpcEndpoint, AnswerSender, RPC_METHODS],
 })
 export class RpcModule {
-  /** @param imports which have to give `Environment`, `LOGGER`, `Metrics` and what simulates */
+  /** @param imports which have to give `Environment`, `LOGGER`, `Telemetry` and what simulates */
   static importing(...imports: DynamicModule[]): DynamicModule {
     return { module: RpcModule, imports }
   }

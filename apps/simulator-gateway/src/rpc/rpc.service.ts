@@ -23,8 +23,8 @@ import {
   type RpcMethod,
   type RpcResult,
 } from '../requests/rpc-method.js'
-import { failureBody, failureOf } from './failure.js'
-import { RpcJournal } from './rpc-journal.js'
+import { Telemetry } from '../telemetry/telemetry.js'
+import { failureBody, failureOf, outcomeOf } from './failure.js'
 import { SENDING_METHODS } from './sending-methods.js'
 import { SHORT_READS } from './short-reads.js'
 
@@ -49,7 +49,7 @@ export class RpcService {
 
   constructor(
     @Inject(RPC_METHODS) private readonly methods: ReadonlyMap<string, RpcMethod>,
-    private readonly journal: RpcJournal,
+    private readonly telemetry: Telemetry,
     environment: Environment,
   ) {
     this.limits = envelopeLimits(environment)
@@ -122,20 +122,27 @@ export class RpcService {
       andThen(
         traced(name, () => context.serve?.(name, method, params) ?? method(params, context)),
         (result) => {
-          this.journal.served(name, context, started)
+          const milliseconds = performance.now() - started
+          this.telemetry.tell('call.served', { method: name, requestId: context.requestId, milliseconds })
           return { status: 200, body: successBody(id, result) }
         },
       )
-    return recovered<RpcAnswer>(serve, (thrown) => {
-      const failure = failureOf(thrown)
-      this.journal.failed(name, context, started, failure, thrown)
-      return { status: failure.httpStatus, body: [failureBody(id, failure)] }
-    })
+    return recovered<RpcAnswer>(serve, (thrown) => this.refuse(id, thrown, context, name, started))
   }
 
-  private refuse(id: string | number | null, thrown: unknown, context: RpcContext): RpcAnswer {
+  private refuse(
+    id: RpcId,
+    thrown: unknown,
+    { requestId }: RpcContext,
+    method = 'none',
+    started = performance.now(),
+  ): RpcAnswer {
     const failure = failureOf(thrown)
-    this.journal.failed('none', context, performance.now(), failure, thrown)
+    const outcome = outcomeOf(failure, thrown)
+    const { message: reason } = failure.error
+    const milliseconds = performance.now() - started
+    const err = outcome === 'internal_error' ? { err: thrown } : {}
+    this.telemetry.tell('call.failed', { requestId, method, outcome, milliseconds, reason, ...err })
     return { status: failure.httpStatus, body: [failureBody(id, failure)] }
   }
 

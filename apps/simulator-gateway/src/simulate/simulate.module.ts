@@ -4,22 +4,18 @@ import { CallQueue, UpstreamClient } from '@upfront/node'
 import { Driver } from '@upfront/simulation'
 import { AnnouncedBlocks } from '../chain/announced-blocks.js'
 import { BlockLogs } from '../chain/block-logs.js'
-import { CarryJournal } from '../chain/carry-journal.js'
 import { chooseEngine, ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 import { FollowedChain } from '../chain/followed-chain.js'
-import { HeadJournal } from '../chain/head-journal.js'
 import { ServedChain } from '../chain/served-chain.js'
-import { UpstreamJournal } from '../chain/upstream-journal.js'
 import { Environment } from '../environment/environment.js'
 import { memoryShares } from '../limits/memory.js'
 import { MinState } from '../pending/min-state.js'
 import { Positions } from '../pending/positions.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
-import { PreconfirmedJournal } from '../pending/preconfirmed-journal.js'
 import { SimulationBases } from '../pending/simulation-base.js'
 import { SharedRedis } from '../replicas/shared-redis.js'
+import { Telemetry } from '../telemetry/telemetry.js'
 import { Rehearsal } from './rehearsal.js'
-import { SimulationMetrics } from './simulation-metrics.js'
 import { Simulator } from './simulator.js'
 
 /** Simulating on the chain that is served, and what that stands on. */
@@ -33,15 +29,15 @@ import { Simulator } from './simulator.js'
     },
     {
       provide: UpstreamClient,
-      inject: [Environment, UpstreamJournal],
-      useFactory: ({ UPSTREAM_RPC_URL: urls }: Environment, observer: UpstreamJournal) =>
-        new UpstreamClient({ urls, observer }),
+      inject: [Environment, Telemetry],
+      useFactory: ({ UPSTREAM_RPC_URL: urls }: Environment, telemetry: Telemetry) =>
+        new UpstreamClient({ urls, observer: telemetry.ofUpstream() }),
     },
     {
       provide: HeadAgreement,
-      inject: [UpstreamClient, UpstreamJournal],
-      useFactory: (client: UpstreamClient, journal: UpstreamJournal) =>
-        new HeadAgreement(client, (upstream, strays) => journal.onStraying(upstream, strays)),
+      inject: [UpstreamClient, Telemetry],
+      useFactory: (client: UpstreamClient, telemetry: Telemetry) =>
+        new HeadAgreement(client, (upstream, strays) => telemetry.tell('upstream.straying', { upstream, strays })),
     },
     { provide: CallQueue, inject: [UpstreamClient], useFactory: (client: UpstreamClient) => new CallQueue(client) },
     {
@@ -52,33 +48,28 @@ import { Simulator } from './simulator.js'
     },
     {
       provide: Driver,
-      inject: [ENGINE, UpstreamClient, CallQueue, SimulationMetrics, Environment],
+      inject: [ENGINE, UpstreamClient, CallQueue, Telemetry, Environment],
       useFactory: (
         { engine }: EngineChoice,
         client: UpstreamClient,
         queue: CallQueue,
-        metrics: SimulationMetrics,
+        telemetry: Telemetry,
         { HINTS }: Environment,
       ) =>
         new Driver(engine, client, queue, {
           hints: HINTS === 'on',
-          onRejected: (rejection) => metrics.rejected(rejection),
+          onRejected: (rejection) => telemetry.tell('simulation.rejected', rejection),
         }),
     },
     SharedRedis,
-    UpstreamJournal,
     ServedChain,
     FollowedChain,
     AnnouncedBlocks,
     BlockLogs,
-    HeadJournal,
-    CarryJournal,
     Preconfirmed,
-    PreconfirmedJournal,
     Positions,
     MinState,
     SimulationBases,
-    SimulationMetrics,
     Simulator,
     Rehearsal,
   ],
@@ -108,7 +99,7 @@ export class SimulateModule implements OnApplicationShutdown {
     private readonly agreement: HeadAgreement,
   ) {}
 
-  /** @param imports which have to give `Environment`, `LOGGER` and `Metrics` */
+  /** @param imports which have to give `Environment`, `LOGGER` and `Telemetry` */
   static importing(...imports: DynamicModule[]): DynamicModule {
     return { module: SimulateModule, imports }
   }

@@ -32,6 +32,7 @@ import { Environment } from '../environment/environment.js'
 import { Preconfirmed } from '../pending/preconfirmed.js'
 import { RequestView } from '../pending/request-view.js'
 import { type SimulationBase, SimulationBases, type TimeLimits } from '../pending/simulation-base.js'
+import { Telemetry } from '../telemetry/telemetry.js'
 import { type LongTurn, simulateGrowing, takingTurns } from './growing-answer.js'
 import {
   bounded,
@@ -41,7 +42,6 @@ import {
   type RequestLimits,
   type SimulationContext,
 } from './simulation-context.js'
-import { SimulationMetrics } from './simulation-metrics.js'
 import { spending, type Taken } from './spending.js'
 
 /** The methods of ours that simulate; all others ask one of them. */
@@ -69,7 +69,7 @@ export class Simulator {
     private readonly served: ServedChain,
     private readonly bases: SimulationBases,
     private readonly preconfirmed: Preconfirmed,
-    private readonly metrics: SimulationMetrics,
+    private readonly telemetry: Telemetry,
     private readonly environment: Environment,
   ) {}
 
@@ -111,7 +111,8 @@ export class Simulator {
           }
           return andThen(inspect(simulation, inspection, run, layouts), (answer) => {
             if (isRecording) bounded(answer.json, limits)
-            this.metrics.simulated(answer.blocks, answer.gasUsed, answer.reads === 0)
+            const { blocks, gasUsed, reads } = answer
+            this.telemetry.tell('simulation.done', { blocks, gasUsed, isHeld: reads === 0 })
             return work(answer, simulation, inspection)
           })
         }

@@ -2,7 +2,7 @@ import fastifyWebsocket, { type WebSocket } from '@fastify/websocket'
 import { type BeforeApplicationShutdown, Inject, Injectable, type OnModuleInit } from '@nestjs/common'
 import { HttpAdapterHost } from '@nestjs/core'
 import type { FastifyAdapter } from '@nestjs/platform-fastify'
-import { LOGGER, type Logger, Metrics } from '@upfront/service'
+import { LOGGER, type Logger } from '@upfront/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Callers, callerOf } from '../callers/callers.js'
 import { Environment } from '../environment/environment.js'
@@ -14,6 +14,7 @@ import { MIN_STATE_HEADER, MinState } from '../pending/min-state.js'
 import { Admission } from '../requests/admission.js'
 import { dialectOf, ETHEREUM_PATH } from '../requests/request.js'
 import { RpcEndpoint } from '../rpc/rpc.endpoint.js'
+import { Telemetry } from '../telemetry/telemetry.js'
 import { WireConnection } from './wire-connection.js'
 
 /** Of one message. A request that is longer has to come by `POST`. */
@@ -41,12 +42,12 @@ export class WebSockets implements OnModuleInit, BeforeApplicationShutdown {
     private readonly environment: Environment,
     private readonly minState: MinState,
     @Inject(LOGGER) private readonly logger: Logger,
-    metrics: Metrics,
+    telemetry: Telemetry,
   ) {
-    metrics.gauge('upfront_websockets', 'Open WebSocket connections', () => this.open.size)
-    metrics.gauge('upfront_subscriptions', 'Subscriptions over WebSocket', () =>
-      [...this.open].reduce((count, connection) => count + connection.subscribed, 0),
-    )
+    telemetry.show('webSockets', () => ({
+      open: this.open.size,
+      subscriptions: [...this.open].reduce((count, { subscribed }) => count + subscribed, 0),
+    }))
   }
 
   onModuleInit(): void {

@@ -1,0 +1,225 @@
+import type { HeadEvent, Straying } from '@upfront/head'
+import type { PaymentRecord } from '@upfront/nestjs-x402'
+import type { UpstreamObserver } from '@upfront/node'
+import type { FollowerEvent } from '@upfront/preconfirmed'
+import type { CarryEvent, Rejection } from '@upfront/simulation'
+import type { Figures } from './figures.js'
+
+export type Level = 'debug' | 'info' | 'warn' | 'error'
+
+type ByKind<P extends string, E extends { kind: string }> = {
+  [K in E['kind'] as `${P}.${K}`]: Extract<E, { kind: K }>
+}
+type OfUpstream = {
+  [K in keyof Required<UpstreamObserver> as K extends `on${infer N}`
+    ? `upstream.${Uncapitalize<N>}`
+    : never]: Parameters<Required<UpstreamObserver>[K]>[0]
+}
+
+interface OfRequests {
+  /** `method` and `outcome` come from closed sets, never from what a client sent. */
+  'call.served': { method: string; requestId: string; milliseconds: number }
+  'call.failed': {
+    method: string
+    requestId: string
+    milliseconds: number
+    outcome: string
+    reason: string
+    /** Where the gateway is at fault. */
+    err?: unknown
+  }
+  'request.refused': { status: number; requestId: string; err?: unknown }
+  /** `isHeld`: no state had to be read for it. */
+  'simulation.done': { blocks: number; gasUsed: bigint; isHeld: boolean }
+  'simulation.rejected': Rejection
+  'payment.record': PaymentRecord
+  'upstream.straying': { upstream: string; strays: Straying | undefined }
+}
+
+/** What happens in the gateway, by name. */
+export type Events = ByKind<'carry', CarryEvent> &
+  ByKind<'head', HeadEvent> &
+  ByKind<'preconfirmed', FollowerEvent> &
+  OfUpstream &
+  OfRequests
+
+/** What is said of an event: nothing is logged without a level; the event's name and own fields are, where none are given. */
+export interface Told<E> {
+  level?: Level | ((event: E) => Level | undefined)
+  message?: string | ((event: E) => string)
+  fields?: (event: E) => object
+  /** Said once at its level, then at debug. */
+  once?: true
+  count?: (figures: Figures, event: E) => void
+}
+
+/** A stream's URL may hold a key: only its host is written. */
+const hostOf = (url: string) => new URL(url).host
+
+/** What counts the events of a family that have no count of their own, by their kind. */
+export const BY_KIND: Record<string, 'headEvents' | 'preconfirmedEvents'> = {
+  head: 'headEvents',
+  preconfirmed: 'preconfirmedEvents',
+}
+
+/** What the gateway says of itself: of each event the line of the log, and what is counted. */
+export const EVENTS: { [N in keyof Events]: Told<Events[N]> } = {
+  'call.served': {
+    level: 'debug',
+    message: 'call',
+    fields: (event) => ({ ...event, outcome: 'ok' }),
+    count({ calls, callTimes }, { method, milliseconds }) {
+      calls.add(method, 'ok')
+      callTimes.add(milliseconds, method)
+    },
+  },
+  'call.failed': {
+    level: ({ outcome }) => (outcome === 'internal_error' ? 'error' : outcome === 'upstream_failed' ? 'warn' : 'debug'),
+    message: ({ outcome }) => (/internal_error|upstream_failed/.test(outcome) ? outcome.replace('_', ' ') : 'call'),
+    count({ calls, callTimes }, { method, outcome, milliseconds }) {
+      calls.add(method, outcome)
+      callTimes.add(milliseconds, method)
+    },
+  },
+  'request.refused': {
+    level: ({ err }) => (err === undefined ? undefined : 'error'),
+    message: 'internal error',
+    count: ({ refused }, { status }) => refused.add(String(status)),
+  },
+  'payment.record': {
+    level: 'info',
+    message: 'payment',
+    count: ({ payments }, { route, reason, outcome }) => payments.add(route, reason, outcome),
+  },
+  'simulation.done': {
+    count({ simulations, simulatedBlocks, simulatedGas }, { blocks, gasUsed, isHeld }) {
+      simulations.add(isHeld ? 'cached' : 'read')
+      simulatedBlocks.addMany(blocks)
+      simulatedGas.addMany(Number(gasUsed))
+    },
+  },
+  'simulation.rejected': {
+    count({ nativePrecompiles }, { kind }) {
+      if (kind === 'nativePrecompile') nativePrecompiles.add()
+    },
+  },
+
+  'upstream.httpRequest': {
+    count: ({ upstreamTimes }, { upstream, outcome, milliseconds }) =>
+      upstreamTimes.add(milliseconds, upstream, outcome),
+  },
+  'upstream.call': {
+    count: ({ upstreamCalls }, { upstream, method, outcome }) => upstreamCalls.add(upstream, method, outcome),
+  },
+  'upstream.retry': { count: ({ retries }, { upstream, fault }) => retries.add(upstream, fault) },
+  'upstream.hedge': { count: ({ hedges }, { upstream, isFirst }) => hedges.add(upstream, String(isFirst)) },
+  'upstream.reads': {
+    count({ heldReads, reads }, { hits, misses }) {
+      heldReads.addMany(hits)
+      reads.addMany(misses)
+    },
+  },
+  'upstream.circuit': {
+    level: 'info',
+    message: 'whether the upstream is asked has changed',
+    fields: ({ upstream, state }) => ({ upstream, circuit: state }),
+    count: ({ leftOut }, { upstream, state }) => leftOut.labels(upstream, 'failed').set(state === 'closed' ? 0 : 1),
+  },
+  'upstream.straying': {
+    level: ({ strays }) => (strays === undefined ? 'info' : 'warn'),
+    message: ({ strays }) =>
+      strays === undefined
+        ? 'the upstream’s head agrees with the others again'
+        : 'the upstream’s head is at odds with the others: it is not stood on',
+    count: ({ leftOut }, { upstream, strays }) => leftOut.labels(upstream, 'strays').set(strays === undefined ? 0 : 1),
+  },
+  'upstream.workaround': { level: 'warn', message: 'the upstream lacks something and is worked around' },
+
+  'head.head': {
+    level: ({ reorganised }) => (reorganised ? 'warn' : 'debug'),
+    message: ({ reorganised }) => (reorganised ? 'the head is no child of the one before' : 'a new head'),
+    count({ headEvents }, { reorganised, missed }) {
+      headEvents.add('head')
+      if (reorganised) headEvents.add('reorganised')
+      headEvents.addMany(missed, 'missed')
+    },
+  },
+  'head.lost': {
+    level: 'warn',
+    message: 'a node no longer announces heads; connecting again',
+    fields: ({ host, reason }) => ({ upstream: host, reason }),
+  },
+  'head.unserved': { level: 'warn', message: 'a block was announced that the upstream does not serve' },
+  'head.unknown': { level: 'warn', message: 'the upstream could not be asked for its head' },
+  'head.failed': { level: 'error', message: 'following the head failed' },
+  'head.following': { level: 'debug', message: 'the head is followed' },
+  'head.resting': { level: 'debug', message: 'nobody asks: the head is not followed until somebody does' },
+
+  'carry.carried': {
+    level: 'debug',
+    message: 'state was carried over a block',
+    count({ carryBlocks, carryListed, carryTimes, carryReads }, { isListed, tookMs, read }) {
+      carryBlocks.add('carried')
+      if (isListed) carryListed.add()
+      carryTimes.add(tookMs)
+      carryReads.addMany(read)
+    },
+  },
+  'carry.listRefused': {
+    level: 'warn',
+    message: "the node's access list of a block is not the one that its header promises: it is executed",
+  },
+  'carry.notCarried': {
+    level: ({ isFirst }) => (isFirst ? 'info' : 'debug'),
+    message: 'state is not carried over a block; further ones for this reason are logged at debug',
+    count: ({ carryBlocks }, { reason }) => carryBlocks.add(reason),
+  },
+  'carry.pace': { level: 'warn', message: 'carrying state changes its pace' },
+  'carry.audited': { count: ({ carryAudits }) => carryAudits.add('confirmed') },
+  'carry.distrusted': {
+    level: 'error',
+    message: 'the node contradicts carried state: it is dropped, and none is carried any more',
+    count: ({ carryAudits }) => carryAudits.add('contradicted'),
+  },
+
+  'preconfirmed.arrival': { count: ({ arrivals }, { arrival }) => arrivals.add(arrival) },
+  'preconfirmed.visible': {
+    level: 'debug',
+    message: 'a flashblock shows in pending',
+    count({ preconfirmedEvents, visibleTimes }, { kind, afterMs }) {
+      preconfirmedEvents.add(kind)
+      visibleTimes.add(afterMs)
+    },
+  },
+  'preconfirmed.mismatch': {
+    level: 'warn',
+    message: ({ index, blockNumber }) => `flashblock ${index} of block ${blockNumber} is not used`,
+  },
+  'preconfirmed.nativePrecompile': {
+    level: 'warn',
+    once: true,
+    message: 'a flashblock is not used; further ones for this reason are logged at debug',
+  },
+  'preconfirmed.reorganised': { level: 'warn', message: 'the head is no child of the one before' },
+  'preconfirmed.differs': { level: 'info', message: 'the head is not the block that was pre-confirmed' },
+  'preconfirmed.connected': {
+    level: 'info',
+    message: 'the flashblocks stream is connected',
+    fields: ({ url }) => ({ stream: hostOf(url) }),
+  },
+  'preconfirmed.lost': {
+    level: 'warn',
+    message: 'the flashblocks stream is lost',
+    fields: ({ url, reason, retryInMs }) => ({ stream: hostOf(url), reason, retryInMs }),
+  },
+  'preconfirmed.undecodable': { level: 'warn', message: 'a message of the stream is not read' },
+  'preconfirmed.head-unknown': {
+    level: 'warn',
+    message: 'the rules of the chain could not be asked for; asking again',
+  },
+  'preconfirmed.unreadable': { level: 'warn', message: 'the node could not be read for a flashblock; trying again' },
+  'preconfirmed.failed': { level: 'error', message: 'following the stream failed' },
+  'preconfirmed.head': { level: 'debug' },
+  'preconfirmed.folded': { level: 'debug' },
+  'preconfirmed.fallback': { level: 'debug' },
+}

@@ -1,0 +1,116 @@
+import type { Metrics } from '@upfront/service'
+import { Gauge } from 'prom-client'
+
+const CARRY_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
+const VISIBLE_SECONDS = [0.002, 0.005, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1, 2.5]
+
+export type Figures = ReturnType<typeof figuresOf>
+
+/** What `/metrics` counts. Alerts see a first increase only where there was a 0 before: those series are named. */
+export function figuresOf(metrics: Metrics) {
+  return {
+    calls: metrics.tally('upfront_rpc_calls_total', 'JSON-RPC calls by method and outcome', ['method', 'outcome']),
+    callTimes: metrics.timings('upfront_rpc_call_seconds', 'Time to serve a JSON-RPC call', ['method']),
+    refused: metrics.tally(
+      'upfront_refused_requests_total',
+      'HTTP requests refused before any call in them was looked at',
+      ['status'],
+      [['429'], ['500'], ['503']],
+    ),
+    payments: metrics.tally(
+      'upfront_payments_total',
+      'Paid requests by route, why they were charged what they were, and how far the payment came',
+      ['route', 'reason', 'outcome'],
+    ),
+    simulations: metrics.tally(
+      'upfront_simulations_total',
+      'Simulations by where their state came from: all of it cached, or some read from the upstream',
+      ['state'],
+      [['cached'], ['read']],
+    ),
+    simulatedGas: metrics.tally('upfront_simulated_gas_total', 'Gas used by simulated calls, failed ones too'),
+    simulatedBlocks: metrics.tally('upfront_simulated_blocks_total', 'Blocks simulated'),
+    nativePrecompiles: metrics.tally(
+      'upfront_native_precompile_rejections_total',
+      "Simulations refused as they reached code that the chain's nodes have of their own (Base's B20)",
+    ),
+    heldReads: metrics.tally(
+      'upfront_state_cache_hits_total',
+      'Values of state that simulations were expected to read and the engine held, or that were being read already',
+    ),
+    reads: metrics.tally('upfront_state_cache_misses_total', 'Values of state asked of the upstream node'),
+    upstreamTimes: metrics.timings(
+      'upfront_upstream_request_seconds',
+      'HTTP requests to the upstream node, by outcome',
+      ['upstream', 'outcome'],
+    ),
+    upstreamCalls: metrics.tally(
+      'upfront_upstream_calls_total',
+      'JSON-RPC calls to the upstream node, by method and outcome',
+      ['upstream', 'method', 'outcome'],
+    ),
+    retries: metrics.tally(
+      'upfront_upstream_retries_total',
+      'JSON-RPC calls sent to the upstream node again, by what had gone wrong',
+      ['upstream', 'fault'],
+    ),
+    hedges: metrics.tally(
+      'upfront_upstream_hedges_total',
+      'HTTP requests asked of a second node as the first was slow, and whether the second answered first',
+      ['upstream', 'first'],
+    ),
+    leftOut: new Gauge({
+      name: 'upfront_upstream_left_out',
+      help: '1 while a URL is not asked where there is another: it failed, or its head strays from the others',
+      labelNames: ['upstream', 'reason'],
+      registers: [metrics.registry],
+    }),
+    headEvents: metrics.tally(
+      'upfront_head_events_total',
+      'What happened while the head was followed: head, reorganised, missed, unserved, lost, unknown, failed, following, resting',
+      ['event'],
+    ),
+    carryBlocks: metrics.tally(
+      'upfront_carry_blocks_total',
+      'Followed blocks by what became of the state before them: carried, or why not',
+      ['outcome'],
+    ),
+    carryListed: metrics.tally(
+      'upfront_carry_listed_total',
+      'Blocks that were carried by their access list (EIP-7928), without executing them',
+    ),
+    carryAudits: metrics.tally(
+      'upfront_carry_audits_total',
+      'Comparisons of carried values with the node: confirmed or contradicted',
+      ['outcome'],
+      [['confirmed'], ['contradicted']],
+    ),
+    carryTimes: metrics.timings(
+      'upfront_carry_seconds',
+      'Executing and reading for a block that was carried',
+      [],
+      CARRY_SECONDS,
+    ),
+    carryReads: metrics.tally(
+      'upfront_carry_reads_total',
+      'Values of state read from the node for blocks that were carried',
+    ),
+    arrivals: metrics.tally(
+      'upfront_flashblocks_total',
+      'Flashblocks that came in: next, first, restart, duplicate, gap, stale or ahead',
+      ['arrival'],
+    ),
+    preconfirmedEvents: metrics.tally(
+      'upfront_preconfirmed_events_total',
+      'What happened to the pre-confirmed chain: visible, folded, differs, reorganised, mismatch, nativePrecompile, fallback, …',
+      ['event'],
+      [['differs'], ['mismatch'], ['nativePrecompile']],
+    ),
+    visibleTimes: metrics.timings(
+      'upfront_flashblock_visible_seconds',
+      'From a flashblock that came in to the state that shows it',
+      [],
+      VISIBLE_SECONDS,
+    ),
+  }
+}

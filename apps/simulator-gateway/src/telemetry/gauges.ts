@@ -1,0 +1,65 @@
+import type { HeadStatus } from '@upfront/head'
+import type { FollowerStatus } from '@upfront/preconfirmed'
+import type { CarryPace, CarryStatus } from '@upfront/simulation'
+
+/** What gauges are read from. */
+export interface Shown {
+  head: HeadStatus
+  carry: CarryStatus | undefined
+  preconfirmed: FollowerStatus | undefined
+  requests: { inFlight: number; queued: number; endedForMemory: number }
+  memory: { bytes: number }
+  webSockets: { open: number; subscriptions: number }
+}
+
+/** What it is, how it is read, and which of several processes' values is shown (`max` where absent), or that it is a count. */
+export type Gauge<S> = [help: string, (shown: S) => number, type?: 'sum' | 'max' | 'counter']
+
+const PACES: Record<CarryPace, number> = { each: 1, everySecond: 0.5, off: 0, distrusted: -1 }
+
+export const GAUGES: { [N in keyof Shown]: Record<string, Gauge<Shown[N]>> } = {
+  head: {
+    upfront_head_following: ['Whether the head is followed just now', ({ following }) => Number(following)],
+    upfront_head_subscriptions: ['Nodes that announce heads over WebSocket', ({ subscribed }) => subscribed],
+    upfront_head_trusted: [
+      'Whether requests at latest stand on the followed head without asking',
+      ({ trusted }) => Number(trusted),
+    ],
+    upfront_head_block: ['The followed head; 0 where none is followed', ({ head }) => Number(head ?? 0)],
+    upfront_head_age_seconds: ['Since the followed head was first seen', ({ ageMs }) => (ageMs ?? 0) / 1_000],
+    upfront_head_interval_seconds: ['Learnt time between blocks', ({ intervalMs }) => intervalMs / 1_000],
+  },
+  carry: {
+    upfront_carry_pace: [
+      'Which blocks state is carried over: 1 each, 0.5 every second, 0 none, -1 none since an audit failed',
+      (status) => PACES[status?.pace ?? 'off'],
+    ],
+  },
+  preconfirmed: {
+    upfront_preconfirmed_connected: ['Whether the stream is connected', (status) => Number(status?.connected ?? false)],
+    upfront_preconfirmed_block: [
+      'The block under construction that pending shows; 0 on the head',
+      (status) => Number(status?.blockNumber ?? 0),
+    ],
+    upfront_preconfirmed_age_seconds: [
+      'Age of the newest flashblock that pending shows',
+      (status) => (status?.ageMs ?? 0) / 1_000,
+    ],
+  },
+  requests: {
+    upfront_requests_in_flight: ['Requests being worked on', ({ inFlight }) => inFlight, 'sum'],
+    upfront_requests_waiting: ['Requests that wait their turn', ({ queued }) => queued, 'sum'],
+    upfront_requests_ended_for_memory_total: [
+      'Requests ended because memory was short',
+      ({ endedForMemory }) => endedForMemory,
+      'counter',
+    ],
+  },
+  memory: {
+    upfront_held_bytes: ['Bytes that requests hold in memory', ({ bytes }) => bytes, 'sum'],
+  },
+  webSockets: {
+    upfront_websockets: ['Open WebSocket connections', ({ open }) => open, 'sum'],
+    upfront_subscriptions: ['Subscriptions over WebSocket', ({ subscriptions }) => subscriptions, 'sum'],
+  },
+}
