@@ -1,0 +1,186 @@
+import { spawn } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DEVNET_ACCOUNTS, DEVNET_ROLES, PERMIT2_ADDRESS, usdcAbi } from '@upfront/devnet'
+import { createTestClient, http, maxUint256, parseEther, publicActions, walletActions } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { freeUrl, portOf, type Stand, startStand } from './stand.js'
+
+/*
+ * x402's own `e2e` servers and clients, unchanged, from a checkout in which `e2e/README.md`'s setup was done:
+ * X402_CHECKOUT=… npm run test:x402-e2e. Chain, tokens and allowances are what its `test.ts` makes them; no server or client is ours.
+ */
+const { X402_CHECKOUT: checkout = '' } = process.env
+if (checkout === '') throw new Error('X402_CHECKOUT: the folder of a checkout of x402')
+
+interface Endpoint {
+  path: string
+  protocolFamily?: string
+  requiresPayment?: boolean
+  transferMethod?: string
+  extensions?: string[]
+  coldstart?: boolean
+  health?: boolean
+}
+interface Part {
+  name: string
+  folder: string
+  transport: string
+  endpoints: Endpoint[]
+  transferMethods: string[]
+  command: string[]
+}
+
+/** `kind`: `servers` or `clients`. */
+function parts(kind: string): Part[] {
+  const parent = join(checkout, 'e2e', kind)
+  return readdirSync(parent)
+    .map((name) => join(parent, name))
+    .filter((folder) => existsSync(join(folder, 'test.config.json')))
+    .map((folder) => {
+      const config = JSON.parse(readFileSync(join(folder, 'test.config.json'), 'utf8'))
+      const script = readFileSync(join(folder, 'run.sh'), 'utf8')
+      // The line that x402's own runner takes: `src/proxy-base.ts`.
+      const line = /^(pnpm|npm|node|python|uv run|go run) .*$/m.exec(script)?.[0] ?? ''
+      return {
+        name: config.name,
+        folder,
+        transport: config.transport ?? 'http',
+        endpoints: config.endpoints ?? [],
+        transferMethods: config.evm?.transferMethods ?? ['eip3009'],
+        command: line.trim().split(' '),
+      }
+    })
+}
+
+/** A sponsored `approve` is not served: see "Gas sponsoring" in billing's README. */
+const isServed = ({ extensions = [] }: Endpoint) => !extensions.includes('erc20ApprovalGasSponsoring')
+const isPaid = (endpoint: Endpoint) => endpoint.requiresPayment === true && endpoint.protocolFamily === 'evm'
+
+const servers = parts('servers')
+const clients = parts('clients')
+/** Base Sepolia's USDC, which the suite's servers sell for. */
+const ASSET = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
+const CHAIN = { chainId: 84532, network: 'eip155:84532' }
+/** For the suite's routes on other chains, which nobody asks here: anybody's address, and the key of the seed 01…01. */
+const SOLANA = {
+  SVM_PAYEE_ADDRESS: '11111111111111111111111111111112',
+  SVM_PRIVATE_KEY: '2AXDGYSE4f2sz7tvMMzyHvUfcoJmxudvdhBcmiUSo6iuCXagjUCKEQF21awZnUGxmwD4m9vGXuC3qieHXJQHAcT',
+}
+const buyer = DEVNET_ACCOUNTS[7] as (typeof DEVNET_ACCOUNTS)[number]
+
+let stand: Stand
+let mockUrl: string
+const origins = await Promise.all(servers.map(freeUrl))
+
+const chain = () =>
+  createTestClient({ mode: 'anvil', transport: http(stand.devnet.rpcUrl), pollingInterval: 50 })
+    .extend(publicActions)
+    .extend(walletActions)
+const earned = () =>
+  chain().readContract({ address: ASSET, abi: usdcAbi, functionName: 'balanceOf', args: [DEVNET_ROLES.seller.address] })
+
+/** As the suite does: Permit2 may move everything, or nothing, and then the buyer has no ETH either. */
+async function prepare(isApproved: boolean): Promise<void> {
+  const client = chain()
+  await client.setBalance({ address: buyer.address, value: parseEther('1') })
+  const hash = await client.writeContract({
+    account: privateKeyToAccount(buyer.privateKey),
+    chain: null,
+    address: ASSET,
+    abi: usdcAbi,
+    functionName: 'approve',
+    args: [PERMIT2_ADDRESS, isApproved ? maxUint256 : 0n],
+  })
+  await client.waitForTransactionReceipt({ hash })
+  if (!isApproved) await client.setBalance({ address: buyer.address, value: 0n })
+}
+
+/** What the client prints last (`text-client-protocol.txt`). @throws Error with all that it printed where that is no success */
+async function buy({ command: [program = '', ...args], folder }: Part, env: Record<string, string>): Promise<unknown> {
+  const child = spawn(program, args, { cwd: folder, env: { ...process.env, ...env } })
+  let output = ''
+  let errors = ''
+  child.stdout.on('data', (text) => (output += text))
+  child.stderr.on('data', (text) => (errors += text))
+  await new Promise((resolve) => child.once('close', resolve))
+  const line = output.split('\n').find((one) => one.trim().startsWith('{')) ?? '{}'
+  const result: { success?: boolean } = JSON.parse(line)
+  if (result.success !== true) throw new Error(`${output}${errors}`)
+  return result
+}
+
+describe('x402’s own end-to-end suite', () => {
+  beforeAll(async () => {
+    stand = await startStand({ origins, chainId: CHAIN.chainId, asset: ASSET })
+    const client = chain()
+    await client.setBalance({ address: buyer.address, value: parseEther('1') })
+    await client.writeContract({
+      account: privateKeyToAccount(buyer.privateKey),
+      chain: null,
+      address: ASSET,
+      abi: usdcAbi,
+      functionName: 'mint',
+      args: [buyer.address, 1_000_000_000n],
+    })
+    mockUrl = await freeUrl()
+    const folder = join(checkout, 'e2e', 'mock-facilitator')
+    await stand.start(['npx', 'tsx', 'index.ts'], { PORT: portOf(mockUrl) }, `${mockUrl}/health`, folder)
+  }, 120_000)
+  afterAll(() => stand?.stop())
+
+  describe.each(servers.map((server, at) => ({ ...server, url: origins[at] as string })))(
+    'server $name',
+    ({ command, folder, endpoints, transport, url }) => {
+      let end: () => void
+      beforeAll(async () => {
+        const health = endpoints.find((endpoint) => endpoint.health)?.path ?? '/health'
+        const env = {
+          ...SOLANA,
+          PORT: portOf(url),
+          EVM_NETWORK: CHAIN.network,
+          EVM_RPC_URL: stand.devnet.rpcUrl,
+          EVM_PAYEE_ADDRESS: DEVNET_ROLES.seller.address,
+          EVM_PERMIT2_ASSET: ASSET,
+          FACILITATOR_URL: stand.facilitatorUrl,
+          MOCK_FACILITATOR_URL: mockUrl,
+        }
+        end = await stand.start(command, env, `${url}${health}`, folder)
+      }, 240_000)
+      afterAll(() => end?.())
+
+      const sold = endpoints.filter((endpoint) => isPaid(endpoint) && isServed(endpoint))
+      const buyers = clients
+        .filter((client) => client.transport === transport)
+        .map((client) => ({
+          client,
+          payable: sold.filter(({ transferMethod = 'eip3009' }) => client.transferMethods.includes(transferMethod)),
+        }))
+        .filter(({ payable }) => payable.length > 0)
+      describe.each(buyers)('client $client.name', ({ client, payable }) => {
+        it.each(payable)(
+          'pays $path',
+          async ({ path, coldstart = false }) => {
+            await prepare(!coldstart)
+            const before = await earned()
+            const result = await buy(client, {
+              ...SOLANA,
+              EVM_PRIVATE_KEY: buyer.privateKey,
+              EVM_NETWORK: CHAIN.network,
+              EVM_RPC_URL: stand.devnet.rpcUrl,
+              RESOURCE_SERVER_URL: url,
+              ENDPOINT_PATH: path,
+            })
+            expect(result).toMatchObject({
+              status_code: 200,
+              payment_response: { success: true, transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/) },
+            })
+            // Every route of the suite costs $0.001.
+            expect((await earned()) - before).toBe(1_000n)
+          },
+          120_000,
+        )
+      })
+    },
+  )
+})
