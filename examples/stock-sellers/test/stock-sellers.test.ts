@@ -68,7 +68,7 @@ function payingFetch(isWanted: (offer: PaymentRequirements) => boolean): typeof 
 
 beforeAll(async () => {
   stand = await startStand({ origins: SELLER_ORIGINS })
-})
+}, 120_000)
 afterAll(async () => {
   await stand.stop()
   rmSync(built, { recursive: true, force: true })
