@@ -117,6 +117,22 @@ describeWithGeth('state that is carried from block to block', () => {
   }
   const audits = (outcome: string) => gateway.metric(`upfront_carry_audits_total{outcome="${outcome}"}`)
 
+  it('is carried from the second block on where nobody has asked anything', async () => {
+    const urls = { UPSTREAM_RPC_URL: geth.rpcUrl, UPSTREAM_WS_URL: geth.wsUrl }
+    const unasked = await startGatewayProcess({ ...urls, FOLLOW_HEAD: 'always' })
+    const blocks = (outcome: string) => unasked.metric(`upfront_carry_blocks_total{outcome="${outcome}"}`)
+    try {
+      await until(async () => (await unasked.metric('upfront_head_trusted')) === 1)
+      await until(async () => {
+        await paid()
+        return (await blocks('carried')) > 0
+      })
+      expect(await blocks('orphan')).toBe(1)
+    } finally {
+      await unasked.stop()
+    }
+  })
+
   it('is what the node has, and is read again by audits alone', async () => {
     for (let round = 0; round < 5; round++) await expectCarried()
     for (let quiet = false; !quiet && !over; ) {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { CallLimits, CallOutcome, CallQueue, UpstreamCall, UpstreamClient } from '@upfront/node'
+import type { CallLimits, CallOutcome, UpstreamCall, UpstreamClient } from '@upfront/node'
 import {
   type Awaitable,
   andThen,
@@ -11,8 +11,9 @@ import {
 } from '@upfront/node'
 import { type BlockHeader, type BlockParameter, ErrorCode, type Hash, RpcError, toQuantity } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
+import { type AskedHead, noAnswer } from './asked-head.js'
 import { blockCall } from './block-call.js'
-import { headerFromRpc, type PendingBlock, pendingFromRpc } from './block-from-rpc.js'
+import { type PendingBlock, pendingFromRpc } from './block-from-rpc.js'
 import { BlockMoved } from './block-moved.js'
 import type { FollowedHead } from './followed-head.js'
 import { HeaderCheck } from './header-check.js'
@@ -25,8 +26,6 @@ import { SharedLookup } from './shared-lookup.js'
 const UNKNOWN_VERDICTS = 2
 const UNKNOWN_ATTEMPTS = 6
 const UNKNOWN_PAUSE_MS = 30
-const BACKWARD_REPEATS = 3
-const BACKWARD_PAUSE_MS = 25
 const PENDING_ATTEMPTS = 7
 const PENDING_PAUSE_MS = 20
 const LOOKUP_TIMEOUT_MS = 12_000
@@ -45,33 +44,24 @@ interface PendingAnswer {
 /** Finds out which block a block parameter means right now, and pins it. */
 export class BlockResolver {
   readonly #client: UpstreamClient
-  readonly #queue: CallQueue
-  readonly #head: SharedLookup<BlockHeader>
+  readonly #head: AskedHead
   readonly #pending: SharedLookup<PinnedBlock>
   readonly #others = new LRUCache<string, SharedLookup<BlockHeader>>({ max: 1_000 })
-  readonly #latest: UpstreamCall<BlockHeader>
   readonly #latestOnce: UpstreamCall<BlockHeader>
   readonly #check: HeaderCheck
-  #lastHead: BlockHeader | undefined
-  #newestNumber = 0n
-  #firstHead: BlockHeader | undefined
-  /** What a block took, on average over the heads seen so far. */
-  #blockMilliseconds = Number.POSITIVE_INFINITY
-  readonly #byHash = new LRUCache<Hash, BlockHeader>({ max: 1_000 })
   readonly #followed: FollowedHead | undefined
 
   /**
+   * @param head where the node is asked for its head
    * @param followed without it the node is asked for `latest` at each request
    * @param check of the chain's headers
    */
-  constructor(client: UpstreamClient, queue: CallQueue, followed?: FollowedHead, check = new HeaderCheck()) {
+  constructor(client: UpstreamClient, head: AskedHead, followed?: FollowedHead, check = new HeaderCheck()) {
     this.#client = client
     this.#check = check
     this.#latestOnce = { ...blockCall('latest', check), attempts: 1 }
-    this.#queue = queue
+    this.#head = head
     this.#followed = followed
-    this.#latest = { ...blockCall('latest'), decode: (result) => this.#headFromRpc(result), pace: 'prompt' }
-    this.#head = new SharedLookup(() => this.#remember(this.#askHead()))
     this.#pending = new SharedLookup(() => this.#askPending())
   }
 
@@ -88,12 +78,14 @@ export class BlockResolver {
    * @throws UpstreamError, or the signal's reason
    */
   askHead(limits: CallLimits = {}): Awaitable<BlockHeader> {
-    return within(this.#head.get(), limits, this.#late)
+    return this.#head.get(limits)
   }
 
   /** The head that was seen last, where it more likely than not is the head still: seen less than half a block's time ago. */
   #likelyHead(): PinnedBlock | undefined {
-    const header = this.#head.recent(Math.min(GUESS_MOST_MS, this.#blockMilliseconds / 2))
+    const header = this.#head.recent(
+      Math.min(GUESS_MOST_MS, (this.#followed?.intervalMs ?? Number.POSITIVE_INFINITY) / 2),
+    )
     return header === undefined ? undefined : pinned(header)
   }
 
@@ -150,7 +142,7 @@ export class BlockResolver {
   }
 
   async #resolveHash(parameter: HashParameter, limits: CallLimits): Promise<PinnedBlock> {
-    const known = this.#byHash.get(parameter.hash) ?? this.#followed?.header(parameter.hash)
+    const known = this.#head.known.get(parameter.hash) ?? this.#followed?.header(parameter.hash)
     const header = known ?? (await this.#shared(parameter, limits))
     if (parameter.requireCanonical) await this.#checkCanonical(header, limits)
     return pinned(header)
@@ -208,42 +200,6 @@ export class BlockResolver {
     throw new UpstreamError(fault, this.#client.label, 'eth_getBlockBy…', 1)
   }
 
-  /**
-   * Behind one URL, or two, there may be nodes of which one lags: a head that goes back is asked for again, and believed
-   * only if it stays so.
-   */
-  async #askHead(): Promise<BlockHeader> {
-    const askedAt = performance.now()
-    let header = await this.#askLatest()
-    const { newestNumber = 0n } = this.#followed ?? {}
-    if (newestNumber > this.#newestNumber) this.#newestNumber = newestNumber
-    for (let again = 0; again < BACKWARD_REPEATS && header.number < this.#newestNumber; again += 1) {
-      await sleep(BACKWARD_PAUSE_MS)
-      header = await this.#askLatest()
-    }
-    this.#newestNumber = header.number
-    this.#followed?.noteAsked(header, askedAt)
-    this.#firstHead ??= header
-    const { number, timestamp } = this.#firstHead
-    if (header.number > number)
-      this.#blockMilliseconds = (1_000 * Number(header.timestamp - timestamp)) / Number(header.number - number)
-    return header
-  }
-
-  async #askLatest(): Promise<BlockHeader> {
-    const outcome = await this.#queue.send(this.#latest)
-    if ('error' in outcome) throw outcome.error
-    this.#lastHead = outcome.value
-    return outcome.value
-  }
-
-  /** The head's header. Asked for hundreds of times a second, it is nearly always the one that was read before. */
-  #headFromRpc(result: unknown): BlockHeader {
-    const last = this.#lastHead
-    if (last !== undefined && hashOf(result) === last.hash) return last
-    return this.#check.checked(headerFromRpc(result), result)
-  }
-
   /** Both blocks come from one answer, so that a temporary failure is not taken for having no pending block. */
   async #askPending(): Promise<PinnedBlock> {
     const deadline = performance.now() + LOOKUP_TIMEOUT_MS
@@ -262,7 +218,7 @@ export class BlockResolver {
   }
 
   async #pinPending(pending: CallOutcome<PendingAnswer>, head: BlockHeader): Promise<PinnedBlock> {
-    this.#byHash.set(head.hash, head)
+    this.#head.known.set(head.hash, head)
     if ('error' in pending || pending.value.block.number <= head.number) return pinned(head)
     const { block, identity } = pending.value
     const parent = block.parentHash === head.hash ? head : await this.#parent(block)
@@ -270,7 +226,7 @@ export class BlockResolver {
   }
 
   async #parent(pending: PendingBlock): Promise<BlockHeader | undefined> {
-    const known = this.#byHash.get(pending.parentHash)
+    const known = this.#head.known.get(pending.parentHash)
     if (known !== undefined) return known
     const [outcome] = await this.#client.batch([
       { ...blockCall({ hash: pending.parentHash }, this.#check), attempts: 3 },
@@ -280,16 +236,11 @@ export class BlockResolver {
 
   async #remember(asked: Promise<BlockHeader>): Promise<BlockHeader> {
     const header = await asked
-    this.#byHash.set(header.hash, header)
+    this.#head.known.set(header.hash, header)
     return header
   }
 
-  readonly #late = (): Error =>
-    new UpstreamError(new UpstreamFault('timeout', 'no answer in time'), this.#client.label, 'eth_getBlockByNumber', 1)
-}
-
-function hashOf(block: unknown): unknown {
-  return typeof block === 'object' && block !== null && 'hash' in block ? block.hash : undefined
+  readonly #late = (): Error => noAnswer(this.#client.label)
 }
 
 function pinned(header: BlockHeader): PinnedBlock {

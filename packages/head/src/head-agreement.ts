@@ -27,19 +27,22 @@ export class HeadAgreement {
   /** How often others moved since this one did. */
   readonly #behind: number[]
   #sent = 0
-  #first: { number: bigint; at: number } | undefined
-  /** Blocks a millisecond. */
-  #rate = 0
   #timer: NodeJS.Timeout | undefined
   readonly #client: UpstreamClient
+  readonly #intervalMs: () => number | undefined
   readonly #changed: (upstream: string, strays: Straying | undefined) => void
 
-  /** @param changed called where a node begins to stray, or ends */
+  /**
+   * @param intervalMs between the chain's blocks; undefined until it is learnt
+   * @param changed called where a node begins to stray, or ends
+   */
   constructor(
     client: UpstreamClient,
+    intervalMs: () => number | undefined = () => undefined,
     changed: (upstream: string, strays: Straying | undefined) => void = () => undefined,
   ) {
     this.#client = client
+    this.#intervalMs = intervalMs
     this.#changed = changed
     this.#heads = client.endpoints.map(() => undefined)
     this.#behind = client.endpoints.map(() => 0)
@@ -67,8 +70,7 @@ export class HeadAgreement {
       else if (moved.includes(true)) this.#behind[node]! += 1
       this.#heads[node] = head
     }
-    this.#learnPace(heads)
-    const slack = BigInt(Math.max(1, Math.ceil(this.#rate * SKEW_MS)))
+    const slack = BigInt(Math.ceil(Math.max(1, SKEW_MS / (this.#intervalMs() ?? SKEW_MS))))
     const isStuck = this.#behind.map((count) => count >= STUCK_AFTER)
     this.#judge(straying(heads, isStuck, slack))
   }
@@ -87,19 +89,8 @@ export class HeadAgreement {
     }
   }
 
-  #learnPace(heads: readonly (SeenHead | undefined)[]): void {
-    const number = heads.find(
-      (head, node) => head !== undefined && this.#client.endpoints[node]?.strays === undefined,
-    )?.number
-    if (number === undefined) return
-    const at = performance.now()
-    this.#first ??= { number, at }
-    if (number > this.#first.number) this.#rate = Number(number - this.#first.number) / (at - this.#first.at)
-  }
-
   #schedule(): void {
-    const blockMs = this.#rate > 0 ? 1 / this.#rate : MOST_OFTEN_MS
-    const inMs = Math.min(Math.max(blockMs, MOST_OFTEN_MS), LEAST_OFTEN_MS)
+    const inMs = Math.min(Math.max(this.#intervalMs() ?? 0, MOST_OFTEN_MS), LEAST_OFTEN_MS)
     this.#timer = setTimeout(() => void this.#lookWhileUsed(), inMs).unref()
   }
 

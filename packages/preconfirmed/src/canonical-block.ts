@@ -4,4 +4,6 @@ import type { BlockHeader, Hash } from '@upfront/protocol'
 export interface CanonicalBlock {
   header: BlockHeader
   transactionHashes: readonly Hash[]
+  /** Whether it takes blocks back that were the chain's. */
+  reorganised: boolean
 }

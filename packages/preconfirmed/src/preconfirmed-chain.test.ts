@@ -303,6 +303,7 @@ function follow(headNumber: number) {
       gasUsed: BigInt((options.transactions ?? []).length * GAS),
     } as BlockHeader,
     transactionHashes: (options.transactions ?? []) as Hash[],
+    reorganised: options.fork !== undefined,
   })
   const chain = new PreconfirmedChain(
     {

@@ -97,12 +97,11 @@ export class PreconfirmedChain {
 
   onHead(head: CanonicalBlock): void {
     if (head.header.hash === this.#head.header.hash) return
-    const follows =
-      head.header.parentHash === this.#head.header.hash || head.header.number > this.#head.header.number + 1n
-    if (!follows) this.#options.observe({ kind: 'reorganised', blockNumber: head.header.number })
+    const { reorganised } = head
+    if (reorganised) this.#options.observe({ kind: 'reorganised', blockNumber: head.header.number })
     this.#head = head
     this.#store.prune(head.header)
-    if (this.#execution && (!follows || this.#execution.blockNumber <= head.header.number))
+    if (this.#execution && (reorganised || this.#execution.blockNumber <= head.header.number))
       this.#execution.canceller.cancel(new Error('overtaken by the head'))
     this.#wake()
   }

@@ -1,5 +1,5 @@
 import { type Devnet, type FaultProxy, startDevnet, startFaultProxy } from '@upfront/devnet'
-import { BlockResolver, HeadAgreement } from '@upfront/head'
+import { AskedHead, BlockResolver, HeadAgreement } from '@upfront/head'
 import { CallQueue, UpstreamClient } from '@upfront/node'
 import { createTestClient, http } from 'viem'
 
@@ -33,7 +33,7 @@ afterEach(async () => {
 function open(count: number): void {
   client = new UpstreamClient({ urls: proxies.slice(0, count).map(({ url }) => url) })
   agreement = new HeadAgreement(client)
-  resolver = new BlockResolver(client, new CallQueue(client))
+  resolver = new BlockResolver(client, new AskedHead(client, new CallQueue(client)))
 }
 
 const node = () => createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })

@@ -1,4 +1,4 @@
-import { BlockResolver, type PinnedBlock } from '@upfront/head'
+import { AskedHead, BlockResolver, type PinnedBlock } from '@upfront/head'
 import { CallQueue, type CancelSignal, passThrough, UpstreamClient, type UpstreamObserver } from '@upfront/node'
 import {
   type ChainRules,
@@ -31,7 +31,7 @@ export class NodeState {
   constructor(urls: string[], observer?: UpstreamObserver) {
     this.client = new UpstreamClient({ urls, ...(observer && { observer }) })
     const queue = new CallQueue(this.client)
-    this.resolver = new BlockResolver(this.client, queue)
+    this.resolver = new BlockResolver(this.client, new AskedHead(this.client, queue))
     this.driver = new Driver(this.engine, this.client, queue)
   }
 

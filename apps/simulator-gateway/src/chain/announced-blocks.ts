@@ -1,4 +1,5 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common'
+import { Branch, missedBlocks } from '@upfront/head'
 import { ErrorCode, type Hash, type Hex, RpcError } from '@upfront/protocol'
 import { LOGGER, type Logger } from '@upfront/service'
 import { type BlockLog, BlockLogs } from './block-logs.js'
@@ -70,8 +71,7 @@ const NOT_IN_HEADER = ['transactions', 'uncles', 'withdrawals', 'size', 'totalDi
 @Injectable()
 export class AnnouncedBlocks implements OnApplicationShutdown {
   private readonly listeners = new Set<BlockListener>()
-  /** Newest last. */
-  private chain: AnnouncedBlock[] = []
+  private readonly chain = new Branch<AnnouncedBlock>(KEPT)
   /** What listeners were told, newest last. */
   private changes: BlockChange[] = []
   private work: Promise<void> = Promise.resolve()
@@ -106,9 +106,9 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
     try {
       if (known !== undefined) await this.lookBack(known)
       await this.inTurn(async () => {
-        if (this.chain.length === 0) {
+        if (this.chain.tip === undefined) {
           const block = await this.block((await this.followed.newest(within())).hash)
-          this.chain = [block]
+          this.chain.startAt(block)
           this.changes = [{ kind: 'added', block }]
         }
         if (known !== undefined) listener.resumed?.(await this.changesFrom(known, listener.wantsLogs ?? false))
@@ -147,7 +147,7 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
     this.end?.()
     this.end = undefined
     clearTimeout(this.retry)
-    this.chain = []
+    this.chain.startAt()
     this.changes = []
     this.found.clear()
   }
@@ -170,36 +170,34 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
 
   /** Announces all blocks up to this one. */
   private async advance(hash: Hash, number: bigint): Promise<void> {
-    const tip = this.chain.at(-1)
+    const { tip, oldest } = this.chain
     // A lower head only lags: should it replace the tip, its child will tell.
-    if (tip === undefined || number < tip.number || this.indexOf(hash) >= 0) return
-    const oldest = this.chain[0]!
-    if (number - tip.number > MOST_BRIDGED) {
-      await this.startAnew(hash)
-      return
-    }
-    const fresh: AnnouncedBlock[] = []
-    for (let next = hash; this.indexOf(next) < 0; next = fresh[0]!.parentHash) {
-      const block = await this.block(next)
-      if (fresh[0] !== undefined && block.number !== fresh[0].number - 1n)
-        throw new Error(`block ${block.number} is named as the parent of ${fresh[0].number}`)
-      if (block.number < oldest.number) break
-      fresh.unshift(block)
-    }
+    if (tip === undefined || number < tip.number || this.chain.has(hash)) return
+    const head = number - tip.number > MOST_BRIDGED ? undefined : await this.block(hash)
+    const missed =
+      head &&
+      (await missedBlocks(head, {
+        linkOf: (block) => block,
+        isKnown: (parent) => this.chain.has(parent),
+        byHash: (parent) => this.block(parent),
+        most: MOST_BRIDGED,
+        lowest: oldest!.number,
+      }))
+    if (missed === undefined) return this.startAnew(hash)
+    const fresh = [...missed, head!]
     if (this.end === undefined) return
     if (this.wantsLogs()) for (const block of fresh) await this.readLogs(block)
-    const fork = this.indexOf(fresh[0]!.parentHash)
-    for (const block of this.chain.slice(fork + 1).reverse()) await this.tell({ kind: 'removed', block })
+    for (const block of this.chain.change(fresh).removed) await this.tell({ kind: 'removed', block })
     for (const block of fresh) await this.tell({ kind: 'added', block })
     if (this.end === undefined) return
-    this.chain = [...this.chain.slice(0, fork + 1), ...fresh].slice(-KEPT)
+    this.chain.extend(fresh)
     this.found.clear()
     this.forgetOldLogs()
   }
 
   /** More blocks came than are told one by one: who listens has to begin anew, so that nobody takes the gap for silence. */
   private async startAnew(hash: Hash): Promise<void> {
-    this.chain = [await this.block(hash)]
+    this.chain.startAt(await this.block(hash))
     this.changes = []
     this.found.clear()
     const told = [...this.listeners]
@@ -251,7 +249,7 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
   /** Fetches what a listener that resumes from further back needs, beside the queue in which heads are told. */
   private async lookBack({ hash, number }: KnownChange): Promise<void> {
     if (this.changes.some(({ block }) => block.hash === hash)) return
-    let next: { hash: Hash; number: bigint } | undefined = this.chain[0] ?? (await this.followed.newest(within()))
+    let next: { hash: Hash; number: bigint } | undefined = this.chain.oldest ?? (await this.followed.newest(within()))
     for (let fetched = 0; next !== undefined && next.number > number && fetched < KEPT; fetched += 1) {
       const block: FollowedBlock | undefined = await this.followed.sealed(next.hash, within())
       next = block && { hash: block.header.parentHash, number: block.header.number - 1n }
@@ -268,7 +266,7 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
     }
     if (find() < 0 && kind === 'added') await this.recall(number)
     const at = find()
-    if (at < 0) throw unknownPosition(known, this.chain[0]!.number)
+    if (at < 0) throw unknownPosition(known, this.chain.oldest!.number)
     const changes = this.changes.slice(at)
     if (wantsLogs) await this.readLogsOf(changes)
     return changes
@@ -278,7 +276,7 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
     let count = 0
     for (const { kind, block } of changes) {
       await this.readLogs(block).catch(() => {
-        throw unknownPosition({ kind, ...block }, this.chain[0]!.number)
+        throw unknownPosition({ kind, ...block }, this.chain.oldest!.number)
       })
       count += block.logs.length
       if (count > MOST_LOGS)
@@ -288,16 +286,12 @@ export class AnnouncedBlocks implements OnApplicationShutdown {
 
   /** Reads the chain back to a block that came before anybody listened: another replica may have announced it. */
   private async recall(number: bigint): Promise<void> {
-    if (this.chain.at(-1)!.number - number >= KEPT) return
+    if (this.chain.tip!.number - number >= KEPT) return
     const older: AnnouncedBlock[] = []
-    for (let next = this.chain[0]!; next.number > number; next = older[0]!)
+    for (let next = this.chain.oldest!; next.number > number; next = older[0]!)
       older.unshift(await this.block(next.parentHash))
-    this.chain.unshift(...older)
+    this.chain.prepend(older)
     this.changes.unshift(...older.map((block) => ({ kind: 'added' as const, block })))
-  }
-
-  private indexOf(hash: Hash): number {
-    return this.chain.findLastIndex((block) => block.hash === hash)
   }
 
   /** @throws Error where the node does not serve it */

@@ -1,7 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common'
-import { blockCall, HeaderCheck, HeadFollower } from '@upfront/head'
+import { AskedHead, HeaderCheck, HeadFollower } from '@upfront/head'
 import {
+  type Awaitable,
   type CallLimits,
+  CallQueue,
   type Cancellation,
   isMethodMissing,
   type UpstreamCall,
@@ -37,17 +39,20 @@ const BLOCK_TIMEOUT_MS = 5_000
 /** Nodes whose own methods change the state without a block (`anvil_setBalance`, `hardhat_setCode`): no header tells of it. */
 const DEVELOPMENT_NODE = /^(anvil|hardhat|edr|ganache|ethereumjs)/i
 
+type HeadListener = (block: FollowedBlock, reorganised: boolean) => void
+
 /** Follows the head of the chain that is served, and carries the engine's state along. */
 @Injectable()
 export class FollowedChain {
   readonly head: HeadFollower<FollowedBlock>
+  readonly asked: AskedHead
   /** Where replicas share a Redis. */
   readonly relay: RedisRelay | undefined
   readonly recent = new RecentHeads()
   readonly headers = new HeaderCheck()
   /** What a stream brought of a block that is sealed now: it need not be executed again. Set by who follows a stream. */
   executedPart: (header: BlockHeader, transactions: readonly Hash[]) => ExecutedPart | undefined = () => undefined
-  private readonly listeners = new Set<(block: FollowedBlock) => void>()
+  private readonly listeners = new Set<HeadListener>()
   private readonly engine: BlockCarrier
   private carrier: { rules: ChainRules; carrier: StateCarrier } | undefined
   private closed = false
@@ -57,6 +62,7 @@ export class FollowedChain {
   constructor(
     private readonly environment: Environment,
     private readonly client: UpstreamClient,
+    queue: CallQueue,
     private readonly driver: Driver,
     private readonly served: ServedChain,
     shared: SharedRedis,
@@ -71,17 +77,18 @@ export class FollowedChain {
       mode: environment.FOLLOW_HEAD,
       urls: environment.UPSTREAM_WS_URL ?? [],
       idleMs: FIXED.followIdleMs,
-      latest: (limits) => client.call(blockCall('latest', this.headers), limits),
+      askHead: (limits) => this.asked.get(limits),
       byHash: (hash, limits) => this.block(hash, limits),
       prepare: (block, parent) => this.prepare(block, parent),
       observe: (event) => {
         telemetry.tell(`head.${event.kind}`, event)
         if (event.kind === 'head') this.recent.noteHead(event)
       },
-      taken: (block) => {
-        for (const listener of this.listeners) listener(block)
+      taken: (block, reorganised) => {
+        for (const listener of this.listeners) listener(block, reorganised)
       },
     })
+    this.asked = new AskedHead(client, queue, this.head, this.headers)
     telemetry.show('head', () => this.head.status())
     telemetry.show('carry', () => this.carryStatus())
   }
@@ -110,15 +117,10 @@ export class FollowedChain {
 
   /**
    * The head: the followed one or, where it can't be vouched for, the node's.
-   * @throws UpstreamError, or the signal's reason
+   * @throws or rejects with UpstreamError, or the signal's reason
    */
-  async newest(limits: CallLimits): Promise<BlockHeader> {
-    const followed = this.head.current()?.header
-    if (followed !== undefined) return followed
-    const askedAt = performance.now()
-    const header = await this.client.call(blockCall('latest', this.headers), limits)
-    this.head.noteAsked(header, askedAt)
-    return header
+  newest(limits: CallLimits): Awaitable<BlockHeader> {
+    return this.head.current()?.header ?? this.asked.get(limits)
   }
 
   /**
@@ -156,8 +158,8 @@ export class FollowedChain {
     return undefined
   }
 
-  /** Calls back with each head that requests may stand on. @returns what ends it */
-  onHead(listener: (block: FollowedBlock) => void): () => void {
+  /** Calls back with each head that requests may stand on, and whether it takes blocks back. @returns what ends it */
+  onHead(listener: HeadListener): () => void {
     this.listeners.add(listener)
     return () => this.listeners.delete(listener)
   }

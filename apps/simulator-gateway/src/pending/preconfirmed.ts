@@ -114,10 +114,10 @@ export class Preconfirmed {
       },
     })
     this.follower = follower
-    const onHead = (block: FollowedBlock) =>
-      follower.onHead({ header: block.header, transactionHashes: transactionHashes(block) })
+    const onHead = (block: FollowedBlock, reorganised: boolean) =>
+      follower.onHead({ header: block.header, transactionHashes: transactionHashes(block), reorganised })
     const [known] = followed.head.kept.newestFirst()
-    if (known !== undefined) onHead(known)
+    if (known !== undefined) onHead(known, false)
     const unlisten = followed.onHead(onHead)
     const rest = followed.head.keepFollowing()
     this.leave = () => {

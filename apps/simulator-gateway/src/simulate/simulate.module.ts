@@ -35,16 +35,20 @@ import { Simulator } from './simulator.js'
     },
     {
       provide: HeadAgreement,
-      inject: [UpstreamClient, Telemetry],
-      useFactory: (client: UpstreamClient, telemetry: Telemetry) =>
-        new HeadAgreement(client, (upstream, strays) => telemetry.tell('upstream.straying', { upstream, strays })),
+      inject: [UpstreamClient, Telemetry, FollowedChain],
+      useFactory: (client: UpstreamClient, telemetry: Telemetry, { head }: FollowedChain) =>
+        new HeadAgreement(
+          client,
+          () => head.intervalMs,
+          (upstream, strays) => telemetry.tell('upstream.straying', { upstream, strays }),
+        ),
     },
     { provide: CallQueue, inject: [UpstreamClient], useFactory: (client: UpstreamClient) => new CallQueue(client) },
     {
       provide: BlockResolver,
-      inject: [UpstreamClient, CallQueue, FollowedChain],
-      useFactory: (client: UpstreamClient, queue: CallQueue, { head, headers }: FollowedChain) =>
-        new BlockResolver(client, queue, head, headers),
+      inject: [UpstreamClient, FollowedChain],
+      useFactory: (client: UpstreamClient, { asked, head, headers }: FollowedChain) =>
+        new BlockResolver(client, asked, head, headers),
     },
     {
       provide: Driver,

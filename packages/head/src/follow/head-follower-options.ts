@@ -1,4 +1,4 @@
-import type { CallLimits } from '@upfront/node'
+import type { Awaitable, CallLimits } from '@upfront/node'
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import type { Relay } from './relay.js'
 
@@ -17,8 +17,8 @@ export interface HeadFollowerOptions<B extends FollowedBlock> {
   urls: readonly string[]
   /** Without a request for so long, `auto` stops following, milliseconds. */
   idleMs?: number
-  /** The node's head. */
-  latest: (limits: CallLimits) => Promise<BlockHeader>
+  /** Asks the node for its head, which `HeadFollower.noteAsked` is told of. */
+  askHead: (limits: CallLimits) => Awaitable<unknown>
   /** The block with this hash; undefined while the node does not serve it. */
   byHash: (hash: Hash, limits: CallLimits) => Promise<B | undefined>
   /**
@@ -29,8 +29,8 @@ export interface HeadFollowerOptions<B extends FollowedBlock> {
   prepare?: (block: B, parent: BlockHeader | undefined) => Promise<void>
   /** What a block takes of the memory for kept blocks: see `KeptBlocks`. */
   weigh?: (block: B) => number
-  /** Called with each head that requests may stand on, in the order in which they may. */
-  taken?: (block: B) => void
+  /** Called with each head that requests may stand on, in the order in which they may, and whether it takes blocks back. */
+  taken?: (block: B, reorganised: boolean) => void
   observe: (event: HeadEvent) => void
   /** Replicas that follow the same chain. */
   relay?: Relay | undefined

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Hash } from '@upfront/protocol'
+import type { BlockHeader, Hash } from '@upfront/protocol'
 import { WebSocketServer } from 'ws'
 import { blockCall } from '../block-call.js'
 import { headerFromRpc } from '../block-from-rpc.js'
@@ -92,13 +92,26 @@ afterEach(async () => {
   await node.close()
 })
 
-async function follow({ wakes, ...options }: Partial<HeadFollowerOptions<Block>> & { wakes?: boolean } = {}) {
+/** Asks for the head as `AskedHead` does. */
+const asking =
+  (follower: () => HeadFollower<Block>, latest = () => node.latest()) =>
+  async () => {
+    const askedAt = performance.now()
+    follower().noteAsked(await latest(), askedAt)
+  }
+
+interface Followed extends Partial<HeadFollowerOptions<Block>> {
+  wakes?: boolean
+  latest?: () => Promise<BlockHeader>
+}
+
+async function follow({ wakes, latest, ...options }: Followed = {}) {
   const events: HeadEvent[] = []
   node.serve(rpcHeader(10))
-  const follower = new HeadFollower<Block>({
+  const follower: HeadFollower<Block> = new HeadFollower<Block>({
     mode: 'always',
     urls: [node.url],
-    latest: () => node.latest(),
+    askHead: asking(() => follower, latest),
     byHash: node.byHash,
     observe: (event) => events.push(event),
     ...options,
@@ -169,9 +182,17 @@ describe('HeadFollower among replicas', () => {
     const { relay, published, tell, lead } = replicas('follows')
     const events: HeadEvent[] = []
     node.serve(rpcHeader(10))
-    const { latest, byHash } = node
+    const { byHash } = node
     const observe = (event: HeadEvent) => events.push(event)
-    const follower = new HeadFollower<Block>({ mode: 'always', urls: [node.url], relay, latest, byHash, observe })
+    const askHead = asking(() => follower)
+    const follower: HeadFollower<Block> = new HeadFollower<Block>({
+      mode: 'always',
+      urls: [node.url],
+      relay,
+      askHead,
+      byHash,
+      observe,
+    })
     followers.push(follower)
     await until(() => follower.status().trusted)
     const [asked, fetched] = [node.asked(), node.fetched()]
@@ -392,8 +413,8 @@ describe('HeadFollower', () => {
 
   it('follows only once somebody asks, in mode auto, and never in mode off', async () => {
     node.serve(rpcHeader(10))
-    const options = { urls: [], latest: node.latest, byHash: node.byHash, observe: () => {} }
-    const auto = new HeadFollower<Block>({ ...options, mode: 'auto' })
+    const options = { urls: [], askHead: asking(() => auto), byHash: node.byHash, observe: () => {} }
+    const auto: HeadFollower<Block> = new HeadFollower<Block>({ ...options, mode: 'auto' })
     const off = new HeadFollower<Block>({ ...options, mode: 'off' })
     followers.push(auto, off)
     await sleep(20)

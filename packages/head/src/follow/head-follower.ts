@@ -151,7 +151,10 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
    * @param askedAt `performance.now()` when the node was asked
    */
   noteAsked(header: BlockHeader, askedAt: number): void {
-    if (this.#following === undefined) return
+    if (this.#following === undefined) {
+      this.#pace.note(header, performance.now())
+      return
+    }
     const isCovered = askedAt >= this.#subscribedAt
     if (isCovered) this.#subscribedAt = Number.POSITIVE_INFINITY
     const current = this.#head
@@ -164,6 +167,10 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     const now = performance.now()
     this.#stand(header, ASKED, now, isCovered)
     this.#announce({ header, from: ASKED, at: now })
+  }
+
+  get intervalMs(): number | undefined {
+    return this.#pace.learntMs
   }
 
   get newestNumber(): bigint {
@@ -293,7 +300,7 @@ export class HeadFollower<B extends FollowedBlock> implements FollowedHead {
     if (compares || !(this.#isTrusted(askedAt) || this.#isHeard(askedAt))) {
       this.#comparedAt = askedAt
       try {
-        this.noteAsked(await this.#options.latest(askLimits(signal)), askedAt)
+        await this.#options.askHead(askLimits(signal))
       } catch (error) {
         if (!signal.aborted) this.#options.observe({ kind: 'unknown', reason: reasonOf(error) })
       }

@@ -4,12 +4,14 @@ import { LRUCache } from 'lru-cache'
 import { askLimits, reasonOf } from './asking.js'
 import type { FollowedBlock, HeadFollowerOptions } from './head-follower-options.js'
 import type { KeptBlocks } from './kept-blocks.js'
-import { MOST_MISSED, missedBlocks } from './missed-blocks.js'
+import { missedBlocks } from './missed-blocks.js'
 
 /** Requests stay on the head before for so long while a new one is prepared. */
 const PREPARE_MS = 50
 /** A block that was announced may be served a little later: how long it is asked for. */
 const SERVED_WITHIN_MS = 2_000
+/** Blocks below a new head that are fetched, so that state can be carried over them. */
+const MOST_MISSED = 8
 /** Headers kept of the blocks that were followed, so that a reorganisation finds its parent. */
 const KNOWN_BLOCKS = 64
 
@@ -89,32 +91,27 @@ export class HeadIntake<B extends FollowedBlock> {
       return
     }
     const { header } = block
-    const before = this.#taken
     const missed = await this.#missed(block, signal)
     await this.#prepared([...(missed ?? []), block])
     if (signal.aborted) return
     this.#taken = header
-    this.#kept.lead(header)
+    const reorganised = this.#kept.lead(header)
     // As a node serves it: what an announcement leaves out, or has wrong, is of no matter.
     this.#follower.adopt(announced, block)
-    const oldest = missed?.[0]?.header ?? header
-    const reorganised =
-      before !== undefined &&
-      oldest.parentHash !== before.hash &&
-      (missed !== undefined || header.number <= before.number)
     this.#options.observe({ kind: 'head', header, reorganised, missed: missed?.length ?? 0 })
-    this.#options.taken?.(block)
+    this.#options.taken?.(block, reorganised)
   }
 
   async #missed(block: B, signal: CancelSignal): Promise<B[] | undefined> {
     const distance = this.#taken === undefined ? undefined : block.header.number - this.#taken.number
     // After a pause the last known block is out of reach: nothing is fetched in vain.
     if (distance === undefined || distance > MOST_MISSED + 1) return undefined
-    return missedBlocks(
-      block,
-      (hash) => this.#known.has(hash),
-      (hash) => this.#follower.block(hash, askLimits(signal)).catch(() => undefined),
-    )
+    return missedBlocks(block, {
+      linkOf: ({ header }) => header,
+      isKnown: (hash) => this.#known.has(hash),
+      byHash: (hash) => this.#follower.block(hash, askLimits(signal)).catch(() => undefined),
+      most: MOST_MISSED,
+    })
   }
 
   async #served(hash: Hash, signal: CancelSignal): Promise<B | undefined> {

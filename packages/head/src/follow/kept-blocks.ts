@@ -1,5 +1,6 @@
 import type { BlockHeader, Hash } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
+import { Branch } from './branch.js'
 import type { FollowedBlock } from './head-follower-options.js'
 
 /** Of the chain up to the newest head that was taken up. */
@@ -13,8 +14,7 @@ const MOST_WEIGHT = 24_000
  */
 export class KeptBlocks<B extends FollowedBlock> {
   readonly #blocks: LRUCache<Hash, B>
-  /** Oldest first, each the parent of the next. */
-  #chain: BlockHeader[] = []
+  readonly #chain = new Branch<BlockHeader>(MOST_BLOCKS)
 
   /** @param weigh of a block, at least 1 */
   constructor(weigh: (block: B) => number = () => 1) {
@@ -28,15 +28,14 @@ export class KeptBlocks<B extends FollowedBlock> {
 
   /** The block of the chain with this number. */
   at(number: bigint): B | undefined {
-    const oldest = this.#chain[0]
-    const header = oldest && this.#chain[Number(number - oldest.number)]
+    const header = this.#chain.at(number)
     return header && this.#blocks.get(header.hash)
   }
 
   /** Of the chain, newest first, as far as they are kept. */
   *newestFirst(): Generator<B> {
-    for (let at = this.#chain.length - 1; at >= 0; at -= 1) {
-      const block = this.#blocks.get(this.#chain[at]!.hash)
+    for (const { hash } of this.#chain.blocks.toReversed()) {
+      const block = this.#blocks.get(hash)
       if (block === undefined) return
       yield block
     }
@@ -46,20 +45,26 @@ export class KeptBlocks<B extends FollowedBlock> {
     this.#blocks.set(block.header.hash, block)
   }
 
-  /** The header is the newest head: the chain ends with it. What does not lead to it is beside the chain from now on. */
-  lead(header: BlockHeader): void {
-    const chain = [header]
-    while (chain.length < MOST_BLOCKS) {
-      const { parentHash } = chain[0]!
-      const at = this.#chain.findLastIndex(({ hash }) => hash === parentHash)
-      if (at >= 0) {
-        chain.unshift(...this.#chain.slice(Math.max(0, at + 1 + chain.length - MOST_BLOCKS), at + 1))
-        continue
-      }
-      const parent = this.#blocks.get(parentHash)
+  /**
+   * The header is the newest head: the chain ends with it. What does not lead to it is beside the chain from now on.
+   * @returns whether that takes blocks back
+   */
+  lead(header: BlockHeader): boolean {
+    const fresh = [header]
+    while (!this.#chain.has(fresh[0]!.parentHash) && fresh.length < MOST_BLOCKS) {
+      const parent = this.#blocks.get(fresh[0]!.parentHash)
       if (parent === undefined) break
-      chain.unshift(parent.header)
+      fresh.unshift(parent.header)
     }
-    this.#chain = chain
+    const before = this.#chain.tip
+    const { removed, isLinked } = this.#chain.extend(fresh)
+    while (this.#chain.blocks.length < MOST_BLOCKS) {
+      const older = this.#blocks.get(this.#chain.oldest!.parentHash)
+      if (older === undefined) break
+      this.#chain.prepend([older.header])
+    }
+    if (before === undefined) return false
+    // Behind a gap that no block bridges, only a head that is no higher says so.
+    return isLinked ? removed.length > 0 : header.number <= before.number
   }
 }

@@ -1,26 +1,35 @@
 import type { Hash } from '@upfront/protocol'
-import type { FollowedBlock } from './head-follower-options.js'
+import type { Linked } from './branch.js'
 
-/** Blocks below a new head that are fetched, so that state can be carried over them. */
-export const MOST_MISSED = 8
+/** Which blocks `missedBlocks` looks for. */
+export interface Missing<B> {
+  linkOf: (block: B) => Linked
+  /** Whether the block with this hash is there. */
+  isKnown: (hash: Hash) => boolean
+  /** Undefined where a block can't be had. */
+  byHash: (hash: Hash) => Promise<B | undefined>
+  /** Blocks at most. */
+  most: number
+  /** Below this number none is looked for, and the first that is found ends the search. */
+  lowest?: bigint
+}
 
 /**
  * The blocks below `block` down to the first whose parent is known, oldest first; undefined where no parent within reach is.
- * @param isKnown whether the block with this hash was followed
- * @param byHash undefined where a block can't be had
+ * @throws Error where a parent has a number that it can't have; as `byHash`
  */
-export async function missedBlocks<B extends FollowedBlock>(
+export async function missedBlocks<B>(
   block: B,
-  isKnown: (hash: Hash) => boolean,
-  byHash: (hash: Hash) => Promise<B | undefined>,
+  { linkOf, isKnown, byHash, most, lowest = 0n }: Missing<B>,
 ): Promise<B[] | undefined> {
   const found: B[] = []
-  for (let lowest = block; !isKnown(lowest.header.parentHash); ) {
-    if (found.length === MOST_MISSED) return undefined
-    const parent = await byHash(lowest.header.parentHash)
+  for (let link = linkOf(block); !isKnown(link.parentHash) && link.number > lowest; link = linkOf(found[0]!)) {
+    if (found.length === most) return undefined
+    const parent = await byHash(link.parentHash)
     if (parent === undefined) return undefined
+    const { number } = linkOf(parent)
+    if (number !== link.number - 1n) throw new Error(`block ${number} is named as the parent of ${link.number}`)
     found.unshift(parent)
-    lowest = parent
   }
   return found
 }

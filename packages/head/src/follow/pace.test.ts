@@ -42,10 +42,10 @@ describe('Pace', () => {
 
   it('begins anew when the head goes back, and follows a chain that changes its pace', () => {
     const pace = paceOf(2_000)
-    pace.note(blockOf(9, 2_000), 30_000)
+    pace.note(blockOf(8, 2_000), 30_000)
     expect(pace.intervalMs).toBe(1_000)
     expect(pace.trustedUntil).toBeUndefined()
-    for (let n = 1; n <= 20; n++) pace.note({ number: BigInt(9 + n), timestamp: BigInt(n) }, 30_000 + n * 200)
+    for (let n = 1; n <= 20; n++) pace.note({ number: BigInt(8 + n), timestamp: BigInt(n) }, 30_000 + n * 200)
     expect(pace.intervalMs).toBe(200)
   })
 

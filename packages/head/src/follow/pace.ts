@@ -36,23 +36,29 @@ export class Pace {
   #isRegular = false
 
   /**
-   * A head that was seen for the first time. One that goes back (a reorganisation) begins anew.
+   * A head that was seen; the newest is not noted again. One that goes back (a reorganisation) begins anew.
    * @param notBefore when the head before was last known to be the head; the new one was made after that
    */
   note({ number, timestamp }: Numbered, at: number, notBefore = at): void {
     const last = this.#seen.at(-1)
+    if (last?.number === number && last.timestamp === timestamp) return
     if (last !== undefined && number <= last.number) this.#seen.length = 0
     this.#seen.push({ number, timestamp, at, notBefore })
     while (this.#remembersTooMany(at)) this.#seen.shift()
     this.#isRegular = isRegular(this.#seen)
   }
 
-  /** Milliseconds between blocks. */
-  get intervalMs(): number {
+  /** Milliseconds between blocks, as learnt; undefined until two heads were seen. */
+  get learntMs(): number | undefined {
     const first = this.#seen[0]
     const last = this.#seen.at(-1)
-    if (first === undefined || last === undefined || first === last) return UNKNOWN_INTERVAL_MS
+    if (first === undefined || last === undefined || first === last) return undefined
     return Math.max(LEAST_INTERVAL_MS, perBlock(first, last))
+  }
+
+  /** The same, or a second until it is learnt. */
+  get intervalMs(): number {
+    return this.learntMs ?? UNKNOWN_INTERVAL_MS
   }
 
   /** How long after the newest head the next one counts as overdue, where a node would announce it. */

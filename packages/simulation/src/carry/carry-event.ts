@@ -28,8 +28,6 @@ export type NotCarried =
   | Difference
   /** The block does not follow a head that is known. */
   | 'orphan'
-  /** Nothing is known of the parent's state. */
-  | 'unheld'
   /** It is the first block of a fork, or its rules are not known here. */
   | 'fork'
   /** A transaction of a type that is not known here, or a block that makes no sense. */

@@ -68,8 +68,6 @@ export class StateCarrier {
   #carried: bigint | undefined
   /** The block that was carried last. */
   #newest: Hash | undefined
-  /** The last one took too long: the engine has seen most of what the next one reads, on whatever block. */
-  #wasLate = false
   /** Ends when all blocks so far are done with. */
   #last: Promise<void> = Promise.resolve()
   #waiting = 0
@@ -123,14 +121,12 @@ export class StateCarrier {
   }
 
   async #prepare(block: SealedBlock, parent: Followed | undefined): Promise<void> {
-    const { engine, rules } = this.#options
+    const { rules } = this.#options
     const { header } = block
     if (this.#closed) return
     if (parent === undefined || header.parentHash !== parent.header.hash)
       return this.#not(block, 'orphan', 'it does not follow a head that is known')
     if (!this.#pacer.allows(header.number)) return this.#not(block, 'paused', `pace: ${this.#pacer.pace}`)
-    if (!this.#wasLate && !engine.holds(parent.header.hash))
-      return this.#not(block, 'unheld', 'nothing is known of its parent')
     const blockRules = carryRules(rules, header, parent.header)
     if (blockRules === undefined) return this.#not(block, 'fork', 'a fork begins, or its rules are not known')
     await this.#carry(block, parent, blockRules)
@@ -156,7 +152,6 @@ export class StateCarrier {
     } catch (error) {
       if (this.#closed) return
       const isLate = error === late
-      this.#wasLate = isLate
       if (isLate) this.#pacer.useless(late.message)
       return this.#not(block, isLate ? 'late' : reasonOf(error), messageOf(error))
     } finally {
@@ -168,7 +163,6 @@ export class StateCarrier {
     if (!isCold) this.#pacer.took(tookMs, interval)
     this.#carried = block.header.number
     this.#newest = block.header.hash
-    this.#wasLate = false
     this.#count('carried')
     this.#audit.note(block.header, carried.sample)
     const { header, transactions } = block

@@ -20,8 +20,6 @@ export interface BlockCarrier {
    * @throws or rejects as `carry` does
    */
   lay(block: ListedBlock, at: StatePoint, cancellation: Cancellation): Awaitable<Step<Carried>>
-  /** Whether anything is held of the state with this key. */
-  holds(key: Hash): boolean
   /** Drops every state. What runs keeps what it stands on. */
   forget(): void
 }
