@@ -1,10 +1,44 @@
-import { Pool, type PoolClient } from 'pg'
+import { Pool, type PoolClient, type PoolConfig } from 'pg'
+
+/** Of texts that vary, such as with the length of a list, not every one is kept. */
+const MOST_STATEMENTS = 500
+const names = new Map<string, string>()
+
+type Query = (statement: unknown, values?: unknown, ...rest: unknown[]) => unknown
+
+/** Has the server parse and plan each statement once for each connection: planning takes longer than most of ours run. */
+function prepareStatements(client: PoolClient): void {
+  const query = client.query.bind(client) as Query
+  const named: Query = (statement, values, ...rest) => query(withName(statement, values), values, ...rest)
+  client.query = named as typeof client.query
+}
+
+function withName(statement: unknown, values: unknown): unknown {
+  if (typeof statement !== 'object' || statement === null || !Array.isArray(values) || values.length === 0)
+    return statement
+  const { text, name } = statement as { text?: unknown; name?: unknown }
+  return typeof text === 'string' && name === undefined ? { ...statement, name: nameOf(text) } : statement
+}
+
+function nameOf(text: string): string | undefined {
+  const known = names.get(text)
+  if (known !== undefined) return known
+  if (names.size >= MOST_STATEMENTS) return undefined
+  const name = `billing_${names.size}`
+  names.set(text, name)
+  return name
+}
 
 /**
  * A pool that gets a lost connection back whoever holds it: drizzle never releases one whose `begin` failed, and so a restart of
  * Postgres would use the pool up.
  */
 export class PostgresPool extends Pool {
+  constructor(config: PoolConfig) {
+    super(config)
+    this.on('connect', prepareStatements)
+  }
+
   override connect(): Promise<PoolClient>
   override connect(callback: Parameters<Pool['connect']>[0]): void
   override connect(callback?: Parameters<Pool['connect']>[0]): Promise<PoolClient> | undefined {

@@ -3,16 +3,30 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { Database } from './ledger.js'
 import { refusedPayers } from './schema.js'
 
-/**
- * Whether nothing may be authorized for this payer: a payment of it could not be collected not long ago, or one that is open looks as
- * if it could not be. An operator who knows better deletes the row of `refused_payers`.
- */
-export async function isPayerRefused(db: Database, network: Network, payer: Address): Promise<boolean> {
+/** What is known of an authorization and its payer before the chain is asked. */
+export interface PayerStanding {
+  /** The authorization became a payment. */
+  isUsed: boolean
+  /**
+   * Nothing may be authorized for this payer: a payment of it could not be collected not long ago, or one that is open looks as if it could
+   * not be. An operator who knows better deletes the row of `refused_payers`.
+   */
+  isRefused: boolean
+}
+
+export async function readStanding(
+  db: Database,
+  network: Network,
+  payer: Address,
+  nonce: bigint,
+): Promise<PayerStanding> {
   const of = sql`network = ${network} and payer = ${payer}`
   const isRefused = sql<boolean>`exists (select from refused_payers where ${of} and coalesce(refused_until > now(), true))
     or exists (select from payments where ${of} and state in ('charging', 'submitted') and doubt is not null)`
-  const [row] = await db.select({ isRefused }).from(sql`(select 1) as one`)
-  return row?.isRefused ?? false
+  const isUsed = sql<boolean>`exists (select from payments where ${of} and nonce = ${nonce.toString()}::numeric)`
+  const [row] = await db.select({ isUsed, isRefused }).from(sql`(select 1) as one`)
+  if (row === undefined) throw new Error('a select without a row')
+  return row
 }
 
 /** That a payer's contract burns gas: nothing more is signed for it. Of a query on `payments`. */

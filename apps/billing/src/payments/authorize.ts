@@ -12,9 +12,9 @@ import { Chains } from '../chain/chains.js'
 import { type SettlementGas, UNPAID_CODE_GAS } from '../chain/settlement-gas.js'
 import { Catalogue } from '../discovery/catalogue.js'
 import { toPayment } from '../ledger/change-payment.js'
-import { findPayment, findPaymentById } from '../ledger/find-payment.js'
+import { findPaymentById } from '../ledger/find-payment.js'
 import { type Database, Ledger, type Transaction } from '../ledger/ledger.js'
-import { isPayerRefused } from '../ledger/refused-payers.js'
+import { readStanding } from '../ledger/refused-payers.js'
 import { KeyTaken, readReserved, readSponsored, reservePayment, type Sponsoring } from '../ledger/reserve.js'
 import type { PaymentOrigin, PaymentRow } from '../ledger/schema.js'
 import { BillingMetrics } from '../metrics.js'
@@ -155,12 +155,9 @@ export class Authorizations {
     const read = readAuthorization(this.chains, { accepted: own, offered }, request)
     if (!read.valid) return refused(read, read.payer)
     const { payer, nonce } = read.authorization
-    const [known, isPayerKnownToBurn] = await Promise.all([
-      findPayment(this.ledger.db, read.chain.network, payer, nonce),
-      isPayerRefused(this.ledger.db, read.chain.network, payer),
-    ])
-    if (known !== null) return nonceUsed(payer)
-    if (isPayerKnownToBurn) return refused(PAYER_REFUSED, payer)
+    const { isUsed, isRefused } = await readStanding(this.ledger.db, read.chain.network, payer, nonce)
+    if (isUsed) return nonceUsed(payer)
+    if (isRefused) return refused(PAYER_REFUSED, payer)
     const [verdict, canSettle] = await Promise.all([
       verifyOnChain(read, own),
       this.funds.canSettle(read.chain, read.authorization.facilitator),

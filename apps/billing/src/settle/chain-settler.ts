@@ -53,6 +53,7 @@ export class ChainSettler {
   readonly #environment: Environment
   readonly #metrics: BillingMetrics
   readonly #logger: Logger
+  readonly #onProgress: (payment: PaymentRow) => void
 
   constructor(
     chain: Chain,
@@ -62,7 +63,9 @@ export class ChainSettler {
     environment: Environment,
     metrics: BillingMetrics,
     logger: Logger,
+    onProgress: (payment: PaymentRow) => void,
   ) {
+    this.#onProgress = onProgress
     this.#chain = chain
     this.#db = db
     this.#signing = signing
@@ -253,6 +256,7 @@ export class ChainSettler {
   }
 
   async #follow(payment: PaymentRow, result: TrackResult): Promise<void> {
+    if ('payment' in result) this.#onProgress(result.payment)
     switch (result.outcome) {
       case 'waiting':
       case 'moved on':

@@ -21,7 +21,7 @@ const LAST_LOOK_MILLISECONDS = 1_000
 @Injectable()
 export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly chains: ReadonlyMap<Network, ChainSettler>
-  /** By payment: it was mined, is final, or doubtful. */
+  /** By payment: it was mined, is final, or doubtful; with its row, where this process has written that. */
   private readonly progress = new EventEmitter().setMaxListeners(0)
   private loops: Promise<void>[] = []
 
@@ -35,7 +35,9 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
     @Inject(LOGGER) logger: Logger,
   ) {
     const settler = (chain: ReturnType<Chains['of']>) =>
-      new ChainSettler(chain, ledger.db, signing, gasPolicy, environment, metrics, logger)
+      new ChainSettler(chain, ledger.db, signing, gasPolicy, environment, metrics, logger, (payment) => {
+        if (standingOf(payment) !== 'pending') this.progress.emit(payment.id, payment)
+      })
     this.chains = new Map(chains.all().map((chain) => [chain.network, settler(chain)]))
   }
 
@@ -83,8 +85,9 @@ export class Settler implements OnApplicationBootstrap, OnApplicationShutdown {
     while (standingOf(current) === 'pending' && Date.now() < until) {
       // What was not heard is looked up as often as payments are.
       const longest = Math.min(this.environment.LIMITS.recoveryMs, until - Date.now())
-      await once(this.progress, payment.id, { signal: AbortSignal.timeout(longest) }).catch(() => undefined)
-      current = (await findPaymentById(this.ledger.db, payment.id)) ?? current
+      const heard = once(this.progress, payment.id, { signal: AbortSignal.timeout(longest) })
+      const [seen] = (await heard.catch(() => [])) as [PaymentRow?]
+      current = seen ?? (await findPaymentById(this.ledger.db, payment.id)) ?? current
     }
     if (milliseconds === 0 || standingOf(current) !== 'pending') return current
     const examined = this.chains.get(payment.network)?.examine(current) ?? current

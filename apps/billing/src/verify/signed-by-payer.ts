@@ -1,50 +1,54 @@
-import type { Eip3009Authorization, Permit2Authorization, SignedAuthorization } from '@upfront/protocol'
+import type { Eip3009Authorization, Hex, Permit2Authorization, SignedAuthorization } from '@upfront/protocol'
 import { authorizationTypes, PERMIT2_ADDRESS, permit2WitnessTypes, uptoPermit2WitnessTypes } from '@x402/evm'
-import { isAddressEqual, numberToHex, recoverTypedDataAddress, type TypedDataDomain } from 'viem'
+import { hashTypedData, isAddressEqual, numberToHex, recoverAddress, size, type TypedDataDomain } from 'viem'
 
 /**
- * Whether an ordinary account has signed this itself. No node is asked: a contract's signature is never one.
+ * The EIP-712 digest that an ordinary account has signed itself; `null`: its key has not. No node is asked: a contract's signature is
+ * never one.
  * @param token the name and version of the token's EIP-712 domain, where EIP-3009 is signed
  */
-export async function isSignedByPayer(
+export async function recoverSigned(
   authorization: SignedAuthorization,
   chainId: number,
   token: { name?: unknown; version?: unknown },
-): Promise<boolean> {
+): Promise<Hex | null> {
+  const { signature, payer } = authorization
+  // As @x402/evm: of a signature in another form it recovers nothing.
+  if (size(signature) !== 65) return null
   try {
-    const signer =
+    const hash =
       authorization.kind === 'exact-eip3009'
-        ? await recoverEip3009(authorization, {
+        ? hashEip3009(authorization, {
             ...token,
             chainId,
             verifyingContract: authorization.token,
           } as TypedDataDomain)
-        : await recoverPermit2(authorization, chainId)
-    return isAddressEqual(signer, authorization.payer)
+        : hashPermit2(authorization, chainId)
+    return isAddressEqual(await recoverAddress({ hash, signature }), payer) ? hash : null
   } catch {
     // Not a signature of that form.
-    return false
+    return null
   }
 }
 
-function recoverPermit2(authorization: Permit2Authorization, chainId: number) {
-  const { token, maximum, spender, nonce, deadline, payTo: to, facilitator, validAfter, signature } = authorization
+function hashPermit2(authorization: Permit2Authorization, chainId: number) {
+  const { token, maximum, spender, nonce, deadline, payTo: to, facilitator, validAfter } = authorization
   const domain = { name: 'Permit2', chainId, verifyingContract: PERMIT2_ADDRESS }
   const permit = { permitted: { token, amount: maximum }, spender, nonce, deadline }
   const primaryType = 'PermitWitnessTransferFrom'
   if (authorization.kind === 'exact-permit2' || facilitator === null) {
     const message = { ...permit, witness: { to, validAfter } }
-    return recoverTypedDataAddress({ domain, types: permit2WitnessTypes, primaryType, message, signature })
+    return hashTypedData({ domain, types: permit2WitnessTypes, primaryType, message })
   }
   const message = { ...permit, witness: { to, facilitator, validAfter } }
-  return recoverTypedDataAddress({ domain, types: uptoPermit2WitnessTypes, primaryType, message, signature })
+  return hashTypedData({ domain, types: uptoPermit2WitnessTypes, primaryType, message })
 }
 
-function recoverEip3009(
-  { payer, payTo, maximum, validAfter, deadline, nonce, signature }: Eip3009Authorization,
+function hashEip3009(
+  { payer, payTo, maximum, validAfter, deadline, nonce }: Eip3009Authorization,
   domain: TypedDataDomain,
 ) {
-  return recoverTypedDataAddress({
+  return hashTypedData({
     domain,
     types: authorizationTypes,
     primaryType: 'TransferWithAuthorization',
@@ -56,6 +60,5 @@ function recoverEip3009(
       validBefore: deadline + 1n,
       nonce: numberToHex(nonce, { size: 32 }),
     },
-    signature,
   })
 }

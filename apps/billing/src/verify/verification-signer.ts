@@ -8,11 +8,17 @@ import { SETTLEMENT_GAS_LIMIT } from '../chain/settlement-call.js'
 /** By x402's proxy, and by EIP-3009. */
 const SETTLEMENTS: ReadonlySet<string> = new Set(['settle', 'transferWithAuthorization'])
 
+/** What `isValidSignature` of ERC-1271 answers. */
+const ERC1271_MAGIC_VALUE: Hex = '0x1626ba7e'
+const NOT_SIGNED: Hex = '0xffffffff'
+
 type ReadContractArguments = Parameters<FacilitatorEvmSigner['readContract']>[0]
 
 /** What most verifications ask: each asked for once, when it is first wanted. */
 export interface PaymentReads {
   payer: Address
+  /** The digest that the payer's own key has signed, which need not be recovered again; `null`: it has not, or it is a contract. */
+  signed: Hex | null
   payerCode(): Promise<Hex>
   /** Of the maximum, from the facilitator. */
   simulatedSettlement(): Promise<Hex>
@@ -50,7 +56,8 @@ export class VerificationSigner implements FacilitatorEvmSigner {
   async getCode({ address }: { address: Hex }): Promise<Hex> {
     const account = address.toLowerCase() as Address
     try {
-      if (account === this.#reads.payer) return await this.#reads.payerCode()
+      // Code, as the library sees it, is what answers for a signature.
+      if (account === this.#reads.payer) return (await this.#isRecovered()) ? '0x01' : await this.#reads.payerCode()
       if (!this.#chain.tokens.has(account)) return await this.#chain.code(account)
       return (await this.#chain.isContract(account)) ? '0x01' : '0x'
     } catch (error) {
@@ -64,6 +71,8 @@ export class VerificationSigner implements FacilitatorEvmSigner {
     // Its diagnosis of a failed simulation goes through Multicall3; we have read balance and allowance ourselves.
     if (functionName === 'aggregate3' || functionName === 'tryAggregate') throw new Error('not needed')
     try {
+      if (functionName === 'isValidSignature' && (await this.#isRecovered()))
+        return args[0] === this.#reads.signed ? ERC1271_MAGIC_VALUE : NOT_SIGNED
       if (SETTLEMENTS.has(functionName)) return await this.#reads.simulatedSettlement()
       const result = await this.#chain.call(address, encodeFunctionData({ ...contract, args }), {
         gas: SETTLEMENT_GAS_LIMIT,
@@ -86,6 +95,11 @@ export class VerificationSigner implements FacilitatorEvmSigner {
   }
   waitForTransactionReceipt(): Promise<never> {
     return this.#refuse()
+  }
+
+  /** Of an account with code its contract decides, also where EIP-7702 has put it there. */
+  async #isRecovered(): Promise<boolean> {
+    return this.#reads.signed !== null && (await this.#reads.payerCode()) === '0x'
   }
 
   #refuse(): Promise<never> {

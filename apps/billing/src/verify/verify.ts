@@ -24,7 +24,7 @@ import type { Chain } from '../chain/chain.js'
 import type { Chains } from '../chain/chains.js'
 import { encodeSettlement, isProxy, PERMIT2, settlementTarget } from '../chain/settlement-call.js'
 import { readSettlementGas, type SettlementGas } from '../chain/settlement-gas.js'
-import { isSignedByPayer } from './signed-by-payer.js'
+import { recoverSigned } from './signed-by-payer.js'
 import { VerificationSigner } from './verification-signer.js'
 
 /** Of `upto` and of `exact`. */
@@ -189,14 +189,16 @@ export async function verifyOnChain(
   if (isProxy(target) && !(await chain.isContract(target)))
     return invalid(RefusalReason.proxyNotDeployed, `${chain.network} has no contract at ${target}`)
   const payerCode = once(() => chain.code(payer))
+  const signed = await recoverSigned(authorization, chain.chainId, requirements.extra)
   const signer = new VerificationSigner(chain, [...acceptedSigners], {
     payer,
+    signed,
     payerCode,
     simulatedSettlement: once(() => chain.simulateSettlement(authorization.facilitator, target, settlement)),
   })
   const readBoth = once(() => readHoldings(chain, authorization, permit))
   // Whoever sends rubbish has the node asked for the payer's code at most.
-  if (await isSignedByPayer(authorization, chain.chainId, requirements.extra)) {
+  if (signed !== null) {
     signer.readAhead()
     readBoth().catch(() => undefined)
   }
@@ -206,8 +208,8 @@ export async function verifyOnChain(
   const { signature } = authorization
   const isUnwrapped =
     isErc6492Signature(signature) && authorization.kind === 'exact-eip3009' && (await payerCode()) !== '0x'
-  const signed = isUnwrapped ? { signature: parseErc6492Signature(signature).signature } : {}
-  const payload = { ...wire.payload, payload: { ...wire.payload.payload, ...signed }, extensions: {} }
+  const unwrapped = isUnwrapped ? { signature: parseErc6492Signature(signature).signature } : {}
+  const payload = { ...wire.payload, payload: { ...wire.payload.payload, ...unwrapped }, extensions: {} }
   const verdict = await scheme.verify(payload, wire.requirements)
   if (signer.fault !== null) throw signer.fault
   const simulationFailed = SIMULATION_FAILED.has(verdict.invalidReason ?? '')

@@ -91,16 +91,16 @@ function waitingIn(payment: PaymentRow | null): TrackResult {
 /** A transaction that settles the payment has succeeded. What counts is the transfer in it. */
 async function mined(db: Database, chain: Chain, payment: PaymentRow, receipt: Receipt): Promise<TrackResult> {
   const found = findTransfer(payment, receipt.logs)
-  const transfer = found === null || (await isClaimed(db, payment, receipt, found)) ? null : found
-  if (transfer !== null && transfer.amount === payment.charge) {
-    const changed = await concludeSettled(db, chain, payment, receipt, transfer)
-    if (changed === null) return { outcome: 'moved on' }
-    return { outcome: changed.state === 'submitted' ? 'waiting' : 'final', payment: changed }
+  if (found !== null && found.amount === payment.charge) {
+    const changed = await concludeSettled(db, chain, payment, receipt, found)
+    if (changed !== null) return { outcome: changed.state === 'submitted' ? 'waiting' : 'final', payment: changed }
+    if (!(await isClaimed(db, payment, receipt, found))) return { outcome: 'moved on' }
   }
   // The nonce was spent on another amount, the transfer pays another payment, or the token moves less than it is told to.
   if (confirmationsOf(chain, receipt) <= DEPTH_BLOCKS) return { outcome: 'waiting', payment }
   if ((await chain.blockHash(receipt.blockNumber)) !== receipt.blockHash) return { outcome: 'waiting', payment }
   const block = { number: receipt.blockNumber, hash: receipt.blockHash }
+  const transfer = found === null || (await isClaimed(db, payment, receipt, found)) ? null : found
   return final(await concludeFailed(db, payment, RefusalReason.transferMismatch, block, receipt, transfer))
 }
 
