@@ -128,6 +128,20 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
     return following.trusted ? following.recent : undefined
   }
 
+  /** Nobody tells the gateway of a block that was taken back before the next one is made: its answers may stand on it until then. */
+  async function knowsTheChain(): Promise<void> {
+    for (;;) {
+      await last
+      const head = (await held())?.at(-1)
+      if (head !== undefined) {
+        const block = numberToHex(BigInt(head.block))
+        const sealed = await geth.rpc<{ hash: Hex } | null>('eth_getBlockByNumber', [block, false])
+        if (sealed?.hash === head.hash) return
+      }
+      await sleep(20)
+    }
+  }
+
   const random = (() => {
     let seed = Number(process.env.READ_SEED ?? 7)
     return (below: number) => {
@@ -299,7 +313,7 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
         if (JSON.stringify(sorted(ours)) !== JSON.stringify(sorted(theirs))) differences.push(answered)
       }
       reorganisesEvery = 0
-      await last
+      await knowsTheChain()
       expect(differences.slice(0, 5)).toEqual([])
       if (QUESTIONS >= 2_000) expect(reorganised).toBeGreaterThan(2)
     },
@@ -326,7 +340,6 @@ suite(path === undefined ? `${title} (skipped: no geth here, see GETH)` : title,
       ])) as [Hex, { number: Hex }, Hex, { blockNumber: Hex }[], Hex, { nonce: Hex }]
       heads.add(number)
       expect([block.number, numberToHex(BigInt(called)), proof.nonce]).toEqual([number, number, count])
-      expect(logs).toBeInstanceOf(Array)
       expect(logs.every(({ blockNumber }) => blockNumber === number)).toBe(true)
       await sleep(20)
     }
