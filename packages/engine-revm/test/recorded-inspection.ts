@@ -1,0 +1,86 @@
+import { recordedBlock } from '@upfront/devnet'
+import { drive } from '@upfront/engine-conformance'
+import {
+  DEFAULT_SIMULATION_LIMITS,
+  decodeSimulationRequest,
+  type Hex,
+  type Inspection,
+  ZERO_HASH,
+} from '@upfront/protocol'
+import {
+  type InspectedBlock,
+  inspect,
+  knownChainRules,
+  ReadBudget,
+  type StateRead,
+  type StateValue,
+  sealedBlockFromRpc,
+} from '@upfront/simulation'
+import { createRevmEngine } from '../src/index.js'
+
+export const RECORDED = ['zkpi-22188088', 'pevm-19929064', 'pevm-18085863', 'pevm-16257471', 'konab-26207962']
+
+/** As JSON-RPC has it. */
+export interface RecordedTransaction {
+  hash: Hex
+  from: Hex
+  to?: Hex | null
+  input: Hex
+  value: Hex
+  gas: Hex
+}
+
+const NOTHING_SHOWN: Inspection = {
+  ...{ stateDiff: false, accessLists: false, assetChanges: false, gasLimits: false },
+}
+
+/** Inspects calls at the time of a recorded block, on its parent's state. */
+export function recordedInspection(name: string) {
+  const { chainId, parent, block, state, blockHashes } = recordedBlock(`${name}.json.br`)
+  const rules = knownChainRules(BigInt(chainId))!
+  const base = sealedBlockFromRpc(parent).header
+  const { timestamp } = sealedBlockFromRpc(block).header
+  const engine = createRevmEngine({ threads: 1 })
+  const { signal } = new AbortController()
+  const recordedValue = (read: StateRead): StateValue => {
+    switch (read.kind) {
+      case 'balance':
+      case 'nonce':
+        return BigInt(state[read.kind](read.address))
+      case 'code':
+        return state.code(read.address)
+      case 'storage':
+        return state.storage(read.address, read.slot)
+      case 'blockHash':
+        return blockHashes[String(read.number)] ?? ZERO_HASH
+    }
+  }
+  return {
+    /** Those that users sent. */
+    transactions: (block.transactions as (RecordedTransaction & { type: Hex })[]).filter(({ type }) => type !== '0x7e'),
+    /** @throws RpcError as `inspect` does */
+    async inspect(calls: readonly object[], inspection: Partial<Inspection>): Promise<InspectedBlock> {
+      const blockOverrides = { time: `0x${timestamp.toString(16)}` }
+      const params = [{ blockStateCalls: [{ blockOverrides, calls }] }, 'latest']
+      const answer = await inspect(
+        {
+          request: decodeSimulationRequest(params, DEFAULT_SIMULATION_LIMITS),
+          base,
+          state: { block: { header: base, key: base.hash }, key: base.hash, layers: [] },
+          rules,
+          driver: {
+            simulate: (plan, point) =>
+              drive(engine.begin(plan, point, { signal }), { read: (reads) => reads.map(recordedValue) }),
+          },
+          limits: DEFAULT_SIMULATION_LIMITS,
+          budget: new ReadBudget(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
+          cancellation: { signal },
+          dialect: 'ethereum',
+        },
+        { ...NOTHING_SHOWN, ...inspection },
+      )
+      return (JSON.parse(answer.json.toString()) as [InspectedBlock])[0]
+    },
+    close: () => engine.close(),
+  }
+}
