@@ -1,7 +1,7 @@
 /** Shared by every package: TypeScript through swc, as native ES modules (needs --experimental-vm-modules). */
 export default {
   testEnvironment: 'node',
-  testTimeout: 60_000,
+  testTimeout: 120_000,
   testMatch: ['<rootDir>/src/**/*.test.ts', '<rootDir>/test/**/*.test.ts'],
   modulePathIgnorePatterns: ['<rootDir>/dist'],
   extensionsToTreatAsEsm: ['.ts'],

@@ -41,7 +41,7 @@ describeWithGeth('state that is carried from block to block', () => {
     // geth serves no `web3_` methods here, as many providers do not: it is no development node.
     const following = { UPSTREAM_RPC_URL: node.url, UPSTREAM_WS_URL: heads.url }
     gateway = await startGatewayProcess(following, { carryAuditMs: 1_000 })
-  }, 60_000)
+  })
   afterAll(async () => {
     await gateway?.stop()
     await heads?.stop()

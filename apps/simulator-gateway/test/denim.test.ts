@@ -46,7 +46,7 @@ describe('a chain that makes a block every 200 ms', () => {
       CHAIN_GENESIS_FILE: file,
       EVM_ENGINE: 'native',
     })
-  }, 60_000)
+  })
   afterAll(async () => {
     await gateway?.stop()
     await blocks?.stop()

@@ -22,7 +22,7 @@ describeIf('beside a real geth', () => {
         startGatewayProcess({ UPSTREAM_RPC_URL: geth.rpcUrl, DIALECT: 'ethereum', EVM_ENGINE: engine }),
       ),
     )
-  }, 60_000)
+  })
   afterAll(async () => {
     await Promise.all((gateways ?? []).map((gateway) => gateway.stop()))
     await geth?.stop()

@@ -37,7 +37,7 @@ let gateway: GatewayProcess
 beforeAll(async () => {
   upstream = await startGenesisUpstream()
   gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url, DIALECT: 'ethereum' })
-}, 60_000)
+})
 
 afterAll(async () => {
   await gateway?.stop()

@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const client of clients) await client.close()
   await stand?.stop()
-}, 60_000)
+})
 
 async function connect(url: string, path = '/mcp'): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' })

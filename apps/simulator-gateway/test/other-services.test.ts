@@ -50,7 +50,7 @@ beforeAll(async () => {
   // The chain itself holds what requests without overrides need.
   upstream = await startGenesisUpstream()
   gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url, DIALECT: 'upfront' })
-}, 60_000)
+})
 
 afterAll(async () => {
   await gateway?.stop()
@@ -478,7 +478,7 @@ describe('eth_callBundle', () => {
       await onDevnet.stop()
       await devnet.stop()
     }
-  }, 60_000)
+  })
 })
 
 it('each of them is in rpc.discover, with an example', async () => {

@@ -32,7 +32,7 @@ beforeAll(async () => {
   isDeployed = true
   await building
   gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: geth.rpcUrl, UPSTREAM_WS_URL: geth.wsUrl })
-}, 60_000)
+})
 afterAll(async () => {
   await gateway?.stop()
   await geth?.stop()

@@ -18,7 +18,7 @@ beforeAll(async () => {
     DIALECT: 'ethereum',
     LIMITS: { callsPerSecond: 0 },
   })
-}, 60_000)
+})
 
 afterAll(async () => {
   await gateway?.stop()
@@ -139,5 +139,5 @@ describe('outcome', () => {
       }
     }
     expect(taken).toEqual([])
-  }, 60_000)
+  })
 })

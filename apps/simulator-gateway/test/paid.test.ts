@@ -37,7 +37,7 @@ describe.each(ledgerStores())('the paid routes, with billing on $name', (store) 
     if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
     stand = await startPaidStand(store, { LIMITS: { gas: 100_000, callsPerSecond: 1 } })
   }, 120_000)
-  afterAll(() => stand?.stop(), 60_000)
+  afterAll(() => stand?.stop())
   beforeEach(async () => {
     if (store.missing === null) sellerHad = await stand.usdcOf(seller())
   })
@@ -87,7 +87,7 @@ describe.each(ledgerStores())('the paid routes, with billing on $name', (store) 
     await expect(answer).rejects.toThrow()
     while ((await earned()) === 0n) await sleep(50)
     expect(await earned()).toBe(1_000n)
-  }, 60_000)
+  })
 
   test("POST /ethereum/v1/simulate is paid for alike, and in geth's shapes", async () => {
     const tooMuch = transferOfUsdc(2n ** 200n)

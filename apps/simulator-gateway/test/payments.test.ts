@@ -46,7 +46,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await stand?.stop()
   upstream?.close()
-}, 60_000)
+})
 
 interface Paid {
   receipt: SignedReceipt

@@ -56,7 +56,7 @@ beforeAll(async () => {
   if (store === undefined) throw new Error('there is no ledger store')
   stand = await startPaidStand(store)
 }, 120_000)
-afterAll(() => stand?.stop(), 60_000)
+afterAll(() => stand?.stop())
 
 for (const { language, command, lacks, permits } of programs) {
   if (lacks !== undefined) console.warn(`skipped: the purchase in ${language}: ${lacks}`)
@@ -79,7 +79,7 @@ for (const { language, command, lacks, permits } of programs) {
     expect(bought).toMatchObject({ status: 'success', transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/) })
     expect((await stand.usdcOf(accounts.seller.address)) - before).toBe(BigInt(bought.amount))
   }
-  test(`the purchase of examples/paying-buyer in ${language}`, () => purchase(stand.devnet.accounts.buyer), 60_000)
+  test(`the purchase of examples/paying-buyer in ${language}`, () => purchase(stand.devnet.accounts.buyer))
   if (permits) {
     test(`the same in ${language} by an account without ETH that has approved nothing`, async () => {
       const privateKey = `0x${randomBytes(32).toString('hex')}` as const
@@ -87,7 +87,7 @@ for (const { language, command, lacks, permits } of programs) {
       await mint(address)
       await purchase({ address, privateKey })
       await purchase({ address, privateKey })
-    }, 60_000)
+    })
   }
 }
 

@@ -53,7 +53,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
     if (store.missing !== null) return console.warn(`skipped: ${store.missing}`)
     stand = await startPaidStand(store, { RECEIPT_KEYS_FILE: receiptKeysFile(RECEIPT_KEY) })
   }, 120_000)
-  afterAll(() => stand?.stop(), 60_000)
+  afterAll(() => stand?.stop())
 
   const call = (id: number, gas = '0x186a0') => ({
     ...{ jsonrpc: '2.0', id, method: 'eth_simulateV1' },
@@ -74,7 +74,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
     expect(address.toLowerCase()).toBe(signer)
     const { transaction, payer, network } = decodePaymentResponseHeader(response.headers.get('payment-response') ?? '')
     expect(payload).toMatchObject({ resourceUrl: url, network, payer, transaction })
-  }, 60_000)
+  })
 
   test('follow offers that are signed by it too, each of what the 402 accepts', async () => {
     const url = `${stand.gateway.url}/v1/preview?to=${BOB}`
@@ -315,7 +315,7 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
     afterAll(async () => {
       await gateway?.stop()
       await devnet?.stop()
-    }, 60_000)
+    })
     const native = loadRevm().reason === undefined ? test : it.skip
 
     native(
@@ -343,7 +343,6 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
         ])
         expect(checks.at(-1)).toMatchObject({ name: 'execution', detail: expect.stringMatching(/^portable: /) })
       },
-      60_000,
     )
   })
 

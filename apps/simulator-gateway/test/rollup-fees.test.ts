@@ -20,7 +20,7 @@ describe('on an OP-stack chain', () => {
   beforeAll(async () => {
     devnet = await startDevnet({ payments: false, optimism: true })
     gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: devnet.rpcUrl, CHAIN_GENESIS_FILE: OP_GENESIS_FILE })
-  }, 60_000)
+  })
   afterAll(async () => {
     await gateway?.stop()
     await devnet?.stop()
@@ -119,4 +119,4 @@ it('elsewhere there are none', async () => {
     await gateway.stop()
     await devnet.stop()
   }
-}, 60_000)
+})

@@ -20,7 +20,7 @@ beforeAll(async () => {
   chain = await startChain()
   // A block is asked about as soon as it is mined: no guess at the next one's time will do.
   gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: chain.anvil.rpcUrl, DIALECT: 'ethereum', FOLLOW_HEAD: 'off' })
-}, 60_000)
+})
 
 afterAll(async () => {
   await gateway?.stop()
@@ -56,7 +56,7 @@ async function carryOut(hash: Hex, call: { to?: Address; value?: bigint; data?: 
 describe.each(SAFE_VERSIONS)('Safe %s', (version) => {
   beforeAll(async () => {
     safe = await deploySafe(chain, version)
-  }, 60_000)
+  })
 
   it('does what the chain does once the threshold is met', async () => {
     const before = await chain.node.getBalance({ address: FRIEND })

@@ -20,7 +20,7 @@ beforeAll(async () => {
   upstream = await startGenesisUpstream()
   for (const EVM_ENGINE of ['auto', 'portable'])
     gateways.push(await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url, DIALECT: 'ethereum', EVM_ENGINE }))
-}, 60_000)
+})
 
 afterAll(async () => {
   for (const gateway of gateways) await gateway.stop()

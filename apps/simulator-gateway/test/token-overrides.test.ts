@@ -22,7 +22,7 @@ beforeAll(async () => {
     DIALECT: 'ethereum',
     LIMITS: { callsPerSecond: 1_000 },
   })
-}, 60_000)
+})
 
 afterAll(async () => {
   await gateway?.stop()

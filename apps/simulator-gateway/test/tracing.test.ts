@@ -68,7 +68,7 @@ afterAll(async () => {
   await stand?.stop()
   await collector.stop()
   await rm(folder, { recursive: true, force: true })
-}, 60_000)
+})
 
 it("makes one trace of a paid simulation, from its caller's span through both services to the chain", async () => {
   const { usdc } = stand.devnet.contracts
@@ -153,7 +153,7 @@ it("continues a caller's trace alone: its baggage is not passed on, and its flag
     node.closeAllConnections()
     node.close()
   }
-}, 60_000)
+})
 
 it("loads OpenTelemetry only where spans are sent, and shows nothing of a node's URL but its origin", async () => {
   const NODE_OPTIONS = `--require ${join(folder, 'probe.cjs')}`

@@ -23,7 +23,7 @@ beforeAll(async () => {
   chain = await startChain()
   // A block is asked about as soon as it is mined: no guess at the next one's time will do.
   gateway = await startGatewayProcess({ UPSTREAM_RPC_URL: chain.anvil.rpcUrl, DIALECT: 'ethereum', FOLLOW_HEAD: 'off' })
-}, 60_000)
+})
 
 afterAll(async () => {
   await gateway?.stop()
@@ -65,7 +65,7 @@ describe.each(VERSIONS)('on EntryPoint v%s', (version) => {
   beforeAll(async () => {
     stand = await deployEntryPoint(chain, version)
     sender = await stand.create(0n)
-  }, 60_000)
+  })
 
   it('shows validation and execution apart, as the chain then carries it out', async () => {
     const signed = await stand.signed(await operation())

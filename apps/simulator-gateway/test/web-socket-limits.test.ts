@@ -65,7 +65,7 @@ describe('what a WebSocket client may hold', () => {
     while (deaf.messages.length < asked) await once(deaf.socket, 'message')
     expect(deaf.messages.map(({ id }) => id)).toEqual(Array.from({ length: asked }, (_, index) => index + 1))
     deaf.socket.close()
-  }, 60_000)
+  })
 
   it('ends the connection of a client that does not read an answer in time', async () => {
     const hasty = await startGatewayProcess(environment, { answerMs: 300 })
@@ -142,7 +142,7 @@ describe('what a WebSocket client may hold', () => {
       await new Promise((resolve) => setTimeout(resolve, 20))
     expect(await last.call('eth_subscribe', ['newHeads'])).toMatchObject({ result: expect.any(String) })
     for (const { socket } of [...opened, last]) socket.close()
-  }, 60_000)
+  })
 
   it('does not watch a simulation with an answer of more than 1 MiB', async () => {
     const client = await connect(gateway.url)
@@ -176,7 +176,7 @@ describe('what a WebSocket client may hold', () => {
     } finally {
       await poor.stop()
     }
-  }, 60_000)
+  })
 
   it('closes with a reason for what is too long or no text', async () => {
     for (const [message, code] of [

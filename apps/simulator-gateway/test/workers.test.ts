@@ -47,7 +47,7 @@ onLinux('GATEWAY_WORKERS (skipped where there is no /proc)', () => {
     expect(served).toBeGreaterThanOrEqual(3)
     expect(served).toBeLessThanOrEqual(5)
     expect(await gateway.metric('upfront_rpc_calls_total{method="eth_simulateV1",outcome="ok"}')).toBe(served)
-  }, 60_000)
+  })
 
   it('start again where one is killed', async () => {
     const [first, second] = workers()
@@ -59,7 +59,7 @@ onLinux('GATEWAY_WORKERS (skipped where there is no /proc)', () => {
       const answer = await ask(chainId).then((response) => response.status)
       expect([200, 429]).toContain(answer)
     }
-  }, 60_000)
+  })
 
   it('end with the first process', async () => {
     const pids = workers()
@@ -67,5 +67,5 @@ onLinux('GATEWAY_WORKERS (skipped where there is no /proc)', () => {
     const [code] = await once(gateway.process, 'exit')
     expect(code).toBe(0)
     for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow('ESRCH')
-  }, 60_000)
+  })
 })

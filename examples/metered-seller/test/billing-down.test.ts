@@ -54,7 +54,7 @@ describe.each(stores())('a billing that can not be reached or dies, on $name', (
     await stand?.stop()
     proxy.closeAllConnections()
     proxy.close()
-  }, 30_000)
+  })
 
   const sellerHas = () => balanceOf(stand.devnet.rpcUrl, stand.devnet.accounts.seller.address)
   const until = async (condition: () => Promise<boolean>) => {
@@ -67,13 +67,13 @@ describe.each(stores())('a billing that can not be reached or dies, on $name', (
     const response = await pay(`${url}?charge=$0.03`)
     expect(receiptOf(response)).toMatchObject({ success: true, amount: '30000' })
     expect((await sellerHas()) - had).toBe(30_000n)
-  }, 30_000)
+  })
 
   test('an authorization whose acknowledgement is lost serves its buyer once', async () => {
     lost.set('/internal/payments', 1)
     const response = await pay(`${url}?charge=$0.01`)
     expect(response.status).toBe(200)
-  }, 30_000)
+  })
 
   test('a billing that is down before the handler gets 503 with Retry-After, and runs nothing', async () => {
     const [payment, before] = [await sign(url), await stand.runs()]
@@ -83,7 +83,7 @@ describe.each(stores())('a billing that can not be reached or dies, on $name', (
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(await stand.runs()).toBe(before)
     await stand.billing.restart()
-  }, 60_000)
+  })
 
   test('a billing that dies while the handler runs costs nobody anything: the charge follows, and the answer with it', async () => {
     const [had, before] = [await sellerHas(), await stand.runs()]
@@ -103,7 +103,7 @@ describe.each(stores())('a billing that can not be reached or dies, on $name', (
     expect([paid.status, await paid.json()]).toMatchObject([200, { charge: '$0.02' }])
     expect(receiptOf(paid)).toMatchObject({ success: true, amount: '20000' })
     expect(await stand.runs()).toBe(before + 2)
-  }, 60_000)
+  })
 
   test('a crash between broadcast and receipt forgets nothing and sends nothing twice', async () => {
     const chain = createTestClient({ mode: 'anvil', transport: http(stand.devnet.rpcUrl) }).extend(publicActions)
@@ -127,5 +127,5 @@ describe.each(stores())('a billing that can not be reached or dies, on $name', (
     await until(async () => (await stand.payments())[0]?.state === 'settled')
     expect((await sellerHas()) - had).toBe(40_000n)
     expect(await chain.getTransactionCount({ address })).toBe(sentBefore + 1)
-  }, 60_000)
+  })
 })

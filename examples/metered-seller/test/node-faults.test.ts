@@ -26,7 +26,7 @@ describe.each(stores())('a node that fails, with billing on $name', (store) => {
   afterAll(async () => {
     await stand?.stop()
     await node?.stop()
-  }, 30_000)
+  })
 
   test.each(['eth_getCode', 'eth_call', 'eth_blockNumber'])(
     'with 429 at %s ends no process, runs nothing, and shows the buyer none of its words',
@@ -45,7 +45,6 @@ describe.each(stores())('a node that fails, with billing on $name', (store) => {
       await untilServed()
       expect(stand.billing.isRunning()).toBe(true)
     },
-    60_000,
   )
 
   test('that takes a transaction and cuts the connection has it sent once, and moved once', async () => {
@@ -57,7 +56,7 @@ describe.each(stores())('a node that fails, with billing on $name', (store) => {
     expect(receiptOf(response)).toMatchObject({ success: true, amount: '30000' })
     expect((await sellerHas()) - had).toBe(30_000n)
     expect(new Set(node.sent).size).toBe(sent + 1)
-  }, 30_000)
+  })
 
   /** After some failures the adapter asks billing again only every now and then. */
   async function untilServed() {

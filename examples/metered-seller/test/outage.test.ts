@@ -35,7 +35,7 @@ afterAll(async () => {
   await stand?.stop()
   proxy.closeAllConnections()
   proxy.close()
-}, 30_000)
+})
 
 const sellerHas = () => balanceOf(stand.devnet.rpcUrl, stand.devnet.accounts.seller.address)
 const until = async (condition: () => Promise<boolean>) => {
@@ -76,4 +76,4 @@ it('a 503 that says that nothing was run or charged leaves its authorization usa
   expect(receiptOf(answer)).toMatchObject({ success: true, amount: '20000' })
   expect((await fetch(`${url}?charge=$0.02`, payment)).status).toBe(402)
   expect(await stand.runs()).toBe(before + 1)
-}, 60_000)
+})

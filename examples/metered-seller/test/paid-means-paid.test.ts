@@ -68,7 +68,7 @@ describe.each(isLong ? LONG : SHORT)(
     beforeAll(async () => {
       stand = await startStand(store, { confirmations, lastSeller: { RECEIPT_WAIT_MS: String(RECEIPT_WAIT) } })
       url = `${stand.seller.url}/metered?charge=${CHARGE}`
-    }, 60_000)
+    })
     afterEach(() => blocksCome('at once'))
     afterAll(() => stand?.stop(), 60_000)
 
@@ -187,7 +187,7 @@ describe.each(isLong ? LONG : SHORT)(
         await blocksCome(200)
         await expectUnserved(await ask(signed))
         expect((await sellerHas()) - had).toBe(0n)
-      }, 60_000)
+      })
 
       it('and who is honest gets its answer with the block that mines its payment', async () => {
         const [account, had, ran] = [await newBuyer(), await sellerHas(), await stand.runs()]
@@ -210,7 +210,7 @@ describe.each(isLong ? LONG : SHORT)(
         if (when !== 200) expect(head - blockNumber).toBeLessThanOrEqual(1n)
         expect((await sellerHas()) - had).toBe(CHARGE)
         expect(await stand.runs()).toBe(ran + 1)
-      }, 60_000)
+      })
     })
   },
 )

@@ -35,7 +35,7 @@ describe.each(layouts)(
         expect(receiptOf(response)).toMatchObject({ success: true, amount: '20000' })
         expect((await sellerHas()) - had).toBe(20_000n)
       }
-    }, 30_000)
+    })
 
     test('spread their offers over the signers, and each settles what names it', async () => {
       const requests = Array.from({ length: 24 }, (_, index) => urls()[index % 2] as string)
@@ -53,7 +53,7 @@ describe.each(layouts)(
       expect(senders).toEqual(signed.map(([, payment]) => facilitatorOf(payment)))
       const expected = accounts.facilitators.slice(0, 2).map(({ address }) => address.toLowerCase())
       expect(new Set(senders)).toEqual(new Set(expected))
-    }, 60_000)
+    })
 
     test('serve an authorization once between them, also at once and for nothing', async () => {
       const [first, second] = urls()
@@ -64,7 +64,7 @@ describe.each(layouts)(
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
       expect((await stand.runs()) - before).toBe(1)
       for (const url of urls()) expect((await fetch(`${url}?charge=0`, payment)).status).toBe(402)
-    }, 30_000)
+    })
   },
 )
 

@@ -29,4 +29,4 @@ it('a seller that is told to end finishes what is paid for, whoever else holds a
   await ended
   // The one who went away pays the maximum, by the policy.
   expect((await sellerHas()) - had).toBe(120_000n)
-}, 60_000)
+})

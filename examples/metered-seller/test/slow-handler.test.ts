@@ -11,7 +11,7 @@ beforeAll(() => {
 })
 afterAll(async () => {
   for (const asked of slow.values()) await (await asked).stand.stop()
-}, 30_000)
+})
 
 async function askSlowly(store: (typeof stores)[number]) {
   const stand = await startStand(store)

@@ -43,7 +43,7 @@ describeGeth.each(CASES)('Amsterdam %s, as geth has it, on the %s build', (_when
   beforeAll(async () => {
     revm = create()
     geth = await startGeth(binary as string, amsterdamChain(amsterdamTime))
-  }, 60_000)
+  })
 
   afterAll(() => Promise.all([revm.close(), geth?.stop()]))
 

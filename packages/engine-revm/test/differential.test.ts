@@ -35,7 +35,7 @@ describe('the builds and geth answer alike', () => {
     const binary = findGeth()
     if (binary !== undefined) geth = await startGeth(binary)
     else console.log('geth is not installed: the builds are compared with each other alone')
-  }, 60_000)
+  })
 
   afterAll(() => Promise.all([...engines.map((engine) => engine.close()), geth?.stop()]))
 

@@ -29,61 +29,57 @@ describe.each(BUILDS)(
     })
     afterAll(() => engine.close())
 
-    it.each(BLOCKS)(
-      '%s: have the receipts that the header commits to',
-      async (file) => {
-        const recorded = recordedBlock(file)
-        const rules = knownChainRules(BigInt(recorded.chainId))!
-        const { signal } = new AbortController()
-        const drive = async <T>(begun: Step<T> | Promise<Step<T>>): Promise<T> => {
-          let step = await begun
-          while (step.kind === 'lacking') step = await step.resume(step.reads.map(valueIn(recorded)))
-          return step.outcome
-        }
-        let executedGas = 0n
-        const site: PrefixSite = {
-          executor: engine,
-          driver: { run: (begin) => drive(begin() as Promise<Step<never>>) },
-          budget: new ReadBudget(1_000_000, Number.POSITIVE_INFINITY),
-          cancellation: { signal },
-          onExecuted: (gas) => {
-            executedGas += gas
-          },
-        }
-        const block = sealedBlockFromRpc(recorded.block)
-        const { header } = block
-        const parent = sealedBlockFromRpc(recorded.parent).header
-        const positions = new BlockPositions()
-        const { prefix, transactions } = positions.open(block, parent, rules)
-        // Out of order: what was executed is kept, and nothing of it is executed again.
-        const half = Math.floor(transactions.length / 2)
-        await positions.after(header.hash, prefix, half, site)
-        await positions.after(header.hash, prefix, transactions.length, site)
-        expect(executedGas).toBe(header.gasUsed)
-        for (const [index, transaction] of transactions.entries()) {
-          const state = await positions.after(header.hash, prefix, index, site)
-          const limits = { answerBytes: 2 ** 24 }
-          const plan = planTransaction(
-            transaction,
-            prefix.transactions[index]!,
-            { header, parent },
-            rules,
-            limits,
-            NO_RECORDING,
-          )
-          const answer: Answer = await drive(engine.begin(plan, state, { signal }) as Promise<Step<Answer>>)
-          const [simulated] = answerBlocks(answer, 'ethereum')
-          const { succeeded, gasUsed, logs } = prefix.receipts[index]!
-          expect(shown(simulated!.calls[0]!)).toEqual({
-            status: succeeded ? '0x1' : '0x0',
-            gasUsed,
-            logs: logs.map(({ address, topics, data }) => ({ address, topics, data })),
-          })
-        }
-        expect(executedGas).toBe(header.gasUsed)
-      },
-      60_000,
-    )
+    it.each(BLOCKS)('%s: have the receipts that the header commits to', async (file) => {
+      const recorded = recordedBlock(file)
+      const rules = knownChainRules(BigInt(recorded.chainId))!
+      const { signal } = new AbortController()
+      const drive = async <T>(begun: Step<T> | Promise<Step<T>>): Promise<T> => {
+        let step = await begun
+        while (step.kind === 'lacking') step = await step.resume(step.reads.map(valueIn(recorded)))
+        return step.outcome
+      }
+      let executedGas = 0n
+      const site: PrefixSite = {
+        executor: engine,
+        driver: { run: (begin) => drive(begin() as Promise<Step<never>>) },
+        budget: new ReadBudget(1_000_000, Number.POSITIVE_INFINITY),
+        cancellation: { signal },
+        onExecuted: (gas) => {
+          executedGas += gas
+        },
+      }
+      const block = sealedBlockFromRpc(recorded.block)
+      const { header } = block
+      const parent = sealedBlockFromRpc(recorded.parent).header
+      const positions = new BlockPositions()
+      const { prefix, transactions } = positions.open(block, parent, rules)
+      // Out of order: what was executed is kept, and nothing of it is executed again.
+      const half = Math.floor(transactions.length / 2)
+      await positions.after(header.hash, prefix, half, site)
+      await positions.after(header.hash, prefix, transactions.length, site)
+      expect(executedGas).toBe(header.gasUsed)
+      for (const [index, transaction] of transactions.entries()) {
+        const state = await positions.after(header.hash, prefix, index, site)
+        const limits = { answerBytes: 2 ** 24 }
+        const plan = planTransaction(
+          transaction,
+          prefix.transactions[index]!,
+          { header, parent },
+          rules,
+          limits,
+          NO_RECORDING,
+        )
+        const answer: Answer = await drive(engine.begin(plan, state, { signal }) as Promise<Step<Answer>>)
+        const [simulated] = answerBlocks(answer, 'ethereum')
+        const { succeeded, gasUsed, logs } = prefix.receipts[index]!
+        expect(shown(simulated!.calls[0]!)).toEqual({
+          status: succeeded ? '0x1' : '0x0',
+          gasUsed,
+          logs: logs.map(({ address, topics, data }) => ({ address, topics, data })),
+        })
+      }
+      expect(executedGas).toBe(header.gasUsed)
+    })
   },
 )
 

@@ -79,7 +79,7 @@ describeBoth('the builds trace as geth does', () => {
   beforeAll(async () => {
     engines = BUILDS.map(([, create]) => create())
     node = await startGeth(geth!)
-  }, 60_000)
+  })
 
   afterAll(() => Promise.all([...engines.map((engine) => engine.close()), node?.stop()]))
 

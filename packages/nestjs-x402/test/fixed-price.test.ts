@@ -39,7 +39,7 @@ describe.each(ADAPTERS)('a route at a fixed price behind %s', (adapter) => {
     }
     const controllers = [WorkController, EarlyController]
     seller = await startSeller(referenceFacilitator(devnet), { adapter, routes, controllers })
-  }, 60_000)
+  })
   afterAll(async () => {
     await seller.close()
     await devnet.stop()

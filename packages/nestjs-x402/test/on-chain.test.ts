@@ -13,7 +13,7 @@ describe.each(ADAPTERS)('a plain x402 facilitator behind %s', (adapter) => {
     devnet = await startDevnet()
     balanceOf = balanceReader(devnet)
     seller = await startSeller(referenceFacilitator(devnet), { adapter, routes: { 'GET /work': paid() } })
-  }, 60_000)
+  })
   afterAll(async () => {
     await seller.close()
     await devnet.stop()

@@ -69,7 +69,7 @@ it('a node that failed is left out, tried by a call of our own, and asked again 
   const kinds = ['open', 'half-open', 'open', 'half-open', 'closed']
   expect(states).toEqual(kinds.map((kind) => [label, kind]))
   expect(label).not.toContain('secret')
-}, 30_000)
+})
 
 it('the only one there is, is asked whatever it did', async () => {
   const alone = new UpstreamClient({ urls: [`http://127.0.0.1:${(nodes[0].server.address() as AddressInfo).port}`] })

@@ -71,7 +71,7 @@ describe('chain rules of a local node', () => {
     const proxy = await start('osaka')
     proxy.fault = 'http-500'
     await expect(rulesOf(proxy.url)).rejects.toMatchObject({ code: -32603, data: { upstream: proxy.host } })
-  }, 20_000)
+  })
 })
 
 describe('chain rules of recorded chains', () => {

@@ -50,7 +50,7 @@ describe('reading ahead', () => {
   beforeAll(async () => {
     devnet = await startDevnet({ payments: false, uniswap: true })
     proxy = await startFaultProxy(devnet.rpcUrl)
-  }, 60_000)
+  })
   afterEach(async () => {
     proxy.lacks.clear()
     proxy.faultOf = undefined

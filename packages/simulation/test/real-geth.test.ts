@@ -21,7 +21,7 @@ withGeth('a real geth as upstream', () => {
     // A block a minute: there is something pending.
     node = await startGeth(geth!, { blockTimeSeconds: 60 })
     chain = new NodeState([node.rpcUrl], { onWorkaround: ({ lacks }) => void lacking.push(lacks) })
-  }, 30_000)
+  })
   afterAll(async () => {
     await chain.close()
     await node.stop()

@@ -13,7 +13,7 @@ beforeAll(async () => {
   if (devnet.uniswap === undefined) throw new Error('no swap contracts')
   stage = { uniswap: devnet.uniswap, trader: DEVNET_ROLES.deployer.address }
   pool = new Pool(devnet.rpcUrl)
-}, 60_000)
+})
 afterAll(async () => {
   await pool?.close()
   await devnet?.stop()

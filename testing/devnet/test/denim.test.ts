@@ -11,7 +11,7 @@ beforeAll(async () => {
   anvil = await startAnvil(['--port', '0', '--network', 'optimism', '--no-mining', '--order', 'fifo'])
   await setL1Fees(anvil.rpcUrl)
   blocks = await startDenimBlocks(anvil.rpcUrl, (error) => errors.push(error))
-}, 60_000)
+})
 afterAll(async () => {
   await blocks?.stop()
   await anvil?.stop()
@@ -40,4 +40,4 @@ test('five blocks share a second, and each begins with the two deposits', async 
     expect(BigInt(part ?? 0)).toBe(ms % 1_000n)
   }
   expect(sent).toBe(50)
-}, 60_000)
+})

@@ -18,14 +18,14 @@ test('without a block time, blocks come with transactions only', async () => {
   const before = await client.getBlockNumber()
   await new Promise((resolve) => setTimeout(resolve, 1_500))
   expect(await client.getBlockNumber()).toBe(before)
-}, 30_000)
+})
 
 test('with a block time, blocks come by themselves', async () => {
   const { rpcUrl } = await start({ blockTimeSeconds: 1 })
   const client = createPublicClient({ transport: http(rpcUrl), cacheTime: 0 })
   const before = await client.getBlockNumber()
   while ((await client.getBlockNumber()) < before + 2n) await new Promise((resolve) => setTimeout(resolve, 50))
-}, 30_000)
+})
 
 test('with a flashblocks port, a stream opens each block', async () => {
   const { flashblocksUrl } = await start({ payments: false, flashblocksPort: 0 })
@@ -38,18 +38,18 @@ test('with a flashblocks port, a stream opens each block', async () => {
   })
   socket.close()
   expect(first.base).toHaveProperty('parent_hash')
-}, 30_000)
+})
 
 test('a port in use is said in anvil’s own words', async () => {
   const { port } = await start({ payments: false })
   await expect(startAnvil(['--port', String(port)])).rejects.toThrow(/address already in use/i)
-}, 30_000)
+})
 
 test('stop ends the process', async () => {
   const devnet = await start({ payments: false })
   await devnet.stop()
   expect(() => process.kill(devnet.pid, 0)).toThrow('ESRCH')
-}, 30_000)
+})
 
 test.each([
   [4788, '0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02'],
@@ -70,4 +70,4 @@ test('the accounts are funded', async () => {
   const client = createPublicClient({ transport: http(rpcUrl) })
   for (const { address } of [DEVNET_ROLES.buyer, ...DEVNET_ROLES.facilitators])
     expect(await client.getBalance({ address })).toBe(10_000n * 10n ** 18n)
-}, 30_000)
+})

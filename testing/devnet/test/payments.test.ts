@@ -70,7 +70,7 @@ let nextNonce = 0n
 
 beforeAll(async () => {
   devnet = await startDevnet()
-}, 60_000)
+})
 afterAll(() => devnet?.stop())
 
 const client = () => createPublicClient({ transport: http(devnet.rpcUrl), pollingInterval: 20 })

@@ -7,7 +7,7 @@ let uniswap: UniswapContracts
 beforeAll(async () => {
   devnet = await startDevnet({ payments: false, uniswap: true })
   uniswap = devnet.uniswap as UniswapContracts
-}, 60_000)
+})
 afterAll(() => devnet?.stop())
 
 test.each(['swapV2', 'swapV3'] as const)(

@@ -34,7 +34,7 @@ describe.each(BUILDS)('state carried over blocks of anvil under OP-stack rules, 
   let node: Devnet
   beforeAll(async () => {
     node = await startDevnet({ optimism: true, payments: false, anvilArgs: ['--no-mining', '--order', 'fifo'] })
-  }, 60_000)
+  })
   afterAll(() => node.stop())
 
   it('holds what the node does, L1 fees included, through reorganisations', async () => {

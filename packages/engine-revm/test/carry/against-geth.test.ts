@@ -43,7 +43,7 @@ withGeth.each(CASES)(
     let node: BuiltGeth
     beforeAll(async () => {
       node = await startBuiltGeth(geth!, genesis)
-    }, 60_000)
+    })
     afterAll(() => node.stop())
 
     it(

@@ -39,7 +39,7 @@ withGeth("Amsterdam's blocks carried by their access lists", () => {
       const list = accessListJson(node.accessList((params as [Hash])[0])!)
       return alter ? alter(list) : list
     }
-  }, 60_000)
+  })
   afterAll(() => Promise.all([node.stop(), proxy.stop()]))
 
   it(
@@ -104,32 +104,28 @@ withGeth("Amsterdam's blocks carried by their access lists", () => {
     ['it is none that the node serves', () => null],
   ]
 
-  it.each(FALSE)(
-    'are executed where the list is false: %s',
-    async (_what, falsely) => {
-      const follower = await Follower.start(BUILDS[0]![1]({ threads: 2 }), proxy.url)
-      const parent = await follower.fetched('latest')
-      const traffic = new Traffic(new Random(SEED), node.rpc, 1337, GETH_DEVELOPER.privateKey as Hash)
-      const reads = traffic.reads(20, parent.header)
-      follower.engine.provide(parent.header.hash, reads, await follower.truth(reads, parent))
-      await traffic.send()
-      const hash = (await node.build({ feeRecipient: traffic.feeRecipient(), withdrawals: [] })) as Hash
-      const block = await follower.fetched(hash)
-      alter = falsely
-      try {
-        expect((await follower.carry(block, parent)).isListed).toBe(false)
-      } finally {
-        alter = undefined
-      }
-      const refused = follower.events.filter(({ kind }) => kind === 'listRefused')
-      expect(refused).toHaveLength(falsely?.([]) === null ? 0 : 1)
-      const written = writtenIn(node.accessList(hash) as Hex)
-      const truth = await follower.truth(written, block)
-      expect(follower.engine.known(hash, written).map((value) => BigInt(value ?? -1))).toEqual(truth.map(BigInt))
-      await follower.close()
-    },
-    60_000,
-  )
+  it.each(FALSE)('are executed where the list is false: %s', async (_what, falsely) => {
+    const follower = await Follower.start(BUILDS[0]![1]({ threads: 2 }), proxy.url)
+    const parent = await follower.fetched('latest')
+    const traffic = new Traffic(new Random(SEED), node.rpc, 1337, GETH_DEVELOPER.privateKey as Hash)
+    const reads = traffic.reads(20, parent.header)
+    follower.engine.provide(parent.header.hash, reads, await follower.truth(reads, parent))
+    await traffic.send()
+    const hash = (await node.build({ feeRecipient: traffic.feeRecipient(), withdrawals: [] })) as Hash
+    const block = await follower.fetched(hash)
+    alter = falsely
+    try {
+      expect((await follower.carry(block, parent)).isListed).toBe(false)
+    } finally {
+      alter = undefined
+    }
+    const refused = follower.events.filter(({ kind }) => kind === 'listRefused')
+    expect(refused).toHaveLength(falsely?.([]) === null ? 0 : 1)
+    const written = writtenIn(node.accessList(hash) as Hex)
+    const truth = await follower.truth(written, block)
+    expect(follower.engine.known(hash, written).map((value) => BigInt(value ?? -1))).toEqual(truth.map(BigInt))
+    await follower.close()
+  })
 
   it('are executed by a follower of a node that serves no lists, which is asked once', async () => {
     proxy.lacks.add('eth_getBlockAccessList')
@@ -150,5 +146,5 @@ withGeth("Amsterdam's blocks carried by their access lists", () => {
     }
     expect(reads() - before).toBe(1)
     await follower.close()
-  }, 60_000)
+  })
 })

@@ -11,7 +11,7 @@ it('is what its source compiles to', () => {
     encoding: 'utf8',
   })
   expect({ status, stderr: status === 0 ? '' : stderr }).toEqual({ status: 0, stderr: '' })
-}, 60_000)
+})
 
 it('is the same for pages and for the local stand', () => {
   const text = read('artifacts/OutcomeGuard.json')
