@@ -13,7 +13,7 @@ import type { Engine } from '@upfront/simulation'
 import { BUILDS } from './builds.js'
 
 const FIRST_SEED = Number(process.env.AMSTERDAM_SEED ?? 1)
-const SEEDS = Number(process.env.AMSTERDAM_SEEDS ?? 100)
+const SEEDS = Number(process.env.AMSTERDAM_SEEDS ?? 40)
 const MAX_FOUND = 5
 
 /**

@@ -18,7 +18,7 @@ if (geth === undefined) console.warn('carry: not tried, there is no geth in PATH
 const withGeth = geth === undefined ? describe.skip : describe
 
 /** `npm run test:carry` has more. */
-const BLOCKS = Number(process.env.CARRY_BLOCKS ?? 40)
+const BLOCKS = Number(process.env.CARRY_BLOCKS ?? 20)
 const SEED = Number(process.env.CARRY_SEED ?? 20_261_123)
 /** At each block, and in a part of them. */
 const READS = Number(process.env.CARRY_READS ?? 120)

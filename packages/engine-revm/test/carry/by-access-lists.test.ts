@@ -21,7 +21,7 @@ if (geth === undefined) console.warn('carrying by access lists: not tried, there
 const withGeth = geth === undefined ? describe.skip : describe
 
 /** `npm run test:carry` has more. */
-const BLOCKS = Math.min(200, Number(process.env.CARRY_BLOCKS ?? 20))
+const BLOCKS = Math.min(200, Number(process.env.CARRY_BLOCKS ?? 10))
 const SEED = Number(process.env.CARRY_SEED ?? 20_261_124)
 
 withGeth("Amsterdam's blocks carried by their access lists", () => {
