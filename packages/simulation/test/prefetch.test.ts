@@ -40,6 +40,7 @@ async function touched(rpcUrl: string, call: object, stateOverrides: object): Pr
   })
 }
 
+const OTHER: Address = `0x${'0e'.repeat(20)}`
 const nonce = (address: Address): StateRead => ({ kind: 'nonce', address })
 
 describe('reading ahead', () => {
@@ -187,11 +188,11 @@ describe('reading ahead', () => {
     await until(() => proxy.stats.byMethod.debug_traceCall === 2)
   })
 
-  it('finds out once which way the node has, and tries the next at once', async () => {
+  it('finds out once which way the node has, and tries the next beside the next reads', async () => {
     proxy.lacks.add('debug_traceCall')
     const { chain, block, plan } = await openChain()
-    await chain.readFor(plan, block, firstLack(plan))
-    await until(() => (proxy.stats.byMethod.eth_createAccessList ?? 0) > 0)
+    await chain.readFor(plan, block, firstLack(plan), [{ kind: 'balance', address: OTHER }])
+    expect(proxy.stats).toMatchObject({ requests: 2, byMethod: { debug_traceCall: 1, eth_createAccessList: 1 } })
     const other = toContract(plan, devnet.uniswap!.pairV2.toLowerCase() as Address)
     await chain.readFor(other, block, firstLack(other))
     expect(proxy.stats.byMethod).toMatchObject({ debug_traceCall: 1 })

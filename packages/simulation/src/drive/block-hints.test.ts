@@ -23,6 +23,7 @@ const WITNESS = { state: ['0xf8'], codes: [], keys: [ACCOUNT, SLOT], headers: []
 /** Hints of a node that serves these methods. */
 function hints(served: Record<string, unknown>, asksNode = true) {
   const asked: { method: string; params: unknown }[] = []
+  const probed: string[] = []
   const read: string[] = []
   const lacks: string[] = []
   const client = {
@@ -33,6 +34,15 @@ function hints(served: Record<string, unknown>, asksNode = true) {
       throw new UpstreamError(new UpstreamFault('rpc-error', rpc.message, { rpc }), 'node', method, 1)
     },
   }
+  const queue = {
+    send: async <T>({ method, params }: UpstreamCall<T>) => {
+      expect(params).toEqual([])
+      probed.push(method)
+      const rpc =
+        method in served ? { code: -32602, message: 'missing value' } : { code: -32601, message: 'no such method' }
+      return { error: new UpstreamError(new UpstreamFault('rpc-error', rpc.message, { rpc }), 'node', method, 1) }
+    },
+  }
   const reads = {
     askAhead: (_: unknown, all: readonly StateRead[]) => {
       read.push(...all.map(readKey))
@@ -41,10 +51,8 @@ function hints(served: Record<string, unknown>, asksNode = true) {
   }
   const engine = { missing: (_: Hash, all: readonly StateRead[]) => [...all] }
   return {
-    hints: new BlockHints(client, reads, engine, (feature) => lacks.push(feature), asksNode),
-    asked,
-    read,
-    lacks,
+    hints: new BlockHints(client, queue, reads, engine, (feature) => lacks.push(feature), asksNode),
+    ...{ asked, probed, read, lacks },
   }
 }
 
@@ -57,38 +65,49 @@ describe('BlockHints', () => {
   ])('has what %s names read in one go', async (method, answer) => {
     const node = hints({ [method]: answer })
     const onLack = node.hints.onLack(header, at)
-    const more = onLack(MUCH, 1)
+    onLack(MUCH, 1)
+    await settled()
+    expect(node.asked).toEqual([])
+    const more = onLack(MUCH, 2)
     await settled()
     await more?.()
     expect(node.read).toEqual(NAMED)
-    onLack(MUCH, 2)
+    onLack(MUCH, 3)
+    node.hints.onLack(header, at)(MUCH, 1)
     await settled()
-    expect(node.asked.filter((call) => call.method === method)).toHaveLength(1)
+    expect(node.asked.map((call) => call.method)).toEqual([method, method])
+    expect(node.probed).toHaveLength(2)
   })
 
-  it('asks once for what is not served, and for nothing where little is lacking or nothing may be asked', async () => {
+  it('asks nothing of a node that serves neither, nor where little is lacking or nothing may be asked', async () => {
     const node = hints({})
     for (let block = 0; block < 3; block += 1) {
-      node.hints.onLack(header, at)(MUCH, 1)
-      await settled()
-      await settled()
+      const onLack = node.hints.onLack(header, at)
+      for (const round of [1, 2]) {
+        onLack(MUCH, round)
+        await settled()
+      }
     }
-    expect(node.asked.map(({ method }) => method)).toEqual(['debug_traceBlockByHash', 'debug_executionWitness'])
+    expect(node.asked).toEqual([])
+    expect(node.probed).toEqual(['debug_traceBlockByHash', 'debug_executionWitness'])
     expect(node.lacks).toEqual(['debug_traceBlockByHash', 'debug_executionWitness'])
-    for (const { hints: quiet, asked, lacking } of [
+    for (const { hints: quiet, probed, lacking } of [
       { ...hints({ debug_traceBlockByHash: PRESTATE }), lacking: MUCH.slice(1) },
       { ...hints({ debug_traceBlockByHash: PRESTATE }, false), lacking: MUCH },
     ]) {
       quiet.onLack(header, at)(lacking, 1)
       await settled()
-      expect(asked).toEqual([])
+      expect(probed).toEqual([])
     }
   })
 
   it('is not disturbed by an answer that makes no sense', async () => {
     const node = hints({ debug_traceBlockByHash: [{ result: { x: {} } }] })
-    const more = node.hints.onLack(header, at)(MUCH, 1)
+    const onLack = node.hints.onLack(header, at)
+    onLack(MUCH, 1)
     await settled()
-    expect([more?.(), node.read]).toEqual([undefined, []])
+    const more = onLack(MUCH, 2)
+    await settled()
+    expect([more?.(), node.asked.length, node.read]).toEqual([undefined, 1, []])
   })
 })

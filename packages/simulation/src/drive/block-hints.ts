@@ -1,4 +1,5 @@
 import {
+  type CallQueue,
   decodeFixedBytes,
   decodeWord,
   malformed,
@@ -21,29 +22,36 @@ const MOST_TOUCHED = 50_000
 const HINT_BYTES = 32 * 1024 * 1024
 /** Longer than any block's interval is worth: the block is executed without it. */
 const HINT_MS = 10_000
+/** Of a refusal. */
+const REFUSAL_BYTES = 4 * 1024
 
 const KINDS = ['debug_traceBlockByHash', 'debug_executionWitness'] as const
 type Kind = (typeof KINDS)[number]
 
 /**
  * What executing a whole block reads, as a node names it in one answer: a trace by the prestate tracer, or an execution witness where that is
- * not served. Only names are taken from it, and nothing depends on it: the block is executed meanwhile.
+ * not served. Only names are taken from it, and nothing depends on it: the block is executed meanwhile. Whether a node serves them it says
+ * beside the first reads, to calls without params: those cost it nothing, and no HTTP request of their own.
  */
 export class BlockHints {
   readonly #client: Pick<UpstreamClient, 'call'>
+  readonly #queue: Pick<CallQueue, 'send'>
   readonly #reads: Pick<StateReads, 'askAhead'>
   readonly #engine: Pick<Engine, 'missing'>
   readonly #unserved: Unserved<Kind>
+  readonly #served = new Set<Kind>()
   readonly #asksNode: boolean
 
   constructor(
     client: Pick<UpstreamClient, 'call'>,
+    queue: Pick<CallQueue, 'send'>,
     reads: Pick<StateReads, 'askAhead'>,
     engine: Pick<Engine, 'missing'>,
     onWorkaround: (lacks: string) => void,
     asksNode: boolean,
   ) {
     this.#client = client
+    this.#queue = queue
     this.#reads = reads
     this.#engine = engine
     this.#unserved = new Unserved(onWorkaround)
@@ -51,35 +59,49 @@ export class BlockHints {
   }
 
   /**
-   * Has all that the node names read at once, where much is lacking in the first round.
+   * Has all that the node names read at once, where much is lacking: in the first round, or in the one after the node said that it serves it.
    * @param header of the block @param at its parent's state
    */
   onLack(header: BlockHeader, at: PinnedState): OnLack {
+    let isAsked = false
     let reading: Promise<unknown> | undefined
-    return (lacking, round) => {
-      if (round === 1 && this.#asksNode && lacking.length >= LEAST_LACKING) {
-        this.#touched(header).then(
-          (touched) => {
-            reading = this.#read(touched, at)
-          },
-          () => undefined,
-        )
+    return (lacking) => {
+      const kind = KINDS.find((each) => !this.#unserved.has(each))
+      if (!isAsked && this.#asksNode && lacking.length >= LEAST_LACKING && kind !== undefined) {
+        if (this.#served.has(kind)) {
+          isAsked = true
+          this.#touched(kind, header).then(
+            (touched) => {
+              reading = this.#read(touched, at)
+            },
+            () => undefined,
+          )
+        } else for (const unknown of KINDS) void this.#probe(unknown)
       }
       return () => reading
     }
   }
 
-  async #touched(header: BlockHeader): Promise<Touched> {
-    for (const kind of KINDS) {
-      if (this.#unserved.has(kind)) continue
-      try {
-        return await this.#client.call(hintOf(kind, header), { deadline: performance.now() + HINT_MS })
-      } catch (error) {
-        if (!(error instanceof UpstreamError && isUnserved(error.fault))) return []
-        this.#unserved.note(kind)
-      }
+  /** Whether the node serves this. Never rejects. */
+  async #probe(kind: Kind): Promise<void> {
+    if (this.#served.has(kind) || this.#unserved.has(kind)) return
+    const call = { method: kind, params: [], decode: () => undefined, maxBytes: REFUSAL_BYTES, attempts: 1 }
+    const outcome = await this.#queue.send(call).catch(() => undefined)
+    if (outcome === undefined) return
+    if ('value' in outcome || (outcome.error.fault.kind === 'rpc-error' && !isUnserved(outcome.error.fault)))
+      this.#served.add(kind)
+    else if (isUnserved(outcome.error.fault)) this.#unserved.note(kind)
+  }
+
+  async #touched(kind: Kind, header: BlockHeader): Promise<Touched> {
+    try {
+      return await this.#client.call(hintOf(kind, header), { deadline: performance.now() + HINT_MS })
+    } catch (error) {
+      if (!(error instanceof UpstreamError && isUnserved(error.fault))) return []
+      this.#served.delete(kind)
+      this.#unserved.note(kind)
+      return []
     }
-    return []
   }
 
   /** Never rejects. */

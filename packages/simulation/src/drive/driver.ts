@@ -59,7 +59,7 @@ export class Driver {
     this.#engine = engine
     this.#reads = reads
     this.#hints = new Hints(queue, reads, engine, onWorkaround, options.hints)
-    this.#blockHints = new BlockHints(client, reads, engine, onWorkaround, options.hints)
+    this.#blockHints = new BlockHints(client, queue, reads, engine, onWorkaround, options.hints)
     this.#observer = observer
     this.#onRejected = options.onRejected
     this.#silent = () => new UpstreamError(new UpstreamFault('timeout', 'no answer in time'), label, 'reading state', 1)
@@ -70,7 +70,7 @@ export class Driver {
    * @throws or rejects with what `Engine.begin` does; UpstreamError, BlockMoved; RpcError -32005 over the budget
    */
   simulate(plan: SimulationPlan, at: PinnedState, limits: DriveLimits): Awaitable<Answer> {
-    const onLack: OnLack = (lacking, round) => (round === 1 ? this.#hints.ask(plan, at, lacking) : undefined)
+    const onLack = this.#hints.onLack(plan, at)
     return recovered(
       () => this.run(() => this.#engine.begin(plan, at, limits.cancellation), at, limits, onLack),
       (error) => {

@@ -6,6 +6,7 @@ import type { Engine } from '../engine/engine.js'
 import { layerValue } from '../engine/layer-value.js'
 import type { StateRead } from '../engine/state.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
+import type { OnLack } from './driver.js'
 import { namedAccounts } from './named-accounts.js'
 import { Overridden } from './overridden.js'
 import type { PinnedState } from './pinned-state.js'
@@ -15,6 +16,9 @@ import { isUnserved, Unserved } from './unserved.js'
 
 const MOST_TOUCHED = 3_000
 const MOST_SEEN = 20_000
+/** Calls of a block that are looked at for a function that was never called. */
+const MOST_FUNCTIONS = 16
+const SELECTOR_DIGITS = '0x'.length + 8
 /** Accounts and slots. */
 const MOST_OVERRIDES = 1_024
 /** Hints share an HTTP request with reads: where they hold those up, they are left out for a while. */
@@ -34,7 +38,7 @@ export class Hints {
   readonly #engine: Pick<Engine, 'missing'>
   readonly #unserved: Unserved<Feature>
   readonly #asksNode: boolean
-  readonly #seen = new LRUCache<Address, true>({ max: MOST_SEEN })
+  readonly #seen = new LRUCache<string, true>({ max: MOST_SEEN })
   #pausedUntil = 0
 
   constructor(
@@ -53,52 +57,71 @@ export class Hints {
 
   /**
    * Has what the calls' input and the node name read ahead; nothing where the plan overrides so much that going through it would hold the
-   * event loop.
-   * @param lacking what the plan lacked first
-   * @returns of what the node has named so far, the reads that are under way: a plan that goes on without them would read what it guesses
+   * event loop. What a node does not serve costs no HTTP request: the next kind of question goes with the next reads. A plan that goes on
+   * waits for the reads of what was named so far: without them it would read what it guesses.
    */
-  ask(plan: SimulationPlan, at: PinnedState, lacking: readonly StateRead[]): () => Promise<unknown> | undefined {
-    const none = () => undefined
-    const unseen = this.#unseen(plan, lacking)
-    if (unseen.size === 0 || overridesMuch(plan)) return none
-    this.#read(namedAccounts(plan, unseen).flatMap(accountReads), plan, at)
-    if (!this.#asksNode || this.#pausedUntil > performance.now()) return none
-    const call = hintedCall(plan, unseen)
-    if (call === undefined) return none
+  onLack(plan: SimulationPlan, at: PinnedState): OnLack {
+    let call: HintedCall | undefined
     let reading: Promise<unknown> | undefined
-    this.#touched(call, at).then(
-      (touched) => {
-        reading = this.#read(touched, plan, at)
-      },
-      () => undefined,
-    )
-    return () => reading && Promise.race([reading, sleep(SLOW_HINT_MS, undefined, { ref: false })])
+    return (lacking, round) => {
+      if (round === 1) call = this.#begin(plan, at, lacking)
+      if (call !== undefined && this.#pausedUntil <= performance.now()) {
+        const asked = call
+        call = undefined
+        this.#touched(asked, at).then(
+          (touched) => {
+            if (touched === undefined) call = asked
+            else reading = this.#read(touched, plan, at)
+          },
+          () => undefined,
+        )
+      }
+      return () => reading && Promise.race([reading, sleep(SLOW_HINT_MS, undefined, { ref: false })])
+    }
   }
 
-  /** The accounts whose code is lacking and that no plan lacked it of before, but for those that send the calls. */
+  /** The call to ask the node about, if any, after what inputs name is read. */
+  #begin(plan: SimulationPlan, at: PinnedState, lacking: readonly StateRead[]): HintedCall | undefined {
+    const unseen = this.#unseen(plan, lacking)
+    if (unseen.size === 0 || overridesMuch(plan)) return undefined
+    this.#read(namedAccounts(plan, unseen).flatMap(accountReads), plan, at)
+    return this.#asksNode ? hintedCall(plan, unseen) : undefined
+  }
+
+  /**
+   * The accounts whose code is lacking and that no plan lacked it of before, but for those that send the calls; and those whose function no
+   * plan called before, where storage is lacking.
+   */
   #unseen({ blocks }: SimulationPlan, lacking: readonly StateRead[]): Set<Address> {
     const senders = new Set(blocks.flatMap(({ calls }) => calls.map(({ from }) => from)))
     const unseen = new Set<Address>()
-    for (const read of lacking) {
-      if (read.kind !== 'code' || senders.has(read.address) || this.#seen.has(read.address)) continue
-      this.#seen.set(read.address, true)
-      unseen.add(read.address)
+    const isNew = (key: string) => {
+      const isKnown = this.#seen.has(key)
+      this.#seen.set(key, true)
+      return !isKnown
     }
+    for (const read of lacking)
+      if (read.kind === 'code' && !senders.has(read.address) && isNew(read.address)) unseen.add(read.address)
+    if (!lacking.some(({ kind }) => kind === 'storage')) return unseen
+    for (const { calls } of blocks)
+      for (const { to, input } of calls.slice(0, MOST_FUNCTIONS))
+        if (to !== null && input.length >= SELECTOR_DIGITS && isNew(to + input.slice(2, SELECTOR_DIGITS)))
+          unseen.add(to)
     return unseen
   }
 
-  async #touched(call: HintedCall, at: PinnedState): Promise<Touched> {
-    for (;;) {
-      const [feature, hint] = this.#hint(call, at)
-      if (hint === undefined) return []
-      const started = performance.now()
-      const outcome = await this.#queue.send(hint)
-      const ended = performance.now()
-      if (ended - started > SLOW_HINT_MS) this.#pausedUntil = ended + SLOW_LASTS_MS
-      if ('value' in outcome) return outcome.value
-      if (!isUnavailable(feature, outcome.error.fault)) return []
-      this.#unserved.note(feature)
-    }
+  /** Undefined where the node does not serve what it was asked. */
+  async #touched(call: HintedCall, at: PinnedState): Promise<Touched | undefined> {
+    const [feature, hint] = this.#hint(call, at)
+    if (hint === undefined) return []
+    const started = performance.now()
+    const outcome = await this.#queue.send(hint)
+    const ended = performance.now()
+    if (ended - started > SLOW_HINT_MS) this.#pausedUntil = ended + SLOW_LASTS_MS
+    if ('value' in outcome) return outcome.value
+    if (!isUnavailable(feature, outcome.error.fault)) return []
+    this.#unserved.note(feature)
+    return undefined
   }
 
   #hint(call: HintedCall, { block }: PinnedState): [Feature, UpstreamCall<Touched> | undefined] {
