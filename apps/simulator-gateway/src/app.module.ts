@@ -11,6 +11,7 @@ import { PaidModule } from './paid/paid.module.js'
 import { RpcModule } from './rpc/rpc.module.js'
 import { SimulateModule } from './simulate/simulate.module.js'
 import { Telemetry } from './telemetry/telemetry.js'
+import { TruthModule } from './truth/truth.module.js'
 import { WireModule } from './wire/wire.module.js'
 
 /** What every room uses: settings, and what the process says of itself. */
@@ -44,6 +45,7 @@ export class AppModule {
     const sells = environment.BILLING_URL !== undefined
     if (environment.CONSOLE === 'on') imports.push(ConsoleModule.importing(sells, process, rpc))
     if (sells) imports.push(PaidModule.importing(process, rpc, simulate))
+    if (environment.TRUTH_SCORE === 'on') imports.push(TruthModule.importing(process, rpc, simulate))
     return { module: AppModule, imports }
   }
 }

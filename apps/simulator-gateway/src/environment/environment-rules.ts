@@ -27,6 +27,37 @@ export class PassthroughMethods implements ValidatorConstraintInterface {
   }
 }
 
+/** What `TRUTH_SCORE=on` needs of the other settings. */
+@ValidatorConstraint()
+export class SeesTransactions implements ValidatorConstraintInterface {
+  validate(value: unknown, { object }: ValidationArguments): boolean {
+    return value !== 'on' || lackingToSee(object as Seeing) === undefined
+  }
+
+  defaultMessage({ object }: ValidationArguments): string {
+    return `needs ${lackingToSee(object as Seeing)}`
+  }
+}
+
+interface Seeing {
+  UPSTREAM_WS_URL?: string[]
+  FLASHBLOCKS_WS_URL?: string[]
+  FOLLOW_HEAD: string
+  GATEWAY_WORKERS: number
+}
+
+function lackingToSee({
+  UPSTREAM_WS_URL,
+  FLASHBLOCKS_WS_URL,
+  FOLLOW_HEAD,
+  GATEWAY_WORKERS,
+}: Seeing): string | undefined {
+  if (UPSTREAM_WS_URL === undefined && FLASHBLOCKS_WS_URL === undefined)
+    return 'UPSTREAM_WS_URL or FLASHBLOCKS_WS_URL, where transactions are seen'
+  if (FOLLOW_HEAD === 'off') return 'blocks, which FOLLOW_HEAD=off leaves out'
+  return GATEWAY_WORKERS > 1 ? 'GATEWAY_WORKERS=1: give it a replica of its own' : undefined
+}
+
 /** `EVM_ENGINE`, with the names that its values had before. @throws Error that says what it may be */
 export function decodeBuild(text: string): 'auto' | 'native' | 'portable' {
   const named = { revm: 'native', ethereumjs: 'portable' }[text] ?? text

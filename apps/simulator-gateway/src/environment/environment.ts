@@ -17,7 +17,13 @@ import {
 import { IsArray, IsIn, IsInt, IsOptional, IsString, Matches, Min, Validate, ValidateIf } from 'class-validator'
 import { type ApiKey, readApiKeysFile } from './api-keys.js'
 import { availableMemory } from './available-memory.js'
-import { decodeBuild, PassthroughMethods, readGenesisFile, UpstreamUrls } from './environment-rules.js'
+import {
+  decodeBuild,
+  PassthroughMethods,
+  readGenesisFile,
+  SeesTransactions,
+  UpstreamUrls,
+} from './environment-rules.js'
 import { FIXED } from './fixed.js'
 import { DEFAULT_LIMITS, decodeLimits, type Limits } from './limits.js'
 import { DEFAULT_PASSTHROUGH_METHODS } from './passthrough-methods.js'
@@ -119,6 +125,11 @@ export class Environment {
   /** A stream without a flashblock for so long is given up for the next. */
   @IsWholeNumber(250)
   FLASHBLOCKS_SILENCE_MS = 2_000
+
+  /** Whether transactions are predicted when they are first seen, and compared with what the chain makes of them. */
+  @IsIn(['on', 'off'])
+  @Validate(SeesTransactions)
+  TRUTH_SCORE: 'on' | 'off' = 'off'
 
   /** What clients, requests and the process may take. */
   @Listed('usual')

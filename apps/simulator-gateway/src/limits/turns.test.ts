@@ -73,4 +73,19 @@ describe('Turns', () => {
     expect(begun).toEqual(['one'])
     await end()
   })
+
+  it('is idle once the last request is answered', async () => {
+    const { turns, take, end } = takingTurns()
+    await turns.idle()
+    take('one')
+    take('other')
+    let isIdle = false
+    const idle = turns.idle().then(() => {
+      isIdle = true
+    })
+    await setImmediate()
+    expect(isIdle).toBe(false)
+    await end()
+    await idle
+  })
 })

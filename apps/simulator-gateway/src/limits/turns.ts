@@ -46,6 +46,7 @@ export class Turns {
   #acceptedInTurn = false
   #accepted = 0
   readonly #limits: { memory: Memory; guard: MemoryGuard }
+  readonly #waitingForIdle: (() => void)[] = []
 
   constructor({ maxInFlight, maxQueued }: TurnLimits, limits: { memory: Memory; guard: MemoryGuard }) {
     this.#limits = limits
@@ -63,6 +64,11 @@ export class Turns {
 
   get queued(): number {
     return this.#slots.queued + this.#work.queued + this.#records.queued
+  }
+
+  /** Resolves once no request is under way and none waits. */
+  async idle(): Promise<void> {
+    while (this.inFlight + this.queued > 0) await new Promise<void>((resolve) => this.#waitingForIdle.push(resolve))
   }
 
   /**
@@ -96,8 +102,16 @@ export class Turns {
       })
     return lastly(
       () => (bytes === 0 ? inSlot() : holding(this.#work, client, lifetime, bytes, inSlot)),
-      () => lifetime.end(),
+      () => {
+        lifetime.end()
+        this.#noteIdle()
+      },
     )
+  }
+
+  #noteIdle(): void {
+    if (this.#waitingForIdle.length === 0 || this.inFlight + this.queued > 0) return
+    for (const resolve of this.#waitingForIdle.splice(0)) resolve()
   }
 
   async #record(client: Client, cancellation: Cancellation, answerBytes: number): Promise<() => void> {

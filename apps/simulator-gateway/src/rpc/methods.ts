@@ -1,10 +1,10 @@
 import type { BlockResolver } from '@upfront/head'
-import { type CallQueue, CallsTogether, passThrough, type UpstreamClient } from '@upfront/node'
+import { CallsTogether, passThrough, type UpstreamClient } from '@upfront/node'
 import { ErrorCode, openRpcDocument, RpcError, toQuantity } from '@upfront/protocol'
 import type { Driver, Engine } from '@upfront/simulation'
 import type { AnnouncedBlocks } from '../chain/announced-blocks.js'
 import type { BlockLogs } from '../chain/block-logs.js'
-import { BlockReceipts } from '../chain/block-receipts.js'
+import type { BlockReceipts } from '../chain/block-receipts.js'
 import type { FollowedChain } from '../chain/followed-chain.js'
 import type { ServedChain } from '../chain/served-chain.js'
 import type { Environment } from '../environment/environment.js'
@@ -34,12 +34,12 @@ export interface RpcMethodsOptions {
   environment: Environment
   simulator: Simulator
   client: UpstreamClient
-  queue: CallQueue
   bases: SimulationBases
   positions: Positions
   resolver: BlockResolver
   followed: FollowedChain
   logs: BlockLogs
+  receipts: BlockReceipts
   driver: Driver
   served: ServedChain
   engine: Engine
@@ -49,7 +49,7 @@ export interface RpcMethodsOptions {
 
 /** Everything that `POST /` serves, by name. What is not in here is -32601. */
 export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcMethod> {
-  const { environment, simulator, client, bases, followed, driver, served, engine, preconfirmed } = options
+  const { environment, simulator, client, bases, followed, driver, served, engine, preconfirmed, receipts } = options
   const methods = new Map<string, RpcMethod>()
   for (const name of environment.PASSTHROUGH_METHODS) {
     methods.set(name, async (params, context) => {
@@ -60,7 +60,6 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   }
   const sends = environment.SENDING === 'on'
   if (sends) for (const [name, method] of sendingMethods(client)) methods.set(name, method)
-  const receipts = new BlockReceipts(options.queue)
   const reading = { bases, followed, driver, served, client, sends, preconfirmed, logs: options.logs, receipts }
   for (const reads of [stateMethods, blockMethods, logMethods, feeMethods, proofMethods])
     for (const [name, method] of reads(reading, methods)) methods.set(name, method)

@@ -1,10 +1,11 @@
 import { type DynamicModule, Module } from '@nestjs/common'
 import { BlockResolver } from '@upfront/head'
-import { CallQueue, UpstreamClient } from '@upfront/node'
+import { UpstreamClient } from '@upfront/node'
 import { Driver } from '@upfront/simulation'
 import { Callers } from '../callers/callers.js'
 import { AnnouncedBlocks } from '../chain/announced-blocks.js'
 import { BlockLogs } from '../chain/block-logs.js'
+import { BlockReceipts } from '../chain/block-receipts.js'
 import { ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 import { FollowedChain } from '../chain/followed-chain.js'
 import { ServedChain } from '../chain/served-chain.js'
@@ -60,12 +61,12 @@ import { RpcService } from './rpc.service.js'
         Environment,
         Simulator,
         UpstreamClient,
-        CallQueue,
         SimulationBases,
         Positions,
         BlockResolver,
         FollowedChain,
         BlockLogs,
+        BlockReceipts,
         Driver,
         ServedChain,
         ENGINE,
@@ -76,12 +77,12 @@ import { RpcService } from './rpc.service.js'
         environment: Environment,
         simulator: Simulator,
         client: UpstreamClient,
-        queue: CallQueue,
         bases: SimulationBases,
         positions: Positions,
         resolver: BlockResolver,
         followed: FollowedChain,
         logs: BlockLogs,
+        receipts: BlockReceipts,
         driver: Driver,
         served: ServedChain,
         { engine }: EngineChoice,
@@ -92,12 +93,12 @@ import { RpcService } from './rpc.service.js'
           environment,
           simulator,
           client,
-          queue,
           bases,
           positions,
           resolver,
           followed,
           logs,
+          receipts,
           driver,
           served,
           engine,

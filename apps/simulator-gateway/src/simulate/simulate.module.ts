@@ -4,6 +4,7 @@ import { CallQueue, UpstreamClient } from '@upfront/node'
 import { Driver } from '@upfront/simulation'
 import { AnnouncedBlocks } from '../chain/announced-blocks.js'
 import { BlockLogs } from '../chain/block-logs.js'
+import { BlockReceipts } from '../chain/block-receipts.js'
 import { chooseEngine, ENGINE, type EngineChoice } from '../chain/engine-choice.js'
 import { FollowedChain } from '../chain/followed-chain.js'
 import { ServedChain } from '../chain/served-chain.js'
@@ -44,6 +45,7 @@ import { Simulator } from './simulator.js'
         ),
     },
     { provide: CallQueue, inject: [UpstreamClient], useFactory: (client: UpstreamClient) => new CallQueue(client) },
+    { provide: BlockReceipts, inject: [CallQueue], useFactory: (queue: CallQueue) => new BlockReceipts(queue) },
     {
       provide: BlockResolver,
       inject: [UpstreamClient, FollowedChain],
@@ -84,6 +86,7 @@ import { Simulator } from './simulator.js'
     CallQueue,
     BlockResolver,
     BlockLogs,
+    BlockReceipts,
     HeadAgreement,
     Driver,
     ServedChain,

@@ -34,6 +34,12 @@ interface OfRequests {
   'simulation.rejected': Rejection
   'payment.record': PaymentRecord
   'upstream.straying': { upstream: string; strays: Straying | undefined }
+  /** Of a prediction that the chain confirmed `hit`, else why it was wrong: from a closed set. */
+  'truth.judged': { transaction: string; block: bigint; outcome: string }
+  /** Transactions that are not scored, and why. */
+  'truth.left': { count: number; why: 'crowded' | 'invalid' | 'unanswered'; reason?: string }
+  /** Where transactions or blocks are told is open, or why not. */
+  'truth.source': { what: string; lost?: string }
 }
 
 /** What happens in the gateway, by name. */
@@ -102,6 +108,23 @@ export const EVENTS: { [N in keyof Events]: Told<Events[N]> } = {
     count({ nativePrecompiles }, { kind }) {
       if (kind === 'nativePrecompile') nativePrecompiles.add()
     },
+  },
+
+  'truth.judged': {
+    level: ({ outcome }) => (outcome === 'ours' ? 'warn' : 'debug'),
+    message: ({ outcome }) =>
+      outcome === 'ours' ? 'our engine comes to something else than the chain' : 'a prediction is compared',
+    count: ({ predictions }, { outcome }) => predictions.add(outcome),
+  },
+  'truth.left': {
+    level: 'debug',
+    message: 'transactions are not scored',
+    count: ({ unpredicted }, { count, why }) => unpredicted.addMany(count, why),
+  },
+  'truth.source': {
+    level: ({ lost }) => (lost === undefined ? 'info' : 'warn'),
+    message: ({ lost }) =>
+      lost === undefined ? 'predictions are scored by what this tells' : 'predictions wait until this is told again',
   },
 
   'upstream.httpRequest': {

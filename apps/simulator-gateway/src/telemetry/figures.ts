@@ -39,6 +39,17 @@ export function figuresOf(metrics: Metrics) {
       'Values of state that simulations were expected to read and the engine held, or that were being read already',
     ),
     reads: metrics.tally('upfront_state_cache_misses_total', 'Values of state asked of the upstream node'),
+    predictions: metrics.tally(
+      'upfront_truth_predictions_total',
+      'Predictions of transactions that were mined: hit, or why they were wrong',
+      ['outcome'],
+      [['hit'], ['ours'], ['unnamed']],
+    ),
+    unpredicted: metrics.tally(
+      'upfront_truth_left_total',
+      'Transactions that are not scored: crowded (no spare time), invalid on the newest state, or unanswered by the node',
+      ['why'],
+    ),
     upstreamTimes: metrics.timings(
       'upfront_upstream_request_seconds',
       'HTTP requests to the upstream node, by outcome',

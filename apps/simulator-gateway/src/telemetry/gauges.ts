@@ -10,6 +10,7 @@ export interface Shown {
   requests: { inFlight: number; queued: number; endedForMemory: number }
   memory: { bytes: number }
   webSockets: { open: number; subscriptions: number }
+  truth: { waiting: number; busyMs: number }
 }
 
 /** What it is, how it is read, and which of several processes' values is shown (`max` where absent), or that it is a count. */
@@ -61,5 +62,13 @@ export const GAUGES: { [N in keyof Shown]: Record<string, Gauge<Shown[N]>> } = {
   webSockets: {
     upfront_websockets: ['Open WebSocket connections', ({ open }) => open, 'sum'],
     upfront_subscriptions: ['Subscriptions over WebSocket', ({ subscriptions }) => subscriptions, 'sum'],
+  },
+  truth: {
+    upfront_truth_waiting: ['Predictions and comparisons that wait for spare time', ({ waiting }) => waiting, 'sum'],
+    upfront_truth_busy_seconds_total: [
+      'Of a core, at most, that predicting and comparing took',
+      ({ busyMs }) => busyMs / 1_000,
+      'counter',
+    ],
   },
 }

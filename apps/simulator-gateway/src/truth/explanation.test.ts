@@ -1,0 +1,67 @@
+import type { FactKind } from '@upfront/simulation'
+import { explanationOf, partsOf } from './explanation.js'
+import type { FoundFact, Result, Run } from './run.js'
+
+const ADDRESS = `0x${'aa'.repeat(20)}` as const
+const result = (gasUsed = 50_000n, succeeded = true): Result => ({
+  succeeded,
+  gasUsed,
+  effects: { failed: !succeeded, moved: [] },
+})
+
+const fact = (kind: FactKind, value: bigint, rest: Partial<FoundFact> = {}): FoundFact => ({
+  fact: kind === 'slot' ? { kind, address: ADDRESS, slot: `0x${'00'.repeat(32)}` } : { kind },
+  ...{ value, isNamed: true, price: undefined, isOfBlock: false },
+  ...rest,
+})
+
+const run = (facts: FoundFact[], of = result()): Run => ({
+  ...of,
+  block: 7n,
+  facts: new Map(facts.map((each) => [each.fact.kind, each])),
+})
+
+describe('partsOf', () => {
+  it('names what differs, a failure apart from what it did not move', () => {
+    expect(partsOf(result(), result())).toEqual({ differs: [] })
+    expect(partsOf(result(), result(40_000n))).toEqual({ differs: ['gas'] })
+    expect(partsOf(result(), result(40_000n, false))).toEqual({ differs: ['status', 'gas'], effect: 'fails' })
+  })
+})
+
+describe('explanationOf', () => {
+  const mined = result(40_000n)
+  const why = (before: FoundFact[], after: FoundFact[], atPlace = mined) =>
+    explanationOf(run(before), run(after, atPlace), mined)
+
+  it('is a dependency that changed, and says where', () => {
+    const after = fact('slot', 2n, { isOfBlock: true })
+    expect(why([fact('slot', 1n), fact('time', 5n)], [after, fact('time', 6n)])).toEqual({
+      why: 'dependency',
+      because: [{ fact: after.fact, predicted: '0x1', found: '0x2', by: 'its block' }],
+    })
+  })
+
+  it('is a block between, where nothing but a value of the block changed', () => {
+    expect(why([fact('slot', 1n), fact('time', 5n)], [fact('slot', 1n), fact('time', 6n)])).toMatchObject({
+      why: 'block',
+      because: [{ fact: { kind: 'time' }, by: 'a block between' }],
+    })
+  })
+
+  it('is a rule, where a slot that it writes was empty before', () => {
+    const before = fact('slot', 0n, { isNamed: false, price: 'zero to some' })
+    const after = fact('slot', 5n, { isNamed: false, price: 'some to some' })
+    expect(why([before], [after])).toMatchObject({ why: 'rule', because: [{ predicted: '0x0', found: '0x5' }] })
+    // What it holds alone costs nothing.
+    expect(why([{ ...after, value: 4n }], [after])).toEqual({ why: 'unnamed', because: [] })
+  })
+
+  it('is ours, where the same run at its own place differs from the chain', () => {
+    expect(why([fact('slot', 1n)], [fact('slot', 2n)], result(39_999n))).toEqual({ why: 'ours', because: [] })
+  })
+
+  it('is unnamed, where nothing that was found by both is another one', () => {
+    expect(why([fact('slot', 1n)], [fact('time', 1n)])).toEqual({ why: 'unnamed', because: [] })
+  })
+})

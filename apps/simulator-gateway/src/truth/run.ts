@@ -1,0 +1,109 @@
+import type { Address, Hash, SimulatedBlock, SimulatedCall } from '@upfront/protocol'
+import {
+  type CallRecord,
+  type DecidingFact,
+  type Effects,
+  effectsOf,
+  factOf,
+  type ShownFact,
+  type Simulation,
+  type SimulationAnswer,
+  shownDependencies,
+} from '@upfront/simulation'
+
+/** What a transaction came to, in a run of ours or on chain. */
+export interface Result {
+  succeeded: boolean
+  gasUsed: bigint
+  effects: Effects
+}
+
+/** A run of ours. */
+export interface Run extends Result {
+  /** Number of the block that it was run in. */
+  block: bigint
+  /** What decided, and what was written, by place. */
+  facts: Map<string, FoundFact>
+}
+
+/** A value that a run found. */
+export interface FoundFact {
+  fact: ShownFact
+  value: bigint
+  /** `depends` names it. Else what writing it costs hangs on it. */
+  isNamed: boolean
+  /** Of the price of writing it: what was there and what was left, as far as that counts (EIP-2200). */
+  price: string | undefined
+  /** Transactions before it in the same block changed it. */
+  isOfBlock: boolean
+}
+
+/** More of a run is not kept. */
+const MOST_FACTS = 256
+/** These follow from the others, or are the transaction's own. */
+const FOLLOWING = new Set<DecidingFact['kind']>(['gasLeft', 'gasPrice', 'origin'])
+
+/** @param answer to one call, with its dependencies and state recorded */
+export function runOf({ json, records }: SimulationAnswer, { base, state }: Simulation): Run {
+  const [block] = JSON.parse(json.toString()) as SimulatedBlock[]
+  const [call] = block!.calls
+  const [record] = records
+  return {
+    ...resultOf(call!),
+    block: base.number + 1n,
+    facts: record === undefined ? new Map() : factsOf(record, state.layers),
+  }
+}
+
+/** Of a receipt, or of a simulated call. */
+export function resultOf({ status, gasUsed, logs }: Pick<SimulatedCall, 'status' | 'gasUsed' | 'logs'>): Result {
+  return {
+    succeeded: status !== '0x0',
+    gasUsed: BigInt(gasUsed),
+    effects: effectsOf({ status, logs }, undefined),
+  }
+}
+
+function factsOf(
+  { dependencies = { facts: [], isPartial: false }, accounts }: CallRecord,
+  layers: Simulation['state']['layers'],
+): Run['facts'] {
+  const found: Run['facts'] = new Map()
+  const add = (fact: FoundFact) => {
+    const place = placeOf(fact.fact)
+    const known = found.get(place)
+    if (known !== undefined) known.price ??= fact.price
+    else if (found.size < MOST_FACTS) found.set(place, fact)
+  }
+  const shown = shownDependencies(dependencies, layers, false).facts
+  for (const [at, { kind, value, ...rest }] of dependencies.facts.entries()) {
+    if (FOLLOWING.has(kind)) continue
+    add({
+      fact: factOf({ kind, value, ...rest }),
+      value,
+      isNamed: true,
+      price: undefined,
+      isOfBlock: shown[at]!.isPending === true,
+    })
+  }
+  const isOfBlock = (address: Address, slot: Hash) =>
+    layers.some(({ accounts }) => accounts.get(address)?.storage.has(slot) === true)
+  for (const { address, before, after, slots } of accounts) {
+    if (before.exists !== after.exists) {
+      const price = before.exists ? 'there' : 'not there'
+      const value = before.exists ? 1n : 0n
+      add({ fact: { kind: 'code', address }, value, isNamed: false, price, isOfBlock: false })
+    }
+    for (const { slot, before, after } of slots) {
+      const [was, is] = [BigInt(before), BigInt(after)]
+      const price = was === is ? 'left' : `${was === 0n ? 'zero' : 'some'} to ${is === 0n ? 'zero' : 'some'}`
+      const fact: ShownFact = { kind: 'slot', address, slot }
+      add({ fact, value: was, isNamed: false, price, isOfBlock: isOfBlock(address, slot) })
+    }
+  }
+  return found
+}
+
+function placeOf({ kind, address = '0x', slot = '0x', number = '0x' }: ShownFact): string {
+  return `${kind} ${address} ${slot} ${number}`
+}

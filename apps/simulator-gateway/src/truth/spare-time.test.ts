@@ -1,0 +1,71 @@
+import { SpareTime } from './spare-time.js'
+
+describe('SpareTime', () => {
+  const made = (idle = () => Promise.resolve(), mostWaiting = 2) => {
+    const failures: unknown[] = []
+    return { failures, spare: new SpareTime({ idle, mostWaiting, onFailure: (error) => failures.push(error) }) }
+  }
+
+  it('begins nothing while a client has work, then does what is urgent first', async () => {
+    const idle = eventually()
+    const { spare } = made(() => idle.promise)
+    const done: string[] = []
+    const last = eventually()
+    spare.add(async () => {
+      done.push('ordinary')
+      last.resolve()
+    })
+    spare.addUrgent(async () => {
+      done.push('urgent')
+    })
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(done).toEqual([])
+    idle.resolve()
+    await last.promise
+    expect(done).toEqual(['urgent', 'ordinary'])
+    spare.end()
+  })
+
+  it('leaves out the oldest of ordinary work, and urgent work that finds no place', async () => {
+    const idle = eventually()
+    const { spare } = made(() => idle.promise)
+    const done: number[] = []
+    const last = eventually()
+    const ordinary = (n: number) => async () => {
+      done.push(n)
+      if (n === 3) last.resolve()
+    }
+    expect([1, 2, 3].map((n) => spare.add(ordinary(n)))).toEqual([true, true, false])
+    expect([4, 5, 6].map((n) => spare.addUrgent(ordinary(n)))).toEqual([true, true, false])
+    expect(spare.waiting).toBe(4)
+    idle.resolve()
+    await last.promise
+    expect(done).toEqual([4, 5, 2, 3])
+    spare.end()
+  })
+
+  it('goes on after work that fails, and does nothing once it has ended', async () => {
+    const { spare, failures } = made()
+    const later = eventually()
+    spare.add(() => Promise.reject(new Error('no')))
+    spare.add(async () => later.resolve())
+    await later.promise
+    expect(failures).toEqual([new Error('no')])
+    spare.end()
+    let isDone = false
+    spare.add(async () => {
+      isDone = true
+    })
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(isDone).toBe(false)
+  })
+})
+
+/** A promise, and what resolves it. */
+function eventually(): { promise: Promise<void>; resolve: () => void } {
+  let settle: (() => void) | undefined
+  const promise = new Promise<void>((done) => {
+    settle = done
+  })
+  return { promise, resolve: () => settle?.() }
+}

@@ -1,0 +1,171 @@
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common'
+import { type Hash, RpcError, toQuantity } from '@upfront/protocol'
+import { errorText } from '@upfront/service'
+import { LRUCache } from 'lru-cache'
+import { type AnnouncedBlock, AnnouncedBlocks } from '../chain/announced-blocks.js'
+import { type FollowedBlock, indexesOf } from '../chain/followed-block.js'
+import { FollowedChain } from '../chain/followed-chain.js'
+import { Environment } from '../environment/environment.js'
+import { Turns } from '../limits/turns.js'
+import { Preconfirmed } from '../pending/preconfirmed.js'
+import { Telemetry } from '../telemetry/telemetry.js'
+import { type Explanation, explanationOf, partsOf } from './explanation.js'
+import type { Result, Run } from './run.js'
+import { type Miss, ScoredDays } from './scored-days.js'
+import type { SeenTransaction } from './seen-transaction.js'
+import { SpareTime } from './spare-time.js'
+import { TruthRunner } from './truth-runner.js'
+import { TruthSources } from './truth-sources.js'
+
+interface Prediction {
+  seen: SeenTransaction & { call: NonNullable<SeenTransaction['call']> }
+  run: Run
+}
+
+/** Transactions that wait to be predicted, and blocks and misses that wait to be looked at. */
+const MOST_WAITING = 256
+/** Hashes of transactions that were seen. */
+const MOST_SEEN = 50_000
+/** Facts of all predictions that are kept, those of mined transactions too: a reorganisation may have them mined again. */
+const MOST_FACTS = 200_000
+/** Blocks in which a transaction is looked for that was mined while it was predicted. */
+const MOST_BLOCKS = 16
+const SEALED_TIMEOUT_MS = 5_000
+const UNKNOWN: Explanation = { why: 'unknown', because: [] }
+
+/**
+ * Predicts transactions when they are first seen, and compares with what the chain makes of them: `TRUTH_SCORE=on`. What of a prediction was
+ * wrong is explained by the same transaction run at the place where it was mined.
+ */
+@Injectable()
+export class TruthScore implements OnApplicationBootstrap, OnApplicationShutdown {
+  readonly days = new ScoredDays()
+  private readonly seen = new LRUCache<Hash, true>({ max: MOST_SEEN })
+  private readonly predictions = new LRUCache<Hash, Prediction>({
+    maxSize: MOST_FACTS,
+    sizeCalculation: ({ run }) => 1 + run.facts.size,
+  })
+  private readonly spare: SpareTime
+  private blocks: FollowedBlock[] = []
+  private sources: TruthSources | undefined
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly runner: TruthRunner,
+    private readonly announced: AnnouncedBlocks,
+    private readonly followed: FollowedChain,
+    private readonly preconfirmed: Preconfirmed,
+    private readonly telemetry: Telemetry,
+    turns: Turns,
+  ) {
+    this.spare = new SpareTime({
+      idle: () => turns.idle(),
+      mostWaiting: MOST_WAITING,
+      onFailure: (error) => this.leave('unanswered', errorText(error)),
+    })
+    telemetry.show('truth', () => this.spare)
+  }
+
+  onApplicationBootstrap(): void {
+    const { environment, announced: blocks, preconfirmed, telemetry } = this
+    this.sources = new TruthSources({
+      ...{ environment, blocks, preconfirmed, telemetry },
+      onSeen: (transaction) => this.onSeen(transaction),
+      onBlock: (block) => void this.onBlock(block),
+    })
+  }
+
+  onApplicationShutdown(): void {
+    this.sources?.end()
+    this.spare.end()
+  }
+
+  private onSeen(transaction: SeenTransaction): void {
+    if (this.seen.has(transaction.hash)) return
+    this.seen.set(transaction.hash, true)
+    this.days.count('seen')
+    if (!this.spare.add(() => this.predict(transaction))) this.leave('crowded')
+  }
+
+  private async predict(seen: SeenTransaction): Promise<void> {
+    const call = seen.call ?? (await this.runner.call(seen))
+    if (call === undefined || this.minedIn(seen.hash) !== undefined) return
+    let run: Run
+    try {
+      run = await this.runner.run(call, seen.on)
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error
+      return this.leave('invalid', error.message)
+    }
+    this.days.count('predicted')
+    this.predictions.set(seen.hash, { seen: { ...seen, call }, run })
+    // It may have been mined meanwhile.
+    const block = this.minedIn(seen.hash)
+    if (block !== undefined) this.judgeLater(block, [seen.hash])
+  }
+
+  private minedIn(hash: Hash): FollowedBlock | undefined {
+    return this.blocks.find((block) => indexesOf(block).has(hash))
+  }
+
+  private async onBlock({ hash }: AnnouncedBlock): Promise<void> {
+    const signal = AbortSignal.timeout(SEALED_TIMEOUT_MS)
+    const block = await this.followed.sealed(hash, { signal }).catch(() => undefined)
+    if (block === undefined) return
+    this.blocks = [block, ...this.blocks].slice(0, MOST_BLOCKS)
+    const predicted = [...indexesOf(block).keys()].filter((each) => this.predictions.has(each))
+    if (predicted.length > 0) this.judgeLater(block, predicted)
+  }
+
+  private judgeLater(block: FollowedBlock, transactions: readonly Hash[]): void {
+    if (!this.spare.addUrgent(() => this.judge(block, transactions)))
+      this.leave('crowded', undefined, transactions.length)
+  }
+
+  private async judge(block: FollowedBlock, transactions: readonly Hash[]): Promise<void> {
+    const indexes = indexesOf(block)
+    const mined = await this.runner.mined(block, new Map(transactions.map((hash) => [hash, indexes.get(hash)!])))
+    if (mined === undefined) this.leave('unanswered', 'no receipts of the block', transactions.length)
+    for (const [hash, result] of mined ?? []) {
+      const prediction = this.predictions.get(hash)
+      if (prediction === undefined) continue
+      if (partsOf(prediction.run, result).differs.length === 0) this.conclude(block, hash, undefined)
+      else if (!this.spare.addUrgent(() => this.explain(block, prediction, result)))
+        this.conclude(block, hash, missOf(block, prediction, result, UNKNOWN))
+    }
+  }
+
+  private async explain(block: FollowedBlock, prediction: Prediction, mined: Result): Promise<void> {
+    const { seen, run } = prediction
+    const { hash: blockHash } = block.header
+    const position = { blockHash, transactionIndex: indexesOf(block).get(seen.hash)! }
+    let explanation: Explanation
+    try {
+      explanation = explanationOf(run, await this.runner.run(seen.call, position), mined)
+    } catch {
+      explanation = UNKNOWN
+    }
+    this.conclude(block, seen.hash, missOf(block, prediction, mined, explanation))
+  }
+
+  private conclude({ header }: FollowedBlock, transaction: Hash, miss: Miss | undefined): void {
+    this.days.judge(transaction, miss)
+    this.telemetry.tell('truth.judged', { transaction, block: header.number, outcome: miss?.why ?? 'hit' })
+  }
+
+  private leave(why: 'crowded' | 'invalid' | 'unanswered', reason?: string, count = 1): void {
+    this.telemetry.tell('truth.left', { count, why, ...(reason !== undefined && { reason }) })
+  }
+}
+
+function missOf({ header }: FollowedBlock, { seen, run }: Prediction, mined: Result, explanation: Explanation): Miss {
+  return {
+    transaction: seen.hash,
+    block: toQuantity(header.number),
+    predictedIn: toQuantity(run.block),
+    seen: seen.source,
+    ...partsOf(run, mined),
+    gas: { predicted: run.gasUsed.toString(), mined: mined.gasUsed.toString() },
+    ...explanation,
+  }
+}

@@ -1,0 +1,85 @@
+import { newestBlock, type PreconfirmedSnapshot } from '@upfront/preconfirmed'
+import { errorText } from '@upfront/service'
+import type { AnnouncedBlock, AnnouncedBlocks } from '../chain/announced-blocks.js'
+import type { Environment } from '../environment/environment.js'
+import type { Preconfirmed } from '../pending/preconfirmed.js'
+import { nodeTransactions } from '../subscriptions/node-transactions.js'
+import type { Telemetry } from '../telemetry/telemetry.js'
+import { type SeenTransaction, waitingTransaction } from './seen-transaction.js'
+
+interface TruthSourcesOptions {
+  environment: Environment
+  blocks: AnnouncedBlocks
+  preconfirmed: Preconfirmed
+  telemetry: Telemetry
+  onSeen(transaction: SeenTransaction): void
+  /** Each block in the order of the chain, those of a reorganisation too. */
+  onBlock(block: AnnouncedBlock): void
+}
+
+/** A source that could not be had, or that broke off, is asked again. */
+const RETRY_MS = 5_000
+
+/** Where transactions are seen: waiting at the node, under construction in a stream, and in blocks. */
+export class TruthSources {
+  readonly #options: TruthSourcesOptions
+  readonly #leave = new Set<() => void>()
+  #isOver = false
+
+  constructor(options: TruthSourcesOptions) {
+    this.#options = options
+    const { environment, blocks, preconfirmed, onSeen, onBlock } = options
+    const waitsOn = preconfirmed.enabled ? 'pending' : 'latest'
+    this.#keep('blocks', (ended) => blocks.listen({ added: onBlock, ended }))
+    const urls = environment.UPSTREAM_WS_URL ?? []
+    const transactions = nodeTransactions(urls, [true])
+    const told = (text: string) => {
+      const seen = waitingTransaction(JSON.parse(text), waitsOn)
+      if (seen !== undefined) onSeen(seen)
+    }
+    const nothing = () => undefined
+    if (urls.length > 0)
+      this.#keep('waiting transactions', async (ended) => (await transactions.listen(told, nothing, ended)) ?? nothing)
+    if (preconfirmed.enabled) this.#leave.add(preconfirmed.onSnapshot(underConstruction(onSeen)))
+  }
+
+  end(): void {
+    this.#isOver = true
+    for (const leave of this.#leave) leave()
+    this.#leave.clear()
+  }
+
+  #keep(what: string, open: (ended: (reason: string) => void) => Promise<() => void>): void {
+    let leave: (() => void) | undefined
+    const again = (reason: string) => {
+      if (leave !== undefined) this.#leave.delete(leave)
+      if (this.#isOver) return
+      this.#options.telemetry.tell('truth.source', { what, lost: reason })
+      setTimeout(() => !this.#isOver && this.#keep(what, open), RETRY_MS).unref()
+    }
+    open(again).then(
+      (opened) => {
+        leave = opened
+        if (this.#isOver) return opened()
+        this.#leave.add(opened)
+        this.#options.telemetry.tell('truth.source', { what })
+      },
+      (error) => again(errorText(error)),
+    )
+  }
+}
+
+/** Of each flashblock what is new in it. */
+function underConstruction(onSeen: (transaction: SeenTransaction) => void): (snapshot: PreconfirmedSnapshot) => void {
+  let last: { payloadId: string; count: number } | undefined
+  return (snapshot) => {
+    const { payloadId, transactions } = newestBlock(snapshot)
+    const known = last?.payloadId === payloadId ? last.count : 0
+    last = { payloadId, count: transactions.length }
+    for (const [index, { hash, raw }] of transactions.entries()) {
+      if (index < known || raw.startsWith('0x7e')) continue
+      const on = { blockNumber: 'pending', transactionIndex: index }
+      onSeen({ hash, source: 'underConstruction', call: raw, on })
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import { Controller, Get, Header, Query, Req } from '@nestjs/common'
+import { ErrorCode, RpcError } from '@upfront/protocol'
+import { signTruthSummary, type TruthSummary } from '@upfront/receipt'
+import type { FastifyRequest } from 'fastify'
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { callerOf } from '../callers/callers.js'
+import { ServedChain } from '../chain/served-chain.js'
+import { Environment } from '../environment/environment.js'
+import { FreeBudget } from '../limits/free-budget.js'
+import { today } from './scored-days.js'
+import { TruthScore } from './truth-score.js'
+
+/** What is answered may be so old: signing takes a millisecond. */
+const LASTS_MS = 1_000
+const RULES_TIMEOUT_MS = 5_000
+
+/** `GET /v1/truth`: how a day's predictions turned out. */
+@Controller('v1/truth')
+export class TruthController {
+  private readonly account: PrivateKeyAccount | undefined
+  private readonly made = new Map<string, { at: number; text: Promise<string> }>()
+
+  constructor(
+    private readonly score: TruthScore,
+    private readonly served: ServedChain,
+    private readonly free: FreeBudget,
+    { RECEIPT_KEYS_FILE: keys }: Environment,
+  ) {
+    if (keys !== undefined) this.account = privateKeyToAccount(keys.privateKey)
+  }
+
+  /** @param day such as `2026-11-24` (UTC); today where absent */
+  @Get()
+  @Header('content-type', 'application/json; charset=utf-8')
+  async summary(@Req() request: FastifyRequest, @Query('day') day: unknown = today()): Promise<string> {
+    await this.free.take(callerOf(request))
+    if (typeof day !== 'string' || !/^\d{4}-\d\d-\d\d$/.test(day))
+      throw refused(400, 'day: expected a day such as 2026-11-24')
+    if (day !== today() && !this.score.days.days.includes(day)) throw refused(404, `day: nothing is kept of ${day}`)
+    const known = this.made.get(day)
+    if (known !== undefined && performance.now() - known.at < LASTS_MS) return known.text
+    const text = this.summaryOf(day)
+    this.made.clear()
+    this.made.set(day, { at: performance.now(), text })
+    return text
+  }
+
+  private async summaryOf(day: string): Promise<string> {
+    const { chainId } = await this.served.rules({ signal: AbortSignal.timeout(RULES_TIMEOUT_MS) })
+    const counts = this.score.days.of(day) ?? { seen: 0, predicted: 0, judged: 0, hits: 0, explained: 0, misses: [] }
+    const summary: TruthSummary = {
+      chainId: Number(chainId),
+      day,
+      ...counts,
+      issuedAt: Math.floor(Date.now() / 1_000),
+    }
+    return JSON.stringify(this.account === undefined ? summary : await signTruthSummary(summary, this.account))
+  }
+}
+
+function refused(status: number, message: string): RpcError {
+  return new RpcError(ErrorCode.invalidRequest, message, undefined, status)
+}
