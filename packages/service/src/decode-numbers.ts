@@ -9,6 +9,17 @@ export function usualNumbers<Field extends string>(fields: NumberFields<Field>):
   return Object.fromEntries(Object.entries(all).map(([field, [usual]]) => [field, usual])) as Record<Field, number>
 }
 
+/** A setting that is a JSON object. It may hold a key: no error quotes it. @throws Error that says `shape` */
+export function settingObject(text: string, shape: string): Record<string, unknown> {
+  try {
+    const given: unknown = JSON.parse(text)
+    if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given as Record<string, unknown>
+  } catch {
+    // The parser's message would quote the text.
+  }
+  throw new Error(shape)
+}
+
 /**
  * A setting that is a JSON object of the numbers that are not to be as usual.
  * @param setting its name, for errors
@@ -21,16 +32,10 @@ export function decodeNumbers<Field extends string>(
 ): Record<Field, number> {
   const [example = ''] = Object.keys(fields)
   const shape = `expected a JSON object such as {"${example}": 500}`
-  let given: unknown
-  try {
-    given = JSON.parse(text)
-  } catch {
-    throw new Error(shape)
-  }
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) throw new Error(shape)
+  const given = settingObject(text, shape)
   const problems = Object.entries(given).flatMap(([field, value]) => problemOf(setting, fields, field, value))
   if (problems.length > 0) throw new Error(problems.join('\n'))
-  return { ...usualNumbers(fields), ...given }
+  return { ...usualNumbers(fields), ...(given as Partial<Record<Field, number>>) }
 }
 
 function problemOf(setting: string, fields: NumberFields, field: string, value: unknown): string[] {

@@ -1,5 +1,16 @@
-import { type Address, DecodeError, decodeNetwork, decodeToken, type Network, type Token } from '@upfront/protocol'
-import { isHttpUrl } from '@upfront/service'
+import {
+  type Address,
+  DecodeError,
+  decodeInteger,
+  decodeNetwork,
+  decodeObject,
+  decodeText,
+  decodeToken,
+  type Network,
+  refuseUnknownFields,
+  type Token,
+} from '@upfront/protocol'
+import { isHttpUrl, settingObject } from '@upfront/service'
 import { DEFAULT_ASSETS } from '@x402/evm'
 
 /** The most that one transaction settles, and that is read of a transaction: anybody can send what begins like a batch. */
@@ -25,6 +36,8 @@ export interface ChainSettings {
 }
 
 const WEI_FIELDS = ['weiPerToken', 'maxFeePerGas', 'dailyGasBudget', 'dailySponsoredGas'] as const
+const FIELDS = ['rpcUrl', 'tokens', 'confirmations', ...WEI_FIELDS]
+const WEI = /^[1-9][0-9]{0,30}$/
 
 /** 3,000 dollars for one of the chain's own currency. */
 const WEI_PER_TOKEN = 10n ** 18n / 3_000n
@@ -54,7 +67,9 @@ const BUILT_IN_NETWORKS: readonly string[] = ['eip155:8453', 'eip155:84532']
  * @throws Error with every problem, one line each
  */
 export function decodeChains(text: string): ChainSettings[] {
-  const entries = Object.entries(parseObject(text))
+  const entries = Object.entries(
+    settingObject(text, 'must be a JSON object keyed by network, such as {"eip155:84532": {"rpcUrl": "…"}}'),
+  )
   if (entries.length === 0) throw new Error('names no network')
   const problems: string[] = []
   const chains = entries.map(([network, entry]) => decodeChain(network, entry, problems))
@@ -62,73 +77,51 @@ export function decodeChains(text: string): ChainSettings[] {
   return chains
 }
 
-function parseObject(text: string): Record<string, unknown> {
-  try {
-    const parsed: unknown = JSON.parse(text)
-    if (isObject(parsed)) return parsed
-  } catch {
-    // The parser's message would quote the text, which may hold an access key.
-  }
-  throw new Error('must be a JSON object keyed by network, such as {"eip155:84532": {"rpcUrl": "…"}}')
-}
-
 function decodeChain(key: string, entry: unknown, problems: string[]): ChainSettings {
-  const report = (field: string, problem: string) => problems.push(`CHAINS["${key}"]${field}: ${problem}`)
-  const settings = isObject(entry) ? entry : {}
-  if (!isObject(entry)) report('', 'must be an object')
-  for (const name of Object.keys(settings)) {
-    if (!['rpcUrl', 'tokens', 'confirmations', ...WEI_FIELDS].includes(name)) report(`.${name}`, 'is not known')
+  /** What is decoded; where that is refused, the problem is kept and nothing else is stopped by it. */
+  const take = <T>(decode: () => T): T | undefined => {
+    try {
+      return decode()
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error
+      problems.push(error.message)
+      return undefined
+    }
   }
-  const network = parseNetwork(key, report)
-  if (!isHttpUrl(settings.rpcUrl)) report('.rpcUrl', 'must be an http or https URL')
-  const { confirmations } = settings
-  if (confirmations !== undefined && !isConfirmations(confirmations)) {
-    report('.confirmations', 'must be an integer from 1 to 1000')
-  }
-  for (const name of WEI_FIELDS) {
-    if (settings[name] !== undefined && !isWei(settings[name])) report(`.${name}`, 'must be wei in decimal digits')
-  }
+  const at = `CHAINS["${key}"]`
+  const settings = take(() => decodeObject(entry, at)) ?? {}
+  for (const name of Object.keys(settings)) take(() => refuseUnknownFields({ [name]: 0 }, at, FIELDS))
+  const network = take(() => decodeNetwork(key, at)) ?? 'eip155:0'
+  const { rpcUrl, confirmations } = settings
+  // It may carry an access key: no error shows it.
+  if (!isHttpUrl(rpcUrl)) problems.push(`${at}.rpcUrl: must be an http or https URL`)
+  const wei = WEI_FIELDS.flatMap((name) => {
+    const given = settings[name]
+    const read = take(() =>
+      given === undefined ? undefined : BigInt(decodeText(given, WEI, `${at}.${name}`, 'wei in decimal digits')),
+    )
+    return read === undefined ? [] : [[name, read] as const]
+  })
   const tokens = new Map(builtInTokens(network).map((token) => [token.asset, token]))
-  const given = settings.tokens ?? {}
-  if (!isObject(given)) report('.tokens', 'must be an object keyed by token address')
-  for (const [asset, metadata] of Object.entries(isObject(given) ? given : {})) {
-    const token = parseToken(network, asset, metadata, report)
-    if (token !== null) tokens.set(token.asset, token)
+  for (const [asset, metadata] of Object.entries(
+    take(() => decodeObject(settings.tokens ?? {}, `${at}.tokens`)) ?? {},
+  )) {
+    const place = `${at}.tokens["${asset}"]`
+    const token = take(() => decodeToken({ network, asset, ...decodeObject(metadata, place) }, place))
+    if (token !== undefined) tokens.set(token.asset, token)
   }
   if (tokens.size === 0)
-    report('.tokens', 'must name at least one token (only Base and Base Sepolia have one built in)')
+    problems.push(`${at}.tokens: must name at least one token (only Base and Base Sepolia have one built in)`)
   return {
     network,
     chainId: Number(network.slice('eip155:'.length)),
-    rpcUrl: String(settings.rpcUrl),
+    rpcUrl: String(rpcUrl),
     tokens,
-    ...(isConfirmations(confirmations) ? { confirmations } : {}),
-    ...defaultGasBounds(isWei(settings.weiPerToken) ? BigInt(settings.weiPerToken) : WEI_PER_TOKEN),
-    ...Object.fromEntries(
-      WEI_FIELDS.flatMap((name) => (isWei(settings[name]) ? [[name, BigInt(settings[name])]] : [])),
-    ),
-  }
-}
-
-type Report = (field: string, problem: string) => void
-
-function parseNetwork(key: string, report: Report): Network {
-  try {
-    return decodeNetwork(key, 'network')
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error
-    report('', error.reason)
-    return 'eip155:0'
-  }
-}
-
-function parseToken(network: Network, asset: string, metadata: unknown, report: Report): Token | null {
-  try {
-    return decodeToken({ network, asset, ...(isObject(metadata) ? metadata : {}) })
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error
-    report(`.tokens["${asset}"]`, error.message.replace(/^token\./, ''))
-    return null
+    ...(confirmations !== undefined && {
+      confirmations: take(() => decodeInteger(confirmations, `${at}.confirmations`, 1, 1_000)) ?? 1,
+    }),
+    ...defaultGasBounds(new Map(wei).get('weiPerToken') ?? WEI_PER_TOKEN),
+    ...Object.fromEntries(wei),
   }
 }
 
@@ -141,16 +134,4 @@ function builtInTokens(network: Network): Token[] {
     version,
     decimals,
   }))
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function isConfirmations(value: unknown): value is number {
-  return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 1_000
-}
-
-function isWei(value: unknown): value is string {
-  return typeof value === 'string' && /^[1-9][0-9]{0,30}$/.test(value)
 }

@@ -101,7 +101,7 @@ describe('readBillingEnvironment', () => {
     ['{"mainnet": {"rpcUrl": "http://x"}}', 'CHAINS["mainnet"]: '],
     ['{"eip155:8453": {"rpcUrl": "http://x", "colour": 1}}', 'CHAINS["eip155:8453"].colour: is not known'],
     ['{"eip155:8453": {"rpcUrl": "http://x", "confirmations": 0}}', 'CHAINS["eip155:8453"].confirmations: '],
-    ['{"eip155:8453": {"rpcUrl": "http://x", "tokens": {"0x1": {}}}}', 'CHAINS["eip155:8453"].tokens["0x1"]: '],
+    ['{"eip155:8453": {"rpcUrl": "http://x", "tokens": {"0x1": {}}}}', 'CHAINS["eip155:8453"].tokens["0x1"].asset: '],
     ['[]', 'CHAINS: '],
     ['{}', 'CHAINS: '],
   ])('names the field of CHAINS=%s', (CHAINS, problem) => {

@@ -23,10 +23,11 @@ it('reads the key, and those that signed before', () => {
 it.each([
   ['{', 'the file is not JSON'],
   [[], 'the file: expected an object'],
+  [JSON.stringify(key), 'the file: expected an object, got a string'],
   [{ key: '0x12' }, 'expected a private key'],
   [{ key: `0x${'00'.repeat(32)}` }, 'expected a private key'],
-  [{ key, old: [] }, 'old: not known'],
-  [{ key, retired: {} }, 'retired: expected a list'],
+  [{ key, old: [] }, 'old: is not known'],
+  [{ key, retired: {} }, 'retired: expected an array'],
   [{ key, retired: [{ address: key, until: '2026-11-22' }] }, 'retired[0].address: expected an address'],
   [{ key, retired: [{ address, until: 'soon' }] }, 'retired[0].until: expected a time'],
 ])('refuses %j', (content, problem) => {

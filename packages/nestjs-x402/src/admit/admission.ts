@@ -1,4 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common'
+import { DecodeError } from '@upfront/protocol'
 import type { PaymentPayload, PaymentRequirements, ResourceInfo, VerifyResponse } from '@x402/core/types'
 import { VerifyError } from '@x402/core/types'
 import { type AnswerKey, AnswerStore, digestsOf } from '../hold/answer-store.js'
@@ -10,7 +11,7 @@ import { type CompiledRoute, PaidRoutes } from '../routes/paid-routes.js'
 import { PAID_ROUTES_OPTIONS, type PaidRoutesOptions } from '../routes/paid-routes-options.js'
 import { inOwnWords } from './describe-route.js'
 import { offerExtensions } from './offer-extensions.js'
-import { type Authorization, decodePaymentHeader, PaymentHeaderError, type SignedPayment } from './payment-header.js'
+import { type Authorization, decodePaymentHeader, type SignedPayment } from './payment-header.js'
 import { type HttpAnswer, paymentRequired, type Refusal, refusalOf, UNPAID } from './payment-required.js'
 import { SpentAuthorizations } from './spent-authorizations.js'
 
@@ -55,7 +56,7 @@ export class Admission {
     const signed = request.payment === undefined ? undefined : decode(request.payment)
     let answerKey: AnswerKey | undefined
     let isIdentifierTaken = false
-    if (signed !== undefined && !(signed instanceof PaymentHeaderError)) {
+    if (signed !== undefined && !(signed instanceof DecodeError)) {
       // Before anything is verified: what is settled or has ended would not verify again.
       answerKey = answerKeyOf(signed, request)
       const kept = await this.answers.find(answerKey)
@@ -82,8 +83,8 @@ export class Admission {
       return { answer: paymentRequired(refusal, offers, resource, settings, all, this.answers.seconds, accept) }
     }
     if (signed === undefined) return refuse(UNPAID)
-    if (signed instanceof PaymentHeaderError || answerKey === undefined) {
-      const { message } = signed as PaymentHeaderError
+    if (signed instanceof DecodeError || answerKey === undefined) {
+      const { message } = signed as DecodeError
       return refuse({ reason: 'invalid_payload', message: `The payment does not decode: ${message}.` })
     }
     const { authorization } = signed
@@ -180,11 +181,11 @@ const CONFLICT: HttpAnswer = {
   }),
 }
 
-function decode(header: string): SignedPayment | PaymentHeaderError {
+function decode(header: string): SignedPayment | DecodeError {
   try {
     return decodePaymentHeader(header)
   } catch (error) {
-    if (error instanceof PaymentHeaderError) return error
+    if (error instanceof DecodeError) return error
     throw error
   }
 }

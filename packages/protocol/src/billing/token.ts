@@ -18,13 +18,13 @@ export interface Token {
 }
 
 /** Throws {@link DecodeError}. */
-export function decodeToken(value: unknown): Token {
-  const object = decodeObject(value, 'token')
+export function decodeToken(value: unknown, field = 'token'): Token {
+  const object = decodeObject(value, field)
   return {
-    network: decodeNetwork(object.network, 'token.network'),
-    asset: decodeAddressField(object.asset, 'token.asset'),
-    name: decodeString(object.name, 'token.name'),
-    version: decodeString(object.version, 'token.version'),
-    decimals: decodeInteger(object.decimals, 'token.decimals', 0, 77),
+    network: decodeNetwork(object.network, `${field}.network`),
+    asset: decodeAddressField(object.asset, `${field}.asset`),
+    name: decodeString(object.name, `${field}.name`),
+    version: decodeString(object.version, `${field}.version`),
+    decimals: decodeInteger(object.decimals, `${field}.decimals`, 0, 77),
   }
 }

@@ -9,20 +9,29 @@ export type { JsonObject }
 
 const UINT256_LIMIT = 1n << 256n
 
-/** Throws {@link DecodeError}, as everything here does. */
+/** Throws {@link DecodeError}, as everything here does. Text in its place is not quoted: it may be a key. */
 export function decodeObject(value: unknown, field: string): JsonObject {
+  if (typeof value === 'string') throw refuse(field, 'expected an object, got a string')
   return decodeJsonObject(value, 'an object', new Place(undefined, field))
 }
 
+/** Text in its place is not quoted either. */
 export function decodeList(value: unknown, field: string): unknown[] {
+  if (typeof value === 'string') throw refuse(field, 'expected an array, got a string')
   if (!Array.isArray(value)) throw mismatch(new Place(undefined, field), 'an array', value)
   return value
 }
 
-/** Text that looks so. */
-export function decodeText(value: unknown, pattern: RegExp, field: string): string {
+/** Text that looks so. @param expected in words, where the pattern is none for people */
+export function decodeText(value: unknown, pattern: RegExp, field: string, expected = pattern.source): string {
   if (typeof value === 'string' && pattern.test(value)) return value
-  throw mismatch(new Place(undefined, field), pattern.source, value)
+  throw mismatch(new Place(undefined, field), expected, value)
+}
+
+/** As `decodeText`, of what no error may show. */
+export function decodeSecret(value: unknown, pattern: RegExp, field: string, expected: string): string {
+  if (typeof value === 'string' && pattern.test(value)) return value
+  throw refuse(field, `expected ${expected}`)
 }
 
 /** Neither NUL nor half a surrogate pair: databases store neither. */
