@@ -1,7 +1,8 @@
-"""The purchase by the official Python client at its smallest: pip install 'x402[evm,requests]'."""
+"""Purchases by the official Python client at its smallest: pip install 'x402[evm,requests]'. `purchase_plain.py simulate` buys the other route."""
 
 import json
 import os
+import sys
 
 from eth_account import Account
 from x402 import x402ClientSync
@@ -15,12 +16,18 @@ client = x402ClientSync().register(network, UptoEvmScheme(account))
 client.set_spend_controls(
     {"allowed_assets": [{"network": network, "asset": asset, "max_amount_per_payment": "100000"}]}
 )
-query = {"from": account.address, "to": account.address, "value": "0"}
-# Its offer has no extensions; for any other the client loads those of its own that it knows, and what they need.
+call = {"from": account.address, "to": account.address}
+asked = {"jsonrpc": "2.0", "id": 1, "method": "eth_simulateV1", "params": [{"blockStateCalls": [{"calls": [call]}]}]}
+# These offers have no extensions; for any other the client loads those of its own that it knows, and what they need.
 with x402_requests(client) as http:
-    response = http.get(f"{gateway}/v1/preview/plain", params=query)
+    if sys.argv[1:] == ["simulate"]:
+        response = http.post(f"{gateway}/v1/simulate/plain", json=asked)
+    else:
+        response = http.get(f"{gateway}/v1/preview/plain", params=call)
 answer = response.json()
 if response.status_code != 200:
     raise SystemExit(f"HTTP {response.status_code}: {answer}")
+simulated = answer["result"][0]["calls"][0]["status"] if "result" in answer else answer["status"]
+status = "success" if simulated in ("0x1", "success") else simulated
 settled = decode_payment_response_header(response.headers["payment-response"])
-print(json.dumps({"status": answer["status"], "amount": settled.amount, "transaction": settled.transaction}))
+print(json.dumps({"status": status, "amount": settled.amount, "transaction": settled.transaction}))

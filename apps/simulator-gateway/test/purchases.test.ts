@@ -32,15 +32,15 @@ const programs: { language: string; command: string[]; lacks: string | undefined
     command: [python, `${buyer}purchase.py`],
     lacks: missing(python, '-c', 'import httpx, x402.extensions, x402.mechanisms.evm.upto'),
   },
-  {
-    language: 'Python with x402[evm,requests] alone',
+  ...[[], ['simulate']].map((args) => ({
+    language: ['Python with x402[evm,requests] alone', ...args].join(', '),
     permits: false,
-    command: [plainPython ?? '', `${buyer}purchase_plain.py`],
+    command: [plainPython ?? '', `${buyer}purchase_plain.py`, ...args],
     lacks:
       plainPython === undefined
         ? 'UPFRONT_PLAIN_PYTHON names no Python that has x402[evm,requests] alone'
         : missing(plainPython, '-c', WITHOUT_EXTENSIONS),
-  },
+  })),
   {
     language: 'curl',
     permits: false,

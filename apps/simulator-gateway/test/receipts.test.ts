@@ -124,10 +124,16 @@ describe.each(ledgerStores().slice(0, 1))('receipts', (store) => {
     const offer = decodePaymentRequiredHeader(unpaid.headers.get('payment-required') ?? '')
     expect(offer.extensions).toMatchObject({ 'charge-terms': { info: { priceListHash: document.priceListHash } } })
     expect(jsonHash(document.priceList)).toBe(document.priceListHash)
-    const plain = await fetch(`${stand.gateway.url}/v1/preview/plain`)
-    const { extensions, accepts } = decodePaymentRequiredHeader(plain.headers.get('payment-required') ?? '')
-    expect(extensions).toBeUndefined()
-    expect(accepts.map(({ extra }) => extra.priceListHash)).toEqual([document.priceListHash])
+    for (const [path, method] of [
+      ['/v1/preview/plain', 'GET'],
+      ['/v1/simulate/plain', 'POST'],
+      ['/ethereum/v1/simulate/plain', 'POST'],
+    ] as const) {
+      const plain = await fetch(`${stand.gateway.url}${path}`, { method })
+      const { extensions, accepts } = decodePaymentRequiredHeader(plain.headers.get('payment-required') ?? '')
+      expect(extensions).toBeUndefined()
+      expect(accepts.map(({ extra }) => extra.priceListHash)).toEqual([document.priceListHash])
+    }
   })
 
   test('a simulation has one beside its charge', async () => {

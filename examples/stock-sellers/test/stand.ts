@@ -59,7 +59,7 @@ export async function startStand({
     for (;;) {
       const answer = await fetch(isUp).catch(() => null)
       if (answer !== null && answer.status < 500) return () => end(child)
-      if (child.exitCode !== null) throw new Error(`${command} ended:\n${output}`)
+      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${command} ended:\n${output}`)
       await Promise.race([once(child, 'exit'), new Promise((resolve) => setTimeout(resolve, 100))])
     }
   }

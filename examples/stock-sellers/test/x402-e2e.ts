@@ -1,6 +1,9 @@
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { DEVNET_ACCOUNTS, DEVNET_ROLES, PERMIT2_ADDRESS, usdcAbi } from '@upfront/devnet'
 import { createTestClient, http, maxUint256, parseEther, publicActions, walletActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -64,13 +67,14 @@ const ASSET = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
 const CHAIN = { chainId: 84532, network: 'eip155:84532' }
 /** For the suite's routes on other chains, which nobody asks here: anybody's address, and the key of the seed 01…01. */
 const SOLANA = {
+  SVM_NETWORK: 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1',
   SVM_PAYEE_ADDRESS: '11111111111111111111111111111112',
   SVM_PRIVATE_KEY: '2AXDGYSE4f2sz7tvMMzyHvUfcoJmxudvdhBcmiUSo6iuCXagjUCKEQF21awZnUGxmwD4m9vGXuC3qieHXJQHAcT',
 }
 const buyer = DEVNET_ACCOUNTS[7] as (typeof DEVNET_ACCOUNTS)[number]
 
 let stand: Stand
-let mockUrl: string
+let front: Server
 const origins = await Promise.all(servers.map(freeUrl))
 
 const chain = () =>
@@ -110,6 +114,17 @@ async function buy({ command: [program = '', ...args], folder }: Part, env: Reco
   return result
 }
 
+/** Billing, which here says of itself that it serves Solana, too: the suite's servers sell there as well, and would not start. */
+async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { method = '', url } = request
+  const body = method === 'POST' ? { body: await text(request) } : {}
+  const headers = { 'content-type': 'application/json' }
+  const answer = await fetch(`${stand.facilitatorUrl}${url}`, { method, headers, ...body })
+  const value = (await answer.json()) as { kinds?: object[] }
+  if (url === '/supported') value.kinds?.push({ x402Version: 2, scheme: 'exact', network: SOLANA.SVM_NETWORK })
+  response.writeHead(answer.status, headers).end(JSON.stringify(value))
+}
+
 describe('x402’s own end-to-end suite', () => {
   beforeAll(async () => {
     stand = await startStand({ origins, chainId: CHAIN.chainId, asset: ASSET })
@@ -123,11 +138,13 @@ describe('x402’s own end-to-end suite', () => {
       functionName: 'mint',
       args: [buyer.address, 1_000_000_000n],
     })
-    mockUrl = await freeUrl()
-    const folder = join(checkout, 'e2e', 'mock-facilitator')
-    await stand.start(['npx', 'tsx', 'index.ts'], { PORT: portOf(mockUrl) }, `${mockUrl}/health`, folder)
+    front = createServer((request, response) => void pass(request, response).catch((error) => response.destroy(error)))
+    await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve))
   }, 120_000)
-  afterAll(() => stand?.stop())
+  afterAll(async () => {
+    front?.close()
+    await stand?.stop()
+  })
 
   describe.each(servers.map((server, at) => ({ ...server, url: origins[at] as string })))(
     'server $name',
@@ -142,8 +159,7 @@ describe('x402’s own end-to-end suite', () => {
           EVM_RPC_URL: stand.devnet.rpcUrl,
           EVM_PAYEE_ADDRESS: DEVNET_ROLES.seller.address,
           EVM_PERMIT2_ASSET: ASSET,
-          FACILITATOR_URL: stand.facilitatorUrl,
-          MOCK_FACILITATOR_URL: mockUrl,
+          FACILITATOR_URL: `http://127.0.0.1:${(front.address() as AddressInfo).port}`,
         }
         end = await stand.start(command, env, `${url}${health}`, folder)
       }, 240_000)

@@ -12,7 +12,7 @@ import { PaymentsController } from './payments.controller.js'
 import { PreviewController } from './preview.controller.js'
 import { IssuedReceipts, ReceiptIssuer } from './receipt-issuer.js'
 import { SignIn } from './sign-in.js'
-import { PLAIN_ROUTE, signedStatements } from './signed-statements.js'
+import { PLAIN, signedStatements } from './signed-statements.js'
 import { SimulateController } from './simulate.controller.js'
 import { WellKnownController } from './well-known.controller.js'
 import { WitnessMaker } from './witness-maker.js'
@@ -88,16 +88,17 @@ function paidRoutes(environment: Environment): Record<string, PaidRouteOptions> 
   const preview = route(
     'What a call would do now and why it fails, charged by gas of all runs that this takes and touched state',
   )
+  const simulate: PaidRouteOptions = {
+    ...route(
+      'eth_simulateV1 and upfront_simulate on pre-confirmed state, charged by gas and touched state; for upfront_simulate the gas of all runs that its answer takes, and 100 gas for each byte of its result',
+    ),
+    free: ({ body }) => asksForReadsOnly(body, limits),
+  }
   return {
-    'POST /v1/simulate': {
-      ...route(
-        'eth_simulateV1 and upfront_simulate on pre-confirmed state, charged by gas and touched state; for upfront_simulate the gas of all runs that its answer takes, and 100 gas for each byte of its result',
-      ),
-      extensions: SIMULATE_DISCOVERY,
-      free: ({ body }) => asksForReadsOnly(body, limits),
-    },
+    'POST /v1/simulate': { ...simulate, extensions: SIMULATE_DISCOVERY },
     'GET /v1/preview': { ...preview, extensions: PREVIEW_DISCOVERY },
-    [PLAIN_ROUTE]: { ...preview, ownExtensions: [] },
+    [`POST /v1/simulate${PLAIN}`]: { ...simulate, ownExtensions: [] },
+    [`GET /v1/preview${PLAIN}`]: { ...preview, ownExtensions: [] },
   }
 }
 

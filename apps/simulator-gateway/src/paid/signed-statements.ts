@@ -9,8 +9,8 @@ const SIGNED_MS = 60_000
 const MOST_SIGNED = 1_000
 const OFFER_SECONDS = 300
 
-/** Sold by an offer without extensions, signed ones included: some clients load further packages for any. */
-export const PLAIN_ROUTE = 'GET /v1/preview/plain'
+/** How the routes end that are sold by an offer without extensions, signed ones included: some clients load further packages for any. */
+export const PLAIN = '/plain'
 
 /** As the specification of the extension has it. */
 const SCHEMA = {
@@ -33,7 +33,7 @@ export function signedStatements({
   type Made = Record<string, { info: object; schema: object }>
   const made = new LRUCache<string, Promise<Made>>({ max: MOST_SIGNED, ttl: SIGNED_MS })
   const offersOf: NonNullable<PaidRoutesOptions['offerExtensions']> = ({ route, resourceUrl, accepts }) => {
-    if (route === PLAIN_ROUTE) return Promise.resolve({})
+    if (route.endsWith(PLAIN)) return Promise.resolve({})
     const key = JSON.stringify([resourceUrl, accepts])
     const known = made.get(key)
     if (known !== undefined) return known

@@ -19,7 +19,8 @@ import { type PaidSimulation, PaidSimulator, wantsWitness } from './paid-simulat
 import { ReceiptIssuer } from './receipt-issuer.js'
 
 /**
- * `POST /v1/simulate` and `POST /ethereum/v1/simulate`: `eth_simulateV1` and `upfront_simulate`, one call or a batch for each payment.
+ * `POST /v1/simulate` and `POST /ethereum/v1/simulate`: `eth_simulateV1` and `upfront_simulate`, one call or a batch for each payment. Each with
+ * `/plain` behind it: the same, sold by an offer without extensions.
  */
 @Controller(['v1/simulate', `${ETHEREUM_PATH}/v1/simulate`])
 export class SimulateController {
@@ -33,6 +34,11 @@ export class SimulateController {
     private readonly free: FreeBudget,
     private readonly admission: Admission,
   ) {}
+
+  @Post('plain')
+  plain(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    return this.serve(request, reply)
+  }
 
   /**
    * The answer of `POST /`, each simulation's `result` with its `charge` and `receipt` beside it, and with its `witness` where
