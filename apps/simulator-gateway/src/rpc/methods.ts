@@ -60,7 +60,18 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   }
   const sends = environment.SENDING === 'on'
   if (sends) for (const [name, method] of sendingMethods(client)) methods.set(name, method)
-  const reading = { bases, followed, driver, served, client, sends, preconfirmed, logs: options.logs, receipts }
+  const reading = {
+    bases,
+    followed,
+    driver,
+    served,
+    simulator,
+    client,
+    sends,
+    preconfirmed,
+    logs: options.logs,
+    receipts,
+  }
   for (const reads of [stateMethods, blockMethods, logMethods, feeMethods, proofMethods])
     for (const [name, method] of reads(reading, methods)) methods.set(name, method)
   methods.set('eth_simulateV1', (params, context) =>
@@ -70,7 +81,7 @@ export function rpcMethods(options: RpcMethodsOptions): ReadonlyMap<string, RpcM
   methods.set('upfront_simulate', sweepMethod({ simulator, positions, bases, blocks }))
   for (const [name, method] of [
     ...presenterMethods(simulator),
-    ...traceMethods(simulator, driver),
+    ...traceMethods(simulator),
     ...blockTraceMethods({ positions, bases, blocks, followed, client, driver }),
   ])
     methods.set(name, method)

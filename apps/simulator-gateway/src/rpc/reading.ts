@@ -14,6 +14,7 @@ import type { ServedChain } from '../chain/served-chain.js'
 import type { SimulationBases } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { ReadDeadline } from '../simulate/simulation-context.js'
+import type { Simulator } from '../simulate/simulator.js'
 
 /** What reads of the chain are answered with. */
 export interface Reading {
@@ -21,6 +22,7 @@ export interface Reading {
   followed: FollowedChain
   driver: Driver
   served: ServedChain
+  simulator: Simulator
   client: UpstreamClient
   /** Transactions are sent through this gateway: the node's pool may know more of a sender than the state. */
   sends: boolean

@@ -1,4 +1,4 @@
-import { andThen, passThrough, type UpstreamClient } from '@upfront/node'
+import { type Awaitable, passThrough, type UpstreamClient } from '@upfront/node'
 import {
   type Address,
   type CallRequest,
@@ -10,11 +10,11 @@ import {
   ErrorCode,
   type Hash,
   RpcError,
+  type StateParameter,
   toQuantity,
 } from '@upfront/protocol'
 import {
   type CallSite,
-  type Driver,
   estimateGas,
   executeCall,
   type FailedCall,
@@ -29,18 +29,18 @@ import { type SimulationBase, tracedBlock } from '../pending/simulation-base.js'
 import type { RpcContext, RpcMethod } from '../requests/rpc-method.js'
 import { growing } from '../simulate/growing-answer.js'
 import { readUntil } from '../simulate/simulation-context.js'
-import { spending } from '../simulate/spending.js'
 import { decoding, onHeadOf, type Reading, stateParameter, timeOf } from './reading.js'
 
-/** Answers one call on the state of one block, sealed or under construction. @throws RpcError, DecodeError */
-type Answer = (params: unknown[], base: SimulationBase, context: RpcContext) => Promise<unknown>
-
+/** @throws RpcError, DecodeError */
 interface StateMethod {
   /** Where the block parameter stands. */
   at: number
   /** Whether it may be left out: then it is `latest`. */
   isOptional?: boolean
-  answer: Answer
+  /** Reads the state of one block, sealed or under construction. */
+  reads?: (params: unknown[], base: SimulationBase, context: RpcContext) => Promise<unknown>
+  /** Executes on it. */
+  calls?: (params: unknown[], block: StateParameter, context: RpcContext) => Awaitable<unknown>
 }
 
 /**
@@ -50,7 +50,7 @@ interface StateMethod {
 export function stateMethods(reading: Reading, passed: ReadonlyMap<string, RpcMethod>): Map<string, RpcMethod> {
   const { bases } = reading
   const methods = new Map<string, RpcMethod>()
-  for (const [name, { at, isOptional, answer }] of answers(reading)) {
+  for (const [name, { at, isOptional, reads, calls }] of answers(reading)) {
     const pass = passed.get(name)
     if (pass === undefined) continue
     methods.set(
@@ -72,8 +72,9 @@ export function stateMethods(reading: Reading, passed: ReadonlyMap<string, RpcMe
           const countsPool = name === 'eth_getTransactionCount' && reading.sends
           return pass(countsPool ? params : await onHeadOf(reading, params, at, context), context)
         }
-        const answered = await bases.on(block, view, time, (base) => answer(params, base, context))
-        return JSON.stringify(answered)
+        const answered =
+          calls?.(params, block, context) ?? bases.on(block, view, time, async (base) => reads?.(params, base, context))
+        return JSON.stringify(await answered)
       }),
     )
   }
@@ -81,45 +82,34 @@ export function stateMethods(reading: Reading, passed: ReadonlyMap<string, RpcMe
 }
 
 function answers(reading: Reading): [string, StateMethod][] {
-  const { driver, client, sends } = reading
+  const { simulator, driver, client, sends } = reading
   const read = async (
     read: StateRead,
     { state, cancellation }: SimulationBase,
     context: RpcContext,
-  ): Promise<StateValue> => (await driver.read([read], state, { budget: budget(context), cancellation }))[0]!
-  const budget = ({ deadline, limits }: RpcContext) => new ReadBudget(limits.upstreamReads, readUntil(deadline))
-  const calling = async <T>(
-    params: unknown[],
-    on: SimulationBase,
-    context: RpcContext,
-    work: (request: CallRequest, site: CallSite) => Promise<T>,
-  ): Promise<T> => {
-    const { limits } = context
-    const { state, cancellation } = on
-    const request = decodeCallRequest(params)
-    const rules = await rulesFor(reading, context)
-    const reads = budget(context)
-    return spending(limits, context, (taken) => {
-      taken.budget = reads
-      const simulate: Driver['simulate'] = (plan, at, driven) =>
-        andThen(driver.simulate(plan, at, driven), (answer) => {
-          taken.gasUsed += answer.gasUsed
-          return answer
-        })
-      const site = {
-        ...{ driver: { simulate, read: driver.read.bind(driver) }, rules, ...tracedBlock(on), state, cancellation },
-        ...{ gasCap: limits.gas, budget: reads },
-      }
-      return growing(limits, context, (answerBytes) => work(request, { ...site, answerBytes }))
-    })
+  ): Promise<StateValue> => {
+    const budget = new ReadBudget(context.limits.upstreamReads, readUntil(context.deadline))
+    return (await driver.read([read], state, { budget, cancellation }))[0]!
   }
+  const calling =
+    <T>(work: (request: CallRequest, site: CallSite) => Promise<T>): NonNullable<StateMethod['calls']> =>
+    (params, block, context) => {
+      const { limits } = context
+      const request = decodeCallRequest(params)
+      return simulator.execute(block, limits, context, ({ rules, budget, taken, ...on }) => {
+        const { state, cancellation } = on
+        const site = { rules, budget, ...tracedBlock(on), state, cancellation, gasCap: limits.gas }
+        const counted = simulator.counting(taken)
+        return growing(limits, context, (answerBytes) => work(request, { ...site, driver: counted, answerBytes }))
+      })
+    }
   const account = (params: unknown[]) => decodeAddress(params[0], undefined, 'params[0]')
   return [
     [
       'eth_getBalance',
       {
         at: 1,
-        answer: async (params, base, context) =>
+        reads: async (params, base, context) =>
           toQuantity((await read({ kind: 'balance', address: account(params) }, base, context)) as bigint),
       },
     ],
@@ -127,7 +117,7 @@ function answers(reading: Reading): [string, StateMethod][] {
       'eth_getTransactionCount',
       {
         at: 1,
-        answer: async (params, base, context) => {
+        reads: async (params, base, context) => {
           const address = account(params)
           const executed = read({ kind: 'nonce', address }, base, context) as Promise<bigint>
           const sent = sends && params[1] === 'pending' ? countSent(client, address, context) : 0n
@@ -139,13 +129,13 @@ function answers(reading: Reading): [string, StateMethod][] {
     ],
     [
       'eth_getCode',
-      { at: 1, answer: (params, base, context) => read({ kind: 'code', address: account(params) }, base, context) },
+      { at: 1, reads: (params, base, context) => read({ kind: 'code', address: account(params) }, base, context) },
     ],
     [
       'eth_getStorageAt',
       {
         at: 2,
-        answer: (params, base, context) =>
+        reads: (params, base, context) =>
           read({ kind: 'storage', address: account(params), slot: slotOf(params[1]) }, base, context),
       },
     ],
@@ -154,15 +144,14 @@ function answers(reading: Reading): [string, StateMethod][] {
       {
         at: 1,
         isOptional: true,
-        answer: (params, base, context) =>
-          calling(params, base, context, async (request, site) => {
-            const { failed, returnData } = await executeCall(request, site).catch((error) => {
-              if (!(error instanceof SimulationRejected)) throw error
-              throw new RpcError(ErrorCode.serverError, presentRejection(error.rejection).message)
-            })
-            if (failed) throw refusal(failed)
-            return returnData
-          }),
+        calls: calling(async (request, site) => {
+          const { failed, returnData } = await executeCall(request, site).catch((error) => {
+            if (!(error instanceof SimulationRejected)) throw error
+            throw new RpcError(ErrorCode.serverError, presentRejection(error.rejection).message)
+          })
+          if (failed) throw refusal(failed)
+          return returnData
+        }),
       },
     ],
     [
@@ -170,21 +159,14 @@ function answers(reading: Reading): [string, StateMethod][] {
       {
         at: 1,
         isOptional: true,
-        answer: (params, base, context) =>
-          calling(params, base, context, async (request, site) => {
-            const estimate = await estimateGas(request, site)
-            if ('failed' in estimate) throw refusal(estimate.failed)
-            return toQuantity(estimate.gas)
-          }),
+        calls: calling(async (request, site) => {
+          const estimate = await estimateGas(request, site)
+          if ('failed' in estimate) throw refusal(estimate.failed)
+          return toQuantity(estimate.gas)
+        }),
       },
     ],
   ]
-}
-
-async function rulesFor({ served }: Reading, context: RpcContext) {
-  const rules = await served.rules(context)
-  if (rules.isUncertain) context.view.rulesAreUncertain = true
-  return rules
 }
 
 /** The sender's next nonce as the node's pool knows it. */

@@ -9,7 +9,6 @@ import {
 import {
   type Answer,
   createAccessList,
-  type Driver,
   planTracedCall,
   presentRejection,
   type Recording,
@@ -33,7 +32,7 @@ const LISTING: Wording = (words) => `failed to apply transaction: err: ${words}`
 type Run = (request: CallRequest) => Promise<Answer>
 
 /** Methods that run one call in the block that the request names, on the state after it, and tell how it ran. */
-export function traceMethods(simulator: Simulator, driver: Driver): [string, RpcMethod][] {
+export function traceMethods(simulator: Simulator): [string, RpcMethod][] {
   /** Has `work` run the call as often as it needs. */
   const running = async <T>(
     { block }: CallRequest,
@@ -47,9 +46,7 @@ export function traceMethods(simulator: Simulator, driver: Driver): [string, Rpc
           const simulated = async (request: CallRequest, answerBytes: number) => {
             await turn.take(answerBytes)
             const plan = planTracedCall(request, tracedBlock(on), rules, { ...limits, answerBytes }, recording)
-            const answer = await driver.simulate(plan, state, on)
-            taken.gasUsed += answer.gasUsed
-            return answer
+            return simulator.counting(taken).simulate(plan, state, on)
           }
           // A run is about as long as the one before.
           const run = async (request: CallRequest) =>

@@ -149,6 +149,19 @@ export class Simulator {
     )
   }
 
+  /** The driver, which counts what is executed. */
+  counting(taken: Taken): Pick<Driver, 'simulate' | 'read'> {
+    const { driver } = this
+    return {
+      read: (...asked) => driver.read(...asked),
+      simulate: (...planned) =>
+        andThen(driver.simulate(...planned), (answer) => {
+          taken.gasUsed += answer.gasUsed
+          return answer
+        }),
+    }
+  }
+
   /**
    * Simulates an empty call that no metric counts, so that the first request finds V8's code compiled.
    * @throws or rejects with what a request would fail with
