@@ -1,4 +1,5 @@
 import { encodeErrorResult, encodeEventTopics, encodeFunctionData, erc20Abi, type Hex, parseAbi } from 'viem'
+import { assemble } from './assemble.js'
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.js'
 import { type GenesisUpstream, startGenesisUpstream } from './genesis-upstream.js'
 
@@ -144,6 +145,44 @@ it.each([
   // As geth has it.
   expect(call.error.message).toMatch(/^execution reverted/)
 })
+
+it('an error of amounts in the token’s own decimals, through a proxy and a caller', async () => {
+  const data = encodeErrorResult({
+    abi: parseAbi(['error ERC20InsufficientBalance(address,uint256,uint256)']),
+    args: [A, 25n, 1_500_000n],
+  })
+  const words = data
+    .slice(10)
+    .match(/.{64}/g)!
+    .map((word) => BigInt(`0x${word}`))
+  const store = words.map((word, at) => `${word} ${4 + 32 * at} MSTORE`).join(' ')
+  // Six decimals, to whoever asks with a selector alone; else the error.
+  const logic = assemble(
+    `CALLDATASIZE 4 EQ >decimals JUMPI ${BigInt(data.slice(0, 10)) << 224n} 0 MSTORE ${store} 100 0 REVERT @decimals 6 0 MSTORE 32 0 RETURN`,
+  )
+  const passOn = 'RETURNDATASIZE 0 0 RETURNDATACOPY'
+  const forwards = `CALLDATASIZE 0 0 CALLDATACOPY 0 0 CALLDATASIZE 0 ${BigInt(B)} GAS DELEGATECALL >good JUMPI ${passOn} RETURNDATASIZE 0 REVERT @good ${passOn} RETURNDATASIZE 0 RETURN`
+  const caller = assemble(`0 0 5 0 0 ${BigInt(TO)} GAS CALL POP ${passOn} RETURNDATASIZE 0 REVERT`)
+  const stateOverrides = { [B]: { code: logic }, [TO]: { code: assemble(forwards) }, [A]: { code: caller } }
+  const payload = { blockStateCalls: [{ stateOverrides, calls: [{ to: A }] }], decode: true, trace: true }
+  const { result } = await gateway.call<{ calls: DecodedCall[] }[]>('upfront_simulate', [payload, 'latest'])
+  const { decoded, trace } = result![0]!.calls[0]!
+  const error = {
+    args: { sender: A, balance: '25', needed: '1500000' },
+    ...{ decimals: 6, meaning: 'ERC20InsufficientBalance: holds 0.000025, needs 1.5' },
+  }
+  expect(decoded.error).toMatchObject(error)
+  expect(trace.calls![0]!.calls![0]!.decoded!.error).toMatchObject(error)
+})
+
+interface DecodedCall {
+  decoded: { error?: object }
+  trace: Frame
+}
+interface Frame {
+  decoded?: { error?: object }
+  calls?: Frame[]
+}
 
 it('a log by its topics, in frames too: of a token or of one of its kind', async () => {
   const topics = encodeEventTopics({ abi: erc20Abi, eventName: 'Transfer', args: { from: A, to: B } }) as Hex[]

@@ -1,6 +1,7 @@
 export type * from './accounts/present-account-call.js'
 export * from './assets/asset-changes.js'
 export { type Asset, transfersByLogs } from './assets/events.js'
+export { formatUnits } from './assets/format-units.js'
 export * from './carry/access-lists.js'
 export * from './carry/block-to-carry.js'
 export * from './carry/carry-event.js'

@@ -56,10 +56,10 @@ export function CallTree({ frame, depth = 0, ...rest }: Props) {
 }
 
 function FrameLine({ frame, nameOf, failed }: Props) {
-  const { type, to, value, input, gasUsed, error, decoded, decimals } = frame
+  const { type, to, value, input, gasUsed, error, decoded } = frame
   const sends = value !== undefined && hexToBigInt(value) > 0n
   const called = decoded?.call
-  const why = error === undefined ? undefined : (errorText(decoded?.error, decimals) ?? error)
+  const why = error === undefined ? undefined : (errorText(decoded?.error) ?? error)
   return (
     <>
       <span className="kind">{type}</span> {to && <Address value={to} name={nameOf(to)} />}{' '}

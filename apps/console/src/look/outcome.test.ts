@@ -34,8 +34,12 @@ describe('reasonOf', () => {
   ])('says of %j: %s', (error, words) => expect(failed(error)).toBe(words))
 
   it('shows amounts in the token’s own decimals', () => {
-    const error = { name: 'ERC20InsufficientBalance', args: { sender: BOB, balance: '25', needed: '1500000' } }
-    const trace = { ...frame, error: 'execution reverted', decoded: { error }, decimals: 6 }
+    const error = {
+      name: 'ERC20InsufficientBalance',
+      args: { sender: BOB, balance: '25', needed: '1500000' },
+      decimals: 6,
+    }
+    const trace = { ...frame, error: 'execution reverted', decoded: { error } }
     expect(reasonOf({ ...call, trace, error: { code: 3, message: 'execution reverted' } })).toBe(
       'the balance is too low: 0.000025 held, 1.5 needed',
     )

@@ -63,8 +63,6 @@ export interface Frame {
   revertReason?: string
   calls?: Frame[]
   decoded?: { call?: Named; error?: Named }
-  /** Of the token that failed here, where its error speaks of amounts and it says. */
-  decimals?: number
 }
 
 /** Whether the frame, or one inside it, failed. */
@@ -83,22 +81,23 @@ export function failedPath(frame: Frame): Frame[] {
   return passedOn ? [frame, ...failedPath(last)] : [frame]
 }
 
-/** What an error says, in words. @param decimals of the token whose error it is, where known */
-export function errorText(error: Named | undefined, decimals = 0): string | undefined {
+/** What an error says, in words. */
+export function errorText(error: Named | undefined): string | undefined {
   if (error === undefined) return undefined
   if (error.name === 'Error') return String(error.args.message)
-  return inWords(error, decimals) ?? error.meaning ?? namedText(error)
+  return inWords(error) ?? error.meaning ?? namedText(error)
 }
 
 const AMOUNTS = /^(?:ERC20)?Insufficient(Balance|Allowance)$/
 
 /** Whether it says how much of a token is there and how much is needed, as everybody's tokens do. */
-export function isOfAmounts(error: Named | undefined): boolean {
-  return error !== undefined && AMOUNTS.test(error.name) && Object.keys(error.args).length >= 3
+function isOfAmounts(error: Named): boolean {
+  return AMOUNTS.test(error.name) && Object.keys(error.args).length >= 3
 }
 
-function inWords(error: Named, decimals: number): string | undefined {
+function inWords(error: Named): string | undefined {
   if (!isOfAmounts(error)) return undefined
+  const { decimals = 0 } = error
   const [, held, needed] = Object.values(error.args).map((value) =>
     decimals > 0 && /^\d{1,78}$/.test(String(value)) ? formatUnits(BigInt(String(value)), decimals) : valueText(value),
   )
@@ -114,7 +113,7 @@ export function reasonOf(call: SimulatedCall): string | undefined {
   const ofAccount = failureOf(call)
   if (ofAccount !== undefined) return ofAccount
   const failed = failedPath(trace).at(-1)
-  const said = errorText(decoded?.error ?? failed?.decoded?.error, failed?.decimals)
+  const said = errorText(decoded?.error ?? failed?.decoded?.error)
   if (said !== undefined) return said
   if (failed?.error !== undefined && !/revert/.test(failed.error)) return failed.error
   const data = error.data ?? returnData

@@ -5,7 +5,6 @@ import { type Call, callsBefore, payloadOf, type SimulatePayload } from '../requ
 import { type Answer, call, RpcFault } from '../rpc.js'
 import { asAccountCall } from './account-call.js'
 import type { SimulatedBlock, SimulatedCall } from './outcome.js'
-import { noteDecimals } from './token-decimals.js'
 
 /** A draft as it was sent. */
 export interface Request {
@@ -42,7 +41,6 @@ export function requestOf(draft: Draft): Request {
 export async function outcomeOn(request: Request, state: string, signal?: AbortSignal): Promise<Outcome> {
   try {
     const { result, link, state: stoodOn } = await simulate(request, state, SHOWN, signal)
-    await noteDecimals(request.payload, state, result, signal)
     return {
       kind: 'answered',
       blocks: result.map((block, at) => shownOf(block, request.before[at] ?? 0)),

@@ -5,6 +5,8 @@ export interface Named {
   args: Record<string, unknown>
   /** Of an error, in words. */
   meaning?: string
+  /** Of an error that speaks of a token's amounts: the token's. `args` are in the smallest unit. */
+  decimals?: number
   signature?: string
   /** Whose it is: a standard, or a contract and its publisher. */
   from?: string

@@ -101,6 +101,10 @@ export function assetQuestions(records: readonly CallRecord[]): AssetQuestions[]
   })
 }
 
+export function noQuestions(records: readonly CallRecord[]): AssetQuestions[] {
+  return records.map(() => ({ events: { transfers: [], approvals: [] }, questions: [] }))
+}
+
 /** The questions as probes. @param places of the calls, in order */
 export function probesOf(asked: readonly AssetQuestions[], places: readonly Pick<Probe, 'block' | 'call'>[]): Probe[] {
   return asked.flatMap(({ questions }, index) => questions.map((question) => ({ ...places[index]!, ...question })))

@@ -11,6 +11,8 @@ export interface Decoded {
   args: Record<string, unknown>
   /** Of a panic, and of an error that is known without an ABI. */
   meaning?: string
+  /** Of an error that speaks of a token's amounts: the token's, which `meaning` is in; `args` are in the smallest unit. */
+  decimals?: number
   /** Of what is known without an ABI: such as `transfer(address to, uint256 value)`. */
   signature?: string
   /** Whose it is: a standard, or a contract and its publisher. */

@@ -1,3 +1,7 @@
+import type { FailedToken } from '../assets/failed-token.js'
+import { formatUnits } from '../assets/format-units.js'
+import type { Decoded } from './abi-decoder.js'
+
 /** What OpenZeppelin's errors and ERC-6093's say, for people; `{name}` stands for an argument. */
 const WORDS: Readonly<Record<string, string>> = {
   ERC20InsufficientBalance: 'holds {balance}, needs {needed}',
@@ -42,6 +46,20 @@ const WORDS: Readonly<Record<string, string>> = {
   InsufficientAllowance: 'may take {amount}',
   SignatureExpired: 'the signature ended at {signatureDeadline}',
   FailedOp: 'operation {opIndex}: {reason}',
+}
+
+/** Errors that say how much of a token is there, and how much is needed. */
+const OF_AMOUNTS = /^(?:ERC20)?Insufficient(?:Balance|Allowance)$/
+
+/** An error of amounts with its `meaning` in the token's own units; every other one as it is. */
+export function inTokenUnits(error: Decoded, token: FailedToken | undefined): Decoded {
+  const [whose, ...amounts] = Object.entries(error.args)
+  if (token === undefined || whose === undefined || amounts.length !== 2 || !OF_AMOUNTS.test(error.name)) return error
+  const { decimals } = token
+  if (!amounts.every(([, amount]) => typeof amount === 'string' && /^\d+$/.test(amount))) return error
+  const inUnits = amounts.map(([name, amount]) => [name, formatUnits(BigInt(amount as string), decimals)])
+  const args = Object.fromEntries([whose, ...inUnits])
+  return { ...error, decimals, ...(error.meaning !== undefined && { meaning: errorWords(error.name, args) }) }
 }
 
 /** Such as `ERC20InsufficientBalance: holds 0, needs 25`; of an error without words its arguments by name. */

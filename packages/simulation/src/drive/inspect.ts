@@ -1,7 +1,8 @@
 import { type Awaitable, inTurns } from '@upfront/node'
 import { type Hex, type Inspection, type Parts, type SimulatedBlock, toQuantity } from '@upfront/protocol'
 import { shownOperation, shownSafeTransaction } from '../accounts/present-account-call.js'
-import { type AssetQuestions, assetQuestions, probesOf } from '../assets/asset-changes.js'
+import { type AssetQuestions, assetQuestions, noQuestions, probesOf } from '../assets/asset-changes.js'
+import { askFailedTokens, failedToken } from '../assets/failed-token.js'
 import { type AbiDecoder, abiDecoder, readAbi } from '../decode/abi-decoder.js'
 import { DecodingBudget } from '../decode/abi-values.js'
 import { knownAbi } from '../decode/known-signatures.js'
@@ -72,7 +73,9 @@ async function inspectIn(
   const answer = await run({ ...simulation, recording, probes: guessed })
   const blocks: SimulatedBlock[] = JSON.parse(answer.json.toString())
   const places = blocks.flatMap(({ calls }, block) => calls.map((_, call) => ({ block, call })))
-  const questions = inspection.assetChanges ? assetQuestions(answer.records) : []
+  const isDecoded = inspection.abi !== undefined || inspection.decode === true
+  const questions = inspection.assetChanges ? assetQuestions(answer.records) : noQuestions(answer.records)
+  if (isDecoded) askFailedTokens(questions, answer.records)
   const probes = probesOf(questions, places)
   let { records } = answer
   let furtherGas = gas + gasOf(answer) - answer.gasUsed
@@ -85,7 +88,7 @@ async function inspectIn(
   const inspected = addInspection(blocks, records, inspection, questions)
   if (made.length > 0)
     furtherGas += await addAccountCalls(inspected, made, { records, questions, inspection, simulation })
-  if (inspection.abi || inspection.decode) await decode(inspected, records, inspection, simulation)
+  if (isDecoded) await decode(inspected, { records, questions, inspection, simulation })
   if (inspection.depends) addDependencies(inspected, records, simulation, layouts !== undefined)
   if (inspection.outcome) furtherGas += await addOutcomes(inspected, records, simulation, run)
   if (inspection.guard) furtherGas += await addGuards(inspected, records, simulation, run)
@@ -109,16 +112,17 @@ function addLink([first]: InspectedBlock[], payload: object, { base, opening }: 
 
 async function decode(
   blocks: InspectedBlock[],
-  records: readonly CallRecord[],
-  { abi, decode, trace }: Inspection,
-  { limits, cancellation }: Simulation,
+  { records, questions, inspection, simulation }: Recorded,
 ): Promise<void> {
+  const { abi, decode, trace } = inspection
+  const { limits, cancellation } = simulation
   const tables = [...(abi === undefined ? [] : [await readAbi(abi)]), ...(decode ? [await knownAbi()] : [])]
   const decoder = abiDecoder(tables, new DecodingBudget(limits.answerBytes))
-  await inTurns(addDecoded(blocks, records, decoder), cancellation)
+  const tokens = records.map((record, index) => failedToken(questions[index]!, record))
+  await inTurns(addDecoded(blocks, records, decoder, tokens), cancellation)
   if (!decode || trace?.name !== 'callTracer') return
-  for (const call of blocks.flatMap(({ calls }) => calls))
-    if (call.trace) await inTurns(decodeFrames(call.trace as CallFrame, decoder), cancellation)
+  for (const [index, call] of blocks.flatMap(({ calls }) => calls).entries())
+    if (call.trace) await inTurns(decodeFrames(call.trace as CallFrame, decoder, tokens[index]), cancellation)
 }
 
 /** @returns what finding them out took */
@@ -140,7 +144,13 @@ async function addAccountCalls(
     if (one.kind === 'safe') shown.safeTransaction = await shownSafeTransaction(one.made, record, explain)
     else {
       const limits = inspection.gasLimits ? await operationGas(one.made, one.rehearsal) : undefined
-      shown.userOperation = await shownOperation(one.made, record, explain, questions[index], limits)
+      shown.userOperation = await shownOperation(
+        one.made,
+        record,
+        explain,
+        inspection.assetChanges ? questions[index] : undefined,
+        limits,
+      )
     }
     gas += one.rehearsal.gas
   }

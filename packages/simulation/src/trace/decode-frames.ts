@@ -1,5 +1,7 @@
 import type { Parts } from '@upfront/protocol'
+import type { FailedToken } from '../assets/failed-token.js'
 import type { AbiDecoder, Decoded } from '../decode/abi-decoder.js'
+import { inTokenUnits } from '../decode/error-words.js'
 import type { CallFrame, CallLog } from './call-tracer.js'
 
 /** A frame of the callTracer, and what is known of it. */
@@ -11,15 +13,20 @@ export interface DecodedFrame extends CallFrame {
 
 /**
  * Adds to frames and their logs, in place, what the decoder says of them.
+ * @param token whose error the call's is
  * @throws RpcError -32005 where the decoder's budget does not last
  */
-export function* decodeFrames(top: DecodedFrame, decoder: AbiDecoder): Parts {
+export function* decodeFrames(top: DecodedFrame, decoder: AbiDecoder, token: FailedToken | undefined): Parts {
   const open = [top]
   for (let frame = open.pop(); frame !== undefined; frame = open.pop()) {
     const call = frame.type.startsWith('CREATE') ? undefined : yield* decoder.call(frame.input)
     const error =
       frame.error === undefined || frame.output === undefined ? undefined : yield* decoder.error(frame.output)
-    if (call !== undefined || error !== undefined) frame.decoded = { ...(call && { call }), ...(error && { error }) }
+    if (call !== undefined || error !== undefined)
+      frame.decoded = {
+        ...(call && { call }),
+        ...(error && { error: frame.output === token?.error ? inTokenUnits(error, token) : error }),
+      }
     for (const log of frame.logs ?? []) {
       const decoded = yield* decoder.log(log.topics, log.data)
       if (decoded !== undefined) log.decoded = decoded

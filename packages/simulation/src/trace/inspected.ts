@@ -1,7 +1,9 @@
 import type { AccessListEntry, Hex, Inspection, Parts, SimulatedBlock, SimulatedCall } from '@upfront/protocol'
 import type { ShownOperation, ShownSafeTransaction } from '../accounts/present-account-call.js'
 import { type AssetChanges, type AssetQuestions, assetChanges } from '../assets/asset-changes.js'
+import type { FailedToken } from '../assets/failed-token.js'
 import type { AbiDecoder, Decoded } from '../decode/abi-decoder.js'
+import { inTokenUnits } from '../decode/error-words.js'
 import type { CallRecord } from '../engine/call-record.js'
 import type { ShownDependencies } from '../outcome/shown-dependencies.js'
 import type { Outcome } from '../outcome/verdict.js'
@@ -94,10 +96,15 @@ export function recordingOf({
 
 /**
  * Adds to the calls of blocks, in place, what an ABI says of them.
- * @param records of all calls, in order, with frames
+ * @param records of all calls, in order, with frames @param tokens whose errors theirs are
  * @throws RpcError -32005 where the decoder's budget does not last
  */
-export function* addDecoded(blocks: InspectedBlock[], records: readonly CallRecord[], decoder: AbiDecoder): Parts {
+export function* addDecoded(
+  blocks: InspectedBlock[],
+  records: readonly CallRecord[],
+  decoder: AbiDecoder,
+  tokens: readonly (FailedToken | undefined)[],
+): Parts {
   const calls = blocks.flatMap((block) => block.calls)
   for (const [index, call] of calls.entries()) {
     const top = records[index]?.frames[0]
@@ -106,7 +113,7 @@ export function* addDecoded(blocks: InspectedBlock[], records: readonly CallReco
     const error = top.reverted ? yield* decoder.error(top.output) : undefined
     const logs: DecodedCall['logs'] = []
     for (const { topics, data } of call.logs) logs.push((yield* decoder.log(topics, data)) ?? null)
-    call.decoded = { ...(named && { call: named }), ...(error && { error }), logs }
+    call.decoded = { ...(named && { call: named }), ...(error && { error: inTokenUnits(error, tokens[index]) }), logs }
   }
 }
 

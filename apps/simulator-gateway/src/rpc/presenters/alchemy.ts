@@ -1,9 +1,9 @@
 import { decodeList, ErrorCode, RpcError } from '@upfront/protocol'
 import type { DecodedFrame, InspectedCall, ShownApproval, ShownAsset } from '@upfront/simulation'
-import { knownChainRules } from '@upfront/simulation'
+import { formatUnits, knownChainRules } from '@upfront/simulation'
 import type { RpcContext, RpcMethod } from '../../requests/rpc-method.js'
 import { listOf, type Recorded, type Recorder } from './recorder.js'
-import { argumentsOf, failureOf, formatUnits } from './words.js'
+import { argumentsOf, failureOf } from './words.js'
 
 // Alchemy's simulation methods. Source: https://www.alchemy.com/docs/reference/simulation-asset-changes and …-execution.
 

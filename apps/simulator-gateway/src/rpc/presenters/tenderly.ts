@@ -1,8 +1,14 @@
 import { decodeList, decodeObject, ErrorCode, type Hex, RpcError, toQuantity } from '@upfront/protocol'
-import type { AccountDiff, AssetChanges, DecodedFrame, InspectedCall } from '@upfront/simulation'
+import {
+  type AccountDiff,
+  type AssetChanges,
+  type DecodedFrame,
+  formatUnits,
+  type InspectedCall,
+} from '@upfront/simulation'
 import type { RpcContext, RpcMethod } from '../../requests/rpc-method.js'
 import { listOf, type Recorded, type Recorder } from './recorder.js'
-import { argumentsOf, failureOf, formatUnits, traceAddresses } from './words.js'
+import { argumentsOf, failureOf, traceAddresses } from './words.js'
 
 // Tenderly's methods. Source: https://docs.tenderly.co/node/rpc-reference/ethereum-mainnet/tenderly_simulateTransaction
 
