@@ -89,6 +89,46 @@ describe.each(oneStore())('GET /discovery/resources, on $name', (store) => {
     expect(await resources()).not.toContain(`${ORIGIN}/cities/Basel`)
   })
 
+  test('tells the seller in EXTENSION-RESPONSES, which x402’s own client reads, what became of it', async () => {
+    const settleBy = async (of: PaymentPayload, token: string) => {
+      const client = new HTTPFacilitatorClient({ url: `${stand.billing.url}/s/${token}` })
+      const { success, extensionResponses } = await client.settle(of, of.accepted)
+      expect(success).toBe(true)
+      return extensionResponses
+    }
+    const rejected = (rejectedReason: unknown) => ({ bazaar: { status: 'rejected', rejectedReason } })
+    expect(await settleBy(await payload(`${ORIGIN}/told`), tokens.listed)).toEqual({ bazaar: { status: 'success' } })
+    expect(await resources()).toContain(`${ORIGIN}/told`)
+    expect(await settleBy(await payload(`${ORIGIN}/told`), tokens.listed)).toEqual({ bazaar: { status: 'success' } })
+    const foreign = rejected('resource.url: at no origin that the account was made with')
+    expect(await settleBy(await payload('https://bank.example/login'), tokens.listed)).toEqual(foreign)
+    expect(await settleBy(await payload(`${ORIGIN}/told`), tokens.out)).toEqual(foreign)
+    const misfit = structuredClone(declared.bazaar) as { info: { input: Record<string, unknown> } }
+    misfit.info.input.queryParams = { city: 7 }
+    const told = await settleBy(await payload(`${ORIGIN}/misfit`, misfit), tokens.listed)
+    expect(told).toEqual(rejected(expect.stringContaining('must be string')))
+    const silent = { ...(await payload(`${ORIGIN}/silent`)), extensions: {} } as PaymentPayload
+    expect(await settleBy(silent, tokens.listed)).toBeUndefined()
+  })
+
+  test('lists the tools of an MCP server, each by its name, at the server’s URL', async () => {
+    const tool = (toolName: string) =>
+      declareDiscoveryExtension({ toolName, inputSchema: { type: 'object', properties: { city: { type: 'string' } } } })
+    const server = `${ORIGIN}/mcp`
+    for (const name of ['forecast', 'archive']) await settle(await payload(server, tool(name).bazaar), tokens.listed)
+    await settleAll([await payload('mcp://tool/forecast', tool('forecast').bazaar)], tokens.listed)
+    const listed = (await items('?type=mcp')) as unknown as {
+      resource: string
+      extensions: { bazaar: { info: object } }
+    }[]
+    expect(listed.map(({ resource, extensions }) => [resource, extensions.bazaar.info])).toEqual(
+      ['archive', 'forecast'].map((toolName) => [
+        server,
+        { input: expect.objectContaining({ type: 'mcp', toolName, inputSchema: expect.anything() }) },
+      ]),
+    )
+  })
+
   test('lists over the internal contract what a route says of itself', async () => {
     const own = await payload('http://127.0.0.1:8080/v1/preview')
     expect((await stand.billing.authorize(own, { route: 'GET /v1/preview' })).outcome).toBe('authorized')
@@ -157,7 +197,7 @@ describe.each(oneStore())('GET /discovery/resources, on $name', (store) => {
     expect((await items('?scheme=upto')).map(({ resource }) => resource)).toEqual([`${ORIGIN}/cities/:city`])
     expect(await items(`?payTo=${SELLER}&network=eip155:31337&limit=100`)).toHaveLength(all.length)
     expect(await items('?network=eip155:1')).toEqual([])
-    expect(await items('?type=mcp')).toEqual([])
+    expect((await items('?type=mcp&limit=100')).every(({ type }) => type === 'mcp')).toBe(true)
     expect(await items('?extensions=bazaar&limit=100')).toHaveLength(all.length)
     expect(await items('?extensions=other')).toEqual([])
     for (const [query, field] of [

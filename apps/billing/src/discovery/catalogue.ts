@@ -19,6 +19,8 @@ const MOST_OFFERS = 16
 /** What was noted lately is not written again. */
 const FRESH_MILLISECONDS = 600_000
 const MOST_FRESH = 10_000
+/** It goes into a header. */
+const MOST_REASON_CHARACTERS = 256
 
 /** Who sold: a seller's account, or over the internal contract a route that names itself. */
 export interface Sale {
@@ -28,30 +30,33 @@ export interface Sale {
   route: string | null
 }
 
+/** Whether what a payment is for is listed, in the words of x402's extension `bazaar`. */
+export type Listing = { status: 'success' } | { status: 'rejected'; rejectedReason: string }
+
 /** What sellers sell (x402's Bazaar): written as payments for it are reserved, and read by anybody. */
 @Injectable()
 export class Catalogue {
-  /** When what was noted last, by what it says. */
-  private readonly noted = new Map<string, number>()
+  /** What became of what was noted last, by what it says. */
+  private readonly noted = new Map<string, { at: number; listing: Promise<Listing | null> }>()
 
   constructor(
     private readonly ledger: Ledger,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** Lists what a payment is for, where it says so and its seller is listed. Never fails: a payment does not depend on it. */
-  async note(paymentPayload: unknown, offer: Requirements, sale: Sale): Promise<void> {
+  /**
+   * Lists what a payment is for. `null`: it says nothing of that, or nobody vouches for it. Never fails: a payment does not depend on it.
+   */
+  async note(paymentPayload: unknown, offer: Requirements, sale: Sale): Promise<Listing | null> {
     // Without an account and without a route nobody vouches for what the buyer repeated.
-    if (sale.seller === null && (sale.origin !== 'internal' || sale.route === null)) return
+    if (sale.seller === null && (sale.origin !== 'internal' || sale.route === null)) return null
+    let resource: Resource | null
     try {
-      const resource = readResource(paymentPayload, offer)
-      if (resource === null || this.isFresh(resource, sale)) return
-      if (await this.isListed(resource, sale)) await this.write(resource, sale.seller)
+      resource = readResource(paymentPayload, offer)
     } catch (error) {
-      if (!(error instanceof ResourceRefused))
-        this.logger.warn({ error: errorText(error) }, 'a resource was not listed')
-      else this.logger.info({ seller: sale.seller, reason: error.message }, 'a resource was refused')
+      return this.refused(error, sale)
     }
+    return resource === null ? null : this.noteOnce(resource, sale)
   }
 
   async list({ limit, offset, ...filter }: ResourcePage): Promise<JsonObject> {
@@ -74,25 +79,43 @@ export class Catalogue {
     return { x402Version: 2, items: items.map(({ one }) => describe(one)), pagination }
   }
 
-  private isFresh(resource: Resource, { seller }: Sale): boolean {
+  private noteOnce(resource: Resource, sale: Sale): Promise<Listing | null> {
     const key = createHash('sha256')
-      .update(JSON.stringify([seller, resource]))
+      .update(JSON.stringify([sale.seller, resource]))
       .digest('base64')
     const now = Date.now()
-    if (now - (this.noted.get(key) ?? 0) < FRESH_MILLISECONDS) return true
+    const known = this.noted.get(key)
+    if (known !== undefined && now - known.at < FRESH_MILLISECONDS) return known.listing
     if (this.noted.size >= MOST_FRESH) this.noted.clear()
-    this.noted.set(key, now)
-    return false
+    const listing = this.write(resource, sale.seller).then(
+      () => ({ status: 'success' }) as const,
+      (error) => {
+        if (!(error instanceof ResourceRefused)) this.noted.delete(key)
+        return this.refused(error, sale)
+      },
+    )
+    this.noted.set(key, { at: now, listing })
+    return listing
   }
 
-  /** An account's is listed at the origins that it was made for: whoever pays could name any other. */
-  private async isListed({ resource }: Resource, { seller }: Sale): Promise<boolean> {
-    if (seller === null) return true
+  private refused(error: unknown, { seller }: Sale): Listing | null {
+    if (!(error instanceof ResourceRefused)) {
+      this.logger.warn({ error: errorText(error) }, 'a resource was not listed')
+      return null
+    }
+    this.logger.info({ seller, reason: error.message }, 'a resource was refused')
+    return { status: 'rejected', rejectedReason: error.message.slice(0, MOST_REASON_CHARACTERS) }
+  }
+
+  /** An account's is listed at the origins that it was made for: whoever pays could name any other. @throws ResourceRefused */
+  private async demandOwnOrigin({ resource }: Resource, seller: string): Promise<void> {
     const [account] = await this.ledger.db.select().from(sellerAccounts).where(eq(sellerAccounts.id, seller))
-    return account?.origins.includes(new URL(resource).origin) === true
+    if (account?.origins.includes(new URL(resource).origin) !== true)
+      throw new ResourceRefused('resource.url: at no origin that the account was made with')
   }
 
   private async write(resource: Resource, seller: string | null): Promise<void> {
+    if (seller !== null) await this.demandOwnOrigin(resource, seller)
     const { resource: url, operation } = resource
     const isIt = and(eq(resources.resource, url), eq(resources.operation, operation))
     const ofSeller = seller === null ? isNull(resources.seller) : eq(resources.seller, seller)

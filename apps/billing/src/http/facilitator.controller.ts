@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Body, Controller, Get, HttpCode, Post, UseGuards } from '@nestjs/common'
+import { Body, Controller, Get, HttpCode, Post, Res, UseGuards } from '@nestjs/common'
 import { type Address, decodeObject, GAS_SPONSORING, type Scheme } from '@upfront/protocol'
 import type { SettleResponse, SupportedResponse, VerifyResponse } from '@x402/core/types'
+import type { FastifyReply } from 'fastify'
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
 import type { SellerAccount } from '../ledger/schema.js'
@@ -10,6 +11,8 @@ import { SignerDirectory } from '../payments/signer-directory.js'
 import { Caller } from './caller.js'
 import { OpenToSellers, ServiceTokenGuard } from './service-token.guard.js'
 
+/** What became of a payment's extensions, as base64 of JSON. Source: x402 `specs/extensions/bazaar.md`. */
+const EXTENSION_RESPONSES = 'EXTENSION-RESPONSES'
 /** A node that does not answer soon is not waited for. */
 const PATIENCE_MILLISECONDS = 500
 
@@ -44,9 +47,15 @@ export class FacilitatorController {
   @HttpCode(200)
   @UseGuards(ServiceTokenGuard)
   @OpenToSellers()
-  async settle(@Body() body: unknown, @Caller() seller: SellerAccount | null): Promise<SettleResponse> {
+  async settle(
+    @Body() body: unknown,
+    @Caller() seller: SellerAccount | null,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<SettleResponse> {
     const { paymentPayload, paymentRequirements } = decodeObject(body, 'body')
-    return this.facilitator.settle(paymentPayload, paymentRequirements, seller)
+    const { answer, listing } = await this.facilitator.settle(paymentPayload, paymentRequirements, seller)
+    if (listing !== null) reply.header(EXTENSION_RESPONSES, base64({ bazaar: listing }))
+    return answer
   }
 
   /**
@@ -84,4 +93,8 @@ export class FacilitatorController {
 
 function gasSponsoringOf({ sponsored }: Chain): Record<Address, string> {
   return Object.fromEntries([...sponsored].map((asset) => [asset, GAS_SPONSORING]))
+}
+
+function base64(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64')
 }

@@ -10,7 +10,7 @@ import {
 import type { Chain } from '../chain/chain.js'
 import { Chains } from '../chain/chains.js'
 import { type SettlementGas, UNPAID_CODE_GAS } from '../chain/settlement-gas.js'
-import { Catalogue } from '../discovery/catalogue.js'
+import { Catalogue, type Listing } from '../discovery/catalogue.js'
 import { toPayment } from '../ledger/change-payment.js'
 import { findPaymentById } from '../ledger/find-payment.js'
 import { type Database, Ledger, type Transaction } from '../ledger/ledger.js'
@@ -31,7 +31,9 @@ import { SignerDirectory } from './signer-directory.js'
 
 type Refused = Extract<AuthorizeResult, { outcome: 'refused' }>
 type Verified = ReadAuthorization & { holdings: Holdings; settlementGas: SettlementGas }
-type Reservation = { outcome: 'reserved'; payment: PaymentRow } | Refused
+type Stored = { outcome: 'reserved'; payment: PaymentRow } | Refused
+/** `listing`: whether what the payment is for is listed; it never rejects. */
+type Reservation = (Exclude<Stored, Refused> & { listing: Promise<Listing | null> }) | Refused
 
 const PAYER_REFUSED = {
   reason: RefusalReason.payerRefused,
@@ -140,11 +142,9 @@ export class Authorizations {
       const holdings = await readHoldings(chain, authorization, permit)
       stored = await this.store(verified, holdings, request, origin, call, extend, seller)
     }
-    if (stored.outcome === 'reserved') {
-      const { paymentPayload, route } = request
-      void this.catalogue.note(paymentPayload, verified.requirements, { origin, seller, route })
-    }
-    return stored
+    if (stored.outcome === 'refused') return stored
+    const { paymentPayload, route } = request
+    return { ...stored, listing: this.catalogue.note(paymentPayload, verified.requirements, { origin, seller, route }) }
   }
 
   private async verify(request: AuthorizeRequest): Promise<Verified | Refused> {
@@ -186,7 +186,7 @@ export class Authorizations {
     call: KeyedCall | null,
     extend: ((tx: Transaction, payment: PaymentRow) => Promise<PaymentRow>) | null,
     seller: string | null,
-  ): Promise<Reservation> {
+  ): Promise<Stored> {
     const {
       kind,
       payer,
@@ -234,7 +234,7 @@ export class Authorizations {
       ...(payment.sponsoredGas === null ? {} : { sponsoredGas: payment.sponsoredGas.toString() }),
     }
     const key = call === null ? null : { ...call, paymentId: payment.id, createdAt: now }
-    const reserve = async (db: Database | Transaction): Promise<Reservation> => {
+    const reserve = async (db: Database | Transaction): Promise<Stored> => {
       const { outcome, reserved, sequence } = await reservePayment(db, payment, event, key, holdings, sponsoring)
       if (sequence !== null) {
         this.metrics.transitions.inc({ state: 'authorized' })

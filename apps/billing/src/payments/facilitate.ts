@@ -4,6 +4,7 @@ import type { SettleResponse, VerifyResponse } from '@x402/core/types'
 import { and, eq, sql } from 'drizzle-orm'
 import { Chains } from '../chain/chains.js'
 import { PLAIN_SETTLEMENT_GAS } from '../chain/settlement-gas.js'
+import type { Listing } from '../discovery/catalogue.js'
 import { Environment } from '../environment/environment.js'
 import { findPayment } from '../ledger/find-payment.js'
 import { Ledger, type Transaction } from '../ledger/ledger.js'
@@ -68,32 +69,32 @@ export class Facilitator {
 
   /**
    * Reserves and charges in one step, then waits for the receipt. One authorization is granted once: repeated, it is refused as used,
-   * unless it was reported as pending; then it is granted once it is settled. Throws `NodeFault`.
+   * unless it was reported as pending; then it is granted once it is settled. `listing`: whether what was sold is listed, where the payment
+   * was reserved by this and says what that is. Throws `NodeFault`.
    */
   async settle(
     paymentPayload: unknown,
     paymentRequirements: unknown,
     seller: SellerAccount | null,
-  ): Promise<SettleResponse> {
-    const answer = await this.settleOnce(paymentPayload, paymentRequirements, seller)
+  ): Promise<{ answer: SettleResponse; listing: Listing | null }> {
+    const { answer, listing = null } = await this.settleOnce(paymentPayload, paymentRequirements, seller)
     const { errorReason: reason } = answer
-    return reason === undefined
-      ? answer
-      : { ...answer, errorReason: wireReason(reason, paymentPayload, paymentRequirements) }
+    if (reason === undefined) return { answer, listing }
+    return { answer: { ...answer, errorReason: wireReason(reason, paymentPayload, paymentRequirements) }, listing }
   }
 
   private async settleOnce(
     paymentPayload: unknown,
     paymentRequirements: unknown,
     seller: SellerAccount | null,
-  ): Promise<SettleResponse> {
+  ): Promise<{ answer: SettleResponse; listing?: Listing | null }> {
     const request = readSettleRequest(paymentPayload, paymentRequirements)
-    if (!request.valid) return { ...failure(request, ''), network: request.network }
+    if (!request.valid) return { answer: { ...failure(request, ''), network: request.network } }
     const { network, payer, nonce, amount, maximumRequirements } = request
     const known = await findPayment(this.ledger.db, network, payer, nonce)
-    if (known !== null) return this.repeat(known, request, seller)
+    if (known !== null) return { answer: await this.repeat(known, request, seller) }
     const unserved = findUnserved(request, seller)
-    if (unserved !== null) return failure(unserved, '', network, payer)
+    if (unserved !== null) return { answer: failure(unserved, '', network, payer) }
     const chain = this.chains.get(network)
     const price = seller === null || seller.dailyGas === null || !chain ? null : await readGasPrice(chain)
     try {
@@ -104,10 +105,10 @@ export class Facilitator {
         (tx, payment) => this.chargeWithin(tx, payment, amount, seller, price),
         seller?.id ?? null,
       )
-      if (reservation.outcome === 'reserved') return this.finish(reservation.payment)
-      return failure(reservation, '', network, payer)
+      if (reservation.outcome === 'refused') return { answer: failure(reservation, '', network, payer) }
+      return { answer: await this.finish(reservation.payment), listing: await reservation.listing }
     } catch (error) {
-      if (error instanceof SellerGasSpent) return failure(SELLER_GAS_SPENT, '', network, payer)
+      if (error instanceof SellerGasSpent) return { answer: failure(SELLER_GAS_SPENT, '', network, payer) }
       throw error
     }
   }
