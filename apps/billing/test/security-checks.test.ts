@@ -7,7 +7,10 @@ import {
   USDC_ADDRESS,
 } from '@upfront/devnet'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
-import { createPublicClient, createTestClient, createWalletClient, type Hex, http } from 'viem'
+import { toFacilitatorEvmSigner } from '@x402/evm'
+import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
+import { UptoEvmScheme } from '@x402/evm/upto/facilitator'
+import { createPublicClient, createTestClient, createWalletClient, type Hex, http, publicActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { foundry } from 'viem/chains'
 import { makeRequirements, SELLER, sign } from './support/buyer.js'
@@ -181,16 +184,39 @@ describe.each(oneStore())('the published security checks of /verify and /settle,
       await refuses({ ...payload, payload: { ...payload.payload, signature: '0x12' } }, undefined, unsigned)
     })
 
+    /** What x402's own facilitator answers, which allows no factory of ERC-6492 unless its operator lists it. */
+    const reference = async (payload: PaymentPayload) => {
+      const account = privateKeyToAccount(DEVNET_ROLES.facilitators[0].privateKey)
+      const transport = http(stand.devnet.rpcUrl)
+      const client = createWalletClient({ account, chain: foundry, transport }).extend(publicActions)
+      // Multicall3, which it simulates through, is not on this chain: each call alone.
+      const alone = ({ target: to, callData: data }: { target: Hex; callData: Hex }) =>
+        client.call({ to, data }).then(
+          ({ data: returnData = '0x' }) => ({ success: true, returnData }),
+          () => ({ success: false, returnData: '0x' }),
+        )
+      const readContract = (read: Parameters<typeof client.readContract>[0]) =>
+        read.functionName === 'tryAggregate'
+          ? Promise.all((read.args as [boolean, Parameters<typeof alone>[0][]])[1].map(alone))
+          : client.readContract(read)
+      const signer = toFacilitatorEvmSigner({ ...client, readContract, address: account.address } as never)
+      const facilitator = scheme === 'upto' ? new UptoEvmScheme(signer) : new ExactEvmScheme(signer)
+      const { isValid, invalidReason } = await facilitator.verify(payload, payload.accepted)
+      return isValid ? { isValid } : { isValid, invalidReason }
+    }
+
     test('refuses a wallet that is not deployed, and calls nothing that ERC-6492 names', async () => {
       const payload = await sign(offer(), undeployed.signer)
       await refuses(payload, undefined, unsigned)
       const before = await rpc(stand.devnet.rpcUrl, 'eth_blockNumber', [])
       await refuses(wrapped(payload, undeployed), undefined, reason)
+      expect(await reference(wrapped(payload, undeployed))).toEqual({ isValid: false, invalidReason: reason })
       expect(await rpc(stand.devnet.rpcUrl, 'eth_blockNumber', [])).toBe(before)
     })
 
     test(`${kind.takesWrapped ? 'takes' : 'refuses'} the wrapping of ERC-6492 from one that is`, async () => {
       const payload = wrapped(await sign(offer(), safe.signer), safe)
+      expect((await stand.billing.verify(payload)).body).toMatchObject(await reference(payload))
       if (!kind.takesWrapped) return refuses(payload, undefined, unsigned)
       expect((await stand.billing.verify(payload)).body).toMatchObject({ isValid: true })
       expect(await settle(payload)).toMatchObject({ success: true })
