@@ -7,7 +7,7 @@ export const compiler = '1.95.0'
 export const SECTION = 'sources'
 
 const at = (path) => new URL(path, import.meta.url)
-const CRATES = ['border', 'engine', 'evm-loop', 'portable']
+const CRATES = ['border', 'engine', 'portable']
 
 /** What the module is made of: the crates that it links, without their tests, as they are locked, and this file's compiler. */
 export function sourcesHash() {

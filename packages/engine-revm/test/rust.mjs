@@ -20,8 +20,6 @@ else {
     spawnSync(process.execPath, ['build-portable.mjs', '--check'], { cwd, stdio: 'inherit' }).status
   )
     process.exitCode = 1
-  // The engine on revm's own interpreter, without crates/evm-loop.
-  run('test', '--release', '--locked', '--workspace', '--exclude', 'upfront-evm-loop', '--no-default-features')
 }
 
 function has(...args) {

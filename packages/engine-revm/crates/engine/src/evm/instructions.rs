@@ -268,3 +268,6 @@ pub fn record_transfer(context: &mut Context, from: Address, to: Address, value:
     let count = context.journaled_state.logs().len();
     context.chain.place_log(count, LogPlace { synthetic: true, index });
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,6 @@ use super::{
     last_step::LastStep,
     precompiles::PrecompileSet,
     recorder::{self, Named},
-    run::run,
     step_log::{self, StepBefore},
     uses,
     watch::{LogPlace, Watch},
@@ -416,7 +415,7 @@ impl EvmTr for Machine {
         let action = if recorded || (outermost && ctx.chain.keep_last_step) {
             run_stepwise(&mut frame.interpreter, table, prices, ctx, frame.depth).map_err(ContextError::Db)?
         } else {
-            run(&mut frame.interpreter, table, prices, ctx)
+            frame.interpreter.run_plain(table, prices, ctx)
         };
         if let Some(allowance) = ctx.journaled_state.database.allowance_mut() {
             let left = frame.interpreter.gas.remaining();

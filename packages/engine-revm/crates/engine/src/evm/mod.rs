@@ -12,7 +12,6 @@ mod memory_gate;
 mod opcode_name;
 mod precompiles;
 mod recorder;
-mod run;
 mod step_log;
 mod uses;
 mod watch;

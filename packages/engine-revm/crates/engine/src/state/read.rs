@@ -71,10 +71,6 @@ impl Stop {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    pub fn flag(&self) -> &AtomicBool {
-        &self.0
-    }
-
     #[inline]
     pub fn is_raised(&self) -> bool {
         self.0.load(Ordering::Relaxed)

@@ -9,7 +9,7 @@ use revm::{
     bytecode::{Bytecode, opcode::*},
     context::{BlockEnv, CfgEnv},
     handler::instructions::InstructionProvider,
-    interpreter::{InputsImpl, SharedMemory, interpreter::ExtBytecode},
+    interpreter::{InputsImpl, Interpreter, SharedMemory, interpreter::ExtBytecode},
     primitives::hardfork::SpecId,
 };
 use std::sync::Arc;
@@ -45,7 +45,7 @@ fn a_raised_stop_ends_a_loop() {
         let mut machine = machine(stop);
         let instructions = machine.evm.instruction;
         let (table, prices) = (instructions.instruction_table(), instructions.gas_table());
-        run(&mut frame(code), table, prices, &mut machine.evm.ctx);
+        frame(code).run_plain(table, prices, &mut machine.evm.ctx);
         assert!(machine.evm.ctx.error.is_err());
     }
 }
