@@ -16,6 +16,11 @@ const WORD = `0x${'ab'.repeat(32)}` as const
 /** Returns slot 5. */
 const READER = assemble('5 SLOAD 0 MSTORE 32 0 RETURN')
 
+/** Returns slot 5. Where that is zero, which a run that lacks it takes it for, it reads another slot. */
+const GUESSED = '0x00000000000000000000000000000000000c0de1'
+const UNNEEDED = `0x${'0'.repeat(63)}9`
+const GUESSER = assemble('5 SLOAD >set JUMPI 9 SLOAD 0 MSTORE STOP @set 5 SLOAD 0 MSTORE 32 0 RETURN')
+
 /** Each with a proxy of its own; most of a scenario's time is waiting. */
 const LANES = 6
 
@@ -31,8 +36,13 @@ const scenarios = new Map<NodeFault, Promise<'right' | 'named'>>()
 beforeAll(async () => {
   devnet = await startDevnet({ payments: false })
   const node = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
-  await node.setCode({ address: CONTRACT, bytecode: READER })
-  await node.setStorageAt({ address: CONTRACT, index: `0x${'0'.repeat(63)}5`, value: WORD })
+  for (const [address, bytecode] of [
+    [CONTRACT, READER],
+    [GUESSED, GUESSER],
+  ] as const) {
+    await node.setCode({ address, bytecode })
+    await node.setStorageAt({ address, index: `0x${'0'.repeat(63)}5`, value: WORD })
+  }
   await node.mine({ blocks: 5 })
   lanes = await Promise.all(Array.from({ length: LANES }, start))
   for (const [index, lane] of lanes.entries()) {
@@ -68,9 +78,9 @@ async function scenario(fault: NodeFault, { gateway, upstream }: Lane): Promise<
 let senders = 0
 
 /** How one simulation ended: the right value, or an error that names the upstream. Anything else throws. */
-async function outcome(gateway: GatewayProcess, upstream: FaultProxy): Promise<'right' | 'named'> {
+async function outcome(gateway: GatewayProcess, upstream: FaultProxy, to = CONTRACT): Promise<'right' | 'named'> {
   const from = `0x${(0x7777_0000 + ++senders).toString(16).padStart(40, '0')}`
-  const body = { blockStateCalls: [{ calls: [{ from, to: CONTRACT }] }] }
+  const body = { blockStateCalls: [{ calls: [{ from, to }] }] }
   const response = await gateway.post(
     JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_simulateV1', params: [body, 'latest'] }),
   )
@@ -109,6 +119,44 @@ describe('a faulty upstream', () => {
       expect(outcomes.filter((each) => each === 'right').length).toBeGreaterThanOrEqual(38)
     },
   )
+})
+
+describe('a provider some of whose nodes lack state', () => {
+  let lane: Lane
+
+  beforeAll(async () => {
+    const upstream = await startFaultProxy(devnet.rpcUrl)
+    lane = { upstream, gateway: await startGatewayProcess({ UPSTREAM_RPC_URL: upstream.url, HINTS: 'off' }) }
+  })
+  afterAll(async () => {
+    await lane?.gateway.stop()
+    await lane?.upstream.stop()
+  })
+
+  it('42 of 42 answers are right where one read of state in five fails', async () => {
+    const { gateway, upstream } = lane
+    let reads = 0
+    upstream.lacksState = ({ params }) => typeof params?.at(-1) === 'object' && ++reads % 5 === 0
+    const outcomes = await Promise.all(Array.from({ length: 42 }, () => outcome(gateway, upstream)))
+    expect(outcomes).toEqual(Array(42).fill('right'))
+    expect(reads).toBeGreaterThan(42)
+  })
+
+  it('an answer is right though a value that it only seemed to need can never be read', async () => {
+    const { gateway, upstream } = lane
+    let failed = 0
+    upstream.lacksState = ({ method, params }) => {
+      const isUnneeded = method === 'eth_getStorageAt' && params?.[1] === UNNEEDED
+      if (isUnneeded) failed += 1
+      return isUnneeded
+    }
+    expect(await outcome(gateway, upstream, GUESSED)).toBe('right')
+    expect(failed).toBeGreaterThan(0)
+    upstream.lacksState = ({ method }) => method === 'eth_getStorageAt'
+    const other = createTestClient({ mode: 'anvil', transport: http(devnet.rpcUrl) })
+    await other.mine({ blocks: 1 })
+    expect(await outcome(gateway, upstream, GUESSED)).toBe('named')
+  })
 })
 
 it('one of two URLs fails: answers are right, and /health/ready and /metrics say which is left out, without its key', async () => {

@@ -34,7 +34,7 @@ const plan: SimulationPlan = {
 class HeldNode {
   readonly asked: string[] = []
   #held: (() => void)[] = []
-  fails = false
+  fails: boolean | ((asked: string) => boolean) = false
 
   readonly queue = {
     sendAll: (calls: UpstreamCall<unknown>[]) => Promise.all(calls.map((call) => this.#send(call))),
@@ -53,7 +53,8 @@ class HeldNode {
       this.#held.push(() => {
         const failure = new UpstreamError(new UpstreamFault('timeout', 'silent'), 'node', call.method, 1)
         const value = BigInt(`0x${/0x0*aa(....)"/.exec(asked)?.[1]}`)
-        resolve(this.fails ? { error: failure } : { value })
+        const fails = typeof this.fails === 'function' ? this.fails(asked) : this.fails
+        resolve(fails ? { error: failure } : { value })
       })
     })
   }
@@ -137,6 +138,29 @@ describe('Driver', () => {
     expect(engine.abandoned).toBe(1)
     node.fails = false
     await done(driver.simulate(plan, at, limits()))
+  })
+
+  it('begins again with what could be read, and needs no value that was only guessed to be needed', async () => {
+    const scripts = [[[balance(1), balance(2)]], [[balance(1)], [balance(3)]]]
+    const begin = engine.begin.bind(engine)
+    engine.begin = (...args) => {
+      engine.script = scripts.shift()!
+      return begin(...args)
+    }
+    node.fails = (asked) => asked.includes(address(2))
+    await done(driver.simulate(plan, at, limits()))
+    expect(engine.lacked).toEqual([[balance(1), balance(2)], [balance(3)]])
+    expect(engine.abandoned).toBe(1)
+    expect(node.asked).toHaveLength(3)
+  })
+
+  it('fails once nothing is lacking but what could not be read', async () => {
+    engine.script = [[balance(1), balance(2)], [balance(3)]]
+    node.fails = (asked) => asked.includes(address(2))
+    await expect(done(driver.simulate(plan, at, limits()))).rejects.toBeInstanceOf(UpstreamError)
+    expect(engine.lacked).toEqual([[balance(1), balance(2)], [balance(2)]])
+    expect(engine.abandoned).toBe(2)
+    expect(node.asked).toHaveLength(2)
   })
 
   it('abandons work that reads more than its request may', async () => {

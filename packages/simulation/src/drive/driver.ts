@@ -14,14 +14,15 @@ import type { BlockHeader } from '@upfront/protocol'
 import type { Answer, Engine } from '../engine/engine.js'
 import { layerValue } from '../engine/layer-value.js'
 import { type Rejection, SimulationRejected } from '../engine/simulation-rejected.js'
-import type { StateRead, StateValue } from '../engine/state.js'
+import { readKey, type StateRead, type StateValue } from '../engine/state.js'
 import type { Lacking, Step } from '../engine/step.js'
 import type { SimulationPlan } from '../plan/simulation-plan.js'
 import { BlockHints } from './block-hints.js'
+import type { ReadOutcome } from './flight.js'
 import { Hints } from './hints.js'
 import type { PinnedState } from './pinned-state.js'
 import type { ReadBudget } from './read-budget.js'
-import { StateReads } from './state-reads.js'
+import { provide, StateReads } from './state-reads.js'
 
 /** What one request's reads keep to. */
 export interface DriveLimits {
@@ -86,7 +87,7 @@ export class Driver {
    */
   run<T>(begin: () => Awaitable<Step<T>>, at: PinnedState, limits: DriveLimits, onLack?: OnLack): Awaitable<T> {
     return andThen(traced('execute', begin), (step) =>
-      step.kind === 'done' ? step.outcome : this.#drive(step, at, limits, onLack),
+      step.kind === 'done' ? step.outcome : this.#drive(step, begin, at, limits, onLack),
     )
   }
 
@@ -104,7 +105,7 @@ export class Driver {
     const values = reads.map((read, index) => layerValue(at.layers, read) ?? known[index])
     const missing = reads.filter((_, index) => values[index] === undefined)
     if (missing.length === 0) return values as StateValue[]
-    const read = await this.#read(missing, at, limits)
+    const read = await this.readAtNode(missing, at, limits)
     this.#engine.provide(at.key, missing, read)
     let next = 0
     return values.map((value) => value ?? read[next++]!)
@@ -114,8 +115,11 @@ export class Driver {
    * The node's values in the order of `reads`, whatever layers and the engine hold.
    * @throws or rejects with UpstreamError, BlockMoved; RpcError -32005 over the budget
    */
-  readAtNode(reads: readonly StateRead[], at: PinnedState, limits: DriveLimits): Promise<StateValue[]> {
-    return this.#read(reads, at, limits)
+  async readAtNode(reads: readonly StateRead[], at: PinnedState, limits: DriveLimits): Promise<StateValue[]> {
+    const outcomes = await this.#read(reads, at, limits)
+    const error = outcomes.find(isError)
+    if (error !== undefined) throw error
+    return outcomes as StateValue[]
   }
 
   /** Has the engine know these values before work asks for them. Only a help: what fails is read again when it is needed. */
@@ -123,33 +127,56 @@ export class Driver {
     const missing = this.#engine.missing(at.key, reads)
     if (missing.length === 0) return
     const asked = this.#reads.askAhead(at.block, missing)
-    asked.values.catch(() => undefined).finally(() => asked.leave())
+    asked.outcomes.catch(() => undefined).finally(() => asked.leave())
   }
 
-  async #drive<T>(first: Lacking<T>, at: PinnedState, limits: DriveLimits, onLack?: OnLack): Promise<T> {
+  /**
+   * What an engine lacks it may only guess that it needs. So where some of it can't be read, it begins again with the rest, and fails once
+   * nothing else is lacking.
+   */
+  async #drive<T>(
+    first: Lacking<T>,
+    begin: () => Awaitable<Step<T>>,
+    at: PinnedState,
+    limits: DriveLimits,
+    onLack?: OnLack,
+  ): Promise<T> {
     let step: Step<T> = first
+    const unread = new Map<string, UpstreamError>()
     for (let round = 1; step.kind === 'lacking'; round += 1) {
-      let values: StateValue[]
+      const lacking: Lacking<T> = step
+      const reads = unread.size === 0 ? lacking.reads : lacking.reads.filter((read) => !unread.has(readKey(read)))
+      let outcomes: ReadOutcome[]
       try {
-        const more = onLack?.(step.reads, round)
-        values = await this.#read(step.reads, at, limits)
+        const more = onLack?.(lacking.reads, round)
+        outcomes = await this.#read(reads, at, limits)
         if (more !== undefined) {
           // What came in the same answer is told first.
           await nextTurn()
           await more()
         }
+        outcomes.forEach((outcome, index) => {
+          if (isError(outcome)) unread.set(readKey(reads[index]!), outcome)
+        })
+        if (outcomes.every(isError)) throw unread.get(readKey(lacking.reads[0]!))!
       } catch (error) {
-        step.abandon()
+        lacking.abandon()
         throw error
       }
-      const lacking: Lacking<T> = step
-      const next: Awaitable<Step<T>> = traced('execute', () => lacking.resume(values))
+      const isWhole = outcomes.length === lacking.reads.length && !outcomes.some(isError)
+      if (!isWhole) {
+        lacking.abandon()
+        provide(this.#engine, at.key, reads, outcomes)
+      }
+      const next: Awaitable<Step<T>> = traced('execute', () =>
+        isWhole ? lacking.resume(outcomes as StateValue[]) : begin(),
+      )
       step = next instanceof Promise ? await next : next
     }
     return step.outcome
   }
 
-  #read(reads: readonly StateRead[], at: PinnedState, limits: DriveLimits): Promise<StateValue[]> {
+  #read(reads: readonly StateRead[], at: PinnedState, limits: DriveLimits): Promise<ReadOutcome[]> {
     return traced('read', () => this.#readAtNode(reads, at, limits), { attributes: { values: reads.length } })
   }
 
@@ -157,7 +184,7 @@ export class Driver {
     reads: readonly StateRead[],
     { block }: PinnedState,
     { budget, cancellation: { signal } }: DriveLimits,
-  ): Promise<StateValue[]> {
+  ): Promise<ReadOutcome[]> {
     signal.throwIfAborted()
     budget.take(reads.length)
     const since = performance.now()
@@ -165,9 +192,13 @@ export class Driver {
     const asked = this.#reads.ask(block, reads)
     this.#observer.onReads?.({ hits: asked.joined, misses: reads.length - asked.joined })
     try {
-      return await within(asked.values, { signal, deadline: budget.deadline }, late)
+      return await within(asked.outcomes, { signal, deadline: budget.deadline }, late)
     } finally {
       asked.leave()
     }
   }
+}
+
+function isError(outcome: ReadOutcome): outcome is UpstreamError {
+  return outcome instanceof UpstreamError
 }

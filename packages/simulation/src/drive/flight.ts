@@ -1,8 +1,12 @@
+import type { UpstreamError } from '@upfront/node'
 import type { StateValue } from '../engine/state.js'
+
+/** A value, or why it could not be read. */
+export type ReadOutcome = StateValue | UpstreamError
 
 /** Reads sent in one go. */
 export class Flight {
-  values: Promise<StateValue[]> = Promise.resolve([])
+  outcomes: Promise<ReadOutcome[]> = Promise.resolve([])
   /** Requests. */
   waiting = 0
 
@@ -20,7 +24,7 @@ export class Asked {
   readonly #flights: readonly Flight[]
 
   constructor(
-    readonly values: Promise<StateValue[]>,
+    readonly outcomes: Promise<ReadOutcome[]>,
     flights: readonly Flight[],
     /** Reads that were under way already. */
     readonly joined: number,
@@ -37,7 +41,7 @@ export class Asked {
 
 /** What is in other requests' flights too. */
 export function joined(places: readonly Place[], own: Flight): Asked {
-  const values = Promise.all(places.map(async ({ flight, index }) => (await flight.values)[index]!))
+  const outcomes = Promise.all(places.map(async ({ flight, index }) => (await flight.outcomes)[index]!))
   const flights = new Set(places.map(({ flight }) => flight))
-  return new Asked(values, [...flights], places.filter(({ flight }) => flight !== own).length)
+  return new Asked(outcomes, [...flights], places.filter(({ flight }) => flight !== own).length)
 }

@@ -141,7 +141,7 @@ export class Hints {
     if (missing.length === 0) return undefined
     const asked = this.#reads.askAhead(block, missing)
     // What fails is read when it is needed.
-    return asked.values.catch(() => undefined).finally(() => asked.leave())
+    return asked.outcomes.catch(() => undefined).finally(() => asked.leave())
   }
 }
 

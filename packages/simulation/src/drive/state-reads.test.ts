@@ -25,7 +25,7 @@ function ask(outcomes: ('lost' | 'answered')[]) {
     'node',
     () => undefined,
   )
-  const read = () => reads.ask(block, [balance]).values.catch((error: Error) => error)
+  const read = async () => (await reads.ask(block, [balance]).outcomes)[0]
   return { read, attempts }
 }
 

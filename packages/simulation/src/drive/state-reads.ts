@@ -1,12 +1,12 @@
 import type { PinnedBlock } from '@upfront/head'
 import { BlockMoved, headerFromRpc, pendingIdentity } from '@upfront/head'
-import type { CallOutcome, CallQueue, UpstreamCall, UpstreamError, UpstreamFault } from '@upfront/node'
-import { isMethodMissing } from '@upfront/node'
+import type { CallOutcome, CallQueue, UpstreamCall, UpstreamFault } from '@upfront/node'
+import { isMethodMissing, UpstreamError } from '@upfront/node'
 import { type BlockHeader, type Hash, toQuantity, ZERO_HASH } from '@upfront/protocol'
 import { LRUCache } from 'lru-cache'
 import type { Engine } from '../engine/engine.js'
 import { readKey, type StateRead, type StateValue } from '../engine/state.js'
-import { Asked, Flight, joined, type Place } from './flight.js'
+import { Asked, Flight, joined, type Place, type ReadOutcome } from './flight.js'
 import { type AccountRead, type BlockReference, readCall } from './read-call.js'
 
 /** An answer under way for longer is not waited for by newcomers: the node may be back by now. */
@@ -45,7 +45,7 @@ export class StateReads {
 
   /**
    * The values, each from a read under way or from the node. What nobody waits for any more, and was not sent yet, is not sent.
-   * `values` reject with UpstreamError, BlockMoved.
+   * `outcomes` reject with BlockMoved: then nothing can be read of the block.
    */
   ask(block: PinnedBlock, reads: readonly StateRead[]): Asked {
     return this.#ask(block, reads, false)
@@ -74,17 +74,17 @@ export class StateReads {
     }
     if (sent.length > 0) {
       this.#underWay.set(block.key, underWay)
-      own.values = this.#send(block, own, sent, ahead)
+      own.outcomes = this.#send(block, own, sent, ahead)
     }
-    return sent.length === places.length ? new Asked(own.values, [own], 0) : joined(places, own)
+    return sent.length === places.length ? new Asked(own.outcomes, [own], 0) : joined(places, own)
   }
 
-  async #send(block: PinnedBlock, flight: Flight, reads: StateRead[], ahead: boolean): Promise<StateValue[]> {
+  async #send(block: PinnedBlock, flight: Flight, reads: StateRead[], ahead: boolean): Promise<ReadOutcome[]> {
     try {
-      const values = await this.#readAll(block, reads, () => flight.waiting > 0)
+      const outcomes = await this.#readAll(block, reads, () => flight.waiting > 0)
       // Whoever waits hands the engine its values as it goes on.
-      if (ahead || flight.waiting === 0) this.#engine.provide(block.key, reads, values)
-      return values
+      if (ahead || flight.waiting === 0) provide(this.#engine, block.key, reads, outcomes)
+      return outcomes
     } finally {
       this.#landed(block.key, flight, reads)
     }
@@ -115,18 +115,20 @@ export class StateReads {
     return this.#byNumber ? toQuantity(header.number) : { blockHash: header.hash }
   }
 
-  #readAll(block: PinnedBlock, reads: StateRead[], isWanted: () => boolean): Promise<StateValue[]> {
+  #readAll(block: PinnedBlock, reads: StateRead[], isWanted: () => boolean): Promise<ReadOutcome[]> {
     if (block.opening !== undefined || this.#byNumber || !reads.every(isAccountRead))
-      return Promise.all(reads.map((read) => this.#read(block, read, isWanted)))
+      return Promise.all(reads.map((read) => this.#read(block, read, isWanted).catch(errorOfOne)))
     return this.#readByHash(block, reads, isWanted)
   }
 
-  async #readByHash(block: PinnedBlock, reads: AccountRead[], isWanted: () => boolean): Promise<StateValue[]> {
+  async #readByHash(block: PinnedBlock, reads: AccountRead[], isWanted: () => boolean): Promise<ReadOutcome[]> {
     const outcomes = await this.#queue.sendAll(reads.map((read) => this.#byHash(block, read, isWanted)))
     if (outcomes.every(isValue)) return outcomes.map(({ value }) => value)
     return Promise.all(
       outcomes.map((outcome, index) =>
-        'value' in outcome ? outcome.value : this.#readAfter(outcome.error, block, reads[index]!, isWanted),
+        'value' in outcome
+          ? outcome.value
+          : this.#readAfter(outcome.error, block, reads[index]!, isWanted).catch(errorOfOne),
       ),
     )
   }
@@ -139,8 +141,9 @@ export class StateReads {
       return value
     }
     if (this.#byNumber) return this.#readByNumber(block, read, isWanted)
-    const [value] = await this.#readByHash(block, [read], isWanted)
-    return value!
+    const [outcome] = await this.#readByHash(block, [read], isWanted)
+    if (outcome instanceof UpstreamError) throw outcome
+    return outcome!
   }
 
   /** Of a read by hash that failed. A node that fails by hash and answers by number lacks EIP-1898, whatever its words were. */
@@ -216,6 +219,24 @@ export class StateReads {
   get #byNumber(): boolean {
     return this.#byNumberUntil > performance.now()
   }
+}
+
+/** Gives the engine what could be read. */
+export function provide(
+  engine: Pick<Engine, 'provide'>,
+  key: Hash,
+  reads: readonly StateRead[],
+  outcomes: readonly ReadOutcome[],
+): void {
+  const isRead = (_: unknown, index: number) => !(outcomes[index] instanceof UpstreamError)
+  const [read, values] = [reads.filter(isRead), outcomes.filter(isRead) as StateValue[]]
+  if (read.length > 0) engine.provide(key, read, values)
+}
+
+/** Why one read failed. @throws what says that nothing can be read of the block */
+function errorOfOne(error: unknown): UpstreamError {
+  if (error instanceof UpstreamError) return error
+  throw error
 }
 
 function headerCall(number: bigint): UpstreamCall<BlockHeader> {

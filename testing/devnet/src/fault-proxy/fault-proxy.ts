@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { NodeFault } from './fault.js'
-import { asIndexed, failure, type RpcAnswer, type RpcCall, spoilAnswers } from './spoil-answers.js'
+import { asIndexed, failure, type RpcAnswer, type RpcCall, spoilAnswers, stateMissing } from './spoil-answers.js'
 
 /** A proxy in front of a node that misbehaves as told, and counts what is asked. Everything may be changed at any time. */
 export interface FaultProxy {
@@ -30,6 +30,8 @@ export interface FaultProxy {
   readonly lacks: Set<string>
   /** Methods that the proxy answers with an internal error. */
   readonly failing: Set<string>
+  /** Calls to which the proxy says that it lacks the state. */
+  lacksState: ((call: RpcCall) => boolean) | undefined
   /** Gives results that are not the node's; `undefined` leaves a call the node's own. */
   lies: ((call: RpcCall) => unknown) | undefined
   /** Raw transactions passed on, in order. */
@@ -76,6 +78,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     indexedUpTo: undefined,
     lacks: new Set(),
     failing: new Set(),
+    lacksState: undefined,
     lies: undefined,
     sent: [],
     stats: emptyStats(),
@@ -110,6 +113,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
       head === undefined &&
       proxy.indexedUpTo === undefined &&
       proxy.lies === undefined &&
+      proxy.lacksState === undefined &&
       proxy.lacks.size === 0 &&
       proxy.failing.size === 0
     const told = isPlain
@@ -194,6 +198,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
       const { id, method } = call
       const lie = proxy.lies?.(call)
       if (lie !== undefined) answers[index] = { jsonrpc: '2.0', id, result: lie }
+      else if (proxy.lacksState?.(call)) answers[index] = stateMissing(id)
       else if (proxy.failing.has(method)) answers[index] = failure(id, -32000, 'internal failure')
       else if (proxy.lacks.has(method)) answers[index] = failure(id, -32601, `the method ${method} does not exist`)
       else if (head !== undefined && method === 'eth_blockNumber')

@@ -40,11 +40,7 @@ export function spoilAnswers(
       return send(answers.map(({ id }) => failure(id, -32000, 'internal failure')))
     case 'missing-state':
       return send(
-        answers.map((answer, index) =>
-          READS_OF_STATE.has(calls[index]!.method)
-            ? failure(answer.id, -32000, `missing trie node ${'ab'.repeat(32)} (path )`)
-            : answer,
-        ),
+        answers.map((answer, index) => (READS_OF_STATE.has(calls[index]!.method) ? stateMissing(answer.id) : answer)),
       )
     case 'tells-url':
       return send(answers.map(({ id }) => failure(id, -32000, `no access to ${url}`)))
@@ -76,6 +72,11 @@ export function spoilAnswers(
     default:
       return send(answers)
   }
+}
+
+/** geth's words for state that it does not have. */
+export function stateMissing(id: unknown): RpcAnswer {
+  return failure(id, -32000, `missing trie node ${'ab'.repeat(32)} (path )`)
 }
 
 /** The answer of a node whose receipts and logs end with a block. */
